@@ -1,0 +1,106 @@
+"""The three kinds of failure, each one sentence with a stable id (design.md, section 8).
+
+A diagnostic says what was found, where, what was expected and what to do. Its rendered form is
+
+    k.py:12:8: error[mma-no-row]: no tensor-core instruction for f8E4M3FN on sm_80; use sm_89 or newer
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where a diagnostic points: a source line, or a byte offset of a binary file.
+
+    ``file`` is a path or None; ``line`` and ``column`` count from 1 (0 = unknown);
+    ``offset`` counts bytes from the start of the file.
+    """
+
+    file: str | None = None
+    line: int = 0
+    column: int = 0
+    offset: int | None = None
+
+    def __str__(self) -> str:
+        if self.offset is not None:
+            return f"{self.file or '<bytecode>'}: byte {self.offset:#x}"
+        if not self.line:
+            return self.file or ""
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class TileirasError(Exception):
+    """Base of all diagnostics: ``kind[id]: message`` with an optional location and remedy."""
+
+    kind = "error"
+    exit_code = 1
+
+    def __init__(self, id: str, message: str, *, location: Location | None = None, remedy: str | None = None):
+        super().__init__(id, message)
+        self.id, self.message, self.location, self.remedy = id, message, location, remedy
+
+    def __str__(self) -> str:
+        where = f"{self.location}: " if self.location and str(self.location) else ""
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        return f"{where}{self.kind}[{self.id}]: {self.message}{remedy}"
+
+    def __reduce__(self):
+        # Diagnostics cross process boundaries: keyword arguments are not pickled by default.
+        return (_rebuild, (type(self), self.id, self.message, self.location, self.remedy))
+
+
+def _rebuild(cls, id, message, location, remedy):
+    return cls(id, message, location=location, remedy=remedy)
+
+
+class InvalidInput(TileirasError):
+    """The user's input is wrong: a damaged file, a bad option, IR that does not verify."""
+
+
+class Unsupported(TileirasError):
+    """Valid input for which a row is missing in one of our tables, or that a target cannot do."""
+
+    exit_code = 2
+
+
+class InternalError(TileirasError):
+    """A broken contract between passes: our fault."""
+
+    kind = "internal error"
+    exit_code = 3
+
+
+@dataclass
+class Diagnostics:
+    """Collects every error of a module so that they are reported once, together."""
+
+    errors: list[TileirasError] = field(default_factory=list)
+
+    def add(self, error: TileirasError) -> None:
+        if all(str(error) != str(known) for known in self.errors):
+            self.errors.append(error)
+
+    def raise_if_any(self) -> None:
+        if not self.errors:
+            return
+        if len(self.errors) == 1:
+            raise self.errors[0]
+        raise ErrorGroup(self.errors)
+
+
+class ErrorGroup(TileirasError):
+    """Several diagnostics of one module, printed one per line."""
+
+    def __init__(self, errors: list[TileirasError]):
+        first = errors[0]
+        super().__init__(first.id, first.message, location=first.location, remedy=first.remedy)
+        self.errors = list(errors)
+        self.exit_code = max(error.exit_code for error in errors)
+
+    def __str__(self) -> str:
+        return "\n".join(str(error) for error in self.errors)
+
+    def __reduce__(self):
+        return (ErrorGroup, (self.errors,))
