@@ -1,0 +1,25 @@
+"""What one compilation is asked to do: the options every stage may read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..targets import Target
+
+
+@dataclass(frozen=True)
+class Job:
+    """Options of one kernel library file for one target.
+
+    ``opt_level`` is 0..3; ``lineinfo`` keeps source lines in the cubin; ``debug`` is full device debugging
+    (implies no optimization in ptxas). ``libdevice`` and ``ptxas`` are paths, None = the wheels' own files.
+    """
+
+    target: Target
+    opt_level: int = 3
+    lineinfo: bool = False
+    debug: bool = False
+    libdevice: str | None = None
+    ptxas: str | None = None
