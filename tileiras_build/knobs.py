@@ -1,0 +1,66 @@
+"""KNOBS: every environment variable that the project reads, in one frozen table.
+
+``affects_output`` says whether an artifact's bytes may depend on the knob; such knobs join build signatures.
+The README's table of knobs is made from these rows (``markdown``).
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from .errors import InvalidInput
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One environment variable: its ``default`` (an int or a str) decides how its value is read."""
+
+    name: str
+    default: int | str
+    help: str
+    affects_output: bool = False
+    values: tuple[int, ...] = ()
+
+    def __post_init__(self):
+        assert self.name.startswith("TILEIRAS_"), self.name
+        assert not self.values or self.default in self.values, self.name
+
+    def read(self, environment=os.environ) -> int | str:
+        """The value in ``environment``; raises InvalidInput where it is not one of the valid values."""
+        text = environment.get(self.name, "")
+        if not text:
+            return self.default
+        if not self.values:
+            return text
+        if text.isdecimal() and int(text) in self.values:
+            return int(text)
+        raise InvalidInput(
+            "knob-value",
+            f"{self.name}={text} is not a valid value",
+            remedy=f"use one of {', '.join(map(str, self.values))}",
+        )
+
+
+DEBUG = Knob(
+    "TILEIRAS_DEBUG",
+    0,
+    "what to write to standard error and the dump folder: 1 stages and their time, 2 passes and their time, "
+    "5 the artifact of each stage, 6 the IR after each pass",
+    values=tuple(range(8)),
+)
+CHECK = Knob(
+    "TILEIRAS_CHECK",
+    0,
+    "how much to verify: 0 pass contracts only, 1 the IR after each stage, 2 the IR after each pass",
+    values=(0, 1, 2),
+)
+DUMP = Knob("TILEIRAS_DUMP", "tileiras_dump", "the folder for dumps of TILEIRAS_DEBUG and of internal errors")
+
+KNOBS: tuple[Knob, ...] = (DEBUG, CHECK, DUMP)
+
+
+def markdown() -> str:
+    """The table of knobs as the README shows it."""
+    rows = [f"| `{knob.name}` | `{knob.default}` | {knob.help} |" for knob in KNOBS]
+    return "\n".join(["| variable | default | meaning |", "|---|---|---|", *rows])

@@ -1,0 +1,117 @@
+"""Passes with contracts: what a pass removes is checked right after it has run.
+
+Each edge package lists its passes, in order, as ``PASSES`` and runs them with ``run_passes(PASSES, module, job)``:
+
+    class ConvertBinary(RewritePattern): ...
+
+    class ConvertArithToLlvm(EdgePass):
+        '''Convert arith to llvm.'''
+        name = "convert-arith-to-llvm"
+        removes = frozenset({"arith."})     # operation classes, or dialect prefixes ending in a dot
+        patterns = (ConvertBinary(),)       # or override run(module, job)
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
+
+from ..errors import InternalError, TileirasError
+from ..knobs import CHECK, DEBUG, DUMP
+
+if TYPE_CHECKING:
+    from .job import Job
+
+
+@dataclass(frozen=True)
+class EdgePass(ModulePass):
+    """A pass of one pipeline edge.
+
+    ``removes`` names the operations that may not survive the pass: operation classes, or dialect prefixes such as
+    ``"cuda_tile."``. The default ``run`` applies ``patterns`` greedily to a fixed point; other passes override it.
+    A pass has no state between modules: one instance may serve many jobs.
+    """
+
+    name: ClassVar[str]
+    removes: ClassVar[frozenset[type[Operation] | str]] = frozenset()
+    patterns: ClassVar[tuple[RewritePattern, ...]] = ()
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        """Change ``module`` in place. User errors are raised as InvalidInput or Unsupported."""
+        PatternRewriteWalker(GreedyRewritePatternApplier(list(self.patterns))).rewrite_module(module)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """xDSL's entry point (``xdsl-opt`` and tests); the job is the one of the module's own target."""
+        raise InternalError("pass-needs-job", f"pass {self.name} runs through run_passes, which gives it a job")
+
+
+def run_passes(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, job: Job, *, edge: str = "") -> ModuleOp:
+    """Run ``passes`` (instances or classes) in order over ``module`` in place, checking each contract; returns it.
+
+    ``edge`` names the dumps. Raises InternalError when a pass fails or leaves an operation that it promised to
+    remove; diagnostics of the three kinds that a pass raises go through unchanged.
+    """
+    debug, check = DEBUG.read(), CHECK.read()
+    for position, entry in enumerate(passes):
+        edge_pass = entry() if isinstance(entry, type) else entry
+        start = time.perf_counter()
+        _run_one(edge_pass, module, job)
+        check_removed(edge_pass, module)
+        if debug >= 2:
+            print(f"{(time.perf_counter() - start) * 1e3:9.2f} ms  pass  {edge_pass.name}", file=sys.stderr)
+        if debug >= 6:
+            _dump(module, f"{edge or 'pass'}-{position:02}-{edge_pass.name}.mlir")
+        if check >= 2:
+            verify(module, f"after pass {edge_pass.name}")
+    return module
+
+
+def _run_one(edge_pass: EdgePass, module: ModuleOp, job: Job) -> None:
+    try:
+        edge_pass.run(module, job)
+    except TileirasError:
+        raise
+    except Exception as error:
+        raise InternalError(
+            "pass-failed", f"pass {edge_pass.name} failed: {type(error).__name__}: {error}"
+        ) from error
+
+
+def check_removed(edge_pass: EdgePass, module: ModuleOp) -> None:
+    """Raise InternalError if an operation that ``edge_pass`` removes is still in ``module`` (one walk)."""
+    if not edge_pass.removes:
+        return
+    classes = tuple(entry for entry in edge_pass.removes if isinstance(entry, type))
+    prefixes = tuple(entry for entry in edge_pass.removes if isinstance(entry, str))
+    for operation in module.walk():
+        if isinstance(operation, classes) or operation.name.startswith(prefixes):
+            raise InternalError(
+                "pass-contract", f"operation {operation.name} survived pass {edge_pass.name}, which removes it"
+            )
+
+
+def verify(module: ModuleOp, when: str) -> None:
+    """Verify ``module``; raises InternalError saying ``when`` it stopped being valid."""
+    try:
+        module.verify()
+    except TileirasError:
+        raise
+    except Exception as error:
+        reason = str(error).strip().splitlines()
+        raise InternalError("ir-invalid", f"{when} the IR does not verify: {reason[-1] if reason else error}") from error
+
+
+def _dump(module: ModuleOp, name: str) -> None:
+    folder = Path(str(DUMP.read()))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(str(module) + "\n")
