@@ -1,0 +1,55 @@
+"""tileiras_build: an open, build-system-integrated batch compiler for CUDA Tile IR.
+
+    artifacts = tileiras_build.compile(bytecode, "sm_90")     # .tileaa .tileas .ll .ptx .cubin .manifest
+    tileiras_build.emulator.launch(artifacts, entry, grid, params, memory=memory)
+
+Importing the package loads none of the compiler: functions and subpackages are imported on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .driver import Artifacts
+
+from .errors import InternalError, InvalidInput, TileirasError, Unsupported
+
+__all__ = ["InternalError", "InvalidInput", "TileirasError", "Unsupported", "compile", "emulator"]
+
+_SUBPACKAGES = frozenset({"bytecode", "checkers", "dialects", "driver", "emulator", "executor", "interpreter"}) | {
+    "layouts", "libdevice", "pipeline", "reports", "runtime", "scons_tool", "targets",
+}  # fmt: skip
+
+
+def compile(
+    bytecode: bytes,
+    gpu_name: str,
+    *,
+    opt_level: int = 3,
+    stop_at: str = "cubin",
+    lineinfo: bool = False,
+    libdevice: str | None = None,
+    ptxas: str | None = None,
+    name: str | None = None,
+) -> Artifacts:
+    """Compile Tile IR bytecode for one GPU: see ``driver.compile``."""
+    from . import driver
+
+    return driver.compile(
+        bytecode,
+        gpu_name,
+        opt_level=opt_level,
+        stop_at=stop_at,
+        lineinfo=lineinfo,
+        libdevice=libdevice,
+        ptxas=ptxas,
+        name=name,
+    )
+
+
+def __getattr__(name: str):
+    if name in _SUBPACKAGES:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

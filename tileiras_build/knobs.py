@@ -7,7 +7,9 @@ The README's table of knobs is made from these rows (``markdown``).
 from __future__ import annotations
 
 import os
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 from .errors import InvalidInput
 
@@ -55,9 +57,18 @@ CHECK = Knob(
     "how much to verify: 0 pass contracts only, 1 the IR after each stage, 2 the IR after each pass",
     values=(0, 1, 2),
 )
-DUMP = Knob("TILEIRAS_DUMP", "tileiras_dump", "the folder for dumps of TILEIRAS_DEBUG and of internal errors")
+DUMP = Knob(
+    "TILEIRAS_DUMP",
+    "",
+    "the folder for dumps of TILEIRAS_DEBUG and of internal errors (default: tileiras_dump in the temporary folder)",
+)
 
 KNOBS: tuple[Knob, ...] = (DEBUG, CHECK, DUMP)
+
+
+def dump_folder() -> Path:
+    """Where dumps go; the folder need not exist yet."""
+    return Path(str(DUMP.read()) or Path(tempfile.gettempdir()) / "tileiras_dump")
 
 
 def markdown() -> str:

@@ -17,7 +17,6 @@ import sys
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.context import Context
@@ -27,7 +26,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
 
 from ..errors import InternalError, TileirasError
-from ..knobs import CHECK, DEBUG, DUMP
+from ..knobs import CHECK, DEBUG, dump_folder
 
 if TYPE_CHECKING:
     from .job import Job
@@ -112,6 +111,6 @@ def verify(module: ModuleOp, when: str) -> None:
 
 
 def _dump(module: ModuleOp, name: str) -> None:
-    folder = Path(str(DUMP.read()))
+    folder = dump_folder()
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(str(module) + "\n")

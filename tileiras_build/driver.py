@@ -1,0 +1,221 @@
+"""Runs stages: ``compile`` from bytecode with the IR kept in memory, ``lower`` from any stage's file to a later one."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from .errors import InternalError, InvalidInput, Location, TileirasError
+from .knobs import CHECK, DEBUG, dump_folder
+from .pipeline.job import Job
+from .pipeline.manifest import manifest_of_ll, manifest_of_ptx
+from .pipeline.stages import STAGES, Stage, between, find, load
+from .targets import find_target
+
+
+@dataclass
+class Artifacts:
+    """What ``compile`` made; an artifact beyond ``stop_at`` is None.
+
+    ``.tileaa``, ``.tileas`` (str) are printed on first use, which repeats the stages up to them: printing costs more
+    than most stages. ``.ll``, ``.ptx`` (str) and ``.cubin`` (bytes) are there; ``.manifest`` (dict) is complete with
+    a cubin and lacks ``resources`` before. ``.seconds`` maps each stage's name to its wall time.
+    """
+
+    bytecode: bytes
+    job: Job
+    stop_at: str
+    name: str | None = None
+    values: dict[str, object] = field(default_factory=dict, repr=False)
+    seconds: dict[str, float] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def tileaa(self) -> str | None:
+        """The alias-aware IR as text."""
+        return self._text("tileaa")
+
+    @cached_property
+    def tileas(self) -> str | None:
+        """The scheduled IR as text."""
+        return self._text("tileas")
+
+    @property
+    def ll(self) -> str | None:
+        """The LLVM IR text."""
+        return self.values.get("ll")
+
+    @property
+    def ptx(self) -> str | None:
+        """The PTX text."""
+        return self.values.get("ptx")
+
+    @property
+    def cubin(self) -> bytes | None:
+        """The machine code."""
+        return self.values["cubin"][0] if "cubin" in self.values else None
+
+    @cached_property
+    def manifest(self) -> dict:
+        """The launch manifest (``pipeline/manifest.py`` shows it), from the latest artifact that has one."""
+        if "cubin" in self.values:
+            return self.values["cubin"][1]
+        if self.ptx is not None:
+            return manifest_of_ptx(self.ptx)
+        return manifest_of_ll(self.ll) if self.ll is not None else {}
+
+    def _text(self, name: str) -> str | None:
+        stages = [stage.name for stage in STAGES]
+        if stages.index(name) > stages.index(self.stop_at):
+            return None
+        return lower(self.bytecode, ".tilebc", name, self.job, name=self.name)[f".{name}"].decode()
+
+
+def compile(
+    bytecode: bytes,
+    gpu_name: str,
+    *,
+    opt_level: int = 3,
+    stop_at: str = "cubin",
+    lineinfo: bool = False,
+    libdevice: str | None = None,
+    ptxas: str | None = None,
+    name: str | None = None,
+) -> Artifacts:
+    """Compile Tile IR bytecode for one GPU ("sm_90", "90a", ...) up to the artifact ``stop_at``.
+
+    ``libdevice`` and ``ptxas`` are paths (None = the installed wheels' own); ``name`` is the file that diagnostics
+    name. Raises InvalidInput, Unsupported or InternalError.
+    """
+    job = Job(find_target(gpu_name), check_opt_level(opt_level), lineinfo, False, libdevice, ptxas)
+    artifacts = Artifacts(bytecode, job, find(stop_at).name, name)
+    run = _Run(bytecode, STAGES[0], job, name)
+    run.parse()
+    for stage in between(STAGES[0].name, stop_at):
+        value = run.step(stage)
+        if isinstance(value, (str, tuple)):
+            artifacts.values[stage.name] = value
+    artifacts.seconds = run.seconds
+    return artifacts
+
+
+def lower(
+    data: bytes, source: str, target: str, job: Job, *, name: str | None = None, table: tuple[Stage, ...] = STAGES
+) -> dict[str, bytes]:
+    """The files of artifact ``target`` (".ptx" or "ptx") made from the bytes of artifact ``source``.
+
+    Returns {suffix: bytes}: the artifact and its side products (".json" beside ".cubin"). Raises the three kinds.
+    """
+    stages = between(source, target, table)
+    run = _Run(data, find(source, table), job, name)
+    run.parse()
+    for stage in stages:
+        run.step(stage)
+    return run.render(stages[-1])
+
+
+def check_opt_level(level: int) -> int:
+    """``level``, if it is one of 0..3; raises InvalidInput otherwise."""
+    if level in range(4):
+        return int(level)
+    raise InvalidInput("opt-level", f"{level!r} is not an optimization level", remedy="use 0, 1, 2 or 3")
+
+
+@dataclass
+class _Run:
+    """One walk through the stages: ``value`` is the artifact so far, ``data`` the file that it started from."""
+
+    data: bytes
+    source: Stage
+    job: Job
+    name: str | None = None
+    value: object = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def parse(self) -> None:
+        if not self.data:
+            raise InvalidInput("empty-file", "the file is empty", location=Location(self.name))
+        self.value = self._guard(self.source, lambda: load(self.source.parse)(self.data, self.name))
+
+    def step(self, stage: Stage) -> object:
+        self.value = self._guard(stage, lambda: load(stage.edge)(self.value, stage.job(self.job)))
+        if CHECK.read() >= 1:
+            self._guard(stage, lambda: _verify(self.value, stage))
+        if DEBUG.read() >= 5:
+            self._dump_artifacts(stage)
+        return self.value
+
+    def render(self, stage: Stage) -> dict[str, bytes]:
+        return self._guard(stage, lambda: render(stage, self.value))
+
+    def _guard(self, stage: Stage, work: Callable[[], object]) -> object:
+        """The result of ``work``; faults that are ours leave a dump and a command that repeats them."""
+        start = time.perf_counter()
+        try:
+            return work()
+        except InternalError as error:
+            raise self._reproducible(error, stage) from error
+        except TileirasError:
+            raise
+        except Exception as error:
+            message = f"stage {stage.name} failed: {type(error).__name__}: {error}"
+            raise self._reproducible(InternalError("stage-failed", message), stage) from error
+        finally:
+            elapsed = time.perf_counter() - start
+            self.seconds[stage.name] = self.seconds.get(stage.name, 0.0) + elapsed
+            if DEBUG.read() >= 1:
+                print(f"{elapsed * 1e3:9.2f} ms  stage {stage.name}  {self.name or ''}", file=sys.stderr)
+
+    def _reproducible(self, error: InternalError, stage: Stage) -> InternalError:
+        try:
+            path = self._write_dump(error)
+        except OSError as failure:
+            remedy = f"no dump: {failure.strerror or failure}"
+        else:
+            remedy = f"a fault of tileiras_build; repeat it with: {reproducer(path, stage, self.job)}"
+        return InternalError(error.id, error.message, location=error.location, remedy=remedy)
+
+    def _write_dump(self, error: BaseException) -> Path:
+        folder = dump_folder() / f"{self._stem()}-{hashlib.sha256(self.data).hexdigest()[:10]}"
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"input{self.source.suffix}"
+        path.write_bytes(self.data)
+        (folder / "error.txt").write_text("".join(traceback.format_exception(sys.exc_info()[1] or error)))
+        return path
+
+    def _dump_artifacts(self, stage: Stage) -> None:
+        folder = dump_folder()
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix, data in render(stage, self.value).items():
+            (folder / f"{self._stem()}-{self.job.target.name}{suffix}").write_bytes(data)
+
+    def _stem(self) -> str:
+        return Path(self.name).stem if self.name else "kernel"
+
+
+def render(stage: Stage, value: object) -> dict[str, bytes]:
+    """The files, by suffix, of the artifact ``value`` that ``stage`` made."""
+    files = load(stage.render)(value)
+    return files if isinstance(files, dict) else {stage.suffix: files}
+
+
+def reproducer(path: Path, stage: Stage, job: Job) -> str:
+    """The shell command that runs the file at ``path`` up to ``stage`` again."""
+    command = ["tileiras-build", "lower", str(path), "--to", stage.name, "--sm", job.target.name]
+    command += ["--opt", str(job.opt_level)] if job.opt_level != 3 else []
+    command += ["--lineinfo"] if job.lineinfo else []
+    return shlex.join(command)
+
+
+def _verify(value: object, stage: Stage) -> None:
+    if not hasattr(value, "verify"):
+        return
+    from .pipeline.contracts import verify
+
+    verify(value, f"after stage {stage.name}")

@@ -1,0 +1,209 @@
+"""STAGES: every artifact of the pipeline, in order, and the edge that makes it from the one before.
+
+CLI choices, SCons builders, dump names, signatures and tests are derived from these rows. Edges, readers and
+writers are named ``"module:function"`` and imported on first use, so that this table costs nothing to read.
+
+An artifact is a value in memory (an xDSL module, LLVM IR or PTX text, cubin bytes) and bytes in a file: ``parse``
+makes the value from bytes, ``render`` the bytes from the value. Edges take a value and a Job and return a value.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from importlib import import_module, metadata
+from pathlib import Path
+
+from ..errors import InternalError, InvalidInput
+from .job import Job
+
+PACKAGE = Path(__file__).resolve().parent.parent
+_TEXT = "tileiras_build.pipeline.text_format"
+_IR = ("errors.py", "knobs.py", "targets.py", "dialects", "layouts", "pipeline/*.py", "pipeline/analysis", "pipeline/shared")
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One artifact and the edge that makes it.
+
+    ``suffix`` is the file name's ending (".tileaa"), ``edge`` the function that makes the artifact's value (None for
+    the first artifact). ``options`` are the fields of Job that the edge may read besides the target: all others reach
+    it with their defaults, so that the signature of a node cannot miss one. ``inputs`` are the fields of Job that
+    are paths of files the edge reads. ``sources`` (files, folders or globs in the package) and ``libraries``
+    (distributions) are the code whose change may change the artifact. ``side_products`` are suffixes of files that
+    are written beside the artifact. ``per_target`` is False for what is the same for every SM.
+    """
+
+    suffix: str
+    description: str
+    edge: str | None = None
+    parse: str = f"{_TEXT}:decode"
+    render: str = f"{_TEXT}:encode"
+    options: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    side_products: tuple[str, ...] = ()
+    per_target: bool = True
+
+    def __post_init__(self):
+        assert self.suffix.startswith("."), self.suffix
+        known = {field.name for field in fields(Job)}
+        assert known.issuperset(self.options + self.inputs), self
+
+    @property
+    def name(self) -> str:
+        """The suffix without its dot: the word for this stage in options, builders and dumps."""
+        return self.suffix[1:]
+
+    @property
+    def passes(self) -> tuple:
+        """The passes of the edge, in order; empty where the edge is a single step."""
+        return tuple(getattr(import_module(self.edge.split(":")[0]), "PASSES", ())) if self.edge else ()
+
+    def job(self, job: Job) -> Job:
+        """``job`` with every option that this stage may not read set back to its default."""
+        defaults = {field.name: field.default for field in fields(Job)}
+        hidden = defaults.keys() - {"target", *self.options, *self.inputs}
+        return replace(job, **{name: defaults[name] for name in hidden})
+
+
+TILEBC = Stage(
+    ".tilebc",
+    "Tile IR bytecode, one kernel per file",
+    "tileiras_build.bytecode.export:export_kernels",
+    parse="tileiras_build.bytecode.reader:read_module",
+    sources=("bytecode/export.py",),
+    libraries=("cuda-tile",),
+    per_target=False,
+)
+
+STAGES: tuple[Stage, ...] = (
+    TILEBC,
+    Stage(
+        ".tileaa",
+        "alias-aware tiles: MLIR text",
+        "tileiras_build.pipeline.tilebc_to_tileaa:lower",
+        parse=f"{_TEXT}:parse",
+        render=f"{_TEXT}:render",
+        options=("opt_level", "lineinfo", "debug"),
+        sources=(*_IR, "bytecode", "pipeline/tilebc_to_tileaa"),
+        libraries=("xdsl",),
+    ),
+    Stage(
+        ".tileas",
+        "assigned and scheduled tiles: MLIR text",
+        "tileiras_build.pipeline.tileaa_to_tileas:lower",
+        parse=f"{_TEXT}:parse",
+        render=f"{_TEXT}:render",
+        options=("opt_level", "lineinfo", "debug"),
+        sources=(*_IR, "pipeline/tileaa_to_tileas"),
+        libraries=("xdsl",),
+    ),
+    Stage(
+        ".ll",
+        "LLVM IR text",
+        "tileiras_build.pipeline.tileas_to_ll:lower",
+        options=("opt_level", "lineinfo", "debug"),
+        sources=(*_IR, "pipeline/tileas_to_ll"),
+        libraries=("xdsl",),
+    ),
+    Stage(
+        ".ptx",
+        "PTX text",
+        "tileiras_build.pipeline.ll_to_ptx:lower",
+        options=("opt_level", "lineinfo", "debug"),
+        inputs=("libdevice",),
+        sources=("errors.py", "knobs.py", "targets.py", "libdevice", "pipeline/*.py", "pipeline/shared", "pipeline/ll_to_ptx"),
+        libraries=("llvmlite",),
+    ),
+    Stage(
+        ".cubin",
+        "SASS for one SM, and its launch manifest",
+        "tileiras_build.pipeline.ptx_to_cubin:lower",
+        parse=f"{__name__}:parse_cubin",
+        render=f"{__name__}:render_cubin",
+        options=("opt_level", "lineinfo", "debug"),
+        inputs=("ptxas",),
+        sources=("errors.py", "knobs.py", "targets.py", "pipeline/*.py", "pipeline/shared", "pipeline/ptx_to_cubin"),
+        side_products=(".json",),
+    ),
+)
+
+
+def find(name: str, table: tuple[Stage, ...] = STAGES) -> Stage:
+    """The stage called ``name`` ("ll" or ".ll"); raises InvalidInput naming the valid ones."""
+    for stage in table:
+        if stage.name == name.removeprefix("."):
+            return stage
+    valid = ", ".join(stage.name for stage in table)
+    raise InvalidInput("stage-unknown", f"{name!r} is not a stage", remedy=f"use one of {valid}")
+
+
+def between(source: str, target: str, table: tuple[Stage, ...] = STAGES) -> tuple[Stage, ...]:
+    """The stages that lead from the artifact ``source`` to ``target``, in order.
+
+    Raises InvalidInput where ``target`` is not a later stage than ``source``.
+    """
+    first, last = table.index(find(source, table)), table.index(find(target, table))
+    if first < last:
+        return table[first + 1 : last + 1]
+    later = ", ".join(stage.name for stage in table[first + 1 :]) or "none: it is the last stage"
+    raise InvalidInput(
+        "stage-order",
+        f"cannot lower {table[first].suffix} to {table[last].suffix}",
+        remedy=f"stages after {table[first].suffix}: {later}",
+    )
+
+
+@cache
+def load(name: str) -> Callable:
+    """The function named ``"module:function"``."""
+    module, function = name.split(":")
+    try:
+        return getattr(import_module(module), function)
+    except AttributeError:
+        raise InternalError("stage-missing", f"{module} has no function {function}") from None
+
+
+@cache
+def source_digest(stage: Stage, package: Path = PACKAGE) -> str:
+    """SHA-256 (hex) over the code that makes ``stage``: its source files, and the versions of its libraries."""
+    digest = hashlib.sha256()
+    for path in source_files(stage, package):
+        digest.update(f"{path.relative_to(package).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    for library in stage.libraries:
+        digest.update(f"{library}={library_version(library)}\0".encode())
+    return digest.hexdigest()
+
+
+def source_files(stage: Stage, package: Path = PACKAGE) -> list[Path]:
+    """The Python files of ``stage.sources``, sorted, without repeats."""
+    found: set[Path] = set()
+    for entry in stage.sources:
+        path = package / entry
+        found.update(path.rglob("*.py") if path.is_dir() else package.glob(entry))
+    return sorted(found)
+
+
+def library_version(name: str) -> str:
+    """The installed version of distribution ``name``, "none" where it is absent."""
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "none"
+
+
+def parse_cubin(data: bytes, name: str | None = None) -> tuple[bytes, dict]:
+    """A cubin is the last artifact: nothing is made from it, so its manifest stays empty."""
+    return data, {}
+
+
+def render_cubin(value: tuple[bytes, dict]) -> dict[str, bytes]:
+    """The files of a cubin: itself, and its manifest as JSON."""
+    from .manifest import render_manifest
+
+    cubin, manifest = value
+    return {".cubin": cubin, ".json": render_manifest(manifest)}
