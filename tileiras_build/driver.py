@@ -178,8 +178,12 @@ class _Run:
         except OSError as failure:
             remedy = f"no dump: {failure.strerror or failure}"
         else:
-            remedy = f"a fault of tileiras_build; repeat it with: {reproducer(path, stage, self.job)}"
+            remedy = f"a fault of tileiras_build; repeat it with: {reproducer(path, self._goal(stage), self.job)}"
         return InternalError(error.id, error.message, location=error.location, remedy=remedy)
+
+    def _goal(self, stage: Stage) -> Stage:
+        """What to lower to, so that the fault in ``stage`` shows again: reading a file takes a later stage."""
+        return STAGES[1] if stage is STAGES[0] else stage
 
     def _write_dump(self, error: BaseException) -> Path:
         folder = dump_folder() / f"{self._stem()}-{hashlib.sha256(self.data).hexdigest()[:10]}"

@@ -1,0 +1,29 @@
+"""Executors: where a stage function runs. All have ``run(function, *arguments)``, ``close()`` and are context managers.
+
+``function`` is ``"module:function"``: it is looked up where it runs, so that only names and data travel.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Executor(Protocol):
+    """What the SCons tool needs of an executor; ``run`` may be called from several threads at once."""
+
+    def run(self, function: str, *arguments: object, timeout: float | None = None) -> object:
+        """The function's result. Its TileirasError is raised here; a lost worker is an InternalError."""
+
+    def close(self) -> None:
+        """End all workers."""
+
+
+def make_executor(workers: int, *, timeout: float | None = None) -> Executor:
+    """A pool of ``workers`` processes, or, for 0, an executor that runs in this process."""
+    if workers == 0:
+        from .in_process import InProcessExecutor
+
+        return InProcessExecutor()
+    from .worker_pool import WorkerPool
+
+    return WorkerPool(workers, timeout=timeout)

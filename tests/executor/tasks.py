@@ -1,0 +1,57 @@
+"""Functions for workers to run."""
+
+import os
+import signal
+import sys
+import time
+
+from tileiras_build.errors import Location, Unsupported
+
+
+def double(value):
+    return value * 2
+
+
+def process_id():
+    return os.getpid()
+
+
+def fail(message):
+    raise Unsupported("mma-no-row", message, location=Location("k.py", 3, 4), remedy="use another")
+
+
+def crash(last_words):
+    print(last_words, file=sys.stderr)
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def leave(status):
+    os._exit(status)
+
+
+def sleep(seconds):
+    time.sleep(seconds)
+
+
+def say(text):
+    print(text, file=sys.stderr)
+
+
+def unpicklable():
+    return lambda: None
+
+
+def interrupted():
+    os.kill(os.getpid(), signal.SIGINT)
+    return "still here"
+
+
+def main_module_file():
+    return getattr(sys.modules["__main__"], "__file__", None)
+
+
+def unpicklable_error():
+    error = ValueError("a lambda inside")
+    error.__reduce__ = None
+    error.handle = lambda: None
+    raise error

@@ -1,0 +1,22 @@
+"""Runs stage functions in the calling thread: for tests, debuggers and profilers. An LLVM abort ends the process."""
+
+from __future__ import annotations
+
+from ..pipeline.stages import load
+
+
+class InProcessExecutor:
+    """An executor without processes; ``timeout`` is ignored."""
+
+    def run(self, function: str, *arguments: object, timeout: float | None = None) -> object:
+        """The result of the function named ``"module:function"``."""
+        return load(function)(*arguments)
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()

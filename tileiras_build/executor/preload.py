@@ -1,0 +1,27 @@
+"""Imported once by the fork server: what every worker needs is then in memory when it is forked."""
+
+import gc
+import os
+from contextlib import suppress
+
+# Threads do not survive a fork, and a worker is one core's share of the build.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from ..pipeline.stages import STAGES, load  # noqa: E402
+
+with suppress(Exception):
+    from ..pipeline.text_format import context
+
+    context()
+
+for stage in STAGES[1:]:
+    for function in (stage.parse, stage.edge, stage.render):
+        # A part that cannot be imported says so in the task that needs it, with a location.
+        with suppress(Exception):
+            load(function)
+
+with suppress(Exception):
+    load(STAGES[0].parse)
+
+# Frozen objects are never visited by a worker's collector, so their pages stay shared.
+gc.freeze()

@@ -1,0 +1,65 @@
+"""The loop of one worker process: receive a call, run it, send the result."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from multiprocessing.connection import Connection
+
+from ..errors import InternalError
+from ..pipeline.stages import load
+
+_PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
+
+
+def serve(connection: Connection, log: str) -> None:
+    """Serve calls ``(function, arguments)`` until the pipe ends, answering ``(succeeded, result or exception)``.
+
+    What the calls print, and what LLVM says before it aborts, goes to the file ``log``.
+    """
+    _leave_terminal()
+    _write_to(log)
+    while True:
+        try:
+            function, arguments = connection.recv()
+        except EOFError:
+            return
+        _answer(connection, *_call(function, arguments))
+
+
+def _leave_terminal() -> None:
+    """Ctrl-C is for the build, which then ends its workers; a worker whose parents have died ends too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A group of its own: the kernel's Ctrl-C does not reach ptxas either, and one kill ends both.
+    os.setpgid(0, 0)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _write_to(log: str) -> None:
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
+    sys.stdout = os.fdopen(1, "w", buffering=1, closefd=False)
+    sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
+
+
+def _call(function: str, arguments: tuple) -> tuple[bool, object]:
+    try:
+        return True, load(function)(*arguments)
+    except Exception as error:
+        return False, error
+
+
+def _answer(connection: Connection, succeeded: bool, result: object) -> None:
+    try:
+        connection.send((succeeded, result))
+    except BrokenPipeError:
+        sys.exit(1)
+    except Exception as error:
+        # Not picklable: say what it was instead.
+        text = f"a worker cannot send {type(result).__name__}: {result} ({error})"
+        connection.send((False, InternalError("worker-result", text)))

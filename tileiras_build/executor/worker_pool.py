@@ -1,0 +1,190 @@
+"""A pool of worker processes for the threads of one build.
+
+Each worker is a child of a fork server (warm: ``preload.py``) with a duplex pipe of its own, and serves one blocking
+call at a time. So a crash is the end of one pipe and fails one call, a timeout kills one worker, and the others go
+on. ``concurrent.futures`` was rejected: there one crash breaks the pool.
+"""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import types
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from ..errors import InternalError
+from .worker import serve
+
+TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
+LAST_LINES = 5
+_PRELOAD = "tileiras_build.executor.preload"
+_spawning = threading.Lock()
+
+
+class WorkerPool:
+    """Runs functions in up to ``size`` processes, started when first needed.
+
+    ``timeout`` (seconds, None = none) bounds each call; ``tasks_per_worker`` calls and a worker is replaced.
+    """
+
+    def __init__(self, size: int, *, timeout: float | None = None, tasks_per_worker: int = TASKS_PER_WORKER):
+        self.timeout, self.tasks_per_worker = timeout, tasks_per_worker
+        self._free = threading.Semaphore(size)
+        self._idle: list[_Worker] = []
+        self._all: set[_Worker] = set()
+        self._logs = Path(tempfile.mkdtemp(prefix="tileiras-workers-"))
+        self._owner = os.getpid()
+        atexit.register(self.close)
+
+    def run(self, function: str, *arguments: object, timeout: float | None = None) -> object:
+        """The result of ``function`` ("module:function") in a worker; blocks the calling thread.
+
+        Raises the function's own exception; InternalError[worker-died] with the signal and the last lines that the
+        worker wrote; InternalError[worker-timeout].
+        """
+        with self._free:
+            worker = self._take()
+            answer = None
+            try:
+                answer = worker.call(function, arguments, timeout or self.timeout)
+            finally:
+                # No answer (a crash, a timeout, Ctrl-C in this thread): the pipe's state is unknown.
+                self._give_back(worker, alive=answer is not None)
+        succeeded, result = answer
+        if succeeded:
+            return result
+        raise result
+
+    def close(self) -> None:
+        """End all workers; the pool can not be used afterwards."""
+        if os.getpid() != self._owner:
+            return
+        atexit.unregister(self.close)
+        for worker in list(self._all):
+            worker.kill()
+        self._all.clear()
+        self._idle.clear()
+        shutil.rmtree(self._logs, ignore_errors=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    def _take(self) -> _Worker:
+        with suppress(IndexError):
+            return self._idle.pop()
+        worker = _Worker(self._logs)
+        self._all.add(worker)
+        return worker
+
+    def _give_back(self, worker: _Worker, *, alive: bool) -> None:
+        if alive and worker.tasks < self.tasks_per_worker:
+            self._idle.append(worker)
+            return
+        self._all.discard(worker)
+        worker.kill()
+
+
+class _Worker:
+    """One process, its pipe and its log; used by one thread at a time."""
+
+    def __init__(self, logs: Path):
+        self.tasks = 0
+        self.log, self._read = _new_log(logs), 0
+        context = multiprocessing.get_context("forkserver")
+        with _spawning, _hidden_main():
+            context.set_forkserver_preload([_PRELOAD])
+            self.connection, theirs = context.Pipe()
+            self.process = context.Process(target=serve, args=(theirs, str(self.log)), daemon=True)
+            self.process.start()
+            theirs.close()
+
+    def call(self, function: str, arguments: tuple, timeout: float | None) -> tuple[bool, object]:
+        """The worker's answer; raises InternalError where there is none."""
+        self.tasks += 1
+        try:
+            self.connection.send((function, arguments))
+            if not _ready(self.connection, timeout):
+                raise InternalError("worker-timeout", f"no result after {timeout:g} seconds")
+            answer = self.connection.recv()
+        except (EOFError, ConnectionError):
+            raise self._death() from None
+        self._relay()
+        return answer
+
+    def kill(self) -> None:
+        """End the process and what it started."""
+        with suppress(OSError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        with suppress(OSError):
+            # It may not have made its process group yet.
+            os.kill(self.process.pid, signal.SIGKILL)
+        self.connection.close()
+        self.process.join(1)
+        self.log.unlink(missing_ok=True)
+
+    def _death(self) -> InternalError:
+        self.process.join(5)
+        lines = self._new_text().splitlines()[-LAST_LINES:]
+        said = f"; its last words: {' | '.join(line.strip() for line in lines)}" if lines else ""
+        return InternalError("worker-died", f"the worker process {describe_exit(self.process.exitcode)}{said}")
+
+    def _relay(self) -> None:
+        """Show what the call printed, such as the times of TILEIRAS_DEBUG."""
+        if text := self._new_text():
+            sys.stderr.write(text)
+
+    def _new_text(self) -> str:
+        try:
+            if os.stat(self.log).st_size <= self._read:
+                return ""
+            with open(self.log, "rb") as stream:
+                stream.seek(self._read)
+                data = stream.read()
+        except OSError:
+            return ""
+        self._read += len(data)
+        return data.decode(errors="replace")
+
+
+def describe_exit(code: int | None) -> str:
+    """What happened to a process with multiprocessing's exit code ``code``: "was ended by SIGSEGV"."""
+    if code is None:
+        return "closed its pipe"
+    if code >= 0:
+        return f"exited with status {code}"
+    with suppress(ValueError):
+        return f"was ended by {signal.Signals(-code).name}"
+    return f"was ended by signal {-code}"
+
+
+def _ready(connection: Connection, timeout: float | None) -> bool:
+    return timeout is None or connection.poll(timeout)
+
+
+def _new_log(folder: Path) -> Path:
+    descriptor, name = tempfile.mkstemp(dir=folder, suffix=".log")
+    os.close(descriptor)
+    return Path(name)
+
+
+@contextmanager
+def _hidden_main():
+    """Without this each child would run the main script, here ``scons``, again to find its classes."""
+    main, stand_in = sys.modules["__main__"], types.ModuleType("__main__")
+    stand_in.__spec__ = None
+    sys.modules["__main__"] = stand_in
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
