@@ -1,0 +1,45 @@
+"""Transpose of a matrix: a tile is read along rows and written along columns, with tails on both axes."""
+
+import cuda.tile as ct
+import numpy as np
+from _case import Array, Example, Values, first_tiles, place, poisoned
+
+ROWS, COLUMNS = 70, 90
+TILE_M, TILE_N = 32, 64
+
+
+@ct.kernel
+def transpose(x, out, TILE_M: ct.Constant[int], TILE_N: ct.Constant[int]):
+    """out (n, m) = x (m, n) transposed."""
+    row, column = ct.bid(0), ct.bid(1)
+    tile = ct.load(x, (row, column), (TILE_M, TILE_N))
+    ct.store(out, (column, row), ct.transpose(tile))
+
+
+@ct.kernel
+def transpose_on_load(x, out, TILE_M: ct.Constant[int], TILE_N: ct.Constant[int]):
+    """The same, the permutation being part of the load."""
+    row, column = ct.bid(0), ct.bid(1)
+    tile = ct.load(x, (column, row), (TILE_N, TILE_M), order=(1, 0))
+    ct.store(out, (column, row), tile)
+
+
+def reference(values: Values) -> Values:
+    return {"out": values["x"].T.copy()}
+
+
+def _matrix(name: str, kernel, dtype: str) -> Example:
+    def make_inputs(rng: np.random.Generator) -> Values:
+        numbers = rng.integers(-100, 100, (ROWS, COLUMNS))  # exact in every type used here
+        return {"x": place(numbers, dtype), "out": poisoned((COLUMNS, ROWS), dtype)}
+
+    arguments = (Array(dtype, 2), Array(dtype, 2), TILE_M, TILE_N)
+    return Example(name, kernel, arguments, first_tiles("x", TILE_M, TILE_N), make_inputs, reference)
+
+
+CASES = [
+    _matrix("transpose_f32", transpose, "float32"),
+    _matrix("transpose_f16", transpose, "float16"),
+    _matrix("transpose_i8", transpose, "int8"),
+    _matrix("transpose_on_load_f32", transpose_on_load, "float32"),
+]

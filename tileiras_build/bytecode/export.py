@@ -1,0 +1,540 @@
+"""Turn a cuTile Python file into Tile IR bytecode: one ``.tilebc`` for each row of its ``CASES`` table.
+
+A kernel file says at module level which kernels it exports, and for which argument types:
+
+    CASES = [
+        Case("vector_add_f32", vector_add, (Array("float32", 1), Array("float32", 1), Array("float32", 1), 256)),
+        ...
+    ]
+
+The names are string literals, so ``list_cases`` reads them from the syntax tree and a build graph needs neither
+cuda-tile nor the file's imports. ``export_file`` imports the file and calls cuda-tile's public ``export_kernel``.
+
+Same sources, same bytes, on any machine and in any folder:
+- the bytecode version is fixed (``BYTECODE_VERSION``) and never asked of an installed compiler;
+- no target is named (``gpu_code=None``, bytecode 13.3 and newer): hints per target stay keyed in the bytecode;
+- debug info holds file names. The file, and the modules that it imports from beside it, are compiled under their
+  path relative to ``source_root``, with line numbers kept. A helper function from an *installed* package keeps the
+  path that it was installed at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.machinery
+import io
+import linecache
+import os
+import re
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import ml_dtypes  # noqa: F401  (registers bfloat16, float8_e4m3fn, … as NumPy type names)
+import numpy as np
+
+from tileiras_build.errors import InvalidInput, Location
+
+BYTECODE_VERSION = "13.4"
+"""Version of the bytecode written: the newest that cuda-tile 1.7 calls released."""
+
+TABLE = "CASES"
+CASE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+INDEX_DTYPES = ("int32", "int64")
+INSTALL = "install it with: pip install 'cuda-tile==1.7.0'"
+
+_own_package = __name__.partition(".")[0]
+_import_lock = threading.RLock()  # loading a file rearranges sys.modules
+
+
+# ---- what a kernel file declares ---------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Array:
+    """An array parameter and what the compiler may assume about it.
+
+    ``dtype`` is a NumPy or ml_dtypes name that cuTile shares ("float16", "float8_e4m3fn", …). ``unit_stride`` is the
+    axis whose stride is known to be 1 (None: unknown). Strides and shapes are counted in elements; a single number
+    in ``stride_divisible_by`` holds for every axis but ``unit_stride``. ``alignment`` of the base is in bytes.
+    """
+
+    dtype: str
+    ndim: int
+    unit_stride: int | None = -1
+    stride_divisible_by: int | tuple[int, ...] = 1
+    shape_divisible_by: int | tuple[int, ...] = 1
+    alignment: int = 16
+    index_dtype: str = "int32"
+
+    def __post_init__(self):
+        np.dtype(self.dtype)
+        if self.index_dtype not in INDEX_DTYPES:
+            raise ValueError(f"index_dtype is one of {', '.join(INDEX_DTYPES)}, not {self.index_dtype!r}")
+        if self.unit_stride is not None and not -self.ndim <= self.unit_stride < self.ndim:
+            raise ValueError(f"unit_stride {self.unit_stride} is no axis of a {self.ndim}-d array")
+        for name in ("stride_divisible_by", "shape_divisible_by"):
+            given = getattr(self, name)
+            if isinstance(given, tuple) and len(given) != self.ndim:
+                raise ValueError(f"{name} has {len(given)} entries for a {self.ndim}-d array")
+
+    @property
+    def known_strides(self) -> tuple[int | None, ...]:
+        """Per axis: 1 where the stride is known, else None."""
+        unit = None if self.unit_stride is None else self.unit_stride % self.ndim
+        return tuple(1 if axis == unit else None for axis in range(self.ndim))
+
+    @property
+    def stride_factors(self) -> tuple[int, ...]:
+        """Per axis: what its stride is divisible by, in elements."""
+        if isinstance(self.stride_divisible_by, tuple):
+            return self.stride_divisible_by
+        return tuple(1 if known else self.stride_divisible_by for known in self.known_strides)
+
+    @property
+    def shape_factors(self) -> tuple[int, ...]:
+        """Per axis: what its length is divisible by."""
+        given = self.shape_divisible_by
+        return given if isinstance(given, tuple) else (given,) * self.ndim
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A scalar parameter of a NumPy type name, passed by value."""
+
+    dtype: str
+
+    def __post_init__(self):
+        np.dtype(self.dtype)
+
+
+Argument = Array | Scalar | bool | int | float
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kernel to export: ``name`` becomes the entry point's symbol and the file's stem.
+
+    ``arguments`` has one entry per parameter of ``kernel``, a function decorated with ``@ct.kernel``; a plain number
+    or bool is a compile-time constant, absent from the launch arguments.
+    """
+
+    name: str
+    kernel: Any
+    arguments: tuple[Argument, ...]
+
+    @property
+    def launch_arguments(self) -> tuple[Array | Scalar, ...]:
+        """The arguments that a launch passes, in order."""
+        return tuple(argument for argument in self.arguments if isinstance(argument, Array | Scalar))
+
+
+# ---- reading the table without importing -------------------------------------------------------------------------
+@dataclass(frozen=True)
+class CaseRow:
+    """A row of the table as written: its name and where it stands (line and column from 1)."""
+
+    name: str
+    line: int
+    column: int
+
+
+def list_cases(path: str | os.PathLike) -> list[str]:
+    """Names of the ``.tilebc`` files (without suffix) that ``export_file`` writes for ``path``, in table order.
+
+    Reads the syntax tree only. Raises InvalidInput[export-cases] where the table is missing or not literal.
+    """
+    return [row.name for row in read_table(path)]
+
+
+def read_table(path: str | os.PathLike) -> list[CaseRow]:
+    """The rows of the file's ``CASES`` table; each is a call whose first argument is the name."""
+    table = _find_table(_parse(path), os.fspath(path))
+    rows = [_read_row(element, os.fspath(path)) for element in table.elts]
+    seen: set[str] = set()
+    for row in rows:
+        if row.name in seen:
+            raise _bad_table(path, f"case {row.name!r} appears twice", row.line, row.column)
+        seen.add(row.name)
+    return rows
+
+
+def _parse(path) -> ast.Module:
+    try:
+        return ast.parse(Path(path).read_bytes(), filename=os.fspath(path))
+    except OSError as error:
+        raise InvalidInput("export", f"cannot read the kernel file: {error.strerror}", location=Location(str(path)))
+    except (SyntaxError, ValueError) as error:
+        raise _python_error(error, {}, Location(os.fspath(path))) from None
+
+
+def _find_table(tree: ast.Module, path: str) -> ast.List | ast.Tuple:
+    for statement in tree.body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+        if not any(isinstance(target, ast.Name) and target.id == TABLE for target in targets):
+            continue
+        if not isinstance(statement.value, ast.List | ast.Tuple):
+            raise _bad_table(path, f"{TABLE} is not a literal list", statement.lineno, statement.col_offset + 1)
+        return statement.value
+    raise _bad_table(path, f"no {TABLE} table at module level")
+
+
+def _read_row(element: ast.expr, path: str) -> CaseRow:
+    line, column = element.lineno, element.col_offset + 1
+    first = element.args[0] if isinstance(element, ast.Call) and element.args else None
+    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+        raise _bad_table(path, f"a row of {TABLE} is not a call whose first argument is a literal name", line, column)
+    if not CASE_NAME.fullmatch(first.value):
+        raise _bad_table(path, f"case name {first.value!r} is not an identifier", line, column)
+    return CaseRow(first.value, line, column)
+
+
+def _bad_table(path, found: str, line: int = 0, column: int = 0) -> InvalidInput:
+    return InvalidInput(
+        "export-cases",
+        found,
+        location=Location(os.fspath(path), line, column),
+        remedy=f'write {TABLE} = [Case("name", kernel, (…)), …] with one row per kernel to export',
+    )
+
+
+def find_imports(path: str | os.PathLike) -> list[Path]:
+    """The ``.py`` files beside ``path`` that it imports, directly or through each other, sorted.
+
+    What a build tool must watch besides the file itself. Reads syntax trees only.
+    """
+    folder, found, waiting = Path(path).parent, set(), [Path(path)]
+    while waiting:
+        for name in _imported_names(_parse(waiting.pop())):
+            sibling = folder / f"{name}.py"
+            if sibling not in found and sibling != Path(path) and sibling.is_file():
+                found.add(sibling)
+                waiting.append(sibling)
+    return sorted(found)
+
+
+def _imported_names(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.module.partition(".")[0]
+
+
+# ---- importing a kernel file -------------------------------------------------------------------------------------
+class _RelativeNameLoader(importlib.machinery.SourceFileLoader):
+    """Compiles a source under its name relative to ``root``, which is what cuda-tile puts into debug info.
+
+    No ``.pyc`` is read or written: it would carry a path of its own.
+    """
+
+    def __init__(self, name: str, path: str, *, root: Path, names: dict[str, str]):
+        super().__init__(name, path)
+        self.root, self.names = root, names
+
+    def get_code(self, fullname):
+        data = self.get_data(self.path)
+        shown = Path(os.path.relpath(os.path.realpath(self.path), self.root)).as_posix()
+        self.names[shown] = _shown_to_user(self.path)
+        # inspect and tracebacks find the text under the relative name in linecache; without a modification
+        # time such an entry is never checked against the disk.
+        text = importlib.machinery.SourceFileLoader.get_source(self, fullname)
+        linecache.cache[shown] = (len(data), None, text.splitlines(keepends=True), shown)
+        return compile(data, shown, "exec", dont_inherit=True)
+
+
+def _shown_to_user(path: str) -> str:
+    """The path relative to the working directory where it is below it, as compilers print it."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
+
+
+class _SiblingFinder:
+    """Finds modules beside the kernel file, as Python does for a script, except this package itself."""
+
+    def __init__(self, folder: Path, root: Path, names: dict[str, str]):
+        self.folder, self.root, self.names = folder, root, names
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == _own_package:
+            return None
+        folders = [str(self.folder)] if path is None else [p for p in path if self._is_ours(p)]
+        for folder in folders:
+            finder = importlib.machinery.FileFinder(folder, (self._make_loader, [".py"]))
+            spec = finder.find_spec(name)
+            if spec is not None and spec.loader is not None:
+                return spec
+        return None
+
+    def _is_ours(self, folder: str) -> bool:
+        return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(self.folder))
+
+    def _make_loader(self, name, path):
+        return _RelativeNameLoader(name, path, root=self.root, names=self.names)
+
+
+@contextmanager
+def _isolated(folder: Path, root: Path, names: dict[str, str]):
+    """Import modules beside the file afresh, and leave ``sys.modules`` as it was."""
+    siblings = {entry.stem for entry in folder.iterdir() if entry.suffix == ".py" or entry.is_dir()} - {_own_package}
+    hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in siblings}
+    finder = _SiblingFinder(folder, root, names)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield finder
+    finally:
+        sys.meta_path.remove(finder)
+        for name, module in list(sys.modules.items()):
+            if isinstance(getattr(module, "__loader__", None), _RelativeNameLoader):
+                del sys.modules[name]
+        sys.modules.update(hidden)
+
+
+def load_cases(path: str | os.PathLike, source_root: str | os.PathLike | None = None) -> list[Case]:
+    """Import the kernel file and return its table's rows, in order.
+
+    Raises InvalidInput[export] naming the Python line where the import fails, InvalidInput[export-cases] where the
+    table is not as ``list_cases`` reads it, InvalidInput[export-no-cutile] without cuda-tile.
+    """
+    return _load_cases(path, source_root, {})
+
+
+def _load_cases(path, source_root, names: dict[str, str]) -> list[Case]:
+    rows, module = read_table(path), _load_module(Path(path), source_root, names)
+    cases = list(getattr(module, TABLE))
+    for row, case in zip(rows, cases, strict=True):
+        if not isinstance(case, Case):
+            raise _bad_table(path, f"row {row.name!r} is a {type(case).__name__}, not a Case", row.line, row.column)
+        if case.name != row.name:
+            raise _bad_table(path, f"row {row.name!r} builds case {case.name!r}", row.line, row.column)
+    return cases
+
+
+def _load_module(path: Path, source_root, names: dict[str, str]) -> ModuleType:
+    folder = path.absolute().parent
+    root = Path(os.path.realpath(source_root or folder))
+    with _import_lock, _isolated(folder, root, names) as finder:
+        loader = finder._make_loader(path.stem, str(path.absolute()))
+        spec = importlib.machinery.ModuleSpec(path.stem, loader, origin=str(path))
+        module = ModuleType(path.stem)
+        module.__spec__, module.__loader__, module.__file__ = spec, loader, str(path.absolute())
+        sys.modules[path.stem] = module  # dataclasses look their module up by name
+        try:
+            exec(loader.get_code(path.stem), module.__dict__)
+        except Exception as error:
+            raise _python_error(error, names, Location(str(path))) from error
+    return module
+
+
+# ---- exporting ---------------------------------------------------------------------------------------------------
+def export_kernels(
+    path: str | os.PathLike, names: Sequence[str] | None = None, *, source_root: str | os.PathLike | None = None
+) -> dict[str, bytes]:
+    """The bytecode of the file's cases, or of those in ``names``, by case name.
+
+    ``source_root`` is what file names in debug info are relative to: the file's own folder by default, a project's
+    top folder in a build. Raises InvalidInput as ``load_cases`` does, and [export] at the Python line cuTile rejects.
+    """
+    rows = {row.name: row for row in read_table(path)}
+    sources: dict[str, str] = {}  # relative name in tracebacks and debug info -> path
+    if unknown := sorted(set(names or ()) - rows.keys()):
+        raise _bad_table(path, f"no case named {unknown[0]!r}")
+    with _import_lock:
+        cases = _load_cases(path, source_root, sources)
+        chosen = [case for case in cases if names is None or case.name in names]
+        return {case.name: _export(case, rows[case.name], path, sources) for case in chosen}
+
+
+def export_file(
+    path: str | os.PathLike,
+    out_dir: str | os.PathLike,
+    names: Sequence[str] | None = None,
+    *,
+    source_root: str | os.PathLike | None = None,
+) -> list[Path]:
+    """Write ``<case>.tilebc`` into ``out_dir`` (made if missing) for each case; the paths, in table order.
+
+    Each file appears whole or not at all, and none appears if any case fails.
+    """
+    bytecode = export_kernels(path, names, source_root=source_root)
+    out_dir = Path(out_dir)
+    out_dir.mkdir(parents=True, exist_ok=True)
+    return [_write(out_dir / f"{name}.tilebc", data) for name, data in bytecode.items()]
+
+
+def _write(target: Path, data: bytes) -> Path:
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return target
+
+
+def _export(case: Case, row: CaseRow, path, sources: dict[str, str]) -> bytes:
+    from cuda.tile.compilation import CallingConvention, KernelSignature, export_kernel
+
+    at_row, buffer = Location(os.fspath(path), row.line, row.column), io.BytesIO()
+    _check_arity(case, at_row)
+    try:
+        signature = KernelSignature(
+            [_make_constraint(argument) for argument in case.arguments],
+            CallingConvention.cutile_python_v2(),
+            symbol=case.name,
+        )
+        export_kernel(
+            case.kernel,
+            [signature],
+            buffer,
+            gpu_code=None,
+            output_format="tileir_bytecode",
+            bytecode_version=BYTECODE_VERSION,
+        )
+    except Exception as error:
+        raise _python_error(error, sources, at_row, f"case {case.name!r}: ") from error
+    return buffer.getvalue()
+
+
+def _check_arity(case: Case, at_row: Location) -> None:
+    function = getattr(case.kernel, "_pyfunc", None)  # cuda-tile names the kernel's function nowhere public
+    if function is None:
+        found = type(case.kernel).__name__
+        raise InvalidInput("export-cases", f"case {case.name!r}: a {found} is no @ct.kernel function", location=at_row)
+    expected = function.__code__.co_argcount
+    if len(case.arguments) != expected:
+        raise InvalidInput(
+            "export-cases",
+            f"case {case.name!r} describes {len(case.arguments)} arguments of {function.__name__}, which has {expected}",
+            location=at_row,
+            remedy="describe each parameter once, constants included",
+        )
+
+
+def _make_constraint(argument: Argument):
+    import cuda.tile as ct
+
+    if isinstance(argument, Scalar):
+        return ct.compilation.ScalarConstraint(getattr(ct, argument.dtype))
+    if not isinstance(argument, Array):
+        return argument
+    return ct.compilation.ArrayConstraint(
+        getattr(ct, argument.dtype),
+        argument.ndim,
+        index_dtype=getattr(ct, argument.index_dtype),
+        stride_lower_bound_incl=0,  # cuTile has no negative strides
+        alias_groups=(),
+        may_alias_internally=False,
+        stride_constant=argument.known_strides,
+        stride_divisible_by=argument.stride_factors,
+        shape_divisible_by=argument.shape_factors,
+        base_addr_divisible_by=argument.alignment,
+    )
+
+
+# ---- errors ------------------------------------------------------------------------------------------------------
+def _python_error(error: Exception, sources: dict[str, str], fallback: Location, prefix: str = "") -> InvalidInput:
+    """What a Python failure says, at the deepest line of the user's own files that took part in it."""
+    if isinstance(error, InvalidInput):
+        return error
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "cuda":
+        message = f"exporting cuTile kernels needs the package cuda-tile: {error.msg}"
+        return InvalidInput("export-no-cutile", message, location=fallback, remedy=INSTALL)
+    return InvalidInput(
+        "export",
+        f"{prefix}{_first_line(error)}",
+        location=_locate(error, sources) or fallback,
+        remedy="correct the kernel file",
+    )
+
+
+def _first_line(error: Exception) -> str:
+    text = getattr(error, "message", None) or getattr(error, "msg", None) or str(error)
+    return f"{type(error).__name__}: {(text.splitlines() or [''])[0]}"
+
+
+def _locate(error: Exception, sources: dict[str, str]) -> Location | None:
+    if isinstance(error, SyntaxError) and error.filename:
+        return Location(sources.get(error.filename, error.filename), error.lineno or 0, error.offset or 0)
+    loc = getattr(error, "loc", None)  # cuda-tile's errors: line from 1, column from 0
+    if loc is not None and getattr(loc, "filename", None):
+        return Location(sources.get(loc.filename, loc.filename), loc.line, loc.col + 1)
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in sources]
+    if not frames:
+        return None
+    return Location(sources[frames[-1].filename], frames[-1].lineno or 0, (frames[-1].colno or 0) + 1)
+
+
+# ---- launching ---------------------------------------------------------------------------------------------------
+def pack_arguments(case: Case, values: Sequence[Any]) -> list[bytes]:
+    """The kernel parameters of a launch, little-endian, in the order of the bytecode's entry point.
+
+    ``values``: a NumPy array per Array and a number per Scalar, constants left out. An n-d array becomes 1 + 2n
+    parameters: its address (8 bytes), its n lengths, its n strides in elements (cuTile's calling convention v2).
+    Raises ValueError where an array breaks what its ``Array`` promises: the compiled kernel relies on it.
+    """
+    packed: list[bytes] = []
+    for position, (argument, value) in enumerate(zip(case.launch_arguments, values, strict=True)):
+        if isinstance(argument, Scalar):
+            packed.append(np.asarray(value, dtype=argument.dtype).tobytes())
+            continue
+        if broken := _broken_promise(argument, value):
+            raise ValueError(f"{case.name}: launch argument {position}: {broken}")
+        strides = [stride // value.itemsize for stride in value.strides]
+        packed.append(value.ctypes.data.to_bytes(8, "little"))
+        packed += [np.dtype(argument.index_dtype).type(number).tobytes() for number in (*value.shape, *strides)]
+    return packed
+
+
+def _broken_promise(argument: Array, value: np.ndarray) -> str | None:
+    if value.dtype != np.dtype(argument.dtype) or value.ndim != argument.ndim:
+        return f"expected a {argument.ndim}-d {argument.dtype} array, got {value.ndim}-d {value.dtype}"
+    if value.ctypes.data % argument.alignment:
+        return f"the base is not aligned to {argument.alignment} bytes"
+    for axis in range(value.ndim):
+        stride = value.strides[axis] // value.itemsize
+        if argument.known_strides[axis] not in (None, stride):
+            return f"the stride of axis {axis} is {stride}, not 1"
+        if stride % argument.stride_factors[axis]:
+            return f"the stride {stride} of axis {axis} is not divisible by {argument.stride_factors[axis]}"
+        if value.shape[axis] % argument.shape_factors[axis]:
+            return f"the length {value.shape[axis]} of axis {axis} is not divisible by {argument.shape_factors[axis]}"
+    return None
+
+
+# ---- command line ------------------------------------------------------------------------------------------------
+def main(arguments: Sequence[str] | None = None) -> int:
+    """``python -m tileiras_build.bytecode.export k.py --out build``: write, or with ``--list`` name, the files."""
+    parser = argparse.ArgumentParser(prog="tileiras_build.bytecode.export", description=main.__doc__)
+    parser.add_argument("file")
+    parser.add_argument("--out", default=".", help="folder for the .tilebc files (default: here)")
+    parser.add_argument("--case", action="append", help="export only this case; may be repeated")
+    parser.add_argument("--root", help="folder that file names in debug info are relative to (default: the file's)")
+    parser.add_argument("--list", action="store_true", help="print the names of the cases and write nothing")
+    options = parser.parse_args(arguments)
+    try:
+        if options.list:
+            lines = list_cases(options.file)
+        else:
+            lines = export_file(options.file, options.out, options.case, source_root=options.root)
+    except InvalidInput as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    print(*lines, sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    # The kernel file imports this module under its real name; its Case must be the one that is checked against.
+    from tileiras_build.bytecode.export import main as real_main
+
+    sys.exit(real_main())
