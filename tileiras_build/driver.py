@@ -106,7 +106,7 @@ def compile(
 
 
 def lower(
-    data: bytes, source: str, target: str, job: Job, *, name: str | None = None, table: tuple[Stage, ...] = STAGES
+    data: bytes, source: str, target: str, job: Job, name: str | None = None, table: tuple[Stage, ...] = STAGES
 ) -> dict[str, bytes]:
     """The files of artifact ``target`` (".ptx" or "ptx") made from the bytes of artifact ``source``.
 

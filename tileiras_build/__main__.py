@@ -1,0 +1,7 @@
+"""``python -m tileiras_build``: the command ``tileiras-build``."""
+
+import sys
+
+from .cli import main
+
+sys.exit(main())

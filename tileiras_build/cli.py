@@ -1,0 +1,178 @@
+"""The command ``tileiras-build``: lower files, look at them, list passes and targets, report on a build.
+
+Exit codes: 0 done, 1 invalid input, 2 unsupported or wrong usage, 3 internal error, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from .errors import InvalidInput, Location, TileirasError
+from .files import read_file, write_files
+from .pipeline.stages import STAGES, Stage, between, find
+
+_STDOUT = "-"
+_NAMES = ", ".join(stage.name for stage in STAGES[1:])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; diagnostics go to standard error, one line each. Returns the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        options.command(options)
+        sys.stdout.flush()
+    except TileirasError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output has seen enough; Python would complain again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="tileiras-build", description="An open compiler for CUDA Tile IR.")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add_lower(_add(commands, "lower", lower_file, "lower a file of any stage to a later stage"))
+    _add_dis(_add(commands, "dis", disassemble_file, "print Tile IR bytecode as text"))
+    _add(commands, "passes", list_passes, "list the passes of each stage and what they remove")
+    _add(commands, "targets", list_targets, "list the GPU targets")
+    _add_export(_add(commands, "export", export_file, "write the bytecode of a cuTile Python file's kernels"))
+    report = _add(commands, "report", report_folder, "show registers, shared memory and spills of built kernels")
+    report.add_argument("folder", metavar="DIR", help="a build folder; every .json beside a .cubin in it is read")
+    return parser
+
+
+def _add(commands, name: str, command: Callable, help: str) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
+    parser.set_defaults(command=command)
+    return parser
+
+
+def _add_lower(parser: argparse.ArgumentParser) -> None:
+    suffixes = ", ".join(stage.suffix for stage in STAGES[:-1])
+    parser.add_argument("file", metavar="FILE", help=f"its suffix names its stage: {suffixes}")
+    parser.add_argument("--to", required=True, metavar="STAGE", help=f"one of {_NAMES}")
+    parser.add_argument("--sm", required=True, metavar="SM", help="the target: 90, sm_90 and 90a mean the same")
+    parser.add_argument("-o", "--output", metavar="OUT", help="default: FILE with the new suffix; - is standard output")
+    parser.add_argument("--opt", type=int, default=3, metavar="0..3", help="optimization level (default: 3)")
+    parser.add_argument("--lineinfo", action="store_true", help="keep source lines for profilers and debuggers")
+    parser.add_argument("--libdevice", metavar="PATH", help="default: the nvidia-nvvm package's libdevice.10.bc")
+    parser.add_argument("--ptxas", metavar="PATH", help="default: the nvidia-cuda-nvcc package's ptxas")
+    parser.add_argument("--in-process", action="store_true", help="do not guard against a crash of LLVM (for debuggers)")
+
+
+def _add_dis(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("-g", dest="locations", action="store_true", help="print source locations")
+
+
+def _add_export(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE.py")
+    parser.add_argument("-o", "--output", default=".", metavar="DIR", help="default: this folder")
+
+
+def lower_file(options: argparse.Namespace) -> None:
+    """``lower FILE --to STAGE --sm SM``: write the stage's file, and the manifest beside a cubin."""
+    from .driver import check_opt_level
+    from .executor.forked import ForkedExecutor
+    from .executor.in_process import InProcessExecutor
+    from .pipeline.job import Job
+    from .targets import find_target
+
+    source, goal = stage_of_file(options.file), find(options.to)
+    between(source.name, goal.name)
+    target = find_target(options.sm)
+    job = Job(target, check_opt_level(options.opt), options.lineinfo, False, options.libdevice, options.ptxas)
+    data = read_file(options.file)
+    executor = InProcessExecutor() if options.in_process else ForkedExecutor()
+    files = executor.run("tileiras_build.driver:lower", data, source.name, goal.name, job, options.file)
+    _write_artifact(options, goal, files)
+
+
+def stage_of_file(path: str) -> Stage:
+    """The stage that the suffix of ``path`` names; raises InvalidInput for a suffix of no stage."""
+    for stage in STAGES:
+        if stage.suffix == Path(path).suffix:
+            return stage
+    valid = ", ".join(stage.suffix for stage in STAGES)
+    # A missing file or a directory is said first: a wrong suffix would only distract.
+    read_file(path)
+    raise InvalidInput(
+        "file-suffix",
+        f"the suffix {Path(path).suffix!r} names no stage",
+        location=Location(path),
+        remedy=f"files end in one of {valid}",
+    )
+
+
+def _write_artifact(options: argparse.Namespace, goal: Stage, files: dict[str, bytes]) -> None:
+    if options.output == _STDOUT:
+        sys.stdout.buffer.write(files[goal.suffix])
+        return
+    output = Path(options.output or Path(options.file).with_suffix(goal.suffix))
+    write_files({output if suffix == goal.suffix else output.with_suffix(suffix): files[suffix] for suffix in files})
+
+
+def disassemble_file(options: argparse.Namespace) -> None:
+    """``dis FILE [-g]``: print the public dialect's textual form."""
+    from .bytecode import disassemble
+
+    print(disassemble(read_file(options.file), locations=options.locations).rstrip("\n"))
+
+
+def list_passes(options: argparse.Namespace) -> None:
+    """``passes``: what runs between the stages, in order, with the contracts."""
+    for source, stage in zip(STAGES, STAGES[1:], strict=False):
+        print(f"{source.suffix} -> {stage.suffix}")
+        print(*_pass_lines(stage), sep="\n")
+
+
+def _pass_lines(stage: Stage) -> Iterator[str]:
+    if not stage.passes:
+        yield f"    one step: {stage.edge}"
+    for edge_pass in stage.passes:
+        summary = (edge_pass.__doc__ or "").strip().partition("\n")[0]
+        removes = ", ".join(sorted(_removed_name(entry) for entry in edge_pass.removes))
+        yield f"    {edge_pass.name:40} {summary}"
+        if removes:
+            yield f"    {'':40} removes {removes}"
+
+
+def _removed_name(entry: type | str) -> str:
+    return f"{entry}*" if isinstance(entry, str) else entry.name
+
+
+def list_targets(options: argparse.Namespace) -> None:
+    """``targets``: one line per GPU generation."""
+    from .reports.table import align
+    from .targets import TARGETS
+
+    rows = [
+        (target.name, target.arch, ".".join(map(str, target.ptx_version)), f"{target.max_shared_memory // 1024} KiB")
+        for target in TARGETS.values()
+    ]
+    print(align(("target", "arch", "PTX", "shared memory per CTA"), rows))
+
+
+def export_file(options: argparse.Namespace) -> None:
+    """``export FILE.py -o DIR``: one .tilebc per case of the file."""
+    from .bytecode.export import export_kernels
+
+    read_file(options.file)
+    kernels = export_kernels(options.file)
+    write_files({Path(options.output) / f"{name}{STAGES[0].suffix}": data for name, data in kernels.items()})
+
+
+def report_folder(options: argparse.Namespace) -> None:
+    """``report DIR``: the table of resources."""
+    from .reports.resources import read_folder, resource_table
+
+    print(resource_table(read_folder(options.folder)))

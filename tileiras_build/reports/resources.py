@@ -1,0 +1,80 @@
+"""What each kernel of a build uses on each SM: registers, shared memory, spills; read from launch manifests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import InvalidInput, Location
+from ..files import read_file
+from .table import align
+
+HEADER = ("kernel", "SM", "registers", "shared memory", "stack", "spill stores", "spill loads")
+MANIFEST_VERSION = 1
+
+
+@dataclass(frozen=True)
+class ResourceRow:
+    """One kernel on one SM; shared memory (static and dynamic), stack and spills in bytes, None = not known."""
+
+    kernel: str
+    target: str
+    registers: int | None
+    shared_memory: int | None
+    stack: int | None
+    spill_stores: int | None
+    spill_loads: int | None
+
+    @property
+    def cells(self) -> tuple[object, ...]:
+        """The row as the table shows it."""
+        numbers = (self.registers, self.shared_memory, self.stack, self.spill_stores, self.spill_loads)
+        return (self.kernel, self.target, *("-" if number is None else number for number in numbers))
+
+
+def resource_table(rows: Iterable[ResourceRow]) -> str:
+    """The rows sorted by kernel and SM, as an aligned table."""
+    ordered = sorted(rows, key=lambda row: (row.kernel, _number(row.target), row.target))
+    return align(HEADER, [row.cells for row in ordered]) if ordered else "no kernels"
+
+
+def read_folder(folder: str | Path) -> list[ResourceRow]:
+    """The rows of every manifest beside a cubin in ``folder``; raises InvalidInput where there is none."""
+    root = Path(folder)
+    if not root.is_dir():
+        raise InvalidInput("report-no-folder", "this is not a folder", location=Location(str(folder)))
+    cubins = sorted(root.rglob("*.cubin"))
+    if not cubins:
+        raise InvalidInput("report-no-cubins", "no cubin is in this folder", location=Location(str(folder)))
+    return [row for cubin in cubins for row in read_manifest(cubin.with_suffix(".json"))]
+
+
+def read_manifest(path: Path) -> list[ResourceRow]:
+    """The rows of one manifest; raises InvalidInput naming the file if it is missing or not one of ours."""
+    data = read_file(path)
+    try:
+        manifest = json.loads(data)
+        if manifest["version"] != MANIFEST_VERSION:
+            raise ValueError(f"version {manifest['version']}, expected {MANIFEST_VERSION}")
+        return list(rows_of_manifest(manifest))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        message = f"this is not a launch manifest: {error}"
+        raise InvalidInput("report-manifest", message, location=Location(str(path))) from None
+
+
+def rows_of_manifest(manifest: dict) -> Iterator[ResourceRow]:
+    """One row per kernel of a launch manifest."""
+    for kernel, entry in manifest["kernels"].items():
+        used = entry.get("resources", {})
+        shared = used.get("shared")
+        dynamic = entry.get("shared_memory", {}).get("dynamic", 0)
+        total = None if shared is None else shared + dynamic
+        spills = (used.get("spill_stores"), used.get("spill_loads"))
+        yield ResourceRow(kernel, manifest["target"], used.get("registers"), total, used.get("stack"), *spills)
+
+
+def _number(target: str) -> int:
+    digits = "".join(character for character in target if character.isdigit())
+    return int(digits or 0)
