@@ -1,0 +1,41 @@
+"""Find libdevice.10.bc, the math library in LLVM bitcode that NVIDIA ships."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from cuda import pathfinder
+
+from ..errors import InvalidInput
+
+DEFAULT_NAME = "libdevice.10.bc"
+
+
+def find_libdevice(path: str | Path | None = None) -> Path:
+    """Path of the library: an explicit ``path`` wins, else the nvidia-nvvm wheel's (or the toolkit's) own.
+
+    Raises InvalidInput[libdevice-missing].
+    """
+    if path is None or str(path) == DEFAULT_NAME:
+        return _installed()
+    found = Path(path)
+    if not found.is_file():
+        raise InvalidInput(
+            "libdevice-missing",
+            f"blobLinkedLib: bitcode path does not exist or is not a file: {path}",
+            remedy="name an existing libdevice.10.bc or leave libdevice unset to use the nvidia-nvvm wheel's",
+        )
+    return found
+
+
+@cache
+def _installed() -> Path:
+    try:
+        return Path(pathfinder.find_bitcode_lib("device"))
+    except pathfinder.BitcodeLibNotFoundError as error:
+        raise InvalidInput(
+            "libdevice-missing",
+            f"blobLinkedLib: bitcode path does not exist or is not a file: no {DEFAULT_NAME} is installed",
+            remedy="pip install nvidia-nvvm, or name the file with libdevice=PATH",
+        ) from error

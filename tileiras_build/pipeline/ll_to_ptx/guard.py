@@ -1,0 +1,183 @@
+"""Refuse modules that would make LLVM abort or exit, before LLVM sees them.
+
+Only text is looked at: the checks cost a millisecond, and what they refuse cannot be asked of LLVM without risking the
+process. Every check yields diagnostics; all of them are reported together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ...errors import Diagnostics, InternalError, InvalidInput, Location, TileirasError, Unsupported
+from ...targets import Target
+from .intrinsics import APPROXIMATE, GENERIC, NO_DOUBLE, nvvm_need
+
+_INTRINSIC = re.compile(r"@llvm\.([\w.]+)")
+_CALLED_APPROXIMATE = re.compile(r"call ([^@\n]*)@llvm\.((?:sin|cos|tanh)\.\w+)")
+_ENTRY = re.compile(r'^define [^@\n]*?\bptx_kernel\b[^@\n]*@("[^"\n]*"|[^\s(]+)', re.MULTILINE)
+_LEGAL_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
+_SCOPE = re.compile(r'syncscope\("([^"]*)"\)')
+_SCOPES = frozenset(("block", "cluster", "device", "singlethread", ""))
+_ASM = re.compile(r'\basm (?:(?:sideeffect|alignstack|inteldialect|unwind) )*"[^"\n]*", ?"([^"\n]*)"')
+_CONSTRAINT = re.compile(r"(?:[=+]&?)?[bhrlqfdcn0N]|\d+|~\{memory\}|")
+_SHARED_VARIABLE = re.compile(r"^@([^\s=]+) = [^\n]*\baddrspace\(3\) (?:global|constant) ([^\n]*)", re.MULTILINE)
+_BAD_TYPE = re.compile(r"(?<![\w.$%@!\"\\])(fp128|x86_fp80|ppc_fp128|vscale x)(?![\w.])")
+_ATOMIC_RMW = re.compile(r"= atomicrmw (?:volatile )?(\w+)")
+_LINE_TABLES = "emissionKind: LineTablesOnly"
+
+
+def check_module(text: str, target: Target) -> None:
+    """Raise one diagnostic, or an ErrorGroup, for everything in the module that LLVM would die of."""
+    found = Diagnostics()
+    for check in CHECKS:
+        for error in check(text, target):
+            found.add(error)
+    found.raise_if_any()
+
+
+def _line(text: str, offset: int) -> Location:
+    return Location(".ll", text.count("\n", 0, offset) + 1, 1)
+
+
+def check_intrinsics(text: str, target: Target) -> Iterator[TileirasError]:
+    for name in dict.fromkeys(_INTRINSIC.findall(text)):
+        if name.startswith("nvvm."):
+            yield from _check_nvvm(name.removeprefix("nvvm."), target, text)
+        elif name.split(".")[0] not in GENERIC and name not in APPROXIMATE or name in NO_DOUBLE:
+            yield InternalError(
+                "intrinsic-unknown",
+                f"llvm.{name} has no lowering for NVPTX",
+                location=_line(text, text.find(f"@llvm.{name}")),
+                remedy="call libdevice or add a row to ll_to_ptx/intrinsics.py: GENERIC",
+            )
+
+
+def _check_nvvm(name: str, target: Target, text: str) -> Iterator[TileirasError]:
+    known, need = nvvm_need(name)
+    location = _line(text, text.find(f"@llvm.nvvm.{name}"))
+    if not known:
+        yield InternalError(
+            "intrinsic-unknown",
+            f"llvm.nvvm.{name} has no row in the table of intrinsics",
+            location=location,
+            remedy="add one to ll_to_ptx/intrinsics.py: NVVM",
+        )
+    elif need is not None and not target.has(need):
+        yield Unsupported(
+            "intrinsic-target",
+            f"llvm.nvvm.{name} needs {need}, which {target.name} does not have",
+            location=location,
+            remedy="choose a target with it or another lowering (targets.py: CAPABILITIES)",
+        )
+
+
+def check_approximate(text: str, target: Target) -> Iterator[TileirasError]:
+    for call in _CALLED_APPROXIMATE.finditer(text):
+        flags = call[1].split()
+        if "afn" not in flags and "fast" not in flags:
+            yield InternalError(
+                "intrinsic-unknown",
+                f"llvm.{call[2]} without the afn flag has no lowering for NVPTX",
+                location=_line(text, call.start()),
+                remedy="call libdevice or set afn",
+            )
+
+
+def check_names(text: str, target: Target) -> Iterator[TileirasError]:
+    for match in _ENTRY.finditer(text):
+        name = match[1].strip('"')
+        if not _LEGAL_NAME.match(name):
+            yield InvalidInput(
+                "kernel-name",
+                f"kernel name {name!r} is not a PTX identifier",
+                location=_line(text, match.start()),
+                remedy="use letters, digits, _ and $, not beginning with a digit",
+            )
+
+
+def check_scopes(text: str, target: Target) -> Iterator[TileirasError]:
+    for match in _SCOPE.finditer(text):
+        if match[1] not in _SCOPES:
+            yield InternalError(
+                "sync-scope",
+                f"syncscope {match[1]!r} is not known to NVPTX",
+                location=_line(text, match.start()),
+                remedy="use block, cluster or device, or none for the system",
+            )
+        if match[1] == "cluster" and not target.has("cluster"):
+            yield Unsupported(
+                "sync-scope",
+                f"{target.name} has no cluster scope",
+                location=_line(text, match.start()),
+                remedy="use device",
+            )
+
+
+def check_assembly(text: str, target: Target) -> Iterator[TileirasError]:
+    seen = {}
+    for match in _ASM.finditer(text):
+        seen.setdefault(match[1], match.start())
+    for constraints, offset in seen.items():
+        bad = [word for word in constraints.split(",") if not _CONSTRAINT.fullmatch(word)]
+        if bad:
+            yield InternalError(
+                "asm-constraint",
+                f"inline assembly has the constraint {bad[0]!r}, which NVPTX does not know",
+                location=_line(text, offset),
+                remedy="use b h r l q f d, with = for results, or an operand number",
+            )
+
+
+def check_shared_variables(text: str, target: Target) -> Iterator[TileirasError]:
+    for match in _SHARED_VARIABLE.finditer(text):
+        if not re.search(r"\b(?:undef|poison|zeroinitializer)\b", match[2]) and " external " not in match[0]:
+            yield InternalError(
+                "shared-initializer",
+                f"shared variable {match[1]} has an initial value",
+                location=_line(text, match.start()),
+                remedy="declare it undef and store the value",
+            )
+
+
+def check_types(text: str, target: Target) -> Iterator[TileirasError]:
+    if match := _BAD_TYPE.search(text):
+        yield InternalError(
+            "llvm-type",
+            f"NVPTX cannot compile the type {match[1]}",
+            location=_line(text, match.start()),
+            remedy="lower the operation to supported types",
+        )
+
+
+def check_atomics(text: str, target: Target) -> Iterator[TileirasError]:
+    if match := _ATOMIC_RMW.search(text):
+        yield InternalError(
+            "atomicrmw",
+            f"atomicrmw {match[1]} loses its ordering and scope in the NVPTX back end",
+            location=_line(text, match.start()),
+            remedy="write the atom instruction as inline assembly",
+        )
+
+
+def check_debug_info(text: str, target: Target) -> Iterator[TileirasError]:
+    if _LINE_TABLES in text and "DILocalVariable" in text:
+        yield InternalError(
+            "debug-info",
+            "line tables without variables are asked for, but the module describes variables",
+            location=_line(text, text.find("DILocalVariable")),
+            remedy="use emissionKind: DebugDirectivesOnly or FullDebug",
+        )
+
+
+CHECKS = (
+    check_intrinsics,  # not selectable on this GPU, or on none: abort
+    check_approximate,  # abort
+    check_names,  # abort
+    check_scopes,  # exit(1)
+    check_assembly,  # exit(1)
+    check_shared_variables,  # abort
+    check_types,  # abort
+    check_atomics,  # no failure, but wrong code
+    check_debug_info,  # abort
+)

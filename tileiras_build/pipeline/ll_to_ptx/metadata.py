@@ -1,0 +1,56 @@
+"""Read the two notes that the .ll carries for the back end, and write the one that the .ptx carries.
+
+``!tileiras.manifest`` holds the launch manifest as JSON, ``!tileiras.libdevice`` names the math library to link.
+In PTX the manifest is one comment line, so that assembling stays a function of the .ptx alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+from ...errors import InternalError
+
+MANIFEST_MARK = "// tileiras.manifest: "
+_ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
+
+
+def named_string(text: str, name: str) -> str | None:
+    """The string of ``!name = !{!N}`` with ``!N = !{!"..."}``, unescaped; None where the module has no such node."""
+    node = re.search(rf"^!{re.escape(name)} = !\{{!(\d+)\}}", text, re.MULTILINE)
+    if node is None:
+        return None
+    string = re.search(rf'^!{node[1]} = (?:distinct )?!\{{!"([^"\n]*)"\}}', text, re.MULTILINE)
+    if string is None:
+        raise InternalError("ll-metadata", f"!{name} does not hold a string", remedy="write it as !{!N}, !N = !{!\"...\"}")
+    raw = _ESCAPE.sub(lambda code: chr(int(code[1], 16)), string[1])
+    return raw.encode("latin-1", "surrogateescape").decode("utf-8") if not raw.isascii() else raw
+
+
+def read_manifest(text: str) -> dict | None:
+    """The launch manifest of an .ll module; None where it has none."""
+    note = named_string(text, "tileiras.manifest")
+    return None if note is None else _parse(note)
+
+
+def manifest_comment(manifest: dict) -> str:
+    """The PTX comment line (without line end) that carries a manifest; pure ASCII."""
+    return MANIFEST_MARK + json.dumps(manifest, separators=(",", ":"))
+
+
+def manifest_of_ptx(ptx: str) -> dict | None:
+    """The manifest that a .ptx carries; None where it has none."""
+    for line in ptx[: ptx.find(".visible") if ".visible" in ptx else None].splitlines():
+        if line.startswith(MANIFEST_MARK):
+            return _parse(line.removeprefix(MANIFEST_MARK))
+    return None
+
+
+def _parse(note: str) -> dict:
+    try:
+        manifest = json.loads(note)
+    except ValueError as error:
+        raise InternalError("manifest", f"the launch manifest is not JSON: {error}") from error
+    if not isinstance(manifest, dict):
+        raise InternalError("manifest", "the launch manifest is not a JSON object")
+    return manifest

@@ -1,0 +1,44 @@
+"""Correct the three header lines of LLVM's PTX: .version, .target, and the manifest comment after them."""
+
+from __future__ import annotations
+
+import re
+
+from ...errors import InternalError
+from ..job import Job
+from .metadata import manifest_comment
+
+_VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.MULTILINE)
+_TARGET = re.compile(r"^\.target [\w, ]+", re.MULTILINE)
+_ADDRESS_SIZE = re.compile(r"^\.address_size 64[^\n]*\n", re.MULTILINE)
+
+_NARROW = "e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2"
+# Inline assembly that needs a newer PTX than LLVM prints; found by asking ptxas 13.5.
+NEWER: tuple[tuple[tuple[int, int], re.Pattern], ...] = (
+    ((9, 2), re.compile(rf"\bcvt\.rn(?:\.\w+)*\.bf16x2\.(?:{_NARROW})\b")),
+    ((9, 1), re.compile(rf"\bcvt\.rn(?:\.\w+)*\.(?:{_NARROW})\.bf16x2\b")),
+    ((9, 1), re.compile(r"\bcvt\.rn(?:\.\w+)*\.(?:e2m3x2|e3m2x2|e2m1x2)\.f16x2\b")),
+)
+
+
+def fix_header(ptx: str, job: Job, manifest: dict | None, has_assembly: bool) -> str:
+    """PTX with the job's target and version, and the manifest as a comment.
+
+    LLVM does not know every GPU (its cpu name may be a neighbor's), and prints ", debug" for full debug info, which makes
+    ptxas build without optimization: only ``job.debug`` keeps it.
+    """
+    size = _ADDRESS_SIZE.search(ptx)
+    version = _VERSION.search(ptx)
+    if size is None or version is None:
+        raise InternalError("ptx-header", "LLVM printed PTX without a header")
+    head, body = ptx[: size.end()], ptx[size.end() :]
+    needed = max(job.target.ptx_version, (int(version[1]), int(version[2])), _needed(body) if has_assembly else (0, 0))
+    head = _VERSION.sub(f".version {needed[0]}.{needed[1]}", head)
+    debug = ", debug" if job.debug and ", debug" in head else ""
+    head = _TARGET.sub(f".target {job.target.arch}{debug}", head)
+    note = f"{manifest_comment(manifest)}\n" if manifest is not None else ""
+    return head + note + body
+
+
+def _needed(body: str) -> tuple[int, int]:
+    return max((version for version, pattern in NEWER if pattern.search(body)), default=(0, 0))
