@@ -13,9 +13,8 @@ cuda-tile nor the file's imports. ``export_file`` imports the file and calls cud
 Same sources, same bytes, on any machine and in any folder:
 - the bytecode version is fixed (``BYTECODE_VERSION``) and never asked of an installed compiler;
 - no target is named (``gpu_code=None``, bytecode 13.3 and newer): hints per target stay keyed in the bytecode;
-- debug info holds file names. The file, and the modules that it imports from beside it, are compiled under their
-  path relative to ``source_root``, with line numbers kept. A helper function from an *installed* package keeps the
-  path that it was installed at.
+- file names in debug info are made relative (``source_names.make_portable``): to ``source_root`` for the kernel file
+  and the modules beside it, to the package for functions that cuTile inlines from installed ones. Lines are kept.
 """
 
 from __future__ import annotations
@@ -23,24 +22,25 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib.machinery
+import importlib.util
 import io
-import linecache
 import os
 import re
 import sys
 import tempfile
 import threading
 import traceback
+import types
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import ml_dtypes  # noqa: F401  (registers bfloat16, float8_e4m3fn, … as NumPy type names)
 import numpy as np
 
+from tileiras_build.bytecode.source_names import make_portable
 from tileiras_build.errors import InvalidInput, Location
 
 BYTECODE_VERSION = "13.4"
@@ -171,7 +171,7 @@ def _parse(path) -> ast.Module:
     except OSError as error:
         raise InvalidInput("export", f"cannot read the kernel file: {error.strerror}", location=Location(str(path)))
     except (SyntaxError, ValueError) as error:
-        raise _python_error(error, {}, Location(os.fspath(path))) from None
+        raise _python_error(error, _folder_of(path), Location(os.fspath(path))) from None
 
 
 def _find_table(tree: ast.Module, path: str) -> ast.List | ast.Tuple:
@@ -228,85 +228,58 @@ def _imported_names(tree: ast.Module) -> Iterator[str]:
 
 
 # ---- importing a kernel file -------------------------------------------------------------------------------------
-class _RelativeNameLoader(importlib.machinery.SourceFileLoader):
-    """Compiles a source under its name relative to ``root``, which is what cuda-tile puts into debug info.
-
-    No ``.pyc`` is read or written: it would carry a path of its own.
-    """
-
-    def __init__(self, name: str, path: str, *, root: Path, names: dict[str, str]):
-        super().__init__(name, path)
-        self.root, self.names = root, names
+class _SourceLoader(importlib.machinery.SourceFileLoader):
+    """Always compiles the source: a ``.pyc`` is checked by whole seconds, and builds are faster than that."""
 
     def get_code(self, fullname):
-        data = self.get_data(self.path)
-        shown = Path(os.path.relpath(os.path.realpath(self.path), self.root)).as_posix()
-        self.names[shown] = _shown_to_user(self.path)
-        # inspect and tracebacks find the text under the relative name in linecache; without a modification
-        # time such an entry is never checked against the disk.
-        text = importlib.machinery.SourceFileLoader.get_source(self, fullname)
-        linecache.cache[shown] = (len(data), None, text.splitlines(keepends=True), shown)
-        return compile(data, shown, "exec", dont_inherit=True)
-
-
-def _shown_to_user(path: str) -> str:
-    """The path relative to the working directory where it is below it, as compilers print it."""
-    relative = os.path.relpath(path)
-    return path if relative.startswith("..") else relative
+        return compile(self.get_data(self.path), self.path, "exec", dont_inherit=True)
 
 
 class _SiblingFinder:
     """Finds modules beside the kernel file, as Python does for a script, except this package itself."""
 
-    def __init__(self, folder: Path, root: Path, names: dict[str, str]):
-        self.folder, self.root, self.names = folder, root, names
+    def __init__(self, folder: str):
+        self.folder = folder
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] == _own_package:
             return None
-        folders = [str(self.folder)] if path is None else [p for p in path if self._is_ours(p)]
-        for folder in folders:
-            finder = importlib.machinery.FileFinder(folder, (self._make_loader, [".py"]))
-            spec = finder.find_spec(name)
+        for folder in [self.folder] if path is None else [entry for entry in path if _is_below(entry, self.folder)]:
+            spec = importlib.machinery.FileFinder(folder, (_SourceLoader, [".py"])).find_spec(name)
             if spec is not None and spec.loader is not None:
                 return spec
         return None
 
-    def _is_ours(self, folder: str) -> bool:
-        return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(self.folder))
 
-    def _make_loader(self, name, path):
-        return _RelativeNameLoader(name, path, root=self.root, names=self.names)
+def _is_below(path: str | None, folder: str) -> bool:
+    return path is not None and Path(path).is_relative_to(folder)
 
 
 @contextmanager
-def _isolated(folder: Path, root: Path, names: dict[str, str]):
+def _isolated(folder: str):
     """Import modules beside the file afresh, and leave ``sys.modules`` as it was."""
-    siblings = {entry.stem for entry in folder.iterdir() if entry.suffix == ".py" or entry.is_dir()} - {_own_package}
+    entries = [Path(folder, entry) for entry in os.listdir(folder)]
+    siblings = {entry.stem for entry in entries if entry.suffix == ".py" or entry.is_dir()} - {_own_package}
     hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in siblings}
-    finder = _SiblingFinder(folder, root, names)
+    finder = _SiblingFinder(folder)
     sys.meta_path.insert(0, finder)
     try:
-        yield finder
+        yield
     finally:
         sys.meta_path.remove(finder)
         for name, module in list(sys.modules.items()):
-            if isinstance(getattr(module, "__loader__", None), _RelativeNameLoader):
+            if isinstance(getattr(module, "__loader__", None), _SourceLoader):
                 del sys.modules[name]
         sys.modules.update(hidden)
 
 
-def load_cases(path: str | os.PathLike, source_root: str | os.PathLike | None = None) -> list[Case]:
+def load_cases(path: str | os.PathLike) -> list[Case]:
     """Import the kernel file and return its table's rows, in order.
 
     Raises InvalidInput[export] naming the Python line where the import fails, InvalidInput[export-cases] where the
     table is not as ``list_cases`` reads it, InvalidInput[export-no-cutile] without cuda-tile.
     """
-    return _load_cases(path, source_root, {})
-
-
-def _load_cases(path, source_root, names: dict[str, str]) -> list[Case]:
-    rows, module = read_table(path), _load_module(Path(path), source_root, names)
+    rows, module = read_table(path), _load_module(path)
     cases = list(getattr(module, TABLE))
     for row, case in zip(rows, cases, strict=True):
         if not isinstance(case, Case):
@@ -316,20 +289,22 @@ def _load_cases(path, source_root, names: dict[str, str]) -> list[Case]:
     return cases
 
 
-def _load_module(path: Path, source_root, names: dict[str, str]) -> ModuleType:
-    folder = path.absolute().parent
-    root = Path(os.path.realpath(source_root or folder))
-    with _import_lock, _isolated(folder, root, names) as finder:
-        loader = finder._make_loader(path.stem, str(path.absolute()))
-        spec = importlib.machinery.ModuleSpec(path.stem, loader, origin=str(path))
-        module = ModuleType(path.stem)
-        module.__spec__, module.__loader__, module.__file__ = spec, loader, str(path.absolute())
-        sys.modules[path.stem] = module  # dataclasses look their module up by name
+def _load_module(path) -> types.ModuleType:
+    folder, file_name = _folder_of(path), os.path.basename(path)
+    name = file_name.removesuffix(".py")
+    loader = _SourceLoader(name, os.path.join(folder, file_name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader, origin=os.fspath(path)))
+    with _import_lock, _isolated(folder):
+        sys.modules[name] = module  # dataclasses look their module up by name
         try:
-            exec(loader.get_code(path.stem), module.__dict__)
+            loader.exec_module(module)
         except Exception as error:
-            raise _python_error(error, names, Location(str(path))) from error
+            raise _python_error(error, folder, Location(os.fspath(path))) from error
     return module
+
+
+def _folder_of(path) -> str:
+    return os.path.dirname(os.path.realpath(path))
 
 
 # ---- exporting ---------------------------------------------------------------------------------------------------
@@ -342,13 +317,11 @@ def export_kernels(
     top folder in a build. Raises InvalidInput as ``load_cases`` does, and [export] at the Python line cuTile rejects.
     """
     rows = {row.name: row for row in read_table(path)}
-    sources: dict[str, str] = {}  # relative name in tracebacks and debug info -> path
     if unknown := sorted(set(names or ()) - rows.keys()):
         raise _bad_table(path, f"no case named {unknown[0]!r}")
-    with _import_lock:
-        cases = _load_cases(path, source_root, sources)
-        chosen = [case for case in cases if names is None or case.name in names]
-        return {case.name: _export(case, rows[case.name], path, sources) for case in chosen}
+    chosen = [case for case in load_cases(path) if names is None or case.name in names]
+    root = source_root or _folder_of(path)
+    return {case.name: make_portable(_export(case, rows[case.name], path), root) for case in chosen}
 
 
 def export_file(
@@ -381,7 +354,7 @@ def _write(target: Path, data: bytes) -> Path:
     return target
 
 
-def _export(case: Case, row: CaseRow, path, sources: dict[str, str]) -> bytes:
+def _export(case: Case, row: CaseRow, path) -> bytes:
     from cuda.tile.compilation import CallingConvention, KernelSignature, export_kernel
 
     at_row, buffer = Location(os.fspath(path), row.line, row.column), io.BytesIO()
@@ -401,7 +374,7 @@ def _export(case: Case, row: CaseRow, path, sources: dict[str, str]) -> bytes:
             bytecode_version=BYTECODE_VERSION,
         )
     except Exception as error:
-        raise _python_error(error, sources, at_row, f"case {case.name!r}: ") from error
+        raise _python_error(error, _folder_of(path), at_row, f"case {case.name!r}: ") from error
     return buffer.getvalue()
 
 
@@ -442,8 +415,8 @@ def _make_constraint(argument: Argument):
 
 
 # ---- errors ------------------------------------------------------------------------------------------------------
-def _python_error(error: Exception, sources: dict[str, str], fallback: Location, prefix: str = "") -> InvalidInput:
-    """What a Python failure says, at the deepest line of the user's own files that took part in it."""
+def _python_error(error: Exception, folder: str, fallback: Location, prefix: str = "") -> InvalidInput:
+    """What a Python failure says, at the deepest line below ``folder`` that took part in it."""
     if isinstance(error, InvalidInput):
         return error
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "cuda":
@@ -452,7 +425,7 @@ def _python_error(error: Exception, sources: dict[str, str], fallback: Location,
     return InvalidInput(
         "export",
         f"{prefix}{_first_line(error)}",
-        location=_locate(error, sources) or fallback,
+        location=_locate(error, folder) or fallback,
         remedy="correct the kernel file",
     )
 
@@ -462,16 +435,24 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {(text.splitlines() or [''])[0]}"
 
 
-def _locate(error: Exception, sources: dict[str, str]) -> Location | None:
+def _locate(error: Exception, folder: str) -> Location | None:
     if isinstance(error, SyntaxError) and error.filename:
-        return Location(sources.get(error.filename, error.filename), error.lineno or 0, error.offset or 0)
-    loc = getattr(error, "loc", None)  # cuda-tile's errors: line from 1, column from 0
-    if loc is not None and getattr(loc, "filename", None):
-        return Location(sources.get(loc.filename, loc.filename), loc.line, loc.col + 1)
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in sources]
+        return Location(_shown_to_user(error.filename), error.lineno or 0, error.offset or 0)
+    loc = getattr(error, "loc", None)  # of cuda-tile's errors: line from 1, column from 0, then who called
+    while loc is not None:
+        if _is_below(loc.filename, folder):
+            return Location(_shown_to_user(loc.filename), loc.line, loc.col + 1)
+        loc = loc.call_site
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_below(frame.filename, folder)]
     if not frames:
         return None
-    return Location(sources[frames[-1].filename], frames[-1].lineno or 0, (frames[-1].colno or 0) + 1)
+    return Location(_shown_to_user(frames[-1].filename), frames[-1].lineno or 0, (frames[-1].colno or 0) + 1)
+
+
+def _shown_to_user(path: str) -> str:
+    """The path relative to the working directory where it is below it, as compilers print it."""
+    relative = os.path.relpath(path)
+    return path if relative.startswith("..") else relative
 
 
 # ---- launching ---------------------------------------------------------------------------------------------------
