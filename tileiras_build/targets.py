@@ -261,6 +261,7 @@ CAPABILITIES: dict[str, frozenset[int]] = {
     "mma_f8f6f4": _only(*_CONSUMER),
     "mma_block_scale": _only(*_CONSUMER),
     "static_shared_large": _from(90),  # ptxas takes static shared memory above 48 KB for 'a' targets only
+    "shared_reserved": _from(90),  # the system keeps 1 KB of every CTA's shared memory
 }
 
 # Rows in order of preference within one (a, b, accumulator) combination.

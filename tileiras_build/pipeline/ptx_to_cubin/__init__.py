@@ -1,0 +1,48 @@
+"""From PTX to a cubin: run ptxas, and complete the launch manifest with what the kernels take."""
+
+from __future__ import annotations
+
+import copy
+
+from ...errors import InternalError
+from ..job import Job
+from ..ll_to_ptx.metadata import manifest_of_ptx
+from .cubin import Cubin, KernelResources, read_cubin
+from .find_ptxas import find_ptxas, ptxas_version
+from .run_ptxas import Assembled, assemble
+
+__all__ = ["Cubin", "KernelResources", "complete_manifest", "find_ptxas", "lower", "ptxas_version", "read_cubin"]
+
+
+def lower(ptx: str, job: Job) -> tuple[bytes, dict]:
+    """(cubin, launch manifest with resources) of a PTX module.
+
+    A .ptx without a manifest comment gets a manifest that holds the resources only. Raises InvalidInput[ptxas,
+    ptxas-missing, ptxas-crash, ptxas-io].
+    """
+    assembled = assemble(ptx, job, find_ptxas(job.ptxas))
+    manifest = manifest_of_ptx(ptx) or {"version": 1, "target": job.target.arch, "kernels": {}}
+    return assembled.cubin, complete_manifest(manifest, assembled, job)
+
+
+def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> dict:
+    """A copy of the manifest with ``kernels[name]["resources"]`` and, if ptxas had remarks, ``notes``."""
+    cubin = read_cubin(assembled.cubin)
+    if cubin.number != job.target.number:
+        raise InternalError("cubin-target", f"ptxas made code for sm_{cubin.number} instead of {job.target.name}")
+    complete = copy.deepcopy(manifest)
+    kernels = complete.setdefault("kernels", {})
+    for name in kernels.keys() - cubin.kernels.keys():
+        raise InternalError("manifest-kernel", f"the manifest names kernel {name}, which the cubin lacks")
+    for name, taken in cubin.kernels.items():
+        stores, loads = assembled.spills.get(name, (0, 0))
+        kernels.setdefault(name, {})["resources"] = {
+            "registers": taken.registers,
+            "spill_stores": stores,
+            "spill_loads": loads,
+            "stack": taken.stack,
+            "shared": taken.shared,
+        }
+    if assembled.notes:
+        complete["notes"] = list(assembled.notes)
+    return complete

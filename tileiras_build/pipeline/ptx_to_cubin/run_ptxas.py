@@ -1,0 +1,120 @@
+"""Run ptxas on PTX text in memory and translate its complaints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import InvalidInput, Location
+from ..job import Job
+
+_INPUT, _OUTPUT = "/proc/self/fd/0", "/proc/self/fd/1"
+_COMPLAINT = re.compile(r"^ptxas (?:\S+, line (\d+); )?(error|fatal|warning)\s*: (.*)$", re.MULTILINE)
+_FUNCTION = re.compile(r"Function properties for (\S+)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes")
+_NOTE = re.compile(r"^ptxas (?:info|warning)\s*: (?:\(C\d+\) )?(Potential Performance Loss.*|.*setmaxnreg.*)$", re.MULTILINE)
+_SHOWN = 4  # complaints quoted in a diagnostic
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """What one run of ptxas gave: the cubin, spills in bytes per function, and remarks on performance."""
+
+    cubin: bytes
+    spills: dict[str, tuple[int, int]]  # function -> (stores, loads)
+    notes: tuple[str, ...]
+
+
+def options(job: Job) -> list[str]:
+    """Command-line options of ptxas for a job, without program and files."""
+    if job.debug:
+        return ["-arch", job.target.arch, "-v", "-g"]  # -g is only defined without optimization
+    lines = ["-lineinfo"] if job.lineinfo else []
+    return ["-arch", job.target.arch, "-v", f"-O{job.opt_level}", *lines]
+
+
+def assemble(ptx: str, job: Job, ptxas: Path) -> Assembled:
+    """Assemble PTX text.
+
+    Raises InvalidInput[ptxas] with ptxas' own lines, [ptxas-crash] when a signal ended it, [ptxas-io] when the operating
+    system refuses memory or the process.
+    """
+    command = [str(ptxas), *options(job)]
+    try:
+        status, cubin, text = _spawn(command, ptx.encode())
+    except OSError as error:
+        raise InvalidInput(
+            "ptxas-io", f"cannot run {ptxas}: {error.strerror}", remedy="free memory or disk space and check the file"
+        ) from error
+    if status < 0:
+        raise _crashed(-status, command)
+    if status != 0 or not cubin:
+        raise _refused(text, ptx, command)
+    spills = {name: (int(stores), int(loads)) for name, _, stores, loads in _FUNCTION.findall(text)}
+    return Assembled(cubin, spills, tuple(dict.fromkeys(_NOTE.findall(text))))
+
+
+def _spawn(command: list[str], ptx: bytes) -> tuple[int, bytes, str]:
+    """(exit status or -signal, output, messages) of ptxas reading and writing anonymous memory files.
+
+    No file names, hence nothing to clean up, no pipe to keep filled, and no traces of temporary paths in the cubin.
+    """
+    with ExitStack() as files:
+        source, result, messages = (files.enter_context(_memory_file(name)) for name in ("ptx", "cubin", "messages"))
+        source.write(ptx)
+        source.flush()
+        process = os.posix_spawn(
+            command[0],
+            [*command, _INPUT, "-o", _OUTPUT],
+            os.environ,
+            file_actions=[(os.POSIX_SPAWN_DUP2, file.fileno(), fd) for fd, file in enumerate((source, result, messages))],
+            setsigdef=[signal.SIGPIPE],
+        )
+        _, status = os.waitpid(process, 0)
+        return os.waitstatus_to_exitcode(status), _contents(result), _contents(messages).decode(errors="replace")
+
+
+def _memory_file(name: str):
+    return os.fdopen(os.memfd_create(name, os.MFD_CLOEXEC), "w+b")
+
+
+def _contents(file) -> bytes:
+    size = os.fstat(file.fileno()).st_size
+    return os.pread(file.fileno(), size, 0)
+
+
+def _crashed(number: int, command: list[str]) -> InvalidInput:
+    name = signal.Signals(number).name if number in signal.valid_signals() else f"signal {number}"
+    return InvalidInput(
+        "ptxas-crash",
+        f"ptxas was ended by {name}",
+        remedy=f"keep the .ptx stage, repeat with `{repeat_command(command)}`, and try another ptxas=PATH",
+    )
+
+
+def _refused(text: str, ptx: str, command: list[str]) -> InvalidInput:
+    complaints = [match.groups() for match in _COMPLAINT.finditer(text) if match[2] != "warning"]
+    lines = (f"line {line}: {message}" if line else message for line, _, message in complaints)
+    shown = list(dict.fromkeys(lines))[:_SHOWN]
+    first = next((int(line) for line, _, _ in complaints if line), 0)
+    quoted = f" (`{_line_of(ptx, first)}`)" if first else ""
+    return InvalidInput(
+        "ptxas",
+        f"ptxas refuses the PTX{quoted}: {'; '.join(shown) or text.strip() or 'no reason given'}",
+        location=Location(".ptx", first, 1) if first else None,
+        remedy=f"look at that line of the .ptx stage and repeat with `{repeat_command(command)}`",
+    )
+
+
+def _line_of(ptx: str, number: int) -> str:
+    lines = ptx.splitlines()
+    return " ".join(lines[number - 1].split()) if number <= len(lines) else ""
+
+
+def repeat_command(command: list[str]) -> str:
+    """The command a person can type after saving the .ptx stage."""
+    return shlex.join([*command, "k.ptx", "-o", "k.cubin"])
