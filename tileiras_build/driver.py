@@ -136,15 +136,18 @@ class _Run:
     job: Job
     name: str | None = None
     value: object = None
+    reached: Stage | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
     def parse(self) -> None:
         if not self.data:
             raise InvalidInput("empty-file", "the file is empty", location=Location(self.name))
         self.value = self._guard(self.source, lambda: load(self.source.parse)(self.data, self.name))
+        self.reached = self.source
 
     def step(self, stage: Stage) -> object:
         self.value = self._guard(stage, lambda: load(stage.edge)(self.value, stage.job(self.job)))
+        self.reached = stage
         if CHECK.read() >= 1:
             self._guard(stage, lambda: _verify(self.value, stage))
         if DEBUG.read() >= 5:
@@ -179,6 +182,7 @@ class _Run:
             remedy = f"no dump: {failure.strerror or failure}"
         else:
             remedy = f"a fault of tileiras_build; repeat it with: {reproducer(path, self._goal(stage), self.job)}"
+        remedy = f"{error.remedy}; {remedy}" if error.remedy else remedy
         return InternalError(error.id, error.message, location=error.location, remedy=remedy)
 
     def _goal(self, stage: Stage) -> Stage:
@@ -190,6 +194,10 @@ class _Run:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"input{self.source.suffix}"
         path.write_bytes(self.data)
+        if isinstance(self.value, str):
+            # IR may be half changed by a failing pass; text is as the last stage left it.
+            path = folder / f"input{self.reached.suffix}"
+            path.write_text(self.value)
         (folder / "error.txt").write_text("".join(traceback.format_exception(sys.exc_info()[1] or error)))
         return path
 

@@ -41,6 +41,11 @@ def libdevice_of_ll(text: str) -> str | None:
     return _metadata_string(text, "tileiras.libdevice")
 
 
+def asks_libdevice(data) -> bool:
+    """Whether LLVM IR text, as bytes or a memory map of its file, asks for a libdevice."""
+    return data.find(b"\n!tileiras.libdevice = ") >= 0 or data[:22] == b"!tileiras.libdevice = "
+
+
 def _metadata_string(text: str, name: str) -> str | None:
     """The string of ``!name = !{!N}`` with ``!N = !{!"string"}``."""
     node = re.search(rf"^!{re.escape(name)} = !\{{!(\d+)\}}", text, re.MULTILINE)

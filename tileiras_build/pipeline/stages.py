@@ -25,13 +25,27 @@ _IR = ("errors.py", "knobs.py", "targets.py", "dialects", "layouts", "pipeline/*
 
 
 @dataclass(frozen=True)
+class InputFile:
+    """A file besides the artifact that an edge reads, such as ptxas.
+
+    ``option`` is the field of Job with its path; ``find`` the function that finds the file, given that path or None
+    for the installed one. ``asked_by`` is a function of the source artifact's bytes (or memory map) that says whether
+    they ask for this file; without one every source does.
+    """
+
+    option: str
+    find: str
+    asked_by: str | None = None
+
+
+@dataclass(frozen=True)
 class Stage:
     """One artifact and the edge that makes it.
 
     ``suffix`` is the file name's ending (".tileaa"), ``edge`` the function that makes the artifact's value (None for
     the first artifact). ``options`` are the fields of Job that the edge may read besides the target: all others reach
-    it with their defaults, so that the signature of a node cannot miss one. ``inputs`` are the fields of Job that
-    are paths of files the edge reads. ``sources`` (files, folders or globs in the package) and ``libraries``
+    it with their defaults, so that the signature of a node cannot miss one. ``inputs`` are the files that the edge
+    reads besides its artifact. ``sources`` (files, folders or globs in the package) and ``libraries``
     (distributions) are the code whose change may change the artifact. ``side_products`` are suffixes of files that
     are written beside the artifact. ``per_target`` is False for what is the same for every SM.
     """
@@ -42,7 +56,7 @@ class Stage:
     parse: str = f"{_TEXT}:decode"
     render: str = f"{_TEXT}:encode"
     options: tuple[str, ...] = ()
-    inputs: tuple[str, ...] = ()
+    inputs: tuple[InputFile, ...] = ()
     sources: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     side_products: tuple[str, ...] = ()
@@ -51,7 +65,7 @@ class Stage:
     def __post_init__(self):
         assert self.suffix.startswith("."), self.suffix
         known = {field.name for field in fields(Job)}
-        assert known.issuperset(self.options + self.inputs), self
+        assert known.issuperset(self.options + self.input_options), self
 
     @property
     def name(self) -> str:
@@ -59,14 +73,20 @@ class Stage:
         return self.suffix[1:]
 
     @property
+    def input_options(self) -> tuple[str, ...]:
+        """The fields of Job that hold the paths of ``inputs``."""
+        return tuple(file.option for file in self.inputs)
+
+    @property
     def passes(self) -> tuple:
-        """The passes of the edge, in order; empty where the edge is a single step."""
-        return tuple(getattr(import_module(self.edge.split(":")[0]), "PASSES", ())) if self.edge else ()
+        """The passes of the edge, in order; empty where the edge does not run passes over our IR."""
+        passes = getattr(import_module(self.edge.split(":")[0]), "PASSES", ()) if self.edge else ()
+        return tuple(passes) if isinstance(passes, (tuple, list)) else ()
 
     def job(self, job: Job) -> Job:
         """``job`` with every option that this stage may not read set back to its default."""
         defaults = {field.name: field.default for field in fields(Job)}
-        hidden = defaults.keys() - {"target", *self.options, *self.inputs}
+        hidden = defaults.keys() - {"target", *self.options, *self.input_options}
         return replace(job, **{name: defaults[name] for name in hidden})
 
 
@@ -115,7 +135,9 @@ STAGES: tuple[Stage, ...] = (
         "PTX text",
         "tileiras_build.pipeline.ll_to_ptx:lower",
         options=("opt_level", "lineinfo", "debug"),
-        inputs=("libdevice",),
+        inputs=(
+            InputFile("libdevice", "tileiras_build.libdevice:find_libdevice", "tileiras_build.pipeline.manifest:asks_libdevice"),
+        ),
         sources=("errors.py", "knobs.py", "targets.py", "libdevice", "pipeline/*.py", "pipeline/shared", "pipeline/ll_to_ptx"),
         libraries=("llvmlite",),
     ),
@@ -126,7 +148,7 @@ STAGES: tuple[Stage, ...] = (
         parse=f"{__name__}:parse_cubin",
         render=f"{__name__}:render_cubin",
         options=("opt_level", "lineinfo", "debug"),
-        inputs=("ptxas",),
+        inputs=(InputFile("ptxas", "tileiras_build.pipeline.ptx_to_cubin:find_ptxas"),),
         sources=("errors.py", "knobs.py", "targets.py", "pipeline/*.py", "pipeline/shared", "pipeline/ptx_to_cubin"),
         side_products=(".json",),
     ),

@@ -1,0 +1,127 @@
+"""SCons actions that run stages: their signatures are explicit, and their failures are one diagnostic each.
+
+SCons' signature of a Python function covers its own code only. Here it is what makes the artifact: the stage, its
+code's digest, the libraries' versions, the target and the options that the stage may read (``Stage.job``).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+from SCons.Action import FunctionAction
+from SCons.Errors import BuildError
+
+from ..errors import InternalError, TileirasError
+from ..executor import Executor
+from ..files import read_file, write_files
+from ..pipeline.job import Job
+from ..pipeline.stages import Stage, source_digest
+
+TIMEOUT = 600.0  # seconds for one stage of one kernel; TILEIRAS_TIMEOUT of the environment overrides it
+
+
+class _WorkerAction(FunctionAction):
+    """Calls a function in the executor and writes the files that it returns."""
+
+    def __init__(self, stage: Stage, executor, signature: dict):
+        self.stage, self.executor = stage, executor
+        self.signature = json.dumps(signature, sort_keys=True).encode()
+        super().__init__(self._build, {})
+
+    def get_contents(self, target, source, env, executor=None) -> bytes:
+        """The signature; SCons compares it with the one of the last build."""
+        return self.signature
+
+    def get_presig(self, target, source, env, executor=None) -> bytes:
+        """The signature, which holds nothing to substitute."""
+        return self.signature
+
+    def _build(self, target, source, env) -> BuildError | None:
+        try:
+            files = self.call(self.executor(env), target, source, env)
+            write_files({Path(node.path): files[node.name] for node in target})
+        except TileirasError as error:
+            return BuildError(target, str(error), status=error.exit_code, exitstatus=error.exit_code)
+        return None
+
+    def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
+        """The contents of the targets, by file name."""
+        raise NotImplementedError
+
+
+class StageAction(_WorkerAction):
+    """Makes one artifact from the one before it (``source_stage``) for one job."""
+
+    def __init__(self, source_stage: Stage, stage: Stage, job: Job, executor):
+        self.source_stage, self.job = source_stage, job
+        super().__init__(stage, executor, stage_signature(stage, job))
+
+    def strfunction(self, target, source, env, executor=None) -> str:
+        """The line that is shown: stage, target and kernel."""
+        return f"{self.stage.name:7} {self.job.target.name:7} {kernel_name(target[0])}"
+
+    def call(self, executor, target, source, env):
+        """Lower the source's bytes by one stage."""
+        path = source[0].path
+        rows = (self.source_stage, self.stage)
+        files = executor.run(
+            "tileiras_build.driver:lower",
+            read_file(path),
+            self.source_stage.suffix,
+            self.stage.suffix,
+            self.job,
+            path,
+            rows,
+            timeout=env.get("TILEIRAS_TIMEOUT", TIMEOUT),
+        )
+        kernel = kernel_name(target[0])
+        return {kernel + suffix: data for suffix, data in files.items()}
+
+
+class ExportAction(_WorkerAction):
+    """Makes the bytecode of every kernel of a Python file."""
+
+    def __init__(self, stage: Stage, executor):
+        super().__init__(stage, executor, {"stage": stage.name, "code": source_digest(stage)})
+
+    def strfunction(self, target, source, env, executor=None) -> str:
+        """The line that is shown: stage, file and how many kernels it makes."""
+        return f"{self.stage.name:7} {len(target)} of {source[0].name}"
+
+    def call(self, executor, target, source, env):
+        """Export the kernels that the targets are named for; paths in debug info are relative to the top folder."""
+        names = tuple(kernel_name(node) for node in target)
+        made = executor.run(
+            "tileiras_build.scons_tool.actions:export_named",
+            self.stage,
+            source[0].path,
+            names,
+            env.Dir("#").get_abspath(),
+            timeout=env.get("TILEIRAS_TIMEOUT", TIMEOUT),
+        )
+        return {name + self.stage.suffix: data for name, data in made.items()}
+
+
+def export_named(stage: Stage, path: str, names: tuple[str, ...], root: str) -> dict[str, bytes]:
+    """The bytecode of the kernels ``names`` of a Python file; runs in a worker."""
+    from ..pipeline.stages import load
+
+    made = load(stage.edge)(path, source_root=root)
+    missing = [name for name in names if name not in made]
+    if missing:
+        raise InternalError("export-names", f"{path} did not export {', '.join(missing)}")
+    return {name: made[name] for name in names}
+
+
+def stage_signature(stage: Stage, job: Job) -> dict:
+    """What decides the bytes that ``stage`` makes, besides the contents of the files that it reads."""
+    visible = stage.job(job)
+    options = {field.name: getattr(visible, field.name) for field in fields(Job) if field.name in stage.options}
+    return {"stage": stage.name, "code": source_digest(stage), "target": job.target.name, "options": options}
+
+
+def kernel_name(node) -> str:
+    """The kernel that a node is an artifact of: its file name without the suffix."""
+    return node.name.rpartition(".")[0]

@@ -1,0 +1,240 @@
+"""``generate``: builders from the table of stages, and ``env.KernelLibrary``, which chains them.
+
+A library's nodes are, for each kernel, ``<build_dir>/tilebc/<kernel>.tilebc`` (where it is made from Python) and, for
+each target, ``<build_dir>/<sm>/<kernel>.<stage>`` of every later stage. Nodes are made with the fewest SCons calls that
+do it: at 1,000 kernels x 2 targets the graph has 13,000 of them.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import mmap
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import SCons.Script
+from SCons.Builder import Builder
+from SCons.Scanner import ScannerBase
+
+from ..errors import InvalidInput, Location, TileirasError
+from ..executor import Executor, make_executor
+from ..pipeline.stages import STAGES, InputFile, Stage, load
+from .actions import ExportAction, StageAction
+from .progress import ErrorStream, Progress, Step
+from .settings import Settings, fail, read_settings
+
+_BUILD = "TILEIRAS_BUILD"  # the construction variable that holds the Build of this SCons run
+_current: Build | None = None
+
+
+def exists(env) -> bool:
+    """SCons asks whether the tool can be used: it needs nothing but this package."""
+    return True
+
+
+def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None = None) -> None:
+    """Add the builders to ``env``: ``KernelLibrary``, and one per stage (``Tileaa``, ``Ptx``, ``Cubin``, …).
+
+    ``table`` replaces the stages (tests do); ``executor`` the local worker pool.
+    """
+    # The graph lives as long as SCons does: collecting it costs a fifth of a build that has nothing to do.
+    gc.disable()
+    build = _build_of_this_run(executor)
+    env[_BUILD] = build
+    env["PRINT_CMD_LINE_FUNC"] = build.progress.show
+    env.Decider("content-timestamp")
+    chain = Chain(table, build)
+    env.AddMethod(chain.add_library, "KernelLibrary")
+    for position, stage in enumerate(table[1:], 1):
+        env.AddMethod(chain.stage_method(table[position - 1], stage), stage.name.capitalize())
+
+
+def _build_of_this_run(executor: Executor | None) -> Build:
+    """One per process: environments share the workers and the counts."""
+    global _current
+    if _current is None:
+        _current = Build(executor)
+        _current.attach()
+    return _current
+
+
+class Build:
+    """What the environments of one SCons run share: the executor and the progress display."""
+
+    def __init__(self, executor: Executor | None = None):
+        self._executor = executor
+        self.progress = Progress(sys.stdout)
+        self.build_dirs: list[str] = []
+
+    def attach(self) -> None:
+        """Hook into SCons' progress and exit."""
+        SCons.Script.Progress(self.progress.evaluated)
+        if sys.stdout.isatty():
+            sys.stderr = ErrorStream(sys.stderr, self.progress.end_line)
+        atexit.register(self.finish)
+
+    def executor(self, env) -> Executor:
+        """The executor, started at the first step that needs one."""
+        if self._executor is None:
+            self._executor = make_executor(env.GetOption("num_jobs"))
+        return self._executor
+
+    def finish(self) -> None:
+        """At exit: show the summary and end the workers."""
+        if self._executor is not None:
+            self._executor.close()
+        option = SCons.Script.GetOption
+        if self.build_dirs and not (option("no_exec") or option("clean") or option("silent")):
+            self.progress.summarize(SCons.Script.GetBuildFailures(), self.build_dirs[0])
+
+
+@dataclass
+class Kernel:
+    """One kernel of a library: its name and the node of its bytecode."""
+
+    name: str
+    bytecode: object
+
+
+class Chain:
+    """Makes the nodes of one table of stages."""
+
+    def __init__(self, table: tuple[Stage, ...], build: Build):
+        self.table, self.build = table, build
+        self._builders: dict[tuple, Callable] = {}
+        self._owners: dict[str, str] = {}
+
+    def add_library(self, env, name: str, sources: Iterable, sm: str | None = None):
+        """``env.KernelLibrary(name, sources, sm="90,100")``: an alias of the cubins of all kernels for all targets.
+
+        ``sources`` are ``.py`` files with a ``CASES`` table and ``.tilebc`` files, as names or nodes; ``sm`` defaults
+        to the environment's. Ends SCons with one sentence where an option is wrong or two kernels share a name.
+        """
+        try:
+            return self._add_library(env, name, sources, read_settings(env, sm))
+        except TileirasError as error:
+            fail(error)
+
+    def _add_library(self, env, name: str, sources: Iterable, settings: Settings):
+        self.build.build_dirs.append(settings.build_dir)
+        nodes = [node for source in env.Flatten([sources]) for node in env.arg2nodes(source, env.fs.File)]
+        kernels = [kernel for node in nodes for kernel in self._kernels(env, node, settings)]
+        self._check_names(kernels, name, settings)
+        cubins = [self._add_target(env, kernel, target, settings) for target in settings.targets for kernel in kernels]
+        return env.Alias(name, cubins)
+
+    def _kernels(self, env, node, settings: Settings) -> list[Kernel]:
+        first = self.table[0]
+        if node.name.endswith(first.suffix):
+            return [Kernel(node.name.removesuffix(first.suffix), node)]
+        if not node.name.endswith(".py"):
+            message = f"a kernel library is made from .py and {first.suffix} files"
+            raise InvalidInput("library-source", message, location=Location(str(node)))
+        return self._exported(env, node, settings)
+
+    def _exported(self, env, node, settings: Settings) -> list[Kernel]:
+        """The kernels of a Python file, which one step exports."""
+        from ..bytecode.export import find_imports, list_cases
+
+        stage = self.table[0]
+        path = node.srcnode().get_abspath()
+        try:
+            names, imports = list_cases(path), find_imports(path)
+        except TileirasError:
+            # The same error is the file's own: it fails that step, and -k builds the others.
+            names, imports = [Path(path).stem], []
+        builder = self._cached(("export",), lambda: Builder(action=ExportAction(stage, self.build.executor)))
+        folder = env.Dir(f"{settings.build_dir}/{stage.name}")
+        made = builder(env, [folder.File(name + stage.suffix) for name in names], [node])
+        if imports:
+            env.Depends(made, [env.fs.File(str(path)) for path in imports])
+        self.build.progress.add(made[0], Step(stage.name, "", Path(path).stem))
+        return [Kernel(name, bytecode) for name, bytecode in zip(names, made, strict=True)]
+
+    def _check_names(self, kernels: list[Kernel], library: str, settings: Settings) -> None:
+        """Kernels of a build folder share one name space."""
+        for kernel in kernels:
+            path = f"{settings.build_dir}/{kernel.name}"
+            owner = self._owners.setdefault(path, str(kernel.bytecode))
+            if owner != str(kernel.bytecode):
+                message = f"kernel {kernel.name} of library {library} is made from {owner} and from {kernel.bytecode}"
+                raise InvalidInput("library-name", message, remedy="rename one, or give the libraries their own build_dir")
+
+    def _add_target(self, env, kernel: Kernel, target, settings: Settings):
+        """The chain of one kernel for one target; returns the last artifact's node."""
+        folder = env.Dir(f"{settings.build_dir}/{target.name}")
+        node, previous = kernel.bytecode, self.table[0]
+        for stage in self.table[1:]:
+            made = self._make(env, settings, target, previous, stage, node, folder, kernel.name)
+            node, previous = made[0], stage
+        return node
+
+    def _make(self, env, settings, target, previous: Stage, stage: Stage, node, folder, name: str):
+        builder = self._cached(
+            (stage, target.name, settings), lambda: self._stage_builder(env, settings, target, previous, stage)
+        )
+        made = builder(env, [folder.File(name + suffix) for suffix in (stage.suffix, *stage.side_products)], [node])
+        manifest = made[1] if stage.side_products else None
+        self.build.progress.add(made[0], Step(stage.name, target.name, name), manifest)
+        always = [getattr(builder.action.job, file.option) for file in stage.inputs if file.asked_by is None]
+        if always:
+            env.Depends(made, [env.fs.File(path) for path in always])
+        return made
+
+    def _stage_builder(self, env, settings: Settings, target, previous: Stage, stage: Stage):
+        job = settings.job(target, stage)
+        scanners = [_input_scanner(env, file, job) for file in stage.inputs if file.asked_by]
+        scanner = {"source_scanner": scanners[0]} if scanners else {}
+        return Builder(
+            action=StageAction(previous, stage, job, self.build.executor),
+            suffix=stage.suffix,
+            src_suffix=previous.suffix,
+            **scanner,
+        )
+
+    def _cached(self, key: tuple, make: Callable):
+        if key not in self._builders:
+            self._builders[key] = make()
+        return self._builders[key]
+
+    def stage_method(self, previous: Stage, stage: Stage) -> Callable:
+        """``env.Ptx(source, sm="90")``: one stage of one file, beside the library's nodes."""
+
+        def build_stage(env, source, sm: str | None = None):
+            try:
+                settings = read_settings(env, sm)
+                return [self._one(env, settings, target, previous, stage, source) for target in settings.targets]
+            except TileirasError as error:
+                fail(error)
+
+        build_stage.__doc__ = f"Make {stage.suffix} ({stage.description}) from a {previous.suffix} file."
+        return build_stage
+
+    def _one(self, env, settings: Settings, target, previous: Stage, stage: Stage, source):
+        node = env.arg2nodes(source, env.fs.File)[0]
+        name = node.name.removesuffix(previous.suffix)
+        folder = env.Dir(f"{settings.build_dir}/{target.name}")
+        return self._make(env, settings, target, previous, stage, node, folder, name)[0]
+
+
+def _input_scanner(env, file: InputFile, job) -> ScannerBase:
+    """Finds ``file`` as a dependency of those sources that ask for it."""
+    asks, found = load(file.asked_by), [env.fs.File(getattr(job, file.option))]
+
+    def scan(node, env, path):
+        return found if _asks(asks, node.get_abspath()) else []
+
+    return ScannerBase(scan, name=file.option, skeys=None)
+
+
+def _asks(asks: Callable, path: str) -> bool:
+    """Mapped, not read: a build that has nothing to do looks into every source."""
+    try:
+        with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return asks(data)
+    except (OSError, ValueError):
+        # No such file yet, or an empty one.
+        return False

@@ -1,0 +1,145 @@
+"""What a build shows: a line per step with counts, and at the end the table of resources and the failures.
+
+On a terminal the line is updated in place; elsewhere (logs, CI) each step is a line of its own.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+import SCons.Node
+
+from ..errors import TileirasError
+from ..reports.resources import read_manifest, resource_table
+from ..reports.table import align
+
+TABLE_LIMIT = 200  # rows; a longer table is left to `tileiras-build report`
+DIAGNOSTIC_WIDTH = 90  # in the list of failures; SCons has shown it whole when it happened
+_CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One node that the build makes: stage and kernel, and the target's name ("" for bytecode)."""
+
+    stage: str
+    target: str
+    kernel: str
+
+
+class Progress:
+    """Counts the steps of one SCons run. Its methods are called from SCons' worker threads."""
+
+    def __init__(self, stream: TextIO = sys.stdout):
+        self.stream = stream
+        self.steps: dict[object, Step] = {}
+        self.manifests: dict[object, object] = {}
+        self.done = self.built = 0
+        self._line_open = False
+        self._lock = threading.RLock()
+
+    def add(self, node, step: Step, manifest=None) -> None:
+        """Count ``node`` as a step; ``manifest`` is the node of its launch manifest, if it has one."""
+        self.steps[node] = step
+        if manifest is not None:
+            self.manifests[node] = manifest
+
+    def evaluated(self, node) -> None:
+        """SCons looks at ``node``, to build it or to find it up to date."""
+        if node in self.steps:
+            with self._lock:
+                self.done += 1
+
+    def show(self, line: str, target, source, env) -> None:
+        """SCons' PRINT_CMD_LINE_FUNC: show that ``target`` is being built."""
+        with self._lock:
+            if target[0] not in self.steps:
+                self.end_line()
+                self.stream.write(line + "\n")
+                return
+            self.built += 1
+            total = str(len(self.steps))
+            self._write(f"[{self.done:>{len(total)}}/{total}] {line}")
+
+    def end_line(self) -> None:
+        """Leave the updated line on the terminal, so that other text starts below it."""
+        with self._lock:
+            if self._line_open:
+                self.stream.write("\n")
+                self.stream.flush()
+                self._line_open = False
+
+    def _write(self, line: str) -> None:
+        if not self.stream.isatty():
+            self.stream.write(line + "\n")
+            self.stream.flush()
+            return
+        width = shutil.get_terminal_size().columns
+        self.stream.write(f"\r\x1b[K{line[: width - 1]}")
+        self.stream.flush()
+        self._line_open = True
+
+    def summarize(self, failures: list, build_dir: str) -> None:
+        """Print the table of the cubins that are current, and what failed; nothing if nothing was built."""
+        self.end_line()
+        failed = [(self.steps[node], failure) for failure in failures if (node := _node(failure)) in self.steps]
+        if not self.built and not failed:
+            return
+        lost = {(step.target, step.kernel) for step, _ in failed}
+        self._print_table(lost, build_dir)
+        if failed:
+            rows = [(step.kernel, step.target or "-", step.stage, _first_line(failure)) for step, failure in failed]
+            self.stream.write(f"\n{_count(len(failed), 'step')} failed:\n")
+            self.stream.write(align(("kernel", "SM", "stage", "diagnostic"), rows) + "\n")
+
+    def _print_table(self, lost: set[tuple[str, str]], build_dir: str) -> None:
+        rows, unreadable = [], 0
+        for node, manifest in self.manifests.items():
+            step = self.steps[node]
+            if node.get_state() not in _CURRENT or (step.target, step.kernel) in lost:
+                continue
+            try:
+                rows += read_manifest(Path(manifest.path))
+            except TileirasError:
+                unreadable += 1
+        if len(rows) > TABLE_LIMIT:
+            self.stream.write(f"\n{_count(len(rows), 'cubin')}; see: tileiras-build report {build_dir}\n")
+        elif rows:
+            self.stream.write(f"\n{resource_table(rows)}\n")
+        if unreadable:
+            self.stream.write(f"{_count(unreadable, 'launch manifest')} cannot be read\n")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _node(failure):
+    """The first target of a BuildError, whose ``node`` is a node or a list of them."""
+    return failure.node[0] if isinstance(failure.node, (list, tuple)) else failure.node
+
+
+def _first_line(failure) -> str:
+    line = str(failure.errstr).partition("\n")[0]
+    return line if len(line) <= DIAGNOSTIC_WIDTH else line[: DIAGNOSTIC_WIDTH - 3] + "..."
+
+
+class ErrorStream:
+    """Standard error that ends the updated line first; SCons prints failures there."""
+
+    def __init__(self, stream: TextIO, before: Callable[[], None]):
+        self._stream, self._before = stream, before
+
+    def write(self, text: str) -> int:
+        """Write ``text`` below the progress line."""
+        self._before()
+        return self._stream.write(text)
+
+    def __getattr__(self, name: str):
+        return getattr(self._stream, name)

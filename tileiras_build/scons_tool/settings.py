@@ -1,0 +1,106 @@
+"""The build's options: read from the command line (``scons sm=90,100 opt=3``), each checked with one clear sentence."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import NoReturn
+
+from SCons.Variables import BoolVariable, Variables
+
+from ..driver import check_opt_level
+from ..errors import InvalidInput, TileirasError
+from ..pipeline.job import Job
+from ..pipeline.stages import Stage, load
+from ..targets import TARGETS, Target, parse_targets
+
+_NUMBERS = ", ".join(str(target.number) for target in TARGETS.values())
+_OPT_LEVELS = tuple("0123")
+DEFAULTS = {"sm": "90", "opt": "3", "lineinfo": False, "build_dir": "build", "ptxas": "", "libdevice": ""}
+
+
+def variables(arguments: dict[str, str]) -> Variables:
+    """The options for ``Environment(variables=…)``; ``arguments`` is SCons' ARGUMENTS."""
+    result = Variables(args=arguments)
+    result.AddVariables(
+        ("sm", f"targets, separated by commas: {_NUMBERS}, or all", DEFAULTS["sm"], _check_sm),
+        ("opt", "optimization level: 0, 1, 2 or 3", DEFAULTS["opt"], _check_opt),
+        BoolVariable("lineinfo", "keep source lines for profilers and debuggers", DEFAULTS["lineinfo"]),
+        ("build_dir", "folder for everything that is built", DEFAULTS["build_dir"], _check_build_dir),
+        ("ptxas", "path of ptxas (empty: the one of nvidia-cuda-nvcc)", DEFAULTS["ptxas"], _check_file),
+        ("libdevice", "path of libdevice.10.bc (empty: the one of nvidia-nvvm)", DEFAULTS["libdevice"], _check_file),
+    )
+    return result
+
+
+def refuse_unknown(known: Variables) -> None:
+    """End the build if the command line has an option that is not one of ``known`` (``scons ms=90``)."""
+    for name in known.UnknownVariables():
+        fail(InvalidInput("option-unknown", f"unknown option {name}=", remedy=f"use one of {', '.join(known.keys())}"))
+
+
+def fail(error: TileirasError) -> NoReturn:
+    """End SCons with one diagnostic. SCons' own UserError would add a stack line."""
+    print(f"scons: *** {error}", file=sys.stderr)
+    sys.exit(error.exit_code)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of one environment, checked. ``libdevice`` and ``ptxas`` are paths, None = the installed ones."""
+
+    targets: tuple[Target, ...]
+    opt_level: int
+    lineinfo: bool
+    build_dir: str
+    libdevice: str | None
+    ptxas: str | None
+
+    def job(self, target: Target, stage: Stage) -> Job:
+        """What ``stage`` is asked to do for ``target``, with the paths of its input files found."""
+        job = stage.job(Job(target, self.opt_level, self.lineinfo))
+        found = {file.option: load(file.find)(getattr(self, file.option)) for file in stage.inputs}
+        return Job(target, job.opt_level, job.lineinfo, job.debug, **{name: str(path) for name, path in found.items()})
+
+
+def read_settings(env, sm: str | None = None) -> Settings:
+    """The settings of a construction environment; ``sm`` overrides its targets. Raises InvalidInput."""
+    option = {name: env.get(name, default) for name, default in DEFAULTS.items()}
+    targets = tuple(parse_targets(option["sm"] if sm is None else sm))
+    paths = (_path(env, option["libdevice"]), _path(env, option["ptxas"]))
+    lineinfo = option["lineinfo"] not in (False, "0", "no", "false", "")
+    return Settings(targets, _opt_level(option["opt"]), lineinfo, str(option["build_dir"]), *paths)
+
+
+def _path(env, text: str) -> str | None:
+    return env.File(text).get_abspath() if text else None
+
+
+def _opt_level(text: object) -> int:
+    return check_opt_level(int(text) if str(text) in _OPT_LEVELS else text)
+
+
+def _check(check, value) -> None:
+    try:
+        check(value)
+    except TileirasError as error:
+        fail(error)
+
+
+def _check_sm(name, value, env) -> None:
+    _check(parse_targets, value)
+
+
+def _check_opt(name, value, env) -> None:
+    _check(_opt_level, value)
+
+
+def _check_build_dir(name, value, env) -> None:
+    if not value or os.path.exists(value) and not os.path.isdir(value):
+        fail(InvalidInput("option-value", f"build_dir={value} is not a folder", remedy="name a folder, or a new one"))
+
+
+def _check_file(name, value, env) -> None:
+    if value and not os.path.isfile(value):
+        fail(InvalidInput("option-value", f"{name}={value} is not a file", remedy=f"give the path of {name}"))
