@@ -19,7 +19,6 @@ Same sources, same bytes, on any machine and in any folder:
 
 from __future__ import annotations
 
-import argparse
 import ast
 import importlib.machinery
 import importlib.util
@@ -27,7 +26,6 @@ import io
 import os
 import re
 import sys
-import tempfile
 import threading
 import traceback
 import types
@@ -42,6 +40,7 @@ import numpy as np
 
 from tileiras_build.bytecode.source_names import make_portable
 from tileiras_build.errors import InvalidInput, Location
+from tileiras_build.files import read_file, write_files
 
 BYTECODE_VERSION = "13.4"
 """Version of the bytecode written: the newest that cuda-tile 1.7 calls released."""
@@ -167,9 +166,7 @@ def read_table(path: str | os.PathLike) -> list[CaseRow]:
 
 def _parse(path) -> ast.Module:
     try:
-        return ast.parse(Path(path).read_bytes(), filename=os.fspath(path))
-    except OSError as error:
-        raise InvalidInput("export", f"cannot read the kernel file: {error.strerror}", location=Location(str(path)))
+        return ast.parse(read_file(path), filename=os.fspath(path))
     except (SyntaxError, ValueError) as error:
         raise _python_error(error, _folder_of(path), Location(os.fspath(path))) from None
 
@@ -279,8 +276,8 @@ def load_cases(path: str | os.PathLike) -> list[Case]:
     Raises InvalidInput[export] naming the Python line where the import fails, InvalidInput[export-cases] where the
     table is not as ``list_cases`` reads it, InvalidInput[export-no-cutile] without cuda-tile.
     """
-    rows, module = read_table(path), _load_module(path)
-    cases = list(getattr(module, TABLE))
+    rows = read_table(path)
+    cases = list(getattr(_load_module(path), TABLE))
     for row, case in zip(rows, cases, strict=True):
         if not isinstance(case, Case):
             raise _bad_table(path, f"row {row.name!r} is a {type(case).__name__}, not a Case", row.line, row.column)
@@ -335,23 +332,10 @@ def export_file(
 
     Each file appears whole or not at all, and none appears if any case fails.
     """
-    bytecode = export_kernels(path, names, source_root=source_root)
-    out_dir = Path(out_dir)
-    out_dir.mkdir(parents=True, exist_ok=True)
-    return [_write(out_dir / f"{name}.tilebc", data) for name, data in bytecode.items()]
-
-
-def _write(target: Path, data: bytes) -> Path:
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    return target
+    kernels = export_kernels(path, names, source_root=source_root)
+    files = {Path(out_dir, f"{name}.tilebc"): data for name, data in kernels.items()}
+    write_files(files)
+    return list(files)
 
 
 def _export(case: Case, row: CaseRow, path) -> bytes:
@@ -490,32 +474,3 @@ def _broken_promise(argument: Array, value: np.ndarray) -> str | None:
         if value.shape[axis] % argument.shape_factors[axis]:
             return f"the length {value.shape[axis]} of axis {axis} is not divisible by {argument.shape_factors[axis]}"
     return None
-
-
-# ---- command line ------------------------------------------------------------------------------------------------
-def main(arguments: Sequence[str] | None = None) -> int:
-    """``python -m tileiras_build.bytecode.export k.py --out build``: write, or with ``--list`` name, the files."""
-    parser = argparse.ArgumentParser(prog="tileiras_build.bytecode.export", description=main.__doc__)
-    parser.add_argument("file")
-    parser.add_argument("--out", default=".", help="folder for the .tilebc files (default: here)")
-    parser.add_argument("--case", action="append", help="export only this case; may be repeated")
-    parser.add_argument("--root", help="folder that file names in debug info are relative to (default: the file's)")
-    parser.add_argument("--list", action="store_true", help="print the names of the cases and write nothing")
-    options = parser.parse_args(arguments)
-    try:
-        if options.list:
-            lines = list_cases(options.file)
-        else:
-            lines = export_file(options.file, options.out, options.case, source_root=options.root)
-    except InvalidInput as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
-    print(*lines, sep="\n")
-    return 0
-
-
-if __name__ == "__main__":
-    # The kernel file imports this module under its real name; its Case must be the one that is checked against.
-    from tileiras_build.bytecode.export import main as real_main
-
-    sys.exit(real_main())

@@ -1,0 +1,285 @@
+"""Exporting cuTile Python files: names read without importing, reproducible bytes, one-sentence errors."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from tileiras_build.bytecode.export import (
+    Array,
+    Case,
+    Scalar,
+    export_file,
+    export_kernels,
+    find_imports,
+    list_cases,
+    load_cases,
+    pack_arguments,
+)
+from tileiras_build.errors import InvalidInput
+
+KERNEL = """
+    import cuda.tile as ct
+    import numpy as np
+    from helper import double
+    from tileiras_build.bytecode.export import Array, Case
+
+    @ct.kernel
+    def twice(x, out, TILE: ct.Constant[int]):
+        tile = ct.load(x, (ct.bid(0),), (TILE,))
+        ct.store(out, (ct.bid(0),), double(tile).astype(out.dtype))
+
+    CASES = [
+        Case("twice_f32", twice, (Array("float32", 1), Array("float32", 1), 128)),
+        Case("twice_f16", twice, (Array("float16", 1), Array("float32", 1), 64)),
+    ]
+"""
+HELPER = """
+    def double(tile):
+        return tile + tile
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Write a dedented source into the test's folder; its path."""
+
+    def write(name, source):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(source).lstrip("\n"))
+        return path
+
+    return write
+
+
+@pytest.fixture
+def kernel_file(write):
+    write("helper.py", HELPER)
+    return write("k.py", KERNEL)
+
+
+# ---- the table -----------------------------------------------------------------------------------------------------
+def test_names_come_from_the_syntax_tree_alone(write):
+    path = write("k.py", 'import missing_module\nCASES = (Case("a", f), row("b_2"))\n')
+    assert list_cases(path) == ["a", "b_2"]
+
+
+@pytest.mark.parametrize(
+    ("source", "says", "line"),
+    [
+        ("x = 1\n", "no CASES table", 0),
+        ("x = 1\nCASES = make()\n", "not a literal list", 2),
+        ("CASES = [\n    row(name),\n]\n", "not a call whose first argument is a literal name", 2),
+        ('CASES = [\n    row("a b"),\n]\n', "'a b' is not an identifier", 2),
+        ('CASES = [row("a"),\n         row("a")]\n', "'a' appears twice", 2),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_explained(write, source, says, line):
+    path = write("k.py", source)
+    with pytest.raises(InvalidInput, match=says) as caught:
+        list_cases(path)
+    assert caught.value.id == "export-cases"
+    assert (caught.value.location.file, caught.value.location.line) == (str(path), line)
+
+
+def test_imports_beside_the_file_are_found_through_each_other(write):
+    write("a.py", "import b\nimport numpy\n")
+    write("b.py", "import k\n")
+    write("unrelated.py", "")
+    path = write("k.py", "from a import x\nCASES = []\n")
+    assert find_imports(path) == [path.with_name("a.py"), path.with_name("b.py")]
+
+
+# ---- bytecode ------------------------------------------------------------------------------------------------------
+def test_every_case_becomes_one_file(kernel_file, tmp_path):
+    written = export_file(kernel_file, tmp_path / "out")
+    assert written == [tmp_path / "out/twice_f32.tilebc", tmp_path / "out/twice_f16.tilebc"]
+    assert sorted(written) == sorted((tmp_path / "out").iterdir())  # no temporary file stays
+    for path in written:
+        data = path.read_bytes()
+        assert data.startswith(b"\x7fTileIR\0") and path.stem.encode() in data
+
+
+def test_one_case_can_be_chosen(kernel_file):
+    assert list(export_kernels(kernel_file, ["twice_f16"])) == ["twice_f16"]
+    with pytest.raises(InvalidInput, match="no case named 'thrice'"):
+        export_kernels(kernel_file, ["thrice"])
+
+
+def test_nothing_is_written_if_a_case_fails(write, tmp_path):
+    write("helper.py", HELPER)
+    path = write("k.py", KERNEL.replace('"float32", 1), 64', '"float32", 2), 64'))
+    with pytest.raises(InvalidInput):
+        export_file(path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+EXPORT = "import sys; from tileiras_build.bytecode.export import export_file as e; e(*sys.argv[1:3], source_root=sys.argv[3])"
+
+
+def test_same_sources_give_the_same_bytes_in_any_folder_and_process(write, tmp_path):
+    results = []
+    for checkout, seed in (("one", "1"), ("a much longer/folder name", "2")):
+        write(f"{checkout}/kernels/helper.py", HELPER)
+        path, root = write(f"{checkout}/kernels/k.py", KERNEL), tmp_path / checkout
+        command = [sys.executable, "-c", EXPORT, str(path), str(root / "out"), str(root)]
+        subprocess.run(command, check=True, env=os.environ | {"PYTHONHASHSEED": seed})
+        results.append({file.name: file.read_bytes() for file in sorted((root / "out").iterdir())})
+    assert len(results[0]) == 2
+    assert results[0] == results[1]
+
+
+def test_debug_info_names_sources_relative_to_the_root(write, tmp_path):
+    write("kernels/helper.py", HELPER)
+    path = write("kernels/k.py", KERNEL)
+    data = export_kernels(path, ["twice_f16"], source_root=tmp_path)["twice_f16"]
+    assert b"kernels/k.py" in data and b"kernels/helper.py" in data
+    assert str(tmp_path).encode() not in data
+    # `.astype` is a function of cuda-tile's own that is inlined into the kernel.
+    assert b"cuda/tile/_stub.py" in data and sys.prefix.encode() not in data
+
+
+def test_modules_of_the_same_name_in_two_folders_stay_apart(write):
+    source = "import cuda.tile as ct\nfrom helper import NAME\nfrom tileiras_build.bytecode.export import Case\n"
+    source += "CASES = [Case('k', NAME, ())]\n"
+    for folder in ("one", "two"):
+        write(f"{folder}/helper.py", f"NAME = '{folder}'\n")
+        assert load_cases(write(f"{folder}/k.py", source))[0].kernel == folder
+    assert "helper" not in sys.modules and "k" not in sys.modules
+
+
+def test_an_edit_within_one_second_is_seen(write):
+    source = "from helper import NAME\nfrom tileiras_build.bytecode.export import Case\nCASES = [Case('k', NAME, ())]\n"
+    path = write("k.py", source)
+    for name in ("one", "two"):
+        helper = write("helper.py", f"NAME = '{name}'\n")
+        os.utime(helper, (1_700_000_000, 1_700_000_000))
+        assert load_cases(path)[0].kernel == name
+
+
+# ---- errors --------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("line", "position", "says"),
+    [
+        ("    tile = tile.astype(ct.float16) + nothing", (9, 38), "nothing"),
+        ("    tile = ct.load(x, (0, 0), (TILE,))", (9, 12), "Index"),
+        ("    tile = double(tile, 1)", (9, 12), "too many positional arguments"),
+    ],
+)
+def test_what_cutile_rejects_is_said_at_its_python_line(write, line, position, says):
+    write("helper.py", HELPER)
+    lines = textwrap.dedent(KERNEL).lstrip("\n").splitlines()
+    path = write("k.py", "\n".join([*lines[:8], line, *lines[8:]]) + "\n")
+    with pytest.raises(InvalidInput) as caught:
+        export_kernels(path)
+    location = caught.value.location
+    assert caught.value.id == "export" and says.lower() in caught.value.message.lower()
+    assert (os.path.abspath(location.file), location.line, location.column) == (str(path), *position)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_error_inside_a_helper_is_said_at_the_helper(write):
+    helper = write("helper.py", "def double(tile):\n    return tile.reshape((3,))\n")
+    path = write("k.py", KERNEL)
+    with pytest.raises(InvalidInput) as caught:
+        export_kernels(path)
+    assert (os.path.abspath(caught.value.location.file), caught.value.location.line) == (str(helper), 2)
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "says"),
+    [
+        ("def f(:\n", 1, "SyntaxError"),
+        ("import os\nCASES = [\n    f('a', 1 / 0),\n]\n", 3, "NameError: name 'f' is not defined"),
+        ("import no_such_module\nCASES = []\n", 1, "ModuleNotFoundError: No module named 'no_such_module'"),
+    ],
+)
+def test_python_failures_name_the_line(write, source, line, says):
+    path = write("k.py", source)
+    with pytest.raises(InvalidInput, match=says) as caught:
+        export_kernels(path)
+    assert caught.value.id == "export"
+    assert (os.path.abspath(caught.value.location.file), caught.value.location.line) == (str(path), line)
+
+
+def test_without_cuda_tile_the_remedy_is_named(kernel_file, monkeypatch):
+    for name in [name for name in sys.modules if name == "cuda.tile" or name.startswith("cuda.tile.")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if "site-packages" not in entry])
+    monkeypatch.setitem(sys.modules, "cuda", None)
+    with pytest.raises(InvalidInput, match="pip install 'cuda-tile") as caught:
+        export_kernels(kernel_file)
+    assert caught.value.id == "export-no-cutile"
+
+
+def test_a_missing_file_is_said_so(tmp_path):
+    with pytest.raises(InvalidInput, match="no such file"):
+        list_cases(tmp_path / "none.py")
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ('Case("a", twice, (Array("float32", 1), 128))', "2 arguments of twice, which has 3"),
+        ('Case("a", print, ())', "no @ct.kernel function"),
+        ('dict("a")', "ValueError"),
+        ('Case("a".upper(), twice, ())', "literal name"),
+    ],
+)
+def test_rows_that_describe_no_kernel_are_refused(write, row, says):
+    write("helper.py", HELPER)
+    head = textwrap.dedent(KERNEL).partition("CASES")[0]
+    path = write("k.py", f"{head}CASES = [\n    {row},\n]\n")
+    with pytest.raises(InvalidInput, match=says):
+        export_kernels(path)
+
+
+# ---- arguments -----------------------------------------------------------------------------------------------------
+def test_an_array_is_its_address_lengths_and_strides():
+    case = Case("k", None, (Scalar("float32"), Array("float16", 2, unit_stride=0), 64, True))
+    matrix = np.zeros((5, 3), np.float16, order="F")
+    packed = pack_arguments(case, [1.5, matrix])
+    address, *numbers = packed[1:]
+    assert packed[0] == np.float32(1.5).tobytes()
+    assert int.from_bytes(address, "little") == matrix.ctypes.data and len(address) == 8
+    assert [int.from_bytes(number, "little") for number in numbers] == [5, 3, 1, 5]
+    assert {len(number) for number in numbers} == {4}
+
+
+def test_wide_indices_take_eight_bytes():
+    case = Case("k", None, (Array("float32", 1, index_dtype="int64"),))
+    assert [len(part) for part in pack_arguments(case, [np.zeros(4, np.float32)])] == [8, 8, 8]
+
+
+@pytest.mark.parametrize(
+    ("argument", "value", "says"),
+    [
+        (Array("float32", 1), np.zeros(4, np.float64), "1-d float32"),
+        (Array("float32", 1), np.zeros((4, 4), np.float32), "2-d"),
+        (Array("float32", 1), np.zeros(8, np.float32)[::2], "stride of axis 0 is 2, not 1"),
+        (Array("float32", 1, alignment=16), np.zeros(8, np.float32)[1:], "aligned to 16"),
+        (Array("float32", 2, stride_divisible_by=4), np.zeros((4, 5), np.float32), "stride 5 of axis 0"),
+        (Array("float32", 1, shape_divisible_by=4), np.zeros(6, np.float32), "length 6 of axis 0"),
+    ],
+)
+def test_arrays_that_break_the_promise_are_refused(argument, value, says):
+    with pytest.raises(ValueError, match=says):
+        pack_arguments(Case("k", None, (argument,)), [value])
+
+
+@pytest.mark.parametrize(
+    "describe",
+    [
+        lambda: Array("float33", 1),
+        lambda: Array("float32", 1, index_dtype="int16"),
+        lambda: Array("float32", 1, unit_stride=1),
+        lambda: Array("float32", 2, stride_divisible_by=(1,)),
+    ],
+)
+def test_impossible_arrays_are_refused(describe):
+    with pytest.raises((ValueError, TypeError)):
+        describe()
