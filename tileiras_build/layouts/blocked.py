@@ -1,0 +1,60 @@
+"""Layouts for plain work: blocks of registers, then lanes, then warps along the dimensions of a tile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from .linear_layout import LANE_BITS, LinearLayout, dim_bases, log2_exact, memory_bits
+
+
+def _take(pools: dict[int, list[int]], order: Sequence[int], sizes: Sequence[int]) -> list[int]:
+    """The next bits of each dimension, ``sizes[dim]`` positions of it, 0 where the tile is used up."""
+    taken = []
+    for dim in order:
+        for _ in range(log2_exact(sizes[dim])):
+            taken.append(pools[dim].pop(0) if pools[dim] else 0)
+    return taken
+
+
+@lru_cache(maxsize=4096)
+def blocked(
+    shape: tuple[int, ...],
+    size_per_thread: tuple[int, ...],
+    threads_per_warp: tuple[int, ...],
+    warps: tuple[int, ...],
+    order: tuple[int, ...],
+) -> LinearLayout:
+    """Tuples count per dimension; ``order`` lists dimensions fastest first.
+
+    A tile larger than the block of threads repeats the block in further registers; along a dimension where it is smaller, the lanes and warps
+    that find no element left replicate and the registers shrink.
+    """
+    pools = dict(enumerate(dim_bases(shape)))
+    registers = [basis for basis in _take(pools, order, size_per_thread) if basis]
+    lanes = _take(pools, order, threads_per_warp)
+    warp_bases = _take(pools, order, warps)
+    registers += [basis for dim in order for basis in pools[dim]]
+    return LinearLayout(tuple(registers), tuple(lanes), tuple(warp_bases), tuple(shape))
+
+
+@lru_cache(maxsize=4096)
+def coalesced(shape: tuple[int, ...], order: tuple[int, ...], vector: int, num_warps: int) -> LinearLayout:
+    """The layout of a memory access: ``vector`` elements per thread along ``order[0]`` (the fastest), then lanes, then warps, then registers.
+
+    ``vector`` is cut to the size of the fastest dimension. Lanes and warps for which no element is left replicate.
+    """
+    memory = memory_bits(shape, order)
+    fastest = log2_exact(shape[order[0]]) if shape else 0
+    in_vector = min(log2_exact(vector), fastest)
+    in_warps = log2_exact(num_warps)
+    registers, rest = memory[:in_vector], memory[in_vector:]
+    threads = rest[: LANE_BITS + in_warps]
+    threads += [0] * (LANE_BITS + in_warps - len(threads))
+    registers += rest[LANE_BITS + in_warps :]
+    return LinearLayout(tuple(registers), tuple(threads[:LANE_BITS]), tuple(threads[LANE_BITS:]), tuple(shape))
+
+
+def spread_vector(size: int, num_warps: int, most: int) -> int:
+    """The widest vector, at most ``most``, that still gives each thread of the block an element of a tile of ``size``."""
+    return max(1, min(most, size >> (LANE_BITS + log2_exact(num_warps))))

@@ -1,0 +1,292 @@
+"""How to bring a tile from one register layout to another: the cheapest of four kinds of plan.
+
+    NoOp                 the layouts agree
+    RegisterPermutation  every thread has what it needs: renaming, no instruction
+    WarpShuffle          every warp has what it needs (``warp_shuffle.py``)
+    SharedRoundTrip      through shared memory: store, barrier, load
+
+The placement of a round trip is made for the two layouts (``scratch_layout``). Let V be the elements of a vector, P and Q the subspaces that one phase of
+the store and of the load touches (its lanes and its vector). Offsets with the same bank are the span H of the high placement bases, and an access is free
+of conflicts exactly if it meets H only in 0. With P = I + E, Q = I + F, I their intersection, the vectors e_i + f_i together with a complement of
+P + Q meet neither; that is always enough of them. Which side determines V (16-byte stores, 16-byte loads, or what both can do, with stmatrix
+or ldmatrix on the other side where they divide) is decided by counting wavefronts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from . import f2
+from .ldmatrix import MatrixAccess, matrix_access
+from .linear_layout import LinearLayout, log2_exact
+from .shared_access import SharedAccess, shared_access, union
+from .shared_layout import LINE_BYTES, VECTOR_BYTES, SharedLayout, lane_bits_per_phase, storage_bits
+from .warp_shuffle import WarpShuffle, plan_warp_shuffle
+
+# Costs in shared-memory cycles of one warp: a shuffle takes the same pipe, two selects issue in one cycle, and a
+# barrier with the latency around it is what a warp could have spent on about this many of them.
+SHUFFLE_COST, SELECT_COST, BARRIER_COST = 1.0, 0.5, 16.0
+
+
+@dataclass(frozen=True)
+class NoOp:
+    """Source and target layouts hold the same element in the same register."""
+
+    cost = 0.0
+
+
+@dataclass(frozen=True)
+class RegisterPermutation:
+    """``registers[r]``: the source register that is target register r, in every thread."""
+
+    registers: tuple[int, ...]
+
+    cost = 0.0
+
+
+@dataclass(frozen=True)
+class RoundTripPass:
+    """One trip of a part of the registers; register numbers are those of the whole layouts."""
+
+    store: SharedAccess | MatrixAccess
+    load: SharedAccess | MatrixAccess
+
+
+@dataclass(frozen=True)
+class SharedRoundTrip:
+    """For each pass: barrier (the scratch may still be read), store, barrier, load.
+
+    After the last pass target register r takes the value loaded into ``register_source[r]`` (itself unless it is a repetition).
+    ``shared`` places one pass's elements, ``shared.element_bits`` each (4-bit elements may travel as bytes, i1 always does).
+    """
+
+    shared: SharedLayout
+    passes: tuple[RoundTripPass, ...]
+    register_source: tuple[int, ...]
+
+    @property
+    def scratch_bytes(self) -> int:
+        return self.shared.size_bytes
+
+    @cached_property
+    def wavefronts(self) -> int:
+        return sum(trip.store.wavefronts + trip.load.wavefronts for trip in self.passes)
+
+    @cached_property
+    def cost(self) -> float:
+        return self.wavefronts + 2 * BARRIER_COST * len(self.passes)
+
+
+Plan = NoOp | RegisterPermutation | WarpShuffle | SharedRoundTrip
+
+
+def shuffle_cost(plan: WarpShuffle) -> float:
+    return SHUFFLE_COST * plan.num_shuffles + SELECT_COST * plan.num_selects
+
+
+@lru_cache(maxsize=8192)
+def plan_conversion(
+    source: LinearLayout,
+    target: LinearLayout,
+    element_bits: int,
+    *,
+    stmatrix: bool = False,
+    ldmatrix: bool = True,
+    shuffle: bool = True,
+    max_scratch: int | None = None,
+) -> Plan:
+    """The cheapest plan. ``stmatrix``, ``ldmatrix``, ``shuffle``: what the target can do; ``max_scratch``: bytes of shared memory.
+
+    ``element_bits`` as in registers: 1, 4, 8, 16, 32, 64 (or 128). ValueError if the tiles differ or the source lacks elements.
+    """
+    if source.shape != target.shape:
+        raise ValueError(f"cannot convert a tile {source.shape} to a tile {target.shape}")
+    if source == target:
+        return NoOp()
+    registers = source.register_permutation(target)
+    if registers is not None:
+        same = registers == tuple(range(source.num_registers))
+        return NoOp() if same else RegisterPermutation(registers)
+    return _plan_movement(source, target, element_bits, stmatrix, ldmatrix, shuffle, max_scratch)
+
+
+def _plan_movement(source, target, element_bits, stmatrix, ldmatrix, shuffle, max_scratch) -> Plan:
+    shuffled = plan_warp_shuffle(source, target, storage_bits(element_bits)) if shuffle else None
+    if shuffled is not None and shuffle_cost(shuffled) <= 2 * BARRIER_COST:
+        return shuffled
+    trip = plan_round_trip(source, target, element_bits, stmatrix=stmatrix, ldmatrix=ldmatrix, max_scratch=max_scratch)
+    return shuffled if shuffled is not None and shuffle_cost(shuffled) <= trip.cost else trip
+
+
+@lru_cache(maxsize=4096)
+def plan_round_trip(
+    source: LinearLayout,
+    target: LinearLayout,
+    element_bits: int,
+    *,
+    stmatrix: bool = False,
+    ldmatrix: bool = True,
+    max_scratch: int | None = None,
+) -> SharedRoundTrip:
+    """The cheapest trip through shared memory of at most ``max_scratch`` bytes (more if the layouts leave no choice)."""
+    if not source.is_surjective:
+        raise ValueError("the source layout does not hold every element")
+    bits = storage_bits(element_bits)
+    if bits < 8 and not f2.intersection(source.registers, target.registers):
+        bits = 8
+    held, held_registers, _ = source.distinct_registers()
+    wanted, wanted_registers, number = target.distinct_registers()
+    cut = _cut_bits(held, wanted, bits, max_scratch)
+    parts = _Part.of(held, cut, held_registers), _Part.of(wanted, cut, wanted_registers)
+    shared, store, load = _best_scratch(parts[0].layout, parts[1].layout, bits, stmatrix, ldmatrix)
+    copies = tuple(wanted_registers[register] for register in number)
+    passes = tuple(
+        RoundTripPass(_renumber(store, stored, held_registers), _renumber(load, loaded, copies))
+        for stored, loaded in zip(parts[0].registers, parts[1].registers, strict=True)
+    )
+    return SharedRoundTrip(shared, passes, copies)
+
+
+def _best_scratch(source: LinearLayout, target: LinearLayout, bits: int, stmatrix: bool, ldmatrix: bool):
+    """(placement, store, load) with the fewest wavefronts, then the fewest instructions."""
+    best = None
+    for shared in scratch_layouts(source, target, bits, stmatrix, ldmatrix):
+        store, load = _access(source, shared, stmatrix), _access(target, shared, ldmatrix)
+        cost = (store.wavefronts + load.wavefronts, _instructions(store) + _instructions(load))
+        if best is None or cost < best[0]:
+            best = cost, shared, store, load
+    return best[1:]
+
+
+def _instructions(access: SharedAccess | MatrixAccess) -> int:
+    return len(access.vectors if isinstance(access, SharedAccess) else access.instructions)
+
+
+def _access(layout: LinearLayout, shared: SharedLayout, matrices: bool) -> SharedAccess | MatrixAccess:
+    """The cheaper of plain and matrix instructions; fewer instructions decide a tie."""
+    plain = shared_access(layout, shared)
+    matrix = matrix_access(layout, shared) if matrices else None
+    if matrix is None:
+        return plain
+    cheaper = (matrix.wavefronts, len(matrix.instructions)) < (plain.wavefronts, len(plain.vectors))
+    return matrix if cheaper else plain
+
+
+def _renumber(access: SharedAccess | MatrixAccess, registers: Sequence[int], source: tuple[int, ...]):
+    """The same access with each register r replaced by ``registers[r]``."""
+    if isinstance(access, SharedAccess):
+        vectors = tuple(replace(v, registers=tuple(registers[r] for r in v.registers)) for v in access.vectors)
+        return replace(access, vectors=vectors, register_source=source)
+    instructions = tuple(
+        replace(one, registers=tuple(tuple(registers[r] for r in word) for word in one.registers))
+        for one in access.instructions
+    )
+    return replace(access, instructions=instructions, register_source=source)
+
+
+# Passes: the tile is cut along index bits that only registers move, in both layouts.
+
+
+def _cut_bits(source: LinearLayout, target: LinearLayout, bits: int, max_scratch: int | None) -> tuple[int, ...]:
+    """The packed index bits, as unit vectors, whose values number the passes."""
+    wanted, size = 0, source.size * bits // 8
+    while max_scratch and size >> wanted > max_scratch:
+        wanted += 1
+    if not wanted:
+        return ()
+    moved = union((*source.lanes, *source.warps, *source.blocks, *target.lanes, *target.warps, *target.blocks))
+    spans = f2.Span(source.registers), f2.Span(target.registers)
+    units = (1 << bit for bit in range(source.index_bits - 1, -1, -1))
+    free = [unit for unit in units if not moved & unit and unit in spans[0] and unit in spans[1]]
+    return tuple(free[:wanted])
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The elements with all cut bits 0 as a layout of a smaller tile; for each pass, the whole's register for each of its registers."""
+
+    layout: LinearLayout
+    registers: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def of(cls, layout: LinearLayout, cut: Sequence[int], numbers: Sequence[int]) -> _Part:
+        """``numbers``: what the registers of ``layout`` (no two of them equal) are called outside."""
+        if not cut:
+            return cls(layout, (tuple(numbers),))
+        mask = sum(cut)
+        number = {offset: numbers[register] for register, offset in enumerate(layout.register_offsets)}
+        inside = [offset for offset in layout.register_offsets if not offset & mask]
+        # The registers of a subspace, in ascending order, are again numbered linearly.
+        columns = [inside[1 << bit] for bit in range(log2_exact(len(inside)))]
+        matrix, place = [], 1
+        for bit in range(layout.index_bits):
+            matrix.append(0 if mask >> bit & 1 else place)
+            place <<= not mask >> bit & 1
+        part = layout.with_registers(columns).then(matrix, (layout.size >> len(cut),))
+        starts, offsets = f2.enumerate_span(cut), f2.enumerate_span(columns)
+        return cls(part, tuple(tuple(number[start ^ offset] for offset in offsets) for start in starts))
+
+
+# Placements
+
+
+def scratch_layouts(
+    source: LinearLayout, target: LinearLayout, bits: int, stmatrix: bool = False, ldmatrix: bool = True
+) -> Iterator[SharedLayout]:
+    """Placements without bank conflicts for stores from ``source`` and loads to ``target``, one for each candidate vector."""
+    sides = (source, stmatrix), (target, ldmatrix)
+    for vector in _vectors(source, target, bits, stmatrix, ldmatrix):
+        phases = [_phase(layout, vector, bits, matrices) for layout, matrices in sides]
+        bases = _placement(vector, *phases, source.index_bits, bits)
+        if bases is not None:
+            yield SharedLayout(source.shape, bits, bases)
+
+
+def _vectors(source: LinearLayout, target: LinearLayout, bits: int, stmatrix: bool, ldmatrix: bool):
+    """Candidates for the elements of 16 bytes, lowest address bit first: tuples of packed indices, without repetition."""
+    room = log2_exact(VECTOR_BYTES * 8 // bits)
+    found = {tuple(f2.intersection(source.registers, target.registers)[:room]): None}
+    if bits >= 8:
+        found.update({tuple(layout.registers[:room]): None for layout in (source, target)})
+    for layout, matrices in ((source, stmatrix), (target, ldmatrix)):
+        for rows in (_matrix_rows(layout, bits) if matrices else ()):
+            found[rows[0]] = None
+    return [vector for vector in found if f2.rank(vector) == len(vector)]
+
+
+def _matrix_rows(layout: LinearLayout, bits: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """For ldmatrix without and with .trans: (elements of a 16-byte row, what numbers the 8 rows)."""
+    packed = log2_exact(max(1, 32 // bits))
+    rows = []
+    if 8 <= bits <= 32 and len(layout.registers) >= packed:
+        rows.append((layout.registers[:packed] + layout.lanes[:2], layout.lanes[2:]))
+    if bits == 16 and layout.registers:
+        rows.append((layout.lanes[2:], layout.registers[:1] + layout.lanes[:2]))
+    return rows
+
+
+def _phase(layout: LinearLayout, vector: tuple[int, ...], bits: int, matrices: bool) -> list[int]:
+    """Generators of what one phase of an access touches when ``vector`` is laid out consecutively."""
+    for row, numbers in _matrix_rows(layout, bits) if matrices else ():
+        if row == vector:
+            return [*row, *numbers]
+    span = f2.Span(layout.registers)
+    width = next((place for place, basis in enumerate(vector) if basis not in span), len(vector))
+    lanes = lane_bits_per_phase(max(1, (bits << width) // 8))
+    return [*vector[:width], *layout.lanes[:lanes]]
+
+
+def _placement(vector, stored: list[int], loaded: list[int], index_bits: int, bits: int) -> tuple[int, ...] | None:
+    """Bases of a placement: ``vector`` lowest, then the other banks, then the rows of 128 bytes of the preface."""
+    height = max(0, index_bits - log2_exact(LINE_BYTES * 8 // bits))
+    units = [1 << bit for bit in range(index_bits)]
+    common = f2.intersection(stored, loaded)
+    only_stored, only_loaded = f2.complement(common, stored), f2.complement(common, loaded)
+    rows = f2.complement([*stored, *loaded], units)
+    rows += [left ^ right for left, right in zip(only_stored, only_loaded)]
+    rows = rows[:height]
+    banks = f2.complement([*vector, *rows], [*stored, *loaded, *units])
+    bases = (*vector, *banks, *rows)
+    return bases if len(bases) == index_bits else None

@@ -1,0 +1,154 @@
+"""Whether ldmatrix or stmatrix can move a fragment, by division of matrices (PTX ISA 9.0, section 9.7.14.5.15 and .16).
+
+One m8n8.b16 matrix is 8 rows of 16 bytes, each row at an address that one lane supplies. Lane t gets 4 bytes of it:
+
+    plain   row t / 4, bytes 4 (t % 4) .. + 3          so lane bits 0, 1 move by 4 and 8 bytes, lane bits 2 to 4 choose the row
+    trans   16-bit elements [2 (t % 4)][t / 4] and [2 (t % 4) + 1][t / 4]
+                                                        so lane bits 2 to 4 move by 2, 4, 8 bytes; one register bit and lane bits 0, 1 choose the row
+
+A layout is divisible if its byte offsets in shared memory show one of the two patterns and all its other bits are multiples of 16 bytes.
+Elements of other widths are moved as they lie in memory: plain works for 4 to 32 bits when the 32-bit register's elements are consecutive
+bytes; trans only for 16 bits. The address of a row is again linear: bits 0 to 2 of the supplying lane are the row, bits 3 and 4 the number of the
+matrix within the instruction (.x2, .x4), for which the lowest remaining register bits are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from . import f2
+from .linear_layout import LinearLayout
+from .shared_access import shift_terms, split_constant, to_bytes, union
+from .shared_layout import LINE_BYTES, VECTOR_BYTES, SharedLayout
+
+
+@dataclass(frozen=True)
+class MatrixInstruction:
+    """One ldmatrix or stmatrix: for each of its 32-bit registers the layout's registers in it (lowest bits first), and the constant."""
+
+    registers: tuple[tuple[int, ...], ...]
+    xor: int
+    add: int
+
+
+@dataclass(frozen=True)
+class MatrixAccess:
+    """All ldmatrix or stmatrix of a warp; addresses as in ``shared_access.SharedAccess``, with base bits of the *supplying* lane.
+
+    ``count`` is 1, 2 or 4 matrices per instruction; lanes from 8 * count on supply no address (their offset bits are 0).
+    ``register_source``, ``free_warps``: as for SharedAccess (stores by other warps repeat the same values).
+    """
+
+    element_bits: int
+    transposed: bool
+    count: int
+    lane_offsets: tuple[int, ...]
+    warp_offsets: tuple[int, ...]
+    instructions: tuple[MatrixInstruction, ...]
+    register_source: tuple[int, ...]
+    free_warps: int
+    conflicts: int
+
+    free_lanes = 0
+
+    @property
+    def is_additive(self) -> bool:
+        return all(instruction.xor == 0 for instruction in self.instructions)
+
+    @cached_property
+    def thread_terms(self) -> tuple[tuple[int, int], ...]:
+        return shift_terms(self.lane_offsets + self.warp_offsets)
+
+    @property
+    def wavefronts(self) -> int:
+        return len(self.instructions) * self.count * self.conflicts
+
+    def address(self, instruction: int, lane: int, warp: int) -> int:
+        """Byte offset that ``lane`` supplies to an instruction."""
+        base = f2.apply(self.lane_offsets, lane) ^ f2.apply(self.warp_offsets, warp)
+        return (base ^ self.instructions[instruction].xor) + self.instructions[instruction].add
+
+
+@lru_cache(maxsize=4096)
+def matrix_access(layout: LinearLayout, shared: SharedLayout, max_count: int = 4) -> MatrixAccess | None:
+    """The ldmatrix (or stmatrix) plan between a register layout and a placement, or None if the layouts do not divide."""
+    if shared.element_bits > 32 or layout.free_bits("lane"):
+        return None
+    distinct, ours, number = layout.distinct_registers()
+    registers, lanes, warps = (
+        tuple(to_bytes(8 * offset, shared.element_bits) for offset in part) for part in shared.offsets_of(distinct)
+    )  # In bits, so that 4-bit elements count.
+    for transposed in (False, True):
+        pattern = _match(registers, lanes, shared.element_bits, transposed)
+        if pattern is None or any(offset % (8 * VECTOR_BYTES) for offset in (*pattern.rest, *pattern.rows, *warps)):
+            continue
+        return _plan(layout, pattern, warps, shared.element_bits, transposed, max_count, ours, number)
+    return None
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    """``packed``: registers that a 32-bit register holds; ``others``: register combinations that number the matrices; offsets in bits."""
+
+    packed: tuple[int, ...]
+    rows: tuple[int, ...]
+    others: tuple[int, ...]
+    rest: tuple[int, ...]
+
+
+def _match(registers: Sequence[int], lanes: Sequence[int], element_bits: int, transposed: bool) -> _Pattern | None:
+    if transposed:
+        if element_bits != 16 or tuple(lanes[2:]) != (16, 32, 64) or not registers:
+            return None
+        # Any register bit could pair the rows; the lowest is the one that fragments pack.
+        rest = registers[1:]
+        others = tuple(1 << bit for bit in range(1, len(registers)))
+        return _Pattern((1,), (registers[0], *lanes[:2]), others, rest)
+    if tuple(lanes[:2]) != (32, 64):
+        return None
+    span = f2.Span(registers)
+    wanted = [element_bits << bit for bit in range((32 // element_bits).bit_length() - 1)]
+    packed = [span.solve(offset) for offset in wanted]
+    if None in packed:
+        return None
+    others = f2.complement(packed, [1 << bit for bit in range(len(registers))])
+    others = [_clear_low(other, packed, registers) for other in others]
+    return _Pattern(tuple(packed), tuple(lanes[2:]), tuple(others), tuple(f2.apply(registers, other) for other in others))
+
+
+def _clear_low(register: int, packed: Sequence[int], registers: Sequence[int]) -> int:
+    """The same register up to the packed ones, with offset 0 within the 32 bits."""
+    offset = f2.apply(registers, register)
+    for combination in packed:
+        if offset & f2.apply(registers, combination):
+            register ^= combination
+    return register
+
+
+def _plan(layout, pattern: _Pattern, warps, element_bits, transposed, max_count, ours, number) -> MatrixAccess:
+    matrices = min(len(pattern.others), max_count.bit_length() - 1)
+    lane_bits = pattern.rows + pattern.rest[:matrices]
+    lane_offsets = tuple(offset // 8 for offset in lane_bits) + (0,) * (5 - len(lane_bits))
+    warp_offsets = tuple(offset // 8 for offset in warps)
+    base_mask = union(lane_offsets + warp_offsets)
+    in_register = f2.enumerate_span(pattern.packed)
+    in_instruction = f2.enumerate_span(pattern.others[:matrices])
+    instructions = []
+    for first, constant in zip(f2.enumerate_span(pattern.others[matrices:]), f2.enumerate_span(pattern.rest[matrices:])):
+        held = tuple(tuple(ours[first ^ matrix ^ low] for low in in_register) for matrix in in_instruction)
+        instructions.append(MatrixInstruction(held, *split_constant(constant // 8, base_mask)))
+    line = [offset & LINE_BYTES - 1 for offset in lane_offsets[:3]]
+    chunks = [1 << bit for bit in range(4)]  # A row's 16 bytes.
+    return MatrixAccess(
+        element_bits=element_bits,
+        transposed=transposed,
+        count=1 << matrices,
+        lane_offsets=lane_offsets,
+        warp_offsets=warp_offsets,
+        instructions=tuple(instructions),
+        register_source=tuple(ours[register] for register in number),
+        free_warps=layout.free_bits("warp"),
+        conflicts=1 << (f2.rank([*lane_offsets[:3], *chunks]) - f2.rank([*line, *chunks])),
+    )

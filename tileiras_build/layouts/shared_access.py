@@ -1,0 +1,144 @@
+"""What each thread does to move its registers to or from a placement in shared memory: addresses ready to be emitted.
+
+The address of a vector is linear in thread and register bits, so it splits into a part that the thread computes once and a constant:
+
+    address(lane, warp, v) = buffer + ((base(lane, warp) ^ vectors[v].xor) + vectors[v].add)       in bytes
+
+``base`` is the XOR of ``lane_offsets`` and ``warp_offsets`` over the set bits of the lane and warp numbers; ``thread_terms`` gives it as a few
+shifts and masks of the thread number. ``xor`` keeps only constant bits that meet bits of ``base``; all other bits are in ``add``, the
+immediate offset of the instruction. So vectors with equal ``xor`` share one address register, and without a swizzle every ``xor`` is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from . import f2
+from .linear_layout import LANE_BITS, LinearLayout, log2_exact
+from .shared_layout import SharedLayout, conflict_degree, lane_bits_per_phase, largest_vector
+
+
+def shift_terms(offsets: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """(mask, shift) pairs with XOR over pairs of ((number & mask) << shift) = F2 image of number; negative shifts go right."""
+    masks: dict[int, int] = {}
+    for bit, offset in enumerate(offsets):
+        for position in f2.bits(offset):
+            masks[position - bit] = masks.get(position - bit, 0) | 1 << bit
+    return tuple((mask, shift) for shift, mask in sorted(masks.items()))
+
+
+def split_constant(constant: int, base_mask: int) -> tuple[int, int]:
+    """(xor, add) parts of a constant for a base whose bits lie within ``base_mask``."""
+    return constant & base_mask, constant & ~base_mask
+
+
+def union(masks: Sequence[int]) -> int:
+    result = 0
+    for mask in masks:
+        result |= mask
+    return result
+
+
+@dataclass(frozen=True)
+class VectorAccess:
+    """One instruction: the registers from the lowest address up, and the constant part of the address in bytes."""
+
+    registers: tuple[int, ...]
+    xor: int
+    add: int
+
+
+@dataclass(frozen=True)
+class SharedAccess:
+    """All loads or stores of a thread between ``layout`` and a placement, ``vector`` elements of ``element_bits`` each.
+
+    Stores: only threads with no bit of ``free_lanes`` and ``free_warps`` set need to store; the others hold copies of the same values.
+    Loads: register r of the layout takes the value loaded into ``register_source[r]`` (r itself unless it is a repetition).
+    """
+
+    element_bits: int
+    vector: int
+    lane_offsets: tuple[int, ...]
+    warp_offsets: tuple[int, ...]
+    vectors: tuple[VectorAccess, ...]
+    register_source: tuple[int, ...]
+    free_lanes: int
+    free_warps: int
+    conflicts: int
+
+    @property
+    def access_bytes(self) -> int:
+        return max(1, self.vector * self.element_bits // 8)
+
+    @property
+    def is_additive(self) -> bool:
+        """Every constant can be an immediate offset."""
+        return all(vector.xor == 0 for vector in self.vectors)
+
+    @cached_property
+    def thread_terms(self) -> tuple[tuple[int, int], ...]:
+        """``shift_terms`` of the base address over the thread number (lane in bits 0 to 4, warp above)."""
+        return shift_terms(self.lane_offsets + self.warp_offsets)
+
+    @property
+    def wavefronts(self) -> int:
+        """Shared-memory cycles for one warp to do all of it."""
+        phases = 1 << (LANE_BITS - lane_bits_per_phase(self.access_bytes))
+        return len(self.vectors) * phases * self.conflicts
+
+    def base(self, lane: int, warp: int) -> int:
+        """Byte offset of a thread for constant 0."""
+        return f2.apply(self.lane_offsets, lane) ^ f2.apply(self.warp_offsets, warp)
+
+    def address(self, vector: int, lane: int, warp: int) -> int:
+        """Byte offset of a vector of a thread."""
+        access = self.vectors[vector]
+        return (self.base(lane, warp) ^ access.xor) + access.add
+
+    def is_holder(self, lane: int, warp: int) -> bool:
+        return not (lane & self.free_lanes or warp & self.free_warps)
+
+
+def to_bytes(offset: int, element_bits: int) -> int:
+    return offset * element_bits // 8
+
+
+@lru_cache(maxsize=4096)
+def shared_access(layout: LinearLayout, shared: SharedLayout, vector: int | None = None) -> SharedAccess:
+    """The plan of a whole tile; ``vector`` limits the elements per instruction. ValueError if bytes would be shared (4-bit elements)."""
+    widest = largest_vector(layout, shared)
+    vector = widest if vector is None else min(vector, widest)
+    if vector * shared.element_bits < 8:
+        raise ValueError("4-bit elements need two neighbors of a byte in one thread; store them as bytes")
+    distinct, ours, number = layout.distinct_registers()
+    registers, lanes, warps = shared.offsets_of(distinct)
+    lane_offsets = tuple(to_bytes(offset, shared.element_bits) for offset in lanes)
+    warp_offsets = tuple(to_bytes(offset, shared.element_bits) for offset in warps)
+    base_mask = union(lane_offsets + warp_offsets)
+    vectors = []
+    for offset, members in _vectors(registers, vector):
+        xor, add = split_constant(to_bytes(offset, shared.element_bits), base_mask)
+        vectors.append(VectorAccess(tuple(ours[member] for member in members), xor, add))
+    return SharedAccess(
+        element_bits=shared.element_bits,
+        vector=vector,
+        lane_offsets=lane_offsets,
+        warp_offsets=warp_offsets,
+        vectors=tuple(vectors),
+        register_source=tuple(ours[register] for register in number),
+        free_lanes=layout.free_bits("lane"),
+        free_warps=layout.free_bits("warp"),
+        conflicts=conflict_degree(lanes, shared.element_bits, vector),
+    )
+
+
+def _vectors(offsets: Sequence[int], vector: int) -> Iterator[tuple[int, list[int]]]:
+    """(offset of the vector, its registers from the lowest address up), in the order of each vector's first register."""
+    groups: dict[int, list[int]] = {}
+    low = log2_exact(vector)
+    for register, offset in enumerate(f2.enumerate_span(offsets)):
+        groups.setdefault(offset >> low, [0] * vector)[offset & vector - 1] = register
+    for chunk, members in groups.items():
+        yield chunk << low, members
