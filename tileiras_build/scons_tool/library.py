@@ -23,6 +23,7 @@ from ..errors import InvalidInput, Location, TileirasError
 from ..executor import Executor, make_executor
 from ..pipeline.stages import STAGES, InputFile, Stage, load
 from .actions import ExportAction, StageAction
+from .decider import has_changed
 from .progress import ErrorStream, Progress, Step
 from .settings import Settings, fail, read_settings
 
@@ -45,7 +46,7 @@ def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None =
     build = _build_of_this_run(executor)
     env[_BUILD] = build
     env["PRINT_CMD_LINE_FUNC"] = build.progress.show
-    env.Decider("content-timestamp")
+    env.Decider(has_changed)
     chain = Chain(table, build)
     env.AddMethod(chain.add_library, "KernelLibrary")
     for position, stage in enumerate(table[1:], 1):
@@ -123,8 +124,8 @@ class Chain:
         nodes = [node for source in env.Flatten([sources]) for node in env.arg2nodes(source, env.fs.File)]
         kernels = [kernel for node in nodes for kernel in self._kernels(env, node, settings)]
         self._check_names(kernels, name, settings)
-        cubins = [self._add_target(env, kernel, target, settings) for target in settings.targets for kernel in kernels]
-        return env.Alias(name, cubins)
+        last = [self._add_target(env, kernel, target, settings) for target in settings.targets for kernel in kernels]
+        return env.Alias(name, last)
 
     def _kernels(self, env, node, settings: Settings) -> list[Kernel]:
         first = self.table[0]

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import NoReturn
 
-from SCons.Variables import BoolVariable, Variables
+from SCons.Variables import Variables
 
 from ..driver import check_opt_level
 from ..errors import InvalidInput, TileirasError
@@ -17,7 +17,8 @@ from ..targets import TARGETS, Target, parse_targets
 
 _NUMBERS = ", ".join(str(target.number) for target in TARGETS.values())
 _OPT_LEVELS = tuple("0123")
-DEFAULTS = {"sm": "90", "opt": "3", "lineinfo": False, "build_dir": "build", "ptxas": "", "libdevice": ""}
+_YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+DEFAULTS = {"sm": "90", "opt": "3", "lineinfo": "no", "build_dir": "build", "ptxas": "", "libdevice": ""}
 
 
 def variables(arguments: dict[str, str]) -> Variables:
@@ -26,7 +27,7 @@ def variables(arguments: dict[str, str]) -> Variables:
     result.AddVariables(
         ("sm", f"targets, separated by commas: {_NUMBERS}, or all", DEFAULTS["sm"], _check_sm),
         ("opt", "optimization level: 0, 1, 2 or 3", DEFAULTS["opt"], _check_opt),
-        BoolVariable("lineinfo", "keep source lines for profilers and debuggers", DEFAULTS["lineinfo"]),
+        ("lineinfo", "keep source lines for profilers and debuggers: yes or no", DEFAULTS["lineinfo"], _check_lineinfo),
         ("build_dir", "folder for everything that is built", DEFAULTS["build_dir"], _check_build_dir),
         ("ptxas", "path of ptxas (empty: the one of nvidia-cuda-nvcc)", DEFAULTS["ptxas"], _check_file),
         ("libdevice", "path of libdevice.10.bc (empty: the one of nvidia-nvvm)", DEFAULTS["libdevice"], _check_file),
@@ -69,8 +70,7 @@ def read_settings(env, sm: str | None = None) -> Settings:
     option = {name: env.get(name, default) for name, default in DEFAULTS.items()}
     targets = tuple(parse_targets(option["sm"] if sm is None else sm))
     paths = (_path(env, option["libdevice"]), _path(env, option["ptxas"]))
-    lineinfo = option["lineinfo"] not in (False, "0", "no", "false", "")
-    return Settings(targets, _opt_level(option["opt"]), lineinfo, str(option["build_dir"]), *paths)
+    return Settings(targets, _opt_level(option["opt"]), _yes_no(option["lineinfo"]), str(option["build_dir"]), *paths)
 
 
 def _path(env, text: str) -> str | None:
@@ -79,6 +79,12 @@ def _path(env, text: str) -> str | None:
 
 def _opt_level(text: object) -> int:
     return check_opt_level(int(text) if str(text) in _OPT_LEVELS else text)
+
+
+def _yes_no(text: object) -> bool:
+    if str(text).lower() in _YES_NO:
+        return _YES_NO[str(text).lower()]
+    raise InvalidInput("option-value", f"lineinfo={text} is neither yes nor no", remedy="use yes or no")
 
 
 def _check(check, value) -> None:
@@ -94,6 +100,10 @@ def _check_sm(name, value, env) -> None:
 
 def _check_opt(name, value, env) -> None:
     _check(_opt_level, value)
+
+
+def _check_lineinfo(name, value, env) -> None:
+    _check(_yes_no, value)
 
 
 def _check_build_dir(name, value, env) -> None:

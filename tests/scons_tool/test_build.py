@@ -1,0 +1,242 @@
+"""Real SCons runs over the tiny stages of tests/fake_stages.py: what is built, what is not, and what is said."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SCONSTRUCT = """
+from tests import fake_stages
+from tileiras_build import scons_tool
+
+variables = scons_tool.variables(ARGUMENTS)
+env = Environment(variables=variables, tools=[lambda env: scons_tool.generate(env, fake_stages.TABLE)])
+env["TILEIRAS_TIMEOUT"] = 5
+scons_tool.refuse_unknown(variables)
+Help(variables.GenerateHelpText(env))
+Default(env.KernelLibrary("kernels", sorted(Glob("*.tilebc") + Glob("*.py"), key=str)))
+"""
+CHAIN = ["tileaa", "tileas", "ll", "ptx", "cubin"]
+
+
+class Project:
+    """A folder with an SConstruct and kernels a, b (which asks for libdevice)."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.write("SConstruct", SCONSTRUCT)
+        self.write("a.tilebc", "kernel a\n")
+        self.write("b.tilebc", "kernel b\nptx: libdevice\n")
+        self.write("ptxas", "ptxas 1")
+        self.write("libdevice.bc", "libdevice 1")
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text)
+
+    def run(self, *arguments: str, sm: str | None = "90,100", **environment: str):
+        options = [f"sm={sm}", "ptxas=ptxas", "libdevice=libdevice.bc"] if sm else []
+        command = [sys.executable, "-m", "SCons", "-j2", *options, *arguments]
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "TILEIRAS_DUMP": str(self.folder / "dump")} | environment
+        return subprocess.run(
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    def steps(self, *arguments: str, **more) -> list[str]:
+        """What a run built: "stage target kernel" of each step, sorted."""
+        return steps_of(self.run(*arguments, **more))
+
+
+def steps_of(done) -> list[str]:
+    lines = [line.partition("] ")[2] for line in done.stdout.splitlines() if line.startswith("[")]
+    return sorted(" ".join(line.split()) for line in lines)
+
+
+def chain(*kernels: str, stages=CHAIN, targets=("sm_90", "sm_100")) -> list[str]:
+    return sorted(f"{stage} {target} {kernel}" for stage in stages for target in targets for kernel in kernels)
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def built(project):
+    done = project.run()
+    assert done.returncode == 0, done.stderr
+    project.first = done
+    return project
+
+
+def test_first_build_makes_every_stage_for_every_target(built):
+    assert steps_of(built.first) == chain("a", "b")
+    made = {str(path.relative_to(built.folder / "build")) for path in (built.folder / "build").rglob("*.*")}
+    suffixes = [*CHAIN, "json"]
+    assert made == {f"{sm}/{kernel}.{suffix}" for sm in ("sm_90", "sm_100") for kernel in "ab" for suffix in suffixes}
+    assert (built.folder / "build/sm_90/a.cubin").read_text().splitlines()[-2:] == ["ptx sm_90 O3", "cubin ptxas 1"]
+
+
+def test_end_of_build_shows_resources(built):
+    rows = [line.split() for line in built.first.stdout.splitlines() if " sm_" in line and not line.startswith("[")]
+    assert rows == [[kernel, sm, "42", "1040", "0", "0", "8"] for kernel in "ab" for sm in ("sm_90", "sm_100")]
+
+
+def test_second_build_does_nothing_and_says_so(built):
+    done = built.run()
+    assert done.returncode == 0
+    assert steps_of(done) == []
+    assert "is up to date" in done.stdout and "registers" not in done.stdout
+
+
+def test_edited_kernel_rebuilds_its_own_chains(built):
+    built.write("a.tilebc", "kernel a\nedited\n")
+    assert built.steps() == chain("a")
+
+
+def test_edit_without_effect_is_cut_off(built):
+    built.write("a.tilebc", "# a comment\nkernel a\n")
+    assert built.steps() == chain("a", stages=["tileaa", "tileas"])
+
+
+def test_new_ptxas_reassembles_and_lowers_nothing(built):
+    built.write("ptxas", "ptxas 2")
+    assert built.steps() == chain("a", "b", stages=["cubin"])
+    assert (built.folder / "build/sm_90/a.cubin").read_text().splitlines()[-1] == "cubin ptxas 2"
+
+
+def test_new_libdevice_relinks_only_kernels_that_ask_for_it(built):
+    built.write("libdevice.bc", "libdevice 2")
+    assert built.steps() == chain("b", stages=["ptx"])
+
+
+def test_option_that_changes_output_rebuilds(built):
+    assert built.steps("opt=2") == chain("a", "b")
+
+
+def test_another_target_leaves_the_built_ones(built):
+    assert built.steps(sm="80,90") == chain("a", "b", targets=["sm_80"])
+
+
+def test_failing_kernel_says_why_once_and_keep_going_builds_the_rest(project):
+    project.write("c.tilebc", "kernel c\nll: fail\n")
+    done = project.run("-k")
+    assert done.returncode != 0
+    built = steps_of(done)
+    assert built == sorted(chain("a", "b") + chain("c", stages=CHAIN[:3]))
+    diagnostic = "k.py:3:4: error[fake-no-row]: no row in ll; use another"
+    assert [line for line in done.stderr.splitlines() if diagnostic in line] == [
+        f"scons: *** [build/sm_{sm}/c.ll] {diagnostic}" for sm in sorted(("90", "100"), key=done.stderr.index)
+    ]
+    assert "Traceback" not in done.stderr + done.stdout
+    assert "2 steps failed:" in done.stdout
+    assert not list(project.folder.rglob("c.ll"))
+
+
+def test_stale_results_of_a_failing_kernel_are_not_reported(built):
+    built.write("a.tilebc", "kernel a\nll: fail\n")
+    done = built.run("-k")
+    table, _, failures = done.stdout.partition("failed:")
+    assert "\na " not in table and "\nb " not in failures
+    assert "\na " in failures
+
+
+def test_crashing_worker_fails_its_kernel_only(project):
+    project.write("c.tilebc", "kernel c\nptx: crash\n")
+    done = project.run("-k", sm="90")
+    assert steps_of(done) == sorted(chain("a", "b", targets=["sm_90"]) + chain("c", stages=CHAIN[:4], targets=["sm_90"]))
+    assert "was ended by SIGABRT; its last words: LLVM ERROR: cannot select" in done.stderr
+    assert (project.folder / "build/sm_90/b.cubin").exists()
+
+
+def test_stage_that_hangs_is_ended(project):
+    project.write("c.tilebc", "kernel c\nptx: sleep\n")
+    done = project.run("-k", sm="90")
+    assert "no result after 5 seconds" in done.stderr
+    assert (project.folder / "build/sm_90/b.cubin").exists()
+
+
+def test_internal_error_gives_a_reproducer(project):
+    project.write("a.tilebc", "kernel a\nll: contract\n")
+    done = project.run(sm="90")
+    assert "internal error[pass-contract]: operation x.y survived pass z" in done.stderr
+    assert "repeat it with: tileiras-build lower" in done.stderr
+
+
+PYTHON = """
+CASES = [Case("p", None, ()), Case("q", None, ())]
+BODY_p = {p}
+BODY_q = {q}
+"""
+
+
+def test_python_source_is_the_input_and_unchanged_kernels_are_cut_off(project):
+    project.write("k.py", PYTHON.format(p="first", q="first"))
+    assert "tilebc 2 of k.py" in project.steps(sm="90")
+    project.write("k.py", PYTHON.format(p="second", q="first"))
+    assert project.steps(sm="90") == sorted(["tilebc 2 of k.py", *chain("p", targets=["sm_90"])])
+
+
+def test_python_file_is_exported_again_when_its_import_changes(project):
+    project.write("shared.py", "CASES = []\n")
+    project.write("k.py", "import shared\n" + PYTHON.format(p="1", q="1"))
+    text = SCONSTRUCT.replace('Glob("*.tilebc") + Glob("*.py")', 'Glob("k.py")')
+    project.write("SConstruct", text)
+    project.run(sm="90")
+    project.write("shared.py", "CASES = []\nCHANGED = 1\n")
+    assert project.steps(sm="90") == ["tilebc 2 of k.py"]
+
+
+def test_broken_python_file_fails_alone(project):
+    project.write("k.py", "CASES = [\n")
+    done = project.run("-k", sm="90")
+    assert "k.py:1:" in done.stderr and "Traceback" not in done.stderr
+    assert (project.folder / "build/sm_90/a.cubin").exists()
+
+
+def test_two_kernels_of_one_name_are_refused(project):
+    project.write("k.py", PYTHON.replace('"q"', '"a"').format(p="1", q="1"))
+    done = project.run(sm="90")
+    assert done.returncode == 1
+    assert "error[library-name]: kernel a of library kernels is made from a.tilebc and from" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ("sm=91", "unknown target sm=91; use one or more of 80, 86, 87, 88, 89, 90, 100"),
+        ("opt=4", "'4' is not an optimization level; use 0, 1, 2 or 3"),
+        ("lineinfo=perhaps", "lineinfo=perhaps is neither yes nor no"),
+        ("ptxas=absent", "ptxas=absent is not a file"),
+        ("libdevice=absent", "libdevice=absent is not a file"),
+        ("build_dir=a.tilebc", "build_dir=a.tilebc is not a folder"),
+        ("ms=90", "unknown option ms=; use one of sm, opt, lineinfo, build_dir, ptxas, libdevice"),
+    ],
+)
+def test_wrong_option_gets_one_sentence(project, option, sentence):
+    done = project.run(option, sm=None)
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (project.folder / "build").exists()
+
+
+def test_help_explains_the_options(project):
+    done = project.run("-h", sm=None, FAKE_INPUT=str(project.folder / "ptxas"))
+    for option in ("sm: targets", "opt: optimization level", "lineinfo:", "build_dir:", "ptxas:", "libdevice:"):
+        assert option in done.stdout
+    assert not (project.folder / "build").exists()
+
+
+def test_single_stage_builder(project):
+    text = SCONSTRUCT.replace('env.KernelLibrary("kernels", ', 'env.Tileaa("a.tilebc") or (')
+    project.write("SConstruct", text)
+    assert project.steps() == chain("a", stages=["tileaa"])
+
+
+def test_dry_run_builds_nothing(project):
+    done = project.run("-n")
+    assert steps_of(done) == chain("a", "b")
+    assert not (project.folder / "build").exists()
