@@ -22,12 +22,12 @@ from . import f2
 from .ldmatrix import MatrixAccess, matrix_access
 from .linear_layout import LinearLayout, log2_exact
 from .shared_access import SharedAccess, shared_access, union
-from .shared_layout import LINE_BYTES, VECTOR_BYTES, SharedLayout, lane_bits_per_phase, storage_bits
+from .shared_layout import LINE_BYTES, VECTOR_BYTES, SharedLayout, lane_bits_per_phase, largest_vector, storage_bits
 from .warp_shuffle import WarpShuffle, plan_warp_shuffle
 
 # Costs in shared-memory cycles of one warp: a shuffle takes the same pipe, two selects issue in one cycle, and a
 # barrier with the latency around it is what a warp could have spent on about this many of them.
-SHUFFLE_COST, SELECT_COST, BARRIER_COST = 1.0, 0.5, 16.0
+SHUFFLE_COST, SELECT_COST, REPACK_COST, INSTRUCTION_COST, BARRIER_COST = 1.0, 0.5, 0.5, 0.125, 16.0
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,8 @@ class SharedRoundTrip:
 
     @cached_property
     def cost(self) -> float:
-        return self.wavefronts + 2 * BARRIER_COST * len(self.passes)
+        moves = sum(_cost(trip.store) + _cost(trip.load) for trip in self.passes)
+        return moves + 2 * BARRIER_COST * len(self.passes)
 
 
 Plan = NoOp | RegisterPermutation | WarpShuffle | SharedRoundTrip
@@ -134,8 +135,6 @@ def plan_round_trip(
     if not source.is_surjective:
         raise ValueError("the source layout does not hold every element")
     bits = storage_bits(element_bits)
-    if bits < 8 and not f2.intersection(source.registers, target.registers):
-        bits = 8
     held, held_registers, _ = source.distinct_registers()
     wanted, wanted_registers, number = target.distinct_registers()
     cut = _cut_bits(held, wanted, bits, max_scratch)
@@ -150,28 +149,30 @@ def plan_round_trip(
 
 
 def _best_scratch(source: LinearLayout, target: LinearLayout, bits: int, stmatrix: bool, ldmatrix: bool):
-    """(placement, store, load) with the fewest wavefronts, then the fewest instructions."""
+    """(placement, store, load) with the least cost; 4-bit elements that no thread has in pairs travel as bytes."""
     best = None
     for shared in scratch_layouts(source, target, bits, stmatrix, ldmatrix):
         store, load = _access(source, shared, stmatrix), _access(target, shared, ldmatrix)
-        cost = (store.wavefronts + load.wavefronts, _instructions(store) + _instructions(load))
+        if store is None or load is None:
+            continue
+        cost = _cost(store) + _cost(load)
         if best is None or cost < best[0]:
             best = cost, shared, store, load
-    return best[1:]
+    return best[1:] if best else _best_scratch(source, target, 8, stmatrix, ldmatrix)
 
 
-def _instructions(access: SharedAccess | MatrixAccess) -> int:
-    return len(access.vectors if isinstance(access, SharedAccess) else access.instructions)
-
-
-def _access(layout: LinearLayout, shared: SharedLayout, matrices: bool) -> SharedAccess | MatrixAccess:
-    """The cheaper of plain and matrix instructions; fewer instructions decide a tie."""
-    plain = shared_access(layout, shared)
+def _access(layout: LinearLayout, shared: SharedLayout, matrices: bool) -> SharedAccess | MatrixAccess | None:
+    """The cheaper of plain and matrix instructions; None if 4-bit elements would have to be stored one by one."""
     matrix = matrix_access(layout, shared) if matrices else None
-    if matrix is None:
-        return plain
-    cheaper = (matrix.wavefronts, len(matrix.instructions)) < (plain.wavefronts, len(plain.vectors))
-    return matrix if cheaper else plain
+    if largest_vector(layout, shared) * shared.element_bits < 8:
+        return matrix
+    plain = shared_access(layout, shared)
+    return matrix if matrix is not None and _cost(matrix) < _cost(plain) else plain
+
+
+def _cost(access: SharedAccess | MatrixAccess) -> float:
+    """Wavefronts, the repacking of 32-bit registers, and a little for each instruction."""
+    return access.wavefronts + REPACK_COST * access.repacks + INSTRUCTION_COST * access.num_instructions
 
 
 def _renumber(access: SharedAccess | MatrixAccess, registers: Sequence[int], source: tuple[int, ...]):

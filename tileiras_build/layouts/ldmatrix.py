@@ -20,7 +20,7 @@ from functools import cached_property, lru_cache
 
 from . import f2
 from .linear_layout import LinearLayout
-from .shared_access import shift_terms, split_constant, to_bytes, union
+from .shared_access import count_repacks, shift_terms, split_constant, to_bytes, union
 from .shared_layout import LINE_BYTES, VECTOR_BYTES, SharedLayout
 
 
@@ -64,6 +64,16 @@ class MatrixAccess:
     @property
     def wavefronts(self) -> int:
         return len(self.instructions) * self.count * self.conflicts
+
+    @property
+    def num_instructions(self) -> int:
+        return len(self.instructions)
+
+    @cached_property
+    def repacks(self) -> int:
+        """32-bit words that are not the word of consecutive registers that a thread has anyway."""
+        words = (word for instruction in self.instructions for word in instruction.registers)
+        return sum(count_repacks(word, self.element_bits) for word in words)
 
     def address(self, instruction: int, lane: int, warp: int) -> int:
         """Byte offset that ``lane`` supplies to an instruction."""

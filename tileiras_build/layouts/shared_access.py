@@ -34,6 +34,15 @@ def split_constant(constant: int, base_mask: int) -> tuple[int, int]:
     return constant & base_mask, constant & ~base_mask
 
 
+def count_repacks(registers: Sequence[int], element_bits: int) -> int:
+    """How many 32-bit words of these registers must be put together from parts: 8-bit registers 4, 5, 6, 7 are one word already."""
+    packed = 32 // element_bits
+    if packed <= 1:
+        return 0
+    words = [tuple(registers[first : first + packed]) for first in range(0, len(registers), packed)]
+    return sum(word[0] % packed != 0 or word != tuple(range(word[0], word[0] + packed)) for word in words)
+
+
 def union(masks: Sequence[int]) -> int:
     result = 0
     for mask in masks:
@@ -87,6 +96,15 @@ class SharedAccess:
         """Shared-memory cycles for one warp to do all of it."""
         phases = 1 << (LANE_BITS - lane_bits_per_phase(self.access_bytes))
         return len(self.vectors) * phases * self.conflicts
+
+    @property
+    def num_instructions(self) -> int:
+        return len(self.vectors)
+
+    @cached_property
+    def repacks(self) -> int:
+        """32-bit words of the vectors that are not the word of consecutive registers that a thread has anyway."""
+        return sum(count_repacks(vector.registers, self.element_bits) for vector in self.vectors)
 
     def base(self, lane: int, warp: int) -> int:
         """Byte offset of a thread for constant 0."""
