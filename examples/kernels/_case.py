@@ -15,7 +15,10 @@ Values = dict[str, Any]
 """Launch arguments by name, in order: a NumPy array per Array (outputs included), a number per Scalar."""
 
 ALIGNMENT = 128
-"""Bytes: what device allocators promise at least, and enough for every vector width and TMA."""
+"""Bytes: enough for every vector width and for TMA; device allocators promise more."""
+
+CANARY = 0xA5
+"""What the memory around an array is filled with."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,18 @@ class Example(Case):
     tolerance: Tolerance = EXACT
     requires: frozenset[str] = field(default=frozenset())
 
+    def find_faults(self, before: Values, after: Values) -> list[str]:
+        """What is wrong after a launch, one sentence each; empty if nothing is.
+
+        ``before`` and ``after`` hold the same arguments, in arrays of their own; only ``after`` was launched on.
+        """
+        expected = self.reference(before)
+        arrays = {name: value for name, value in after.items() if isinstance(value, np.ndarray)}
+        faults = [_compare(name, after[name], value, self.tolerance) for name, value in expected.items()]
+        faults += [_compare(name, arrays[name], before[name]) for name in arrays.keys() - expected.keys()]
+        faults += [_check_canaries(name, value) for name, value in arrays.items()]
+        return sorted(fault for fault in faults if fault)
+
 
 def epsilon(dtype: str) -> float:
     """Distance from 1 to the next number of a floating type."""
@@ -67,7 +82,7 @@ def ceil_div(length: int, tile: int) -> int:
 
 
 def allocate(shape: tuple[int, ...], dtype: str, *, unit_axis: int = -1, padded: bool = False) -> np.ndarray:
-    """An uninitialized array on ``ALIGNMENT`` bytes with stride 1 along ``unit_axis``.
+    """An array with stride 1 along ``unit_axis`` on ``ALIGNMENT`` bytes, amid ``CANARY`` bytes.
 
     ``padded`` rounds the length of that axis up in memory, so that all other strides are multiples of 16 bytes:
     what TMA and 16-byte copies need when the matrix itself has an odd width.
@@ -77,9 +92,10 @@ def allocate(shape: tuple[int, ...], dtype: str, *, unit_axis: int = -1, padded:
     stored, itemsize = [shape[axis] for axis in order], np.dtype(dtype).itemsize
     if padded:
         stored[-1] = ceil_div(stored[-1] * itemsize, 16) * 16 // itemsize
-    raw = np.empty(int(np.prod(stored)) * itemsize + ALIGNMENT, np.uint8)
+    size = int(np.prod(stored)) * itemsize
+    raw = np.full(size + ALIGNMENT, CANARY, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
-    block = raw[start : raw.size - ALIGNMENT + start].view(dtype).reshape(stored)
+    block = raw[start : start + size].view(dtype).reshape(stored)
     return block[..., : shape[unit_axis]].transpose(np.argsort(order))
 
 
@@ -111,6 +127,26 @@ def first_tiles(name: str, *tiles: int) -> Callable[[Values], tuple[int, int, in
         return tuple(counts + [1] * (3 - len(counts)))
 
     return grid
+
+
+# ---- checking a launch ---------------------------------------------------------------------------------------------
+def _compare(name: str, actual: np.ndarray, expected: np.ndarray, close: Tolerance = EXACT) -> str | None:
+    allowed = close.absolute + close.relative * np.abs(wide(expected))
+    wrong = ~(np.abs(wide(actual) - wide(expected)) <= allowed)  # a NaN is wrong
+    if not wrong.any():
+        return None
+    first = tuple(int(number) for number in np.argwhere(wrong)[0])
+    differ = f"{wrong.sum()} of {wrong.size} elements differ"
+    return f"{name}: {differ}, the first at {first}: {actual[first]} instead of {expected[first]}"
+
+
+def _check_canaries(name: str, array: np.ndarray) -> str | None:
+    """Whether all bytes around and between the elements of an array from ``allocate`` are as they were."""
+    raw = array.base.copy()
+    start = array.ctypes.data - array.base.ctypes.data
+    elements = np.ndarray((*array.shape, array.itemsize), np.uint8, raw, start, (*array.strides, 1))
+    elements[...] = CANARY
+    return None if (raw == CANARY).all() else f"{name}: memory beside its elements has changed"
 
 
 __all__ = [

@@ -12,6 +12,7 @@ from _case import Array, Example, Tolerance, Values, epsilon, first_tiles, place
 
 M, N, K = 150, 130, 70
 TILE_M, TILE_N, TILE_K = 64, 64, 32
+GROUPED_TILES = (TILE_M, TILE_N, TILE_K, 2)
 ConstInt = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
 
@@ -129,7 +130,7 @@ CASES = [
     _product("matmul_f16_tt", "float16", "tt"),
     _product("matmul_f16_nn_f16", "float16", "nn", "float16"),
     _product("matmul_f16_nt_odd", "float16", "nt", padded=False),
-    _product("matmul_f16_nt_grouped", "float16", "nt", kernel=matmul_grouped, tiles=(64, 64, 32, 2), grid=_grouped_grid),
+    _product("matmul_f16_nt_grouped", "float16", "nt", kernel=matmul_grouped, tiles=GROUPED_TILES, grid=_grouped_grid),
     _product("matmul_f16_nt_wide", "float16", "nt", sizes=(200, 260, 136), tiles=(128, 128, 64)),
     _product("matmul_bf16_nn", "bfloat16", "nn"),
     _product("matmul_bf16_nt_bf16", "bfloat16", "nt", "bfloat16"),

@@ -70,7 +70,8 @@ def _sums(name: str, kernel, check, dtype: str, tile: int, close: Tolerance) -> 
         numbers = rng.integers(-1000, 1000, shape) if dtype == "int32" else rng.uniform(-1, 1, shape)
         return {"x": place(numbers, dtype), "out": poisoned(shape, dtype)}
 
-    return Example(name, kernel, (Array(dtype, 2), Array(dtype, 2), tile), _one_block_per_row, make_inputs, check, close)
+    arguments = (Array(dtype, 2), Array(dtype, 2), tile)
+    return Example(name, kernel, arguments, _one_block_per_row, make_inputs, check, close)
 
 
 def _recurrence(name: str) -> Example:

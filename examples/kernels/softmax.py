@@ -31,9 +31,10 @@ def _rows(name: str, dtype: str) -> Example:
         shape = (ROWS, COLUMNS)
         return {"x": place(rng.uniform(-6, 6, shape), dtype), "out": poisoned(shape, dtype)}
 
-    matrix, grid = Array(dtype, 2), first_tiles("x", TILE_M)
+    arguments = (Array(dtype, 2), Array(dtype, 2), TILE_M, TILE_N)
     # The exponent's argument is up to 12 after the subtraction: exp multiplies its rounding by as much.
-    return Example(name, softmax, (matrix, matrix, TILE_M, TILE_N), grid, make_inputs, reference, tolerate(dtype, depth=32))
+    close = tolerate(dtype, depth=32)
+    return Example(name, softmax, arguments, first_tiles("x", TILE_M), make_inputs, reference, close)
 
 
 CASES = [

@@ -28,10 +28,10 @@ def _vectors(name: str, dtype: str) -> Example:
         vectors = {key: place(rng.uniform(-8, 8, LENGTH), dtype) for key in ("x", "y")}
         return vectors | {"out": poisoned((LENGTH,), dtype)}
 
-    vector = Array(dtype, 1)
+    vector, grid = Array(dtype, 1), first_tiles("out", TILE)
     # One addition, rounded once. Two 16-bit numbers add exactly in f32, so a detour through f32 changes nothing.
     close = Tolerance(relative=epsilon(dtype) / 2)
-    return Example(name, vector_add, (vector, vector, vector, TILE), first_tiles("out", TILE), make_inputs, reference, close)
+    return Example(name, vector_add, (vector, vector, vector, TILE), grid, make_inputs, reference, close)
 
 
 CASES = [

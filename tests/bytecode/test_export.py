@@ -118,7 +118,11 @@ def test_nothing_is_written_if_a_case_fails(write, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-EXPORT = "import sys; from tileiras_build.bytecode.export import export_file as e; e(*sys.argv[1:3], source_root=sys.argv[3])"
+EXPORT = """
+import sys
+from tileiras_build.bytecode.export import export_file
+export_file(sys.argv[1], sys.argv[2], source_root=sys.argv[3])
+"""
 
 
 def test_same_sources_give_the_same_bytes_in_any_folder_and_process(write, tmp_path):

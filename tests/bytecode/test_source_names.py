@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tileiras_build.bytecode.source_names import _read_varint, _encode_varint, _split_sections, make_portable, rewrite_strings
+from tileiras_build.bytecode.source_names import (
+    _encode_varint,
+    _read_varint,
+    _split_sections,
+    make_portable,
+    rewrite_strings,
+)
 
 PREBUILT = Path(__file__).parents[2] / "examples/prebuilt"
 FILES = sorted(PREBUILT.glob("*.tilebc"))

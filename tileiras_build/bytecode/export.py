@@ -367,11 +367,11 @@ def _check_arity(case: Case, at_row: Location) -> None:
     if function is None:
         found = type(case.kernel).__name__
         raise InvalidInput("export-cases", f"case {case.name!r}: a {found} is no @ct.kernel function", location=at_row)
-    expected = function.__code__.co_argcount
-    if len(case.arguments) != expected:
+    given, expected = len(case.arguments), function.__code__.co_argcount
+    if given != expected:
         raise InvalidInput(
             "export-cases",
-            f"case {case.name!r} describes {len(case.arguments)} arguments of {function.__name__}, which has {expected}",
+            f"case {case.name!r} describes {given} arguments of {function.__name__}, which has {expected}",
             location=at_row,
             remedy="describe each parameter once, constants included",
         )
