@@ -1,0 +1,28 @@
+"""Bits of floating-point numbers as Python floats and back, for every element type."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import FloatTF32Type
+from xdsl.ir import Attribute
+
+from tileiras_build.dialects.cuda_tile.attrs import DTYPES, TF32_UNUSED_BITS
+from tileiras_build.dialects.cuda_tile.types import BITS
+
+
+def float_value(bits: int, type: Attribute) -> float:
+    """The value of a bit pattern of a float type."""
+    if isinstance(type, FloatTF32Type):
+        bits <<= TF32_UNUSED_BITS
+    dtype = DTYPES[type]
+    return float(np.array(bits, f"<u{dtype.itemsize}").view(dtype))
+
+
+def float_bits(value: float, type: Attribute) -> int:
+    """The bit pattern of a value, rounded to nearest, in a float type."""
+    dtype = DTYPES[type]
+    with np.errstate(over="ignore", invalid="ignore"):
+        bits = int(np.array(value).astype(dtype).view(f"<u{dtype.itemsize}"))
+    if isinstance(type, FloatTF32Type):
+        bits >>= TF32_UNUSED_BITS
+    return bits & (1 << BITS[type]) - 1

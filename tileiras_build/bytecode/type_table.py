@@ -1,0 +1,197 @@
+"""The type section: tags to types of cuda_tile, read on demand and kept per index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float4E2M1FNType,
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatTF32Type,
+    FunctionType,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.exceptions import VerifyException
+
+from tileiras_build.bytecode.cursor import Cursor
+from tileiras_build.bytecode.opcodes import V13_1, V13_2, V13_3, V13_4, Version
+from tileiras_build.dialects.cuda_tile.enums import PaddingValue
+from tileiras_build.dialects.cuda_tile.types import (
+    TOKEN,
+    Float8NVE5M3FNUType,
+    GatherScatterViewType,
+    PartitionViewType,
+    PointerType,
+    StridedViewType,
+    TensorViewType,
+    TileType,
+    i4,
+)
+
+DYNAMIC = -(1 << 63)  # a size or stride that is not known
+
+# Tag -> (first version, type): the types without parameters (Tile IR BytecodeTypeOpcodes.td).
+PLAIN_TYPES: dict[int, tuple[Version, Attribute]] = {
+    0: (V13_1, i1),
+    1: (V13_1, i8),
+    2: (V13_1, i16),
+    3: (V13_1, i32),
+    4: (V13_1, i64),
+    5: (V13_1, Float16Type()),
+    6: (V13_1, BFloat16Type()),
+    7: (V13_1, Float32Type()),
+    8: (V13_1, FloatTF32Type()),
+    9: (V13_1, Float64Type()),
+    10: (V13_1, Float8E4M3FNType()),
+    11: (V13_1, Float8E5M2Type()),
+    17: (V13_1, TOKEN),
+    18: (V13_2, Float8E8M0FNUType()),
+    19: (V13_3, Float4E2M1FNType()),
+    22: (V13_3, i4),
+    130: (V13_4, Float8NVE5M3FNUType()),
+}
+
+
+class TypeTable:
+    """Types by index; an entry is read when it is first used."""
+
+    def __init__(self, file: Cursor, entries: list[tuple[int, int]], version: Version):
+        self.file, self.entries, self.version = file, entries, version
+        self.known: list[Attribute | None] = [None] * len(entries)
+        self.pending: set[int] = set()
+
+    def read(self, cursor: Cursor, what: str) -> Attribute:
+        """The type whose index is next."""
+        offset = cursor.position
+        index = cursor.varint(what)
+        if index >= len(self.known):
+            cursor.fail(f"{what}: type index {index} is out of bounds, the file has {len(self.known)} types",
+                        offset=offset)
+        type = self.known[index]
+        return self._decode(index) if type is None else type
+
+    def _decode(self, index: int) -> Attribute:
+        cursor = self.file.part(*self.entries[index])
+        if index in self.pending:
+            cursor.fail(f"type {index} contains itself")
+        self.pending.add(index)
+        offset = cursor.position
+        try:
+            type = self._parse(cursor)
+        except VerifyException as problem:
+            cursor.fail(f"type {index}: {problem}", offset=offset)
+        self.pending.remove(index)
+        self.known[index] = type
+        return type
+
+    def _parse(self, cursor: Cursor) -> Attribute:
+        offset = cursor.position
+        tag = cursor.varint("a type tag")
+        since, type = PLAIN_TYPES.get(tag, (None, None))
+        since, parse = COMPOSITE_TYPES.get(tag, (since, None))
+        if since is None:
+            cursor.fail(f"unknown type tag {tag}", offset=offset)
+        if self.version < since:
+            cursor.fail(f"type tag {tag} needs bytecode {since[0]}.{since[1]}, "
+                        f"the file is {self.version[0]}.{self.version[1]}", id="bytecode-type", offset=offset)
+        return type if parse is None else parse(self, cursor)
+
+    def _flag(self, cursor: Cursor, since: Version) -> bool:
+        """The flags of optional parameters, of which no type has more than one."""
+        if self.version < since:
+            return False
+        offset = cursor.position
+        flags = cursor.varint("type flags")
+        if flags > 1:
+            cursor.fail(f"unknown type flags {flags:#x}", offset=offset)
+        return flags == 1
+
+    def _default_attr(self, cursor: Cursor, present: bool) -> bool:
+        offset = cursor.position
+        if present and cursor.varint("a pointer attribute"):
+            cursor.fail("unknown pointer attribute", offset=offset)
+        return present
+
+    def _padding(self, cursor: Cursor, present: bool) -> PaddingValue | None:
+        offset = cursor.position
+        if self.version < V13_3:
+            present = cursor.byte("the presence of a padding value") == 1
+        if not present:
+            return None
+        number, values = cursor.varint("a padding value"), tuple(PaddingValue)
+        if number >= len(values):
+            cursor.fail(f"unknown padding value {number}", offset=offset)
+        return values[number]
+
+    def _tensor_view(self, cursor: Cursor) -> TensorViewType:
+        offset = cursor.position
+        type = self.read(cursor, "a tensor view type")
+        if not isinstance(type, TensorViewType):
+            cursor.fail(f"expected a tensor view, got {type}", offset=offset)
+        return type
+
+    def pointer(self, cursor: Cursor) -> PointerType:
+        present = self._flag(cursor, V13_4)
+        pointee = self.read(cursor, "a pointee type")
+        return PointerType(pointee, self._default_attr(cursor, present))
+
+    def tile(self, cursor: Cursor) -> TileType:
+        element_type = self.read(cursor, "an element type")
+        return TileType(cursor.integers(8, "dimensions"), element_type)
+
+    def tensor_view(self, cursor: Cursor) -> TensorViewType:
+        present = self._flag(cursor, V13_4)
+        element_type = self.read(cursor, "an element type")
+        shape, strides = (
+            tuple(None if dim == DYNAMIC else dim for dim in cursor.integers(8, what)) for what in ("dimensions", "strides"))
+        return TensorViewType(element_type, shape, strides, self._default_attr(cursor, present))
+
+    def partition_view(self, cursor: Cursor) -> PartitionViewType:
+        present = self._flag(cursor, V13_3)
+        tile_shape = cursor.integers(4, "tile dimensions")
+        view = self._tensor_view(cursor)
+        dim_map = cursor.integers(4, "mapped dimensions")
+        return PartitionViewType(tile_shape, view, dim_map, self._padding(cursor, present))
+
+    def strided_view(self, cursor: Cursor) -> StridedViewType:
+        present = self._flag(cursor, V13_3)
+        tile_shape = cursor.integers(4, "tile dimensions")
+        strides = cursor.integers(4, "traversal strides")
+        view = self._tensor_view(cursor)
+        dim_map = cursor.integers(4, "mapped dimensions")
+        return StridedViewType(tile_shape, strides, view, dim_map, self._padding(cursor, present))
+
+    def gather_scatter_view(self, cursor: Cursor) -> GatherScatterViewType:
+        present = self._flag(cursor, V13_3)
+        tile_shape = cursor.integers(4, "tile dimensions")
+        view = self._tensor_view(cursor)
+        sparse_dim = cursor.varint("a sparse dimension")
+        return GatherScatterViewType(tile_shape, view, sparse_dim, self._padding(cursor, present))
+
+    def function(self, cursor: Cursor) -> FunctionType:
+        inputs = [self.read(cursor, "a parameter type") for _ in range(cursor.count("parameters"))]
+        outputs = [self.read(cursor, "a result type") for _ in range(cursor.count("results"))]
+        return FunctionType.from_lists(inputs, outputs)
+
+
+# Tag -> (first version, parser): the types with parameters.
+COMPOSITE_TYPES: dict[int, tuple[Version, Callable[[TypeTable, Cursor], Attribute]]] = {
+    12: (V13_1, TypeTable.pointer),
+    13: (V13_1, TypeTable.tile),
+    14: (V13_1, TypeTable.tensor_view),
+    15: (V13_1, TypeTable.partition_view),
+    16: (V13_1, TypeTable.function),
+    20: (V13_3, TypeTable.gather_scatter_view),
+    21: (V13_3, TypeTable.strided_view),
+}

@@ -1,0 +1,363 @@
+"""Attributes of the cuda_tile dialect other than enumerations: constants, assumptions, hints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float4E2M1FNType,
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatTF32Type,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from tileiras_build.dialects.cuda_tile.types import BITS, PointerType, TensorViewType, TileType, i4
+
+# NumPy type of the values of an element type; tf32 values are held as float32.
+DTYPES: dict[Attribute, np.dtype] = {
+    i1: np.dtype(np.bool_),
+    i4: np.dtype(ml_dtypes.int4),
+    i8: np.dtype(np.int8),
+    i16: np.dtype(np.int16),
+    i32: np.dtype(np.int32),
+    i64: np.dtype(np.int64),
+    Float16Type(): np.dtype(np.float16),
+    BFloat16Type(): np.dtype(ml_dtypes.bfloat16),
+    Float32Type(): np.dtype(np.float32),
+    Float64Type(): np.dtype(np.float64),
+    FloatTF32Type(): np.dtype(np.float32),
+    Float8E4M3FNType(): np.dtype(ml_dtypes.float8_e4m3fn),
+    Float8E5M2Type(): np.dtype(ml_dtypes.float8_e5m2),
+    Float8E8M0FNUType(): np.dtype(ml_dtypes.float8_e8m0fnu),
+    Float4E2M1FNType(): np.dtype(ml_dtypes.float4_e2m1fn),
+}
+TF32_UNUSED_BITS = 13  # tf32 is the upper 19 bits of float32
+
+
+def storage_bytes(element_type: Attribute) -> int:
+    """Bytes of one element in a constant: whole bytes (i1 apart, whose non-splat constants are bit-packed)."""
+    return (BITS[element_type] + 7) // 8
+
+
+@irdl_attr_definition
+class DenseConstantAttr(Data[tuple[TileType, bytes]]):
+    """The value of a constant tile: its type and its little-endian bytes, as the bytecode holds them.
+
+    A splat (all elements equal) holds one element only. A constant of i1 that is not a splat holds one
+    bit per element, lowest bit first; a splat of i1 is the byte 0x00 or 0xff.
+    """
+
+    name = "cuda_tile.dense"
+
+    def __init__(self, type: TileType, raw: bytes):
+        super().__init__((type, bytes(raw)))
+
+    @classmethod
+    def from_array(cls, type: TileType, values) -> DenseConstantAttr:
+        """A constant from NumPy values (any shape that broadcasts to the tile); a scalar makes a splat."""
+        element_type = type.element_type
+        array = np.asarray(values).astype(DTYPES[element_type])
+        if array.ndim:
+            array = np.broadcast_to(array, type.shape)
+        if element_type == i1:
+            packed = np.packbits(array.reshape(-1), bitorder="little").tobytes()
+            return cls(type, packed if array.ndim else (b"\xff" if array else b"\x00"))
+        if element_type == FloatTF32Type():
+            words = (array.reshape(-1).view(np.uint32) >> TF32_UNUSED_BITS).view(np.uint8).reshape(-1, 4)
+            return cls(type, words[:, :3].tobytes())
+        return cls(type, np.ascontiguousarray(array).tobytes())
+
+    @property
+    def type(self) -> TileType:
+        return self.data[0]
+
+    @property
+    def raw(self) -> bytes:
+        return self.data[1]
+
+    @property
+    def is_splat(self) -> bool:
+        """Whether one value is stored for all elements (a one-element tile is one too)."""
+        tile_type, raw = self.data
+        if tile_type.element_type == i1:
+            return len(raw) == 1 and (raw in (b"\x00", b"\xff") or tile_type.num_elements == 1)
+        return len(raw) == storage_bytes(tile_type.element_type)
+
+    def _values(self) -> np.ndarray:
+        tile_type, raw = self.data
+        element_type, count = tile_type.element_type, tile_type.num_elements
+        if element_type == i1:
+            if self.is_splat:
+                return np.array([raw != b"\x00"])
+            return np.unpackbits(np.frombuffer(raw, np.uint8), count=count, bitorder="little").astype(np.bool_)
+        if element_type == FloatTF32Type():
+            words = np.zeros((len(raw) // 3, 4), np.uint8)
+            words[:, :3] = np.frombuffer(raw, np.uint8).reshape(-1, 3)
+            return (words.view(np.uint32).reshape(-1) << TF32_UNUSED_BITS).view(np.float32)
+        return np.frombuffer(raw, DTYPES[element_type])
+
+    def splat_value(self):
+        """The NumPy scalar of a splat; ValueError if the constant is not one."""
+        if not self.is_splat:
+            raise ValueError("the constant is not a splat")
+        return self._values()[0]
+
+    def as_array(self) -> np.ndarray:
+        """All values, read-only, in the shape of the tile; a splat is a stride-0 view and is not expanded."""
+        values = self._values()
+        if self.is_splat:
+            return np.broadcast_to(values.reshape((1,) * len(self.type.shape)), self.type.shape)
+        values = values.reshape(self.type.shape)
+        values.flags.writeable = False
+        return values
+
+    def verify(self) -> None:
+        tile_type, raw = self.data
+        if not isinstance(tile_type, TileType) or tile_type.element_type not in DTYPES:
+            raise VerifyException(f"a constant must be a tile of numbers, got {tile_type}")
+        if self.is_splat:
+            return
+        count = tile_type.num_elements
+        expected = (count + 7) // 8 if tile_type.element_type == i1 else count * storage_bytes(tile_type.element_type)
+        if len(raw) != expected:
+            raise VerifyException(f"a constant of type {tile_type} needs {expected} bytes, got {len(raw)}")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser):
+        with parser.in_angle_brackets():
+            raw = bytes.fromhex(parser.parse_str_literal())
+            parser.parse_punctuation(":")
+            return parser.parse_type(), raw
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f'"{self.raw.hex()}" : ')
+            printer.print_attribute(self.type)
+
+
+def _optional(parser: AttrParser) -> int | None:
+    return None if parser.parse_optional_punctuation("?") else parser.parse_integer()
+
+
+@irdl_attr_definition
+class DivByAttr(Data[tuple[int, int | None, int | None]]):
+    """Assumption: the first of every ``every`` values along dimension ``along`` is divisible by ``divisor``.
+
+    Without ``every`` and ``along`` all values are. Values within a group rise by one (by the pointee's
+    bytes for pointers).
+    """
+
+    name = "cuda_tile.div_by"
+
+    def __init__(self, divisor: int, every: int | None = None, along: int | None = None):
+        super().__init__((divisor, every, along))
+
+    @property
+    def divisor(self) -> int:
+        return self.data[0]
+
+    @property
+    def every(self) -> int | None:
+        return self.data[1]
+
+    @property
+    def along(self) -> int | None:
+        return self.data[2]
+
+    def verify_with(self, type: Attribute) -> None:
+        """Raise VerifyException unless the assumption makes sense for a value of this type."""
+        divisor, every, along = self.data
+        if divisor <= 0 or divisor & (divisor - 1):
+            raise VerifyException(f"div_by: the divisor must be a power of two, got {divisor}")
+        if divisor > 1 << 62:
+            raise VerifyException(f"div_by: the divisor must be at most 2^62, got {divisor}")
+        if (every is None) != (along is None):
+            raise VerifyException("div_by: 'every' and 'along' must be used together")
+        if isinstance(type, TensorViewType):
+            if every is not None:
+                raise VerifyException("div_by: 'every' and 'along' cannot be used on a tensor_view")
+            return
+        if not isinstance(type, TileType) or not (isinstance(type.element_type, PointerType) or type.element_type in
+                                                  (i1, i8, i16, i32, i64)):
+            raise VerifyException(f"div_by: expected a tile of integers or pointers or a tensor_view, got {type}")
+        if every is None:
+            return
+        if not type.shape:
+            raise VerifyException("div_by: 'every' and 'along' cannot be used on a scalar tile")
+        if not 0 <= along < type.rank:
+            raise VerifyException(f"div_by: 'along' must name a dimension of {type}, got {along}")
+        if every <= 0 or every > type.shape[along]:
+            raise VerifyException(f"div_by: 'every' must be in [1, {type.shape[along]}], got {every}")
+
+    def text(self) -> str:
+        divisor, every, along = self.data
+        return f"div_by<{divisor}{'' if every is None else f', every {every} along {along}'}>"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser):
+        with parser.in_angle_brackets():
+            divisor = parser.parse_integer()
+            if parser.parse_optional_punctuation(",") is None:
+                return divisor, None, None
+            parser.parse_keyword("every")
+            every = parser.parse_integer()
+            parser.parse_keyword("along")
+            return divisor, every, parser.parse_integer()
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(self.text().removeprefix("div_by"))
+
+
+@irdl_attr_definition
+class SameElementsAttr(Data[tuple[int, ...]]):
+    """Assumption: along each dimension, groups of ``values[d]`` neighbors are equal."""
+
+    name = "cuda_tile.same_elements"
+
+    def __init__(self, values):
+        super().__init__(tuple(values))
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        return self.data
+
+    def verify_with(self, type: Attribute) -> None:
+        if not isinstance(type, TileType) or not (isinstance(type.element_type, PointerType) or type.element_type in
+                                                  (i1, i8, i16, i32, i64)):
+            raise VerifyException(f"same_elements: expected a tile of integers or pointers, got {type}")
+        if len(self.data) != type.rank:
+            raise VerifyException(f"same_elements: expected {type.rank} values, got {len(self.data)}")
+        for value, dim in zip(self.data, type.shape):
+            if not 0 < value <= dim:
+                raise VerifyException(f"same_elements: expected a value in [1, {dim}], got {value}")
+
+    def text(self) -> str:
+        return f"same_elements<[{', '.join(map(str, self.data))}]>"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser):
+        with parser.in_angle_brackets():
+            return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(self.text().removeprefix("same_elements"))
+
+
+@irdl_attr_definition
+class BoundedAttr(Data[tuple[int | None, int | None]]):
+    """Assumption: all elements, as signed integers, lie in [``lb``, ``ub``]; None is no bound."""
+
+    name = "cuda_tile.bounded"
+
+    def __init__(self, lb: int | None, ub: int | None):
+        super().__init__((lb, ub))
+
+    @property
+    def lb(self) -> int | None:
+        return self.data[0]
+
+    @property
+    def ub(self) -> int | None:
+        return self.data[1]
+
+    def verify_with(self, type: Attribute) -> None:
+        if not isinstance(type, TileType) or type.element_type not in (i1, i8, i16, i32, i64):
+            raise VerifyException(f"bounded: expected a tile of integers, got {type}")
+        lb, ub = self.data
+        half = 1 << (BITS[type.element_type] - 1)
+        for bound in self.data:
+            if bound is not None and not -half <= bound < half:
+                raise VerifyException(f"bounded: the bound {bound} does not fit in {type.element_type}")
+        if lb is not None and ub is not None and lb > ub:
+            raise VerifyException(f"bounded: the lower bound {lb} is greater than the upper bound {ub}")
+
+    def text(self) -> str:
+        return "bounded<" + ", ".join("?" if bound is None else str(bound) for bound in self.data) + ">"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser):
+        with parser.in_angle_brackets():
+            lb = _optional(parser)
+            parser.parse_punctuation(",")
+            return lb, _optional(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(self.text().removeprefix("bounded"))
+
+
+ASSUMPTIONS = (DivByAttr, SameElementsAttr, BoundedAttr)
+
+HintValue = int | bool | str
+DEFAULT_TARGET = "default"
+
+
+@irdl_attr_definition
+class OptimizationHintsAttr(Data[tuple[tuple[str, tuple[tuple[str, HintValue], ...]], ...]]):
+    """Optimization hints per target ("sm_90", "default"): num_cta_in_cga, occupancy, latency, allow_tma, ..."""
+
+    name = "cuda_tile.optimization_hints"
+
+    def __init__(self, hints: Mapping[str, Mapping[str, HintValue]]):
+        super().__init__(tuple(
+            (target, tuple(sorted(values.items()))) for target, values in sorted(hints.items())))
+
+    def as_dict(self) -> dict[str, dict[str, HintValue]]:
+        return {target: dict(values) for target, values in self.data}
+
+    def for_target(self, target: str) -> dict[str, HintValue]:
+        """The hints that hold for a target such as "sm_90": its own over the default ones."""
+        hints = self.as_dict()
+        return hints.get(DEFAULT_TARGET, {}) | hints.get(target, {})
+
+    def text(self) -> str:
+        def show(value: HintValue) -> str:
+            if isinstance(value, bool):
+                return str(value).lower()
+            return f'"{value}"' if isinstance(value, str) else str(value)
+
+        entries = (
+            f"{target} = {{{', '.join(f'{key} = {show(value)}' for key, value in values)}}}"
+            for target, values in self.data)
+        return f"<{', '.join(entries)}>"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser):
+        def value() -> HintValue:
+            if (flag := parser.parse_optional_boolean()) is not None:
+                return flag
+            if (text := parser.parse_optional_str_literal()) is not None:
+                return text
+            return parser.parse_integer(allow_boolean=False)
+
+        def pair(inner):
+            key = parser.parse_identifier()
+            parser.parse_punctuation("=")
+            return key, inner()
+
+        def values():
+            return tuple(parser.parse_comma_separated_list(parser.Delimiter.BRACES, lambda: pair(value)))
+
+        return tuple(parser.parse_comma_separated_list(parser.Delimiter.ANGLE, lambda: pair(values)))
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(self.text())
+
+
+ATTRS = (DenseConstantAttr, *ASSUMPTIONS, OptimizationHintsAttr)

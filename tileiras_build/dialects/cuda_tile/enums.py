@@ -1,0 +1,187 @@
+"""Enumerations of the cuda_tile dialect: one attribute class per enumeration, public spelling in the text.
+
+The position of a member is its bytecode number (Tile IR AttrDefs.td; nearest_away since bytecode 13.4).
+Use ``RoundingModeAttr.of(RoundingMode.ZERO)`` for the shared instance; ``attr.data`` is the member.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import ClassVar, Generic, TypeVar
+
+from xdsl.ir import Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+
+class Signedness(str, Enum):
+    UNSIGNED = "unsigned"
+    SIGNED = "signed"
+
+
+class IntegerOverflow(str, Enum):
+    NONE = "none"
+    NSW = "no_signed_wrap"
+    NUW = "no_unsigned_wrap"
+    NW = "no_wrap"
+
+
+class RoundingMode(str, Enum):
+    NEAREST_EVEN = "nearest_even"
+    ZERO = "zero"
+    NEGATIVE_INF = "negative_inf"
+    POSITIVE_INF = "positive_inf"
+    APPROX = "approx"
+    FULL = "full"
+    NEAREST_INT_TO_ZERO = "nearest_int_to_zero"
+    NEAREST_AWAY = "nearest_away"
+
+
+class ComparisonOrdering(str, Enum):
+    UNORDERED = "unordered"
+    ORDERED = "ordered"
+
+
+class ComparisonPredicate(str, Enum):
+    EQUAL = "equal"
+    NOT_EQUAL = "not_equal"
+    LESS_THAN = "less_than"
+    LESS_THAN_OR_EQUAL = "less_than_or_equal"
+    GREATER_THAN = "greater_than"
+    GREATER_THAN_OR_EQUAL = "greater_than_or_equal"
+
+
+class AtomicRMWMode(str, Enum):
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    ADD = "add"
+    ADDF = "addf"
+    MAX = "max"
+    MIN = "min"
+    UMAX = "umax"
+    UMIN = "umin"
+    XCHG = "xchg"
+
+
+class MemoryScope(str, Enum):
+    TL_BLK = "tl_blk"
+    DEVICE = "device"
+    SYS = "sys"
+
+
+class MemoryOrderingSemantics(str, Enum):
+    WEAK = "weak"
+    RELAXED = "relaxed"
+    ACQUIRE = "acquire"
+    RELEASE = "release"
+    ACQ_REL = "acq_rel"
+
+
+class PaddingValue(str, Enum):
+    ZERO = "zero"
+    NEG_ZERO = "neg_zero"
+    NAN = "nan"
+    POS_INF = "pos_inf"
+    NEG_INF = "neg_inf"
+
+
+class SymbolVisibility(str, Enum):
+    PUBLIC = "public"
+    PRIVATE = "private"
+
+
+E = TypeVar("E", bound=Enum)
+
+
+class EnumAttr(Data[E], Generic[E]):
+    """An enumeration as an attribute, printed ``#cuda_tile.<name><member>``."""
+
+    members: ClassVar[type[Enum]]
+    instances: ClassVar[tuple["EnumAttr", ...]]
+
+    def __init_subclass__(cls, members: type[Enum] | None = None, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if members is not None:
+            cls.members = members
+
+    @classmethod
+    def of(cls, member):
+        """The shared attribute of a member, given as the member or its public spelling."""
+        return cls.instances[list(cls.members).index(cls.members(member))]
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser):
+        with parser.in_angle_brackets():
+            return cls.members(parser.parse_identifier())
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data.value}>")
+
+
+@irdl_attr_definition
+class SignednessAttr(EnumAttr[Signedness], members=Signedness):
+    name = "cuda_tile.signedness"
+
+
+@irdl_attr_definition
+class IntegerOverflowAttr(EnumAttr[IntegerOverflow], members=IntegerOverflow):
+    name = "cuda_tile.overflow"
+
+
+@irdl_attr_definition
+class RoundingModeAttr(EnumAttr[RoundingMode], members=RoundingMode):
+    name = "cuda_tile.rounding"
+
+
+@irdl_attr_definition
+class ComparisonOrderingAttr(EnumAttr[ComparisonOrdering], members=ComparisonOrdering):
+    name = "cuda_tile.comparison_ordering"
+
+
+@irdl_attr_definition
+class ComparisonPredicateAttr(EnumAttr[ComparisonPredicate], members=ComparisonPredicate):
+    name = "cuda_tile.comparison_predicate"
+
+
+@irdl_attr_definition
+class AtomicRMWModeAttr(EnumAttr[AtomicRMWMode], members=AtomicRMWMode):
+    name = "cuda_tile.atomic_rmw_mode"
+
+
+@irdl_attr_definition
+class MemoryScopeAttr(EnumAttr[MemoryScope], members=MemoryScope):
+    name = "cuda_tile.memory_scope"
+
+
+@irdl_attr_definition
+class MemoryOrderingSemanticsAttr(EnumAttr[MemoryOrderingSemantics], members=MemoryOrderingSemantics):
+    name = "cuda_tile.memory_ordering_semantics"
+
+
+@irdl_attr_definition
+class PaddingValueAttr(EnumAttr[PaddingValue], members=PaddingValue):
+    name = "cuda_tile.padding_value"
+
+
+@irdl_attr_definition
+class SymbolVisibilityAttr(EnumAttr[SymbolVisibility], members=SymbolVisibility):
+    name = "cuda_tile.symbol_visibility"
+
+
+ENUM_ATTRS = (
+    SignednessAttr,
+    IntegerOverflowAttr,
+    RoundingModeAttr,
+    ComparisonOrderingAttr,
+    ComparisonPredicateAttr,
+    AtomicRMWModeAttr,
+    MemoryScopeAttr,
+    MemoryOrderingSemanticsAttr,
+    PaddingValueAttr,
+    SymbolVisibilityAttr,
+)
+
+for _attr in ENUM_ATTRS:
+    _attr.instances = tuple(_attr(member) for member in _attr.members)
