@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from .errors import InvalidInput, Location, TileirasError
+from .errors import InternalError, InvalidInput, Location, TileirasError
 from .files import read_file, write_files
 from .pipeline.stages import STAGES, Stage, between, find
 
@@ -93,8 +93,18 @@ def lower_file(options: argparse.Namespace) -> None:
     job = Job(target, check_opt_level(options.opt), options.lineinfo, False, options.libdevice, options.ptxas)
     data = read_file(options.file)
     executor = InProcessExecutor() if options.in_process else ForkedExecutor()
-    files = executor.run("tileiras_build.driver:lower", data, source.name, goal.name, job, options.file)
+    try:
+        files = executor.run("tileiras_build.driver:lower", data, source.name, goal.name, job, options.file)
+    except InternalError as error:
+        raise _blame_file(error, options.file) from error
     _write_artifact(options, goal, files)
+
+
+def _blame_file(error: InternalError, path: str) -> TileirasError:
+    """A stage's text is ours, so a fault in it is internal; but here the text is a file that the user gave."""
+    if error.location is None or error.location.file != path:
+        return error
+    return InvalidInput(error.id, error.message, location=error.location)
 
 
 def stage_of_file(path: str) -> Stage:

@@ -8,7 +8,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -164,8 +164,8 @@ class _Run:
             return work()
         except InternalError as error:
             raise self._reproducible(error, stage) from error
-        except TileirasError:
-            raise
+        except TileirasError as error:
+            raise self._located(error) from error
         except Exception as error:
             message = f"stage {stage.name} failed: {type(error).__name__}: {error}"
             raise self._reproducible(InternalError("stage-failed", message), stage) from error
@@ -183,7 +183,16 @@ class _Run:
         else:
             remedy = f"a fault of tileiras_build; repeat it with: {reproducer(path, self._goal(stage), self.job)}"
         remedy = f"{error.remedy}; {remedy}" if error.remedy else remedy
-        return InternalError(error.id, error.message, location=error.location, remedy=remedy)
+        located = self._located(error)
+        return InternalError(located.id, located.message, location=located.location, remedy=remedy)
+
+    def _located(self, error: TileirasError) -> TileirasError:
+        """Stages that read text call it by its suffix (".ll:4:3"); where it is the given file, use the file's name."""
+        where = error.location
+        if self.name is None or where is None or where.file != self.source.suffix or self.reached is not self.source:
+            return error
+        location = replace(where, file=self.name)
+        return type(error)(error.id, error.message, location=location, remedy=error.remedy)
 
     def _goal(self, stage: Stage) -> Stage:
         """What to lower to, so that the fault in ``stage`` shows again: reading a file takes a later stage."""

@@ -25,6 +25,10 @@ def crash(last_words):
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
+def end_itself():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def leave(status):
     os._exit(status)
 

@@ -1,0 +1,236 @@
+"""The command line: what each command writes, and one clear sentence for every kind of bad input."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tileiras_build.cli import main
+from tileiras_build.pipeline.stages import STAGES
+from tileiras_build.targets import TARGETS
+
+KERNEL = r"""target triple = "nvptx64-nvidia-cuda"
+
+define ptx_kernel void @store_one(ptr addrspace(1) %p) {
+  store i32 1, ptr addrspace(1) %p
+  ret void
+}
+
+!tileiras.manifest = !{!0}
+!0 = !{!"{\22version\22: 1, \22target\22: \22sm_90a\22, \22kernels\22: {\22store_one\22: {\22params\22: []}}}"}
+"""
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TILEIRAS_DUMP", str(tmp_path / "dump"))
+    Path("k.ll").write_text(KERNEL)
+
+
+def run(*arguments: str, **more):
+    command = [sys.executable, "-m", "tileiras_build", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **more)
+
+
+def refusal(capsys, *arguments: str, code: int = 1) -> str:
+    """The one line that the command answers; it must write no file and no stack trace."""
+    before = set(Path().rglob("*"))
+    assert main(arguments) == code
+    output = capsys.readouterr()
+    assert output.out == ""
+    lines = output.err.splitlines()
+    assert len(lines) == 1, output.err
+    assert {path for path in set(Path().rglob("*")) - before if path.parts[0] != "dump"} == set()
+    return lines[0]
+
+
+def lower(*arguments: str) -> list[str]:
+    return ["lower", "k.ll", "--to", "cubin", "--sm", "90", *arguments]
+
+
+def test_lower_writes_the_artifact_and_the_manifest():
+    assert main(lower("-o", "out/k90.cubin")) == 0
+    assert Path("out/k90.cubin").read_bytes().startswith(b"\x7fELF")
+    manifest = json.loads(Path("out/k90.json").read_text())
+    assert manifest["target"] == "sm_90a"
+    assert manifest["kernels"]["store_one"]["resources"]["registers"] > 0
+    assert sorted(path.name for path in Path("out").iterdir()) == ["k90.cubin", "k90.json"]
+
+
+def test_lower_names_its_output_after_the_input():
+    assert main(["lower", "k.ll", "--to", "ptx", "--sm", "sm_90a"]) == 0
+    assert ".target sm_90a" in Path("k.ptx").read_text()
+
+
+def test_lower_starts_from_any_stage():
+    main(["lower", "k.ll", "--to", "ptx", "--sm", "80"])
+    main(["lower", "k.ptx", "--to", "cubin", "--sm", "80", "-o", "steps.cubin"])
+    main(["lower", "k.ll", "--to", "cubin", "--sm", "80", "-o", "whole.cubin"])
+    assert Path("steps.cubin").read_bytes() == Path("whole.cubin").read_bytes()
+
+
+def test_lower_writes_to_standard_output():
+    done = run("lower", "k.ll", "--to", "ptx", "--sm", "90", "-o", "-")
+    assert done.returncode == 0 and ".visible .entry store_one" in done.stdout
+    assert not Path("k.ptx").exists()
+
+
+def test_output_keeps_the_umask():
+    os.umask(0o027)
+    try:
+        done = run("lower", "k.ll", "--to", "ptx", "--sm", "90")
+    finally:
+        os.umask(0o022)
+    assert done.returncode == 0
+    assert Path("k.ptx").stat().st_mode & 0o777 == 0o640
+
+
+def test_damaged_text_is_refused_at_its_line(capsys):
+    Path("k.ll").write_text(KERNEL[:100])
+    line = refusal(capsys, *lower())
+    assert line.startswith("k.ll:4:3: error[llvm]: ")
+
+
+def test_text_that_is_no_ptx(capsys):
+    Path("k.ptx").write_text("hello\n")
+    line = refusal(capsys, "lower", "k.ptx", "--to", "cubin", "--sm", "90")
+    assert line.startswith("k.ptx:1:1: error[ptxas]: ") and "Missing .version" in line
+
+
+def test_binary_file_where_text_belongs(capsys):
+    Path("k.ll").write_bytes(b"ab\xff\xfe")
+    assert refusal(capsys, *lower()) == "k.ll: byte 0x2: error[not-text]: the file is not UTF-8 text"
+
+
+@pytest.mark.parametrize("suffix", [stage.suffix for stage in STAGES[:-1]])
+def test_empty_file(capsys, suffix):
+    Path(f"empty{suffix}").touch()
+    line = refusal(capsys, "lower", f"empty{suffix}", "--to", "cubin", "--sm", "90")
+    assert line == f"empty{suffix}: error[empty-file]: the file is empty"
+
+
+@pytest.mark.parametrize("name", ["d", "d.ll"])
+def test_directory(capsys, name):
+    Path(name).mkdir()
+    line = refusal(capsys, "lower", name, "--to", "cubin", "--sm", "90")
+    assert line == f"{name}: error[file-is-directory]: this is a directory, not a file"
+
+
+def test_missing_file(capsys):
+    line = refusal(capsys, "lower", "absent.ll", "--to", "cubin", "--sm", "90")
+    assert line == "absent.ll: error[file-missing]: there is no such file"
+
+
+def test_unreadable_file(capsys, monkeypatch):
+    # The superuser can read every file, so the refusal itself is made.
+    def refuse(self):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert refusal(capsys, *lower()) == "k.ll: error[file-unreadable]: the file is not readable"
+
+
+def test_suffix_of_no_stage(capsys):
+    Path("k.txt").write_text("x")
+    line = refusal(capsys, "lower", "k.txt", "--to", "cubin", "--sm", "90")
+    assert line.startswith("k.txt: error[file-suffix]: the suffix '.txt' names no stage; files end in one of .tilebc,")
+
+
+def test_wrong_target_names_the_valid_ones(capsys):
+    line = refusal(capsys, "lower", "k.ll", "--to", "cubin", "--sm", "91")
+    assert "unknown target sm=91" in line
+    assert all(str(target.number) in line for target in TARGETS.values())
+
+
+def test_unknown_stage_names_the_valid_ones(capsys):
+    line = refusal(capsys, "lower", "k.ll", "--to", "sass", "--sm", "90")
+    assert "'sass' is not a stage" in line and all(stage.name in line for stage in STAGES)
+
+
+@pytest.mark.parametrize("goal", ["tileas", "ll"])
+def test_stage_that_does_not_follow(capsys, goal):
+    line = refusal(capsys, "lower", "k.ll", "--to", goal, "--sm", "90")
+    assert line == f"error[stage-order]: cannot lower .ll to .{goal}; stages after .ll: ptx, cubin"
+
+
+def test_wrong_optimization_level(capsys):
+    assert "9 is not an optimization level; use 0, 1, 2 or 3" in refusal(capsys, *lower("--opt", "9"))
+
+
+def test_missing_ptxas(capsys):
+    assert "error[ptxas-missing]: /absent/ptxas is not" in refusal(capsys, *lower("--ptxas", "/absent/ptxas"))
+
+
+def test_full_disk(capsys):
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    line = refusal(capsys, *lower("-o", "/dev/full"))
+    assert line == "/dev/full: error[write-failed]: cannot write the file: the disk is full"
+    assert not Path("/dev/full").is_file()
+
+
+def lower_with_small_files(output: str):
+    """A disk that takes 100 bytes of each file."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    return run("lower", "k.ll", "--to", "ptx", "--sm", "90", "-o", output, preexec_fn=limit)
+
+
+def test_write_that_fails_half_way_leaves_nothing():
+    Path("out").mkdir()
+    done = lower_with_small_files("out/k.ptx")
+    assert done.returncode == 1
+    assert done.stderr == "out/k.ptx: error[write-failed]: cannot write the file: File too large\n"
+    assert list(Path("out").iterdir()) == []
+
+
+def test_failed_write_keeps_the_old_artifact():
+    Path("k.ptx").write_text("old")
+    assert lower_with_small_files("k.ptx").returncode == 1
+    assert Path("k.ptx").read_text() == "old"
+
+
+def test_crash_of_the_compiler_is_a_sentence(capsys, monkeypatch):
+    import tileiras_build.pipeline.stages as stages
+
+    monkeypatch.setattr(stages, "load", lambda name: lambda *arguments: os.kill(os.getpid(), signal.SIGKILL))
+    monkeypatch.setattr("tileiras_build.executor.forked.load", stages.load)
+    line = refusal(capsys, *lower(), code=3)
+    assert line == "internal error[worker-died]: the compiler process was ended by SIGKILL"
+
+
+def test_targets_are_listed(capsys):
+    assert main(["targets"]) == 0
+    output = capsys.readouterr().out
+    assert [line.split()[0] for line in output.splitlines()[2:]] == list(TARGETS)
+
+
+def test_report_of_a_folder(capsys):
+    main(lower("-o", "build/sm_90/k.cubin"))
+    assert main(["report", "build"]) == 0
+    assert "store_one  sm_90a" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("folder", "id"), [("absent", "report-no-folder"), (".", "report-no-cubins")])
+def test_report_without_cubins(capsys, folder, id):
+    assert f"error[{id}]" in refusal(capsys, "report", folder)
+
+
+def test_report_of_a_cubin_without_manifest(capsys):
+    Path("k.cubin").touch()
+    assert refusal(capsys, "report", ".") == "k.json: error[file-missing]: there is no such file"
+
+
+def test_reader_that_closes_early_is_no_error():
+    done = subprocess.run(
+        f"{sys.executable} -m tileiras_build targets | true", shell=True, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""

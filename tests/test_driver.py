@@ -1,0 +1,107 @@
+"""The driver: stages run in order, options reach those that may read them, faults leave a reproducer."""
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fake_stages import TABLE
+from tileiras_build import driver
+from tileiras_build.errors import InternalError, InvalidInput, Unsupported
+from tileiras_build.pipeline.job import Job
+from tileiras_build.targets import find_target
+
+
+@pytest.fixture(autouse=True)
+def dump_here(tmp_path, monkeypatch):
+    monkeypatch.setenv("TILEIRAS_DUMP", str(tmp_path / "dump"))
+
+
+def job(**options) -> Job:
+    return Job(find_target("90"), **options)
+
+
+def lower(text: str, source: str, goal: str, **options) -> dict[str, bytes]:
+    return driver.lower(text.encode(), source, goal, job(**options), "k.tilebc", TABLE)
+
+
+def test_lower_runs_every_stage_between():
+    files = lower("kernel a\n", "tileaa", "ptx")
+    assert files == {".ptx": b"kernel a\ntileas sm_90 O3\nll sm_90 O3\nptx sm_90 O3\n"}
+
+
+def test_last_stage_gives_the_manifest_too():
+    files = lower("kernel a\n", "ptx", "cubin")
+    assert files[".cubin"] == b"kernel a\ncubin none\n"
+    assert b'"registers": 42' in files[".json"]
+
+
+def test_stages_in_steps_give_the_same_bytes():
+    whole = lower("kernel a\n", "tilebc", "ptx")[".ptx"]
+    text = b"kernel a\n"
+    for source, goal in (("tilebc", "tileaa"), ("tileaa", "tileas"), ("tileas", "ll"), ("ll", "ptx")):
+        text = lower(text.decode(), source, goal)[f".{goal}"]
+    assert text == whole
+
+
+def test_option_that_a_stage_does_not_declare_does_not_reach_it():
+    stage = TABLE[1]
+    assert stage.job(job(opt_level=1, debug=True, ptxas="p")) == job(opt_level=1)
+
+
+def test_diagnostics_go_through_unchanged(tmp_path):
+    with pytest.raises(Unsupported, match="no row in ll"):
+        lower("kernel a\nll: fail\n", "tilebc", "cubin")
+    assert not (tmp_path / "dump").exists()
+
+
+@pytest.mark.parametrize(("line", "said"), [("contract", "survived pass z"), ("broken", "ZeroDivisionError: a bug")])
+def test_fault_of_ours_leaves_a_reproducer(tmp_path, line, said):
+    with pytest.raises(InternalError, match=said) as caught:
+        lower(f"kernel a\nll: {line}\n", "tilebc", "cubin", opt_level=2)
+    command = shlex.split(caught.value.remedy.partition("repeat it with: ")[2])
+    assert command[:2] == ["tileiras-build", "lower"]
+    assert command[3:] == ["--to", "ll", "--sm", "sm_90", "--opt", "2"]
+    assert Path(command[2]).suffix == ".tileas" and f"ll: {line}" in Path(command[2]).read_text()
+    assert "Traceback" in (Path(command[2]).parent / "error.txt").read_text()
+
+
+def test_full_disk_does_not_hide_the_fault(tmp_path, monkeypatch):
+    (tmp_path / "dump").write_text("a file where the folder should be")
+    with pytest.raises(InternalError, match="ZeroDivisionError: a bug; no dump: "):
+        try:
+            lower("kernel a\nll: broken\n", "tilebc", "cubin")
+        except InternalError as error:
+            raise InternalError(error.id, str(error)) from error
+
+
+@pytest.mark.parametrize("level", [-1, 4, "3", None])
+def test_wrong_optimization_level(level):
+    with pytest.raises(InvalidInput, match="is not an optimization level"):
+        driver.check_opt_level(level)
+
+
+def test_empty_bytecode():
+    with pytest.raises(InvalidInput, match="the file is empty"):
+        driver.compile(b"", "sm_90")
+
+
+def test_debug_shows_stages_and_writes_artifacts(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("TILEIRAS_DEBUG", "5")
+    lower("kernel a\n", "ll", "ptx")
+    assert "ms  stage ptx  k.tilebc" in capsys.readouterr().err
+    assert (tmp_path / "dump/k-sm_90.ptx").read_text() == "kernel a\nptx sm_90 O3\n"
+
+
+def test_importing_the_package_loads_no_compiler():
+    code = "import tileiras_build, sys; print(sorted({'xdsl', 'numpy', 'llvmlite', 'SCons'} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_emulator_is_an_attribute():
+    code = "import tileiras_build; print(tileiras_build.emulator.__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "tileiras_build.emulator\n"
