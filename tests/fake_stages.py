@@ -102,7 +102,7 @@ def _stage(suffix, edge, **more):
 
 
 TABLE = (
-    Stage(".tilebc", "fake bytecode", f"{__name__}:export", per_target=False),
+    Stage(".tilebc", "fake bytecode", f"{__name__}:export"),
     _stage(".tileaa", "to_tileaa"),
     _stage(".tileas", "to_tileas"),
     _stage(".ll", "to_ll"),

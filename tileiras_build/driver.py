@@ -15,7 +15,6 @@ from pathlib import Path
 from .errors import InternalError, InvalidInput, Location, TileirasError
 from .knobs import CHECK, DEBUG, dump_folder
 from .pipeline.job import Job
-from .pipeline.manifest import manifest_of_ll, manifest_of_ptx
 from .pipeline.stages import STAGES, Stage, between, find, load
 from .targets import find_target
 
@@ -66,9 +65,11 @@ class Artifacts:
         """The launch manifest (``pipeline/manifest.py`` shows it), from the latest artifact that has one."""
         if "cubin" in self.values:
             return self.values["cubin"][1]
+        from .pipeline.ll_to_ptx.metadata import manifest_of_ptx, read_manifest
+
         if self.ptx is not None:
-            return manifest_of_ptx(self.ptx)
-        return manifest_of_ll(self.ll) if self.ll is not None else {}
+            return manifest_of_ptx(self.ptx) or {}
+        return read_manifest(self.ll) or {} if self.ll is not None else {}
 
     def _text(self, name: str) -> str | None:
         stages = [stage.name for stage in STAGES]

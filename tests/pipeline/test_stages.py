@@ -34,7 +34,7 @@ def test_every_source_entry_names_files(stage):
 
 
 def test_digest_changes_with_the_code(tmp_path):
-    stage = Stage(".x", "an example", sources=("edge",))
+    stage = Stage(".x", "an example", "edge:lower", sources=("edge",))
     (tmp_path / "edge").mkdir()
     (tmp_path / "edge/a.py").write_text("A = 1\n")
     digests = {source_digest.__wrapped__(stage, tmp_path)}
@@ -52,7 +52,7 @@ def test_digest_ignores_where_the_package_is():
 
 def test_row_with_an_unknown_option_is_refused():
     with pytest.raises(AssertionError):
-        Stage(".x", "an example", options=("speed",))
+        Stage(".x", "an example", "edge:lower", options=("speed",))
 
 
 def test_missing_function_is_named():

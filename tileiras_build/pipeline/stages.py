@@ -20,8 +20,13 @@ from ..errors import InternalError, InvalidInput
 from .job import Job
 
 PACKAGE = Path(__file__).resolve().parent.parent
-_TEXT = "tileiras_build.pipeline.text_format"
+_IR_TEXT = "tileiras_build.pipeline.text_format"
+_TEXT = "tileiras_build.pipeline.text_files"
 _IR = ("errors.py", "knobs.py", "targets.py", "dialects", "layouts", "pipeline/*.py", "pipeline/analysis", "pipeline/shared")
+_BACK_END = (
+    *("errors.py", "knobs.py", "targets.py"),
+    *("pipeline/stages.py", "pipeline/job.py", "pipeline/manifest.py", "pipeline/text_files.py"),
+)
 
 
 @dataclass(frozen=True)
@@ -42,25 +47,24 @@ class InputFile:
 class Stage:
     """One artifact and the edge that makes it.
 
-    ``suffix`` is the file name's ending (".tileaa"), ``edge`` the function that makes the artifact's value (None for
-    the first artifact). ``options`` are the fields of Job that the edge may read besides the target: all others reach
+    ``suffix`` is the file name's ending (".tileaa"), ``edge`` the function that makes the artifact's value; the first
+    one makes it from a Python file's path. ``options`` are the fields of Job that the edge may read besides the target: all others reach
     it with their defaults, so that the signature of a node cannot miss one. ``inputs`` are the files that the edge
     reads besides its artifact. ``sources`` (files, folders or globs in the package) and ``libraries``
     (distributions) are the code whose change may change the artifact. ``side_products`` are suffixes of files that
-    are written beside the artifact. ``per_target`` is False for what is the same for every SM.
+    are written beside the artifact.
     """
 
     suffix: str
     description: str
-    edge: str | None = None
+    edge: str
     parse: str = f"{_TEXT}:decode"
-    render: str = f"{_TEXT}:encode"
+    render: str | None = f"{_TEXT}:encode"
     options: tuple[str, ...] = ()
     inputs: tuple[InputFile, ...] = ()
     sources: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     side_products: tuple[str, ...] = ()
-    per_target: bool = True
 
     def __post_init__(self):
         assert self.suffix.startswith("."), self.suffix
@@ -80,7 +84,7 @@ class Stage:
     @property
     def passes(self) -> tuple:
         """The passes of the edge, in order; empty where the edge does not run passes over our IR."""
-        passes = getattr(import_module(self.edge.split(":")[0]), "PASSES", ()) if self.edge else ()
+        passes = getattr(import_module(self.edge.split(":")[0]), "PASSES", ())
         return tuple(passes) if isinstance(passes, (tuple, list)) else ()
 
     def job(self, job: Job) -> Job:
@@ -95,9 +99,9 @@ TILEBC = Stage(
     "Tile IR bytecode, one kernel per file",
     "tileiras_build.bytecode.export:export_kernels",
     parse="tileiras_build.bytecode.reader:read_module",
-    sources=("bytecode/export.py",),
+    render=None,
+    sources=("errors.py", "bytecode/export.py", "bytecode/source_names.py"),
     libraries=("cuda-tile",),
-    per_target=False,
 )
 
 STAGES: tuple[Stage, ...] = (
@@ -106,8 +110,8 @@ STAGES: tuple[Stage, ...] = (
         ".tileaa",
         "alias-aware tiles: MLIR text",
         "tileiras_build.pipeline.tilebc_to_tileaa:lower",
-        parse=f"{_TEXT}:parse",
-        render=f"{_TEXT}:render",
+        parse=f"{_IR_TEXT}:parse",
+        render=f"{_IR_TEXT}:render",
         options=("opt_level", "lineinfo", "debug"),
         sources=(*_IR, "bytecode", "pipeline/tilebc_to_tileaa"),
         libraries=("xdsl",),
@@ -116,8 +120,8 @@ STAGES: tuple[Stage, ...] = (
         ".tileas",
         "assigned and scheduled tiles: MLIR text",
         "tileiras_build.pipeline.tileaa_to_tileas:lower",
-        parse=f"{_TEXT}:parse",
-        render=f"{_TEXT}:render",
+        parse=f"{_IR_TEXT}:parse",
+        render=f"{_IR_TEXT}:render",
         options=("opt_level", "lineinfo", "debug"),
         sources=(*_IR, "pipeline/tileaa_to_tileas"),
         libraries=("xdsl",),
@@ -138,7 +142,7 @@ STAGES: tuple[Stage, ...] = (
         inputs=(
             InputFile("libdevice", "tileiras_build.libdevice:find_libdevice", "tileiras_build.pipeline.manifest:asks_libdevice"),
         ),
-        sources=("errors.py", "knobs.py", "targets.py", "libdevice", "pipeline/*.py", "pipeline/shared", "pipeline/ll_to_ptx"),
+        sources=(*_BACK_END, "libdevice", "pipeline/ll_to_ptx"),
         libraries=("llvmlite",),
     ),
     Stage(
@@ -149,7 +153,7 @@ STAGES: tuple[Stage, ...] = (
         render=f"{__name__}:render_cubin",
         options=("opt_level", "lineinfo", "debug"),
         inputs=(InputFile("ptxas", "tileiras_build.pipeline.ptx_to_cubin:find_ptxas"),),
-        sources=("errors.py", "knobs.py", "targets.py", "pipeline/*.py", "pipeline/shared", "pipeline/ptx_to_cubin"),
+        sources=(*_BACK_END, "pipeline/ll_to_ptx/metadata.py", "pipeline/ptx_to_cubin"),
         side_products=(".json",),
     ),
 )

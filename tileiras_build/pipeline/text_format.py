@@ -18,6 +18,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from ..errors import InvalidInput, Location, TileirasError
+from .text_files import decode
 
 # "module:dialect" of everything that a text artifact may hold.
 DIALECTS = (
@@ -66,23 +67,6 @@ def render(module: ModuleOp) -> bytes:
     stream = io.StringIO()
     Printer(stream=stream, print_debuginfo=True).print_op(module)
     return (stream.getvalue() + "\n").encode()
-
-
-def decode(data: bytes, name: str | None = None) -> str:
-    """``data`` as text; raises InvalidInput at the first byte that is not UTF-8, and for an empty file."""
-    if not data:
-        raise InvalidInput("empty-file", "the file is empty", location=Location(name))
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidInput(
-            "not-text", "the file is not UTF-8 text", location=Location(name, offset=error.start)
-        ) from None
-
-
-def encode(text: str) -> bytes:
-    """Text as it is stored in a file."""
-    return text.encode()
 
 
 def _parse_failure(error: ParseError, text: str, name: str | None) -> InvalidInput:

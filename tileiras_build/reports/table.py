@@ -10,7 +10,7 @@ def align(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     cells = [[str(cell) for cell in row] for row in rows]
     columns = list(zip(header, *cells, strict=True))
     widths = [max(map(len, column)) for column in columns]
-    right = [all(cell == "-" or cell.replace(",", "").isdecimal() for cell in column[1:]) for column in columns]
+    right = [all(cell == "-" or _is_number(cell) for cell in column[1:]) for column in columns]
     lines = [_line(row, widths, right) for row in (header, *cells)]
     return "\n".join([lines[0], "-" * max(map(len, lines)), *lines[1:]])
 
@@ -21,3 +21,7 @@ def _line(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> s
         for cell, width, to_right in zip(row, widths, right, strict=True)
     ]
     return "  ".join(padded).rstrip()
+
+
+def _is_number(cell: str) -> bool:
+    return cell.removesuffix("%").replace(".", "", 1).isdecimal()

@@ -1,0 +1,68 @@
+"""Which modules of the package import which, from the source text: function-level imports count too."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+from tileiras_build.pipeline.stages import PACKAGE
+
+
+@cache
+def module_files() -> dict[str, Path]:
+    """Every module of the package, by dotted name."""
+    found = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = (PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts)
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+@cache
+def imports_of(module: str) -> frozenset[str]:
+    """The package's modules that ``module`` imports or names as ``"module:function"``."""
+    path = module_files()[module]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = _base(module, path, node)
+            found.update((base, *(f"{base}.{alias.name}" for alias in node.names)))
+    return frozenset(found & module_files().keys()) - {module, PACKAGE.name}
+
+
+def _base(module: str, path: Path, node: ast.ImportFrom) -> str:
+    if not node.level:
+        return node.module or ""
+    parts = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+    parts = parts[: len(parts) - node.level + 1]
+    return ".".join([*parts, node.module] if node.module else parts)
+
+
+def closure(*modules: str) -> set[str]:
+    """``modules`` and everything of the package that they need, directly or through each other."""
+    seen, waiting = set(), [module for module in modules if module in module_files()]
+    while waiting:
+        module = waiting.pop()
+        if module not in seen:
+            seen.add(module)
+            waiting += imports_of(module)
+    return seen
+
+
+@cache
+def is_type_only(module: str, imported: str) -> bool:
+    """Whether ``module`` imports ``imported`` under ``if TYPE_CHECKING:`` only."""
+    tree = ast.parse(module_files()[module].read_bytes())
+    guarded = [
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for statement in node.body
+        for inner in ast.walk(statement)
+        if isinstance(inner, ast.ImportFrom)
+    ]
+    every = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    path = module_files()[module]
+    names = lambda nodes: [base for node in nodes if (base := _base(module, path, node)) == imported]  # noqa: E731
+    return bool(names(guarded)) and len(names(guarded)) == len(names(every))

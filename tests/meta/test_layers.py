@@ -1,0 +1,48 @@
+"""Imports point down only, and what must not see the compiler does not."""
+
+import pytest
+
+from tests.meta.import_graph import imports_of, is_type_only, module_files
+
+# From the bottom up; a package belongs to the first entry that is a prefix of its name.
+LAYERS = (
+    ("errors", "knobs", "files"),
+    ("targets", "layouts"),
+    ("bytecode", "dialects", "libdevice"),
+    ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime"),
+    ("executor", "driver"),
+    ("cli", "scons_tool", "__main__"),
+)
+MODULES = sorted(module for module in module_files() if module != "tileiras_build")
+
+
+def layer(module: str) -> int:
+    part = module.split(".")[1]
+    return next(rank for rank, names in enumerate(LAYERS) if part in names)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_down(module):
+    upward = [
+        imported
+        for imported in imports_of(module)
+        if layer(imported) > layer(module) and not is_type_only(module, imported)
+    ]
+    assert upward == []
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if module.split(".")[1] == "layouts"])
+def test_layouts_see_no_ir(module):
+    text = module_files()[module].read_text()
+    assert "import xdsl" not in text and "from xdsl" not in text
+    assert all(imported.split(".")[1] in ("layouts", "errors", "targets") for imported in imports_of(module))
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if module.split(".")[1] in ("emulator", "runtime")])
+def test_emulator_and_runtime_share_nothing_with_the_compiler(module):
+    allowed = {module.split(".")[1], "errors", "knobs", "targets"}
+    assert {imported.split(".")[1] for imported in imports_of(module)} <= allowed
+
+
+def test_every_module_has_a_layer():
+    assert [module for module in MODULES if not any(module.split(".")[1] in names for names in LAYERS)] == []

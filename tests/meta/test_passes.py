@@ -1,0 +1,35 @@
+"""No pass is forgotten: each one that a file defines is in its edge's list, has a name of its own and a summary."""
+
+from importlib import import_module
+
+import pytest
+
+from tests.meta.import_graph import module_files
+from tileiras_build.pipeline.contracts import EdgePass
+from tileiras_build.pipeline.stages import STAGES
+
+EDGES = sorted({stage.edge.partition(":")[0] for stage in STAGES[1:]})
+
+
+def defined_passes(edge: str) -> dict[str, type]:
+    modules = [import_module(name) for name in module_files() if name.startswith(edge)]
+    return {
+        value.__name__: value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, EdgePass) and value.__module__ == module.__name__
+    }
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_every_pass_runs(edge):
+    stage = next(stage for stage in STAGES if stage.edge and stage.edge.startswith(edge))
+    listed = {entry if isinstance(entry, type) else type(entry) for entry in stage.passes}
+    assert {name for name, value in defined_passes(edge).items() if value not in listed} == set()
+
+
+def test_names_are_unique_and_passes_say_what_they_do():
+    passes = [entry for stage in STAGES for entry in stage.passes]
+    names = [entry.name for entry in passes]
+    assert sorted(names) == sorted(set(names))
+    assert [entry.name for entry in passes if not (entry.__doc__ or "").strip()] == []
