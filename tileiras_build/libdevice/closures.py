@@ -114,16 +114,16 @@ class ClosureStore:
 def optimize(closure: Closure, machine: llvm.TargetMachine) -> bytes:
     """Bitcode of a closure after LLVM's O3, everything in it ``linkonce_odr``."""
     head = f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"\n'
-    module = llvm.parse_assembly(head + closure.text, context=llvm.create_context())
-    # All functions stay external meanwhile: an internal helper could be specialized to this closure's calls, and two
-    # closures would then disagree about what its name means.
-    _run(module, machine, lambda builder: builder.getModulePassManager())
-    helpers = [f for f in module.functions if not f.is_declaration and f.name != closure.symbol]
-    for function in helpers:
-        function.linkage = "linkonce_odr"
-    _run(module, machine, _drop_unused)
-    module.get_function(closure.symbol).linkage = "linkonce_odr"
-    return module.as_bitcode()
+    with llvm.create_context() as context, llvm.parse_assembly(head + closure.text, context=context) as module:
+        # All functions stay external meanwhile: an internal helper could be specialized to this closure's calls, and
+        # two closures would then disagree about what its name means.
+        _run(module, machine, lambda builder: builder.getModulePassManager())
+        helpers = [f for f in module.functions if not f.is_declaration and f.name != closure.symbol]
+        for function in helpers:
+            function.linkage = "linkonce_odr"
+        _run(module, machine, _drop_unused)
+        module.get_function(closure.symbol).linkage = "linkonce_odr"
+        return module.as_bitcode()
 
 
 def _drop_unused(builder) -> llvm.ModulePassManager:

@@ -55,7 +55,8 @@ class Library:
         if data[:4] != b"BC\xc0\xde":
             raise broken(path)
         try:
-            return cls(str(llvm.parse_bitcode(data, context=llvm.create_context())))
+            with llvm.create_context() as context, llvm.parse_bitcode(data, context=context) as module:
+                return cls(str(module))
         except RuntimeError as error:
             raise broken(path) from error
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
+from ..errors import InternalError
 from .closures import ClosureStore
 from .find import find_libdevice
 
@@ -34,10 +35,22 @@ def called_symbols(module: llvm.ModuleRef) -> list[str]:
 def link_needed(module: llvm.ModuleRef, context, names, store: ClosureStore, number: int) -> None:
     """Link the closures of ``names`` into the module and make them internal, so that dead ones vanish.
 
-    Raises InvalidInput[unresolved-libdevice].
+    Raises InvalidInput[unresolved-libdevice], InternalError[libdevice-signature].
     """
-    for bitcode in store.resolve(names, number).values():
-        module.link_in(llvm.parse_bitcode(bitcode, context=context))
+    for name, bitcode in store.resolve(names, number).items():
+        with llvm.parse_bitcode(bitcode, context=context) as closure:
+            _check_signature(name, module, closure)
+            module.link_in(closure)
     for symbol in (*module.functions, *module.global_variables):
         if symbol.linkage.name == "linkonce_odr":
             symbol.linkage = "internal"
+
+
+def _check_signature(name: str, module: llvm.ModuleRef, closure: llvm.ModuleRef) -> None:
+    """LLVM links a declaration of the wrong type without a word and makes the call unreachable."""
+    declared, defined = (str(side.get_function(name).global_value_type) for side in (module, closure))
+    if declared != defined:
+        raise InternalError(
+            "libdevice-signature", f"{name} is declared as {declared}, but libdevice defines {defined}",
+            remedy="correct the call in the lowering",
+        )  # fmt: skip

@@ -11,7 +11,7 @@ from ... import libdevice
 from ...errors import InternalError, InvalidInput, Location
 from ..job import Job
 from .guard import check_module
-from .machine import TRIPLE, data_layout, initialize_llvm, library_machine, machine_for
+from .machine import TRIPLE, data_layout, library_machine, machine_for
 from .metadata import manifest_comment, manifest_of_ptx, named_string, read_manifest
 from .passes import PASSES, run_passes
 from .ptx_header import fix_header
@@ -35,25 +35,31 @@ def lower(text: str, job: Job) -> str:
     check_module(text, job.target)
     manifest = read_manifest(text)
     machine = machine_for(job.target, job.opt_level)
-    # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one.
-    context = llvm.create_context()
-    module = parse(text, context)
-    _link(module, context, text, job)
-    run_passes(module, machine, job.opt_level)
-    ptx = machine.emit_assembly(module)
+    # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both are
+    # closed in order: left to the garbage collector the context may go first, and the module's end then crashes.
+    with llvm.create_context() as context, _parse(text, context) as module:
+        _prepare(module)
+        _link(module, context, text, job)
+        run_passes(module, machine, job.opt_level)
+        ptx = machine.emit_assembly(module)
     return fix_header(ptx, job, manifest, has_assembly=" asm " in text)
 
 
-def parse(text: str, context) -> llvm.ModuleRef:
-    """The verified module, with our triple and data layout; raises InternalError[llvm] pointing into the .ll."""
-    initialize_llvm()
+def _parse(text: str, context: llvm.ContextRef) -> llvm.ModuleRef:
+    """Raises InternalError[llvm] pointing into the .ll."""
     try:
-        module = llvm.parse_assembly(text, context=context)
+        return llvm.parse_assembly(text, context=context)
+    except RuntimeError as error:
+        raise _refused(str(error)) from error
+
+
+def _prepare(module: llvm.ModuleRef) -> None:
+    """Verify the module and give it our triple and data layout; raises InternalError[llvm]."""
+    try:
         module.verify()
     except RuntimeError as error:
         raise _refused(str(error)) from error
     module.triple, module.data_layout = TRIPLE, data_layout()
-    return module
 
 
 def _refused(message: str) -> InternalError:

@@ -79,7 +79,7 @@ def _check_nvvm(name: str, target: Target, text: str) -> Iterator[TileirasError]
 def check_approximate(text: str, target: Target) -> Iterator[TileirasError]:
     for call in _CALLED_APPROXIMATE.finditer(text):
         flags = call[1].split()
-        if "afn" not in flags and "fast" not in flags:
+        if call[2] in APPROXIMATE and "afn" not in flags and "fast" not in flags:
             yield InternalError(
                 "intrinsic-unknown",
                 f"llvm.{call[2]} without the afn flag has no lowering for NVPTX",

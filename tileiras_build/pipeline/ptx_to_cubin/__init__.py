@@ -7,8 +7,8 @@ import copy
 from ...errors import InternalError
 from ..job import Job
 from ..ll_to_ptx.metadata import manifest_of_ptx
+from .assembler import find_ptxas, ptxas_version
 from .cubin import Cubin, KernelResources, read_cubin
-from .find_ptxas import find_ptxas, ptxas_version
 from .run_ptxas import Assembled, assemble
 
 __all__ = ["Cubin", "KernelResources", "complete_manifest", "find_ptxas", "lower", "ptxas_version", "read_cubin"]

@@ -1,0 +1,41 @@
+"""libdevice/find.py: an explicit path wins, and a missing one is named."""
+
+import pytest
+from cuda import pathfinder
+
+from tileiras_build.errors import InvalidInput
+from tileiras_build.libdevice import find
+
+
+def test_the_installed_library_is_found():
+    path = find.find_libdevice()
+    assert path.name == find.DEFAULT_NAME and path.read_bytes()[:4] == b"BC\xc0\xde"
+    assert find.find_libdevice(find.DEFAULT_NAME) == path
+
+
+def test_an_explicit_path_wins(tmp_path):
+    own = tmp_path / "own.bc"
+    own.write_bytes(b"anything")
+    assert find.find_libdevice(own) == own
+
+
+@pytest.mark.parametrize("name", ["missing.bc", "."])
+def test_a_missing_file_is_named(tmp_path, name):
+    with pytest.raises(InvalidInput) as caught:
+        find.find_libdevice(tmp_path / name)
+    assert caught.value.id == "libdevice-missing"
+    assert "blobLinkedLib: bitcode path does not exist or is not a file" in str(caught.value)
+    assert str(tmp_path / name) in str(caught.value)
+
+
+def test_no_installation_names_the_remedy(monkeypatch):
+    def nothing(name):
+        raise pathfinder.BitcodeLibNotFoundError(name)
+
+    monkeypatch.setattr(find.pathfinder, "find_bitcode_lib", nothing)
+    find._installed.cache_clear()
+    try:
+        with pytest.raises(InvalidInput, match="pip install nvidia-nvvm"):
+            find.find_libdevice()
+    finally:
+        find._installed.cache_clear()

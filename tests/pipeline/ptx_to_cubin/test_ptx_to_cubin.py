@@ -1,0 +1,201 @@
+"""ptx_to_cubin: PTX becomes a cubin with a completed manifest, and ptxas' complaints become one sentence."""
+
+import os
+import subprocess
+
+import pytest
+
+from tileiras_build.errors import InternalError, InvalidInput
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.ll_to_ptx import manifest_comment
+from tileiras_build.pipeline.ptx_to_cubin import find_ptxas, lower, read_cubin, run_ptxas
+from tileiras_build.targets import TARGETS
+
+SM90 = TARGETS["sm_90"]
+MANIFEST = {"version": 1, "target": "sm_90a", "kernels": {"k": {"threads_per_cta": 128}}}
+SOURCE = """.version VERSION
+.target ARCH
+.address_size 64
+NOTE
+.visible .entry k(.param .u64 p) .reqntid 128
+{
+  .shared .align 16 .b8 s[4096];
+  .reg .b32 %r<5>;
+  .reg .b64 %d<2>;
+  mov.u32 %r1, %tid.x;
+  shl.b32 %r2, %r1, 2;
+  mov.u32 %r3, s;
+  add.s32 %r3, %r3, %r2;
+  st.shared.u32 [%r3], %r1;
+  bar.sync 0;
+  ld.shared.u32 %r4, [%r3];
+  ld.param.u64 %d1, [p];
+  st.global.u32 [%d1], %r4;
+  ret;
+}
+"""
+
+
+def source(target=SM90, note=manifest_comment(MANIFEST)):
+    version = ".".join(map(str, target.ptx_version))
+    return SOURCE.replace("VERSION", version).replace("ARCH", target.arch).replace("NOTE", note)
+
+
+def program(path, text):
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize("name", list(TARGETS))
+def test_every_gpu(name):
+    target = TARGETS[name]
+    cubin, manifest = lower(source(target), Job(target))
+    assert read_cubin(cubin).number == target.number
+    assert manifest["kernels"]["k"]["threads_per_cta"] == 128
+    resources = manifest["kernels"]["k"]["resources"]
+    assert resources == resources | {"spill_stores": 0, "spill_loads": 0, "stack": 0, "shared": 4096}
+    assert 4 <= resources["registers"] <= 32
+
+
+def test_the_same_bytes_as_from_files(tmp_path):
+    (tmp_path / "k.ptx").write_text(source())
+    command = [str(find_ptxas()), *run_ptxas.options(Job(SM90)), "k.ptx", "-o", "k.cubin"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    assert lower(source(), Job(SM90))[0] == (tmp_path / "k.cubin").read_bytes()
+
+
+def test_without_a_manifest_only_resources_are_listed():
+    _, manifest = lower(source(note=""), Job(SM90))
+    assert manifest["target"] == "sm_90a" and set(manifest["kernels"]["k"]) == {"resources"}
+
+
+def test_the_manifest_passed_in_the_ptx_is_not_shared():
+    first, second = (lower(source(), Job(SM90))[1] for _ in range(2))
+    assert first == second and first["kernels"]["k"] is not second["kernels"]["k"]
+
+
+SPILLING = """.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 p) .maxntid 1024 .minnctapersm 2
+{
+  .reg .f32 %f<200>;
+  .reg .b64 %d<2>;
+  ld.param.u64 %d1, [p];
+LOADS
+  bar.sync 0;
+STORES
+  ret;
+}
+"""
+
+
+def test_spills_and_stack_are_reported():
+    loads = "\n".join(f"  ld.volatile.global.f32 %f{n}, [%d1+{4 * n}];" for n in range(120))
+    stores = "\n".join(f"  st.volatile.global.f32 [%d1+{4 * n}], %f{119 - n};" for n in range(120))
+    _, manifest = lower(SPILLING.replace("LOADS", loads).replace("STORES", stores), Job(SM90))
+    resources = manifest["kernels"]["k"]["resources"]
+    assert resources["registers"] == 32
+    assert resources["spill_stores"] > 100 and resources["spill_loads"] > 100 and resources["stack"] > 100
+
+
+@pytest.mark.parametrize("job, words", [
+    (Job(SM90), ["-O3"]), (Job(SM90, opt_level=1), ["-O1"]), (Job(SM90, lineinfo=True), ["-O3", "-lineinfo"]),
+    (Job(SM90, debug=True), ["-g"]),
+])  # fmt: skip
+def test_options(job, words):
+    assert run_ptxas.options(job) == ["-arch", "sm_90a", "-v", *words]
+
+
+def test_a_refusal_quotes_the_line_and_the_command():
+    with pytest.raises(InvalidInput) as caught:
+        lower(source().replace("bar.sync 0;", "bar.sinc 0;"), Job(SM90))
+    error = caught.value
+    assert error.id == "ptxas" and error.location.line == 15
+    assert "`bar.sinc 0;`" in error.message and "\n" not in str(error)
+    assert "-arch sm_90a -v -O3 k.ptx -o k.cubin`" in error.remedy
+
+
+def test_a_wrong_target_is_ptxas_own_sentence():
+    with pytest.raises(InvalidInput, match=r"error\[ptxas\].*SM version"):
+        lower(source(TARGETS["sm_100"]), Job(SM90))
+
+
+def test_a_crash_names_the_signal(tmp_path):
+    with pytest.raises(InvalidInput) as caught:
+        lower(source(), Job(SM90, ptxas=program(tmp_path / "ptxas", "kill -SEGV $$")))
+    assert caught.value.id == "ptxas-crash" and "SIGSEGV" in str(caught.value)
+
+
+def test_success_without_output_is_a_refusal(tmp_path):
+    with pytest.raises(InvalidInput, match="no reason given"):
+        lower(source(), Job(SM90, ptxas=program(tmp_path / "ptxas", "exit 0")))
+
+
+def test_output_that_is_no_cubin(tmp_path):
+    with pytest.raises(InvalidInput, match=r"error\[cubin\]"):
+        lower(source(), Job(SM90, ptxas=program(tmp_path / "ptxas", "echo hello")))
+
+
+def test_code_for_another_gpu(tmp_path):
+    path = tmp_path / "other.cubin"
+    path.write_bytes(lower(source(TARGETS["sm_100"]), Job(TARGETS["sm_100"]))[0])
+    with pytest.raises(InternalError, match="sm_100 instead of sm_90"):
+        lower(source(), Job(SM90, ptxas=program(tmp_path / "ptxas", f"cat {path}")))
+
+
+def test_a_kernel_missing_from_the_cubin():
+    note = manifest_comment({"version": 1, "kernels": {"other": {}}})
+    with pytest.raises(InternalError, match="manifest-kernel"):
+        lower(source(note=note), Job(SM90))
+
+
+def test_a_program_that_cannot_start(tmp_path):
+    path = tmp_path / "ptxas"
+    path.write_bytes(b"\x7fELF nonsense")
+    path.chmod(0o755)
+    with pytest.raises(InvalidInput, match=r"error\[ptxas-io\]: cannot run"):
+        lower(source(), Job(SM90, ptxas=str(path)))
+
+
+def test_no_memory_for_the_output(monkeypatch):
+    def refuse(*arguments):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(run_ptxas.os, "memfd_create", refuse)
+    with pytest.raises(InvalidInput) as caught:
+        lower(source(), Job(SM90))
+    assert caught.value.id == "ptxas-io" and os.strerror(28) in str(caught.value)
+
+
+def test_no_files_stay_open():
+    lower(source(), Job(SM90))
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        lower(source(), Job(SM90))
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_no_temporary_files_are_needed(monkeypatch, tmp_path):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "does-not-exist"))
+    assert lower(source(), Job(SM90))[0]
+
+
+SERIALIZED = """.version 9.0
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 p) .reqntid 128
+{
+  .reg .b32 %r<3>;
+  mov.u32 %r1, %tid.x;
+  setmaxnreg.inc.sync.aligned.u32 160;
+  ret;
+}
+"""
+
+
+def test_remarks_are_kept():
+    source = SERIALIZED.replace(".reqntid 128", "")
+    _, manifest = lower(source, Job(SM90))
+    assert any("setmaxnreg" in note for note in manifest["notes"])
