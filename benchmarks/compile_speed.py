@@ -37,7 +37,7 @@ def main() -> int:
     other = shutil.which("tileiras", path=f"{Path(sys.executable).parent}:{_path_of_wheels()}") or shutil.which("tileiras")
     rows, profile, failures = _measure(kernels, target, options.repeat, other)
     _print_rows(rows, other)
-    if options.profile:
+    if options.profile and profile:
         _print_profile(profile)
     for name, error in failures.items():
         print(f"{name}: {error}", file=sys.stderr)

@@ -1,6 +1,7 @@
 """Real SCons runs over the tiny stages of tests/fake_stages.py: what is built, what is not, and what is said."""
 
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -240,3 +241,30 @@ def test_dry_run_builds_nothing(project):
     done = project.run("-n")
     assert steps_of(done) == chain("a", "b")
     assert not (project.folder / "build").exists()
+
+
+def test_terminal_gets_one_updated_line(project):
+    """On a terminal the steps share a line, and whatever else is printed starts below it."""
+    ours, theirs = pty.openpty()
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+    command = [sys.executable, "-m", "SCons", "sm=90", "ptxas=ptxas", "libdevice=libdevice.bc"]
+    with subprocess.Popen(command, cwd=project.folder, env=environment, stdout=theirs, stderr=theirs) as scons:
+        os.close(theirs)
+        text = read_terminal(ours)
+    assert scons.returncode == 0
+    lines = text.replace("\r\n", "\n").splitlines()
+    (steps,) = [line for line in text.split("\r\n") if "[ 1/10]" in line]
+    assert steps.count("\r\x1b[K") == 10 and steps.endswith("[10/10] cubin   sm_90   b")
+    assert "scons: done building targets." in lines
+
+
+def read_terminal(descriptor: int) -> str:
+    data = b""
+    try:
+        while part := os.read(descriptor, 65536):
+            data += part
+    except OSError:
+        # Linux says the end of a terminal so.
+        pass
+    os.close(descriptor)
+    return data.decode()

@@ -24,7 +24,7 @@ from ..executor import Executor, make_executor
 from ..pipeline.stages import STAGES, InputFile, Stage, load
 from .actions import ExportAction, StageAction
 from .decider import has_changed
-from .progress import ErrorStream, Progress, Step
+from .progress import BelowLine, Progress, Step
 from .settings import Settings, fail, read_settings
 
 _BUILD = "TILEIRAS_BUILD"  # the construction variable that holds the Build of this SCons run
@@ -74,7 +74,8 @@ class Build:
         """Hook into SCons' progress and exit."""
         SCons.Script.Progress(self.progress.evaluated)
         if sys.stdout.isatty():
-            sys.stderr = ErrorStream(sys.stderr, self.progress.end_line)
+            sys.stdout = BelowLine(sys.stdout, self.progress.end_line)
+            sys.stderr = BelowLine(sys.stderr, self.progress.end_line)
         atexit.register(self.finish)
 
     def executor(self, env) -> Executor:

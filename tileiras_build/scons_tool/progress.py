@@ -130,8 +130,8 @@ def _first_line(failure) -> str:
     return line if len(line) <= DIAGNOSTIC_WIDTH else line[: DIAGNOSTIC_WIDTH - 3] + "..."
 
 
-class ErrorStream:
-    """Standard error that ends the updated line first; SCons prints failures there."""
+class BelowLine:
+    """A stream that ends the updated line first: SCons and others print through it."""
 
     def __init__(self, stream: TextIO, before: Callable[[], None]):
         self._stream, self._before = stream, before
