@@ -284,12 +284,13 @@ MMA_ATOMS: tuple[MmaAtom, ...] = (
     *_mma_block_scaled(),
 )
 
-_MATRIX = "llvm.nvvm.{}.sync.aligned.m8n8.x{{count}}{}.b16.p3"
+_LDMATRIX = "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{count}"
+_STMATRIX = "llvm.nvvm.stmatrix.sync.aligned.m8n8.x{count}"
 COPY_ATOMS: tuple[CopyAtom, ...] = (
-    CopyAtom("ldmatrix", "shared", "registers", (16,), (4, 2, 1), _MATRIX.format("ldmatrix", ""), "ldmatrix"),
-    CopyAtom("ldmatrix_trans", "shared", "registers", (16,), (4, 2, 1), _MATRIX.format("ldmatrix", ".trans"), "ldmatrix"),
-    CopyAtom("stmatrix", "registers", "shared", (16,), (4, 2, 1), _MATRIX.format("stmatrix", ""), "stmatrix"),
-    CopyAtom("stmatrix_trans", "registers", "shared", (16,), (4, 2, 1), _MATRIX.format("stmatrix", ".trans"), "stmatrix"),
+    CopyAtom("ldmatrix", "shared", "registers", (16,), (4, 2, 1), f"{_LDMATRIX}.b16.p3", "ldmatrix"),
+    CopyAtom("ldmatrix_trans", "shared", "registers", (16,), (4, 2, 1), f"{_LDMATRIX}.trans.b16.p3", "ldmatrix"),
+    CopyAtom("stmatrix", "registers", "shared", (16,), (4, 2, 1), f"{_STMATRIX}.b16.p3", "stmatrix"),
+    CopyAtom("stmatrix_trans", "registers", "shared", (16,), (4, 2, 1), f"{_STMATRIX}.trans.b16.p3", "stmatrix"),
     CopyAtom("cp_async", "global", "shared", (16, 8, 4), (1,),
              "llvm.nvvm.cp.async.{cache}.shared.global.{width}", "cp_async"),
     CopyAtom("tma_load", "global", "shared", (0,), (1, 2, 3, 4, 5),

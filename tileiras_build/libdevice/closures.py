@@ -1,7 +1,7 @@
 """Ready-made bitcode of single ``__nv_*`` functions, optimized once and kept.
 
-A kernel that calls three functions links three closures of a few kilobytes instead of the whole library. Closures live in
-memory and in a cache directory, keyed by all they depend on: the library's bytes, the LLVM version, the data layout,
+A kernel that calls three functions links three closures of a few kilobytes instead of the whole library. Closures live
+in memory and in a cache directory, keyed by all they depend on: the library's bytes, the LLVM version, the data layout,
 the function and, where the function asks for it, the GPU. They are plain derived data: deleting them costs time only.
 """
 

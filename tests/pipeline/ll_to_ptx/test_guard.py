@@ -105,7 +105,7 @@ ALLOWED = [
     body("%x = call fast float @llvm.tanh.f32(float 1.0)"),
     body("%x = call <4 x float> @llvm.exp2.v4f32(<4 x float> zeroinitializer)"),
     body('%x = call i32 asm "mov.b32 $0, $1;", "=r,r"(i32 1)'),
-    body('call void asm sideeffect "@$0 st.global.v2.b32 [$1], {$2,$3};", "b,l,f,n"(i1 1, ptr addrspace(1) %p, float 0.0)'),
+    body('call void asm sideeffect "@$0 st.global.b32 [$1], $2;", "b,l,f,n"(i1 1, ptr addrspace(1) %p, float 0.0)'),
     body('%x = call {i32, i32} asm sideeffect "x", "=&r,=r,0,1,~{memory}"(i32 1, i32 2)'),
     body("", "@s = internal addrspace(3) global [4 x i8] undef, align 16"),
     body("", "@s = external addrspace(3) global [0 x i8], align 1024"),

@@ -35,7 +35,8 @@ declare float @__nv_sqrtf(float)
 
 
 def kernel(body, head="", tail=""):
-    return f"{head}\ndefine ptx_kernel void @k(ptr addrspace(1) %p, ptr addrspace(3) %s) {{\n{body}\nret void\n}}\n{tail}"
+    parameters = "ptr addrspace(1) %p, ptr addrspace(3) %s"
+    return f"{head}\ndefine ptx_kernel void @k({parameters}) {{\n{body}\nret void\n}}\n{tail}"
 
 
 @pytest.mark.parametrize("name", list(TARGETS))
@@ -76,8 +77,8 @@ def test_shared_addresses_are_32_bit():
 
 def test_optimization_shares_address_arithmetic():
     body = "\n".join(
-        f"%i{n} = mul i32 %t, 12\n%j{n} = add i32 %i{n}, {n}\n%g{n} = getelementptr i32, ptr addrspace(1) %p, i32 %j{n}\n"
-        f"store i32 %t, ptr addrspace(1) %g{n}"
+        f"%i{n} = mul i32 %t, 12\n%j{n} = add i32 %i{n}, {n}\n"
+        f"%g{n} = getelementptr i32, ptr addrspace(1) %p, i32 %j{n}\nstore i32 %t, ptr addrspace(1) %g{n}"
         for n in range(4)
     )
     text = kernel("%t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n" + body)

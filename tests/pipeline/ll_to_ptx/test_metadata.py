@@ -11,7 +11,8 @@ MANIFEST = {"version": 1, "target": "sm_90a", "kernels": {"k": {"params": [], "n
 def as_metadata(text):
     escaped = "".join(c if c.isascii() and c.isprintable() and c not in '"\\' else
                       "".join(f"\\{byte:02X}" for byte in c.encode()) for c in text)  # fmt: skip
-    return f'!tileiras.manifest = !{{!3}}\n!tileiras.libdevice = !{{!10}}\n!3 = !{{!"{escaped}"}}\n!10 = !{{!"lib.bc"}}\n'
+    names = "!tileiras.manifest = !{!3}\n!tileiras.libdevice = !{!10}\n"
+    return f'{names}!3 = !{{!"{escaped}"}}\n!10 = !{{!"lib.bc"}}\n'
 
 
 def test_manifest_survives_the_ll():

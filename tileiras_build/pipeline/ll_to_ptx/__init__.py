@@ -35,8 +35,8 @@ def lower(text: str, job: Job) -> str:
     check_module(text, job.target)
     manifest = read_manifest(text)
     machine = machine_for(job.target, job.opt_level)
-    # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both are
-    # closed in order: left to the garbage collector the context may go first, and the module's end then crashes.
+    # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both
+    # are closed in order: left to the garbage collector the context may go first, and the module's end then crashes.
     with llvm.create_context() as context, _parse(text, context) as module:
         _prepare(module)
         _link(module, context, text, job)

@@ -1,9 +1,9 @@
 """Which LLVM intrinsics a module may call, and what each needs of the GPU.
 
-LLVM's NVPTX back end aborts the whole process ("Cannot select") on an intrinsic that the chosen GPU lacks, and on generic
-math intrinsics it has no lowering for. So names are checked against these rows first.
-Names are given without ``llvm.nvvm.`` or ``llvm.``; a row covers every name that begins with it at a dot, and the longest
-row wins. The need is a capability of targets.py, None = every GPU.
+LLVM's NVPTX back end aborts the whole process ("Cannot select") on an intrinsic that the chosen GPU lacks, and on
+generic math intrinsics it has no lowering for. So names are checked against these rows first.
+Names are given without ``llvm.nvvm.`` or ``llvm.``; a row covers every name that begins with it at a dot, and the
+longest row wins. The need is a capability of targets.py, None = every GPU.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ NVVM: dict[str, str | None] = {
     **_rows("tensormap_replace", "tensormap.replace"),
     **_rows("l2_policy", "discard", "applypriority"),
     **_rows("ldmatrix", "ldmatrix.sync.aligned.m8n8"),
-    **_rows("ldmatrix_b8", "ldmatrix.sync.aligned.m16n16", "ldmatrix.sync.aligned.m8n16", "stmatrix.sync.aligned.m16n8"),
+    **_rows("ldmatrix_b8", "ldmatrix.sync.aligned.m16n16", "ldmatrix.sync.aligned.m8n16"),
+    **_rows("ldmatrix_b8", "stmatrix.sync.aligned.m16n8"),
     **_rows("stmatrix", "stmatrix.sync.aligned.m8n8"),
     # mbarrier
     **_rows("mbarrier", "mbarrier.init", "mbarrier.inval", "mbarrier.arrive", "mbarrier.test.wait", "mbarrier.pending"),
@@ -72,8 +73,8 @@ NVVM: dict[str, str | None] = {
     # Arithmetic
     **_rows(None, "ex2.approx", "lg2.approx", "rcp", "rsqrt", "sqrt", "sin", "cos", "div", "tanh", "add", "mul", "fma"),
     **_rows("ex2_bf16", "ex2.approx.ftz.bf16", "ex2.approx.ftz.v2bf16"),
-    **_rows(None, "fmin", "fmax", "fabs", "floor", "ceil", "trunc", "round", "saturate", "sad", "prmt", "mulhi", "mul24"),
-    **_rows(None, "idp2a", "idp4a", "fns"),
+    **_rows(None, "fmin", "fmax", "fabs", "floor", "ceil", "trunc", "round", "saturate", "sad", "prmt", "mulhi"),
+    **_rows(None, "mul24", "idp2a", "idp4a", "fns"),
 }  # fmt: skip
 XORSIGN = ".xorsign.abs"  # in the middle of a fmin/fmax name: needs "xorsign_abs"
 
@@ -81,8 +82,9 @@ XORSIGN = ".xorsign.abs"  # in the middle of a fmin/fmax name: needs "xorsign_ab
 GENERIC = frozenset(
     (
         "abs assume bitreverse bswap canonicalize ceil convert copysign ctlz ctpop cttz dbg exp2 expect fabs floor fma "
-        "fmuladd fptosi fptoui frexp fshl fshr is ldexp lifetime maximum maximumnum maxnum memcpy memmove memset minimum "
-        "minimumnum minnum rint round roundeven sadd smax smin smul sqrt ssub trap trunc uadd umax umin umul usub vector"
+        "fmuladd fptosi fptoui frexp fshl fshr is ldexp lifetime maximum maximumnum maxnum memcpy memmove memset "
+        "minimum minimumnum minnum rint round roundeven sadd smax smin smul sqrt ssub trap trunc uadd umax umin umul "
+        "usub vector"
     ).split()
 )
 # Only the f32 forms with the ``afn`` flag have a lowering: they become the .approx instruction.

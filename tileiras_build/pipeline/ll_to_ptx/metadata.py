@@ -22,7 +22,8 @@ def named_string(text: str, name: str) -> str | None:
         return None
     string = re.search(rf'^!{node[1]} = (?:distinct )?!\{{!"([^"\n]*)"\}}', text, re.MULTILINE)
     if string is None:
-        raise InternalError("ll-metadata", f"!{name} does not hold a string", remedy="write it as !{!N}, !N = !{!\"...\"}")
+        remedy = 'write it as !{!N} with !N = !{!"..."}'
+        raise InternalError("ll-metadata", f"!{name} does not hold a string", remedy=remedy)
     raw = _ESCAPE.sub(lambda code: chr(int(code[1], 16)), string[1])
     return raw.encode("latin-1", "surrogateescape").decode("utf-8") if not raw.isascii() else raw
 

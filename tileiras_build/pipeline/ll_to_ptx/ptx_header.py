@@ -25,8 +25,8 @@ NEWER: tuple[tuple[tuple[int, int], re.Pattern], ...] = (
 def fix_header(ptx: str, job: Job, manifest: dict | None, has_assembly: bool) -> str:
     """PTX with the job's target and version, and the manifest as a comment.
 
-    LLVM does not know every GPU (its cpu name may be a neighbor's), and prints ", debug" for full debug info, which makes
-    ptxas build without optimization: only ``job.debug`` keeps it.
+    LLVM does not know every GPU (its cpu name may be a neighbor's), and prints ", debug" for full debug info, which
+    makes ptxas build without optimization: only ``job.debug`` keeps it.
     """
     size = _ADDRESS_SIZE.search(ptx)
     version = _VERSION.search(ptx)

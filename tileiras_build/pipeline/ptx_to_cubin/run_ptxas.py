@@ -15,8 +15,10 @@ from ..job import Job
 
 _INPUT, _OUTPUT = "/proc/self/fd/0", "/proc/self/fd/1"
 _COMPLAINT = re.compile(r"^ptxas (?:\S+, line (\d+); )?(error|fatal|warning)\s*: (.*)$", re.MULTILINE)
-_FUNCTION = re.compile(r"Function properties for (\S+)\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes")
-_NOTE = re.compile(r"^ptxas (?:info|warning)\s*: (?:\(C\d+\) )?(Potential Performance Loss.*|.*setmaxnreg.*)$", re.MULTILINE)
+_FUNCTION = re.compile(r"Function properties for (\S+)\s+\d+ bytes stack frame, (\d+) bytes spill stores, (\d+) bytes")
+_NOTE = re.compile(
+    r"^ptxas (?:info|warning)\s*: (?:\(C\d+\) )?(Potential Performance Loss.*|.*setmaxnreg.*)$", re.MULTILINE
+)
 _SHOWN = 4  # complaints quoted in a diagnostic
 
 
@@ -40,8 +42,8 @@ def options(job: Job) -> list[str]:
 def assemble(ptx: str, job: Job, ptxas: Path) -> Assembled:
     """Assemble PTX text.
 
-    Raises InvalidInput[ptxas] with ptxas' own lines, [ptxas-crash] when a signal ended it, [ptxas-io] when the operating
-    system refuses memory or the process.
+    Raises InvalidInput[ptxas] with ptxas' own lines, [ptxas-crash] when a signal ended it, [ptxas-io] when the
+    operating system refuses memory or the process.
     """
     command = [str(ptxas), *options(job)]
     try:
@@ -54,7 +56,7 @@ def assemble(ptx: str, job: Job, ptxas: Path) -> Assembled:
         raise _crashed(-status, command)
     if status != 0 or not cubin:
         raise _refused(text, ptx, command)
-    spills = {name: (int(stores), int(loads)) for name, _, stores, loads in _FUNCTION.findall(text)}
+    spills = {name: (int(stores), int(loads)) for name, stores, loads in _FUNCTION.findall(text)}
     return Assembled(cubin, spills, tuple(dict.fromkeys(_NOTE.findall(text))))
 
 
@@ -63,15 +65,16 @@ def _spawn(command: list[str], ptx: bytes) -> tuple[int, bytes, str]:
 
     No file names, hence nothing to clean up, no pipe to keep filled, and no traces of temporary paths in the cubin.
     """
-    with ExitStack() as files:
-        source, result, messages = (files.enter_context(_memory_file(name)) for name in ("ptx", "cubin", "messages"))
+    with ExitStack() as stack:
+        files = [stack.enter_context(_memory_file(name)) for name in ("ptx", "cubin", "messages")]
+        source, result, messages = files
         source.write(ptx)
         source.flush()
         process = os.posix_spawn(
             command[0],
             [*command, _INPUT, "-o", _OUTPUT],
             os.environ,
-            file_actions=[(os.POSIX_SPAWN_DUP2, file.fileno(), fd) for fd, file in enumerate((source, result, messages))],
+            file_actions=[(os.POSIX_SPAWN_DUP2, file.fileno(), number) for number, file in enumerate(files)],
             setsigdef=[signal.SIGPIPE],
         )
         _, status = os.waitpid(process, 0)
