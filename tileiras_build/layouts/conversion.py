@@ -5,11 +5,7 @@
     WarpShuffle          every warp has what it needs (``warp_shuffle.py``)
     SharedRoundTrip      through shared memory: store, barrier, load
 
-The placement of a round trip is made for the two layouts (``scratch_layout``). Let V be the elements of a vector, P and Q the subspaces that one phase of
-the store and of the load touches (its lanes and its vector). Offsets with the same bank are the span H of the high placement bases, and an access is free
-of conflicts exactly if it meets H only in 0. With P = I + E, Q = I + F, I their intersection, the vectors e_i + f_i together with a complement of
-P + Q meet neither; that is always enough of them. Which side determines V (16-byte stores, 16-byte loads, or what both can do, with stmatrix
-or ldmatrix on the other side where they divide) is decided by counting wavefronts.
+Placements are candidates of ``placement.scratch_layouts``; the cheapest wins by wavefronts, repacking of 32-bit registers and instructions.
 """
 
 from __future__ import annotations
@@ -21,8 +17,9 @@ from functools import cached_property, lru_cache
 from . import f2
 from .ldmatrix import MatrixAccess, matrix_access
 from .linear_layout import LinearLayout, log2_exact
-from .shared_access import SharedAccess, shared_access, union
-from .shared_layout import LINE_BYTES, VECTOR_BYTES, SharedLayout, lane_bits_per_phase, largest_vector, storage_bits
+from .placement import least_wavefronts, scratch_layouts
+from .shared_access import SharedAccess, shared_access, union, vector_wavefronts
+from .shared_layout import SharedLayout, storage_bits
 from .warp_shuffle import WarpShuffle, plan_warp_shuffle
 
 # Costs in shared-memory cycles of one warp: a shuffle takes the same pipe, two selects issue in one cycle, and a
@@ -152,9 +149,10 @@ def _best_scratch(source: LinearLayout, target: LinearLayout, bits: int, stmatri
     """(placement, store, load) with the least cost; 4-bit elements that no thread has in pairs travel as bytes."""
     best = None
     for shared in scratch_layouts(source, target, bits, stmatrix, ldmatrix):
-        store, load = _access(source, shared, stmatrix), _access(target, shared, ldmatrix)
-        if store is None or load is None:
+        bounds = least_wavefronts(source, shared, stmatrix), least_wavefronts(target, shared, ldmatrix)
+        if None in bounds or best is not None and sum(bounds) >= best[0]:
             continue
+        store, load = _access(source, shared, stmatrix), _access(target, shared, ldmatrix)
         cost = _cost(store) + _cost(load)
         if best is None or cost < best[0]:
             best = cost, shared, store, load
@@ -164,7 +162,7 @@ def _best_scratch(source: LinearLayout, target: LinearLayout, bits: int, stmatri
 def _access(layout: LinearLayout, shared: SharedLayout, matrices: bool) -> SharedAccess | MatrixAccess | None:
     """The cheaper of plain and matrix instructions; None if 4-bit elements would have to be stored one by one."""
     matrix = matrix_access(layout, shared) if matrices else None
-    if largest_vector(layout, shared) * shared.element_bits < 8:
+    if vector_wavefronts(layout, shared) is None:
         return matrix
     plain = shared_access(layout, shared)
     return matrix if matrix is not None and _cost(matrix) < _cost(plain) else plain
@@ -228,66 +226,3 @@ class _Part:
         part = layout.with_registers(columns).then(matrix, (layout.size >> len(cut),))
         starts, offsets = f2.enumerate_span(cut), f2.enumerate_span(columns)
         return cls(part, tuple(tuple(number[start ^ offset] for offset in offsets) for start in starts))
-
-
-# Placements
-
-
-def scratch_layouts(
-    source: LinearLayout, target: LinearLayout, bits: int, stmatrix: bool = False, ldmatrix: bool = True
-) -> Iterator[SharedLayout]:
-    """Placements without bank conflicts for stores from ``source`` and loads to ``target``, one for each candidate vector."""
-    sides = (source, stmatrix), (target, ldmatrix)
-    for vector in _vectors(source, target, bits, stmatrix, ldmatrix):
-        phases = [_phase(layout, vector, bits, matrices) for layout, matrices in sides]
-        bases = _placement(vector, *phases, source.index_bits, bits)
-        if bases is not None:
-            yield SharedLayout(source.shape, bits, bases)
-
-
-def _vectors(source: LinearLayout, target: LinearLayout, bits: int, stmatrix: bool, ldmatrix: bool):
-    """Candidates for the elements of 16 bytes, lowest address bit first: tuples of packed indices, without repetition."""
-    room = log2_exact(VECTOR_BYTES * 8 // bits)
-    found = {tuple(f2.intersection(source.registers, target.registers)[:room]): None}
-    if bits >= 8:
-        found.update({tuple(layout.registers[:room]): None for layout in (source, target)})
-    for layout, matrices in ((source, stmatrix), (target, ldmatrix)):
-        for rows in (_matrix_rows(layout, bits) if matrices else ()):
-            found[rows[0]] = None
-    return [vector for vector in found if f2.rank(vector) == len(vector)]
-
-
-def _matrix_rows(layout: LinearLayout, bits: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """For ldmatrix without and with .trans: (elements of a 16-byte row, what numbers the 8 rows)."""
-    packed = log2_exact(max(1, 32 // bits))
-    rows = []
-    if 8 <= bits <= 32 and len(layout.registers) >= packed:
-        rows.append((layout.registers[:packed] + layout.lanes[:2], layout.lanes[2:]))
-    if bits == 16 and layout.registers:
-        rows.append((layout.lanes[2:], layout.registers[:1] + layout.lanes[:2]))
-    return rows
-
-
-def _phase(layout: LinearLayout, vector: tuple[int, ...], bits: int, matrices: bool) -> list[int]:
-    """Generators of what one phase of an access touches when ``vector`` is laid out consecutively."""
-    for row, numbers in _matrix_rows(layout, bits) if matrices else ():
-        if row == vector:
-            return [*row, *numbers]
-    span = f2.Span(layout.registers)
-    width = next((place for place, basis in enumerate(vector) if basis not in span), len(vector))
-    lanes = lane_bits_per_phase(max(1, (bits << width) // 8))
-    return [*vector[:width], *layout.lanes[:lanes]]
-
-
-def _placement(vector, stored: list[int], loaded: list[int], index_bits: int, bits: int) -> tuple[int, ...] | None:
-    """Bases of a placement: ``vector`` lowest, then the other banks, then the rows of 128 bytes of the preface."""
-    height = max(0, index_bits - log2_exact(LINE_BYTES * 8 // bits))
-    units = [1 << bit for bit in range(index_bits)]
-    common = f2.intersection(stored, loaded)
-    only_stored, only_loaded = f2.complement(common, stored), f2.complement(common, loaded)
-    rows = f2.complement([*stored, *loaded], units)
-    rows += [left ^ right for left, right in zip(only_stored, only_loaded)]
-    rows = rows[:height]
-    banks = f2.complement([*vector, *rows], [*stored, *loaded, *units])
-    bases = (*vector, *banks, *rows)
-    return bases if len(bases) == index_bits else None

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from . import f2
-from .linear_layout import LinearLayout
-from .shared_access import count_repacks, shift_terms, split_constant, to_bytes, union
+from .linear_layout import LANE_BITS, LinearLayout
+from .shared_access import count_repacks, shift_terms, split_constant, union
 from .shared_layout import LINE_BYTES, VECTOR_BYTES, SharedLayout
 
 
@@ -84,48 +84,69 @@ class MatrixAccess:
 @lru_cache(maxsize=4096)
 def matrix_access(layout: LinearLayout, shared: SharedLayout, max_count: int = 4) -> MatrixAccess | None:
     """The ldmatrix (or stmatrix) plan between a register layout and a placement, or None if the layouts do not divide."""
-    if shared.element_bits > 32 or layout.free_bits("lane"):
-        return None
-    distinct, ours, number = layout.distinct_registers()
-    registers, lanes, warps = (
-        tuple(to_bytes(8 * offset, shared.element_bits) for offset in part) for part in shared.offsets_of(distinct)
-    )  # In bits, so that 4-bit elements count.
-    for transposed in (False, True):
-        pattern = _match(registers, lanes, shared.element_bits, transposed)
-        if pattern is None or any(offset % (8 * VECTOR_BYTES) for offset in (*pattern.rest, *pattern.rows, *warps)):
-            continue
-        return _plan(layout, pattern, warps, shared.element_bits, transposed, max_count, ours, number)
-    return None
+    pattern = _divide(layout, shared)
+    return None if pattern is None else _plan(layout, pattern, shared.element_bits, max_count)
+
+
+def matrix_wavefronts(layout: LinearLayout, shared: SharedLayout) -> int | None:
+    """``matrix_access(...).wavefronts`` without making the plan."""
+    pattern = _divide(layout, shared)
+    return None if pattern is None else pattern.conflicts << len(pattern.others)
 
 
 @dataclass(frozen=True)
 class _Pattern:
-    """``packed``: registers that a 32-bit register holds; ``others``: register combinations that number the matrices; offsets in bits."""
+    """``packed``: register combinations inside a 32-bit register; ``others``: those that number the matrices. Offsets in bits:
+    ``rows`` of the 3 row bits, ``rest`` of ``others``, ``warps``."""
 
+    transposed: bool
     packed: tuple[int, ...]
-    rows: tuple[int, ...]
     others: tuple[int, ...]
+    rows: tuple[int, ...]
     rest: tuple[int, ...]
+    warps: tuple[int, ...]
+
+    @property
+    def is_aligned(self) -> bool:
+        """Rows start at multiples of 16 bytes."""
+        return not union((*self.rows, *self.rest, *self.warps)) % (8 * VECTOR_BYTES)
+
+    @property
+    def conflicts(self) -> int:
+        rows = [offset // (8 * VECTOR_BYTES) for offset in self.rows]
+        return 1 << (f2.rank(rows) - f2.rank([row & LINE_BYTES // VECTOR_BYTES - 1 for row in rows]))
 
 
-def _match(registers: Sequence[int], lanes: Sequence[int], element_bits: int, transposed: bool) -> _Pattern | None:
-    if transposed:
-        if element_bits != 16 or tuple(lanes[2:]) != (16, 32, 64) or not registers:
-            return None
-        # Any register bit could pair the rows; the lowest is the one that fragments pack.
-        rest = registers[1:]
-        others = tuple(1 << bit for bit in range(1, len(registers)))
-        return _Pattern((1,), (registers[0], *lanes[:2]), others, rest)
-    if tuple(lanes[:2]) != (32, 64):
+def _divide(layout: LinearLayout, shared: SharedLayout) -> _Pattern | None:
+    if shared.element_bits > 32 or layout.free_bits("lane"):
         return None
+    registers, lanes, warps = (
+        tuple(offset * shared.element_bits for offset in part)
+        for part in shared.offsets_of(layout.distinct_registers()[0])
+    )
+    pattern = _match(registers, lanes, warps, shared.element_bits)
+    return pattern if pattern is not None and pattern.is_aligned else None
+
+
+def _match(registers: Sequence[int], lanes: Sequence[int], warps: tuple[int, ...], element_bits: int) -> _Pattern | None:
+    if lanes[:2] == (32, 64):
+        return _match_plain(registers, lanes, warps, element_bits)
+    if lanes[2:] == (16, 32, 64) and element_bits == 16 and registers:
+        # Any register bit could pair the rows; the lowest is the one that fragments pack.
+        others = tuple(1 << bit for bit in range(1, len(registers)))
+        return _Pattern(True, (1,), others, (registers[0], *lanes[:2]), tuple(registers[1:]), warps)
+    return None
+
+
+def _match_plain(registers, lanes, warps, element_bits: int) -> _Pattern | None:
     span = f2.Span(registers)
-    wanted = [element_bits << bit for bit in range((32 // element_bits).bit_length() - 1)]
-    packed = [span.solve(offset) for offset in wanted]
+    packed = [span.solve(element_bits << bit) for bit in range((32 // element_bits).bit_length() - 1)]
     if None in packed:
         return None
     others = f2.complement(packed, [1 << bit for bit in range(len(registers))])
     others = [_clear_low(other, packed, registers) for other in others]
-    return _Pattern(tuple(packed), tuple(lanes[2:]), tuple(others), tuple(f2.apply(registers, other) for other in others))
+    rest = tuple(f2.apply(registers, other) for other in others)
+    return _Pattern(False, tuple(packed), tuple(others), tuple(lanes[2:]), rest, warps)
 
 
 def _clear_low(register: int, packed: Sequence[int], registers: Sequence[int]) -> int:
@@ -137,28 +158,27 @@ def _clear_low(register: int, packed: Sequence[int], registers: Sequence[int]) -
     return register
 
 
-def _plan(layout, pattern: _Pattern, warps, element_bits, transposed, max_count, ours, number) -> MatrixAccess:
+def _plan(layout: LinearLayout, pattern: _Pattern, element_bits: int, max_count: int) -> MatrixAccess:
+    _, ours, number = layout.distinct_registers()
     matrices = min(len(pattern.others), max_count.bit_length() - 1)
     lane_bits = pattern.rows + pattern.rest[:matrices]
-    lane_offsets = tuple(offset // 8 for offset in lane_bits) + (0,) * (5 - len(lane_bits))
-    warp_offsets = tuple(offset // 8 for offset in warps)
+    lane_offsets = tuple(offset // 8 for offset in lane_bits) + (0,) * (LANE_BITS - len(lane_bits))
+    warp_offsets = tuple(offset // 8 for offset in pattern.warps)
     base_mask = union(lane_offsets + warp_offsets)
-    in_register = f2.enumerate_span(pattern.packed)
+    in_word = f2.enumerate_span(pattern.packed)
     in_instruction = f2.enumerate_span(pattern.others[:matrices])
     instructions = []
     for first, constant in zip(f2.enumerate_span(pattern.others[matrices:]), f2.enumerate_span(pattern.rest[matrices:])):
-        held = tuple(tuple(ours[first ^ matrix ^ low] for low in in_register) for matrix in in_instruction)
+        held = tuple(tuple(ours[first ^ matrix ^ low] for low in in_word) for matrix in in_instruction)
         instructions.append(MatrixInstruction(held, *split_constant(constant // 8, base_mask)))
-    line = [offset & LINE_BYTES - 1 for offset in lane_offsets[:3]]
-    chunks = [1 << bit for bit in range(4)]  # A row's 16 bytes.
     return MatrixAccess(
         element_bits=element_bits,
-        transposed=transposed,
+        transposed=pattern.transposed,
         count=1 << matrices,
         lane_offsets=lane_offsets,
         warp_offsets=warp_offsets,
         instructions=tuple(instructions),
         register_source=tuple(ours[register] for register in number),
         free_warps=layout.free_bits("warp"),
-        conflicts=1 << (f2.rank([*lane_offsets[:3], *chunks]) - f2.rank([*line, *chunks])),
+        conflicts=pattern.conflicts,
     )

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from . import f2
-from .linear_layout import LANE_BITS, LinearLayout, log2_exact
-from .shared_layout import SharedLayout, conflict_degree, lane_bits_per_phase, largest_vector
+from .linear_layout import LinearLayout, log2_exact
+from .shared_layout import SharedLayout, conflict_degree, largest_vector, phases
 
 
 def shift_terms(offsets: Sequence[int]) -> tuple[tuple[int, int], ...]:
@@ -94,8 +94,7 @@ class SharedAccess:
     @property
     def wavefronts(self) -> int:
         """Shared-memory cycles for one warp to do all of it."""
-        phases = 1 << (LANE_BITS - lane_bits_per_phase(self.access_bytes))
-        return len(self.vectors) * phases * self.conflicts
+        return len(self.vectors) * phases(self.access_bytes) * self.conflicts
 
     @property
     def num_instructions(self) -> int:
@@ -117,6 +116,17 @@ class SharedAccess:
 
     def is_holder(self, lane: int, warp: int) -> bool:
         return not (lane & self.free_lanes or warp & self.free_warps)
+
+
+def vector_wavefronts(layout: LinearLayout, shared: SharedLayout) -> int | None:
+    """``shared_access(...).wavefronts`` without making the plan; None where that refuses."""
+    vector = largest_vector(layout, shared)
+    if vector * shared.element_bits < 8:
+        return None
+    registers, lanes, _ = shared.offsets_of(layout)
+    accesses = (1 << len(registers) - layout.free_bits("register").bit_count()) // vector
+    degree = conflict_degree(lanes, shared.element_bits, vector)
+    return accesses * phases(vector * shared.element_bits // 8) * degree
 
 
 def to_bytes(offset: int, element_bits: int) -> int:

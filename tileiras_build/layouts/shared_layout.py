@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import permutations
 from math import prod
 
 from . import f2
@@ -111,14 +110,16 @@ class SharedLayout:
 
     @cached_property
     def swizzle(self) -> tuple[tuple[int, ...], Swizzle] | None:
-        """(order, swizzle) with ``plain(shape, order, element_bits, swizzle) == self``, or None for other placements."""
-        for order in permutations(range(len(self.shape) - 1, -1, -1)):
-            place = {unit: offset for offset, unit in enumerate(memory_bits(self.shape, order))}
-            columns = [sum(1 << place[1 << bit] for bit in f2.bits(basis)) for basis in self.bases]
-            found = _find_swizzle(columns)
-            if found is not None:
-                return order, found
-        return None
+        """(offset bit of each packed index bit before swizzling, swizzle), or None for placements that no swizzle describes."""
+        # A swizzle only adds lower bits, so the highest is the one that is moved.
+        places = tuple(offset.bit_length() - 1 for offset in self.inverse)
+        if len(set(places)) < len(places):
+            return None
+        columns = [0] * len(places)
+        for place, offset in zip(places, self.inverse):
+            columns[place] = offset
+        found = _find_swizzle(columns)
+        return None if found is None else (places, found)
 
     def offsets_of(self, layout: LinearLayout) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
         """Element offsets of the register, lane and warp bits of a register layout."""
@@ -149,6 +150,11 @@ def _find_swizzle(columns: Sequence[int]) -> Swizzle | None:
 def lane_bits_per_phase(access_bytes: int) -> int:
     """Lane bits served at once: all 5 for up to 4 bytes per lane, 4 for 8 bytes, 3 for 16."""
     return LANE_BITS - max(0, log2_exact(max(1, access_bytes)) - 2)
+
+
+def phases(access_bytes: int) -> int:
+    """Groups of lanes that are served one after another."""
+    return 1 << (LANE_BITS - lane_bits_per_phase(access_bytes))
 
 
 def conflict_degree(lane_offsets: Sequence[int], element_bits: int, vector: int) -> int:
