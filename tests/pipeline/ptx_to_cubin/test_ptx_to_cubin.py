@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 
 import pytest
 
@@ -199,3 +200,8 @@ def test_remarks_are_kept():
     source = SERIALIZED.replace(".reqntid 128", "")
     _, manifest = lower(source, Job(SM90))
     assert any("setmaxnreg" in note for note in manifest["notes"])
+
+
+def test_assembling_does_not_load_llvm():
+    code = "import sys, tileiras_build.pipeline.ptx_to_cubin; sys.exit('llvmlite' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

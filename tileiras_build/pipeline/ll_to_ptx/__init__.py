@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
-import llvmlite.binding as llvm
-
-from ... import libdevice
-from ...errors import InternalError, InvalidInput, Location
 from ..job import Job
-from .guard import check_module
-from .machine import TRIPLE, data_layout, library_machine, machine_for
-from .metadata import manifest_comment, manifest_of_ptx, named_string, read_manifest
-from .passes import PASSES, run_passes
-from .ptx_header import fix_header
+from .metadata import manifest_comment, manifest_of_ptx, read_manifest
 
-__all__ = ["PASSES", "data_layout", "lower", "manifest_comment", "manifest_of_ptx"]
-
-# Device runtime functions that the driver defines at load time.
-PROVIDED = frozenset(("vprintf", "__assertfail", "malloc", "free"))
-_PLACE = re.compile(r"<string>:(\d+):(\d+): (?:error: )?(.*)")
+__all__ = ["lower", "manifest_comment", "manifest_of_ptx", "read_manifest"]
 
 
 def lower(text: str, job: Job) -> str:
@@ -30,67 +15,7 @@ def lower(text: str, job: Job) -> str:
     libdevice-missing, libdevice-broken, kernel-name, opt-level], and InternalError[llvm, ...] for IR that LLVM
     refuses or would die of.
     """
-    if job.opt_level not in PASSES:
-        raise InvalidInput("opt-level", f"optimization level {job.opt_level!r}", remedy="use 0, 1, 2 or 3")
-    check_module(text, job.target)
-    manifest = read_manifest(text)
-    machine = machine_for(job.target, job.opt_level)
-    # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both
-    # are closed in order: left to the garbage collector the context may go first, and the module's end then crashes.
-    with llvm.create_context() as context, _parse(text, context) as module:
-        _prepare(module)
-        _link(module, context, text, job)
-        run_passes(module, machine, job.opt_level)
-        ptx = machine.emit_assembly(module)
-    return fix_header(ptx, job, manifest, has_assembly=" asm " in text)
+    # Loading LLVM takes 0.1 s and 50 MB, which whoever only reads a manifest need not pay.
+    from .compile_module import compile_module
 
-
-def _parse(text: str, context: llvm.ContextRef) -> llvm.ModuleRef:
-    """Raises InternalError[llvm] pointing into the .ll."""
-    try:
-        return llvm.parse_assembly(text, context=context)
-    except RuntimeError as error:
-        raise _refused(str(error)) from error
-
-
-def _prepare(module: llvm.ModuleRef) -> None:
-    """Verify the module and give it our triple and data layout; raises InternalError[llvm]."""
-    try:
-        module.verify()
-    except RuntimeError as error:
-        raise _refused(str(error)) from error
-    module.triple, module.data_layout = TRIPLE, data_layout()
-
-
-def _refused(message: str) -> InternalError:
-    remedy = "keep the stages and look at that line of the .ll file"
-    if place := _PLACE.search(message):
-        return InternalError("llvm", place[3], location=Location(".ll", int(place[1]), int(place[2])), remedy=remedy)
-    lines = [line for line in message.splitlines() if line.strip()]
-    return InternalError("llvm", f"LLVM refuses the module: {lines[0] if lines else 'no reason given'}", remedy=remedy)
-
-
-def _link(module: llvm.ModuleRef, context, text: str, job: Job) -> None:
-    called = libdevice.called_symbols(module)
-    if called:
-        _link_libdevice(module, context, called, text, job)
-    undefined = [f.name for f in module.functions if f.is_declaration and not _is_provided(f.name)]
-    if undefined:
-        raise InternalError(
-            "undefined-symbol",
-            f"the module calls {', '.join(undefined)} without defining it",
-            remedy="define it in the .ll or lower the call",
-        )
-
-
-def _link_libdevice(module, context, called: list[str], text: str, job: Job) -> None:
-    named = named_string(text, "tileiras.libdevice")
-    if named is None:
-        raise libdevice.unresolved(sorted(called), "the module links no libdevice (!tileiras.libdevice)")
-    path: str | Path | None = job.libdevice or named
-    store = libdevice.store_for(path, library_machine())
-    libdevice.link_needed(module, context, called, store, job.target.number)
-
-
-def _is_provided(name: str) -> bool:
-    return name.startswith("llvm.") or name in PROVIDED
+    return compile_module(text, job)
