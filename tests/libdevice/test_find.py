@@ -1,5 +1,8 @@
 """libdevice/find.py: an explicit path wins, and a missing one is named."""
 
+import subprocess
+import sys
+
 import pytest
 from cuda import pathfinder
 
@@ -39,3 +42,8 @@ def test_no_installation_names_the_remedy(monkeypatch):
             find.find_libdevice()
     finally:
         find._installed.cache_clear()
+
+
+def test_searching_does_not_load_llvm():
+    code = "import sys, tileiras_build.libdevice; sys.exit('llvmlite' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

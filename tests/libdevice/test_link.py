@@ -4,7 +4,9 @@ import llvmlite.binding as llvm
 import pytest
 
 from tileiras_build.errors import InternalError, InvalidInput
-from tileiras_build.libdevice import ClosureStore, called_symbols, find_libdevice, link_needed, store_for
+from tileiras_build.libdevice import find_libdevice
+from tileiras_build.libdevice.closures import ClosureStore
+from tileiras_build.libdevice.link import called_symbols, link_needed, store_for
 from tileiras_build.pipeline.ll_to_ptx.machine import library_machine
 
 CALLS = """

@@ -1,16 +1,9 @@
-"""libdevice, NVIDIA's math library in LLVM bitcode: finding it, and linking what a kernel needs (blobLinkedLib)."""
+"""libdevice, NVIDIA's math library in LLVM bitcode: finding it, and linking what a kernel needs (blobLinkedLib).
 
-from .closures import ClosureStore, cache_directory, unresolved
+Only the search is imported here: build scripts ask where the file is and need not load LLVM for that. The work is in
+``library`` (taking the file apart), ``closures`` (keeping ready-made pieces) and ``link``.
+"""
+
 from .find import DEFAULT_NAME, find_libdevice
-from .link import called_symbols, link_needed, store_for
 
-__all__ = [
-    "DEFAULT_NAME",
-    "ClosureStore",
-    "cache_directory",
-    "called_symbols",
-    "find_libdevice",
-    "link_needed",
-    "store_for",
-    "unresolved",
-]
+__all__ = ["DEFAULT_NAME", "find_libdevice"]

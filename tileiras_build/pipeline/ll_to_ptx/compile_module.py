@@ -7,8 +7,9 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from ... import libdevice
 from ...errors import InternalError, InvalidInput, Location
+from ...libdevice.closures import unresolved
+from ...libdevice.link import called_symbols, link_needed, store_for
 from ..job import Job
 from .guard import check_module
 from .machine import TRIPLE, data_layout, library_machine, machine_for
@@ -64,7 +65,7 @@ def _refused(message: str) -> InternalError:
 
 
 def _link(module: llvm.ModuleRef, context, text: str, job: Job) -> None:
-    called = libdevice.called_symbols(module)
+    called = called_symbols(module)
     if called:
         _link_libdevice(module, context, called, text, job)
     undefined = [f.name for f in module.functions if f.is_declaration and not _is_provided(f.name)]
@@ -79,10 +80,10 @@ def _link(module: llvm.ModuleRef, context, text: str, job: Job) -> None:
 def _link_libdevice(module, context, called: list[str], text: str, job: Job) -> None:
     named = named_string(text, "tileiras.libdevice")
     if named is None:
-        raise libdevice.unresolved(sorted(called), "the module links no libdevice (!tileiras.libdevice)")
+        raise unresolved(sorted(called), "the module links no libdevice (!tileiras.libdevice)")
     path: str | Path | None = job.libdevice or named
-    store = libdevice.store_for(path, library_machine())
-    libdevice.link_needed(module, context, called, store, job.target.number)
+    store = store_for(path, library_machine())
+    link_needed(module, context, called, store, job.target.number)
 
 
 def _is_provided(name: str) -> bool:
