@@ -22,6 +22,12 @@ _READ_FAULTS = {
     IsADirectoryError: ("file-is-directory", "this is a directory, not a file"),
     PermissionError: ("file-unreadable", "the file is not readable"),
 }
+_WRITE_FAULTS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk is full (quota)",
+    errno.EEXIST: "its folder is a file",
+    errno.ENOTDIR: "its folder is a file",
+}
 
 
 def read_file(path: str | os.PathLike) -> bytes:
@@ -71,5 +77,5 @@ def _write_beside(path: Path, data: bytes) -> Path:
 
 
 def _write_failure(error: OSError, path: Path) -> InvalidInput:
-    reason = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else error.strerror or str(error)
+    reason = _WRITE_FAULTS.get(error.errno) or error.strerror or str(error)
     return InvalidInput("write-failed", f"cannot write the file: {reason}", location=Location(str(path)))

@@ -10,9 +10,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from ..pipeline.stages import STAGES, load  # noqa: E402
 
 with suppress(Exception):
-    from ..pipeline.text_format import context
+    from ..pipeline.text_format import DIALECTS, context
 
-    context()
+    for dialect in DIALECTS:
+        context().load_registered_dialect(dialect)
 
 for stage in STAGES[1:]:
     for function in (stage.parse, stage.edge, stage.render):

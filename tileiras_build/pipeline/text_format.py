@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import io
 import re
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Dialect
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -20,29 +21,34 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from ..errors import InvalidInput, Location, TileirasError
 from .text_files import decode
 
-# "module:dialect" of everything that a text artifact may hold.
-DIALECTS = (
-    "xdsl.dialects.builtin:Builtin",
-    "xdsl.dialects.arith:Arith",
-    "xdsl.dialects.math:Math",
-    "xdsl.dialects.scf:Scf",
-    "xdsl.dialects.func:Func",
-    "xdsl.dialects.gpu:GPU",
-    "tileiras_build.dialects.cuda_tile:CudaTile",
-    "tileiras_build.dialects.nv_tileaa:NvTileAA",
-    "tileiras_build.dialects.nv_tileas:NvTileAS",
-    "tileiras_build.dialects.cute:Cute",
-)
+# Dialect -> "module:dialect" of everything that a text artifact may hold; each is imported when it is first met.
+DIALECTS = {
+    "builtin": "xdsl.dialects.builtin:Builtin",
+    "arith": "xdsl.dialects.arith:Arith",
+    "math": "xdsl.dialects.math:Math",
+    "scf": "xdsl.dialects.scf:Scf",
+    "func": "xdsl.dialects.func:Func",
+    "gpu": "xdsl.dialects.gpu:GPU",
+    "cuda_tile": "tileiras_build.dialects.cuda_tile:CudaTile",
+    "nv_tileaa": "tileiras_build.dialects.nv_tileaa:NvTileAA",
+    "nv_tileas": "tileiras_build.dialects.nv_tileas:NvTileAS",
+    "cute": "tileiras_build.dialects.cute:Cute",
+}
 
 
 @cache
 def context() -> Context:
-    """The xDSL context in which our text artifacts parse. It is shared: load nothing more into it."""
+    """The xDSL context in which our text artifacts parse. It is shared: register nothing more in it."""
     result = Context()
-    for entry in DIALECTS:
-        module, name = entry.split(":")
-        result.load_dialect(getattr(import_module(module), name))
+    for name, entry in DIALECTS.items():
+        result.register_dialect(name, partial(_load, *entry.split(":")))
+    # The parser itself needs it.
+    result.load_registered_dialect("builtin")
     return result
+
+
+def _load(module: str, name: str) -> Dialect:
+    return getattr(import_module(module), name)
 
 
 def parse(data: bytes, name: str | None = None) -> ModuleOp:

@@ -1,0 +1,59 @@
+"""MLIR text artifacts: they parse back with their locations, and damage is named with line and column."""
+
+import pytest
+from xdsl.dialects.arith import ConstantOp
+
+from tileiras_build.errors import InvalidInput
+from tileiras_build.pipeline.text_files import decode, encode
+from tileiras_build.pipeline.text_format import parse, render
+
+TEXT = """builtin.module {
+  %one = arith.constant 1 : i32 loc("k.py":3:4)
+  %sum = arith.addi %one, %one : i32 loc("k.py":5:6)
+} loc(unknown)
+"""
+
+
+def test_text_is_the_same_after_a_round_trip():
+    assert render(parse(TEXT.encode())).decode() == TEXT
+
+
+def test_locations_are_read():
+    constant = next(op for op in parse(TEXT.encode()).walk() if isinstance(op, ConstantOp))
+    assert (constant.location.line.data, constant.location.column.data) == (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "reason"),
+    [
+        ("arith.addi", "arith.absent", "k.tileaa:3:", "arith.absent"),
+        ("%one, %one :", "%one, %one", "k.tileaa:3:", "Expected"),
+        ("arith.addi", "madeup.addi", "k.tileaa:3:", "madeup.addi"),
+        ("1 : i32", "1 : madeup", "k.tileaa:2:", ""),
+    ],
+)
+def test_damage_is_named_with_its_line(old, new, where, reason):
+    assert old in TEXT
+    with pytest.raises(InvalidInput) as caught:
+        parse(TEXT.replace(old, new).encode(), "k.tileaa")
+    message = str(caught.value)
+    assert message.startswith(where) and "error[parse-failed]: cannot parse: " in message and reason in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("length", [0, 1, 15, 40, len(TEXT) // 2])
+def test_truncated_text_is_refused(length):
+    with pytest.raises(InvalidInput):
+        parse(TEXT.encode()[:length], "k.tileaa")
+
+
+def test_module_that_does_not_verify_is_refused():
+    text = '"builtin.module"() ({\n  %0 = "arith.constant"() {value = 1 : i64} : () -> i32\n}) : () -> ()\n'
+    with pytest.raises(InvalidInput, match="k.tileaa: error.ir-invalid.: the module does not verify: "):
+        parse(text.encode(), "k.tileaa")
+
+
+def test_text_files_are_utf8():
+    assert decode(encode("größe")) == "größe"
+    with pytest.raises(InvalidInput, match="k.ll: byte 0x2: error.not-text."):
+        decode(b"ab\xff", "k.ll")
