@@ -22,8 +22,7 @@ _SCOPE = re.compile(r'syncscope\("([^"]*)"\)')
 _SCOPES = frozenset(("block", "cluster", "device", "singlethread", ""))
 _ASM = re.compile(r' asm (?:(?:sideeffect|alignstack|inteldialect|unwind) )*"[^"\n]*", ?"([^"\n]*)"')
 _CONSTRAINT = re.compile(r"(?:[=+]&?)?[bhrlqfdcn0N]|\d+|~\{memory\}|")
-_SHARED_VARIABLE = re.compile(r"^@([^\s=]+) = ([^\n]*)\baddrspace\(3\) (?:global|constant) ([^\n]*)", re.MULTILINE)
-_SHARED_MARKS = ("addrspace(3) global", "addrspace(3) constant")
+_SHARED_VARIABLE = re.compile(r" addrspace\(3\) (?:global|constant) ([^\n]*)")
 _NO_VALUE = re.compile(r"\b(?:undef|poison|zeroinitializer)\b")
 _BAD_TYPE_MARKS = ("fp128", "x86_fp80", "vscale")
 _BAD_TYPE = re.compile(r"(?<![\w.$%@!\"\\])(fp128|x86_fp80|ppc_fp128|vscale x)(?![\w.])")
@@ -77,6 +76,8 @@ def _check_nvvm(name: str, target: Target, text: str) -> Iterator[TileirasError]
 
 
 def check_approximate(text: str, target: Target) -> Iterator[TileirasError]:
+    if not any(f"@llvm.{name}" in text for name in APPROXIMATE):
+        return
     for call in _CALLED_APPROXIMATE.finditer(text):
         flags = call[1].split()
         if call[2] in APPROXIMATE and "afn" not in flags and "fast" not in flags:
@@ -134,13 +135,12 @@ def check_assembly(text: str, target: Target) -> Iterator[TileirasError]:
 
 
 def check_shared_variables(text: str, target: Target) -> Iterator[TileirasError]:
-    if not any(mark in text for mark in _SHARED_MARKS):
-        return
     for match in _SHARED_VARIABLE.finditer(text):
-        if "external " not in match[2] and not _NO_VALUE.search(match[3]):
+        head = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
+        if head.startswith("@") and " external" not in head and not _NO_VALUE.search(match[1]):
             yield InternalError(
                 "shared-initializer",
-                f"shared variable {match[1]} has an initial value",
+                f"shared variable {head.split()[0]} has an initial value",
                 location=_line(text, match.start()),
                 remedy="declare it undef and store the value",
             )
