@@ -28,8 +28,9 @@ from tileiras_build.bytecode.cursor import Cursor
 from tileiras_build.bytecode.opcodes import V13_1, V13_2, V13_3, V13_4, Version
 from tileiras_build.dialects.cuda_tile.enums import PaddingValue
 from tileiras_build.dialects.cuda_tile.types import (
+    PTR_ATTR,
     TOKEN,
-    Float8NVE5M3FNUType,
+    FloatNV8E5M3FNUType,
     GatherScatterViewType,
     PartitionViewType,
     PointerType,
@@ -59,7 +60,7 @@ PLAIN_TYPES: dict[int, tuple[Version, Attribute]] = {
     18: (V13_2, Float8E8M0FNUType()),
     19: (V13_3, Float4E2M1FNType()),
     22: (V13_3, i4),
-    130: (V13_4, Float8NVE5M3FNUType()),
+    130: (V13_4, FloatNV8E5M3FNUType()),
 }
 
 
@@ -117,11 +118,11 @@ class TypeTable:
             cursor.fail(f"unknown type flags {flags:#x}", offset=offset)
         return flags == 1
 
-    def _default_attr(self, cursor: Cursor, present: bool) -> bool:
+    def _ptr_attr(self, cursor: Cursor, present: bool) -> str | None:
         offset = cursor.position
         if present and cursor.varint("a pointer attribute"):
             cursor.fail("unknown pointer attribute", offset=offset)
-        return present
+        return PTR_ATTR if present else None
 
     def _padding(self, cursor: Cursor, present: bool) -> PaddingValue | None:
         offset = cursor.position
@@ -144,7 +145,7 @@ class TypeTable:
     def pointer(self, cursor: Cursor) -> PointerType:
         present = self._flag(cursor, V13_4)
         pointee = self.read(cursor, "a pointee type")
-        return PointerType(pointee, self._default_attr(cursor, present))
+        return PointerType(pointee, self._ptr_attr(cursor, present))
 
     def tile(self, cursor: Cursor) -> TileType:
         element_type = self.read(cursor, "an element type")
@@ -155,7 +156,7 @@ class TypeTable:
         element_type = self.read(cursor, "an element type")
         shape, strides = (
             tuple(None if dim == DYNAMIC else dim for dim in cursor.integers(8, what)) for what in ("dimensions", "strides"))
-        return TensorViewType(element_type, shape, strides, self._default_attr(cursor, present))
+        return TensorViewType(element_type, shape, strides, self._ptr_attr(cursor, present))
 
     def partition_view(self, cursor: Cursor) -> PartitionViewType:
         present = self._flag(cursor, V13_3)

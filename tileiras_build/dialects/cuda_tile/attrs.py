@@ -23,11 +23,11 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Data
-from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from tileiras_build.dialects.cuda_tile.record import record
 from tileiras_build.dialects.cuda_tile.types import BITS, PointerType, TensorViewType, TileType, i4
 
 # NumPy type of the values of an element type; tf32 values are held as float32.
@@ -56,7 +56,7 @@ def storage_bytes(element_type: Attribute) -> int:
     return (BITS[element_type] + 7) // 8
 
 
-@irdl_attr_definition
+@record
 class DenseConstantAttr(Data[tuple[TileType, bytes]]):
     """The value of a constant tile: its type and its little-endian bytes, as the bytecode holds them.
 
@@ -156,7 +156,7 @@ def _optional(parser: AttrParser) -> int | None:
     return None if parser.parse_optional_punctuation("?") else parser.parse_integer()
 
 
-@irdl_attr_definition
+@record
 class DivByAttr(Data[tuple[int, int | None, int | None]]):
     """Assumption: the first of every ``every`` values along dimension ``along`` is divisible by ``divisor``.
 
@@ -225,7 +225,7 @@ class DivByAttr(Data[tuple[int, int | None, int | None]]):
         printer.print_string(self.text().removeprefix("div_by"))
 
 
-@irdl_attr_definition
+@record
 class SameElementsAttr(Data[tuple[int, ...]]):
     """Assumption: along each dimension, groups of ``values[d]`` neighbors are equal."""
 
@@ -260,7 +260,7 @@ class SameElementsAttr(Data[tuple[int, ...]]):
         printer.print_string(self.text().removeprefix("same_elements"))
 
 
-@irdl_attr_definition
+@record
 class BoundedAttr(Data[tuple[int | None, int | None]]):
     """Assumption: all elements, as signed integers, lie in [``lb``, ``ub``]; None is no bound."""
 
@@ -308,7 +308,7 @@ HintValue = int | bool | str
 DEFAULT_TARGET = "default"
 
 
-@irdl_attr_definition
+@record
 class OptimizationHintsAttr(Data[tuple[tuple[str, tuple[tuple[str, HintValue], ...]], ...]]):
     """Optimization hints per target ("sm_90", "default"): num_cta_in_cga, occupancy, latency, allow_tma, ..."""
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import posixpath
 
 from xdsl.ir import Attribute, Data, Operation
-from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from tileiras_build.dialects.cuda_tile.record import record
 from tileiras_build.errors import Location
 
 LOC = "loc"
@@ -49,7 +49,7 @@ def _field(index: int):
     return property(lambda self: self.data[index])
 
 
-@irdl_attr_definition
+@record
 class DIFileAttr(DebugAttr):
     """A source file: ``file_name`` in ``directory``."""
 
@@ -64,7 +64,7 @@ class DIFileAttr(DebugAttr):
         return posixpath.join(self.directory, self.file_name)
 
 
-@irdl_attr_definition
+@record
 class DICompileUnitAttr(DebugAttr):
     """The translation unit of a source ``file``."""
 
@@ -75,7 +75,7 @@ class DICompileUnitAttr(DebugAttr):
         super().__init__((file,))
 
 
-@irdl_attr_definition
+@record
 class DISubprogramAttr(DebugAttr):
     """A source function: ``function_name`` at ``file``:``line``, linked as ``linkage_name``."""
 
@@ -92,7 +92,7 @@ class DISubprogramAttr(DebugAttr):
         return self
 
 
-@irdl_attr_definition
+@record
 class DILexicalBlockAttr(DebugAttr):
     """A block inside ``scope`` that starts at ``file``:``line``:``column``."""
 
@@ -110,7 +110,7 @@ class DILexicalBlockAttr(DebugAttr):
         return scope
 
 
-@irdl_attr_definition
+@record
 class DILocAttr(DebugAttr):
     """The source position ``file``:``line``:``column`` in the debug scope ``scope``."""
 
@@ -134,7 +134,7 @@ class DILocAttr(DebugAttr):
         return ()
 
 
-@irdl_attr_definition
+@record
 class CallSiteLocAttr(DebugAttr):
     """A position in an inlined function (``callee``) and where that was called (``caller``).
 
@@ -168,7 +168,7 @@ class CallSiteLocAttr(DebugAttr):
         return (*inner, *(loc for loc in self.data[1:] if isinstance(loc, DILocAttr)))
 
 
-@irdl_attr_definition
+@record
 class UnknownLocAttr(DebugAttr):
     """No position."""
 

@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, Float4E2M1FNType, Float8E8M0FNUType, FloatTF32Type, IntegerAttr
-from xdsl.dialects.builtin import UnitAttr, i1, i8, i32, i64
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseArrayBase,
+    Float4E2M1FNType,
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    Float8E8M0FNUType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    FloatTF32Type,
+    IntegerAttr,
+    UnitAttr,
+    i1,
+    i8,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 
@@ -31,7 +47,7 @@ from tileiras_build.dialects.cuda_tile.enums import (
     RoundingModeAttr,
     SignednessAttr,
 )
-from tileiras_build.dialects.cuda_tile.types import BITS, FLOATS, INTEGERS, NUMBERS, TileType, i4
+from tileiras_build.dialects.cuda_tile.types import BITS, FLOATS, INTEGERS, NUMBERS, FloatNV8E5M3FNUType, TileType, i4
 
 WIDE_INTEGERS = (*INTEGERS, i4)
 CONVERSION = (same_shapes("from_", "to"),)
@@ -198,11 +214,37 @@ class InsertOp(TileOperation):
     )
 
 
-# Bytecode 13.4 added the modes other than nearest_even for conversions between floats.
-FLOAT_ROUNDING = one_of(
-    "rounding_mode", RoundingMode.NEAREST_EVEN, RoundingMode.ZERO, RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF,
-    RoundingMode.NEAREST_AWAY)
-SCALE_ROUNDING = one_of("rounding_mode", RoundingMode.ZERO, RoundingMode.POSITIVE_INF)
+F64, F32, F16, BF16, TF32 = Float64Type(), Float32Type(), Float16Type(), BFloat16Type(), FloatTF32Type()
+F8E4M3, F8E5M2, F8E8M0, F4E2M1 = Float8E4M3FNType(), Float8E5M2Type(), Float8E8M0FNUType(), Float4E2M1FNType()
+FNV8 = FloatNV8E5M3FNUType()
+
+EVEN, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.ZERO
+DOWN, UP, AWAY = RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF, RoundingMode.NEAREST_AWAY
+
+# Element type -> those that hold all its values: the rounding mode is then without effect.
+WIDER = {
+    F32: {F64},
+    TF32: {F64, F32},
+    F16: {F64, F32, TF32},
+    BF16: {F64, F32, TF32},
+    F8E4M3: {F64, F32, TF32, F16, BF16},
+    F8E5M2: {F64, F32, TF32, F16, BF16},
+    F4E2M1: {F64, F32, TF32, F16, BF16},
+    FNV8: {F64, F32, TF32, BF16},
+    F8E8M0: {F64},
+}
+# Rounding modes of conversions between floats, as the 13.5 tools accept them: per (from, to) and per target.
+PAIR_ROUNDING = {(F64, F32): (EVEN, ZERO, DOWN, UP), (F32, TF32): (EVEN, ZERO, AWAY)}
+TARGET_ROUNDING = {F8E8M0: (ZERO, UP), F8E4M3: (EVEN,), F8E5M2: (EVEN,), F4E2M1: (EVEN,), FNV8: (EVEN,)}
+WIDENING_ROUNDING = (EVEN, ZERO, DOWN, UP, AWAY)
+NARROWING_ROUNDING = (EVEN, ZERO)
+
+
+def float_rounding(before: Attribute, after: Attribute) -> tuple[RoundingMode, ...]:
+    """The rounding modes with which one float type may be converted to another."""
+    if (modes := PAIR_ROUNDING.get((before, after)) or TARGET_ROUNDING.get(after)) is not None:
+        return modes
+    return WIDENING_ROUNDING if after in WIDER.get(before, ()) else NARROWING_ROUNDING
 
 
 @define
@@ -216,10 +258,14 @@ class FToFOp(TileOperation):
     traits = traits_def(Pure())
 
     def _rounding(self) -> None:
-        if self.from_.type == self.to.type:
+        before, after = tile(self, "from_").element_type, tile(self, "to").element_type
+        if before == after:
             fail("converting tiles must not be a no-op")
-        scale = isinstance(tile(self, "to").element_type, Float8E8M0FNUType)
-        (SCALE_ROUNDING if scale else FLOAT_ROUNDING)(self)
+        modes = float_rounding(before, after)
+        if self.rounding_mode.data not in modes:
+            listed = ", ".join(mode.value for mode in modes)
+            fail(f"the rounding mode of a conversion from {before} to {after} must be one of {listed}, "
+                 f"got {self.rounding_mode.data.value}")
 
     CHECKS: ClassVar = (*CONVERSION, elements(FLOATS, "from_", "to"), _rounding)
 

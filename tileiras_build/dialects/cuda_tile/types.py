@@ -32,6 +32,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tileiras_build.dialects.cuda_tile.enums import PaddingValue
+from tileiras_build.dialects.cuda_tile.record import record
 
 MAX_TILE_ELEMENTS = 1 << 24  # Tile IR Types.h: the largest number of elements of a tile
 
@@ -39,10 +40,10 @@ i4 = IntegerType(4)
 
 
 @irdl_attr_definition
-class Float8NVE5M3FNUType(ParametrizedAttribute, TypeAttribute):
+class FloatNV8E5M3FNUType(ParametrizedAttribute, TypeAttribute):
     """The unsigned 8-bit float with 5 exponent and 3 mantissa bits (type tag 130, bytecode 13.4)."""
 
-    name = "cuda_tile.f8NVE5M3FNU"
+    name = "cuda_tile.fnv8E5M3FNU"
 
 
 INTEGERS = (i1, i8, i16, i32, i64)
@@ -54,7 +55,7 @@ FLOATS = (
     Float8E5M2Type(),
     Float8E8M0FNUType(),
     Float4E2M1FNType(),
-    Float8NVE5M3FNUType(),
+    FloatNV8E5M3FNUType(),
 )
 NUMBERS = (*INTEGERS, *FLOATS)
 
@@ -75,7 +76,7 @@ BITS: dict[Attribute, int] = {
     Float8E5M2Type(): 8,
     Float8E8M0FNUType(): 8,
     Float4E2M1FNType(): 4,
-    Float8NVE5M3FNUType(): 8,
+    FloatNV8E5M3FNUType(): 8,
 }
 
 Dims = tuple[int | None, ...]
@@ -107,6 +108,16 @@ def _parse_ints(parser: AttrParser) -> tuple[int | None, ...]:
     return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, one))
 
 
+PTR_ATTR = "none"  # the only pointer attribute of bytecode 13.4
+
+
+def _parse_ptr_attr(parser: AttrParser) -> str | None:
+    if parser.parse_optional_punctuation(",") is None:
+        return None
+    with parser.in_angle_brackets():
+        return parser.parse_keyword(PTR_ATTR)
+
+
 @irdl_attr_definition
 class TokenType(ParametrizedAttribute, TypeAttribute):
     """Orders memory operations of one tile program; no value at run time."""
@@ -114,24 +125,24 @@ class TokenType(ParametrizedAttribute, TypeAttribute):
     name = "cuda_tile.token"
 
 
-@irdl_attr_definition
-class PointerType(Data[tuple[Attribute, bool]], TypeAttribute):
+@record
+class PointerType(Data[tuple[Attribute, str | None]], TypeAttribute):
     """A pointer into global memory to one element of ``pointee_type``.
 
-    ``default_attr`` is the optional pointer attribute of bytecode 13.4, whose only value is "default".
+    ``ptr_attr`` is the optional pointer attribute of bytecode 13.4, whose only value is "none".
     """
 
     name = "cuda_tile.ptr"
 
-    def __init__(self, pointee_type: Attribute, default_attr: bool = False):
-        super().__init__((pointee_type, default_attr))
+    def __init__(self, pointee_type: Attribute, ptr_attr: str | None = None):
+        super().__init__((pointee_type, ptr_attr))
 
     @property
     def pointee_type(self) -> Attribute:
         return self.data[0]
 
     @property
-    def default_attr(self) -> bool:
+    def ptr_attr(self) -> str | None:
         return self.data[1]
 
     def verify(self) -> None:
@@ -141,16 +152,12 @@ class PointerType(Data[tuple[Attribute, bool]], TypeAttribute):
     @classmethod
     def parse_parameter(cls, parser: AttrParser):
         with parser.in_angle_brackets():
-            pointee = parser.parse_type()
-            if not (default := parser.parse_optional_punctuation(",") is not None):
-                return pointee, default
-            parser.parse_keyword("default")
-            return pointee, default
+            return parser.parse_type(), _parse_ptr_attr(parser)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_attribute(self.pointee_type)
-            printer.print_string(", default" if self.default_attr else "")
+            printer.print_string(f", <{self.ptr_attr}>" if self.ptr_attr else "")
 
 
 def verify_tile_shape(shape: Sequence[int], element_type: Attribute) -> None:
@@ -168,7 +175,7 @@ def verify_tile_shape(shape: Sequence[int], element_type: Attribute) -> None:
         raise VerifyException("f4E2M1FN tiles must have an even number of elements")
 
 
-@irdl_attr_definition
+@record
 class TileType(Data[tuple[tuple[int, ...], Attribute]], TypeAttribute):
     """A tile: ``shape`` (powers of two, () for a scalar) of ``element_type`` (a number or a pointer)."""
 
@@ -219,15 +226,15 @@ class TileType(Data[tuple[tuple[int, ...], Attribute]], TypeAttribute):
             _print_shape(printer, self.shape, self.element_type)
 
 
-@irdl_attr_definition
-class TensorViewType(Data[tuple[Attribute, Dims, Dims, bool]], TypeAttribute):
+@record
+class TensorViewType(Data[tuple[Attribute, Dims, Dims, str | None]], TypeAttribute):
     """A tensor in global memory: element type, ``shape`` and ``strides`` in elements (None = dynamic)."""
 
     name = "cuda_tile.tensor_view"
 
     def __init__(self, element_type: Attribute, shape: Sequence[int | None], strides: Sequence[int | None],
-                 default_attr: bool = False):
-        super().__init__((element_type, tuple(shape), tuple(strides), default_attr))
+                 ptr_attr: str | None = None):
+        super().__init__((element_type, tuple(shape), tuple(strides), ptr_attr))
 
     @property
     def element_type(self) -> Attribute:
@@ -242,7 +249,7 @@ class TensorViewType(Data[tuple[Attribute, Dims, Dims, bool]], TypeAttribute):
         return self.data[2]
 
     @property
-    def default_attr(self) -> bool:
+    def ptr_attr(self) -> str | None:
         return self.data[3]
 
     @property
@@ -280,17 +287,14 @@ class TensorViewType(Data[tuple[Attribute, Dims, Dims, bool]], TypeAttribute):
                 parser.parse_keyword("strides")
                 parser.parse_punctuation("=")
                 strides = _parse_ints(parser)
-            default = parser.parse_optional_punctuation(",") is not None
-            if default:
-                parser.parse_keyword("default")
-            return element_type, shape, strides, default
+            return element_type, shape, strides, _parse_ptr_attr(parser)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             _print_shape(printer, self.shape, self.element_type)
             if self.shape:
                 printer.print_string(f", strides=[{_dims_text(self.strides, ',')}]")
-            printer.print_string(", default" if self.default_attr else "")
+            printer.print_string(f", <{self.ptr_attr}>" if self.ptr_attr else "")
 
 
 def _parse_tile_shape(parser: AttrParser) -> tuple[int, ...]:
@@ -383,7 +387,7 @@ class TileView:
         return "" if list(dim_map) == list(range(len(dim_map))) else f", dim_map=[{_dims_text(dim_map, ', ')}]"
 
 
-@irdl_attr_definition
+@record
 class PartitionViewType(TileView, Data[tuple], TypeAttribute):
     """A grid of adjacent tiles; tile dimension d lies along tensor dimension ``dim_map[d]``."""
 
@@ -415,7 +419,7 @@ class PartitionViewType(TileView, Data[tuple], TypeAttribute):
         self._print(printer, after=self._dim_map_text(self.dim_map))
 
 
-@irdl_attr_definition
+@record
 class StridedViewType(TileView, Data[tuple], TypeAttribute):
     """A grid of tiles whose origins are ``traversal_strides`` elements apart: gaps or overlap are possible."""
 
@@ -462,7 +466,7 @@ class StridedViewType(TileView, Data[tuple], TypeAttribute):
         self._print(printer, before=strides, after=self._dim_map_text(self.dim_map))
 
 
-@irdl_attr_definition
+@record
 class GatherScatterViewType(TileView, Data[tuple], TypeAttribute):
     """Tiles whose rows along ``sparse_dim`` are selected by a one-dimensional index tile."""
 
@@ -510,7 +514,7 @@ TYPES = (
     PartitionViewType,
     StridedViewType,
     GatherScatterViewType,
-    Float8NVE5M3FNUType,
+    FloatNV8E5M3FNUType,
 )
 
 TOKEN = TokenType()

@@ -1,0 +1,562 @@
+"""Print a module in the public textual form of CUDA Tile IR, as NVIDIA's tileirdisasm does.
+
+``disassemble`` is the disassembler; ``print_module`` prints what ``read_module`` gave. FORMATS is one row per
+operation: text with directives in braces, each a value, its type, or a function of DIRECTIVES.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i1, i64
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from tileiras_build.bytecode.constants import float_bits
+from tileiras_build.bytecode.float_text import array_bits, float_text
+from tileiras_build.bytecode.reader import read_module
+from tileiras_build.bytecode.ssa_names import Names
+from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr
+from tileiras_build.dialects.cuda_tile.enums import RoundingMode, SymbolVisibility
+from tileiras_build.dialects.cuda_tile.location import LOC, CallSiteLocAttr, DILocAttr
+from tileiras_build.dialects.cuda_tile.ops_control import ContinueOp, EntryOp, GlobalOp, ModuleOp, YieldOp
+from tileiras_build.dialects.cuda_tile.types import is_float
+
+HEX_THRESHOLD = 100  # MLIR prints larger constants that are not splats as bytes
+
+_UNARY = "{source} : {:result}"
+_FLUSHED_UNARY = "{source}{flag flush_to_zero} : {:result}"
+_BINARY = "{lhs}, {rhs} : {:result}"
+_ROUNDED_BINARY = "{lhs}, {rhs} {rounding nearest_even}{flag flush_to_zero} : {:result}"
+_EXTREMUM = "{lhs}, {rhs}{flag flush_to_zero}{flag propagate_nan} : {:result}"
+_OVERFLOWING = "{lhs}, {rhs}{overflow} : {:result}"
+_SIGNED = "{lhs}, {rhs} {enum signedness} : {:result}"
+_RETYPE = "{source} : {:source} -> {:result}"
+_ACCESS = "{enum memory_ordering_semantics}{opt memory_scope} "
+_ATOMIC_TYPES = " -> {:result}, {:result_token}"
+_VIEW_ACCESS = "[{index}]{token_spaced}{hints}{inbounds} : "
+_PASS = "{passed}"
+_MAKE_VIEW = "{tensor_view} : {:result}"
+_SHAPE_QUERY = "{src} : {:src} -> {result_type}"
+
+FORMATS: dict[str, str] = {
+    "absf": _UNARY,
+    "absi": _UNARY,
+    "addf": _ROUNDED_BINARY,
+    "addi": _OVERFLOWING,
+    "alloca": "num_elem = {int num_elem}, alignment = {int alignment}{flag global} : {:result}",
+    "andi": _BINARY,
+    "assert": "{condition}, {string message} : {:condition}",
+    "assume": "{predicate}, {value} : {:value}",
+    "atan2": "{x}, {y} : {:result}",
+    "atomic_cas_tko": _ACCESS + "{pointers}, {cmp}, {val}{more mask}{token} : {:pointers}, {:val}{moretype mask}"
+                      + _ATOMIC_TYPES,
+    "atomic_rmw_tko": _ACCESS + "{pointers}, {enum mode}, {arg}{more mask}{token} : {:pointers}, {:arg}{moretype mask}"
+                      + _ATOMIC_TYPES,
+    "atomic_red_view_tko": _ACCESS + "{view}[{index}], {enum mode}, {value}{token_spaced} : "
+                           "{:value}, {:view}{index_types} -> {:result_token}",
+    "bitcast": _RETYPE,
+    "break": _PASS,
+    "broadcast": _RETYPE,
+    "cat": "{lhs}, {rhs} dim = {int dim} : {:lhs}, {:rhs} -> {:result}",
+    "ceil": _UNARY,
+    "cmpf": "{enum comparison_predicate} {enum comparison_ordering} {lhs}, {rhs} : {:lhs} -> {:result}",
+    "cmpi": "{enum comparison_predicate} {lhs}, {rhs}, {enum signedness} : {:lhs} -> {:result}",
+    "constant": "{dense}",
+    "continue": _PASS,
+    "cos": _UNARY,
+    "cosh": _UNARY,
+    "divf": _ROUNDED_BINARY,
+    "divi": "{lhs}, {rhs} {enum signedness}{division} : {:result}",
+    "exp": "{source} {rounding full} : {:result}",
+    "exp2": _FLUSHED_UNARY,
+    "exti": "{from_} {enum signedness} : {:from_} -> {:to}",
+    "extract": "{source}[{indices}] : {:source} -> {:result}",
+    "floor": _UNARY,
+    "fma": "{lhs}, {rhs}, {acc} {rounding nearest_even}{flag flush_to_zero} : {:result}",
+    "for": "{for_header}{region 0 continue}",
+    "fpowf": "{source}, {exponent} : {:result}",
+    "fpowi": "{source}, {exponent} : {:source}, {:exponent}",
+    "ftof": "{from_} {rounding nearest_even} : {:from_} -> {:to}",
+    "ftoi": "{from_} {enum signedness} {rounding nearest_int_to_zero}{flag saturating} : {:from_} -> {:to}",
+    "gdc_launch_dependents_tko": "{token_only}-> {:result_token}",
+    "gdc_wait_tko": "{token_only}-> {:result_token}",
+    "get_global": "{symbol} : {:result}",
+    "get_index_space_shape": _SHAPE_QUERY,
+    "get_num_tile_blocks": ": {:grid_size_x}",
+    "get_tensor_shape": _SHAPE_QUERY,
+    "get_tile_block_id": ": {:block_id_x}",
+    "if": "{condition}{if_types} {region 0 yield}{else}",
+    "insert": "{source}, {destination}[{indices}] : {:source}, {:destination}",
+    "int_to_ptr": _RETYPE,
+    "iota": ": {:result}",
+    "itof": "{from_} {enum signedness} {rounding nearest_even} : {:from_} -> {:to}",
+    "join_tokens": "{tokens} : {:result}",
+    "load_ptr_tko": _ACCESS + "{source}{more mask}{more padding_value}{token}{hints_tight} : "
+                    "{:source}{moretype mask}{moretype padding_value}" + _ATOMIC_TYPES,
+    "load_view_tko": _ACCESS + "{view}" + _VIEW_ACCESS + "{:view}{index_types} -> {:tile}, {:result_token}",
+    "log": _UNARY,
+    "log2": _UNARY,
+    "loop": "{loop_header}{region 0 continue}",
+    "make_gather_scatter_view": _MAKE_VIEW,
+    "make_partition_view": _MAKE_VIEW,
+    "make_strided_view": _MAKE_VIEW,
+    "make_tensor_view": "{base}, {sizes} : {dynamic_type}{:result}",
+    "make_token": ": {:result}",
+    "maxf": _EXTREMUM,
+    "maxi": _SIGNED,
+    "memory_fence_alias_tko": "{token_operand}",
+    "minf": _EXTREMUM,
+    "mini": _SIGNED,
+    "mmaf": "{lhs}, {rhs}, {acc}{flag fast_acc} : {:lhs}, {:rhs}, {:acc}",
+    "mmaf_scaled": "{lhs}, {rhs}, {acc}, {lhs_scale}, {rhs_scale} : "
+                   "{:lhs}, {:rhs}, {:acc}, {:lhs_scale}, {:rhs_scale}",
+    "mmai": "{lhs}, {rhs}, {acc} {enum signedness_lhs} {enum signedness_rhs} : {:lhs}, {:rhs}, {:acc}",
+    "mulf": _ROUNDED_BINARY,
+    "mulhii": "{x}, {y} : {:result}",
+    "muli": _OVERFLOWING,
+    "negf": _UNARY,
+    "negi": "{source}{overflow} : {:result}",
+    "offset": "{ptr}, {offset} : {:ptr}, {:offset} -> {:result}",
+    "ori": _BINARY,
+    "pack": _RETYPE,
+    "permute": "{source} {permutation} : {:source} -> {:result}",
+    "print_tko": "{string str}{more args}{token}{print_types} -> {:result_token}",
+    "ptr_to_int": _RETYPE,
+    "ptr_to_ptr": _RETYPE,
+    "reduce": "{operands} dim={int dim} identities={identities} : {operand_types} -> {result_types} {combiner}",
+    "remf": _BINARY,
+    "remi": _SIGNED,
+    "reshape": _RETYPE,
+    "return": _PASS,
+    "rsqrt": _FLUSHED_UNARY,
+    "scan": "{operands} dim={int dim} reverse={bool reverse} identities={identities} : "
+            "{operand_types} -> {result_types} {combiner}",
+    "select": "{cond}, {val_if_true}, {val_if_false} : {:cond}, {:result}",
+    "shli": _OVERFLOWING,
+    "shri": _SIGNED,
+    "sin": _UNARY,
+    "sinh": _UNARY,
+    "sqrt": "{source} {rounding nearest_even}{flag flush_to_zero} : {:result}",
+    "store_ptr_tko": _ACCESS + "{destination}, {value}{more mask}{token}{hints_tight} : "
+                     "{:destination}, {:value}{moretype mask} -> {:result_token}",
+    "store_view_tko": _ACCESS + "{tile}, {view}" + _VIEW_ACCESS + "{:tile}, {:view}{index_types} -> {:result_token}",
+    "subf": _ROUNDED_BINARY,
+    "subi": _OVERFLOWING,
+    "tan": _UNARY,
+    "tanh": "{source} {rounding full} : {:result}",
+    "trunci": "{from_}{overflow} : {:from_} -> {:to}",
+    "unpack": _RETYPE,
+    "xori": _BINARY,
+    "yield": _PASS,
+}
+
+
+class TypeNames(dict):
+    """The public text of each type, without the dialect's prefix."""
+
+    def __missing__(self, type: Attribute) -> str:
+        text = str(type).replace("!cuda_tile.", "")
+        self[type] = text
+        return text
+
+
+def escape(text: str) -> str:
+    """A string literal as MLIR prints it: bytes that are not printable ASCII as two hexadecimal digits."""
+    def one(byte: int) -> str:
+        if byte == 0x5C:
+            return "\\\\"
+        return chr(byte) if 0x20 <= byte < 0x7F and byte != 0x22 else f"\\{byte:02X}"
+
+    return '"' + "".join(map(one, text.encode())) + '"'
+
+
+def symbol(name: str) -> str:
+    """A symbol reference, quoted unless it is an identifier."""
+    return f"@{name}" if re.fullmatch(r"[A-Za-z_][\w$.]*", name, re.ASCII) else f"@{escape(name)}"
+
+
+def constant_text(value: DenseConstantAttr, types: TypeNames) -> str:
+    """``<f32: 1.000000e+00> : tile<4xf32>``."""
+    return f"<{types[value.type.element_type]}: {_dense(value)}> : {types[value.type]}"
+
+
+def _dense(value: DenseConstantAttr) -> str:
+    element_type = value.type.element_type
+    if value.is_splat:
+        return _elements(value._values()[:1], element_type)[0]
+    if value.type.num_elements > HEX_THRESHOLD:
+        return f'"0x{value.raw.hex().upper()}"'
+    texts = _elements(value.as_array(), element_type)
+    for dim in reversed(value.type.shape):
+        texts = [f"[{', '.join(texts[start:start + dim])}]" for start in range(0, len(texts), dim)]
+    return texts[0]
+
+
+def _elements(values, element_type: Attribute) -> list[str]:
+    if is_float(element_type):
+        return [float_text(bits, element_type) for bits in array_bits(values, element_type)]
+    if element_type == i1:
+        return [str(bool(value)).lower() for value in values.reshape(-1)]
+    return [str(int(value)) for value in values.reshape(-1)]
+
+
+def identity_text(value: Attribute, types: TypeNames) -> str:
+    """A typed number: ``0x7F800000 : f32``, ``0 : i32``, ``1`` for i64."""
+    if isinstance(value, FloatAttr):
+        return f"{float_text(float_bits(value.value.data, value.type), value.type)} : {types[value.type]}"
+    if not isinstance(value, IntegerAttr):
+        return str(value)
+    if value.type == i1:
+        return str(bool(value.value.data)).lower()
+    return str(value.value.data) + ("" if value.type == i64 else f" : {types[value.type]}")
+
+
+def location_text(loc: Attribute | None) -> str:
+    """``loc("kernel.py":12:4)``, with the call sites of inlined code, or ``loc(unknown)``."""
+    return f"loc({_location(loc)})"
+
+
+def _location(loc: Attribute | None) -> str:
+    if isinstance(loc, DILocAttr):
+        return f"{escape(loc.file)}:{loc.line}:{loc.column}"
+    if not isinstance(loc, CallSiteLocAttr):
+        return "unknown"
+    *inner, last = map(_location, loc.data)
+    return "".join(f"callsite({text} at " for text in inner) + last + ")" * len(inner)
+
+
+class EntryPrinter:
+    """Prints one entry."""
+
+    def __init__(self, types: TypeNames, locations: bool):
+        self.types, self.locations = types, locations
+        self.lines: list[str] = []
+        self.names: Names
+
+    # Pieces
+
+    def values(self, values: Iterable[SSAValue]) -> str:
+        return ", ".join(self.names[value] for value in values)
+
+    def types_of(self, values: Iterable[SSAValue]) -> str:
+        return ", ".join(self.types[value.type] for value in values)
+
+    def location(self, op: Operation) -> str:
+        return f" {location_text(op.attributes.get(LOC))}" if self.locations else ""
+
+    def region(self, region: Region, indent: str, implicit: type | None) -> str:
+        """A region in braces; a terminator of class ``implicit`` without operands is not written."""
+        parts = ["{\n"]
+        block = region.block
+        for op in block.ops:
+            if op is block.last_op and isinstance(op, implicit or ()) and not op.operands:
+                break
+            parts.append(self.operation(op, indent + "  "))
+        parts.append(f"{indent}}}")
+        return "".join(parts)
+
+    def operation(self, op: Operation, indent: str) -> str:
+        results = self.names.of_results(op)
+        left = f"{results} = " if results else ""
+        text = self.body(op, indent)
+        mnemonic = op.name.removeprefix("cuda_tile.")
+        return f"{indent}{left}{mnemonic}{' ' if text else ''}{text}{self.location(op)}\n"
+
+    def body(self, op: Operation, indent: str) -> str:
+        parts = []
+        for text, directive, argument in TEMPLATES[op.name.removeprefix("cuda_tile.")]:
+            parts.append(text)
+            if directive is not None:
+                parts.append(directive(self, op, argument, indent))
+        return "".join(parts)
+
+    def entry(self, op: EntryOp) -> str:
+        self.names = Names(op)
+        arguments = ", ".join(
+            f"{self.names[argument]}: {self.types[argument.type]}" for argument in op.body.block.args)
+        hints = op.optimization_hints
+        shown = f" optimization_hints={hints.text()}" if hints is not None and hints.data else ""
+        body = self.region(op.body, "", None)
+        return f"entry {symbol(op.sym_name.data)}({arguments}){shown} {body}{self.location(op)}\n"
+
+
+# Directives: (printer, operation, argument, indentation) -> text
+
+def _value(printer: EntryPrinter, op: Operation, name: str, _) -> str:
+    value = getattr(op, name)
+    return printer.names[value] if isinstance(value, SSAValue) else printer.values(value)
+
+
+def _type(printer: EntryPrinter, op: Operation, name: str, _) -> str:
+    return printer.types[getattr(op, name).type]
+
+
+def _more(printer: EntryPrinter, op: Operation, name: str, _) -> str:
+    value = getattr(op, name)
+    values = () if value is None else (value,) if isinstance(value, SSAValue) else value
+    return "".join(f", {printer.names[value]}" for value in values)
+
+
+def _more_type(printer: EntryPrinter, op: Operation, name: str, _) -> str:
+    value = getattr(op, name)
+    return "" if value is None else f", {printer.types[value.type]}"
+
+
+def _flag(_printer, op: Operation, name: str, _) -> str:
+    return f" {name}" if name in op.properties else ""
+
+
+def _enum(_printer, op: Operation, name: str, _) -> str:
+    return op.properties[name].data.value
+
+
+def _opt(_printer, op: Operation, name: str, _) -> str:
+    return f" {op.properties[name].data.value}" if name in op.properties else ""
+
+
+def _integer(_printer, op: Operation, name: str, _) -> str:
+    return str(op.properties[name].value.data)
+
+
+def _boolean(_printer, op: Operation, name: str, _) -> str:
+    return str(bool(op.properties[name].value.data)).lower()
+
+
+def _string(_printer, op: Operation, name: str, _) -> str:
+    return escape(op.properties[name].data)
+
+
+def _rounding(_printer, op: Operation, default: str, _) -> str:
+    mode = op.rounding_mode.data.value
+    return "" if mode == default else f"rounding<{mode}>"
+
+
+def _division(_printer, op: Operation, *_) -> str:
+    mode = op.rounding.data
+    return "" if mode is RoundingMode.ZERO else f" rounding<{mode.value}>"
+
+
+def _overflow(_printer, op: Operation, *_) -> str:
+    mode = op.overflow.data.value
+    return "" if mode == "none" else f" overflow<{mode}>"
+
+
+def _token(printer: EntryPrinter, op: Operation, *_) -> str:
+    return "" if op.token is None else f" token={printer.names[op.token]}"
+
+
+def _token_spaced(printer: EntryPrinter, op: Operation, *_) -> str:
+    return "" if op.token is None else f" token = {printer.names[op.token]}"
+
+
+def _token_only(printer: EntryPrinter, op: Operation, *_) -> str:
+    return "" if op.token is None else f"token = {printer.names[op.token]} "
+
+
+def _token_operand(printer: EntryPrinter, op: Operation, *_) -> str:
+    return printer.names[op.token]
+
+
+def _hints(_printer, op: Operation, *_) -> str:
+    hints = op.optimization_hints
+    return "" if hints is None else f" optimization_hints = {hints.text()}"
+
+
+def _inbounds(_printer, op: Operation, *_) -> str:
+    flags = op.inbounds
+    if flags is None:
+        return ""
+    return f" inbounds = [{', '.join(str(bool(flag)).lower() for flag in flags.get_values())}]"
+
+
+def _predicate(_printer, op: Operation, *_) -> str:
+    return op.predicate.text()
+
+
+def _dense_constant(printer: EntryPrinter, op: Operation, *_) -> str:
+    return constant_text(op.value, printer.types)
+
+
+def _passed(printer: EntryPrinter, op: Operation, *_) -> str:
+    return f"{printer.values(op.operands)} : {printer.types_of(op.operands)}" if op.operands else ""
+
+
+def _operands(printer: EntryPrinter, op: Operation, *_) -> str:
+    return printer.values(op.operands)
+
+
+def _operand_types(printer: EntryPrinter, op: Operation, *_) -> str:
+    return printer.types_of(op.operands)
+
+
+def _result_types(printer: EntryPrinter, op: Operation, *_) -> str:
+    return printer.types_of(op.results)
+
+
+def _result_type(printer: EntryPrinter, op: Operation, *_) -> str:
+    return printer.types[op.results[0].type] if op.results else ""
+
+
+def _print_types(printer: EntryPrinter, op: Operation, *_) -> str:
+    return f" : {printer.types_of(op.args)}" if op.args else ""
+
+
+def _index_types(printer: EntryPrinter, op: Operation, *_) -> str:
+    types = [printer.types[index.type] for index in op.index]
+    return "".join(f", {type}" for type in (types[:1] if len(set(types)) == 1 else types))
+
+
+def _permutation(_printer, op: Operation, *_) -> str:
+    return f"[{', '.join(map(str, op.permutation.get_values()))}]"
+
+
+def _symbol(_printer, op: Operation, *_) -> str:
+    return symbol(op.symbol.root_reference.data)
+
+
+def _sizes(printer: EntryPrinter, op: Operation, *_) -> str:
+    def mixed(dims, values) -> str:
+        dynamic = iter(values)
+        return ", ".join(printer.names[next(dynamic)] if dim is None else str(dim) for dim in dims)
+
+    view = op.result.type
+    return f"shape = [{mixed(view.shape, op.dynamic_shape)}], strides = [{mixed(view.strides, op.dynamic_strides)}]"
+
+
+def _dynamic_type(printer: EntryPrinter, op: Operation, *_) -> str:
+    values = op.operands[1:]
+    return f"{printer.types[values[0].type]} -> " if values else ""
+
+
+def _identities(printer: EntryPrinter, op: Operation, *_) -> str:
+    return f"[{', '.join(identity_text(value, printer.types) for value in op.identities.data)}]"
+
+
+def _combiner(printer: EntryPrinter, op: Operation, _, indent: str) -> str:
+    arguments = ", ".join(f"{printer.names[value]}: {printer.types[value.type]}" for value in op.body.block.args)
+    return f"\n{indent}({arguments}) {printer.region(op.body, indent, None)}"
+
+
+IMPLICIT = {"continue": ContinueOp, "yield": YieldOp}
+
+
+def _region(printer: EntryPrinter, op: Operation, argument: str, indent: str) -> str:
+    index, implicit = argument.split()
+    return printer.region(op.regions[int(index)], indent, IMPLICIT[implicit])
+
+
+def _else(printer: EntryPrinter, op: Operation, _, indent: str) -> str:
+    if not op.else_region.blocks:
+        return ""
+    return f" else {printer.region(op.else_region, indent, YieldOp)}"
+
+
+def _if_types(printer: EntryPrinter, op: Operation, *_) -> str:
+    return f" -> ({printer.types_of(op.results)})" if op.results else ""
+
+
+def _carried(printer: EntryPrinter, arguments, values) -> str:
+    pairs = (f"{printer.names[argument]} = {printer.names[value]}" for argument, value in zip(arguments, values))
+    return f"iter_values({', '.join(pairs)}) "
+
+
+def _for_header(printer: EntryPrinter, op: Operation, *_) -> str:
+    index, *arguments = op.region.block.args
+    lower, upper, step, *values = op.operands
+    unsigned = "unsigned " if op.unsigned_cmp is not None else ""
+    text = (f"{unsigned}{printer.names[index]} in ({printer.names[lower]} to {printer.names[upper]}, "
+            f"step {printer.names[step]}) : {printer.types[index.type]} ")
+    if not values:
+        return text
+    return f"{text}{_carried(printer, arguments, values)}-> ({printer.types_of(values)}) "
+
+
+def _loop_header(printer: EntryPrinter, op: Operation, *_) -> str:
+    if not op.operands and not op.results:
+        return ""
+    carried = _carried(printer, op.region.block.args, op.operands) if op.operands else ""
+    sides = [f"{printer.types_of(values)} " for values in (op.operands, op.results) if values]
+    return f"{carried}: {'-> '.join(sides)}"
+
+
+DIRECTIVES: dict[str, Callable[[EntryPrinter, Operation, str, str], str]] = {
+    "bool": _boolean,
+    "combiner": _combiner,
+    "dense": _dense_constant,
+    "division": _division,
+    "dynamic_type": _dynamic_type,
+    "else": _else,
+    "enum": _enum,
+    "flag": _flag,
+    "for_header": _for_header,
+    "hints": _hints,
+    "hints_tight": _hints,
+    "identities": _identities,
+    "if_types": _if_types,
+    "inbounds": _inbounds,
+    "index_types": _index_types,
+    "int": _integer,
+    "loop_header": _loop_header,
+    "more": _more,
+    "moretype": _more_type,
+    "operand_types": _operand_types,
+    "operands": _operands,
+    "opt": _opt,
+    "overflow": _overflow,
+    "passed": _passed,
+    "permutation": _permutation,
+    "predicate": _predicate,
+    "print_types": _print_types,
+    "region": _region,
+    "result_type": _result_type,
+    "result_types": _result_types,
+    "rounding": _rounding,
+    "sizes": _sizes,
+    "string": _string,
+    "symbol": _symbol,
+    "token": _token,
+    "token_only": _token_only,
+    "token_operand": _token_operand,
+    "token_spaced": _token_spaced,
+}
+
+
+def _compile(template: str) -> tuple[tuple[str, Callable | None, str], ...]:
+    """A format as (text, directive, argument) triples."""
+    parts, position = [], 0
+    for match in re.finditer(r"\{(:?)(\w+) ?([^}]*)\}", template):
+        kind, word, argument = match.groups()
+        directive = _type if kind else DIRECTIVES.get(word, _value)
+        parts.append((template[position:match.start()], directive, argument if word in DIRECTIVES else word))
+        position = match.end()
+    return (*parts, (template[position:], None, ""))
+
+
+TEMPLATES = {name: _compile(template) for name, template in FORMATS.items()}
+
+
+def _global(op: GlobalOp, types: TypeNames) -> str:
+    visibility = op.symbol_visibility.data
+    private = "private " if visibility is SymbolVisibility.PRIVATE else ""
+    constant = " constant" if op.constant is not None else ""
+    alignment = op.alignment.value.data
+    aligned = f" alignment = {alignment}" if alignment else ""
+    return (f"global {private}{constant} {symbol(op.sym_name.data)}{aligned} {constant_text(op.value, types)}\n")
+
+
+def print_module(module: builtin.ModuleOp | ModuleOp, *, locations: bool = False) -> str:
+    """The public text of a module: its globals, then its entries."""
+    inner = module if isinstance(module, ModuleOp) else next(
+        op for op in module.body.block.ops if isinstance(op, ModuleOp))
+    types = TypeNames()
+    ops = list(inner.body.block.ops)
+    parts = [_global(op, types) for op in ops if isinstance(op, GlobalOp)]
+    parts += [EntryPrinter(types, locations).entry(op) for op in ops if isinstance(op, EntryOp)]
+    return "".join(parts)
+
+
+def disassemble(data: bytes, *, locations: bool = False, name: str | None = None) -> str:
+    """The public text of Tile IR bytecode; ``locations`` appends each operation's source location."""
+    return print_module(read_module(data, name), locations=locations)
