@@ -1,0 +1,26 @@
+"""From scheduled tile IR to LLVM IR text.
+
+PASSES bring the module to the form that the emitter reads; then ``module_emitter`` writes the code of one thread. The
+conversions of the design (functions, tiles, companion dialects to LLVM) are the families of ``handlers.py``: they
+write text directly, because operation objects for each instruction of a thread would cost more than all of LLVM.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..contracts import run_passes
+from ..job import Job
+from .convert_tile_func_to_llvm import ConvertTileFuncToLLVM
+
+PASSES = (
+    ConvertTileFuncToLLVM,  # first: the kernel's launch bounds decide how its threads are numbered
+)
+
+
+def lower(module: ModuleOp, job: Job) -> str:
+    """LLVM IR of a module of nv_tileas operations. Raises Unsupported for an operation or type without a lowering."""
+    from .module_emitter import ModuleEmitter
+
+    run_passes(PASSES, module, job, edge="tileas_to_ll")
+    return ModuleEmitter(module, job).emit()

@@ -1,0 +1,20 @@
+"""From bytecode to alias-aware tile IR: what the program means."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..contracts import run_passes
+from ..job import Job
+from ..shared.eliminate_common import EliminateCommon
+from .convert_cudatile_to_tileaa import ConvertCudaTileToTileAA
+
+PASSES = (
+    ConvertCudaTileToTileAA,  # first: everything after reads nv_tileaa
+    EliminateCommon,  # front ends repeat constants and assumptions at every use
+)
+
+
+def lower(module: ModuleOp, job: Job) -> ModuleOp:
+    """nv_tileaa of a module of cuda_tile operations, in place."""
+    return run_passes(PASSES, module, job, edge="tilebc_to_tileaa")

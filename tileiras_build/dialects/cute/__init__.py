@@ -1,0 +1,11 @@
+"""CuTe layouts as attributes: where each element of a tile is held.
+
+``#cute.layout<(8, 16), ((4, 8), (2, 2), (2)) : ((2, 16), (128, 0), (1))>``: the tile's shape, then for lanes, warps and
+registers the modes and strides over the row-major index of the tile. Stride 0 repeats.
+"""
+
+from xdsl.ir import Dialect
+
+from .layout import LayoutAttr
+
+Cute = Dialect("cute", [], [LayoutAttr])

@@ -1,0 +1,8 @@
+"""Alias-aware tile IR: what the program means, with memory order explicit and no layouts."""
+
+from xdsl.ir import Dialect
+
+from .ops import OPERATIONS
+from .types import MemRefType, PointerType, TiledViewType, TokenType
+
+NvTileAA = Dialect("nv_tileaa", list(OPERATIONS), [MemRefType, PointerType, TiledViewType, TokenType])

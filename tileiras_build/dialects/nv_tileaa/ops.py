@@ -1,0 +1,98 @@
+"""The operations of alias-aware tile IR, one row each (reference: tileir-internals, section 2.3).
+
+Tiles are ``tensor`` values; a rank-0 tile is a scalar. Integer arithmetic, comparisons and selections are ``arith``,
+the transcendental functions are ``math``.
+"""
+
+from __future__ import annotations
+
+from ..definition import define
+
+# Arithmetic with rounding: attributes rounding_mode (string), flush_to_zero (unit).
+AddFOp = define("nv_tileaa.addf", "lhs rhs", "result", "floating-point sum")
+SubFOp = define("nv_tileaa.subf", "lhs rhs", "result", "floating-point difference")
+MulFOp = define("nv_tileaa.mulf", "lhs rhs", "result", "floating-point product")
+DivFOp = define("nv_tileaa.divf", "lhs rhs", "result", "floating-point quotient")
+RemFOp = define("nv_tileaa.remf", "lhs rhs", "result", "floating-point remainder, sign of the dividend")
+FmaOp = define("nv_tileaa.fma", "lhs rhs acc", "result", "lhs * rhs + acc with one rounding")
+SqrtOp = define("nv_tileaa.sqrt", "source", "result", "square root")
+RsqrtOp = define("nv_tileaa.rsqrt", "source", "result", "reciprocal square root")
+Exp2Op = define("nv_tileaa.exp2", "source", "result", "2 to the power of source")
+MulHiUIOp = define("nv_tileaa.mulhiui", "lhs rhs", "result", "upper half of the unsigned product")
+FpToFpOp = define("nv_tileaa.fp_to_fp", "source", "result", "conversion between floating-point types")
+
+# Products and collectives: dot has signedness_lhs/rhs for integers, reduce and scan have axis (and reverse).
+DotOp = define("nv_tileaa.dot", "lhs rhs acc lhs_scale? rhs_scale?", "result", "matrix product, batched at rank 3")
+ReduceOp = define("nv_tileaa.reduce", "sources*", "results*", "combine the elements along an axis", regions=1)
+ScanOp = define("nv_tileaa.scan", "sources*", "results*", "inclusive prefix combination along an axis", regions=1)
+
+# Shapes and construction.
+SplatOp = define("nv_tileaa.splat", "source", "result", "a tile whose elements all are one scalar")
+BroadcastOp = define("nv_tileaa.broadcast", "source", "result", "repeat along dimensions of extent one")
+ViewOp = define("nv_tileaa.view", "source", "result", "the same elements, in row-major order, in another shape")
+PermuteOp = define("nv_tileaa.permute", "source", "result", "reorder dimensions by permutation")
+CatOp = define("nv_tileaa.cat", "lhs rhs", "result", "join two tiles along dim")
+ExtractSliceOp = define("nv_tileaa.extract_slice", "source indices*", "result", "one sub-tile, by its index")
+InsertSliceOp = define("nv_tileaa.insert_slice", "source destination indices*", "result", "replace one sub-tile")
+MakeRangeOp = define("nv_tileaa.make_range", "", "result", "0, 1, 2, …")
+BitcastOp = define("nv_tileaa.bitcast", "source", "result", "the same bits as another element type")
+ReinterpretOp = define("nv_tileaa.reinterpret", "source", "result", "the bytes of a 1-D tile as elements of another width")
+
+# Pointers and views.
+AddPtrOp = define("nv_tileaa.addptr", "pointer offset", "result", "advance pointers by offsets in elements")
+IntToPtrOp = define("nv_tileaa.int_to_ptr", "source", "result", "an address as a pointer")
+PtrToIntOp = define("nv_tileaa.ptr_to_int", "source", "result", "a pointer as an address")
+MakeMemRefOp = define("nv_tileaa.make_memref", "base sizes* strides*", "result", "a strided object from its parts")
+BlockTileOp = define("nv_tileaa.block_tile", "source", "result", "cut a memory reference into tiles")
+GetDimSizeOp = define("nv_tileaa.get_dim_size", "source", "results*", "the extents of a memory reference")
+GetTileCountOp = define("nv_tileaa.get_tile_count", "source", "results*", "how many tiles a view has in each dimension")
+GetGlobalOp = define("nv_tileaa.get_global", "", "result", "the address of a global variable")
+AllocaOp = define("nv_tileaa.alloca", "", "result", "storage for the life of the tile program", pure=False)
+
+# Memory: attributes mem_semantic, mem_scope; every one may take a token and then gives one.
+LoadOp = define("nv_tileaa.load", "pointer mask? other? token?", "value result_token", "gather a tile", pure=False)
+StoreOp = define("nv_tileaa.store", "pointer value mask? token?", "result_token", "scatter a tile", pure=False)
+TiledLoadOp = define(
+    "nv_tileaa.tiled_load", "view coords* token?", "value result_token", "read one tile of a view", pure=False
+)
+TiledStoreOp = define(
+    "nv_tileaa.tiled_store", "view value coords* token?", "result_token", "write one tile of a view", pure=False
+)
+AtomicRmwOp = define(
+    "nv_tileaa.atomic_rmw", "pointer value mask? token?", "old result_token", "atomic read-modify-write", pure=False
+)
+AtomicCasOp = define(
+    "nv_tileaa.atomic_cas",
+    "pointer compare value mask? token?",
+    "old result_token",
+    "atomic compare-and-swap",
+    pure=False,
+)
+TiledAtomicRmwOp = define(
+    "nv_tileaa.tiled_atomic_rmw", "view value coords* token?", "result_token", "atomic update of a tile", pure=False
+)
+
+# Tokens, hints, diagnostics.
+CreateMemTokenOp = define("nv_tileaa.create_mem_token", "", "result", "a token that orders nothing")
+JoinMemTokenOp = define("nv_tileaa.join_mem_token", "tokens*", "result", "after all of these")
+AssumeOp = define("nv_tileaa.assume", "source", "result", "the same value with facts attached")
+AssertOp = define("nv_tileaa.assert", "condition", "", "stop the kernel unless all elements hold", pure=False)
+PrintOp = define("nv_tileaa.print", "values* token?", "result_token", "print values from the device", pure=False)
+GridDependencyOp = define(
+    "nv_tileaa.grid_dependency", "token?", "result_token", "programmatic dependent launch control", pure=False
+)
+
+# Functions, grid and control flow that MLIR's scf cannot say (early exits).
+FuncOp = define("nv_tileaa.func", "", "", "a kernel", pure=False, regions=1)
+GlobalOp = define("nv_tileaa.global", "", "", "a variable in global memory", pure=False)
+ReturnOp = define("nv_tileaa.return", "", "", "end of a kernel", terminator=True)
+GetProgramIdOp = define("nv_tileaa.get_program_id", "", "result", "the position of this tile program in the grid")
+GetNumProgramsOp = define("nv_tileaa.get_num_programs", "", "result", "the extent of the grid")
+ForOp = define("nv_tileaa.for", "lower upper step initial*", "results*", "counted loop", pure=False, regions=1)
+LoopOp = define("nv_tileaa.loop", "initial*", "results*", "loop until break", pure=False, regions=1)
+IfOp = define("nv_tileaa.if", "condition", "results*", "two-way choice", pure=False, regions=2)
+YieldOp = define("nv_tileaa.yield", "values*", "", "end of a region with its values", terminator=True)
+BreakOp = define("nv_tileaa.break", "values*", "", "leave the nearest loop", terminator=True)
+ContinueOp = define("nv_tileaa.continue", "values*", "", "next iteration of the nearest loop", terminator=True)
+
+OPERATIONS = tuple(value for value in list(globals().values()) if isinstance(value, type) and hasattr(value, "segmented"))

@@ -1,0 +1,17 @@
+"""Scheduled tile IR: how the program executes.
+
+Every executable operation of nv_tileaa has a counterpart of the same name and operands; tiles carry ``#cute.layout``
+encodings, and layout changes, scratch memory and barriers are operations and attributes that anyone can read:
+
+    scratch_bytes, scratch_offset   shared memory the operation uses while it runs
+    sync_before                     a barrier first: another operation's scratch may still be read
+    vector                          elements per memory access that alignment and bounds allow
+    in_bounds                       dimensions along which no element can be outside the tensor
+    atom, warps                     the mma row of a dot and how warps divide m, n and batch
+"""
+
+from xdsl.ir import Dialect
+
+from .ops import COUNTERPARTS, BarrierOp, ConvertLayoutOp
+
+NvTileAS = Dialect("nv_tileas", [*COUNTERPARTS.values(), ConvertLayoutOp, BarrierOp], [])

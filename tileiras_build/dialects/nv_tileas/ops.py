@@ -1,0 +1,33 @@
+"""The operations of scheduled tile IR: counterparts of nv_tileaa and what scheduling adds."""
+
+from __future__ import annotations
+
+from xdsl.traits import IsTerminator, Pure
+
+from ..definition import TableOperation, define
+from ..nv_tileaa.ops import OPERATIONS
+
+# These stay as they are until the kernel's signature is converted.
+KEPT = frozenset({"nv_tileaa.func", "nv_tileaa.return", "nv_tileaa.global"})
+
+
+def _spec(groups: tuple[tuple[str, str], ...]) -> str:
+    return " ".join(name + (kind if kind != "1" else "") for name, kind in groups)
+
+
+def _counterpart(source: type[TableOperation]) -> type[TableOperation]:
+    return define(
+        source.name.replace("nv_tileaa.", "nv_tileas."),
+        _spec(source.operand_groups),
+        _spec(source.result_groups),
+        source.__doc__ or "",
+        pure=any(isinstance(trait, Pure) for trait in source.traits.traits),
+        terminator=any(isinstance(trait, IsTerminator) for trait in source.traits.traits),
+        regions=source.region_count,
+    )
+
+
+COUNTERPARTS: dict[str, type[TableOperation]] = {op.name: _counterpart(op) for op in OPERATIONS if op.name not in KEPT}
+
+ConvertLayoutOp = define("nv_tileas.convert_layout", "sources*", "results*", "the same tiles in other layouts")
+BarrierOp = define("nv_tileas.barrier", "", "", "all threads meet; memory before is seen after", pure=False)

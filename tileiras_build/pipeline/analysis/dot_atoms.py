@@ -1,0 +1,57 @@
+"""Which mma.sync row a matrix product uses, and how its tile is cut into atoms over the warps."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ...layouts import Atom, MmaTiling, mma_tiling
+from ...targets import ELEMENT_BITS, MmaAtom, Target
+
+
+@cache
+def atoms_by_name(target: Target) -> dict[str, MmaAtom]:
+    """Every mma row of a GPU by its name."""
+    return {atom.name: atom for atom in target.all_mma_atoms}
+
+
+def atom_named(target: Target, name: str) -> MmaAtom:
+    return atoms_by_name(target)[name]
+
+
+def choose_atom(target: Target, a_type: str, b_type: str, accumulator: str, k: int) -> MmaAtom | None:
+    """The preferred row whose k is no longer than the tile's, else the one with the shortest k; None where there is no row."""
+    rows = target.mma_atoms(a_type, b_type, accumulator)
+    if not rows:
+        return None
+    fitting = [row for row in rows if row.k <= k]
+    return fitting[0] if fitting else min(rows, key=lambda row: row.k)
+
+
+def padded_shape(m: int, n: int, k: int, atom: MmaAtom) -> tuple[int, int, int]:
+    """The tile's extents, at least the atom's."""
+    return max(m, atom.m), max(n, atom.n), max(k, atom.k)
+
+
+def layout_atom(atom: MmaAtom) -> Atom:
+    """The row's shape as ``layouts`` knows it."""
+    return Atom(atom.m, atom.n, atom.k, ELEMENT_BITS[atom.a_type])
+
+
+def product_shape(op: Any) -> tuple[int | None, int, int, int]:
+    """(batch or None, m, n, k) of a ``dot``."""
+    left, result = op.lhs.type.get_shape(), op.result.type.get_shape()
+    batch = result[0] if len(result) == 3 else None
+    return batch, result[-2], result[-1], left[-1]
+
+
+def tiling_for(op: Any, atom: MmaAtom, warps: tuple[int, int, int]) -> MmaTiling:
+    """The tiling of a ``dot`` over (warps_m, warps_n, warps_batch)."""
+    batch, m, n, k = product_shape(op)
+    m, n, k = padded_shape(m, n, k, atom)
+    return mma_tiling(m, n, k, layout_atom(atom), warps[0], warps[1], batch, warps[2])
+
+
+def tiling_of(op: Any, atom: MmaAtom) -> MmaTiling:
+    """The tiling that layout assignment wrote on a ``dot``."""
+    return tiling_for(op, atom, tuple(op.attributes["warps"].get_values()))

@@ -1,0 +1,144 @@
+"""Atomic updates: one instruction per element, by the one thread that holds it.
+
+LLVM's atomicrmw drops ordering and scope (llvm-nvptx, section 0), so these are inline assembly. Where threads hold
+copies of an element the result travels to them through shared memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import Unsupported
+from .builder import Value
+from .element_types import Element
+from .kernel_emitter import Handler, KernelEmitter, layout_of
+from .memory import SCOPES, TileAddresses, tile_addresses
+from .shared_memory import load_shared, store_shared
+from .views import TiledView
+
+# (mode, element) -> PTX operation and type. Exchange moves bits of any 32- or 64-bit type.
+INTEGER_MODES = {"and": "and.b", "or": "or.b", "xor": "xor.b", "add": "add.u", "max": "max.s", "min": "min.s"}
+INTEGER_MODES |= {"umax": "max.u", "umin": "min.u", "xchg": "exch.b"}
+FLOAT_ADDS = {"f16": "add.noftz.f16", "bf16": "add.noftz.bf16", "f32": "add.f32", "f64": "add.f64"}
+CONSTRAINT = {16: "h", 32: "r", 64: "l"}
+
+
+def operation_text(e: KernelEmitter, mode: str, element: Element) -> str:
+    """The ``.op.type`` of an atom instruction; raises Unsupported where PTX has none."""
+    if mode == "addf" and element.name in FLOAT_ADDS:
+        if element.name == "bf16" and not e.target.has("bf16_atomic_add"):
+            raise Unsupported(
+                "atomic-type", f"no atomic addition of bf16 on {e.target.name}", remedy="use sm_90 or newer, or f32"
+            )
+        return FLOAT_ADDS[element.name]
+    if mode in INTEGER_MODES and element.bits in (32, 64) and (mode == "xchg" or not element.is_float):
+        return f"{INTEGER_MODES[mode]}{element.bits}"
+    raise Unsupported("atomic-type", f"no atomic {mode} of {element.name}", remedy="use a 32- or 64-bit type")
+
+
+def _semantics(op: Any) -> str:
+    semantic = op.attributes["mem_semantic"].data
+    return f"{'relaxed' if semantic == 'weak' else semantic}.{SCOPES[op.attributes['mem_scope'].data]}"
+
+
+def _bits(e: KernelEmitter, element: Element, value: Value) -> Value:
+    if not element.is_float:
+        return value
+    return e.b.pure(f"bitcast {element.register} {value} to i{element.bits}")
+
+
+def _atom(
+    e: KernelEmitter, element: Element, text: str, pointer: Value, offset: int, operands: list[Value], mask: Value | None
+) -> Value:
+    """One predicated atomic; the old value, 0 where masked out."""
+    kind, type = CONSTRAINT[element.bits], f"i{element.bits}"
+    place = f"[$1+{offset}]" if offset else "[$1]"
+    names = ", ".join(f"${i + 2}" for i in range(len(operands)))
+    guard = f"@${len(operands) + 2} " if mask is not None else ""
+    fill = f"mov.b{element.bits} $0, 0; " if mask is not None else ""
+    constraints = ",".join([f"=&{kind}", "l", *[kind] * len(operands), *(["b"] if mask is not None else []), "~{memory}"])
+    arguments = [f"ptr addrspace(1) {pointer}", *(f"{type} {_bits(e, element, value)}" for value in operands)]
+    if mask is not None:
+        arguments.append(f"i1 {mask}")
+    old = e.b.value(
+        f'call {type} asm sideeffect "{fill}{guard}{text} $0, {place}, {names};", "{constraints}"({", ".join(arguments)})'
+    )
+    return old if not element.is_float else e.b.value(f"bitcast {type} {old} to {element.register}")
+
+
+def emit_atomic_rmw(e: KernelEmitter, op: Any) -> None:
+    element = e.element(op.value)
+    text = f"atom.{_semantics(op)}.global.{operation_text(e, op.attributes['mode'].data, element)}"
+    _emit_elements(e, op, element, text, [op.value])
+
+
+def emit_atomic_cas(e: KernelEmitter, op: Any) -> None:
+    element = e.element(op.value)
+    if element.bits not in (16, 32, 64):
+        raise Unsupported("atomic-type", f"no compare-and-swap of {element.name}", remedy="use a 16-, 32- or 64-bit type")
+    _emit_elements(e, op, element, f"atom.{_semantics(op)}.global.cas.b{element.bits}", [op.compare, op.value])
+
+
+def _emit_elements(e: KernelEmitter, op: Any, element: Element, text: str, operands: list[Any]) -> None:
+    tile = isinstance(e.values[op.value], list)
+    layout = layout_of(op.value) if tile else None
+    holder = e.holder(layout) if tile else e.first_thread
+    pointers, columns = e.registers(op.pointer), [e.registers(value) for value in operands]
+    masks = [None] * len(pointers) if op.mask is None else e.registers(op.mask)
+    offsets = layout.register_offsets if tile else (0,)
+    known: dict[int, Value] = {}
+    for register, offset in enumerate(offsets):
+        if offset in known:
+            continue
+        mask = e.b.all_of([holder, _spelled(masks[register])])
+        values = [column[register] for column in columns]
+        known[offset] = _atom(e, element, text, pointers[register], 0, values, mask)
+    if holder is not None and op.results[0].uses:
+        known = _shared_results(e, op, element, known, layout, holder)
+    e.set(op.results[0], [known[offset] for offset in offsets])
+
+
+def _spelled(mask: Value | None) -> Value | None:
+    if mask is None or mask in ("true", 1):
+        return None
+    return "false" if mask == 0 else mask
+
+
+def _shared_results(e: KernelEmitter, op: Any, element: Element, known: dict[int, Value], layout: Any, holder: Value):
+    """The holders' results, read by every thread that holds a copy of the element."""
+    scratch = op.attributes["scratch_offset"].value.data
+    size = element.bytes
+    lanes = tuple(image * size for image in layout.lanes) if layout else ()
+    warps = tuple(image * size for image in layout.warps) if layout else ()
+    with e.in_prologue():
+        base = e.b.add(e.linear(lanes, warps), e.shared_base)
+    if "sync_before" in op.attributes:
+        e.barrier()
+    for offset, value in known.items():
+        store_shared(e, element, [value], base, scratch + offset * size, holder)
+    e.barrier()
+    return {offset: load_shared(e, element, 1, base, scratch + offset * size)[0] for offset in known}
+
+
+def emit_tiled_atomic_rmw(e: KernelEmitter, op: Any) -> None:
+    view: TiledView = e.values[op.view]
+    layout = layout_of(op.value)
+    addresses: TileAddresses = tile_addresses(e, op, view, layout)
+    element = addresses.element
+    text = f"atom.{_semantics(op)}.global.{operation_text(e, op.attributes['mode'].data, element)}"
+    values, holder = e.registers(op.value), e.holder(layout)
+    done: set[int] = set()
+    for register, offset in enumerate(layout.register_offsets):
+        if offset in done:
+            continue
+        done.add(offset)
+        pointer, constant = addresses.address(register)
+        mask = e.b.all_of([holder, addresses.mask(register)])
+        _atom(e, element, text, pointer, constant, [values[register]], mask)
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.atomic_rmw": emit_atomic_rmw,
+    "nv_tileas.atomic_cas": emit_atomic_cas,
+    "nv_tileas.tiled_atomic_rmw": emit_tiled_atomic_rmw,
+}

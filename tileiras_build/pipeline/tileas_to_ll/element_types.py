@@ -1,0 +1,66 @@
+"""How the element of a tile is held in a thread: one LLVM scalar per element.
+
+``register`` is the type between instructions, ``memory`` the one that loads and stores move, ``bits`` its width in
+memory. A pointer is an address in the global space; tf32 is a float whose low mantissa bits are not looked at; fp8 and
+smaller floats are their bits in an i8; a boolean is an i8 in memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+
+from ...errors import Unsupported
+
+
+@dataclass(frozen=True)
+class Element:
+    """One row: the MLIR spelling, the LLVM type in registers and in memory, the width in memory in bits."""
+
+    name: str
+    register: str
+    memory: str
+    bits: int
+    zero: str = "0"
+
+    @property
+    def is_float(self) -> bool:
+        return self.register in ("half", "bfloat", "float", "double")
+
+    @property
+    def bytes(self) -> int:
+        return max(self.bits // 8, 1)
+
+
+_ROWS = (
+    Element("i1", "i1", "i8", 8, "false"),
+    Element("i4", "i8", "i8", 8),
+    Element("i8", "i8", "i8", 8),
+    Element("i16", "i16", "i16", 16),
+    Element("i32", "i32", "i32", 32),
+    Element("i64", "i64", "i64", 64),
+    Element("f16", "half", "i16", 16, "0xH0000"),
+    Element("bf16", "bfloat", "i16", 16, "0xR0000"),
+    Element("f32", "float", "i32", 32, "0.0"),
+    Element("tf32", "float", "i32", 32, "0.0"),
+    Element("f64", "double", "i64", 64, "0.0"),
+    Element("f8E4M3FN", "i8", "i8", 8),
+    Element("f8E5M2", "i8", "i8", 8),
+    Element("f8E8M0FNU", "i8", "i8", 8),
+    Element("f4E2M1FN", "i8", "i8", 8),
+)
+ELEMENTS: dict[str, Element] = {row.name: row for row in _ROWS}
+POINTER = Element("ptr", "ptr addrspace(1)", "i64", 64, "null")
+
+
+def element_of(type: Attribute) -> Element:
+    """The row of a tile's or scalar's element type; raises Unsupported where there is none."""
+    if isinstance(type, TensorType):
+        type = type.element_type
+    if type.name == "nv_tileaa.ptr":
+        return POINTER
+    if (row := ELEMENTS.get(str(type))) is None:
+        raise Unsupported("element-type", f"element type {type} has no register form", remedy="see element_types.py")
+    return row

@@ -1,0 +1,22 @@
+"""Every operation that can be written as LLVM IR, by name: the union of the families' tables."""
+
+from __future__ import annotations
+
+from . import (
+    arithmetic,
+    atomics,
+    collectives,
+    control_flow,
+    convert_layout,
+    diagnostics,
+    dot,
+    memory,
+    program,
+    shapes,
+    views,
+)
+from .kernel_emitter import Handler
+
+FAMILIES = (arithmetic, atomics, collectives, control_flow, convert_layout, diagnostics, dot, memory, program, shapes, views)
+
+HANDLERS: dict[str, Handler] = {name: handler for family in FAMILIES for name, handler in family.HANDLERS.items()}

@@ -1,0 +1,185 @@
+"""One kernel as LLVM IR text: the values of its tiles in a thread, and the walk over its operations.
+
+A tile is held as a list of scalars, one per register of its layout; a scalar of the program is the same in every
+thread. Views exist only while compiling (``views.py``); tokens order text and have no value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.cuda_tile.location import source_location
+from ...errors import InternalError, TileirasError
+from ...layouts import LinearLayout
+from .access_text import register_type
+from .builder import SHARED, Builder, Value
+from .element_types import Element, element_of
+
+if TYPE_CHECKING:
+    from ..job import Job
+    from .module_emitter import ModuleEmitter
+
+Handler = Callable[["KernelEmitter", Any], None]
+
+
+def layout_of(value: SSAValue) -> LinearLayout:
+    """The register layout of a tile value."""
+    return value.type.encoding.data
+
+
+@dataclass(frozen=True)
+class Part:
+    """Element ``position`` of a 32-bit word that several elements share; taken out of it only when asked for."""
+
+    word: str
+    position: int
+    element: Element
+
+    def take(self, b: Builder) -> Value:
+        count = 32 // self.element.bits
+        vector = b.pure(f"bitcast i32 {self.word} to <{count} x {register_type(self.element)}>")
+        return b.pure(f"extractelement <{count} x {register_type(self.element)}> {vector}, i32 {self.position}")
+
+
+class KernelEmitter:
+    """State while one kernel is written: the builder, the value of every SSA value, the loops around."""
+
+    def __init__(self, module: ModuleEmitter, job: Job, num_warps: int, handlers: dict[str, Handler]):
+        self.module, self.job, self.target = module, job, job.target
+        self.num_warps = num_warps
+        self.handlers = handlers
+        self.b = Builder()
+        self.prologue: list[str] = []
+        self.values: dict[SSAValue, Any] = {}
+        self.loops: list[Any] = []
+        self.name = ""
+
+    # ---- thread position -------------------------------------------------------------------------
+    @contextmanager
+    def in_prologue(self):
+        """Code that depends on the thread only is written once, at the start of the kernel."""
+        b = self.b
+        lines, known, location = b.lines, b.known, b.location
+        b.lines, b.known, b.location = self.prologue, b.known[:1], ""
+        yield
+        b.lines, b.known, b.location = lines, known, location
+
+    @cached_property
+    def thread(self) -> Value:
+        with self.in_prologue():
+            threads = 32 * self.num_warps
+            return self.b.value(f"call range(i32 0, {threads}) i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
+
+    @cached_property
+    def lane(self) -> Value:
+        with self.in_prologue():
+            return self.thread if self.num_warps == 1 else self.b.and_(self.thread, 31)
+
+    @cached_property
+    def warp(self) -> Value:
+        with self.in_prologue():
+            return 0 if self.num_warps == 1 else self.b.shift(self.thread, -5)
+
+    def linear(self, lane_images: tuple[int, ...], warp_images: tuple[int, ...]) -> Value:
+        """The F2-linear function of the thread's lane and warp, computed at the start of the kernel."""
+        with self.in_prologue():
+            return self.b.xor(self.b.linear(self.lane, lane_images), self.b.linear(self.warp, warp_images))
+
+    @cached_property
+    def print_buffer(self) -> str:
+        """Stack space for the arguments of vprintf."""
+        with self.in_prologue():
+            return self.b.value("alloca [512 x i8], align 8")
+
+    def holder(self, layout: LinearLayout) -> Value | None:
+        """Whether this thread is the canonical holder of its elements; None where every thread is."""
+        lanes, warps = layout.free_bits("lane"), layout.free_bits("warp")
+        if not lanes and not warps:
+            return None
+        with self.in_prologue():
+            mask = lanes | warps << 5
+            return self.b.compare("eq", self.b.and_(self.thread, mask), 0)
+
+    @cached_property
+    def first_thread(self) -> Value:
+        """Whether this is thread 0 of the CTA."""
+        with self.in_prologue():
+            return self.b.compare("eq", self.thread, 0)
+
+    # ---- values ----------------------------------------------------------------------------------
+    def registers(self, value: SSAValue) -> list[Value]:
+        """The scalars of a tile, or of a scalar: one."""
+        held = self.values[value]
+        if not isinstance(held, list):
+            return [held]
+        for number, entry in enumerate(held):
+            if isinstance(entry, Part):
+                held[number] = entry.take(self.b)
+        return held
+
+    def packed(self, value: SSAValue) -> list[Any]:
+        """The registers of a tile, where elements that share a word may still be ``Part`` of it."""
+        held = self.values[value]
+        return held if isinstance(held, list) else [held]
+
+    def registers_as(self, value: SSAValue, layout: LinearLayout) -> list[Value]:
+        """The registers of a tile in the order of ``layout``, which may only rename and repeat them."""
+        return self._renamed(value, layout, self.registers(value))
+
+    def packed_as(self, value: SSAValue, layout: LinearLayout) -> list[Any]:
+        """``registers_as`` without taking words apart."""
+        return self._renamed(value, layout, self.packed(value))
+
+    def _renamed(self, value: SSAValue, layout: LinearLayout, registers: list[Any]) -> list[Any]:
+        held = layout_of(value)
+        if held == layout:
+            return registers
+        names = held.register_permutation(layout)
+        if names is None:
+            raise InternalError("layout-mismatch", f"a tile is held as {held} where {layout} is needed")
+        return [registers[name] for name in names]
+
+    def scalar(self, value: SSAValue) -> Value:
+        held = self.values[value]
+        return held[0] if isinstance(held, list) else held
+
+    def element(self, value: SSAValue) -> Element:
+        return element_of(value.type)
+
+    def set(self, value: SSAValue, registers: list[Value]) -> None:
+        self.values[value] = registers if isinstance(value.type, TensorType) else registers[0]
+
+    @cached_property
+    def shared_base(self) -> Value:
+        """The 32-bit address of the kernel's shared memory."""
+        with self.in_prologue():
+            return self.b.value(f"ptrtoint ptr addrspace({SHARED}) @{self.module.shared_memory_symbol} to i32")
+
+    def barrier(self) -> None:
+        """All threads of the CTA meet; memory written before is seen after."""
+        if self.num_warps == 1:
+            self.b.call_void("@llvm.nvvm.bar.warp.sync", "i32 -1")
+        else:
+            self.b.call_void("@llvm.nvvm.barrier.cta.sync.aligned.all", "i32 0")
+
+    # ---- walk ------------------------------------------------------------------------------------
+    def emit_block(self, block: Block) -> None:
+        for op in block.ops:
+            self.emit(op)
+
+    def emit(self, op: Operation) -> None:
+        if (handler := self.handlers.get(op.name)) is None:
+            raise InternalError("emit-no-handler", f"operation {op.name} has no handler in tileas_to_ll")
+        self.b.location = self.module.debug_location(op)
+        try:
+            handler(self, op)
+        except TileirasError as error:
+            error.location = error.location or source_location(op)
+            raise

@@ -1,0 +1,342 @@
+"""Loads and stores of tiles in global memory.
+
+A tiled access computes each address as (uniform start + position of the thread) * stride, plus what a register adds:
+a constant where the stride is known. Elements outside the tensor are predicated away. A pointer access has an address
+per element.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+from xdsl.ir import SSAValue
+
+from ...errors import Unsupported
+from ...layouts import LinearLayout
+from ...layouts.linear_layout import unpack
+from .access_text import load_text, register_type, store_text
+from .builder import Value
+from .element_types import Element, element_of
+from .kernel_emitter import Handler, KernelEmitter, layout_of
+from .views import TiledView
+
+SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
+
+
+def opcode_of(op: Any, verb: str) -> str:
+    """``ld.global`` or ``st.global`` with the operation's semantics and scope."""
+    semantic = op.attributes["mem_semantic"].data if "mem_semantic" in op.attributes else "weak"
+    if semantic == "weak":
+        return f"{verb}.global"
+    scope = SCOPES[op.attributes["mem_scope"].data] if "mem_scope" in op.attributes else "gpu"
+    return f"{verb}.{semantic}.{scope}.global"
+
+
+# ---- one access ----------------------------------------------------------------------------------
+def load_vector(
+    e: KernelEmitter, element: Element, count: int, pointer: Value, offset: int, mask: Value | None, fill: int, opcode: str
+) -> list[Value]:
+    """The elements of one access, each as a register value."""
+    template, constraints, type = load_text(element, count, mask is not None, fill, opcode, offset)
+    operands = f"ptr addrspace(1) {pointer}" + ("" if mask is None else f", i1 {mask}")
+    result = e.b.value(f'call {type} asm sideeffect "{template}", "{constraints}"({operands})')
+    values = [result] if count == 1 else e.b.unpack(type, result, count)
+    return [from_border(e, element, value) for value in values]
+
+
+def store_vector(
+    e: KernelEmitter, element: Element, values: Sequence[Value], pointer: Value, offset: int, mask: Value | None, opcode: str
+) -> None:
+    """Store consecutive elements by one access."""
+    template, constraints = store_text(element, len(values), mask is not None, opcode, offset)
+    type = register_type(element)
+    crossed = [to_border(e, element, value) for value in values]
+    operands = [f"ptr addrspace(1) {pointer}", *(f"{type} {value}" for value in crossed)]
+    if mask is not None:
+        operands.append(f"i1 {mask}")
+    e.b.line(f'call void asm sideeffect "{template}", "{constraints}"({", ".join(operands)})')
+
+
+def from_border(e: KernelEmitter, element: Element, value: Value) -> Value:
+    """A loaded value as a register value."""
+    if element.register == "i1":
+        return e.b.value(f"icmp ne i8 {value}, 0")
+    if element.register == "ptr addrspace(1)":
+        return e.b.value(f"inttoptr i64 {value} to ptr addrspace(1)")
+    return value
+
+
+def to_border(e: KernelEmitter, element: Element, value: Value) -> Value:
+    """A register value as it is stored."""
+    if element.register == "i1":
+        return e.b.pure(f"zext i1 {_boolean(value)} to i8")
+    if element.register == "ptr addrspace(1)":
+        return e.b.pure(f"ptrtoint ptr addrspace(1) {value} to i64")
+    return value
+
+
+def _boolean(value: Value) -> str:
+    return value if isinstance(value, str) else ("true" if value else "false")
+
+
+PADDING_FLOATS = {"neg_zero": -0.0, "nan": float("nan"), "pos_inf": float("inf"), "neg_inf": float("-inf")}
+FLOAT_FORMATS = {"f16": "<e", "f32": "<f", "f64": "<d", "tf32": "<f"}
+
+
+def padding_bits(element: Element, padding: str) -> int:
+    """The bits of a padding value in one element; raises Unsupported for a type without it."""
+    if padding in ("none", "zero"):
+        return 0
+    value = PADDING_FLOATS[padding]
+    if element.name == "bf16":
+        return struct.unpack("<I", struct.pack("<f", value))[0] >> 16
+    if (format := FLOAT_FORMATS.get(element.name)) is not None:
+        return int.from_bytes(struct.pack(format, value), "little")
+    import ml_dtypes
+
+    dtype = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2}.get(element.name)
+    if dtype is None:
+        raise Unsupported("padding-type", f"padding value {padding} needs a floating-point type, not {element.name}")
+    with numpy.errstate(all="ignore"):
+        return int(numpy.array(value, dtype).view(numpy.uint8))
+
+
+# ---- positions of registers ----------------------------------------------------------------------
+class Positions:
+    """The coordinates of a thread's registers along each dimension: a part of the thread plus a constant.
+
+    Where bases of threads and registers share bits the parts are joined by XOR, otherwise by addition.
+    """
+
+    def __init__(self, e: KernelEmitter, layout: LinearLayout):
+        self.e, self.layout = e, layout
+        shape = layout.shape
+        lanes = [unpack(image, shape) for image in layout.lanes]
+        warps = [unpack(image, shape) for image in layout.warps]
+        self.thread: list[Value] = [
+            e.linear(tuple(image[dim] for image in lanes), tuple(image[dim] for image in warps))
+            for dim in range(layout.rank)
+        ]
+        self.registers = [unpack(offset, shape) for offset in layout.register_offsets]
+        threads = 0
+        for image in (*layout.lanes, *layout.warps):
+            threads |= image
+        registers = 0
+        for image in layout.registers:
+            registers |= image
+        self.additive = not threads & registers
+
+    def coordinate(self, register: int, dim: int) -> tuple[Value, int]:
+        """(thread part, constant) whose sum is the coordinate."""
+        constant = self.registers[register][dim]
+        if self.additive or constant == 0:
+            return self.thread[dim], constant
+        return self.e.b.xor(self.thread[dim], constant), 0
+
+
+class TileAddresses:
+    """Addresses and masks of the elements of one tile of a view, register by register."""
+
+    def __init__(self, e: KernelEmitter, view: TiledView, coords: Sequence[Any], layout: LinearLayout, in_bounds: Sequence[bool]):
+        self.e, self.view, self.layout, self.in_bounds = e, view, layout, in_bounds
+        self.positions = Positions(e, layout)
+        self.starts = [self._start(dim, coord) for dim, coord in enumerate(coords)]
+        self.element = element_of(view.type.source.element_type)
+        self.bases: dict[tuple, tuple[str, Value]] = {}
+
+    def _start(self, dim: int, coord: Any) -> Any:
+        """First element of the tile along ``dim``: uniform, or one per register for the sparse dimension of a gather."""
+        if isinstance(coord, list):
+            return coord
+        b, type = self.e.b, self.view.memory.index_type
+        return b.mul(self._as_index(coord), self.view.type.steps[dim], type)
+
+    def _as_index(self, value: Value) -> Value:
+        if isinstance(value, int) or self.view.memory.index_type == "i32":
+            return value
+        return self.e.b.widen(value)
+
+    def _position(self, register: int, dim: int) -> tuple[Value, int]:
+        """(value, constant) of the element's index in the tensor along the dimension of tile dimension ``dim``."""
+        start, b, type = self.starts[dim], self.e.b, self.view.memory.index_type
+        if isinstance(start, list):
+            return self._as_index(start[register]), 0
+        thread, constant = self.positions.coordinate(register, dim)
+        return b.add(start, self._as_index(thread), type), constant
+
+    def address(self, register: int) -> tuple[str, int]:
+        """(pointer, constant byte offset) of a register's element."""
+        b, memory = self.e.b, self.view.memory
+        offset: Value = 0
+        constant = 0
+        varying: Value = 0
+        for dim in range(self.layout.rank):
+            position, extra = self._position(register, dim)
+            stride = memory.strides[self.view.type.dim_map[dim]]
+            offset = b.add(offset, b.mul(memory.wide(self.e, position), stride, "i64"), "i64")
+            if isinstance(stride, int):
+                constant += extra * stride
+            elif extra:
+                varying = b.add(varying, b.mul(stride, extra, "i64"), "i64")
+        pointer = self._pointer(offset, varying)
+        return pointer, constant * self.element.bytes
+
+    def _pointer(self, offset: Value, varying: Value) -> str:
+        b, type = self.e.b, self.element.memory
+        pointer = self.view.memory.base
+        for part in (offset, varying):
+            if part != 0:
+                pointer = b.pure(f"getelementptr {type}, ptr addrspace(1) {pointer}, i64 {part}")
+        return pointer
+
+    def mask(self, register: int) -> Value | None:
+        """Whether the element of a register lies in the tensor; None where it always does."""
+        return self.e.b.all_of([self._inside(register, dim) for dim in range(self.layout.rank)])
+
+    def _inside(self, register: int, dim: int) -> Value | None:
+        if self.in_bounds[dim]:
+            return None
+        b, memory = self.e.b, self.view.memory
+        type = memory.index_type
+        size = memory.size(self.e, self.view.type.dim_map[dim])
+        position, constant = self._position(register, dim)
+        if isinstance(self.starts[dim], list):
+            return b.compare("ult", position, size, type)
+        return b.compare("slt", constant, b.sub(size, position, type), type)
+
+
+def _both(e: KernelEmitter, a: Value | None, c: Value | None) -> Value | None:
+    return e.b.all_of([a, c])
+
+
+def vector_of(op: Any, layout: LinearLayout, order: Sequence[int] | None) -> int:
+    """Elements per access: what layout assignment allowed, as far as the registers are consecutive."""
+    allowed = op.attributes["vector"].value.data if "vector" in op.attributes else 1
+    return min(allowed, layout.contiguous(order))
+
+
+def emit_tiled_load(e: KernelEmitter, op: Any) -> None:
+    view: TiledView = e.values[op.view]
+    layout = layout_of(op.value)
+    addresses = tile_addresses(e, op, view, layout)
+    element = addresses.element
+    vector = vector_of(op, layout, view.order)
+    fill = padding_bits(element, view.type.padding.data)
+    registers: list[Value] = []
+    known: dict[tuple, list[Value]] = {}
+    for first in range(0, layout.num_registers, vector):
+        key = layout.register_offsets[first]
+        if (values := known.get(key)) is None:
+            pointer, offset = addresses.address(first)
+            mask = addresses.mask(first)
+            values = known[key] = load_vector(e, element, vector, pointer, offset, mask, fill, opcode_of(op, "ld"))
+        registers += values
+    e.set(op.value, registers)
+
+
+def tile_addresses(e: KernelEmitter, op: Any, view: TiledView, layout: LinearLayout) -> TileAddresses:
+    """The addresses of the operation's tile; ``in_bounds`` says which dimensions need no check."""
+    rank = layout.rank
+    in_bounds = [False] * rank
+    if "in_bounds" in op.attributes:
+        in_bounds = [bool(flag) for flag in op.attributes["in_bounds"].get_values()]
+    sparse = view.type.sparse.data
+    coords = []
+    for dim, coord in enumerate(op.coords):
+        coords.append(_sparse_index(e, coord, layout, dim) if dim == sparse else e.scalar(coord))
+    return TileAddresses(e, view, coords, layout, in_bounds)
+
+
+def _sparse_index(e: KernelEmitter, index: SSAValue, layout: LinearLayout, dim: int) -> list[Value]:
+    """The index tile's element for each register of the tile."""
+    wanted = layout
+    for other in range(layout.rank - 1, -1, -1):
+        if other != dim:
+            wanted = wanted.drop_dim(other)
+    return e.registers_as(index, wanted)
+
+
+def emit_tiled_store(e: KernelEmitter, op: Any) -> None:
+    view: TiledView = e.values[op.view]
+    layout = layout_of(op.value)
+    addresses = tile_addresses(e, op, view, layout)
+    vector = vector_of(op, layout, view.order)
+    values, holder = e.registers(op.value), e.holder(layout)
+    done: set[int] = set()
+    for first in range(0, layout.num_registers, vector):
+        if (key := layout.register_offsets[first]) in done:
+            continue
+        done.add(key)
+        pointer, offset = addresses.address(first)
+        mask = _both(e, holder, addresses.mask(first))
+        store_vector(e, addresses.element, values[first : first + vector], pointer, offset, mask, opcode_of(op, "st"))
+
+
+# ---- tiles of pointers ---------------------------------------------------------------------------
+def emit_load(e: KernelEmitter, op: Any) -> None:
+    if not isinstance(e.values[op.pointer], list):
+        return _emit_scalar_load(e, op)
+    layout, element = layout_of(op.value), e.element(op.value)
+    pointers = e.registers(op.pointer)
+    masks = None if op.mask is None else e.registers(op.mask)
+    others = None if op.other is None else e.registers(op.other)
+    vector = vector_of(op, layout, None)
+    registers: list[Value] = []
+    for first in range(0, layout.num_registers, vector):
+        mask = None if masks is None else masks[first]
+        values = load_vector(e, element, vector, pointers[first], 0, _known(mask), 0, opcode_of(op, "ld"))
+        if others is not None and _known(mask) is not None:
+            kept = others[first : first + vector]
+            values = [_choose(e, element, mask, value, other) for value, other in zip(values, kept)]
+        registers += values
+    e.set(op.value, registers)
+
+
+def _known(mask: Value | None) -> Value | None:
+    """A mask that is literally true is no mask."""
+    return None if mask is None or mask == "true" or mask == 1 else _boolean(mask)
+
+
+def _choose(e: KernelEmitter, element: Element, mask: Value, value: Value, other: Value) -> Value:
+    if other in (0, "0", element.zero):
+        return value
+    return e.b.value(f"select i1 {_boolean(mask)}, {element.register} {value}, {element.register} {other}")
+
+
+def _emit_scalar_load(e: KernelEmitter, op: Any) -> None:
+    element, mask = e.element(op.value), None if op.mask is None else _known(e.scalar(op.mask))
+    values = load_vector(e, element, 1, e.scalar(op.pointer), 0, mask, 0, opcode_of(op, "ld"))
+    if op.other is not None and mask is not None:
+        values = [_choose(e, element, mask, values[0], e.scalar(op.other))]
+    e.set(op.value, values)
+
+
+def emit_store(e: KernelEmitter, op: Any) -> None:
+    element = e.element(op.value)
+    if not isinstance(e.values[op.value], list):
+        holder = None if e.num_warps * 32 == 1 else e.first_thread
+        mask = _both(e, holder, None if op.mask is None else _known(e.scalar(op.mask)))
+        store_vector(e, element, [e.scalar(op.value)], e.scalar(op.pointer), 0, mask, opcode_of(op, "st"))
+        return
+    layout = layout_of(op.value)
+    pointers, values = e.registers(op.pointer), e.registers(op.value)
+    masks = None if op.mask is None else e.registers(op.mask)
+    vector, holder = vector_of(op, layout, None), e.holder(layout)
+    done: set[int] = set()
+    for first in range(0, layout.num_registers, vector):
+        if (key := layout.register_offsets[first]) in done:
+            continue
+        done.add(key)
+        mask = _both(e, holder, None if masks is None else _known(masks[first]))
+        store_vector(e, element, values[first : first + vector], pointers[first], 0, mask, opcode_of(op, "st"))
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.tiled_load": emit_tiled_load,
+    "nv_tileas.tiled_store": emit_tiled_store,
+    "nv_tileas.load": emit_load,
+    "nv_tileas.store": emit_store,
+}

@@ -1,0 +1,165 @@
+"""One module as LLVM IR text: globals, kernels, metadata, launch manifest."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from ...dialects.cuda_tile.location import source_location
+from ..job import Job
+from .debug_info import DebugInfo
+from .element_types import POINTER, element_of
+from .handlers import HANDLERS
+from .kernel_emitter import KernelEmitter
+
+# The attribute group of collective calls and inline assembly: LLVM must not duplicate or sink them.
+ATTRIBUTES = "attributes #1 = { convergent nounwind }"
+
+
+def escape(text: str) -> str:
+    """A string as LLVM spells it between quotes."""
+    return "".join(chr(c) if 32 <= c < 127 and c not in (34, 92) else f"\\{c:02X}" for c in text.encode())
+
+
+class ModuleEmitter:
+    """Collects what kernels need at module level while they are written."""
+
+    def __init__(self, module: ModuleOp, job: Job):
+        self.module, self.job = module, job
+        self.globals: list[str] = []
+        self.declarations: dict[str, None] = {}
+        self.strings: dict[str, str] = {}
+        self.tables: dict[tuple, str] = {}
+        self.needs_libdevice = False
+        self.debug = DebugInfo(job)
+        self.shared_memory_symbol = "global_smem"
+        self.manifest: dict[str, Any] = {"version": 1, "target": job.target.arch, "kernels": {}}
+
+    # ---- services to kernels -----------------------------------------------------------------------
+    def use_libdevice(self, name: str, result: str, arguments: tuple[str, ...]) -> None:
+        self.needs_libdevice = True
+        self.declarations[f"declare {result} @{name}({', '.join(arguments)})"] = None
+
+    def use_function(self, signature: str) -> None:
+        self.declarations[f"declare {signature}"] = None
+
+    def string_constant(self, text: str) -> str:
+        if text not in self.strings:
+            name = self.strings[text] = f"str{len(self.strings)}"
+            size = len(text.encode()) + 1
+            self.globals.append(f'@{name} = internal addrspace(1) constant [{size} x i8] c"{escape(text)}\\00", align 1')
+        return self.strings[text]
+
+    def constant_table(self, numbers: list[int], bits: int) -> str:
+        key = (tuple(numbers), bits)
+        if key not in self.tables:
+            name = self.tables[key] = f"table{len(self.tables)}"
+            values = ", ".join(f"i{bits} {number}" for number in numbers)
+            self.globals.append(
+                f"@{name} = internal addrspace(1) constant [{len(numbers)} x i{bits}] [{values}], align {max(bits // 8, 16)}"
+            )
+        return self.tables[key]
+
+    def debug_location(self, op: Operation) -> str:
+        return self.debug.suffix(source_location(op)) if self.debug.enabled else ""
+
+    # ---- the module --------------------------------------------------------------------------------
+    @cached_property
+    def shared_bytes(self) -> int:
+        """Shared memory of the kernel that needs most: one symbol serves all."""
+        kernels = [op for op in self.module.body.block.ops if op.name == "nv_tileaa.func"]
+        return max((op.attributes["shared_bytes"].value.data for op in kernels if "shared_bytes" in op.attributes), default=0)
+
+    @property
+    def dynamic_shared(self) -> bool:
+        """More than ptxas allows in ``.shared`` variables: the launch must ask for it."""
+        return self.shared_bytes > self.job.target.max_static_shared_memory
+
+    def emit(self) -> str:
+        bodies = []
+        for op in self.module.body.block.ops:
+            if op.name == "nv_tileaa.global":
+                self._emit_global(op)
+            elif op.name == "nv_tileaa.func":
+                bodies.append(self._emit_kernel(op))
+        if self.shared_bytes:
+            self.globals.append(self._shared_global())
+        metadata = ["!0 = !{}"] + self._metadata()
+        sections = ["\n".join(self.globals), *bodies, "\n".join(self.declarations), ATTRIBUTES, "\n".join(metadata)]
+        return 'target triple = "nvptx64-nvidia-cuda"\n\n' + "\n\n".join(s for s in sections if s) + "\n"
+
+    def _shared_global(self) -> str:
+        name = self.shared_memory_symbol
+        if self.dynamic_shared:
+            return f"@{name} = external addrspace(3) global [0 x i8], align 1024"
+        return f"@{name} = internal addrspace(3) global [{self.shared_bytes} x i8] undef, align 1024"
+
+    def _emit_global(self, op: Operation) -> None:
+        value = op.attributes["value"]
+        type = value.get_type() if hasattr(value, "get_type") else value.type
+        element = element_of(type.element_type if hasattr(type, "element_type") else type)
+        data = value.data.data
+        size = element.bytes
+        numbers = [int.from_bytes(data[i : i + size], "little") for i in range(0, len(data), size)]
+        values = ", ".join(f"i{element.bits} {number}" for number in numbers)
+        alignment = max(op.attributes["alignment"].value.data if "alignment" in op.attributes else 0, size)
+        name = op.attributes["sym_name"].data
+        self.globals.append(
+            f"@{name} = addrspace(1) global [{len(numbers)} x i{element.bits}] [{values}], align {alignment}"
+        )
+
+    def _emit_kernel(self, op: Operation) -> str:
+        name = op.attributes["sym_name"].data
+        warps = op.attributes["num_warps"].value.data
+        e = KernelEmitter(self, self.job, warps, HANDLERS)
+        e.name = name
+        block = op.regions[0].blocks[0]
+        parameters = [self._parameter(e, argument, i) for i, argument in enumerate(block.args)]
+        self.debug.start_function(name, source_location(op))
+        e.emit_block(block)
+        self.manifest["kernels"][name] = self._kernel_manifest(block.args, warps)
+        attributes = [f'"nvvm.reqntid"="{32 * warps}"']
+        if "nvvm.maxnreg" in op.attributes:
+            attributes.append(f'"nvvm.maxnreg"="{op.attributes["nvvm.maxnreg"].value.data}"')
+        head = f"define ptx_kernel void @{name}({', '.join(parameters)}) {' '.join(attributes)}{self.debug.function_suffix()} {{"
+        return "\n".join([head, "entry:", *e.prologue, *e.b.lines, "}"])
+
+    def _parameter(self, e: KernelEmitter, argument: Any, index: int) -> str:
+        element = element_of(argument.type)
+        e.values[argument] = f"%a{index}"
+        type = "i8" if element.register == "i1" else element.register
+        if element.register == "i1":
+            with e.in_prologue():
+                e.values[argument] = e.b.value(f"icmp ne i8 %a{index}, 0")
+        return f"{type} %a{index}"
+
+    def _kernel_manifest(self, arguments: Any, warps: int) -> dict[str, Any]:
+        parameters, offset = [], 0
+        for index, argument in enumerate(arguments):
+            element = element_of(argument.type)
+            size = element.bytes
+            offset = -(-offset // size) * size
+            kind = "pointer" if element is POINTER else element.name
+            parameters.append({"name": f"arg{index}", "kind": kind, "size": size, "offset": offset})
+            offset += size
+        static = 0 if self.dynamic_shared else self.shared_bytes
+        return {
+            "params": parameters,
+            "param_sizes": [parameter["size"] for parameter in parameters],
+            "threads_per_cta": 32 * warps,
+            "shared_memory": {"static": static, "dynamic": self.shared_bytes - static},
+            "cluster": [1, 1, 1],
+            "tensor_maps": [],
+        }
+
+    def _metadata(self) -> list[str]:
+        number = 1
+        lines = [f"!tileiras.manifest = !{{!{number}}}", f'!{number} = !{{!"{escape(json.dumps(self.manifest))}"}}']
+        number += 1
+        if self.needs_libdevice:
+            lines += [f"!tileiras.libdevice = !{{!{number}}}", f'!{number} = !{{!"libdevice.10.bc"}}']
+        return lines + self.debug.metadata()

@@ -1,0 +1,54 @@
+"""The tile program's place in the grid, tokens, globals and barriers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .kernel_emitter import Handler, KernelEmitter
+
+AXES = "xyz"
+
+
+def emit_program_id(e: KernelEmitter, op: Any) -> None:
+    axis = AXES[op.attributes["axis"].value.data]
+    with e.in_prologue():
+        e.values[op.result] = e.b.pure(f"call i32 @llvm.nvvm.read.ptx.sreg.ctaid.{axis}()")
+
+
+def emit_num_programs(e: KernelEmitter, op: Any) -> None:
+    axis = AXES[op.attributes["axis"].value.data]
+    with e.in_prologue():
+        e.values[op.result] = e.b.pure(f"call i32 @llvm.nvvm.read.ptx.sreg.nctaid.{axis}()")
+
+
+def emit_token(e: KernelEmitter, op: Any) -> None:
+    """Text order is program order, so a token needs no value."""
+    e.values[op.results[0]] = None
+
+
+def emit_barrier(e: KernelEmitter, op: Any) -> None:
+    e.barrier()
+
+
+def emit_get_global(e: KernelEmitter, op: Any) -> None:
+    e.values[op.result] = f"@{op.attributes['symbol'].data}"
+
+
+def emit_grid_dependency(e: KernelEmitter, op: Any) -> None:
+    """Programmatic dependent launch (PTX ISA 9.0, griddepcontrol); without it the order of launches already holds."""
+    if e.target.has("griddepcontrol"):
+        action = "launch.dependents" if op.attributes["action"].data == "launch_dependents" else "wait"
+        e.b.call_void(f"@llvm.nvvm.griddepcontrol.{action}", "")
+    if op.result_token is not None:
+        e.values[op.result_token] = None
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.get_program_id": emit_program_id,
+    "nv_tileas.get_num_programs": emit_num_programs,
+    "nv_tileas.create_mem_token": emit_token,
+    "nv_tileas.join_mem_token": emit_token,
+    "nv_tileas.barrier": emit_barrier,
+    "nv_tileas.get_global": emit_get_global,
+    "nv_tileas.grid_dependency": emit_grid_dependency,
+}

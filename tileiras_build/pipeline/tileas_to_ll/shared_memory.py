@@ -1,0 +1,144 @@
+"""Moving registers to and from shared memory as the plans of ``layouts`` say.
+
+An address is ``((base ^ xor) + add)`` past the start of a scratch region; ``base`` belongs to the thread and is computed
+once (layouts/shared_access.py). Matrix plans become ldmatrix and stmatrix, whose words stay packed until used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...layouts import MatrixAccess, SharedAccess
+from .access_text import load_text, register_type, store_text
+from .builder import CONVERGENT, Value
+from .element_types import Element
+from .kernel_emitter import KernelEmitter, Part
+from .memory import from_border, to_border
+
+
+def _address(e: KernelEmitter, access: Any, xor: int, scratch: int) -> tuple[Value, int]:
+    """(address register, constant to add) of one instruction's place in the region at byte ``scratch``."""
+    thread = e.linear(access.lane_offsets, access.warp_offsets)
+    with e.in_prologue():
+        base = e.b.add(e.b.xor(thread, xor), e.shared_base)
+    return base, scratch
+
+
+def store_registers(
+    e: KernelEmitter, access: SharedAccess | MatrixAccess, element: Element, registers: Sequence[Any], scratch: int
+) -> None:
+    """Write the registers of this thread to the region at byte ``scratch``."""
+    if isinstance(access, MatrixAccess):
+        return _store_matrices(e, access, element, registers, scratch)
+    holder = holder_of(e, access.free_lanes, access.free_warps)
+    for vector in access.vectors:
+        base, offset = _address(e, access, vector.xor, scratch)
+        values = [_scalar(e, registers[register]) for register in vector.registers]
+        store_shared(e, element, values, base, offset + vector.add, holder)
+
+
+def holder_of(e: KernelEmitter, lanes: int, warps: int) -> Value | None:
+    """Whether this thread has none of the bits set; None where there are no bits."""
+    if not lanes and not warps:
+        return None
+    with e.in_prologue():
+        return e.b.compare("eq", e.b.and_(e.thread, lanes | warps << 5), 0)
+
+
+def _scalar(e: KernelEmitter, value: Any) -> Value:
+    return value.take(e.b) if isinstance(value, Part) else value
+
+
+def load_registers(
+    e: KernelEmitter, access: SharedAccess | MatrixAccess, element: Element, count: int, scratch: int
+) -> list[Any]:
+    """The ``count`` registers of this thread, read from the region at byte ``scratch``; None where not loaded."""
+    if isinstance(access, MatrixAccess):
+        return _load_matrices(e, access, element, count, scratch)
+    registers: list[Any] = [None] * count
+    for vector in access.vectors:
+        base, offset = _address(e, access, vector.xor, scratch)
+        values = load_shared(e, element, len(vector.registers), base, offset + vector.add)
+        for register, value in zip(vector.registers, values):
+            registers[register] = value
+    return registers
+
+
+def store_shared(
+    e: KernelEmitter, element: Element, values: Sequence[Value], base: Value, offset: int, mask: Value | None
+) -> None:
+    """One st.shared of consecutive elements at the 32-bit address ``base`` + ``offset``."""
+    template, constraints = store_text(element, len(values), mask is not None, "st.shared", offset)
+    type = register_type(element)
+    operands = [f"i32 {base}", *(f"{type} {to_border(e, element, value)}" for value in values)]
+    if mask is not None:
+        operands.append(f"i1 {mask}")
+    e.b.line(f'call void asm sideeffect "{template}", "r{constraints[1:]}"({", ".join(operands)})')
+
+
+def load_shared(e: KernelEmitter, element: Element, count: int, base: Value, offset: int) -> list[Value]:
+    """One ld.shared of consecutive elements."""
+    template, constraints, type = load_text(element, count, False, 0, "ld.shared", offset)
+    result = e.b.value(f'call {type} asm sideeffect "{template}", "{constraints[:-1]}r"(i32 {base})')
+    values = [result] if count == 1 else e.b.unpack(type, result, count)
+    return [from_border(e, element, value) for value in values]
+
+
+# ---- matrices ------------------------------------------------------------------------------------
+def _load_matrices(e: KernelEmitter, access: MatrixAccess, element: Element, count: int, scratch: int) -> list[Any]:
+    registers: list[Any] = [None] * count
+    words = access.count
+    names = ", ".join(f"${i}" for i in range(words))
+    transposed = ".trans" if access.transposed else ""
+    type = "i32" if words == 1 else "{" + ", ".join(["i32"] * words) + "}"
+    constraints = ",".join(["=r"] * words + ["r"])
+    for instruction in access.instructions:
+        base, offset = _address(e, access, instruction.xor, scratch)
+        text = f"ldmatrix.sync.aligned.m8n8.x{words}{transposed}.shared.b16 {{{names}}}, [${words}+{offset + instruction.add}];"
+        result = e.b.value(f'call {type} asm sideeffect "{text}", "{constraints}"(i32 {base}) {CONVERGENT}')
+        loaded = [result] if words == 1 else e.b.unpack(type, result, words)
+        for word, members in zip(loaded, instruction.registers):
+            for position, register in enumerate(members):
+                registers[register] = _word_part(e, element, word, position)
+    return registers
+
+
+def _word_part(e: KernelEmitter, element: Element, word: str, position: int) -> Any:
+    if element.bits < 32:
+        return Part(word, position, element)
+    return word if element.register == "i32" else e.b.value(f"bitcast i32 {word} to {element.register}")
+
+
+def _store_matrices(
+    e: KernelEmitter, access: MatrixAccess, element: Element, registers: Sequence[Any], scratch: int
+) -> None:
+    words = access.count
+    names = ", ".join(f"${i + 1}" for i in range(words))
+    transposed = ".trans" if access.transposed else ""
+    constraints = ",".join(["r"] * (words + 1) + ["~{memory}"])
+    for instruction in access.instructions:
+        base, offset = _address(e, access, instruction.xor, scratch)
+        packed = [pack_word(e, element, [registers[register] for register in members]) for members in instruction.registers]
+        text = f"stmatrix.sync.aligned.m8n8.x{words}{transposed}.shared.b16 [$0+{offset + instruction.add}], {{{names}}};"
+        operands = ", ".join(f"i32 {value}" for value in (base, *packed))
+        e.b.line(f'call void asm sideeffect "{text}", "{constraints}"({operands}) {CONVERGENT}')
+
+
+def pack_word(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Value:
+    """The 32-bit word of consecutive elements, lowest first; a word that was loaded whole is used again."""
+    first = values[0]
+    if isinstance(first, Part) and all(value == Part(first.word, i, element) for i, value in enumerate(values)):
+        return first.word
+    scalars = [_scalar(e, value) for value in values]
+    type = register_type(element)
+    if len(scalars) == 1:
+        return scalars[0] if type == "i32" else e.b.pure(f"bitcast {type} {scalars[0]} to i32")
+    if element.bits == 16:
+        operands = ", ".join(f"{type} {value}" for value in scalars)
+        return e.b.pure(f'call i32 asm "mov.b32 $0, {{$1, $2}};", "=r,h,h"({operands})')
+    word: Value = 0
+    for position, value in enumerate(scalars):
+        wide = e.b.pure(f"zext {type} {to_border(e, element, value)} to i32")
+        word = e.b.or_(word, e.b.shift(wide, element.bits * position))
+    return word

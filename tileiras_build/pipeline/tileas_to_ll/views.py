@@ -1,0 +1,127 @@
+"""Memory references and tiled views: known while compiling, a few scalars at run time.
+
+Sizes count elements in ``index_type`` (i32, or i64 where any size is); strides count elements in i64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...dialects.nv_tileaa import MemRefType, TiledViewType
+from .builder import Value
+from .element_types import element_of
+from .kernel_emitter import Handler, KernelEmitter
+
+
+@dataclass
+class MemRef:
+    """A strided object: base pointer, sizes and strides (ints where known)."""
+
+    type: MemRefType
+    base: str
+    sizes: list[Value]
+    size_types: list[str]
+    strides: list[Value]
+    index_type: str
+
+    def size(self, e: KernelEmitter, dim: int) -> Value:
+        """The extent of a dimension in ``index_type``."""
+        value = self.sizes[dim]
+        if isinstance(value, int) or self.size_types[dim] == self.index_type:
+            return value
+        return e.b.widen(value)
+
+    def wide(self, e: KernelEmitter, position: Value) -> Value:
+        """A position as i64, for address arithmetic."""
+        return position if self.index_type == "i64" else e.b.widen(position)
+
+
+@dataclass
+class TiledView:
+    """A memory reference cut into tiles as ``type`` says."""
+
+    type: TiledViewType
+    memory: MemRef
+
+    @property
+    def order(self) -> list[int]:
+        """Tile dimensions from the fastest in memory to the slowest: known unit strides first, then row-major."""
+        strides = [self.memory.strides[dim] for dim in self.type.dim_map]
+        return memory_order(strides)
+
+
+def memory_order(strides: list[Value | None]) -> list[int]:
+    """Dimensions fastest first: known strides ascending, unknown ones in row-major order after a known unit stride."""
+    rank = len(strides)
+    unit = [dim for dim in range(rank) if strides[dim] == 1]
+    rest = [dim for dim in range(rank - 1, -1, -1) if dim not in unit[-1:]]
+    return unit[-1:] + rest
+
+
+def emit_make_memref(e: KernelEmitter, op: Any) -> None:
+    type: MemRefType = op.result.type
+    sizes, size_types = _merge(e, type.shape, op.sizes)
+    strides, stride_types = _merge(e, type.strides, op.strides)
+    wide = [
+        e.b.widen(value) if isinstance(value, str) and kind == "i32" else value
+        for value, kind in zip(strides, stride_types)
+    ]
+    index_type = "i64" if "i64" in size_types else "i32"
+    e.values[op.result] = MemRef(type, e.scalar(op.base), sizes, size_types, wide, index_type)
+
+
+def _merge(e: KernelEmitter, static: tuple[int | None, ...], dynamic: Any) -> tuple[list[Value], list[str]]:
+    """Static extents with the dynamic ones filled in; narrow integers are widened to i32."""
+    remaining = iter(dynamic)
+    values: list[Value] = []
+    types: list[str] = []
+    for extent in static:
+        if extent is not None:
+            values.append(extent)
+            types.append("i32" if extent < 1 << 31 else "i64")
+            continue
+        source = next(remaining)
+        value, type = e.scalar(source), element_of(source.type).register
+        if type in ("i8", "i16"):
+            value, type = e.b.pure(f"zext {type} {value} to i32"), "i32"
+        values.append(value)
+        types.append(type)
+    return values, types
+
+
+def emit_block_tile(e: KernelEmitter, op: Any) -> None:
+    e.values[op.result] = TiledView(op.result.type, e.values[op.source])
+
+
+def emit_dim_sizes(e: KernelEmitter, op: Any) -> None:
+    memory: MemRef = e.values[op.source]
+    for dim, result in enumerate(op.results):
+        e.values[result] = _cast(e, memory.sizes[dim], memory.size_types[dim], element_of(result.type).register)
+
+
+def emit_tile_counts(e: KernelEmitter, op: Any) -> None:
+    """How many tiles cover each dimension: the extent divided by the step, rounded up."""
+    view: TiledView = e.values[op.source]
+    for dim, result in enumerate(op.results):
+        source = view.type.dim_map[dim]
+        size, type, step = view.memory.sizes[source], view.memory.size_types[source], view.type.steps[dim]
+        if isinstance(size, int):
+            count: Value = -(-size // step)
+        else:
+            count = e.b.pure(f"udiv {type} {e.b.add(size, step - 1, type)}, {step}")
+        e.values[result] = _cast(e, count, type, element_of(result.type).register)
+
+
+def _cast(e: KernelEmitter, value: Value, source: str, target: str) -> Value:
+    if isinstance(value, int) or source == target:
+        return value
+    return e.b.pure(f"{'zext' if int(target[1:]) > int(source[1:]) else 'trunc'} {source} {value} to {target}")
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.make_memref": emit_make_memref,
+    "nv_tileas.block_tile": emit_block_tile,
+    "nv_tileas.get_dim_size": emit_dim_sizes,
+    "nv_tileas.get_tile_count": emit_tile_counts,
+}

@@ -1,0 +1,57 @@
+"""Constants of the public dialect as ``arith.constant`` and ``nv_tileaa.splat``."""
+
+from __future__ import annotations
+
+import numpy
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+    i1,
+)
+from xdsl.ir import Attribute, Operation
+
+from ...dialects.cuda_tile.attrs import DenseConstantAttr
+from ...dialects.nv_tileaa import PointerType
+from ...dialects.nv_tileaa.ops import IntToPtrOp, SplatOp
+from ...errors import Unsupported
+
+
+def scalar_constant(value: float | int, type: Attribute) -> Operation:
+    """``arith.constant`` of one number; integers wrap to their width."""
+    if isinstance(type, IntegerType):
+        attribute: Attribute = IntegerAttr(_wrapped(int(value), type.width.data), type)
+    else:
+        attribute = FloatAttr(float(value), type)
+    return arith.ConstantOp.create(result_types=[type], properties={"value": attribute})
+
+
+def _wrapped(value: int, width: int) -> int:
+    """The signed reading of the low bits (an i1 is 0 or 1)."""
+    value &= (1 << width) - 1
+    return value - (1 << width) if width > 1 and value >> (width - 1) else value
+
+
+def convert_constant(value: DenseConstantAttr, type: Attribute) -> list[Operation]:
+    """The operations of one constant; the last one's result is the constant."""
+    element = type.element_type if isinstance(type, TensorType) else type
+    if isinstance(element, PointerType):
+        raise Unsupported("constant-pointer", "constants of pointers have no lowering", remedy="use int_to_ptr")
+    if not isinstance(type, TensorType):
+        return [scalar_constant(value.as_array().reshape(-1)[0], element)]
+    if value.is_splat:
+        scalar = scalar_constant(value.as_array().reshape(-1)[0], element)
+        return [scalar, SplatOp.make([scalar.results[0]], [type])]
+    return [_table(value, type)]
+
+
+def _table(value: DenseConstantAttr, type: TensorType) -> Operation:
+    array = numpy.ascontiguousarray(value.as_array())
+    if type.element_type == i1:
+        array = array.astype(numpy.uint8)
+    attribute = DenseIntOrFPElementsAttr(type, BytesAttr(array.tobytes()))
+    return arith.ConstantOp.create(result_types=[type], properties={"value": attribute})
