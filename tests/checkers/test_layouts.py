@@ -4,7 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from tileiras_build.checkers.layouts import check_access, check_conversion, check_fragment, check_product, count_conflicts
+from tileiras_build.checkers.layouts import (
+    check_access,
+    check_conversion,
+    check_fragment,
+    check_product,
+    count_conflicts,
+)
 from tileiras_build.errors import InternalError
 from tileiras_build.layouts import (
     Atom,

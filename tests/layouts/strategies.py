@@ -35,7 +35,8 @@ def surjective_layouts(draw, shape: tuple[int, ...], warp_bits: int, mixed: bool
     bases += [draw(st.integers(0, size - 1)) if mixed else 0 for _ in range(spare)]
     bases = draw(st.permutations(bases))
     lanes_end = register_bits + LANE_BITS
-    return LinearLayout(tuple(bases[:register_bits]), tuple(bases[register_bits:lanes_end]), tuple(bases[lanes_end:]), shape)
+    registers, lanes, warps = bases[:register_bits], bases[register_bits:lanes_end], bases[lanes_end:]
+    return LinearLayout(tuple(registers), tuple(lanes), tuple(warps), shape)
 
 
 @st.composite

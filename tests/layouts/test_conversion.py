@@ -23,7 +23,7 @@ from tileiras_build.layouts import (
 from .strategies import layout_pairs
 
 F16 = Atom(16, 8, 16, 16)
-BITS = st.sampled_from([1, 4, 8, 16, 32, 64])
+BITS = st.sampled_from([1, 4, 8, 16, 32, 64, 128])
 
 
 @settings(max_examples=150, deadline=None)

@@ -1,7 +1,6 @@
 """The CuTe text form: exact texts, round trips, refusals, and that it means what CuTe says."""
 
 import itertools
-import re
 
 import pytest
 from hypothesis import given, strategies as st
@@ -39,7 +38,7 @@ def test_the_text_means_cutes_function(layout):
     """Evaluate by CuTe's rule: split a number over the sizes, multiply by strides, add."""
     sizes, strides = to_cute(layout).split(":")
     parts = [eval(f"[{text[1:-1]}]", {}) for text in (sizes, strides)]
-    numbers = ((lane, warp, register) for lane in (0, 5, 31) for warp in range(layout.num_warps) for register in range(layout.num_registers))
+    numbers = itertools.product((0, 5, 31), range(layout.num_warps), range(layout.num_registers))
     for number in numbers:
         total = 0
         for value, size, stride in zip(number, *parts):
@@ -76,13 +75,26 @@ def test_random_placements_round_trip(order, additions):
     assert shared_from_cute(shared_to_cute(shared), 8) == shared
 
 
-@pytest.mark.parametrize("text", ["", "(32,4)", "(32,4,1):(1,2)", "(32,4,1):(1,2,3", "(31,1,1):(1,0,0)", "(32,1,1):(1,0,0) x", "((32),1,1):(1,0,0)", "(a,1,1):(1,0,0)"])
+MALFORMED = [
+    "",
+    "(32,4)",
+    "(32,4,1):(1,2)",
+    "(32,4,1):(1,2,3",
+    "(31,1,1):(1,0,0)",
+    "(32,1,1):(1,0,0) x",
+    "((32),1,1):(1,0,0)",
+    "(a,1,1):(1,0,0)",
+]
+BAD_PLACEMENTS = ["(4,4):(1,1)", "(4,4):(1,8)", "swizzle<3,3> o (4):(1)", "bits(4):(1,1)", "bits(8):(1,2)", "4:1"]
+
+
+@pytest.mark.parametrize("text", MALFORMED)
 def test_malformed_register_layouts(text):
     with pytest.raises(ValueError):
         from_cute(text, (64,))
 
 
-@pytest.mark.parametrize("text", ["(4,4):(1,1)", "(4,4):(1,8)", "swizzle<3,3> o (4):(1)", "bits(4):(1,1)", "bits(8):(1,2)", "4:1"])
+@pytest.mark.parametrize("text", BAD_PLACEMENTS)
 def test_malformed_placements(text):
     with pytest.raises(ValueError):
         shared_from_cute(text, 16)

@@ -59,7 +59,13 @@ def test_tiles_smaller_than_the_atom_are_refused():
 
 @pytest.mark.parametrize(
     "warps,m,n,batch,expected",
-    [(4, 128, 128, 1, (2, 2, 1)), (4, 128, 32, 1, (4, 1, 1)), (4, 16, 128, 1, (1, 4, 1)), (4, 64, 64, 2, (2, 1, 2)), (8, 16, 8, 1, (8, 1, 1))],
+    [
+        (4, 128, 128, 1, (2, 2, 1)),
+        (4, 128, 32, 1, (4, 1, 1)),
+        (4, 16, 128, 1, (1, 4, 1)),
+        (4, 64, 64, 2, (2, 1, 2)),
+        (8, 16, 8, 1, (8, 1, 1)),
+    ],
 )
 def test_split_warps(warps, m, n, batch, expected):
     assert split_warps(warps, m, n, Atom(16, 8, 16, 16), batch) == expected

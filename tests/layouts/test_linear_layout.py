@@ -76,7 +76,8 @@ def test_distinct_registers(layout):
     distinct, ours, number = layout.distinct_registers()
     assert len(set(distinct.register_offsets)) == distinct.num_registers
     for mine, theirs in enumerate(number):
-        assert layout.register_offsets[mine] == distinct.register_offsets[theirs] == layout.register_offsets[ours[theirs]]
+        assert layout.register_offsets[mine] == distinct.register_offsets[theirs]
+        assert layout.register_offsets[mine] == layout.register_offsets[ours[theirs]]
     assert distinct.equivalent(layout) and layout.equivalent(distinct)
 
 

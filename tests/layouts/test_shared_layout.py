@@ -6,7 +6,6 @@ from hypothesis import given, strategies as st
 from tileiras_build.checkers.layouts import check_access, check_placement, count_conflicts
 from tileiras_build.layouts import (
     Atom,
-    LinearLayout,
     SharedLayout,
     Swizzle,
     bank_conflicts,

@@ -1,8 +1,8 @@
 """Layouts and conversion plans proved by enumeration: every register of every thread is looked at.
 
-Nothing of the F2 algebra is used here. A layout is only asked ``apply(register, lane, warp)``, a placement ``element(offset)``; plans are
-executed step by step as the instructions that they stand for, on tiles whose elements are their own coordinates. The only fields read are those
-that code emission reads.
+Nothing of the F2 algebra is used here. A layout is only asked ``apply(register, lane, warp)``, a placement
+``element(offset)``; plans are executed step by step as the instructions that they stand for, on tiles whose elements
+are their own coordinates. The only fields read are those that code emission reads.
 
 Every check raises ``InternalError`` with id ``layout-proof`` and says which register of which thread is wrong.
 """
@@ -60,9 +60,8 @@ def compare(result: Threads, expected: Threads) -> None:
         for register, element in enumerate(registers):
             if result[thread][register] != element:
                 warp, lane = thread
-                fail(
-                    f"register {register} of lane {lane} of warp {warp} holds element {result[thread][register]}, not {element}"
-                )
+                held = result[thread][register]
+                fail(f"register {register} of lane {lane} of warp {warp} holds element {held}, not {element}")
 
 
 # One executor per kind of plan: (plan, registers of all threads, number of target registers) -> target registers.
@@ -247,19 +246,22 @@ def check_access(layout: LinearLayout, shared: SharedLayout, access: SharedAcces
 
 
 def count_conflicts(access: SharedAccess | MatrixAccess, warp: int = 0) -> int:
-    """The most wavefronts that any phase of any instruction of a warp needs, counted by listing the words that each bank serves."""
+    """The most wavefronts that any phase of any instruction of a warp needs, counted by listing the words that each
+    bank serves.
+    """
     if isinstance(access, MatrixAccess):
-        groups, size, instructions = [range(8 * m, 8 * m + 8) for m in range(access.count)], 16, len(access.instructions)
+        size, instructions = 16, len(access.instructions)
+        groups = [range(8 * matrix, 8 * matrix + 8) for matrix in range(access.count)]
     else:
         size, instructions = access.access_bytes, len(access.vectors)
-        lanes = LANES * 4 // max(4, size)
+        lanes = LANES * BANK_BYTES // max(BANK_BYTES, size)
         groups = [range(first, first + lanes) for first in range(0, LANES, lanes)]
-    worst = 1
-    for number in range(instructions):
-        for group in groups:
-            worst = max(worst, _wavefronts(access.address(number, lane, warp) for lane in group) if size <= 4 else
-                        _wavefronts(access.address(number, lane, warp) + at for lane in group for at in range(0, size, 4)))
-    return worst
+    starts = range(0, size, BANK_BYTES)
+    return max(
+        _wavefronts(access.address(number, lane, warp) + start for lane in group for start in starts)
+        for number in range(instructions)
+        for group in groups
+    )
 
 
 def _wavefronts(addresses: Iterable[int]) -> int:
@@ -270,7 +272,8 @@ def _wavefronts(addresses: Iterable[int]) -> int:
     return max(len(words) for words in banks.values())
 
 
-# Fragments: the formulas of PTX ISA 9.0, section 9.7.14.5, written out. g = lane >> 2, t = lane % 4, i = element number.
+# Fragments: the formulas of PTX ISA 9.0, section 9.7.14.5, written out.
+# g = lane >> 2, t = lane % 4, i = element number.
 
 Formula = Callable[[int, int, int], Coordinates]
 
@@ -344,7 +347,9 @@ def check_fragment(layout: LinearLayout, atom: tuple[int, int, int, int], operan
 
 
 def check_product(tiling) -> None:
-    """Every warp's atoms multiply matching fragments, and each element of C meets each k exactly once somewhere (per replica)."""
+    """Every warp's atoms multiply matching fragments, and each element of C meets each k exactly once somewhere (per
+    replica).
+    """
     a, b, c = (distribute(layout) for layout in (tiling.a, tiling.b, tiling.c))
     atom = tiling.atom
     key = (atom.m, atom.n, atom.k, atom.element_bits)
@@ -359,7 +364,7 @@ def check_product(tiling) -> None:
             fail(f"element {element} of C in warp {warp} meets {len(ks)} of {tiling.k} products")
 
 
-def _atom_elements(threads: Threads, warp: int, registers: range, formula: Formula) -> dict[tuple[int, int], Coordinates]:
+def _atom_elements(threads: Threads, warp: int, registers: range, formula: Formula) -> dict[Coordinates, Coordinates]:
     """Position in the atom -> tile element, as the instruction will see the operand."""
     return {
         formula(lane >> 2, lane % 4, i): threads[warp, lane][register]

@@ -1,22 +1,27 @@
 """Distributions of tiles over threads and shared memory as linear maps over F2. Imports no IR.
 
-Start with the essay of ``linear_layout.py``. Tile indices are packed row-major; a byte offset, a register number, a lane are plain ints.
+Start with the essay of ``linear_layout.py``. Tile indices are packed row-major; a byte offset, a register number, a
+lane are plain ints.
 
-| to get | call |
-|---|---|
-| a layout from bases | ``LinearLayout(registers, lanes, warps, shape)``, ``LinearLayout.from_bases``, ``.replicated`` |
-| a layout for memory access | ``coalesced(shape, order, vector, num_warps)``, ``spread_vector``; Triton-like ``blocked(...)`` |
-| mma.sync operands | ``fragment(m, n, k, operand, element_bits)``, ``mma_tiling(...)`` -> ``MmaTiling``, ``mma_layouts``, ``split_warps`` |
-| which element is where | ``.index``, ``.apply``, ``.register_offsets``, ``.thread_index``, ``.preimage``, ``.as_array`` |
-| replication | ``.free_bits(input)``, ``.is_injective``, ``.distinct_registers()`` |
-| derived layouts | ``.reshape .permute_dims .transpose .expand_dims .squeeze .project .drop_dim .broadcast_dim .cat .join .slice .slice_registers .then`` |
-| a reduction's shape | ``.bits_along(dim)``, ``.is_separable(dim)`` |
-| vector width in global memory | ``.contiguous(order)`` |
-| a conversion | ``plan_conversion(source, target, element_bits, ...)`` -> NoOp, RegisterPermutation, WarpShuffle, SharedRoundTrip |
-| a shared-memory placement | ``SharedLayout.plain .swizzled .boxed``, ``choose_swizzle(store, load, shape, element_bits, ...)``, ``bank_conflicts`` |
-| addresses for ld/st.shared | ``shared_access(layout, shared)`` -> SharedAccess |
-| ldmatrix, stmatrix | ``matrix_access(layout, shared)`` -> MatrixAccess or None |
-| text | ``to_cute(layout)``, ``from_cute(text, shape)``, ``shared_to_cute(shared)``, ``shared_from_cute(text, element_bits)`` |
+a register layout       LinearLayout(registers, lanes, warps, shape), .from_bases(bases, shape),
+                        .replicated(shape, num_warps)
+for memory access       coalesced(shape, order, vector, num_warps), spread_vector(size, num_warps, most), blocked(...)
+for mma.sync            fragment(m, n, k, operand, element_bits), mma_tiling(m, n, k, Atom(...), warps_m, warps_n, ...)
+                        -> MmaTiling (.a .b .c, .a_registers(...), .atoms()), mma_layouts(...), split_warps(...), ATOMS
+which element is where  .index .apply .register_offsets .thread_index .preimage .as_array
+replication             .free_bits(input) .is_injective .distinct_registers()
+derived layouts         .reshape .permute_dims .transpose .expand_dims .squeeze .resize .then
+                        reduction: .project .drop_dim .bits_along .is_separable; broadcast: .broadcast_dim
+                        .cat .join .slice .slice_registers
+global vector width     .contiguous(order)
+a conversion            plan_conversion(source, target, element_bits, stmatrix=, ldmatrix=, shuffle=, max_scratch=)
+                        -> NoOp | RegisterPermutation | WarpShuffle | SharedRoundTrip; .cost of each
+a shared placement      SharedLayout.plain .swizzled .boxed; choose_swizzle(store, load, shape, element_bits, ...)
+                        bank_conflicts(layout, shared), largest_vector(layout, shared)
+ld.shared, st.shared    shared_access(layout, shared) -> SharedAccess
+ldmatrix, stmatrix      matrix_access(layout, shared) -> MatrixAccess or None
+text                    to_cute(layout), from_cute(text, shape), shared_to_cute(shared),
+                        shared_from_cute(text, element_bits)
 """
 
 from .blocked import blocked, coalesced, spread_vector

@@ -27,8 +27,8 @@ def blocked(
 ) -> LinearLayout:
     """Tuples count per dimension; ``order`` lists dimensions fastest first.
 
-    A tile larger than the block of threads repeats the block in further registers; along a dimension where it is smaller, the lanes and warps
-    that find no element left replicate and the registers shrink.
+    A tile larger than the block of threads repeats the block in further registers; along a dimension where it is
+    smaller, the lanes and warps that find no element left replicate and the registers shrink.
     """
     pools = dict(enumerate(dim_bases(shape)))
     registers = [basis for basis in _take(pools, order, size_per_thread) if basis]
@@ -40,7 +40,8 @@ def blocked(
 
 @lru_cache(maxsize=4096)
 def coalesced(shape: tuple[int, ...], order: tuple[int, ...], vector: int, num_warps: int) -> LinearLayout:
-    """The layout of a memory access: ``vector`` elements per thread along ``order[0]`` (the fastest), then lanes, then warps, then registers.
+    """The layout of a memory access: ``vector`` elements per thread along ``order[0]`` (the fastest), then lanes,
+    then warps, then registers.
 
     ``vector`` is cut to the size of the fastest dimension. Lanes and warps for which no element is left replicate.
     """
@@ -56,5 +57,7 @@ def coalesced(shape: tuple[int, ...], order: tuple[int, ...], vector: int, num_w
 
 
 def spread_vector(size: int, num_warps: int, most: int) -> int:
-    """The widest vector, at most ``most``, that still gives each thread of the block an element of a tile of ``size``."""
+    """The widest vector, at most ``most``, that still gives each thread of the block an element of a tile of
+    ``size``.
+    """
     return max(1, min(most, size >> (LANE_BITS + log2_exact(num_warps))))

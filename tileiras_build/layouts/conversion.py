@@ -5,12 +5,13 @@
     WarpShuffle          every warp has what it needs (``warp_shuffle.py``)
     SharedRoundTrip      through shared memory: store, barrier, load
 
-Placements are candidates of ``placement.scratch_layouts``; the cheapest wins by wavefronts, repacking of 32-bit registers and instructions.
+Placements are candidates of ``placement.scratch_layouts``; the cheapest wins by wavefronts, repacking of 32-bit
+registers and instructions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -22,9 +23,8 @@ from .shared_access import SharedAccess, shared_access, union, vector_wavefronts
 from .shared_layout import SharedLayout, storage_bits
 from .warp_shuffle import WarpShuffle, plan_warp_shuffle
 
-# Costs in shared-memory cycles of one warp: a shuffle takes the same pipe, two selects issue in one cycle, and a
-# barrier with the latency around it is what a warp could have spent on about this many of them.
-SHUFFLE_COST, SELECT_COST, REPACK_COST, INSTRUCTION_COST, BARRIER_COST = 1.0, 0.5, 0.5, 0.125, 16.0
+# Costs in shared-memory cycles of one warp; a barrier with the latency around it takes as long as about 16 of them.
+REPACK_COST, INSTRUCTION_COST, BARRIER_COST = 0.5, 0.125, 16.0
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,9 @@ class RoundTripPass:
 class SharedRoundTrip:
     """For each pass: barrier (the scratch may still be read), store, barrier, load.
 
-    After the last pass target register r takes the value loaded into ``register_source[r]`` (itself unless it is a repetition).
-    ``shared`` places one pass's elements, ``shared.element_bits`` each (4-bit elements may travel as bytes, i1 always does).
+    After the last pass target register r takes the value loaded into ``register_source[r]`` (itself unless it is a
+    repetition). ``shared`` places one pass's elements, ``shared.element_bits`` each (4-bit elements may travel as
+    bytes, i1 always does).
     """
 
     shared: SharedLayout
@@ -80,10 +81,6 @@ class SharedRoundTrip:
 Plan = NoOp | RegisterPermutation | WarpShuffle | SharedRoundTrip
 
 
-def shuffle_cost(plan: WarpShuffle) -> float:
-    return SHUFFLE_COST * plan.num_shuffles + SELECT_COST * plan.num_selects
-
-
 @lru_cache(maxsize=8192)
 def plan_conversion(
     source: LinearLayout,
@@ -95,9 +92,11 @@ def plan_conversion(
     shuffle: bool = True,
     max_scratch: int | None = None,
 ) -> Plan:
-    """The cheapest plan. ``stmatrix``, ``ldmatrix``, ``shuffle``: what the target can do; ``max_scratch``: bytes of shared memory.
+    """The cheapest plan. ``stmatrix``, ``ldmatrix``, ``shuffle``: what the target can do; ``max_scratch``: bytes of
+    shared memory.
 
-    ``element_bits`` as in registers: 1, 4, 8, 16, 32, 64 (or 128). ValueError if the tiles differ or the source lacks elements.
+    ``element_bits`` as in registers: 1, 4, 8, 16, 32, 64 (or 128). ValueError if the tiles differ or the source lacks
+    elements.
     """
     if source.shape != target.shape:
         raise ValueError(f"cannot convert a tile {source.shape} to a tile {target.shape}")
@@ -112,10 +111,10 @@ def plan_conversion(
 
 def _plan_movement(source, target, element_bits, stmatrix, ldmatrix, shuffle, max_scratch) -> Plan:
     shuffled = plan_warp_shuffle(source, target, storage_bits(element_bits)) if shuffle else None
-    if shuffled is not None and shuffle_cost(shuffled) <= 2 * BARRIER_COST:
+    if shuffled is not None and shuffled.cost <= 2 * BARRIER_COST:
         return shuffled
     trip = plan_round_trip(source, target, element_bits, stmatrix=stmatrix, ldmatrix=ldmatrix, max_scratch=max_scratch)
-    return shuffled if shuffled is not None and shuffle_cost(shuffled) <= trip.cost else trip
+    return shuffled if shuffled is not None and shuffled.cost <= trip.cost else trip
 
 
 @lru_cache(maxsize=4096)
@@ -128,7 +127,8 @@ def plan_round_trip(
     ldmatrix: bool = True,
     max_scratch: int | None = None,
 ) -> SharedRoundTrip:
-    """The cheapest trip through shared memory of at most ``max_scratch`` bytes (more if the layouts leave no choice)."""
+    """The cheapest trip through shared memory of at most ``max_scratch`` bytes (more if the layouts leave no choice).
+    """
     if not source.is_surjective:
         raise ValueError("the source layout does not hold every element")
     bits = storage_bits(element_bits)
@@ -204,7 +204,9 @@ def _cut_bits(source: LinearLayout, target: LinearLayout, bits: int, max_scratch
 
 @dataclass(frozen=True)
 class _Part:
-    """The elements with all cut bits 0 as a layout of a smaller tile; for each pass, the whole's register for each of its registers."""
+    """The elements with all cut bits 0 as a layout of a smaller tile; for each pass, the whole's register for each of
+    its registers.
+    """
 
     layout: LinearLayout
     registers: tuple[tuple[int, ...], ...]

@@ -4,16 +4,19 @@ A register layout is written as three modes, lanes, warps and registers (a fourt
 
     ((4,8),(2,2),(2,2)):((2,16),(128,8),(1,256))
 
-Each bit of lane, warp or register number is a mode of size 2 whose stride is its basis; runs of doubling strides are joined, so (4,8):(2,16)
-are the strides 2, 4 | 16, 32, 64. Stride 0 is replication and joins with itself. A mode without bits is 1:0.
+Each bit of lane, warp or register number is a mode of size 2 whose stride is its basis; runs of doubling strides are
+joined, so (4,8):(2,16) are the strides 2, 4 | 16, 32, 64. Stride 0 is replication and joins with itself. A mode
+without bits is 1:0.
 
-Extension: a basis that moves several index bits at once cannot be a stride, for a stride is added and may carry. It is written with a caret,
-``2:^40``, and means index ^= 40. All other strides are powers of two; where two bits of a layout share an index bit (replication by equal
-bases) they are XORed as well. With distinct powers of two this is exactly CuTe's function.
+Extension: a basis that moves several index bits at once cannot be a stride, for a stride is added and may carry. It
+is written with a caret, ``2:^40``, and means index ^= 40. All other strides are powers of two; where two bits of a
+layout share an index bit (replication by equal bases) they are XORed as well. With distinct powers of two this is
+exactly CuTe's function.
 
-Placements in shared memory map coordinates, dimension by dimension, to element offsets: ``(64,32):(32,1)`` is 64 rows of 32;
-``swizzle<3,3,3> o (64,(64,2)):(64,(1,4096))`` has two boxes of 64 columns, and applies CuTe's swizzle to the offset. A placement that no
-strides and swizzle describe is written by the offsets of its index bits, lowest first: ``bits(64,64):(1,2,4,8^64,...)``.
+Placements in shared memory map coordinates, dimension by dimension, to element offsets: ``(64,32):(32,1)`` is 64 rows
+of 32; ``swizzle<3,3,3> o (64,(64,2)):(64,(1,4096))`` has two boxes of 64 columns, and applies CuTe's swizzle to the
+offset. A placement that no strides and swizzle describe is written by the offsets of its index bits, lowest first:
+``bits(64,64):(1,2,4,8^64,...)``.
 """
 
 from __future__ import annotations

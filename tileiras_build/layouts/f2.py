@@ -46,7 +46,8 @@ class Span:
     """The subspace spanned by vectors inserted one by one; remembers how each member is made.
 
     The pivots of earlier vectors are never changed by later ones. So a member of the span of the first k inserted
-    vectors is always solved by those k only: insertion order is a preference order (registers before lanes before warps).
+    vectors is always solved by those k only: insertion order is a preference order (registers before lanes before
+    warps).
     """
 
     __slots__ = ("pivots",)

@@ -1,16 +1,17 @@
 """Register layouts of mma.sync operands (PTX ISA 9.0, section 9.7.14.5, "Matrix Fragments for mma").
 
-All the tables of that section are one pattern. With p = 32 / element bits elements in a 32-bit register (1 for 32 and 64 bits):
+All the tables of that section are one pattern. With p = 32 / element bits elements in a 32-bit register (1 for 32 and
+64 bits):
 
     registers  p consecutive k, then row + 8 (A with 16 rows), then further k in steps of 4 p
     lanes      bits 0 and 1: k in steps of p;  bits 2 to 4: the row of A, the column of B
-    C          2 consecutive columns per register pair, lane bits 0 and 1: columns in steps of 2, bits 2 to 4: rows, then row + 8
+    C          as an A with p = 2 and columns in the place of k
 
 A CTA tile repeats the atom: warps lie next to it (M first, then N, then the batch), and what is left goes to registers:
 
     A (M, K):  registers  atom, k tiles, m tiles     replicated over the warps of N
     B (K, N):  registers  atom, k tiles, n tiles     replicated over the warps of M
-    C (M, N):  registers  atom, n tiles, m tiles     with 1 warp along N, C and the A of a following product differ in nothing
+    C (M, N):  registers  atom, n tiles, m tiles     with 1 warp along N equal to the A of a next product
 
 followed by the batch where there is one. The order of A and C makes a chained product (attention) free of conversions.
 """
@@ -36,7 +37,8 @@ ATOMS: dict[tuple[int, int, int], frozenset[int]] = {
 
 @lru_cache(maxsize=256)
 def fragment(m: int, n: int, k: int, operand: str, element_bits: int) -> LinearLayout:
-    """One warp's layout of an atom's operand: "A" over (m, k), "B" over (k, n), "C" over (m, n); register i is the ISA's a_i, b_i, c_i.
+    """One warp's layout of an atom's operand: "A" over (m, k), "B" over (k, n), "C" over (m, n); register i is the
+    ISA's a_i, b_i, c_i.
 
     ``element_bits`` is the width of A's and B's elements, for "C" too. ValueError if there is no such atom.
     """
@@ -79,7 +81,8 @@ class Atom:
 class MmaTiling:
     """A product of (batch,) M x K by K x N tiles, cut into atoms and spread over warps.
 
-    Warp number: m warps lowest, then n warps, then batch warps. Sizes are in elements; a ValueError names one that is no multiple.
+    Warp number: m warps lowest, then n warps, then batch warps. Sizes are in elements; a ValueError names one that is
+    no multiple.
     """
 
     m: int
@@ -94,7 +97,8 @@ class MmaTiling:
     def __post_init__(self) -> None:
         for name in ("m", "n", "k"):
             if getattr(self, name) < getattr(self.atom, name):
-                raise ValueError(f"the tile's {name} = {getattr(self, name)} is less than the atom's {getattr(self.atom, name)}")
+                sizes = f"{name} = {getattr(self, name)} is less than the atom's {getattr(self.atom, name)}"
+                raise ValueError(f"the tile's {sizes}")
         if self.batch is None and self.warps_batch != 1:
             raise ValueError("warps of a batch need a batch")
 
@@ -111,7 +115,9 @@ class MmaTiling:
         return self._operand("C", {"M": self.m, "N": self.n}, "NM")
 
     def _operand(self, operand: str, dims: dict[str, int], order: str) -> LinearLayout:
-        """``order``: the dimensions whose tiles fill registers, fastest first. Batch bits are the highest of the packed index."""
+        """``order``: the dimensions whose tiles fill registers, fastest first. Batch bits are the highest of the
+        packed index.
+        """
         shape = tuple(dims.values())
         atom = self.atom.fragment(operand)
         # Widening the dimensions keeps the atom at the tile's origin.
@@ -158,7 +164,9 @@ class MmaTiling:
         return range(tile * count, (tile + 1) * count)
 
     def atoms(self) -> Iterator[tuple[range, range, range]]:
-        """(a, b, c) registers of every mma of a warp, k outermost so that consecutive ones do not wait for each other."""
+        """(a, b, c) registers of every mma of a warp, k outermost so that consecutive ones do not wait for each
+        other.
+        """
         for batch in range(self.batch_tiles):
             for k_tile in range(self.k_tiles):
                 for m_tile in range(self.m_tiles):
@@ -195,13 +203,16 @@ def mma_layouts(
     batch: int | None = None,
     warps_batch: int = 1,
 ) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
-    """The (A, B, C) layouts of a tiled product: tiles (M, K), (K, N), (M, N), each with a leading batch dimension if given."""
+    """The (A, B, C) layouts of a tiled product: tiles (M, K), (K, N), (M, N), each with a leading batch dimension if
+    given.
+    """
     tiling = mma_tiling(shape_m, shape_n, shape_k, atom, warps_m, warps_n, batch, warps_batch)
     return tiling.a, tiling.b, tiling.c
 
 
 def split_warps(num_warps: int, shape_m: int, shape_n: int, atom: Atom, batch: int = 1) -> tuple[int, int, int]:
-    """(warps_m, warps_n, warps_batch): batch first, then halve whichever side leaves a warp the longer tile, M on a tie.
+    """(warps_m, warps_n, warps_batch): batch first, then halve whichever side leaves a warp the longer tile, M on a
+    tie.
 
     Warps that find nothing left to split are given to M, where they replicate.
     """

@@ -2,14 +2,16 @@
 
 One m8n8.b16 matrix is 8 rows of 16 bytes, each row at an address that one lane supplies. Lane t gets 4 bytes of it:
 
-    plain   row t / 4, bytes 4 (t % 4) .. + 3          so lane bits 0, 1 move by 4 and 8 bytes, lane bits 2 to 4 choose the row
-    trans   16-bit elements [2 (t % 4)][t / 4] and [2 (t % 4) + 1][t / 4]
-                                                        so lane bits 2 to 4 move by 2, 4, 8 bytes; one register bit and lane bits 0, 1 choose the row
+    plain   row t / 4, bytes 4 (t % 4) to + 3:
+            lane bits 0, 1 move by 4 and 8 bytes, lane bits 2 to 4 choose the row
+    trans   the 16-bit elements [2 (t % 4)][t / 4] and [2 (t % 4) + 1][t / 4]:
+            lane bits 2 to 4 move by 2, 4, 8 bytes, one register bit and lane bits 0, 1 choose the row
 
-A layout is divisible if its byte offsets in shared memory show one of the two patterns and all its other bits are multiples of 16 bytes.
-Elements of other widths are moved as they lie in memory: plain works for 4 to 32 bits when the 32-bit register's elements are consecutive
-bytes; trans only for 16 bits. The address of a row is again linear: bits 0 to 2 of the supplying lane are the row, bits 3 and 4 the number of the
-matrix within the instruction (.x2, .x4), for which the lowest remaining register bits are taken.
+A layout is divisible if its byte offsets in shared memory show one of the two patterns and all its other bits are
+multiples of 16 bytes. Elements of other widths are moved as they lie in memory: plain works for 4 to 32 bits when the
+32-bit register's elements are consecutive bytes; trans only for 16 bits. The address of a row is again linear: bits 0
+to 2 of the supplying lane are the row, bits 3 and 4 the number of the matrix within the instruction (.x2, .x4), for
+which the lowest remaining register bits are taken.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from .shared_layout import LINE_BYTES, VECTOR_BYTES, SharedLayout
 
 @dataclass(frozen=True)
 class MatrixInstruction:
-    """One ldmatrix or stmatrix: for each of its 32-bit registers the layout's registers in it (lowest bits first), and the constant."""
+    """One ldmatrix or stmatrix: for each of its 32-bit registers the layout's registers in it (lowest bits first),
+    and the constant.
+    """
 
     registers: tuple[tuple[int, ...], ...]
     xor: int
@@ -35,10 +39,11 @@ class MatrixInstruction:
 
 @dataclass(frozen=True)
 class MatrixAccess:
-    """All ldmatrix or stmatrix of a warp; addresses as in ``shared_access.SharedAccess``, with base bits of the *supplying* lane.
+    """All ldmatrix or stmatrix of a warp; addresses as in ``shared_access.SharedAccess``, with base bits of the
+    *supplying* lane.
 
-    ``count`` is 1, 2 or 4 matrices per instruction; lanes from 8 * count on supply no address (their offset bits are 0).
-    ``register_source``, ``free_warps``: as for SharedAccess (stores by other warps repeat the same values).
+    ``count`` is 1, 2 or 4 matrices per instruction; lanes from 8 * count on supply no address (their offset bits are
+    0). ``register_source``, ``free_warps``: as for SharedAccess (stores by other warps repeat the same values).
     """
 
     element_bits: int
@@ -83,7 +88,9 @@ class MatrixAccess:
 
 @lru_cache(maxsize=4096)
 def matrix_access(layout: LinearLayout, shared: SharedLayout, max_count: int = 4) -> MatrixAccess | None:
-    """The ldmatrix (or stmatrix) plan between a register layout and a placement, or None if the layouts do not divide."""
+    """The ldmatrix (or stmatrix) plan between a register layout and a placement, or None if the layouts do not
+    divide.
+    """
     pattern = _divide(layout, shared)
     return None if pattern is None else _plan(layout, pattern, shared.element_bits, max_count)
 
@@ -96,8 +103,8 @@ def matrix_wavefronts(layout: LinearLayout, shared: SharedLayout) -> int | None:
 
 @dataclass(frozen=True)
 class _Pattern:
-    """``packed``: register combinations inside a 32-bit register; ``others``: those that number the matrices. Offsets in bits:
-    ``rows`` of the 3 row bits, ``rest`` of ``others``, ``warps``."""
+    """``packed``: register combinations inside a 32-bit register; ``others``: those that number the matrices. Offsets
+    in bits: ``rows`` of the 3 row bits, ``rest`` of ``others``, ``warps``."""
 
     transposed: bool
     packed: tuple[int, ...]
@@ -128,7 +135,8 @@ def _divide(layout: LinearLayout, shared: SharedLayout) -> _Pattern | None:
     return pattern if pattern is not None and pattern.is_aligned else None
 
 
-def _match(registers: Sequence[int], lanes: Sequence[int], warps: tuple[int, ...], element_bits: int) -> _Pattern | None:
+def _match(registers, lanes, warps, element_bits: int) -> _Pattern | None:
+    """Offsets in bits of each register, lane and warp bit against the two patterns of the preface."""
     if lanes[:2] == (32, 64):
         return _match_plain(registers, lanes, warps, element_bits)
     if lanes[2:] == (16, 32, 64) and element_bits == 16 and registers:
@@ -168,7 +176,8 @@ def _plan(layout: LinearLayout, pattern: _Pattern, element_bits: int, max_count:
     in_word = f2.enumerate_span(pattern.packed)
     in_instruction = f2.enumerate_span(pattern.others[:matrices])
     instructions = []
-    for first, constant in zip(f2.enumerate_span(pattern.others[matrices:]), f2.enumerate_span(pattern.rest[matrices:])):
+    constants = f2.enumerate_span(pattern.rest[matrices:])
+    for first, constant in zip(f2.enumerate_span(pattern.others[matrices:]), constants):
         held = tuple(tuple(ours[first ^ matrix ^ low] for low in in_word) for matrix in in_instruction)
         instructions.append(MatrixInstruction(held, *split_constant(constant // 8, base_mask)))
     return MatrixAccess(

@@ -8,21 +8,25 @@ A worked example. A 4x4 tile over 4 lanes (two lane bits) with 4 registers (two 
     row 2        L0r2 L0r3 L1r2 L1r3          lane bit 1     -> (1, 0)
     row 3        L2r2 L2r3 L3r2 L3r3
 
-Every tile dimension is a power of two, so a position is a string of bits, and in every distribution that hardware asks for, each
-hardware bit moves the position by a fixed XOR: lane 3, register 2 holds (0,2) ^ (1,0) ^ (2,0) = (3,2). The layout *is* that list of images
-of single bits, its bases. It is a matrix over F2 (XOR is addition, AND is multiplication) from hardware bits to tile bits.
+Every tile dimension is a power of two, so a position is a string of bits, and in every distribution that hardware
+asks for, each hardware bit moves the position by a fixed XOR: lane 3, register 2 holds (0,2) ^ (1,0) ^ (2,0) = (3,2).
+The layout *is* that list of images of single bits, its bases. It is a matrix over F2 (XOR is addition, AND is
+multiplication) from hardware bits to tile bits.
 
-Why from hardware to tile and not back: a tile element may live in many places (a reduced tile is replicated over the lanes that
-reduced it: their bases are zero), but each register holds exactly one element, so only this direction is a function.
+Why from hardware to tile and not back: a tile element may live in many places (a reduced tile is replicated over the
+lanes that reduced it: their bases are zero), but each register holds exactly one element, so only this direction is a
+function.
 
-Why F2: composing layouts is a matrix product, moving data from one layout to another is inv(A) B, "can this be a 16-byte access" is a
-division, and an XOR swizzle of shared memory is one more matrix instead of a special case.
+Why F2: composing layouts is a matrix product, moving data from one layout to another is inv(A) B, "can this be a
+16-byte access" is a division, and an XOR swizzle of shared memory is one more matrix instead of a special case.
 
-Tile coordinates are packed into one integer, the row-major linear index: the bits of the *last* dimension are lowest. So for the
-4x4 tile (row, column) is row * 4 + column; the bases above are 1, 8 | 2, 4. Reshapes keep the packed index, and cost nothing.
+Tile coordinates are packed into one integer, the row-major linear index: the bits of the *last* dimension are lowest.
+So for the 4x4 tile (row, column) is row * 4 + column; the bases above are 1, 8 | 2, 4. Reshapes keep the packed
+index, and cost nothing.
 
-A CuTe layout is shape:stride with carrying addition, e.g. lanes (2,2):(2,4) and registers (2,2):(1,8) for the example. When the
-strides are distinct powers of two, addition never carries and equals XOR: the two notations mean the same function (``cute.py``).
+A CuTe layout is shape:stride with carrying addition, e.g. lanes (2,2):(2,4) and registers (2,2):(1,8) for the
+example. When the strides are distinct powers of two, addition never carries and equals XOR: the two notations mean
+the same function (``cute.py``).
 """
 
 from __future__ import annotations
@@ -81,8 +85,9 @@ def memory_bits(shape: Sequence[int], order: Sequence[int]) -> list[int]:
 class LinearLayout:
     """An F2-linear map (register, lane, warp, block) -> element of a tile of ``shape``.
 
-    ``registers``, ``lanes``, ``warps`` and ``blocks`` hold the packed tile index that each bit of that input stands for (0 = this
-    bit does not matter: replication). There are always 5 lane bits. ``shape`` may have any rank, 0 included.
+    ``registers``, ``lanes``, ``warps`` and ``blocks`` hold the packed tile index that each bit of that input stands
+    for (0 = this bit does not matter: replication). There are always 5 lane bits. ``shape`` may have any rank, 0
+    included.
     """
 
     registers: tuple[int, ...]
@@ -130,7 +135,8 @@ class LinearLayout:
 
     @cached_property
     def hardware(self) -> tuple[int, ...]:
-        """All bases; bit i of a packed hardware index (register bits lowest, then lane, warp, block) maps to entry i."""
+        """All bases; bit i of a packed hardware index (register bits lowest, then lane, warp, block) maps to entry i.
+        """
         return self.registers + self.lanes + self.warps + self.blocks
 
     @property
@@ -207,7 +213,9 @@ class LinearLayout:
         return tuple(free)
 
     def free_bits(self, name: str) -> int:
-        """Mask of the bits of input ``name`` that only replicate: with all of them 0 every held element still occurs, once."""
+        """Mask of the bits of input ``name`` that only replicate: with all of them 0 every held element still occurs,
+        once.
+        """
         return self._free[INPUTS.index(name)]
 
     @property
@@ -238,7 +246,9 @@ class LinearLayout:
         return self.split_hardware(f2.apply(self.inverse, index))
 
     def distinct_registers(self) -> tuple[LinearLayout, tuple[int, ...], tuple[int, ...]]:
-        """(layout without replicated registers, its registers numbered in ours, for each of our registers its number there)."""
+        """(layout without replicated registers, its registers numbered in ours, for each of our registers its number
+        there).
+        """
         return self._distinct_registers
 
     @cached_property
@@ -268,7 +278,8 @@ class LinearLayout:
         return self.register_permutation(other) is not None and other.register_permutation(self) is not None
 
     def invert_and_compose(self, target: LinearLayout) -> tuple[int, ...]:
-        """Where ``target`` finds its elements in ``self``: for each packed hardware bit of target a packed hardware index of self.
+        """Where ``target`` finds its elements in ``self``: for each packed hardware bit of target a packed hardware
+        index of self.
 
         Among equal holders the own thread is preferred, then the own warp. ValueError if an element is held nowhere.
         """
@@ -284,7 +295,9 @@ class LinearLayout:
         return tuple(columns)
 
     def _locate(self, ours: Sequence[int], theirs: Sequence[int], position: int, reach: int) -> list[int | None]:
-        """Solve each basis of ``theirs`` with the same bit of ours (at ``position``) plus bits below ``reach``, else freely."""
+        """Solve each basis of ``theirs`` with the same bit of ours (at ``position``) plus bits below ``reach``, else
+        freely.
+        """
         columns = []
         for bit, basis in enumerate(theirs):
             near = self._span.solve(basis ^ ours[bit]) if bit < len(ours) else None
@@ -295,7 +308,8 @@ class LinearLayout:
         return columns
 
     def contiguous(self, order: Sequence[int] | None = None) -> int:
-        """How many elements the lowest registers hold consecutively in a memory with dimensions ``order``, fastest first.
+        """How many elements the lowest registers hold consecutively in a memory with dimensions ``order``, fastest
+        first.
 
         The default order is row-major. The answer is a power of two, at most the registers of a thread.
         """
@@ -315,7 +329,9 @@ class LinearLayout:
         }
 
     def is_separable(self, dim: int) -> bool:
-        """No basis moves along ``dim`` and another dimension at once, so reducing over ``dim`` stays within ``bits_along``."""
+        """No basis moves along ``dim`` and another dimension at once, so reducing over ``dim`` stays within
+        ``bits_along``.
+        """
         mask = sum(dim_bases(self.shape)[dim])
         return all(basis & mask in (0, basis) for basis in self.hardware)
 
@@ -366,7 +382,9 @@ class LinearLayout:
         return self.then(matrix, shape)
 
     def project(self, dim: int) -> LinearLayout:
-        """Shape 1 along ``dim``, the bits that moved along it now replicate: the layout of a reduction's result or a broadcast's source."""
+        """Shape 1 along ``dim``, the bits that moved along it now replicate: the layout of a reduction's result or a
+        broadcast's source.
+        """
         return self.resize(dim, 1)
 
     def drop_dim(self, dim: int) -> LinearLayout:
@@ -374,11 +392,14 @@ class LinearLayout:
         return self.project(dim).squeeze(dim)
 
     def slice(self, dim: int, size: int) -> LinearLayout:
-        """The low ``size`` coordinates along ``dim``; hardware bits that moved beyond them now replicate (see ``slice_registers``)."""
+        """The low ``size`` coordinates along ``dim``; hardware bits that moved beyond them now replicate (see
+        ``slice_registers``).
+        """
         return self.resize(dim, size)
 
     def slice_registers(self, dim: int, start: int, size: int) -> tuple[LinearLayout, tuple[int, ...]] | None:
-        """Cut coordinates start .. start+size-1 out without moving data: (layout of the part, our register for each of its registers).
+        """Cut coordinates start .. start+size-1 out without moving data: (layout of the part, our register for each
+        of its registers).
 
         None if the cut bits are not in registers alone. ``start`` is a multiple of ``size``.
         """
@@ -394,7 +415,9 @@ class LinearLayout:
         return self.with_registers(tuple(bases)).resize(dim, size), tuple(kept)
 
     def broadcast_dim(self, dim: int, size: int) -> LinearLayout:
-        """Dimension ``dim`` of size 1 becomes ``size``, by new highest register bits: register r comes from r % num_registers."""
+        """Dimension ``dim`` of size 1 becomes ``size``, by new highest register bits: register r comes from r %
+        num_registers.
+        """
         if self.shape[dim] != 1:
             raise ValueError(f"dimension {dim} of {self.shape} is not 1")
         wide = self.resize(dim, size)

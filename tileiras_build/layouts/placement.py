@@ -1,12 +1,14 @@
 """Choosing a placement in shared memory for a tile that is stored with one register layout and loaded with another.
 
-Two families. Tiles that text, TMA or wgmma must name have an order of dimensions and one swizzle<B,M,S>; those candidates are few and are simply
-counted. A tile that only this compiler's own loads and stores see may lie in any invertible matrix, made for the two layouts:
+Two families. Tiles that text, TMA or wgmma must name have an order of dimensions and one swizzle<B,M,S>; those
+candidates are few and are simply counted. A tile that only this compiler's own loads and stores see may lie in any
+invertible matrix, made for the two layouts:
 
-Let V be the elements of a vector, P and Q the subspaces that one phase of the store and of the load touches (its lanes and its vector). Offsets
-with the same bank are the span H of the high placement bases, and an access is free of conflicts exactly if it meets H only in 0. With I the
-intersection of P and Q, P = I + E, Q = I + F, the vectors e_i + f_i together with a complement of P + Q meet neither, and they are always enough.
-What V should be (16-byte stores, 16-byte loads, what both can do, the rows of stmatrix or ldmatrix) is decided by counting wavefronts.
+Let V be the elements of a vector, P and Q the subspaces that one phase of the store and of the load touches (its
+lanes and its vector). Offsets with the same bank are the span H of the high placement bases, and an access is free of
+conflicts exactly if it meets H only in 0. With I the intersection of P and Q, P = I + E, Q = I + F, the vectors e_i +
+f_i together with a complement of P + Q meet neither, and they are always enough. What V should be (16-byte stores,
+16-byte loads, what both can do, the rows of stmatrix or ldmatrix) is decided by counting wavefronts.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ SHIFTS_TRIED = 3
 
 
 def least_wavefronts(layout: LinearLayout, shared: SharedLayout, matrices: bool) -> int | None:
-    """Shared-memory cycles of one warp to move its registers, with ldmatrix or stmatrix if allowed; None if it cannot (4 bits)."""
+    """Shared-memory cycles of one warp to move its registers, with ldmatrix or stmatrix if allowed; None if it cannot
+    (4 bits).
+    """
     counts = [vector_wavefronts(layout, shared), matrix_wavefronts(layout, shared) if matrices else None]
     possible = [count for count in counts if count is not None]
     return min(possible) if possible else None
@@ -46,9 +50,12 @@ def choose_swizzle(
     ldmatrix: bool = True,
     named: bool = False,
 ) -> SharedLayout:
-    """The placement with the fewest shared-memory cycles for both; ``order`` (fastest dimension first) if it is given already.
+    """The placement with the fewest shared-memory cycles for both; ``order`` (fastest dimension first) if it is given
+    already.
 
-    ``named`` (and ``order``) admit only what ``SharedLayout.plain`` can make; else any matrix that is better wins. A side that is None (TMA, cp.async that fits any order) does not count. ValueError for 4-bit elements that never lie in pairs.
+    ``named`` (and ``order``) admit only what ``SharedLayout.plain`` can make; else any matrix that is better wins. A
+    side that is None (TMA, cp.async that fits any order) does not count. ValueError for 4-bit elements that never lie
+    in pairs.
     """
     sides = [(layout, flag) for layout, flag in ((store, stmatrix), (load, ldmatrix)) if layout is not None]
     ideal = sum(_ideal(layout, element_bits) for layout, _ in sides)
@@ -76,7 +83,9 @@ def _ideal(layout: LinearLayout, element_bits: int) -> int:
 
 
 def _orders(shape: Sequence[int], layout: LinearLayout | None) -> list[tuple[int, ...]]:
-    """The order in which ``layout`` is contiguous first, then the others; only rotations of the fastest dimension for high ranks."""
+    """The order in which ``layout`` is contiguous first, then the others; only rotations of the fastest dimension for
+    high ranks.
+    """
     rank = len(shape)
     row_major = tuple(range(rank - 1, -1, -1))
     orders = list(permutations(row_major)) if rank <= 3 else [(d, *(e for e in row_major if e != d)) for d in row_major]
@@ -110,8 +119,8 @@ def _swizzles(shape: Sequence[int], order: Sequence[int], bits: int) -> Iterator
 
 @dataclass(frozen=True)
 class _Side:
-    """One access, by generators: ``vector``, the part of V that it moves at once; ``phase``, what it touches at once (P or Q of the preface);
-    ``fixed``, what moves between threads and so must keep the vector's offset bits 0."""
+    """One access, by generators: ``vector``, the part of V that it moves at once; ``phase``, what it touches at once
+    (P or Q of the preface); ``fixed``, what moves between threads and so must keep the vector's offset bits 0."""
 
     vector: tuple[int, ...]
     phase: tuple[int, ...]
@@ -132,14 +141,18 @@ class _Side:
 def scratch_layouts(
     source: LinearLayout, target: LinearLayout, bits: int, stmatrix: bool = False, ldmatrix: bool = True
 ) -> Iterator[SharedLayout]:
-    """Placements with few bank conflicts for stores from ``source`` and loads to ``target``, one for each candidate vector."""
+    """Placements with few bank conflicts for stores from ``source`` and loads to ``target``, one for each candidate
+    vector.
+    """
     for vector in _vectors(source, target, bits, stmatrix, ldmatrix):
         sides = _Side.of(source, vector, bits, stmatrix), _Side.of(target, vector, bits, ldmatrix)
         yield SharedLayout(source.shape, bits, _placement(vector, sides, source.index_bits, bits))
 
 
 def _vectors(source: LinearLayout, target: LinearLayout, bits: int, stmatrix: bool, ldmatrix: bool):
-    """Candidates for the elements of 16 bytes, lowest address bit first: tuples of packed indices, without repetition."""
+    """Candidates for the elements of 16 bytes, lowest address bit first: tuples of packed indices, without
+    repetition.
+    """
     room = log2_exact(VECTOR_BYTES * 8 // bits)
     found = {tuple(layout.registers[:room]): None for layout in (source, target)} if bits >= 8 else {}
     found[tuple(f2.intersection(source.registers, target.registers)[:room])] = None
@@ -187,7 +200,9 @@ def _choose_rows(vector: tuple[int, ...], sides: Sequence[_Side], height: int, u
 
 
 class _RowTest:
-    """Conditions on H = span(rows) for one side: H meets its phase only in 0, and its vector meets (fixed + H) only in 0."""
+    """Conditions on H = span(rows) for one side: H meets its phase only in 0, and its vector meets (fixed + H) only
+    in 0.
+    """
 
     def __init__(self, vector: tuple[int, ...], side: _Side):
         self.phase = f2.Span(side.phase)
@@ -210,10 +225,13 @@ def _row_candidates(sides: Sequence[_Side], units: Sequence[int]) -> Iterator[in
     outside = f2.complement([*stored, *loaded], units)
     yield from outside
     common = f2.intersection(stored, loaded)
-    store, load = sides
-    # A vector's element may only be paired with what does not move between that side's threads; those pairs meet in this order.
-    only_stored = sorted(f2.complement(common, stored), key=lambda e: 0 if e in store.vector else 1 if e in load.fixed else 2)
-    only_loaded = sorted(f2.complement(common, loaded), key=lambda f: 2 if f in load.vector else 1 if f in store.fixed else 0)
+    # An element of a side's vector may not be paired with what moves between that side's threads, so the store's vector
+    # comes first among its own and meets what its threads do not move; likewise, from the other end, the load's.
+    early, late = sides
+    only_stored = f2.complement(common, stored)
+    only_stored.sort(key=lambda basis: 0 if basis in early.vector else 1 if basis in late.fixed else 2)
+    only_loaded = f2.complement(common, loaded)
+    only_loaded.sort(key=lambda basis: 2 if basis in late.vector else 1 if basis in early.fixed else 0)
     yield from (left ^ right for left, right in zip(only_stored, only_loaded))
     basis = f2.independent([*only_stored, *only_loaded, *common, *outside])
     yield from (left ^ right for left, right in combinations(basis, 2))

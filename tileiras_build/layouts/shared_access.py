@@ -1,12 +1,14 @@
 """What each thread does to move its registers to or from a placement in shared memory: addresses ready to be emitted.
 
-The address of a vector is linear in thread and register bits, so it splits into a part that the thread computes once and a constant:
+The address of a vector is linear in thread and register bits, so it splits into a part that the thread computes once
+and a constant:
 
     address(lane, warp, v) = buffer + ((base(lane, warp) ^ vectors[v].xor) + vectors[v].add)       in bytes
 
-``base`` is the XOR of ``lane_offsets`` and ``warp_offsets`` over the set bits of the lane and warp numbers; ``thread_terms`` gives it as a few
-shifts and masks of the thread number. ``xor`` keeps only constant bits that meet bits of ``base``; all other bits are in ``add``, the
-immediate offset of the instruction. So vectors with equal ``xor`` share one address register, and without a swizzle every ``xor`` is 0.
+``base`` is the XOR of ``lane_offsets`` and ``warp_offsets`` over the set bits of the lane and warp numbers;
+``thread_terms`` gives it as a few shifts and masks of the thread number. ``xor`` keeps only constant bits that meet
+bits of ``base``; all other bits are in ``add``, the immediate offset of the instruction. So vectors with equal
+``xor`` share one address register, and without a swizzle every ``xor`` is 0.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from .shared_layout import SharedLayout, conflict_degree, largest_vector, phases
 
 
 def shift_terms(offsets: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """(mask, shift) pairs with XOR over pairs of ((number & mask) << shift) = F2 image of number; negative shifts go right."""
+    """(mask, shift) pairs with XOR over pairs of ((number & mask) << shift) = F2 image of number; negative shifts go
+    right.
+    """
     masks: dict[int, int] = {}
     for bit, offset in enumerate(offsets):
         for position in f2.bits(offset):
@@ -35,7 +39,9 @@ def split_constant(constant: int, base_mask: int) -> tuple[int, int]:
 
 
 def count_repacks(registers: Sequence[int], element_bits: int) -> int:
-    """How many 32-bit words of these registers must be put together from parts: 8-bit registers 4, 5, 6, 7 are one word already."""
+    """How many 32-bit words of these registers must be put together from parts: 8-bit registers 4, 5, 6, 7 are one
+    word already.
+    """
     packed = 32 // element_bits
     if packed <= 1:
         return 0
@@ -63,8 +69,9 @@ class VectorAccess:
 class SharedAccess:
     """All loads or stores of a thread between ``layout`` and a placement, ``vector`` elements of ``element_bits`` each.
 
-    Stores: only threads with no bit of ``free_lanes`` and ``free_warps`` set need to store; the others hold copies of the same values.
-    Loads: register r of the layout takes the value loaded into ``register_source[r]`` (r itself unless it is a repetition).
+    Stores: only threads with no bit of ``free_lanes`` and ``free_warps`` set need to store; the others hold copies of
+    the same values. Loads: register r of the layout takes the value loaded into ``register_source[r]`` (r itself
+    unless it is a repetition).
     """
 
     element_bits: int
@@ -135,7 +142,9 @@ def to_bytes(offset: int, element_bits: int) -> int:
 
 @lru_cache(maxsize=4096)
 def shared_access(layout: LinearLayout, shared: SharedLayout, vector: int | None = None) -> SharedAccess:
-    """The plan of a whole tile; ``vector`` limits the elements per instruction. ValueError if bytes would be shared (4-bit elements)."""
+    """The plan of a whole tile; ``vector`` limits the elements per instruction. ValueError if bytes would be shared
+    (4-bit elements).
+    """
     widest = largest_vector(layout, shared)
     vector = widest if vector is None else min(vector, widest)
     if vector * shared.element_bits < 8:
@@ -163,7 +172,8 @@ def shared_access(layout: LinearLayout, shared: SharedLayout, vector: int | None
 
 
 def _vectors(offsets: Sequence[int], vector: int) -> Iterator[tuple[int, list[int]]]:
-    """(offset of the vector, its registers from the lowest address up), in the order of each vector's first register."""
+    """(offset of the vector, its registers from the lowest address up), in the order of each vector's first register.
+    """
     groups: dict[int, list[int]] = {}
     low = log2_exact(vector)
     for register, offset in enumerate(f2.enumerate_span(offsets)):

@@ -1,11 +1,12 @@
 """Shared-memory placements of tiles as F2 maps from element offsets to tile elements, and their bank conflicts.
 
-A placement is a square matrix: column i is the packed tile index stored at element offset 2**i. Plain and swizzled row- or column-major
-placements are special cases; the scratch of a layout conversion is any invertible matrix.
+A placement is a square matrix: column i is the packed tile index stored at element offset 2**i. Plain and swizzled
+row- or column-major placements are special cases; the scratch of a layout conversion is any invertible matrix.
 
-Banks (CUDA Programming Guide, "Shared Memory"): 32 banks of 4 bytes; a request of up to 4 bytes per lane is served for all 32 lanes at once, 8
-bytes for half a warp, 16 bytes for a quarter. Lanes that touch different words of one bank are served one after another; the same word is
-broadcast. For an F2-linear address the lanes' words form a subspace: its dimension minus that of its bank part is the logarithm of the conflict.
+Banks (CUDA Programming Guide, "Shared Memory"): 32 banks of 4 bytes; a request of up to 4 bytes per lane is served
+for all 32 lanes at once, 8 bytes for half a warp, 16 bytes for a quarter. Lanes that touch different words of one
+bank are served one after another; the same word is broadcast. For an F2-linear address the lanes' words form a
+subspace: its dimension minus that of its bank part is the logarithm of the conflict.
 
 Elements of 4 bits lie two to a byte, low nibble first; i1 is stored as a byte.
 """
@@ -33,7 +34,9 @@ def storage_bits(element_bits: int) -> int:
 
 @dataclass(frozen=True)
 class SharedLayout:
-    """``bases[i]``: the packed tile index at element offset 2**i; ``element_bits``: 4, 8, 16, 32, 64 or 128 bits of storage."""
+    """``bases[i]``: the packed tile index at element offset 2**i; ``element_bits``: 4, 8, 16, 32, 64 or 128 bits of
+    storage.
+    """
 
     shape: tuple[int, ...]
     element_bits: int
@@ -77,7 +80,8 @@ class SharedLayout:
 
     @classmethod
     def boxed(cls, shape: Sequence[int], order: Sequence[int], element_bits: int, swizzle_bytes: int) -> SharedLayout:
-        """As TMA and wgmma want it: boxes with rows of ``swizzle_bytes`` (32, 64, 128; rows may be shorter), chunks of 16 bytes swizzled.
+        """As TMA and wgmma want it: boxes with rows of ``swizzle_bytes`` (32, 64, 128; rows may be shorter), chunks
+        of 16 bytes swizzled.
 
         The boxes follow each other along ``order[0]`` outermost. 16 means rows of 16 bytes, unswizzled.
         """
@@ -88,7 +92,7 @@ class SharedLayout:
         chunk = log2_exact(VECTOR_BYTES * 8 // element_bits)
         # The pattern is over byte address bits 7 to 9, whatever the row's length.
         atom = Swizzle(log2_exact(swizzle_bytes // VECTOR_BYTES), chunk, 3)
-        columns = [image for image in atom.columns(len(memory))]
+        columns = atom.columns(len(memory))
         return cls(tuple(shape), storage_bits(element_bits), f2.compose(memory, columns))
 
     @property
@@ -110,7 +114,9 @@ class SharedLayout:
 
     @cached_property
     def swizzle(self) -> tuple[tuple[int, ...], Swizzle] | None:
-        """(offset bit of each packed index bit before swizzling, swizzle), or None for placements that no swizzle describes."""
+        """(offset bit of each packed index bit before swizzling, swizzle), or None for placements that no swizzle
+        describes.
+        """
         # A swizzle only adds lower bits, so the highest is the one that is moved.
         places = tuple(offset.bit_length() - 1 for offset in self.inverse)
         if len(set(places)) < len(places):
@@ -158,10 +164,12 @@ def phases(access_bytes: int) -> int:
 
 
 def conflict_degree(lane_offsets: Sequence[int], element_bits: int, vector: int) -> int:
-    """Times each phase of an access is repeated because of bank conflicts; ``lane_offsets``: element offsets of the 5 lane bits."""
+    """Times each phase of an access is repeated because of bank conflicts; ``lane_offsets``: element offsets of the 5
+    lane bits.
+    """
     access_bytes = max(1, vector * element_bits // 8)
     inside = range(log2_exact(vector))
-    addresses = [offset for offset in lane_offsets[: lane_bits_per_phase(access_bytes)]] + [1 << bit for bit in inside]
+    addresses = [*lane_offsets[: lane_bits_per_phase(access_bytes)], *(1 << bit for bit in inside)]
     word = log2_exact(BANK_BYTES * 8 // element_bits) if element_bits <= 32 else 0
     line = log2_exact(LINE_BYTES * 8 // element_bits)
     words = [address >> word for address in addresses]
@@ -170,7 +178,9 @@ def conflict_degree(lane_offsets: Sequence[int], element_bits: int, vector: int)
 
 
 def largest_vector(layout: LinearLayout, shared: SharedLayout) -> int:
-    """Elements of one access, at most 16 bytes: some registers of each thread are consecutive and aligned in ``shared``."""
+    """Elements of one access, at most 16 bytes: some registers of each thread are consecutive and aligned in
+    ``shared``.
+    """
     registers, lanes, warps = shared.offsets_of(layout)
     span = f2.Span(registers)
     others = 0

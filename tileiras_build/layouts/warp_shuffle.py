@@ -1,8 +1,9 @@
 """Moving a tile between two layouts inside each warp, with shuffles whose register choices are linear maps.
 
-``shfl.sync.idx`` lets every lane read one register of a lane of its choice, but the register is the sender's choice. Let the matrix M take a
-destination (register r, lane l, warp w) to its source (r', l'). The plan numbers shuffles by k and lets lane l receive register
-r = k ^ Q l in shuffle k. Then the sending lane is l' = M_lr k ^ N l with N = M_ll ^ M_lr Q, and if N is invertible its register is
+``shfl.sync.idx`` lets every lane read one register of a lane of its choice, but the register is the sender's choice.
+Let the matrix M take a destination (register r, lane l, warp w) to its source (r', l'). The plan numbers shuffles by
+k and lets lane l receive register r = k ^ Q l in shuffle k. Then the sending lane is l' = M_lr k ^ N l with N = M_ll
+^ M_lr Q, and if N is invertible its register is
 
     r' = A k ^ S l' ^ T w,    S = (M_rr Q ^ M_rl) / N,    A = M_rr ^ S M_lr
 
@@ -12,8 +13,9 @@ a function of the *sender*. So three steps do any such conversion:
     2. shuffles       shuffle k sends register A k from lane N l ^ M_lr k
     3. result swaps   each lane renumbers what it received by XOR with Q l
 
-A renumbering by a lane-dependent XOR costs one select per register for each dimension of Q or S: no dynamic indexing, no local memory. Q has
-the smallest rank that makes N invertible. Elements narrower than 32 bits travel together when both layouts keep them together.
+A renumbering by a lane-dependent XOR costs one select per register for each dimension of Q or S: no dynamic indexing,
+no local memory. Q has the smallest rank that makes N invertible. Elements narrower than 32 bits travel together when
+both layouts keep them together.
 """
 
 from __future__ import annotations
@@ -25,12 +27,17 @@ from functools import cached_property
 from . import f2
 from .linear_layout import LANE_BITS, LinearLayout
 
+# In shared-memory cycles of one warp: a shuffle takes the same pipe, two selects issue in one cycle.
+SHUFFLE_COST, SELECT_COST = 1.0, 0.5
+
 FULL = (1 << LANE_BITS) - 1
 
 
 @dataclass(frozen=True)
 class Swap:
-    """Where parity(lane & lane_mask) ^ parity(warp & warp_mask) is 1, value v and value v ^ register_xor change places."""
+    """Where parity(lane & lane_mask) ^ parity(warp & warp_mask) is 1, value v and value v ^ register_xor change
+    places.
+    """
 
     lane_mask: int
     warp_mask: int
@@ -42,7 +49,9 @@ class Swap:
 
 @dataclass(frozen=True)
 class Shuffle:
-    """One shfl.sync.idx per 32 bits: ``value`` after the source swaps, read from lane ``plan.source_lane(lane, warp) ^ lane_xor``."""
+    """One shfl.sync.idx per 32 bits: ``value`` after the source swaps, read from lane ``plan.source_lane(lane, warp)
+    ^ lane_xor``.
+    """
 
     value: int
     lane_xor: int
@@ -52,8 +61,8 @@ class Shuffle:
 class WarpShuffle:
     """Pack, swap, shuffle, swap, unpack. A value is a tuple of elements that travel together.
 
-    ``source_values[v]``: source registers packed into value v, lowest bits first. ``result_registers[r]``: (value, element) that is
-    destination register r. ``shuffles[k]`` makes value k of the received ones.
+    ``source_values[v]``: source registers packed into value v, lowest bits first. ``result_registers[r]``: (value,
+    element) that is destination register r. ``shuffles[k]`` makes value k of the received ones.
     """
 
     element_bits: int
@@ -91,6 +100,10 @@ class WarpShuffle:
         before = len(self.source_swaps) * len(self.source_values)
         return self.words * (before + len(self.result_swaps) * len(self.shuffles))
 
+    @property
+    def cost(self) -> float:
+        return SHUFFLE_COST * self.num_shuffles + SELECT_COST * self.num_selects
+
 
 def plan_warp_shuffle(source: LinearLayout, target: LinearLayout, element_bits: int) -> WarpShuffle | None:
     """The plan, or None if elements would have to change their warp (or a replication defeats the scheme)."""
@@ -117,7 +130,9 @@ def _plan(source: LinearLayout, target: LinearLayout, element_bits: int, room: i
 
 
 def _packing(source: LinearLayout, target: LinearLayout, room: int) -> tuple[list[int], list[int], list[int]]:
-    """(source bits that number values, target bits that number values, source bits inside a value); replication dropped."""
+    """(source bits that number values, target bits that number values, source bits inside a value); replication
+    dropped.
+    """
     source_bits = [bit for bit in range(len(source.registers)) if not source.free_bits("register") >> bit & 1]
     target_bits = [bit for bit in range(len(target.registers)) if not target.free_bits("register") >> bit & 1]
     held = {target.registers[bit] for bit in target_bits}
@@ -230,6 +245,9 @@ def _swaps(lane_columns: Sequence[int], warp_columns: Sequence[int]) -> tuple[Sw
     basis = f2.independent(columns)
     span = f2.Span(basis)
     used = [span.solve(column) for column in columns]
-    masks = [sum(1 << place for place, combination in enumerate(used) if combination >> row & 1) for row in range(len(basis))]
     low = len(lane_columns)
-    return tuple(Swap(mask & (1 << low) - 1, mask >> low, register) for mask, register in zip(masks, basis))
+    swaps = []
+    for row, register in enumerate(basis):
+        mask = sum(1 << place for place, combination in enumerate(used) if combination >> row & 1)
+        swaps.append(Swap(mask & (1 << low) - 1, mask >> low, register))
+    return tuple(swaps)
