@@ -24,5 +24,14 @@ def float_bits(value: float, type: Attribute) -> int:
     with np.errstate(over="ignore", invalid="ignore"):
         bits = int(np.array(value).astype(dtype).view(f"<u{dtype.itemsize}"))
     if isinstance(type, FloatTF32Type):
-        bits >>= TF32_UNUSED_BITS
+        bits = _drop_tf32_bits(bits)
     return bits & (1 << BITS[type]) - 1
+
+
+def _drop_tf32_bits(bits: int) -> int:
+    """Round the bits of a float32 to the 19 of tf32, to nearest even; an overflow carries into infinity."""
+    kept, dropped = bits >> TF32_UNUSED_BITS, bits & (1 << TF32_UNUSED_BITS) - 1
+    if bits & 0x7F800000 == 0x7F800000:
+        return kept
+    half = 1 << TF32_UNUSED_BITS - 1
+    return kept + (dropped > half or dropped == half and kept & 1)

@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-import numpy as np
 from xdsl.dialects.builtin import FloatTF32Type
 from xdsl.ir import Attribute
 
 from tileiras_build.bytecode.constants import float_bits, float_value
 from tileiras_build.dialects.cuda_tile.attrs import DTYPES
-from tileiras_build.dialects.cuda_tile.types import BITS
 
 SHORT_DIGITS = 6
 MAX_PADDING = 3  # zeros that the long form may pad with before it turns to an exponent
@@ -71,6 +69,8 @@ def _long_form(value: float, type: Attribute) -> str | None:
 
 def float_text(bits: int, type: Attribute) -> str:
     """The literal of a bit pattern of a float type."""
+    if type not in DTYPES:
+        return f"0x{bits:X}"
     value = float_value(bits, type)
     if not math.isfinite(value):
         return f"0x{bits:X}"
@@ -82,10 +82,3 @@ def float_text(bits: int, type: Attribute) -> str:
         return short
     long = _long_form(abs(value), type)
     return f"0x{bits:X}" if long is None else sign + long
-
-
-def array_bits(values: np.ndarray, type: Attribute) -> list[int]:
-    """The bit patterns of an array of values of a float type, flat."""
-    raw = np.ascontiguousarray(values).reshape(-1).view(f"<u{values.dtype.itemsize}").tolist()
-    return [bits >> 13 for bits in raw] if isinstance(type, FloatTF32Type) else [
-        bits & (1 << BITS[type]) - 1 for bits in raw]

@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i1, i64
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from tileiras_build.bytecode.constants import float_bits
-from tileiras_build.bytecode.float_text import array_bits, float_text
+from tileiras_build.bytecode.float_text import float_text
 from tileiras_build.bytecode.reader import read_module
 from tileiras_build.bytecode.ssa_names import Names
-from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr
+from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr, storage_bytes
 from tileiras_build.dialects.cuda_tile.enums import RoundingMode, SymbolVisibility
 from tileiras_build.dialects.cuda_tile.location import LOC, CallSiteLocAttr, DILocAttr
 from tileiras_build.dialects.cuda_tile.ops_control import ContinueOp, EntryOp, GlobalOp, ModuleOp, YieldOp
@@ -183,23 +183,25 @@ def constant_text(value: DenseConstantAttr, types: TypeNames) -> str:
 
 
 def _dense(value: DenseConstantAttr) -> str:
-    element_type = value.type.element_type
-    if value.is_splat:
-        return _elements(value._values()[:1], element_type)[0]
-    if value.type.num_elements > HEX_THRESHOLD:
+    if not value.is_splat and value.type.num_elements > HEX_THRESHOLD:
         return f'"0x{value.raw.hex().upper()}"'
-    texts = _elements(value.as_array(), element_type)
+    texts = _elements(value)
+    if value.is_splat:
+        return texts[0]
     for dim in reversed(value.type.shape):
         texts = [f"[{', '.join(texts[start:start + dim])}]" for start in range(0, len(texts), dim)]
     return texts[0]
 
 
-def _elements(values, element_type: Attribute) -> list[str]:
+def _elements(value: DenseConstantAttr) -> list[str]:
+    """The elements as text; one for a splat."""
+    element_type = value.type.element_type
     if is_float(element_type):
-        return [float_text(bits, element_type) for bits in array_bits(values, element_type)]
-    if element_type == i1:
-        return [str(bool(value)).lower() for value in values.reshape(-1)]
-    return [str(int(value)) for value in values.reshape(-1)]
+        size = storage_bytes(element_type)
+        words = (value.raw[start:start + size] for start in range(0, len(value.raw), size))
+        return [float_text(int.from_bytes(word, "little"), element_type) for word in words]
+    values = [value.splat_value()] if value.is_splat else value.as_array().reshape(-1).tolist()
+    return [str(bool(one)).lower() if element_type == i1 else str(int(one)) for one in values]
 
 
 def identity_text(value: Attribute, types: TypeNames) -> str:

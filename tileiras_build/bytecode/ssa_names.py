@@ -11,6 +11,7 @@ import math
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, Region, SSAValue
 
+from tileiras_build.dialects.cuda_tile.attrs import DTYPES
 from tileiras_build.dialects.cuda_tile.ops_control import EntryOp, ForOp, GetNumTileBlocksOp, GetTileBlockIdOp
 from tileiras_build.dialects.cuda_tile.ops_control import IfOp, LoopOp, ReduceOp, ScanOp
 from tileiras_build.dialects.cuda_tile.ops_memory import (
@@ -55,7 +56,7 @@ def _constant_name(op: ConstantOp) -> str:
         values = value.as_array()
         return "true" if values.all() else "cst_i1" if values.any() else "false"
     number = ""
-    if value.is_splat:
+    if value.is_splat and element_type in DTYPES:
         number = _float_number(float(value.splat_value())) if is_float(element_type) else f"_{int(value.splat_value())}"
     return f"cst{number}_{element_type}"
 

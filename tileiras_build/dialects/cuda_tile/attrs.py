@@ -29,6 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from tileiras_build.dialects.cuda_tile.record import record
 from tileiras_build.dialects.cuda_tile.types import BITS, PointerType, TensorViewType, TileType, i4
+from tileiras_build.errors import Unsupported
 
 # NumPy type of the values of an element type; tf32 values are held as float32.
 DTYPES: dict[Attribute, np.dtype] = {
@@ -56,18 +57,34 @@ def storage_bytes(element_type: Attribute) -> int:
     return (BITS[element_type] + 7) // 8
 
 
+def _as_splat(type: TileType, raw: bytes) -> bytes:
+    """The one element that ``raw`` repeats, if it does; else ``raw``."""
+    if not isinstance(type, TileType) or type.element_type not in BITS or type.num_elements == 1:
+        return raw
+    count = type.num_elements
+    if type.element_type == i1:
+        splats = {_packed_ones(count): b"\xff", bytes((count + 7) // 8): b"\x00"}
+        return splats.get(raw, raw)
+    size = storage_bytes(type.element_type)
+    return raw[:size] if len(raw) == size * count and raw == raw[:size] * count else raw
+
+
+def _packed_ones(count: int) -> bytes:
+    return ((1 << count) - 1).to_bytes((count + 7) // 8, "little")
+
+
 @record
 class DenseConstantAttr(Data[tuple[TileType, bytes]]):
     """The value of a constant tile: its type and its little-endian bytes, as the bytecode holds them.
 
-    A splat (all elements equal) holds one element only. A constant of i1 that is not a splat holds one
+    A splat (all elements equal) holds one element only, also if it was given in full. A constant of i1 that is not a splat holds one
     bit per element, lowest bit first; a splat of i1 is the byte 0x00 or 0xff.
     """
 
     name = "cuda_tile.dense"
 
     def __init__(self, type: TileType, raw: bytes):
-        super().__init__((type, bytes(raw)))
+        super().__init__((type, _as_splat(type, bytes(raw))))
 
     @classmethod
     def from_array(cls, type: TileType, values) -> DenseConstantAttr:
@@ -111,6 +128,9 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
             words = np.zeros((len(raw) // 3, 4), np.uint8)
             words[:, :3] = np.frombuffer(raw, np.uint8).reshape(-1, 3)
             return (words.view(np.uint32).reshape(-1) << TF32_UNUSED_BITS).view(np.float32)
+        if element_type not in DTYPES:
+            raise Unsupported("constant-type", f"constants of type {element_type} cannot be computed with "
+                              "(dialects/cuda_tile/attrs.py: DTYPES)")
         return np.frombuffer(raw, DTYPES[element_type])
 
     def splat_value(self):
@@ -130,7 +150,7 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
 
     def verify(self) -> None:
         tile_type, raw = self.data
-        if not isinstance(tile_type, TileType) or tile_type.element_type not in DTYPES:
+        if not isinstance(tile_type, TileType) or tile_type.element_type not in BITS:
             raise VerifyException(f"a constant must be a tile of numbers, got {tile_type}")
         if self.is_splat:
             return
