@@ -2,8 +2,10 @@
 
 import os
 import pty
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -241,6 +243,25 @@ def test_dry_run_builds_nothing(project):
     done = project.run("-n")
     assert steps_of(done) == chain("a", "b")
     assert not (project.folder / "build").exists()
+
+
+def test_interrupt_ends_running_steps_at_once(project):
+    project.write("a.tilebc", "kernel a\nll: sleep\n")
+    project.write("SConstruct", SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 5', ""))
+    command = [sys.executable, "-m", "SCons", "-j2", "sm=90", "ptxas=ptxas", "libdevice=libdevice.bc"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=project.folder, env=environment, **pipes) as scons:
+        while "ll      sm_90   a" not in scons.stdout.readline():
+            assert scons.poll() is None
+        time.sleep(0.3)
+        start = time.monotonic()
+        scons.send_signal(signal.SIGINT)
+        _, errors = scons.communicate(timeout=50)
+    assert time.monotonic() - start < 10
+    assert scons.returncode == 2
+    assert "interrupted" in errors and "Traceback" not in errors
+    assert not (project.folder / "build/sm_90/a.ll").exists()
 
 
 def test_terminal_gets_one_updated_line(project):

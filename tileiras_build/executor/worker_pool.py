@@ -40,6 +40,7 @@ class WorkerPool:
         self._free = threading.Semaphore(size)
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
+        self._interrupted = False
         self._logs = Path(tempfile.mkdtemp(prefix="tileiras-workers-"))
         self._owner = os.getpid()
         atexit.register(self.close)
@@ -48,13 +49,17 @@ class WorkerPool:
         """The result of ``function`` ("module:function") in a worker; blocks the calling thread.
 
         Raises the function's own exception; InternalError[worker-died] with the signal and the last lines that the
-        worker wrote; InternalError[worker-timeout].
+        worker wrote; InternalError[worker-timeout]; InternalError[interrupted] after ``interrupt``.
         """
         with self._free:
+            self._refuse_if_interrupted()
             worker = self._take()
             answer = None
             try:
                 answer = worker.call(function, arguments, timeout or self.timeout)
+            except InternalError:
+                self._refuse_if_interrupted()
+                raise
             finally:
                 # No answer (a crash, a timeout, Ctrl-C in this thread): the pipe's state is unknown.
                 self._give_back(worker, alive=answer is not None)
@@ -62,6 +67,12 @@ class WorkerPool:
         if succeeded:
             return result
         raise result
+
+    def interrupt(self) -> None:
+        """End all calls, from another thread than theirs: they fail, and so does every later one."""
+        self._interrupted = True
+        for worker in list(self._all):
+            worker.end()
 
     def close(self) -> None:
         """End all workers; the pool can not be used afterwards."""
@@ -79,6 +90,10 @@ class WorkerPool:
 
     def __exit__(self, *exception):
         self.close()
+
+    def _refuse_if_interrupted(self) -> None:
+        if self._interrupted:
+            raise InternalError("interrupted", "the build was interrupted")
 
     def _take(self) -> _Worker:
         with suppress(IndexError):
@@ -123,15 +138,19 @@ class _Worker:
         return answer
 
     def kill(self) -> None:
-        """End the process and what it started."""
+        """End the process and forget it."""
+        self.end()
+        self.connection.close()
+        self.process.join(1)
+        self.log.unlink(missing_ok=True)
+
+    def end(self) -> None:
+        """End the process and what it started; a call that waits for it sees its pipe close."""
         with suppress(OSError):
             os.killpg(self.process.pid, signal.SIGKILL)
         with suppress(OSError):
             # It may not have made its process group yet.
             os.kill(self.process.pid, signal.SIGKILL)
-        self.connection.close()
-        self.process.join(1)
-        self.log.unlink(missing_ok=True)
 
     def _death(self) -> InternalError:
         self.process.join(5)

@@ -10,7 +10,10 @@ from __future__ import annotations
 import atexit
 import gc
 import mmap
+import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +31,7 @@ from .progress import BelowLine, Progress, Step
 from .settings import Settings, fail, read_settings
 
 _BUILD = "TILEIRAS_BUILD"  # the construction variable that holds the Build of this SCons run
+_ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 _current: Build | None = None
 
 
@@ -69,6 +73,7 @@ class Build:
         self._executor = executor
         self.progress = Progress(sys.stdout)
         self.build_dirs: list[str] = []
+        self.interrupted = False
 
     def attach(self) -> None:
         """Hook into SCons' progress and exit."""
@@ -76,7 +81,27 @@ class Build:
         if sys.stdout.isatty():
             sys.stdout = BelowLine(sys.stdout, self.progress.end_line)
             sys.stderr = BelowLine(sys.stderr, self.progress.end_line)
+        self._watch_interrupts()
         atexit.register(self.finish)
+
+    def _watch_interrupts(self) -> None:
+        """On Ctrl-C SCons waits for the running steps; end them, or that can take minutes.
+
+        SCons installs its signal handlers later and over ours; the wakeup descriptor hears of signals all the same.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return
+        heard, written = os.pipe()
+        os.set_blocking(written, False)
+        signal.set_wakeup_fd(written, warn_on_full_buffer=False)
+        threading.Thread(target=self._end_on_signal, args=(heard,), daemon=True).start()
+
+    def _end_on_signal(self, heard: int) -> None:
+        while numbers := os.read(heard, 64):
+            if _ENDING.intersection(numbers):
+                self.interrupted = True
+                interrupt = getattr(self._executor, "interrupt", lambda: None)
+                interrupt()
 
     def executor(self, env) -> Executor:
         """The executor, started at the first step that needs one."""
@@ -89,7 +114,8 @@ class Build:
         if self._executor is not None:
             self._executor.close()
         option = SCons.Script.GetOption
-        if self.build_dirs and not (option("no_exec") or option("clean") or option("silent")):
+        quiet = self.interrupted or option("no_exec") or option("clean") or option("silent")
+        if self.build_dirs and not quiet:
             self.progress.summarize(SCons.Script.GetBuildFailures(), self.build_dirs[0])
 
 
