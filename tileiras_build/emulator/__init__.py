@@ -1,0 +1,18 @@
+"""A PTX emulator on the CPU, in NumPy: runs what we ship, for every SM, without a GPU.
+
+It knows nothing of the compiler. ``launch`` runs a kernel of compiled artifacts, ``run_ptx`` one of a PTX text:
+
+    memory = emulator.Memory()
+    address = memory.map_array(array)
+    emulator.run_ptx(ptx, "kernel", (4,), (128,), [address.to_bytes(8, "little")], memory=memory)
+
+See ``machine.py`` for the execution model, ``isa/`` for the instructions, ``numerics.py`` for the arithmetic.
+"""
+
+from .faults import EmulatorError, EmulatorFault, PtxSyntaxError, UnsupportedInstruction
+from .launch import launch, run_ptx
+from .memory import Counters, Memory
+
+__all__ = [
+    "Counters", "EmulatorError", "EmulatorFault", "Memory", "PtxSyntaxError", "UnsupportedInstruction", "launch", "run_ptx",
+]  # fmt: skip

@@ -1,0 +1,50 @@
+"""The instruction set, one module per family. Each module adds rows ``opcode -> handler`` to ``HANDLERS``.
+
+A handler ``handler(emitter, instruction)`` emits Python for one instruction; a control-flow handler returns the last
+line of the generated function. Helpers that generated code calls go to ``NAMESPACE``. Opcodes in ``WARP_WIDE``
+need all living threads of their warps (or of their mask).
+"""
+
+from __future__ import annotations
+
+HANDLERS: dict = {}
+NAMESPACE: dict = {}
+WARP_WIDE: set[str] = set()
+RESULT_KINDS: dict = {}
+
+_ARITHMETIC = {"add", "sub", "mul", "fma", "mad", "div", "min", "max", "abs", "neg", "sqrt", "rsqrt", "rcp", "ex2", "lg2",
+               "sin", "cos", "tanh", "copysign", "rem"}  # fmt: skip
+
+
+def handles(*opcodes: str, warp_wide: bool = False):
+    """Register a handler for opcodes."""
+
+    def register(function):
+        for opcode in opcodes:
+            HANDLERS[opcode] = function
+        if warp_wide:
+            WARP_WIDE.update(opcodes)
+        return function
+
+    return register
+
+
+def helper(function):
+    """Make a function callable from generated code."""
+    NAMESPACE[function.__name__] = function
+    return function
+
+
+def result_kind(ins, position: int) -> str:
+    """The kind of a destination as far as register kinds care: a float kind, or anything else for bits."""
+    special = RESULT_KINDS.get(ins.op)
+    if special is not None:
+        return special(ins, position)
+    if ins.op in _ARITHMETIC and ins.mods:
+        return ins.mods[-1]
+    if ins.op == "cvt":
+        return ins.mods[-2]
+    return "bits"
+
+
+from . import atomic, control, convert, floating, integer, matrix, memory, move, sync, warp  # noqa: E402, F401

@@ -1,0 +1,517 @@
+"""Integer arithmetic, comparison, logic, shifts and bit manipulation (PTX ISA 9.0, sections 9.7.1, 9.7.2, 9.7.6, 9.7.8)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..emit import KIND_BITS, SIGNED, UNSIGNED, kind_of
+from ..parse import SINK, Immediate, Pair
+from . import NAMESPACE, handles, helper
+
+INTEGER_TYPES = {"u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"}
+_WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64", "u8": "u16", "s8": "s16"}
+_SIGN_BIT = {8: 0x80, 16: 0x8000, 32: 0x80000000, 64: 1 << 63}
+
+
+def unsigned(kind: str) -> str:
+    return UNSIGNED[KIND_BITS[kind]]
+
+
+def binary(e, ins, kind: str, template: str, destination=None):
+    a, b = (e.use(arg, kind) for arg in ins.args[1:3])
+    e.set(ins.args[0] if destination is None else destination, kind, template.format(a=a, b=b))
+
+
+# -- helpers of generated code -----------------------------------------------------------------------
+@helper
+def udiv(a, b):
+    """Unsigned quotient; x / 0 is all ones, as the hardware gives."""
+    zero = b == 0
+    if not np.any(zero):
+        return a // b
+    return np.where(zero, ~np.zeros_like(a), a // np.where(zero, 1, b).astype(a.dtype))
+
+
+@helper
+def sdiv(a, b):
+    """Signed quotient, rounded towards zero; x / 0 is -1."""
+    u = np.dtype(f"u{a.dtype.itemsize}")
+    negative = (a < 0) != (b < 0)
+    q = udiv(np.where(a < 0, -a, a).view(u), np.where(b < 0, -b, b).view(u)).view(a.dtype)
+    return np.where(b == 0, a.dtype.type(-1), np.where(negative, -q, q))
+
+
+@helper
+def urem(a, b):
+    zero = b == 0
+    if not np.any(zero):
+        return a % b
+    return np.where(zero, a, a % np.where(zero, 1, b).astype(a.dtype))
+
+
+@helper
+def srem(a, b):
+    return (a - sdiv(a, b) * b) if not np.any(b == 0) else np.where(b == 0, a, a - sdiv(a, b) * b)
+
+
+@helper
+def umulhi64(a, b):
+    """High 64 bits of an unsigned 64 x 64 product."""
+    mask, shift = np.uint64(0xFFFFFFFF), np.uint64(32)
+    al, ah, bl, bh = a & mask, a >> shift, b & mask, b >> shift
+    low = al * bl
+    middle = ah * bl + (low >> shift)
+    middle2 = al * bh + (middle & mask)
+    return ah * bh + (middle >> shift) + (middle2 >> shift)
+
+
+@helper
+def smulhi64(a, b):
+    high = umulhi64(a.view(np.uint64), b.view(np.uint64))
+    zero = np.uint64(0)
+    high = high - np.where(a < 0, b.view(np.uint64), zero) - np.where(b < 0, a.view(np.uint64), zero)
+    return high.view(np.int64)
+
+
+def _mulhi(e, a, b, kind):
+    if KIND_BITS[kind] == 64:
+        return f"{'smulhi64' if kind[0] == 's' else 'umulhi64'}({a}, {b})"
+    wide = _WIDER[kind]
+    return f"(np.multiply({a}, {b}, dtype={wide}) >> {e.scalar(wide, KIND_BITS[kind])}).astype({kind})"
+
+
+@helper
+def popcount(a):
+    return np.bitwise_count(a).astype(np.uint32)
+
+
+@helper
+def leading_zeros(a):
+    bits = a.dtype.itemsize * 8
+    x = a
+    shift = 1
+    while shift < bits:
+        x = x | (x >> a.dtype.type(shift))
+        shift *= 2
+    return (bits - np.bitwise_count(x).astype(np.int32)).astype(np.uint32)
+
+
+@helper
+def reverse_bits(a):
+    t, bits = a.dtype.type, a.dtype.itemsize * 8
+    for shift, mask in ((1, 0x5555555555555555), (2, 0x3333333333333333), (4, 0x0F0F0F0F0F0F0F0F)):
+        m = t(mask & ((1 << bits) - 1))
+        a = ((a >> t(shift)) & m) | ((a & m) << t(shift))
+    return np.asarray(a).byteswap()[()]
+
+
+@helper
+def find_leading(a, shift_amount):
+    """bfind: position of the most significant 1 (of the most significant non-sign bit if signed), or all ones."""
+    signed = a.dtype.kind == "i"
+    bits = a.dtype.itemsize * 8
+    u = a.view(np.dtype(f"u{a.dtype.itemsize}"))
+    if signed:
+        u = np.where(a < 0, ~u, u)
+    zeros = leading_zeros(u)
+    result = zeros if shift_amount else np.uint32(bits - 1) - zeros
+    return np.where(u == 0, np.uint32(0xFFFFFFFF), result)
+
+
+@helper
+def extract_field(a, position, length, signed):
+    """bfe (section 9.7.1.23)."""
+    t, bits = a.dtype.type, a.dtype.itemsize * 8
+    u = np.dtype(f"u{a.dtype.itemsize}")
+    position, length = (position & np.uint32(0xFF)).astype(u), (length & np.uint32(0xFF)).astype(u)
+    ua = a.view(u)
+    one = u.type(1)
+    shifted = ua >> position
+    mask = np.where(length >= bits, ~u.type(0), (one << length) - one)
+    out = shifted & mask
+    if not signed:
+        return out.astype(t)
+    last = np.minimum(position + length - one, u.type(bits - 1))
+    sign = np.where(length == 0, u.type(0), (ua >> last) & one)
+    return np.where(sign != 0, out | ~mask, out).view(t) if np.ndim(out) else np.asarray(np.where(sign != 0, out | ~mask, out)).view(t)[()]
+
+
+@helper
+def insert_field(a, b, position, length):
+    """bfi: the low bits of a put into b."""
+    u, bits = a.dtype, a.dtype.itemsize * 8
+    position, length = (position & np.uint32(0xFF)).astype(u), (length & np.uint32(0xFF)).astype(u)
+    one = u.type(1)
+    mask = np.where(length >= bits, ~u.type(0), (one << length) - one) << position
+    return (b & ~mask) | ((a << position) & mask)
+
+
+@helper
+def funnel(a, b, amount, left, clamp):
+    """shf: shift the 64-bit value b:a."""
+    amount = np.minimum(amount, np.uint32(32)) if clamp else amount & np.uint32(31)
+    wide = (np.asarray(b).astype(np.uint64) << np.uint64(32)) | np.asarray(a).astype(np.uint64)
+    amount = np.asarray(amount).astype(np.uint64)
+    if left:
+        return ((wide << amount) >> np.uint64(32)).astype(np.uint32)
+    return (wide >> amount).astype(np.uint32)
+
+
+@helper
+def permute_bytes(a, b, control, mode):
+    """prmt (section 9.7.8.7)."""
+    wide = (np.asarray(b).astype(np.uint64) << np.uint64(32)) | np.asarray(a).astype(np.uint64)
+    out = np.uint32(0)
+    for i in range(4):
+        byte = _selected_byte(wide, control, i, mode)
+        out = out | (byte.astype(np.uint32) << np.uint32(8 * i))
+    return out
+
+
+_MODES = {
+    "f4e": lambda c, i: c + i,
+    "b4e": lambda c, i: (c - i) & 7,
+    "rc8": lambda c, i: c & 3,
+    "ecl": lambda c, i: max(c, i),
+    "ecr": lambda c, i: min(c, i),
+    "rc16": lambda c, i: (c & 1) * 2 + (i & 1),
+}
+
+
+def _selected_byte(wide, control, i, mode):
+    if mode is None:
+        nibble = (np.asarray(control) >> np.uint32(4 * i)) & np.uint32(15)
+        byte = (wide >> ((nibble & np.uint32(7)).astype(np.uint64) * np.uint64(8))) & np.uint64(0xFF)
+        sign = np.where(byte & np.uint64(0x80), np.uint64(0xFF), np.uint64(0))
+        return np.where(nibble & np.uint32(8), sign, byte)
+    table = np.array([_MODES[mode](c, i) for c in range(4)], np.uint64)
+    which = table[(np.asarray(control) & np.uint32(3)).astype(np.int64)]
+    return (wide >> (which * np.uint64(8))) & np.uint64(0xFF)
+
+
+@helper
+def permute_constant(a, b, control):
+    """prmt with a constant selector in the default mode: shifts of the two sources."""
+    out = None
+    sources = (a, b)
+    for i in range(4):
+        nibble = control >> (4 * i) & 15
+        source, at = sources[(nibble & 7) >> 2], (nibble & 3) * 8
+        if nibble & 8:
+            byte = ((source << np.uint32(24 - at)).view(np.int32) >> np.int32(31)).view(np.uint32) & np.uint32(0xFF << 8 * i)
+        else:
+            moved = source << np.uint32(8 * i - at) if 8 * i >= at else source >> np.uint32(at - 8 * i)
+            byte = moved & np.uint32(0xFF << 8 * i)
+        out = byte if out is None else out | byte
+    return out
+
+
+@helper
+def logic3(a, b, c, table):
+    out = None
+    for i in range(8):
+        if table >> i & 1:
+            term = (a if i & 4 else ~a) & (b if i & 2 else ~b) & (c if i & 1 else ~c)
+            out = term if out is None else out | term
+    return np.zeros_like(a & b & c) if out is None else out
+
+
+@helper
+def find_nth_set(mask, base, offset):
+    """fns: position of the n-th set bit counted from base (section 9.7.1.20)."""
+    mask, base, offset = np.broadcast_arrays(mask, base, np.asarray(offset).view(np.int32))
+    out = np.full(mask.shape, 0xFFFFFFFF, np.uint32)
+    bit = ((mask[..., None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1)).astype(bool)
+    position = np.arange(32)
+    up = np.cumsum(bit & (position >= base[..., None]), axis=-1)
+    down = np.cumsum((bit & (position <= base[..., None]))[..., ::-1], axis=-1)[..., ::-1]
+    hit_up = bit & (position >= base[..., None]) & (up == offset[..., None])
+    hit_down = bit & (position <= base[..., None]) & (down == -offset[..., None])
+    at_base = bit & (position == base[..., None])
+    for wanted, hit in ((offset > 0, hit_up), (offset < 0, hit_down), (offset == 0, at_base)):
+        found = wanted & hit.any(-1)
+        out = np.where(found, hit.argmax(-1).astype(np.uint32), out)
+    return out[()]
+
+
+@helper
+def dot_bytes(a, b, c, a_signed, b_signed, half):
+    """dp4a (half None) and dp2a (half 0 = .lo, 2 = .hi): sums of byte products."""
+    a, b = np.asarray(a), np.asarray(b)
+    total = np.asarray(c).view(np.uint32)
+    for i in range(4 if half is None else 2):
+        y = ((b >> np.uint32(8 * (i + (half or 0)))) & np.uint32(0xFF)).astype(np.uint8)
+        if half is None:
+            x = ((a >> np.uint32(8 * i)) & np.uint32(0xFF)).astype(np.uint8)
+            x = x.view(np.int8) if a_signed else x
+        else:
+            x = ((a >> np.uint32(16 * i)) & np.uint32(0xFFFF)).astype(np.uint16)
+            x = x.view(np.int16) if a_signed else x
+        y = y.view(np.int8) if b_signed else y
+        total = total + (x.astype(np.int64) * y.astype(np.int64)).astype(np.uint32)
+    return total
+
+
+@helper
+def saturating(a, b, subtract):
+    wide = a.astype(np.int64) - b if subtract else a.astype(np.int64) + b
+    return np.clip(wide, -(1 << 31), (1 << 31) - 1).astype(np.int32)
+
+
+def _pairwise(operation, a, b, kind):
+    """Apply to both 16-bit halves of packed words."""
+    t = {"u16x2": np.uint16, "s16x2": np.int16}[kind]
+    x, y = (np.ascontiguousarray(v)[..., None].view(t) if np.ndim(v) else np.asarray(v)[None].view(t) for v in (a, b))
+    return np.ascontiguousarray(operation(x, y)).view(np.uint32)[..., 0]
+
+
+@helper
+def packed_halves(name, a, b, kind):
+    operations = {"add": np.add, "sub": np.subtract, "min": np.minimum, "max": np.maximum}
+    return _pairwise(operations[name], a, b, kind)
+
+
+# -- handlers ----------------------------------------------------------------------------------------
+def integer_add(e, ins, sign: str):
+    kind = ins.mods[-1]
+    if kind in ("u16x2", "s16x2"):
+        return binary(e, ins, "u32", f"packed_halves({'add' if sign == '+' else 'sub'!r}, {{a}}, {{b}}, {kind!r})")
+    if "sat" in ins.mods:
+        return binary(e, ins, "s32", f"saturating({{a}}, {{b}}, {sign == '-'})")
+    if "cc" in ins.mods:
+        return carry_add(e, ins, sign, False)
+    binary(e, ins, unsigned(kind), f"{{a}} {sign} {{b}}")
+
+
+def carry_add(e, ins, sign: str, carry_in: bool):
+    """add.cc/addc/sub.cc/subc: the carry flag lives in a variable of the generated function, or in the group."""
+    kind = unsigned(ins.mods[-1])
+    a, b = (e.use(arg, kind) for arg in ins.args[1:3])
+    carry = f"g.carry.astype({kind})" if carry_in else e.scalar(kind, 0)
+    total = e.temp(f"{a} {sign} {b}")
+    result = e.temp(f"{total} {sign} {carry}")
+    if "cc" in ins.mods:
+        if sign == "+":
+            e.line(f"g.carry = np.asarray(({total} < {a}) | ({result} < {total}))")
+        else:
+            e.line(f"g.carry = np.asarray(({a} < {b}) | ({total} < {carry}))")
+    e.set(ins.args[0], kind, result)
+
+
+@handles("addc", "subc")
+def handle_carry(e, ins):
+    carry_add(e, ins, "+" if ins.op == "addc" else "-", True)
+
+
+@handles("mul24", "mad24")
+def handle_mul24(e, ins):
+    kind = ins.mods[-1]
+    wide = "s64" if kind == "s32" else "u64"
+    a, b = (e.use(arg, kind) for arg in ins.args[1:3])
+    cut = [f"(({x} << {e.scalar(kind, 8)}) >> {e.scalar(kind, 8)}).astype({wide})" for x in (a, b)]
+    product = e.temp(f"{cut[0]} * {cut[1]}")
+    value = f"({product} >> {e.scalar(wide, 16)})" if "hi" in ins.mods else product
+    result = f"({value}).astype(u32)"
+    if ins.op == "mad24":
+        result += f" + {e.use(ins.args[3], 'u32')}"
+    e.set(ins.args[0], "u32", result)
+
+
+def integer_multiply(e, ins, accumulate: bool):
+    kind, form = ins.mods[-1], ins.mods[0]
+    if form == "wide":
+        a, b = (e.use(arg, kind) for arg in ins.args[1:3])
+        wide = _WIDER[kind]
+        result = f"np.multiply({a}, {b}, dtype={wide})"
+        if accumulate:
+            result += f" + {e.use(ins.args[3], wide)}"
+        return e.set(ins.args[0], wide, result)
+    if form == "hi":
+        a, b = (e.use(arg, kind) for arg in ins.args[1:3])
+        result = _mulhi(e, a, b, kind)
+        if accumulate:
+            result += f" + {e.use(ins.args[3], kind)}"
+        return e.set(ins.args[0], kind, result)
+    kind = unsigned(kind)
+    a, b = (e.use(arg, kind) for arg in ins.args[1:3])
+    result = f"{a} * {b}"
+    if accumulate:
+        result += f" + {e.use(ins.args[3], kind)}"
+    e.set(ins.args[0], kind, result)
+
+
+def integer_divide(e, ins, name: str):
+    kind = ins.mods[-1]
+    if isinstance(ins.args[2], Immediate) and kind[0] == "u" and ins.args[2].value:
+        return binary(e, ins, kind, "{a} // {b}" if name == "div" else "{a} % {b}")
+    binary(e, ins, kind, f"{kind[0]}{name}({{a}}, {{b}})")
+
+
+@handles("rem")
+def handle_rem(e, ins):
+    integer_divide(e, ins, "rem")
+
+
+def integer_extreme(e, ins, name: str):
+    kind = ins.mods[-1]
+    if kind in ("u16x2", "s16x2"):
+        return binary(e, ins, "u32", f"packed_halves({ins.op!r}, {{a}}, {{b}}, {kind!r})")
+    result = f"np.{name}({e.use(ins.args[1], kind)}, {e.use(ins.args[2], kind)})"
+    if len(ins.args) > 3:
+        result = f"np.{name}({result}, {e.use(ins.args[3], kind)})"
+    if "relu" in ins.mods:
+        result = f"np.maximum({result}, {e.scalar(kind, 0)})"
+    e.set(ins.args[0], kind, result)
+
+
+@handles("sad")
+def handle_sad(e, ins):
+    kind = ins.mods[-1]
+    a, b = (e.use(arg, kind) for arg in ins.args[1:3])
+    c = e.use(ins.args[3], unsigned(kind))
+    e.set(ins.args[0], unsigned(kind), f"{c} + (np.maximum({a}, {b}) - np.minimum({a}, {b})).view({unsigned(kind)})")
+
+
+_LOGIC = {"and": "{a} & {b}", "or": "{a} | {b}", "xor": "{a} ^ {b}"}
+
+
+@handles("and", "or", "xor")
+def handle_logic(e, ins):
+    binary(e, ins, kind_of(ins.mods[-1]), _LOGIC[ins.op])
+
+
+@handles("not")
+def handle_not(e, ins):
+    kind = kind_of(ins.mods[-1])
+    e.set(ins.args[0], kind, f"~{e.use(ins.args[1], kind)}")
+
+
+@handles("cnot")
+def handle_cnot(e, ins):
+    kind = kind_of(ins.mods[-1])
+    e.set(ins.args[0], kind, f"({e.use(ins.args[1], kind)} == 0).astype({kind})")
+
+
+@handles("shl", "shr")
+def handle_shift(e, ins):
+    """NumPy clamps as PTX does: a shift by the width or more gives 0 (or the sign)."""
+    kind = kind_of(ins.mods[-1])
+    a, amount = e.use(ins.args[1], kind), ins.args[2]
+    if isinstance(amount, Immediate):
+        b = e.scalar(kind, min(amount.value & 0xFFFFFFFF, KIND_BITS[kind]))
+    else:
+        b = e.use(amount, "u32")
+        if KIND_BITS[kind] == 16:
+            b = f"np.minimum({b}, {e.scalar('u32', 16)}).astype({kind})"
+        elif kind != "u32":
+            b = f"{b}.astype({kind})" if KIND_BITS[kind] == 64 else f"np.minimum({b}, {e.scalar('u32', 32)}).view({kind})"
+    e.set(ins.args[0], kind, f"{a} {'<<' if ins.op == 'shl' else '>>'} {b}")
+
+
+@handles("shf")
+def handle_funnel(e, ins):
+    a, b, c = (e.use(arg, "u32") for arg in ins.args[1:4])
+    e.set(ins.args[0], "u32", f"funnel({a}, {b}, {c}, {ins.mods[0] == 'l'}, {'clamp' in ins.mods})")
+
+
+@handles("bfe")
+def handle_bfe(e, ins):
+    kind = ins.mods[-1]
+    a = e.use(ins.args[1], kind)
+    b, c = (e.use(arg, "u32") for arg in ins.args[2:4])
+    e.set(ins.args[0], kind, f"extract_field({a}, {b}, {c}, {kind[0] == 's'})")
+
+
+@handles("bfi")
+def handle_bfi(e, ins):
+    kind = kind_of(ins.mods[-1])
+    a, b = (e.use(arg, kind) for arg in ins.args[1:3])
+    c, d = (e.use(arg, "u32") for arg in ins.args[3:5])
+    e.set(ins.args[0], kind, f"insert_field({a}, {b}, {c}, {d})")
+
+
+@helper
+def make_mask(start, width, clamp):
+    """bmsk (section 9.7.8.10): ``width`` ones from bit ``start``."""
+    if not clamp:
+        start, width = start & np.uint32(31), width & np.uint32(31)
+    one = np.uint64(1)
+    start, width = (np.minimum(np.asarray(v), np.uint32(32)).astype(np.uint64) for v in (start, width))
+    return ((((one << width) - one) << start) & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+
+
+@handles("bmsk")
+def handle_bmsk(e, ins):
+    binary(e, ins, "u32", f"make_mask({{a}}, {{b}}, {'clamp' in ins.mods})")
+
+
+@helper
+def extend_sign(a, position, signed, clamp):
+    """szext (section 9.7.8.9)."""
+    n = position if clamp else position & np.uint32(31)
+    n = np.minimum(np.asarray(n), np.uint32(32)).astype(np.uint64)
+    one = np.uint64(1)
+    mask = (one << n) - one
+    low = np.asarray(a).view(np.uint32).astype(np.uint64) & mask
+    if signed:
+        sign = (n > 0) & ((low >> (np.maximum(n, one) - one)) & one != 0)
+        low = np.where(sign, low | ~mask, low)
+    return (low & np.uint64(0xFFFFFFFF)).astype(np.uint32)
+
+
+@handles("szext")
+def handle_szext(e, ins):
+    binary(e, ins, "u32", f"extend_sign({{a}}, {{b}}, {ins.mods[-1] == 's32'}, {'clamp' in ins.mods})")
+
+
+@handles("bfind")
+def handle_bfind(e, ins):
+    e.set(ins.args[0], "u32", f"find_leading({e.use(ins.args[1], ins.mods[-1])}, {'shiftamt' in ins.mods})")
+
+
+@handles("brev", "popc", "clz")
+def handle_bits(e, ins):
+    kind = kind_of(ins.mods[-1])
+    name = {"brev": "reverse_bits", "popc": "popcount", "clz": "leading_zeros"}[ins.op]
+    e.set(ins.args[0], kind if ins.op == "brev" else "u32", f"{name}({e.use(ins.args[1], kind)})")
+
+
+@handles("fns")
+def handle_fns(e, ins):
+    a, b, c = (e.use(arg, "u32") for arg in ins.args[1:4])
+    e.set(ins.args[0], "u32", f"find_nth_set({a}, {b}, {c})")
+
+
+@handles("prmt")
+def handle_prmt(e, ins):
+    a, b = (e.use(arg, "u32") for arg in ins.args[1:3])
+    mode = ins.mods[1] if len(ins.mods) > 1 else None
+    if mode is None and isinstance(ins.args[3], Immediate):
+        return e.set(ins.args[0], "u32", f"permute_constant({a}, {b}, {ins.args[3].value})")
+    e.set(ins.args[0], "u32", f"permute_bytes({a}, {b}, {e.use(ins.args[3], 'u32')}, {mode!r})")
+
+
+@handles("lop3")
+def handle_lop3(e, ins):
+    """lop3.b32 d, a, b, c, table; and the predicate form lop3.or.b32 d|p, a, b, c, table, q."""
+    a, b, c = (e.use(arg, "u32") for arg in ins.args[1:4])
+    value = e.temp(f"logic3({a}, {b}, {c}, {ins.args[4].value})")
+    destination = ins.args[0]
+    if isinstance(destination, Pair):
+        join = "|" if "or" in ins.mods else "&"
+        q = e.use(ins.args[5], "p")
+        e.set(destination.second, "p", f"({value} != 0) {join} {q}")
+        destination = destination.first
+    if destination is not SINK:
+        e.set(destination, "u32", value)
+
+
+@handles("dp4a", "dp2a")
+def handle_dot(e, ins):
+    a_type, b_type = ins.mods[-2], ins.mods[-1]
+    half = None if ins.op == "dp4a" else (2 if ins.mods[0] == "hi" else 0)
+    a, b, c = (e.use(arg, "u32") for arg in ins.args[1:4])
+    e.set(ins.args[0], "u32", f"dot_bytes({a}, {b}, {c}, {a_type[0] == 's'}, {b_type[0] == 's'}, {half})")
+
+
+NAMESPACE["SIGNED"] = SIGNED

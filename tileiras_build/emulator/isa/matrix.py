@@ -1,0 +1,344 @@
+"""Warp-level matrix instructions: ldmatrix, stmatrix, movmatrix, mma.sync (PTX ISA 9.0, section 9.7.14).
+
+Fragments follow one rule for every element type. With ``E`` elements per register, lane = 4 * row + t:
+
+    A (m x k): register r holds row (lane / 4) + 8 * (r % 2), columns E * t + e + 4 * E * (r / 2)
+    B (k x n): register r holds column lane / 4, rows E * t + e + 4 * E * r
+    C (m x n): register r holds row (lane / 4) + 8 * (r / 2), column 2 * t + r % 2     (one element per register)
+
+(m8n8 shapes have rows 0-7 only: the factor r % 2 is absent.) Products are summed in float32 (integers exactly,
+float64 in float64).
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from .. import numerics
+from ..access import Site
+from ..emit import items_of
+from . import RESULT_KINDS, handles, helper
+from .memory import address_expression, resolve_space, space_of
+from .warp import wait_for_mates
+
+# -- element types -----------------------------------------------------------------------------------
+_WIDTH = {"f16": 16, "bf16": 16, "tf32": 32, "f64": 64, "s8": 8, "u8": 8, "s4": 4, "u4": 4, "e4m3": 8, "e5m2": 8,
+          "e3m2": 8, "e2m3": 8, "e2m1": 8}  # fmt: skip
+
+
+def _nibbles(words, signed: bool):
+    parts = (words[..., None] >> np.arange(0, 32, 4, dtype=np.uint32)) & np.uint32(15)
+    values = parts.astype(np.float32)
+    return np.where(values > 7, values - 16, values) if signed else values
+
+
+_DECODE = {
+    "f16": lambda w: numerics.table("f16")[w[..., None].view(np.uint16)],
+    "bf16": lambda w: (w[..., None].view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32),
+    "tf32": lambda w: (w & np.uint32(0xFFFFE000)).view(np.float32)[..., None],
+    "f64": lambda w: w.view(np.float64)[..., None],
+    "s8": lambda w: w[..., None].view(np.int8).astype(np.float32),
+    "u8": lambda w: w[..., None].view(np.uint8).astype(np.float32),
+    "s4": lambda w: _nibbles(w, True),
+    "u4": lambda w: _nibbles(w, False),
+}
+
+
+def _decode_byte(name: str):
+    """fp8 in bytes; fp6 in the low 6 bits and fp4 in bits 2-5 of a byte (section 9.7.14.5.15)."""
+    fmt = numerics.FORMATS[name]
+    shift = 2 if fmt.bits == 4 else 0
+    codes = np.array([numerics.table(name)[(b >> shift) & ((1 << fmt.bits) - 1)] for b in range(256)], np.float32)
+    return lambda w: codes[w[..., None].view(np.uint8)]
+
+
+_DECODE.update({name: _decode_byte(name) for name in ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1")})
+
+
+def _decode_nibbles(words):
+    """e2m1 packed two to a byte (kinds mxf4 and mxf4nvf4)."""
+    return numerics.table("e2m1")[(words[..., None] >> np.arange(0, 32, 4, dtype=np.uint32)) & np.uint32(15)]
+
+
+_DECODE["e2m1_packed"] = _decode_nibbles
+
+
+def registers(group, values):
+    """Register values as one array (warps, registers, 8, 4): lanes split into row and column index."""
+    out = np.empty((len(values), group.warps, 32), np.asarray(values[0]).dtype)
+    for i, value in enumerate(values):
+        out[i] = group.to_warps(value)
+    return out.reshape(len(values), group.warps, 8, 4)
+
+
+@helper
+def fragment_a(group, type_, m, values):
+    """A as (warps, m, k) floats."""
+    halves = m // 8
+    lanes = _DECODE[type_](registers(group, values))  # (r, w, row, t, e)
+    r, w, _, t, e = lanes.shape
+    lanes = lanes.reshape(r // halves, halves, w, 8, t, e)
+    return np.ascontiguousarray(lanes.transpose(2, 1, 3, 0, 4, 5)).reshape(w, m, -1)
+
+
+@helper
+def fragment_b(group, type_, values):
+    """B as (warps, k, 8) floats (a transposed view)."""
+    lanes = _DECODE[type_](registers(group, values))  # (r, w, column, t, e)
+    w = lanes.shape[1]
+    return np.ascontiguousarray(lanes.transpose(1, 2, 0, 3, 4)).reshape(w, 8, -1).transpose(0, 2, 1)
+
+
+def spread_c(group, product):
+    """A product (warps, m, 8) as one value per accumulator element, in register order."""
+    w, m, _ = product.shape
+    parts = np.ascontiguousarray(product.reshape(w, m // 8, 32, 2).transpose(1, 3, 0, 2))
+    return [group.from_warps(parts[h, e]) for h in range(m // 8) for e in (0, 1)]
+
+
+@helper
+def multiply(group, a, b, dtype):
+    """The product as values per accumulator element, in float32, float64 or int32."""
+    product = np.matmul(a, b)
+    if dtype == "s32":
+        product = product.astype(np.int64).astype(np.int32)
+    return spread_c(group, product)
+
+
+@helper
+def add_f16(products, words):
+    """f16 accumulators, two to a register."""
+    out = []
+    for i, word in enumerate(words):
+        low = numerics.widen("f16", (word & np.uint32(0xFFFF)).astype(np.uint16)) + products[2 * i]
+        high = numerics.widen("f16", (word >> np.uint32(16)).astype(np.uint16)) + products[2 * i + 1]
+        out.append(numerics.pack16(numerics.narrow("f16", low), numerics.narrow("f16", high)))
+    return tuple(out)
+
+
+@helper
+def add_saturating(product, c):
+    return np.clip(product.astype(np.int64) + c, -(1 << 31), (1 << 31) - 1).astype(np.int32)
+
+
+# -- mma ---------------------------------------------------------------------------------------------
+_SHAPE = re.compile(r"m(\d+)n(\d+)k(\d+)$")
+
+
+def _mma_kind(ins, position: int) -> str:
+    types = mma_types(ins)
+    return {"f32": "f32", "f64": "f64"}.get(types[0], "bits")
+
+
+RESULT_KINDS["mma"] = _mma_kind
+
+
+def mma_types(ins) -> list[str]:
+    """[D, A, B, C] types (and a scale type if scaled)."""
+    known = {"f16", "f32", "f64", "s32", "bf16", "tf32", "s8", "u8", "s4", "u4", "b1", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "ue8m0", "ue4m3"}
+    return [m for m in ins.mods if m in known]
+
+
+@handles("mma")
+def handle_mma(e, ins):
+    shape = next((_SHAPE.match(m) for m in ins.mods if _SHAPE.match(m)), None)
+    types = mma_types(ins)
+    if shape is None or len(types) < 4 or types[1] == "b1" or any(m.startswith("sp") for m in ins.mods):
+        e.fail("not supported")
+    m, n, k = (int(g) for g in shape.groups())
+    if n != 8 or (m, n, k) == (8, 8, 4) and types[1] == "f16":
+        e.fail("shape not supported")
+    wait_for_mates(e)
+    d_type, a_type, b_type, _ = types[:4]
+    scaled = "block_scale" in ins.mods
+    packed_fp4 = any(x in ("kind::mxf4", "kind::mxf4nvf4") for x in ins.mods)
+    a_name, b_name = ("e2m1_packed",) * 2 if packed_fp4 else (a_type, b_type)
+    kind = "f64" if a_type == "f64" else "u32"
+    read = "u64" if kind == "f64" else "u32"
+    check_counts(e, ins, m, k, 4 if packed_fp4 else _WIDTH[a_type])
+    a = fragment(e, ins.args[1], read, ("a", a_name, m), f"fragment_a(g, {a_name!r}, {m}, [{{}}])")
+    b = fragment(e, ins.args[2], read, ("b", b_name), f"fragment_b(g, {b_name!r}, [{{}}])")
+    if scaled:
+        a, b = scale_operands(e, ins, types, a, b, k)
+    out = "s32" if d_type == "s32" else ("f64" if d_type == "f64" else "f32")
+    products = e.temp(f"multiply(g, {a}, {b}, {out!r})")
+    accumulate(e, ins, d_type, out, products)
+
+
+def check_counts(e, ins, m, k, width):
+    per = max(32, width) // width if width < 64 else 1
+    expected = (m * k // 32 // per, 8 * k // 32 // per)
+    if (len(items_of(ins.args[1])), len(items_of(ins.args[2]))) != expected:
+        e.fail(f"expected {expected[0]} and {expected[1]} registers for A and B")
+
+
+def fragment(e, operand, kind: str, what: tuple, template: str) -> str:
+    """The matrix of an operand; the same registers are decoded once per block."""
+    items = items_of(operand)
+    key = (what, tuple(e.version(i) for i in items))
+    if key not in e.memo:
+        e.memo[key] = e.temp(template.format(", ".join(e.use(i, kind) for i in items)))
+    return e.memo[key]
+
+
+def accumulate(e, ins, d_type: str, out: str, products: str):
+    targets, sources = items_of(ins.args[0]), items_of(ins.args[3])
+    if d_type == "f16":
+        words = ", ".join(e.use(c, "u32") for c in sources)
+        return e.set_tuple(targets, "u32", f"add_f16({products}, [{words}])")
+    accumulators = [e.use(c, out) for c in sources]
+    for i, (target, c) in enumerate(zip(targets, accumulators)):
+        if "satfinite" in ins.mods:
+            e.set(target, out, f"add_saturating({products}[{i}], {c})")
+        else:
+            e.set(target, out, f"{products}[{i}] + {c}")
+
+
+# -- block scaling -----------------------------------------------------------------------------------
+@helper
+def scales(group, word, byte_id, thread_id, count, rows, type_):
+    """Scale factors (warps, rows, count): word of the selected lanes, ``count`` bytes from ``byte_id``.
+
+    Row r of A takes its factors from lane 4 * (r % 8) + selector, where selectors thread_id * 2 and + 1 serve the
+    upper and lower eight rows; column n of B from lane 4 * n + thread_id (section 9.7.14.3, block scaling).
+    """
+    lanes = group.to_warps(word).reshape(-1, 8, 4)
+    if rows == 16:
+        words = np.concatenate([lanes[:, :, 2 * thread_id], lanes[:, :, 2 * thread_id + 1]], axis=1)
+    else:
+        words = lanes[:, :, thread_id]
+    codes = np.ascontiguousarray(words)[..., None].view(np.uint8)[..., byte_id : byte_id + count]
+    return numerics.decode_scale(codes) if type_ == "ue8m0" else np.abs(numerics.table("e4m3")[codes & 0x7F])
+
+
+@helper
+def apply_scales(matrix, factors, axis):
+    """Multiply blocks of k by their factors; ``axis`` is the k axis of the matrix."""
+    if axis == 1:
+        matrix = matrix.transpose(0, 2, 1)
+    scaled = matrix * np.repeat(factors, matrix.shape[2] // factors.shape[2], axis=2)
+    return scaled.transpose(0, 2, 1) if axis == 1 else scaled
+
+
+def scale_operands(e, ins, types, a: str, b: str, k: int):
+    vector = next((m for m in ins.mods if m.startswith("scale_vec::")), None)
+    count = int(vector.split("::")[1][0]) if vector else {"kind::mxf8f6f4": 1, "kind::mxf4": 2}.get(next(m for m in ins.mods if m.startswith("kind::")), 2)
+    scale_type = types[4] if len(types) > 4 else "ue8m0"
+    out = []
+    for matrix, at, rows, axis in ((a, 4, 16, 2), (b, 6, 8, 1)):
+        byte_id, thread_id = (i.value for i in items_of(ins.args[at + 1]))
+        word = e.use(items_of(ins.args[at])[0], "u32")
+        out.append(e.temp(f"apply_scales({matrix}, scales(g, {word}, {byte_id}, {thread_id}, {count}, {rows}, {scale_type!r}), {axis})"))
+    return out
+
+
+# -- ldmatrix, stmatrix, movmatrix -------------------------------------------------------------------
+class MatrixSite:
+    """One ldmatrix or stmatrix: ``count`` matrices whose rows of 16 bytes are addressed by 8 lanes each."""
+
+    def __init__(self, ins, space: str, count: int, transposed: bool, offset: int):
+        self.count, self.transposed = count, transposed
+        self.site = Site(ins, space, 16, 1, offset)
+
+    def rows(self, group, address):
+        """Place of the rows, as if ``8 * count`` lanes of each warp made 16-byte accesses: index (warps, count, 8)."""
+        from ..access import Selection
+
+        lane = group.tid & 31
+        taking = np.broadcast_to(lane < 8 * self.count, group.shape)
+        selection = Selection(group, taking) if self.count < 4 else None
+        target = address if selection is None else selection.pick(address)
+        if self.count < 4 and np.ndim(target) == 0:
+            target = np.broadcast_to(target, len(selection.rows))
+        pieces = self.site.locate(group, target, selection)
+        place, inside = pieces[0]
+        if inside is not None:
+            self.site.fault(group, "matrix rows in several memories")
+        index = place.index(16)
+        if selection is None:
+            index = group.to_warps(index)
+        return pieces, place, np.broadcast_to(index, group.warps * 8 * self.count).reshape(group.warps, self.count, 8) if selection is not None else index.reshape(group.warps, 4, 8), selection
+
+    def load(self, group, address):
+        pieces, place, index, selection = self.rows(group, address)
+        if group.machine.watch is not None:
+            group.machine.watch(self.site, group, pieces, False, selection)
+        data = place.view(np.complex128)[index]  # (warps, count, 8 rows)
+        if self.transposed:
+            words = data[..., None].view(np.uint16).swapaxes(2, 3)
+            words = np.ascontiguousarray(words).view(np.uint32)
+        else:
+            words = data[..., None].view(np.uint32)
+        words = np.ascontiguousarray(words.reshape(group.warps, self.count, 32).swapaxes(0, 1))
+        return tuple(group.from_warps(words[i]) for i in range(self.count))
+
+    def store(self, group, address, values):
+        pieces, place, index, selection = self.rows(group, address)
+        if group.machine.watch is not None:
+            group.machine.watch(self.site, group, pieces, True, selection)
+        words = np.stack([group.to_warps(v) for v in values], axis=1).reshape(group.warps, self.count, 8, 4)
+        if self.transposed:
+            words = np.ascontiguousarray(np.ascontiguousarray(words).view(np.uint16).swapaxes(2, 3)).view(np.uint32)
+        place.view(np.complex128)[index] = np.ascontiguousarray(words).view(np.complex128)[..., 0]
+
+
+class ByteMatrixSite(MatrixSite):
+    """ldmatrix.m16n16.trans.b8: 16 x 16 bytes, rows of 16 bytes addressed by 16 lanes, transposed on the way.
+
+    Lane l receives, in register 2 * i + h of matrix i, column-major elements: row 4 * (l % 4) ... + 3 of column
+    l / 4 + 8 * h (section 9.7.14.5.15).
+    """
+
+    def load(self, group, address):
+        machine = group.machine
+        place = self.site.locate(group, np.broadcast_to(address, group.shape), None)[0][0]
+        index = group.to_warps(place.index(16))[:, : 16 * self.count].reshape(group.warps, self.count, 16)
+        if machine.watch is not None:
+            machine.watch(self.site, group, [(place, None)], False, None)
+        data = place.view(np.complex128)[index][..., None].view(np.uint8)  # (w, matrix, row, column)
+        turned = np.ascontiguousarray(data.swapaxes(2, 3))  # (w, matrix, column, row)
+        words = turned.view(np.uint32).reshape(group.warps, self.count, 2, 32)
+        return tuple(group.from_warps(np.ascontiguousarray(words[:, i, h])) for i in range(self.count) for h in (0, 1))
+
+
+def matrix_site(e, ins, address) -> tuple[str, str, int]:
+    count = next((int(m[1]) for m in ins.mods if m in ("x1", "x2", "x4")), 1)
+    space = resolve_space(e, space_of(ins), address)
+    base, offset = address_expression(e, space, address)
+    if "m8n8" in ins.mods and ins.mods[-1] == "b16":
+        cls = MatrixSite
+    elif "m16n16" in ins.mods and ins.mods[-1] == "b8" and ins.op == "ldmatrix":
+        cls = ByteMatrixSite
+    else:
+        e.fail("not supported")
+    return e.constant(cls(ins, space, count, "trans" in ins.mods, offset), "matrix"), base, count
+
+
+@handles("ldmatrix")
+def handle_ldmatrix(e, ins):
+    wait_for_mates(e)
+    site, base, _ = matrix_site(e, ins, ins.args[1])
+    e.set_tuple(items_of(ins.args[0]), "u32", f"{site}.load(g, {base})")
+
+
+@handles("stmatrix")
+def handle_stmatrix(e, ins):
+    wait_for_mates(e)
+    site, base, _ = matrix_site(e, ins, ins.args[0])
+    values = ", ".join(e.use(v, "u32") for v in items_of(ins.args[1]))
+    e.line(f"{site}.store(g, {base}, [{values}])")
+
+
+@helper
+def transpose_matrix(group, value):
+    """movmatrix: the 8 x 8 b16 matrix spread over a warp, transposed."""
+    words = np.ascontiguousarray(group.to_warps(value)).reshape(-1, 8, 4).view(np.uint16)
+    return group.from_warps(np.ascontiguousarray(words.swapaxes(1, 2)).view(np.uint32).reshape(-1, 32))
+
+
+@handles("movmatrix")
+def handle_movmatrix(e, ins):
+    wait_for_mates(e)
+    e.set(ins.args[0], "u32", f"transpose_matrix(g, {e.use(ins.args[1], 'u32')})")

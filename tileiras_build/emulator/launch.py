@@ -1,0 +1,91 @@
+"""Launching a kernel: batches of CTAs, parameters, options."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from .machine import Machine
+from .memory import Counters, Memory
+from .parse import parse
+from .program import Program, load
+from .special import SPECIALS
+
+BATCH_THREADS = int(os.environ.get("TILEIRAS_EMULATOR_BATCH", "16384"))  # larger batches leave the caches
+BATCH_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Options:
+    races: bool = False
+    counters: Counters | None = None
+    specials = SPECIALS
+    codegen: tuple = ()
+
+
+def launch(artifacts, entry: str, grid, params, *, memory: Memory, check_races: bool | None = None, counters: Counters | None = None) -> None:
+    """Run ``entry`` of ``artifacts.ptx`` over a grid.
+
+    ``grid`` counts CTAs per axis; ``params`` holds one bytes object per kernel parameter, in order. The CTA's
+    shape is the kernel's ``.reqntid``, else ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``; dynamic
+    shared memory comes from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``.
+    """
+    kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
+    program = load(artifacts.ptx, entry)
+    block = program.entry.reqntid or (kernel.get("threads_per_cta", 128), 1, 1)
+    dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)
+    execute(program, grid, block, params, memory, dynamic, check_races, counters)
+
+
+def run_ptx(
+    ptx: str, entry: str, grid, block=None, params=(), *, memory: Memory | None = None, dynamic_shared: int = 0,
+    check_races: bool | None = None, counters: Counters | None = None,
+) -> None:  # fmt: skip
+    """Run a kernel of a PTX text. ``block`` may be None where the kernel has ``.reqntid``."""
+    program = load(ptx, entry)
+    block = block or program.entry.reqntid
+    if block is None:
+        raise ValueError(f"kernel {entry} has no .reqntid: give the block")
+    execute(program, grid, block, params, memory or Memory(), dynamic_shared, check_races, counters)
+
+
+def execute(program: Program, grid, block, params, memory, dynamic, check_races, counters):
+    grid = (*((grid,) if isinstance(grid, int) else grid), 1, 1)[:3]
+    block = (*((block,) if isinstance(block, int) else block), 1, 1)[:3]
+    races = os.environ.get("TILEIRAS_EMULATOR_RACES", "") not in ("", "0") if check_races is None else check_races
+    options = Options(races, counters)
+    total = grid[0] * grid[1] * grid[2]
+    block_params = parameter_block(program, params)
+    program.reset_variables(memory)
+    size = batch_size(program, block, dynamic)
+    with np.errstate(all="ignore"):
+        for first in range(0, total, size):
+            machine = Machine(program, grid, block, first, min(size, total - first), block_params, memory, dynamic, options)
+            machine.run()
+
+
+def batch_size(program: Program, block, dynamic: int) -> int:
+    """CTAs that run together: enough to amortise NumPy's overhead; all that fit where CTAs may wait for each other."""
+    threads = block[0] * block[1] * block[2]
+    per_cta = threads * (4 * len(program.used) + program.local_size) + program.dynamic_base + dynamic
+    fit = max(BATCH_BYTES // max(per_cta, 1), 1)
+    if program.synchronises:
+        return fit
+    return max(min(fit, BATCH_THREADS // threads), 1)
+
+
+def parameter_block(program: Program, params) -> np.ndarray:
+    """All parameters at their offsets in one aligned byte array."""
+    if len(params) != len(program.params):
+        raise ValueError(f"kernel {program.entry.name} takes {len(program.params)} parameters, got {len(params)}")
+    out = np.zeros(-(-program.param_size // 16) * 16 + 32, np.uint8)
+    for variable, value in zip(program.params, params):
+        if len(value) != variable.size:
+            raise ValueError(f"parameter {variable.name} has {variable.size} bytes, got {len(value)}")
+        out[variable.offset : variable.offset + variable.size] = np.frombuffer(value, np.uint8)
+    return out
+
+
+__all__ = ["launch", "run_ptx", "parse", "Options"]

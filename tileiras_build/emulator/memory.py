@@ -1,0 +1,105 @@
+"""The memory that kernels see: mapped pieces of the process's own memory, without copies.
+
+A generic address is a process address, except in two windows above every process address: ``SHARED_WINDOW``
+(+ offset in the CTA's shared memory) and ``LOCAL_WINDOW`` (+ offset in the thread's local memory); kernel
+parameters live in ``PARAM_WINDOW``. ``.global`` and ``.const`` variables are ordinary process memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+
+SHARED_WINDOW = 1 << 56
+LOCAL_WINDOW = 1 << 57
+PARAM_WINDOW = 1 << 58
+WINDOW_SIZE = 1 << 32
+
+_ORIGIN_ALIGN = 64  # covers the widest access, 32 bytes
+
+
+class Region:
+    """One mapped piece ``[base, base + size)``. Views start at ``origin``, the base rounded down to 64 bytes.
+
+    The bytes between origin and base (and past the end up to the next 64) belong to the same pages, and are
+    never accessed: every access is checked against [pad, pad + size) first.
+    """
+
+    __slots__ = ("base", "size", "origin", "pad", "end", "views", "keep", "_origin_u64")
+
+    def __init__(self, base: int, size: int, keep=None):
+        self.base, self.size, self.keep = base, size, keep
+        self.origin = base & ~(_ORIGIN_ALIGN - 1)
+        self.pad = base - self.origin
+        self.end = self.pad + size
+        self.views = {}
+        self._origin_u64 = np.uint64(self.origin)
+
+    def view(self, dtype) -> np.ndarray:
+        """The region from ``origin`` as a flat array of ``dtype`` (rounded up to whole elements)."""
+        found = self.views.get(dtype)
+        if found is None:
+            length = -(-self.end // _ORIGIN_ALIGN) * _ORIGIN_ALIGN
+            raw = (ctypes.c_uint8 * length).from_address(self.origin)
+            found = self.views[dtype] = np.frombuffer(raw, dtype=dtype)
+        return found
+
+
+class Memory:
+    """The set of mapped regions of one launch."""
+
+    def __init__(self):
+        self.regions: list[Region] = []
+        self._bases = None
+
+    def map(self, address: int, size: int, keep=None) -> None:
+        """Make ``size`` bytes of process memory at ``address`` visible. Overlapping or touching maps are joined."""
+        if size <= 0:
+            return
+        start, end = int(address), int(address) + int(size)
+        keeps, rest = [keep], []
+        for region in self.regions:
+            if region.base < end and start < region.base + region.size:
+                start, end = min(start, region.base), max(end, region.base + region.size)
+                keeps.append(region.keep)
+            else:
+                rest.append(region)
+        self.regions = sorted([*rest, Region(start, end - start, keeps)], key=lambda r: r.base)
+        self._bases = None
+
+    def map_array(self, array: np.ndarray) -> int:
+        """Map the storage of a contiguous NumPy array and return its address."""
+        if not array.flags.c_contiguous:
+            raise ValueError("only C-contiguous arrays can be mapped")
+        address = array.__array_interface__["data"][0]
+        self.map(address, array.nbytes, array)
+        return address
+
+    def find(self, address: int) -> Region | None:
+        """The region that holds ``address``."""
+        for region in self.regions:
+            if region.base <= address < region.base + region.size:
+                return region
+        return None
+
+    def locate(self, addresses: np.ndarray) -> np.ndarray:
+        """Index of the region of each address (int64), -1 where none."""
+        if not self.regions:
+            return np.full(addresses.shape, -1)
+        if self._bases is None:
+            self._bases = np.array([r.base for r in self.regions], np.uint64)
+            self._ends = np.array([r.base + r.size for r in self.regions], np.uint64)
+        index = np.searchsorted(self._bases, addresses, "right").astype(np.int64) - 1
+        inside = (index >= 0) & (addresses < self._ends[np.maximum(index, 0)])
+        return np.where(inside, index, -1)
+
+
+class Counters:
+    """Optional counts of a launch. ``bank_conflicts`` maps (line, instruction) to extra shared-memory wavefronts."""
+
+    def __init__(self):
+        self.bank_conflicts: dict[tuple[int, str], int] = {}
+        self.accesses: dict[tuple[int, str], int] = {}
+        self.blocks = 0
+        self.thread_instructions = 0

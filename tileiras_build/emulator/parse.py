@@ -1,0 +1,524 @@
+"""PTX text -> functions, instructions and variables (PTX ISA 9.0, sections 4, 5 and 7.1).
+
+Registers, labels and variables follow PTX's block scopes, as inline assembly in braces needs them. Debug
+directives (.loc, .file, .section) are skipped. Names are resolved to objects; numbers keep their spelling's type.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass, field
+
+from .faults import PtxSyntaxError
+
+TYPE_BITS = {
+    "pred": 1, "b8": 8, "u8": 8, "s8": 8, "b16": 16, "u16": 16, "s16": 16, "f16": 16, "bf16": 16, "b32": 32,
+    "u32": 32, "s32": 32, "f32": 32, "tf32": 32, "f16x2": 32, "bf16x2": 32, "b64": 64, "u64": 64, "s64": 64,
+    "f64": 64, "f32x2": 64, "b128": 128, "e4m3x2": 16, "e5m2x2": 16, "e2m1x2": 8, "e2m3x2": 16, "e3m2x2": 16,
+    "ue8m0x2": 16, "e4m3x4": 32, "e5m2x4": 32, "e2m3x4": 32, "e3m2x4": 32, "e2m1x4": 16, "u16x2": 32, "s16x2": 32,
+    "u8x4": 32, "s8x4": 32,
+}  # fmt: skip
+
+
+class Register:
+    """A virtual register. ``index`` is its slot in the register file, ``bits`` its width (1 = predicate)."""
+
+    __slots__ = ("index", "name", "type", "bits", "kind")
+
+    def __init__(self, index: int, name: str, type: str):
+        self.index, self.name, self.type, self.bits = index, name, type, TYPE_BITS[type]
+        self.kind = None
+
+    def __repr__(self):
+        return self.name
+
+
+class Special:
+    __slots__ = ("name",)
+
+    def __init__(self, name: str):
+        self.name = name
+
+
+class Immediate:
+    """``type`` is "int", "f32" or "f64"; ``value`` the integer, or the float's bits."""
+
+    __slots__ = ("type", "value")
+
+    def __init__(self, type: str, value: int):
+        self.type, self.value = type, value
+
+
+class Vector:
+    __slots__ = ("items",)
+
+    def __init__(self, items: list):
+        self.items = items
+
+
+class Address:
+    """``[base + offset]``; base is a Register, a Variable, an Immediate or None; ``extra`` holds further parts."""
+
+    __slots__ = ("base", "offset", "extra")
+
+    def __init__(self, base, offset: int = 0, extra=()):
+        self.base, self.offset, self.extra = base, offset, extra
+
+
+class Pair:
+    __slots__ = ("first", "second")
+
+    def __init__(self, first, second):
+        self.first, self.second = first, second
+
+
+class Negated:
+    __slots__ = ("operand",)
+
+    def __init__(self, operand):
+        self.operand = operand
+
+
+class Sink:
+    """The operand ``_``: a result that nobody wants."""
+
+    __slots__ = ()
+
+
+class Name:
+    """A label or function name, resolved when the function is complete."""
+
+    __slots__ = ("name", "scope", "offset")
+
+    def __init__(self, name: str, scope, offset: int = 0):
+        self.name, self.scope, self.offset = name, scope, offset
+
+
+class Arguments:
+    """The parenthesised lists of a call."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: list):
+        self.items = items
+
+
+SINK = Sink()
+
+
+@dataclass
+class Variable:
+    """A memory variable. ``offset`` is filled when the program is laid out (address for global and const)."""
+
+    name: str
+    space: str
+    size: int
+    align: int
+    init: bytes | None = None
+    relocations: list = field(default_factory=list)  # (offset, name, addend, generic)
+    extern: bool = False
+    offset: int = 0
+    pointer: bool = False
+
+
+class Instruction:
+    __slots__ = ("op", "mods", "args", "predicate", "negated", "line", "text")
+
+    def __init__(self, op, mods, args, predicate, negated, line, text):
+        self.op, self.mods, self.args = op, mods, args
+        self.predicate, self.negated, self.line, self.text = predicate, negated, line, text
+
+    @property
+    def opcode(self) -> str:
+        return ".".join((self.op, *self.mods))
+
+
+class Scope:
+    """Names of one pair of braces."""
+
+    __slots__ = ("parent", "names", "ranges", "labels", "cache")
+
+    def __init__(self, parent=None):
+        self.parent, self.names, self.ranges, self.labels, self.cache = parent, {}, {}, {}, {}
+
+
+class Function:
+    """One .entry or .func: parameters, body and labels (``labels`` of each scope map a name to an index of the body)."""
+
+    def __init__(self, name: str, entry: bool, params: list[Variable], results: list[Variable]):
+        self.name, self.entry, self.params, self.results = name, entry, params, results
+        self.body: list[Instruction] = []
+        self.variables: list[Variable] = []
+        self.reqntid: tuple[int, int, int] | None = None
+        self.directives: dict[str, tuple[int, ...]] = {}
+        self.defined = False
+        self.targets: dict = {}
+
+
+class Module:
+    def __init__(self):
+        self.functions: dict[str, Function] = {}
+        self.variables: dict[str, Variable] = {}
+        self.registers: list[Register] = []
+        self.version, self.target = "", ""
+
+
+_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.S)
+_SPACE = re.compile(r"\s*")
+_LABEL = re.compile(r"([A-Za-z_$%][\w$]*)\s*:(?!:)")
+_LINE_DIRECTIVES = {".version", ".target", ".address_size", ".file", ".loc"}
+_DIRECTIVE = re.compile(r"\.[a-zA-Z_]\w*")
+_STATEMENT = re.compile(r'(?:[^;"]|"(?:\\.|[^"\\])*")*;')
+_INSTRUCTION = re.compile(r"(?:@\s*(!?)\s*([%\w$]+)\s+)?([a-z_][\w.:]*)\s*(.*)", re.S)
+_OPERAND = re.compile(r"\{[^{}]*\}|\[[^\]]*\]|\([^()]*\)|[^,\s](?:[^,{}()\[\]]*[^,\s{}()\[\]])?")
+_RANGE = re.compile(r"(.+)<(\d+)>$")
+_TRAILING = re.compile(r"(.*?)(\d+)$")
+_FUNCTION_TUNING = re.compile(r"\.(reqntid|maxntid|minnctapersm|maxnreg|reqnctapercluster|maxclusterrank)\s+([\d,\s]+)")
+_VARIABLE = re.compile(
+    r"(?:\.(?P<link>visible|extern|weak|common)\s+)?\.(?P<space>param|local|shared|global|const|tex)\b(?P<attrs>[^=]*?)"
+    r"\.(?P<type>pred|[bsuf]\d+(?:x2)?|bf16(?:x2)?|texref|samplerref|surfref)\s+(?P<rest>.*)$",
+    re.S,
+)
+
+
+def parse(text: str) -> Module:
+    """Parse PTX text. Raises PtxSyntaxError with the line number."""
+    return _Parser(text).module
+
+
+class _Parser:
+    def __init__(self, text: str):
+        blank = lambda m: m.group() if m.group()[0] == '"' else "\n" * m.group().count("\n") or " "  # noqa: E731
+        self.text = _COMMENT.sub(blank, text)
+        self.module = Module()
+        self.function: Function | None = None
+        self.root = Scope()
+        self.scope = self.root
+        self.depth = 0
+        self.line, self.line_at = 1, 0
+        self.run()
+
+    def fail(self, what: str):
+        raise PtxSyntaxError(f"line {self.line}: {what}")
+
+    # -- statements ----------------------------------------------------------------------------------
+    def run(self):
+        text, position, end = self.text, 0, len(self.text)
+        while True:
+            position = _SPACE.match(text, position).end()
+            if position >= end:
+                return
+            self.line += text.count("\n", self.line_at, position)
+            self.line_at = position
+            first = text[position]
+            if first == "{":
+                self.open_scope()
+                position += 1
+            elif first == "}":
+                self.close_scope()
+                position += 1
+            elif first == ".":
+                position = self.directive(position)
+            elif label := _LABEL.match(text, position):
+                self.scope.labels[label.group(1)] = len(self.function.body)
+                position = self.label_tail(label)
+            else:
+                match = _STATEMENT.match(text, position)
+                if match is None:
+                    self.fail(f"no semicolon after {text[position : position + 40]!r}")
+                self.instruction(match.group()[:-1].strip())
+                position = match.end()
+
+    def open_scope(self):
+        self.depth += 1
+        self.scope = Scope(self.scope)
+        if self.function is None:
+            self.fail("a block outside a function")
+
+    def close_scope(self):
+        self.depth -= 1
+        if self.depth < 0:
+            self.fail("unbalanced }")
+        self.scope = self.scope.parent
+        if self.depth == 0:
+            self.function, self.scope = None, self.root
+
+    def label_tail(self, label) -> int:
+        """``L: .branchtargets a, b;`` and ``P: .callprototype …;`` name a list rather than a place."""
+        position = _SPACE.match(self.text, label.end()).end()
+        word = _DIRECTIVE.match(self.text, position)
+        if word is None or word.group() not in (".branchtargets", ".calltargets", ".callprototype"):
+            return label.end()
+        statement = _STATEMENT.match(self.text, position)
+        body = statement.group()[len(word.group()) : -1]
+        del self.scope.labels[label.group(1)]
+        if word.group() != ".callprototype":
+            names = [Name(n.strip(), self.scope) for n in body.split(",")]
+            self.scope.names[label.group(1)] = Vector(names)
+        else:
+            self.scope.names[label.group(1)] = SINK
+        return statement.end()
+
+    def directive(self, position: int) -> int:
+        text = self.text
+        word = _DIRECTIVE.match(text, position).group()
+        if word in _LINE_DIRECTIVES:
+            end = text.find("\n", position)
+            end = len(text) if end < 0 else end
+            if word in (".version", ".target"):
+                setattr(self.module, word[1:], text[position + len(word) : end].strip())
+            return end
+        if word == ".section":
+            return text.index("}", position) + 1
+        header = re.compile(r"(?:\.(?:visible|extern|weak|common)\s+)?\.(entry|func)\b").match(text, position)
+        if header:
+            return self.function_header(header)
+        statement = _STATEMENT.match(text, position)
+        if statement is None:
+            self.fail(f"directive without end: {text[position : position + 40]!r}")
+        body = statement.group()[:-1].strip()
+        if word == ".reg":
+            self.declare_registers(body)
+        elif word not in (".pragma", ".alias", ".explicitcluster", ".attribute"):
+            self.declare_variable(body)
+        return statement.end()
+
+    # -- functions -----------------------------------------------------------------------------------
+    def function_header(self, header) -> int:
+        text = self.text
+        brace, semicolon = text.find("{", header.end()), text.find(";", header.end())
+        end = min(p for p in (brace, semicolon, len(text)) if p >= 0)
+        head = text[header.end() : end]
+        parts = re.match(r"\s*(?:\.attribute\([^)]*\)\s*)?(\(.*?\))?\s*([\w$]+)\s*(\(.*?\))?(.*)$", head, re.S)
+        if parts is None:
+            self.fail(f"cannot read the function header {head.strip()[:60]!r}")
+        results, name, params, tail = parts.groups()
+        self.scope = self.root
+        function = Function(name, header.group(1) == "entry", self.formals(params), self.formals(results))
+        for tuning in _FUNCTION_TUNING.finditer(head):
+            function.directives[tuning.group(1)] = tuple(int(n) for n in tuning.group(2).split(",") if n.strip())
+        if "reqntid" in function.directives:
+            function.reqntid = (*function.directives["reqntid"], 1, 1)[:3]
+        if end == semicolon:
+            self.module.functions.setdefault(name, function)
+            return end + 1
+        function.defined = True
+        self.module.functions[name] = function
+        self.function = function
+        self.depth, self.scope = 1, Scope(self.root)
+        for variable in function.params + function.results:
+            self.scope.names[variable.name] = variable
+        return end + 1
+
+    def formals(self, text: str | None) -> list[Variable]:
+        if not text or not text.strip("() \n\t"):
+            return []
+        out = []
+        for item in text.strip()[1:-1].split(","):
+            item = item.strip()
+            if item.startswith(".reg"):
+                self.fail("register parameters of functions are not supported")
+            out.append(self.variable(item))
+        return out
+
+    # -- declarations --------------------------------------------------------------------------------
+    def declare_registers(self, body: str):
+        words = body.split(None, 2)
+        type_ = words[1].lstrip(".")
+        names = words[2] if len(words) > 2 else ""
+        if type_ in ("v2", "v4"):
+            self.fail("vector registers are not supported")
+        if type_ not in TYPE_BITS:
+            self.fail(f"unknown register type .{type_}")
+        for name in names.replace("\n", " ").split(","):
+            name = name.strip()
+            ranged = _RANGE.match(name)
+            if ranged:
+                self.scope.ranges[ranged.group(1)] = (int(ranged.group(2)), type_)
+            else:
+                self.scope.names[name] = self.new_register(name, type_)
+
+    def new_register(self, name: str, type_: str) -> Register:
+        register = Register(len(self.module.registers), name, type_)
+        self.module.registers.append(register)
+        return register
+
+    def declare_variable(self, body: str):
+        variable = self.variable(body)
+        if self.function is None:
+            self.module.variables[variable.name] = variable
+            self.root.names[variable.name] = variable
+        else:
+            self.function.variables.append(variable)
+            self.scope.names[variable.name] = variable
+
+    def variable(self, body: str) -> Variable:
+        match = _VARIABLE.match(body)
+        if match is None:
+            self.fail(f"cannot read the declaration {body[:60]!r}")
+        rest = match["rest"]
+        declarator, _, init = rest.partition("=")
+        pointer = ".ptr" in declarator
+        declarator = re.sub(r"\.ptr\b|\.(?:global|shared|const|local)\b|\.align\s+\d+", " ", declarator).strip()
+        name = re.match(r"[\w$%.]+", declarator)
+        if name is None:
+            self.fail(f"a declaration without a name: {body[:60]!r}")
+        bits = TYPE_BITS.get(match["type"], 64)
+        width = max(bits // 8, 1)
+        vector = re.search(r"\.v([248])\b", match["attrs"])
+        align = re.search(r"\.align\s+(\d+)", match["attrs"])
+        dimensions = re.findall(r"\[\s*(\d*)\s*\]", declarator)
+        count = int(vector.group(1)) if vector else 1
+        for dimension in dimensions:
+            count *= int(dimension) if dimension else 0
+        variable = Variable(
+            name.group(), match["space"], count * width, int(align.group(1)) if align else width * (int(vector[1]) if vector else 1),
+            extern=match["link"] == "extern", pointer=pointer,
+        )  # fmt: skip
+        if init:
+            self.initialise(variable, init, match["type"], width, bool(dimensions and dimensions[0] == ""))
+        return variable
+
+    def initialise(self, variable: Variable, text: str, type_: str, width: int, open_ended: bool):
+        out = bytearray()
+        for item in re.findall(r"[^\s{},]+(?:\s*\+\s*\d+)?", text):
+            match = re.match(r"(?:(0[fdFD][0-9a-fA-F]+)|([-+]?\d\w*(?:\.\d*)?(?:[eE][-+]?\d+)?U?))$", item)
+            if match is None:
+                name = re.match(r"(generic\()?\s*([\w$]+)\)?\s*(?:\+\s*(\d+))?", item)
+                variable.relocations.append((len(out), name[2], int(name[3] or 0), name[1] is not None))
+                out += bytes(width)
+                continue
+            out += _scalar_bytes(item, type_, width)
+        if open_ended:
+            variable.size = len(out)
+        variable.init = bytes(out)
+
+    # -- instructions --------------------------------------------------------------------------------
+    def instruction(self, text: str):
+        match = _INSTRUCTION.match(text)
+        if match is None or self.function is None:
+            self.fail(f"cannot read the instruction {text[:60]!r}")
+        negated, predicate, opcode, rest = match.groups()
+        op, *mods = opcode.split(".")
+        if predicate is not None:
+            predicate = self.operand(predicate)
+        args = [self.operand(piece) for piece in self.pieces(rest)] if rest else []
+        self.function.body.append(
+            Instruction(op, tuple(mods), args, predicate, negated == "!", self.line, text)
+        )
+
+    def pieces(self, rest: str) -> list[str]:
+        if "{" not in rest and "[" not in rest and "(" not in rest:
+            return [piece.strip() for piece in rest.split(",")]
+        return _split_top(rest)
+
+    def operand(self, text: str):
+        cached = self.scope.cache.get(text)
+        if cached is None:
+            cached = self.scope.cache[text] = self.read_operand(text)
+        return cached
+
+    def read_operand(self, text: str):
+        first = text[0]
+        if first == "{":
+            return Vector([self.operand(p) for p in _split_top(text[1:-1])])
+        if first == "[":
+            return self.address(text[1:-1].strip())
+        if first == "(":
+            inner = text[1:-1].strip()
+            return Arguments([self.operand(p.strip()) for p in inner.split(",")] if inner else [])
+        if "|" in text:
+            left, right = text.split("|")
+            return Pair(self.operand(left.strip()), self.operand(right.strip()))
+        if first == "!":
+            return Negated(self.operand(text[1:].strip()))
+        if text == "_":
+            return SINK
+        if first.isdigit() or first in "+-":
+            number = _number(text)
+            if number is None:
+                self.fail(f"cannot read the number {text!r}")
+            return number
+        return self.name(text)
+
+    def name(self, text: str):
+        scope, split = self.scope, _TRAILING.match(text)
+        while scope is not None:
+            if text in scope.names:
+                return scope.names[text]
+            if split and split.group(1) in scope.ranges:
+                count, type_ = scope.ranges[split.group(1)]
+                if int(split.group(2)) < count:
+                    register = scope.names[text] = self.new_register(text, type_)
+                    return register
+            scope = scope.parent
+        if text.startswith("%"):
+            return Special(text[1:])
+        if text == "WARP_SZ":
+            return Immediate("int", 32)
+        if "+" in text:
+            base, _, offset = text.partition("+")
+            return Address(self.name(base.strip()), int(offset, 0))
+        return Name(text, self.scope)
+
+    def address(self, text: str) -> Address:
+        head, *extra = _split_top(text)
+        match = re.match(r"([^+\s]+)\s*(?:\+\s*(-?\s*\w+))?$|(.+?)\s*(-\s*\d+)$", head)
+        if match is None:
+            self.fail(f"cannot read the address [{text}]")
+        base = self.operand((match[1] or match[3]).strip())
+        offset = _integer((match[2] or match[4] or "0").replace(" ", ""))
+        if isinstance(base, Address):
+            base, offset = base.base, base.offset + offset
+        return Address(base, offset, tuple(self.operand(e.strip()) for e in extra))
+
+
+def _split_top(text: str) -> list[str]:
+    """Split at commas outside brackets."""
+    out, depth, start = [], 0, 0
+    for i, c in enumerate(text):
+        if c in "{[(":
+            depth += 1
+        elif c in "}])":
+            depth -= 1
+        elif c == "," and depth == 0:
+            out.append(text[start:i].strip())
+            start = i + 1
+    out.append(text[start:].strip())
+    return [p for p in out if p]
+
+
+def _integer(text: str) -> int:
+    text = text.rstrip("U")
+    sign = -1 if text.startswith("-") else 1
+    digits = text.lstrip("+-")
+    if len(digits) > 1 and digits[0] == "0" and digits[1].isdigit():
+        return sign * int(digits, 8)
+    return sign * int(digits, 0)
+
+
+def _number(text: str) -> Immediate | None:
+    prefix = text[:2].lower()
+    if prefix == "0f":
+        return Immediate("f32", int(text[2:], 16))
+    if prefix == "0d":
+        return Immediate("f64", int(text[2:], 16))
+    try:
+        return Immediate("int", _integer(text))
+    except ValueError:
+        pass
+    try:
+        return Immediate("f64", struct.unpack("<Q", struct.pack("<d", float(text)))[0])
+    except ValueError:
+        return None
+
+
+def _scalar_bytes(item: str, type_: str, width: int) -> bytes:
+    number = _number(item)
+    if type_ == "f32" and number.type == "f64":
+        value = struct.unpack("<d", struct.pack("<Q", number.value))[0]
+        return struct.pack("<f", value)
+    if type_ in ("f32", "f64") and number.type == "int":
+        return struct.pack("<f" if type_ == "f32" else "<d", float(number.value))
+    return (number.value & ((1 << 8 * width) - 1)).to_bytes(width, "little")

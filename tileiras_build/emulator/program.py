@@ -1,0 +1,474 @@
+"""A loaded kernel: its flattened code, control flow, liveness and lazily generated functions.
+
+The functions reachable from an entry are laid one after another; a pc is an index into that list. Calls keep a
+stack of return pcs and, since PTX functions here do not recurse, every function's registers have fixed slots.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from . import isa, numerics, runtime
+from .emit import DTYPES, FLOATS, UNSIGNED, Emitter, items_of
+from .faults import EmulatorError, PtxSyntaxError, UnsupportedInstruction
+from .memory import PARAM_WINDOW
+from .parse import (
+    SINK, Address, Arguments, Function, Immediate, Instruction, Name, Negated, Pair, Register, Variable, Vector, parse,
+)  # fmt: skip
+
+BUILTIN_CALLS = {"vprintf", "__assertfail", "malloc", "free"}
+_NO_RESULT = {"bra", "brx", "bar", "barrier", "nanosleep", "call", "ret", "exit", "trap", "st", "red", "setmaxnreg",
+              "discard", "prefetch", "prefetchu", "pmevent", "_call", "_arguments"}  # fmt: skip
+_BARRIERS = {"bar", "barrier"}
+
+
+def results_of(ins: Instruction) -> list[Register]:
+    """Registers that an instruction writes. The first operand is the destination unless it is an address."""
+    if ins.op in _NO_RESULT or not ins.args:
+        return []
+    first = ins.args[0]
+    if isinstance(first, Pair):
+        return [r for part in (first.first, first.second) for r in items_of(part) if isinstance(r, Register)]
+    return [r for r in items_of(first) if isinstance(r, Register)]
+
+
+def _registers(operand, out: list) -> None:
+    if isinstance(operand, Register):
+        out.append(operand)
+    elif isinstance(operand, (Vector, Arguments)):
+        for item in operand.items:
+            _registers(item, out)
+    elif isinstance(operand, Address):
+        _registers(operand.base, out)
+        for item in operand.extra:
+            _registers(item, out)
+    elif isinstance(operand, Pair):
+        _registers(operand.first, out)
+        _registers(operand.second, out)
+    elif isinstance(operand, Negated):
+        _registers(operand.operand, out)
+
+
+def sources_of(ins: Instruction) -> list[Register]:
+    """Registers that an instruction reads; a predicated one also keeps its old results."""
+    out: list[Register] = []
+    args = ins.args
+    results = results_of(ins)
+    for arg in args[1:] if results or (args and args[0] is SINK) else args:
+        _registers(arg, out)
+    if ins.predicate is not None:
+        _registers(ins.predicate, out)
+        out += results
+    return out
+
+
+class Program:
+    """One kernel ready to run. Attributes of use elsewhere: ``threads`` (reqntid or None), ``params``
+    (Variables with offsets into the parameter block), ``shared_static``, ``local_size``, ``register_template``."""
+
+    def __init__(self, module, entry: str):
+        if entry not in module.functions or not module.functions[entry].entry:
+            names = ", ".join(n for n, f in module.functions.items() if f.entry)
+            raise EmulatorError(f"no kernel {entry!r} in this PTX; it has: {names or 'none'}")
+        self.module, self.entry = module, module.functions[entry]
+        self.constants: dict = {}
+        self.namespace = {**isa.NAMESPACE, **numerics.NAMESPACE, **runtime.NAMESPACE}
+        self.namespace.update({kind: dtype for kind, dtype in DTYPES.items()})
+        self.code: list[Instruction] = []
+        self.starts: dict[str, int] = {}
+        self.functions = self.reachable()
+        self.lay_out_variables()
+        self.flatten()
+        self.check_opcodes()
+        self.find_blocks()
+        self.find_kinds()
+        self.find_liveness()
+        self.templates()
+        self.cache: dict = {}
+        self.live_cache: dict[int, int] = {}
+        self.slot_cache: dict[int, list[int]] = {}
+        self.sites: list = []
+        self.warp_wide = any(ins.op in isa.WARP_WIDE for ins in self.code)
+        self.synchronises = any(ins.op in ("atom", "red") or "acquire" in ins.mods for ins in self.code)
+
+    # -- layout --------------------------------------------------------------------------------------
+    def reachable(self) -> list[Function]:
+        order, pending = [], [self.entry]
+        while pending:
+            function = pending.pop(0)
+            if function in order:
+                continue
+            order.append(function)
+            for ins in function.body:
+                if ins.op == "call":
+                    pending += self.callees(ins)
+        return order
+
+    def callees(self, ins: Instruction) -> list[Function]:
+        out = []
+        for arg in ins.args:
+            if isinstance(arg, Name) and arg.name not in BUILTIN_CALLS:
+                function = self.module.functions.get(arg.name)
+                if function is None or not function.defined:
+                    raise UnsupportedInstruction(f"line {ins.line}: call of {arg.name!r}, which this PTX does not define: {ins.text}")
+                out.append(function)
+            elif isinstance(arg, Register):
+                raise UnsupportedInstruction(f"line {ins.line}: indirect calls are not supported: {ins.text}")
+        return out
+
+    def lay_out_variables(self):
+        """Offsets: parameters in the parameter block; shared and local variables from 0; globals at process addresses."""
+        self.params, at = self.entry.params, 0
+        for variable in self.params:
+            at = -(-at // variable.align) * variable.align
+            variable.offset = at
+            at += variable.size
+        self.param_size = at
+        self.shared_static = self.local_size = 0
+        self.dynamic: list[Variable] = []
+        self.buffers: list[tuple[Variable, np.ndarray]] = []
+        for function in self.functions:
+            formals = [] if function is self.entry else function.params + function.results
+            for variable in function.variables + formals:
+                self.place(variable)
+        for variable in self.module.variables.values():
+            self.place(variable)
+        align = max([v.align for v in self.dynamic], default=1)
+        self.dynamic_base = -(-self.shared_static // align) * align
+        for variable in self.dynamic:
+            variable.offset = self.dynamic_base
+        for variable, buffer in self.buffers:
+            self.relocate(variable, buffer)
+
+    def place(self, variable: Variable):
+        if variable.space == "shared":
+            if variable.extern or variable.size == 0:
+                self.dynamic.append(variable)
+                return
+            self.shared_static = -(-self.shared_static // variable.align) * variable.align
+            variable.offset = self.shared_static
+            self.shared_static += variable.size
+        elif variable.space in ("local", "param"):
+            align = max(variable.align, 4)
+            self.local_size = -(-self.local_size // align) * align
+            variable.offset = self.local_size
+            self.local_size += max(variable.size, 4)
+        else:
+            raw = np.zeros(variable.size + 256, np.uint8)
+            skip = -raw.__array_interface__["data"][0] % 256
+            buffer = raw[skip : skip + max(variable.size, 1)]
+            variable.offset = buffer.__array_interface__["data"][0]
+            self.buffers.append((variable, buffer))
+
+    def relocate(self, variable: Variable, buffer: np.ndarray):
+        data = bytearray(variable.init or b"")
+        for at, name, addend, _ in variable.relocations:
+            target = self.module.variables.get(name)
+            if target is None:
+                raise PtxSyntaxError(f"the initialiser of {variable.name} names {name}, which is not a variable")
+            data[at : at + 8] = (target.offset + addend).to_bytes(8, "little")
+        variable.init = bytes(data)
+
+    def reset_variables(self, memory) -> None:
+        """Give module variables their initial values and map them; every launch starts from the initialisers."""
+        for variable, buffer in self.buffers:
+            buffer[:] = 0
+            if variable.init:
+                data = np.frombuffer(variable.init[: variable.size], np.uint8)
+                buffer[: len(data)] = data
+            memory.map(variable.offset, max(variable.size, 1), buffer)
+
+    def address_of(self, operand, ins) -> int:
+        """The numeric value of a symbol used as an operand (its address within its space)."""
+        extra = 0
+        if isinstance(operand, Address):
+            operand, extra = operand.base, operand.offset
+        if isinstance(operand, Variable):
+            base = PARAM_WINDOW if operand.space == "param" and operand in self.params else 0
+            return base + operand.offset + extra
+        if isinstance(operand, Name):
+            if operand.name in self.module.functions:
+                return list(self.module.functions).index(operand.name) + 1
+            found = self.lookup(operand)
+            if isinstance(found, Variable):
+                return self.address_of(found, ins) + extra
+        raise UnsupportedInstruction(f"line {ins.line}: unknown name {getattr(operand, 'name', operand)!r}: {ins.text}")
+
+    @staticmethod
+    def lookup(name: Name):
+        scope = name.scope
+        while scope is not None:
+            if name.name in scope.names:
+                return scope.names[name.name]
+            scope = scope.parent
+        return None
+
+    # -- control flow --------------------------------------------------------------------------------
+    def flatten(self):
+        """Lay out all functions; give predicated barriers and calls a branch of their own."""
+        fixups, self.targets = [], {}
+        for function in self.functions:
+            self.starts[function.name] = len(self.code)
+            place = {}
+            for i, ins in enumerate(function.body):
+                place[i] = len(self.code)
+                self.expand(ins)
+            place[len(function.body)] = len(self.code)
+            if not function.body or function.body[-1].op not in ("ret", "exit", "trap", "bra"):
+                self.code.append(Instruction("ret", (), [], None, False, 0, "ret"))
+            fixups.append((self.starts[function.name], len(self.code), place))
+        for start, end, place in fixups:
+            for pc in range(start, end):
+                self.resolve_branch(pc, place)
+
+    def expand(self, ins: Instruction):
+        splits = self.is_barrier(ins)
+        calls = ins.op == "call"
+        if (splits or calls or ins.op == "trap") and ins.predicate is not None:
+            skip = Instruction("bra", (), [None], ins.predicate, not ins.negated, ins.line, ins.text)
+            self.code.append(skip)
+            ins = Instruction(ins.op, ins.mods, ins.args, None, False, ins.line, ins.text)
+            self.expand(ins)
+            self.targets[id(skip)] = len(self.code)
+            return
+        self.code.append(ins)
+        if splits and "red" in ins.mods:
+            self.code.append(Instruction("_barrier_result", ins.mods, ins.args, None, False, ins.line, ins.text))
+        if calls:
+            self.code.append(Instruction("_call_results", ins.mods, ins.args, None, False, ins.line, ins.text))
+
+    def resolve_branch(self, pc: int, place: dict):
+        ins = self.code[pc]
+        if ins.op == "bra" and id(ins) not in self.targets:
+            self.targets[id(ins)] = self.label(ins.args[0], place, ins)
+        elif ins.op == "brx":
+            listed = ins.args[1]
+            if isinstance(listed, Name):
+                listed = self.lookup(listed)
+            self.targets[id(ins)] = [self.label(n, place, ins) for n in listed.items]
+
+    def label(self, name, place: dict, ins) -> int:
+        scope = getattr(name, "scope", None)
+        while scope is not None:
+            if name.name in scope.labels:
+                return place[scope.labels[name.name]]
+            scope = scope.parent
+        raise PtxSyntaxError(f"line {ins.line}: unknown label: {ins.text}")
+
+    def check_opcodes(self):
+        for ins in self.code:
+            if ins.op not in isa.HANDLERS:
+                raise UnsupportedInstruction(f"line {ins.line}: the emulator has no instruction {ins.opcode!r}: {ins.text}")
+
+    @staticmethod
+    def ends_block(ins: Instruction) -> bool:
+        return ins.op in ("bra", "brx", "ret", "exit", "trap", "call") or Program.is_barrier(ins)
+
+    @staticmethod
+    def is_barrier(ins: Instruction) -> bool:
+        """Whether threads of a CTA wait (or are counted) here."""
+        if ins.op not in _BARRIERS or "warp" in ins.mods:
+            return False
+        return "cluster" not in ins.mods or "wait" in ins.mods
+
+    def successors(self, pc: int) -> list[int]:
+        ins = self.code[pc]
+        if ins.op == "bra":
+            target = self.targets[id(ins)]
+            return [target] if ins.predicate is None else [target, pc + 1]
+        if ins.op == "brx":
+            return list(self.targets[id(ins)])
+        if ins.op in ("ret", "exit", "trap"):
+            return [] if ins.predicate is None else [pc + 1]
+        return [pc + 1]
+
+    def find_blocks(self):
+        leaders = set(self.starts.values())
+        for pc, ins in enumerate(self.code):
+            if self.ends_block(ins):
+                leaders.update(s for s in self.successors(pc) if s < len(self.code))
+                leaders.add(pc + 1)
+        leaders = sorted(p for p in leaders if p < len(self.code))
+        self.block_start, self.block_end = {}, {}
+        for i, start in enumerate(leaders):
+            end = leaders[i + 1] if i + 1 < len(leaders) else len(self.code)
+            self.block_end[start] = end
+        starts = np.array(leaders)
+        self.leader_of = starts[np.searchsorted(starts, np.arange(len(self.code)), "right") - 1]
+
+    # -- facts about registers -----------------------------------------------------------------------
+    def find_kinds(self):
+        """Choose each register's canonical kind: float where every definition is float arithmetic, else unsigned."""
+        used: dict[int, Register] = {}
+        kinds: dict[int, str] = {}
+        copies: list[tuple[Register, Register]] = []
+        for ins in self.code:
+            for register in sources_of(ins):
+                used[register.index] = register
+            for position, register in enumerate(results_of(ins)):
+                used[register.index] = register
+                self.note_kind(ins, position, register, kinds, copies)
+        changed = True
+        while changed:
+            changed = False
+            for destination, source in copies:
+                kind = kinds.get(source.index)
+                if kind is not None and self.join(kinds, destination, kind):
+                    changed = True
+        for slot, register in used.items():
+            register.kind = kinds.get(slot, UNSIGNED[register.bits])
+        self.used = used
+
+    def note_kind(self, ins, position, register, kinds, copies):
+        bits = UNSIGNED[register.bits]
+        if ins.op in ("mov", "selp") and not isinstance(ins.args[0], Vector):
+            for source in ins.args[1:3]:
+                if isinstance(source, Register) and source.bits == register.bits:
+                    copies.append((register, source))
+                elif not (isinstance(source, Immediate) and self.is_number(source, register)):
+                    self.join(kinds, register, bits)
+            return
+        kind = isa.result_kind(ins, position)
+        same = kind in FLOATS and UNSIGNED[{"f16": 16, "f32": 32, "f64": 64}[kind]] == bits
+        self.join(kinds, register, kind if same else bits)
+
+    @staticmethod
+    def is_number(operand: Immediate, register: Register) -> bool:
+        """Whether a constant may live in a float register: a NaN's payload would not survive there."""
+        if operand.type == "int":
+            return operand.value == 0
+        value = np.uint32(operand.value).view(np.float32) if operand.type == "f32" else np.uint64(operand.value).view(np.float64)
+        return not np.isnan(value) and {"f32": 32, "f64": 64}[operand.type] == register.bits
+
+    @staticmethod
+    def join(kinds: dict, register: Register, kind: str) -> bool:
+        old = kinds.get(register.index)
+        new = kind if old in (None, kind) else UNSIGNED[register.bits]
+        kinds[register.index] = new
+        return new != old
+
+    def find_liveness(self):
+        self.reads = [self.mask(sources_of(ins)) for ins in self.code]
+        self.writes = [self.mask(results_of(ins)) for ins in self.code]
+        summary = {}
+        for start, end in self.block_end.items():
+            use = define = 0
+            for pc in range(start, end):
+                use |= self.reads[pc] & ~define
+                if self.code[pc].predicate is None:
+                    define |= self.writes[pc]
+            summary[start] = (use, define, [s for s in self.successors(end - 1) if s < len(self.code)])
+        self.live_in = {start: 0 for start in summary}
+        self.live_out = {start: 0 for start in summary}
+        changed = True
+        order = sorted(summary, reverse=True)
+        while changed:
+            changed = False
+            for start in order:
+                use, define, after = summary[start]
+                out = 0
+                for successor in after:
+                    out |= self.live_in[successor]
+                new = use | (out & ~define)
+                self.live_out[start] = out
+                if new != self.live_in[start]:
+                    self.live_in[start] = new
+                    changed = True
+
+    @staticmethod
+    def mask(registers) -> int:
+        out = 0
+        for register in registers:
+            out |= 1 << register.index
+        return out
+
+    def live_at(self, pc: int) -> int:
+        """Registers (bit mask) that may be read at or after ``pc`` in its function."""
+        if pc in self.live_cache:
+            return self.live_cache[pc]
+        start = int(self.leader_of[pc])
+        end = self.block_end[start]
+        live = self.live_out[start]
+        for at in range(end - 1, pc - 1, -1):
+            if self.code[at].predicate is None:
+                live &= ~self.writes[at]
+            live |= self.reads[at]
+        self.live_cache[pc] = live
+        return live
+
+    def slots_at(self, pc: int) -> list[int]:
+        """``live_at`` as a list of register slots."""
+        found = self.slot_cache.get(pc)
+        if found is None:
+            live = self.live_at(pc)
+            found = self.slot_cache[pc] = [slot for slot in self.used if live >> slot & 1]
+        return found
+
+    def templates(self):
+        size = max(self.used, default=-1) + 1
+        self.register_template = [None] * size
+        for slot, register in self.used.items():
+            if register.bits == 128:
+                self.register_template[slot] = (np.uint64(0), np.uint64(0))
+            else:
+                self.register_template[slot] = DTYPES[register.kind](0)
+
+    def float_constant(self, emitter: Emitter, kind: str, number) -> str:
+        key = ("float", kind, number.tobytes())
+        name = self.constants.get(key)
+        if name is None:
+            name = self.constants[key] = emitter.constant(number, f"k_{kind}")
+        return name
+
+    # -- code generation -----------------------------------------------------------------------------
+    def function_at(self, pc: int, fine: bool, options):
+        """The generated function that starts at ``pc``. ``fine`` stops before each warp-wide instruction."""
+        key = (pc, fine, options)
+        found = self.cache.get(key)
+        if found is None:
+            found = self.cache[key] = self.generate(pc, fine, options)
+        return found
+
+    def generate(self, pc: int, fine: bool, options):
+        end = self.block_end[int(self.leader_of[pc])]
+        if fine:
+            for at in range(pc + 1, end):
+                if self.code[at].op in isa.WARP_WIDE:
+                    end = at
+                    break
+        emitter = Emitter(self, f"block_{pc}")
+        emitter.options = options
+        emitter.fine = fine
+        tail = None
+        for at in range(pc, end):
+            ins = self.code[at]
+            emitter.ins, emitter.pc = ins, at
+            tail = self.one(emitter, ins, at)
+        if tail is None:
+            tail = f"return {end}"
+        live = self.live_at(end) if end < len(self.code) and not self.ends_block(self.code[end - 1]) else self.live_out[int(self.leader_of[pc])]
+        source = emitter.finish(live, tail)
+        code = compile(source, f"<ptx {self.entry.name}:{pc}>", "exec")
+        exec(code, self.namespace)
+        function = self.namespace.pop(emitter.name)
+        function.origin, function.source, function.end = emitter.origin, source, end
+        function.count = end - pc
+        return function
+
+    def one(self, emitter: Emitter, ins: Instruction, pc: int):
+        """Emit one instruction; control flow returns the function's last line."""
+        emitter.predicate = None
+        if ins.predicate is not None:
+            name = emitter.use(ins.predicate, "p")
+            emitter.predicate = f"(~{name})" if ins.negated else name
+            if ins.negated and ins.op not in ("bra", "ret", "exit"):
+                emitter.predicate = emitter.temp(f"~{name}")
+        return isa.HANDLERS[ins.op](emitter, ins)
+
+
+@lru_cache(maxsize=256)
+def load(text: str, entry: str) -> Program:
+    """Parse and load a kernel; the same text and entry give the same Program."""
+    return Program(parse(text), entry)

@@ -1,0 +1,93 @@
+"""Special registers (PTX ISA 9.0, section 10), for clusters of one CTA."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+_u32, _u64 = np.uint32, np.uint64
+
+
+def _constant(value):
+    return lambda machine, group: _u32(value)
+
+
+def _block(axis: int):
+    return lambda machine, group: _u32(machine.block[axis])
+
+
+def _grid(axis: int):
+    return lambda machine, group: _u32(machine.grid[axis])
+
+
+def _tid(axis: int):
+    def make(machine, group):
+        x, y, z = machine.block
+        if x * y * z == machine.block[axis]:
+            return group.tid.astype(_u32)
+        if machine.block[axis] == 1:
+            return _u32(0)
+        t = group.tid
+        return ((t % x), (t // x % y), (t // (x * y)))[axis].astype(_u32)
+
+    return make
+
+
+def _ctaid(axis: int):
+    def make(machine, group):
+        x, y, _ = machine.grid
+        if machine.grid[axis] == 1:
+            return _u32(0)
+        linear = group.cta + machine.first
+        value = (linear % x, linear // x % y, linear // (x * y))[axis].astype(_u32)
+        return value[0, 0] if value.size == 1 else value
+
+    return make
+
+
+def _lane(function):
+    return lambda machine, group: function((group.tid & 31).astype(_u32))
+
+
+def _nanoseconds(machine, group):
+    return _u64(time.monotonic_ns())
+
+
+SPECIALS = {
+    **{f"ntid.{n}": _block(i) for i, n in enumerate("xyz")},
+    **{f"nctaid.{n}": _grid(i) for i, n in enumerate("xyz")},
+    **{f"tid.{n}": _tid(i) for i, n in enumerate("xyz")},
+    **{f"ctaid.{n}": _ctaid(i) for i, n in enumerate("xyz")},
+    **{f"clusterid.{n}": _ctaid(i) for i, n in enumerate("xyz")},
+    **{f"nclusterid.{n}": _grid(i) for i, n in enumerate("xyz")},
+    **{f"cluster_ctaid.{n}": _constant(0) for n in "xyz"},
+    **{f"cluster_nctaid.{n}": _constant(1) for n in "xyz"},
+    "cluster_ctarank": _constant(0),
+    "cluster_nctarank": _constant(1),
+    "is_explicit_cluster": lambda machine, group: np.bool_(False),
+    "laneid": _lane(lambda lane: lane),
+    "warpid": lambda machine, group: (group.tid >> 5).astype(_u32),
+    "nwarpid": lambda machine, group: _u32(64),
+    "smid": lambda machine, group: _u32(0),
+    "nsmid": _constant(132),
+    "gridid": lambda machine, group: _u64(1),
+    "lanemask_eq": _lane(lambda lane: _u32(1) << lane),
+    "lanemask_lt": _lane(lambda lane: (_u32(1) << lane) - _u32(1)),
+    "lanemask_le": _lane(lambda lane: (_u32(2) << lane) - _u32(1)),
+    "lanemask_gt": _lane(lambda lane: ~((_u32(2) << lane) - _u32(1))),
+    "lanemask_ge": _lane(lambda lane: ~((_u32(1) << lane) - _u32(1))),
+    "clock": lambda machine, group: _u32(time.monotonic_ns() & 0xFFFFFFFF),
+    "clock_hi": lambda machine, group: _u32(time.monotonic_ns() >> 32 & 0xFFFFFFFF),
+    "clock64": _nanoseconds,
+    "globaltimer": _nanoseconds,
+    "globaltimer_lo": lambda machine, group: _u32(time.monotonic_ns() & 0xFFFFFFFF),
+    "globaltimer_hi": lambda machine, group: _u32(time.monotonic_ns() >> 32 & 0xFFFFFFFF),
+    "dynamic_smem_size": lambda machine, group: _u32(machine.dynamic_shared),
+    "total_smem_size": lambda machine, group: _u32(machine.shared_limit),
+    "aggr_smem_size": lambda machine, group: _u32(machine.shared_limit),
+    "reserved_smem_offset_begin": _constant(0),
+    "reserved_smem_offset_end": _constant(0),
+}
+
+KINDS = {"clock64": "u64", "globaltimer": "u64", "gridid": "u64", "is_explicit_cluster": "p"}
