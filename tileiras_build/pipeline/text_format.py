@@ -1,7 +1,7 @@
 """The text form of ``.tileaa`` and ``.tileas``: MLIR syntax, read and written by xDSL.
 
-Source locations are written too (``loc("k.py":3:4)``), so that a stage entered from its file gives the same
-diagnostics and line tables as the whole pipeline in memory.
+Source locations are attributes of the operations (``loc = #cuda_tile.di_loc<…>``), so a stage that starts from its
+file gives the same diagnostics and line tables as the whole pipeline in memory.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ def parse(data: bytes, name: str | None = None) -> ModuleOp:
 
 
 def render(module: ModuleOp) -> bytes:
-    """``module`` as UTF-8 text, with source locations, ending in a newline."""
+    """``module`` as UTF-8 text, ending in a newline."""
     stream = io.StringIO()
-    Printer(stream=stream, print_debuginfo=True).print_op(module)
+    Printer(stream=stream).print_op(module)
     return (stream.getvalue() + "\n").encode()
 
 
