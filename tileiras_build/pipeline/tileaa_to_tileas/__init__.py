@@ -1,0 +1,28 @@
+"""From what a program means to how it executes: layouts, conversions, scratch memory, barriers."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..contracts import run_passes
+from ..job import Job
+from ..shared.eliminate_common import EliminateCommon
+from .assign_layouts import AssignLayouts
+from .assign_scratch import AssignScratch
+from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
+from .legalize_dot import LegalizeDot
+from .order_tokens import OrderTokens
+
+PASSES = (
+    ConvertTileAAToTileAS,  # first: all passes here read nv_tileas
+    LegalizeDot,  # before layouts: it changes the types of operands
+    OrderTokens,  # before scratch: its barriers also part the users of scratch
+    AssignLayouts,
+    EliminateCommon,  # after layouts: conversions of one tile may repeat
+    AssignScratch,  # last: sizes follow from layouts, barriers from the final order
+)
+
+
+def lower(module: ModuleOp, job: Job) -> ModuleOp:
+    """nv_tileas of a module of nv_tileaa operations, in place."""
+    return run_passes(PASSES, module, job, edge="tileaa_to_tileas")

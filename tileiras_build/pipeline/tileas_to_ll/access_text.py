@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from .element_types import Element
+from ..shared.element_types import Element
 
 # bits of a word -> PTX register type; an access moves words of at most 64 bits in vectors of at most 16 bytes.
 VECTOR_BYTES = 16

@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 
 from ...errors import Unsupported
 from .builder import Value
-from .element_types import Element, element_of
+from ..shared.element_types import Element, element_of
 from .kernel_emitter import Handler, KernelEmitter
 
 Scalar = Callable[..., Value]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import Unsupported
 from .builder import Value
-from .element_types import Element
+from ..shared.element_types import Element
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .memory import SCOPES, TileAddresses, tile_addresses
 from .shared_memory import load_shared, store_shared

@@ -10,7 +10,7 @@ from ...layouts import LinearLayout
 from ...layouts.f2 import bits as bit_positions
 from .builder import CONVERGENT, Value
 from .convert_layout import as_word, from_word, join_words, split_words
-from .element_types import Element
+from ..shared.element_types import Element
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .shared_memory import holder_of, load_shared, store_shared
 

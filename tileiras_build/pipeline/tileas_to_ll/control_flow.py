@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from .builder import Value
-from .element_types import element_of
+from ..shared.element_types import element_of
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 
 Edge = tuple[list[Value], str]

@@ -10,7 +10,7 @@ from typing import Any
 from ...layouts import LinearLayout, NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle, plan_conversion
 from ...layouts.conversion import Plan
 from .builder import CONVERGENT, Value
-from .element_types import Element, element_of
+from ..shared.element_types import Element, element_of
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .shared_memory import load_registers, pack_word, store_registers
 

@@ -11,7 +11,7 @@ from typing import Any
 from ...dialects.cuda_tile.location import source_location
 from ...errors import Unsupported
 from .builder import Value
-from .element_types import Element
+from ..shared.element_types import Element
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 
 # vprintf takes C varargs: narrow integers as i32, floats as double (CUDA Programming Guide, "Formatted Output").

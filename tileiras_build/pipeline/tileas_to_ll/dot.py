@@ -13,7 +13,7 @@ from ...layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unp
 from ...targets import MmaAtom
 from ..analysis.dot_atoms import atom_named, padded_shape, tiling_of
 from .builder import Value
-from .element_types import Element, element_of
+from ..shared.element_types import Element, element_of
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .shared_memory import load_shared, pack_word, store_registers
 

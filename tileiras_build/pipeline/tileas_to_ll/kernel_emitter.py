@@ -20,7 +20,7 @@ from ...errors import InternalError, TileirasError
 from ...layouts import LinearLayout
 from .access_text import register_type
 from .builder import SHARED, Builder, Value
-from .element_types import Element, element_of
+from ..shared.element_types import Element, element_of
 
 if TYPE_CHECKING:
     from ..job import Job

@@ -19,7 +19,7 @@ from ...layouts import LinearLayout
 from ...layouts.linear_layout import unpack
 from .access_text import load_text, register_type, store_text
 from .builder import Value
-from .element_types import Element, element_of
+from ..shared.element_types import Element, element_of
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .views import TiledView
 

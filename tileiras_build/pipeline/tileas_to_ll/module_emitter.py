@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 from ...dialects.cuda_tile.location import source_location
 from ..job import Job
 from .debug_info import DebugInfo
-from .element_types import POINTER, element_of
+from ..shared.element_types import POINTER, element_of
 from .handlers import HANDLERS
 from .kernel_emitter import KernelEmitter
 

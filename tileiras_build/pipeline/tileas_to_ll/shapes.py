@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from ...errors import Unsupported
 from ...layouts import LinearLayout, SharedLayout, shared_access, unpack
 from .builder import Value
-from .element_types import Element, element_of
+from ..shared.element_types import Element, element_of
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .memory import Positions
 from .shared_memory import holder_of, load_registers, load_shared, store_registers, store_shared

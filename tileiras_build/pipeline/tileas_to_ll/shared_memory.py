@@ -12,7 +12,7 @@ from typing import Any
 from ...layouts import MatrixAccess, SharedAccess
 from .access_text import load_text, register_type, store_text
 from .builder import CONVERGENT, Value
-from .element_types import Element
+from ..shared.element_types import Element
 from .kernel_emitter import KernelEmitter, Part
 from .memory import from_border, to_border
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from ...dialects.nv_tileaa import MemRefType, TiledViewType
 from .builder import Value
-from .element_types import element_of
+from ..analysis.memory_access import memory_order
+from ..shared.element_types import element_of
 from .kernel_emitter import Handler, KernelEmitter
 
 
@@ -49,14 +50,6 @@ class TiledView:
         """Tile dimensions from the fastest in memory to the slowest: known unit strides first, then row-major."""
         strides = [self.memory.strides[dim] for dim in self.type.dim_map]
         return memory_order(strides)
-
-
-def memory_order(strides: list[Value | None]) -> list[int]:
-    """Dimensions fastest first: known strides ascending, unknown ones in row-major order after a known unit stride."""
-    rank = len(strides)
-    unit = [dim for dim in range(rank) if strides[dim] == 1]
-    rest = [dim for dim in range(rank - 1, -1, -1) if dim not in unit[-1:]]
-    return unit[-1:] + rest
 
 
 def emit_make_memref(e: KernelEmitter, op: Any) -> None:

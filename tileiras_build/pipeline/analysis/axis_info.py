@@ -1,0 +1,216 @@
+"""What is known of integers and pointers: divisibility, and how elements of a tile follow one another.
+
+``AxisInfo`` of a tile says for each dimension how many consecutive elements increase by one (contiguity) or are equal
+(constancy), counted in aligned groups, and by which power of two the first element of each contiguous group is
+divisible. Pointers count in bytes. Facts come from constants, assumptions, ranges and arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import gcd
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.ir import BlockArgument, SSAValue
+
+from ..shared.element_types import element_of
+
+# Stands for "any power of two": zero is divisible by all.
+MOST = 1 << 30
+
+
+def power_of_two(value: int) -> int:
+    """The largest power of two that divides ``value``."""
+    return MOST if value == 0 else min(value & -value, MOST)
+
+
+@dataclass(frozen=True)
+class AxisInfo:
+    """Facts about a value; a scalar has no dimensions. ``constant`` is the value itself where known."""
+
+    contiguity: tuple[int, ...]
+    constancy: tuple[int, ...]
+    divisibility: int
+    constant: int | None = None
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return tuple(value.type.get_shape()) if isinstance(value.type, TensorType) else ()
+
+
+def _unknown(value: SSAValue) -> AxisInfo:
+    ones = (1,) * len(_shape(value))
+    return AxisInfo(ones, ones, 1)
+
+
+class AxisAnalysis:
+    """Facts on demand, remembered per value."""
+
+    def __init__(self):
+        self.known: dict[SSAValue, AxisInfo] = {}
+
+    def __call__(self, value: SSAValue) -> AxisInfo:
+        if (info := self.known.get(value)) is None:
+            self.known[value] = _unknown(value)  # what a cycle through a loop sees
+            info = self.known[value] = self._compute(value)
+        return info
+
+    def _compute(self, value: SSAValue) -> AxisInfo:
+        if isinstance(value, BlockArgument):
+            return self._block_argument(value)
+        rule = RULES.get(value.owner.name)
+        return rule(self, value.owner, value) if rule else _unknown(value)
+
+    def _block_argument(self, value: BlockArgument) -> AxisInfo:
+        """The index of a counted loop is divisible by what divides its start and its step."""
+        op = value.block.parent_op()
+        if op is None or op.name not in ("nv_tileas.for", "nv_tileaa.for") or value.index:
+            return _unknown(value)
+        lower, step = self(op.operands[0]), self(op.operands[2])
+        return AxisInfo((), (), gcd(lower.divisibility, step.divisibility))
+
+
+# ---- rules ---------------------------------------------------------------------------------------
+def _constant(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+    attribute = op.properties["value"]
+    if not isinstance(attribute, IntegerAttr):
+        return _unknown(value)
+    number = attribute.value.data
+    return AxisInfo((), (), power_of_two(number), number)
+
+
+def _assume(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+    info = analysis(op.operands[0])
+    predicate = op.attributes["predicate"]
+    if predicate.name != "cuda_tile.div_by" or _shape(value):
+        return info
+    return AxisInfo(info.contiguity, info.constancy, max(info.divisibility, power_of_two(predicate.divisor)), info.constant)
+
+
+def _splat(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+    info, shape = analysis(op.operands[0]), _shape(value)
+    return AxisInfo((1,) * len(shape), shape, info.divisibility, info.constant)
+
+
+def _range(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+    shape = _shape(value)
+    return AxisInfo(shape, (1,), MOST)
+
+
+def _same(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+    return analysis(op.operands[0])
+
+
+def _groups(a: AxisInfo, c: AxisInfo) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Contiguity and constancy of a sum: one side runs while the other stands still."""
+    pairs = list(zip(a.contiguity, c.contiguity, a.constancy, c.constancy))
+    runs = tuple(max(gcd(ra, kc), gcd(rc, ka)) for ra, rc, ka, kc in pairs)
+    return runs, tuple(gcd(ka, kc) for _, _, ka, kc in pairs)
+
+
+def _add(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+    a, c = (analysis(operand) for operand in op.operands)
+    runs, constancy = _groups(a, c)
+    total = None if a.constant is None or c.constant is None else a.constant + c.constant
+    return AxisInfo(runs, constancy, gcd(a.divisibility, c.divisibility), total)
+
+
+def _subtract(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+    a, c = (analysis(operand) for operand in op.operands)
+    runs = tuple(gcd(run, still) for run, still in zip(a.contiguity, c.constancy))
+    constancy = tuple(gcd(x, y) for x, y in zip(a.constancy, c.constancy))
+    total = None if a.constant is None or c.constant is None else a.constant - c.constant
+    return AxisInfo(runs, constancy, gcd(a.divisibility, c.divisibility), total)
+
+
+def _multiply(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+    a, c = (analysis(operand) for operand in op.operands)
+    for info, factor in ((a, c), (c, a)):
+        if factor.constant == 1:
+            return info
+    constancy = tuple(gcd(x, y) for x, y in zip(a.constancy, c.constancy))
+    product = None if a.constant is None or c.constant is None else a.constant * c.constant
+    return AxisInfo((1,) * len(constancy), constancy, min(a.divisibility * c.divisibility, MOST), product)
+
+
+def _add_pointer(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+    pointer, offset = (analysis(operand) for operand in op.operands)
+    runs, constancy = _groups(pointer, offset)
+    element = value.type.element_type if isinstance(value.type, TensorType) else value.type
+    bytes = pointee_bytes(element)
+    return AxisInfo(runs, constancy, gcd(pointer.divisibility, min(offset.divisibility * bytes, MOST)))
+
+
+def pointee_bytes(pointer: Any) -> int:
+    return element_of(pointer.pointee).bytes
+
+
+def _view(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+    """Dimensions of extent one come and go; any other change of shape forgets."""
+    info, source, target = analysis(op.operands[0]), _shape(op.operands[0]), _shape(value)
+    kept = [dim for dim, size in enumerate(source) if size != 1]
+    places = [dim for dim, size in enumerate(target) if size != 1]
+    if [source[dim] for dim in kept] != [target[dim] for dim in places]:
+        return AxisInfo((1,) * len(target), (1,) * len(target), 1, info.constant)
+    runs, constancy = [1] * len(target), [1] * len(target)
+    for dim, place in zip(kept, places):
+        runs[place], constancy[place] = info.contiguity[dim], info.constancy[dim]
+    return AxisInfo(tuple(runs), tuple(constancy), info.divisibility, info.constant)
+
+
+def _broadcast(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+    info, source, target = analysis(op.operands[0]), _shape(op.operands[0]), _shape(value)
+    wide = [size != old for size, old in zip(target, source)]
+    runs = tuple(1 if w else run for w, run in zip(wide, info.contiguity))
+    constancy = tuple(size if w else kept for w, size, kept in zip(wide, target, info.constancy))
+    return AxisInfo(runs, constancy, info.divisibility, info.constant)
+
+
+def _compare(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+    """x < y is equal within an aligned group of x when y stands still and both start on multiples of the group."""
+    a, c = (analysis(operand) for operand in op.operands)
+    divisibility = gcd(a.divisibility, c.divisibility)
+    groups = []
+    for ra, rc, ka, kc in zip(a.contiguity, c.contiguity, a.constancy, c.constancy):
+        moving = max(gcd(ra, kc), gcd(rc, ka))
+        groups.append(max(gcd(ka, kc), gcd(moving, divisibility)))
+    return AxisInfo((1,) * len(groups), tuple(groups), 1)
+
+
+def _together(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
+    """A function of elements is equal where all operands are."""
+    infos = [analysis(operand) for operand in op.operands if _shape(operand)]
+    if not infos or not _shape(value):
+        return _unknown(value)
+    constancy = tuple(gcd(*column) for column in zip(*(info.constancy for info in infos)))
+    return AxisInfo((1,) * len(constancy), constancy, 1)
+
+
+Rule = Callable[[AxisAnalysis, Any, SSAValue], AxisInfo]
+
+_TILE_RULES: dict[str, Rule] = {
+    "assume": _assume,
+    "splat": _splat,
+    "make_range": _range,
+    "addptr": _add_pointer,
+    "view": _view,
+    "broadcast": _broadcast,
+    "bitcast": _same,
+}
+RULES: dict[str, Rule] = {
+    "arith.constant": _constant,
+    "arith.addi": _add,
+    "arith.subi": _subtract,
+    "arith.muli": _multiply,
+    "arith.extsi": _same,
+    "arith.extui": _same,
+    "arith.cmpi": _compare,
+    "arith.andi": _together,
+    "arith.ori": _together,
+    "arith.xori": _together,
+    "arith.select": _together,
+    **{f"nv_tileas.{name}": rule for name, rule in _TILE_RULES.items()},
+    **{f"nv_tileaa.{name}": rule for name, rule in _TILE_RULES.items()},
+}

@@ -1,0 +1,84 @@
+"""How many elements one memory access may move, and which dimensions of a tile stay inside its tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
+
+from ..shared.element_types import element_of
+from .axis_info import MOST, AxisAnalysis, power_of_two
+
+VECTOR_BYTES = 16
+
+
+def memory_order(strides: Sequence[Any]) -> list[int]:
+    """Dimensions fastest first: known strides ascending, unknown ones in row-major order after a known unit stride."""
+    rank = len(strides)
+    unit = [dim for dim in range(rank) if strides[dim] == 1]
+    rest = [dim for dim in range(rank - 1, -1, -1) if dim not in unit[-1:]]
+    return unit[-1:] + rest
+
+
+class ViewFacts:
+    """What alignment and bounds allow for tiles of one view."""
+
+    def __init__(self, view: SSAValue, analysis: AxisAnalysis):
+        self.type = view.type
+        self.memref = view.owner.operands[0].owner
+        memory = self.type.source
+        self.analysis = analysis
+        self.element = element_of(memory.element_type)
+        sizes, strides = self.memref.sizes, self.memref.strides
+        self.sizes = self._divisors(memory.shape, sizes)
+        self.strides = self._divisors(memory.strides, strides)
+        self.order = memory_order([memory.strides[dim] for dim in self.type.dim_map])
+
+    def _divisors(self, static: tuple[int | None, ...], dynamic: Any) -> list[int]:
+        """For each extent the power of two known to divide it."""
+        remaining = iter(dynamic)
+        return [
+            self.analysis(next(remaining)).divisibility if extent is None else power_of_two(extent) for extent in static
+        ]
+
+    def in_bounds(self) -> list[bool]:
+        """For each tile dimension whether tiles end where the tensor ends, so that no tile of the grid sticks out."""
+        kind = self.type.kind.data
+        return [
+            kind == "partition" and self.sizes[source] % tile == 0
+            for source, tile in zip(self.type.dim_map, self.type.tile)
+        ]
+
+    def vector(self, coords: Any, in_bounds: list[bool]) -> int:
+        """Elements per access along the fastest dimension; 1 where memory is not contiguous there."""
+        if not self.order:
+            return 1
+        fastest = self.order[0]
+        source = self.type.dim_map[fastest]
+        if self.type.source.strides[source] != 1 or self.type.sparse.data == fastest:
+            return 1
+        base = self.analysis(self.memref.operands[0]).divisibility // self.element.bytes
+        limit = min(max(VECTOR_BYTES // self.element.bytes, 1), self.type.tile[fastest], max(base, 1))
+        start = power_of_two(self.type.steps[fastest]) * self.analysis(coords[fastest]).divisibility
+        limit = min(limit, start, MOST if in_bounds[fastest] else self.sizes[source])
+        others = [self.strides[self.type.dim_map[dim]] for dim in range(len(self.type.tile)) if dim != fastest]
+        return max(min([limit, *others]), 1)
+
+
+def pointer_vector(op: Any, analysis: AxisAnalysis) -> tuple[int, int]:
+    """(elements per access, fastest dimension) of a load or store through a tile of pointers."""
+    value = op.value
+    if not isinstance(value.type, TensorType) or "mem_semantic" in op.attributes and op.attributes["mem_semantic"].data != "weak":
+        return 1, -1
+    pointers, element = analysis(op.pointer), element_of(value.type)
+    masks = analysis(op.mask) if op.mask is not None else None
+    best, fastest = 1, len(pointers.contiguity) - 1
+    for dim, run in enumerate(pointers.contiguity):
+        limit = min(run, max(pointers.divisibility // element.bytes, 1), max(VECTOR_BYTES // element.bytes, 1))
+        if masks is not None:
+            limit = min(limit, power_of_two(masks.constancy[dim]))
+        if run > 1 and (limit > best or dim == fastest):
+            best, fastest = max(limit, 1), dim
+    return best, fastest

@@ -1,0 +1,206 @@
+"""Place the shared memory that operations use while they run, and the barriers that keep them apart.
+
+In:    nv_tileas operations with layouts.
+Out:   scratch_bytes and scratch_offset on operations that exchange data between threads, sync_before where another
+       operation's data may still be read; shared_bytes on the kernel; convert_layouts that stand together are one.
+After: assign_layouts, order_tokens. Before: LLVM IR is written.
+Sound: a walk over the program, loop bodies twice, keeps the regions that may still be read since the last barrier;
+       an operation that writes to one of them gets a barrier first. Each operation has its own barrier between its
+       writes and its reads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, UnitAttr, i32
+from xdsl.ir import Block, Operation
+
+from ...dialects.nv_tileas.ops import ConvertLayoutOp
+from ...errors import Unsupported
+from ...layouts import SharedRoundTrip
+from ..analysis.kinds import is_tile
+from ..contracts import EdgePass
+from ..job import Job
+from ..shared.element_types import element_of
+from ..tileas_to_ll.convert_layout import conversion_plan
+
+ALIGNMENT = 128
+
+
+def aligned(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+class AssignScratch(EdgePass):
+    """Sizes, offsets, barriers."""
+
+    name = "tileas-assign-scratch"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for func in module.body.block.ops:
+            if func.name == "nv_tileaa.func":
+                _assign(func, job)
+
+
+def _assign(func: Operation, job: Job) -> None:
+    _group_conversions(func)
+    users = []
+    for op in func.walk():
+        if op.name in SIZES and (size := SIZES[op.name](op, job)):
+            op.attributes["scratch_bytes"] = IntegerAttr(size, i32)
+            users.append(op)
+    total = _place(users, job)
+    if total:
+        func.attributes["shared_bytes"] = IntegerAttr(total, i32)
+    _Hazards(func).run()
+
+
+def _place(users: list[Operation], job: Job) -> int:
+    """Neighbors alternate between two regions, so that one need not wait for the other's readers; one region if both do not fit."""
+    sizes = [aligned(op.attributes["scratch_bytes"].value.data) for op in users]
+    first, second = max(sizes[0::2], default=0), max(sizes[1::2], default=0)
+    alternate = first + second <= job.target.max_shared_memory
+    total = first + second if alternate else max(first, second)
+    if total > job.target.max_shared_memory:
+        raise Unsupported(
+            "shared-memory", f"the kernel needs {total} bytes of shared memory, {job.target.name} has "
+            f"{job.target.max_shared_memory}", remedy="use smaller tiles",
+        )
+    for number, op in enumerate(users):
+        op.attributes["scratch_offset"] = IntegerAttr(first if alternate and number % 2 else 0, i32)
+    return total
+
+
+# ---- sizes ---------------------------------------------------------------------------------------
+def conversion_bytes(op: Any, job: Job) -> int:
+    total = 0
+    for source, result in zip(op.operands, op.results):
+        plan = conversion_plan(job.target, source.type.encoding.data, result.type.encoding.data, element_of(source.type))
+        if isinstance(plan, SharedRoundTrip):
+            total += aligned(plan.scratch_bytes)
+    return total
+
+
+def _tile_bytes(value: Any) -> int:
+    return element_of(value.type).bytes * value.type.encoding.data.size
+
+
+def _reduce_bytes(op: Any, job: Job) -> int:
+    axis = op.attributes["axis"].value.data
+    layout = op.sources[0].type.encoding.data
+    parts = 1 << layout.bits_along(axis)["warp"].bit_count()
+    if parts == 1:
+        return 0
+    return sum(parts * layout.drop_dim(axis).size * element_of(source.type).bytes for source in op.sources)
+
+
+def _extract_bytes(op: Any, job: Job) -> int:
+    return 0 if op.source.type.encoding.data.size == 1 else _tile_bytes(op.source)
+
+
+def _insert_bytes(op: Any, job: Job) -> int:
+    return _tile_bytes(op.result)
+
+
+def _dot_bytes(op: Any, job: Job) -> int:
+    return 0 if "atom" in op.attributes else aligned(_tile_bytes(op.lhs)) + _tile_bytes(op.rhs)
+
+
+def _atomic_bytes(op: Any, job: Job) -> int:
+    if not op.results[0].uses:
+        return 0
+    if not is_tile(op.value):
+        return 8
+    layout = op.value.type.encoding.data
+    return _tile_bytes(op.value) if layout.free_bits("lane") or layout.free_bits("warp") else 0
+
+
+SIZES = {
+    "nv_tileas.convert_layout": conversion_bytes,
+    "nv_tileas.reduce": _reduce_bytes,
+    "nv_tileas.extract_slice": _extract_bytes,
+    "nv_tileas.insert_slice": _insert_bytes,
+    "nv_tileas.dot": _dot_bytes,
+    "nv_tileas.atomic_rmw": _atomic_bytes,
+    "nv_tileas.atomic_cas": _atomic_bytes,
+}
+
+
+# ---- grouping ------------------------------------------------------------------------------------
+def _group_conversions(func: Operation) -> None:
+    """Conversions that stand next to each other share their barriers."""
+    for op in list(func.walk()):
+        if op.name == "nv_tileas.convert_layout" and op.parent is not None:
+            _merge_following(op)
+
+
+def _merge_following(op: Operation) -> None:
+    group = [op]
+    following = op.next_op
+    while following is not None and following.name == "nv_tileas.convert_layout":
+        if any(operand.owner in group for operand in following.operands):
+            break
+        group.append(following)
+        following = following.next_op
+    if len(group) == 1:
+        return
+    merged = ConvertLayoutOp.make([[member.operands[0] for member in group]], [member.results[0].type for member in group])
+    merged.attributes.update(op.attributes)
+    op.parent.insert_op_before(merged, op)
+    for member, result in zip(group, merged.results):
+        member.results[0].replace_all_uses_with(result)
+        member.detach()
+        member.erase()
+
+
+# ---- barriers ------------------------------------------------------------------------------------
+Region = tuple[int, int]
+
+
+class _Hazards:
+    """The regions that threads may still be reading."""
+
+    def __init__(self, func: Operation):
+        self.func = func
+
+    def run(self) -> None:
+        self._block(self.func.regions[0].blocks[0], frozenset())
+
+    def _block(self, block: Block, reading: frozenset[Region]) -> frozenset[Region]:
+        for op in block.ops:
+            reading = self._operation(op, reading)
+        return reading
+
+    def _operation(self, op: Operation, reading: frozenset[Region]) -> frozenset[Region]:
+        if op.name == "nv_tileas.barrier":
+            return frozenset()
+        if op.name in ("nv_tileas.for", "nv_tileas.loop"):
+            return self._loop(op, reading)
+        if op.name == "nv_tileas.if":
+            ends = [self._block(region.blocks[0], reading) for region in op.regions]
+            return frozenset().union(*ends)
+        if "scratch_offset" not in op.attributes:
+            return reading
+        return self._user(op, reading)
+
+    def _loop(self, op: Operation, reading: frozenset[Region]) -> frozenset[Region]:
+        """What the end of the body reads, its start may meet; ``continue`` and ``break`` may leave with anything it reads."""
+        block = op.regions[0].blocks[0]
+        everything = frozenset(_region(inner) for inner in block.walk() if "scratch_offset" in inner.attributes)
+        jumps = any(inner.name in ("nv_tileas.break", "nv_tileas.continue") and inner.parent is not block for inner in block.walk())
+        end = self._block(block, reading)
+        end = self._block(block, reading | end | (everything if jumps else frozenset()))
+        return reading | end | (everything if jumps else frozenset())
+
+    def _user(self, op: Operation, reading: frozenset[Region]) -> frozenset[Region]:
+        region = _region(op)
+        if any(region[0] < end and start < region[1] for start, end in reading):
+            op.attributes["sync_before"] = UnitAttr()
+        # Its own barrier, between writes and reads, ends all earlier reading.
+        return frozenset({region})
+
+
+def _region(op: Operation) -> Region:
+    start = op.attributes["scratch_offset"].value.data
+    return start, start + op.attributes["scratch_bytes"].value.data

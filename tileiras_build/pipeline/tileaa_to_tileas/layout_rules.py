@@ -1,0 +1,129 @@
+"""How the layouts of an operation's operands and results are related."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from ...layouts import LinearLayout
+from ...layouts.linear_layout import dim_bases
+from ..analysis.dot_atoms import atom_named, tiling_of
+from ..analysis.kinds import ELEMENTWISE, kind_of
+from ..shared.element_types import element_of
+
+LANE_BITS = 5
+
+
+def operand_layout(op: Any, operand: SSAValue, result: LinearLayout) -> LinearLayout:
+    """The layout an operand must have (up to renamed and repeated registers) for the result to have ``result``."""
+    if kind_of(op) == ELEMENTWISE:
+        return result
+    source = tuple(operand.type.get_shape())
+    if op.name == "nv_tileas.view":
+        return result.reshape(source).distinct_registers()[0]
+    if op.name == "nv_tileas.broadcast":
+        return broadcast_source(result, source)
+    permutation = list(op.attributes["permutation"].get_values())
+    return result.permute_dims([permutation.index(dim) for dim in range(len(permutation))])
+
+
+def broadcast_source(layout: LinearLayout, source: tuple[int, ...]) -> LinearLayout:
+    """The result's layout with the repeated dimensions removed."""
+    for dim, size in enumerate(source):
+        if size == 1:
+            layout = layout.project(dim)
+    return layout.distinct_registers()[0]
+
+
+def broadcast_result(layout: LinearLayout, target: tuple[int, ...]) -> LinearLayout:
+    """New coordinates go to lanes and warps that only repeat, lowest first, then to registers."""
+    for dim, size in enumerate(target):
+        if layout.shape[dim] != size:
+            layout = layout.resize(dim, size)
+            layout = _filled(layout, dim_bases(layout.shape)[dim])
+    return layout
+
+
+def _filled(layout: LinearLayout, units: list[int]) -> LinearLayout:
+    remaining = list(units)
+    lanes = tuple(image or (remaining.pop(0) if remaining else 0) for image in layout.lanes)
+    warps = tuple(image or (remaining.pop(0) if remaining else 0) for image in layout.warps)
+    return LinearLayout(layout.registers + tuple(remaining), lanes, warps, layout.shape)
+
+
+def reduce_result(layout: LinearLayout, axis: int) -> LinearLayout:
+    """The axis gone; registers that would repeat others too."""
+    return layout.drop_dim(axis).distinct_registers()[0]
+
+
+def restricted(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
+    """The layout of a tile smaller than the one ``layout`` is for: positions beyond it repeat."""
+    for dim, size in enumerate(shape):
+        if layout.shape[dim] != size:
+            layout = layout.resize(dim, size)
+    return layout
+
+
+def dot_layouts(op: Any, target: Any) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
+    """The fragments of a product's operands and result."""
+    tiling = tiling_of(op, atom_named(target, op.attributes["atom"].data))
+    values = (op.lhs, op.rhs, op.result)
+    layouts = (tiling.a, tiling.b, tiling.c)
+    return tuple(
+        restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, values)
+    )
+
+
+def can_scan(layout: LinearLayout, axis: int) -> bool:
+    """No warp moves along the axis and no bit along two dimensions."""
+    return layout.is_separable(axis) and not layout.bits_along(axis)["warp"]
+
+
+def scan_layout(shape: tuple[int, ...], axis: int, num_warps: int) -> LinearLayout:
+    """Lanes along the axis, warps along the others (or repeating); what is left over goes to registers."""
+    units = dim_bases(shape)
+    along = list(units[axis])
+    others = [unit for dim in range(len(shape) - 1, -1, -1) if dim != axis for unit in units[dim]]
+    lanes = [along.pop(0) if along else (others.pop(0) if others else 0) for _ in range(LANE_BITS)]
+    warps = [others.pop(0) if others else 0 for _ in range(num_warps.bit_length() - 1)]
+    return LinearLayout(tuple(along + others), tuple(lanes), tuple(warps), shape)
+
+
+def is_additive(layout: LinearLayout) -> bool:
+    """No bit of the tile's index is moved by both threads and registers."""
+    threads = registers = 0
+    for image in (*layout.lanes, *layout.warps):
+        threads |= image
+    for image in layout.registers:
+        registers |= image
+    return not threads & registers
+
+
+TRUE_BITS = {"f4E2M1FN": 4, "i4": 4}
+
+
+def narrow_ratio(op: Any) -> float:
+    """Result elements per source element of a reinterpretation."""
+    bits = [TRUE_BITS.get(element.name, element.bits) for element in map(element_of, (op.source.type, op.result.type))]
+    return bits[0] / bits[1]
+
+
+def reinterpreted(layout: LinearLayout, ratio: float) -> LinearLayout:
+    """The parts of an element are neighbors in its thread; for ratio < 1 the lowest registers must be such neighbors."""
+    if ratio >= 1:
+        shift = int(ratio).bit_length() - 1
+        size = layout.size << shift
+        parts = tuple(1 << bit for bit in range(shift))
+        registers = parts + tuple(image << shift for image in layout.registers)
+        lanes = tuple(image << shift for image in layout.lanes)
+        return LinearLayout(registers, lanes, tuple(image << shift for image in layout.warps), (size,))
+    shift = int(1 / ratio).bit_length() - 1
+    registers = tuple(image >> shift for image in layout.registers[shift:])
+    lanes = tuple(image >> shift for image in layout.lanes)
+    return LinearLayout(registers, lanes, tuple(image >> shift for image in layout.warps), (layout.size >> shift,))
+
+
+def widened_source(layout: LinearLayout, ratio: float, result: LinearLayout) -> LinearLayout:
+    """A layout of the narrow elements whose lowest registers are the parts of one wide element."""
+    return reinterpreted(result.distinct_registers()[0], 1 / ratio)
