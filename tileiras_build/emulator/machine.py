@@ -49,6 +49,7 @@ class Group:
         self.pc, self.stack = 0, ()
         self.specials: dict = {}
         self.barrier_value = None
+        self.carry = np.bool_(False)
         self.queue: list = []  # cp.async: committed groups, oldest first; each a list of pending copies
         self.pending: list = []  # cp.async: not yet committed
         self.since = 0

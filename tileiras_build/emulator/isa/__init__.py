@@ -47,4 +47,4 @@ def result_kind(ins, position: int) -> str:
     return "bits"
 
 
-from . import atomic, control, convert, floating, integer, matrix, memory, move, sync, warp  # noqa: E402, F401
+from . import atomic, builtin, control, convert, floating, integer, matrix, memory, move, sync, warp  # noqa: E402, F401

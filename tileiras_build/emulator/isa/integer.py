@@ -284,23 +284,45 @@ def integer_add(e, ins, sign: str):
 
 
 def carry_add(e, ins, sign: str, carry_in: bool):
-    """add.cc/addc/sub.cc/subc: the carry flag lives in a variable of the generated function, or in the group."""
+    """add.cc/addc/sub.cc/subc."""
     kind = unsigned(ins.mods[-1])
     a, b = (e.use(arg, kind) for arg in ins.args[1:3])
-    carry = f"g.carry.astype({kind})" if carry_in else e.scalar(kind, 0)
+    emit_carry(e, ins, kind, a, b, sign, carry_in)
+
+
+def emit_carry(e, ins, kind: str, a: str, b: str, sign: str, carry_in: bool):
+    """a + b (+ carry), with the carry flag kept in the group between instructions."""
+    carry = e.temp(f"g.carry.astype({kind})") if carry_in else e.scalar(kind, 0)
     total = e.temp(f"{a} {sign} {b}")
     result = e.temp(f"{total} {sign} {carry}")
     if "cc" in ins.mods:
         if sign == "+":
-            e.line(f"g.carry = np.asarray(({total} < {a}) | ({result} < {total}))")
+            e.line(f"g.carry = ({total} < {a}) | ({result} < {total})")
         else:
-            e.line(f"g.carry = np.asarray(({a} < {b}) | ({total} < {carry}))")
+            e.line(f"g.carry = ({a} < {b}) | ({total} < {carry})")
     e.set(ins.args[0], kind, result)
 
 
 @handles("addc", "subc")
 def handle_carry(e, ins):
     carry_add(e, ins, "+" if ins.op == "addc" else "-", True)
+
+
+@handles("madc")
+def handle_multiply_carry(e, ins):
+    multiply_carry(e, ins, True)
+
+
+def multiply_carry(e, ins, carry_in: bool):
+    """mad{c}{.lo,.hi}.cc: the product's half plus c plus carry."""
+    kind = ins.mods[-1]
+    a, b = (e.use(arg, kind) for arg in ins.args[1:3])
+    plain = unsigned(kind)
+    if "hi" in ins.mods:
+        product = e.temp(f"({_mulhi(e, a, b, kind)}).view({plain})")
+    else:
+        product = e.temp(f"({a} * {b}).view({plain})")
+    emit_carry(e, ins, plain, product, e.use(ins.args[3], plain), "+", carry_in)
 
 
 @handles("mul24", "mad24")
@@ -319,6 +341,8 @@ def handle_mul24(e, ins):
 
 def integer_multiply(e, ins, accumulate: bool):
     kind, form = ins.mods[-1], ins.mods[0]
+    if "cc" in ins.mods:
+        return multiply_carry(e, ins, False)
     if form == "wide":
         a, b = (e.use(arg, kind) for arg in ins.args[1:3])
         wide = _WIDER[kind]

@@ -1,0 +1,132 @@
+"""Functions of the CUDA system that kernels call: vprintf, __assertfail (PTX writers guide, "system calls")."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import numpy as np
+
+from ..access import Selection, Site
+from ..faults import EmulatorFault
+from . import helper
+
+_FORMAT = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|j|z|t|L)?([diouxXeEfFgGaAcsp%])")
+
+
+def read_bytes(group, ins, address: int, size: int) -> bytes:
+    """Bytes at a generic address, for the first thread of a one-thread group."""
+    site = Site(ins, "generic", 1, 1, 0)
+    out = bytearray()
+    for k in range(size):
+        out.append(int(np.ravel(site.load(group, np.uint64(address + k))[0])[0]))
+    return bytes(out)
+
+
+def read_string(group, ins, address: int) -> str:
+    out = bytearray()
+    while len(out) < 65536:
+        byte = read_bytes(group, ins, address + len(out), 1)
+        if byte == bytes(1):
+            break
+        out += byte
+    return out.decode("utf-8", "replace")
+
+
+def argument(group, variable) -> np.ndarray:
+    """The value of a .param variable of a call for every thread of the group."""
+    m = group.machine
+    dtype = {4: np.uint32, 8: np.uint64}[variable.size]
+    view = m.local_view(dtype).reshape(-1, m.local_size // variable.size)
+    return view[group.flat, variable.offset // variable.size]
+
+
+def set_result(group, variables, value: int) -> None:
+    m = group.machine
+    for variable in variables:
+        view = m.local_view(np.uint32).reshape(-1, m.local_size // 4)
+        view[group.flat, variable.offset // 4] = value
+
+
+def each_thread(group):
+    """One-thread groups, in order."""
+    for i in range(group.shape[0]):
+        for j in range(group.shape[1]):
+            mask = np.zeros(group.shape, bool)
+            mask[i, j] = True
+            yield group.take(mask)
+
+
+def format_c(text: str, fetch) -> str:
+    """printf formatting; ``fetch(size)`` returns the next argument's bytes."""
+
+    def convert(match):
+        flags, width, precision, length, kind = match.groups()
+        if kind == "%":
+            return "%"
+        width = str(int.from_bytes(fetch(4), "little", signed=True)) if width == "*" else width or ""
+        if precision == "*":
+            precision = str(int.from_bytes(fetch(4), "little", signed=True))
+        spec = f"%{flags}{width}" + (f".{precision}" if precision is not None else "")
+        if kind in "eEfFgGaA":
+            value = np.frombuffer(fetch(8), np.float64)[0]
+            return (spec + kind) % value if kind not in "aA" else float(value).hex()
+        if kind == "s":
+            return (spec + "s") % fetch("s")
+        size = 8 if length in ("l", "ll", "j", "z", "t") or kind == "p" else 4
+        value = int.from_bytes(fetch(size), "little", signed=kind in "di")
+        if kind == "p":
+            return f"{value:#x}"
+        if kind == "c":
+            return (spec + "c") % chr(value & 0xFF)
+        bits = {"hh": 8, "h": 16}.get(length)
+        if bits and kind not in "di":
+            value &= (1 << bits) - 1
+        return (spec + {"i": "d", "u": "d"}.get(kind, kind)) % value
+
+    return _FORMAT.sub(convert, text)
+
+
+@helper
+def call_vprintf(group, ins, results, arguments):
+    """vprintf(format, buffer): arguments lie in the buffer at their natural alignment."""
+    for one in each_thread(group):
+        text = read_string(one, ins, int(argument(one, arguments[0])[0]))
+        buffer, position = int(argument(one, arguments[1])[0]), 0
+
+        def fetch(size, one=one, buffer=buffer):
+            nonlocal position
+            string = size == "s"
+            width = 8 if string else size
+            position = -(-position // width) * width
+            data = read_bytes(one, ins, buffer + position, width)
+            position += width
+            return read_string(one, ins, int.from_bytes(data, "little")) if string else data
+
+        sys.stdout.write(format_c(text, fetch))
+    set_result(group, results, 0)
+
+
+@helper
+def call_assertfail(group, ins, results, arguments):
+    """__assertfail(message, file, line, function, charsize)."""
+    one = next(each_thread(group))
+    message, file = (read_string(one, ins, int(argument(one, a)[0])) for a in arguments[:2])
+    line = int(argument(one, arguments[2])[0])
+    cta, tid = divmod(int(one.flat[0]), group.machine.threads)
+    raise EmulatorFault(
+        f"assertion failed: {message} ({file}:{line})", instruction=ins.text, line=ins.line, thread=group.machine.thread_name(cta, tid)
+    )
+
+
+@helper
+def call_malloc(group, ins, results, arguments):
+    raise EmulatorFault("device malloc is not supported", instruction=ins.text, line=ins.line)
+
+
+@helper
+def call_free(group, ins, results, arguments):
+    raise EmulatorFault("device free is not supported", instruction=ins.text, line=ins.line)
+
+
+__all__ = ["Selection"]
