@@ -529,7 +529,7 @@ def _memref_type(cv: _Converter, type: Any) -> Attribute:
 
 
 def _padding(type: Any) -> str:
-    return enum_text(type.padding_value) if type.padding_value is not None else "none"
+    return type.padding_value.value if type.padding_value is not None else "none"
 
 
 def _view_type(cv: _Converter, type: Any, kind: str, steps, dim_map, sparse: int = -1) -> Attribute:
