@@ -11,7 +11,8 @@ from tileiras_build.dialects.cuda_tile.types import BITS
 
 
 def float_value(bits: int, type: Attribute) -> float:
-    """The value of a bit pattern of a float type."""
+    """The value of a bit pattern of a float type; bits beyond its width do not count."""
+    bits &= (1 << BITS[type]) - 1
     if isinstance(type, FloatTF32Type):
         bits <<= TF32_UNUSED_BITS
     dtype = DTYPES[type]

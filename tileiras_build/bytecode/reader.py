@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
@@ -92,6 +93,7 @@ class Plan:
     simple_operands: int | None
 
 
+@lru_cache(maxsize=None)
 def _make_plan(row: Opcode, version: Version) -> Plan:
     flags = row.flags if version >= row.flags_since else ()
     bits = {flag: 1 << index for index, flag in enumerate(flags)}

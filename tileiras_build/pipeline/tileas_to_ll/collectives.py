@@ -19,12 +19,16 @@ Combine = Callable[[Tuple, Tuple], Tuple]
 
 
 def combiner(e: KernelEmitter, op: Any) -> Combine:
-    """The region as a function (element, accumulator) -> accumulator on one scalar per operand."""
+    """The region as a function of two groups, one scalar per operand each: the earlier elements' first.
+
+    The public text of ``scan`` calls the first argument the current element, but its example names it ``acc``, and
+    NVIDIA's compiler returns the input unchanged for a region that yields its second argument.
+    """
     block = op.regions[0].blocks[0]
 
-    def combine(element: Tuple, accumulator: Tuple) -> Tuple:
+    def combine(first: Tuple, second: Tuple) -> Tuple:
         for index, argument in enumerate(block.args):
-            pair = accumulator if index % 2 else element
+            pair = second if index % 2 else first
             e.values[argument] = pair[index // 2]
         for inner in block.ops:
             if inner.name.endswith(".yield"):
@@ -219,7 +223,7 @@ def _register_level(e, held, bit, registers, lanes, elements, combine, reverse) 
         last = (register & ~registers) | bit if reverse else (register & ~bit) | registers
         if last not in totals:
             totals[last] = _last_of_lower(e, held[last], lanes, 0, elements, reverse)
-        result[register] = combine(value, totals[last])
+        result[register] = combine(totals[last], value)
     return result
 
 
@@ -232,7 +236,7 @@ def _lane_level(e, held, bit, registers, lanes, elements, combine, reverse) -> d
         last = register & ~registers if reverse else register | registers
         if last not in totals:
             totals[last] = _last_of_lower(e, held[last], lanes, bit, elements, reverse)
-        combined = combine(value, totals[last])
+        combined = combine(totals[last], value)
         result[register] = tuple(
             e.b.value(f"select i1 {upper}, {element.register} {new}, {element.register} {old}")
             for element, new, old in zip(elements, combined, value)
