@@ -1,8 +1,10 @@
 """MLIR text artifacts: they parse back, and damage is named with line and column."""
 
 import pytest
+from xdsl.dialects import arith, test
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i1, i32
 
-from tileiras_build.errors import InvalidInput
+from tileiras_build.errors import InternalError, InvalidInput
 from tileiras_build.pipeline.text_files import decode, encode
 from tileiras_build.pipeline.text_format import parse, render
 
@@ -45,6 +47,19 @@ def test_module_that_does_not_verify_is_refused():
     text = '"builtin.module"() ({\n  %0 = "arith.constant"() {value = 1 : i64} : () -> i32\n}) : () -> ()\n'
     with pytest.raises(InvalidInput, match="k.tileaa: error.ir-invalid.: the module does not verify: "):
         parse(text.encode(), "k.tileaa")
+
+
+def test_ir_that_does_not_verify_is_not_written():
+    """xDSL prints this comparison without its result type, and would read it back as a comparison of scalars."""
+    tile = TensorType(i32, [4])
+    operand = test.TestOp(result_types=[tile])
+    compare = arith.CmpiOp.create(
+        operands=[operand.res[0]] * 2,
+        result_types=[TensorType(i1, [4])],
+        properties={"predicate": IntegerAttr(0, 64)},
+    )
+    with pytest.raises(InternalError, match="cannot write IR that does not verify"):
+        render(ModuleOp([operand, compare]))
 
 
 def test_text_files_are_utf8():

@@ -18,7 +18,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from ..errors import InvalidInput, Location, TileirasError
+from ..errors import InternalError, InvalidInput, Location, TileirasError
 from .text_files import decode
 
 # Dialect -> "module:dialect" of everything that a text artifact may hold; each is imported when it is first met.
@@ -69,7 +69,15 @@ def parse(data: bytes, name: str | None = None) -> ModuleOp:
 
 
 def render(module: ModuleOp) -> bytes:
-    """``module`` as UTF-8 text, ending in a newline."""
+    """``module`` as UTF-8 text, ending in a newline; raises InternalError for a module that does not verify.
+
+    A custom format may leave out what a verifier implies (``arith.cmpi`` its result type): IR that does not verify
+    could come back from its text as something else, and compile.
+    """
+    try:
+        module.verify()
+    except Exception as error:
+        raise InternalError("ir-invalid", f"cannot write IR that does not verify: {_reason(error)}") from error
     stream = io.StringIO()
     Printer(stream=stream).print_op(module)
     return (stream.getvalue() + "\n").encode()
@@ -83,6 +91,6 @@ def _parse_failure(error: ParseError, text: str, name: str | None) -> InvalidInp
 
 
 def _reason(error: object) -> str:
-    """The last line of a message with xDSL's source excerpts, which is where the reason stands."""
+    """The last line of a message with xDSL's source excerpts: that is where the reason stands."""
     lines = [line.strip() for line in str(error).splitlines() if re.search(r"\w", line)]
     return lines[-1] if lines else "unknown reason"

@@ -1,0 +1,70 @@
+"""compile() on real kernels, and the same bytes through files: every stage can be entered from its file."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import tileiras_build
+from tileiras_build import driver
+from tileiras_build.bytecode.export import export_kernels, list_cases
+from tileiras_build.errors import InvalidInput
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.stages import STAGES
+from tileiras_build.targets import find_target
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "kernels"
+KERNELS = {name: path for path in sorted(EXAMPLES.glob("[!_]*.py")) for name in list_cases(path)}
+
+
+@cache
+def bytecode(name: str) -> bytes:
+    return export_kernels(KERNELS[name], [name])[name]
+
+
+def test_artifacts_of_a_kernel():
+    artifacts = tileiras_build.compile(bytecode("vector_add_f32"), "90")
+    assert "nv_tileaa.func" in artifacts.tileaa and "nv_tileas." in artifacts.tileas
+    assert "define" in artifacts.ll and ".target sm_90a" in artifacts.ptx
+    assert artifacts.cubin.startswith(b"\x7fELF")
+    kernel = artifacts.manifest["kernels"]["vector_add_f32"]
+    assert kernel["resources"]["registers"] > 0 and sum(kernel["param_sizes"]) > 0
+    assert artifacts.manifest["target"] == "sm_90a"
+    assert list(artifacts.seconds) == [stage.name for stage in STAGES]
+
+
+def test_stop_at_leaves_the_rest_out():
+    artifacts = tileiras_build.compile(bytecode("vector_add_f32"), "sm_80", stop_at="ptx")
+    assert artifacts.cubin is None and artifacts.ptx
+    assert "resources" not in artifacts.manifest["kernels"]["vector_add_f32"]
+    early = tileiras_build.compile(bytecode("vector_add_f32"), "sm_80", stop_at="tileaa")
+    assert early.tileas is None and early.ll is None and early.manifest == {} and early.tileaa
+
+
+def test_same_input_gives_the_same_bytes():
+    first, second = (tileiras_build.compile(bytecode("softmax_f32"), "90") for _ in range(2))
+    assert (first.ll, first.ptx, first.cubin) == (second.ll, second.ptx, second.cubin)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_stages_through_files_give_the_same_bytes(name):
+    job = Job(find_target("90"))
+    whole = tileiras_build.compile(bytecode(name), "90", stop_at="ptx")
+    data, source = bytecode(name), STAGES[0]
+    for stage in STAGES[1:-1]:
+        data, source = driver.lower(data, source.name, stage.name, job, name)[stage.suffix], stage
+        if stage.name in ("tileaa", "tileas"):
+            assert data.decode() == getattr(whole, stage.name)
+    assert data.decode() == whole.ptx
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 20, 100, -40, -1])
+def test_truncated_bytecode_is_refused(length):
+    with pytest.raises(InvalidInput) as caught:
+        tileiras_build.compile(bytecode("vector_add_f32")[:length], "90", name="k.tilebc")
+    assert str(caught.value).startswith("k.tilebc: byte 0x") and "\n" not in str(caught.value)
+
+
+def test_text_is_no_bytecode():
+    with pytest.raises(InvalidInput, match="k.tilebc: byte 0x0: error"):
+        tileiras_build.compile(b"import cuda.tile as ct\n", "90", name="k.tilebc")
