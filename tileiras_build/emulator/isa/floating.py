@@ -66,6 +66,28 @@ def compute(name: str, mode: str, kind: str, values: list[str]) -> str:
     return _NEAREST[name].format(*values)
 
 
+_MIXED = ("f16", "bf16")
+
+
+def is_mixed(ins) -> bool:
+    """add, sub, fma with an f32 result and half-precision factors (PTX ISA 8.6, mixed precision instructions)."""
+    return len(ins.mods) > 1 and ins.mods[-2] == "f32" and ins.mods[-1] in _MIXED
+
+
+def mixed(e, ins, name: str):
+    """All operands but the last are of the narrow type; the last one and the result are f32."""
+    narrow = ins.mods[-1]
+    values = []
+    for arg in ins.args[1:-1]:
+        source = e.use(arg, "u16")
+        if narrow == "f16":
+            values.append(e.temp(f"{source}.view(f16).astype(f32)"))
+        else:
+            values.append(e.temp(f"({source}.astype(u32) << {e.scalar('u32', 16)}).view(f32)"))
+    values.append(flushed(e, ins, ins.args[-1], "f32"))
+    store_float(e, ins, "f32", compute(name, rounding(ins), "f32", values))
+
+
 def packed_pair(e, ins, name: str):
     """f32x2: both halves of 64-bit registers."""
     halves = []
@@ -85,6 +107,8 @@ def packed_pair(e, ins, name: str):
 def handle_add(e, ins):
     if ins.mods[-1] in INTEGER_TYPES or ins.mods[-1] in ("u16x2", "s16x2"):
         return integer.integer_add(e, ins, "+" if ins.op == "add" else "-")
+    if is_mixed(ins):
+        return mixed(e, ins, ins.op)
     if is_small(ins):
         return emit_small(e, ins, ins.op)
     if ins.mods[-1] in ("f32", "f64", "f32x2"):
@@ -105,6 +129,8 @@ def handle_mul(e, ins):
 def handle_fma(e, ins):
     if ins.mods[-1] in INTEGER_TYPES:
         return integer.integer_multiply(e, ins, True)
+    if is_mixed(ins):
+        return mixed(e, ins, "fma")
     if is_small(ins):
         return emit_small(e, ins, "fma")
     arithmetic(e, ins, "fma")
