@@ -60,6 +60,8 @@ def execute(program: Program, grid, block, params, memory, dynamic, check_races,
     block_params = parameter_block(program, params)
     program.reset_variables(memory)
     size = batch_size(program, block, dynamic)
+    if races:
+        size = max(min(size, 4096 // (block[0] * block[1] * block[2])), 1)  # shadow arrays are large
     with np.errstate(all="ignore"):
         for first in range(0, total, size):
             machine = Machine(program, grid, block, first, min(size, total - first), block_params, memory, dynamic, options)
