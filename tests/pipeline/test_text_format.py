@@ -62,6 +62,21 @@ def test_ir_that_does_not_verify_is_not_written():
         render(ModuleOp([operand, compare]))
 
 
+LOCATED = """#file0 = #cuda_tile.di_file<"k.py", ".">
+#unit0 = #cuda_tile.di_compile_unit<#file0>
+#subprogram0 = #cuda_tile.di_subprogram<#file0, 1, "k", "k", #unit0, 1>
+#loc0 = #cuda_tile.di_loc<"k.py", 3, 4, #subprogram0>
+builtin.module {
+  %0 = arith.constant {loc = #loc0} 1 : i32
+  %1 = arith.addi %0, %0 {loc = #loc0} : i32
+}
+"""
+
+
+def test_locations_are_defined_once_and_named():
+    assert render(parse(LOCATED.encode())).decode() == LOCATED
+
+
 def test_text_files_are_utf8():
     assert decode(encode("größe")) == "größe"
     with pytest.raises(InvalidInput, match="k.ll: byte 0x2: error.not-text."):
