@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -39,14 +39,13 @@ class Example(Case):
     ``make_inputs(rng)`` builds the launch arguments; outputs come poisoned, so an element that is never written shows.
     ``reference(values)`` maps each array that the kernel writes to what it must hold, computed in float64 from the
     values before the launch and rounded once; every other array must stay as it was. ``grid(values)`` counts tile
-    blocks. ``requires`` names the capabilities (targets.py) without which a target refuses the kernel.
+    blocks.
     """
 
     grid: Callable[[Values], tuple[int, int, int]]
     make_inputs: Callable[[np.random.Generator], Values]
     reference: Callable[[Values], Values]
     tolerance: Tolerance = EXACT
-    requires: frozenset[str] = field(default=frozenset())
 
     def find_faults(self, before: Values, after: Values) -> list[str]:
         """What is wrong after a launch, one sentence each; empty if nothing is.

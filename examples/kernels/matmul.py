@@ -88,7 +88,6 @@ def _product(
     tiles: tuple[int, ...] = (TILE_M, TILE_N, TILE_K),
     grid=None,
     close: Tolerance | None = None,
-    requires: frozenset[str] = frozenset(),
 ) -> Example:
     """A row for ``dtype`` operands stored as ``order`` says and a row-major ``out`` result."""
     unit_a, unit_b = (-1 if letter == "n" else 0 for letter in order)
@@ -106,7 +105,7 @@ def _product(
 
     arguments = (describe(dtype, unit_a), describe(dtype, unit_b), describe(out, -1), *tiles)
     close = close or tolerate(out, depth=sizes[2])
-    return Example(name, kernel, arguments, grid or first_tiles("c", *tiles[:2]), make_inputs, check, close, requires)
+    return Example(name, kernel, arguments, grid or first_tiles("c", *tiles[:2]), make_inputs, check, close)
 
 
 def _operand(rng: np.random.Generator, shape: tuple[int, int], dtype: str, **layout) -> np.ndarray:
@@ -137,6 +136,6 @@ CASES = [
     _product("matmul_tf32_nn", "float32", "nn", kernel=matmul_tf32, check=reference_tf32),
     _product("matmul_tf32_nt", "float32", "nt", kernel=matmul_tf32, check=reference_tf32),
     _product("matmul_f32_nn", "float32", "nn", sizes=(40, 36, 20), tiles=(32, 32, 16)),
-    _product("matmul_f8e4m3_nt", "float8_e4m3fn", "nt", close=FP8_SUM, requires=frozenset({"mma_fp8"})),
-    _product("matmul_f8e4m3_nn", "float8_e4m3fn", "nn", close=FP8_SUM, requires=frozenset({"mma_fp8"})),
+    _product("matmul_f8e4m3_nt", "float8_e4m3fn", "nt", close=FP8_SUM),
+    _product("matmul_f8e4m3_nn", "float8_e4m3fn", "nn", close=FP8_SUM),
 ]

@@ -8,7 +8,6 @@ import pytest
 from example_library import CASES, FILE_OF, FILES, FOLDER, bytecode_of, inputs_of
 
 from tileiras_build.bytecode.export import list_cases, load_cases, pack_arguments
-from tileiras_build.targets import TARGETS
 
 every_case = pytest.mark.parametrize("name", CASES)
 
@@ -48,12 +47,6 @@ def test_the_reference_describes_the_written_arrays(name):
     for key, expected in CASES[name].reference(values).items():
         assert (expected.dtype, expected.shape) == (values[key].dtype, values[key].shape)
         assert np.isfinite(expected.astype(np.float64)).all()
-
-
-@every_case
-def test_required_capabilities_are_those_of_some_targets(name):
-    able = [target for target in TARGETS.values() if CASES[name].requires <= target.capabilities]
-    assert able
 
 
 # ---- the checker ---------------------------------------------------------------------------------------------------

@@ -45,7 +45,8 @@ class Part:
     def take(self, b: Builder) -> Value:
         count = 32 // self.element.bits
         vector = b.pure(f"bitcast i32 {self.word} to <{count} x {register_type(self.element)}>")
-        return b.pure(f"extractelement <{count} x {register_type(self.element)}> {vector}, i32 {self.position}")
+        value = b.pure(f"extractelement <{count} x {register_type(self.element)}> {vector}, i32 {self.position}")
+        return b.pure(f"icmp ne i8 {value}, 0") if self.element.register == "i1" else value
 
 
 class KernelEmitter:
