@@ -34,7 +34,7 @@ def main() -> int:
     options = _options()
     target = find_target(options.sm)
     kernels = _read_kernels(options.files) if options.files else _export_examples()
-    other = shutil.which("tileiras", path=f"{Path(sys.executable).parent}:{_path_of_wheels()}") or shutil.which("tileiras")
+    other = shutil.which("tileiras", path=_path_of_wheels()) or shutil.which("tileiras")
     rows, profile, failures = _measure(kernels, target, options.repeat, other)
     _print_rows(rows, other)
     if options.profile and profile:

@@ -66,7 +66,7 @@ def _add_lower(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lineinfo", action="store_true", help="keep source lines for profilers and debuggers")
     parser.add_argument("--libdevice", metavar="PATH", help="default: the nvidia-nvvm package's libdevice.10.bc")
     parser.add_argument("--ptxas", metavar="PATH", help="default: the nvidia-cuda-nvcc package's ptxas")
-    parser.add_argument("--in-process", action="store_true", help="do not guard against a crash of LLVM (for debuggers)")
+    parser.add_argument("--in-process", action="store_true", help="without a guard against crashes of LLVM")
 
 
 def _add_dis(parser: argparse.ArgumentParser) -> None:

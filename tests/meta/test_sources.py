@@ -9,7 +9,10 @@ from tileiras_build.pipeline.stages import PACKAGE, STAGES, source_files
 TABLE = "tileiras_build.pipeline.stages"
 
 
-@pytest.mark.parametrize(("source", "stage"), list(zip((None, *STAGES), STAGES, strict=False)), ids=lambda s: s and s.name)
+EDGES = list(zip((None, *STAGES), STAGES, strict=False))
+
+
+@pytest.mark.parametrize(("source", "stage"), EDGES, ids=lambda stage: stage and stage.name)
 def test_sources_cover_the_edge(source, stage):
     functions = [stage.edge, stage.render, source.parse if source else None]
     modules = [function.partition(":")[0] for function in functions if function]

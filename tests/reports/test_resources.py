@@ -24,7 +24,7 @@ def test_unknown_resources_are_dashes():
 
 
 def test_table_is_sorted_by_kernel_and_number_and_aligned():
-    rows = [ResourceRow(kernel, target, 8, 0, 0, 0, 0) for kernel in ("b", "long_name") for target in ("sm_100", "sm_90")]
+    rows = [ResourceRow(kernel, sm, 8, 0, 0, 0, 0) for kernel in ("b", "long_name") for sm in ("sm_100", "sm_90")]
     lines = resource_table(rows).splitlines()
     assert [line.split()[:2] for line in lines[2:]] == [
         ["b", "sm_90"], ["b", "sm_100"], ["long_name", "sm_90"], ["long_name", "sm_100"],
@@ -43,7 +43,10 @@ def test_folder_is_read_with_its_subfolders(tmp_path):
     assert [row.target for row in read_folder(tmp_path)] == ["sm_80", "sm_90"]
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"version": 2, "kernels": {}}', '{"version": 1}', '{"version": 1, "kernels": 3}'])
+BAD = ["{", "[]", '{"version": 2, "kernels": {}}', '{"version": 1}', '{"version": 1, "kernels": 3}']
+
+
+@pytest.mark.parametrize("text", BAD)
 def test_file_that_is_no_manifest(tmp_path, text):
     path = tmp_path / "k.json"
     path.write_text(text)

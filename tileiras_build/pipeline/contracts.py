@@ -106,8 +106,8 @@ def verify(module: ModuleOp, when: str) -> None:
     except TileirasError:
         raise
     except Exception as error:
-        reason = str(error).strip().splitlines()
-        raise InternalError("ir-invalid", f"{when} the IR does not verify: {reason[-1] if reason else error}") from error
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[-1]
+        raise InternalError("ir-invalid", f"{when} the IR does not verify: {reason}") from error
 
 
 def _dump(module: ModuleOp, name: str) -> None:

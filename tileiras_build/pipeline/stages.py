@@ -22,7 +22,10 @@ from .job import Job
 PACKAGE = Path(__file__).resolve().parent.parent
 _IR_TEXT = "tileiras_build.pipeline.text_format"
 _TEXT = "tileiras_build.pipeline.text_files"
-_IR = ("errors.py", "knobs.py", "targets.py", "dialects", "layouts", "pipeline/*.py", "pipeline/analysis", "pipeline/shared")
+_IR = (
+    *("errors.py", "knobs.py", "targets.py", "dialects", "layouts"),
+    *("pipeline/*.py", "pipeline/analysis", "pipeline/shared"),
+)
 _BACK_END = (
     *("errors.py", "knobs.py", "targets.py"),
     *("pipeline/stages.py", "pipeline/job.py", "pipeline/manifest.py", "pipeline/text_files.py"),
@@ -48,11 +51,11 @@ class Stage:
     """One artifact and the edge that makes it.
 
     ``suffix`` is the file name's ending (".tileaa"), ``edge`` the function that makes the artifact's value; the first
-    one makes it from a Python file's path. ``options`` are the fields of Job that the edge may read besides the target: all others reach
-    it with their defaults, so that the signature of a node cannot miss one. ``inputs`` are the files that the edge
-    reads besides its artifact. ``sources`` (files, folders or globs in the package) and ``libraries``
-    (distributions) are the code whose change may change the artifact. ``side_products`` are suffixes of files that
-    are written beside the artifact.
+    one makes it from a Python file's path. ``options`` are the fields of Job that the edge may read besides the
+    target: all others reach it with their defaults, so that the signature of a node cannot miss one. ``inputs`` are
+    the files that the edge reads besides its artifact. ``sources`` (files, folders or globs in the package) and
+    ``libraries`` (distributions) are the code whose change may change the artifact. ``side_products`` are suffixes
+    of files that are written beside the artifact.
     """
 
     suffix: str
@@ -123,7 +126,8 @@ STAGES: tuple[Stage, ...] = (
         parse=f"{_IR_TEXT}:parse",
         render=f"{_IR_TEXT}:render",
         options=("opt_level", "lineinfo", "debug"),
-        sources=(*_IR, "pipeline/tileaa_to_tileas"),
+        # Scratch is sized by what the next edge stores in it.
+        sources=(*_IR, "pipeline/tileaa_to_tileas", "pipeline/tileas_to_ll"),
         libraries=("xdsl",),
     ),
     Stage(
