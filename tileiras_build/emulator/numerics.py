@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -338,43 +340,67 @@ def _sqrt32(a, mode):
     return directed(r, np.where(np.isfinite(rest), rest, 0), mode)
 
 
+def _exact64(name: str, a, b=0.0, c=0.0):
+    """The exact result as a rational (square roots: compared by squares instead)."""
+    a, b, c = Fraction(a), Fraction(b), Fraction(c)
+    return {"mul": lambda: a * b, "fma": lambda: a * b + c, "div": lambda: a / b}[name]()
+
+
+def _sign64(name: str, values, r: float) -> int:
+    """Sign of the exact result minus r, for finite operands, by rationals."""
+    if name == "div" and values[1] == 0:
+        return 0
+    if math.isinf(r):
+        return -1 if r > 0 else 1
+    if name == "sqrt":
+        rest = Fraction(values[0]) - Fraction(r) ** 2
+    else:
+        rest = _exact64(name, *values) - Fraction(r)
+    return (rest > 0) - (rest < 0)
+
+
+def _error64(name: str, values, r, fast):
+    """Errors of rounded float64 results; ``fast`` is trusted where no intermediate can under- or overflow."""
+    values = np.broadcast_arrays(*values, r)
+    error = np.array(np.broadcast_to(np.where(np.isfinite(fast), fast, 0), r.shape))
+    hard = np.zeros(r.shape, bool)
+    for value in values:
+        size = np.abs(value)
+        hard |= (value != 0) & ~((size > 1e-70) & (size < 1e70))
+    finite = np.logical_and.reduce([np.isfinite(v) for v in values[:-1]]) & ~np.isnan(r)
+    error[~finite] = 0
+    for index in zip(*np.nonzero(hard & finite)):
+        error[index] = _sign64(name, [float(v[index]) for v in values[:-1]], float(r[index]))
+    return error
+
+
 def _add64(a, b, mode):
     r = a + b
     return negative_zero(directed(r, sum_error(a, b, r), mode), a, b, mode)
 
 
-def _product_error(a, b, r):
-    error = np.asarray(fma64(a, b, -r))
-    over = np.isinf(r) & np.isfinite(a) & np.isfinite(b)
-    return np.where(over, -np.sign(r), np.where(np.isfinite(error), error, 0))
-
-
 def _mul64(a, b, mode):
-    r = a * b
-    return directed(r, _product_error(a, b, r), mode)
+    r = np.asarray(a * b)
+    return directed(r, _error64("mul", (a, b), r, two_product(a, b)[1]), mode)
 
 
 def _fma64(a, b, c, mode):
-    r = fma64(a, b, c)
+    r = np.asarray(fma64(a, b, c))
     ph, pl = two_product(a, b)
     s, e1 = two_sum(ph, -r)
     t, e2 = two_sum(s, c)
-    rest = t + (e1 + e2 + pl)
-    over = np.isinf(r) & np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
-    return directed(r, np.where(over, -np.sign(r), np.where(np.isfinite(rest), rest, 0)), mode)
+    r = directed(r, _error64("fma", (a, b, c), r, t + (e1 + e2 + pl)), mode)
+    return negative_zero(r, a * b, c, mode)
 
 
 def _div64(a, b, mode):
-    r = a / b
-    rest = -np.asarray(fma64(r, b, -a))
-    error = np.where(np.isfinite(rest), rest * np.sign(b), np.where(np.isinf(r) & np.isfinite(a) & (b != 0), -np.sign(r), 0))
-    return directed(r, error, mode)
+    r = np.asarray(a / b)
+    return directed(r, _error64("div", (a, b), r, -np.asarray(fma64(r, b, -a)) * np.sign(b)), mode)
 
 
 def _sqrt64(a, mode):
-    r = np.sqrt(a)
-    rest = -np.asarray(fma64(r, r, -a))
-    return directed(r, np.where(np.isfinite(rest), rest, 0), mode)
+    r = np.asarray(np.sqrt(a))
+    return directed(r, _error64("sqrt", (a,), r, -np.asarray(fma64(r, r, -a))), mode)
 
 
 _DIRECTED = {
@@ -406,6 +432,9 @@ def extreme(name: str, a, b, nan: bool = False, xorsign: bool = False):
         r = np.minimum(a, b) if name == "min" else np.maximum(a, b)
     else:
         r = np.fmin(a, b) if name == "min" else np.fmax(a, b)
+        lost = r != r
+        if lost.any():  # fmin gives up on signalling NaNs
+            r = np.where(lost, np.where(np.isnan(a), b, a), r)
     zero = r == 0
     if zero.any():
         negative = (np.signbit(a) | np.signbit(b)) if name == "min" else (np.signbit(a) & np.signbit(b))

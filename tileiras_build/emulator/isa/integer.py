@@ -124,16 +124,16 @@ def extract_field(a, position, length, signed):
     t, bits = a.dtype.type, a.dtype.itemsize * 8
     u = np.dtype(f"u{a.dtype.itemsize}")
     position, length = (position & np.uint32(0xFF)).astype(u), (length & np.uint32(0xFF)).astype(u)
-    ua = a.view(u)
-    one = u.type(1)
-    shifted = ua >> position
-    mask = np.where(length >= bits, ~u.type(0), (one << length) - one)
-    out = shifted & mask
-    if not signed:
-        return out.astype(t)
-    last = np.minimum(position + length - one, u.type(bits - 1))
-    sign = np.where(length == 0, u.type(0), (ua >> last) & one)
-    return np.where(sign != 0, out | ~mask, out).view(t) if np.ndim(out) else np.asarray(np.where(sign != 0, out | ~mask, out)).view(t)[()]
+    ua = np.asarray(a).view(u)
+    one, width = u.type(1), u.type(bits)
+    inside = np.minimum(length, width - np.minimum(position, width))  # bits past the top are copies of the sign
+    mask = np.where(inside >= bits, ~u.type(0), (one << inside) - one)
+    out = (ua >> position) & mask
+    if signed:
+        last = np.minimum(position + length - one, width - one)
+        sign = np.where(length == 0, u.type(0), (ua >> last) & one)
+        out = np.where(sign != 0, out | ~mask, out)
+    return np.asarray(out).view(t)[()]
 
 
 @helper
