@@ -104,6 +104,16 @@ def test_edit_without_effect_is_cut_off(built):
     assert built.steps() == chain("a", stages=["tileaa", "tileas"])
 
 
+def test_edit_is_cut_off_after_runs_that_built_nothing(built):
+    """A run without work must not forget what the artifacts were."""
+    for _ in range(2):
+        assert built.steps() == []
+    built.write("a.tilebc", "# a comment\nkernel a\n")
+    assert built.steps() == chain("a", stages=["tileaa", "tileas"])
+    built.write("a.tilebc", "# a comment\nkernel a\nedited\n")
+    assert built.steps() == chain("a")
+
+
 def test_new_ptxas_reassembles_and_lowers_nothing(built):
     built.write("ptxas", "ptxas 2")
     assert built.steps() == chain("a", "b", stages=["cubin"])

@@ -13,12 +13,14 @@ import SCons.Node
 def has_changed(dependency, target, previous, repository_node=None) -> bool:
     """SCons' decider: whether ``dependency`` differs from ``previous``, its record when ``target`` was built."""
     if dependency.has_builder() and _is_settled(dependency, target, previous):
+        # SCons records what it has found of each dependency, in runs that build nothing too.
+        dependency.get_ninfo().csig = previous.csig
         return False
     return dependency.changed_content(target, previous)
 
 
 def _is_settled(dependency, target, previous) -> bool:
-    if dependency.get_state() == SCons.Node.executed:
+    if dependency.get_state() == SCons.Node.executed or not hasattr(previous, "csig"):
         return False
     recorded = getattr(previous, "timestamp", None), getattr(previous, "size", None)
     found, made = _stat(dependency), _stat(target)
