@@ -14,6 +14,7 @@ from xdsl.ir import Attribute
 
 from tileiras_build.bytecode.constants import float_bits, float_value
 from tileiras_build.dialects.cuda_tile.attrs import DTYPES
+from tileiras_build.dialects.cuda_tile.types import BITS
 
 SHORT_DIGITS = 6
 MAX_PADDING = 3  # zeros that the long form may pad with before it turns to an exponent
@@ -69,6 +70,7 @@ def _long_form(value: float, type: Attribute) -> str | None:
 
 def float_text(bits: int, type: Attribute) -> str:
     """The literal of a bit pattern of a float type."""
+    bits &= (1 << BITS[type]) - 1
     if type not in DTYPES:
         return f"0x{bits:X}"
     value = float_value(bits, type)

@@ -368,7 +368,7 @@ def _hints(_printer, op: Operation, *_) -> str:
 
 def _inbounds(_printer, op: Operation, *_) -> str:
     flags = op.inbounds
-    if flags is None:
+    if flags is None or not any(flags.get_values()):
         return ""
     return f" inbounds = [{', '.join(str(bool(flag)).lower() for flag in flags.get_values())}]"
 

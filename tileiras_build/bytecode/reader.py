@@ -125,6 +125,7 @@ class Reader:
         self.integer_cache: dict[tuple[int, IntegerType], IntegerAttr] = {}
         self.segment_cache: dict[tuple[int, ...], DenseArrayBase] = {}
         self.types = TypeTable(self.file, self._offsets(TYPES, 4), self.version)
+        self.types.read_all()
         self.debug = DebugInfo(self.file, self.sections.get(DEBUG), self.string)
         self.plans: dict[int, Plan] = {}
 
@@ -225,9 +226,9 @@ class Reader:
     def integers(self, cursor: Cursor, _kind, _) -> DenseArrayBase:
         return DenseArrayBase.from_list(i32, cursor.integers(4, "elements of an i32 array"))
 
-    def booleans(self, cursor: Cursor, _kind, _) -> DenseArrayBase | None:
+    def booleans(self, cursor: Cursor, _kind, _) -> DenseArrayBase:
         values = cursor.integers(1, "elements of an i1 array")
-        return DenseArrayBase.from_list(i1, [int(value != 0) for value in values]) if any(values) else None
+        return DenseArrayBase.from_list(i1, [int(value != 0) for value in values])
 
     def array(self, cursor: Cursor, _kind, _, depth: int = 0) -> ArrayAttr:
         return ArrayAttr([self.tagged(cursor, depth + 1) for _ in range(cursor.count("array elements"))])
@@ -295,15 +296,23 @@ class Reader:
             cursor.fail(f"{bits} does not fit in {width} bits", offset=offset)
         return FloatAttr(float_value(bits, type), type)
 
+    def presence(self, cursor: Cursor, what: str) -> int:
+        """Two bits that say which optional parameters follow."""
+        offset = cursor.position
+        flags = cursor.byte(f"flags of {what}")
+        if flags > 3:
+            cursor.fail(f"unknown flags {flags:#x} of {what}", offset=offset)
+        return flags
+
     def div_by(self, cursor: Cursor, _depth) -> DivByAttr:
         divisor = cursor.varint("a divisor")
-        flags = cursor.byte("flags of a divisibility")
+        flags = self.presence(cursor, "a divisibility")
         every = cursor.signed_varint("a group size") if flags & 1 else None
         along = cursor.signed_varint("a dimension") if flags & 2 else None
         return DivByAttr(divisor, every, along)
 
     def bounded(self, cursor: Cursor, _depth) -> BoundedAttr:
-        flags = cursor.byte("flags of bounds")
+        flags = self.presence(cursor, "bounds")
         lower = cursor.signed_varint("a lower bound") if flags & 1 else None
         upper = cursor.signed_varint("an upper bound") if flags & 2 else None
         return BoundedAttr(lower, upper)
@@ -338,9 +347,7 @@ class Reader:
         properties = {name: UNIT for name, bit in plan.unit_bits if flags & bit}
         for name, kind, read, bit in plan.attributes:
             if not bit or flags & bit:
-                value = read(self, cursor, kind, types)
-                if value is not None:
-                    properties[name] = value
+                properties[name] = read(self, cursor, kind, types)
         properties.update(plan.defaults)
         operands = self._operands(cursor, plan, flags, values, properties)
         regions = self._regions(cursor, plan.row, values, locations, depth) if plan.row.regions else ()
@@ -462,6 +469,10 @@ class Reader:
         if not isinstance(signature, FunctionType):
             cursor.fail(f"the signature of '{name.data}' is not a function type but {signature}", offset=offset)
         flags = cursor.byte("function flags")
+        if flags & ~(PRIVATE | KERNEL | HAS_HINTS):
+            cursor.fail(f"unknown flags {flags:#x} of the function '{name.data}'", offset=offset)
+        if flags & KERNEL and flags & PRIVATE:
+            cursor.fail(f"the entry '{name.data}' is private; entries are public", offset=offset)
         if not flags & KERNEL:
             cursor.fail(f"'{name.data}' is not an entry; other functions are not part of Tile IR", offset=offset)
         locations = self.debug.of_function(cursor)

@@ -1,4 +1,4 @@
-"""The type section: tags to types of cuda_tile, read on demand and kept per index."""
+"""The type section: from tags to types of cuda_tile, by index."""
 
 from __future__ import annotations
 
@@ -65,12 +65,18 @@ PLAIN_TYPES: dict[int, tuple[Version, Attribute]] = {
 
 
 class TypeTable:
-    """Types by index; an entry is read when it is first used."""
+    """Types by index; an entry may refer to any other, so long as it does not contain itself."""
 
     def __init__(self, file: Cursor, entries: list[tuple[int, int]], version: Version):
         self.file, self.entries, self.version = file, entries, version
         self.known: list[Attribute | None] = [None] * len(entries)
         self.pending: set[int] = set()
+
+    def read_all(self) -> None:
+        """Read every entry, so that a damaged one is refused even if nothing uses it."""
+        for index, type in enumerate(self.known):
+            if type is None:
+                self._decode(index)
 
     def read(self, cursor: Cursor, what: str) -> Attribute:
         """The type whose index is next."""

@@ -122,7 +122,7 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
         element_type, count = tile_type.element_type, tile_type.num_elements
         if element_type == i1:
             if self.is_splat:
-                return np.array([raw != b"\x00"])
+                return np.array([bool(raw[0] & 1)])
             return np.unpackbits(np.frombuffer(raw, np.uint8), count=count, bitorder="little").astype(np.bool_)
         if element_type == FloatTF32Type():
             words = np.zeros((len(raw) // 3, 4), np.uint8)

@@ -41,6 +41,7 @@ from tileiras_build.dialects.cuda_tile.base import (
 from tileiras_build.dialects.cuda_tile.enums import (
     ComparisonOrderingAttr,
     ComparisonPredicateAttr,
+    IntegerOverflow,
     IntegerOverflowAttr,
     RoundingMode,
     RoundingModeAttr,
@@ -550,6 +551,7 @@ class NegIOp(IntegerUnary):
 
     name = "cuda_tile.negi"
     overflow = prop_def(IntegerOverflowAttr)
+    CHECKS: ClassVar = (one_of("overflow", IntegerOverflow.NONE, IntegerOverflow.NSW, IntegerOverflow.NW),)
 
 
 @define

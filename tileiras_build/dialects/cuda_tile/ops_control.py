@@ -54,8 +54,8 @@ class EntryOp(TileOperation):
         if self.function_type.outputs.data:
             fail("entry op must not return values")
         for type in self.function_type.inputs.data:
-            if isinstance(type, TileType) and type.shape:
-                fail(f"entry op must have scalar types (rank 0 tiles), got {type}")
+            if not isinstance(type, TileType) or type.shape:
+                fail(f"the arguments of an entry must be scalar tiles, got {type}")
         if tuple(self.function_type.inputs.data) != _block_types(self.body):
             fail("the arguments of the body differ from the signature")
 

@@ -133,7 +133,7 @@ def _index_fits_view(op: Operation) -> None:
         if index.type != indices[0].type:
             fail(f"expected indices of one type, got {indices[0].type} and {index.type}")
     flags = op.properties.get("inbounds")
-    if flags is not None and len(flags) not in (0, view.index_rank):
+    if flags is not None and len(flags) != view.index_rank:
         fail(f"expected {view.index_rank} inbounds flags, got {len(flags)}")
 
 
@@ -392,7 +392,11 @@ class LoadPtrTkoOp(TileOperation):
 
 @define
 class LoadViewTkoOp(TileOperation):
-    """Load the tile number ``index`` of a view; ``inbounds`` flags dimensions known to fit (13.4)."""
+    """Load the tile number ``index`` of a view.
+
+    ``inbounds`` (since bytecode 13.4) has one flag per dimension that says that no tile leaves the tensor
+    there; absent means none.
+    """
 
     name = "cuda_tile.load_view_tko"
     memory_ordering_semantics = prop_def(MemoryOrderingSemanticsAttr)
