@@ -126,8 +126,7 @@ STAGES: tuple[Stage, ...] = (
         parse=f"{_IR_TEXT}:parse",
         render=f"{_IR_TEXT}:render",
         options=("opt_level", "lineinfo", "debug"),
-        # Scratch is sized by what the next edge stores in it.
-        sources=(*_IR, "pipeline/tileaa_to_tileas", "pipeline/tileas_to_ll"),
+        sources=(*_IR, "pipeline/tileaa_to_tileas"),
         libraries=("xdsl",),
     ),
     Stage(

@@ -26,7 +26,7 @@ from .text_files import decode
 # Dialect -> "module:dialect" of everything that a text artifact may hold; each is imported when it is first met.
 DIALECTS = {
     "builtin": "xdsl.dialects.builtin:Builtin",
-    "arith": "xdsl.dialects.arith:Arith",
+    "arith": "tileiras_build.dialects.arith:TileArith",
     "math": "xdsl.dialects.math:Math",
     "scf": "xdsl.dialects.scf:Scf",
     "func": "xdsl.dialects.func:Func",

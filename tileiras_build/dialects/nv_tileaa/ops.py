@@ -36,7 +36,9 @@ ExtractSliceOp = define("nv_tileaa.extract_slice", "source indices*", "result", 
 InsertSliceOp = define("nv_tileaa.insert_slice", "source destination indices*", "result", "replace one sub-tile")
 MakeRangeOp = define("nv_tileaa.make_range", "", "result", "0, 1, 2, …")
 BitcastOp = define("nv_tileaa.bitcast", "source", "result", "the same bits as another element type")
-ReinterpretOp = define("nv_tileaa.reinterpret", "source", "result", "the bytes of a 1-D tile as elements of another width")
+ReinterpretOp = define(
+    "nv_tileaa.reinterpret", "source", "result", "the bytes of a 1-D tile as elements of another width"
+)
 
 # Pointers and views.
 AddPtrOp = define("nv_tileaa.addptr", "pointer offset", "result", "advance pointers by offsets in elements")
@@ -95,4 +97,6 @@ YieldOp = define("nv_tileaa.yield", "values*", "", "end of a region with its val
 BreakOp = define("nv_tileaa.break", "values*", "", "leave the nearest loop", terminator=True)
 ContinueOp = define("nv_tileaa.continue", "values*", "", "next iteration of the nearest loop", terminator=True)
 
-OPERATIONS = tuple(value for value in list(globals().values()) if isinstance(value, type) and hasattr(value, "segmented"))
+OPERATIONS = tuple(
+    value for value in list(globals().values()) if isinstance(value, type) and hasattr(value, "segmented")
+)

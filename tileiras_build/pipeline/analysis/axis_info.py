@@ -86,7 +86,9 @@ def _assume(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     predicate = op.attributes["predicate"]
     if predicate.name != "cuda_tile.div_by" or _shape(value):
         return info
-    return AxisInfo(info.contiguity, info.constancy, max(info.divisibility, power_of_two(predicate.divisor)), info.constant)
+    return AxisInfo(
+        info.contiguity, info.constancy, max(info.divisibility, power_of_two(predicate.divisor)), info.constant
+    )
 
 
 def _splat(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:

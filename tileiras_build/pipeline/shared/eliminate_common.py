@@ -40,7 +40,9 @@ def is_pure(op: Operation) -> bool:
 
 
 def _key(op: Operation) -> tuple:
-    attributes = tuple((name, op.attributes[name]) for name in sorted(op.attributes) if name != "loc") if op.attributes else ()
+    attributes = (
+        tuple((name, op.attributes[name]) for name in sorted(op.attributes) if name != "loc") if op.attributes else ()
+    )
     properties = tuple((name, op.properties[name]) for name in sorted(op.properties)) if op.properties else ()
     return op.name, tuple(map(id, op.operands)), attributes, properties, tuple(result.type for result in op.results)
 

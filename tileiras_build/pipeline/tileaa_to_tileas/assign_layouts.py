@@ -143,7 +143,11 @@ class _Kernel:
 
     # ---- decisions ---------------------------------------------------------------------------------
     def _decide(self) -> None:
-        heap = [(-weight, number, root, layout) for root, votes in self.votes.items() for weight, number, layout in _tally(votes)]
+        heap = [
+            (-weight, number, root, layout)
+            for root, votes in self.votes.items()
+            for weight, number, layout in _tally(votes)
+        ]
         heapq.heapify(heap)
         while heap:
             weight, _, root, layout = heapq.heappop(heap)
@@ -212,7 +216,11 @@ def _anchor_pointer(kernel: _Kernel, op: Any) -> None:
     vector, fastest = pointer_vector(op, kernel.analysis)
     op.attributes["vector"] = IntegerAttr(vector, i32)
     rank = len(op.value.type.get_shape())
-    order = [fastest] + [dim for dim in range(rank - 1, -1, -1) if dim != fastest] if fastest >= 0 else list(range(rank - 1, -1, -1))
+    order = (
+        [fastest] + [dim for dim in range(rank - 1, -1, -1) if dim != fastest]
+        if fastest >= 0
+        else list(range(rank - 1, -1, -1))
+    )
     kernel.vote(op.value, kernel.memory_layout(op.value, order, vector), MEMORY_WEIGHT * kernel._size(op.value))
 
 
@@ -254,7 +262,9 @@ def _feeds_product(kernel: _Kernel, op: Any) -> bool:
 def _anchor_scan(kernel: _Kernel, op: Any) -> None:
     axis = op.attributes["axis"].value.data
     shape = tuple(op.sources[0].type.get_shape())
-    kernel.vote(op.sources[0], rules.scan_layout(shape, axis, kernel.num_warps), SCAN_WEIGHT * kernel._size(op.sources[0]))
+    kernel.vote(
+        op.sources[0], rules.scan_layout(shape, axis, kernel.num_warps), SCAN_WEIGHT * kernel._size(op.sources[0])
+    )
 
 
 def _anchor_view(kernel: _Kernel, op: Any) -> None:

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, UnitAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i32
 from xdsl.ir import Block, Operation
 
 from ...dialects.nv_tileas.ops import ConvertLayoutOp
 from ...errors import Unsupported
 from ...layouts import SharedRoundTrip
+from ..analysis.conversions import conversion_plan
 from ..analysis.kinds import is_tile
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
-from ..tileas_to_ll.convert_layout import conversion_plan
 
 ALIGNMENT = 128
 
@@ -64,8 +64,9 @@ def _place(users: list[Operation], job: Job) -> int:
     total = first + second if alternate else max(first, second)
     if total > job.target.max_shared_memory:
         raise Unsupported(
-            "shared-memory", f"the kernel needs {total} bytes of shared memory, {job.target.name} has "
-            f"{job.target.max_shared_memory}", remedy="use smaller tiles",
+            "shared-memory",
+            f"the kernel needs {total} bytes of shared memory, {job.target.name} has {job.target.max_shared_memory}",
+            remedy="use smaller tiles",
         )
     for number, op in enumerate(users):
         op.attributes["scratch_offset"] = IntegerAttr(first if alternate and number % 2 else 0, i32)
@@ -76,7 +77,9 @@ def _place(users: list[Operation], job: Job) -> int:
 def conversion_bytes(op: Any, job: Job) -> int:
     total = 0
     for source, result in zip(op.operands, op.results):
-        plan = conversion_plan(job.target, source.type.encoding.data, result.type.encoding.data, element_of(source.type))
+        plan = conversion_plan(
+            job.target, source.type.encoding.data, result.type.encoding.data, element_of(source.type)
+        )
         if isinstance(plan, SharedRoundTrip):
             total += aligned(plan.scratch_bytes)
     return total
@@ -145,7 +148,9 @@ def _merge_following(op: Operation) -> None:
         following = following.next_op
     if len(group) == 1:
         return
-    merged = ConvertLayoutOp.make([[member.operands[0] for member in group]], [member.results[0].type for member in group])
+    merged = ConvertLayoutOp.make(
+        [[member.operands[0] for member in group]], [member.results[0].type for member in group]
+    )
     merged.attributes.update(op.attributes)
     op.parent.insert_op_before(merged, op)
     for member, result in zip(group, merged.results):
@@ -188,7 +193,10 @@ class _Hazards:
         """What the end of the body reads, its start may meet; ``continue`` and ``break`` may leave with anything it reads."""
         block = op.regions[0].blocks[0]
         everything = frozenset(_region(inner) for inner in block.walk() if "scratch_offset" in inner.attributes)
-        jumps = any(inner.name in ("nv_tileas.break", "nv_tileas.continue") and inner.parent is not block for inner in block.walk())
+        jumps = any(
+            inner.name in ("nv_tileas.break", "nv_tileas.continue") and inner.parent is not block
+            for inner in block.walk()
+        )
         end = self._block(block, reading)
         end = self._block(block, reading | end | (everything if jumps else frozenset()))
         return reading | end | (everything if jumps else frozenset())

@@ -70,9 +70,7 @@ def dot_layouts(op: Any, target: Any) -> tuple[LinearLayout, LinearLayout, Linea
     tiling = tiling_of(op, atom_named(target, op.attributes["atom"].data))
     values = (op.lhs, op.rhs, op.result)
     layouts = (tiling.a, tiling.b, tiling.c)
-    return tuple(
-        restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, values)
-    )
+    return tuple(restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, values))
 
 
 def can_scan(layout: LinearLayout, axis: int) -> bool:

@@ -103,7 +103,9 @@ def _packed_store(element: Element, count: int, opcode: str, address: str, guard
     names = [f"w{i}" for i in range(words)]
     stored = names[0] if words == 1 else "{" + ", ".join(names) + "}"
     vector = "" if words == 1 else f".v{words}"
-    return f"{{ .reg .b{word_bits} {', '.join(names)}; {body}{guard}{opcode}{vector}.b{word_bits} {address}, {stored}; }}"
+    return (
+        f"{{ .reg .b{word_bits} {', '.join(names)}; {body}{guard}{opcode}{vector}.b{word_bits} {address}, {stored}; }}"
+    )
 
 
 def _pack(element: Element, word_bits: int, word: str, sources: list[str]) -> str:
@@ -114,5 +116,7 @@ def _pack(element: Element, word_bits: int, word: str, sources: list[str]) -> st
     text += f"mov.b32 {wide}, 0; "
     for position, source in enumerate(sources):
         field = f"{word}b{position}"
-        text += f".reg .b32 {field}; cvt.u32.u16 {field}, {source}; bfi.b32 {wide}, {field}, {wide}, {8 * position}, 8; "
+        text += (
+            f".reg .b32 {field}; cvt.u32.u16 {field}, {source}; bfi.b32 {wide}, {field}, {wide}, {8 * position}, 8; "
+        )
     return text if word_bits == 32 else text + f"cvt.u16.u32 {word}, {wide}; "

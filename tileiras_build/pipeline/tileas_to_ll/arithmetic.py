@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import IntegerType, StringAttr
 from xdsl.ir import Operation
 
 from ...errors import Unsupported
-from .builder import Value
 from ..shared.element_types import Element, element_of
+from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter
 
 Scalar = Callable[..., Value]
@@ -43,7 +43,24 @@ FLOAT_MIN_MAX = {
     "arith.maxnumf": "maxnum",
 }
 CMPI = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-CMPF = ("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true")
+CMPF = (
+    "false",
+    "oeq",
+    "ogt",
+    "oge",
+    "olt",
+    "ole",
+    "one",
+    "ord",
+    "ueq",
+    "ugt",
+    "uge",
+    "ult",
+    "ule",
+    "une",
+    "uno",
+    "true",
+)
 ROUNDING_SUFFIX = {"nearest_even": "rn", "zero": "rz", "negative_inf": "rm", "positive_inf": "rp"}
 FLOAT_LETTER = {"float": "f", "double": "d"}
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...errors import Unsupported
-from .builder import Value
 from ..shared.element_types import Element
+from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .memory import SCOPES, TileAddresses, tile_addresses
 from .shared_memory import load_shared, store_shared
@@ -48,7 +48,13 @@ def _bits(e: KernelEmitter, element: Element, value: Value) -> Value:
 
 
 def _atom(
-    e: KernelEmitter, element: Element, text: str, pointer: Value, offset: int, operands: list[Value], mask: Value | None
+    e: KernelEmitter,
+    element: Element,
+    text: str,
+    pointer: Value,
+    offset: int,
+    operands: list[Value],
+    mask: Value | None,
 ) -> Value:
     """One predicated atomic; the old value, 0 where masked out."""
     kind, type = CONSTRAINT[element.bits], f"i{element.bits}"
@@ -56,7 +62,9 @@ def _atom(
     names = ", ".join(f"${i + 2}" for i in range(len(operands)))
     guard = f"@${len(operands) + 2} " if mask is not None else ""
     fill = f"mov.b{element.bits} $0, 0; " if mask is not None else ""
-    constraints = ",".join([f"=&{kind}", "l", *[kind] * len(operands), *(["b"] if mask is not None else []), "~{memory}"])
+    constraints = ",".join(
+        [f"=&{kind}", "l", *[kind] * len(operands), *(["b"] if mask is not None else []), "~{memory}"]
+    )
     arguments = [f"ptr addrspace(1) {pointer}", *(f"{type} {_bits(e, element, value)}" for value in operands)]
     if mask is not None:
         arguments.append(f"i1 {mask}")
@@ -75,7 +83,9 @@ def emit_atomic_rmw(e: KernelEmitter, op: Any) -> None:
 def emit_atomic_cas(e: KernelEmitter, op: Any) -> None:
     element = e.element(op.value)
     if element.bits not in (16, 32, 64):
-        raise Unsupported("atomic-type", f"no compare-and-swap of {element.name}", remedy="use a 16-, 32- or 64-bit type")
+        raise Unsupported(
+            "atomic-type", f"no compare-and-swap of {element.name}", remedy="use a 16-, 32- or 64-bit type"
+        )
     _emit_elements(e, op, element, f"atom.{_semantics(op)}.global.cas.b{element.bits}", [op.compare, op.value])
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from ...errors import InternalError
 from ...layouts import LinearLayout
 from ...layouts.f2 import bits as bit_positions
+from ..shared.element_types import Element
 from .builder import CONVERGENT, Value
 from .convert_layout import as_word, from_word, join_words, split_words
-from ..shared.element_types import Element
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .shared_memory import holder_of, load_shared, store_shared
 
@@ -40,7 +40,9 @@ def combiner(e: KernelEmitter, op: Any) -> Combine:
 
 
 def shuffle_word(e: KernelEmitter, word: Value, mode: str, argument: Value) -> Value:
-    return e.b.value(f"call i32 @llvm.nvvm.shfl.sync.{mode}.i32(i32 -1, i32 {word}, i32 {argument}, i32 31) {CONVERGENT}")
+    return e.b.value(
+        f"call i32 @llvm.nvvm.shfl.sync.{mode}.i32(i32 -1, i32 {word}, i32 {argument}, i32 31) {CONVERGENT}"
+    )
 
 
 def shuffle(e: KernelEmitter, element: Element, value: Value, mode: str, argument: Value) -> Value:
@@ -95,7 +97,13 @@ def partial_layout(layout: LinearLayout, axis: int) -> LinearLayout:
 
 
 def _across_warps(
-    e: KernelEmitter, op: Any, held: dict[int, Tuple], layout: LinearLayout, axis: int, elements: list[Element], combine: Combine
+    e: KernelEmitter,
+    op: Any,
+    held: dict[int, Tuple],
+    layout: LinearLayout,
+    axis: int,
+    elements: list[Element],
+    combine: Combine,
 ) -> dict[int, Tuple]:
     """Every warp along the axis writes its part; every thread reads all parts of its elements and combines them."""
     reduced = layout.drop_dim(axis)
@@ -202,7 +210,9 @@ def _levels(layout: LinearLayout, axis: int) -> list[tuple[str, int]]:
     return [(kind, position) for _, kind, position in sorted(levels)]
 
 
-def _last_of_lower(e: KernelEmitter, value: Tuple, lanes: int, bit: int, elements: list[Element], reverse: bool) -> Tuple:
+def _last_of_lower(
+    e: KernelEmitter, value: Tuple, lanes: int, bit: int, elements: list[Element], reverse: bool
+) -> Tuple:
     """The total of the lower half: in the lane with ``bit`` clear and the lower bits set (the other way round in reverse)."""
     if not lanes and not bit:
         return value

@@ -13,8 +13,8 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
-from .builder import Value
 from ..shared.element_types import element_of
+from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 
 Edge = tuple[list[Value], str]

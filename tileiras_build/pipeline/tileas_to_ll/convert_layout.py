@@ -7,20 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...layouts import LinearLayout, NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle, plan_conversion
-from ...layouts.conversion import Plan
-from .builder import CONVERGENT, Value
+from ...layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
+from ..analysis.conversions import conversion_plan
 from ..shared.element_types import Element, element_of
+from .builder import CONVERGENT, Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .shared_memory import load_registers, pack_word, store_registers
-
-
-def conversion_plan(target: Any, source: LinearLayout, result: LinearLayout, element: Element) -> Plan:
-    """The plan for a GPU: what it can do with matrices decides which instructions are considered."""
-    matrices = target.has("ldmatrix")
-    return plan_conversion(
-        source, result, element.bits, stmatrix=target.has("stmatrix"), ldmatrix=matrices, max_scratch=32 * 1024
-    )
 
 
 def emit_convert_layout(e: KernelEmitter, op: Any) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 from ...dialects.cuda_tile.location import source_location
 from ...errors import Unsupported
-from .builder import Value
 from ..shared.element_types import Element
+from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 
 # vprintf takes C varargs: narrow integers as i32, floats as double (CUDA Programming Guide, "Formatted Output").
@@ -54,7 +54,10 @@ def _print_tiles(e: KernelEmitter, op: Any, text: str) -> None:
     layout = layout_of(tiles[0])
     if any(tuple(tile.type.get_shape()) != layout.shape for tile in tiles):
         raise Unsupported("print-shapes", "print of tiles of different shapes", remedy="print them one by one")
-    columns = [(e.element(v), e.registers_as(v, layout) if v in tiles else [e.scalar(v)] * layout.num_registers) for v in op.values]
+    columns = [
+        (e.element(v), e.registers_as(v, layout) if v in tiles else [e.scalar(v)] * layout.num_registers)
+        for v in op.values
+    ]
     done: set[int] = set()
     for register, offset in enumerate(layout.register_offsets):
         if offset not in done:

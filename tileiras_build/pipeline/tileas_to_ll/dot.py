@@ -11,9 +11,9 @@ from typing import Any
 from ...errors import InternalError
 from ...layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unpack
 from ...targets import MmaAtom
-from ..analysis.dot_atoms import atom_named, padded_shape, tiling_of
-from .builder import Value
+from ..analysis.dot_atoms import atom_named, tiling_of
 from ..shared.element_types import Element, element_of
+from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .shared_memory import load_shared, pack_word, store_registers
 
@@ -45,7 +45,10 @@ def _emit_mma(e: KernelEmitter, op: Any) -> None:
 
 
 def _intrinsic(op: Any, atom: MmaAtom) -> str:
-    signs = [op.attributes[key].data == "signed" if key in op.attributes else True for key in ("signedness_lhs", "signedness_rhs")]
+    signs = [
+        op.attributes[key].data == "signed" if key in op.attributes else True
+        for key in ("signedness_lhs", "signedness_rhs")
+    ]
     return atom.intrinsic_name(*signs)
 
 

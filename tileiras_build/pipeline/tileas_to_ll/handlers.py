@@ -17,6 +17,18 @@ from . import (
 )
 from .kernel_emitter import Handler
 
-FAMILIES = (arithmetic, atomics, collectives, control_flow, convert_layout, diagnostics, dot, memory, program, shapes, views)
+FAMILIES = (
+    arithmetic,
+    atomics,
+    collectives,
+    control_flow,
+    convert_layout,
+    diagnostics,
+    dot,
+    memory,
+    program,
+    shapes,
+    views,
+)
 
 HANDLERS: dict[str, Handler] = {name: handler for family in FAMILIES for name, handler in family.HANDLERS.items()}

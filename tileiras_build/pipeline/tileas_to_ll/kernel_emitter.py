@@ -18,9 +18,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from ...dialects.cuda_tile.location import source_location
 from ...errors import InternalError, TileirasError
 from ...layouts import LinearLayout
+from ..shared.element_types import Element, element_of
 from .access_text import register_type
 from .builder import SHARED, Builder, Value
-from ..shared.element_types import Element, element_of
 
 if TYPE_CHECKING:
     from ..job import Job

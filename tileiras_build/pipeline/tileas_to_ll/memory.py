@@ -17,9 +17,9 @@ from xdsl.ir import SSAValue
 from ...errors import Unsupported
 from ...layouts import LinearLayout
 from ...layouts.linear_layout import unpack
+from ..shared.element_types import Element, element_of
 from .access_text import load_text, register_type, store_text
 from .builder import Value
-from ..shared.element_types import Element, element_of
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .views import TiledView
 
@@ -37,7 +37,14 @@ def opcode_of(op: Any, verb: str) -> str:
 
 # ---- one access ----------------------------------------------------------------------------------
 def load_vector(
-    e: KernelEmitter, element: Element, count: int, pointer: Value, offset: int, mask: Value | None, fill: int, opcode: str
+    e: KernelEmitter,
+    element: Element,
+    count: int,
+    pointer: Value,
+    offset: int,
+    mask: Value | None,
+    fill: int,
+    opcode: str,
 ) -> list[Value]:
     """The elements of one access, each as a register value."""
     template, constraints, type = load_text(element, count, mask is not None, fill, opcode, offset)
@@ -48,7 +55,13 @@ def load_vector(
 
 
 def store_vector(
-    e: KernelEmitter, element: Element, values: Sequence[Value], pointer: Value, offset: int, mask: Value | None, opcode: str
+    e: KernelEmitter,
+    element: Element,
+    values: Sequence[Value],
+    pointer: Value,
+    offset: int,
+    mask: Value | None,
+    opcode: str,
 ) -> None:
     """Store consecutive elements by one access."""
     template, constraints = store_text(element, len(values), mask is not None, opcode, offset)
@@ -140,7 +153,9 @@ class Positions:
 class TileAddresses:
     """Addresses and masks of the elements of one tile of a view, register by register."""
 
-    def __init__(self, e: KernelEmitter, view: TiledView, coords: Sequence[Any], layout: LinearLayout, in_bounds: Sequence[bool]):
+    def __init__(
+        self, e: KernelEmitter, view: TiledView, coords: Sequence[Any], layout: LinearLayout, in_bounds: Sequence[bool]
+    ):
         self.e, self.view, self.layout, self.in_bounds = e, view, layout, in_bounds
         self.positions = Positions(e, layout)
         self.starts = [self._start(dim, coord) for dim, coord in enumerate(coords)]

@@ -11,8 +11,8 @@ from xdsl.ir import Operation
 
 from ...dialects.cuda_tile.location import source_location
 from ..job import Job
-from .debug_info import DebugInfo
 from ..shared.element_types import POINTER, element_of
+from .debug_info import DebugInfo
 from .handlers import HANDLERS
 from .kernel_emitter import KernelEmitter
 
@@ -51,7 +51,9 @@ class ModuleEmitter:
         if text not in self.strings:
             name = self.strings[text] = f"str{len(self.strings)}"
             size = len(text.encode()) + 1
-            self.globals.append(f'@{name} = internal addrspace(1) constant [{size} x i8] c"{escape(text)}\\00", align 1')
+            self.globals.append(
+                f'@{name} = internal addrspace(1) constant [{size} x i8] c"{escape(text)}\\00", align 1'
+            )
         return self.strings[text]
 
     def constant_table(self, numbers: list[int], bits: int) -> str:
@@ -72,7 +74,9 @@ class ModuleEmitter:
     def shared_bytes(self) -> int:
         """Shared memory of the kernel that needs most: one symbol serves all."""
         kernels = [op for op in self.module.body.block.ops if op.name == "nv_tileaa.func"]
-        return max((op.attributes["shared_bytes"].value.data for op in kernels if "shared_bytes" in op.attributes), default=0)
+        return max(
+            (op.attributes["shared_bytes"].value.data for op in kernels if "shared_bytes" in op.attributes), default=0
+        )
 
     @property
     def dynamic_shared(self) -> bool:

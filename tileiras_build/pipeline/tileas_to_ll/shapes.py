@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 
 from ...errors import Unsupported
 from ...layouts import LinearLayout, SharedLayout, shared_access, unpack
-from .builder import Value
 from ..shared.element_types import Element, element_of
+from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .memory import Positions
 from .shared_memory import holder_of, load_registers, load_shared, store_registers, store_shared
@@ -86,7 +86,9 @@ def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: Any, 
     for offset in layout.register_offsets:
         index = e.b.xor(thread, offset)
         pointer = e.b.pure(f"getelementptr i{element.bits}, ptr addrspace(1) @{table}, i32 {index}")
-        loaded = e.b.pure(f"load i{element.bits}, ptr addrspace(1) {pointer}, align {element.bytes}, !invariant.load !0")
+        loaded = e.b.pure(
+            f"load i{element.bits}, ptr addrspace(1) {pointer}, align {element.bytes}, !invariant.load !0"
+        )
         registers.append(_from_integer(e, element, loaded))
     e.set(result, registers)
 
@@ -94,7 +96,11 @@ def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: Any, 
 def _from_integer(e: KernelEmitter, element: Element, value: Value) -> Value:
     if element.register == "i1":
         return e.b.pure(f"icmp ne i8 {value}, 0")
-    return value if element.register.startswith("i") else e.b.pure(f"bitcast i{element.bits} {value} to {element.register}")
+    return (
+        value
+        if element.register.startswith("i")
+        else e.b.pure(f"bitcast i{element.bits} {value} to {element.register}")
+    )
 
 
 def emit_range(e: KernelEmitter, op: Any) -> None:
@@ -199,7 +205,9 @@ def _read_slice(e: KernelEmitter, op: Any, shape: tuple[int, ...], element: Elem
     known: dict[int, Value] = {}
     for offset in layout.register_offsets:
         if offset not in known:
-            known[offset] = load_shared(e, element, 1, address, scratch + _widened(offset, part, shape) * element.bytes)[0]
+            known[offset] = load_shared(
+                e, element, 1, address, scratch + _widened(offset, part, shape) * element.bytes
+            )[0]
     return [known[offset] for offset in layout.register_offsets]
 
 

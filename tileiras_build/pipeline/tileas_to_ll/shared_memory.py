@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...layouts import MatrixAccess, SharedAccess
+from ..shared.element_types import Element
 from .access_text import load_text, register_type, store_text
 from .builder import CONVERGENT, Value
-from ..shared.element_types import Element
 from .kernel_emitter import KernelEmitter, Part
 from .memory import from_border, to_border
 
@@ -119,8 +119,12 @@ def _store_matrices(
     constraints = ",".join(["r"] * (words + 1) + ["~{memory}"])
     for instruction in access.instructions:
         base, offset = _address(e, access, instruction.xor, scratch)
-        packed = [pack_word(e, element, [registers[register] for register in members]) for members in instruction.registers]
-        text = f"stmatrix.sync.aligned.m8n8.x{words}{transposed}.shared.b16 [$0+{offset + instruction.add}], {{{names}}};"
+        packed = [
+            pack_word(e, element, [registers[register] for register in members]) for members in instruction.registers
+        ]
+        text = (
+            f"stmatrix.sync.aligned.m8n8.x{words}{transposed}.shared.b16 [$0+{offset + instruction.add}], {{{names}}};"
+        )
         operands = ", ".join(f"i32 {value}" for value in (base, *packed))
         e.b.line(f'call void asm sideeffect "{text}", "{constraints}"({operands}) {CONVERGENT}')
 

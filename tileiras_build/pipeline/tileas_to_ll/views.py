@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...dialects.nv_tileaa import MemRefType, TiledViewType
-from .builder import Value
 from ..analysis.memory_access import memory_order
 from ..shared.element_types import element_of
+from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter
 
 

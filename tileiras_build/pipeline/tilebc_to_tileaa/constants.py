@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation
 
 from ...dialects.cuda_tile.attrs import DenseConstantAttr
 from ...dialects.nv_tileaa import PointerType
-from ...dialects.nv_tileaa.ops import IntToPtrOp, SplatOp
+from ...dialects.nv_tileaa.ops import SplatOp
 from ...errors import Unsupported
 
 

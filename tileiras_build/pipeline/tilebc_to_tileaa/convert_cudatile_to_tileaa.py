@@ -12,23 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import math
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    DenseIntOrFPElementsAttr,
-    FloatAttr,
     IntegerAttr,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
     TensorType,
     UnitAttr,
-    i1,
     i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects import arith
 from ...dialects import nv_tileaa as aa
 from ...dialects.cuda_tile.location import source_location
 from ...dialects.nv_tileaa import ops
@@ -183,7 +180,9 @@ class _Converter:
     def _poison(self, op: Operation) -> None:
         """Stand-ins for the results of an operation already reported, so that its users raise no further error."""
         for result in op.results:
-            self.values.setdefault(result, ops.CreateMemTokenOp.create(result_types=[self.type(result.type)]).results[0])
+            self.values.setdefault(
+                result, ops.CreateMemTokenOp.create(result_types=[self.type(result.type)]).results[0]
+            )
 
     def emit(self, op: Operation, new: Operation, block: Block, *, bind: bool = True) -> Operation:
         if (location := op.attributes.get("loc")) is not None:
@@ -333,9 +332,7 @@ def _convert_broadcast(cv: _Converter, op: Operation, block: Block) -> None:
 
 
 def _convert_permute(cv: _Converter, op: Operation, block: Block) -> None:
-    cv.build(
-        op, block, ops.PermuteOp, [cv.value(op.operands[0])], {"permutation": op.properties["permutation"]}
-    )
+    cv.build(op, block, ops.PermuteOp, [cv.value(op.operands[0])], {"permutation": op.properties["permutation"]})
 
 
 def _convert_cat(cv: _Converter, op: Operation, block: Block) -> None:
