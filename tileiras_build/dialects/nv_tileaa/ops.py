@@ -80,6 +80,9 @@ JoinMemTokenOp = define("nv_tileaa.join_mem_token", "tokens*", "result", "after 
 AssumeOp = define("nv_tileaa.assume", "source", "result", "the same value with facts attached")
 AssertOp = define("nv_tileaa.assert", "condition", "", "stop the kernel unless all elements hold", pure=False)
 PrintOp = define("nv_tileaa.print", "values* token?", "result_token", "print values from the device", pure=False)
+FenceAliasOp = define(
+    "nv_tileaa.fence_alias", "token", "result_token", "order accesses to the same bytes by other names", pure=False
+)
 GridDependencyOp = define(
     "nv_tileaa.grid_dependency", "token?", "result_token", "programmatic dependent launch control", pure=False
 )

@@ -59,6 +59,9 @@ class _Orderer:
             self._loop(op)
         elif op.name == "nv_tileas.if":
             self._if(op)
+        elif op.name == "nv_tileas.fence_alias":
+            self._barrier_before(op)
+            self.behind[op.results[0]] = 0
         else:
             for result in op.results:
                 if result.type.name == TOKEN:

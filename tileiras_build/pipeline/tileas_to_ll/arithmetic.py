@@ -42,25 +42,6 @@ FLOAT_MIN_MAX = {
     "arith.minnumf": "minnum",
     "arith.maxnumf": "maxnum",
 }
-CMPI = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-CMPF = (
-    "false",
-    "oeq",
-    "ogt",
-    "oge",
-    "olt",
-    "ole",
-    "one",
-    "ord",
-    "ueq",
-    "ugt",
-    "uge",
-    "ult",
-    "ule",
-    "une",
-    "uno",
-    "true",
-)
 ROUNDING_SUFFIX = {"nearest_even": "rn", "zero": "rz", "negative_inf": "rm", "positive_inf": "rp"}
 FLOAT_LETTER = {"float": "f", "double": "d"}
 
@@ -200,7 +181,7 @@ def _multiply_high(e: KernelEmitter, op: Operation) -> Scalar:
 
 def _integer_compare(e: KernelEmitter, op: Operation) -> Scalar:
     b, type = e.b, element_of(op.operands[0].type).register
-    predicate = CMPI[op.properties["predicate"].value.data]
+    predicate = op.attributes["predicate"].data
     return lambda x, y: b.pure(f"icmp {predicate} {type} {x}, {y}")
 
 
@@ -372,7 +353,7 @@ def _float_min_max(e: KernelEmitter, op: Operation) -> Scalar:
 
 def _float_compare(e: KernelEmitter, op: Operation) -> Scalar:
     b, type = e.b, element_of(op.operands[0].type).register
-    predicate = CMPF[op.properties["predicate"].value.data]
+    predicate = op.attributes["predicate"].data
     return lambda x, y: b.pure(f"fcmp {predicate} {type} {x}, {y}")
 
 

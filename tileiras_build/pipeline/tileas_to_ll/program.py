@@ -48,6 +48,7 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.get_num_programs": emit_num_programs,
     "nv_tileas.create_mem_token": emit_token,
     "nv_tileas.join_mem_token": emit_token,
+    "nv_tileas.fence_alias": emit_token,
     "nv_tileas.barrier": emit_barrier,
     "nv_tileas.get_global": emit_get_global,
     "nv_tileas.grid_dependency": emit_grid_dependency,

@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
     TensorType,
     UnitAttr,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
@@ -83,6 +82,7 @@ SAME_OPERANDS: dict[str, type[Operation]] = {
     "unpack": ops.ReinterpretOp,
     "iota": ops.MakeRangeOp,
     "make_token": ops.CreateMemTokenOp,
+    "memory_fence_alias_tko": ops.FenceAliasOp,
     "get_tensor_shape": ops.GetDimSizeOp,
     "get_index_space_shape": ops.GetTileCountOp,
     "make_partition_view": ops.BlockTileOp,
@@ -119,11 +119,11 @@ MIN_MAX: dict[tuple[str, bool], type[Operation]] = {
     ("minf", False): arith.MinnumfOp,
 }
 
-# Comparison predicates: integer code of arith.cmpi by (predicate, signed), of arith.cmpf by (predicate, ordered).
-CMPI = {"equal": (0, 0), "not_equal": (1, 1), "less_than": (6, 2), "less_than_or_equal": (7, 3)}
-CMPI |= {"greater_than": (8, 4), "greater_than_or_equal": (9, 5)}
-CMPF = {"equal": (8, 1), "greater_than": (9, 2), "greater_than_or_equal": (10, 3), "less_than": (11, 4)}
-CMPF |= {"less_than_or_equal": (12, 5), "not_equal": (13, 6)}
+# Comparison predicates: of arith.cmpi as (unsigned, signed), of arith.cmpf as (unordered, ordered).
+CMPI = {"equal": ("eq", "eq"), "not_equal": ("ne", "ne"), "less_than": ("ult", "slt")}
+CMPI |= {"less_than_or_equal": ("ule", "sle"), "greater_than": ("ugt", "sgt"), "greater_than_or_equal": ("uge", "sge")}
+CMPF = {"equal": ("ueq", "oeq"), "not_equal": ("une", "one"), "less_than": ("ult", "olt")}
+CMPF |= {"less_than_or_equal": ("ule", "ole"), "greater_than": ("ugt", "ogt"), "greater_than_or_equal": ("uge", "oge")}
 
 # Attributes carried over by name, as strings or units.
 ENUM_ATTRIBUTES = ("rounding_mode", "mode")
@@ -277,12 +277,7 @@ def _convert_compare(cv: _Converter, op: Operation, block: Block) -> None:
     else:
         ordered = enum_text(op.properties["comparison_ordering"]) == "ordered"
         target, code = arith.CmpfOp, CMPF[predicate][ordered]
-    new = target.create(
-        operands=[cv.value(operand) for operand in op.operands],
-        result_types=[cv.type(op.results[0].type)],
-        properties={"predicate": IntegerAttr(code, i64)},
-    )
-    cv.emit(op, new, block)
+    cv.build(op, block, target, [cv.value(operand) for operand in op.operands], {"predicate": StringAttr(code)})
 
 
 def _convert_negi(cv: _Converter, op: Operation, block: Block) -> None:
