@@ -21,6 +21,15 @@ def kernel(body: str, params: int = 1, threads: int = 32, extra: str = "", decla
     return f"{HEADER}{extra}\n.visible .entry k({formals}) .reqntid {threads}, 1, 1 {{\n{declare}\n{loads}\n{body}\nret;\n}}\n"
 
 
+def aligned(array: np.ndarray) -> np.ndarray:
+    """A copy whose first byte lies at a multiple of 64."""
+    raw = np.zeros(array.nbytes + 64, np.uint8)
+    skip = -raw.__array_interface__["data"][0] % 64
+    out = raw[skip : skip + array.nbytes].view(array.dtype).reshape(array.shape)
+    out[...] = array
+    return out
+
+
 def run(ptx: str, *arrays, grid=1, **options) -> None:
     """Run kernel ``k`` on arrays (mapped, passed as pointers) and integers (as 64-bit values)."""
     memory = emulator.Memory()

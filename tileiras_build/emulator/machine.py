@@ -454,7 +454,9 @@ class Machine:
         if key in self.ready:
             self.ready[key].append(group)
         else:
-            self.waiting.setdefault(key, []).append(group)
+            here = self.waiting.pop(key, [])
+            here.append(group)
+            (self.ready if len(here) > 1 else self.waiting)[key] = here
 
     def stuck(self, group: Group, why: str):
         ins = self.program.code[group.pc]
