@@ -369,17 +369,20 @@ class Machine:
     def step(self, group: Group):
         """Run a group until it splits, waits, ends, or should give way."""
         program, options = self.program, self.options.codegen
-        fine_cache, coarse_cache = program.cache, program.cache
+        cache, counters = program.cache, self.options.counters
         while True:
             pc = group.pc
             fine = program.warp_wide and not group.dense and not group.warps_complete()
-            function = coarse_cache.get((pc, fine, options)) or program.function_at(pc, fine, options)
+            function = cache.get((pc, fine, options)) or program.function_at(pc, fine, options)
             if group.parent is not None:
                 registers = group.R
                 for slot in program.slots_at(pc):
                     if registers[slot] is LAZY:
                         group.resolve(slot)
             self.clock += 1
+            if counters is not None:
+                counters.blocks += 1
+                counters.thread_instructions += function.count * group.size
             result = function(group)
             if type(result) is int:
                 group.pc = result

@@ -1,0 +1,88 @@
+"""cp.async lands when it is waited for; mbarriers complete phases."""
+
+import numpy as np
+import pytest
+from ptx_kernels import aligned, kernel, run
+
+from tileiras_build.emulator import EmulatorFault
+
+START = ".shared .align 128 .b8 s[2048]; mov.u32 t0, %tid.x; mul.wide.u32 u4, t0, 16; add.u64 u5, u0, u4; mov.u32 t1, s; mad.lo.u32 t2, t0, 16, t1;"
+STORE = "ld.shared.v4.u32 {t4, t5, t6, t7}, [t2]; add.u64 u6, u1, u4; st.global.v4.u32 [u6], {t4, t5, t6, t7};"
+
+
+def copy(body, threads=32):
+    source = aligned(np.arange(4 * threads, dtype=np.uint32))
+    out = aligned(np.zeros((threads, 4), np.uint32))
+    run(kernel(START + body + STORE, 2, threads), source, out)
+    return out, source.reshape(threads, 4)
+
+
+def test_bytes_arrive_after_the_wait():
+    out, source = copy("cp.async.cg.shared.global.L2::128B [t2], [u5], 16; cp.async.commit_group; cp.async.wait_group 0;")
+    np.testing.assert_array_equal(out, source)
+
+
+def test_bytes_have_not_arrived_before_the_wait():
+    zero = "mov.u32 t9, 7; st.shared.v4.u32 [t2], {t9, t9, t9, t9};"
+    out, _ = copy(zero + "cp.async.ca.shared.global [t2], [u5], 16; cp.async.commit_group; cp.async.wait_group 1;")
+    assert (out == 7).all()
+    out, source = copy(zero + "cp.async.ca.shared.global [t2], [u5], 16; cp.async.wait_all;")
+    np.testing.assert_array_equal(out, source)
+
+
+def test_groups_complete_in_order():
+    """Two groups; waiting for all but the newest leaves only the second one out."""
+    body = """mov.u32 t9, 7; st.shared.v4.u32 [t2], {t9, t9, t9, t9}; cp.async.ca.shared.global [t2], [u5], 8; cp.async.commit_group;
+    cp.async.ca.shared.global [t2+8], [u5+8], 8; cp.async.commit_group; cp.async.wait_group 1;"""
+    out, source = copy(body)
+    np.testing.assert_array_equal(out[:, :2], source[:, :2])
+    assert (out[:, 2:] == 7).all()
+
+
+@pytest.mark.parametrize("size", [0, 4, 10, 16])
+def test_source_size_fills_with_zeros(size):
+    out, source = copy(f"mov.u32 t8, {size}; cp.async.cg.shared.global [t2], [u5], 16, t8; cp.async.wait_all;")
+    want = source.copy().view(np.uint8)
+    want[:, size:] = 0
+    np.testing.assert_array_equal(out.view(np.uint8), want)
+
+
+def test_a_zero_source_size_reads_nothing():
+    out, _ = copy("add.u64 u5, u5, 1048576; cp.async.cg.shared.global [t2], [u5], 16, 0; cp.async.wait_all;")
+    assert (out == 0).all()
+    with pytest.raises(EmulatorFault, match="outside mapped memory"):
+        copy("add.u64 u5, u5, 1048576; cp.async.cg.shared.global [t2], [u5], 16; cp.async.wait_all;")
+
+
+def test_predicated_copies_and_diverged_waits():
+    """Even lanes copy; lanes below 8 wait in a branch of their own."""
+    body = """mov.u32 t9, 7; st.shared.v4.u32 [t2], {t9, t9, t9, t9}; and.b32 t3, t0, 1; setp.eq.u32 p1, t3, 0; @p1 cp.async.cg.shared.global [t2], [u5], 16;
+    cp.async.commit_group; setp.lt.u32 p2, t0, 8; @!p2 bra OTHER; cp.async.wait_group 0; OTHER:"""
+    out, source = copy(body)
+    lane = np.arange(32)
+    landed = (lane < 8) & (lane % 2 == 0)
+    np.testing.assert_array_equal(out, np.where(landed[:, None], source, 7))
+
+
+# -- mbarrier ----------------------------------------------------------------------------------------
+def test_mbarrier_phases_order_two_warps():
+    """Warp 0 writes three rounds; warp 1 waits for each phase by parity."""
+    body = """.shared .align 8 .b64 full; .shared .align 8 .b64 empty; .shared .align 4 .b8 s[128]; .reg .b32 round, parity, acc, f, e; mov.u32 t0, %tid.x; and.b32 t1, t0, 31; shl.b32 t2, t1, 2;
+    mov.u32 t3, s; add.u32 t2, t2, t3; mov.u32 f, full; mov.u32 e, empty; mov.u32 acc, 0; mov.u32 round, 0; mov.u32 parity, 0;
+    setp.ne.u32 p1, t0, 0; @p1 bra I; mbarrier.init.shared::cta.b64 [f], 32; mbarrier.init.shared.b64 [e], 32; I: bar.sync 0; setp.ge.u32 p2, t0, 32; @p2 bra CONSUME;
+    P: mad.lo.u32 t4, round, 100, t1; st.shared.u32 [t2], t4; mbarrier.arrive.shared.b64 u8, [f];
+    WE: mbarrier.try_wait.parity.shared::cta.b64 p3, [e], parity; @!p3 bra WE; xor.b32 parity, parity, 1; add.u32 round, round, 1; setp.lt.u32 p4, round, 3; @p4 bra P; exit;
+    CONSUME: mbarrier.try_wait.parity.shared.b64 p3, [f], parity; @!p3 bra CONSUME; ld.shared.u32 t4, [t2]; add.u32 acc, acc, t4; mbarrier.arrive.shared.b64 _, [e];
+    xor.b32 parity, parity, 1; add.u32 round, round, 1; setp.lt.u32 p4, round, 3; @p4 bra CONSUME; mul.wide.u32 u1, t1, 4; add.u64 u1, u1, u0; st.global.u32 [u1], acc;"""
+    out = np.zeros(32, np.uint32)
+    run(kernel(body, threads=64), out)
+    np.testing.assert_array_equal(out, 300 + 3 * np.arange(32))
+
+
+def test_mbarrier_waits_for_expected_bytes():
+    body = """.shared .align 8 .b64 bar; mov.u32 t0, bar; mbarrier.init.shared.b64 [t0], 1; mbarrier.arrive.expect_tx.shared.b64 u1, [t0], 256;
+    mbarrier.test_wait.shared.b64 p1, [t0], u1; mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [t0], 256; mbarrier.test_wait.shared.b64 p2, [t0], u1; mbarrier.test_wait.parity.shared.b64 p3, [t0], 1;
+    selp.u32 t1, 1, 0, p1; selp.u32 t2, 1, 0, p2; selp.u32 t3, 1, 0, p3; st.global.u32 [u0], t1; st.global.u32 [u0+4], t2; st.global.u32 [u0+8], t3;"""
+    out = np.zeros(3, np.uint32)
+    run(kernel(body, threads=1), out)
+    assert out.tolist() == [0, 1, 0]
