@@ -7,16 +7,26 @@ A row such as
 makes an xDSL operation whose operand groups are attributes of the object: ``op.pointer`` is a value, ``op.mask`` a
 value or None, a ``*`` group a tuple of values. With more than one optional or variadic group the sizes are kept in the
 property ``operandSegmentSizes``, as MLIR does. Attributes are kept in ``op.attributes``.
+
+All rows share one text form. Operands that are always there come first, the others are named; a type that all operands
+and the only result have is written once; attributes of an operation with regions follow a keyword, as in MLIR:
+
+    %i = nv_tileaa.get_program_id {axis = 0 : i32} : i32
+    %x = nv_tileaa.addf %v, %v {rounding_mode = "zero"} : tensor<8xf32>
+    %w, %t = nv_tileaa.load %p mask(%m) token(%s) {mem_semantic = "weak"} : (!p, tensor<8xi1>, !t) -> (tensor<8xf32>, !t)
+    %y = nv_tileaa.for %i, %j, %k initial(%x) attributes {loc = #loc0} : (i32, i32, i32, f32) -> f32 {
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, i32
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.traits import IsTerminator, NoTerminator, Pure
 from xdsl.irdl import traits_def
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, NoTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 
@@ -81,6 +91,108 @@ class TableOperation(Operation):
             raise VerifyException(f"{self.name} needs operandSegmentSizes")
         if len(self.regions) != self.region_count:
             raise VerifyException(f"{self.name} takes {self.region_count} regions, got {len(self.regions)}")
+
+    # ---- text ------------------------------------------------------------------------------------
+    @classmethod
+    def leading_groups(cls) -> int:
+        """How many operand groups are written without their names: all of a row with one group, else the required."""
+        return 1 if len(cls.operand_groups) == 1 else sum(kind == "1" for _, kind in cls.operand_groups)
+
+    def print(self, printer: Printer) -> None:
+        """Everything after the operation's name."""
+        if (symbol := self.attributes.get(SYMBOL)) is not None:
+            printer.print_string(" ")
+            printer.print_symbol_name(symbol.data)
+        self._print_operands(printer)
+        attributes = {key: self.attributes[key] for key in sorted(self.attributes, key=LAST.__contains__) if key != SYMBOL}
+        printer.print_op_attributes(attributes, print_keyword=bool(self.region_count))
+        self._print_types(printer)
+        for region in self.regions:
+            printer.print_string(" ")
+            printer.print_region(region)
+
+    def _print_operands(self, printer: Printer) -> None:
+        leading = self.leading_groups()
+        first = [value for index in range(leading) for value in self.group(index)]
+        if first:
+            printer.print_string(" ")
+            printer.print_list(first, printer.print_ssa_value)
+        for index in range(leading, len(self.operand_groups)):
+            if values := self.group(index):
+                printer.print_string(f" {self.operand_groups[index][0]}(")
+                printer.print_list(values, printer.print_ssa_value)
+                printer.print_string(")")
+
+    def _print_types(self, printer: Printer) -> None:
+        operands, results = [value.type for value in self.operands], [value.type for value in self.results]
+        if not operands and not results:
+            return
+        printer.print_string(" : ")
+        if len(results) == 1 and all(type == results[0] for type in operands):
+            printer.print_attribute(results[0])
+        else:
+            printer.print_function_type(operands, results)
+
+    @classmethod
+    def parse(cls, parser: Parser):
+        """An operation from its text; raises ParseError."""
+        symbol = parser.parse_optional_symbol_name()
+        operands, sizes = cls._parse_operands(parser)
+        attributes = cls._parse_attributes(parser)
+        if symbol is not None:
+            attributes[SYMBOL] = symbol
+        position = parser.pos
+        operand_types, result_types = _parse_types(parser, len(operands))
+        values = parser.resolve_operands(operands, operand_types, position)
+        regions = [parser.parse_region() for _ in range(cls.region_count)]
+        properties = {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)} if cls.segmented else {}
+        return cls.create(
+            operands=values, result_types=result_types, properties=properties, attributes=attributes, regions=regions
+        )
+
+    @classmethod
+    def _parse_operands(cls, parser: Parser) -> tuple[list[UnresolvedOperand], list[int]]:
+        """The operands and the size of each group."""
+        leading = cls.leading_groups()
+        # An operation without operands may be followed by the results of the next one.
+        operands = _parse_operand_list(parser) if leading else []
+        sizes = [len(operands)] if leading == len(cls.operand_groups) else [1] * leading
+        if cls.operand_groups[:leading] and cls.operand_groups[0][1] == "1" and len(operands) != leading:
+            parser.raise_error(f"{cls.name} takes {leading} operands here, got {len(operands)}")
+        for name, _ in cls.operand_groups[leading:]:
+            values: list[UnresolvedOperand] = []
+            if parser.parse_optional_keyword(name) is not None:
+                values = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+            operands += values
+            sizes.append(len(values))
+        return operands, sizes
+
+    @classmethod
+    def _parse_attributes(cls, parser: Parser) -> dict[str, Attribute]:
+        if not cls.region_count:
+            return parser.parse_optional_attr_dict()
+        found = parser.parse_optional_attr_dict_with_keyword()
+        return {} if found is None else dict(found.data)
+
+
+SYMBOL, LAST = "sym_name", ("loc",)
+
+
+def _parse_operand_list(parser: Parser) -> list[UnresolvedOperand]:
+    optional, required = parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
+    return parser.parse_optional_undelimited_comma_separated_list(optional, required) or []
+
+
+def _parse_types(parser: Parser, operands: int) -> tuple[Sequence[Attribute], Sequence[Attribute]]:
+    """The types of the operands and of the results."""
+    if operands:
+        parser.parse_punctuation(":", " before the types of operands and results")
+    elif parser.parse_optional_punctuation(":") is None:
+        return (), ()
+    type = parser.parse_type()
+    if isinstance(type, FunctionType):
+        return type.inputs.data, type.outputs.data
+    return [type] * operands, [type]
 
 
 def _operand_property(index: int, kind: str):

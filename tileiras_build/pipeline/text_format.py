@@ -1,8 +1,9 @@
 """The text form of ``.tileaa`` and ``.tileas``: MLIR syntax, read and written by xDSL.
 
 Source locations are attributes of the operations, so a stage that starts from its file gives the same diagnostics and
-line tables as the whole pipeline in memory. They and the layouts are defined once, at the top, and named in the
-operations (``loc = #loc3``): that is half of the parsing time, and most of the legibility.
+line tables as the whole pipeline in memory. They, the layouts, views and tiles with layouts are defined once, at the
+top, and named in the operations (``loc = #loc3``, ``!tile_64x32xf16``): that is half of the parsing time, and most of
+the legibility.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from functools import cache, partial
 from importlib import import_module
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Dialect
+from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType
+from xdsl.ir import Attribute, Dialect, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -44,7 +45,11 @@ ALIASES = {
     "cuda_tile.di_subprogram": "subprogram",
     "cuda_tile.di_lexical_block": "block",
     "cuda_tile.di_loc": "loc",
+    "cuda_tile.call_site": "loc",
     "cute.layout": "layout",
+    "nv_tileaa.memref": "memref",
+    "nv_tileaa.tiled_view": "view",
+    "tensor": "tile",
 }
 
 
@@ -103,26 +108,45 @@ class _AliasPrinter(Printer):
         super().__init__(**options)
         self.definitions: list[str] = []
         self._aliases: dict[Attribute, str] = {}
+        self._known: dict[int, str] = {}
         self._counts: Counter[str] = Counter()
 
     def print_attribute(self, attribute: Attribute) -> None:
         """The attribute's alias where it has one, else its text."""
-        if attribute.name not in ALIASES:
+        if attribute.name not in ALIASES or not self._is_long(attribute):
             super().print_attribute(attribute)
             return
-        if attribute not in self._aliases:
-            self._define(attribute)
-        self.print_string(self._aliases[attribute])
+        # Hashing a location is slow, and most are shared objects.
+        if (alias := self._known.get(id(attribute))) is None:
+            if (alias := self._aliases.get(attribute)) is None:
+                alias = self._define(attribute)
+            self._known[id(attribute)] = alias
+        self.print_string(alias)
 
-    def _define(self, attribute: Attribute) -> None:
+    def _is_long(self, attribute: Attribute) -> bool:
+        """A tile without a layout is as short as its name."""
+        return not isinstance(attribute, TensorType) or not isinstance(attribute.encoding, NoneAttr)
+
+    def _define(self, attribute: Attribute) -> str:
         text = io.StringIO()
         outer, self.stream = self.stream, text
         super().print_attribute(attribute)
         self.stream = outer
+        alias = self._aliases[attribute] = self._fresh(attribute)
+        self.definitions.append(f"{alias} = {text.getvalue()}")
+        return alias
+
+    def _fresh(self, attribute: Attribute) -> str:
+        """``#loc0``, ``#loc1``, …; the first tile of a shape is named without a number."""
         stem = ALIASES[attribute.name]
-        self._aliases[attribute] = f"#{stem}{self._counts[stem]}"
-        self._counts[stem] += 1
-        self.definitions.append(f"{self._aliases[attribute]} = {text.getvalue()}")
+        if isinstance(attribute, TensorType):
+            element = re.sub(r"\W+", "_", str(attribute.element_type)).strip("_")
+            stem += "_" + "x".join([*map(str, attribute.get_shape()), element])
+        number, self._counts[stem] = self._counts[stem], self._counts[stem] + 1
+        if isinstance(attribute, TensorType):
+            stem += "_v" if number else ""
+            return f"!{stem}{number or ''}"
+        return f"{'!' if isinstance(attribute, TypeAttribute) else '#'}{stem}{number}"
 
 
 def _parse_failure(error: ParseError, text: str, name: str | None) -> InvalidInput:

@@ -1,7 +1,7 @@
 """MLIR's arith operations on tiles.
 
 xDSL's own classes verify and print many of these for scalars only (comparisons, selections, casts), so a comparison of
-tiles would read back as a scalar. These are the same operations, names and properties, on scalars and tensors alike.
+tiles would read back as a scalar. These are the same operations and names, on scalars and tensors alike.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ UIToFPOp = _unary("uitofp", "unsigned integer to floating point")
 SIToFPOp = _unary("sitofp", "signed integer to floating point")
 FPToUIOp = _unary("fptoui", "floating point to unsigned integer, toward zero")
 FPToSIOp = _unary("fptosi", "floating point to signed integer, toward zero")
-CmpiOp = _binary("cmpi", "integer comparison by the property predicate, MLIR's codes")
-CmpfOp = _binary("cmpf", "floating-point comparison by the property predicate, MLIR's codes")
+CmpiOp = _binary("cmpi", "integer comparison by the attribute predicate, MLIR's name")
+CmpfOp = _binary("cmpf", "floating-point comparison by the attribute predicate, MLIR's name")
 SelectOp = define("arith.select", "condition true_value false_value", "result", "one of two values")
 
 OPERATIONS = (ConstantOp, *(value for value in list(globals().values()) if getattr(value, "operand_groups", None)))

@@ -1,6 +1,6 @@
-"""The layout attribute: a linear layout with CuTe's spelling."""
-
 from __future__ import annotations
+
+import re
 
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
@@ -8,6 +8,10 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from ...layouts import LinearLayout
+from ...layouts.cute import from_cute, to_cute
+
+# The tile's shape, then the layout: neither holds a closing angle bracket.
+_TEXT = re.compile(r"\s*\(([\d,\s]*)\)\s*,([^<>]*)")
 
 
 @irdl_attr_definition
@@ -18,18 +22,20 @@ class LayoutAttr(Data[LinearLayout]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> LinearLayout:
-        def numbers() -> list[int]:
-            return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
-
         with parser.in_angle_brackets():
-            parts = [numbers()]
-            for _ in range(3):
-                parser.parse_punctuation(",")
-                parts.append(numbers())
-        shape, registers, lanes, warps = map(tuple, parts)
-        return LinearLayout(registers, lanes, warps, shape)
+            # CuTe's text is not made of MLIR's tokens: it is taken as it stands.
+            start = parser.pos
+            match = _TEXT.match(parser.lexer.input.content, start)
+            if match is None:
+                parser.raise_error("expected a tile shape and a CuTe layout")
+            shape = tuple(int(size) for size in match[1].split(",") if size.strip())
+            try:
+                layout = from_cute(match[2], shape)
+            except ValueError as error:
+                parser.raise_error(str(error), start, match.end())
+            parser._resume_from(match.end())
+        return layout
 
     def print_parameter(self, printer: Printer) -> None:
-        layout = self.data
-        parts = (layout.shape, layout.registers, layout.lanes, layout.warps)
-        printer.print_string("<" + ", ".join(str(list(part)) for part in parts) + ">")
+        shape = ",".join(map(str, self.data.shape))
+        printer.print_string(f"<({shape}), {to_cute(self.data)}>")
