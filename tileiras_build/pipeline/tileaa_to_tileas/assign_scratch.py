@@ -16,6 +16,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i32
 from xdsl.ir import Block, Operation
 
+from ...dialects.cuda_tile.location import source_location
 from ...dialects.nv_tileas.ops import ConvertLayoutOp
 from ...errors import Unsupported
 from ...layouts import SharedRoundTrip
@@ -50,7 +51,8 @@ def _assign(func: Operation, job: Job) -> None:
         if op.name in SIZES and (size := SIZES[op.name](op, job)):
             op.attributes["scratch_bytes"] = IntegerAttr(size, i32)
             users.append(op)
-    total = _place(users, job)
+    total = _place_storage(func, _place(users, job))
+    _check_size(total, job)
     if total:
         func.attributes["shared_bytes"] = IntegerAttr(total, i32)
     _Hazards(func).run()
@@ -61,15 +63,37 @@ def _place(users: list[Operation], job: Job) -> int:
     sizes = [aligned(op.attributes["scratch_bytes"].value.data) for op in users]
     first, second = max(sizes[0::2], default=0), max(sizes[1::2], default=0)
     alternate = first + second <= job.target.max_shared_memory
-    total = first + second if alternate else max(first, second)
+    for number, op in enumerate(users):
+        op.attributes["scratch_offset"] = IntegerAttr(first if alternate and number % 2 else 0, i32)
+    return first + second if alternate else max(first, second)
+
+
+def _check_size(total: int, job: Job) -> None:
     if total > job.target.max_shared_memory:
         raise Unsupported(
             "shared-memory",
             f"the kernel needs {total} bytes of shared memory, {job.target.name} has {job.target.max_shared_memory}",
             remedy="use smaller tiles",
         )
-    for number, op in enumerate(users):
-        op.attributes["scratch_offset"] = IntegerAttr(first if alternate and number % 2 else 0, i32)
+
+
+def _place_storage(func: Operation, total: int) -> int:
+    """Storage that lives as long as the kernel lies behind all scratch."""
+    for op in func.walk():
+        if op.name != "nv_tileas.alloca":
+            continue
+        if "global" in op.attributes:
+            raise Unsupported(
+                "alloca-global",
+                "alloca of storage that other tile programs can reach has no lowering",
+                location=source_location(op),
+                remedy="pass a global array to the kernel",
+            )
+        size = op.attributes["num_elem"].value.data * element_of(op.result.type.pointee).bytes
+        alignment = max(op.attributes["alignment"].value.data, 16)
+        total = -(-total // alignment) * alignment
+        op.attributes["shared_offset"] = IntegerAttr(total, i32)
+        total += size
     return total
 
 

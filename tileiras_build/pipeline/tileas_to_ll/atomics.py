@@ -76,7 +76,7 @@ def _atom(
 
 def emit_atomic_rmw(e: KernelEmitter, op: Any) -> None:
     element = e.element(op.value)
-    text = f"atom.{_semantics(op)}.global.{operation_text(e, op.attributes['mode'].data, element)}"
+    text = f"atom.{_semantics(op)}{e.pointer_space}.{operation_text(e, op.attributes['mode'].data, element)}"
     _emit_elements(e, op, element, text, [op.value])
 
 
@@ -86,7 +86,7 @@ def emit_atomic_cas(e: KernelEmitter, op: Any) -> None:
         raise Unsupported(
             "atomic-type", f"no compare-and-swap of {element.name}", remedy="use a 16-, 32- or 64-bit type"
         )
-    _emit_elements(e, op, element, f"atom.{_semantics(op)}.global.cas.b{element.bits}", [op.compare, op.value])
+    _emit_elements(e, op, element, f"atom.{_semantics(op)}{e.pointer_space}.cas.b{element.bits}", [op.compare, op.value])
 
 
 def _emit_elements(e: KernelEmitter, op: Any, element: Element, text: str, operands: list[Any]) -> None:
@@ -135,7 +135,7 @@ def emit_tiled_atomic_rmw(e: KernelEmitter, op: Any) -> None:
     layout = layout_of(op.value)
     addresses: TileAddresses = tile_addresses(e, op, view, layout)
     element = addresses.element
-    text = f"atom.{_semantics(op)}.global.{operation_text(e, op.attributes['mode'].data, element)}"
+    text = f"atom.{_semantics(op)}{e.pointer_space}.{operation_text(e, op.attributes['mode'].data, element)}"
     values, holder = e.registers(op.value), e.holder(layout)
     done: set[int] = set()
     for register, offset in enumerate(layout.register_offsets):

@@ -61,6 +61,8 @@ class KernelEmitter:
         self.values: dict[SSAValue, Any] = {}
         self.loops: list[Any] = []
         self.name = ""
+        # Pointers may point into shared memory where a kernel has storage of its own (``alloca``): then all are generic.
+        self.pointer_space = ".global"
 
     # ---- thread position -------------------------------------------------------------------------
     @contextmanager

@@ -26,13 +26,13 @@ from .views import TiledView
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 
 
-def opcode_of(op: Any, verb: str) -> str:
+def opcode_of(e: KernelEmitter, op: Any, verb: str) -> str:
     """``ld.global`` or ``st.global`` with the operation's semantics and scope."""
     semantic = op.attributes["mem_semantic"].data if "mem_semantic" in op.attributes else "weak"
     if semantic == "weak":
-        return f"{verb}.global"
+        return f"{verb}{e.pointer_space}"
     scope = SCOPES[op.attributes["mem_scope"].data] if "mem_scope" in op.attributes else "gpu"
-    return f"{verb}.{semantic}.{scope}.global"
+    return f"{verb}.{semantic}.{scope}{e.pointer_space}"
 
 
 # ---- one access ----------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ def emit_tiled_load(e: KernelEmitter, op: Any) -> None:
         if (values := known.get(key)) is None:
             pointer, offset = addresses.address(first)
             mask = addresses.mask(first)
-            values = known[key] = load_vector(e, element, vector, pointer, offset, mask, fill, opcode_of(op, "ld"))
+            values = known[key] = load_vector(e, element, vector, pointer, offset, mask, fill, opcode_of(e, op, "ld"))
         registers += values
     e.set(op.value, registers)
 
@@ -287,7 +287,7 @@ def emit_tiled_store(e: KernelEmitter, op: Any) -> None:
         done.add(key)
         pointer, offset = addresses.address(first)
         mask = _both(e, holder, addresses.mask(first))
-        store_vector(e, addresses.element, values[first : first + vector], pointer, offset, mask, opcode_of(op, "st"))
+        store_vector(e, addresses.element, values[first : first + vector], pointer, offset, mask, opcode_of(e, op, "st"))
 
 
 # ---- tiles of pointers ---------------------------------------------------------------------------
@@ -302,7 +302,7 @@ def emit_load(e: KernelEmitter, op: Any) -> None:
     registers: list[Value] = []
     for first in range(0, layout.num_registers, vector):
         mask = None if masks is None else masks[first]
-        values = load_vector(e, element, vector, pointers[first], 0, _known(mask), 0, opcode_of(op, "ld"))
+        values = load_vector(e, element, vector, pointers[first], 0, _known(mask), 0, opcode_of(e, op, "ld"))
         if others is not None and _known(mask) is not None:
             kept = others[first : first + vector]
             values = [_choose(e, element, mask, value, other) for value, other in zip(values, kept)]
@@ -323,7 +323,7 @@ def _choose(e: KernelEmitter, element: Element, mask: Value, value: Value, other
 
 def _emit_scalar_load(e: KernelEmitter, op: Any) -> None:
     element, mask = e.element(op.value), None if op.mask is None else _known(e.scalar(op.mask))
-    values = load_vector(e, element, 1, e.scalar(op.pointer), 0, mask, 0, opcode_of(op, "ld"))
+    values = load_vector(e, element, 1, e.scalar(op.pointer), 0, mask, 0, opcode_of(e, op, "ld"))
     if op.other is not None and mask is not None:
         values = [_choose(e, element, mask, values[0], e.scalar(op.other))]
     e.set(op.value, values)
@@ -334,7 +334,7 @@ def emit_store(e: KernelEmitter, op: Any) -> None:
     if not isinstance(e.values[op.value], list):
         holder = None if e.num_warps * 32 == 1 else e.first_thread
         mask = _both(e, holder, None if op.mask is None else _known(e.scalar(op.mask)))
-        store_vector(e, element, [e.scalar(op.value)], e.scalar(op.pointer), 0, mask, opcode_of(op, "st"))
+        store_vector(e, element, [e.scalar(op.value)], e.scalar(op.pointer), 0, mask, opcode_of(e, op, "st"))
         return
     layout = layout_of(op.value)
     pointers, values = e.registers(op.pointer), e.registers(op.value)
@@ -346,7 +346,7 @@ def emit_store(e: KernelEmitter, op: Any) -> None:
             continue
         done.add(key)
         mask = _both(e, holder, None if masks is None else _known(masks[first]))
-        store_vector(e, element, values[first : first + vector], pointers[first], 0, mask, opcode_of(op, "st"))
+        store_vector(e, element, values[first : first + vector], pointers[first], 0, mask, opcode_of(e, op, "st"))
 
 
 HANDLERS: dict[str, Handler] = {

@@ -121,6 +121,8 @@ class ModuleEmitter:
         warps = op.attributes["num_warps"].value.data
         e = KernelEmitter(self, self.job, warps, HANDLERS)
         e.name = name
+        if any(inner.name == "nv_tileas.alloca" for inner in op.walk()):
+            e.pointer_space = ""
         block = op.regions[0].blocks[0]
         parameters = [self._parameter(e, argument, i) for i, argument in enumerate(block.args)]
         self.debug.start_function(name, source_location(op))

@@ -34,6 +34,15 @@ def emit_get_global(e: KernelEmitter, op: Any) -> None:
     e.values[op.result] = f"@{op.attributes['symbol'].data}"
 
 
+def emit_alloca(e: KernelEmitter, op: Any) -> None:
+    """Storage of the tile program: a place in shared memory, as a generic address that all its threads see."""
+    offset = op.attributes["shared_offset"].value.data
+    with e.in_prologue():
+        place = f"getelementptr (i8, ptr addrspace(3) @{e.module.shared_memory_symbol}, i32 {offset})"
+        generic = e.b.value(f"ptrtoint ptr addrspacecast (ptr addrspace(3) {place} to ptr) to i64")
+        e.values[op.result] = e.b.value(f"inttoptr i64 {generic} to ptr addrspace(1)")
+
+
 def emit_grid_dependency(e: KernelEmitter, op: Any) -> None:
     """Programmatic dependent launch (PTX ISA 9.0, griddepcontrol); without it the order of launches already holds."""
     if e.target.has("griddepcontrol"):
@@ -51,5 +60,6 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.fence_alias": emit_token,
     "nv_tileas.barrier": emit_barrier,
     "nv_tileas.get_global": emit_get_global,
+    "nv_tileas.alloca": emit_alloca,
     "nv_tileas.grid_dependency": emit_grid_dependency,
 }
