@@ -137,6 +137,12 @@ def _index_fits_view(op: Operation) -> None:
         fail(f"expected {view.index_rank} inbounds flags, got {len(flags)}")
 
 
+def _inbounds_flags(op: Operation) -> tuple[bool, ...]:
+    """Per dimension of the view, whether no tile leaves the tensor there."""
+    flags = op.properties.get("inbounds")
+    return (False,) * op.view.type.index_rank if flags is None else tuple(map(bool, flags.get_values()))
+
+
 def _tile_fits_view(name: str) -> Check:
     def check(op: Operation) -> None:
         expected = view_type(op).tile_type
@@ -409,6 +415,7 @@ class LoadViewTkoOp(TileOperation):
     tile = result_def()
     result_token = result_def()
     irdl_options = SEGMENTED
+    inbounds_flags = property(_inbounds_flags)
     CHECKS: ClassVar = (*LOAD_ORDER, _tile_fits_view("tile"), _index_fits_view)
 
 
@@ -532,6 +539,7 @@ class StoreViewTkoOp(TileOperation):
     inbounds = opt_prop_def(DenseArrayBase)
     result_token = result_def()
     irdl_options = SEGMENTED
+    inbounds_flags = property(_inbounds_flags)
     CHECKS: ClassVar = (*STORE_ORDER, _tile_fits_view("tile"), _index_fits_view)
 
 
