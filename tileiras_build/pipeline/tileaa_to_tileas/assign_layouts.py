@@ -414,10 +414,13 @@ def _place_before(value: SSAValue, user: Operation) -> Operation:
 
 
 def _dominates(value: SSAValue, user: Operation) -> bool:
+    """Whether ``value`` is defined wherever ``user`` stands: what was made inside one loop is unknown to the next."""
     owner = value.owner
-    if isinstance(owner, Block) or owner.parent is not user.parent:
-        return True
-    return owner.is_before_in_block(user)
+    block = owner if isinstance(owner, Block) else owner.parent
+    place: Operation | None = user
+    while place is not None and place.parent is not block:
+        place = place.parent_op()
+    return place is not None and (isinstance(owner, Block) or owner.is_before_in_block(place))
 
 
 def _can_repeat(value: SSAValue, budget: list[int]) -> bool:
