@@ -112,9 +112,9 @@ def _version(text: str) -> Version:
     return int(major), int(minor)
 
 
-def row(number: int, name: str, operands: str = "", attributes: str = "", *, since: str = "13.1", results: int | None = 1,
-        counted_results: bool = False, flags: str = "", flags_since: str | None = None, counted_operands: bool = False,
-        regions: int = 0) -> Opcode:
+def row(number: int, name: str, operands: str = "", attributes: str = "", *, since: str = "13.1",
+        results: int | None = 1, counted_results: bool = False, flags: str = "",
+        flags_since: str | None = None, counted_operands: bool = False, regions: int = 0) -> Opcode:
     """A row, with operands and attributes as words."""
     groups = tuple(map(_operand, operands.split()))
     return Opcode(

@@ -93,7 +93,7 @@ FORMATS: dict[str, str] = {
     "iota": ": {:result}",
     "itof": "{from_} {enum signedness} {rounding nearest_even} : {:from_} -> {:to}",
     "join_tokens": "{tokens} : {:result}",
-    "load_ptr_tko": _ACCESS + "{source}{more mask}{more padding_value}{token}{hints_tight} : "
+    "load_ptr_tko": _ACCESS + "{source}{more mask}{more padding_value}{token}{hints} : "
                     "{:source}{moretype mask}{moretype padding_value}" + _ATOMIC_TYPES,
     "load_view_tko": _ACCESS + "{view}" + _VIEW_ACCESS + "{:view}{index_types} -> {:tile}, {:result_token}",
     "log": _UNARY,
@@ -139,7 +139,7 @@ FORMATS: dict[str, str] = {
     "sin": _UNARY,
     "sinh": _UNARY,
     "sqrt": "{source} {rounding nearest_even}{flag flush_to_zero} : {:result}",
-    "store_ptr_tko": _ACCESS + "{destination}, {value}{more mask}{token}{hints_tight} : "
+    "store_ptr_tko": _ACCESS + "{destination}, {value}{more mask}{token}{hints} : "
                      "{:destination}, {:value}{moretype mask} -> {:result_token}",
     "store_view_tko": _ACCESS + "{tile}, {view}" + _VIEW_ACCESS + "{:tile}, {:view}{index_types} -> {:result_token}",
     "subf": _ROUNDED_BINARY,
@@ -494,7 +494,6 @@ DIRECTIVES: dict[str, Callable[[EntryPrinter, Operation, str, str], str]] = {
     "flag": _flag,
     "for_header": _for_header,
     "hints": _hints,
-    "hints_tight": _hints,
     "identities": _identities,
     "if_types": _if_types,
     "inbounds": _inbounds,

@@ -161,7 +161,8 @@ class TypeTable:
         present = self._flag(cursor, V13_4)
         element_type = self.read(cursor, "an element type")
         shape, strides = (
-            tuple(None if dim == DYNAMIC else dim for dim in cursor.integers(8, what)) for what in ("dimensions", "strides"))
+            tuple(None if dim == DYNAMIC else dim for dim in cursor.integers(8, what))
+            for what in ("dimensions", "strides"))
         return TensorViewType(element_type, shape, strides, self._ptr_attr(cursor, present))
 
     def partition_view(self, cursor: Cursor) -> PartitionViewType:

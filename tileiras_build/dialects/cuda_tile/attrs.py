@@ -77,8 +77,8 @@ def _packed_ones(count: int) -> bytes:
 class DenseConstantAttr(Data[tuple[TileType, bytes]]):
     """The value of a constant tile: its type and its little-endian bytes, as the bytecode holds them.
 
-    A splat (all elements equal) holds one element only, also if it was given in full. A constant of i1 that is not a splat holds one
-    bit per element, lowest bit first; a splat of i1 is the byte 0x00 or 0xff.
+    A splat (all elements equal) holds one element only, also if it was given in full. A constant of i1 that
+    is not a splat holds one bit per element, lowest bit first; a splat of i1 is the byte 0x00 or 0xff.
     """
 
     name = "cuda_tile.dense"
