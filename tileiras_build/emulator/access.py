@@ -59,7 +59,6 @@ class Site:
         self.bytes = size * count
         self.align = (align or self.bytes) - 1
         self.dtype = _INT[size]
-        self._last = (None, None)
 
     # -- faults --------------------------------------------------------------------------------------
     def fault(self, group, why: str, position=None, address=None, selection=None):
@@ -94,14 +93,37 @@ class Site:
             return [(self.in_shared(group, address, selection), None)]
         if space == "local":
             return [(self.in_local(group, address, selection), None)]
-        machine = group.machine
-        region = machine.region_of.get(self)
+        region = group.machine.region_of.get(self)
+        if region is None:
+            region = self.guess(group.machine, address)
         if region is not None:
-            offset = address + np.uint64((self.offset - region.origin) & 0xFFFFFFFFFFFFFFFF)
-            high = int(offset if np.ndim(offset) == 0 else np.bitwise_or.reduce(offset, axis=None))
-            if high + self.bytes <= region.end and not high & self.align and not region.pad:
-                return [(Place(region.view, offset.astype(np.int64) if np.ndim(offset) == 0 else offset.view(np.int64)), None)]
+            place = self.in_region(region, address)
+            if place is not None:
+                return [(place, None)]
         return self.locate_slowly(group, address, selection)
+
+    def guess(self, machine, address):
+        """The region of the first address: most instructions stay in one region."""
+        if np.size(address) == 0:
+            return None
+        first = int(address if np.ndim(address) == 0 else address.flat[0])
+        region = machine.memory.find((first + self.offset) & 0xFFFFFFFFFFFFFFFF)
+        if region is not None:
+            machine.region_of[self] = region
+        return region
+
+    def in_region(self, region, address):
+        """The place of the addresses if all are inside the region and aligned, else None."""
+        offset = address + np.uint64((self.offset - region.origin) & 0xFFFFFFFFFFFFFFFF)
+        scalar = np.ndim(offset) == 0
+        high = int(offset if scalar else np.bitwise_or.reduce(offset, axis=None))
+        if high & self.align:
+            return None
+        if high + self.bytes > region.end and (scalar or int(offset.max()) + self.bytes > region.end):
+            return None
+        if region.pad and int(offset if scalar else offset.min()) < region.pad:
+            return None
+        return Place(region.view, offset.astype(np.int64) if scalar else offset.view(np.int64))
 
     def locate_slowly(self, group, address, selection):
         machine = group.machine
@@ -122,7 +144,7 @@ class Site:
             bad = ~known
             self.blame(group, bad if bad.ndim else bad[()], "address outside mapped memory", addresses, selection)
         pieces = []
-        which = np.unique(index)
+        which = [int(index.min())] if index.min() == index.max() else np.unique(index)
         for number in which:
             region = machine.memory.regions[number]
             offset = (addresses - np.uint64(region.origin)).view(np.int64)

@@ -8,6 +8,7 @@ another kind of the same width makes a view, once per definition.
 
 from __future__ import annotations
 
+import re
 import struct
 
 import numpy as np
@@ -31,6 +32,9 @@ _TYPE_KINDS = {
     "pred": "p", "b8": "u8", "b16": "u16", "b32": "u32", "b64": "u64", "b128": "b128", "bf16": "u16", "f16": "u16", "f16x2": "u32",
     "bf16x2": "u32", "tf32": "u32", "f32x2": "u64", "u16x2": "u32", "s16x2": "u32", "u8x4": "u32", "s8x4": "u32",
 }  # fmt: skip
+
+
+_VARIABLE = re.compile(r"\b[rt]\d+(?:_[suf]\d+)?\b")
 
 
 def kind_of(type_: str) -> str:
@@ -229,16 +233,33 @@ class Emitter:
     # -- the function --------------------------------------------------------------------------------
     def finish(self, live_out: int, tail: str) -> str:
         """The source of the function: body, write-back of live registers, and ``tail``."""
-        body = self.lines
         for slot in sorted(self.defined):
             if live_out >> slot & 1:
-                body.append(f"R[{slot}] = r{slot}")
-                self.origin.append(self.pc)
-        body.append(tail)
-        self.origin.append(self.pc)
-        loads = [f"r{slot} = R[{slot}]" for slot in self.loads]
-        self.origin = [self.origin[0] if self.origin else self.pc] * (len(loads) + 2) + self.origin
-        return "\n    ".join([f"def {self.name}(g):", "R = g.R", *loads, *body]) + "\n"
+                self.line(f"R[{slot}] = r{slot}")
+        self.line(tail)
+        for slot in reversed(self.loads):
+            self.lines.insert(0, f"r{slot} = R[{slot}]")
+            self.origin.insert(0, self.origin[0])
+        self.free_dead_variables()
+        self.origin = [self.origin[0]] * 2 + self.origin
+        return "\n    ".join([f"def {self.name}(g):", "R = g.R", *self.lines]) + "\n"
+
+    def free_dead_variables(self):
+        """Delete each variable after its last use: the next result then reuses memory that is still in the cache."""
+        last: dict[str, int] = {}
+        for at, line in enumerate(self.lines):
+            for name in _VARIABLE.findall(line):
+                last[name] = at
+        dying: dict[int, list[str]] = {}
+        for name, at in last.items():
+            dying.setdefault(at, []).append(name)
+        lines, origin = [], []
+        for at, (line, pc) in enumerate(zip(self.lines, self.origin)):
+            names = dying.get(at)
+            single = not line.startswith(("return", "if "))
+            lines.append(f"{line}; del {', '.join(names)}" if names and single else line)
+            origin.append(pc)
+        self.lines, self.origin = lines, origin
 
 
 def items_of(operand) -> list:

@@ -113,7 +113,9 @@ class Group:
     def to_warps(self, value) -> np.ndarray:
         """A register value as (warps, 32); absent lanes hold zeros."""
         if self.dense:
-            return np.broadcast_to(value, self.shape).reshape(-1, 32)
+            if np.shape(value) != self.shape:
+                value = np.broadcast_to(value, self.shape)
+            return value.reshape(-1, 32)
         slots = self.slots
         out = np.zeros((len(self._warp_ids), 32), np.asarray(value).dtype)
         out[slots] = np.broadcast_to(value, self.shape).reshape(-1)

@@ -260,18 +260,22 @@ _libm.fma.argtypes = [ctypes.c_double] * 3
 @export
 def fma64(a, b, c):
     """Correctly rounded float64 fused multiply-add (Boldo and Melquiond); extremes element by element in libm."""
+    if np.ndim(a) == np.ndim(b) == np.ndim(c) == 0:
+        return f64(_libm.fma(a, b, c))
     a, b, c = np.broadcast_arrays(a, b, c)
     ph, pl = two_product(a, b)
     th, tl = two_sum(c, pl)
     vh, vl = two_sum(ph, th)
     z = sum_odd(tl, vl)
     r = vh + z
-    big = np.abs(ph)
-    hard = ~((big < 1e290) & (big > 1e-250) & (np.abs(a) < 1e290) & (np.abs(b) < 1e290) & (np.abs(c) < 1e290) & (np.abs(r) > 1e-290))
-    if hard.any():
-        r = np.array(r)
-        index = np.nonzero(hard)
-        r[index] = [_libm.fma(x, y, w) for x, y, w in zip(a[index].tolist(), b[index].tolist(), c[index].tolist())]
+    size = np.abs(ph)
+    safe = (size > 1e-250) & (size < 1e290) & (np.abs(a) < 1e290) & (np.abs(b) < 1e290) & (np.abs(c) < 1e290)
+    if not safe.all():
+        plain = (a == 0) | (b == 0) | ~np.isfinite(a) | ~np.isfinite(b) | ~np.isfinite(c)
+        r = np.where(plain, a * b + c, r)
+        index = np.nonzero(~safe & ~plain)
+        if len(index[0]):
+            r[index] = [_libm.fma(x, y, w) for x, y, w in zip(a[index].tolist(), b[index].tolist(), c[index].tolist())]
     return r[()]
 
 

@@ -17,7 +17,7 @@ import re
 import numpy as np
 
 from .. import numerics
-from ..access import Site
+from ..access import Selection, Site
 from ..emit import items_of
 from . import RESULT_KINDS, handles, helper
 from .memory import address_expression, resolve_space, space_of
@@ -242,24 +242,23 @@ class MatrixSite:
         self.count, self.transposed = count, transposed
         self.site = Site(ins, space, 16, 1, offset)
 
-    def rows(self, group, address):
-        """Place of the rows, as if ``8 * count`` lanes of each warp made 16-byte accesses: index (warps, count, 8)."""
-        from ..access import Selection
+    lanes = 8  # rows per matrix: lanes that address one matrix
 
-        lane = group.tid & 31
-        taking = np.broadcast_to(lane < 8 * self.count, group.shape)
-        selection = Selection(group, taking) if self.count < 4 else None
-        target = address if selection is None else selection.pick(address)
-        if self.count < 4 and np.ndim(target) == 0:
-            target = np.broadcast_to(target, len(selection.rows))
-        pieces = self.site.locate(group, target, selection)
+    def rows(self, group, address):
+        """(pieces, place, index (warps, matrices, rows), selection) of the rows that the first lanes address."""
+        wanted = self.lanes * self.count
+        selection = None
+        if wanted < 32:
+            selection = Selection(group, np.broadcast_to((group.tid & 31) < wanted, group.shape))
+            address = np.broadcast_to(selection.pick(address), len(selection.rows))
+        pieces = self.site.locate(group, address, selection)
         place, inside = pieces[0]
         if inside is not None:
             self.site.fault(group, "matrix rows in several memories")
         index = place.index(16)
         if selection is None:
             index = group.to_warps(index)
-        return pieces, place, np.broadcast_to(index, group.warps * 8 * self.count).reshape(group.warps, self.count, 8) if selection is not None else index.reshape(group.warps, 4, 8), selection
+        return pieces, place, index.reshape(group.warps, self.count, self.lanes), selection
 
     def load(self, group, address):
         pieces, place, index, selection = self.rows(group, address)
@@ -291,12 +290,12 @@ class ByteMatrixSite(MatrixSite):
     l / 4 + 8 * h (section 9.7.14.5.15).
     """
 
+    lanes = 16
+
     def load(self, group, address):
-        machine = group.machine
-        place = self.site.locate(group, np.broadcast_to(address, group.shape), None)[0][0]
-        index = group.to_warps(place.index(16))[:, : 16 * self.count].reshape(group.warps, self.count, 16)
-        if machine.watch is not None:
-            machine.watch(self.site, group, [(place, None)], False, None)
+        pieces, place, index, selection = self.rows(group, address)
+        if group.machine.watch is not None:
+            group.machine.watch(self.site, group, pieces, False, selection)
         data = place.view(np.complex128)[index][..., None].view(np.uint8)  # (w, matrix, row, column)
         turned = np.ascontiguousarray(data.swapaxes(2, 3))  # (w, matrix, column, row)
         words = turned.view(np.uint32).reshape(group.warps, self.count, 2, 32)
