@@ -1,0 +1,93 @@
+"""reduce and scan: a region of scalar operations run on whole tiles, in a tree.
+
+The operations of the region work element by element, so it is run once per level of the tree, on arrays instead of
+scalars. A region with any other operation is run once per element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from xdsl.ir import Block
+
+from ..dialects.cuda_tile.base import TileOperation
+from ..dialects.cuda_tile.ops_arithmetic import ARITHMETIC_OPS, MmaFOp, MmaFScaledOp, MmaIOp
+from ..dialects.cuda_tile.ops_control import ReduceOp, ScanOp, YieldOp
+from ..dialects.cuda_tile.ops_shape import (
+    AssumeOp,
+    BitcastOp,
+    ConstantOp,
+    ExtIOp,
+    FToFOp,
+    FToIOp,
+    IntToPtrOp,
+    IToFOp,
+    OffsetOp,
+    PtrToIntOp,
+    PtrToPtrOp,
+    SelectOp,
+    TruncIOp,
+)
+from .formats import held
+from .machine import Frame, handles
+
+Tiles = tuple[np.ndarray, ...]
+ELEMENTWISE: frozenset[type[TileOperation]] = frozenset(ARITHMETIC_OPS) - {MmaFOp, MmaFScaledOp, MmaIOp} | {
+    AssumeOp, BitcastOp, ConstantOp, ExtIOp, FToFOp, FToIOp, IntToPtrOp, IToFOp, OffsetOp, PtrToIntOp, PtrToPtrOp,
+    SelectOp, TruncIOp, YieldOp,
+}  # fmt: skip
+
+
+def _combine(frame: Frame, block: Block, earlier: Sequence[np.ndarray], later: Sequence[np.ndarray]) -> Tiles:
+    """Run a region: the first argument of each pair is what comes earlier."""
+    shape = earlier[0].shape
+    arguments = [value for pair in zip(earlier, later) for value in pair]
+    if all(type(op) in ELEMENTWISE for op in block.ops):
+        frame.bind(block.args, arguments)
+        return tuple(np.broadcast_to(value, shape) for value in frame.run(block).values)
+    results = [np.empty(shape, held(value.type.element_type)) for value in block.last_op.operands]
+    for place in np.ndindex(shape):
+        frame.bind(block.args, [np.asarray(value[place]) for value in arguments])
+        for result, value in zip(results, frame.run(block).values):
+            result[place] = value
+    return tuple(results)
+
+
+def _along_first(frame: Frame, op) -> Tiles:
+    return tuple(np.moveaxis(np.asarray(tile), op.dim.value.data, 0) for tile in frame.operands(op))
+
+
+def _nested(frame: Frame, combine: Callable[[], Tiles], merged: int) -> Tiles:
+    outer, frame.merged = frame.merged, merged
+    try:
+        return combine()
+    finally:
+        frame.merged = outer
+
+
+@handles(ReduceOp)
+def reduce(frame: Frame, op: ReduceOp):
+    tiles, merged = _along_first(frame, op), 1
+    while len(tiles[0]) > 1:
+        merged *= 2
+        earlier, later = [tile[0::2] for tile in tiles], [tile[1::2] for tile in tiles]
+        tiles = _nested(frame, lambda: _combine(frame, op.body.block, earlier, later), merged)  # noqa: B023
+    return tuple(tile[0] for tile in tiles)
+
+
+@handles(ScanOp)
+def scan(frame: Frame, op: ScanOp):
+    """Prefixes by doubling: after step s, element i joins the s elements that end with it."""
+    tiles, step = _along_first(frame, op), 1
+    backward = bool(op.reverse.value.data)
+    if backward:
+        tiles = tuple(tile[::-1] for tile in tiles)
+    while step < len(tiles[0]):
+        earlier, later = [tile[:-step] for tile in tiles], [tile[step:] for tile in tiles]
+        joined = _nested(frame, lambda: _combine(frame, op.body.block, earlier, later), 2 * step)  # noqa: B023
+        tiles = tuple(np.concatenate([tile[:step], part]) for tile, part in zip(tiles, joined))
+        step *= 2
+    if backward:
+        tiles = tuple(tile[::-1] for tile in tiles)
+    return tuple(np.moveaxis(tile, 0, op.dim.value.data) for tile in tiles)

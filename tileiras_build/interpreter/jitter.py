@@ -1,0 +1,70 @@
+"""Where results may differ: what is unspecified, and how far inexact operations may be off.
+
+Tile IR leaves some values open (masked elements, overflow) and lets some operations round as they like (the order of
+a sum, ``exp``). An execution under a ``Choice`` fills what is open with ``filler`` bytes and, with a generator, moves
+every inexact result at random within its error. Comparing executions under different choices shows which bytes of the
+output a conforming compiler is free to change, and by how much: the tolerance follows the element type, the depth of
+each reduction and the operations behind it, without a bound guessed from outside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from .formats import FORMATS, from_float64, to_float64
+from .rounding import quantize
+
+
+@dataclass
+class Choice:
+    """How one execution decides what Tile IR leaves open."""
+
+    filler: int = 0
+    random: np.random.Generator | None = None
+    inexact: bool = field(default=False, init=False)
+
+    def fill(self, values: np.ndarray, where: np.ndarray) -> np.ndarray:
+        """``values`` with the elements at ``where`` replaced by an arbitrary value."""
+        if not np.any(where):
+            return values
+        return np.where(where, self.arbitrary(values.dtype), values)
+
+    def arbitrary(self, dtype: np.dtype) -> np.generic:
+        """A value whose bytes are all ``filler``."""
+        if dtype == np.bool_:
+            return np.bool_(self.filler != 0)
+        return np.frombuffer(bytes([self.filler]) * dtype.itemsize, dtype)[0]
+
+    def spread(self, values: np.ndarray, element_type: Attribute, amount: np.ndarray | float) -> np.ndarray:
+        """Held floats moved by at most ``amount`` (absolute), then rounded to their type."""
+        self.inexact = True
+        if self.random is None:
+            return values
+        wide = to_float64(values, element_type)
+        return from_float64(self.move(wide, amount, element_type), element_type)
+
+    def move(self, wide: np.ndarray, amount: np.ndarray | float, element_type: Attribute) -> np.ndarray:
+        """float64 values moved by at most ``amount`` and rounded to an element type, still as float64."""
+        self.inexact = True
+        form = FORMATS[element_type]
+        if self.random is not None:
+            # Half of the time at the very end of the interval: errors there are the interesting ones.
+            direction = self.random.choice([-1.0, 1.0, 0.0], size=np.shape(wide))
+            direction = np.where(direction == 0, self.random.uniform(-1, 1, np.shape(wide)), direction)
+            with np.errstate(all="ignore"):
+                moved = wide + direction * amount
+            wide = np.where(np.isfinite(wide) & np.isfinite(moved) & (wide != 0), moved, wide)
+        return wide if form.precision == 53 else quantize(wide, form)
+
+    def relative(self, values: np.ndarray, element_type: Attribute, ulps: np.ndarray | float) -> np.ndarray:
+        """Held floats moved by at most ``ulps`` units in their last place."""
+        self.inexact = True
+        if self.random is None:
+            return values
+        form = FORMATS[element_type]
+        with np.errstate(all="ignore"):
+            size = np.maximum(np.abs(to_float64(values, element_type)) * form.epsilon, form.tiny)
+            return self.spread(values, element_type, size * ulps)

@@ -1,0 +1,175 @@
+"""Runs a kernel: one tile block after the other, one operation after the other, a whole tile at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from xdsl.dialects import builtin
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..bytecode.reader import read_module
+from ..dialects.cuda_tile.ops_control import EntryOp, GlobalOp
+from ..dialects.cuda_tile.types import TileType
+from ..errors import InvalidInput, Unsupported
+from .faults import fault
+from .formats import from_words, held, storage_bits, to_words, word
+from .jitter import Choice
+from .memory import Memory, OutsideMemory
+
+HANDLERS: dict[type[Operation], Callable] = {}
+
+
+def handles(*classes: type[Operation]):
+    """Register a function ``(frame, op) -> value or tuple of values`` for operations."""
+
+    def register(function: Callable) -> Callable:
+        HANDLERS.update(dict.fromkeys(classes, function))
+        return function
+
+    return register
+
+
+class Exit(NamedTuple):
+    """How a block ended: the terminator's class and the values that it passes."""
+
+    kind: type[Operation]
+    values: tuple
+
+
+class Launch:
+    """What all tile blocks of one launch share."""
+
+    def __init__(self, module: Operation, grid: tuple[int, int, int], memory: Memory, choice: Choice,
+                 output: Callable[[str], None], limit: int | None):
+        self.grid, self.memory, self.choice, self.output = grid, memory, choice, output
+        self.left = limit
+        self.globals: dict[str, int] = {}
+        self.kept: list[np.ndarray] = []
+        for op in module.walk():
+            if isinstance(op, GlobalOp):
+                self._place_global(op)
+
+    def _place_global(self, op: GlobalOp) -> None:
+        element_type = op.value.type.element_type
+        values = np.array(op.value.as_array()).astype(held(element_type))
+        words = to_words(values, element_type)
+        self.globals[op.sym_name.data] = self.allocate(words.view(np.uint8), op.alignment.value.data)
+
+    def allocate(self, content: np.ndarray, alignment: int) -> int:
+        """The address of new mapped memory with the given bytes."""
+        alignment = max(alignment, 16)
+        raw = np.zeros(content.size + alignment, np.uint8)
+        start = -raw.ctypes.data % alignment
+        piece = raw[start : start + content.size]
+        piece[:] = content.reshape(-1)
+        self.kept.append(raw)
+        return self.memory.map_array(piece) if piece.size else raw.ctypes.data + start
+
+
+class Frame:
+    """One tile block: its coordinates and the values of its operations."""
+
+    def __init__(self, launch: Launch, block_id: tuple[int, int, int]):
+        self.launch, self.block_id = launch, block_id
+        self.values: dict[SSAValue, object] = {}
+        self.merged = 0  # elements joined by the reduction whose body runs; 0 outside of one
+
+    @property
+    def choice(self) -> Choice:
+        return self.launch.choice
+
+    def get(self, value: SSAValue | None):
+        """The value of an operand; None for an absent one."""
+        return None if value is None else self.values[value]
+
+    def operands(self, op: Operation) -> list:
+        return [self.values[operand] for operand in op.operands]
+
+    def bind(self, names: Sequence[SSAValue], values: Sequence) -> None:
+        for name, value in zip(names, values, strict=True):
+            self.values[name] = value
+
+    def run(self, block: Block) -> Exit:
+        """Run a block to its terminator, or to one inside a branch that leaves it."""
+        for op in block.ops:
+            self._count(op)
+            handler = HANDLERS.get(type(op))
+            if handler is None:
+                raise Unsupported("interpreter-operation", f"the interpreter does not run {op.name}")
+            try:
+                result = handler(self, op)
+            except OutsideMemory as problem:
+                raise fault(op, "outside-memory", f"{problem}, in tile block {self.block_id}",
+                            address=problem.address) from None
+            if type(result) is Exit:
+                return result
+            if op.results:
+                self.bind(op.results, result if type(result) is tuple else (result,))
+        raise InvalidInput("block-end", "a block has no terminator")
+
+    def _count(self, op: Operation) -> None:
+        if self.launch.left is None:
+            return
+        self.launch.left -= 1
+        if self.launch.left < 0:
+            raise fault(op, "too-long", "the kernel runs longer than allowed",
+                        remedy="raise the limit if it is not waiting for another block")
+
+    def load(self, addresses: np.ndarray, element_type) -> np.ndarray:
+        """Held values at flat addresses."""
+        size = storage_bits(element_type) // 8
+        return from_words(self.launch.memory.load(addresses, size), element_type)
+
+    def store(self, addresses: np.ndarray, values: np.ndarray, element_type) -> None:
+        """Write held values to flat addresses."""
+        self.launch.memory.store(addresses, to_words(values, element_type))
+
+
+def find_entry(module: Operation, entry: str) -> EntryOp:
+    """The kernel of that name; raises InvalidInput naming those that exist."""
+    entries = {op.sym_name.data: op for op in module.walk() if isinstance(op, EntryOp)}
+    if entry not in entries:
+        raise InvalidInput("no-such-entry", f"the module has no entry '{entry}'",
+                           remedy=f"its entries are {', '.join(sorted(entries))}")
+    return entries[entry]
+
+
+def unpack_parameter(type: TileType, data: bytes, index: int):
+    """The scalar tile that a parameter's bytes hold."""
+    size = storage_bits(type.element_type) // 8
+    if len(data) != size:
+        raise InvalidInput("parameter-size", f"parameter {index} of type {type} has {size} bytes, got {len(data)}")
+    return from_words(np.frombuffer(bytes(data), word(size)).reshape(()).copy(), type.element_type)
+
+
+def all_blocks(grid: tuple[int, int, int]) -> Iterable[tuple[int, int, int]]:
+    """The coordinates of every tile block, x fastest."""
+    return ((x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0]))
+
+
+def launch(module_or_bytecode: builtin.ModuleOp | bytes, entry: str, grid: int | Sequence[int], params: Sequence[bytes],
+           *, memory: Memory, order: Iterable[tuple[int, int, int]] | None = None, choice: Choice | None = None,
+           output: Callable[[str], None] = print, limit: int | None = None) -> None:
+    """Run ``entry`` over a grid of tile blocks.
+
+    ``grid`` counts tile blocks per axis; ``params`` holds one bytes object per parameter of the entry. ``order`` lists
+    block coordinates (default: all, x fastest); blocks run one after the other. ``choice`` decides what Tile IR leaves
+    open; ``output`` gets what kernels print; ``limit`` is the most operations that may run. Raises InterpreterFault
+    where the kernel breaks a rule that the interpreter checks.
+    """
+    module = read_module(module_or_bytecode) if isinstance(module_or_bytecode, (bytes, bytearray)) else module_or_bytecode
+    kernel = find_entry(module, entry)
+    grid = (*((grid,) if isinstance(grid, int) else grid), 1, 1)[:3]
+    arguments = kernel.body.block.args
+    if len(params) != len(arguments):
+        raise InvalidInput("parameter-count", f"{entry} takes {len(arguments)} parameters, got {len(params)}")
+    values = [unpack_parameter(argument.type, data, index)
+              for index, (argument, data) in enumerate(zip(arguments, params))]
+    shared = Launch(module, grid, memory, choice or Choice(), output, limit)
+    with np.errstate(all="ignore"):
+        for block_id in order if order is not None else all_blocks(grid):
+            frame = Frame(shared, tuple(block_id))
+            frame.bind(arguments, values)
+            frame.run(kernel.body.block)

@@ -1,0 +1,57 @@
+"""Matrix products: summed in float64 or int64, then moved by what the order and width of a sum leave open."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dialects.cuda_tile.enums import Signedness
+from ..dialects.cuda_tile.ops_arithmetic import MmaFOp, MmaFScaledOp, MmaIOp
+from .floats import narrowed
+from .formats import F8E4M3, F8E5M2, FORMATS, to_float64
+from .integers import to_int64, wrap
+from .machine import Frame, handles
+
+# Tensor cores add 8-bit products with 13 fraction bits when told to be fast, and on sm_90 always.
+FAST_EPSILON = 2.0**-13
+EIGHT_BITS = (F8E4M3, F8E5M2)
+
+
+def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float) -> np.ndarray:
+    """lhs times rhs plus acc, moved by the error of a sum of that many products in that precision."""
+    element_type = op.acc.type.element_type
+    acc = to_float64(frame.get(op.acc), element_type)
+    total = np.matmul(lhs, rhs) + acc
+    depth = np.sqrt(lhs.shape[-1] + 1)
+    finite = [np.nan_to_num(np.abs(value), posinf=0) for value in (lhs, rhs, acc)]
+    amount = (np.matmul(finite[0], finite[1]) + finite[2]) * epsilon * depth
+    return frame.choice.spread(narrowed(total, element_type), element_type, amount)
+
+
+@handles(MmaFOp)
+def multiply_floats(frame: Frame, op: MmaFOp):
+    lhs, rhs = (to_float64(frame.get(factor), factor.type.element_type) for factor in (op.lhs, op.rhs))
+    epsilon = FORMATS[op.acc.type.element_type].epsilon
+    if op.lhs.type.element_type in EIGHT_BITS:
+        epsilon = max(epsilon, FAST_EPSILON)
+    return _multiply(frame, op, lhs, rhs, epsilon)
+
+
+def _scaled(frame: Frame, factor, scale, axis: int) -> np.ndarray:
+    values, scales = (to_float64(frame.get(value), value.type.element_type) for value in (factor, scale))
+    return values * np.repeat(scales, values.shape[axis] // scales.shape[axis], axis=axis)
+
+
+@handles(MmaFScaledOp)
+def multiply_scaled(frame: Frame, op: MmaFScaledOp):
+    lhs, rhs = _scaled(frame, op.lhs, op.lhs_scale, -1), _scaled(frame, op.rhs, op.rhs_scale, -2)
+    return _multiply(frame, op, lhs, rhs, FAST_EPSILON if op.lhs.type.element_type in EIGHT_BITS else
+                     FORMATS[op.acc.type.element_type].epsilon)
+
+
+@handles(MmaIOp)
+def multiply_integers(frame: Frame, op: MmaIOp):
+    lhs, rhs = (
+        np.asarray(to_int64(frame.get(factor), factor.type.element_type, sign.data is Signedness.SIGNED)).astype(np.int64)
+        for factor, sign in ((op.lhs, op.signedness_lhs), (op.rhs, op.signedness_rhs)))
+    total = np.matmul(lhs, rhs) + to_int64(frame.get(op.acc), op.acc.type.element_type, True)
+    return wrap(total, op.acc.type.element_type)

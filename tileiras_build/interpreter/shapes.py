@@ -1,0 +1,143 @@
+"""Operations that make and rearrange tiles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dialects.cuda_tile.attrs import BoundedAttr, DivByAttr, SameElementsAttr
+from ..dialects.cuda_tile.ops_shape import (
+    AssumeOp,
+    BroadcastOp,
+    CatOp,
+    ConstantOp,
+    ExtractOp,
+    InsertOp,
+    IotaOp,
+    PermuteOp,
+    ReshapeOp,
+    SelectOp,
+)
+from ..dialects.cuda_tile.types import PointerType
+from .faults import fault
+from .formats import held, storage_bits
+from .integers import to_int64, to_python, wrap
+from .machine import Frame, handles
+from .views import TensorView
+
+
+@handles(ConstantOp)
+def constant(frame: Frame, op: ConstantOp):
+    return op.value.as_array().astype(held(op.result.type.element_type))
+
+
+@handles(IotaOp)
+def iota(frame: Frame, op: IotaOp):
+    return wrap(np.arange(op.result.type.num_elements, dtype=np.int64), op.result.type.element_type)
+
+
+@handles(BroadcastOp)
+def broadcast(frame: Frame, op: BroadcastOp):
+    return np.broadcast_to(frame.get(op.source), op.result.type.shape)
+
+
+@handles(ReshapeOp)
+def reshape(frame: Frame, op: ReshapeOp):
+    return np.reshape(frame.get(op.source), op.result.type.shape)
+
+
+@handles(PermuteOp)
+def permute(frame: Frame, op: PermuteOp):
+    return np.transpose(frame.get(op.source), op.permutation.get_values())
+
+
+@handles(SelectOp)
+def select(frame: Frame, op: SelectOp):
+    return np.where(*frame.operands(op))
+
+
+@handles(CatOp)
+def concatenate(frame: Frame, op: CatOp):
+    return np.concatenate(frame.operands(op), axis=op.dim.value.data)
+
+
+def _slice(frame: Frame, op, whole: tuple[int, ...], part: tuple[int, ...]) -> tuple[slice, ...] | None:
+    """Where the slice with the operation's indices lies; None if it does not exist."""
+    indices = [to_python(frame.get(index), index.type.element_type, False) for index in op.indices]
+    if any((index + 1) * small > large for index, small, large in zip(indices, part, whole)):
+        return None
+    return tuple(slice(index * small, (index + 1) * small) for index, small in zip(indices, part))
+
+
+@handles(ExtractOp)
+def extract(frame: Frame, op: ExtractOp):
+    shape = op.result.type.shape
+    place = _slice(frame, op, op.source.type.shape, shape)
+    if place is None:
+        return np.full(shape, frame.choice.arbitrary(frame.get(op.source).dtype))
+    return frame.get(op.source)[place]
+
+
+@handles(InsertOp)
+def insert(frame: Frame, op: InsertOp):
+    whole = np.array(frame.get(op.destination))
+    place = _slice(frame, op, whole.shape, op.source.type.shape)
+    if place is None:
+        return np.full(whole.shape, frame.choice.arbitrary(whole.dtype))
+    whole[place] = frame.get(op.source)
+    return whole
+
+
+# Assumptions: each gives what is wrong with a value, or None.
+
+
+def _as_numbers(value, type) -> np.ndarray:
+    element_type = type.element_type
+    return np.asarray(value) if isinstance(element_type, PointerType) else to_int64(value, element_type, True)
+
+
+def _check_divisible(predicate: DivByAttr, value, type) -> str | None:
+    if isinstance(value, TensorView):
+        return None if value.base % predicate.divisor == 0 else f"the base address {value.base:#x}"
+    numbers = _as_numbers(value, type)
+    every, along = predicate.every or 1, predicate.along or 0
+    if numbers.ndim == 0:
+        groups = numbers.reshape(1, 1)
+    else:
+        lines = np.moveaxis(numbers, along, -1)
+        groups = lines.reshape(-1, lines.shape[-1])
+    first = groups[:, ::every]
+    if (first & first.dtype.type(predicate.divisor - 1)).any():
+        return "a value"
+    step = storage_bits(type.element_type.pointee_type) // 8 if isinstance(type.element_type, PointerType) else 1
+    within = np.arange(groups.shape[1]) % every
+    starts = groups[:, np.arange(groups.shape[1]) - within]
+    return None if (groups == starts + (within * step).astype(groups.dtype)).all() else "a group"
+
+
+def _check_same(predicate: SameElementsAttr, value, type) -> str | None:
+    numbers = _as_numbers(value, type)
+    first = numbers
+    for dim, size in enumerate(predicate.values):
+        index = np.arange(numbers.shape[dim])
+        first = np.take(first, index - index % size, axis=dim)
+    return None if (first == numbers).all() else "a group of neighbors"
+
+
+def _check_bounded(predicate: BoundedAttr, value, type) -> str | None:
+    numbers = np.asarray(_as_numbers(value, type))
+    low = predicate.lb is not None and (numbers < predicate.lb).any()
+    high = predicate.ub is not None and (numbers > predicate.ub).any()
+    return f"a value in [{numbers.min()}, {numbers.max()}]" if low or high else None
+
+
+CHECKS = {DivByAttr: _check_divisible, SameElementsAttr: _check_same, BoundedAttr: _check_bounded}
+
+
+@handles(AssumeOp)
+def assume(frame: Frame, op: AssumeOp):
+    """The value; a promise that does not hold is an error here, undefined behavior elsewhere."""
+    value = frame.get(op.value)
+    problem = CHECKS[type(op.predicate)](op.predicate, value, op.value.type)
+    if problem is not None:
+        raise fault(op, "broken-assumption", f"{problem} breaks the assumption {op.predicate.text()}")
+    return value
