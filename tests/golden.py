@@ -1,0 +1,145 @@
+"""Golden tests: ``.mlir`` files of small modules, each followed by what a pass must make of it, to the letter.
+
+    // Order tokens: …                        what the file is about
+    // run: tileas-order-tokens sm_90         passes (or "ll", the writer of LLVM IR) and the target
+
+    // ---- a_load_after_a_store_waits        one test; a run line here is for this test only
+    nv_tileaa.func @k { … }
+    // ==>
+    nv_tileaa.func @k { … }                   what comes out; for a refusal, its message as comment lines
+
+``TILEIRAS_BLESS=1 pytest tests/pipeline`` writes what comes out into the files; read the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tileiras_build.errors import TileirasError
+from tileiras_build.files import write_files
+from tileiras_build.pipeline.contracts import run_passes
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.stages import STAGES
+from tileiras_build.pipeline.text_format import parse, render
+from tileiras_build.targets import find_target
+
+BLESS = "TILEIRAS_BLESS"
+TITLE, ARROW = re.compile(r"^// ---- (\S+)$", re.M), "\n// ==>\n"
+RUN = re.compile(r"^// run: (.+) (sm_\w+)$", re.M)
+WRAPPER = "builtin.module {\n"
+
+
+@dataclass(frozen=True)
+class GoldenCase:
+    """One test of a file: the passes' names, the target, the module and what must come out."""
+
+    title: str
+    passes: tuple[str, ...]
+    target: str
+    source: str
+    expected: str
+
+
+def split_file(text: str) -> tuple[str, list[GoldenCase]]:
+    """What stands before the first test, and the tests."""
+    head, *rest = TITLE.split(text)
+    return head, [_case(title, body, head) for title, body in zip(rest[::2], rest[1::2], strict=True)]
+
+
+def _case(title: str, body: str, head: str) -> GoldenCase:
+    run = RUN.search(body) or RUN.search(head)
+    if run is None:
+        raise ValueError(f"golden test {title} has no line '// run: <passes> <target>'")
+    source, _, expected = body.partition(ARROW)
+    return GoldenCase(title, tuple(run[1].split()), run[2], source.strip("\n"), expected.strip("\n"))
+
+
+def passes_by_name() -> dict[str, type]:
+    """Every pass of every edge."""
+    found = [entry if isinstance(entry, type) else type(entry) for stage in STAGES for entry in stage.passes]
+    return {entry.name: entry for entry in found}
+
+
+def execute(case: GoldenCase) -> str:
+    """What comes out of a case: the module, the kernels as LLVM IR, or the message of a refusal as comments."""
+    try:
+        return _run(case)
+    except TileirasError as error:
+        return "\n".join(f"// {line}" for line in str(error).splitlines())
+
+
+def _run(case: GoldenCase) -> str:
+    module, job = parse(case.source.encode(), case.title), Job(find_target(case.target))
+    names = [name for name in case.passes if name != "ll"]
+    run_passes([passes_by_name()[name] for name in names], module, job)
+    if "ll" not in case.passes:
+        return _unwrapped(render(module).decode())
+    from tileiras_build.pipeline import tileas_to_ll
+
+    return _code(tileas_to_ll.lower(module, job))
+
+
+def _unwrapped(text: str) -> str:
+    """The module's text without the lines of a module that says nothing."""
+    before, found, body = text.partition(WRAPPER)
+    return before + textwrap.dedent(body.rstrip().removesuffix("}")).rstrip() if found else text.rstrip()
+
+
+def _code(text: str) -> str:
+    """LLVM IR without declarations and metadata."""
+    lines = [line for line in text.splitlines() if not line.startswith(("!", "declare", "attributes", "target"))]
+    return re.sub(r"\n\n+", "\n\n", "\n".join(lines)).strip()
+
+
+# ---- pytest ----------------------------------------------------------------------------------------------------------
+class GoldenFile(pytest.File):
+    """Collects the tests of one ``.mlir`` file; rewrites it first where asked to."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        if os.environ.get(BLESS, "") not in ("", "0"):
+            bless(self.path)
+        for case in split_file(self.path.read_text())[1]:
+            yield GoldenItem.from_parent(self, name=case.title, case=case)
+
+
+class GoldenItem(pytest.Item):
+    """One golden test."""
+
+    def __init__(self, *, case: GoldenCase, **options):
+        super().__init__(**options)
+        self.case = case
+
+    def runtest(self) -> None:
+        actual, expected = execute(self.case), self.case.expected
+        assert expected == actual, f"{self.path.name}: {self.name}: {BLESS}=1 pytest tests/pipeline accepts the change"
+
+    def repr_failure(self, excinfo):
+        """The difference, without this file's frames."""
+        if excinfo.errisinstance(AssertionError):
+            import difflib
+
+            lines = [self.case.expected.splitlines(), execute(self.case).splitlines()]
+            difference = "\n".join(difflib.unified_diff(*lines, "expected", "actual", lineterm="", n=2))
+            return f"{excinfo.value.args[0].splitlines()[0]}\n{difference}"
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self):
+        return self.path, None, self.name
+
+
+def bless(path: Path) -> None:
+    """Write what comes out of each case into the file, all of it or nothing."""
+    head, cases = split_file(path.read_text())
+    texts = [head]
+    bodies = TITLE.split(path.read_text())[2::2]
+    for case, body in zip(cases, bodies, strict=True):
+        source = body.partition(ARROW)[0].rstrip("\n")
+        texts.append(f"// ---- {case.title}{source}{ARROW}{execute(case)}\n\n")
+    write_files({path: "".join(texts).rstrip("\n").encode() + b"\n"})
