@@ -232,3 +232,48 @@ nv_tileaa.func @acquire {
   %x, %w = nv_tileas.load %p token(%u) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
   nv_tileaa.return
 }
+
+// ---- a_loop_that_may_not_run_is_no_barrier
+nv_tileaa.func @maybe {
+^bb0(%p: tensor<64x!nv_tileaa.ptr<f32>>, %x: tensor<64xf32>, %t: !nv_tileaa.mem_token, %n: i32):
+  %u = nv_tileas.store %p, %x token(%t) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, tensor<64xf32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  nv_tileas.for %n, %n, %n : (i32, i32, i32) -> () {
+  ^bb1(%i: i32):
+    %y, %v = nv_tileas.load %p token(%u) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+    nv_tileas.continue
+  }
+  %z, %w = nv_tileas.load %p token(%u) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @maybe {
+^bb0(%p: tensor<64x!nv_tileaa.ptr<f32>>, %x: tensor<64xf32>, %t: !nv_tileaa.mem_token, %n: i32):
+  %u = nv_tileas.store %p, %x token(%t) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, tensor<64xf32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  nv_tileas.for %n, %n, %n : (i32, i32, i32) -> () {
+  ^bb0(%i: i32):
+    nv_tileas.barrier
+    %y, %v = nv_tileas.load %p token(%u) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+    nv_tileas.continue
+  }
+  nv_tileas.barrier
+  %z, %w = nv_tileas.load %p token(%u) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+
+// ---- an_alias_fence_orders_all_memory
+nv_tileaa.func @fence {
+^bb0(%p: tensor<64x!nv_tileaa.ptr<f32>>, %x: tensor<64xf32>, %t: !nv_tileaa.mem_token):
+  %u = nv_tileas.store %p, %x token(%t) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, tensor<64xf32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  %f = nv_tileas.fence_alias %t : !nv_tileaa.mem_token
+  %z, %w = nv_tileas.load %p token(%f) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @fence {
+^bb0(%p: tensor<64x!nv_tileaa.ptr<f32>>, %x: tensor<64xf32>, %t: !nv_tileaa.mem_token):
+  %u = nv_tileas.store %p, %x token(%t) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, tensor<64xf32>, !nv_tileaa.mem_token) -> !nv_tileaa.mem_token
+  nv_tileas.barrier
+  %f = nv_tileas.fence_alias %t : !nv_tileaa.mem_token
+  %z, %w = nv_tileas.load %p token(%f) {mem_semantic = "weak"} : (tensor<64x!nv_tileaa.ptr<f32>>, !nv_tileaa.mem_token) -> (tensor<64xf32>, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}

@@ -103,7 +103,7 @@ class _Orderer:
         inside = 0
         for inner in block.walk():
             inside |= ACCESSES.get(inner.name, 0)
-        entering = self._together(op)
+        entering, before = self._together(op), dict(self.behind)
         for argument in block.args:
             if argument.type.name == TOKEN:
                 self.behind[argument] = entering | inside
@@ -111,9 +111,9 @@ class _Orderer:
         for result in op.results:
             if result.type.name == TOKEN:
                 self.behind[result] = entering | inside
-        # The body may not have run: what was open before is open after.
-        for token in self.behind:
-            self.behind[token] |= entering if token in op.operands else 0
+        # The body may not have run, nor a barrier in it: what was open before is open after.
+        for token, mask in before.items():
+            self.behind[token] |= mask
 
     def _if(self, op: Operation) -> None:
         before = dict(self.behind)
