@@ -1,0 +1,166 @@
+"""mbarrier operations of ``nvgpu``: barriers in shared memory that count arrivals and bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IndexType, i1
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_result_def,
+    result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from .attrs import MBarrierGroupType, MBarrierTokenType
+
+
+def check_barrier(type: Attribute, label: str) -> None:
+    """Raise unless ``type`` is a group of mbarriers in shared memory: no cast could move it there."""
+    if not isinstance(type, MBarrierGroupType) or not type.is_shared:
+        raise VerifyException(f"{label} must be mbarrier barrier type, but got '{type}'")
+
+
+class BarrierOperation(IRDLOperation):
+    """Base of operations on one barrier of a group."""
+
+    def verify_(self) -> None:
+        position = list(self.operands).index(self.barriers)
+        check_barrier(self.barriers.type, f"'{self.name}' op operand #{position}")
+
+
+@irdl_op_definition
+class MBarrierCreateOp(IRDLOperation):
+    """Barriers in shared memory, one object per operation, shared by all threads of the block."""
+
+    name = "nvgpu.mbarrier.create"
+    barriers = result_def()
+    assembly_format = "attr-dict `->` type($barriers)"
+
+    def verify_(self) -> None:
+        check_barrier(self.barriers.type, f"'{self.name}' op result #0")
+
+
+@irdl_op_definition
+class MBarrierInitOp(BarrierOperation):
+    """Set the number of arrivals that complete a phase."""
+
+    name = "nvgpu.mbarrier.init"
+    barriers = operand_def()
+    count = operand_def(IndexType())
+    mbarId = operand_def(IndexType())
+    predicate = opt_operand_def(i1)
+    assembly_format = (
+        "$barriers `[` $mbarId `]` `,` $count (`,` `predicate` `=` $predicate^)? attr-dict `:` type($barriers)"
+    )
+
+
+@irdl_op_definition
+class MBarrierArriveOp(BarrierOperation):
+    """Arrive; the token names the phase."""
+
+    name = "nvgpu.mbarrier.arrive"
+    barriers = operand_def()
+    mbarId = operand_def(IndexType())
+    token = result_def(MBarrierTokenType())
+    assembly_format = "$barriers `[` $mbarId `]` attr-dict `:` type($barriers) `->` type($token)"
+
+
+@irdl_op_definition
+class MBarrierArriveNoCompleteOp(BarrierOperation):
+    """Arrive ``count`` times without completing the phase."""
+
+    name = "nvgpu.mbarrier.arrive.nocomplete"
+    barriers = operand_def()
+    mbarId = operand_def(IndexType())
+    count = operand_def(IndexType())
+    token = result_def(MBarrierTokenType())
+    assembly_format = "$barriers `[` $mbarId `]` `,` $count attr-dict `:` type($barriers) `->` type($token)"
+
+
+@irdl_op_definition
+class MBarrierArriveExpectTxOp(BarrierOperation):
+    """Arrive and announce ``txcount`` bytes that asynchronous copies will bring."""
+
+    name = "nvgpu.mbarrier.arrive.expect_tx"
+    barriers = operand_def()
+    txcount = operand_def(IndexType())
+    mbarId = operand_def(IndexType())
+    predicate = opt_operand_def(i1)
+    assembly_format = (
+        "$barriers `[` $mbarId `]` `,` $txcount (`,` `predicate` `=` $predicate^)? attr-dict `:` type($barriers)"
+    )
+
+
+@irdl_op_definition
+class MBarrierTestWaitOp(BarrierOperation):
+    """Whether the phase that the token names is complete."""
+
+    name = "nvgpu.mbarrier.test.wait"
+    barriers = operand_def()
+    token = operand_def(MBarrierTokenType())
+    mbarId = operand_def(IndexType())
+    waitComplete = result_def(i1)
+    assembly_format = "$barriers `[` $mbarId `]` `,` $token attr-dict `:` type($barriers) `,` type($token)"
+
+
+@irdl_op_definition
+class MBarrierTryWaitParityOp(BarrierOperation):
+    """Wait up to ``ticks`` nanoseconds for the phase of a parity.
+
+    Without a result it waits until the phase is complete, as MLIR's operation does; with one (``-> i1``) it tries
+    once and says whether the phase is complete.
+    """
+
+    name = "nvgpu.mbarrier.try_wait.parity"
+    barriers = operand_def()
+    phaseParity = operand_def(i1)
+    ticks = operand_def(IndexType())
+    mbarId = operand_def(IndexType())
+    done = opt_result_def(i1)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> MBarrierTryWaitParityOp:
+        barriers = parser.parse_unresolved_operand()
+        with parser.in_square_brackets():
+            position = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        parity = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        ticks = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types: Sequence[Attribute] = [parser.parse_type(), i1, IndexType(), IndexType()]
+        results = [parser.parse_type()] if parser.parse_optional_punctuation("->") else []
+        operands = parser.resolve_operands([barriers, parity, ticks, position], types, parser.pos)
+        return cls.create(operands=operands, result_types=results, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.barriers)
+        with printer.in_square_brackets():
+            printer.print_ssa_value(self.mbarId)
+        printer.print_string(", ")
+        printer.print_list((self.phaseParity, self.ticks), printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.barriers.type)
+        if self.done is not None:
+            printer.print_string(" -> i1")
+
+
+OPERATIONS = [
+    MBarrierCreateOp,
+    MBarrierInitOp,
+    MBarrierArriveOp,
+    MBarrierArriveNoCompleteOp,
+    MBarrierArriveExpectTxOp,
+    MBarrierTestWaitOp,
+    MBarrierTryWaitParityOp,
+]

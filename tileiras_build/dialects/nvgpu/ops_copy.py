@@ -1,0 +1,207 @@
+"""Asynchronous copies of sm_80, and packed arithmetic of ``nvgpu``."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, UnitAttr, VectorType
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .attrs import SHARED, DeviceAsyncTokenType, RcpRounding, RcpRoundingAttr, address_space
+
+
+@irdl_op_definition
+class DeviceAsyncCopyOp(IRDLOperation):
+    """Copy ``dstElements`` elements from global to shared memory; elements past ``srcElements`` become zero."""
+
+    name = "nvgpu.device_async_copy"
+    dst = operand_def(MemRefType)
+    dstIndices = var_operand_def(IndexType())
+    src = operand_def(MemRefType)
+    srcIndices = var_operand_def(IndexType())
+    srcElements = opt_operand_def(IndexType())
+    dstElements = prop_def(IntegerAttr.constr(type=IndexType()))
+    bypassL1 = opt_prop_def(UnitAttr)
+    asyncToken = result_def(DeviceAsyncTokenType())
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format = (
+        "$src `[` $srcIndices `]` `,` $dst `[` $dstIndices `]` `,` $dstElements (`,` $srcElements^)?"
+        " attr-dict `:` type($src) `to` type($dst)"
+    )
+
+    def verify_(self) -> None:
+        if address_space(self.dst.type.memory_space) != SHARED:
+            raise VerifyException(
+                f"'{self.name}' op destination memref must be in shared memory, but got '{self.dst.type}'"
+            )
+        if self.dst.type.element_type != self.src.type.element_type:
+            raise VerifyException(f"'{self.name}' op source and destination must have the same element type")
+        for side, indices, type in (
+            ("source", self.srcIndices, self.src.type),
+            ("destination", self.dstIndices, self.dst.type),
+        ):
+            if len(indices) != len(type.get_shape()):
+                raise VerifyException(f"'{self.name}' op expected {len(type.get_shape())} {side} indices")
+
+
+@irdl_op_definition
+class DeviceAsyncCreateGroupOp(IRDLOperation):
+    """Make one group of the copies issued since the last group."""
+
+    name = "nvgpu.device_async_create_group"
+    inputTokens = var_operand_def(DeviceAsyncTokenType())
+    asyncToken = result_def(DeviceAsyncTokenType())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> DeviceAsyncCreateGroupOp:
+        read = parser.parse_optional_undelimited_comma_separated_list
+        names = read(parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand) or []
+        token = DeviceAsyncTokenType()
+        attributes = parser.parse_optional_attr_dict()
+        operands = [parser.resolve_operand(name, token) for name in names]
+        return cls.create(operands=operands, result_types=[token], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        if self.inputTokens:
+            printer.print_string(" ")
+            printer.print_list(self.inputTokens, printer.print_ssa_value)
+        printer.print_op_attributes(self.attributes)
+
+
+@irdl_op_definition
+class DeviceAsyncWaitOp(IRDLOperation):
+    """Wait until at most ``numGroups`` (default 0) groups are in flight."""
+
+    name = "nvgpu.device_async_wait"
+    asyncDependencies = operand_def(DeviceAsyncTokenType())
+    numGroups = opt_prop_def(IntegerAttr)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$asyncDependencies attr-dict"
+
+
+@irdl_op_definition
+class RcpOp(IRDLOperation):
+    """Reciprocal of each lane: ``nvgpu.rcp %x {rounding = approx, ftz} : vector<4xf32>``."""
+
+    name = "nvgpu.rcp"
+    in_ = operand_def(VectorType)
+    rounding = prop_def(RcpRoundingAttr)
+    ftz = opt_prop_def(UnitAttr)
+    out = result_def(VectorType)
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        if self.rounding.data != RcpRounding.APPROX or self.ftz is None:
+            raise VerifyException(
+                "'nvgpu.rcp' op has a limitation. #nvgpu<rcp_rounding_mode approx> or non-ftz is not supported yet."
+            )
+
+    @classmethod
+    def parse(cls, parser: Parser) -> RcpOp:
+        name = parser.parse_unresolved_operand()
+        properties: dict[str, Attribute] = {}
+        with parser.in_braces():
+            parser.parse_keyword("rounding")
+            parser.parse_punctuation("=")
+            properties["rounding"] = RcpRoundingAttr(parser.parse_str_enum(RcpRounding))
+            if parser.parse_optional_punctuation(","):
+                parser.parse_keyword("ftz")
+                properties["ftz"] = UnitAttr()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        return cls.create(
+            operands=[parser.resolve_operand(name, type)],
+            result_types=[type],
+            properties=properties,
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.in_)
+        ftz = ", ftz" if self.ftz is not None else ""
+        printer.print_string(f" {{rounding = {self.rounding.data.value}{ftz}}}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.out.type)
+
+
+@irdl_op_definition
+class ConvertTruncateOp(IRDLOperation):
+    """Narrow pairs of floats: ``nvgpu.cvt_fptrunc %x : vector<2xf32> to vector<2xf8E4M3FN>``."""
+
+    name = "nvgpu.cvt_fptrunc"
+    source = operand_def(VectorType)
+    relu = opt_prop_def(UnitAttr)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$source attr-dict `:` type($source) `to` type($result)"
+
+
+@irdl_op_definition
+class ConvertExtendOp(IRDLOperation):
+    """Widen pairs of floats: ``nvgpu.cvt_fpext %x : vector<2xf8E4M3FN> to vector<2xf16>``."""
+
+    name = "nvgpu.cvt_fpext"
+    source = operand_def(VectorType)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    assembly_format = "$source attr-dict `:` type($source) `to` type($result)"
+
+
+@irdl_op_definition
+class FmaPackedF32x2Op(IRDLOperation):
+    """a * b + c of two floats at once."""
+
+    name = "nvgpu.fma.packed.f32x2"
+    a = operand_def(VectorType)
+    b = operand_def(VectorType)
+    c = operand_def(VectorType)
+    ftz = opt_prop_def(UnitAttr)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$a `,` $b `,` $c attr-dict `:` type($a) `,` type($b) `,` type($c) `->` type($result)"
+
+
+@irdl_op_definition
+class MulPackedF32x2Op(IRDLOperation):
+    """a * b of two floats at once."""
+
+    name = "nvgpu.mul.packed.f32x2"
+    a = operand_def(VectorType)
+    b = operand_def(VectorType)
+    ftz = opt_prop_def(UnitAttr)
+    result = result_def(VectorType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$a `,` $b attr-dict `:` type($a) `,` type($b) `->` type($result)"
+
+
+OPERATIONS = [
+    DeviceAsyncCopyOp,
+    DeviceAsyncCreateGroupOp,
+    DeviceAsyncWaitOp,
+    RcpOp,
+    ConvertTruncateOp,
+    ConvertExtendOp,
+    FmaPackedF32x2Op,
+    MulPackedF32x2Op,
+]

@@ -1,0 +1,183 @@
+"""Matrix operations of ``nvgpu``: warpgroup and warp products, and loads of their fragments."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IndexType, IntegerAttr, MemRefType, UnitAttr, VectorType, i16, i32
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from .attrs import TensorMapDescriptorType, WarpgroupAccumulatorType, WarpgroupDescriptorType
+
+
+@irdl_op_definition
+class WarpgroupGenerateDescriptorOp(IRDLOperation):
+    """The 64-bit descriptor of a matrix in shared memory.
+
+    The fields come from the tensor map's swizzle, or in bytes from ``leading_byte_offset``, ``matrix_stride`` and
+    ``swizzle_base``.
+    """
+
+    name = "nvgpu.warpgroup.generate.descriptor"
+    tensor = operand_def(MemRefType)
+    tensorMap = operand_def(TensorMapDescriptorType)
+    leading_byte_offset = opt_prop_def(IntegerAttr)
+    matrix_stride = opt_prop_def(IntegerAttr)
+    swizzle_base = opt_prop_def(IntegerAttr)
+    descriptor = result_def(WarpgroupDescriptorType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$tensor `,` $tensorMap attr-dict `:` type($tensor) `,` type($tensorMap) `->` type($descriptor)"
+    )
+
+
+@irdl_op_definition
+class WarpgroupMmaOp(IRDLOperation):
+    """D = A x B + C by the four warps of a warpgroup; ``waitGroup`` groups may stay in flight."""
+
+    name = "nvgpu.warpgroup.mma"
+    descriptorA = operand_def(WarpgroupDescriptorType)
+    descriptorB = operand_def(WarpgroupDescriptorType)
+    matrixC = operand_def(WarpgroupAccumulatorType)
+    waitGroup = opt_prop_def(IntegerAttr)
+    transposeA = opt_prop_def(UnitAttr)
+    transposeB = opt_prop_def(UnitAttr)
+    matrixD = result_def(WarpgroupAccumulatorType)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$descriptorA `,` $descriptorB `,` $matrixC attr-dict"
+        " `:` type($descriptorA) `,` type($descriptorB) `,` type($matrixC) `->` type($matrixD)"
+    )
+
+    def verify_(self) -> None:
+        a = self.descriptorA.type.tensor.get_shape()
+        b = self.descriptorB.type.tensor.get_shape()
+        c = self.matrixC.type.fragmented.get_shape()
+        if self.matrixD.type != self.matrixC.type:
+            raise VerifyException("'nvgpu.warpgroup.mma' op result must have the type of matrix C")
+        if (len(a), len(b), len(c)) != (2, 2, 2):
+            raise VerifyException("'nvgpu.warpgroup.mma' op has matrices A, B, C and D of 2 dimensions")
+        if a[1] != b[0] or (a[0], b[1]) != tuple(c):
+            raise VerifyException(f"'nvgpu.warpgroup.mma' op cannot multiply {a} by {b} into {c}")
+
+
+@irdl_op_definition
+class WarpgroupMmaStoreOp(IRDLOperation):
+    """Write an accumulator to memory, each thread its fragment."""
+
+    name = "nvgpu.warpgroup.mma.store"
+    matrixD = operand_def(WarpgroupAccumulatorType)
+    dstMemref = operand_def(MemRefType)
+    assembly_format = "$matrixD `,` $dstMemref attr-dict `:` type($matrixD) `to` type($dstMemref)"
+
+    def verify_(self) -> None:
+        source, target = self.matrixD.type.fragmented, self.dstMemref.type
+        if source.get_shape() != target.get_shape() or source.element_type != target.element_type:
+            raise VerifyException(f"'nvgpu.warpgroup.mma.store' op cannot store {source} to {target}")
+
+
+@irdl_op_definition
+class WarpgroupMmaInitAccumulatorOp(IRDLOperation):
+    """An accumulator of zeros."""
+
+    name = "nvgpu.warpgroup.mma.init.accumulator"
+    matrixC = result_def(WarpgroupAccumulatorType)
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict `->` type($matrixC)"
+
+
+@irdl_op_definition
+class MmaSyncOp(IRDLOperation):
+    """D = A x B + C by one warp; each operand is a thread's fragment, one row per register."""
+
+    name = "nvgpu.mma.sync"
+    matrixA = operand_def(VectorType)
+    matrixB = operand_def(VectorType)
+    matrixC = operand_def(VectorType)
+    mmaShape = prop_def(ArrayAttr)
+    tf32Enabled = opt_prop_def(UnitAttr)
+    res = result_def(VectorType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "`(` $matrixA `,` $matrixB `,` $matrixC `)` attr-dict"
+        " `:` `(` type($matrixA) `,` type($matrixB) `,` type($matrixC) `)` `->` type($res)"
+    )
+
+    def verify_(self) -> None:
+        if len(self.mmaShape) != 3:
+            raise VerifyException("'nvgpu.mma.sync' op expected mmaShape to have three integers m, n, k")
+
+
+@irdl_op_definition
+class MmaSparseSyncOp(IRDLOperation):
+    """D = A x B + C with two of four elements of A stored; the metadata says which."""
+
+    name = "nvgpu.mma.sp.sync"
+    matrixA = operand_def(VectorType)
+    matrixB = operand_def(VectorType)
+    matrixC = operand_def(VectorType)
+    sparseMetadata = operand_def(VectorType(i16, [2]))
+    mmaShape = prop_def(ArrayAttr)
+    sparsitySelector = opt_prop_def(IntegerAttr)
+    tf32Enabled = opt_prop_def(UnitAttr)
+    res = result_def(VectorType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+    # MLIR leaves the metadata's type out: it is always the same.
+    assembly_format = (
+        "`(` $matrixA `,` $matrixB `,` $matrixC `)` `metadata` `(` $sparseMetadata `)` attr-dict"
+        " `:` `(` type($matrixA) `,` type($matrixB) `,` type($matrixC) `)` `->` type($res)"
+    )
+
+    def verify_(self) -> None:
+        if len(self.mmaShape) != 3:
+            raise VerifyException("'nvgpu.mma.sp.sync' op expected mmaShape to have three integers m, n, k")
+
+
+@irdl_op_definition
+class LdMatrixOp(IRDLOperation):
+    """Load 1, 2 or 4 matrices of 8 rows of 16 bytes from shared memory, spread over the warp."""
+
+    name = "nvgpu.ldmatrix"
+    srcMemref = operand_def(MemRefType)
+    indices = var_operand_def(IndexType())
+    transpose = prop_def(BoolAttr)
+    numTiles = prop_def(IntegerAttr)
+    res = result_def(VectorType)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$srcMemref `[` $indices `]` attr-dict `:` type($srcMemref) `->` type($res)"
+
+    def verify_(self) -> None:
+        tiles, shape = self.numTiles.value.data, self.res.type.get_shape()
+        if tiles not in (1, 2, 4):
+            raise VerifyException(f"'nvgpu.ldmatrix' op loads 1, 2 or 4 matrices, got {tiles}")
+        if shape[0] != tiles:
+            raise VerifyException(f"'nvgpu.ldmatrix' op result must have {tiles} rows, but got '{self.res.type}'")
+        bits = self.res.type.element_type.bitwidth * (shape[1] if len(shape) == 2 else 1)
+        if len(shape) > 2 or bits != i32.bitwidth:
+            raise VerifyException(f"'nvgpu.ldmatrix' op rows must have 32 bits, but got '{self.res.type}'")
+        if self.transpose.value.data and self.res.type.element_type.bitwidth != 16 and len(shape) == 2:
+            raise VerifyException("'nvgpu.ldmatrix' op transposes 16-bit elements only")
+
+
+OPERATIONS = [
+    WarpgroupGenerateDescriptorOp,
+    WarpgroupMmaOp,
+    WarpgroupMmaStoreOp,
+    WarpgroupMmaInitAccumulatorOp,
+    MmaSyncOp,
+    MmaSparseSyncOp,
+    LdMatrixOp,
+]
