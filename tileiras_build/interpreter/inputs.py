@@ -1,0 +1,211 @@
+"""Arguments for a kernel, derived from its operations alone.
+
+A pointer that a tensor view is made of gets a buffer that holds the tensor; sizes are chosen from the tiles that are
+cut out of it, with a tail if nothing promises divisibility; strides are row-major. Any other pointer gets a generous
+buffer, any other integer a small number that keeps the promises of ``assume``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
+from ..dialects.cuda_tile.ops_control import EntryOp, GetTileBlockIdOp
+from ..dialects.cuda_tile.ops_memory import MakeTensorViewOp
+from ..dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, ExtIOp, ReshapeOp, TruncIOp
+from ..dialects.cuda_tile.types import PointerType, StridedViewType, TileView
+from .floats import narrowed
+from .formats import held, is_integer, storage_bits, to_words
+from .integers import wrap
+from .machine import find_entry
+
+LOOSE_ELEMENTS = 1 << 16  # of a buffer whose use is not understood
+ALIGNMENT = 256
+SLACK = 256  # bytes around a buffer that no kernel may touch
+
+
+@dataclass
+class Buffer:
+    """Memory behind one pointer parameter."""
+
+    parameter: int
+    element_type: Attribute
+    bytes: np.ndarray
+    content: np.ndarray = field(init=False)
+
+    def __post_init__(self):
+        self.content = self.bytes.copy()
+
+    @property
+    def address(self) -> int:
+        return self.bytes.ctypes.data
+
+    def restore(self) -> None:
+        """Put the original content back."""
+        self.bytes[:] = self.content
+
+
+@dataclass
+class Inputs:
+    """A launch: what to pass, the memory behind it, how many tile blocks."""
+
+    grid: tuple[int, int, int]
+    params: list[bytes]
+    buffers: list[Buffer]
+    numbers: dict[int, int | float]  # parameter -> value of a scalar
+
+
+def aligned(size: int) -> np.ndarray:
+    """``size`` zero bytes at an aligned address, with unused bytes on both sides."""
+    raw = np.zeros(size + ALIGNMENT + 2 * SLACK, np.uint8)
+    start = -(raw.ctypes.data + SLACK) % ALIGNMENT + SLACK
+    return raw[start : start + size]
+
+
+def random_elements(random: np.random.Generator, element_type: Attribute, count: int) -> np.ndarray:
+    """Held values: floats of ordinary size, small integers (they may be indices)."""
+    if is_integer(element_type):
+        return wrap(random.integers(0, 8, count), element_type)
+    values = random.standard_normal(count)
+    return narrowed(np.abs(values) + 0.25 if storage_bits(element_type) == 8 else values, element_type)
+
+
+def _buffer(random: np.random.Generator, parameter: int, element_type: Attribute, count: int) -> Buffer:
+    words = to_words(random_elements(random, element_type, count + count % 2), element_type)
+    if storage_bits(element_type) == 4:
+        words = words[0::2] | words[1::2] << 4
+    content = np.ascontiguousarray(words).view(np.uint8)
+    place = aligned(content.size)
+    place[:] = content
+    return Buffer(parameter, element_type, place)
+
+
+THROUGH = (AssumeOp, ReshapeOp, BroadcastOp, ExtIOp, TruncIOp)
+
+
+class _Planner:
+    """Chooses the values of one entry's parameters."""
+
+    def __init__(self, entry: EntryOp, random: np.random.Generator):
+        self.entry, self.random = entry, random
+        self.arguments = list(entry.body.block.args)
+        self.numbers: dict[int, int] = {}
+        self.counts: dict[int, int] = {}
+        self.divisors: dict[int, int] = {}
+        self.bounds: dict[int, tuple[int | None, int | None]] = {}
+
+    def parameter(self, value: SSAValue) -> int | None:
+        """The parameter that a value is, possibly through assumptions and changes of width."""
+        while isinstance(value.owner, THROUGH):
+            value = value.owner.operands[0]
+        return self.arguments.index(value) if value in self.arguments else None
+
+    def note_assumptions(self) -> None:
+        for op in self.entry.walk():
+            if not isinstance(op, AssumeOp) or (index := self.parameter(op.value)) is None:
+                continue
+            if isinstance(op.predicate, DivByAttr):
+                self.divisors[index] = max(self.divisors.get(index, 1), op.predicate.divisor)
+            if isinstance(op.predicate, BoundedAttr):
+                self.bounds[index] = op.predicate.lb, op.predicate.ub
+
+    def fix(self, index: int, wanted: int) -> int:
+        """Give an integer parameter a value near ``wanted`` that keeps its promises, unless it has one."""
+        if index not in self.numbers:
+            low, high = self.bounds.get(index, (None, None))
+            wanted = max(wanted, low) if low is not None else wanted
+            wanted = -(-wanted // self.divisors.get(index, 1)) * self.divisors.get(index, 1)
+            self.numbers[index] = min(wanted, high) if high is not None else wanted
+        return self.numbers[index]
+
+    def number(self, value: SSAValue, wanted: int) -> int:
+        """The value that a size or stride will have."""
+        while isinstance(value.owner, THROUGH):
+            value = value.owner.operands[0]
+        if isinstance(value.owner, ConstantOp):
+            return int(value.owner.value.splat_value())
+        index = self.parameter(value)
+        return wanted if index is None else self.fix(index, wanted)
+
+    def plan_tensor(self, op: MakeTensorViewOp) -> None:
+        """Choose the sizes and strides of one tensor and the size of the buffer behind it."""
+        type, sizes, strides = op.result.type, list(op.dynamic_shape), list(op.dynamic_strides)
+        shape = [self.number(sizes.pop(0), wanted) if dim is None else dim
+                 for dim, wanted in zip(type.shape, self._wanted_sizes(op))]
+        wanted, chosen = 1, [0] * len(shape)
+        given = {dim: strides.pop(0) for dim, stride in enumerate(type.strides) if stride is None}
+        for dim in reversed(range(len(shape))):
+            stride = type.strides[dim]
+            chosen[dim] = self.number(given[dim], wanted) if stride is None else stride
+            wanted = max(wanted, chosen[dim] * shape[dim])
+        extent = 1 + sum(max(size - 1, 0) * stride for size, stride in zip(shape, chosen))
+        if (base := self.parameter(op.base)) is not None:
+            self.counts[base] = max(self.counts.get(base, 0), extent)
+
+    def _wanted_sizes(self, op: MakeTensorViewOp) -> list[int]:
+        """Two tiles and a bit along each dimension, if tiles are cut out of the tensor."""
+        wanted = [int(self.random.integers(17, 40))] * op.result.type.rank
+        for use in op.result.uses:
+            for result in use.operation.results:
+                if isinstance(result.type, TileView):
+                    self._fit_tiles(result.type, wanted)
+        return wanted
+
+    def _fit_tiles(self, type: TileView, wanted: list[int]) -> None:
+        steps = type.traversal_strides if isinstance(type, StridedViewType) else type.tile_shape
+        for dim, (size, step) in enumerate(zip(type.tile_shape, steps)):
+            tail = int(self.random.integers(1, size)) if size > 1 and self.random.integers(3) else size
+            wanted[type.dim_map[dim]] = step + tail
+
+    def grid(self) -> tuple[int, int, int]:
+        """Two tile blocks along each axis that the kernel asks for."""
+        asked = [False, False, False]
+        for op in self.entry.walk():
+            if isinstance(op, GetTileBlockIdOp):
+                asked = [before or bool(list(result.uses)) for before, result in zip(asked, op.results)]
+        return tuple(2 if axis else 1 for axis in asked)
+
+
+def derive_inputs(module: Operation, entry: str, seed: int = 0) -> Inputs:
+    """Arguments for ``entry``, the same for the same seed."""
+    random = np.random.default_rng(seed)
+    planner = _Planner(find_entry(module, entry), random)
+    planner.note_assumptions()
+    for op in planner.entry.walk():
+        if isinstance(op, MakeTensorViewOp):
+            planner.plan_tensor(op)
+    params, buffers, numbers = [], [], {}
+    for index, argument in enumerate(planner.arguments):
+        element_type = argument.type.element_type
+        if isinstance(element_type, PointerType):
+            buffers.append(_buffer(random, index, element_type.pointee_type, planner.counts.get(index, LOOSE_ELEMENTS)))
+            params.append(buffers[-1].address.to_bytes(8, "little"))
+        else:
+            numbers[index], data = _scalar(planner, index, element_type)
+            params.append(data)
+    return Inputs(planner.grid(), params, buffers, numbers)
+
+
+def _scalar(planner: _Planner, index: int, element_type: Attribute) -> tuple[int | float, bytes]:
+    if is_integer(element_type):
+        number = planner.fix(index, int(planner.random.integers(1, 24)))
+        return number, pack_scalar(number, element_type)
+    number = float(planner.random.uniform(0.5, 2))
+    return number, pack_scalar(number, element_type)
+
+
+def pack_scalar(number: int | float, element_type: Attribute) -> bytes:
+    """A scalar parameter's bytes."""
+    value = wrap(np.asarray(int(number), np.int64), element_type) if is_integer(element_type) else \
+        narrowed(np.asarray(float(number)), element_type)
+    return np.asarray(to_words(value.astype(held(element_type)), element_type)).tobytes()
+
+
+def restore(buffers: Sequence[Buffer]) -> None:
+    """Put the original content of every buffer back."""
+    for buffer in buffers:
+        buffer.restore()

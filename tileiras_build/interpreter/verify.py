@@ -1,0 +1,160 @@
+"""Compare compiled code with the interpreter on the same inputs.
+
+The interpreter runs several times under different choices (``jitter.py``). An element of memory that depends on what
+Tile IR leaves open is not compared; any other may differ from the interpreter's by a multiple of how far it moved when
+every inexact operation was moved within its own error, which grows with the depth of reductions, and by one unit in
+the last place of its type. An element that never moved must be equal, bit for bit, unless it is a NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.ir import Attribute, Operation
+
+from .formats import FORMATS, from_words, is_integer, storage_bits, to_float64, word
+from .inputs import Buffer, Inputs, restore
+from .jitter import Choice
+from .machine import all_blocks, launch
+from .memory import Memory
+
+FACTOR = 6.0  # how many times farther than the interpreter moved an element may be off
+FILLERS = (0x00, 0x5B)
+RANDOM_RUNS = 3
+DOUBTFUL_RUNS = 12  # further ones before an element is called wrong
+LIMIT = 3_000_000  # operations of one run; a kernel that waits for another block never ends
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """The first wrong element of one buffer."""
+
+    parameter: int
+    count: int
+    of: int
+    index: int
+    expected: float
+    actual: float
+    tolerance: float
+
+    def __str__(self) -> str:
+        return (f"parameter {self.parameter}: {self.count} of {self.of} elements differ, first number {self.index}: "
+                f"expected {self.expected!r} within {self.tolerance:.3g}, got {self.actual!r}")
+
+
+class Expectation:
+    """What the interpreter leaves in memory, and which elements may differ by how much."""
+
+    def __init__(self, module: Operation, entry: str, inputs: Inputs, seed: int = 0, limit: int | None = LIMIT):
+        self.module, self.entry, self.inputs, self.seed, self.limit = module, entry, inputs, seed, limit
+        self.exact, self.inexact = self._run(Choice(FILLERS[0]))
+        other, _ = self._run(Choice(FILLERS[1]))
+        self.open = [~_same(first, second) for first, second in zip(self.exact, other)]
+        self.moved = [self._run(Choice(FILLERS[0]), backward=True)[0]] if np.prod(inputs.grid) > 1 else []
+        self.add_random_runs(RANDOM_RUNS if self.inexact else 0)
+
+    def add_random_runs(self, count: int) -> None:
+        """Run ``count`` more times with inexact results moved at random."""
+        for _ in range(count):
+            choice = Choice(FILLERS[0], np.random.default_rng([self.seed, len(self.moved)]))
+            self.moved.append(self._run(choice)[0])
+
+    def _run(self, choice: Choice, backward: bool = False) -> tuple[list[np.ndarray], bool]:
+        memory = Memory()
+        for buffer in self.inputs.buffers:
+            memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
+        order = reversed(list(all_blocks(self.inputs.grid))) if backward else None
+        try:
+            launch(self.module, self.entry, self.inputs.grid, self.inputs.params, memory=memory, order=order,
+                   choice=choice, output=lambda text: None, limit=self.limit)
+            return [elements(buffer) for buffer in self.inputs.buffers], choice.inexact
+        finally:
+            restore(self.inputs.buffers)
+
+    def compare(self, actual: Sequence[np.ndarray]) -> list[Mismatch]:
+        """The wrong elements of each buffer, given what compiled code left there (``elements`` of each)."""
+        found = [self._compare(number, values) for number, values in enumerate(actual)]
+        if any(found) and self.inexact and len(self.moved) < DOUBTFUL_RUNS:
+            self.add_random_runs(DOUBTFUL_RUNS)
+            found = [self._compare(number, values) for number, values in enumerate(actual)]
+        return [mismatch for mismatch in found if mismatch is not None]
+
+    def _compare(self, number: int, actual: np.ndarray) -> Mismatch | None:
+        buffer, expected = self.inputs.buffers[number], self.exact[number]
+        right = _same(expected, actual) | self.open[number]
+        tolerance = np.zeros(expected.shape)
+        if not right.all():
+            tolerance, free = self._tolerance(number, buffer.element_type)
+            right |= free | _close(expected, actual, tolerance, buffer.element_type, self.inexact)
+        if right.all():
+            return None
+        index = int(np.flatnonzero(~right)[0])
+        values = [_numbers(words[index : index + 1], buffer.element_type)[0].item() for words in (expected, actual)]
+        return Mismatch(buffer.parameter, int((~right).sum()), right.size, index, *values, float(tolerance[index]))
+
+    def _tolerance(self, number: int, element_type: Attribute) -> tuple[np.ndarray, np.ndarray]:
+        """The largest allowed difference of each element, and which may be anything."""
+        expected = _numbers(self.exact[number], element_type)
+        spread, free = np.zeros(expected.shape), np.zeros(expected.shape, bool)
+        for words in self.moved:
+            values = _numbers(words[number], element_type)
+            with np.errstate(all="ignore"):
+                distance = np.abs(values.astype(np.float64) - expected.astype(np.float64))
+            changed = ~_same(words[number], self.exact[number])
+            free |= changed & ~np.isfinite(distance)
+            spread = np.maximum(spread, np.where(changed & np.isfinite(distance), distance, 0))
+        if is_integer(element_type):
+            return FACTOR * spread, free
+        form = FORMATS[element_type]
+        unit = np.maximum(np.abs(expected) * form.epsilon, form.tiny)
+        allowed = np.where(spread > 0, FACTOR * spread + 2 * unit, unit if self.inexact else 0)
+        return np.nan_to_num(allowed, nan=0, posinf=0), free
+
+
+def elements(buffer: Buffer) -> np.ndarray:
+    """A copy of a buffer's elements as words; 4-bit elements stay in pairs."""
+    return buffer.bytes.copy().view(word(max(storage_bits(buffer.element_type) // 8, 1)))
+
+
+def _numbers(words: np.ndarray, element_type: Attribute) -> np.ndarray:
+    if storage_bits(element_type) < 8:
+        return words
+    values = from_words(words, element_type)
+    return values if is_integer(element_type) else to_float64(values, element_type)
+
+
+def _same(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    return np.asarray(first == second)
+
+
+def _close(expected, actual, tolerance, element_type: Attribute, inexact: bool) -> np.ndarray:
+    if storage_bits(element_type) < 8:
+        return np.zeros(expected.shape, bool)
+    one, two = _numbers(expected, element_type), _numbers(actual, element_type)
+    if is_integer(element_type):
+        return np.abs(one.astype(np.float64) - two.astype(np.float64)) <= tolerance
+    with np.errstate(all="ignore"):
+        near = (np.abs(one - two) <= tolerance) & (tolerance > 0)
+    return near | (np.isnan(one) & np.isnan(two)) | ((one == two) & inexact)
+
+
+def run_compiled(inputs: Inputs, run: Callable[[], None]) -> list[np.ndarray]:
+    """The elements of every buffer after ``run``; the buffers are restored."""
+    try:
+        run()
+        return [elements(buffer) for buffer in inputs.buffers]
+    finally:
+        restore(inputs.buffers)
+
+
+def emulate(artifacts, entry: str, inputs: Inputs) -> list[np.ndarray]:
+    """Run compiled code in the emulator on the inputs' own memory; see ``run_compiled``."""
+    from .. import emulator
+
+    memory = emulator.Memory()
+    for buffer in inputs.buffers:
+        memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
+    return run_compiled(
+        inputs, lambda: emulator.launch(artifacts, entry, inputs.grid, inputs.params, memory=memory))
