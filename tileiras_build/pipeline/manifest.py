@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 
 _LIBDEVICE = b"!tileiras.libdevice = "
+_INLINE = b' = !{!"base64:'
 
 
 def render_manifest(manifest: dict) -> bytes:
@@ -22,5 +23,6 @@ def render_manifest(manifest: dict) -> bytes:
 
 
 def asks_libdevice(data) -> bool:
-    """Whether LLVM IR text, as bytes or a memory map of its file, asks for a libdevice."""
-    return data.find(b"\n" + _LIBDEVICE) >= 0 or data[: len(_LIBDEVICE)] == _LIBDEVICE
+    """Whether LLVM IR text, as bytes or a memory map of its file, asks for a libdevice that it does not carry."""
+    named = data.find(b"\n" + _LIBDEVICE) >= 0 or data[: len(_LIBDEVICE)] == _LIBDEVICE
+    return named and data.find(_INLINE) < 0

@@ -7,5 +7,6 @@ modes and strides over the row-major index of the tile. Stride 0 repeats (layout
 from xdsl.ir import Dialect
 
 from .layout import LayoutAttr
+from .shared import SharedLayoutAttr
 
-Cute = Dialect("cute", [], [LayoutAttr])
+Cute = Dialect("cute", [], [LayoutAttr, SharedLayoutAttr])

@@ -12,6 +12,7 @@ encodings, and layout changes, scratch memory and barriers are operations and at
 
 from xdsl.ir import Dialect
 
-from .ops import COUNTERPARTS, BarrierOp, ConvertLayoutOp
+from .ops import COUNTERPARTS, SCHEDULED
+from .types import BufferType
 
-NvTileAS = Dialect("nv_tileas", [*COUNTERPARTS.values(), ConvertLayoutOp, BarrierOp], [])
+NvTileAS = Dialect("nv_tileas", [*COUNTERPARTS.values(), *SCHEDULED], [BufferType])

@@ -31,3 +31,21 @@ COUNTERPARTS: dict[str, type[TableOperation]] = {op.name: _counterpart(op) for o
 
 ConvertLayoutOp = define("nv_tileas.convert_layout", "sources*", "results*", "the same tiles in other layouts")
 BarrierOp = define("nv_tileas.barrier", "", "", "all threads meet; memory before is seen after", pure=False)
+
+# Asynchronous copies into a ring of buffers.
+AllocTensorOp = define("nv_tileas.alloc_tensor", "", "result", "a ring of tiles in shared memory", pure=False)
+AsyncTiledLoadOp = define(
+    "nv_tileas.async_tiled_load", "view coords* buffer stage enabled", "", "copy a tile of a view to a stage", pure=False
+)
+AsyncCommitOp = define("nv_tileas.async_commit", "", "", "the copies since the last commit are one group", pure=False)
+AsyncWaitOp = define("nv_tileas.async_wait", "", "", "until at most pending groups are under way", pure=False)
+LocalLoadOp = define("nv_tileas.local_load", "buffer stage", "result", "read a stage into registers", pure=False)
+SCHEDULED = (
+    ConvertLayoutOp,
+    BarrierOp,
+    AllocTensorOp,
+    AsyncTiledLoadOp,
+    AsyncCommitOp,
+    AsyncWaitOp,
+    LocalLoadOp,
+)

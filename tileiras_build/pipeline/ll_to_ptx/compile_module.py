@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import llvmlite.binding as llvm
 
 from ...errors import InternalError, InvalidInput, Location
+from ...libdevice.blob import resolve
 from ...libdevice.closures import unresolved
-from ...libdevice.link import called_symbols, link_needed, store_for
+from ...libdevice.link import HELPER, link_needed, store_for
 from ..job import Job
 from .guard import check_module
+from .inlined_lines import InlinedLines
 from .machine import TRIPLE, data_layout, library_machine, machine_for
 from .metadata import named_string, read_manifest
 from .passes import PASSES, run_passes
@@ -31,11 +32,12 @@ def compile_module(text: str, job: Job) -> str:
     machine = machine_for(job.target, job.opt_level)
     # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both
     # are closed in order: left to the garbage collector the context may go first, and the module's end then crashes.
-    with llvm.create_context() as context, _parse(text, context) as module:
+    inlined = InlinedLines(text)
+    with llvm.create_context() as context, _parse(inlined.text, context) as module:
         _prepare(module)
         _link(module, context, text, job)
         run_passes(module, machine, job.opt_level)
-        ptx = machine.emit_assembly(module)
+        ptx = inlined.restore(machine.emit_assembly(module))
     return fix_header(ptx, job, manifest, has_assembly=" asm " in text)
 
 
@@ -65,25 +67,33 @@ def _refused(message: str) -> InternalError:
 
 
 def _link(module: llvm.ModuleRef, context, text: str, job: Job) -> None:
-    called = called_symbols(module)
-    if called:
-        _link_libdevice(module, context, called, text, job)
-    undefined = [f.name for f in module.functions if f.is_declaration and not _is_provided(f.name)]
-    if undefined:
+    """Define what the module calls from its blob, and refuse what stays undefined."""
+    if missing := _undefined(module):
+        _link_blob(module, context, missing, text, job)
+    if missing := _undefined(module):
         raise InternalError(
             "undefined-symbol",
-            f"the module calls {', '.join(undefined)} without defining it",
+            f"the module calls {', '.join(missing)} without defining it",
             remedy="define it in the .ll or lower the call",
         )
 
 
-def _link_libdevice(module, context, called: list[str], text: str, job: Job) -> None:
-    named = named_string(text, "tileiras.libdevice")
-    if named is None:
-        raise unresolved(sorted(called), "the module links no libdevice (!tileiras.libdevice)")
-    path: str | Path | None = job.libdevice or named
-    store = store_for(path, library_machine())
-    link_needed(module, context, called, store, job.target.number)
+def _link_blob(module, context, missing: list[str], text: str, job: Job) -> None:
+    note = named_string(text, "tileiras.libdevice")
+    helpers = [name for name in missing if name.startswith(HELPER)]
+    if note is None:
+        if helpers:
+            raise unresolved(sorted(helpers), "the module links no libdevice (!tileiras.libdevice)")
+        return
+    store = store_for(resolve(note, job.libdevice), library_machine())
+    others = set(missing) - set(helpers)
+    # Taking the library apart costs 0.1 s, which names that only it knows are worth.
+    wanted = [*helpers, *(others & store.library.symbols if others else ())]
+    link_needed(module, context, wanted, store, job.target.number)
+
+
+def _undefined(module: llvm.ModuleRef) -> list[str]:
+    return [f.name for f in module.functions if f.is_declaration and not _is_provided(f.name)]
 
 
 def _is_provided(name: str) -> bool:

@@ -12,6 +12,7 @@ from .assign_scratch import AssignScratch
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .legalize_dot import LegalizeDot
 from .order_tokens import OrderTokens
+from .pipeline_loads import PipelineLoads
 
 PASSES = (
     ConvertTileAAToTileAS,  # first: all passes here read nv_tileas
@@ -19,6 +20,7 @@ PASSES = (
     OrderTokens,  # before scratch: its barriers also part the users of scratch
     AssignLayouts,
     EliminateCommon,  # after layouts: conversions of one tile may repeat
+    PipelineLoads,  # after layouts: operand fragments decide how stages are placed
     AssignScratch,  # last: sizes follow from layouts, barriers from the final order
 )
 

@@ -26,7 +26,8 @@ from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
 
-ALIGNMENT = 128
+# Scratch starts on a row of all banks; a ring where the longest swizzle repeats.
+ALIGNMENT, RING_ALIGNMENT = 128, 1024
 
 
 def aligned(size: int) -> int:
@@ -80,6 +81,9 @@ def _check_size(total: int, job: Job) -> None:
 def _place_storage(func: Operation, total: int) -> int:
     """Storage that lives as long as the kernel lies behind all scratch."""
     for op in func.walk():
+        if op.name == "nv_tileas.alloc_tensor":
+            op.attributes["shared_offset"] = IntegerAttr(-(-total // RING_ALIGNMENT) * RING_ALIGNMENT, i32)
+            total = op.attributes["shared_offset"].value.data + op.result.type.size_bytes
         if op.name != "nv_tileas.alloca":
             continue
         if "global" in op.attributes:

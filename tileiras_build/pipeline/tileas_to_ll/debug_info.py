@@ -1,67 +1,319 @@
-"""Source lines as LLVM debug metadata, with directives only: code stays optimized (llvm-nvptx, section 6)."""
+"""Source positions as LLVM debug metadata: what each mode emits, and how locations become ``!dbg``.
+
+| location                      | ``!dbg``                                                         |
+|-------------------------------|------------------------------------------------------------------|
+| file, line, column            | DILocation in the scope of the function                          |
+| fused, with metadata          | the metadata's position; the children are its inlined-at chain   |
+| fused, without                | the first child's position; the others are its inlined-at chain  |
+| callee at caller              | the callee's position, inlinedAt the caller's                    |
+| name and child                | the child's                                                      |
+| unknown                       | none                                                             |
+
+Line info asks LLVM for directives only: any more makes ptxas build without optimization.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from ...errors import Location
+from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc, UnknownLoc
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+from ...dialects.cuda_tile.location import CallSiteLocAttr, DILocAttr, DISubprogramAttr, UnknownLocAttr, location_attr
+from ...dialects.debuginfo.attrs import (
+    DIBasicType,
+    DICompileUnit,
+    DIDerivedType,
+    DIFile,
+    DILexicalBlock,
+    DILexicalBlockFile,
+    DILocalVariable,
+    DILocation,
+    DISubprogram,
+    DISubroutineType,
+    Node,
+)
+from ...dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata, subprogram_of
 from ..job import Job
+from ..shared.element_types import POINTER, element_of
 
-FIRST = 100
+if TYPE_CHECKING:
+    from .kernel_emitter import KernelEmitter
+
+PRODUCER = "tileiras-build"
+FIRST_FLAG = 90  # metadata numbers of the module flags; those of debug nodes begin at 100
+
+
+# ---- modes -----------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Mode:
+    """What is emitted: ``!dbg`` on instructions, variables with their values, and the kind of compile unit."""
+
+    locations: bool
+    variables: bool
+    emission_kind: str
+    subprogram_flags: str
+
+
+# (lineinfo, debug) -> what is kept of the source.
+MODES: dict[tuple[bool, bool], Mode] = {
+    (False, False): Mode(False, False, "None", ""),
+    (True, False): Mode(True, False, "DebugDirectivesOnly", "Definition|Optimized"),
+    (False, True): Mode(True, True, "Full", "Definition"),
+    (True, True): Mode(True, True, "Full", "Definition"),
+}
+
+
+def mode_of(job: Job) -> Mode:
+    """The row of MODES that a job asks for."""
+    return MODES[bool(job.lineinfo), bool(job.debug)]
+
+
+# ---- locations -------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Position:
+    """A source position, and the source function that it is in where that is known."""
+
+    file: str
+    line: int
+    column: int
+    function: DISubprogramAttr | None = None
+
+
+def _fused(location: FusedLoc) -> Iterator[Position]:
+    # Metadata that is no position (the name of a pass, say) yields nothing: then the first child leads.
+    yield from positions(location.metadata)
+    for child in location.locations:
+        yield from positions(child)
+
+
+def _call_site(location: CallSiteLoc) -> Iterator[Position]:
+    yield from positions(location.callee)
+    yield from positions(location.caller)
+
+
+def _flat_call_site(location: CallSiteLocAttr) -> Iterator[Position]:
+    for entry in location.data:
+        yield from positions(entry)
+
+
+# Kind of location -> its positions, from the innermost to the outermost caller.
+LOCATIONS: dict[type[Attribute], Any] = {
+    FileLineColLoc: lambda loc: iter((Position(loc.filename.data, loc.line.data, loc.column.data),)),
+    FusedLoc: _fused,
+    CallSiteLoc: _call_site,
+    NameLoc: lambda loc: positions(loc.location),
+    UnknownLoc: lambda loc: iter(()),
+    DILocAttr: lambda loc: iter((Position(loc.file, loc.line, loc.column, loc.scope.subprogram),)),
+    CallSiteLocAttr: _flat_call_site,
+    UnknownLocAttr: lambda loc: iter(()),
+    DILocation: lambda loc: iter((Position(os.path.join(loc.scope.file.directory, loc.scope.file.filename), loc.line, loc.column),)),
+}
+
+
+def positions(location: Attribute) -> Iterator[Position]:
+    """The positions of a location, from the innermost to the outermost caller; nothing where it is unknown."""
+    row = LOCATIONS.get(type(location))
+    return row(location) if row is not None else iter(())
+
+
+# ---- scopes ----------------------------------------------------------------------------------------
+class Scopes:
+    """The debug nodes of one module: a compile unit, its files, a subprogram per function."""
+
+    def __init__(self, mode: Mode):
+        self.mode = mode
+        self.unit: DICompileUnit | None = None
+        self._subprograms: dict[tuple, DISubprogram] = {}
+
+    def file(self, path: str) -> DIFile:
+        # ptxas has no escape for a quote in a file name.
+        folder, name = os.path.split(path.replace('"', "'"))
+        return DIFile((name, folder))
+
+    def _unit(self, file: DIFile) -> DICompileUnit:
+        if self.unit is None:
+            self.unit = DICompileUnit.of(
+                id=0,
+                sourceLanguage="DW_LANG_C",  # what debuggers of device code expect
+                file=file,
+                producer=PRODUCER,
+                isOptimized=not self.mode.variables,
+                emissionKind=self.mode.emission_kind,
+            )
+        return self.unit
+
+    def subprogram(self, name: str, linkage_name: str, path: str, line: int) -> DISubprogram:
+        """The function ``name`` at ``path``:``line``, the same node for the same function."""
+        key = (linkage_name, path, line)
+        if key not in self._subprograms:
+            file = self.file(path)
+            self._subprograms[key] = DISubprogram.of(
+                id=len(self._subprograms) + 1,
+                compileUnit=self._unit(file),
+                scope=file,
+                name=name,
+                # Without variables a subprogram is there for lines only: its name and line are enough.
+                linkageName=linkage_name if self.mode.variables else None,
+                file=file,
+                line=line,
+                scopeLine=line,
+                subprogramFlags=self.mode.subprogram_flags,
+                type=DISubroutineType((None,)),
+            )
+        return self._subprograms[key]
+
+    def function(self, symbol: str, location: Attribute | None) -> DISubprogram | None:
+        """The subprogram of the function ``symbol`` whose definition is at ``location``; None where that is unknown."""
+        outer = list(positions(location))[-1:] if location is not None else []
+        if not outer or not outer[0].file:
+            return None
+        source = outer[0].function
+        if source is None:
+            return self.subprogram(symbol, symbol, outer[0].file, outer[0].line)
+        return self.subprogram(source.function_name, symbol, source.file.path, source.line)
+
+    def block(self, function: DISubprogram, location: Attribute | None) -> Node:
+        """The scope of a region that begins at ``location``; its parent is the function, never another block."""
+        outer = list(positions(location))[-1:] if location is not None else []
+        if not outer:
+            return function
+        file = self.file(outer[0].file)
+        return DILexicalBlock.of(scope=function, file=file, line=outer[0].line, column=outer[0].column)
+
+    def location(self, location: Attribute | None, scope: Node) -> DILocation | None:
+        """The position of an operation in ``scope`` (of the function around it), with its chain of inlined calls."""
+        result = None
+        chain = list(positions(location)) if location is not None else []
+        for position in reversed(chain):
+            inner = scope if result is None else self._callee(position, scope)
+            result = DILocation.of(
+                line=position.line,
+                column=position.column,
+                scope=self._in_file(inner, position.file),
+                inlinedAt=result,
+            )
+        return result
+
+    def _callee(self, position: Position, scope: Node) -> Node:
+        source = position.function
+        if source is None:
+            return subprogram_of(scope)
+        return self.subprogram(source.function_name, source.linkage_name, source.file.path, source.line)
+
+    def _in_file(self, scope: Node, path: str) -> Node:
+        file = self.file(path)
+        return scope if scope.file == file else DILexicalBlockFile.of(scope=scope, file=file, discriminator=0)
+
+
+# ---- values ----------------------------------------------------------------------------------------
+ENCODINGS = {"i": "DW_ATE_signed", "f": "DW_ATE_float", "b": "DW_ATE_float", "t": "DW_ATE_float"}
+# LLVM type of a register -> the suffix of the intrinsic that hides a value from optimization.
+MOVES = {"i16": "i16", "i32": "i32", "i64": "i64", "float": "float", "double": "double", "ptr addrspace(1)": "ptr.p1"}
+# The others through assembly of the register class: LLVM has no intrinsic for them.
+MOVE_ASSEMBLY = {"half": ("mov.b16", "h"), "bfloat": ("mov.b16", "h"), "i8": ("mov.b16", "h")}
+
+
+def debug_type(type: Attribute) -> Node:
+    """How a debugger shows a value of a scalar type: an integer, a float or an address."""
+    element = element_of(type)
+    if element is POINTER:
+        return DIDerivedType.of(tag="DW_TAG_pointer_type", baseType=debug_type(type.pointee), sizeInBits=64)
+    encoding = "DW_ATE_boolean" if element.name == "i1" else ENCODINGS[element.name[0]]
+    return DIBasicType.of(tag="DW_TAG_base_type", name=element.name, sizeInBits=element.bits, encoding=encoding)
 
 
 class DebugInfo:
-    """Numbers metadata nodes for files, functions and lines; does nothing unless lines were asked for."""
+    """The debug metadata of the module that is being written as text; does nothing unless lines were asked for."""
 
     def __init__(self, job: Job):
-        self.enabled = job.lineinfo or job.debug
-        self.nodes: list[str] = []
-        self.known: dict[tuple, int] = {}
-        self.function: int | None = None
+        self.mode = mode_of(job)
+        self.enabled = self.mode.locations
+        self.scopes = Scopes(self.mode)
+        self.metadata_nodes = DebugMetadata()
+        self.function: DISubprogram | None = None
+        self._suffixes: dict[tuple, str] = {}
 
-    def _node(self, key: tuple, text: str) -> int:
-        if key not in self.known:
-            self.known[key] = FIRST + len(self.nodes)
-            self.nodes.append(text)
-        return self.known[key]
-
-    def _file(self, path: str) -> int:
-        folder, name = os.path.split(path)
-        return self._node(("file", path), f'!DIFile(filename: "{name}", directory: "{folder}")')
-
-    def _unit(self, file: int) -> int:
-        text = f'distinct !DICompileUnit(language: DW_LANG_C, file: !{file}, producer: "tileiras-build", isOptimized: true, runtimeVersion: 0, emissionKind: DebugDirectivesOnly)'
-        return self._node(("unit",), text)
-
-    def start_function(self, name: str, location: Location | None) -> None:
-        """The subprogram of a kernel that starts at ``location``."""
-        self.function = None
-        if not self.enabled or location is None or not location.file:
-            return
-        file = self._file(location.file)
-        unit = self._unit(file)
-        types = self._node(("types",), "!DISubroutineType(types: !{null})")
-        text = f'distinct !DISubprogram(name: "{name}", linkageName: "{name}", scope: !{file}, file: !{file}, line: {location.line}, type: !{types}, scopeLine: {location.line}, spFlags: DISPFlagDefinition, unit: !{unit})'
-        self.function = self._node(("function", name), text)
+    def start_function(self, name: str, op: Operation) -> None:
+        """The operations that follow are in the kernel ``op``, whose symbol is ``name``."""
+        self.function = self.scopes.function(name, location_attr(op)) if self.enabled else None
+        self._suffixes = {}
 
     def function_suffix(self) -> str:
-        return "" if self.function is None else f" !dbg !{self.function}"
+        """`` !dbg !N`` for the function's definition."""
+        return "" if self.function is None else f" !dbg !{self.metadata_nodes.number(self.function)}"
 
-    def suffix(self, location: Location | None) -> str:
-        """``, !dbg !N`` for an instruction."""
+    def suffix(self, op: Operation) -> str:
+        """``, !dbg !N`` for the instructions of an operation."""
         if self.function is None:
             return ""
-        line, column = (location.line, location.column) if location else (0, 0)
-        scope = self.function
-        if location and location.file:
-            file = self._file(location.file)
-            scope = self._node(("scope", self.function, file), f"!DILexicalBlockFile(scope: !{self.function}, file: !{file}, discriminator: 0)")
-        text = f"!DILocation(line: {line}, column: {column}, scope: !{scope})"
-        return f", !dbg !{self._node(('line', line, column, scope), text)}"
+        region = nested_region(op) if self.mode.variables else None
+        key = (location_attr(op), region)
+        if key not in self._suffixes:
+            self._suffixes[key] = self._suffix(*key)
+        return self._suffixes[key]
+
+    def _suffix(self, location: Attribute | None, region: Region | None) -> str:
+        scope = self.function if region is None else self.scopes.block(self.function, region_start(region))
+        node = self.scopes.location(location, scope)
+        return "" if node is None else f", !dbg !{self.metadata_nodes.number(node)}"
+
+    def show_parameters(self, e: KernelEmitter, arguments: tuple[SSAValue, ...]) -> None:
+        """Describe the kernel's parameters as variables; what follows reads them through their pins."""
+        if self.function is None or not self.mode.variables:
+            return
+        place = self.scopes.location(location_attr(arguments[0].owner.parent_op()), self.function) if arguments else None
+        for number, argument in enumerate(arguments, 1):
+            element = element_of(argument.type)
+            value = e.values[argument]
+            variable = DILocalVariable.of(
+                scope=self.function, name=f"arg{number - 1}", file=self.function.file, line=self.function.line,
+                arg=number, type=debug_type(argument.type),
+            )  # fmt: skip
+            e.values[argument] = self._show(e, value, element.register, variable, place)
+
+    def _show(self, e: KernelEmitter, value: str, register: str, variable: DILocalVariable, place: DILocation) -> str:
+        number = self.metadata_nodes.number
+        suffix = f", !dbg !{number(place)}"
+        with e.in_prologue():
+            pinned = value
+            if register in MOVES:
+                name = f"@llvm.nvvm.move.{MOVES[register]}"
+                pinned = e.b.value(f"call {register} {name}({register} {value}){suffix}")
+            elif register in MOVE_ASSEMBLY:
+                text, constraint = MOVE_ASSEMBLY[register]
+                call = f'call {register} asm sideeffect "{text} $0, $1;", "={constraint},{constraint}"'
+                pinned = e.b.value(f"{call}({register} {value}){suffix}")
+            record = f"#dbg_value({register} {pinned}, !{number(variable)}, !DIExpression(), !{number(place)})"
+            e.b.line(record)
+        return pinned
 
     def metadata(self) -> list[str]:
-        if not self.enabled or ("unit",) not in self.known:
+        """The lines at the end of the module."""
+        unit = self.scopes.unit
+        if unit is None:
             return []
-        lines = [f"!llvm.dbg.cu = !{{!{self.known['unit',]}}}", "!llvm.module.flags = !{!90, !91}"]
-        lines += ['!90 = !{i32 2, !"Debug Info Version", i32 3}', '!91 = !{i32 2, !"Dwarf Version", i32 2}']
-        return lines + [f"!{FIRST + number} = {text}" for number, text in enumerate(self.nodes)]
+        number = self.metadata_nodes.number(unit)
+        flags = [f"!{FIRST_FLAG + index}" for index in range(len(MODULE_FLAGS))]
+        lines = [f"!llvm.dbg.cu = !{{!{number}}}", f"!llvm.module.flags = !{{{', '.join(flags)}}}"]
+        lines += [f"{name} = {text}" for name, text in zip(flags, MODULE_FLAGS)]
+        return lines + self.metadata_nodes.lines()
+
+
+def nested_region(op: Operation) -> Region | None:
+    """The nearest region around an operation that is not the body of a function or module."""
+    region = op.parent_region()
+    parent = region.parent if region is not None else None
+    return None if parent is None or parent.name.endswith((".func", ".module")) else region
+
+
+def region_start(region: Region) -> Attribute | None:
+    """Where a region begins: at its first operation whose place is known."""
+    for block in region.blocks:
+        for op in block.ops:
+            if (location := location_attr(op)) is not None:
+                return location
+    return None

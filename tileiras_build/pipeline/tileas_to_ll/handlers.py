@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import (
     arithmetic,
+    async_copies,
     atomics,
     collectives,
     control_flow,
@@ -19,6 +20,8 @@ from .kernel_emitter import Handler
 
 FAMILIES = (
     arithmetic,
+    async_copies,
+    async_copies,
     atomics,
     collectives,
     control_flow,

@@ -9,7 +9,6 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...dialects.cuda_tile.location import source_location
 from ..job import Job
 from ..shared.element_types import POINTER, element_of
 from .debug_info import DebugInfo
@@ -67,7 +66,7 @@ class ModuleEmitter:
         return self.tables[key]
 
     def debug_location(self, op: Operation) -> str:
-        return self.debug.suffix(source_location(op)) if self.debug.enabled else ""
+        return self.debug.suffix(op) if self.debug.enabled else ""
 
     # ---- the module --------------------------------------------------------------------------------
     @cached_property
@@ -125,7 +124,8 @@ class ModuleEmitter:
             e.pointer_space = ""
         block = op.regions[0].blocks[0]
         parameters = [self._parameter(e, argument, i) for i, argument in enumerate(block.args)]
-        self.debug.start_function(name, source_location(op))
+        self.debug.start_function(name, op)
+        self.debug.show_parameters(e, block.args)
         e.emit_block(block)
         self.manifest["kernels"][name] = self._kernel_manifest(block.args, warps)
         attributes = [f'"nvvm.reqntid"="{32 * warps}"']

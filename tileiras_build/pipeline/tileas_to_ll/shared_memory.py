@@ -17,12 +17,16 @@ from .kernel_emitter import KernelEmitter, Part
 from .memory import from_border, to_border
 
 
-def _address(e: KernelEmitter, access: Any, xor: int, scratch: int) -> tuple[Value, int]:
-    """(address register, constant to add) of one instruction's place in the region at byte ``scratch``."""
+def _address(e: KernelEmitter, access: Any, xor: int, scratch: int, start: Value | None = None) -> tuple[Value, int]:
+    """(address register, constant to add) of one instruction's place in the region at byte ``scratch``.
+
+    ``start`` is the region's 32-bit address where it is known at run time only.
+    """
     thread = e.linear(access.lane_offsets, access.warp_offsets)
     with e.in_prologue():
-        base = e.b.add(e.b.xor(thread, xor), e.shared_base)
-    return base, scratch
+        place = e.b.xor(thread, xor)
+        base = e.b.add(place, e.shared_base) if start is None else place
+    return base if start is None else e.b.add(place, start), scratch
 
 
 def store_registers(
@@ -51,14 +55,19 @@ def _scalar(e: KernelEmitter, value: Any) -> Value:
 
 
 def load_registers(
-    e: KernelEmitter, access: SharedAccess | MatrixAccess, element: Element, count: int, scratch: int
+    e: KernelEmitter,
+    access: SharedAccess | MatrixAccess,
+    element: Element,
+    count: int,
+    scratch: int,
+    start: Value | None = None,
 ) -> list[Any]:
     """The ``count`` registers of this thread, read from the region at byte ``scratch``; None where not loaded."""
     if isinstance(access, MatrixAccess):
-        return _load_matrices(e, access, element, count, scratch)
+        return _load_matrices(e, access, element, count, scratch, start)
     registers: list[Any] = [None] * count
     for vector in access.vectors:
-        base, offset = _address(e, access, vector.xor, scratch)
+        base, offset = _address(e, access, vector.xor, scratch, start)
         values = load_shared(e, element, len(vector.registers), base, offset + vector.add)
         for register, value in zip(vector.registers, values):
             registers[register] = value
@@ -86,7 +95,9 @@ def load_shared(e: KernelEmitter, element: Element, count: int, base: Value, off
 
 
 # ---- matrices ------------------------------------------------------------------------------------
-def _load_matrices(e: KernelEmitter, access: MatrixAccess, element: Element, count: int, scratch: int) -> list[Any]:
+def _load_matrices(
+    e: KernelEmitter, access: MatrixAccess, element: Element, count: int, scratch: int, start: Value | None
+) -> list[Any]:
     registers: list[Any] = [None] * count
     words = access.count
     names = ", ".join(f"${i}" for i in range(words))
@@ -94,7 +105,7 @@ def _load_matrices(e: KernelEmitter, access: MatrixAccess, element: Element, cou
     type = "i32" if words == 1 else "{" + ", ".join(["i32"] * words) + "}"
     constraints = ",".join(["=r"] * words + ["r"])
     for instruction in access.instructions:
-        base, offset = _address(e, access, instruction.xor, scratch)
+        base, offset = _address(e, access, instruction.xor, scratch, start)
         text = f"ldmatrix.sync.aligned.m8n8.x{words}{transposed}.shared.b16 {{{names}}}, [${words}+{offset + instruction.add}];"
         result = e.b.value(f'call {type} asm sideeffect "{text}", "{constraints}"(i32 {base}) {CONVERGENT}')
         loaded = [result] if words == 1 else e.b.unpack(type, result, words)

@@ -1,0 +1,31 @@
+"""The types that scheduling adds: buffers in shared memory."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntAttr
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition, param_def
+
+from ..cute.shared import SharedLayoutAttr
+
+
+@irdl_attr_definition
+class BufferType(ParametrizedAttribute, TypeAttribute):
+    """A ring of equal tiles in shared memory: ``!nv_tileas.buffer<f16, #builtin.int<3>, #cute.shared<…>>``.
+
+    Element type, number of stages, placement of one stage.
+    """
+
+    name = "nv_tileas.buffer"
+    element_type: Attribute = param_def()
+    stages: IntAttr = param_def()
+    placement: SharedLayoutAttr = param_def()
+
+    @property
+    def stage_bytes(self) -> int:
+        """Bytes from one stage to the next, in whole rows of all banks."""
+        return -(-self.placement.data.size_bytes // 128) * 128
+
+    @property
+    def size_bytes(self) -> int:
+        return self.stage_bytes * self.stages.data

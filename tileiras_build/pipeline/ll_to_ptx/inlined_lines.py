@@ -1,0 +1,155 @@
+"""Say in PTX where inlined lines were inlined: ``.loc 1 23 11, function_name $L__name0, inlined_at 1 36 33``.
+
+LLVM 22 prints the innermost position of an instruction and drops its callers. So each inlined position gets a column
+of its own before LLVM sees it, counted from MARK (no source line is that long); in the PTX the column says which
+position it was, and the true one takes its place (PTX ISA 9.0, section 11.5.3, .loc). The code does not change.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MARK = 0x8000  # the first column that stands for an inlined position
+_LAST = 0xFFFF  # LLVM keeps 16 bits of a column
+_KIND = "emissionKind: DebugDirectivesOnly"
+
+_NODE = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
+_REFERENCE = {key: re.compile(rf"\b{key}: !(\d+)") for key in ("scope", "file", "inlinedAt")}
+_NUMBER = {key: re.compile(rf"\b{key}: (\d+)") for key in ("line", "column")}
+_STRING = {key: re.compile(rf'\b{key}: "([^"]*)"') for key in ("name", "filename", "directory")}
+_COLUMN = re.compile(r"\bcolumn: \d+")
+_LOC = re.compile(r"^(\s*\.loc\s+)(\d+) (\d+) (\d+)([^\n]*)\n", re.MULTILINE)
+_LLVM_BYTE, _PTX_BYTE = re.compile(r"\\([0-9A-Fa-f]{2})"), re.compile(r"\\([0-7]{3})")
+_FILE = re.compile(r'^\s*\.file\s+(\d+) "([^"]*)"', re.MULTILINE)
+_UNKNOWN = object()
+_ENTRY = re.compile(r"^\.(?:visible )?\.?(?:entry|func)\b", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A source position, the function it is in, and the place where that function was inlined."""
+
+    path: str
+    line: int
+    column: int
+    function: str
+    caller: Place | None
+
+
+class InlinedLines:
+    """The inlined positions of one module; empty where it has none or asks for more than directives."""
+
+    def __init__(self, text: str):
+        self.places: list[Place] = []
+        self.text = text
+        if "inlinedAt: " in text and _KIND in text:
+            self._nodes = {match[1]: match for match in _NODE.finditer(text)}
+            self._places: dict[str, Place] = {}
+            self.text = _NODE.sub(self._marked, text)
+
+    def _marked(self, node: re.Match) -> str:
+        if node[2] != "DILocation" or _REFERENCE["inlinedAt"].search(node[3]) is None:
+            return node[0]
+        if MARK + len(self.places) > _LAST:
+            return node[0]  # still a correct line, without its caller
+        self.places.append(self._place(node[1]))
+        return _COLUMN.sub(f"column: {MARK + len(self.places) - 1}", node[0], count=1)
+
+    def _place(self, number: str) -> Place:
+        if number not in self._places:
+            body = self._nodes[number][3]
+            caller = _REFERENCE["inlinedAt"].search(body)
+            scope = _REFERENCE["scope"].search(body)[1]
+            line, column = (int(_NUMBER[key].search(body)[1]) for key in ("line", "column"))
+            self._places[number] = Place(
+                self._path(scope), line, column, self._function(scope), self._place(caller[1]) if caller else None
+            )
+        return self._places[number]
+
+    def _path(self, scope: str) -> str:
+        file = self._nodes[_REFERENCE["file"].search(self._nodes[scope][3])[1]][3]
+        name, folder = (_decoded(_STRING[key].search(file)[1], _LLVM_BYTE, 16) for key in ("filename", "directory"))
+        return f"{folder}/{name}" if folder else name
+
+    def _function(self, scope: str) -> str:
+        while self._nodes[scope][2] != "DISubprogram":
+            scope = _REFERENCE["scope"].search(self._nodes[scope][3])[1]
+        return _decoded(_STRING["name"].search(self._nodes[scope][3])[1], _LLVM_BYTE, 16)
+
+    def restore(self, ptx: str) -> str:
+        """PTX with the true columns and callers of inlined lines."""
+        return _Restorer(self.places, ptx).run() if self.places else ptx
+
+
+class _Restorer:
+    """Rewrites the ``.loc`` lines of one PTX module."""
+
+    def __init__(self, places: list[Place], ptx: str):
+        self.places, self.ptx = places, ptx
+        self.files = {_decoded(path, _PTX_BYTE, 8): int(number) for number, path in _FILE.findall(ptx)}
+        self.names: dict[str, int] = {}  # function -> offset in .debug_str
+        # Position -> the caller that it was last printed with; ptxas looks callers up by their position.
+        self.known: dict[tuple[int, int, int], Place | None] = {}
+        self.added: list[str] = []
+
+    def run(self) -> str:
+        parts = []
+        # A caller must have been named before, in the same function.
+        for part in _split(self.ptx):
+            self.known = {}
+            parts.append(_LOC.sub(self._loc, part))
+        return "".join(parts) + "".join(self.added) + self._strings()
+
+    def _loc(self, match: re.Match) -> str:
+        file, line, column = (int(number) for number in match.group(2, 3, 4))
+        if not MARK <= column < MARK + len(self.places):
+            self.known[file, line, column] = None
+            return match[0]
+        place = self.places[column - MARK]
+        return self._callers(place.caller, match[1]) + self._line(place, match[1])
+
+    def _callers(self, place: Place | None, head: str) -> str:
+        """Lines that make the callers of a place known, from the outside in, where they are not yet."""
+        if place is None or self.known.get(self._key(place), _UNKNOWN) == place.caller:
+            return ""
+        return self._callers(place.caller, head) + self._line(place, head)
+
+    def _line(self, place: Place, head: str) -> str:
+        file, line, column = self._key(place)
+        self.known[file, line, column] = place.caller
+        text = f"{head}{file} {line} {column}"
+        if place.caller is not None:
+            offset = self.names.setdefault(place.function, sum(len(name.encode()) + 1 for name in self.names))
+            at = " ".join(map(str, self._key(place.caller)))
+            text += f", function_name $L__inlined_names+{offset}, inlined_at {at}"
+        return text + "\n"
+
+    def _key(self, place: Place) -> tuple[int, int, int]:
+        if place.path not in self.files:
+            number = self.files[place.path] = max(self.files.values(), default=0) + 1
+            self.added.append(f'\t.file\t{number} "{_encoded(place.path)}"\n')
+        return self.files[place.path], place.line, place.column
+
+    def _strings(self) -> str:
+        if not self.names:
+            return ""
+        data = b"".join(name.encode() + b"\0" for name in self.names)
+        return f"\t.section\t.debug_str\n\t{{\n$L__inlined_names:\n.b8 {','.join(map(str, data))}\n\t}}\n"
+
+
+def _decoded(text: str, byte: re.Pattern, base: int) -> str:
+    """A string whose bytes outside ASCII are written as numbers."""
+    raw = byte.sub(lambda code: chr(int(code[1], base)), text)
+    return raw if raw.isascii() else raw.encode("latin-1", "replace").decode("utf-8", "replace")
+
+
+def _encoded(path: str) -> str:
+    """A path as LLVM prints it in PTX."""
+    return "".join(chr(c) if 32 <= c < 127 else f"\\{c:03o}" for c in path.encode())
+
+
+def _split(ptx: str) -> list[str]:
+    """The text cut before each function."""
+    starts = [0, *(match.start() for match in _ENTRY.finditer(ptx)), len(ptx)]
+    return [ptx[start:end] for start, end in zip(starts, starts[1:])]

@@ -1,0 +1,362 @@
+"""Load the operands of matrix products ahead of time, through a ring of buffers in shared memory.
+
+In:    counted loops in which tiles are loaded from views and converted to an operand of a product.
+Out:   the loads are asynchronous copies, several iterations ahead, into nv_tileas.alloc_tensor rings; the operands are
+       read by local_load (ldmatrix where the placement allows). Each iteration waits for its stage, meets at one
+       barrier, and starts the copy of the stage that the last iteration freed.
+After: assign_layouts (operand fragments are known). Before: assign_scratch (rings need room).
+Sound: a loop is changed only if nothing in it writes memory, so a load may move before earlier iterations; a copy that
+       would run past the last iteration is disabled and leaves zeros in a stage that no one reads. A stage is
+       overwritten after the barrier that follows its last reading.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp, StringAttr, TensorType, i1, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ...dialects import arith
+from ...dialects.cute.layout import LayoutAttr
+from ...dialects.cute.shared import SharedLayoutAttr
+from ...dialects.nv_tileas.ops import (
+    COUNTERPARTS,
+    AllocTensorOp,
+    AsyncCommitOp,
+    AsyncTiledLoadOp,
+    AsyncWaitOp,
+    BarrierOp,
+    LocalLoadOp,
+)
+from ...dialects.nv_tileas.types import BufferType
+from ...layouts import LinearLayout, largest_vector
+from ...layouts.placement import choose_swizzle
+from ..analysis.axis_info import AxisAnalysis
+from ..analysis.memory_access import ViewFacts
+from ..contracts import EdgePass
+from ..job import Job
+from ..shared.element_types import element_of
+from . import layout_rules as rules
+
+# A ring deeper than this hides no more latency; half of shared memory leaves room for a second CTA.
+MOST_STAGES, LEAST_STAGES, SHARE = 4, 2, 0.5
+# cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
+LEAST_COPY_BYTES = 4
+PASSED_THROUGH = ("nv_tileas.view", "nv_tileas.permute", "nv_tileas.fp_to_fp", "nv_tileas.convert_layout")
+WRITES = ("store", "tiled_store", "atomic_rmw", "atomic_cas", "tiled_atomic_rmw", "fence_alias", "barrier", "print")
+WRITE_NAMES = frozenset(f"nv_tileas.{name}" for name in WRITES)
+ForOp, CreateTokenOp = COUNTERPARTS["nv_tileaa.for"], COUNTERPARTS["nv_tileaa.create_mem_token"]
+
+
+class PipelineLoads(EdgePass):
+    """Multi-stage copies for the loops of products."""
+
+    name = "tileas-pipeline-loads"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        if not job.target.has("cp_async") or job.opt_level == 0:
+            return
+        for op in list(module.walk()):
+            if op.name == "nv_tileas.for":
+                _pipeline(op, job)
+
+
+@dataclass
+class _Candidate:
+    """A load, the operations from it to the product's operand, and the fragment its tile is read in."""
+
+    load: Any
+    chain: list[Operation]
+    fragment: LinearLayout
+    placement: Any
+
+    @property
+    def bytes(self) -> int:
+        return -(-self.placement.size_bytes // 128) * 128
+
+
+def _pipeline(loop: Any, job: Job) -> None:
+    block = loop.regions[0].blocks[0]
+    if not _is_simple(block):
+        return
+    candidates = [found for op in block.ops if (found := _candidate(op, block, job)) is not None]
+    if not candidates:
+        return
+    room = int(job.target.max_shared_memory * SHARE)
+    stages = min(MOST_STAGES, room // sum(candidate.bytes for candidate in candidates))
+    if stages >= LEAST_STAGES:
+        _Rewriter(loop, candidates, stages).run()
+
+
+def _is_simple(block: Block) -> bool:
+    """Nothing writes memory, and the only way on is the ``continue`` at the end."""
+    last = block.last_op
+    if last is None or last.name != "nv_tileas.continue":
+        return False
+    exits = ("nv_tileas.continue", "nv_tileas.break")
+    return not any(op.name in WRITE_NAMES or (op.name in exits and op is not last) for op in block.walk())
+
+
+def _candidate(op: Any, block: Block, job: Job) -> _Candidate | None:
+    """The copy that a load can become; None where its tile goes elsewhere than to one product, or cannot be copied."""
+    if op.name != "nv_tileas.tiled_load" or op.view.type.kind.data == "gather":
+        return None
+    chain = _chain_to_product(op.value, block)
+    if chain is None or op.view.type.padding.data not in ("none", "zero"):
+        return None
+    if not _movable(op, block):
+        return None
+    fragment = _fragment(op, chain)
+    return _placed(op, chain, fragment)
+
+
+def _chain_to_product(value: SSAValue, block: Block) -> list[Operation] | None:
+    """The single-use operations from a load's tile to a product of the same block."""
+    chain: list[Operation] = []
+    while len(list(value.uses)) == 1:
+        use = next(iter(value.uses))
+        user = use.operation
+        if user.parent is not block:
+            return None
+        if user.name == "nv_tileas.dot":
+            return chain if use.index < 2 and "atom" in user.attributes else None
+        if user.name not in PASSED_THROUGH or len(user.results) != 1:
+            return None
+        chain.append(user)
+        value = user.results[0]
+    return None
+
+
+def _movable(op: Any, block: Block) -> bool:
+    """Whether the tile's place can be computed for another iteration: from the loop's index and values from outside."""
+    index = block.args[0]
+    return all(_depends_on_index_only(coord, block, index) for coord in op.coords) and _outside(op.view, block)
+
+
+def _outside(value: SSAValue, block: Block) -> bool:
+    owner = value.owner
+    return owner is not block and (isinstance(owner, Block) or owner.parent is not block)
+
+
+def _depends_on_index_only(value: SSAValue, block: Block, index: SSAValue) -> bool:
+    if value is index or _outside(value, block):
+        return True
+    owner = value.owner
+    if isinstance(owner, Block) or not owner.name.startswith(("arith.", "nv_tileas.assume")):
+        return False
+    return all(_depends_on_index_only(operand, block, index) for operand in owner.operands)
+
+
+def _fragment(op: Any, chain: list[Operation]) -> LinearLayout:
+    """The product's operand layout seen as a layout of the loaded tile."""
+    last = chain[-1].results[0] if chain else op.value
+    layout = last.type.encoding.data
+    for link in reversed(chain):
+        if link.name in ("nv_tileas.view", "nv_tileas.permute"):
+            layout = rules.operand_layout(link, link.operands[0], layout)
+    return layout
+
+
+def _placed(op: Any, chain: list[Operation], fragment: LinearLayout) -> _Candidate | None:
+    element = element_of(op.value.type)
+    copied = op.value.type.encoding.data
+    order = tuple(ViewFacts(op.view, AxisAnalysis()).order)
+    if element.bits < 8 or not fragment.is_surjective:
+        return None
+    placement = choose_swizzle(copied, fragment, copied.shape, element.bits, order=order, named=True)
+    vector = min(op.attributes["vector"].value.data, largest_vector(copied, placement))
+    if vector * element.bytes < LEAST_COPY_BYTES:
+        return None
+    return _Candidate(op, chain, fragment, placement)
+
+
+class _Rewriter:
+    """Builds the pipelined loop in place of the old one."""
+
+    def __init__(self, loop: Any, candidates: list[_Candidate], stages: int):
+        self.loop, self.candidates, self.stages = loop, candidates, stages
+        self.block = loop.regions[0].blocks[0]
+        self.type = loop.lower.type
+
+    def run(self) -> None:
+        self.buffers = [self._allocate(candidate) for candidate in self.candidates]
+        self._prologue()
+        arguments = [self.block.insert_arg(i32, len(self.block.args)) for _ in range(2)]
+        self._start_of_body(*arguments)
+        self._replace_loads(arguments[0])
+        self._end_of_body(*arguments)
+        self._replace_loop()
+
+    # ---- pieces ------------------------------------------------------------------------------------
+    def _before(self, op: Operation) -> Any:
+        self.loop.parent.insert_op_before(op, self.loop)
+        return op.results[0] if op.results else None
+
+    def _allocate(self, candidate: _Candidate) -> SSAValue:
+        element = candidate.load.value.type.element_type
+        type = BufferType(element, IntAttr(self.stages), SharedLayoutAttr(candidate.placement))
+        op = AllocTensorOp.make([], [type])
+        func = self.loop
+        while func.parent_op().name != "nv_tileaa.func":
+            func = func.parent_op()
+        func.parent.insert_op_before(op, func)
+        return op.results[0]
+
+    def _prologue(self) -> None:
+        """The first stages - 1 tiles; those past the end are disabled."""
+        index = self.loop.lower
+        for stage in range(self.stages - 1):
+            enabled = self._before(_compare(self.loop, index))
+            place = self._before(_constant(stage))
+            for candidate, buffer in zip(self.candidates, self.buffers):
+                coords = [self._at(coord, index, self._before, {}) for coord in candidate.load.coords]
+                self._before(_copy(candidate, coords, buffer, place, enabled))
+            self._before(AsyncCommitOp.make([], []))
+            index = self._before(_binary(arith.AddiOp, index, self.loop.step))
+
+    def _at(self, value: SSAValue, index: SSAValue, insert: Any, known: dict[SSAValue, SSAValue]) -> SSAValue:
+        """``value`` computed for another value of the loop's index."""
+        if value is self.block.args[0]:
+            return index
+        if _outside(value, self.block):
+            return value
+        if value not in known:
+            owner = value.owner
+            operands = [self._at(operand, index, insert, known) for operand in owner.operands]
+            types = [result.type for result in owner.results]
+            clone = type(owner).create(
+                operands=operands,
+                result_types=types,
+                properties=dict(owner.properties),
+                attributes=dict(owner.attributes),
+            )
+            insert(clone)
+            known[value] = clone.results[0]
+        return known[value]
+
+    def _start_of_body(self, read: SSAValue, write: SSAValue) -> None:
+        first = self.block.first_op
+
+        def insert(op: Operation) -> Any:
+            self.block.insert_op_before(op, first)
+            return op.results[0] if op.results else None
+
+        insert(_wait(self.stages - 2))
+        insert(BarrierOp.make([], []))
+        ahead = self.block.args[0]
+        for _ in range(self.stages - 1):
+            ahead = insert(_binary(arith.AddiOp, ahead, self.loop.step))
+        enabled = insert(_compare(self.loop, ahead))
+        known: dict[SSAValue, SSAValue] = {}
+        for candidate, buffer in zip(self.candidates, self.buffers):
+            coords = [self._at(coord, ahead, insert, known) for coord in candidate.load.coords]
+            insert(_copy(candidate, coords, buffer, write, enabled))
+        insert(AsyncCommitOp.make([], []))
+
+    def _replace_loads(self, read: SSAValue) -> None:
+        for candidate, buffer in zip(self.candidates, self.buffers):
+            self._replace_load(candidate, buffer, read)
+
+    def _replace_load(self, candidate: _Candidate, buffer: SSAValue, read: SSAValue) -> None:
+        """The tile is read in the fragment it is needed in; what stood between is done in that layout."""
+        load = candidate.load
+        value = LocalLoadOp.make([buffer, read], [_with_layout(load.value.type, candidate.fragment)])
+        place = candidate.chain[-1] if candidate.chain else load
+        self.block.insert_op_before(value, place)
+        current, layout = value.results[0], candidate.fragment
+        for link in candidate.chain:
+            if link.name == "nv_tileas.convert_layout":
+                continue
+            layout = _forward(link, layout)
+            clone = type(link).make([current], [_with_layout(link.results[0].type, layout)], dict(link.attributes))
+            self.block.insert_op_before(clone, place)
+            current = clone.results[0]
+        last = candidate.chain[-1].results[0] if candidate.chain else load.value
+        last.replace_all_uses_with(current)
+        for link in reversed(candidate.chain):
+            link.detach()
+            link.erase()
+        self._drop_load(load)
+
+    def _drop_load(self, load: Any) -> None:
+        if load.result_token is not None:
+            token = load.token
+            if token is None:
+                fresh = CreateTokenOp.make([], [load.result_token.type])
+                self.block.insert_op_before(fresh, load)
+                token = fresh.results[0]
+            load.result_token.replace_all_uses_with(token)
+        load.detach()
+        load.erase()
+
+    def _end_of_body(self, read: SSAValue, write: SSAValue) -> None:
+        last = self.block.last_op
+        following = []
+        for stage in (read, write):
+            one, end, zero = (self._last(_constant(number), last) for number in (1, self.stages, 0))
+            raised = self._last(_binary(arith.AddiOp, stage, one), last)
+            wraps = self._last(_compare_equal(raised, end), last)
+            select = arith.SelectOp.make([wraps, zero, raised], [i32])
+            following.append(self._last(select, last))
+        last.operands = [*last.operands, *following]
+
+    def _last(self, op: Operation, last: Operation) -> SSAValue:
+        self.block.insert_op_before(op, last)
+        return op.results[0]
+
+    def _replace_loop(self) -> None:
+        loop = self.loop
+        starts = [self._before(_constant(0)), self._before(_constant(self.stages - 1))]
+        types = [*(result.type for result in loop.results), i32, i32]
+        region = Region(loop.regions[0].detach_block(self.block))
+        operands = [loop.lower, loop.upper, loop.step, [*loop.initial, *starts]]
+        new = ForOp.make(operands, types, dict(loop.attributes), [region])
+        loop.parent.insert_op_before(new, loop)
+        for old, result in zip(loop.results, new.results):
+            old.replace_all_uses_with(result)
+        loop.parent.insert_op_before(_wait(0), loop)
+        loop.detach()
+        loop.erase()
+
+
+def _with_layout(type: Any, layout: LinearLayout) -> Any:
+    return TensorType(type.element_type, type.get_shape(), LayoutAttr(layout))
+
+
+def _forward(link: Any, layout: LinearLayout) -> LinearLayout:
+    if link.name == "nv_tileas.view":
+        return layout.reshape(tuple(link.results[0].type.get_shape()))
+    if link.name == "nv_tileas.permute":
+        return layout.permute_dims(list(link.attributes["permutation"].get_values()))
+    return layout
+
+
+def _copy(candidate: _Candidate, coords: list[SSAValue], buffer: SSAValue, stage: SSAValue, enabled: SSAValue) -> Any:
+    load = candidate.load
+    kept = {key: load.attributes[key] for key in ("vector", "in_bounds", "loc") if key in load.attributes}
+    kept["layout"] = load.value.type.encoding
+    return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], kept)
+
+
+def _constant(number: int) -> Operation:
+    return arith.ConstantOp.create(result_types=[i32], properties={"value": IntegerAttr(number, i32)})
+
+
+def _binary(kind: Any, a: SSAValue, b: SSAValue) -> Operation:
+    return kind.make([a, b], [a.type])
+
+
+def _compare(loop: Any, index: SSAValue) -> Operation:
+    """Whether the loop still runs at this index."""
+    predicate = "ult" if "unsigned" in loop.attributes else "slt"
+    return arith.CmpiOp.make([index, loop.upper], [i1], {"predicate": StringAttr(predicate)})
+
+
+def _compare_equal(a: SSAValue, b: SSAValue) -> Operation:
+    return arith.CmpiOp.make([a, b], [i1], {"predicate": StringAttr("eq")})
+
+
+def _wait(pending: int) -> Operation:
+    return AsyncWaitOp.make([], [], {"pending": IntegerAttr(pending, i32)})

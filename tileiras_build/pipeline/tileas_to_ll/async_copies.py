@@ -1,0 +1,92 @@
+"""Copies from global to shared memory that run while the threads compute (PTX ISA 9.0, cp.async).
+
+A disabled copy, or an element outside the tensor, copies no bytes: the instruction fills its place with zeros.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...layouts import LinearLayout, matrix_access, shared_access
+from .builder import CONVERGENT, Value
+from .kernel_emitter import Handler, KernelEmitter, layout_of
+from .memory import tile_addresses
+from .shared_memory import holder_of, load_registers
+from .views import TiledView
+
+LARGEST = 16
+
+
+def emit_alloc_tensor(e: KernelEmitter, op: Any) -> None:
+    """A buffer is its byte offset in the kernel's shared memory."""
+    e.values[op.result] = op.attributes["shared_offset"].value.data
+
+
+def _stage_address(e: KernelEmitter, op: Any) -> Value:
+    """The 32-bit shared address of a stage of the operation's buffer."""
+    start = e.b.mul(e.scalar(op.stage), op.buffer.type.stage_bytes)
+    return e.b.add(e.b.add(start, e.values[op.buffer]), e.shared_base)
+
+
+def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
+    view: TiledView = e.values[op.view]
+    layout: LinearLayout = op.attributes["layout"].data
+    placement = op.buffer.type.placement.data
+    addresses = tile_addresses(e, op, view, layout)
+    limit = min(op.attributes["vector"].value.data, LARGEST // addresses.element.bytes)
+    access = shared_access(layout, placement, limit)
+    stage = _stage_address(e, op)
+    thread = e.linear(access.lane_offsets, access.warp_offsets)
+    holder = holder_of(e, access.free_lanes, access.free_warps)
+    for vector in access.vectors:
+        first = vector.registers[0]
+        pointer, constant = addresses.address(first)
+        inside = e.b.all_of([e.scalar(op.enabled), addresses.mask(first)])
+        size = len(vector.registers) * addresses.element.bytes
+        with e.in_prologue():
+            place = e.b.xor(thread, vector.xor)
+        _copy(e, e.b.add(stage, place), vector.add, pointer, constant, size, inside, holder)
+
+
+def _copy(e, shared: Value, shared_offset: int, pointer: Value, offset: int, size: int, inside: Value, holder) -> None:
+    cache = "cg" if size == LARGEST else "ca"
+    bytes = e.b.pure(f"select i1 {_boolean(inside)}, i32 {size}, i32 0")
+    guard = "@$3 " if holder is not None else ""
+    text = f"{guard}cp.async.{cache}.shared.global [$0+{shared_offset}], [$1+{offset}], {size}, $2;"
+    operands = f"i32 {shared}, ptr addrspace(1) {pointer}, i32 {bytes}"
+    constraints = "r,l,r"
+    if holder is not None:
+        operands, constraints = f"{operands}, i1 {holder}", f"{constraints},b"
+    e.b.line(f'call void asm sideeffect "{text}", "{constraints},~{{memory}}"({operands})')
+
+
+def _boolean(value: Value) -> str:
+    return value if isinstance(value, str) else ("true" if value else "false")
+
+
+def emit_async_commit(e: KernelEmitter, op: Any) -> None:
+    e.b.call_void("@llvm.nvvm.cp.async.commit.group", "")
+
+
+def emit_async_wait(e: KernelEmitter, op: Any) -> None:
+    e.b.call_void("@llvm.nvvm.cp.async.wait.group", f"i32 {op.attributes['pending'].value.data}", CONVERGENT)
+
+
+def emit_local_load(e: KernelEmitter, op: Any) -> None:
+    layout, element = layout_of(op.result), e.element(op.result)
+    placement = op.buffer.type.placement.data
+    plain = shared_access(layout, placement)
+    matrix = matrix_access(layout, placement) if e.target.has("ldmatrix") else None
+    access: Any = matrix if matrix is not None and matrix.wavefronts <= plain.wavefronts else plain
+    base = _stage_address(e, op)
+    loaded = load_registers(e, access, element, layout.num_registers, 0, base)
+    e.values[op.result] = [loaded[number] for number in access.register_source]
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.alloc_tensor": emit_alloc_tensor,
+    "nv_tileas.async_tiled_load": emit_async_tiled_load,
+    "nv_tileas.async_commit": emit_async_commit,
+    "nv_tileas.async_wait": emit_async_wait,
+    "nv_tileas.local_load": emit_local_load,
+}
