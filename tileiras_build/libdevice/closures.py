@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from functools import cache
 from pathlib import Path
 
 import llvmlite.binding as llvm
 
 from ..errors import InvalidInput
+from .blob import Blob
 from .library import Closure, Library
 
 # Raise when the way closures are made changes.
@@ -30,13 +30,14 @@ def cache_directory() -> Path:
 
 
 class ClosureStore:
-    """Optimized closures of one library file, for one target machine's data layout.
+    """Optimized closures of one library, a Blob or a file's path, for one target machine's data layout.
 
     ``directory`` None means ``cache_directory()``; one that cannot be written only costs time.
     """
 
-    def __init__(self, path: Path, machine: llvm.TargetMachine, directory: Path | None = None):
-        self.path, self._machine = path, machine
+    def __init__(self, library: Blob | Path, machine: llvm.TargetMachine, directory: Path | None = None):
+        self.blob = library if isinstance(library, Blob) else Blob.of_file(library)
+        self._machine = machine
         self._layout = str(machine.target_data)
         self._memory: dict[tuple[str, int | None], bytes] = {}
         self._library: Library | None = None
@@ -46,7 +47,7 @@ class ClosureStore:
     def library(self) -> Library:
         """The library taken apart (about 0.1 s, only needed for a function not seen before)."""
         if self._library is None:
-            self._library = Library.from_file(self.path)
+            self._library = Library.from_blob(self.blob)
         return self._library
 
     def bitcode(self, symbol: str, number: int) -> bytes:
@@ -66,7 +67,7 @@ class ClosureStore:
         names = sorted(names)
         missing = [name for name in names if not self._known(name, number) and name not in self.library.symbols]
         if missing:
-            raise unresolved(missing, f"{self.path.name} does not define them")
+            raise unresolved(missing, f"{self.blob.name} does not define them")
         return {name: self.bitcode(name, number) for name in names}
 
     def _known(self, symbol: str, number: int) -> bool:
@@ -75,7 +76,7 @@ class ClosureStore:
 
     def _make(self, symbol: str, number: int) -> bytes:
         if symbol not in self.library.symbols:
-            raise unresolved([symbol], f"{self.path.name} does not define it")
+            raise unresolved([symbol], f"{self.blob.name} does not define it")
         closure = self.library.closure(symbol, number)
         key = (symbol, number if closure.reads_arch else None)
         self._memory[key] = optimize(closure, self._machine)
@@ -84,7 +85,7 @@ class ClosureStore:
 
     def _key(self) -> str:
         version = ".".join(map(str, llvm.llvm_version_info))
-        text = f"{RECIPE} {version} {self._layout} {_content_hash(self.path)}"
+        text = f"{RECIPE} {version} {self._layout} {self.blob.digest()}"
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def _file(self, key: tuple[str, int | None]) -> Path:
@@ -147,18 +148,3 @@ def unresolved(names: list[str], why: str) -> InvalidInput:
         f"the kernel calls {', '.join(names)}, but {why}",
         remedy="link a libdevice.10.bc that has them, or do not use the operation",
     )
-
-
-def _content_hash(path: Path) -> str:
-    try:
-        status = path.stat()
-        return _hash_of(str(path), status.st_mtime_ns, status.st_size)
-    except OSError as error:
-        raise InvalidInput(
-            "libdevice-missing", f"blobLinkedLib: bitcode path does not exist or is not a file: {path}"
-        ) from error
-
-
-@cache
-def _hash_of(path: str, mtime_ns: int, size: int) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from ..errors import InvalidInput
+from .blob import Blob, broken
 
 # What the library asks through __nvvm_reflect. Subnormals are kept and sqrt is correctly rounded, as Tile IR wants.
 REFLECT = {"__CUDA_FTZ": 0, "__CUDA_PREC_SQRT": 1, "__CUDA_PREC_DIV": 1}
@@ -22,6 +22,7 @@ ARCH = "__CUDA_ARCH"
 
 _NAME = re.compile(r"@([\w.$]+)")
 _LINKAGE = re.compile(r"\b(?:internal|private|linkonce_odr|weak)\s+")
+_PRIVATE = re.compile(r"define (?:internal|private)\b")
 _REFLECT_CALL = re.compile(r"(?:tail )?call i32 @__nvvm_reflect\(ptr @([\w.$]+)\)(?: #\d+)?")
 _STRING = re.compile(r'^@([\w.$]+) = .*c"(\w+)\\00"')
 _STRING_ATTRIBUTE = re.compile(r'"[\w-]+"="[^"]*" ?')
@@ -44,30 +45,37 @@ class Library:
         self.definitions: dict[str, str] = {}
         self.globals: dict[str, str] = {}
         self.strings: dict[str, str] = {}
+        self.exported: set[str] = set()
         self._tail: list[str] = []
         self._types: list[str] = []
         self._cut(text)
 
     @classmethod
     def from_file(cls, path: Path) -> Library:
-        """Raises InvalidInput[libdevice-broken] when the file is not LLVM bitcode."""
-        data = path.read_bytes()
+        """Raises InvalidInput[libdevice-missing, libdevice-broken]."""
+        return cls.from_blob(Blob.of_file(path))
+
+    @classmethod
+    def from_blob(cls, blob: Blob) -> Library:
+        """Raises InvalidInput[libdevice-missing], and [libdevice-broken] when it is not LLVM bitcode."""
+        data = blob.read()
         if data[:4] != b"BC\xc0\xde":
-            raise broken(path)
+            raise broken(blob.place)
         try:
+            # Whatever triple it was made for ("nvptx64-nvidia-gpulibs") stays behind: only definitions are taken.
             with llvm.create_context() as context, llvm.parse_bitcode(data, context=context) as module:
                 return cls(str(module))
         except RuntimeError as error:
-            raise broken(path) from error
+            raise broken(blob.place) from error
 
     @cached_property
     def symbols(self) -> frozenset[str]:
-        """The names that kernels may call."""
-        return frozenset(name for name in self.definitions if name.startswith("__nv_"))
+        """The names that kernels may call: every function that the library does not keep to itself."""
+        return frozenset(self.exported)
 
     def closure(self, symbol: str, number: int) -> Closure:
         """All that ``symbol`` needs, for the GPU sm_<number>, with every reflect call answered."""
-        needed = self._reach(symbol)
+        needed = self.reach(symbol)
         bodies = "\n".join(self.definitions[name] for name in needed if name in self.definitions)
         answers = REFLECT | {ARCH: 10 * number}
         asked = {self.strings.get(match) for match in _REFLECT_CALL.findall(bodies)}
@@ -76,7 +84,8 @@ class Library:
         text = "\n".join((*self._types, *tables, bodies, *self._tail))
         return Closure(symbol, text, ARCH in asked)
 
-    def _reach(self, symbol: str) -> list[str]:
+    def reach(self, symbol: str) -> list[str]:
+        """``symbol`` and the functions and tables it needs, itself first; strings that ask for reflection do not count."""
         seen, queue = {symbol: None}, [symbol]
         while queue:
             for name in _NAME.findall(self.definitions.get(queue.pop(), "")):
@@ -106,7 +115,10 @@ class Library:
             body.append(line)
             if line == "}":
                 break
-        self.definitions[_NAME.search(head)[1]] = "\n".join(body)
+        name = _NAME.search(head)[1]
+        self.definitions[name] = "\n".join(body)
+        if not _PRIVATE.match(head):
+            self.exported.add(name)
 
     def _add_global(self, line: str) -> None:
         name = _NAME.match(line)[1]
@@ -116,12 +128,3 @@ class Library:
             # Nothing in the library writes to its tables; equal copies from two closures merge.
             table = _LINKAGE.sub("linkonce_odr ", line, count=1)
             self.globals[name] = table.replace("addrspace(1) global", "addrspace(1) constant", 1)
-
-
-def broken(path: Path) -> InvalidInput:
-    """The diagnostic for a file that is no bitcode library."""
-    return InvalidInput(
-        "libdevice-broken",
-        f"blobLinkedLib: failed to parse embedded bitcode: {path}",
-        remedy="reinstall nvidia-nvvm or name an intact libdevice.10.bc",
-    )

@@ -7,29 +7,30 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from ..errors import InternalError
+from .blob import Blob
 from .closures import ClosureStore
 from .find import find_libdevice
 
+HELPER = "__nv_"  # how the names of device library functions begin
 _STORES: dict[tuple, ClosureStore] = {}
 
 
-def store_for(path: str | Path | None, machine: llvm.TargetMachine) -> ClosureStore:
-    """The store of one library file; a file that changed on disk gets a new one.
+def store_for(library: Blob | str | Path | None, machine: llvm.TargetMachine) -> ClosureStore:
+    """The store of one library (a path is searched as ``find_libdevice`` does); changed contents get a new one.
 
     ``machine`` fixes data layout and cost model: pass the same one for all targets, so that closures can be shared.
     Raises InvalidInput[libdevice-missing].
     """
-    found = find_libdevice(path)
-    status = found.stat()
-    key = (str(found), status.st_mtime_ns, status.st_size)
+    blob = library if isinstance(library, Blob) else Blob.of_file(find_libdevice(library))
+    key = (blob.name, blob.digest(), str(machine.target_data))
     if key not in _STORES:
-        _STORES[key] = ClosureStore(found, machine)
+        _STORES[key] = ClosureStore(blob, machine)
     return _STORES[key]
 
 
 def called_symbols(module: llvm.ModuleRef) -> list[str]:
     """Names of the libdevice functions that the module declares without defining them."""
-    return [f.name for f in module.functions if f.is_declaration and f.name.startswith("__nv_")]
+    return [f.name for f in module.functions if f.is_declaration and f.name.startswith(HELPER)]
 
 
 def link_needed(module: llvm.ModuleRef, context, names, store: ClosureStore, number: int) -> None:

@@ -1,0 +1,175 @@
+"""blobLinkedLib: a module links what its blob holds, named or inline, only what it needs, and nothing by itself."""
+
+import llvmlite.binding as llvm
+import pytest
+
+from tileiras_build.errors import InternalError, InvalidInput
+from tileiras_build.libdevice import find_libdevice
+from tileiras_build.libdevice.blob import INLINE, Blob, encode, pin, resolve
+from tileiras_build.libdevice.library import Library
+from tileiras_build.pipeline import ll_to_ptx
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.ll_to_ptx.machine import library_machine
+from tileiras_build.pipeline.manifest import asks_libdevice
+from tileiras_build.targets import TARGETS
+
+DOCUMENT = "nvptx-bring-up"
+SINE = """
+define ptx_kernel void @k(ptr addrspace(1) %p) {
+  %x = load float, ptr addrspace(1) %p
+  %y = call float @__nv_sinf(float %x)
+  store float %y, ptr addrspace(1) %p
+  ret void
+}
+declare float @__nv_sinf(float)
+"""
+NAMED = SINE + '!tileiras.libdevice = !{!0}\n!0 = !{!"libdevice.10.bc"}\n'
+JOB = Job(TARGETS["sm_90"])
+
+
+def bitcode(text: str) -> bytes:
+    library_machine()
+    with llvm.create_context() as context, llvm.parse_assembly(text, context=context) as module:
+        return module.as_bitcode()
+
+
+def inline(text: str, data: bytes) -> str:
+    return f'{text}!tileiras.libdevice = !{{!0}}\n!0 = !{{!"{encode(data)}"}}\n'
+
+
+@pytest.mark.seed("nvptx-bring-up", "blob-absent", "no-implicit-libdevice", "blob-only-entry")
+@pytest.mark.parametrize("job", [JOB, Job(TARGETS["sm_90"], libdevice=str(find_libdevice()))])
+def test_nothing_is_linked_without_a_blob(job):
+    with pytest.raises(InvalidInput) as caught:
+        ll_to_ptx.lower(SINE, job)
+    assert caught.value.id == "unresolved-libdevice" and "__nv_sinf" in caught.value.message
+
+
+@pytest.mark.seed("nvptx-bring-up", "blob-path", "blob-first")
+def test_a_named_file_is_read_at_link_time(tmp_path):
+    path = tmp_path / "own.bc"
+    path.write_bytes(bitcode("define float @__nv_sinf(float %x) {\n ret float 3.0\n}"))
+    text = NAMED.replace("libdevice.10.bc", str(path))
+    assert "1077936128" in ll_to_ptx.lower(text, JOB), "3.0f, from the file"
+    path.write_bytes(bitcode("define float @__nv_sinf(float %x) {\n ret float 5.0\n}"))
+    assert "1084227584" in ll_to_ptx.lower(text, JOB), "5.0f, from the changed file"
+
+
+@pytest.mark.seed("nvptx-bring-up", "blob-inline", "blob-reproducible")
+def test_an_inline_blob_needs_no_toolkit(monkeypatch, tmp_path):
+    named = ll_to_ptx.lower(NAMED, JOB)
+    pinned = pin(NAMED)
+    monkeypatch.setattr("tileiras_build.libdevice.blob.find_libdevice", lambda path: pytest.fail("toolkit asked"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert ll_to_ptx.lower(pinned, JOB) == named
+    assert INLINE in pinned and pin(SINE) == SINE
+    assert asks_libdevice(NAMED.encode()) and not asks_libdevice(pinned.encode()), "a build need not watch the file"
+
+
+@pytest.mark.seed("nvptx-bring-up", "blob-inline")
+def test_an_inline_blob_wins_over_the_job():
+    own = inline(SINE, bitcode("define float @__nv_sinf(float %x) {\n ret float 3.0\n}"))
+    assert "1077936128" in ll_to_ptx.lower(own, Job(TARGETS["sm_90"], libdevice=str(find_libdevice())))
+
+
+@pytest.mark.seed("nvptx-bring-up", "diag-blob-path")
+def test_a_path_that_is_no_file(tmp_path):
+    for path in (tmp_path, tmp_path / "none.bc"):
+        with pytest.raises(InvalidInput, match="blobLinkedLib: bitcode path does not exist or is not a file"):
+            ll_to_ptx.lower(NAMED.replace("libdevice.10.bc", str(path)), JOB)
+
+
+@pytest.mark.seed("nvptx-bring-up", "diag-blob-parse")
+@pytest.mark.parametrize("note", [encode(b"BC\xc0\xdebroken"), encode(b"no bitcode"), encode(b""), INLINE + "%%%"])
+def test_an_inline_blob_that_is_no_bitcode(note):
+    with pytest.raises(InvalidInput, match="blobLinkedLib: failed to parse embedded bitcode: the inline blob"):
+        ll_to_ptx.lower(NAMED.replace("libdevice.10.bc", note), JOB)
+
+
+HELPERS = """
+target datalayout = "e-i64:64-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-gpulibs"
+@Sleef_rempitabqp = constant [2 x i64] [i64 7, i64 9]
+define i128 @__nv_udivti3(i128 %a, i128 %b) {
+  %q = call i128 @helper(i128 %a, i128 %b)
+  ret i128 %q
+}
+define internal i128 @helper(i128 %a, i128 %b) noinline {
+  %q = xor i128 %a, %b
+  ret i128 %q
+}
+define i64 @Sleef_sinq(i64 %i) alwaysinline {
+  %g = getelementptr i64, ptr @Sleef_rempitabqp, i64 %i
+  %v = load i64, ptr %g
+  ret i64 %v
+}
+define i128 @f128M_add(i128 %a, i128 %b) alwaysinline {
+  %s = call i128 @softfloat_addMags(i128 %a, i128 %b)
+  ret i128 %s
+}
+define i128 @softfloat_addMags(i128 %a, i128 %b) alwaysinline {
+  %s = add i128 %a, %b
+  ret i128 %s
+}
+!llvm.ident = !{!0}
+!0 = !{!"clang version PRODUCER"}
+"""
+PRODUCERS = ("16.0.0", "7.1.0 git-630d6c22278")
+
+
+def calling(name: str, type: str, arity: int) -> str:
+    arguments = ", ".join([f"{type} %x"] * arity)
+    return (
+        f"define ptx_kernel void @k(ptr addrspace(1) %p) {{\n  %x = load {type}, ptr addrspace(1) %p\n"
+        f"  %y = call {type} @{name}({arguments})\n  store {type} %y, ptr addrspace(1) %p\n  ret void\n}}\n"
+        f"declare {type} @{name}({', '.join([type] * arity)})\n"
+    )
+
+
+@pytest.mark.seed("nvptx-bring-up", "producer-fp128", "producer-int128", "gpulibs-metadata")
+@pytest.mark.seed("nvptx-bring-up", "gpulibs-integers", "gpulibs-needed", "blob-needed-only")
+@pytest.mark.parametrize("producer", PRODUCERS)
+def test_gpulibs_bitcode_is_accepted(producer):
+    ptx = ll_to_ptx.lower(
+        inline(calling("__nv_udivti3", "i128", 2), bitcode(HELPERS.replace("PRODUCER", producer))), JOB
+    )
+    assert "helper" in ptx and "gpulibs" not in ptx
+    assert not any(name in ptx for name in ("Sleef", "f128M", "softfloat")), "only what is needed"
+
+
+@pytest.mark.seed("nvptx-bring-up", "gpulibs-soft-float", "gpulibs-sleef", "gpulibs-internal", "blob-internal")
+@pytest.mark.parametrize(
+    "name, type, arity, kept", [("f128M_add", "i128", 2, "add.cc.s64"), ("Sleef_sinq", "i64", 1, "Sleef_rempitabqp")]
+)
+def test_other_names_of_gpulibs_link_too(name, type, arity, kept):
+    ptx = ll_to_ptx.lower(inline(calling(name, type, arity), bitcode(HELPERS)), JOB)
+    assert kept in ptx
+    assert name not in ptx and "call" not in ptx, "internal, hence inlined and gone"
+
+
+@pytest.mark.seed("nvptx-bring-up", "producer-int128")
+def test_the_shipped_library_is_of_that_sort():
+    """libdevice.10.bc itself: an old producer's bitcode with typed pointers, for the gpulibs triple."""
+    with llvm.create_context() as context, llvm.parse_bitcode(find_libdevice().read_bytes(), context=context) as module:
+        assert module.triple == "nvptx64-nvidia-gpulibs"
+    assert len(Library.from_file(find_libdevice()).symbols) > 300
+
+
+@pytest.mark.seed("codegen-overview", "stage-libraries")
+def test_what_the_blob_lacks_stays_an_error():
+    library = bitcode(HELPERS)
+    with pytest.raises(InvalidInput, match=r"unresolved-libdevice.*__nv_umodti3.*the inline blob does not define"):
+        ll_to_ptx.lower(inline(calling("__nv_umodti3", "i128", 2), library), JOB)
+    with pytest.raises(InternalError, match=r"undefined-symbol.*Sleef_cosq"):
+        ll_to_ptx.lower(inline(calling("Sleef_cosq", "i64", 1), library), JOB)
+    with pytest.raises(InternalError, match=r"undefined-symbol.*@?helper"):
+        ll_to_ptx.lower(inline(calling("helper", "i128", 2), library), JOB)
+
+
+def test_blobs():
+    assert resolve("libdevice.10.bc") == Blob.of_file(find_libdevice())
+    assert resolve("ignored.bc", find_libdevice()).path == find_libdevice()
+    assert resolve(encode(b"abc")).read() == b"abc"
+    assert Blob("a", data=b"x").digest() != Blob("a", data=b"y").digest()
+    with pytest.raises(InternalError, match="ll-metadata"):
+        pin("!tileiras.libdevice = !{!7}\n!7 = !{i32 1}\n")
