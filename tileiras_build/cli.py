@@ -20,8 +20,17 @@ _NAMES = ", ".join(stage.name for stage in STAGES[1:])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; diagnostics go to standard error, one line each. Returns the exit code."""
-    options = _parser().parse_args(arguments)
+    """Run one command; diagnostics go to standard error, one line each. Returns the exit code.
+
+    ``as`` reads its own command line, and so does a link to this program that is named ``tileiras``.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    called_tileiras = arguments is None and Path(sys.argv[0]).name == "tileiras"
+    if called_tileiras or words[:1] == ["as"]:
+        from .tileiras_command import main as assemble
+
+        return assemble(words if called_tileiras else words[1:], sys.argv[0] if called_tileiras else "tileiras")
+    options = _parser().parse_args(words)
     try:
         options.command(options)
         sys.stdout.flush()
@@ -41,6 +50,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tileiras-build", description="An open compiler for CUDA Tile IR.")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_lower(_add(commands, "lower", lower_file, "lower a file of any stage to a later stage"))
+    _add(commands, "as", _never, "compile bytecode to a cubin with the options of NVIDIA's tileiras (as --help)")
+    libdevice = _add(commands, "libdevice", list_libdevice, "list what a kernel links from libdevice")
+    libdevice.add_argument("file", metavar="FILE", help="bytecode, or a file of any stage up to .ll")
+    libdevice.add_argument("--sm", default="90", metavar="SM", help="the target (default: 90)")
+    libdevice.add_argument("--libdevice", metavar="PATH", help="default: the nvidia-nvvm package's libdevice.10.bc")
+    libdevice.add_argument("--pin", metavar="OUT.ll", help="write the .ll with the library inline: no toolkit needed")
     _add_dis(_add(commands, "dis", disassemble_file, "print Tile IR bytecode as text"))
     _add(commands, "passes", list_passes, "list the passes of each stage and what they remove")
     _add(commands, "targets", list_targets, "list the GPU targets")
@@ -77,6 +92,10 @@ def _add_dis(parser: argparse.ArgumentParser) -> None:
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.py")
     parser.add_argument("-o", "--output", default=".", metavar="DIR", help="default: this folder")
+
+
+def _never(options: argparse.Namespace) -> None:
+    """``main`` hands this command over before it reads options; the row is for --help."""
 
 
 def lower_file(options: argparse.Namespace) -> None:
@@ -170,6 +189,23 @@ def list_targets(options: argparse.Namespace) -> None:
         for target in TARGETS.values()
     ]
     print(align(("target", "arch", "PTX", "shared memory per CTA"), rows))
+
+
+def list_libdevice(options: argparse.Namespace) -> None:
+    """``libdevice FILE``: the table of functions, with what each brings along; ``--pin`` writes a self-contained .ll."""
+    from .driver import lower
+    from .libdevice.blob import pin
+    from .reports.libdevice import linked_table
+    from .pipeline.job import Job
+    from .targets import find_target
+
+    source, target = stage_of_file(options.file), find_target(options.sm)
+    data = read_file(options.file)
+    if source.name != "ll":
+        data = lower(data, source.name, "ll", Job(target), name=options.file)[".ll"]
+    print(linked_table(data.decode(), options.libdevice, target.number))
+    if options.pin:
+        write_files({Path(options.pin): pin(data.decode(), options.libdevice).encode()})
 
 
 def export_file(options: argparse.Namespace) -> None:

@@ -11,6 +11,7 @@ LAYERS = (
     ("bytecode", "dialects", "libdevice"),
     ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime"),
     ("executor", "driver"),
+    ("tileiras_options", "tileiras_command"),
     ("cli", "scons_tool", "__main__"),
 )
 MODULES = sorted(module for module in module_files() if module != "tileiras_build")

@@ -1,0 +1,125 @@
+"""reports/remarks.py: what was chosen is what the artifact holds, and every reason is a true limit."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tileiras_build.driver import lower
+from tileiras_build.errors import Location
+from tileiras_build.pipeline.analysis.axis_info import AxisAnalysis
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.text_format import parse
+from tileiras_build.reports.remarks import Remark, collect, render_text, render_yaml, select, width_limits
+from tileiras_build.targets import TARGETS
+
+PREBUILT = Path(__file__).resolve().parents[2] / "examples" / "prebuilt"
+VIEWS = ("nv_tileas.tiled_load", "nv_tileas.tiled_store")
+
+
+@cache
+def module(name: str, sm: str):
+    data = (PREBUILT / f"{name}.tilebc").read_bytes()
+    return parse(lower(data, "tilebc", "tileas", Job(TARGETS[sm]))[".tileas"])
+
+
+def remarks(name: str, sm: str) -> dict[str, list[Remark]]:
+    found: dict[str, list[Remark]] = {}
+    for remark in collect(module(name, sm), TARGETS[sm]):
+        found.setdefault(remark.name, []).append(remark)
+    return found
+
+
+def test_a_product_on_tensor_cores():
+    (product,) = remarks("matmul_f16_nt", "sm_80")["RemarkTensorCoreMMA"]
+    assert (product.kind, product.category, product.function) == ("passed", "tensorcore", "matmul_f16_nt")
+    assert dict(product.notes)["Shape"] == "[16, 8, 16]"
+    assert dict(product.notes)["Instruction"] == "Tensor-core mma.sync.aligned.m16n8k16"
+    assert product.location.file.endswith("matmul.py") and product.location.line == 28
+
+
+@pytest.mark.parametrize("sm, better", [("sm_80", None), ("sm_90", "wgmma"), ("sm_100", "tcgen05"), ("sm_120", None)])
+def test_a_better_product_that_is_not_used(sm, better):
+    missed = remarks("matmul_f16_nt", sm).get("RemarkTensorCoreMMAGeneration", [])
+    assert [remark.message for remark in missed] == ([f"MMA operation does not use {better}"] if better else [])
+
+
+def test_a_product_without_tensor_cores():
+    bare = module("matmul_f16_nt", "sm_80").clone()
+    (product,) = [op for op in bare.walk() if op.name == "nv_tileas.dot"]
+    del product.attributes["atom"]
+    (failed,) = [remark for remark in collect(bare, TARGETS["sm_80"]) if remark.category == "tensorcore"]
+    assert failed.kind == "failed"
+    assert failed.reasons == ("no tensor-core instruction for f16 x f16 with f32 accumulators on sm_80",)
+
+
+@pytest.mark.parametrize("name", ["vector_add_f32", "matmul_f16_nt"])
+def test_the_least_limit_is_the_width(name):
+    views = [op for op in module(name, "sm_90").walk() if op.name in VIEWS]
+    assert views
+    for op in views:
+        limits = width_limits(op, AxisAnalysis())
+        assert min(most for most, _ in limits) == op.attributes["vector"].value.data
+
+
+def test_reasons_of_a_narrow_access():
+    narrow = remarks("vector_add_f32", "sm_90")["RemarkMemoryVectorWidth"]
+    assert {remark.message for remark in narrow} == {
+        "Load instruction moves 4 of 16 bytes",
+        "Store instruction moves 4 of 16 bytes",
+    }
+    assert all("the extent of dimension 0 is not known to be a multiple of 2" in remark.reasons[0] for remark in narrow)
+
+
+def test_tensor_copies_are_named_where_the_gpu_has_them():
+    assert "RemarkMemoryTmaLoadFailed" not in remarks("vector_add_f32", "sm_80")
+    assert len(remarks("vector_add_f32", "sm_90")["RemarkMemoryTmaLoadFailed"]) == 2
+
+
+def test_conversions_say_what_they_take():
+    conversions = remarks("matmul_f16_nt", "sm_90")["RemarkMemoryLayoutConversion"]
+    held = [op for op in module("matmul_f16_nt", "sm_90").walk() if "scratch_bytes" in op.attributes]
+    assert [dict(remark.notes)["SharedBytes"] for remark in conversions] == [
+        str(op.attributes["scratch_bytes"].value.data) for op in held
+    ]
+
+
+ONE = Remark("failed", "memory", "Name", "it's: so", "k", Location("k.py", 3, 4), (("Shape", "[1, 2]"),), ("because",))
+TWO = Remark("passed", "tensorcore", "Other", "fine", "k", None)
+
+
+def test_text_form():
+    assert render_text([ONE, TWO]).splitlines() == [
+        "in function: k:",
+        "",
+        "  category: Memory",
+        "    remark[failed]: it's: so",
+        '      --> "k.py":3:4',
+        "       |",
+        "       = name: Name",
+        "       = note: Shape = [1, 2]",
+        "       = reason: because",
+        "",
+        "",
+        "  category: Tensor-core",
+        "    remark[passed]: fine",
+        "       |",
+        "       = name: Other",
+        "",
+    ]
+
+
+def test_yaml_form():
+    assert render_yaml([ONE, TWO]) == (
+        "--- !Failure\nPass:            Memory\nName:            Name\n"
+        "DebugLoc:        { File: 'k.py', Line: 3, Column: 4 }\nFunction:        k\nArgs:\n"
+        "  - RemarkId:    1\n  - Remark:      'it''s: so'\n  - Shape:       '[1, 2]'\n  - Reason:      because\n...\n"
+        "--- !Passed\nPass:            Tensor-core\nName:            Other\nFunction:        k\nArgs:\n"
+        "  - RemarkId:    2\n  - Remark:      fine\n...\n"
+    )
+
+
+def test_selection():
+    assert select([ONE, TWO], {"failed": ("memory",), "passed": ("memory",)}) == [ONE]
+    assert select([ONE, TWO], {"passed": ("all",)}) == [TWO]
+    assert select([ONE, TWO], {}) == []

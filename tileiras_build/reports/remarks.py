@@ -1,0 +1,262 @@
+"""Remarks on a lowered module: which instructions were chosen, and why not better ones.
+
+They are read off the ``.tileas`` artifact: layout assignment has written the width of each memory access, the
+dimensions that need no bounds check, and the matrix instruction of each product on the operations. Both output forms
+are those of NVIDIA's ``tileiras`` 13.5; cuTile Python keeps the YAML beside its cached cubins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Operation, SSAValue
+
+from ..dialects.cuda_tile.location import source_location
+from ..errors import Location
+from ..layouts.blocked import spread_vector
+from ..pipeline.analysis.axis_info import AxisAnalysis
+from ..pipeline.analysis.dot_atoms import atom_named
+from ..pipeline.analysis.memory_access import VECTOR_BYTES, ViewFacts
+from ..pipeline.shared.element_types import element_of
+from ..targets import Target
+
+PASSED, MISSED, FAILED, ANALYSIS = "passed", "missed", "failed", "analysis"
+MEMORY, TENSORCORE = "memory", "tensorcore"
+TITLES = {MEMORY: "Memory", TENSORCORE: "Tensor-core"}
+YAML_TAGS = {PASSED: "Passed", MISSED: "Missed", FAILED: "Failure", ANALYSIS: "Analysis"}
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One remark: ``notes`` are (key, text) pairs, ``reasons`` say why nothing better was chosen."""
+
+    kind: str
+    category: str
+    name: str
+    message: str
+    function: str
+    location: Location | None
+    notes: tuple[tuple[str, str], ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+def collect(module: ModuleOp, target: Target) -> list[Remark]:
+    """All remarks on the kernels of a ``.tileas`` module, in program order."""
+    return [
+        remark
+        for func in module.body.block.ops
+        if func.name == "nv_tileaa.func"
+        for remark in _Kernel(func, target).remarks()
+    ]
+
+
+class _Kernel:
+    def __init__(self, func: Any, target: Target):
+        self.func, self.target = func, target
+        self.name = func.attributes["sym_name"].data
+        self.analysis = AxisAnalysis()
+        self.num_warps = func.attributes["num_warps"].value.data
+
+    def remarks(self) -> Iterator[Remark]:
+        for op in self.func.walk():
+            if (describe := DESCRIBE.get(op.name)) is not None:
+                yield from describe(self, op)
+
+    def remark(self, op: Operation, kind: str, category: str, name: str, message: str, notes=(), reasons=()) -> Remark:
+        """A remark on ``op``; ``notes`` are (key, value) pairs of any printable values."""
+        texts = tuple((key, str(value)) for key, value in notes)
+        return Remark(kind, category, name, message, self.name, source_location(op), texts, tuple(reasons))
+
+
+# ---- memory --------------------------------------------------------------------------------------
+def _tiled(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+    """A load or store of a view's tile."""
+    yield from _selected(kernel, op, _tiled_reasons(kernel, op))
+    unchecked = list(op.attributes["in_bounds"].get_values())
+    if not all(unchecked):
+        dims = [dim for dim, safe in enumerate(unchecked) if not safe]
+        reason = f"the extents of dimensions {dims} are not known to be multiples of the tile's"
+        yield kernel.remark(
+            op, MISSED, MEMORY, "RemarkMemoryBoundsCheck", "Could not drop bounds checks", (), (reason,)
+        )
+    if kernel.target.has("tma"):
+        what = "store" if _is_store(op) else "load"
+        yield kernel.remark(
+            op, FAILED, MEMORY, f"RemarkMemoryTma{what.capitalize()}Failed", f"Failed to select TMA {what} instruction",
+            (), ("tiles are moved by their threads: there is no lowering to tensor copies",),
+        )  # fmt: skip
+
+
+def _pointers(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+    """A load or store through pointers."""
+    if isinstance(op.value.type, TensorType):
+        reason = "the pointers (or their mask) are not known to be contiguous and aligned over more elements"
+        yield from _selected(kernel, op, [reason])
+
+
+def _selected(kernel: _Kernel, op: Any, reasons: Iterable[str]) -> Iterator[Remark]:
+    what = "Store" if _is_store(op) else "Load"
+    vector = op.attributes["vector"].value.data
+    held = vector * element_of(op.value.type).bytes
+    notes = (
+        ("Instruction", f"Global-memory {what.lower()} instruction"),
+        ("Shape", list(op.value.type.get_shape())),
+        ("Width", f"{held} bytes"),
+    )
+    yield kernel.remark(
+        op, PASSED, MEMORY, f"RemarkMemory{what}InstructionSelected", f"{what} instruction selected", notes
+    )
+    if held < VECTOR_BYTES:
+        yield kernel.remark(
+            op, MISSED, MEMORY, "RemarkMemoryVectorWidth",
+            f"{what} instruction moves {held} of {VECTOR_BYTES} bytes", (), reasons,
+        )  # fmt: skip
+
+
+def _is_store(op: Operation) -> bool:
+    return op.name.endswith("store")
+
+
+def _tiled_reasons(kernel: _Kernel, op: Any) -> list[str]:
+    """Every fact that alone keeps the access as narrow as it is."""
+    vector = op.attributes["vector"].value.data
+    if op.attributes["mem_semantic"].data != "weak":
+        return [f"the access is {op.attributes['mem_semantic'].data}, not weak"]
+    return [reason for most, reason in width_limits(op, kernel.analysis) if most <= vector]
+
+
+def width_limits(op: Any, analysis: AxisAnalysis) -> list[tuple[int, str]]:
+    """(elements, reason) for each fact that limits the width of a tiled access; the least of them is the width."""
+    facts = ViewFacts(op.view, analysis)
+    in_bounds = list(op.attributes["in_bounds"].get_values())
+    fastest = facts.order[0] if facts.order else 0
+    source = facts.type.dim_map[fastest] if facts.order else 0
+    if not facts.order or facts.type.source.strides[source] != 1 or facts.type.sparse.data == fastest:
+        return [(1, "no dimension of the tile is contiguous in memory")]
+    base = analysis(facts.memref.operands[0]).divisibility
+    start = (facts.type.steps[fastest] & -facts.type.steps[fastest]) * analysis(op.coords[fastest]).divisibility
+    limits = [
+        (facts.type.tile[fastest], f"the tile has {facts.type.tile[fastest]} elements along dimension {fastest}"),
+        (max(base // facts.element.bytes, 1), f"the tensor's address {_multiple(base)} (bytes)"),
+        (start, f"the first element of a tile {_multiple(start)}"),
+    ]
+    if not in_bounds[fastest]:
+        size = facts.sizes[source]
+        limits.append((size, f"the extent of dimension {fastest} {_multiple(size)}, so its end may fall inside an access"))
+    for dim in range(len(facts.type.tile)):
+        if dim != fastest and (stride := facts.strides[facts.type.dim_map[dim]]):
+            limits.append((stride, f"the stride of dimension {dim} {_multiple(stride)}"))
+    return limits
+
+
+def _multiple(known: int) -> str:
+    return f"is only known to be a multiple of {known}" if known > 1 else "is not known to be a multiple of 2"
+
+
+def _conversion(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+    """A change of layout that goes through shared memory."""
+    if (scratch := op.attributes.get("scratch_bytes")) is not None:
+        notes = (("SharedBytes", scratch.value.data), ("Tiles", len(op.results)))
+        yield kernel.remark(
+            op, ANALYSIS, MEMORY, "RemarkMemoryLayoutConversion", "Tile changes threads through shared memory", notes
+        )
+
+
+# ---- tensor cores --------------------------------------------------------------------------------
+def _product(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+    types = [str(_element(value)) for value in (op.lhs, op.rhs, op.result)]
+    if (name := op.attributes.get("atom")) is None:
+        reason = "no tensor-core instruction for {} x {} with {} accumulators on {}".format(*types, kernel.target.name)
+        yield kernel.remark(
+            op, FAILED, TENSORCORE, "RemarkTensorCoreMMAFailed", "MMA operation does not use Tensor Cores",
+            (("Instruction", "fma"),), (reason,),
+        )  # fmt: skip
+        return
+    atom = atom_named(kernel.target, name.data)
+    notes = (
+        ("Instruction", f"Tensor-core {atom.ptx.split('.{')[0].split('.row.col')[0]}"),
+        ("Shape", list(atom.shape)),
+        ("Warps", list(op.attributes["warps"].get_values())),
+    )
+    message = "MMA operation successfully optimized to use Tensor Cores"
+    yield kernel.remark(op, PASSED, TENSORCORE, "RemarkTensorCoreMMA", message, notes)
+    best = kernel.target.tier.matrix_product
+    if best != "mma_sync":
+        yield kernel.remark(
+            op, MISSED, TENSORCORE, "RemarkTensorCoreMMAGeneration", f"MMA operation does not use {best}", (),
+            (f"products are lowered to mma.sync; {kernel.target.name} also has {best}",),
+        )  # fmt: skip
+
+
+def _element(value: SSAValue) -> object:
+    return value.type.element_type
+
+
+DESCRIBE = {
+    "nv_tileas.tiled_load": _tiled,
+    "nv_tileas.tiled_store": _tiled,
+    "nv_tileas.load": _pointers,
+    "nv_tileas.store": _pointers,
+    "nv_tileas.convert_layout": _conversion,
+    "nv_tileas.dot": _product,
+}
+
+
+# ---- output --------------------------------------------------------------------------------------
+def select(remarks: Iterable[Remark], categories: dict[str, Sequence[str]]) -> list[Remark]:
+    """The remarks whose kind maps to their category, or to "all"."""
+    return [remark for remark in remarks if {"all", remark.category} & set(categories.get(remark.kind, ()))]
+
+
+def render_text(remarks: Sequence[Remark]) -> str:
+    """The form for people: by function, then by category."""
+    lines: list[str] = []
+    for function in dict.fromkeys(remark.function for remark in remarks):
+        lines += [f"in function: {function}:", ""]
+        for category, title in TITLES.items():
+            chosen = [remark for remark in remarks if (remark.function, remark.category) == (function, category)]
+            if chosen:
+                lines += [f"  category: {title}", *(line for remark in chosen for line in _text(remark)), ""]
+    return "\n".join(lines)
+
+
+def _text(remark: Remark) -> Iterator[str]:
+    yield f"    remark[{remark.kind}]: {remark.message}"
+    if remark.location is not None and remark.location.line:
+        yield f'      --> "{remark.location.file}":{remark.location.line}:{remark.location.column}'
+    yield "       |"
+    yield f"       = name: {remark.name}"
+    yield from (f"       = note: {key} = {value}" for key, value in remark.notes)
+    yield from (f"       = reason: {reason}" for reason in remark.reasons)
+    yield ""
+
+
+def render_yaml(remarks: Sequence[Remark]) -> str:
+    """LLVM's form for programs: one document for each remark."""
+    return "".join(_yaml(number, remark) for number, remark in enumerate(remarks, 1))
+
+
+def _yaml(number: int, remark: Remark) -> str:
+    where, place = remark.location, ""
+    if where is not None:
+        place = f"DebugLoc:        {{ File: {_quoted(where.file)}, Line: {where.line}, Column: {where.column} }}\n"
+    arguments = [
+        ("RemarkId", str(number)), ("Remark", remark.message), *remark.notes, *(("Reason", r) for r in remark.reasons)
+    ]  # fmt: skip
+    lines = "".join(f"  - {key + ':':<12} {_scalar(value)}\n" for key, value in arguments)
+    return (
+        f"--- !{YAML_TAGS[remark.kind]}\nPass:            {TITLES[remark.category]}\nName:            {remark.name}\n"
+        f"{place}Function:        {remark.function}\nArgs:\n{lines}...\n"
+    )
+
+
+def _quoted(text: str | None) -> str:
+    return "'" + (text or "").replace("'", "''") + "'"
+
+
+def _scalar(text: str) -> str:
+    plain = all(character.isalnum() or character in " _-./" for character in text) and text[:1] not in "-."
+    return text if plain else _quoted(text)

@@ -1,0 +1,214 @@
+"""The command ``tileiras-build as``, which takes the place of NVIDIA's ``tileiras``: bytecode to a cubin.
+
+A link named ``tileiras`` to ``tileiras-build``, first on PATH, makes cuTile Python compile with this compiler. Exit codes
+are NVIDIA's: 0 done, 1 wrong usage or no input, 2 bad configuration, 3 not (valid) bytecode, 5 failed to compile.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .bytecode.opcodes import VERSIONS
+from .errors import ErrorGroup, InternalError, Location, TileirasError
+from .files import write_files
+from .tileiras_options import PROGRAM, REMARK_KINDS, CommandLine, UsageError, help_text, parse
+
+MAGIC, MLIR_MAGIC = b"\x7fTileIR\x00", b"ML\xefR"
+USAGE, CONFIGURATION, BYTECODE, COMPILATION = 1, 2, 3, 5
+LEVELS = range(4)
+# Diagnostics about the machine that compiles, not about the kernel.
+CONFIGURATION_IDS = frozenset(("ptxas-missing", "libdevice-missing", "libdevice-broken", "write-failed"))
+
+
+class Failure(Exception):
+    """What to print to standard error, and the exit code."""
+
+    def __init__(self, code: int, text: str):
+        super().__init__(code, text)
+        self.code, self.text = code, text
+
+
+def main(arguments: Sequence[str], program: str = PROGRAM) -> int:
+    """Run one command line, without the program's name; returns the exit code."""
+    try:
+        return _run(parse(arguments, program))
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        return USAGE
+    except Failure as failure:
+        print(failure.text, file=sys.stderr)
+        return failure.code
+
+
+def _run(line: CommandLine) -> int:
+    for name, answer in ANSWERS.items():
+        if line[name]:
+            print(answer())
+            return 0
+    if line.file is None:
+        print(help_text())
+        raise Failure(USAGE, "error: no input file provided")
+    data = _read(line.file)
+    _check(line, data)
+    _compile(line, data)
+    return 0
+
+
+def version_text() -> str:
+    """What ``--version`` prints; cuTile Python's cache keys hold it, so it changes whenever the compiler does."""
+    from .pipeline.stages import STAGES, library_version, source_digest
+
+    digests = "".join(source_digest(stage)[:4] for stage in STAGES[1:])
+    return (
+        f"{PROGRAM}: tileiras_build, an open CUDA Tile IR assembler\n"
+        f"Release {library_version('tileiras-build')}, bytecode {_number(VERSIONS[-1])}\nBuild {digests}"
+    )
+
+
+def versions_text() -> str:
+    """What ``--list-versions`` prints: the bytecode versions that are understood, oldest first."""
+    return "\n".join(map(_number, VERSIONS))
+
+
+ANSWERS = {"help": help_text, "version": version_text, "list-versions": versions_text}
+
+
+def _number(version: Sequence[int]) -> str:
+    return ".".join(map(str, tuple(version)[:2]))
+
+
+# ---- checks --------------------------------------------------------------------------------------
+def _read(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise Failure(USAGE, f"error: unable to read input file '{file}': {error.strerror}") from error
+
+
+def _check(line: CommandLine, data: bytes) -> None:
+    """Refuse in the order in which NVIDIA's program does: the file, the GPU, the level, debugging, features."""
+    if not data.startswith(MAGIC):
+        hint = " (it looks like MLIR bytecode instead)" if data.startswith(MLIR_MAGIC) else ""
+        raise Failure(BYTECODE, f"error: input does not correspond to Tile IR bytecode{hint}")
+    version = tuple(data[len(MAGIC) : len(MAGIC) + 2])
+    if version not in [tuple(known)[:2] for known in VERSIONS]:
+        raise Failure(BYTECODE, f"error: unsupported Tile IR bytecode version: {_number(version)}")
+    if line["preview"]:
+        raise Failure(
+            USAGE,
+            f"{PROGRAM}: for the --preview option: unknown preview feature '{line['preview'][0]}'; "
+            "no preview feature is supported",
+        )
+    _check_configuration(line, _number(version))
+
+
+def _check_configuration(line: CommandLine, version: str) -> None:
+    if line["gpu-name"] is None:
+        raise Failure(
+            CONFIGURATION,
+            f"error: no GPU architecture given (bytecode in file is version {version}); use --gpu-name=sm_90 or another "
+            "that --help lists",
+        )
+    if line["opt-level"] not in LEVELS:
+        raise Failure(CONFIGURATION, f"error: invalid optimization level: {line['opt-level']}")
+    if line["device-debug"] and line["opt-level"] > 0:
+        raise Failure(
+            CONFIGURATION,
+            "error: optimized debugging is currently not supported, change the optimization level to 0 or disable "
+            "full debug info",
+        )
+    if line["l"]:
+        raise Failure(COMPILATION, "error: libraries require the 'simt' preview feature, which is not supported")
+    if line["sanitize"]:
+        raise Failure(CONFIGURATION, f"error: --sanitize={line['sanitize']} is not supported yet; compile without it")
+
+
+# ---- compiling -----------------------------------------------------------------------------------
+def _compile(line: CommandLine, data: bytes) -> None:
+    from .executor.forked import ForkedExecutor
+    from .pipeline.job import Job
+    from .targets import find_target
+
+    debug = bool(line["device-debug"])
+    job = Job(find_target(line["gpu-name"]), line["opt-level"], bool(line["lineinfo"]) and not debug, debug)
+    categories = remark_categories(line)
+    try:
+        cubin, remarks = ForkedExecutor().run(
+            "tileiras_build.tileiras_command:assemble", data, job, line.file, categories
+        )
+    except TileirasError as error:
+        raise Failure(exit_code(error), "\n".join(map(describe, _parts(error)))) from error
+    _write(line, cubin, remarks)
+
+
+def remark_categories(line: CommandLine) -> dict[str, tuple[str, ...]]:
+    """The categories asked for, for each kind of remark; empty where none is."""
+    general = line["remarks"]
+    asked = {kind: (general, line[f"remarks-{kind}"]) for kind in REMARK_KINDS}
+    chosen = {kind: tuple(name for name in names if name not in (None, "none")) for kind, names in asked.items()}
+    return {kind: names for kind, names in chosen.items() if names}
+
+
+def assemble(data: bytes, job, file: str, categories: dict[str, tuple[str, ...]]) -> tuple[bytes, list]:
+    """(cubin, the remarks of the categories asked for) of a bytecode file's contents."""
+    from .driver import lower
+
+    if not categories:
+        return lower(data, "tilebc", "cubin", job, name=file)[".cubin"], []
+    from .pipeline.text_format import parse as parse_module
+    from .reports.remarks import collect, select
+
+    scheduled = lower(data, "tilebc", "tileas", job, name=file)[".tileas"]
+    remarks = select(collect(parse_module(scheduled), job.target), categories)
+    return lower(scheduled, "tileas", "cubin", job)[".cubin"], remarks
+
+
+def _write(line: CommandLine, cubin: bytes, remarks: list) -> None:
+    files: dict[Path, bytes] = {}
+    if line["output-file"] == "-":
+        sys.stdout.buffer.write(cubin)
+    else:
+        files[Path(line["output-file"])] = cubin
+    if remarks:
+        from .reports.remarks import render_text, render_yaml
+
+        if line["remark-format"] == "yaml":
+            files[Path(line["remarks-output-file"])] = render_yaml(remarks).encode()
+        else:
+            print(render_text(remarks))
+    try:
+        write_files(files)
+    except TileirasError as error:
+        raise Failure(CONFIGURATION, describe(error)) from error
+
+
+# ---- diagnostics ---------------------------------------------------------------------------------
+def _parts(error: TileirasError) -> list[TileirasError]:
+    return error.errors if isinstance(error, ErrorGroup) else [error]
+
+
+def exit_code(error: TileirasError) -> int:
+    """NVIDIA's exit code for one of our diagnostics."""
+    first = _parts(error)[0]
+    if first.location is not None and first.location.offset is not None:
+        return BYTECODE
+    return CONFIGURATION if first.id in CONFIGURATION_IDS else COMPILATION
+
+
+def describe(error: TileirasError) -> str:
+    """One line in the form that cuTile Python takes apart: ``loc("file":line:column): error: text``."""
+    remedy = f"; {error.remedy}" if error.remedy else ""
+    kind = "internal error: " if isinstance(error, InternalError) else ""
+    return f"{_place(error.location)}error: {kind}{error.message} [{error.id}]{remedy}"
+
+
+def _place(location: Location | None) -> str:
+    if location is None or not location.file:
+        return ""
+    if location.offset is not None:
+        return f'loc("{location.file}"): error at offset {location.offset}: '
+    if not location.line:
+        return f'loc("{location.file}"): '
+    return f'loc("{location.file}":{location.line}:{location.column}): '
