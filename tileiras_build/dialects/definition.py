@@ -94,9 +94,10 @@ class TableOperation(Operation):
 
     # ---- text ------------------------------------------------------------------------------------
     @classmethod
-    def leading_groups(cls) -> int:
-        """How many operand groups are written without their names: all of a row with one group, else the required."""
-        return 1 if len(cls.operand_groups) == 1 else sum(kind == "1" for _, kind in cls.operand_groups)
+    def unnamed_groups(cls) -> tuple[int, ...]:
+        """The operand groups that are written first, without names: the only one, else the required ones."""
+        kinds = [kind for _, kind in cls.operand_groups]
+        return (0,) if len(kinds) == 1 else tuple(index for index, kind in enumerate(kinds) if kind == "1")
 
     def print(self, printer: Printer) -> None:
         """Everything after the operation's name."""
@@ -112,14 +113,14 @@ class TableOperation(Operation):
             printer.print_region(region)
 
     def _print_operands(self, printer: Printer) -> None:
-        leading = self.leading_groups()
-        first = [value for index in range(leading) for value in self.group(index)]
+        unnamed = self.unnamed_groups()
+        first = [value for index in unnamed for value in self.group(index)]
         if first:
             printer.print_string(" ")
             printer.print_list(first, printer.print_ssa_value)
-        for index in range(leading, len(self.operand_groups)):
-            if values := self.group(index):
-                printer.print_string(f" {self.operand_groups[index][0]}(")
+        for index, (name, _) in enumerate(self.operand_groups):
+            if index not in unnamed and (values := self.group(index)):
+                printer.print_string(f" {name}(")
                 printer.print_list(values, printer.print_ssa_value)
                 printer.print_string(")")
 
@@ -152,20 +153,22 @@ class TableOperation(Operation):
 
     @classmethod
     def _parse_operands(cls, parser: Parser) -> tuple[list[UnresolvedOperand], list[int]]:
-        """The operands and the size of each group."""
-        leading = cls.leading_groups()
+        """The operands in the row's order, and the size of each group."""
+        unnamed = cls.unnamed_groups()
         # An operation without operands may be followed by the results of the next one.
-        operands = _parse_operand_list(parser) if leading else []
-        sizes = [len(operands)] if leading == len(cls.operand_groups) else [1] * leading
-        if cls.operand_groups[:leading] and cls.operand_groups[0][1] == "1" and len(operands) != leading:
-            parser.raise_error(f"{cls.name} takes {leading} operands here, got {len(operands)}")
-        for name, _ in cls.operand_groups[leading:]:
-            values: list[UnresolvedOperand] = []
-            if parser.parse_optional_keyword(name) is not None:
-                values = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
-            operands += values
-            sizes.append(len(values))
-        return operands, sizes
+        first = _parse_operand_list(parser) if unnamed else []
+        if len(cls.operand_groups) == 1 and cls.operand_groups[0][1] != "1":
+            return first, [len(first)]
+        if len(first) != len(unnamed):
+            parser.raise_error(f"{cls.name} takes {len(unnamed)} operands here, got {len(first)}")
+        groups = {index: [operand] for index, operand in zip(unnamed, first)}
+        for index, (name, kind) in enumerate(cls.operand_groups):
+            if kind != "1":
+                named = parser.parse_optional_keyword(name) is not None
+                delimiter, operand = parser.Delimiter.PAREN, parser.parse_unresolved_operand
+                groups[index] = parser.parse_comma_separated_list(delimiter, operand) if named else []
+        ordered = [groups[index] for index in range(len(groups))]
+        return [operand for group in ordered for operand in group], [len(group) for group in ordered]
 
     @classmethod
     def _parse_attributes(cls, parser: Parser) -> dict[str, Attribute]:
