@@ -44,13 +44,9 @@ class Remark:
 
 
 def collect(module: ModuleOp, target: Target) -> list[Remark]:
-    """All remarks on the kernels of a ``.tileas`` module, in program order."""
-    return [
-        remark
-        for func in module.body.block.ops
-        if func.name == "nv_tileaa.func"
-        for remark in _Kernel(func, target).remarks()
-    ]
+    """The remarks on the kernels of a ``.tileas`` module, in program order; what a loop's copies repeat is said once."""
+    kernels = [func for func in module.body.block.ops if func.name == "nv_tileaa.func"]
+    return list(dict.fromkeys(remark for func in kernels for remark in _Kernel(func, target).remarks()))
 
 
 class _Kernel:
@@ -74,7 +70,8 @@ class _Kernel:
 # ---- memory --------------------------------------------------------------------------------------
 def _tiled(kernel: _Kernel, op: Any) -> Iterator[Remark]:
     """A load or store of a view's tile."""
-    yield from _selected(kernel, op, _tiled_reasons(kernel, op))
+    shape, bytes = list(op.view.type.tile), element_of(op.view.type.source.element_type).bytes
+    yield from _selected(kernel, op, shape, bytes, _tiled_reasons(kernel, op))
     unchecked = list(op.attributes["in_bounds"].get_values())
     if not all(unchecked):
         dims = [dim for dim, safe in enumerate(unchecked) if not safe]
@@ -94,18 +91,14 @@ def _pointers(kernel: _Kernel, op: Any) -> Iterator[Remark]:
     """A load or store through pointers."""
     if isinstance(op.value.type, TensorType):
         reason = "the pointers (or their mask) are not known to be contiguous and aligned over more elements"
-        yield from _selected(kernel, op, [reason])
+        yield from _selected(kernel, op, list(op.value.type.get_shape()), element_of(op.value.type).bytes, [reason])
 
 
-def _selected(kernel: _Kernel, op: Any, reasons: Iterable[str]) -> Iterator[Remark]:
+def _selected(kernel: _Kernel, op: Any, shape: list[int], bytes: int, reasons: Iterable[str]) -> Iterator[Remark]:
     what = "Store" if _is_store(op) else "Load"
-    vector = op.attributes["vector"].value.data
-    held = vector * element_of(op.value.type).bytes
-    notes = (
-        ("Instruction", f"Global-memory {what.lower()} instruction"),
-        ("Shape", list(op.value.type.get_shape())),
-        ("Width", f"{held} bytes"),
-    )
+    held = op.attributes["vector"].value.data * bytes
+    instruction = INSTRUCTIONS.get(op.name, f"Global-memory {what.lower()} instruction")
+    notes = (("Instruction", instruction), ("Shape", shape), ("Width", f"{held} bytes"))
     yield kernel.remark(
         op, PASSED, MEMORY, f"RemarkMemory{what}InstructionSelected", f"{what} instruction selected", notes
     )
@@ -123,8 +116,9 @@ def _is_store(op: Operation) -> bool:
 def _tiled_reasons(kernel: _Kernel, op: Any) -> list[str]:
     """Every fact that alone keeps the access as narrow as it is."""
     vector = op.attributes["vector"].value.data
-    if op.attributes["mem_semantic"].data != "weak":
-        return [f"the access is {op.attributes['mem_semantic'].data}, not weak"]
+    semantic = op.attributes.get("mem_semantic")
+    if semantic is not None and semantic.data != "weak":
+        return [f"the access is {semantic.data}, not weak"]
     return [reason for most, reason in width_limits(op, kernel.analysis) if most <= vector]
 
 
@@ -195,8 +189,10 @@ def _element(value: SSAValue) -> object:
     return value.type.element_type
 
 
+INSTRUCTIONS = {"nv_tileas.async_tiled_load": "Asynchronous copy to shared memory (cp.async)"}
 DESCRIBE = {
     "nv_tileas.tiled_load": _tiled,
+    "nv_tileas.async_tiled_load": _tiled,
     "nv_tileas.tiled_store": _tiled,
     "nv_tileas.load": _pointers,
     "nv_tileas.store": _pointers,
