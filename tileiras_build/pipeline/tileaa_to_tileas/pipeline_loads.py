@@ -7,7 +7,7 @@ Out:   the loads are asynchronous copies, several iterations ahead, into nv_tile
 After: assign_layouts (operand fragments are known). Before: assign_scratch (rings need room).
 Sound: a loop is changed only if nothing in it writes memory, so a load may move before earlier iterations; a copy that
        would run past the last iteration is disabled and leaves zeros in a stage that no one reads. A stage is
-       overwritten after the barrier that follows its last reading.
+       overwritten after the barrier that follows its last reading: a loop inside another one starts with a barrier.
 """
 
 from __future__ import annotations
@@ -182,6 +182,9 @@ class _Rewriter:
 
     def run(self) -> None:
         self.buffers = [self._allocate(candidate) for candidate in self.candidates]
+        if self.loop.parent_op().name != "nv_tileaa.func":
+            # The loop may run again while other threads still read its last stages.
+            self._before(BarrierOp.make([], []))
         self._prologue()
         arguments = [self.block.insert_arg(i32, len(self.block.args)) for _ in range(2)]
         self._start_of_body(*arguments)
