@@ -18,7 +18,9 @@ def copy(body, threads=32):
 
 
 def test_bytes_arrive_after_the_wait():
-    out, source = copy("cp.async.cg.shared.global.L2::128B [t2], [u5], 16; cp.async.commit_group; cp.async.wait_group 0;")
+    out, source = copy(
+        "cp.async.cg.shared.global.L2::128B [t2], [u5], 16; cp.async.commit_group; cp.async.wait_group 0;"
+    )
     np.testing.assert_array_equal(out, source)
 
 

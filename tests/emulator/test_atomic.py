@@ -23,7 +23,10 @@ def atom(op, values, places, memory, space="global", width=4):
 
 
 @pytest.mark.parametrize("pattern", ["one", "few", "distinct"])
-@pytest.mark.parametrize("name, width", [(n, 4) for n in (*INTEGER, "min", "max")] + [(n, 8) for n in ("add", "and", "or", "xor", "exch", "min", "max")])
+@pytest.mark.parametrize(
+    "name, width",
+    [(n, 4) for n in (*INTEGER, "min", "max")] + [(n, 8) for n in ("add", "and", "or", "xor", "exch", "min", "max")],
+)
 def test_integers(name, width, pattern):
     rng = np.random.default_rng(0)
     n, bits = 96, 8 * width
@@ -98,7 +101,12 @@ def test_128_bit_exchange_and_compare():
 
 def test_masked_atomics():
     memory = np.zeros(1, np.uint32)
-    run(kernel("mov.u32 t0, %tid.x; setp.lt.u32 p1, t0, 10; @p1 red.global.add.u32 [u0], 1; @!p1 atom.global.max.u32 t1, [u0], 3;"), memory)
+    run(
+        kernel(
+            "mov.u32 t0, %tid.x; setp.lt.u32 p1, t0, 10; @p1 red.global.add.u32 [u0], 1; @!p1 atom.global.max.u32 t1, [u0], 3;"
+        ),
+        memory,
+    )
     assert memory[0] == 10
 
 

@@ -123,7 +123,11 @@ def test_barrier_reductions():
     out = np.zeros((3, 64, 4), np.uint32)
     run(kernel(body, threads=64), out, grid=3)
     for cta in range(3):
-        assert (out[cta, :, 0] == cta).all() and (out[cta, :, 1] == (cta > 0)).all() and (out[cta, :, 2] == (cta == 0)).all()
+        assert (
+            (out[cta, :, 0] == cta).all()
+            and (out[cta, :, 1] == (cta > 0)).all()
+            and (out[cta, :, 2] == (cta == 0)).all()
+        )
 
 
 def test_barrier_reduction_by_diverged_warps():
@@ -202,7 +206,7 @@ def test_printf(capsys):
 
 
 def test_assertfail_names_message_file_and_line():
-    letters = lambda text: ", ".join(str(b) for b in text.encode() + b"\0")  # noqa: E731
+    letters = lambda text: ", ".join(str(b) for b in text.encode() + b"\0")
     extra = f""".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 c);
     .global .align 1 .b8 message[16] = {{{letters("x < n")}}}; .global .align 1 .b8 file[16] = {{{letters("k.py")}}};"""
     body = """.reg .b64 v<4>; mov.u32 t0, %tid.x; setp.lt.u32 p1, t0, 3; @p1 bra OK; mov.u64 v0, message; mov.u64 v1, file;
@@ -230,7 +234,7 @@ def test_unknown_entry_lists_the_kernels():
 
 
 def test_debug_sections_and_comments_are_ignored():
-    ptx = kernel("// a comment; with { braces\n.loc 1 2 3\n/* more */ .pragma \"nounroll\";\nst.global.u32 [u0], 7;")
+    ptx = kernel('// a comment; with { braces\n.loc 1 2 3\n/* more */ .pragma "nounroll";\nst.global.u32 [u0], 7;')
     ptx += '.file 1 "a//b.py"\n.section .debug_abbrev\n{\n.b8 1\n.b8 0\n}\n'
     out = np.zeros(1, np.uint32)
     run(ptx, out)

@@ -25,7 +25,29 @@ def limits(type_):
 
 def interesting(type_):
     low, high = limits(type_)
-    values = {low, low + 1, high, high - 1, 0, 1, 5, 100, 127, 128, 255, 256, -1, -128, -129, 32767, 32768, 65535, 65536, 2**31, 2**32}
+    values = {
+        low,
+        low + 1,
+        high,
+        high - 1,
+        0,
+        1,
+        5,
+        100,
+        127,
+        128,
+        255,
+        256,
+        -1,
+        -128,
+        -129,
+        32767,
+        32768,
+        65535,
+        65536,
+        2**31,
+        2**32,
+    }
     return sorted(v for v in values if low <= v <= high)
 
 
@@ -46,7 +68,29 @@ def test_integer_to_integer(to, source):
             assert int(g) == w & ((1 << out) - 1), (v, g)
 
 
-FLOAT_VALUES = [0, -0.0, 0.5, 1.5, 2.5, -0.5, -1.5, 0.49, -0.51, 1e3, -1e3, 127.5, 255.5, 3e9, -3e9, 1e19, -1e19, 1e30, np.inf, -np.inf, np.nan]
+FLOAT_VALUES = [
+    0,
+    -0.0,
+    0.5,
+    1.5,
+    2.5,
+    -0.5,
+    -1.5,
+    0.49,
+    -0.51,
+    1e3,
+    -1e3,
+    127.5,
+    255.5,
+    3e9,
+    -3e9,
+    1e19,
+    -1e19,
+    1e30,
+    np.inf,
+    -np.inf,
+    np.nan,
+]
 
 
 def reference_round(v, mode):
@@ -85,7 +129,9 @@ def test_float_to_integer_saturates(to, source, mode):
 def test_integer_to_float(source, to, mode):
     width = int(source[1:])
     rng = np.random.default_rng(2)
-    values = interesting(source) + [int(v) for v in rng.integers(*limits(source), 100, dtype=f"{'i' if source[0] == 's' else 'u'}{width // 8}")]
+    values = interesting(source) + [
+        int(v) for v in rng.integers(*limits(source), 100, dtype=f"{'i' if source[0] == 's' else 'u'}{width // 8}")
+    ]
     values += [(1 << 24) + 1, (1 << 25) + 2] if width == 32 else [(1 << 53) + 1, (1 << 54) + 2, (1 << 63) - 1]
     a = np.array([v & ((1 << width) - 1) for v in values], f"u{width // 8}")
     got = evaluate(f"cvt.{mode}.{to}.{source} x, a;", a, out={"f32": np.uint32, "f64": np.uint64}[to])
@@ -105,7 +151,9 @@ def test_f64_to_f32(mode):
 def test_f32_to_16_bits(fmt, mode):
     dtype = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}[fmt]
     rng = np.random.default_rng(4)
-    a = np.concatenate([rng.standard_normal(300), rng.standard_normal(60) * 1e-6, [1e6, -1e6, 65519, 65520, 3.3e38]]).astype(np.float32)
+    a = np.concatenate(
+        [rng.standard_normal(300), rng.standard_normal(60) * 1e-6, [1e6, -1e6, 65519, 65520, 3.3e38]]
+    ).astype(np.float32)
     got = evaluate(f"cvt.{mode}.{fmt}.f32 x, a;", a, out=np.uint16)
     for v, g in zip(a.tolist(), got):
         want = np.copysign(float(exact_round(Fraction(v), fmt, mode)), v)
@@ -129,7 +177,7 @@ def test_pairs_put_the_first_operand_high():
 def test_tf32():
     a = np.array([1 + 2.0**-11, 1 + 2.0**-11 + 2.0**-23, 1 + 3 * 2.0**-11, -1 - 2.0**-12, np.nan, np.inf], np.float32)
     x, y, z = evaluate("cvt.rna.tf32.f32 x, a; cvt.rn.tf32.f32 y, a; cvt.rz.tf32.f32 z, a;", a, out=(np.uint32,) * 3)
-    f = lambda *v: [np.float32(i).view(np.uint32) for i in v]  # noqa: E731
+    f = lambda *v: [np.float32(i).view(np.uint32) for i in v]
     ulp = 2.0**-10
     assert list(x[:4]) == f(1 + ulp, 1 + ulp, 1 + 2 * ulp, -1)
     assert list(y[:4]) == f(1, 1 + ulp, 1 + 2 * ulp, -1)
@@ -193,7 +241,9 @@ def test_narrow_nan_infinity_and_relu():
 
 def test_narrow_from_f16_pairs():
     pair = np.array([1.5, -3.0], np.float16).view(np.uint32)
-    x, y = evaluate("cvt.rn.satfinite.e4m3x2.f16x2 x, a; cvt.rn.satfinite.e5m2x2.f16x2 y, a;", pair, out=(np.uint16,) * 2)
+    x, y = evaluate(
+        "cvt.rn.satfinite.e4m3x2.f16x2 x, a; cvt.rn.satfinite.e5m2x2.f16x2 y, a;", pair, out=(np.uint16,) * 2
+    )
     assert x[0].tobytes() == codes([1.5, -3.0], ml_dtypes.float8_e4m3fn).tobytes()
     assert y[0].tobytes() == codes([1.5, -3.0], ml_dtypes.float8_e5m2).tobytes()
 
@@ -202,7 +252,9 @@ def test_scale_format():
     """ue8m0 holds powers of two: rz rounds down, rp up; NaN is 0xff."""
     a = np.array([1, 1.5, 3, np.nan, 2.0**-127, 0], np.float32)
     b = np.ones(6, np.float32)
-    x, y = evaluate("cvt.rz.satfinite.ue8m0x2.f32 x, b, a; cvt.rp.satfinite.ue8m0x2.f32 y, b, a;", a, b, out=(np.uint16,) * 2)
+    x, y = evaluate(
+        "cvt.rz.satfinite.ue8m0x2.f32 x, b, a; cvt.rp.satfinite.ue8m0x2.f32 y, b, a;", a, b, out=(np.uint16,) * 2
+    )
     assert [v & 0xFF for v in x.tolist()] == [127, 127, 128, 255, 0, 0]
     assert [v & 0xFF for v in y.tolist()] == [127, 128, 129, 255, 0, 0]
     back = evaluate("cvt.rn.bf16x2.ue8m0x2 x, a;", np.array([127 | 130 << 8], np.uint16), out=np.uint32)
@@ -211,7 +263,11 @@ def test_scale_format():
 
 def test_round_to_whole_floats():
     a = np.array([0.5, 1.5, -0.5, -1.2, 2.7, -0.0], np.float32)
-    got = evaluate("cvt.rni.f32.f32 x, a; cvt.rmi.f32.f32 y, a; cvt.rpi.f32.f32 z, a; cvt.rzi.f32.f32 w, a;", a, out=(np.uint32,) * 4)
+    got = evaluate(
+        "cvt.rni.f32.f32 x, a; cvt.rmi.f32.f32 y, a; cvt.rpi.f32.f32 z, a; cvt.rzi.f32.f32 w, a;",
+        a,
+        out=(np.uint32,) * 4,
+    )
     for g, function in zip(got, (np.rint, np.floor, np.ceil, np.trunc)):
         np.testing.assert_array_equal(g, function(a).view(np.uint32))
 

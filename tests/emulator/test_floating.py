@@ -128,7 +128,9 @@ def test_results_that_are_nan_are_canonical():
     assert [hex(v) for v in x] == [hex(v) for v in (NAN32, NAN32, NAN32, 0x7F800000, NAN32)]
     assert [hex(v) for v in y] == [hex(v) for v in (NAN32, NAN32, 0xFF800000, NAN32, NAN32)]
     assert int(z[0]) == NAN32
-    wide = evaluate("add.f64 x, a, b;", np.array([0x7FF8000000000001], np.uint64), np.array([0], np.uint64), out=np.uint64)
+    wide = evaluate(
+        "add.f64 x, a, b;", np.array([0x7FF8000000000001], np.uint64), np.array([0], np.uint64), out=np.uint64
+    )
     assert int(wide[0]) == NAN64
 
 
@@ -142,8 +144,10 @@ def test_min_max():
     inf, nan = np.inf, np.nan
     a = np.array([1, -0.0, 0.0, nan, nan, 2, inf, -3], np.float32)
     b = np.array([2, 0.0, -0.0, 1, nan, nan, -inf, -3], np.float32)
-    got = evaluate("min.f32 x, a, b; max.f32 y, a, b; min.NaN.f32 z, a, b; max.NaN.f32 w, a, b;", a, b, out=(np.uint32,) * 4)
-    f = lambda *v: [int(np.float32(x).view(np.uint32)) if x == x else NAN32 for x in v]  # noqa: E731
+    got = evaluate(
+        "min.f32 x, a, b; max.f32 y, a, b; min.NaN.f32 z, a, b; max.NaN.f32 w, a, b;", a, b, out=(np.uint32,) * 4
+    )
+    f = lambda *v: [int(np.float32(x).view(np.uint32)) if not np.isnan(x) else NAN32 for x in v]
     assert [int(v) for v in got[0]] == f(1, -0.0, -0.0, 1, nan, 2, -inf, -3)
     assert [int(v) for v in got[1]] == f(2, 0.0, 0.0, 1, nan, 2, inf, -3)
     assert [int(v) for v in got[2]] == f(1, -0.0, -0.0, nan, nan, nan, -inf, -3)
@@ -164,7 +168,9 @@ def test_flush_to_zero():
     tiny = np.float32(2.0**-130)
     a = np.array([tiny, -tiny, 2.0**-126, 1], np.float32)
     b = np.array([1, 1, 0.5, tiny], np.float32)
-    x, y, z = evaluate("add.ftz.f32 x, a, 0f00000000; mul.ftz.f32 y, a, b; mul.f32 z, a, b;", a, b, out=(np.uint32,) * 3)
+    x, y, z = evaluate(
+        "add.ftz.f32 x, a, 0f00000000; mul.ftz.f32 y, a, b; mul.f32 z, a, b;", a, b, out=(np.uint32,) * 3
+    )
     assert [hex(v) for v in x] == ["0x0", "0x0", hex(np.float32(2.0**-126).view(np.uint32)), hex(0x3F800000)]
     assert [hex(v) for v in y] == ["0x0", "0x80000000", "0x0", "0x0"]
     np.testing.assert_array_equal(z.view(np.float32), a * b)
@@ -239,7 +245,14 @@ def test_sign_operations():
 
 def test_testp():
     a = np.array([1, np.inf, np.nan, 2.0**-130, 0.0, -(2.0**-126)], np.float32)
-    want = {"finite": "100111", "infinite": "010000", "number": "110111", "notanumber": "001000", "normal": "100001", "subnormal": "000100"}
+    want = {
+        "finite": "100111",
+        "infinite": "010000",
+        "number": "110111",
+        "notanumber": "001000",
+        "normal": "100001",
+        "subnormal": "000100",
+    }
     for name, row in want.items():
         got = evaluate(f"testp.{name}.f32 p1, a; selp.u32 x, 1, 0, p1;", a, out=np.uint32)
         assert "".join(map(str, got)) == row, name
@@ -253,7 +266,9 @@ def test_packed_f32x2():
     got = evaluate(body, *wide, out=(np.uint64,) * 3)
     np.testing.assert_array_equal(got[0].view(np.float32), a + b)
     np.testing.assert_array_equal(got[1].view(np.float32), a * b)
-    exact = [exact_round(Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z)), "f32") for x, y, z in zip(a, b, c)]
+    exact = [
+        exact_round(Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z)), "f32") for x, y, z in zip(a, b, c)
+    ]
     np.testing.assert_array_equal(got[2].view(np.uint32), bits(exact, "f32"))
 
 

@@ -105,7 +105,9 @@ def test_shifts_clamp(width):
 def test_funnel_shift():
     a, b = pairs(32)
     c = (np.arange(len(a)) % 70).astype(np.uint32)
-    body = "shf.l.wrap.b32 x, a, b, c; shf.r.wrap.b32 y, a, b, c; shf.l.clamp.b32 z, a, b, c; shf.r.clamp.b32 w, a, b, c;"
+    body = (
+        "shf.l.wrap.b32 x, a, b, c; shf.r.wrap.b32 y, a, b, c; shf.l.clamp.b32 z, a, b, c; shf.r.clamp.b32 w, a, b, c;"
+    )
     got = evaluate(body, a, b, c, out=(np.uint32,) * 4)
     for i, (lo, hi, n) in enumerate(zip(a.tolist(), b.tolist(), c.tolist())):
         wide = hi << 32 | lo
@@ -117,7 +119,9 @@ def test_funnel_shift():
 @pytest.mark.parametrize("width", [32, 64])
 def test_bit_counts(width):
     a, _ = pairs(width)
-    got = evaluate(f"popc.b{width} x, a; clz.b{width} y, a; brev.b{width} z, a;", a, out=(np.uint32, np.uint32, a.dtype))
+    got = evaluate(
+        f"popc.b{width} x, a; clz.b{width} y, a; brev.b{width} z, a;", a, out=(np.uint32, np.uint32, a.dtype)
+    )
     for i, x in enumerate(a.tolist()):
         text = format(x, f"0{width}b")
         assert got[0][i] == text.count("1")
@@ -236,7 +240,7 @@ def test_dot_products():
     body = "dp4a.s32.u32 x, a, b, c; dp4a.u32.s32 y, a, b, c; dp2a.lo.s32.s32 z, a, b, c; dp2a.hi.u32.u32 w, a, b, c;"
     got = evaluate(body, a, b, c, out=(np.uint32,) * 4)
     s8, u8, s16, u16 = np.int8, np.uint8, np.int16, np.uint16
-    four = lambda x, t: x[:, None].view(t).astype(np.int64)  # noqa: E731
+    four = lambda x, t: x[:, None].view(t).astype(np.int64)
     want = [
         (four(a, s8) * four(b, u8)).sum(1) + c.view(np.int32),
         (four(a, u8) * four(b, s8)).sum(1) + c.view(np.int32),
@@ -329,7 +333,9 @@ def test_masks_and_extension():
     for i, (s, w) in enumerate(zip(a.tolist(), b.tolist())):
         assert got[0][i] == (((1 << min(w, 32)) - 1) << min(s, 32)) & 0xFFFFFFFF
         assert got[1][i] == (((1 << (w & 31)) - 1) << (s & 31)) & 0xFFFFFFFF
-    x = evaluate("szext.wrap.s32 x, a, b;", np.full(3, 0x1234_80F0, np.uint32), np.array([8, 16, 12], np.uint32), out=np.uint32)
+    x = evaluate(
+        "szext.wrap.s32 x, a, b;", np.full(3, 0x1234_80F0, np.uint32), np.array([8, 16, 12], np.uint32), out=np.uint32
+    )
     assert [hex(v) for v in x] == ["0xfffffff0", "0xffff80f0", "0xf0"]
 
 

@@ -34,7 +34,9 @@ def test_launch_takes_threads_and_shared_memory_from_the_manifest():
     memory = emulator.Memory()
     address = a.__array_interface__["data"][0]
     memory.map(address, a.nbytes)
-    emulator.launch(artifacts, "square", (6, 1, 1), [address.to_bytes(8, "little"), (500).to_bytes(4, "little")], memory=memory)
+    emulator.launch(
+        artifacts, "square", (6, 1, 1), [address.to_bytes(8, "little"), (500).to_bytes(4, "little")], memory=memory
+    )
     np.testing.assert_array_equal(a, np.arange(500) ** 2)
 
 
@@ -56,7 +58,9 @@ def test_memory_maps_join():
 def test_large_grids_run_in_batches():
     out = np.zeros(1000, np.uint32)
     memory = emulator.Memory()
-    ptx = kernel("mov.u32 t0, %ctaid.x; mul.wide.u32 u1, t0, 4; add.u64 u1, u1, u0; st.global.u32 [u1], t0;", threads=128)
+    ptx = kernel(
+        "mov.u32 t0, %ctaid.x; mul.wide.u32 u1, t0, 4; add.u64 u1, u1, u0; st.global.u32 [u1], t0;", threads=128
+    )
     emulator.run_ptx(ptx, "k", 1000, None, pointers(memory, out), memory=memory)
     np.testing.assert_array_equal(out, np.arange(1000))
 
@@ -138,7 +142,12 @@ def test_libdevice(name):
     z = rng.uniform(0.5, 5, 300).astype(dtype)
     y = np.zeros_like(x)
     two = name in BINARY
-    text = UNARY.format(type=type_, name=name, args=f"{type_}, {type_}" if two else type_, values=f"{type_} %v, {type_} %w" if two else f"{type_} %v")
+    text = UNARY.format(
+        type=type_,
+        name=name,
+        args=f"{type_}, {type_}" if two else type_,
+        values=f"{type_} %v, {type_} %w" if two else f"{type_} %v",
+    )
     memory = emulator.Memory()
     params = [*pointers(memory, x, z, y), (300).to_bytes(4, "little")]
     emulator.run_ptx(compile_ir(text), "k", 3, 128, params, memory=memory)

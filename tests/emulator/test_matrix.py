@@ -97,7 +97,9 @@ def mma(opcode, shape, a_words, b_words, c_words, extra=(), suffix="", threads=3
         words = aligned(np.ascontiguousarray(words))
         kind = kinds[words.dtype.itemsize][0]
         size = words.dtype.itemsize
-        lines.append(f".reg .{kind} {letter}<{words.shape[1]}>; mul.wide.u32 u9, t0, {size * words.shape[1]}; add.u64 u9, u9, u{len(arrays)};")
+        lines.append(
+            f".reg .{kind} {letter}<{words.shape[1]}>; mul.wide.u32 u9, t0, {size * words.shape[1]}; add.u64 u9, u9, u{len(arrays)};"
+        )
         lines += [f"ld.global.{kind} {letter}{i}, [u9+{i * size}];" for i in range(words.shape[1])]
         names.append("{" + ", ".join(f"{letter}{i}" for i in range(words.shape[1])) + "}")
         arrays.append(words)
@@ -207,10 +209,16 @@ def test_block_scaled_mma(kind, shape, type_, vector, count, scale, sel_a, sel_b
     a_words = fragments(a_codes, A_FORMULAS[shape, width], width, 16 * k // 32)
     b_words = fragments(b_codes, B_FORMULAS[shape, width], width, 8 * k // 32)
     if scale == "ue8m0":
-        sa, sb = rng.integers(120, 134, (16, count)).astype(np.uint8), rng.integers(120, 134, (8, count)).astype(np.uint8)
+        sa, sb = (
+            rng.integers(120, 134, (16, count)).astype(np.uint8),
+            rng.integers(120, 134, (8, count)).astype(np.uint8),
+        )
         fa, fb = np.exp2(sa.astype(float) - 127), np.exp2(sb.astype(float) - 127)
     else:
-        sa, sb = rng.integers(0x28, 0x50, (16, count)).astype(np.uint8), rng.integers(0x28, 0x50, (8, count)).astype(np.uint8)
+        sa, sb = (
+            rng.integers(0x28, 0x50, (16, count)).astype(np.uint8),
+            rng.integers(0x28, 0x50, (8, count)).astype(np.uint8),
+        )
         fa, fb = (s.view(ml_dtypes.float8_e4m3fn).astype(float) for s in (sa, sb))
     extra = (("S", scale_words(sa, "A", *sel_a)), ("T", scale_words(sb, "B", *sel_b)))
     suffix = f", {{S0}}, {{{sel_a[0]}, {sel_a[1]}}}, {{T0}}, {{{sel_b[0]}, {sel_b[1]}}}"
@@ -240,7 +248,10 @@ def test_wrong_register_counts_are_refused():
     from tileiras_build.emulator import UnsupportedInstruction
 
     with pytest.raises(UnsupportedInstruction, match="expected 4 and 2 registers"):
-        run(kernel("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f0,f1,f2,f3}, {t0,t1}, {t2,t3}, {f0,f1,f2,f3};"), np.zeros(1, np.uint32))
+        run(
+            kernel("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f0,f1,f2,f3}, {t0,t1}, {t2,t3}, {f0,f1,f2,f3};"),
+            np.zeros(1, np.uint32),
+        )
 
 
 # -- ldmatrix and stmatrix ---------------------------------------------------------------------------

@@ -51,11 +51,14 @@ def test_qualifiers_and_hints_are_accepted():
 
 
 def test_parameters_of_all_sizes():
-    ptx = kernel("").split(".visible")[0] + """
+    ptx = (
+        kernel("").split(".visible")[0]
+        + """
     .visible .entry k(.param .u8 p0, .param .u16 p1, .param .f32 p2, .param .align 16 .b8 p3[20], .param .u64 .ptr .global .align 16 p4) .reqntid 1 {
     .reg .b32 t<8>; .reg .b64 u<4>; .reg .b16 h<2>;
     ld.param.u8 t0, [p0]; ld.param.u16 t1, [p1]; ld.param.b32 t2, [p2]; ld.param.v2.b32 {t3, t4}, [p3+8]; ld.param.u32 t5, [p3+16];
     ld.param.u64 u0, [p4]; st.global.v4.b32 [u0], {t0, t1, t2, t3}; st.global.v2.b32 [u0+16], {t4, t5}; ret; }"""
+    )
     out = np.zeros(6, np.uint32)
     memory = emulator.Memory()
     blob = np.arange(5, dtype=np.uint32).tobytes()
@@ -64,6 +67,22 @@ def test_parameters_of_all_sizes():
     assert out.tolist() == [0x81, 0x1234, 0x3FC00000, 2, 3, 4]
     with pytest.raises(ValueError, match="takes 5 parameters"):
         emulator.run_ptx(ptx, "k", 1, None, params[:-1], memory=memory)
+
+
+def test_generic_addresses_of_parameters():
+    ptx = (
+        kernel("").split(".visible")[0]
+        + """
+    .visible .entry k(.param .u64 p0, .param .align 16 .b8 p1[32]) .reqntid 4 {
+    .reg .b32 t<8>; .reg .b64 u<8>; ld.param.u64 u0, [p0]; mov.b64 u1, p1; cvta.param.u64 u2, u1; mov.u32 t0, %tid.x; mul.wide.u32 u3, t0, 8; add.u64 u4, u2, u3;
+    ld.v2.u32 {t1, t2}, [u4]; ld.param.u32 t3, [u1+4]; isspacep.param p, u2; add.u64 u5, u0, u3; add.u32 t1, t1, t3; st.global.v2.u32 [u5], {t1, t2}; ret; }"""
+    )
+    ptx = ptx.replace(".reg .b32 t<8>;", ".reg .b32 t<8>; .reg .pred p;")
+    out = aligned(np.zeros((4, 2), np.uint32))
+    memory = emulator.Memory()
+    blob = np.arange(8, dtype=np.uint32)
+    emulator.run_ptx(ptx, "k", 1, None, [memory.map_array(out).to_bytes(8, "little"), blob.tobytes()], memory=memory)
+    np.testing.assert_array_equal(out, blob.reshape(4, 2) + [1, 0])
 
 
 def test_module_variables_start_from_their_initialisers():

@@ -33,7 +33,12 @@ def test_integer_comparisons(type_):
     b = np.array([y for _ in values for y in values], f"u{width // 8}")
     view = f"i{width // 8}" if type_[0] == "s" else a.dtype
     for name, function in CONDITIONS.items():
-        got = evaluate(f"setp.{name}.{type_} p1, a, b; selp.u32 x, 1, 0, p1; set.{name}.u32.{type_} y, a, b;", a, b, out=(np.uint32,) * 2)
+        got = evaluate(
+            f"setp.{name}.{type_} p1, a, b; selp.u32 x, 1, 0, p1; set.{name}.u32.{type_} y, a, b;",
+            a,
+            b,
+            out=(np.uint32,) * 2,
+        )
         want = function(a.view(view), b.view(view))
         np.testing.assert_array_equal(got[0], want)
         np.testing.assert_array_equal(got[1], np.where(want, 0xFFFFFFFF, 0))
@@ -41,7 +46,12 @@ def test_integer_comparisons(type_):
 
 def test_unsigned_condition_names():
     a, b = np.array([1, 0xFFFFFFFF], np.uint32), np.array([0xFFFFFFFF, 1], np.uint32)
-    got = evaluate("setp.lo.u32 p1, a, b; setp.hs.u32 p2, a, b; selp.u32 x, 1, 0, p1; selp.u32 y, 1, 0, p2;", a, b, out=(np.uint32,) * 2)
+    got = evaluate(
+        "setp.lo.u32 p1, a, b; setp.hs.u32 p2, a, b; selp.u32 x, 1, 0, p1; selp.u32 y, 1, 0, p2;",
+        a,
+        b,
+        out=(np.uint32,) * 2,
+    )
     assert got[0].tolist() == [1, 0] and got[1].tolist() == [0, 1]
 
 

@@ -64,7 +64,9 @@ def test_packed_is_scalar_twice(fmt):
     a, b, c = (samples(fmt, 256, s) for s in (4, 5, 6))
     scalar = evaluate(f"add.{fmt} x, a, b; fma.rn.{fmt} y, a, b, c; min.{fmt} z, a, b;", a, b, c, out=(np.uint16,) * 3)
     words = [v.view(np.uint32) for v in (a, b, c)]
-    packed = evaluate(f"add.{fmt}x2 x, a, b; fma.rn.{fmt}x2 y, a, b, c; min.{fmt}x2 z, a, b;", *words, out=(np.uint32,) * 3)
+    packed = evaluate(
+        f"add.{fmt}x2 x, a, b; fma.rn.{fmt}x2 y, a, b, c; min.{fmt}x2 z, a, b;", *words, out=(np.uint32,) * 3
+    )
     for s, p in zip(scalar, packed):
         np.testing.assert_array_equal(p.view(np.uint16), s)
 
@@ -90,7 +92,9 @@ def test_relu_sat_ftz():
 
 def test_sign_and_special_functions():
     a = np.linspace(-3, 3, 64).astype(np.float16)
-    x, y, z, w = evaluate("neg.f16 x, a; abs.f16 y, a; ex2.approx.f16 z, a; tanh.approx.f16 w, a;", a, out=(np.float16,) * 4)
+    x, y, z, w = evaluate(
+        "neg.f16 x, a; abs.f16 y, a; ex2.approx.f16 z, a; tanh.approx.f16 w, a;", a, out=(np.float16,) * 4
+    )
     np.testing.assert_array_equal(x, -a)
     np.testing.assert_array_equal(y, np.abs(a))
     np.testing.assert_allclose(z.astype(float), np.exp2(a.astype(float)), rtol=2.0**-9.9)
@@ -108,9 +112,29 @@ def test_bf16_functions_flush_and_pack():
 def test_comparisons():
     a = np.array([code(v, "f16") for v in (1, 2, 3)] + [NAN], np.uint16)
     b = np.full(4, code(2, "f16"), np.uint16)
-    got = evaluate("setp.lt.f16 p1, a, b; selp.u32 x, 1, 0, p1; setp.geu.f16 p2, a, b; selp.u32 y, 1, 0, p2;", a, b, out=(np.uint32,) * 2)
+    got = evaluate(
+        "setp.lt.f16 p1, a, b; selp.u32 x, 1, 0, p1; setp.geu.f16 p2, a, b; selp.u32 y, 1, 0, p2;",
+        a,
+        b,
+        out=(np.uint32,) * 2,
+    )
     assert got[0].tolist() == [1, 0, 0, 0] and got[1].tolist() == [0, 1, 1, 1]
     words = np.array([int(a[0]) | int(a[2]) << 16], np.uint32)
     both = np.array([int(b[0]) | int(b[0]) << 16], np.uint32)
-    got = evaluate("setp.lt.f16x2 p1|p2, a, b; selp.u32 x, 1, 0, p1; selp.u32 y, 1, 0, p2;", words, both, out=(np.uint32,) * 2)
+    got = evaluate(
+        "setp.lt.f16x2 p1|p2, a, b; selp.u32 x, 1, 0, p1; selp.u32 y, 1, 0, p2;", words, both, out=(np.uint32,) * 2
+    )
     assert (got[0][0], got[1][0]) == (1, 0)
+
+
+def test_mixed_precision():
+    """16-bit operands in a float32 operation."""
+    a = np.array([1.5, -2.25, 0.0999], np.float16)
+    b = np.array([3, 0.5, 7], np.float16)
+    c = np.array([1e-3, 100, -5], np.float32)
+    body = "add.f32.f16 x, a, c; sub.rn.f32.f16 y, a, c; fma.rn.f32.f16 z, a, b, c;"
+    x, y, z = evaluate(body, a, b, c, out=(np.float32,) * 3)
+    wide = a.astype(np.float32)
+    np.testing.assert_array_equal(x, wide + c)
+    np.testing.assert_array_equal(y, wide - c)
+    np.testing.assert_array_equal(z, (a.astype(np.float64) * b + c).astype(np.float32))

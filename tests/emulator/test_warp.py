@@ -7,7 +7,9 @@ from ptx_kernels import kernel, run
 
 def warps(body, *columns, out=np.uint32, threads=64, results=1):
     """Run over two warps; inputs in a, b, …; results x, y."""
-    declare = "".join(f".reg .b32 {n};" for n in "abc"[: len(columns)]) + "".join(f".reg .b32 {n};" for n in "xy"[:results])
+    declare = "".join(f".reg .b32 {n};" for n in "abc"[: len(columns)]) + "".join(
+        f".reg .b32 {n};" for n in "xy"[:results]
+    )
     lines = [declare, "mov.u32 t0, %tid.x; mul.wide.u32 u8, t0, 4;"]
     for i in range(len(columns)):
         lines.append(f"add.u64 u9, u{i}, u8; ld.global.b32 {'abc'[i]}, [u9];")
@@ -63,7 +65,9 @@ def test_vote_and_ballot():
     rng = np.random.default_rng(1)
     a = rng.integers(0, 2, 64, np.uint32)
     bits = [sum(int(v) << i for i, v in enumerate(a[w : w + 32])) for w in (0, 32)]
-    got = warps("setp.ne.u32 p1, a, 0; vote.sync.ballot.b32 x, p1, -1; vote.sync.ballot.b32 y, !p1, 0xff00ff00;", a, results=2)
+    got = warps(
+        "setp.ne.u32 p1, a, 0; vote.sync.ballot.b32 x, p1, -1; vote.sync.ballot.b32 y, !p1, 0xff00ff00;", a, results=2
+    )
     for w in (0, 1):
         assert (got[0][w * 32 : w * 32 + 32] == bits[w]).all()
         assert (got[1][w * 32 : w * 32 + 32] == ~bits[w] & 0xFF00FF00).all()
@@ -88,7 +92,14 @@ def test_match():
     assert (every[:32] == 0).all() and (every[32:] == 0xFFFFFFFE).all()
 
 
-REDUCTIONS = {"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+REDUCTIONS = {
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
 
 
 @pytest.mark.parametrize("name, type_", [("add", "u32"), ("add", "s32"), ("min", "u32"), ("min", "s32"), ("max", "u32"), ("max", "s32"), ("and", "b32"), ("or", "b32"), ("xor", "b32")])  # fmt: skip

@@ -14,5 +14,6 @@ from .launch import launch, run_ptx
 from .memory import Counters, Memory
 
 __all__ = [
-    "Counters", "EmulatorError", "EmulatorFault", "Memory", "PtxSyntaxError", "UnsupportedInstruction", "launch", "run_ptx",
+    "Counters", "EmulatorError", "EmulatorFault", "Memory", "PtxSyntaxError", "UnsupportedInstruction", "launch",
+    "run_ptx",
 ]  # fmt: skip

@@ -18,7 +18,7 @@ _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4, 32: 5}
 class Selection:
     """The threads of a group that take part: rows and columns of the group's shape."""
 
-    __slots__ = ("rows", "columns", "shape", "mask")
+    __slots__ = ("columns", "mask", "rows", "shape")
 
     def __init__(self, group, mask):
         self.mask = np.broadcast_to(mask, group.shape)
@@ -37,7 +37,7 @@ class Selection:
 class Place:
     """Where addresses point: byte offsets ``offset`` into something viewable, plus a per-thread ``bias``."""
 
-    __slots__ = ("view", "offset", "bias")
+    __slots__ = ("bias", "offset", "view")
 
     def __init__(self, view, offset, bias=None):
         self.view, self.offset, self.bias = view, offset, bias
@@ -93,6 +93,8 @@ class Site:
             return [(self.in_shared(group, address, selection), None)]
         if space == "local":
             return [(self.in_local(group, address, selection), None)]
+        if space == "param":
+            return [(self.in_param(group, address, selection), None)]
         region = group.machine.region_of.get(self)
         if region is None:
             region = self.guess(group.machine, address)
@@ -132,7 +134,13 @@ class Site:
             return []
         bad = (addresses & np.uint64(self.align)) != 0
         if bad.any():
-            self.blame(group, bad if bad.ndim else bad[()], f"misaligned address (needs {self.align + 1} bytes)", addresses, selection)
+            self.blame(
+                group,
+                bad if bad.ndim else bad[()],
+                f"misaligned address (needs {self.align + 1} bytes)",
+                addresses,
+                selection,
+            )
         window = addresses >> np.uint64(56)
         if window.any():
             return self.locate_windows(group, addresses, window, selection)
@@ -174,7 +182,7 @@ class Site:
                 full = np.broadcast_to(mask, group.shape) if selection is None else None
                 if selection is None:
                     sub = Selection(group, full)
-                    target = sub.pick((low if part != "global" else addresses))
+                    target = sub.pick(low if part != "global" else addresses)
                 else:
                     sub = _narrow(selection, mask)
                     target = np.broadcast_to(low if part != "global" else addresses, mask.shape)[mask]
@@ -195,15 +203,29 @@ class Site:
     def check(self, group, offset, limit: int, selection, what: str):
         high = int(offset if np.ndim(offset) == 0 else np.bitwise_or.reduce(offset, axis=None))
         if high & self.align:
-            self.blame(group, (offset & offset.dtype.type(self.align)) != 0, f"misaligned address (needs {self.align + 1} bytes)", offset, selection)
+            self.blame(
+                group,
+                (offset & offset.dtype.type(self.align)) != 0,
+                f"misaligned address (needs {self.align + 1} bytes)",
+                offset,
+                selection,
+            )
         if high + self.bytes > limit:
-            bad = offset > offset.dtype.type(max(limit - self.bytes, 0)) if limit >= self.bytes else np.ones(np.shape(offset), bool)[()]
+            bad = (
+                offset > offset.dtype.type(max(limit - self.bytes, 0))
+                if limit >= self.bytes
+                else np.ones(np.shape(offset), bool)[()]
+            )
             if np.any(bad):
                 self.blame(group, bad, f"address outside the {what} memory ({limit} bytes)", offset, selection)
 
     def in_shared(self, group, address, selection) -> Place:
         machine = group.machine
-        offset = address + address.dtype.type(self.offset & ((1 << 8 * address.dtype.itemsize) - 1)) if self.offset else address
+        offset = (
+            address + address.dtype.type(self.offset & ((1 << 8 * address.dtype.itemsize) - 1))
+            if self.offset
+            else address
+        )
         if np.ndim(offset) and offset.size == 0:
             return Place(machine.shared_view, offset.astype(np.int64), np.zeros(0, np.int64))
         if offset.dtype == np.uint64 and np.any(offset >> np.uint64(56) == np.uint64(1)):
@@ -225,6 +247,12 @@ class Site:
         if selection is not None:
             thread = selection.pick(thread)
         return Place(machine.local_view, offset.astype(np.int64), thread * machine.local_size)
+
+    def in_param(self, group, address, selection) -> Place:
+        """Generic addresses of kernel parameters; direct loads take ``load_param``."""
+        offset = np.asarray(address) & np.uint64(WINDOW_SIZE - 1)
+        self.check(group, offset, group.machine.program.param_size, selection, "parameter")
+        return Place(group.machine.params.view, offset)
 
     # -- reading -------------------------------------------------------------------------------------
     def load(self, group, address, mask=None):
@@ -286,7 +314,9 @@ class Site:
     def load_param(self, group, address):
         """Kernel parameters: the same bytes for every thread."""
         machine = group.machine
-        offset = (np.asarray(address) & np.asarray(address).dtype.type(0xFFFFFFFF)) + np.asarray(address).dtype.type(self.offset)
+        offset = (np.asarray(address) & np.asarray(address).dtype.type(0xFFFFFFFF)) + np.asarray(address).dtype.type(
+            self.offset
+        )
         if offset.max(initial=0) + self.bytes > machine.program.param_size:
             self.fault(group, "address outside the kernel parameters", None, int(offset.max()))
         view = machine.params.view(self.dtype)
@@ -309,7 +339,14 @@ class Site:
         for place, inside in pieces:
             part = values
             if inside is not None:
-                part = [v if np.ndim(v) == 0 else np.broadcast_to(v, inside.shape)[inside] if v.shape != inside.shape else v[inside] for v in values]
+                part = [
+                    v
+                    if np.ndim(v) == 0
+                    else np.broadcast_to(v, inside.shape)[inside]
+                    if v.shape != inside.shape
+                    else v[inside]
+                    for v in values
+                ]
             self.scatter(place, part)
 
     def scatter(self, place: Place, values):
@@ -345,4 +382,3 @@ def _narrow(selection: Selection, mask) -> Selection:
 
 
 WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
-__all__ = ["Site", "Selection", "Place", "WINDOWS", "WINDOW_SIZE"]

@@ -14,9 +14,9 @@ import struct
 import numpy as np
 
 from .faults import UnsupportedInstruction
+from .parse import SINK, Address, Immediate, Name, Negated, Register, Special, Variable, Vector
 from .special import KINDS as SPECIAL_KINDS
 from .special import SPECIALS
-from .parse import SINK, Address, Immediate, Name, Negated, Register, Special, Variable, Vector
 
 DTYPES = {
     "p": np.bool_, "u8": np.uint8, "s8": np.int8, "u16": np.uint16, "s16": np.int16, "f16": np.float16,
@@ -29,8 +29,9 @@ SIGNED = {8: "s8", 16: "s16", 32: "s32", 64: "s64"}
 FLOATS = {"f32", "f64"}  # 16-bit floats are kept as their bits
 
 _TYPE_KINDS = {
-    "pred": "p", "b8": "u8", "b16": "u16", "b32": "u32", "b64": "u64", "b128": "b128", "bf16": "u16", "f16": "u16", "f16x2": "u32",
-    "bf16x2": "u32", "tf32": "u32", "f32x2": "u64", "u16x2": "u32", "s16x2": "u32", "u8x4": "u32", "s8x4": "u32",
+    "pred": "p", "b8": "u8", "b16": "u16", "b32": "u32", "b64": "u64", "b128": "b128", "bf16": "u16", "f16": "u16",
+    "f16x2": "u32", "bf16x2": "u32", "tf32": "u32", "f32x2": "u64", "u16x2": "u32", "s16x2": "u32",
+    "u8x4": "u32", "s8x4": "u32",
 }  # fmt: skip
 
 
@@ -38,7 +39,7 @@ _VARIABLE = re.compile(r"\b[rt]\d+(?:_[suf]\d+)?\b")
 
 
 def kind_of(type_: str) -> str:
-    """The kind in which values of a PTX type are computed: ``b32`` -> ``u32``, ``f32`` -> ``f32``, ``bf16`` -> ``u16``."""
+    """The kind in which values of a PTX type are computed: ``b32`` -> ``u32``, ``bf16`` -> ``u16`` (its bits)."""
     return _TYPE_KINDS.get(type_, type_)
 
 
@@ -154,7 +155,11 @@ class Emitter:
                 bits = KIND_BITS[kind]
                 number = DTYPES[UNSIGNED[bits]](value & ((1 << bits) - 1)).view(DTYPES[kind])
                 return self.program.float_constant(self, kind, number)
-            number = struct.unpack("<d", struct.pack("<Q", value))[0] if operand.type == "f64" else np.uint32(value).view(np.float32)
+            number = (
+                struct.unpack("<d", struct.pack("<Q", value))[0]
+                if operand.type == "f64"
+                else np.uint32(value).view(np.float32)
+            )
             return self.program.float_constant(self, kind, DTYPES[kind](number))
         if operand.type == "f64" and KIND_BITS[kind] == 32:
             value = int(np.float32(struct.unpack("<d", struct.pack("<Q", value))[0]).view(np.uint32))

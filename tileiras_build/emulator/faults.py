@@ -23,7 +23,13 @@ class EmulatorFault(EmulatorError):
     """
 
     def __init__(self, message: str, *, instruction=None, line=None, thread=None, address=None):
-        self.message, self.instruction, self.line, self.thread, self.address = message, instruction, line, thread, address
+        self.message, self.instruction, self.line, self.thread, self.address = (
+            message,
+            instruction,
+            line,
+            thread,
+            address,
+        )
         where = f" at line {line}: {instruction}" if instruction is not None else ""
         who = f" [ctaid {thread[0]}, tid {thread[1]}]" if thread is not None else ""
         at = f" [address {address:#x}]" if address is not None else ""

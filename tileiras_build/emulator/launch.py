@@ -9,11 +9,10 @@ import numpy as np
 
 from .machine import Machine
 from .memory import Counters, Memory
-from .parse import parse
 from .program import Program, load
 from .special import SPECIALS
 
-BATCH_THREADS = int(os.environ.get("TILEIRAS_EMULATOR_BATCH", "16384"))  # larger batches leave the caches
+BATCH_THREADS = int(os.environ.get("TILEIRAS_EMULATOR_BATCH", "32768"))  # larger batches leave the caches
 BATCH_BYTES = 1 << 30
 
 
@@ -25,7 +24,16 @@ class Options:
     codegen: tuple = ()
 
 
-def launch(artifacts, entry: str, grid, params, *, memory: Memory, check_races: bool | None = None, counters: Counters | None = None) -> None:
+def launch(
+    artifacts,
+    entry: str,
+    grid,
+    params,
+    *,
+    memory: Memory,
+    check_races: bool | None = None,
+    counters: Counters | None = None,
+) -> None:
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
     ``grid`` counts CTAs per axis; ``params`` holds one bytes object per kernel parameter, in order. The CTA's
@@ -64,7 +72,9 @@ def execute(program: Program, grid, block, params, memory, dynamic, check_races,
         size = max(min(size, 4096 // (block[0] * block[1] * block[2])), 1)  # shadow arrays are large
     with np.errstate(all="ignore"):
         for first in range(0, total, size):
-            machine = Machine(program, grid, block, first, min(size, total - first), block_params, memory, dynamic, options)
+            machine = Machine(
+                program, grid, block, first, min(size, total - first), block_params, memory, dynamic, options
+            )
             machine.run()
 
 
@@ -88,6 +98,3 @@ def parameter_block(program: Program, params) -> np.ndarray:
             raise ValueError(f"parameter {variable.name} has {variable.size} bytes, got {len(value)}")
         out[variable.offset : variable.offset + variable.size] = np.frombuffer(value, np.uint8)
     return out
-
-
-__all__ = ["launch", "run_ptx", "parse", "Options"]

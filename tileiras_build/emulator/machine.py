@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 
 from .faults import EmulatorError, EmulatorFault
-from .memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, Region
 
 POISON = 0xFF  # uninitialised shared and local bytes: a NaN for every float format
 STARVED = 300  # blocks run by others before a waiting group gets a turn out of order
@@ -33,7 +32,7 @@ class Split:
 class Event:
     """Something only the scheduler can do: barrier, exit, call, return, wait for warp mates."""
 
-    __slots__ = ("kind", "data")
+    __slots__ = ("data", "kind")
 
     def __init__(self, kind, *data):
         self.kind, self.data = kind, data
@@ -76,38 +75,37 @@ class Group:
         lanes = self.tid[0]
         n = lanes.shape[0]
         # A product set repeats its lanes per CTA; any other set is sorted by (cta, tid).
-        self.dense = n % 32 == 0 and bool((lanes[::32] % 32 == 0).all()) and bool((np.diff(lanes.reshape(-1, 32), axis=1) == 1).all())
+        self.dense = (
+            n % 32 == 0
+            and bool((lanes[::32] % 32 == 0).all())
+            and bool((np.diff(lanes.reshape(-1, 32), axis=1) == 1).all())
+        )
         if self.dense and not self.product:
             owner = (self.cta[0] * self.machine.threads + lanes).reshape(-1, 32)
             self.dense = bool((np.diff(owner, axis=1) == 1).all())
         self._slots = None
 
-    @property
-    def slots(self):
+    def scattered(self):
+        """(slots, present): where each thread's value goes in (warps, 32), and which places are taken."""
         if self._slots is None:
             per_cta = -(-self.machine.threads // 32)
-            flat = self.flat
-            cta, tid = np.divmod(flat, self.machine.threads)
-            warp, self._warp_index = np.unique(cta * per_cta + tid // 32, return_inverse=True)
-            self._warp_ids = warp
-            self._slots = (self._warp_index, tid % 32)
-            self._present = np.zeros((len(warp), 32), bool)
+            cta, tid = np.divmod(self.flat, self.machine.threads)
+            self._warp_ids, warp = np.unique(cta * per_cta + tid // 32, return_inverse=True)
+            self._slots = (warp, tid % 32)
+            self._present = np.zeros((len(self._warp_ids), 32), bool)
             self._present[self._slots] = True
-        return self._slots
+        return self._slots, self._present
 
     @property
     def present(self) -> np.ndarray | None:
         """Which lanes of each warp are in the group, (warps, 32); None when all are."""
-        if self.dense:
-            return None
-        self.slots
-        return self._present
+        return None if self.dense else self.scattered()[1]
 
     @property
     def warps(self) -> int:
         if self.dense:
             return self.size // 32
-        self.slots
+        self.scattered()
         return len(self._warp_ids)
 
     def to_warps(self, value) -> np.ndarray:
@@ -116,7 +114,7 @@ class Group:
             if np.shape(value) != self.shape:
                 value = np.broadcast_to(value, self.shape)
             return value.reshape(-1, 32)
-        slots = self.slots
+        slots, _ = self.scattered()
         out = np.zeros((len(self._warp_ids), 32), np.asarray(value).dtype)
         out[slots] = np.broadcast_to(value, self.shape).reshape(-1)
         return out
@@ -125,7 +123,7 @@ class Group:
         """The inverse of ``to_warps``."""
         if self.dense:
             return value.reshape(self.shape)
-        return value[self.slots].reshape(self.shape)
+        return value[self.scattered()[0]].reshape(self.shape)
 
     def warps_complete(self, mask=None) -> bool:
         """Whether every living thread of each warp (and of ``mask``, a value) is in the group."""
@@ -138,7 +136,10 @@ class Group:
         cta, warp = np.divmod(self._warp_ids, per_cta)
         tid = warp[:, None] * 32 + np.arange(32)
         inside = tid < self.machine.threads
-        alive = self.machine.alive[np.minimum(cta[:, None] * self.machine.threads + tid, len(self.machine.alive) - 1)] & inside
+        alive = (
+            self.machine.alive[np.minimum(cta[:, None] * self.machine.threads + tid, len(self.machine.alive) - 1)]
+            & inside
+        )
         needed = alive & ~present
         if mask is not None and needed.any():
             bits = np.bitwise_or.reduce(self.to_warps(mask), axis=1)
@@ -248,7 +249,9 @@ def pick(value, select):
 class Machine:
     """One batch of CTAs. ``first`` is the linear index of its first CTA in the grid."""
 
-    def __init__(self, program, grid, block, first: int, ctas: int, params: np.ndarray, memory, dynamic_shared: int, options):
+    def __init__(
+        self, program, grid, block, first: int, ctas: int, params: np.ndarray, memory, dynamic_shared: int, options
+    ):
         self.program, self.grid, self.block = program, grid, block
         self.threads = block[0] * block[1] * block[2]
         self.first, self.ctas, self.memory, self.options = first, ctas, memory, options
@@ -273,7 +276,9 @@ class Machine:
         if not program.dynamic and not self.dynamic_shared:
             self.shared_size = -(-program.shared_static // 16) * 16
         self.shared_limit = program.dynamic_base + self.dynamic_shared if program.dynamic else program.shared_static
-        self.shared = np.full(max(self.shared_size, 16) * self.ctas + 64, POISON, np.uint8)[: max(self.shared_size, 16) * self.ctas]
+        self.shared = np.full(max(self.shared_size, 16) * self.ctas + 64, POISON, np.uint8)[
+            : max(self.shared_size, 16) * self.ctas
+        ]
         self.shared_size = max(self.shared_size, 16)
         self.local_size = -(-program.local_size // 16) * 16
         self.local = np.full(self.local_size * self.threads * self.ctas, POISON, np.uint8)
@@ -315,7 +320,9 @@ class Machine:
     # -- scheduling ----------------------------------------------------------------------------------
     def run(self):
         program = self.program
-        group = Group(self, np.arange(self.ctas)[:, None], np.arange(self.threads)[None], list(program.register_template))
+        group = Group(
+            self, np.arange(self.ctas)[:, None], np.arange(self.threads)[None], list(program.register_template)
+        )
         group.pc = program.starts[program.entry.name]
         self.push(group)
         while True:
@@ -326,7 +333,7 @@ class Machine:
                 self.step(group)
             except EmulatorError:
                 raise
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is renamed and raised again
                 self.explain(error)
 
     def explain(self, error: Exception):
@@ -342,7 +349,9 @@ class Machine:
         for (pc, _, _), function in self.program.cache.items():
             if pc == found[0] and found[1] <= len(function.origin):
                 ins = self.program.code[function.origin[found[1] - 1]]
-                raise EmulatorError(f"internal error in the emulator at line {ins.line}: {ins.text}: {type(error).__name__}: {error}") from error
+                raise EmulatorError(
+                    f"internal error in the emulator at line {ins.line}: {ins.text}: {type(error).__name__}: {error}"
+                ) from error
         raise error
 
     def push(self, group: Group):
@@ -451,7 +460,6 @@ class Machine:
         self.waiting.clear()
         if self.blocked:
             self.release_barriers()
-        return None
 
     def on_mates(self, group: Group):
         """Wait, at this pc, for the other threads of the warps."""
@@ -491,7 +499,9 @@ class Machine:
         count = None if count is None else int(np.ravel(count)[0])
         if group.whole and count in (None, self.threads) and not self.arrived[group.cta[:, 0], barrier].any():
             if red is not None:
-                group.barrier_value = _reduce_votes(red, np.broadcast_to(predicate, group.shape).sum(axis=1, keepdims=True), self.threads)
+                group.barrier_value = _reduce_votes(
+                    red, np.broadcast_to(predicate, group.shape).sum(axis=1, keepdims=True), self.threads
+                )
             if self.race is not None:
                 self.race.barrier(group.cta[:, 0])
             return group
@@ -499,7 +509,9 @@ class Machine:
         np.add.at(self.arrived[:, barrier], ctas, 1)
         self.needed[ctas, barrier] = count or 0
         if red is not None:
-            np.add.at(self.votes[:, barrier], ctas, np.broadcast_to(predicate, group.shape).reshape(-1).astype(np.int64))
+            np.add.at(
+                self.votes[:, barrier], ctas, np.broadcast_to(predicate, group.shape).reshape(-1).astype(np.int64)
+            )
         if waits:
             self.blocked.append((group, barrier, red))
         else:

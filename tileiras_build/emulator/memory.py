@@ -26,7 +26,7 @@ class Region:
     never accessed: every access is checked against [pad, pad + size) first.
     """
 
-    __slots__ = ("base", "size", "origin", "pad", "end", "views", "keep", "_origin_u64")
+    __slots__ = ("_origin_u64", "base", "end", "keep", "origin", "pad", "size", "views")
 
     def __init__(self, base: int, size: int, keep=None):
         self.base, self.size, self.keep = base, size, keep
@@ -54,7 +54,7 @@ class Memory:
         self._bases = None
 
     def map(self, address: int, size: int, keep=None) -> None:
-        """Make ``size`` bytes of process memory at ``address`` visible. Overlapping or touching maps are joined."""
+        """Make ``size`` bytes of process memory at ``address`` visible. Overlapping maps are joined."""
         if size <= 0:
             return
         start, end = int(address), int(address) + int(size)

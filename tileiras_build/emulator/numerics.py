@@ -34,7 +34,7 @@ def export(function):
 @export
 def bits32(x):
     """Bits of a float32 result, NaNs canonical (0x7fffffff)."""
-    nan = x != x
+    nan = np.isnan(x)
     if nan.any():
         x = np.where(nan, NAN32, x)
     return x.view(u32)
@@ -43,7 +43,7 @@ def bits32(x):
 @export
 def bits64(x):
     """Bits of a float64 result, NaNs canonical."""
-    nan = x != x
+    nan = np.isnan(x)
     if nan.any():
         x = np.where(nan, NAN64, x)
     return x.view(u64)
@@ -175,7 +175,7 @@ def widen(name: str, bits):
 def narrow(name: str, x, mode: str = "rn", satfinite: bool = False):
     """16-bit codes (uint16) of float32 or float64 values; NaNs canonical (0x7fff)."""
     if mode == "rn" and not satfinite and x.dtype == f32:
-        nan = x != x
+        nan = np.isnan(x)
         if name == "f16":
             out = x.astype(np.float16).view(u16)
         else:
@@ -334,7 +334,9 @@ def _fma32(a, b, c, mode):
 def _div32(a, b, mode):
     r = a / b
     rest = a.astype(f64) - r.astype(f64) * b.astype(f64)
-    error = np.where(np.isfinite(rest), rest * np.sign(b), np.where(np.isinf(r) & np.isfinite(a) & (b != 0), -np.sign(r), 0))
+    error = np.where(
+        np.isfinite(rest), rest * np.sign(b), np.where(np.isinf(r) & np.isfinite(a) & (b != 0), -np.sign(r), 0)
+    )
     return directed(r, error, mode)
 
 
@@ -436,7 +438,7 @@ def extreme(name: str, a, b, nan: bool = False, xorsign: bool = False):
         r = np.minimum(a, b) if name == "min" else np.maximum(a, b)
     else:
         r = np.fmin(a, b) if name == "min" else np.fmax(a, b)
-        lost = r != r
+        lost = np.isnan(r)
         if lost.any():  # fmin gives up on signalling NaNs
             r = np.where(lost, np.where(np.isnan(a), b, a), r)
     zero = r == 0

@@ -24,7 +24,7 @@ TYPE_BITS = {
 class Register:
     """A virtual register. ``index`` is its slot in the register file, ``bits`` its width (1 = predicate)."""
 
-    __slots__ = ("index", "name", "type", "bits", "kind")
+    __slots__ = ("bits", "index", "kind", "name", "type")
 
     def __init__(self, index: int, name: str, type: str):
         self.index, self.name, self.type, self.bits = index, name, type, TYPE_BITS[type]
@@ -60,7 +60,7 @@ class Vector:
 class Address:
     """``[base + offset]``; base is a Register, a Variable, an Immediate or None; ``extra`` holds further parts."""
 
-    __slots__ = ("base", "offset", "extra")
+    __slots__ = ("base", "extra", "offset")
 
     def __init__(self, base, offset: int = 0, extra=()):
         self.base, self.offset, self.extra = base, offset, extra
@@ -89,7 +89,7 @@ class Sink:
 class Name:
     """A label or function name, resolved when the function is complete."""
 
-    __slots__ = ("name", "scope", "offset")
+    __slots__ = ("name", "offset", "scope")
 
     def __init__(self, name: str, scope, offset: int = 0):
         self.name, self.scope, self.offset = name, scope, offset
@@ -123,7 +123,7 @@ class Variable:
 
 
 class Instruction:
-    __slots__ = ("op", "mods", "args", "predicate", "negated", "line", "text")
+    __slots__ = ("args", "line", "mods", "negated", "op", "predicate", "text")
 
     def __init__(self, op, mods, args, predicate, negated, line, text):
         self.op, self.mods, self.args = op, mods, args
@@ -137,14 +137,14 @@ class Instruction:
 class Scope:
     """Names of one pair of braces."""
 
-    __slots__ = ("parent", "names", "ranges", "labels", "cache")
+    __slots__ = ("cache", "labels", "names", "parent", "ranges")
 
     def __init__(self, parent=None):
         self.parent, self.names, self.ranges, self.labels, self.cache = parent, {}, {}, {}, {}
 
 
 class Function:
-    """One .entry or .func: parameters, body and labels (``labels`` of each scope map a name to an index of the body)."""
+    """One .entry or .func: parameters, body and variables; a label names an index of the body."""
 
     def __init__(self, name: str, entry: bool, params: list[Variable], results: list[Variable]):
         self.name, self.entry, self.params, self.results = name, entry, params, results
@@ -164,13 +164,13 @@ class Module:
         self.version, self.target = "", ""
 
 
-_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.S)
+_COMMENT = re.compile(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _SPACE = re.compile(r"\s*")
 _LABEL = re.compile(r"([A-Za-z_$%][\w$]*)\s*:(?!:)")
 _LINE_DIRECTIVES = {".version", ".target", ".address_size", ".file", ".loc"}
 _DIRECTIVE = re.compile(r"\.[a-zA-Z_]\w*")
 _STATEMENT = re.compile(r'(?:[^;"]|"(?:\\.|[^"\\])*")*;')
-_INSTRUCTION = re.compile(r"(?:@\s*(!?)\s*([%\w$]+)\s+)?([a-z_][\w.:]*)\s*(.*)", re.S)
+_INSTRUCTION = re.compile(r"(?:@\s*(!?)\s*([%\w$]+)\s+)?([a-z_][\w.:]*)\s*(.*)", re.DOTALL)
 _OPERAND = re.compile(r"\{[^{}]*\}|\[[^\]]*\]|\([^()]*\)|[^,\s](?:[^,{}()\[\]]*[^,\s{}()\[\]])?")
 _RANGE = re.compile(r"(.+)<(\d+)>$")
 _TRAILING = re.compile(r"(.*?)(\d+)$")
@@ -178,7 +178,7 @@ _FUNCTION_TUNING = re.compile(r"\.(reqntid|maxntid|minnctapersm|maxnreg|reqnctap
 _VARIABLE = re.compile(
     r"(?:\.(?P<link>visible|extern|weak|common)\s+)?\.(?P<space>param|local|shared|global|const|tex)\b(?P<attrs>[^=]*?)"
     r"\.(?P<type>pred|[bsuf]\d+(?:x2)?|bf16(?:x2)?|texref|samplerref|surfref)\s+(?P<rest>.*)$",
-    re.S,
+    re.DOTALL,
 )
 
 
@@ -189,7 +189,7 @@ def parse(text: str) -> Module:
 
 class _Parser:
     def __init__(self, text: str):
-        blank = lambda m: m.group() if m.group()[0] == '"' else "\n" * m.group().count("\n") or " "  # noqa: E731
+        blank = lambda m: m.group() if m.group()[0] == '"' else "\n" * m.group().count("\n") or " "
         self.text = _COMMENT.sub(blank, text)
         self.module = Module()
         self.function: Function | None = None
@@ -290,10 +290,10 @@ class _Parser:
         brace, semicolon = text.find("{", header.end()), text.find(";", header.end())
         end = min(p for p in (brace, semicolon, len(text)) if p >= 0)
         head = text[header.end() : end]
-        parts = re.match(r"\s*(?:\.attribute\([^)]*\)\s*)?(\(.*?\))?\s*([\w$]+)\s*(\(.*?\))?(.*)$", head, re.S)
+        parts = re.match(r"\s*(?:\.attribute\([^)]*\)\s*)?(\(.*?\))?\s*([\w$]+)\s*(\(.*?\))?(.*)$", head, re.DOTALL)
         if parts is None:
             self.fail(f"cannot read the function header {head.strip()[:60]!r}")
-        results, name, params, tail = parts.groups()
+        results, name, params, _ = parts.groups()
         self.scope = self.root
         function = Function(name, header.group(1) == "entry", self.formals(params), self.formals(results))
         for tuning in _FUNCTION_TUNING.finditer(head):
@@ -373,7 +373,8 @@ class _Parser:
         for dimension in dimensions:
             count *= int(dimension) if dimension else 0
         variable = Variable(
-            name.group(), match["space"], count * width, int(align.group(1)) if align else width * (int(vector[1]) if vector else 1),
+            name.group(), match["space"], count * width,
+            int(align[1]) if align else width * (int(vector[1]) if vector else 1),
             extern=match["link"] == "extern", pointer=pointer,
         )  # fmt: skip
         if init:
@@ -404,9 +405,7 @@ class _Parser:
         if predicate is not None:
             predicate = self.operand(predicate)
         args = [self.operand(piece) for piece in self.pieces(rest)] if rest else []
-        self.function.body.append(
-            Instruction(op, tuple(mods), args, predicate, negated == "!", self.line, text)
-        )
+        self.function.body.append(Instruction(op, tuple(mods), args, predicate, negated == "!", self.line, text))
 
     def pieces(self, rest: str) -> list[str]:
         if "{" not in rest and "[" not in rest and "(" not in rest:
@@ -501,9 +500,9 @@ def _integer(text: str) -> int:
 def _number(text: str) -> Immediate | None:
     prefix = text[:2].lower()
     if prefix == "0f":
-        return Immediate("f32", int(text[2:], 16))
+        return Immediate("f32", int(text[2:], 16))  # noqa: FURB166 - a prefix of PTX, not of Python
     if prefix == "0d":
-        return Immediate("f64", int(text[2:], 16))
+        return Immediate("f64", int(text[2:], 16))  # noqa: FURB166
     try:
         return Immediate("int", _integer(text))
     except ValueError:

@@ -14,9 +14,8 @@ from . import isa, numerics, runtime
 from .emit import DTYPES, FLOATS, UNSIGNED, Emitter, items_of
 from .faults import EmulatorError, PtxSyntaxError, UnsupportedInstruction
 from .memory import PARAM_WINDOW
-from .parse import (
-    SINK, Address, Arguments, Function, Immediate, Instruction, Name, Negated, Pair, Register, Variable, Vector, parse,
-)  # fmt: skip
+from .parse import SINK, Address, Arguments, Function, Immediate, Instruction, Name, Negated, Pair, Register, Variable
+from .parse import Vector, parse
 
 BUILTIN_CALLS = {"vprintf", "__assertfail", "malloc", "free"}
 _NO_RESULT = {"bra", "brx", "bar", "barrier", "nanosleep", "call", "ret", "exit", "trap", "st", "red", "setmaxnreg",
@@ -91,7 +90,10 @@ class Program:
         self.slot_cache: dict[int, list[int]] = {}
         self.sites: list = []
         self.warp_wide = any(ins.op in isa.WARP_WIDE for ins in self.code)
-        self.synchronises = any(ins.op in ("atom", "red") or "acquire" in ins.mods for ins in self.code)
+        self.synchronises = any(
+            ins.op in ("atom", "red") or (ins.op == "ld" and {"acquire", "volatile", "relaxed"} & set(ins.mods))
+            for ins in self.code
+        )
 
     # -- layout --------------------------------------------------------------------------------------
     def reachable(self) -> list[Function]:
@@ -112,14 +114,16 @@ class Program:
             if isinstance(arg, Name) and arg.name not in BUILTIN_CALLS:
                 function = self.module.functions.get(arg.name)
                 if function is None or not function.defined:
-                    raise UnsupportedInstruction(f"line {ins.line}: call of {arg.name!r}, which this PTX does not define: {ins.text}")
+                    raise UnsupportedInstruction(
+                        f"line {ins.line}: call of {arg.name!r}, which this PTX does not define: {ins.text}"
+                    )
                 out.append(function)
             elif isinstance(arg, Register):
                 raise UnsupportedInstruction(f"line {ins.line}: indirect calls are not supported: {ins.text}")
         return out
 
     def lay_out_variables(self):
-        """Offsets: parameters in the parameter block; shared and local variables from 0; globals at process addresses."""
+        """Offsets in the parameter block, in shared and in local memory; process addresses of the other variables."""
         self.params, at = self.entry.params, 0
         for variable in self.params:
             at = -(-at // variable.align) * variable.align
@@ -260,7 +264,9 @@ class Program:
     def check_opcodes(self):
         for ins in self.code:
             if ins.op not in isa.HANDLERS:
-                raise UnsupportedInstruction(f"line {ins.line}: the emulator has no instruction {ins.opcode!r}: {ins.text}")
+                raise UnsupportedInstruction(
+                    f"line {ins.line}: the emulator has no instruction {ins.opcode!r}: {ins.text}"
+                )
 
     @staticmethod
     def ends_block(ins: Instruction) -> bool:
@@ -339,7 +345,11 @@ class Program:
         """Whether a constant may live in a float register: a NaN's payload would not survive there."""
         if operand.type == "int":
             return operand.value == 0
-        value = np.uint32(operand.value).view(np.float32) if operand.type == "f32" else np.uint64(operand.value).view(np.float64)
+        value = (
+            np.uint32(operand.value).view(np.float32)
+            if operand.type == "f32"
+            else np.uint64(operand.value).view(np.float64)
+        )
         return not np.isnan(value) and {"f32": 32, "f64": 64}[operand.type] == register.bits
 
     @staticmethod
@@ -448,10 +458,14 @@ class Program:
             tail = self.one(emitter, ins, at)
         if tail is None:
             tail = f"return {end}"
-        live = self.live_at(end) if end < len(self.code) and not self.ends_block(self.code[end - 1]) else self.live_out[int(self.leader_of[pc])]
+        live = (
+            self.live_at(end)
+            if end < len(self.code) and not self.ends_block(self.code[end - 1])
+            else self.live_out[int(self.leader_of[pc])]
+        )
         source = emitter.finish(live, tail)
         code = compile(source, f"<ptx {self.entry.name}:{pc}>", "exec")
-        exec(code, self.namespace)
+        exec(code, self.namespace)  # noqa: S102 - the text is the emitter's own
         function = self.namespace.pop(emitter.name)
         function.origin, function.source, function.end = emitter.origin, source, end
         function.count = end - pc

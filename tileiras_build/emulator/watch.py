@@ -39,7 +39,11 @@ class Watch:
             if place.view != machine.shared_view:
                 continue
             start = place.offset.astype(np.int64) if place.bias is None else place.offset.astype(np.int64) + place.bias
-            threads = group.cta * 0 + group.tid if selection is None else np.broadcast_to(group.tid, group.shape)[selection.rows, selection.columns]
+            threads = (
+                group.cta * 0 + group.tid
+                if selection is None
+                else np.broadcast_to(group.tid, group.shape)[selection.rows, selection.columns]
+            )
             if inside is not None:
                 threads = np.broadcast_to(threads, inside.shape)[inside]
             shape = np.broadcast_shapes(np.shape(start), threads.shape)
@@ -108,9 +112,16 @@ class Watch:
         other = self.sites[sites[byte]].ins
         cta, offset = divmod(int(byte), machine.shared_size)
         owner = int((self.writer if did == "wrote" else self.reader)[byte])
-        whom = "several threads" if owner < 0 else f"tid {machine.thread_name(cta, owner)[1]}" if owner < machine.threads else f"warp {owner - machine.threads}"
+        whom = (
+            "several threads"
+            if owner < 0
+            else f"tid {machine.thread_name(cta, owner)[1]}"
+            if owner < machine.threads
+            else f"warp {owner - machine.threads}"
+        )
         raise EmulatorFault(
-            f"race on shared byte {offset:#x}: {whom} {did} it at line {other.line} ({other.text}) with no barrier before this {'write' if writes else 'read'}",
+            f"race on shared byte {offset:#x}: {whom} {did} it at line {other.line} ({other.text}) "
+            f"with no barrier before this {'write' if writes else 'read'}",
             instruction=site.ins.text, line=site.ins.line, thread=machine.thread_name(cta, thread), address=offset,
         )  # fmt: skip
 

@@ -12,8 +12,8 @@ NAMESPACE: dict = {}
 WARP_WIDE: set[str] = set()
 RESULT_KINDS: dict = {}
 
-_ARITHMETIC = {"add", "sub", "mul", "fma", "mad", "div", "min", "max", "abs", "neg", "sqrt", "rsqrt", "rcp", "ex2", "lg2",
-               "sin", "cos", "tanh", "copysign", "rem"}  # fmt: skip
+_ARITHMETIC = {"add", "sub", "mul", "fma", "mad", "div", "min", "max", "abs", "neg", "sqrt", "rsqrt", "rcp", "ex2",
+               "lg2", "sin", "cos", "tanh", "copysign", "rem"}  # fmt: skip
 
 
 def handles(*opcodes: str, warp_wide: bool = False):
@@ -47,4 +47,4 @@ def result_kind(ins, position: int) -> str:
     return "bits"
 
 
-from . import atomic, builtin, control, convert, floating, integer, matrix, memory, move, sync, warp  # noqa: E402, F401
+from . import atomic, builtin, control, convert, floating, integer, matrix, memory, move, sync, warp  # noqa: F401

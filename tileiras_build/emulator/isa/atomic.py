@@ -6,9 +6,9 @@ import numpy as np
 
 from .. import numerics
 from ..access import Selection, Site
-from ..emit import UNSIGNED, items_of, kind_of
+from ..emit import UNSIGNED, items_of
 from ..parse import SINK, TYPE_BITS
-from . import handles, helper
+from . import handles
 from .memory import address_expression, resolve_space, space_of, widen_address
 
 _OPERATIONS = {"add", "and", "or", "xor", "min", "max", "exch", "cas", "inc", "dec"}
@@ -57,11 +57,25 @@ def operation(name: str, type_: str):
         function = {"add": np.add, "min": np.fmin, "max": np.fmax}[name]
         return _float_bits(function, dtype, numerics.bits32 if type_ == "f32" else numerics.bits64)
     dtype = {"s": "i", "u": "u", "b": "u"}[type_[0]] + str(TYPE_BITS[type_] // 8)
-    functions = {"add": np.add, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "min": np.minimum, "max": np.maximum}
+    functions = {
+        "add": np.add,
+        "and": np.bitwise_and,
+        "or": np.bitwise_or,
+        "xor": np.bitwise_xor,
+        "min": np.minimum,
+        "max": np.maximum,
+    }
     return _typed(functions[name], np.dtype(dtype))
 
 
-_ACCUMULATE = {"add": np.add, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "min": np.minimum, "max": np.maximum}
+_ACCUMULATE = {
+    "add": np.add,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "min": np.minimum,
+    "max": np.maximum,
+}
 
 
 class AtomicSite:
@@ -90,7 +104,11 @@ class AtomicSite:
         for place, inside in self.site.locate(group, target, selection):
             view = place.view(self.site.dtype)
             index = np.broadcast_to(place.index(self.size), n if inside is None else int(inside.sum()))
-            rows, columns = (selection.rows, selection.columns) if inside is None else (selection.rows[inside], selection.columns[inside])
+            rows, columns = (
+                (selection.rows, selection.columns)
+                if inside is None
+                else (selection.rows[inside], selection.columns[inside])
+            )
             for k, (o, value) in enumerate(zip(out, values)):
                 part = value if inside is None else value[inside]
                 more = extra if inside is None or extra is None else extra[inside]
@@ -154,10 +172,18 @@ class WideAtomicSite:
         out = tuple(np.zeros(group.shape, np.uint64) for _ in range(2))
         n = len(selection.rows)
         target = np.broadcast_to(selection.pick(address), n)
-        parts = [[np.broadcast_to(selection.pick(x), n) for x in pair] for pair in ((value, extra) if extra is not None else (value,))]
+        parts = [
+            [np.broadcast_to(selection.pick(x), n) for x in pair]
+            for pair in ((value, extra) if extra is not None else (value,))
+        ]
         for i in range(n):
             one = Selection.__new__(Selection)
-            one.rows, one.columns, one.shape, one.mask = selection.rows[i : i + 1], selection.columns[i : i + 1], group.shape, None
+            one.rows, one.columns, one.shape, one.mask = (
+                selection.rows[i : i + 1],
+                selection.columns[i : i + 1],
+                group.shape,
+                None,
+            )
             [(place, _)] = self.site.locate(group, target[i : i + 1], one)
             old = self.site.gather(place)
             for o, v in zip(out, old):
@@ -201,6 +227,3 @@ def handle_atomic(e, ins):
     if count == 1:
         return e.set(targets[0], kind, f"{call}[0]")
     e.set_tuple(items_of(destination), kind, call)
-
-
-__all__ = ["helper", "kind_of"]

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from ..access import Selection, Site
+from ..access import Site
 from ..faults import EmulatorFault
 from . import helper
 
@@ -115,7 +115,10 @@ def call_assertfail(group, ins, results, arguments):
     line = int(argument(one, arguments[2])[0])
     cta, tid = divmod(int(one.flat[0]), group.machine.threads)
     raise EmulatorFault(
-        f"assertion failed: {message} ({file}:{line})", instruction=ins.text, line=ins.line, thread=group.machine.thread_name(cta, tid)
+        f"assertion failed: {message} ({file}:{line})",
+        instruction=ins.text,
+        line=ins.line,
+        thread=group.machine.thread_name(cta, tid),
     )
 
 
@@ -127,6 +130,3 @@ def call_malloc(group, ins, results, arguments):
 @helper
 def call_free(group, ins, results, arguments):
     raise EmulatorFault("device free is not supported", instruction=ins.text, line=ins.line)
-
-
-__all__ = ["Selection"]

@@ -100,7 +100,9 @@ def handle_call(e, ins):
 
     results, name, arguments = call_parts(ins)
     if name in BUILTIN_CALLS:
-        e.line(f"call_{name.strip('_')}(g, {e.constant(ins, 'ins')}, {variables(e, results)}, {variables(e, arguments)})")
+        e.line(
+            f"call_{name.strip('_')}(g, {e.constant(ins, 'ins')}, {variables(e, results)}, {variables(e, arguments)})"
+        )
         return f"return {e.pc + 1}"
     function = e.program.module.functions[name]
     for actual, formal in zip(arguments, function.params):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..emit import KIND_BITS, kind_of
 from .. import numerics
+from ..emit import KIND_BITS, kind_of
 from . import handles, helper
 from .integer import INTEGER_TYPES
 
@@ -189,7 +189,9 @@ def stochastic_codes(fmt, values, random, satfinite, relu_flag):
     width = spec.bits if spec.bits in (16, 4) else 8
     for position, value in enumerate(values):
         which = (count - 1 - position) % (2 if count == 4 else count)
-        bits = (np.asarray(random).astype(np.int64) >> (16 * which if count == 2 else 8 * (count - 1 - position))) & ((1 << share) - 1)
+        bits = (np.asarray(random).astype(np.int64) >> (16 * which if count == 2 else 8 * (count - 1 - position))) & (
+            (1 << share) - 1
+        )
         x = np.asarray(value, np.float64)
         _, exponent = np.frexp(np.where(np.isfinite(x), x, 0))
         e = np.maximum(exponent - 1, 1 - spec.bias)
@@ -206,7 +208,8 @@ def stochastic(e, ins, to: str):
     sources = ins.args[1:-1] if len(ins.args) == 4 else items_of(ins.args[1])
     values = ", ".join(e.use(arg, "f32") for arg in sources)
     kind = "u32" if to in _PAIRS else narrow_kind(to)
-    call = f"stochastic_codes({fmt!r}, [{values}], {e.use(ins.args[-1], 'u32')}, {'satfinite' in ins.mods}, {'relu' in ins.mods})"
+    flags = f"{'satfinite' in ins.mods}, {'relu' in ins.mods}"
+    call = f"stochastic_codes({fmt!r}, [{values}], {e.use(ins.args[-1], 'u32')}, {flags})"
     e.set(ins.args[0], kind, f"{call}.astype({kind})")
 
 
@@ -228,6 +231,3 @@ def convert_pack(e, ins):
     if to not in ("u16", "s16", "u8", "s8"):
         e.fail("no such conversion")
     e.set(ins.args[0], "u32", f"pack_integers({a}, {b}, {c}, {kind_of(to)}, {KIND_BITS[to]})")
-
-
-__all__ = ["_BITS_KIND"]

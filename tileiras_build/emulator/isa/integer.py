@@ -1,12 +1,12 @@
-"""Integer arithmetic, comparison, logic, shifts and bit manipulation (PTX ISA 9.0, sections 9.7.1, 9.7.2, 9.7.6, 9.7.8)."""
+"""Integer arithmetic, logic, shifts and bit manipulation (PTX ISA 9.0, sections 9.7.1, 9.7.2 and 9.7.8)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..emit import KIND_BITS, SIGNED, UNSIGNED, kind_of
+from ..emit import KIND_BITS, UNSIGNED, kind_of
 from ..parse import SINK, Immediate, Pair
-from . import NAMESPACE, handles, helper
+from . import handles, helper
 
 INTEGER_TYPES = {"u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"}
 _WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64", "u8": "u16", "s8": "s16"}
@@ -198,7 +198,9 @@ def permute_constant(a, b, control):
         nibble = control >> (4 * i) & 15
         source, at = sources[(nibble & 7) >> 2], (nibble & 3) * 8
         if nibble & 8:
-            byte = ((source << np.uint32(24 - at)).view(np.int32) >> np.int32(31)).view(np.uint32) & np.uint32(0xFF << 8 * i)
+            byte = ((source << np.uint32(24 - at)).view(np.int32) >> np.int32(31)).view(np.uint32) & np.uint32(
+                0xFF << 8 * i
+            )
         else:
             moved = source << np.uint32(8 * i - at) if 8 * i >= at else source >> np.uint32(at - 8 * i)
             byte = moved & np.uint32(0xFF << 8 * i)
@@ -428,7 +430,11 @@ def handle_shift(e, ins):
         if KIND_BITS[kind] == 16:
             b = f"np.minimum({b}, {e.scalar('u32', 16)}).astype({kind})"
         elif kind != "u32":
-            b = f"{b}.astype({kind})" if KIND_BITS[kind] == 64 else f"np.minimum({b}, {e.scalar('u32', 32)}).view({kind})"
+            b = (
+                f"{b}.astype({kind})"
+                if KIND_BITS[kind] == 64
+                else f"np.minimum({b}, {e.scalar('u32', 32)}).view({kind})"
+            )
     e.set(ins.args[0], kind, f"{a} {'<<' if ins.op == 'shl' else '>>'} {b}")
 
 
@@ -536,6 +542,3 @@ def handle_dot(e, ins):
     half = None if ins.op == "dp4a" else (2 if ins.mods[0] == "hi" else 0)
     a, b, c = (e.use(arg, "u32") for arg in ins.args[1:4])
     e.set(ins.args[0], "u32", f"dot_bytes({a}, {b}, {c}, {a_type[0] == 's'}, {b_type[0] == 's'}, {half})")
-
-
-NAMESPACE["SIGNED"] = SIGNED

@@ -137,7 +137,26 @@ RESULT_KINDS["mma"] = _mma_kind
 
 def mma_types(ins) -> list[str]:
     """[D, A, B, C] types (and a scale type if scaled)."""
-    known = {"f16", "f32", "f64", "s32", "bf16", "tf32", "s8", "u8", "s4", "u4", "b1", "e4m3", "e5m2", "e3m2", "e2m3", "e2m1", "ue8m0", "ue4m3"}
+    known = {
+        "f16",
+        "f32",
+        "f64",
+        "s32",
+        "bf16",
+        "tf32",
+        "s8",
+        "u8",
+        "s4",
+        "u4",
+        "b1",
+        "e4m3",
+        "e5m2",
+        "e3m2",
+        "e2m3",
+        "e2m1",
+        "ue8m0",
+        "ue4m3",
+    }
     return [m for m in ins.mods if m in known]
 
 
@@ -224,13 +243,18 @@ def apply_scales(matrix, factors, axis):
 
 def scale_operands(e, ins, types, a: str, b: str, k: int):
     vector = next((m for m in ins.mods if m.startswith("scale_vec::")), None)
-    count = int(vector.split("::")[1][0]) if vector else {"kind::mxf8f6f4": 1, "kind::mxf4": 2}.get(next(m for m in ins.mods if m.startswith("kind::")), 2)
+    count = (
+        int(vector.split("::")[1][0])
+        if vector
+        else {"kind::mxf8f6f4": 1, "kind::mxf4": 2}.get(next(m for m in ins.mods if m.startswith("kind::")), 2)
+    )
     scale_type = types[4] if len(types) > 4 else "ue8m0"
     out = []
     for matrix, at, rows, axis in ((a, 4, 16, 2), (b, 6, 8, 1)):
         byte_id, thread_id = (i.value for i in items_of(ins.args[at + 1]))
         word = e.use(items_of(ins.args[at])[0], "u32")
-        out.append(e.temp(f"apply_scales({matrix}, scales(g, {word}, {byte_id}, {thread_id}, {count}, {rows}, {scale_type!r}), {axis})"))
+        factors = f"scales(g, {word}, {byte_id}, {thread_id}, {count}, {rows}, {scale_type!r})"
+        out.append(e.temp(f"apply_scales({matrix}, {factors}, {axis})"))
     return out
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..access import Selection, Site
 from ..emit import SIGNED, UNSIGNED, items_of
 from ..parse import SINK, TYPE_BITS, Address, Immediate, Name, Register, Variable
-from . import handles, helper
+from . import handles
 
 SPACES = ("global", "shared", "local", "param", "const")
 
@@ -123,7 +123,7 @@ def handle_policy(e, ins):
 class PendingCopy:
     """Bytes on their way to shared memory: ``index`` into the view of ``dtype``, ``data``, and each one's thread."""
 
-    __slots__ = ("flat", "dtype", "index", "data")
+    __slots__ = ("data", "dtype", "flat", "index")
 
     def __init__(self, flat, dtype, index, data):
         self.flat, self.dtype, self.index, self.data = flat, dtype, index, data
@@ -181,7 +181,7 @@ class CopySite:
             some = np.flatnonzero(sizes == size)
             for k in range(int(size)):
                 address = source[some] + np.uint64((self.from_offset + k) & 0xFFFFFFFFFFFFFFFF)
-                [(place, inside)] = self.bytes.locate(group, address, _subset(selection, some))[:1]
+                [(place, _)] = self.bytes.locate(group, address, _subset(selection, some))[:1]
                 out[some, k] = place.view(np.uint8)[place.index(1)]
         return out.view(self.target.dtype)[:, 0]
 
@@ -238,8 +238,3 @@ def copy_arrive(e, ins):
     site = e.constant(Site(ins, "shared", 8, 1, offset), "site")
     if "noinc" in ins.mods:
         e.line(f"mbarrier_arrive({site}, g, {base}, 1, False, 0, {e.predicate or 'None'})")
-
-
-@helper
-def no_operation():
-    return None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..emit import KIND_BITS, UNSIGNED, items_of, kind_of
+from ..emit import KIND_BITS, UNSIGNED, kind_of
 from ..memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
-from ..parse import SINK, Address, Immediate, Name, Pair, Register, Variable, Vector
+from ..parse import SINK, Address, Name, Pair, Register, Variable, Vector
 from . import handles, helper
 
 
@@ -26,7 +26,11 @@ def move(e, destination, source, kind: str):
     if kind == "b128" or (isinstance(destination, Register) and destination.bits == 128):
         return e.set(destination, "b128", e.use(source, "b128"))
     if isinstance(destination, Register) and destination.bits == KIND_BITS[kind]:
-        kind = destination.kind if not isinstance(source, Register) or source.kind == destination.kind else UNSIGNED[destination.bits]
+        kind = (
+            destination.kind
+            if not isinstance(source, Register) or source.kind == destination.kind
+            else UNSIGNED[destination.bits]
+        )
     e.set(destination, kind, e.use(source, kind))
 
 
@@ -79,16 +83,21 @@ def handle_slct(e, ins):
     """slct{.ftz}.dtype.{s32,f32} d, a, b, c: a where c >= 0."""
     kind, test = kind_of(ins.mods[-2]), ins.mods[-1]
     c = e.use(ins.args[3], test)
-    e.set(ins.args[0], kind, f"choose({c} >= {e.scalar(test, 0)}, {e.use(ins.args[1], kind)}, {e.use(ins.args[2], kind)})")
+    e.set(
+        ins.args[0], kind, f"choose({c} >= {e.scalar(test, 0)}, {e.use(ins.args[1], kind)}, {e.use(ins.args[2], kind)})"
+    )
 
 
 # -- comparison --------------------------------------------------------------------------------------
-_INTEGER = {"eq": "{a} == {b}", "ne": "{a} != {b}", "lt": "{a} < {b}", "le": "{a} <= {b}", "gt": "{a} > {b}", "ge": "{a} >= {b}",
-            "lo": "{a} < {b}", "ls": "{a} <= {b}", "hi": "{a} > {b}", "hs": "{a} >= {b}"}  # fmt: skip
+_INTEGER = {
+    "eq": "{a} == {b}", "ne": "{a} != {b}", "lt": "{a} < {b}", "le": "{a} <= {b}", "gt": "{a} > {b}",
+    "ge": "{a} >= {b}", "lo": "{a} < {b}", "ls": "{a} <= {b}", "hi": "{a} > {b}", "hs": "{a} >= {b}",
+}  # fmt: skip
 _FLOAT = {
-    "eq": "{a} == {b}", "ne": "(({a} < {b}) | ({a} > {b}))", "lt": "{a} < {b}", "le": "{a} <= {b}", "gt": "{a} > {b}", "ge": "{a} >= {b}",
-    "equ": "~(({a} < {b}) | ({a} > {b}))", "neu": "{a} != {b}", "ltu": "~({a} >= {b})", "leu": "~({a} > {b})",
-    "gtu": "~({a} <= {b})", "geu": "~({a} < {b})", "num": "({a} == {a}) & ({b} == {b})", "nan": "({a} != {a}) | ({b} != {b})",
+    "eq": "{a} == {b}", "ne": "(({a} < {b}) | ({a} > {b}))", "lt": "{a} < {b}", "le": "{a} <= {b}",
+    "gt": "{a} > {b}", "ge": "{a} >= {b}", "equ": "~(({a} < {b}) | ({a} > {b}))", "neu": "{a} != {b}",
+    "ltu": "~({a} >= {b})", "leu": "~({a} > {b})", "gtu": "~({a} <= {b})", "geu": "~({a} < {b})",
+    "num": "({a} == {a}) & ({b} == {b})", "nan": "({a} != {a}) | ({b} != {b})",
 }  # fmt: skip
 _JOIN = {"and": "{x} & {y}", "or": "{x} | {y}", "xor": "{x} ^ {y}"}
 _FLOAT_TYPES = {"f16", "f32", "f64", "bf16", "f16x2", "bf16x2"}
@@ -159,7 +168,8 @@ def handle_set(e, ins):
         return e.set(ins.args[0], kind, " | ".join(parts))
     kind = UNSIGNED[KIND_BITS[kind_of(dtype)]]
     if len(results) == 2:
-        return e.set(ins.args[0], kind, f"(({results[0]}).astype(u32) * {e.scalar('u32', 0xFFFF)}) | (({results[1]}).astype(u32) * {e.scalar('u32', 0xFFFF0000)})")
+        low, high = (f"({r}).astype(u32) * {e.scalar('u32', 0xFFFF << 16 * i)}" for i, r in enumerate(results))
+        return e.set(ins.args[0], kind, f"({low}) | ({high})")
     e.set(ins.args[0], kind, f"-(({results[0]}).astype({kind}))")
 
 
@@ -181,7 +191,11 @@ def handle_cvta(e, ins):
     source = ins.args[1]
     if space == "shared" and "cluster" in ins.mods:
         window = SHARED_WINDOW
-    value = e.use(source, kind) if not isinstance(source, (Variable, Name, Address)) else e.scalar(kind, e.program.address_of(source, ins))
+    value = (
+        e.use(source, kind)
+        if not isinstance(source, (Variable, Name, Address))
+        else e.scalar(kind, e.program.address_of(source, ins))
+    )
     if space == "param" and not to:
         return e.set(ins.args[0], kind, f"{value} | {e.scalar(kind, window)}")
     if window and kind == "u64":
@@ -198,7 +212,9 @@ def in_space(machine, address, space):
         out = np.zeros(np.shape(address), bool)
         for variable, _ in machine.program.buffers:
             if variable.space == "const":
-                out = out | ((address >= np.uint64(variable.offset)) & (address < np.uint64(variable.offset + variable.size)))
+                out = out | (
+                    (address >= np.uint64(variable.offset)) & (address < np.uint64(variable.offset + variable.size))
+                )
         return out[()] if isinstance(out, np.ndarray) else out
     return tag == 0
 
@@ -215,6 +231,3 @@ def handle_cluster_address(e, ins):
         return e.set(ins.args[0], "u32", e.scalar("u32", 0))
     kind = kind_of(ins.mods[-1])
     e.set(ins.args[0], kind, e.use(ins.args[1], kind))
-
-
-__all__ = ["items_of", "Immediate"]

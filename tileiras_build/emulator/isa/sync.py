@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..access import Site
-from ..emit import kind_of
-from ..parse import SINK, Address, Immediate, Register
+from ..parse import SINK, Address, Register
 from . import handles, helper
 from .memory import address_expression
 
@@ -122,7 +121,11 @@ def mbarrier_test(site, group, address, state, parity, mask):
     view, index, selection = _each(site, group, address, mask)
     phase = view[index] >> np.uint64(63)
     wanted = selection.pick(state)
-    wanted = np.asarray(wanted).astype(np.uint64) & np.uint64(1) if parity else np.asarray(wanted).astype(np.uint64) >> np.uint64(63)
+    wanted = (
+        np.asarray(wanted).astype(np.uint64) & np.uint64(1)
+        if parity
+        else np.asarray(wanted).astype(np.uint64) >> np.uint64(63)
+    )
     out = np.zeros(group.shape, bool)
     out[selection.rows, selection.columns] = phase != wanted
     return out
@@ -133,7 +136,9 @@ def handle_mbarrier(e, ins):
     form = ins.mods[0]
     address = next(a for a in ins.args if isinstance(a, Address))
     rest = ins.args[ins.args.index(address) + 1 :]
-    base, offset = address_expression(e, "shared" if any(m.startswith("shared") for m in ins.mods) else "generic", address)
+    base, offset = address_expression(
+        e, "shared" if any(m.startswith("shared") for m in ins.mods) else "generic", address
+    )
     site = e.constant(Site(ins, "shared", 8, 1, offset), "site")
     mask = e.predicate or "None"
     if form == "inval":
@@ -142,7 +147,9 @@ def handle_mbarrier(e, ins):
         return e.line(f"mbarrier_init({site}, g, {base}, {e.use(rest[0], 'u32')}, {mask})")
     if form in ("expect_tx", "complete_tx"):
         tx = e.use(rest[0], "s32")
-        return e.line(f"mbarrier_arrive({site}, g, {base}, 0, True, {tx if form == 'expect_tx' else f'-({tx})'}, {mask})")
+        return e.line(
+            f"mbarrier_arrive({site}, g, {base}, 0, True, {tx if form == 'expect_tx' else f'-({tx})'}, {mask})"
+        )
     if form in ("arrive", "arrive_drop"):
         return emit_arrive(e, ins, form, site, base, rest, mask)
     if form in ("test_wait", "try_wait"):
@@ -162,6 +169,3 @@ def emit_arrive(e, ins, form, site, base, rest, mask):
     if isinstance(ins.args[0], Register) and ins.args[0] is not SINK:
         return e.set(ins.args[0], "u64", call)
     e.line(call)
-
-
-__all__ = ["Immediate", "kind_of"]

@@ -186,7 +186,14 @@ def handle_match(e, ins):
 
 
 _IDENTITY = {"add": 0, "or": 0, "xor": 0, "and": -1}
-_REDUCE = {"add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+_REDUCE = {
+    "add": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
 
 
 @helper
@@ -221,7 +228,9 @@ def handle_redux(e, ins):
     wait_for_mates(e, mask)
     if kind == "f32":
         flags = f"{'abs' in ins.mods}, {'NaN' in ins.mods}"
-        return e.set(ins.args[0], "f32", f"warp_reduce_float(g, {operation!r}, {e.use(ins.args[1], 'f32')}, {mask}, {flags})")
+        return e.set(
+            ins.args[0], "f32", f"warp_reduce_float(g, {operation!r}, {e.use(ins.args[1], 'f32')}, {mask}, {flags})"
+        )
     e.set(ins.args[0], kind, f"warp_reduce(g, {operation!r}, {e.use(ins.args[1], kind)}, {mask})")
 
 
