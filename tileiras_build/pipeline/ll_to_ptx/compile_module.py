@@ -12,7 +12,7 @@ from ...libdevice.closures import unresolved
 from ...libdevice.link import HELPER, link_needed, store_for
 from ..job import Job
 from .guard import check_module
-from .inlined_lines import InlinedLines
+from .line_directives import LineDirectives
 from .machine import TRIPLE, data_layout, library_machine, machine_for
 from .metadata import named_string, read_manifest
 from .passes import PASSES, run_passes
@@ -32,12 +32,12 @@ def compile_module(text: str, job: Job) -> str:
     machine = machine_for(job.target, job.opt_level)
     # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both
     # are closed in order: left to the garbage collector the context may go first, and the module's end then crashes.
-    inlined = InlinedLines(text)
-    with llvm.create_context() as context, _parse(inlined.text, context) as module:
+    lines = LineDirectives(text)
+    with llvm.create_context() as context, _parse(lines.text, context) as module:
         _prepare(module)
         _link(module, context, text, job)
         run_passes(module, machine, job.opt_level)
-        ptx = inlined.restore(machine.emit_assembly(module))
+        ptx = lines.restore(machine.emit_assembly(module))
     return fix_header(ptx, job, manifest, has_assembly=" asm " in text)
 
 

@@ -1,8 +1,11 @@
-"""Say in PTX where inlined lines were inlined: ``.loc 1 23 11, function_name $L__name0, inlined_at 1 36 33``.
+"""Correct the line directives of LLVM's PTX: they say where lines were inlined, and do not change the code.
 
-LLVM 22 prints the innermost position of an instruction and drops its callers. So each inlined position gets a column
+Labels for debug sections that are not there are dropped: a label begins a new block for ptxas, which then schedules
+instructions differently (matmul_f16_nt on sm_120: one instruction more).
+
+Inlined lines get their callers: ``.loc 1 23 11, function_name $L__inlined_names+0, inlined_at 1 36 33``. LLVM 22 prints the innermost position of an instruction and drops its callers. So each inlined position gets a column
 of its own before LLVM sees it, counted from MARK (no source line is that long); in the PTX the column says which
-position it was, and the true one takes its place (PTX ISA 9.0, section 11.5.3, .loc). The code does not change.
+position it was, and the true one takes its place (PTX ISA 9.0, section 11.5.3, .loc).
 """
 
 from __future__ import annotations
@@ -22,8 +25,18 @@ _COLUMN = re.compile(r"\bcolumn: \d+")
 _LOC = re.compile(r"^(\s*\.loc\s+)(\d+) (\d+) (\d+)([^\n]*)\n", re.MULTILINE)
 _LLVM_BYTE, _PTX_BYTE = re.compile(r"\\([0-9A-Fa-f]{2})"), re.compile(r"\\([0-7]{3})")
 _FILE = re.compile(r'^\s*\.file\s+(\d+) "([^"]*)"', re.MULTILINE)
+_LABEL = re.compile(r"^(\$L__(?:tmp|func_begin|func_end)\d+):\n", re.MULTILINE)
+_MENTION = re.compile(r"\$L__(?:tmp|func_begin|func_end)\d+\b(?!:)")
 _UNKNOWN = object()
 _ENTRY = re.compile(r"^\.(?:visible )?\.?(?:entry|func)\b", re.MULTILINE)
+
+
+def drop_labels(ptx: str) -> str:
+    """PTX without the labels that LLVM sets around lines and functions and that nothing mentions."""
+    if "$L__" not in ptx:
+        return ptx
+    mentioned = set(_MENTION.findall(ptx))
+    return _LABEL.sub(lambda label: label[0] if label[1] in mentioned else "", ptx)
 
 
 @dataclass(frozen=True)
@@ -37,8 +50,11 @@ class Place:
     caller: Place | None
 
 
-class InlinedLines:
-    """The inlined positions of one module; empty where it has none or asks for more than directives."""
+class LineDirectives:
+    """The inlined positions of one module; none where it asks for more than directives.
+
+    ``text`` is the module with their columns marked.
+    """
 
     def __init__(self, text: str):
         self.places: list[Place] = []
@@ -78,7 +94,8 @@ class InlinedLines:
         return _decoded(_STRING["name"].search(self._nodes[scope][3])[1], _LLVM_BYTE, 16)
 
     def restore(self, ptx: str) -> str:
-        """PTX with the true columns and callers of inlined lines."""
+        """PTX with the true columns and callers of inlined lines, and no needless labels."""
+        ptx = drop_labels(ptx)
         return _Restorer(self.places, ptx).run() if self.places else ptx
 
 

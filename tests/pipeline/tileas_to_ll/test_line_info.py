@@ -1,0 +1,149 @@
+"""Lines of the Python source in cubins: which instruction is from which line, at no cost; variables with debug."""
+
+import re
+from functools import cache
+
+import pytest
+
+import tileiras_build
+from tests.examples.example_library import FILE_OF, FOLDER, bytecode_of
+from tests.pipeline.tileas_to_ll.dwarf import entries
+from tests.pipeline.tileas_to_ll.sass import disassemble, instructions
+from tileiras_build import driver
+from tileiras_build.pipeline.job import Job
+from tileiras_build.targets import find_target
+
+DOCUMENT = "target-and-debug-info"
+KERNELS = ("vector_add_f32", "gelu_erf_bf16", "softmax_f32", "matmul_f16_nt")
+TARGETS = ("sm_80", "sm_90", "sm_120")
+
+
+@cache
+def compiled(name: str, target: str, lineinfo: bool):
+    return tileiras_build.compile(bytecode_of(name), target, lineinfo=lineinfo)
+
+
+@cache
+def debug_ptx(name: str, target: str) -> bytes:
+    job = Job(find_target(target), opt_level=0, debug=True)
+    return driver.lower(bytecode_of(name), "tilebc", "ptx", job)[".ptx"]
+
+
+@cache
+def debug_cubin(name: str, target: str = "sm_90") -> bytes:
+    job = Job(find_target(target), opt_level=0, debug=True)
+    return driver.lower(debug_ptx(name, target), "ptx", "cubin", job)[".cubin"]
+
+
+def source(name: str) -> list[str]:
+    return FILE_OF[name].read_text().splitlines()
+
+
+def path(name: str) -> str:
+    return str(FILE_OF[name].relative_to(FOLDER.parent))
+
+
+@pytest.mark.seed(DOCUMENT, "mode-lineinfo")
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", KERNELS)
+def test_code_is_the_same_with_and_without_lines(name, target, tmp_path):
+    plain, lines = (instructions(compiled(name, target, flag).cubin, tmp_path) for flag in (False, True))
+    assert [one.text for one in plain] == [one.text for one in lines]
+    assert plain and not any(one.places for one in plain) and all(one.places for one in lines)
+
+
+@pytest.mark.seed(DOCUMENT, "mode-lineinfo")
+@pytest.mark.parametrize("name", KERNELS)
+def test_memory_instructions_are_at_the_lines_that_ask_for_them(name, tmp_path):
+    text, file = source(name), path(name)
+    found = instructions(compiled(name, "sm_80", True).cubin, tmp_path)
+    lines_of = lambda word: {  # noqa: E731
+        place[1] for one in found if re.search(rf"\b{word}\b", one.text) for place in one.places if place[0] == file
+    }
+    loads, stores = lines_of("LDG|LDGSTS"), lines_of("STG")
+    assert loads and all("load(" in text[line - 1] for line in loads)
+    assert stores and all("store(" in text[line - 1] for line in stores)
+
+
+@pytest.mark.seed(DOCUMENT, "location-callsite")
+def test_inlined_lines_name_their_callers(tmp_path):
+    name = "gelu_erf_bf16"
+    text, file = source(name), path(name)
+    chains = {one.places for one in instructions(compiled(name, "sm_90", True).cubin, tmp_path)}
+    inlined = {chain for chain in chains if len(chain) > 1}
+    calls = {(text[inner[1] - 1].strip(), text[outer[1] - 1]) for inner, outer in inlined if inner[0] == file}
+    # The exponential of erf() runs where erf() is called.
+    assert any("ct.exp(" in inner and "erf(" in outer for inner, outer in calls)
+    # And what cuTile's own library inlines is found in this file too.
+    assert any(inner[0] != file and outer[0] == file for inner, outer in inlined)
+
+
+@pytest.mark.seed(DOCUMENT, "mode-lineinfo")
+def test_lines_do_not_make_a_debug_build():
+    ptx = compiled("gelu_erf_bf16", "sm_90", True).ptx
+    assert ".target sm_90a\n" in ptx and "\t.loc\t" in ptx
+    assert ".debug_info" not in ptx and "llvm.nvvm.move" not in compiled("gelu_erf_bf16", "sm_90", True).ll
+    assert "DILocalVariable" not in compiled("gelu_erf_bf16", "sm_90", True).ll
+
+
+@pytest.mark.seed(DOCUMENT, "mode-off")
+def test_nothing_is_kept_without_options(tmp_path):
+    artifacts = compiled("gelu_erf_bf16", "sm_90", False)
+    assert "!DI" not in artifacts.ll and "!dbg" not in artifacts.ll and ".loc" not in artifacts.ptx
+    assert "//## File" not in disassemble(artifacts.cubin, tmp_path, "-g")
+
+
+@pytest.mark.seed(DOCUMENT, "mode-device-debug")
+@pytest.mark.parametrize("target", TARGETS)
+def test_variables_are_in_the_debug_information(target):
+    found = entries(debug_cubin("vector_add_f32", target))
+    parameters = {entry.values["name"]: entry for entry in found if entry.tag == "formal_parameter"}
+    types = {entry.offset: entry for entry in found if entry.tag in ("base_type", "pointer_type")}
+    assert {"arg0", "arg1"} <= parameters.keys()
+    first = types[parameters["arg0"].values["type"]]
+    assert first.tag == "pointer_type" and types[first.values["type"]].values["name"] == "f32"
+    assert types[parameters["arg1"].values["type"]].values["name"] == "i32"
+    # A place in .debug_loc: the debugger can show the value.
+    assert all("location" in entry.values for entry in parameters.values())
+
+
+@pytest.mark.seed(DOCUMENT, "mode-device-debug")
+def test_the_subprogram_is_full():
+    name = "vector_add_f32"
+    [kernel] = [entry for entry in entries(debug_cubin(name)) if entry.tag == "subprogram"]
+    line = kernel.values["decl_line"]
+    # Python begins a function at its decorator.
+    assert source(name)[line - 1] == "@ct.kernel"
+    assert source(name)[line].startswith(f"def {kernel.values['name']}(")
+    assert debug_ptx(name, "sm_90").count(b".target sm_90a, debug") == 1
+
+
+@pytest.mark.seed(DOCUMENT, "location-callsite")
+def test_inlined_functions_are_in_the_debug_information():
+    found = entries(debug_cubin("gelu_erf_bf16"))
+    functions = {entry.offset: entry for entry in found if entry.tag == "subprogram"}
+    calls = [entry for entry in found if entry.tag == "inlined_subroutine"]
+    text = source("gelu_erf_bf16")
+    at = {functions[call.values["abstract_origin"]].values["name"]: call.values["call_line"] for call in calls}
+    assert "erf(" in text[at["erf"] - 1]
+
+
+@pytest.mark.seed(DOCUMENT, "scope-lexical-block")
+def test_loops_are_blocks_of_the_function():
+    job = Job(find_target("90"), opt_level=0, debug=True)
+    text = driver.lower(bytecode_of("matmul_f16_nt"), "tilebc", "ll", job)[".ll"].decode()
+    blocks = re.findall(r"!DILexicalBlock\(scope: !(\d+)", text)
+    [subprogram] = re.findall(r"^!(\d+) = distinct !DISubprogram", text, re.MULTILINE)
+    assert blocks and set(blocks) == {subprogram}
+
+
+@pytest.mark.seed(DOCUMENT, "invariant-pin")
+def test_parameters_are_seen_through_their_pins():
+    job = Job(find_target("90"), opt_level=0, debug=True)
+    text = driver.lower(bytecode_of("vector_add_f32"), "tilebc", "ll", job)[".ll"].decode()
+    shown = re.findall(r"#dbg_value\(\S+(?: addrspace\(1\))? (%\w+),", text)
+    pins = re.findall(r"(%\w+) = call \S+(?: addrspace\(1\))? @llvm\.nvvm\.move\.", text)
+    assert shown and shown == pins
+    # The code reads the pins: a value that nothing uses would be gone before the debugger looks.
+    body = text[text.index("entry:") :]
+    assert not re.search(r"(?<!move\.i32\(i32 )%a1\b", body)
