@@ -137,3 +137,11 @@ def test_address_spaces():
     out = np.zeros(5, np.uint32)
     run(ptx, out)
     assert out.tolist() == [1, 0, 1, 1, 1]
+
+
+def test_set_on_packed_halves():
+    a = np.array([1, 5, 3, 2], np.float16).view(np.uint32)
+    b = np.array([2, 2, 3, 3], np.float16).view(np.uint32)
+    x, y = evaluate("set.lt.u32.f16x2 x, a, b; set.lt.f16x2.f16x2 y, a, b;", a, b, out=(np.uint32,) * 2)
+    assert [hex(v) for v in x] == ["0xffff", "0xffff0000"]
+    assert y.view(np.float16).tolist() == [1, 0, 0, 1]

@@ -14,8 +14,21 @@ from . import isa, numerics, runtime
 from .emit import DTYPES, FLOATS, UNSIGNED, Emitter, items_of
 from .faults import EmulatorError, PtxSyntaxError, UnsupportedInstruction
 from .memory import PARAM_WINDOW
-from .parse import SINK, Address, Arguments, Function, Immediate, Instruction, Name, Negated, Pair, Register, Variable
-from .parse import Vector, parse
+from .parse import (
+    SINK,
+    Address,
+    Arguments,
+    Function,
+    Immediate,
+    Instruction,
+    Name,
+    Negated,
+    Pair,
+    Register,
+    Variable,
+    Vector,
+    parse,
+)
 
 BUILTIN_CALLS = {"vprintf", "__assertfail", "malloc", "free"}
 _NO_RESULT = {"bra", "brx", "bar", "barrier", "nanosleep", "call", "ret", "exit", "trap", "st", "red", "setmaxnreg",
