@@ -1,0 +1,57 @@
+"""The proof of rings accepts what the pipeline makes and refuses each change that lets a stage be reused too early."""
+
+import pytest
+from lowered_examples import NAMES, scheduled
+from xdsl.dialects.builtin import IntegerAttr, i32
+
+from tileiras_build.checkers.rings import check_rings
+from tileiras_build.errors import InternalError
+
+PIPELINED = ("matmul_tf32_nn", "matmul_tf32_nt")
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("name", NAMES)
+def test_examples_are_proved(name, sm):
+    check_rings(scheduled(name, sm))
+
+
+def with_rings(name):
+    module = scheduled(name, "sm_80")
+    assert check_rings(module) > 0
+    return module
+
+
+def find(module, name):
+    return [op for op in module.walk() if op.name == name]
+
+
+@pytest.mark.parametrize("name", PIPELINED)
+def test_barrier_in_the_loop_is_needed(name):
+    module = with_rings(name)
+    barrier = next(op for op in find(module, "nv_tileas.barrier") if op.prev_op and op.prev_op.name.endswith("wait"))
+    barrier.detach()
+    with pytest.raises(InternalError, match="ring-proof"):
+        check_rings(module)
+
+
+@pytest.mark.parametrize("name", PIPELINED)
+def test_wait_for_one_group_fewer_is_refused(name):
+    module = with_rings(name)
+    for wait in find(module, "nv_tileas.async_wait"):
+        wait.attributes["pending"] = IntegerAttr(wait.attributes["pending"].value.data + 1, i32)
+    with pytest.raises(InternalError, match="is read before every thread's copies"):
+        check_rings(module)
+
+
+@pytest.mark.parametrize("name", PIPELINED)
+def test_copy_before_the_barrier_is_refused(name):
+    """The stage copied to is the one that the last iteration read."""
+    module = with_rings(name)
+    wait = find(module, "nv_tileas.async_wait")[0]
+    barrier = wait.next_op
+    copy = next(op for op in find(module, "nv_tileas.async_tiled_load") if op.parent is barrier.parent)
+    barrier.detach()
+    copy.parent.insert_op_after(barrier, copy)
+    with pytest.raises(InternalError, match="is copied to while it may still be read"):
+        check_rings(module)

@@ -1,0 +1,53 @@
+"""Kernels of a test's own file, compiled by this project and run in the emulator with its race check on."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import tileiras_build
+from tileiras_build import emulator
+from tileiras_build.bytecode.export import export_kernels, load_cases, pack_arguments
+
+ALIGNMENT = 128
+
+
+@cache
+def cases(path: Path) -> dict:
+    """The rows of a kernel file's CASES by name."""
+    return {case.name: case for case in load_cases(path)}
+
+
+@cache
+def bytecode(path: Path, name: str) -> bytes:
+    """The bytecode of one case."""
+    return export_kernels(path, [name])[name]
+
+
+@cache
+def compiled(path: Path, name: str, sm: str):
+    """The artifacts of one case, down to PTX."""
+    return tileiras_build.compile(bytecode(path, name), sm, stop_at="ptx")
+
+
+def aligned(values: np.ndarray) -> np.ndarray:
+    """A copy that starts on ALIGNMENT bytes."""
+    raw = np.zeros(values.nbytes + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    array = raw[start : start + values.nbytes].view(values.dtype).reshape(values.shape)
+    array[...] = values
+    return array
+
+
+def run(path: Path, name: str, sm: str, values, grid=(1, 1, 1)) -> list:
+    """Launch a case on copies of ``values``; the copies afterwards. Only the arrays themselves are mapped."""
+    copies = [aligned(value) if isinstance(value, np.ndarray) else value for value in values]
+    memory = emulator.Memory()
+    for array in copies:
+        if isinstance(array, np.ndarray):
+            memory.map(array.ctypes.data, max(array.nbytes, 1))
+    parameters = pack_arguments(cases(path)[name], copies)
+    emulator.launch(compiled(path, name, sm), name, grid, parameters, memory=memory, check_races=True)
+    return copies

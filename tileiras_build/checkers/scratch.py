@@ -1,0 +1,98 @@
+"""Proof that operations which exchange data through shared memory do not disturb each other.
+
+An operation with scratch memory writes its region, meets all threads at its own barrier, then reads. A thread that is
+done may run ahead: until the next barrier its neighbors may still be reading. So from each such operation every path
+is followed to the next barrier, its own or another operation's; an operation met on the way must not write to the
+same bytes, unless it begins with a barrier. What an operation that ends in a barrier leaves behind is nobody's.
+
+Storage that lives as long as the kernel shares no byte with anything.
+
+Not proved here: that a region is as large as its operation needs; the emulator faults where it is not.
+
+Every check raises ``InternalError`` with id ``scratch-proof`` and names both operations.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from ..errors import InternalError
+from .program_paths import kernels_of, paths_of
+
+BARRIERS = ("nv_tileas.barrier",)
+ALIGNMENT = 16
+
+
+def check_scratch(module: ModuleOp) -> int:
+    """Check every kernel of a nv_tileas module; how many operations with scratch memory were looked at."""
+    return sum(_check_kernel(kernel) for kernel in kernels_of(module))
+
+
+def _check_kernel(kernel: Operation) -> int:
+    paths = paths_of(kernel)
+    users = [op for op in paths.following if "scratch_offset" in op.attributes]
+    for op in users:
+        _check_inside(kernel, op)
+        for other in paths.reach(op, _meets):
+            if "scratch_offset" in other.attributes and "sync_before" not in other.attributes and _overlap(op, other):
+                _fail(kernel, f"{_text(other)} may write where {_text(op)} is still being read")
+    _check_storage(kernel, users, [op for op in paths.following if "shared_offset" in op.attributes])
+    return len(users)
+
+
+def _check_storage(kernel: Operation, users: list[Operation], storage: list[Operation]) -> None:
+    held = [_region(op) for op in users]
+    for op in storage:
+        start = op.attributes["shared_offset"].value.data
+        region = range(start, start + _storage_bytes(op))
+        if region.stop > _total(kernel) or any(_common(region, other) for other in held):
+            _fail(kernel, f"storage [{region.start}, {region.stop}) is not its own")
+        held.append(region)
+
+
+def _storage_bytes(op: Operation) -> int:
+    type = op.results[0].type
+    return type.size_bytes if "num_elem" not in op.attributes else _elements_bytes(op, type.pointee.bitwidth)
+
+
+def _elements_bytes(op: Operation, bits: int) -> int:
+    return op.attributes["num_elem"].value.data * bits // 8
+
+
+def _total(kernel: Operation) -> int:
+    return kernel.attributes["shared_bytes"].value.data if "shared_bytes" in kernel.attributes else 0
+
+
+def _meets(op: Operation) -> bool:
+    """Whether all threads meet at or in the operation."""
+    return op.name in BARRIERS or "scratch_offset" in op.attributes
+
+
+def _region(op: Operation) -> range:
+    start = op.attributes["scratch_offset"].value.data
+    return range(start, start + op.attributes["scratch_bytes"].value.data)
+
+
+def _overlap(a: Operation, b: Operation) -> bool:
+    return _common(_region(a), _region(b))
+
+
+def _common(first: range, second: range) -> bool:
+    return first.start < second.stop and second.start < first.stop
+
+
+def _check_inside(kernel: Operation, op: Operation) -> None:
+    region, total = _region(op), _total(kernel)
+    if region.start % ALIGNMENT or region.stop > total:
+        _fail(kernel, f"{_text(op)} does not lie, aligned to {ALIGNMENT}, in the kernel's {total} bytes")
+
+
+def _text(op: Operation) -> str:
+    region = _region(op)
+    return f"{op.name} [{region.start}, {region.stop})"
+
+
+def _fail(kernel: Operation, message: str) -> None:
+    name = kernel.attributes["sym_name"].data
+    raise InternalError("scratch-proof", f"kernel {name}: {message}", remedy="report this as a bug of assign_scratch")
