@@ -14,7 +14,8 @@ import numpy as np
 from .faults import EmulatorError, EmulatorFault
 
 POISON = 0xFF  # uninitialised shared and local bytes: a NaN for every float format
-STARVED = 300  # blocks run by others before a waiting group gets a turn out of order
+STARVED = 1000  # blocks run by others before a waiting group gets a turn out of order
+STARVED_BY_WAITING = 30  # the same where threads may wait for each other in loops
 QUANTUM = 40  # blocks of such a turn
 
 LAZY = type("Lazy", (), {"__repr__": lambda self: "LAZY"})()
@@ -266,6 +267,7 @@ class Machine:
         self.needed = np.zeros((ctas, 17), np.int64)
         self.votes = np.zeros((ctas, 17), np.int64)
         self.clock = 0
+        self.patience = STARVED_BY_WAITING if program.waits else STARVED
         self.exits = 1
         self.waiting: dict[tuple, list[Group]] = {}  # groups that wait for warp mates at a warp-wide instruction
         self.cta_rows = np.arange(ctas)[:, None]
@@ -372,7 +374,7 @@ class Machine:
         key = min(self.ready) if len(self.ready) > 1 else next(iter(self.ready))
         if len(self.ready) > 1:
             oldest = min(self.ready, key=lambda k: self.ready[k][0].since)
-            if self.clock - self.ready[oldest][0].since > STARVED:
+            if self.clock - self.ready[oldest][0].since > self.patience:
                 key, self.quantum = oldest, QUANTUM
         groups = self.ready.pop(key)
         return groups[0] if len(groups) == 1 else self.merge(groups)
@@ -415,7 +417,7 @@ class Machine:
         key = (-len(group.stack), group.pc, group.stack)
         if any(other <= key for other in self.ready):
             return True
-        return self.clock % 64 == 0 and any(self.clock - g[0].since > STARVED for g in self.ready.values())
+        return self.clock % 64 == 0 and any(self.clock - g[0].since > self.patience for g in self.ready.values())
 
     def handle(self, group: Group, result):
         """Act on a Split or Event. Returns the group if it may go on, else None."""

@@ -107,6 +107,7 @@ class Program:
             ins.op in ("atom", "red") or (ins.op == "ld" and {"acquire", "volatile", "relaxed"} & set(ins.mods))
             for ins in self.code
         )
+        self.waits = self.synchronises or any(ins.op == "mbarrier" for ins in self.code)
 
     # -- layout --------------------------------------------------------------------------------------
     def reachable(self) -> list[Function]:
