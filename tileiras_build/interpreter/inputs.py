@@ -7,8 +7,9 @@ buffer, any other integer a small number that keeps the promises of ``assume``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -18,11 +19,13 @@ from ..dialects.cuda_tile.ops_control import EntryOp, GetTileBlockIdOp
 from ..dialects.cuda_tile.ops_memory import MakeTensorViewOp
 from ..dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, ExtIOp, ReshapeOp, TruncIOp
 from ..dialects.cuda_tile.types import PointerType, StridedViewType, TileView
+from .faults import InterpreterFault
 from .floats import narrowed
 from .formats import held, is_integer, storage_bits, to_words
 from .integers import wrap
 from .machine import find_entry
 
+T = TypeVar("T")
 LOOSE_ELEMENTS = 1 << 16  # of a buffer whose use is not understood
 ALIGNMENT = 256
 SLACK = 256  # bytes around a buffer that no kernel may touch
@@ -90,8 +93,8 @@ THROUGH = (AssumeOp, ReshapeOp, BroadcastOp, ExtIOp, TruncIOp)
 class _Planner:
     """Chooses the values of one entry's parameters."""
 
-    def __init__(self, entry: EntryOp, random: np.random.Generator):
-        self.entry, self.random = entry, random
+    def __init__(self, entry: EntryOp, random: np.random.Generator, tiles: int):
+        self.entry, self.random, self.tiles = entry, random, tiles
         self.arguments = list(entry.body.block.args)
         self.numbers: dict[int, int] = {}
         self.counts: dict[int, int] = {}
@@ -159,7 +162,20 @@ class _Planner:
         steps = type.traversal_strides if isinstance(type, StridedViewType) else type.tile_shape
         for dim, (size, step) in enumerate(zip(type.tile_shape, steps)):
             tail = int(self.random.integers(1, size)) if size > 1 and self.random.integers(3) else size
-            wanted[type.dim_map[dim]] = step + tail
+            wanted[type.dim_map[dim]] = self.tiles * step + tail
+
+    def plan_loose_arrays(self) -> None:
+        """Integers after a pointer that no tensor view uses: sizes and row-major strides, as cuTile passes arrays."""
+        pointers = [index for index, argument in enumerate(self.arguments) if argument.type.is_pointer]
+        for index, following in zip(pointers, [*pointers[1:], len(self.arguments)]):
+            rank = (following - index - 1) // 2
+            numbers = range(index + 1, index + 1 + 2 * rank)
+            if index in self.counts or not all(is_integer(self.arguments[n].type.element_type) for n in numbers):
+                continue
+            shape = [self.fix(n, int(self.random.integers(17, 40))) for n in numbers[:rank]]
+            stride = 1
+            for size, number in zip(reversed(shape), reversed(numbers[rank:])):
+                stride = max(self.fix(number, stride) * size, stride)
 
     def grid(self) -> tuple[int, int, int]:
         """Two tile blocks along each axis that the kernel asks for."""
@@ -170,14 +186,20 @@ class _Planner:
         return tuple(2 if axis else 1 for axis in asked)
 
 
-def derive_inputs(module: Operation, entry: str, seed: int = 0) -> Inputs:
-    """Arguments for ``entry``, the same for the same seed."""
+def derive_inputs(module: Operation, entry: str, seed: int = 0, *, tiles: int = 1,
+                  grid: tuple[int, int, int] | None = None) -> Inputs:
+    """Arguments for ``entry``, the same for the same seed.
+
+    A tensor has ``tiles`` tiles along each dimension and part of another. ``grid`` counts tile blocks (default: two
+    along each axis that the kernel asks for).
+    """
     random = np.random.default_rng(seed)
-    planner = _Planner(find_entry(module, entry), random)
+    planner = _Planner(find_entry(module, entry), random, tiles)
     planner.note_assumptions()
     for op in planner.entry.walk():
         if isinstance(op, MakeTensorViewOp):
             planner.plan_tensor(op)
+    planner.plan_loose_arrays()
     params, buffers, numbers = [], [], {}
     for index, argument in enumerate(planner.arguments):
         element_type = argument.type.element_type
@@ -187,7 +209,26 @@ def derive_inputs(module: Operation, entry: str, seed: int = 0) -> Inputs:
         else:
             numbers[index], data = _scalar(planner, index, element_type)
             params.append(data)
-    return Inputs(planner.grid(), params, buffers, numbers)
+    return Inputs(grid or planner.grid(), params, buffers, numbers)
+
+
+# Ways to choose inputs, the first that the kernel accepts is used: tiles per dimension, and the grid.
+ATTEMPTS = ((1, None), (1, (1, 1, 1)), (7, None), (7, (1, 1, 1)))
+
+
+def usable_inputs(module: Operation, entry: str, run: Callable[[Inputs], T], seed: int = 0,
+                  grid: tuple[int, int, int] | None = None) -> tuple[Inputs, T]:
+    """The first derived inputs that ``run`` accepts, and what it returns; else its last InterpreterFault."""
+    last = None
+    for tiles, blocks in ATTEMPTS:
+        inputs = derive_inputs(module, entry, seed, tiles=tiles, grid=grid or blocks)
+        try:
+            return inputs, run(inputs)
+        except InterpreterFault as problem:
+            last = problem
+            if problem.id == "too-long":
+                break
+    raise last
 
 
 def _scalar(planner: _Planner, index: int, element_type: Attribute) -> tuple[int | float, bytes]:

@@ -20,10 +20,16 @@ from .rounding import quantize
 
 @dataclass
 class Choice:
-    """How one execution decides what Tile IR leaves open."""
+    """How one execution decides what Tile IR leaves open.
+
+    ``filler`` is each byte of an unspecified value; of several writes to one place in one store, the first stays if
+    ``first_wins``. ``trusting`` passes over broken assumptions on constants, which no input can mend.
+    """
 
     filler: int = 0
     random: np.random.Generator | None = None
+    first_wins: bool = False
+    trusting: bool = False
     inexact: bool = field(default=False, init=False)
 
     def fill(self, values: np.ndarray, where: np.ndarray) -> np.ndarray:

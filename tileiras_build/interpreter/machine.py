@@ -124,7 +124,10 @@ class Frame:
 
     def store(self, addresses: np.ndarray, values: np.ndarray, element_type) -> None:
         """Write held values to flat addresses."""
-        self.launch.memory.store(addresses, to_words(values, element_type))
+        words = to_words(values, element_type)
+        if self.choice.first_wins:
+            addresses, words = addresses[::-1], words[::-1]
+        self.launch.memory.store(addresses, words)
 
 
 def find_entry(module: Operation, entry: str) -> EntryOp:

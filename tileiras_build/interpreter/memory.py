@@ -80,7 +80,10 @@ class Memory:
         size = words.dtype.itemsize
         for _, piece, chosen, offsets in self._split(addresses, size):
             values = np.ascontiguousarray(words[chosen])
-            piece.data[offsets[:, None] + np.arange(size)] = values.view(np.uint8).reshape(-1, size)
+            if not (offsets % size).any() and not piece.base % size:
+                piece.data[: piece.size // size * size].view(words.dtype)[offsets // size] = values
+            else:
+                piece.data[offsets[:, None] + np.arange(size)] = values.view(np.uint8).reshape(-1, size)
 
     def _split(self, addresses: np.ndarray, size: int):
         if not len(addresses):

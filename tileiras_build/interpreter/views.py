@@ -43,7 +43,12 @@ class View:
     tensor: TensorView
 
     def step(self, dim: int) -> int:
-        """Elements between the origins of neighboring tiles along tile dimension ``dim``."""
+        """Elements between the origins of neighboring tiles along tile dimension ``dim``.
+
+        A gather/scatter view is not divided into tiles: its indices count elements, also along dense dimensions.
+        """
+        if isinstance(self.type, GatherScatterViewType):
+            return 1
         strides = self.type.traversal_strides if isinstance(self.type, StridedViewType) else self.type.tile_shape
         return strides[dim]
 
@@ -87,8 +92,19 @@ def coordinates(frame: Frame, op, view: View) -> list[np.ndarray]:
         if isinstance(view.type, GatherScatterViewType) and dim == view.type.sparse_dim:
             found.append(values.reshape(-1))
         else:
-            found.append(int(values) * view.step(dim) + np.arange(size).astype(object))
+            origin = int(values) * view.step(dim)
+            if not isinstance(view.type, GatherScatterViewType):
+                _check_index(op, view, dim, origin)
+            found.append(origin + np.arange(size).astype(object))
     return found
+
+
+def _check_index(op, view: View, dim: int, origin: int) -> None:
+    """A tile begins inside of its tensor: an index outside of the index space is undefined behavior."""
+    size = view.tensor.shape[view.type.dim_map[dim]]
+    if origin >= size:
+        raise fault(op, "index-outside", f"index {origin // view.step(dim)} along dimension {dim} is outside of the index "
+                    f"space: the tensor has size {size} and tiles are {view.step(dim)} apart")
 
 
 def locate(frame: Frame, op, view: View) -> tuple[np.ndarray, np.ndarray]:
