@@ -1,13 +1,22 @@
-"""The ``llvm`` dialect: xDSL's operations, and the attributes that our passes need and xDSL lacks."""
+"""The ``llvm`` dialect: xDSL's operations, and the attributes and casts that our passes need and xDSL lacks."""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IntAttr, IntegerType
 from xdsl.dialects.llvm import LLVM as XDSL_LLVM
-from xdsl.ir import Dialect, ParametrizedAttribute
-from xdsl.irdl import irdl_attr_definition
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Dialect, ParametrizedAttribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+)
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 
@@ -40,4 +49,18 @@ class ConstantRangeAttr(ParametrizedAttribute):
             printer.print_string(f", {self.lower.data}, {self.upper.data}")
 
 
-LLVM = Dialect("llvm", list(XDSL_LLVM.operations), [*XDSL_LLVM.attributes, ConstantRangeAttr])
+@irdl_op_definition
+class AddrSpaceCastOp(IRDLOperation):
+    """A pointer in another address space."""
+
+    name = "llvm.addrspacecast"
+    arg = operand_def(LLVMPointerType)
+    res = result_def(LLVMPointerType)
+    traits = traits_def(Pure())
+    assembly_format = "$arg attr-dict `:` type($arg) `to` type($res)"
+
+    def __init__(self, arg: SSAValue, result_type: LLVMPointerType):
+        super().__init__(operands=[arg], result_types=[result_type])
+
+
+LLVM = Dialect("llvm", [*XDSL_LLVM.operations, AddrSpaceCastOp], [*XDSL_LLVM.attributes, ConstantRangeAttr])

@@ -1,0 +1,151 @@
+"""``tileiras-build opt FILE.mlir --pass NAME``: run passes by name over MLIR text, and print the result."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from functools import cache, partial
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from ..errors import InternalError, InvalidInput, Location, TileirasError
+from ..files import read_file
+from ..targets import find_target
+from . import text_format
+from .contracts import EdgePass, run_passes
+from .job import Job
+from .stages import STAGES, load
+from .text_files import decode
+
+_TILEAS_TO_LL = "tileiras_build.pipeline.tileas_to_ll"
+_NVVM = f"{_TILEAS_TO_LL}.convert_nvgpu_and_gpu_to_nvvm"
+
+# Passes that no edge runs by itself -> "module:Class"; ``registry`` adds those of the edges.
+PASSES: dict[str, str] = {
+    "scalarize-vector-math": f"{_NVVM}:ScalarizeVectorMath",
+    "convert-math-to-libdevice": f"{_NVVM}:ConvertMathToLibdevice",
+    "convert-nvgpu-and-gpu-to-nvvm": f"{_NVVM}:ConvertNVGPUAndGPUToNVVM",
+}
+
+# Dialects of MLIR, beside those of the text artifacts; a name of both is ours.
+DIALECTS: dict[str, str] = text_format.DIALECTS | {
+    "arith": "tileiras_build.dialects.arith_ext:Arith",
+    "cf": "xdsl.dialects.cf:Cf",
+    "memref": "xdsl.dialects.memref:MemRef",
+    "vector": "tileiras_build.dialects.vector_ext:Vector",
+    "math": "tileiras_build.dialects.math_ext:Math",
+    "gpu": "tileiras_build.dialects.gpu_ext:GPU",
+    "llvm": "tileiras_build.dialects.llvm_ext:LLVM",
+    "nvvm": "tileiras_build.dialects.nvvm:NVVM",
+    "nvgpu": "tileiras_build.dialects.nvgpu:NVGPU",
+}
+DEFAULT_TARGET = "90"
+# Text with these is a text artifact: there arith and math work on tiles.
+_TILES = re.compile(r"\b(?:cuda_tile|nv_tileaa|nv_tileas)\.")
+
+
+@cache
+def context() -> Context:
+    """The xDSL context with every dialect that a pass may read or make."""
+    result = Context()
+    for name, entry in DIALECTS.items():
+        result.register_dialect(name, partial(load, entry))
+    result.load_registered_dialect("builtin")
+    return result
+
+
+def registry() -> dict[str, type[EdgePass]]:
+    """Every pass by name: those of PASSES, and those that the edges run."""
+    found = {name: load(entry) for name, entry in PASSES.items()}
+    for stage in STAGES[1:]:
+        for entry in stage.passes:
+            found.setdefault(entry.name, entry if isinstance(entry, type) else type(entry))
+    return found
+
+
+def find_pass(name: str) -> type[EdgePass]:
+    """The pass called ``name``; raises InvalidInput naming the valid ones."""
+    passes = registry()
+    if name not in passes:
+        raise InvalidInput("pass-unknown", f"{name!r} is not a pass", remedy=f"use one of {', '.join(sorted(passes))}")
+    return passes[name]
+
+
+def parse_module(text: str, name: str | None = None) -> ModuleOp:
+    """The verified module that MLIR text holds; raises InvalidInput with the line and column."""
+    try:
+        dialects = text_format.context() if _TILES.search(text) else context()
+        module = Parser(dialects, text, name or "<input>").parse_module()
+    except (ParseError, VerifyException) as error:
+        raise _refused(error, text, name) from error
+    verify(module, name)
+    return module
+
+
+def _refused(error: ParseError | VerifyException, text: str, name: str | None) -> InvalidInput:
+    if isinstance(error, VerifyException):
+        return InvalidInput("ir-invalid", f"the module does not verify: {reason(error)}", location=Location(name))
+    start = error.span.start
+    line = text.count("\n", 0, start) + 1
+    column = start - text.rfind("\n", 0, start)
+    return InvalidInput("parse-failed", f"cannot parse: {reason(error.msg)}", location=Location(name, line, column))
+
+
+def verify(module: ModuleOp, name: str | None = None) -> None:
+    """Raise InvalidInput with the reason where the module does not verify."""
+    try:
+        module.verify()
+    except TileirasError:
+        raise
+    except VerifyException as error:
+        message = f"the module does not verify: {reason(error)}"
+        raise InvalidInput("ir-invalid", message, location=Location(name)) from error
+
+
+def reason(error: object) -> str:
+    """The last line of a message that also shows the IR around it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip(" ^|-")]
+    return lines[-1] if lines else "unknown reason"
+
+
+def run(text: str, passes: Sequence[str], *, sm: str = DEFAULT_TARGET, name: str | None = None) -> str:
+    """MLIR text after ``passes`` (names, in order) for the target ``sm``; it parses back to the same module."""
+    job = Job(find_target(sm))
+    classes = [find_pass(entry) for entry in passes]
+    module = parse_module(text, name)
+    run_passes(classes, module, job, edge="opt")
+    try:
+        module.verify()
+    except VerifyException as error:
+        raise InternalError("ir-invalid", f"the passes left IR that does not verify: {reason(error)}") from error
+    return str(module) + "\n"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.add_argument("file", metavar="FILE.mlir", help="MLIR text; - is standard input")
+    parser.add_argument("--pass", dest="passes", action="append", default=[], metavar="NAME", help="in order")
+    parser.add_argument("--sm", default=DEFAULT_TARGET, metavar="SM", help=f"the target (default: {DEFAULT_TARGET})")
+
+
+def run_file(options: argparse.Namespace) -> None:
+    """``opt FILE.mlir --pass NAME …``: print the module after the passes."""
+    data = sys.stdin.buffer.read() if options.file == "-" else read_file(options.file)
+    sys.stdout.write(run(decode(data, options.file), options.passes, sm=options.sm, name=options.file))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command by itself; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="tileiras-build opt", description="Run passes over MLIR text.")
+    add_arguments(parser)
+    try:
+        run_file(parser.parse_args(arguments))
+    except TileirasError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return 0

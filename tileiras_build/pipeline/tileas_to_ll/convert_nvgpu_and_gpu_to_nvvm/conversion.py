@@ -1,0 +1,369 @@
+"""The machinery of the conversion: one rewrite per root operation, types, and an emitter.
+
+A rewrite is registered by its root:
+
+    @rewrite(gpu.BarrierOp)
+    def convert_barrier(op, emit):
+        emit.replace(op, nvvm.Barrier0Op())
+
+Values keep their old type towards operations that are not converted: ``builtin.unrealized_conversion_cast`` bridges the
+two, and a pair of casts that undo each other leaves no trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, builtin, llvm
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    UnrealizedConversionCastOp,
+    VectorType,
+    f32,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import SymbolTable
+
+from ....dialects.nvgpu import attrs as nvgpu
+from ....errors import InternalError, Location, Unsupported
+from ...job import Job
+
+Rewrite = Callable[[Operation, "Emitter"], None]
+REWRITES: dict[type[Operation], Rewrite] = {}
+
+POINTER = llvm.LLVMPointerType()
+SHARED_POINTER = llvm.LLVMPointerType(IntAttr(nvgpu.SHARED))
+GLOBAL_POINTER = llvm.LLVMPointerType(IntAttr(1))
+
+
+def rewrite(*roots: type[Operation]) -> Callable[[Rewrite], Rewrite]:
+    """Register the decorated function for ``roots``; a root has one rewrite."""
+
+    def register(function: Rewrite) -> Rewrite:
+        for root in roots:
+            if root in REWRITES:
+                raise InternalError("rewrite-twice", f"{root.name} has two rewrites")
+            REWRITES[root] = function
+        return function
+
+    return register
+
+
+# Types ----------------------------------------------------------------------------------------------------------------
+
+
+def struct_of(types: Sequence[Attribute]) -> llvm.LLVMStructType:
+    """An unnamed LLVM struct."""
+    return llvm.LLVMStructType.from_type_list(list(types))
+
+
+def pointer_to(space: int) -> llvm.LLVMPointerType:
+    """A pointer to an address space; 0 is the generic one."""
+    return llvm.LLVMPointerType(IntAttr(space)) if space else POINTER
+
+
+def static_strides(type: MemRefType) -> tuple[tuple[int, ...], int] | None:
+    """(strides, offset) in elements, None where one of them is known at run time only."""
+    strides, offset = type.get_strides(), type.get_offset()
+    if strides is None or offset is None or None in strides:
+        return None
+    if offset == DYNAMIC_INDEX or DYNAMIC_INDEX in strides:
+        return None
+    return tuple(strides), offset
+
+
+def descriptor_type(type: MemRefType) -> llvm.LLVMStructType:
+    """{allocated, aligned, offset, sizes, strides}: a memref whose strides are known at run time only."""
+    pointer, rank = pointer_to(nvgpu.address_space(type.memory_space)), len(type.get_shape())
+    fields: list[Attribute] = [pointer, pointer, i64]
+    return struct_of(fields + [llvm.LLVMArrayType(rank, i64)] * 2 if rank else fields)
+
+
+def _memref(type: MemRefType) -> Attribute:
+    if static_strides(type) is None:
+        return descriptor_type(type)
+    return pointer_to(nvgpu.address_space(type.memory_space))
+
+
+def accumulator_registers(type: nvgpu.WarpgroupAccumulatorType) -> tuple[int, Attribute, int]:
+    """(row blocks of 64, type of a register, registers of one block per thread)."""
+    rows, columns = type.fragmented.get_shape()
+    element = type.fragmented.element_type
+    packed = element.bitwidth == 16
+    return rows // 64, i32 if packed else element, columns // (4 if packed else 2)
+
+
+def _accumulator(type: nvgpu.WarpgroupAccumulatorType) -> Attribute:
+    blocks, register, count = accumulator_registers(type)
+    block = struct_of([register] * count)
+    return block if blocks == 1 else struct_of([block] * blocks)
+
+
+def _barrier_group(type: nvgpu.MBarrierGroupType) -> Attribute:
+    return pointer_to(nvgpu.address_space(type.memory_space))
+
+
+def _vector(type: VectorType) -> Attribute:
+    """LLVM's vectors have one dimension: the outer ones become arrays. Small floats travel as integers."""
+    element = type.element_type
+    if not llvm.is_compatible_type(element):
+        element = IntegerType(element.bitwidth) if element.bitwidth else element
+    shape = type.get_shape()
+    result: Attribute = VectorType(element, shape[-1:], None) if shape else VectorType(element, [1])
+    for size in reversed(shape[:-1]):
+        result = llvm.LLVMArrayType(size, result)
+    return result
+
+
+CONVERTED: dict[type[Attribute], Callable[..., Attribute]] = {
+    IndexType: lambda type: i64,
+    VectorType: _vector,
+    MemRefType: _memref,
+    nvgpu.DeviceAsyncTokenType: lambda type: i32,
+    nvgpu.MBarrierTokenType: lambda type: i64,
+    nvgpu.MBarrierGroupType: _barrier_group,
+    nvgpu.TensorMapDescriptorType: lambda type: POINTER,
+    nvgpu.WarpgroupDescriptorType: lambda type: i64,
+    nvgpu.WarpgroupAccumulatorType: _accumulator,
+}
+
+
+def convert_type(type: Attribute) -> Attribute:
+    """The LLVM form of a type; a type without one is its own."""
+    convert = CONVERTED.get(type.__class__)
+    return type if convert is None else convert(type)
+
+
+def element_bytes(type: Attribute) -> int:
+    """Size of an element in memory."""
+    return -(-type.bitwidth // 8)
+
+
+# Emission -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Emitter:
+    """Puts operations in front of ``root`` and replaces it."""
+
+    root: Operation
+    job: Job
+
+    @property
+    def symbols(self) -> Operation:
+        """The operation that holds the symbols of this code: its gpu.module, or the module."""
+        operation = self.root.parent_op()
+        while operation is not None and not operation.has_trait(SymbolTable):
+            operation = operation.parent_op()
+        if operation is None:
+            raise InternalError("no-symbol-table", f"{self.root.name} stands in no module")
+        return operation
+
+    @property
+    def function(self) -> Operation | None:
+        """The function around the root."""
+        operation = self.root.parent_op()
+        while operation is not None and operation.name not in ("gpu.func", "llvm.func", "func.func"):
+            operation = operation.parent_op()
+        return operation
+
+    def unsupported(self, id: str, message: str, remedy: str | None = None) -> Unsupported:
+        """A diagnostic about the root."""
+        return Unsupported(id, f"'{self.root.name}' op {message}", location=location_of(self.root), remedy=remedy)
+
+    def add(self, operation: Operation) -> SSAValue | None:
+        """Insert an operation before the root; its first result, if any."""
+        self.root.parent.insert_op_before(operation, self.root)
+        return operation.results[0] if operation.results else None
+
+    def constant(self, value: int | float, type: Attribute = i32) -> SSAValue:
+        """A constant of LLVM's."""
+        if isinstance(type, IntegerType):
+            return self.add(llvm.ConstantOp(IntegerAttr(value, type), type))
+        return self.add(llvm.ConstantOp(builtin.FloatAttr(float(value), type), type))
+
+    def as_type(self, value: SSAValue, type: Attribute) -> SSAValue:
+        """``value`` bridged to ``type``."""
+        if value.type == type:
+            return value
+        owner = value.owner
+        if isinstance(owner, UnrealizedConversionCastOp) and owner.inputs.types == (type,):
+            return owner.inputs[0]
+        cast, result = UnrealizedConversionCastOp.cast_one(value, type)
+        self.add(cast)
+        return result
+
+    def converted(self, value: SSAValue) -> SSAValue:
+        """``value`` in its LLVM form."""
+        return self.as_type(value, convert_type(value.type))
+
+    def integer(self, value: SSAValue, type: IntegerType = i32) -> SSAValue:
+        """An index as an integer; a constant one becomes a constant."""
+        if isinstance(value.owner, arith.ConstantOp) and isinstance(value.owner.value, IntegerAttr):
+            return self.constant(value.owner.value.value.data, type)
+        return self.add(arith.IndexCastOp(value, type)) if isinstance(value.type, IndexType) else value
+
+    def field(self, aggregate: SSAValue, *position: int) -> SSAValue:
+        """One field of a struct."""
+        type = aggregate.type
+        for index in position:
+            type = type.types.data[index] if isinstance(type, llvm.LLVMStructType) else type.type
+        positions = builtin.DenseArrayBase.from_list(i64, position)
+        return self.add(llvm.ExtractValueOp(positions, aggregate, type))
+
+    def with_field(self, aggregate: SSAValue, value: SSAValue, *position: int) -> SSAValue:
+        """The struct with one field set."""
+        positions = builtin.DenseArrayBase.from_list(i64, position)
+        return self.add(llvm.InsertValueOp(positions, aggregate, value))
+
+    def struct(self, values: Sequence[SSAValue]) -> SSAValue:
+        """A struct of the values."""
+        result = self.add(llvm.UndefOp(struct_of([value.type for value in values])))
+        for index, value in enumerate(values):
+            result = self.with_field(result, value, index)
+        return result
+
+    def lanes(self, vector: SSAValue) -> list[SSAValue]:
+        """The elements of a vector of one dimension."""
+        from xdsl.dialects.vector import ExtractOp
+
+        type = vector.type
+        return [self.add(ExtractOp(vector, [lane], type.element_type)) for lane in range(type.get_shape()[0])]
+
+    def rows(self, matrix: SSAValue) -> list[SSAValue]:
+        """The rows of a vector of two dimensions; a row of one element is that element."""
+        from xdsl.dialects.vector import ExtractOp
+
+        rows, columns = matrix.type.get_shape()
+        element = matrix.type.element_type
+        if columns == 1:
+            return [self.add(ExtractOp(matrix, [row, 0], element)) for row in range(rows)]
+        return [self.add(ExtractOp(matrix, [row], VectorType(element, [columns]))) for row in range(rows)]
+
+    def offset(self, pointer: SSAValue, index: SSAValue | int, element: Attribute) -> SSAValue:
+        """The address of ``pointer[index]``."""
+        if index == 0:
+            return pointer
+        return self.add(llvm.GEPOp.from_mixed_indices(pointer, [index], element, result_type=pointer.type))
+
+    def address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+        """The address of an element of a memref."""
+        known = static_strides(buffer.type)
+        if known is None:
+            return self._dynamic_address(buffer, indices)
+        strides, start = known
+        pointer = self.as_type(buffer, convert_type(buffer.type))
+        total = self._linear(list(indices), list(strides), start)
+        return self.offset(pointer, total, buffer.type.element_type)
+
+    def _linear(self, indices: list[SSAValue], strides: list[int], start: int) -> SSAValue | int:
+        total: SSAValue | None = None
+        for index, stride in zip(indices, strides, strict=True):
+            owner = index.owner
+            if isinstance(owner, arith.ConstantOp):
+                start += owner.value.value.data * stride
+                continue
+            term = self.integer(index, i64)
+            if stride != 1:
+                term = self.add(llvm.MulOp(term, self.constant(stride, i64)))
+            total = term if total is None else self.add(llvm.AddOp(total, term))
+        if total is None:
+            return start
+        return self.add(llvm.AddOp(total, self.constant(start, i64))) if start else total
+
+    def _dynamic_address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+        descriptor = self.as_type(buffer, descriptor_type(buffer.type))
+        total = self.field(descriptor, 2)
+        for position, index in enumerate(indices):
+            term = self.add(llvm.MulOp(self.integer(index, i64), self.field(descriptor, 4, position)))
+            total = self.add(llvm.AddOp(total, term))
+        return self.offset(self.field(descriptor, 1), total, buffer.type.element_type)
+
+    def replace(self, *values: SSAValue | Operation | None) -> None:
+        """Replace the root's results by values, bridged where the type changed, and erase it."""
+        for result, entry in zip(self.root.results, values, strict=True):
+            value = self.add(entry) if isinstance(entry, Operation) else entry
+            if value.name_hint is None:
+                value.name_hint = result.name_hint
+            result.replace_all_uses_with(self.as_type(value, result.type))
+        self.root.detach()
+        self.root.erase()
+
+    def become(self, operation: Operation) -> None:
+        """Replace a root without results by one operation."""
+        self.add(operation)
+        self.replace()
+
+    # Symbols
+
+    def declare(self, name: str, type: llvm.LLVMFunctionType) -> None:
+        """Declare an external function once; raises where the name means something else."""
+        known = symbol(self.symbols, name)
+        if known is None:
+            function = llvm.FuncOp(name, type, llvm.LinkageAttr("external"))
+            first = self.symbols.regions[0].blocks[0]
+            first.insert_op_before(function, first.first_op)
+        elif not isinstance(known, llvm.FuncOp) or known.function_type != type:
+            raise self.unsupported("symbol-taken", f"calls @{name} of type {type}, but the module defines another one")
+
+    def fresh_symbol(self, stem: str) -> str:
+        """``stem``, or the first of stem_0, stem_1, … that is free."""
+        name, count = stem, 0
+        while symbol(self.symbols, name) is not None:
+            name, count = f"{stem}_{count}", count + 1
+        return name
+
+    def add_global(self, operation: llvm.GlobalOp) -> llvm.GlobalOp:
+        """Put a global at the start of the module."""
+        first = self.symbols.regions[0].blocks[0]
+        first.insert_op_before(operation, first.first_op)
+        return operation
+
+    def string(self, stem: str, text: str) -> SSAValue:
+        """The address of a constant NUL-terminated string; equal strings of one stem share a global."""
+        value = StringAttr(text + "\0")
+        for operation in self.symbols.regions[0].blocks[0].ops:
+            if isinstance(operation, llvm.GlobalOp) and operation.value == value and _has_stem(operation, stem):
+                return self.add(llvm.AddressOfOp(operation.sym_name, POINTER))
+        type = llvm.LLVMArrayType(len(value.data.encode()), IntegerType(8))
+        name = self.fresh_symbol(stem)
+        self.add_global(llvm.GlobalOp(type, name, "internal", constant=True, value=value))
+        return self.add(llvm.AddressOfOp(name, POINTER))
+
+
+def _has_stem(operation: llvm.GlobalOp, stem: str) -> bool:
+    name = operation.sym_name.data
+    return name == stem or name.startswith(f"{stem}_")
+
+
+def symbol(table: Operation, name: str) -> Operation | None:
+    """The operation of a symbol table that has a name."""
+    for operation in table.regions[0].blocks[0].ops:
+        label = operation.properties.get("sym_name") or operation.attributes.get("sym_name")
+        if isinstance(label, StringAttr) and label.data == name:
+            return operation
+    return None
+
+
+def location_of(operation: Operation) -> Location | None:
+    """Where an operation comes from, by its MLIR location."""
+    location = operation.location
+    if not isinstance(location, builtin.FileLineColLoc):
+        return None
+    return Location(location.filename.data, location.line.data, location.column.data)
+
+
+def split_before(operation: Operation) -> Block:
+    """Move ``operation`` and what follows it to a new block after its own; returns that block."""
+    return operation.parent.split_before(operation)
+
+

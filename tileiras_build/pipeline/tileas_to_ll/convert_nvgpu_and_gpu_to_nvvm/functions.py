@@ -1,0 +1,122 @@
+"""GPU functions, their buffers, and dynamic shared memory."""
+
+from __future__ import annotations
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import IntegerType, MemRefType, UnitAttr
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+
+from ....dialects import gpu_ext as gpu
+from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....dialects.nvgpu.attrs import SHARED, address_space
+from .conversion import (
+    SHARED_POINTER,
+    Emitter,
+    convert_type,
+    element_bytes,
+    rewrite,
+    struct_of,
+    symbol,
+)
+
+DYNAMIC_SHARED = "__dynamic_shmem__"
+DYNAMIC_ALIGNMENT = 16  # bytes that the driver guarantees for the start of dynamic shared memory
+
+# Attributes of gpu.func -> of the kernel.
+LAUNCH_BOUNDS = {
+    "known_block_size": "nvvm.reqntid",
+    "gpu.known_block_size": "nvvm.reqntid",
+    "known_cluster_size": "nvvm.cluster_dim",
+    "gpu.known_cluster_size": "nvvm.cluster_dim",
+}
+_DROPPED = ("known_grid_size", "gpu.known_grid_size")
+
+
+@rewrite(gpu.GPUFuncOp)
+def convert_function(op: gpu.GPUFuncOp, emit: Emitter) -> None:
+    """``llvm.func`` with the converted signature; buffers become globals in shared memory, or stack objects."""
+    body = emit.root.regions[0]
+    entry = body.blocks[0]
+    count = len(op.function_type.inputs.data)
+    inside = Emitter(entry.first_op, emit.job)
+    _bind_buffers(op, list(entry.args[count:]), inside)
+    for argument in entry.args:
+        _convert_argument(argument, inside)
+    function = llvm.FuncOp(
+        op.sym_name,
+        llvm.LLVMFunctionType([argument.type for argument in entry.args], _result(op)),
+        llvm.LinkageAttr("external"),
+        body=op.detach_region(body),
+        other_props={"arg_attrs": op.arg_attrs},
+    )
+    function.attributes |= _attributes(op)
+    emit.become(function)
+
+
+def _result(op: gpu.GPUFuncOp) -> Attribute:
+    types = [convert_type(type) for type in op.function_type.outputs.data]
+    return llvm.LLVMVoidType() if not types else types[0] if len(types) == 1 else struct_of(types)
+
+
+def _attributes(op: gpu.GPUFuncOp) -> dict[str, Attribute]:
+    kept = {LAUNCH_BOUNDS.get(name, name): value for name, value in op.attributes.items() if name not in _DROPPED}
+    return kept | ({"gpu.kernel": UnitAttr(), "nvvm.kernel": UnitAttr()} if op.kernel is not None else {})
+
+
+def _convert_argument(argument: BlockArgument, inside: Emitter) -> None:
+    old, new = argument.type, convert_type(argument.type)
+    if old == new:
+        return
+    if not llvm.is_compatible_type(new):
+        raise inside.unsupported("argument-type", f"cannot pass an argument of type {old}")
+    uses = list(argument.uses)
+    argument._type = new  # noqa: SLF001 - xDSL has no other way to change the type of a value in place
+    bridge = inside.as_type(argument, old)
+    for use in uses:
+        use.operation.operands[use.index] = bridge
+
+
+def _bind_buffers(op: gpu.GPUFuncOp, buffers: list[BlockArgument], inside: Emitter) -> None:
+    for position, buffer in enumerate(buffers):
+        bind = _shared_buffer if position < op.workgroup_count else _private_buffer
+        address = bind(op, position, buffer.type, inside)
+        buffer.replace_all_uses_with(inside.as_type(address, buffer.type))
+        buffer.block.erase_arg(buffer)
+
+
+def _storage(type: MemRefType, inside: Emitter) -> llvm.LLVMArrayType:
+    if not type.has_static_shape():
+        raise inside.unsupported("buffer-shape", f"cannot allocate a buffer of type {type}")
+    return llvm.LLVMArrayType(type.element_count(), type.element_type)
+
+
+def _shared_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: Emitter) -> SSAValue:
+    name = inside.fresh_symbol(f"__wg_{op.sym_name.data}_{position}")
+    size = element_bytes(type.element_type)
+    inside.add_global(llvm.GlobalOp(_storage(type, inside), name, "internal", SHARED, alignment=max(size, 16)))
+    return inside.add(llvm.AddressOfOp(name, SHARED_POINTER))
+
+
+def _private_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: Emitter) -> SSAValue:
+    storage, wanted = _storage(type, inside), convert_type(type)
+    buffer = inside.add(llvm.AllocaOp(inside.constant(1), storage, max(element_bytes(type.element_type), 16)))
+    return buffer if buffer.type == wanted else inside.add(AddrSpaceCastOp(buffer, wanted))
+
+
+@rewrite(gpu.ReturnOp)
+def convert_return(op: gpu.ReturnOp, emit: Emitter) -> None:
+    """``llvm.return`` of nothing, a value, or a struct of values."""
+    values = [emit.converted(value) for value in op.args]
+    single = emit.struct(values) if len(values) > 1 else (values or [None])[0]
+    emit.become(llvm.ReturnOp(single))
+
+
+@rewrite(gpu.DynamicSharedMemoryOp)
+def convert_dynamic_shared_memory(op: gpu.DynamicSharedMemoryOp, emit: Emitter) -> None:
+    """One global of no size per module, whose end the launch moves."""
+    if address_space(op.result.type.memory_space) != SHARED:
+        raise emit.unsupported("dynamic-shared-space", f"must be in shared memory, but got '{op.result.type}'")
+    if symbol(emit.symbols, DYNAMIC_SHARED) is None:
+        type = llvm.LLVMArrayType(0, IntegerType(8))
+        emit.add_global(llvm.GlobalOp(type, DYNAMIC_SHARED, "external", SHARED, alignment=DYNAMIC_ALIGNMENT))
+    emit.replace(llvm.AddressOfOp(DYNAMIC_SHARED, SHARED_POINTER))

@@ -1,0 +1,65 @@
+"""Index queries: one special register each, with the range that is known."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntAttr, i32
+from xdsl.ir import Operation
+
+from ....dialects import gpu_ext as gpu
+from ....dialects.llvm_ext import ConstantRangeAttr
+from ....dialects.nvvm.ops_thread import READS
+from .conversion import Emitter, rewrite
+
+# Query -> (register, the function attribute that bounds it, whether the bound is its only value).
+REGISTERS: dict[type[Operation], tuple[str, str | None, bool]] = {
+    gpu.ThreadIdOp: ("tid", "known_block_size", False),
+    gpu.BlockIdOp: ("ctaid", "known_grid_size", False),
+    gpu.BlockDimOp: ("ntid", "known_block_size", True),
+    gpu.GridDimOp: ("nctaid", "known_grid_size", True),
+    gpu.ClusterIdOp: ("clusterid", None, False),
+    gpu.ClusterDimOp: ("nclusterid", None, False),
+    gpu.ClusterBlockIdOp: ("cluster.ctaid", "known_cluster_size", False),
+    gpu.SubgroupSizeOp: ("warpsize", None, True),
+    gpu.LaneIdOp: ("laneid", None, False),
+}
+WARP = 32
+# Bounds that hold on every GPU (PTX ISA 9.0, sections 10.2 and 10.9).
+FIXED_BOUNDS = {"warpsize": WARP, "laneid": WARP}
+# NVVM's spelling of the same bounds on a function that another pass converted.
+_ALIASES = {"known_block_size": "nvvm.reqntid", "known_cluster_size": "nvvm.cluster_dim"}
+
+
+@rewrite(*REGISTERS)
+def convert_index_query(op: Operation, emit: Emitter) -> None:
+    """Read the register, then cast: ``index`` has no width of its own."""
+    register, attribute, exact = REGISTERS[type(op)]
+    axis = op.properties.get("dimension")
+    name = f"{register}.{axis.data}" if axis is not None else register
+    read = READS[name].build(result_types=[i32], properties={"range": _range(op, emit, register, attribute, exact)})
+    emit.replace(arith.IndexCastOp(emit.add(read), IndexType()))
+
+
+def _range(op, emit: Emitter, register: str, attribute: str | None, exact: bool) -> ConstantRangeAttr | None:
+    bound = _function_bound(op, emit, attribute) if attribute else FIXED_BOUNDS.get(register)
+    if bound is not None:
+        lower = bound if exact else 0
+        return ConstantRangeAttr(i32, IntAttr(lower), IntAttr(bound + 1 if exact else bound))
+    if op.upper_bound is None:
+        return None
+    # A size may reach its bound and is never 0; a position stays below it.
+    bound, is_size = op.upper_bound.value.data, register in ("ntid", "nctaid", "nclusterid", "warpsize")
+    return ConstantRangeAttr(i32, IntAttr(int(is_size)), IntAttr(bound + int(is_size)))
+
+
+def _function_bound(op, emit: Emitter, attribute: str) -> int | None:
+    function = emit.function
+    if function is None:
+        return None
+    names = (attribute, f"gpu.{attribute}", _ALIASES.get(attribute, attribute))
+    sizes = next((function.attributes[name] for name in names if name in function.attributes), None)
+    if not isinstance(sizes, DenseArrayBase):
+        return None
+    position = "xyz".index(op.dimension.data)
+    values = sizes.get_values()
+    return values[position] if position < len(values) else 1

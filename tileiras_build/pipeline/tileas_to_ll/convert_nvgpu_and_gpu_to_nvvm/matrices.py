@@ -1,0 +1,197 @@
+"""Warp products (mma.sync, dense and sparse) and ldmatrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float8E4M3FNType,
+    Float8E5M2Type,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    VectorType,
+    i32,
+)
+from xdsl.dialects.vector import BitcastOp, InsertOp
+from xdsl.ir import Attribute, SSAValue
+
+from ....dialects.nvgpu import ops_matrix as nvgpu
+from ....dialects.nvvm import ops_matrix as target
+from ....dialects.nvvm.attrs import (
+    MatrixElementAttr,
+    MatrixShapeAttr,
+    MmaIntOverflowAttr,
+    MmaLayoutAttr,
+    MmaTypeAttr,
+    ShapeAttr,
+)
+from ....dialects.vector_ext import FromElementsOp
+from .conversion import Emitter, rewrite, struct_of
+
+ROW = MmaLayoutAttr.new([StringAttr("row")])
+COLUMN = MmaLayoutAttr.new([StringAttr("col")])
+
+# Element type of A or B -> PTX name; f32 stands for tf32, which has no registers of its own.
+PTX_TYPES: dict[type[Attribute], str] = {
+    Float16Type: "f16",
+    BFloat16Type: "bf16",
+    Float32Type: "tf32",
+    Float64Type: "f64",
+    Float8E4M3FNType: "e4m3",
+    Float8E5M2Type: "e5m2",
+}
+_INTEGERS = {8: "s8", 4: "s4"}
+# Registers of these stay as they are; all others travel as i32.
+_NATURAL = (Float16Type, Float64Type)
+
+
+def _ptx_type(element: Attribute, emit: Emitter) -> str:
+    if isinstance(element, IntegerType) and element.width.data in _INTEGERS:
+        return _INTEGERS[element.width.data]
+    if type(element) not in PTX_TYPES:
+        raise emit.unsupported("mma-type", f"cannot multiply elements of type {element}")
+    return PTX_TYPES[type(element)]
+
+
+def _check_tf32(op, emit: Emitter) -> None:
+    if isinstance(op.matrixA.type.element_type, Float32Type) and op.tf32Enabled is None:
+        raise emit.unsupported("mma-tf32", "multiplies f32 as tf32 only", "set tf32Enabled")
+
+
+def _shape(op) -> tuple[int, int, int]:
+    m, n, k = (size.value.data for size in op.mmaShape)
+    return m, n, k
+
+
+def registers(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
+    """One register per row of a fragment, as the instruction takes it."""
+    rows = emit.rows(matrix)
+    if isinstance(matrix.type.element_type, _NATURAL):
+        return rows
+    return [emit.add(llvm.BitcastOp(row, i32)) for row in rows]
+
+
+def accumulators(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
+    """The registers of C: pairs for f16, else one per element."""
+    if isinstance(matrix.type.element_type, Float16Type):
+        return emit.rows(matrix)
+    return _elements(matrix, emit)
+
+
+def _elements(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
+    from xdsl.dialects.vector import ExtractOp
+
+    rows, columns = matrix.type.get_shape()
+    element = matrix.type.element_type
+    return [emit.add(ExtractOp(matrix, [row, c], element)) for row in range(rows) for c in range(columns)]
+
+
+def repack(values: Sequence[SSAValue], type: VectorType, emit: Emitter) -> SSAValue:
+    """A fragment from its registers."""
+    if values[0].type == type.element_type:
+        return emit.add(FromElementsOp(values, type))
+    result = emit.add(llvm.UndefOp(type))
+    for row, value in enumerate(values):
+        result = emit.add(InsertOp(value, result, [row]))
+    return result
+
+
+@rewrite(nvgpu.MmaSyncOp)
+def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
+    """``nvvm.mma.sync`` with the registers taken out of the fragments, and its result put back."""
+    _check_tf32(op, emit)
+    kinds = [_ptx_type(value.type.element_type, emit) for value in (op.matrixA, op.matrixB)]
+    operands = [registers(op.matrixA, emit), registers(op.matrixB, emit), accumulators(op.matrixC, emit)]
+    result = struct_of([value.type for value in operands[2]])
+    properties: dict[str, Attribute] = {
+        "shape": ShapeAttr(*map(IntAttr, _shape(op))),
+        "layoutA": ROW,
+        "layoutB": COLUMN,
+        "multiplicandAPtxType": MmaTypeAttr.new([StringAttr(kinds[0])]),
+        "multiplicandBPtxType": MmaTypeAttr.new([StringAttr(kinds[1])]),
+    }
+    if kinds[0] in _INTEGERS.values():
+        properties["intOverflowBehavior"] = MmaIntOverflowAttr.new([StringAttr("satfinite")])
+    product = emit.add(target.MmaSyncOp.build(operands=operands, result_types=[result], properties=properties))
+    emit.replace(repack([emit.field(product, i) for i in range(len(operands[2]))], op.res.type, emit))
+
+
+# Sparse products -------------------------------------------------------------------------------------------------------
+
+_LETTERS = {"f16": "r", "f32": "f", "s32": "r"}
+
+
+@rewrite(nvgpu.MmaSparseSyncOp)
+def convert_sparse_mma(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> None:
+    """Inline assembly: the dialect has no operation for it."""
+    _check_tf32(op, emit)
+    kinds = [_ptx_type(value.type.element_type, emit) for value in (op.matrixA, op.matrixB)]
+    accumulator = _accumulator_name(op, emit)
+    inputs = [registers(op.matrixA, emit), registers(op.matrixB, emit), accumulators(op.matrixC, emit)]
+    metadata = emit.add(llvm.BitcastOp(op.sparseMetadata, i32))
+    selector = op.sparsitySelector.value.data if op.sparsitySelector else 0
+    text = sparse_assembly(_shape(op), kinds, accumulator, [len(group) for group in inputs], selector)
+    letter = _LETTERS[accumulator]
+    count = len(inputs[2])
+    constraints = ",".join(["=" + letter] * count + ["r"] * (len(inputs[0]) + len(inputs[1])) + [letter] * count + ["r"])
+    result = struct_of([value.type for value in inputs[2]])
+    operands = [*inputs[0], *inputs[1], *inputs[2], metadata]
+    product = emit.add(llvm.InlineAsmOp(text, constraints, operands, [result], has_side_effects=True))
+    emit.replace(repack([emit.field(product, i) for i in range(count)], op.res.type, emit))
+
+
+def _accumulator_name(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> str:
+    element = op.matrixC.type.element_type
+    names = {Float16Type: "f16", Float32Type: "f32", IntegerType: "s32"}
+    if type(element) not in names:
+        raise emit.unsupported("mma-type", f"cannot accumulate elements of type {element}")
+    return names[type(element)]
+
+
+def sparse_assembly(shape, kinds: list[str], accumulator: str, counts: list[int], selector: int) -> str:
+    """The PTX text of a sparse product; ``counts`` are the registers of A, B and C (PTX ISA 9.0, 9.7.14.6)."""
+    m, n, k = shape
+    a, b, c = counts
+    groups, start = [], 0
+    for count in (c, a, b, c):
+        groups.append("{" + ",".join(f"${start + index}" for index in range(count)) + "}")
+        start += count
+    overflow = ".satfinite" if accumulator == "s32" else ""
+    types = f"{accumulator}.{kinds[0]}.{kinds[1]}.{accumulator}"
+    name = f"mma.sp::ordered_metadata.sync.aligned.m{m}n{n}k{k}.row.col{overflow}.{types}"
+    return f"{name} {','.join(groups)},${start},0x{selector:x};"
+
+
+# ldmatrix ---------------------------------------------------------------------------------------------------------------
+
+
+@rewrite(nvgpu.LdMatrixOp)
+def convert_ldmatrix(op: nvgpu.LdMatrixOp, emit: Emitter) -> None:
+    """One register alone or several in a struct, put into one vector either way."""
+    count = op.numTiles.value.data
+    properties = {
+        "num": IntegerAttr(count, i32),
+        "layout": COLUMN if op.transpose.value.data else ROW,
+        "shape": MatrixShapeAttr(IntAttr(8), IntAttr(8)),
+        "eltType": MatrixElementAttr.new([StringAttr("b16")]),
+    }
+    result = i32 if count == 1 else struct_of([i32] * count)
+    pointer = emit.address(op.srcMemref, op.indices)
+    loaded = emit.add(target.LdMatrixOp.build(operands=[pointer], result_types=[result], properties=properties))
+    fragments = [loaded] if count == 1 else [emit.field(loaded, index) for index in range(count)]
+    emit.replace(_as_fragment(fragments, op.res.type, emit))
+
+
+def _as_fragment(fragments: Sequence[SSAValue], type: VectorType, emit: Emitter) -> SSAValue:
+    if len(type.get_shape()) == 1:
+        packed = emit.add(FromElementsOp(fragments, VectorType(i32, [len(fragments)])))
+    else:
+        packed = emit.add(FromElementsOp(fragments, VectorType(i32, [len(fragments), 1])))
+    return packed if packed.type == type else emit.add(BitcastOp(packed, type))

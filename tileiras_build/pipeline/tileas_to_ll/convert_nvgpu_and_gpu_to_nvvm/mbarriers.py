@@ -1,0 +1,87 @@
+"""mbarrier operations: the ``.shared`` forms of ``nvvm.mbarrier``."""
+
+from __future__ import annotations
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import i1, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects.nvgpu import ops_barrier as nvgpu
+from ....dialects.nvgpu.attrs import SHARED
+from ....dialects.nvvm import ops_thread as target
+from .conversion import SHARED_POINTER, Emitter, rewrite
+
+STORAGE = "mbar_storage"
+MBARRIER_BYTES = 8  # PTX ISA 9.0, section 9.7.13.15.2
+
+
+def barrier_address(barriers: SSAValue, position: SSAValue, emit: Emitter) -> SSAValue:
+    """The address of one barrier of a group; the verifier has seen to it that the group is in shared memory."""
+    pointer = emit.as_type(barriers, SHARED_POINTER)
+    if barriers.type.num_barriers.data == 1:
+        return pointer
+    index = emit.integer(position, i64)
+    if isinstance(index.owner, llvm.ConstantOp) and not index.uses and index.owner.value.value.data == 0:
+        index.owner.detach()
+        index.owner.erase()
+        return pointer
+    return emit.offset(pointer, index, i64)
+
+
+@rewrite(nvgpu.MBarrierCreateOp)
+def convert_create(op: nvgpu.MBarrierCreateOp, emit: Emitter) -> None:
+    """Storage of its own in shared memory."""
+    type = llvm.LLVMArrayType(op.barriers.type.num_barriers, i64)
+    name = emit.fresh_symbol(STORAGE)
+    emit.add_global(llvm.GlobalOp(type, name, "internal", SHARED, alignment=MBARRIER_BYTES))
+    emit.replace(llvm.AddressOfOp(name, SHARED_POINTER))
+
+
+def _with_count(op, emit: Emitter, count: SSAValue, form: type[Operation]) -> None:
+    operands = [barrier_address(op.barriers, op.mbarId, emit), emit.integer(count), op.predicate]
+    emit.become(form.build(operands=operands))
+
+
+@rewrite(nvgpu.MBarrierInitOp)
+def convert_init(op: nvgpu.MBarrierInitOp, emit: Emitter) -> None:
+    """mbarrier.init with the participant count"""
+    _with_count(op, emit, op.count, target.MBarrierInitSharedOp)
+
+
+@rewrite(nvgpu.MBarrierArriveExpectTxOp)
+def convert_expect_tx(op: nvgpu.MBarrierArriveExpectTxOp, emit: Emitter) -> None:
+    """mbarrier.arrive.expect_tx"""
+    _with_count(op, emit, op.txcount, target.MBarrierArriveExpectTxSharedOp)
+
+
+@rewrite(nvgpu.MBarrierArriveOp)
+def convert_arrive(op: nvgpu.MBarrierArriveOp, emit: Emitter) -> None:
+    """mbarrier.arrive, whose token is the phase"""
+    address = barrier_address(op.barriers, op.mbarId, emit)
+    emit.replace(target.MBarrierArriveSharedOp.build(operands=[address], result_types=[i64]))
+
+
+@rewrite(nvgpu.MBarrierArriveNoCompleteOp)
+def convert_arrive_no_complete(op: nvgpu.MBarrierArriveNoCompleteOp, emit: Emitter) -> None:
+    """mbarrier.arrive.noComplete"""
+    operands = [barrier_address(op.barriers, op.mbarId, emit), emit.integer(op.count)]
+    emit.replace(target.MBarrierArriveNoCompleteSharedOp.build(operands=operands, result_types=[i64]))
+
+
+@rewrite(nvgpu.MBarrierTestWaitOp)
+def convert_test_wait(op: nvgpu.MBarrierTestWaitOp, emit: Emitter) -> None:
+    """mbarrier.test_wait by token"""
+    operands = [barrier_address(op.barriers, op.mbarId, emit), emit.converted(op.token)]
+    emit.replace(target.MBarrierTestWaitSharedOp.build(operands=operands, result_types=[i1]))
+
+
+@rewrite(nvgpu.MBarrierTryWaitParityOp)
+def convert_try_wait_parity(op: nvgpu.MBarrierTryWaitParityOp, emit: Emitter) -> None:
+    """mbarrier.try_wait.parity: one attempt takes the parity bit as it is, the loop takes it as MLIR does, in i32."""
+    address, ticks = barrier_address(op.barriers, op.mbarId, emit), emit.integer(op.ticks)
+    form = target.MBarrierTryWaitParitySharedOp
+    if op.done is not None:
+        emit.replace(form.build(operands=[address, op.phaseParity, ticks], result_types=[[i1]]))
+        return
+    phase = emit.add(llvm.ZExtOp(op.phaseParity, i32))
+    emit.become(form.build(operands=[address, phase, ticks], result_types=[[]]))

@@ -1,0 +1,86 @@
+"""Barriers of the block, device assertions and printf."""
+
+from __future__ import annotations
+
+from xdsl.dialects import cf, llvm
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, IntegerType, f64, i32, i64
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ....dialects import gpu_ext as gpu
+from ....dialects.nvvm.ops_thread import Barrier0Op
+from .conversion import POINTER, Emitter, convert_type, location_of, rewrite, split_before, struct_of
+
+ASSERT_TYPE = llvm.LLVMFunctionType([POINTER, POINTER, i32, POINTER, i64])
+PRINTF_TYPE = llvm.LLVMFunctionType([POINTER, POINTER], i32)
+UNKNOWN = "(unknown)"
+
+
+@rewrite(gpu.BarrierOp)
+def convert_barrier(op: gpu.BarrierOp, emit: Emitter) -> None:
+    """The aligned barrier 0, in place: whole warps arrive, so no control flow is needed."""
+    emit.become(Barrier0Op())
+
+
+@rewrite(cf.AssertOp)
+def convert_assert(op: cf.AssertOp, emit: Emitter) -> None:
+    """Branch on the predicate; the failing edge calls ``__assertfail`` and then goes on."""
+    emit.declare("__assertfail", ASSERT_TYPE)
+    before, rest = op.parent, split_before(op)
+    fail = Block()
+    before.parent.insert_block_after(fail, before)
+    before.add_op(llvm.CondBrOp(op.arg, rest, [], fail, []))
+    _fill_failure(op, emit, fail, rest)
+    op.detach()
+    op.erase()
+
+
+def _fill_failure(op: cf.AssertOp, emit: Emitter, fail: Block, rest: Block) -> None:
+    location, function = location_of(op), emit.function
+    fail.add_op(jump := llvm.BrOp(rest))
+    inside = Emitter(jump, emit.job)
+    message = inside.string(".assert_msg", op.msg.data)
+    file = inside.string(".assert_file", location.file if location else UNKNOWN)
+    name = inside.string(".assert_func", function.properties["sym_name"].data if function else UNKNOWN)
+    line = inside.constant(location.line if location else 0)
+    inside.add(llvm.CallOp("__assertfail", message, file, line, name, inside.constant(0, i64)))
+
+
+@rewrite(gpu.PrintfOp)
+def convert_printf(op: gpu.PrintfOp, emit: Emitter) -> None:
+    """``vprintf(format, buffer)``: the arguments, promoted as C does, in a struct on the stack."""
+    emit.declare("vprintf", PRINTF_TYPE)
+    format = emit.string(".printf_format", op.format.data)
+    arguments = [_promoted(value, emit) for value in op.args]
+    if not arguments:
+        buffer = emit.add(llvm.ZeroOp.build(result_types=[POINTER]))
+    else:
+        buffer = _pack(arguments, emit)
+    emit.add(llvm.CallOp("vprintf", format, buffer, return_type=i32))
+    emit.replace()
+
+
+def _promoted(value: SSAValue, emit: Emitter) -> SSAValue:
+    if isinstance(value.type, BFloat16Type | Float16Type | Float32Type):
+        return emit.add(llvm.FPExtOp(value, f64))
+    converted = emit.integer(value, i64) if convert_type(value.type) == i64 else emit.converted(value)
+    type = converted.type
+    if isinstance(type, IntegerType) and type.width.data < 32:
+        # Bool is unsigned in C, other narrow integers are signed unless told otherwise.
+        return emit.add((llvm.ZExtOp if type.width.data == 1 else llvm.SExtOp)(converted, i32))
+    if not _fits(type):
+        raise emit.unsupported("printf-type", f"cannot print a value of type {value.type}")
+    return converted
+
+
+def _fits(type: Attribute) -> bool:
+    if isinstance(type, IntegerType):
+        return type.width.data in (32, 64)
+    return type == f64 or isinstance(type, llvm.LLVMPointerType)
+
+
+def _pack(arguments: list[SSAValue], emit: Emitter) -> SSAValue:
+    type = struct_of([argument.type for argument in arguments])
+    buffer = emit.add(llvm.AllocaOp(emit.constant(1), type, 8))
+    for position, argument in enumerate(arguments):
+        emit.add(llvm.StoreOp(argument, emit.add(llvm.GEPOp(buffer, [0, position], type))))
+    return buffer

@@ -1,0 +1,234 @@
+"""TMA: copies of boxes, and tensor maps: built, prefetched, fenced, and pointed elsewhere on the device."""
+
+from __future__ import annotations
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    DenseArrayBase,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    MemRefType,
+    StringAttr,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+
+from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....dialects.nvgpu import attrs
+from ....dialects.nvgpu import ops_tensor_map as nvgpu
+from ....dialects.nvvm import ops_copy, ops_thread
+from ....dialects.nvvm.attrs import LoadModeAttr, MemScopeAttr
+from .conversion import (
+    GLOBAL_POINTER,
+    POINTER,
+    SHARED_POINTER,
+    Emitter,
+    element_bytes,
+    rewrite,
+    static_strides,
+    struct_of,
+)
+from .mbarriers import barrier_address
+
+MAP_BYTES = 128  # of a CUtensorMap, and its alignment (CUDA driver API, cuTensorMapEncodeTiled)
+TILE = LoadModeAttr.new([StringAttr("tile")])
+
+
+def _enabled(**options: SSAValue | None) -> dict[str, Attribute]:
+    return {name: UnitAttr() for name, value in options.items() if value is not None}
+
+
+@rewrite(nvgpu.TmaAsyncLoadOp)
+def convert_load(op: nvgpu.TmaAsyncLoadOp, emit: Emitter) -> None:
+    """Slots in order; an absent mask or hint leaves its slot out, for a zero would not mean the same."""
+    operands = [
+        emit.converted(op.dst),
+        emit.converted(op.tensorMapDescriptor),
+        [emit.integer(coordinate) for coordinate in op.coordinates],
+        barrier_address(op.barriers, op.mbarId, emit),
+        op.multicastMask,
+        op.l2CacheHint,
+        op.predicate,
+    ]
+    enabled = _enabled(multicastEnable=op.multicastMask, cacheHintEnable=op.l2CacheHint)
+    emit.become(ops_copy.TensorLoadOp.build(operands=operands, properties=enabled | {"mode": TILE}))
+
+
+@rewrite(nvgpu.TmaAsyncStoreOp)
+def convert_store(op: nvgpu.TmaAsyncStoreOp, emit: Emitter) -> None:
+    """The way back: no barrier, the thread that stores goes on."""
+    operands = [
+        emit.converted(op.tensorMapDescriptor),
+        [emit.integer(coordinate) for coordinate in op.coordinates],
+        emit.converted(op.src),
+        op.l2CacheHint,
+        op.predicate,
+    ]
+    enabled = _enabled(cacheHintEnable=op.l2CacheHint)
+    emit.become(ops_copy.TensorStoreOp.build(operands=operands, properties=enabled | {"mode": TILE}))
+
+
+@rewrite(nvgpu.TmaPrefetchDescriptorOp)
+def convert_prefetch(op: nvgpu.TmaPrefetchDescriptorOp, emit: Emitter) -> None:
+    """prefetch.tensormap"""
+    operands = [emit.converted(op.tensorMapDescriptor), op.predicate]
+    emit.become(ops_thread.PrefetchTensorMapOp.build(operands=operands))
+
+
+@rewrite(nvgpu.TmaFenceDescriptorOp)
+def convert_fence(op: nvgpu.TmaFenceDescriptorOp, emit: Emitter) -> None:
+    """The host may have changed the map, so the scope is the system."""
+    _acquire(emit, emit.converted(op.tensorMapDescriptor), "sys")
+    emit.replace()
+
+
+def _scope(name: str) -> MemScopeAttr:
+    return MemScopeAttr.new([StringAttr(name)])
+
+
+def _acquire(emit: Emitter, address: SSAValue, scope: str) -> None:
+    operands = [address, emit.constant(MAP_BYTES)]
+    emit.add(ops_thread.FenceProxyAcquireOp.build(operands=operands, properties={"scope": _scope(scope)}))
+
+
+# Construction -----------------------------------------------------------------------------------------------------------
+
+# Element type -> CUtensorMapDataType.
+_FLOAT_CODES = {Float16Type: 6, Float32Type: 7, Float64Type: 8, BFloat16Type: 9}
+_INTEGER_CODES = {8: 0, 16: 1, 32: 3, 64: 5}
+_RANK = nvgpu.MAX_RANK
+
+# What the encoder reads, with the innermost dimension first as it wants it; strides are in bytes, without the first.
+FIELDS: dict[str, Attribute] = {
+    "address": POINTER,
+    "sizes": llvm.LLVMArrayType(_RANK, i64),
+    "strides": llvm.LLVMArrayType(_RANK - 1, i64),
+    "box": llvm.LLVMArrayType(_RANK, i32),
+    "element_type": i32,
+    "rank": i32,
+    "swizzle": i32,
+    "l2promo": i32,
+    "oob": i32,
+    "interleave": i32,
+}
+MAP_TYPE = struct_of(list(FIELDS.values()))
+
+
+@rewrite(nvgpu.TmaCreateDescriptorOp)
+def convert_create(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> None:
+    """A 128-byte stack object with the static fields of the tensor, the box and the map's modes."""
+    tensor, map_type = _static_tensor(op, emit), op.tensorMap.type
+    storage = llvm.LLVMArrayType(MAP_BYTES, IntegerType(8))
+    buffer = emit.add(llvm.AllocaOp(emit.constant(1), storage, MAP_BYTES))
+    strides, _ = static_strides(tensor)
+    size = element_bytes(tensor.element_type)
+    pointer = emit.converted(op.tensor)
+    _set(emit, buffer, "address", pointer if pointer.type == POINTER else _cast_generic(emit, pointer))
+    _set_list(emit, buffer, "sizes", [emit.constant(extent, i64) for extent in reversed(tensor.get_shape())])
+    outer = list(reversed(strides))[1:]
+    _set_list(emit, buffer, "strides", [emit.constant(stride * size, i64) for stride in outer])
+    _set_list(emit, buffer, "box", [emit.integer(extent) for extent in reversed(op.boxDimensions)])
+    for name, value in _modes(op, tensor, map_type, emit).items():
+        _set(emit, buffer, name, emit.constant(value))
+    emit.replace(buffer)
+
+
+def _static_tensor(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> MemRefType:
+    type = op.tensor.type
+    if not isinstance(type, MemRefType) or not type.has_static_shape() or static_strides(type) is None:
+        raise emit.unsupported("tensor-map-shape", f"needs a tensor of static shape and strides, but got '{type}'")
+    if len(type.get_shape()) != len(op.boxDimensions):
+        raise emit.unsupported("tensor-map-box", f"has a box of {len(op.boxDimensions)} dimensions for '{type}'")
+    return type
+
+
+def _modes(op, tensor: MemRefType, map_type: attrs.TensorMapDescriptorType, emit: Emitter) -> dict[str, int]:
+    return {
+        "element_type": _element_code(tensor.element_type, emit),
+        "rank": len(op.boxDimensions),
+        "swizzle": attrs.SWIZZLE[map_type.swizzle.data],
+        "l2promo": attrs.L2_PROMOTION[map_type.l2promo.data],
+        "oob": attrs.OUT_OF_BOUNDS[map_type.oob.data],
+        "interleave": attrs.INTERLEAVE[map_type.interleave.data],
+    }
+
+
+def _element_code(element: Attribute, emit: Emitter) -> int:
+    if isinstance(element, IntegerType) and element.width.data in _INTEGER_CODES:
+        return _INTEGER_CODES[element.width.data]
+    for kind, code in _FLOAT_CODES.items():
+        if isinstance(element, kind):
+            return code
+    if element.bitwidth == 8:
+        return _INTEGER_CODES[8]
+    raise emit.unsupported("tensor-map-element", f"cannot describe elements of type {element}")
+
+
+def _set(emit: Emitter, buffer: SSAValue, name: str, value: SSAValue, *rest: int) -> None:
+    position = list(FIELDS).index(name)
+    place = emit.add(llvm.GEPOp(buffer, [0, position, *rest], MAP_TYPE))
+    emit.add(llvm.StoreOp(value, place))
+
+
+def _set_list(emit: Emitter, buffer: SSAValue, name: str, values: list[SSAValue]) -> None:
+    for index, value in enumerate(values):
+        _set(emit, buffer, name, value, index)
+
+
+# Rebinding ------------------------------------------------------------------------------------------------------------
+
+# Field -> (template, constraints); {space} is the state space, {index} an immediate (PTX ISA 9.0, section 9.7.9.27.1.4).
+MUTATORS = {
+    "address": "tensormap.replace.tile.global_address.{space}.b1024.b64 [$0], $1;",
+    "dim": "tensormap.replace.tile.global_dim.{space}.b1024.b32 [$0], {index}, $1;",
+    "stride": "tensormap.replace.tile.global_stride.{space}.b1024.b64 [$0], {index}, $1;",
+}
+_REGISTER = {"address": "l", "dim": "r", "stride": "l"}
+_SPACES = {GLOBAL_POINTER: "global", SHARED_POINTER: "shared::cta", POINTER: "global"}
+
+
+@rewrite(nvgpu.TmaRebindDescriptorOp)
+def convert_rebind(op: nvgpu.TmaRebindDescriptorOp, emit: Emitter) -> None:
+    """Acquire, address, every size, every stride, release: any other order leaves a map that is half old."""
+    pointer = emit.converted(op.tensorMapDescriptor)
+    if pointer.type not in _SPACES:
+        raise emit.unsupported("rebind-space", f"needs a map in global or shared memory, but got '{pointer.type}'")
+    scope = op.scope.data.value if op.scope else ("gpu" if _in_cluster(emit) else "cta")
+    address = emit.integer(_address_bits(op.address, emit), i64)
+    _acquire(emit, pointer if pointer.type == POINTER else _cast_generic(emit, pointer), scope)
+    _mutate(emit, "address", pointer, address)
+    for index, extent in enumerate(op.dims):
+        _mutate(emit, "dim", pointer, emit.integer(extent), index)
+    for index, stride in enumerate(op.strides):
+        _mutate(emit, "stride", pointer, emit.integer(stride, i64), index)
+    emit.add(ops_thread.FenceProxyReleaseOp.build(properties={"scope": _scope(scope)}))
+    emit.replace()
+
+
+def _address_bits(value: SSAValue, emit: Emitter) -> SSAValue:
+    converted = emit.converted(value)
+    return converted if converted.type == i64 else emit.add(llvm.PtrToIntOp(converted, i64))
+
+
+def _cast_generic(emit: Emitter, pointer: SSAValue) -> SSAValue:
+    return emit.add(AddrSpaceCastOp(pointer, POINTER))
+
+
+def _in_cluster(emit: Emitter) -> bool:
+    """Whether the function is launched in clusters of more than one block."""
+    function = emit.function
+    names = ("nvvm.cluster_dim", "known_cluster_size", "gpu.known_cluster_size")
+    sizes = next((function.attributes[n] for n in names if n in function.attributes), None) if function else None
+    return isinstance(sizes, DenseArrayBase) and any(size > 1 for size in sizes.get_values())
+
+
+def _mutate(emit: Emitter, field: str, pointer: SSAValue, value: SSAValue, index: int = 0) -> None:
+    space = _SPACES[pointer.type]
+    template = MUTATORS[field].format(space=space, index=index)
+    constraints = f"{'r' if space.startswith('shared') else 'l'},{_REGISTER[field]}"
+    emit.add(llvm.InlineAsmOp(template, constraints, [pointer, value], has_side_effects=True))

@@ -1,0 +1,117 @@
+"""Shuffles and reductions over the lanes of a warp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import IntegerType, StringAttr, UnitAttr, f32, i1, i32
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects import gpu_ext as gpu
+from ....dialects.gpu_ext import ReduceKind, ShuffleMode
+from ....dialects.nvvm.attrs import ReduxKindAttr, ShflKindAttr
+from ....dialects.nvvm.ops_thread import ReduxSyncOp, ShflSyncOp
+from .conversion import Emitter, rewrite, struct_of
+
+WARP = 32
+KINDS = {ShuffleMode.XOR: "bfly", ShuffleMode.UP: "up", ShuffleMode.DOWN: "down", ShuffleMode.IDX: "idx"}
+
+# Reductions of i32 that one instruction does (sm_80 on).
+REDUX = {
+    ReduceKind.ADD: "add",
+    ReduceKind.AND: "and",
+    ReduceKind.OR: "or",
+    ReduceKind.XOR: "xor",
+    ReduceKind.MINSI: "min",
+    ReduceKind.MAXSI: "max",
+    ReduceKind.MINUI: "umin",
+    ReduceKind.MAXUI: "umax",
+}
+Combine = Callable[[SSAValue, SSAValue], Operation]
+INTEGER: dict[ReduceKind, Combine] = {
+    ReduceKind.ADD: arith.AddiOp,
+    ReduceKind.MUL: arith.MuliOp,
+    ReduceKind.AND: arith.AndIOp,
+    ReduceKind.OR: arith.OrIOp,
+    ReduceKind.XOR: arith.XOrIOp,
+    ReduceKind.MINSI: arith.MinSIOp,
+    ReduceKind.MAXSI: arith.MaxSIOp,
+    ReduceKind.MINUI: arith.MinUIOp,
+    ReduceKind.MAXUI: arith.MaxUIOp,
+}
+FLOAT: dict[ReduceKind, Combine] = {
+    ReduceKind.ADD: arith.AddfOp,
+    ReduceKind.MUL: arith.MulfOp,
+    ReduceKind.MINNUMF: arith.MinnumfOp,
+    ReduceKind.MAXNUMF: arith.MaxnumfOp,
+    ReduceKind.MINIMUMF: arith.MinimumfOp,
+    ReduceKind.MAXIMUMF: arith.MaximumfOp,
+}
+
+
+@rewrite(gpu.ShuffleOp)
+def convert_shuffle(op: gpu.ShuffleOp, emit: Emitter) -> None:
+    """``nvvm.shfl.sync`` over the first ``width`` lanes, with the flag of the lane read from."""
+    _check_type(op.value, emit)
+    minus_one = emit.constant(-1)
+    unused = emit.add(llvm.SubOp(emit.constant(WARP), op.width))
+    mask = emit.add(llvm.LShrOp(minus_one, unused))
+    # The clamp bounds the lane read from: below for up, above for the others (PTX ISA 9.0, section 9.7.9.6).
+    clamp = unused if op.mode.data == ShuffleMode.UP else emit.add(llvm.SubOp(op.width, emit.constant(1)))
+    moved = _shuffle(emit, op.mode.data, op.value, mask, op.offset, clamp, with_flag=True)
+    emit.replace(emit.field(moved, 0), emit.field(moved, 1))
+
+
+def _shuffle(emit: Emitter, mode, value, mask, offset, clamp, *, with_flag: bool = False) -> SSAValue:
+    properties = {"kind": ShflKindAttr.new([StringAttr(KINDS[mode])])}
+    if with_flag:
+        properties["return_value_and_is_valid"] = UnitAttr()
+    result = struct_of([value.type, i1]) if with_flag else value.type
+    return emit.add(
+        ShflSyncOp.build(operands=[mask, value, offset, clamp], result_types=[result], properties=properties)
+    )
+
+
+
+
+def _check_type(value: SSAValue, emit: Emitter) -> None:
+    if value.type not in (i32, f32):
+        remedy = "split it into i32 values"
+        raise emit.unsupported("shuffle-type", f"moves i32 and f32 only, but got '{value.type}'", remedy)
+
+
+@rewrite(gpu.SubgroupReduceOp)
+def convert_subgroup_reduce(op: gpu.SubgroupReduceOp, emit: Emitter) -> None:
+    """``nvvm.redux.sync`` where there is one for the whole warp, else a butterfly of shuffles."""
+    _check_type(op.value, emit)
+    size = op.cluster_size.value.data if op.cluster_size else WARP
+    stride = op.cluster_stride.value.data if op.cluster_stride else 1
+    if size * stride > WARP:
+        raise emit.unsupported("reduce-cluster", f"has clusters of {size} lanes with stride {stride} in a warp of {WARP}")
+    kind, mask = op.op.data, emit.constant(-1)
+    if size == WARP and kind in REDUX and op.value.type == i32 and emit.job.target.has("redux_i32"):
+        properties = {"kind": ReduxKindAttr.new([StringAttr(REDUX[kind])])}
+        emit.replace(ReduxSyncOp.build(operands=[op.value, mask], result_types=[i32], properties=properties))
+        return
+    emit.replace(_butterfly(op.value, _combination(op, emit), mask, range_of(size, stride), emit))
+
+
+def range_of(size: int, stride: int) -> list[int]:
+    """The distances of a butterfly over ``size`` lanes: stride, 2 stride, …"""
+    return [stride << step for step in range(size.bit_length() - 1)]
+
+
+def _combination(op: gpu.SubgroupReduceOp, emit: Emitter) -> Combine:
+    table = INTEGER if isinstance(op.value.type, IntegerType) else FLOAT
+    if op.op.data not in table:
+        raise emit.unsupported("reduce-kind", f"cannot reduce '{op.value.type}' by {op.op.data}")
+    return table[op.op.data]
+
+
+def _butterfly(value: SSAValue, combine: Combine, mask: SSAValue, distances: list[int], emit: Emitter) -> SSAValue:
+    clamp = emit.constant(WARP - 1)
+    for distance in distances:
+        other = _shuffle(emit, ShuffleMode.XOR, value, mask, emit.constant(distance), clamp)
+        value = emit.add(combine(value, other))
+    return value
