@@ -4,7 +4,7 @@ import pytest
 
 from tileiras_build.errors import ErrorGroup, InternalError, InvalidInput, TileirasError, Unsupported
 from tileiras_build.pipeline.ll_to_ptx.guard import check_module
-from tileiras_build.pipeline.ll_to_ptx.intrinsics import nvvm_need
+from tileiras_build.pipeline.ll_to_ptx.intrinsics import ASSEMBLY, NVVM, nvvm_need
 from tileiras_build.targets import CAPABILITIES, TARGETS
 
 SM80, SM90, SM100, SM120 = (TARGETS[f"sm_{number}"] for number in (80, 90, 100, 120))
@@ -37,6 +37,7 @@ ON_TARGET = [
 ]
 
 
+@pytest.mark.seed("codegen-overview", "stage-selection", "validated-selection")
 @pytest.mark.parametrize("name, need, target", ON_TARGET)
 def test_an_intrinsic_the_gpu_lacks(name, need, target):
     with pytest.raises(Unsupported) as caught:
@@ -55,6 +56,58 @@ def test_an_intrinsic_the_gpu_lacks(name, need, target):
 def test_the_baseline_is_allowed_everywhere(name):
     for target in TARGETS.values():
         check_module(body(CALL.format(name)), target)
+
+
+GATED = sorted((name, need) for name, need in NVVM.items() if need is not None)
+
+
+@pytest.mark.seed("codegen-overview", "init-feature-gate", "gated-families")
+@pytest.mark.seed("nvptx-bring-up", "service-subtarget-info", "service-instr-info")
+@pytest.mark.parametrize("target", TARGETS.values(), ids=lambda target: target.name)
+def test_every_gated_intrinsic_names_the_gpus_that_have_it(target):
+    lacking = [(name, need) for name, need in GATED if not target.has(need)]
+    assert lacking, "no GPU has everything"
+    for name, need in lacking:
+        with pytest.raises(Unsupported) as caught:
+            check_module(body(CALL.format(name)), target)
+        assert f"llvm.nvvm.{name} needs {need}, which {target.name} does not have" == caught.value.message
+        able = [other.name for other in TARGETS.values() if other.has(need)]
+        assert target.name not in able and f"choose {', '.join(able)}, or" in caught.value.remedy
+    for name, need in GATED:
+        if target.has(need):
+            check_module(body(CALL.format(name)), target)
+
+
+@pytest.mark.seed("codegen-overview", "gated-families")
+@pytest.mark.parametrize("mnemonic, need", ASSEMBLY.items())
+def test_inline_assembly_is_gated_too(mnemonic, need):
+    line = f'call void asm sideeffect "{mnemonic}x [$0];", "l,~{{memory}}"(ptr addrspace(1) %p) #0'
+    text = body(line) + "attributes #0 = { convergent nounwind }\n"
+    for target in TARGETS.values():
+        if target.has(need):
+            check_module(text, target)
+        else:
+            with pytest.raises(Unsupported, match=f"needs {need}, which {target.name} does not have"):
+                check_module(text, target)
+
+
+def test_a_name_in_a_string_is_no_assembly():
+    check_module('@s = constant [8 x i8] c"wgmma.x\\00"\n' + body("%x = add i32 1, 2"), SM80)
+
+
+def test_stack_variables_have_no_space():
+    with pytest.raises(InternalError, match="alloca-space.*address space 5"):
+        check_module(body("%x = alloca i32, addrspace(5)"), SM90)
+
+
+@pytest.mark.seed("nvptx-bring-up", "mapping-effects")
+@pytest.mark.parametrize("attributes", ["#0", ""])
+def test_collectives_in_assembly_are_convergent(attributes):
+    marked = 'call void asm sideeffect "bar.warp.sync $0;", "r"(i32 -1) #0'
+    check_module(body(marked) + "attributes #0 = { convergent nounwind }\n", SM90)
+    asm = f'call void asm sideeffect "bar.warp.sync $0;", "r"(i32 -1) {attributes}'
+    with pytest.raises(InternalError, match="not-convergent"):
+        check_module(body(asm) + "attributes #0 = { nounwind }\n", SM90)
 
 
 def test_every_need_is_a_capability():

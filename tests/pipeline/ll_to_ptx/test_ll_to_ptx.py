@@ -8,7 +8,7 @@ import pytest
 from tileiras_build.errors import InternalError, InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.ll_to_ptx.passes import PASSES
+from tileiras_build.pipeline.ll_to_ptx.passes import LEVELS
 from tileiras_build.pipeline.ptx_to_cubin import lower as assemble
 from tileiras_build.targets import TARGETS
 
@@ -52,7 +52,7 @@ def test_libdevice_on_every_gpu(name):
     assert manifest["kernels"]["k"]["resources"]["registers"] > 8
 
 
-@pytest.mark.parametrize("level", [0, 1, 2, 3])
+@pytest.mark.parametrize("level", [0, 1, 2, 3, "s", "z"])
 def test_every_level_assembles(level):
     job = Job(SM80, opt_level=level)
     assert assemble(ll_to_ptx.lower(MATH, job), job)[1]["kernels"]["k"]["resources"]["registers"] > 0
@@ -82,7 +82,7 @@ def test_optimization_shares_address_arithmetic():
         for n in range(4)
     )
     text = kernel("%t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n" + body)
-    counts = {level: len(ll_to_ptx.lower(text, Job(SM80, opt_level=level)).splitlines()) for level in PASSES}
+    counts = {level: len(ll_to_ptx.lower(text, Job(SM80, opt_level=level)).splitlines()) for level in LEVELS}
     assert counts[3] < counts[0]
 
 

@@ -6,7 +6,7 @@ import re
 
 import llvmlite.binding as llvm
 
-from ...errors import InternalError, InvalidInput, Location
+from ...errors import InternalError, Location
 from ...libdevice.blob import resolve
 from ...libdevice.closures import unresolved
 from ...libdevice.link import HELPER, link_needed, store_for
@@ -15,26 +15,27 @@ from .guard import check_module
 from .line_directives import LineDirectives
 from .machine import TRIPLE, data_layout, library_machine, machine_for
 from .metadata import named_string, read_manifest
-from .passes import PASSES, run_passes
+from .passes import find_level, run_passes
 from .ptx_header import fix_header
 
 # Device runtime functions that the driver defines at load time.
 PROVIDED = frozenset(("vprintf", "__assertfail", "malloc", "free"))
+_TRIPLE = re.compile(r'^target triple = "([^"]*)"', re.MULTILINE)
 _PLACE = re.compile(r"<string>:(\d+):(\d+): (?:error: )?(.*)")
 
 
 def compile_module(text: str, job: Job) -> str:
     """PTX of an LLVM IR module for the job's target; the package's ``lower`` lists the diagnostics."""
-    if job.opt_level not in PASSES:
-        raise InvalidInput("opt-level", f"optimization level {job.opt_level!r}", remedy="use 0, 1, 2 or 3")
+    level = find_level(job.opt_level)
     check_module(text, job.target)
     manifest = read_manifest(text)
-    machine = machine_for(job.target, job.opt_level)
+    triple = _triple(text)
+    machine = machine_for(job.target, level.machine, triple)
     # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both
     # are closed in order: left to the garbage collector the context may go first, and the module's end then crashes.
     lines = LineDirectives(text)
     with llvm.create_context() as context, _parse(lines.text, context) as module:
-        _prepare(module)
+        _prepare(module, triple)
         _link(module, context, text, job)
         run_passes(module, machine, job.opt_level)
         ptx = lines.restore(machine.emit_assembly(module))
@@ -49,13 +50,19 @@ def _parse(text: str, context: llvm.ContextRef) -> llvm.ModuleRef:
         raise _refused(str(error)) from error
 
 
-def _prepare(module: llvm.ModuleRef) -> None:
-    """Verify the module and give it our triple and data layout; raises InternalError[llvm]."""
+def _triple(text: str) -> str:
+    """The triple that the module names, else the 64-bit one."""
+    named = _TRIPLE.search(text)
+    return named[1] if named else TRIPLE
+
+
+def _prepare(module: llvm.ModuleRef, triple: str) -> None:
+    """Verify the module and give it its triple's data layout; raises InternalError[llvm]."""
     try:
         module.verify()
     except RuntimeError as error:
         raise _refused(str(error)) from error
-    module.triple, module.data_layout = TRIPLE, data_layout()
+    module.triple, module.data_layout = triple, data_layout(triple)
 
 
 def _refused(message: str) -> InternalError:
@@ -85,7 +92,7 @@ def _link_blob(module, context, missing: list[str], text: str, job: Job) -> None
         if helpers:
             raise unresolved(sorted(helpers), "the module links no libdevice (!tileiras.libdevice)")
         return
-    store = store_for(resolve(note, job.libdevice), library_machine())
+    store = store_for(resolve(note, job.libdevice), library_machine(module.triple))
     others = set(missing) - set(helpers)
     # Taking the library apart costs 0.1 s, which names that only it knows are worth.
     wanted = [*helpers, *(others & store.library.symbols if others else ())]

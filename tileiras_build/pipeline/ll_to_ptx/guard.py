@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 
 from ...errors import Diagnostics, InternalError, InvalidInput, Location, TileirasError, Unsupported
-from ...targets import Target
-from .intrinsics import APPROXIMATE, GENERIC, NO_DOUBLE, nvvm_need
+from ...targets import TARGETS, Target
+from .intrinsics import APPROXIMATE, ASSEMBLY, GENERIC, NO_DOUBLE, nvvm_need
+from .launch_attributes import check_launch_attributes
 
 _INTRINSIC = re.compile(r"@llvm\.([\w.]+)")
 _CALLED_APPROXIMATE = re.compile(r"call ([^@\n]*)@llvm\.((?:sin|cos|tanh)\.\w+)")
@@ -22,8 +23,12 @@ _SCOPE = re.compile(r'syncscope\("([^"]*)"\)')
 _SCOPES = frozenset(("block", "cluster", "device", "singlethread", ""))
 _ASM = re.compile(r' asm (?:(?:sideeffect|alignstack|inteldialect|unwind) )*"[^"\n]*", ?"([^"\n]*)"')
 _CONSTRAINT = re.compile(r"(?:[=+]&?)?[bhrlqfdcn0N]|\d+|~\{memory\}|")
+_COLLECTIVE = re.compile(r' asm [^"\n]*"[^"\n]*\.(?:sync|aligned)\b[^\n]*')
+_CALL_GROUP = re.compile(r"\) #(\d+)")
+_CONVERGENT_GROUP = re.compile(r"^attributes #(\d+) = \{[^\n]*\bconvergent\b", re.MULTILINE)
 _SHARED_VARIABLE = re.compile(r" addrspace\(3\) (?:global|constant) ([^\n]*)")
 _NO_VALUE = re.compile(r"\b(?:undef|poison|zeroinitializer)\b")
+_PLACED_ALLOCA = re.compile(r"= alloca [^\n]*, addrspace\((\d+)\)")
 _BAD_TYPE_MARKS = ("fp128", "x86_fp80", "vscale")
 _BAD_TYPE = re.compile(r"(?<![\w.$%@!\"\\])(fp128|x86_fp80|ppc_fp128|vscale x)(?![\w.])")
 _ATOMIC_RMW = re.compile(r"= atomicrmw (?:volatile )?(\w+)")
@@ -67,12 +72,28 @@ def _check_nvvm(name: str, target: Target, text: str) -> Iterator[TileirasError]
             remedy="add one to ll_to_ptx/intrinsics.py: NVVM",
         )
     elif need is not None and not target.has(need):
-        yield Unsupported(
-            "intrinsic-target",
-            f"llvm.nvvm.{name} needs {need}, which {target.name} does not have",
-            location=location,
-            remedy="choose a target with it or another lowering (targets.py: CAPABILITIES)",
-        )
+        yield _beyond(f"llvm.nvvm.{name}", need, target, location)
+
+
+def _beyond(operation: str, need: str, target: Target, location: Location) -> Unsupported:
+    able = [name for name, other in TARGETS.items() if other.has(need)]
+    return Unsupported(
+        "intrinsic-target",
+        f"{operation} needs {need}, which {target.name} does not have",
+        location=location,
+        remedy=f"choose {', '.join(able)}, or another lowering",
+    )
+
+
+def check_assembly_features(text: str, target: Target) -> Iterator[TileirasError]:
+    """Instructions in inline assembly that the GPU lacks."""
+    for mnemonic, need in ASSEMBLY.items():
+        if not target.has(need) and (found := text.find(mnemonic)) >= 0 and _in_assembly(text, found):
+            yield _beyond(f"inline assembly {mnemonic.rstrip('.')}", need, target, _line(text, found))
+
+
+def _in_assembly(text: str, offset: int) -> bool:
+    return " asm " in text[text.rfind("\n", 0, offset) + 1 : offset]
 
 
 def check_approximate(text: str, target: Target) -> Iterator[TileirasError]:
@@ -134,6 +155,21 @@ def check_assembly(text: str, target: Target) -> Iterator[TileirasError]:
             )
 
 
+def check_convergence(text: str, target: Target) -> Iterator[TileirasError]:
+    """Instructions that all threads of a warp execute together, in assembly that LLVM may move under a condition."""
+    convergent = set(_CONVERGENT_GROUP.findall(text))
+    for match in _COLLECTIVE.finditer(text):
+        group = _CALL_GROUP.search(match[0])
+        if (group is None or group[1] not in convergent) and " convergent" not in match[0]:
+            yield InternalError(
+                "not-convergent",
+                "inline assembly with a warp-wide instruction is not marked convergent",
+                location=_line(text, match.start()),
+                remedy="give the call an attribute group with convergent",
+            )
+            return
+
+
 def check_shared_variables(text: str, target: Target) -> Iterator[TileirasError]:
     for match in _SHARED_VARIABLE.finditer(text):
         head = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
@@ -144,6 +180,16 @@ def check_shared_variables(text: str, target: Target) -> Iterator[TileirasError]
                 location=_line(text, match.start()),
                 remedy="declare it undef and store the value",
             )
+
+
+def check_allocas(text: str, target: Target) -> Iterator[TileirasError]:
+    if match := _PLACED_ALLOCA.search(text):
+        yield InternalError(
+            "alloca-space",
+            f"alloca in address space {match[1]}; stack variables are generic in NVPTX",
+            location=_line(text, match.start()),
+            remedy="leave the address space out; LLVM finds out that it is local",
+        )
 
 
 def check_types(text: str, target: Target) -> Iterator[TileirasError]:
@@ -178,11 +224,15 @@ def check_debug_info(text: str, target: Target) -> Iterator[TileirasError]:
 
 CHECKS = (
     check_intrinsics,  # not selectable on this GPU, or on none: abort
+    check_assembly_features,  # ptxas would refuse it, in words about PTX that the user never wrote
+    check_launch_attributes,  # exit(1), or silently dropped
     check_approximate,  # abort
     check_names,  # abort
     check_scopes,  # exit(1)
     check_assembly,  # exit(1)
+    check_convergence,  # no failure, but LLVM may make it conditional
     check_shared_variables,  # abort
+    check_allocas,  # abort
     check_types,  # abort
     check_atomics,  # no failure, but wrong code
     check_debug_info,  # abort

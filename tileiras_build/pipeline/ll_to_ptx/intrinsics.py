@@ -78,6 +78,24 @@ NVVM: dict[str, str | None] = {
 }  # fmt: skip
 XORSIGN = ".xorsign.abs"  # in the middle of a fmin/fmax name: needs "xorsign_abs"
 
+# How instructions in inline assembly begin that only some GPUs have. A name that begins another's is not a row.
+ASSEMBLY: dict[str, str] = {
+    "wgmma.": "wgmma",
+    "tcgen05.": "tcgen05",
+    "cp.async.bulk.": "tma",
+    "fence.proxy.async": "tma",
+    "fence.proxy.tensormap": "tma",
+    "tensormap.replace.": "tensormap_replace",
+    "setmaxnreg.": "setmaxnreg",
+    "mapa.": "cluster",
+    "barrier.cluster.": "cluster",
+    "mbarrier.try_wait.": "mbarrier_try_wait",
+    "elect.sync": "elect_sync",
+    "stmatrix.": "stmatrix",
+    "griddepcontrol.": "griddepcontrol",
+    "clusterlaunchcontrol.": "cluster_launch_control",
+}
+
 # Generic intrinsics that are known to compile on every GPU.
 GENERIC = frozenset(
     (

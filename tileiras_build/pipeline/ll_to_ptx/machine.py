@@ -1,19 +1,34 @@
-"""LLVM itself: one target machine per (cpu, features, level), set up once per process."""
+"""LLVM itself: target machines, set up once per process and kept by triple, chip, features and level."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 import llvmlite.binding as llvm
 
+from ...errors import InvalidInput
 from ...targets import TARGETS, Target
 
 TRIPLE = "nvptx64-nvidia-cuda"
+# Both share one back end; the triple chooses the pointers' size. ("nvptx64-nvidia-gpulibs" names who made a bitcode
+# library, not a target.) ptxas 13 assembles the 64-bit form only.
+TRIPLES = (TRIPLE, "nvptx-nvidia-cuda")
+
+
+@dataclass(frozen=True)
+class MachineRequest:
+    """All that a target machine depends on: equal requests share one, any difference makes another."""
+
+    triple: str
+    chip: str  # as LLVM spells it: "sm_90a"
+    features: str  # "+ptx90"
+    opt_level: int = 3  # of the code generator, 0..3
 
 
 @cache
 def initialize_llvm() -> None:
-    """Register the NVPTX back end with 32-bit shared, constant and local pointers.
+    """Register the NVPTX back end, both triples, with 32-bit shared, constant and local pointers.
 
     Short pointers need no conversion where inline assembly takes a shared address in an "r" operand. The option is
     global to the process and must be set before the first target machine exists.
@@ -24,21 +39,32 @@ def initialize_llvm() -> None:
 
 
 @cache
-def _machine(cpu: str, features: str, opt_level: int) -> llvm.TargetMachine:
+def machine(request: MachineRequest) -> llvm.TargetMachine:
+    """The target machine of a request, made once; reusable across modules and contexts.
+
+    Raises InvalidInput[target-triple] for a triple that is not NVPTX's.
+    """
+    if request.triple not in TRIPLES:
+        raise InvalidInput(
+            "target-triple",
+            f"failed to look up NVPTX target for requested triple {request.triple!r}",
+            remedy=f"use {TRIPLE}",
+        )
     initialize_llvm()
-    return llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=cpu, features=features, opt=opt_level)
+    target = llvm.Target.from_triple(request.triple)
+    return target.create_target_machine(cpu=request.chip, features=request.features, opt=request.opt_level)
 
 
-def machine_for(target: Target, opt_level: int = 3) -> llvm.TargetMachine:
-    """The cached target machine of a GPU; reusable across modules and contexts."""
-    return _machine(target.llvm_cpu, target.llvm_features, opt_level)
+def machine_for(target: Target, opt_level: int = 3, triple: str = TRIPLE) -> llvm.TargetMachine:
+    """The target machine of a GPU."""
+    return machine(MachineRequest(triple, target.llvm_cpu, target.llvm_features, opt_level))
 
 
-def library_machine() -> llvm.TargetMachine:
+def library_machine(triple: str = TRIPLE) -> llvm.TargetMachine:
     """The machine libdevice closures are optimized with: the oldest GPU's, so that all GPUs can share them."""
-    return machine_for(TARGETS["sm_80"], 3)
+    return machine_for(TARGETS["sm_80"], 3, triple)
 
 
-def data_layout() -> str:
-    """The data layout string every module gets."""
-    return str(library_machine().target_data)
+def data_layout(triple: str = TRIPLE) -> str:
+    """The data layout string that modules of this triple get."""
+    return str(library_machine(triple).target_data)

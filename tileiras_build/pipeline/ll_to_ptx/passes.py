@@ -7,7 +7,11 @@ generator runs its own cleanups (address spaces, load/store vectorizer, GVN, LSR
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import llvmlite.binding as llvm
+
+from ...errors import InternalError, InvalidInput
 
 _CLEAN = (
     "always_inliner",  # libdevice bodies and helpers become part of the kernel
@@ -23,19 +27,53 @@ _FULL = (
     "dead_code_elimination",
     "global_dead_code_eliminate",  # inlined helpers
 )
-PASSES: dict[int, tuple[str, ...]] = {
-    0: ("always_inliner", "global_dead_code_eliminate"),  # no call ABI in PTX for inlinable math, even unoptimized
-    1: (*_CLEAN, "dead_code_elimination", "global_dead_code_eliminate"),
-    2: _FULL,
-    3: _FULL,
+
+
+@dataclass(frozen=True)
+class Level:
+    """One optimization level: its passes, the code generator's level, and what functions are told to be kept small."""
+
+    passes: tuple[str, ...]
+    machine: int
+    attributes: tuple[str, ...] = ()
+
+
+LEVELS: dict[int | str, Level] = {
+    # PTX has no call ABI worth using for inlinable math, even unoptimized.
+    0: Level(("always_inliner", "global_dead_code_eliminate"), 0),
+    1: Level((*_CLEAN, "dead_code_elimination", "global_dead_code_eliminate"), 1),
+    2: Level(_FULL, 2),
+    3: Level(_FULL, 3),
+    "s": Level(_FULL, 2, ("optsize",)),
+    "z": Level(_FULL, 2, ("minsize", "optsize")),
 }
 
 
-def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, opt_level: int) -> None:
-    """Run PASSES[opt_level] on the module in place."""
+def find_level(opt_level: int | str) -> Level:
+    """The row of a level (0..3, "s" or "z"); raises InvalidInput[opt-level]."""
+    if isinstance(opt_level, bool) or opt_level not in LEVELS:
+        raise InvalidInput(
+            "opt-level",
+            f"invalid LLVM optimization level {opt_level!r}",
+            remedy=f"use one of {', '.join(map(str, LEVELS))}",
+        )
+    return LEVELS[opt_level]
+
+
+def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine | None, opt_level: int | str) -> None:
+    """Run a level's passes on the module in place.
+
+    Raises InvalidInput[opt-level], InternalError[target-machine] before any pass manager is made.
+    """
+    level = find_level(opt_level)
+    if machine is None:
+        raise InternalError("target-machine", "target machine unavailable; cannot optimize with LLVM")
+    for function in module.functions:
+        for attribute in level.attributes if not function.is_declaration else ():
+            function.add_function_attribute(attribute)
     # A pass manager cannot run twice (LLVM asserts); a new one costs 0.1 ms.
     manager = llvm.create_new_module_pass_manager()
-    for name in PASSES[opt_level]:
+    for name in level.passes:
         getattr(manager, f"add_{name}_pass")()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
     manager.run(module, builder)

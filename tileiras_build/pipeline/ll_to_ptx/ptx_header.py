@@ -10,7 +10,7 @@ from .metadata import manifest_comment
 
 _VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.MULTILINE)
 _TARGET = re.compile(r"^\.target [\w, ]+", re.MULTILINE)
-_ADDRESS_SIZE = re.compile(r"^\.address_size 64[^\n]*\n", re.MULTILINE)
+_ADDRESS_SIZE = re.compile(r"^\.address_size (?:64|32)[^\n]*\n", re.MULTILINE)
 
 _NARROW = "e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2"
 # Inline assembly that needs a newer PTX than LLVM prints; found by asking ptxas 13.5. (Each begins with a literal: a

@@ -19,6 +19,7 @@ _FUNCTION = re.compile(r"Function properties for (\S+)\s+\d+ bytes stack frame, 
 _NOTE = re.compile(
     r"^ptxas (?:info|warning)\s*: (?:\(C\d+\) )?(Potential Performance Loss.*|.*setmaxnreg.*)$", re.MULTILINE
 )
+_SIZE_LEVELS = {"s": 3, "z": 3}  # ptxas has no levels for size
 _SHOWN = 4  # complaints quoted in a diagnostic
 
 
@@ -36,7 +37,8 @@ def options(job: Job) -> list[str]:
     if job.debug:
         return ["-arch", job.target.arch, "-v", "-g"]  # -g is only defined without optimization
     lines = ["-lineinfo"] if job.lineinfo else []
-    return ["-arch", job.target.arch, "-v", f"-O{job.opt_level}", *lines]
+    level = _SIZE_LEVELS.get(job.opt_level, job.opt_level)
+    return ["-arch", job.target.arch, "-v", f"-O{level}", *lines]
 
 
 def assemble(ptx: str, job: Job, ptxas: Path) -> Assembled:

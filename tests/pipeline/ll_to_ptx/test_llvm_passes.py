@@ -1,0 +1,89 @@
+"""ll_to_ptx/passes.py: six levels, what they keep, and the refusals that come before any pass manager."""
+
+import llvmlite.binding as llvm
+import pytest
+
+from tileiras_build.errors import InternalError, InvalidInput
+from tileiras_build.pipeline import ll_to_ptx
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.ll_to_ptx.machine import TRIPLE, data_layout, library_machine
+from tileiras_build.pipeline.ll_to_ptx.passes import LEVELS, run_passes
+from tileiras_build.targets import TARGETS
+
+JOB = Job(TARGETS["sm_90"])
+KERNEL = """
+@buffer = internal addrspace(3) global [32 x i32] undef, align 16
+@table = internal addrspace(4) constant [2 x i32] [i32 5, i32 6]
+define ptx_kernel void @k(ptr addrspace(1) %p, i32 %i) "nvvm.reqntid"="128" "nvvm.maxnreg"="64" {
+  %d = add i32 %i, 0
+  %e = mul i32 %d, 1
+  %s = getelementptr [32 x i32], ptr addrspace(3) @buffer, i32 0, i32 %e
+  store i32 %e, ptr addrspace(3) %s
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  %v = load i32, ptr addrspace(3) %s
+  %t = getelementptr [2 x i32], ptr addrspace(4) @table, i32 0, i32 %v
+  %c = load i32, ptr addrspace(4) %t
+  %l = alloca [4 x i32]
+  %m = getelementptr i32, ptr %l, i32 %c
+  store volatile i32 %c, ptr %m
+  %w = load volatile i32, ptr %m
+  store i32 %w, ptr addrspace(1) %p
+  ret void
+}
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+"""
+
+
+def optimized(text: str, level: int | str) -> str:
+    machine = library_machine()
+    with llvm.create_context() as context, llvm.parse_assembly(text, context=context) as module:
+        module.triple, module.data_layout = TRIPLE, data_layout()
+        run_passes(module, machine, level)
+        return str(module)
+
+
+@pytest.mark.seed("codegen-overview", "levels")
+@pytest.mark.seed("nvptx-bring-up", "pipeline-shape")
+def test_levels_differ_in_what_they_do():
+    sizes = {level: optimized(KERNEL, level).count("\n") for level in LEVELS}
+    assert set(sizes) == {0, 1, 2, 3, "s", "z"}
+    assert "add i32" in optimized(KERNEL, 0) and "add i32" not in optimized(KERNEL, 1)
+    assert "optsize" in optimized(KERNEL, "s") and "minsize" in optimized(KERNEL, "z")
+    assert "optsize" not in optimized(KERNEL, 3)
+
+
+@pytest.mark.seed("codegen-overview", "stage-optimization", "opt-preserve", "kernel-metadata", "address-spaces")
+@pytest.mark.parametrize("level", LEVELS)
+def test_kernels_keep_marker_bounds_and_address_spaces(level):
+    text = optimized(KERNEL, level)
+    assert "define ptx_kernel void @k" in text and '"nvvm.reqntid"="128"' in text and '"nvvm.maxnreg"="64"' in text
+    ptx = ll_to_ptx.lower(KERNEL, Job(TARGETS["sm_90"], opt_level=level))
+    assert ".visible .entry k" in ptx and ".reqntid 128" in ptx and ".maxnreg 64" in ptx
+    for access in ("st.shared", "ld.shared", "ld.const", ".local", "st.global"):
+        assert access in ptx, access
+
+
+@pytest.mark.seed("codegen-overview", "barrier-survival")
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_barrier_stays_between_its_accesses(level):
+    ptx = ll_to_ptx.lower(KERNEL, Job(TARGETS["sm_90"], opt_level=level))
+    assert ptx.index("st.shared") < ptx.index("bar.sync") < ptx.index("ld.shared")
+
+
+@pytest.mark.seed("nvptx-bring-up", "diag-level", "level-before-passes")
+@pytest.mark.parametrize("level", [-1, 4, "3", "O3", "fast", None, True])
+def test_levels_that_do_not_exist(level, monkeypatch):
+    monkeypatch.setattr(llvm, "create_new_module_pass_manager", lambda: pytest.fail("a pass manager was built"))
+    with pytest.raises(InvalidInput, match="invalid LLVM optimization level"):
+        optimized(KERNEL, level)
+    with pytest.raises(InvalidInput, match="opt-level"):
+        ll_to_ptx.lower(KERNEL, Job(TARGETS["sm_90"], opt_level=level))
+
+
+@pytest.mark.seed("nvptx-bring-up", "diag-machine", "pipeline-machine")
+def test_passes_need_a_machine(monkeypatch):
+    monkeypatch.setattr(llvm, "create_new_module_pass_manager", lambda: pytest.fail("a pass manager was built"))
+    library_machine()
+    with llvm.create_context() as context, llvm.parse_assembly(KERNEL, context=context) as module:
+        with pytest.raises(InternalError, match="target machine unavailable; cannot optimize with LLVM"):
+            run_passes(module, None, 3)

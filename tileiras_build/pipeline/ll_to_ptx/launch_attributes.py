@@ -1,0 +1,101 @@
+"""Function attributes that become PTX performance-tuning and cluster directives (PTX ISA 9.0, section 11.4).
+
+LLVM prints them as they are: it exits on a value that is no number, drops cluster attributes on GPUs without clusters,
+and leaves conflicts to ptxas. So they are checked first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ...errors import InvalidInput, Location, TileirasError, Unsupported
+from ...targets import Target
+
+
+@dataclass(frozen=True)
+class Directive:
+    """One attribute: how many numbers it takes at most, what the GPU and the kernel must have, what it excludes."""
+
+    attribute: str
+    ptx: str
+    numbers: int
+    capability: str | None = None
+    needs: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
+
+
+DIRECTIVES = {
+    row.attribute: row
+    for row in (
+        Directive("nvvm.reqntid", ".reqntid", 3, excludes=("nvvm.maxntid",)),
+        Directive("nvvm.maxntid", ".maxntid", 3),
+        Directive("nvvm.minctasm", ".minnctapersm", 1),
+        Directive("nvvm.maxnreg", ".maxnreg", 1),
+        # All zeros: clusters of a size that the launch gives (.explicitcluster alone).
+        Directive("nvvm.cluster_dim", ".reqnctapercluster", 3, "cluster", excludes=("nvvm.maxclusterrank",)),
+        Directive("nvvm.maxclusterrank", ".maxclusterrank", 1, "cluster"),
+        Directive("nvvm.blocksareclusters", ".blocksareclusters", 0, "cluster", ("nvvm.reqntid", "nvvm.cluster_dim")),
+    )
+}
+_ZERO_ALLOWED = frozenset(("nvvm.cluster_dim",))
+_KERNEL = re.compile(r'@("[^"\n]*"|[\w.$]+)\(')
+_ATTRIBUTE = re.compile(r'"(nvvm\.\w+)"(?:="([^"]*)")?')
+_GROUP = re.compile(r"attributes #(\d+) = \{([^\n]*)\}")
+_USE = re.compile(r"#(\d+)\b")
+
+
+def check_launch_attributes(text: str, target: Target) -> Iterator[TileirasError]:
+    """Diagnostics for every kernel whose launch attributes are malformed, in conflict, or beyond the GPU."""
+    if '"nvvm.' not in text:
+        return
+    groups = dict(_GROUP.match(line).groups() for _, line in _lines(text, "attributes #"))
+    for offset, line in _lines(text, "define "):
+        if " ptx_kernel " in line:
+            written = line + " ".join(groups.get(number, "") for number in _USE.findall(line))
+            held = {name: value for name, value in _ATTRIBUTE.findall(written) if name in DIRECTIVES}
+            where = Location(".ll", text.count("\n", 0, offset) + 1, 1)
+            for name in held:
+                yield from _check(DIRECTIVES[name], held, _KERNEL.search(line)[1], target, where)
+
+
+def _lines(text: str, start: str) -> Iterator[tuple[int, str]]:
+    """(offset, line) of every line that begins so; finding is ten times as fast as a regular expression."""
+    text = f"\n{text}\n"
+    offset = text.find(f"\n{start}")
+    while offset >= 0:
+        yield offset, text[offset + 1 : text.index("\n", offset + 1)]
+        offset = text.find(f"\n{start}", offset + 1)
+
+
+def _check(row: Directive, held: dict[str, str], kernel: str, target: Target, where: Location):
+    if row.capability is not None and not target.has(row.capability):
+        yield Unsupported(
+            "launch-target",
+            f"kernel {kernel} asks for {row.ptx}, which {target.name} does not have",
+            location=where,
+            remedy="launch without clusters, or choose a newer GPU",
+        )
+    if (problem := _problem(row, held)) is not None:
+        yield InvalidInput(
+            "launch-attribute",
+            f"kernel {kernel}: {problem}",
+            location=where,
+            remedy="see PTX ISA 9.0, section 11.4",
+        )
+
+
+def _problem(row: Directive, held: dict[str, str]) -> str | None:
+    """What is wrong with one attribute among those of its kernel."""
+    numbers = held[row.attribute].split(",") if held[row.attribute] else []
+    least = 0 if row.attribute in _ZERO_ALLOWED else 1
+    if not min(row.numbers, 1) <= len(numbers) <= row.numbers:
+        return f"{row.attribute} takes {row.numbers} numbers at most, not {held[row.attribute]!r}"
+    if any(not number.strip().isdecimal() or int(number) < least for number in numbers):
+        return f"{row.attribute} is {held[row.attribute]!r}, not positive numbers"
+    if missing := [other for other in row.needs if other not in held]:
+        return f"{row.attribute} needs {' and '.join(missing)}"
+    if clash := [other for other in row.excludes if other in held]:
+        return f"{row.attribute} and {clash[0]} exclude each other"
+    return None
