@@ -61,8 +61,25 @@ def convert_float(e: KernelEmitter, source: str, target: str, mode: str) -> Scal
         return lambda x: x
     if source in LLVM_FLOATS and target in LLVM_FLOATS:
         return _between_llvm_floats(e, source, target, mode)
-    widen, narrow = _to_f32(e, source), _from_f32(e, target, mode)
+    widen = _f64_to_odd_f32(e) if source == "f64" else _to_f32(e, source)
+    narrow = _from_f32(e, target, mode)
     return lambda x: narrow(widen(x))
+
+
+def _f64_to_odd_f32(e: KernelEmitter) -> Scalar:
+    """f32 rounded to odd: an inexact result has its last bit set, so that rounding it again rounds as if once.
+
+    (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008.)
+    """
+    b = e.b
+
+    def scalar(x: Value) -> Value:
+        cut = b.pure(f"call float @llvm.nvvm.d2f.rz(double {x})")
+        inexact = b.pure(f"fcmp une double {b.pure(f'fpext float {cut} to double')}, {x}")
+        odd = b.pure(f"or i32 {b.pure(f'bitcast float {cut} to i32')}, {b.pure(f'zext i1 {inexact} to i32')}")
+        return b.pure(f"bitcast i32 {odd} to float")
+
+    return scalar
 
 
 def _between_llvm_floats(e: KernelEmitter, source: str, target: str, mode: str) -> Scalar:
@@ -252,10 +269,13 @@ def _f32_to_scale(e: KernelEmitter, mode: str) -> Scalar:
     """The exponent field; rounding up (positive_inf) or to nearest adds one where the mantissa asks for it."""
     b = e.b
     increment = {"zero": 0, "positive_inf": 0x7FFFFF}.get(mode, 0x3FFFFF)
+    # 2 ** -127, the smallest scale, is a subnormal number of f32: nothing up to it is raised.
+    smallest = 0x400000
 
     def scalar(x: Value) -> Value:
         bits = b.pure(f"and i32 {b.pure(f'bitcast float {x} to i32')}, 2147483647")
         raised = b.pure(f"lshr i32 {b.pure(f'add i32 {bits}, {increment}')}, 23")
+        raised = b.pure(f"select i1 {b.pure(f'icmp ule i32 {bits}, {smallest}')}, i32 0, i32 {raised}")
         finite = b.pure(f"call i32 @llvm.umin.i32(i32 {raised}, i32 254)")
         value = b.pure(f"select i1 {b.pure(f'fcmp uno float {x}, 0.0')}, i32 255, i32 {finite}")
         return b.pure(f"trunc i32 {value} to i8")
