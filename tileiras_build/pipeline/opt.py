@@ -30,6 +30,7 @@ PASSES: dict[str, str] = {
     "scalarize-vector-math": f"{_NVVM}:ScalarizeVectorMath",
     "convert-math-to-libdevice": f"{_NVVM}:ConvertMathToLibdevice",
     "convert-nvgpu-and-gpu-to-nvvm": f"{_NVVM}:ConvertNVGPUAndGPUToNVVM",
+    "convert-nvvm-to-llvm": f"{_TILEAS_TO_LL}.convert_nvvm_to_llvm:ConvertNVVMToLLVM",
 }
 
 # Dialects of MLIR, beside those of the text artifacts; a name of both is ours.

@@ -165,7 +165,7 @@ def sparse_assembly(shape, kinds: list[str], accumulator: str, counts: list[int]
         start += count
     overflow = ".satfinite" if accumulator == "s32" else ""
     types = f"{accumulator}.{kinds[0]}.{kinds[1]}.{accumulator}"
-    name = f"mma.sp::ordered_metadata.sync.aligned.m{m}n{n}k{k}.row.col{overflow}.{types}"
+    name = f"mma.sp.sync.aligned.m{m}n{n}k{k}.row.col{overflow}.{types}"
     return f"{name} {','.join(groups)},${start},0x{selector:x};"
 
 

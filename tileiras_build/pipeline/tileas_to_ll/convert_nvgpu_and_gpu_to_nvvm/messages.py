@@ -24,6 +24,8 @@ def convert_barrier(op: gpu.BarrierOp, emit: Emitter) -> None:
 @rewrite(cf.AssertOp)
 def convert_assert(op: cf.AssertOp, emit: Emitter) -> None:
     """Branch on the predicate; the failing edge calls ``__assertfail`` and then goes on."""
+    if op.parent_op() is not emit.function:
+        raise emit.unsupported("assert-region", "stands in a region of one block", "convert scf to cf first")
     emit.declare("__assertfail", ASSERT_TYPE)
     before, rest = op.parent, split_before(op)
     fail = Block()

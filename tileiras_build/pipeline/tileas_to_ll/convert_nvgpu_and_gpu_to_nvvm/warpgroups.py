@@ -31,7 +31,7 @@ from ....dialects.nvvm.attrs import (
     WgmmaScaleOutAttr,
     WgmmaTypeAttr,
 )
-from .conversion import Emitter, accumulator_registers, element_bytes, rewrite, static_strides
+from .conversion import Emitter, accumulator_registers, convert_type, element_bytes, rewrite, static_strides
 
 # Bit positions of the descriptor (PTX ISA 9.0, section 9.7.15.5.1, "Matrix-descriptor layout"). Addresses and offsets
 # are in units of 16 bytes. The recovered documents place the fields elsewhere; the ISA is what the hardware reads.
@@ -195,10 +195,7 @@ def _mma_properties(op: nvgpu.WarpgroupMmaOp, a: MemRefType, b: MemRefType, emit
 @rewrite(nvgpu.WarpgroupMmaInitAccumulatorOp)
 def convert_init_accumulator(op: nvgpu.WarpgroupMmaInitAccumulatorOp, emit: Emitter) -> None:
     """Zeros in every register."""
-    blocks, register, count = accumulator_registers(op.matrixC.type)
-    zero = emit.constant(0, register)
-    values = [emit.struct([zero] * count) for _ in range(blocks)]
-    emit.replace(values[0] if blocks == 1 else emit.struct(values))
+    emit.replace(llvm.ZeroOp.build(result_types=[convert_type(op.matrixC.type)]))
 
 
 @rewrite(nvgpu.WarpgroupMmaStoreOp)
