@@ -107,6 +107,7 @@ class Program:
 
     module: builtin.ModuleOp
     buffers: list[tuple[Attribute, int]]
+    stored: dict[int, Operation]  # parameter -> the operation whose result is stored there
 
     def bytecode(self) -> bytes:
         return write_module(self.module)
@@ -727,8 +728,12 @@ STEPS = (
 MAX_STEPS = 8
 
 
-def random_program(choices: Choices, steps: Sequence[Callable[[Builder], None]] = STEPS) -> Program:
-    """A kernel of a few loads, up to MAX_STEPS steps, and a store of every value that is left."""
+def random_program(choices: Choices, steps: Sequence[Callable[[Builder], None]] = STEPS, *,
+                   every_value: bool = False) -> Program:
+    """A kernel of a few loads, up to MAX_STEPS steps, and stores of values that nothing else uses.
+
+    With ``every_value`` all values are stored, in the order in which they are made: the first wrong one is at fault.
+    """
     b = Builder(choices)
     b.load(b.pick(EVERY), b.shape())
     for _ in range(choices.integer(1, MAX_STEPS)):
@@ -736,10 +741,12 @@ def random_program(choices: Choices, steps: Sequence[Callable[[Builder], None]] 
     loaded = (ct.LoadViewTkoOp, ct.LoadPtrTkoOp)
     made = [value for value in b.pool if not isinstance(value.ssa.owner, loaded)]
     unused = [value for value in made if not list(value.ssa.uses)]
-    for value in (unused or made or b.pool)[-4:]:
+    stored = {}
+    for value in b.pool if every_value else (unused or made or b.pool)[-4:]:
         b.store(value)
+        stored[len(b.buffers) - 1] = value.ssa.owner
     b.emit(ct.ReturnOp, [], [])
-    return Program(_module(b), b.buffers)
+    return Program(_module(b), b.buffers, stored)
 
 
 def _module(b: Builder) -> builtin.ModuleOp:

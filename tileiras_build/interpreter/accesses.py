@@ -49,12 +49,17 @@ def _selected(frame: Frame, op, pointers) -> tuple[np.ndarray, np.ndarray]:
     return addresses, np.ones(addresses.shape, bool) if mask is None else np.asarray(mask)
 
 
+def _unspecified(frame: Frame, mask: np.ndarray, element_type: Attribute) -> np.ndarray:
+    """A new tile, of which only the elements that the mask does not select will be used as they are."""
+    dtype = held(element_type)
+    return np.empty(mask.shape, dtype) if mask.all() else frame.choice.arbitrary(dtype, mask.shape)
+
+
 @handles(LoadPtrTkoOp)
 def load_pointers(frame: Frame, op: LoadPtrTkoOp):
     addresses, mask = _selected(frame, op, op.source)
     element_type, padding = op.result.type.element_type, frame.get(op.padding_value)
-    values = np.array(padding) if padding is not None else np.full(
-        addresses.shape, frame.choice.arbitrary(held(element_type)))
+    values = np.array(padding) if padding is not None else _unspecified(frame, mask, element_type)
     values[mask] = frame.load(addresses[mask], element_type)
     return values, None
 
@@ -123,7 +128,7 @@ def atomic_modify(frame: Frame, op: AtomicRMWTkoOp):
     addresses, mask = _selected(frame, op, op.pointers)
     element_type, change = op.arg.type.element_type, MODES[op.mode.data]
     values = np.asarray(frame.get(op.arg))[mask]
-    result = np.full(addresses.shape, frame.choice.arbitrary(held(element_type)))
+    result = _unspecified(frame, mask, element_type)
     result[mask] = _modify(frame, addresses[mask], element_type,
                            lambda old, chosen: change(frame, old, values[chosen], element_type))
     return result, None
@@ -159,7 +164,7 @@ def atomic_reduce(frame: Frame, op: AtomicRedViewTkoOp):
 @handles(AllocaOp)
 def allocate(frame: Frame, op: AllocaOp):
     size = op.num_elem.value.data * storage_bits(op.result.type.element_type.pointee_type) // 8
-    content = np.full(size, frame.choice.filler, np.uint8)
+    content = frame.choice.arbitrary(np.dtype(np.uint8), (size,))
     return np.asarray(frame.launch.allocate(content, op.alignment.value.data), np.uint64)
 
 

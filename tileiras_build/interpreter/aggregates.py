@@ -66,14 +66,36 @@ def _nested(frame: Frame, combine: Callable[[], Tiles], merged: int) -> Tiles:
         frame.merged = outer
 
 
+# How to pair elements on one level of the tree: neighbors, or the halves.
+SPLITS = (
+    lambda tiles: ([tile[0::2] for tile in tiles], [tile[1::2] for tile in tiles]),
+    lambda tiles: ([tile[: len(tile) // 2] for tile in tiles], [tile[len(tile) // 2 :] for tile in tiles]),
+)
+
+
+def _pick_split(frame: Frame) -> Callable[[Tiles], tuple[list, list]]:
+    """Neighbors, unless the order is open to choice: reductions may be done in any."""
+    return SPLITS[0] if frame.choice.random is None else SPLITS[frame.choice.random.integers(2)]
+
+
 @handles(ReduceOp)
 def reduce(frame: Frame, op: ReduceOp):
     tiles, merged = _along_first(frame, op), 1
+    split = _pick_split(frame)
     while len(tiles[0]) > 1:
         merged *= 2
-        earlier, later = [tile[0::2] for tile in tiles], [tile[1::2] for tile in tiles]
+        earlier, later = split(tiles)
         tiles = _nested(frame, lambda: _combine(frame, op.body.block, earlier, later), merged)  # noqa: B023
     return tuple(tile[0] for tile in tiles)
+
+
+def _scan_in_turn(frame: Frame, block: Block, tiles: Tiles) -> Tiles:
+    """Prefixes one after the other."""
+    rows = [[tile[0] for tile in tiles]]
+    for index in range(1, len(tiles[0])):
+        following = [tile[index] for tile in tiles]
+        rows.append(_nested(frame, lambda: _combine(frame, block, rows[-1], following), 2))  # noqa: B023
+    return tuple(np.stack(column) for column in zip(*rows))
 
 
 @handles(ScanOp)
@@ -83,6 +105,8 @@ def scan(frame: Frame, op: ScanOp):
     backward = bool(op.reverse.value.data)
     if backward:
         tiles = tuple(tile[::-1] for tile in tiles)
+    if frame.choice.random is not None and frame.choice.random.integers(2):
+        tiles, step = _scan_in_turn(frame, op.body.block, tiles), len(tiles[0])
     while step < len(tiles[0]):
         earlier, later = [tile[:-step] for tile in tiles], [tile[step:] for tile in tiles]
         joined = _nested(frame, lambda: _combine(frame, op.body.block, earlier, later), 2 * step)  # noqa: B023

@@ -179,7 +179,12 @@ def _moved(frame: Frame, op, row: Function, wide: list[np.ndarray], value: np.nd
         ulps = ulps + np.abs(1.5 * wide[0])  # the argument is scaled in f32 first
     form = FORMATS[F32]
     amount = np.maximum(np.abs(value) * form.epsilon, form.tiny) * ulps + row.absolute
-    return quantize(frame.choice.move(value, amount, F32), FORMATS[element(op)])
+    result = frame.choice.move(value, amount, F32)
+    if element(op) == F32:
+        return result
+    narrow = FORMATS[element(op)]  # an error in f32 can turn the second rounding around
+    result = quantize(result, narrow)
+    return frame.choice.move(result, np.maximum(np.abs(result) * narrow.epsilon, narrow.tiny), element(op))
 
 
 @handles(FPowIOp)

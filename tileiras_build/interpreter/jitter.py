@@ -1,7 +1,7 @@
 """Where results may differ: what is unspecified, and how far inexact operations may be off.
 
 Tile IR leaves some values open (masked elements, overflow) and lets some operations round as they like (the order of
-a sum, ``exp``). An execution under a ``Choice`` fills what is open with ``filler`` bytes and, with a generator, moves
+a sum, ``exp``). An execution under a ``Choice`` fills what is open with random bytes and, with another generator, moves
 every inexact result at random within its error. Comparing executions under different choices shows which bytes of the
 output a conforming compiler is free to change, and by how much: the tolerance follows the element type, the depth of
 each reduction and the operations behind it, without a bound guessed from outside.
@@ -22,27 +22,34 @@ from .rounding import quantize
 class Choice:
     """How one execution decides what Tile IR leaves open.
 
-    ``filler`` is each byte of an unspecified value; of several writes to one place in one store, the first stays if
-    ``first_wins``. ``trusting`` passes over broken assumptions on constants, which no input can mend.
+    Unspecified values are random bytes from ``garbage``, or zero. ``random`` moves inexact results and chooses the
+    order of reductions. Of several writes to one place in one store, the first stays if ``first_wins``. ``trusting``
+    passes over broken assumptions on constants, which no input can mend. Afterwards ``filled`` says whether there was
+    an unspecified value, ``inexact`` whether there was an inexact result.
     """
 
-    filler: int = 0
+    garbage: np.random.Generator | None = None
     random: np.random.Generator | None = None
     first_wins: bool = False
     trusting: bool = False
     inexact: bool = field(default=False, init=False)
+    filled: bool = field(default=False, init=False)
 
     def fill(self, values: np.ndarray, where: np.ndarray) -> np.ndarray:
         """``values`` with the elements at ``where`` replaced by an arbitrary value."""
         if not np.any(where):
             return values
-        return np.where(where, self.arbitrary(values.dtype), values)
+        return np.where(where, self.arbitrary(values.dtype, np.shape(values)), values)
 
-    def arbitrary(self, dtype: np.dtype) -> np.generic:
-        """A value whose bytes are all ``filler``."""
+    def arbitrary(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+        """A new array of unspecified values."""
+        self.filled = True
+        if self.garbage is None:
+            return np.zeros(shape, dtype)
         if dtype == np.bool_:
-            return np.bool_(self.filler != 0)
-        return np.frombuffer(bytes([self.filler]) * dtype.itemsize, dtype)[0]
+            return self.garbage.integers(0, 2, shape).astype(np.bool_)
+        data = self.garbage.bytes(int(np.prod(shape, dtype=int)) * dtype.itemsize)
+        return np.frombuffer(bytearray(data), dtype).reshape(shape)
 
     def spread(self, values: np.ndarray, element_type: Attribute, amount: np.ndarray | float) -> np.ndarray:
         """Held floats moved by at most ``amount`` (absolute), then rounded to their type."""

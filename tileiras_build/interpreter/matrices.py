@@ -23,8 +23,10 @@ def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float
     total = np.matmul(lhs, rhs) + acc
     depth = np.sqrt(lhs.shape[-1] + 1)
     finite = [np.nan_to_num(np.abs(value), posinf=0) for value in (lhs, rhs, acc)]
-    amount = (np.matmul(finite[0], finite[1]) + finite[2]) * epsilon * depth
-    return frame.choice.spread(narrowed(total, element_type), element_type, amount)
+    size = np.matmul(finite[0], finite[1]) + finite[2]
+    result = frame.choice.spread(narrowed(total, element_type), element_type, size * epsilon * depth)
+    # A partial sum may overflow where the whole does not.
+    return frame.choice.fill(result, size > FORMATS[element_type].largest * 0.99)
 
 
 @handles(MmaFOp)

@@ -73,7 +73,7 @@ def extract(frame: Frame, op: ExtractOp):
     shape = op.result.type.shape
     place = _slice(frame, op, op.source.type.shape, shape)
     if place is None:
-        return np.full(shape, frame.choice.arbitrary(frame.get(op.source).dtype))
+        return frame.choice.arbitrary(frame.get(op.source).dtype, shape)
     return frame.get(op.source)[place]
 
 
@@ -82,7 +82,7 @@ def insert(frame: Frame, op: InsertOp):
     whole = np.array(frame.get(op.destination))
     place = _slice(frame, op, whole.shape, op.source.type.shape)
     if place is None:
-        return np.full(whole.shape, frame.choice.arbitrary(whole.dtype))
+        return frame.choice.arbitrary(whole.dtype, whole.shape)
     whole[place] = frame.get(op.source)
     return whole
 

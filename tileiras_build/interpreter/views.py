@@ -135,13 +135,14 @@ PADDING = {
 }
 
 
-def _padding(frame: Frame, type: TileView) -> np.generic:
+def _padding(frame: Frame, type: TileView, inside: np.ndarray) -> np.ndarray:
+    """A new tile of what elements outside of the tensor are."""
     element_type = type.element_type
-    if type.padding_value is None:
-        return frame.choice.arbitrary(held(element_type))
-    if is_integer(element_type):
-        return held(element_type).type(0)
-    return from_float64(np.float64(PADDING[type.padding_value]), element_type)
+    if type.padding_value is None and not inside.all():
+        return frame.choice.arbitrary(held(element_type), type.tile_shape)
+    if is_integer(element_type) or type.padding_value is None:
+        return np.zeros(type.tile_shape, held(element_type))
+    return np.full(type.tile_shape, from_float64(np.float64(PADDING[type.padding_value]), element_type))
 
 
 def addresses_of(view: View, offsets: np.ndarray) -> np.ndarray:
@@ -160,7 +161,7 @@ def load_view(frame: Frame, op: LoadViewTkoOp):
     view = frame.get(op.view)
     offsets, inside = locate(frame, op, view)
     element_type = view.tensor.element_type
-    values = np.full(view.type.tile_shape, _padding(frame, view.type))
+    values = _padding(frame, view.type, inside)
     if storage_bits(element_type) < 8:
         places, shifts = _nibbles(view, offsets[inside])
         loaded = from_words(frame.launch.memory.load(places, 1) >> shifts & np.uint8(15), element_type)
