@@ -4,6 +4,7 @@
     // run: tileas-order-tokens sm_90         passes (or "ll", the writer of LLVM IR) and the target
 
     // ---- a_load_after_a_store_waits        one test; a run line here is for this test only
+    // seed: nvgpu-gpu-to-nvvm concept-index  the rows of tests/seeds/rows.toml that it shows; there may be several lines
     nv_tileaa.func @k { … }
     // ==>
     nv_tileaa.func @k { … }                   what comes out; for a refusal, its message as comment lines
@@ -26,13 +27,14 @@ from tileiras_build.errors import TileirasError
 from tileiras_build.files import write_files
 from tileiras_build.pipeline.contracts import run_passes
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.stages import STAGES
-from tileiras_build.pipeline.text_format import parse, render
+from tileiras_build.pipeline.opt import find_pass, parse_module
+from tileiras_build.pipeline.text_format import render
 from tileiras_build.targets import find_target
 
 BLESS = "TILEIRAS_BLESS"
 TITLE, ARROW = re.compile(r"^// ---- (\S+)$", re.M), "\n// ==>\n"
 RUN = re.compile(r"^// run: (.+) (sm_\w+)$", re.M)
+SEED = re.compile(r"^// seed: (.+)$", re.M)
 WRAPPER = "builtin.module {\n"
 
 
@@ -45,6 +47,7 @@ class GoldenCase:
     target: str
     source: str
     expected: str
+    seeds: tuple[tuple[str, ...], ...] = ()
 
 
 def split_file(text: str) -> tuple[str, list[GoldenCase]]:
@@ -58,13 +61,8 @@ def _case(title: str, body: str, head: str) -> GoldenCase:
     if run is None:
         raise ValueError(f"golden test {title} has no line '// run: <passes> <target>'")
     source, _, expected = body.partition(ARROW)
-    return GoldenCase(title, tuple(run[1].split()), run[2], source.strip("\n"), expected.strip("\n"))
-
-
-def passes_by_name() -> dict[str, type]:
-    """Every pass of every edge."""
-    found = [entry if isinstance(entry, type) else type(entry) for stage in STAGES for entry in stage.passes]
-    return {entry.name: entry for entry in found}
+    seeds = tuple(tuple(line.split()) for line in SEED.findall(source))
+    return GoldenCase(title, tuple(run[1].split()), run[2], source.strip("\n"), expected.strip("\n"), seeds)
 
 
 def execute(case: GoldenCase) -> str:
@@ -76,9 +74,8 @@ def execute(case: GoldenCase) -> str:
 
 
 def _run(case: GoldenCase) -> str:
-    module, job = parse(case.source.encode(), case.title), Job(find_target(case.target))
-    names = [name for name in case.passes if name != "ll"]
-    run_passes([passes_by_name()[name] for name in names], module, job)
+    module, job = parse_module(case.source, case.title), Job(find_target(case.target))
+    run_passes([find_pass(name) for name in case.passes if name != "ll"], module, job)
     if "ll" not in case.passes:
         return _unwrapped(render(module).decode())
     from tileiras_build.pipeline import tileas_to_ll
@@ -115,6 +112,8 @@ class GoldenItem(pytest.Item):
     def __init__(self, *, case: GoldenCase, **options):
         super().__init__(**options)
         self.case = case
+        for rows in case.seeds:
+            self.add_marker(pytest.mark.seed(*rows))
 
     def runtest(self) -> None:
         actual, expected = execute(self.case), self.case.expected

@@ -57,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     libdevice.add_argument("--libdevice", metavar="PATH", help="default: the nvidia-nvvm package's libdevice.10.bc")
     libdevice.add_argument("--pin", metavar="OUT.ll", help="write the .ll with the library inline: no toolkit needed")
     _add_dis(_add(commands, "dis", disassemble_file, "print Tile IR bytecode as text"))
+    _add_opt(_add(commands, "opt", run_opt, "run passes by name over MLIR text and print the result"))
     _add(commands, "passes", list_passes, "list the passes of each stage and what they remove")
     _add(commands, "targets", list_targets, "list the GPU targets")
     _add_export(_add(commands, "export", export_file, "write the bytecode of a cuTile Python file's kernels"))
@@ -81,6 +82,7 @@ def _add_lower(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lineinfo", action="store_true", help="keep source lines for profilers and debuggers")
     parser.add_argument("--libdevice", metavar="PATH", help="default: the nvidia-nvvm package's libdevice.10.bc")
     parser.add_argument("--ptxas", metavar="PATH", help="default: the nvidia-cuda-nvcc package's ptxas")
+    parser.add_argument("--serializer", choices=("nvptx", "libnvvm"), default="nvptx", help="what makes the PTX (default: nvptx)")
     parser.add_argument("--in-process", action="store_true", help="without a guard against crashes of LLVM")
 
 
@@ -98,6 +100,19 @@ def _never(options: argparse.Namespace) -> None:
     """``main`` hands this command over before it reads options; the row is for --help."""
 
 
+def _add_opt(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE.mlir", help="MLIR text; - is standard input")
+    parser.add_argument("--pass", dest="passes", action="append", default=[], metavar="NAME", help="in order")
+    parser.add_argument("--sm", default="90", metavar="SM", help="the target (default: 90)")
+
+
+def run_opt(options: argparse.Namespace) -> None:
+    """``opt FILE.mlir --pass NAME …``: print the module after the passes."""
+    from .pipeline.opt import run_file
+
+    run_file(options)
+
+
 def lower_file(options: argparse.Namespace) -> None:
     """``lower FILE --to STAGE --sm SM``: write the stage's file, and the manifest beside a cubin."""
     from .driver import check_opt_level
@@ -109,7 +124,7 @@ def lower_file(options: argparse.Namespace) -> None:
     source, goal = stage_of_file(options.file), find(options.to)
     between(source.name, goal.name)
     target = find_target(options.sm)
-    job = Job(target, check_opt_level(options.opt), options.lineinfo, False, options.libdevice, options.ptxas)
+    job = Job(target, check_opt_level(options.opt), options.lineinfo, False, options.libdevice, options.ptxas, options.serializer)
     data = read_file(options.file)
     executor = InProcessExecutor() if options.in_process else ForkedExecutor()
     try:

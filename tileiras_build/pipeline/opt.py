@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from ..errors import InternalError, InvalidInput, Location, TileirasError
+from ..errors import InvalidInput, Location, TileirasError
 from ..files import read_file
 from ..targets import find_target
 from . import text_format
@@ -79,9 +79,10 @@ def find_pass(name: str) -> type[EdgePass]:
 
 def parse_module(text: str, name: str | None = None) -> ModuleOp:
     """The verified module that MLIR text holds; raises InvalidInput with the line and column."""
+    if _TILES.search(text):
+        return text_format.parse(text.encode(), name)
     try:
-        dialects = text_format.context() if _TILES.search(text) else context()
-        module = Parser(dialects, text, name or "<input>").parse_module()
+        module = Parser(context(), text, name or "<input>").parse_module()
     except (ParseError, VerifyException) as error:
         raise _refused(error, text, name) from error
     verify(module, name)
@@ -120,33 +121,10 @@ def run(text: str, passes: Sequence[str], *, sm: str = DEFAULT_TARGET, name: str
     classes = [find_pass(entry) for entry in passes]
     module = parse_module(text, name)
     run_passes(classes, module, job, edge="opt")
-    try:
-        module.verify()
-    except VerifyException as error:
-        raise InternalError("ir-invalid", f"the passes left IR that does not verify: {reason(error)}") from error
-    return str(module) + "\n"
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options of the command."""
-    parser.add_argument("file", metavar="FILE.mlir", help="MLIR text; - is standard input")
-    parser.add_argument("--pass", dest="passes", action="append", default=[], metavar="NAME", help="in order")
-    parser.add_argument("--sm", default=DEFAULT_TARGET, metavar="SM", help=f"the target (default: {DEFAULT_TARGET})")
+    return text_format.render(module).decode()
 
 
 def run_file(options: argparse.Namespace) -> None:
     """``opt FILE.mlir --pass NAME …``: print the module after the passes."""
     data = sys.stdin.buffer.read() if options.file == "-" else read_file(options.file)
     sys.stdout.write(run(decode(data, options.file), options.passes, sm=options.sm, name=options.file))
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """The command by itself; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="tileiras-build opt", description="Run passes over MLIR text.")
-    add_arguments(parser)
-    try:
-        run_file(parser.parse_args(arguments))
-    except TileirasError as error:
-        print(error, file=sys.stderr)
-        return error.exit_code
-    return 0
