@@ -2,7 +2,8 @@
 
 from xdsl.ir import Dialect
 
+from .kernel_spec import KernelSpecAttr
 from .ops import OPERATIONS
 from .types import MemRefType, PointerType, TiledViewType, TokenType
 
-NvTileAA = Dialect("nv_tileaa", list(OPERATIONS), [MemRefType, PointerType, TiledViewType, TokenType])
+NvTileAA = Dialect("nv_tileaa", list(OPERATIONS), [KernelSpecAttr, MemRefType, PointerType, TiledViewType, TokenType])

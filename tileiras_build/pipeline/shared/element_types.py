@@ -59,7 +59,7 @@ def element_of(type: Attribute) -> Element:
     """The row of a tile's or scalar's element type; raises Unsupported where there is none."""
     if isinstance(type, TensorType):
         type = type.element_type
-    if type.name == "nv_tileaa.ptr":
+    if type.name in ("nv_tileaa.ptr", "llvm.ptr"):
         return POINTER
     if (row := ELEMENTS.get(str(type))) is None:
         raise Unsupported("element-type", f"element type {type} has no register form", remedy="see element_types.py")

@@ -11,10 +11,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..contracts import run_passes
 from ..job import Job
-from .convert_tile_func_to_llvm import ConvertTileFuncToLLVM
+from .attach_nvvm_target import AttachNVVMTarget, check_serializable
+from .convert_tile_func_to_llvm import ConvertTileFuncToLLVM, FinalizeKernelEntry
 
 PASSES = (
     ConvertTileFuncToLLVM,  # first: the kernel's launch bounds decide how its threads are numbered
+    FinalizeKernelEntry,  # after it: arguments have their final types
+    AttachNVVMTarget,  # last: what a target gates is there
 )
 
 
@@ -23,4 +26,5 @@ def lower(module: ModuleOp, job: Job) -> str:
     from .module_emitter import ModuleEmitter
 
     run_passes(PASSES, module, job, edge="tileas_to_ll")
+    check_serializable(module, job)
     return ModuleEmitter(module, job).emit()

@@ -207,5 +207,5 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.continue": emit_continue,
     "nv_tileas.break": emit_break,
     "nv_tileas.yield": emit_yield,
-    "nv_tileaa.return": emit_return,
+    "func.return": emit_return,
 }

@@ -1,43 +1,172 @@
-"""Give kernels their launch bounds.
+"""Convert tile functions to functions with LLVM's ABI, and mark kernels in two steps.
 
-In:    nv_tileaa.func with num_warps, and the entry's optimization hints.
-Out:   the same with cute.kernel, nvvm.reqntid and, where occupancy was asked for, nvvm.maxnreg.
-After: layouts are assigned (the number of warps is final). Before: the text of the kernel is written.
-Sound: the register limit is what the register file gives each thread when that many CTAs are resident.
+In:    nv_tileaa.func; a kernel has num_warps (and the entry's optimization hints) or nv_tileaa.kernel_spec, any other
+       function is a helper; nv_tileaa.return.
+Out:   func.func and func.return, arguments in their LLVM form (memory references of kernels as bare pointers), casts
+       to the old types for the body. Kernels have cute.kernel, nvvm.reqntid, nvvm.minctasm, and where they apply
+       nvvm.maxnreg, nvvm.cluster_dim and nvvm.blocksareclusters; then FinalizeKernelEntry makes cute.kernel
+       nvvm.kernel and carries the marks of arguments over.
+After: layouts are assigned (the number of warps is final). Before: the bodies are converted.
+Sound: the register limit is what the register file gives each thread when that many CTAs are resident; the final marker
+       is set on LLVM-compatible arguments only.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i32
-from xdsl.ir import Operation
+from math import prod
 
+from xdsl.dialects import func
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    UnitAttr,
+    UnrealizedConversionCastOp,
+    i32,
+)
+from xdsl.dialects.llvm import is_compatible_type
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.cuda_tile.location import source_location
+from ...dialects.nv_tileaa.kernel_spec import KernelSpecAttr
+from ...errors import InternalError, InvalidInput
 from ..contracts import EdgePass
 from ..job import Job
+from .type_converter import LLVMTypeConverter
 
 # 64 Ki registers per multiprocessor on every target, allotted to warps in units of 8 per thread
 # (CUDA Programming Guide, "Technical Specifications per Compute Capability").
 REGISTER_FILE, REGISTER_UNIT, MAX_REGISTERS = 65536, 8, 255
+SPECIFICATION = "nv_tileaa.kernel_spec"
+# Marks of arguments before and after the kernel is final.
+ARGUMENT_MARKS = {"cute_nvgpu.grid_constant": "nvvm.grid_constant"}
 
 
 class ConvertTileFuncToLLVM(EdgePass):
-    """Launch bounds from the kernel's warps and hints."""
+    """Functions with LLVM's ABI; kernels with their launch bounds."""
 
     name = "convert-nv-tile-func-to-llvm"
+    removes = frozenset({"nv_tileaa.func", "nv_tileaa.return"})
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        for op in module.body.block.ops:
+        for op in functions(module):
             if op.name == "nv_tileaa.func":
                 _convert(op, job)
 
 
+class FinalizeKernelEntry(EdgePass):
+    """The kernel marker of NVVM, once arguments are what the back end will see."""
+
+    name = "convert-cute-kernel-to-nvvm"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for op in functions(module):
+            if "cute.kernel" in op.attributes:
+                _finalize(op)
+
+
+def functions(module: Operation) -> list[Operation]:
+    """The operations at the top of a module and of the device modules in it."""
+    found: list[Operation] = []
+    for op in module.regions[0].block.ops:
+        found += functions(op) if op.name in ("builtin.module", "gpu.module") else [op]
+    return found
+
+
+# ---- functions -------------------------------------------------------------------------------------
 def _convert(op: Operation, job: Job) -> None:
-    threads = 32 * op.attributes["num_warps"].value.data
-    op.attributes["cute.kernel"] = UnitAttr()
-    op.attributes["nvvm.reqntid"] = IntegerAttr(threads, i32)
-    occupancy = hint(op, job, "occupancy")
-    if occupancy:
-        limit = REGISTER_FILE // (occupancy * threads) // REGISTER_UNIT * REGISTER_UNIT
-        op.attributes["nvvm.maxnreg"] = IntegerAttr(min(max(limit, 32), MAX_REGISTERS), i32)
+    spec = specification(op)
+    returns = [inner for inner in op.walk() if inner.name == "nv_tileaa.return"]
+    if spec is not None:
+        _refuse_results(returns)
+    converter = LLVMTypeConverter(bare_pointers=spec is not None)
+    results = [value.type for value in returns[-1].operands] if returns else []
+    block = op.regions[0].blocks[0]
+    signature = converter.function(block.arg_types, results)
+    for argument, type in zip(list(block.args), signature.inputs.data):
+        _convert_argument(argument, type, block)
+    for inner in returns:
+        _convert_return(inner, signature.outputs.data)
+    attributes = {key: value for key, value in op.attributes.items() if key not in ("sym_name", "arg_attrs")}
+    if spec is not None:
+        attributes |= launch_bounds(spec, op, job)
+    function = func.FuncOp(
+        op.attributes["sym_name"].data, signature, op.detach_region(0), arg_attrs=op.attributes.get("arg_attrs")
+    )
+    function.attributes |= attributes
+    function.location = op.location
+    Rewriter.replace_op(op, function, [])
+
+
+def specification(op: Operation) -> KernelSpecAttr | None:
+    """How a kernel is launched; None for a helper function."""
+    if isinstance(spec := op.attributes.get(SPECIFICATION), KernelSpecAttr):
+        return spec
+    warps = op.attributes.get("num_warps")
+    return KernelSpecAttr.of(warps.value.data) if warps is not None else None
+
+
+def _refuse_results(returns: list[Operation]) -> None:
+    for inner in returns:
+        if inner.operands:
+            raise InvalidInput(
+                "kernel-return",
+                "Kernel functions do not support return with operands",
+                location=source_location(inner),
+                remedy="store the results through a pointer argument",
+            )
+
+
+def _convert_argument(argument: SSAValue, type: Attribute, block: Block) -> None:
+    if argument.type == type:
+        return
+    old = argument.type
+    fresh = Rewriter.replace_value_with_new_type(argument, type)
+    cast, value = UnrealizedConversionCastOp.cast_one(fresh, old)
+    fresh.replace_all_uses_with(value)
+    cast.operands[0] = fresh
+    Rewriter.insert_op(cast, InsertPoint.at_start(block))
+
+
+def _convert_return(op: Operation, types: tuple[Attribute, ...]) -> None:
+    values: list[SSAValue] = []
+    for value, type in zip(op.operands, types):
+        if value.type != type:
+            cast, value = UnrealizedConversionCastOp.cast_one(value, type)
+            Rewriter.insert_op(cast, InsertPoint.before(op))
+        values.append(value)
+    made = func.ReturnOp(*values)
+    made.attributes |= op.attributes
+    made.location = op.location
+    Rewriter.replace_op(op, made, [])
+
+
+# ---- kernels ---------------------------------------------------------------------------------------
+def launch_bounds(spec: KernelSpecAttr, op: Operation, job: Job) -> dict[str, Attribute]:
+    """The attributes of a kernel whose function is converted."""
+    threads = 32 * spec.num_warps.data
+    bounds: dict[str, Attribute] = {
+        "cute.kernel": UnitAttr(),
+        "nvvm.reqntid": IntegerAttr(threads, i32),
+        "nvvm.minctasm": IntegerAttr(spec.num_ctas.data, i32),
+    }
+    if limit := spec.max_registers.data or _register_limit(threads, hint(op, job, "occupancy")):
+        bounds["nvvm.maxnreg"] = IntegerAttr(limit, i32)
+    if job.target.has("cluster") and prod(spec.cluster_dim) > 1:
+        bounds["nvvm.cluster_dim"] = DenseArrayBase.from_list(i32, spec.cluster_dim)
+        bounds["nvvm.blocksareclusters"] = UnitAttr()
+    return bounds
+
+
+def _register_limit(threads: int, occupancy: int | None) -> int | None:
+    """Registers per thread when ``occupancy`` CTAs are resident; None where that was not asked for."""
+    if not occupancy:
+        return None
+    limit = REGISTER_FILE // (occupancy * threads) // REGISTER_UNIT * REGISTER_UNIT
+    return min(max(limit, 32), MAX_REGISTERS)
 
 
 def hint(op: Operation, job: Job, name: str) -> int | None:
@@ -47,3 +176,21 @@ def hint(op: Operation, job: Job, name: str) -> int | None:
         return None
     value = hints.for_target(job.target.name).get(name)
     return None if value is None else int(value)
+
+
+def _finalize(op: Operation) -> None:
+    block = op.regions[0].blocks[0]
+    for type in block.arg_types:
+        if not is_compatible_type(type):
+            raise InternalError("entry-not-ready", f"a kernel's argument has type {type}, which is not LLVM's")
+    del op.attributes["cute.kernel"]
+    op.attributes["nvvm.kernel"] = UnitAttr()
+    threads = op.attributes["nvvm.reqntid"]
+    if isinstance(threads, IntegerAttr):
+        op.attributes["nvvm.reqntid"] = DenseArrayBase.from_list(i32, [threads.value.data, 1, 1])
+    if (marks := op.properties.get("arg_attrs")) is not None:
+        op.properties["arg_attrs"] = ArrayAttr([_final_marks(entry) for entry in marks.data])
+
+
+def _final_marks(marks: DictionaryAttr) -> DictionaryAttr:
+    return DictionaryAttr({ARGUMENT_MARKS.get(key, key): value for key, value in marks.data.items()})

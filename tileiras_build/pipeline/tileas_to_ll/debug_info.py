@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc, UnknownLoc
+from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc, UnknownLoc, UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ...dialects.cuda_tile.location import CallSiteLocAttr, DILocAttr, DISubprogramAttr, UnknownLocAttr, location_attr
@@ -271,7 +271,7 @@ class DebugInfo:
             value = e.values[argument]
             variable = DILocalVariable.of(
                 scope=self.function, name=f"arg{number - 1}", file=self.function.file, line=self.function.line,
-                arg=number, type=debug_type(argument.type),
+                arg=number, type=debug_type(_source_type(argument)),
             )  # fmt: skip
             e.values[argument] = self._show(e, value, element.register, variable, place)
 
@@ -301,6 +301,12 @@ class DebugInfo:
         lines = [f"!llvm.dbg.cu = !{{!{number}}}", f"!llvm.module.flags = !{{{', '.join(flags)}}}"]
         lines += [f"{name} = {text}" for name, text in zip(flags, MODULE_FLAGS)]
         return lines + self.metadata_nodes.lines()
+
+
+def _source_type(argument: SSAValue) -> Attribute:
+    """The type that an argument had before its function was converted."""
+    casts = (use.operation for use in argument.uses if isinstance(use.operation, UnrealizedConversionCastOp))
+    return next((cast.results[0].type for cast in casts), argument.type)
 
 
 def nested_region(op: Operation) -> Region | None:

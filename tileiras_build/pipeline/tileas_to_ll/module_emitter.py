@@ -72,7 +72,7 @@ class ModuleEmitter:
     @cached_property
     def shared_bytes(self) -> int:
         """Shared memory of the kernel that needs most: one symbol serves all."""
-        kernels = [op for op in self.module.body.block.ops if op.name == "nv_tileaa.func"]
+        kernels = [op for op in self.module.body.block.ops if op.name == "func.func"]
         return max(
             (op.attributes["shared_bytes"].value.data for op in kernels if "shared_bytes" in op.attributes), default=0
         )
@@ -87,7 +87,7 @@ class ModuleEmitter:
         for op in self.module.body.block.ops:
             if op.name == "nv_tileaa.global":
                 self._emit_global(op)
-            elif op.name == "nv_tileaa.func":
+            elif op.name == "func.func":
                 bodies.append(self._emit_kernel(op))
         if self.shared_bytes:
             self.globals.append(self._shared_global())
@@ -116,7 +116,7 @@ class ModuleEmitter:
         )
 
     def _emit_kernel(self, op: Operation) -> str:
-        name = op.attributes["sym_name"].data
+        name = op.properties["sym_name"].data
         warps = op.attributes["num_warps"].value.data
         e = KernelEmitter(self, self.job, warps, HANDLERS)
         e.name = name

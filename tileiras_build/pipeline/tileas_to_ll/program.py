@@ -30,6 +30,11 @@ def emit_barrier(e: KernelEmitter, op: Any) -> None:
     e.barrier()
 
 
+def emit_cast(e: KernelEmitter, op: Any) -> None:
+    """Types before and after a conversion have the same registers."""
+    e.values[op.results[0]] = e.values[op.operands[0]]
+
+
 def emit_get_global(e: KernelEmitter, op: Any) -> None:
     e.values[op.result] = f"@{op.attributes['symbol'].data}"
 
@@ -59,6 +64,7 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.join_mem_token": emit_token,
     "nv_tileas.fence_alias": emit_token,
     "nv_tileas.barrier": emit_barrier,
+    "builtin.unrealized_conversion_cast": emit_cast,
     "nv_tileas.get_global": emit_get_global,
     "nv_tileas.alloca": emit_alloca,
     "nv_tileas.grid_dependency": emit_grid_dependency,

@@ -1,0 +1,264 @@
+"""Debug values: what a producer says of a source variable, and what LLVM's dialect says of it.
+
+    debuginfo.value %v, #debuginfo.variable<name = "x", line = 3>, #llvm.di_expression : !debuginfo.value<f32>
+    debuginfo.value %p, @x, #llvm.di_expression {kind = "declare"} : !debuginfo.value<!llvm.ptr>
+    debuginfo.variable @x #debuginfo.variable<name = "x", line = 3>
+
+become
+
+    %pinned = llvm.nvvm.move %v : f32
+    llvm.intr.dbg.value #llvm.di_local_variable<…> #llvm.di_expression<[…]> = %pinned : f32
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerType, StringAttr, SymbolNameConstraint, SymbolRefAttr, VectorType
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
+from xdsl.irdl import (
+    AnyAttr,
+    AnyOf,
+    BaseAttr,
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from .attrs import DIExpression, DILocalVariable, Field, Node
+
+
+@irdl_attr_definition
+class VariableAttr(Node):
+    """A source variable before its scope is known; ``arg`` counts parameters from 1."""
+
+    name = "debuginfo.variable"
+    FIELDS = (Field("name", "string"), Field("line", "number", optional=True), Field("arg", "number", optional=True))
+
+
+@irdl_attr_definition
+class ValueType(ParametrizedAttribute, TypeAttribute):
+    """The value of a variable of type ``inner``: ``!debuginfo.value<f32>``."""
+
+    name = "debuginfo.value"
+    inner: Attribute
+
+
+@irdl_op_definition
+class ValueOp(IRDLOperation):
+    """From here on a variable has this value (kind value), or lives at this address (kinds declare and addr)."""
+
+    name = "debuginfo.value"
+    value = operand_def()
+    variable = prop_def(AnyOf([BaseAttr(VariableAttr), BaseAttr(SymbolRefAttr)]))
+    expression = prop_def(DIExpression)
+    kind = opt_prop_def(StringAttr)
+
+    def __init__(self, value: SSAValue, variable: Attribute, expression: DIExpression = DIExpression(()), kind: str = "value"):
+        properties = {"variable": variable, "expression": expression, "kind": StringAttr(kind)}
+        super().__init__(operands=[value], properties=properties)
+
+    @property
+    def kind_name(self) -> str:
+        """What is described: value, declare or addr."""
+        return self.kind.data if self.kind is not None else "value"
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ValueOp:
+        operand = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        variable = parser.parse_attribute()
+        parser.parse_punctuation(",")
+        expression = parser.parse_attribute()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        if not isinstance(type, ValueType) or not isinstance(expression, DIExpression):
+            parser.raise_error("expected an expression and a !debuginfo.value type")
+        kind = attributes.pop("kind", StringAttr("value"))
+        op = cls(parser.resolve_operand(operand, type.inner), variable, expression, kind.data)
+        op.attributes |= attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        for attribute in (self.variable, self.expression):
+            printer.print_string(", ")
+            printer.print_attribute(attribute)
+        kind = {} if self.kind_name == "value" else {"kind": self.kind}
+        printer.print_op_attributes({**kind, **self.attributes})
+        printer.print_string(" : ")
+        printer.print_attribute(ValueType(self.value.type))
+
+
+@irdl_op_definition
+class VariableOp(IRDLOperation):
+    """A variable that debug values name by symbol."""
+
+    name = "debuginfo.variable"
+    sym_name = prop_def(SymbolNameConstraint())
+    variable = prop_def(VariableAttr)
+    traits = traits_def(SymbolOpInterface())
+    assembly_format = "$sym_name $variable attr-dict"
+
+
+@irdl_op_definition
+class PlaceholderOp(IRDLOperation):
+    """Stands for a debug operand that could not be resolved; ``reason`` says why. It never reaches LLVM."""
+
+    name = "debuginfo.placeholder"
+    reason = prop_def(StringAttr)
+    result = result_def()
+    traits = traits_def(Pure())
+
+    def __init__(self, reason: str, type: Attribute):
+        super().__init__(properties={"reason": StringAttr(reason)}, result_types=[type])
+
+
+# ---- the LLVM dialect's side ------------------------------------------------------------------------
+@irdl_op_definition
+class MoveOp(IRDLOperation):
+    """The same value, of which the optimizer knows nothing: it stays where a debugger can see it."""
+
+    name = "llvm.nvvm.move"
+    source = operand_def()
+    result = result_def()
+
+    def __init__(self, source: SSAValue):
+        super().__init__(operands=[source], result_types=[source.type])
+
+    def verify_(self) -> None:
+        if self.source.type != self.result.type:
+            raise VerifyException("llvm.nvvm.move gives a value of its operand's type")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> MoveOp:
+        name = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = cls(parser.resolve_operand(name, parser.parse_type()))
+        op.attributes |= attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+
+
+@irdl_op_definition
+class ExtractElementOp(IRDLOperation):
+    """One lane of a vector: ``llvm.extractelement %v[%i : i32] : vector<4xf32>``."""
+
+    name = "llvm.extractelement"
+    vector = operand_def(VectorType)
+    position = operand_def(IntegerType)
+    res = result_def()
+    traits = traits_def(Pure())
+
+    def __init__(self, vector: SSAValue, position: SSAValue):
+        super().__init__(operands=[vector, position], result_types=[vector.type.element_type])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ExtractElementOp:
+        vector = parser.parse_unresolved_operand()
+        parser.parse_punctuation("[")
+        position = parser.parse_unresolved_operand()
+        parser.parse_punctuation(":")
+        index_type = parser.parse_type()
+        parser.parse_punctuation("]")
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type = parser.parse_type()
+        op = cls(parser.resolve_operand(vector, type), parser.resolve_operand(position, index_type))
+        op.attributes |= attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.vector)
+        printer.print_string("[")
+        printer.print_ssa_value(self.position)
+        printer.print_string(" : ")
+        printer.print_attribute(self.position.type)
+        printer.print_string("]")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.vector.type)
+
+
+class DebugIntrinsic(IRDLOperation):
+    """``llvm.intr.dbg.value #variable #expression = %v : f32``; an empty expression is not printed."""
+
+    value = operand_def(AnyAttr())
+    varInfo = prop_def(DILocalVariable)
+    locationExpr = opt_prop_def(DIExpression)
+
+    def __init__(self, value: SSAValue, variable: DILocalVariable, expression: DIExpression):
+        properties = {"varInfo": variable, "locationExpr": expression if expression.data else None}
+        super().__init__(operands=[value], properties=properties)
+
+    @property
+    def expression(self) -> DIExpression:
+        """The steps from the value to the variable."""
+        return self.locationExpr if self.locationExpr is not None else DIExpression(())
+
+    @classmethod
+    def parse(cls, parser: Parser):
+        variable = parser.parse_attribute()
+        expression = parser.parse_optional_attribute() or DIExpression(())
+        parser.parse_punctuation("=")
+        name = parser.parse_unresolved_operand()
+        parser.parse_punctuation(":")
+        value = parser.resolve_operand(name, parser.parse_type())
+        attributes = parser.parse_optional_attr_dict()
+        op = cls(value, variable, expression)
+        op.attributes |= attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.varInfo)
+        if self.locationExpr is not None:
+            printer.print_string(" ")
+            printer.print_attribute(self.locationExpr)
+        printer.print_string(" = ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)
+        printer.print_op_attributes(self.attributes)
+
+
+@irdl_op_definition
+class DbgValueOp(DebugIntrinsic):
+    """A variable has this value from here on."""
+
+    name = "llvm.intr.dbg.value"
+
+
+@irdl_op_definition
+class DbgDeclareOp(DebugIntrinsic):
+    """A variable lives at this address for all of its life."""
+
+    name = "llvm.intr.dbg.declare"
+
+
+@irdl_op_definition
+class DbgAddrOp(DebugIntrinsic):
+    """A variable lives at this address from here on."""
+
+    name = "llvm.intr.dbg.addr"
+
+
+DEBUGINFO_OPERATIONS = (ValueOp, VariableOp, PlaceholderOp)
+LLVM_OPERATIONS = (MoveOp, ExtractElementOp, DbgValueOp, DbgDeclareOp, DbgAddrOp)

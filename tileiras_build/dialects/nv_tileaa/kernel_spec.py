@@ -1,0 +1,77 @@
+"""How a kernel is to be launched, before its function is converted."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import ArrayAttr, IntAttr
+from xdsl.ir import ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+_CLUSTER_EXTENTS = (1, 2, 4, 8)
+_MAX_CLUSTER = 16  # blocks, with the opt-in of CUDA's cudaFuncAttributeNonPortableClusterSizeAllowed
+
+
+@irdl_attr_definition
+class KernelSpecAttr(ParametrizedAttribute):
+    """``#nv_tileaa.kernel_spec<numWarps=4, clusterDim=[2, 1, 1], numCtas=1, maxRegisters=128>``.
+
+    ``clusterDim`` is in thread blocks; ``maxRegisters`` per thread, 0 (not printed) = no limit.
+    """
+
+    name = "nv_tileaa.kernel_spec"
+
+    num_warps: IntAttr = param_def()
+    cluster: ArrayAttr[IntAttr] = param_def()
+    num_ctas: IntAttr = param_def()
+    max_registers: IntAttr = param_def()
+
+    @staticmethod
+    def of(
+        num_warps: int = 4, cluster: tuple[int, int, int] = (1, 1, 1), num_ctas: int = 1, max_registers: int = 0
+    ) -> KernelSpecAttr:
+        """A specification from plain numbers."""
+        extents = ArrayAttr([IntAttr(extent) for extent in cluster])
+        return KernelSpecAttr(IntAttr(num_warps), extents, IntAttr(num_ctas), IntAttr(max_registers))
+
+    @property
+    def cluster_dim(self) -> tuple[int, int, int]:
+        """Thread blocks of a cluster in x, y and z."""
+        return tuple(extent.data for extent in self.cluster.data)
+
+    def verify(self) -> None:
+        if self.num_warps.data < 1 or self.num_ctas.data < 1:
+            raise VerifyException("a kernel needs at least one warp and one CTA")
+        extents = self.cluster_dim
+        if len(extents) != 3 or any(extent not in _CLUSTER_EXTENTS for extent in extents):
+            raise VerifyException(f"clusterDim {list(extents)} must have three extents out of {list(_CLUSTER_EXTENTS)}")
+        if prod(extents) > _MAX_CLUSTER:
+            raise VerifyException(f"a cluster of {prod(extents)} blocks exceeds {_MAX_CLUSTER}")
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list:
+        read = parser.parse_integer
+        readers = {"numWarps": read, "numCtas": read, "maxRegisters": read}
+        readers["clusterDim"] = lambda: parser.parse_comma_separated_list(parser.Delimiter.SQUARE, read)
+        values = {"numWarps": 4, "clusterDim": [1, 1, 1], "numCtas": 1, "maxRegisters": 0}
+
+        def entry() -> None:
+            key = parser.parse_identifier()
+            if key not in readers:
+                parser.raise_error(f"a kernel specification has no field {key}")
+            parser.parse_punctuation("=")
+            values[key] = readers[key]()
+
+        parser.parse_comma_separated_list(parser.Delimiter.ANGLE, entry)
+        extents = ArrayAttr([IntAttr(extent) for extent in values["clusterDim"]])
+        return [IntAttr(values["numWarps"]), extents, IntAttr(values["numCtas"]), IntAttr(values["maxRegisters"])]
+
+    def print_parameters(self, printer: Printer) -> None:
+        extents = ", ".join(map(str, self.cluster_dim))
+        limit = f", maxRegisters={self.max_registers.data}" if self.max_registers.data else ""
+        printer.print_string(
+            f"<numWarps={self.num_warps.data}, clusterDim=[{extents}], numCtas={self.num_ctas.data}{limit}>"
+        )

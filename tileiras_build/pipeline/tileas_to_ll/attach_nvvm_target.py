@@ -1,0 +1,147 @@
+"""Attach #nvvm.target to device modules.
+
+In:    gpu.module operations, or a module that holds kernels itself; nv_tileaa.compute_capability (integer) or, where
+       that is absent or names no GPU, nv_tileaa.target_spec ("sm_90"), on the module or around it; the optional
+       boolean nv_tileaa.libnvvm_use_nvgpucomp.
+Out:   ``nvvm.target``, an array of one target, on each; an earlier one is replaced.
+After: everything is lowered: what a target gates must be there. Before: the module is serialized.
+Sound: the chip is the capability's; cluster attributes of a GPU without clusters are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.ir import Attribute, Operation
+
+from ...dialects.nvvm.target import TargetAttr
+from ...errors import InternalError, InvalidInput
+from ...targets import TARGETS
+from ..contracts import EdgePass
+from ..job import Job
+
+TARGET = "nvvm.target"
+CAPABILITY, SPECIFICATION = "nv_tileaa.compute_capability", "nv_tileaa.target_spec"
+USE_NVGPUCOMP = "nv_tileaa.libnvvm_use_nvgpucomp"
+KERNEL_MARKERS = ("cute.kernel", "nvvm.kernel")
+_SM = re.compile(r"sm_(\d{2,3})[af]?\Z")
+
+
+def find_attribute(op: Operation | None, name: str) -> Attribute | None:
+    """An attribute of an operation or of the nearest one around it that has it."""
+    while op is not None:
+        if (value := op.attributes.get(name)) is not None:
+            return value
+        op = op.parent_op()
+    return None
+
+
+def _from_capability(op: Operation) -> str | None:
+    value = find_attribute(op, CAPABILITY)
+    return f"sm_{value.value.data}" if isinstance(value, IntegerAttr) else None
+
+
+def _from_specification(op: Operation) -> str | None:
+    value = find_attribute(op, SPECIFICATION)
+    match = _SM.match(value.data.lower()) if isinstance(value, StringAttr) else None
+    return f"sm_{match[1]}" if match else None
+
+
+# In the order in which they are asked.
+SOURCES: tuple[Callable[[Operation], str | None], ...] = (_from_capability, _from_specification)
+
+
+def chip_of(op: Operation) -> str:
+    """The chip, as "sm_90", that a device module is for; raises InvalidInput where nothing names a known GPU."""
+    for source in SOURCES:
+        if (chip := source(op)) in TARGETS:
+            return chip
+    raise InvalidInput(
+        "target-capability",
+        "failed to get compute capability.",
+        remedy=f"give the module {CAPABILITY} = 90 : i32 or {SPECIFICATION} = \"sm_90\" (targets.py: TARGETS)",
+    )
+
+
+def _asks_nvgpucomp(op: Operation, job: Job) -> bool:
+    value = find_attribute(op, USE_NVGPUCOMP)
+    return isinstance(value, IntegerAttr) and bool(value.value.data)
+
+
+def _always(op: Operation, job: Job) -> bool:
+    return True
+
+
+# Flag of libNVVM, its value, and when it is given.
+FLAGS: tuple[tuple[str, Attribute, Callable[[Operation, Job], bool]], ...] = (
+    ("-g", UnitAttr(), lambda op, job: job.debug),
+    ("-Xopt", UnitAttr(), _always),  # opens the channel of options to the optimizer
+    ("-pragma-unroll-threshold", IntegerAttr(9900000, 64), _always),  # loops are scheduled already
+    ("-fma", IntegerAttr(0, 64), _always),  # contraction would change explicit numeric choices
+    ("libNVVMUseNVGpuComp", BoolAttr.from_bool(True), _asks_nvgpucomp),
+)
+
+
+def target_for(op: Operation, job: Job) -> TargetAttr:
+    """The target of one device module."""
+    flags = {key: value for key, value, applies in FLAGS if applies(op, job)}
+    return TargetAttr.of(job.opt_level, chip_of(op), flags)
+
+
+class AttachNVVMTarget(EdgePass):
+    """Say what each device module is serialized for."""
+
+    name = "nv-tile-ir-convert-target-to-nvvm"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for op in device_modules(module):
+            op.attributes[TARGET] = ArrayAttr([target_for(op, job)])
+
+
+def device_modules(module: ModuleOp) -> Iterator[Operation]:
+    """The gpu.module operations of a module; itself where it holds kernels directly, as it does while compiling."""
+    operations = list(module.body.block.ops)
+    if any(marker in op.attributes for op in operations for marker in KERNEL_MARKERS):
+        yield module
+    for op in operations:
+        if op.name == "gpu.module":
+            yield op
+        elif isinstance(op, ModuleOp):
+            yield from device_modules(op)
+
+
+def target_of(op: Operation) -> TargetAttr:
+    """The resolved target of a device module; raises InvalidInput where it has none, or more than one."""
+    targets = op.attributes.get(TARGET)
+    found = list(targets.data) if isinstance(targets, ArrayAttr) else []
+    if not found:
+        raise InvalidInput(
+            "no-target", "no target attribute", remedy=f"run {AttachNVVMTarget.name} before the module is serialized"
+        )
+    if len(found) > 1:
+        raise InternalError("two-targets", f"a device module has {len(found)} targets, but is serialized for one")
+    return found[0]
+
+
+def check_serializable(module: ModuleOp, job: Job) -> None:
+    """Raise InvalidInput or InternalError for a device module that has no target, another GPU's, or asks too much of it."""
+    for op in device_modules(module):
+        chip = target_of(op).chip.data
+        if chip != job.target.name:
+            raise InternalError("target-mismatch", f"a module for {chip} is serialized for {job.target.name}")
+        _check_clusters(op, chip)
+
+
+def _check_clusters(device_module: Operation, chip: str) -> None:
+    """Clusters of thread blocks exist from SM 90 on (PTX ISA 9.0, section 11.1)."""
+    if TARGETS[chip].has("cluster"):
+        return
+    for op in device_module.regions[0].block.ops:
+        if "nvvm.cluster_dim" in op.attributes or "nvvm.blocksareclusters" in op.attributes:
+            raise InvalidInput(
+                "target-cluster",
+                f"the kernel asks for a cluster of thread blocks, which {chip} does not have",
+                remedy="use sm_90 or newer, or a cluster of one",
+            )

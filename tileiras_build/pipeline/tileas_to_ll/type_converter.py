@@ -1,0 +1,210 @@
+"""One LLVM form for each type: the ABI that functions, tiles and companion dialects share.
+
+| type                                       | LLVM                                                                    |
+|--------------------------------------------|-------------------------------------------------------------------------|
+| ranked memref, ``!nv_tileaa.memref``       | {allocated pointer, aligned pointer, i64 offset, i64 sizes[N], strides[N]} |
+| the same as argument of a kernel           | the aligned pointer                                                     |
+| unranked memref                            | {i64 rank, pointer}                                                     |
+| ``index``                                  | an integer of the configured width, 64 bits unless told otherwise       |
+| vector                                     | a vector of the converted element                                       |
+| any token                                  | i32: slot << 1 \\| phase                                                 |
+| ``!nv_tileaa.tiled_view``                  | {base pointer, i32 swizzle, i32 dimension 0, i32 dimensions 1..3}       |
+| ``!nv_tileaa.ptr``                         | a pointer to global memory                                              |
+| tuple                                      | a struct of the converted members                                       |
+| integer, float                             | as in ``element_types.py``: tf32 is f32, fp8 its bits                    |
+| LLVM types                                 | unchanged                                                               |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects.builtin import (
+    FunctionType,
+    IndexType,
+    IntAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    NoneAttr,
+    TupleType,
+    UnrankedMemRefType,
+    UnrealizedConversionCastOp,
+    VectorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.dialects.gpu import AsyncTokenType
+from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
+from xdsl.ir import Attribute
+
+from ...dialects.nv_tileaa.types import MemRefType as TileMemRefType
+from ...dialects.nv_tileaa.types import PointerType, TiledViewType, TokenType
+from ...dialects.nvgpu.attrs import DeviceAsyncTokenType, address_space
+from ...errors import InternalError, Unsupported
+from ..contracts import EdgePass
+from ..job import Job
+from ..shared.element_types import element_of
+
+# The address spaces of LLVM's NVPTX back end; they never mix without a cast.
+ADDRESS_SPACES = {
+    "generic": 0,
+    "global": 1,
+    "internal": 2,
+    "shared": 3,
+    "constant": 4,
+    "local": 5,
+    "tensor": 6,
+    "param": 101,
+}
+MACHINE_WORD = 64
+# The MLIR type of what ``element_types.py`` calls a register.
+REGISTERS: dict[str, Attribute] = {
+    "i1": i1, "i8": i8, "i16": i16, "i32": i32, "i64": i64, "half": f16, "bfloat": bf16, "float": f32, "double": f64,
+}  # fmt: skip
+
+
+# ---- tokens ----------------------------------------------------------------------------------------
+def token(slot: int, phase: int) -> int:
+    """The value of an async or pipeline token: the slot of the pipeline, and the phase (0 or 1) of its barrier."""
+    if slot < 0 or phase not in (0, 1):
+        raise InternalError("token", f"slot {slot} with phase {phase} is no token: phases are 0 and 1")
+    return slot << 1 | phase
+
+
+def phase_of(value: int) -> int:
+    """The phase that a token carries, for waits that test parity."""
+    return value & 1
+
+
+def slot_of(value: int) -> int:
+    """The slot that a token carries."""
+    return value >> 1
+
+
+# ---- types -----------------------------------------------------------------------------------------
+def pointer(space: str | int = "generic") -> LLVMPointerType:
+    """A pointer to an address space, by name or number."""
+    number = ADDRESS_SPACES[space] if isinstance(space, str) else space
+    return LLVMPointerType(IntAttr(number)) if number else LLVMPointerType()
+
+
+def struct(members: Sequence[Attribute]) -> LLVMStructType:
+    """An unnamed struct."""
+    return LLVMStructType.from_type_list(list(members))
+
+
+class LLVMTypeConverter:
+    """The table above. ``index_width`` is in bits, 0 = the machine word; ``bare_pointers`` is the ABI of kernels."""
+
+    def __init__(self, *, index_width: int = 64, bare_pointers: bool = False):
+        self.index = IntegerType(index_width or MACHINE_WORD)
+        self.bare_pointers = bare_pointers
+
+    def convert(self, type: Attribute) -> Attribute:
+        """The LLVM form of a value's type; raises Unsupported[type-conversion] where it has none."""
+        if (row := ROWS.get(type.__class__)) is not None:
+            return row(self, type)
+        if type.name.startswith("llvm."):
+            return type
+        return self._scalar(type)
+
+    def argument(self, type: Attribute) -> Attribute:
+        """The LLVM form of a function's argument."""
+        if self.bare_pointers and isinstance(type, (MemRefType, TileMemRefType)):
+            return self.memory_pointer(type)
+        return self.convert(type)
+
+    def function(self, inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> FunctionType:
+        """A function's signature, argument by argument."""
+        return FunctionType.from_lists([self.argument(type) for type in inputs], [self.convert(type) for type in outputs])
+
+    def memory_pointer(self, type: Attribute) -> LLVMPointerType:
+        """The pointer to a memref's elements, in its memory space."""
+        if isinstance(type, TileMemRefType):
+            return pointer("global")
+        return pointer(0 if isinstance(type.memory_space, NoneAttr) else address_space(type.memory_space))
+
+    def _descriptor(self, type: Attribute) -> LLVMStructType:
+        rank = len(type.shape)
+        element = self.memory_pointer(type)
+        members: list[Attribute] = [element, element, i64]
+        return struct(members + [LLVMArrayType(rank, i64)] * 2 if rank else members)
+
+    def _unranked(self, type: UnrankedMemRefType) -> LLVMStructType:
+        return struct([i64, pointer()])
+
+    def _vector(self, type: VectorType) -> VectorType:
+        return VectorType(self.convert(type.element_type), type.shape, type.scalable_dims)
+
+    def _tuple(self, type: TupleType) -> LLVMStructType:
+        return struct([self.convert(member) for member in type.types])
+
+    def _view(self, type: TiledViewType) -> LLVMStructType:
+        return struct([pointer("global"), i32, i32, LLVMArrayType(3, i32)])
+
+    def _scalar(self, type: Attribute) -> Attribute:
+        if isinstance(type, IntegerType) and type.width.data not in (4, 8, 16, 32, 64, 1):
+            return type
+        try:
+            return REGISTERS[element_of(type).register]
+        except Unsupported as error:
+            raise Unsupported(
+                "type-conversion",
+                f"failed to convert function signature type for: {type}",
+                remedy="see type_converter.py: ROWS",
+            ) from error
+
+
+ROWS: dict[type[Attribute], Callable[[LLVMTypeConverter, Attribute], Attribute]] = {
+    MemRefType: LLVMTypeConverter._descriptor,
+    TileMemRefType: LLVMTypeConverter._descriptor,
+    UnrankedMemRefType: LLVMTypeConverter._unranked,
+    IndexType: lambda converter, type: converter.index,
+    VectorType: LLVMTypeConverter._vector,
+    TupleType: LLVMTypeConverter._tuple,
+    TokenType: lambda converter, type: i32,
+    AsyncTokenType: lambda converter, type: i32,
+    DeviceAsyncTokenType: lambda converter, type: i32,
+    TiledViewType: LLVMTypeConverter._view,
+    PointerType: lambda converter, type: pointer("global"),
+}
+
+
+# ---- casts -----------------------------------------------------------------------------------------
+def reconcile_casts(module: ModuleOp) -> None:
+    """Remove the casts that bridge a conversion; raises InternalError[cast-survives] for one that nothing undoes."""
+    casts = [op for op in module.walk() if isinstance(op, UnrealizedConversionCastOp)]
+    for cast in casts:
+        source = cast
+        while isinstance(owner := source.inputs[0].owner if source.inputs else None, UnrealizedConversionCastOp):
+            if source.inputs.types != owner.results.types or tuple(source.inputs) != tuple(owner.results):
+                break
+            source = owner
+        if source.inputs.types == cast.results.types:
+            for result, value in zip(cast.results, source.inputs):
+                result.replace_all_uses_with(value)
+    for cast in reversed(casts):
+        if any(result.uses for result in cast.results):
+            types = ", ".join(str(type) for type in cast.inputs.types)
+            made = ", ".join(str(type) for type in cast.results.types)
+            raise InternalError("cast-survives", f"a cast from {types} to {made} remains after the conversion")
+        cast.detach()
+        cast.erase()
+
+
+class ReconcileUnrealizedCasts(EdgePass):
+    """Remove the casts between types before and after conversion."""
+
+    name = "reconcile-unrealized-casts"
+    removes = frozenset({UnrealizedConversionCastOp})
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        reconcile_casts(module)
