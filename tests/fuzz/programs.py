@@ -414,7 +414,10 @@ def integer_arithmetic(b: Builder) -> None:
 
 def integer_division(b: Builder) -> None:
     x = b.any_of(INTEGERS)
-    y, sign = b.like(x), b.pick((SIGNED, UNSIGNED))
+    sign = b.pick((SIGNED, UNSIGNED))
+    # Division by zero and of the smallest number by -1 are undefined: divisors have bit 0 set and bit 2 clear.
+    y = b.value(ct.AndIOp, [b.like(x), b.constant(x.type, -5)], x.type)
+    y = b.value(ct.OrIOp, [y, b.constant(x.type, 1)], x.type)
     if b.chance(2):
         b.value(ct.RemIOp, [x, y], x.type, signedness=sign)
         return
@@ -472,8 +475,15 @@ def integer_and_float(b: Builder) -> None:
                 rounding_mode=NEAREST)
         return
     x = b.find(lambda value: value.element in FLOATS and value.exact) or b.load(b.pick(FLOATS), b.shape())
-    b.value(ct.FToIOp, [x], x.type.with_element_type(b.pick(INTEGERS)), raw=True, signedness=b.pick((SIGNED, UNSIGNED)),
-            rounding_mode=RoundingModeAttr.of("nearest_int_to_zero"), saturating=UNIT if b.chance(2) else None)
+    target, sign = b.pick(INTEGERS), b.pick((SIGNED, UNSIGNED))
+    saturating = UNIT if b.chance(2) else None
+    # NaN is undefined, and so is what does not fit unless it is clamped.
+    high = 2.0 ** min(BITS[target] - 2, 14) if saturating is None else np.inf
+    low = 0.0 if saturating is None and sign is UNSIGNED else -high
+    x = b.value(ct.MaxFOp, [x, b.constant(x.type, low)], x.type, raw=False)
+    x = b.value(ct.MinFOp, [x, b.constant(x.type, high)], x.type, raw=False)
+    b.value(ct.FToIOp, [x], x.type.with_element_type(target), raw=True, signedness=sign, saturating=saturating,
+            rounding_mode=RoundingModeAttr.of("nearest_int_to_zero"))
 
 
 def bitcast(b: Builder) -> None:
@@ -573,7 +583,6 @@ def _highest(element: Attribute) -> int:
 
 COMBINERS = (
     Combiner(ct.AddFOp, lambda e: 0.0, True, True, (("rounding_mode", NEAREST),)),
-    Combiner(ct.MulFOp, lambda e: 1.0, True, True, (("rounding_mode", NEAREST),)),
     Combiner(ct.MaxFOp, lambda e: -np.inf, True, False, (("propagate_nan", UNIT),)),
     Combiner(ct.MinFOp, lambda e: np.inf, True),
     Combiner(ct.AddIOp, lambda e: 0, False, False, (("overflow", NO_PROMISE),)),

@@ -121,7 +121,7 @@ def integer_to_float(frame: Frame, op: IToFOp):
 
 @handles(FToIOp)
 def float_to_integer(frame: Frame, op: FToIOp):
-    """Toward zero; NaN and what does not fit is open, or 0 and the nearest end if saturating."""
+    """Toward zero; NaN and what does not fit is open, or the nearest end if saturating."""
     before, after = _types(op)
     signed, bits = op.signedness.data is SIGNED, BITS[after]
     low, high = (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1)) if signed else (0.0, 2.0**bits)
@@ -131,6 +131,7 @@ def float_to_integer(frame: Frame, op: FToIOp):
     fits = np.where(outside, 0.0, whole)
     result = fits.astype(np.int64 if signed else np.uint64)
     if "saturating" in op.properties:
+        result = frame.choice.fill(result, unordered)
         result = np.where(under, result.dtype.type(int(low)), result)
         result = np.where(over, result.dtype.type(int(high) - 1), result)
         return wrap(result, after)
@@ -148,6 +149,9 @@ def float_to_float(frame: Frame, op: FToFOp):
                        saturate=saturate)
     if after == F8E8M0:  # it has no zero: the smallest power stands for it
         rounded = np.where(np.abs(rounded) < 2.0**-127, 2.0**-127, rounded)
+    if frame.is_doubtful(op.from_):  # an error before can turn the rounding around
+        unit = np.maximum(np.abs(rounded) * form.epsilon, form.tiny)
+        rounded = frame.choice.move(rounded, np.where(rounded == wide, 0, unit), after)
     result = from_float64(rounded, after)
     open_ = np.isnan(wide) if not form.has_nan else np.zeros(np.shape(wide), bool)
     if not form.signed:

@@ -33,6 +33,7 @@ class Choice:
     first_wins: bool = False
     trusting: bool = False
     inexact: bool = field(default=False, init=False)
+    moved: bool = field(default=False, init=False)  # since the interpreter last reset it
     filled: bool = field(default=False, init=False)
 
     def fill(self, values: np.ndarray, where: np.ndarray) -> np.ndarray:
@@ -53,7 +54,7 @@ class Choice:
 
     def spread(self, values: np.ndarray, element_type: Attribute, amount: np.ndarray | float) -> np.ndarray:
         """Held floats moved by at most ``amount`` (absolute), then rounded to their type."""
-        self.inexact = True
+        self.inexact = self.moved = True
         if self.random is None:
             return values
         wide = to_float64(values, element_type)
@@ -61,7 +62,7 @@ class Choice:
 
     def move(self, wide: np.ndarray, amount: np.ndarray | float, element_type: Attribute) -> np.ndarray:
         """float64 values moved by at most ``amount`` and rounded to an element type, still as float64."""
-        self.inexact = True
+        self.inexact = self.moved = True
         form = FORMATS[element_type]
         if self.random is not None:
             # Half of the time at the very end of the interval: errors there are the interesting ones.
@@ -74,7 +75,7 @@ class Choice:
 
     def relative(self, values: np.ndarray, element_type: Attribute, ulps: np.ndarray | float) -> np.ndarray:
         """Held floats moved by at most ``ulps`` units in their last place."""
-        self.inexact = True
+        self.inexact = self.moved = True
         if self.random is None:
             return values
         form = FORMATS[element_type]

@@ -74,6 +74,7 @@ class Frame:
     def __init__(self, launch: Launch, block_id: tuple[int, int, int]):
         self.launch, self.block_id = launch, block_id
         self.values: dict[SSAValue, object] = {}
+        self.doubtful: dict[int, object] = {}  # values that inexact results went into, by identity
         self.merged = 0  # elements joined by the reduction whose body runs; 0 outside of one
 
     @property
@@ -98,6 +99,7 @@ class Frame:
             handler = HANDLERS.get(type(op))
             if handler is None:
                 raise Unsupported("interpreter-operation", f"the interpreter does not run {op.name}")
+            self.choice.moved = False
             try:
                 result = handler(self, op)
             except OutsideMemory as problem:
@@ -107,7 +109,18 @@ class Frame:
                 return result
             if op.results:
                 self.bind(op.results, result if type(result) is tuple else (result,))
+            if self.choice.random is not None:
+                self._doubt(op)
         raise InvalidInput("block-end", "a block has no terminator")
+
+    def _doubt(self, op: Operation) -> None:
+        """Remember the results of an operation that was inexact, or that used such results."""
+        if self.choice.moved or any(map(self.is_doubtful, op.operands)):
+            self.doubtful |= {id(value): value for value in map(self.get, op.results)}
+
+    def is_doubtful(self, value: SSAValue) -> bool:
+        """Whether an inexact result went into a value, through operations and not through memory."""
+        return id(self.values[value]) in self.doubtful
 
     def _count(self, op: Operation) -> None:
         if self.launch.left is None:
