@@ -419,6 +419,10 @@ def _float_to_integer(signed: bool) -> Rule:
 
         b, source, target = e.b, element_of(op.operands[0].type), element_of(op.results[0].type)
         instruction = "fptosi" if signed else "fptoui"
+        if target.register == "i1":
+            # LLVM 22 selects a comparison with zero for a conversion to i1, the wrong way round.
+            widen = convert_float(e, source.name, "f32", "nearest_even")
+            return lambda x: b.pure(f"icmp ne i32 {b.pure(f'fptosi float {widen(x)} to i32')}, 0")
         if source.is_float:
             return lambda x: b.pure(f"{instruction} {source.register} {x} to {target.register}")
         widen = convert_float(e, source.name, "f32", "nearest_even")

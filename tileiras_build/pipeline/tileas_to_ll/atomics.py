@@ -56,12 +56,13 @@ def _atom(
     operands: list[Value],
     mask: Value | None,
 ) -> Value:
-    """One predicated atomic; the old value, 0 where masked out."""
+    """One predicated atomic; the old value. Where masked out a compare-and-swap gives the value compared with, others 0."""
     kind, type = CONSTRAINT[element.bits], f"i{element.bits}"
     place = f"[$1+{offset}]" if offset else "[$1]"
     names = ", ".join(f"${i + 2}" for i in range(len(operands)))
     guard = f"@${len(operands) + 2} " if mask is not None else ""
-    fill = f"mov.b{element.bits} $0, 0; " if mask is not None else ""
+    masked_out = "$2" if len(operands) == 2 else "0"
+    fill = f"mov.b{element.bits} $0, {masked_out}; " if mask is not None else ""
     constraints = ",".join(
         [f"=&{kind}", "l", *[kind] * len(operands), *(["b"] if mask is not None else []), "~{memory}"]
     )

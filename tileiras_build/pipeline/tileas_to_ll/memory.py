@@ -154,9 +154,16 @@ class TileAddresses:
     """Addresses and masks of the elements of one tile of a view, register by register."""
 
     def __init__(
-        self, e: KernelEmitter, view: TiledView, coords: Sequence[Any], layout: LinearLayout, in_bounds: Sequence[bool]
+        self,
+        e: KernelEmitter,
+        view: TiledView,
+        coords: Sequence[Any],
+        layout: LinearLayout,
+        in_bounds: Sequence[bool],
+        index_type: str,
     ):
         self.e, self.view, self.layout, self.in_bounds = e, view, layout, in_bounds
+        self.index_type = index_type
         self.positions = Positions(e, layout)
         self.starts = [self._start(dim, coord) for dim, coord in enumerate(coords)]
         self.element = element_of(view.type.source.element_type)
@@ -166,19 +173,18 @@ class TileAddresses:
         """First element of the tile along ``dim``: uniform, or one per register for the sparse dimension of a gather."""
         if isinstance(coord, list):
             return coord
-        b, type = self.e.b, self.view.memory.index_type
-        return b.mul(self._as_index(coord), self.view.type.steps[dim], type)
+        return self.e.b.mul(coord, self.view.type.steps[dim], self.index_type)
 
     def _as_index(self, value: Value) -> Value:
-        if isinstance(value, int) or self.view.memory.index_type == "i32":
+        if isinstance(value, int) or self.index_type == "i32":
             return value
         return self.e.b.widen(value)
 
     def _position(self, register: int, dim: int) -> tuple[Value, int]:
         """(value, constant) of the element's index in the tensor along the dimension of tile dimension ``dim``."""
-        start, b, type = self.starts[dim], self.e.b, self.view.memory.index_type
+        start, b, type = self.starts[dim], self.e.b, self.index_type
         if isinstance(start, list):
-            return self._as_index(start[register]), 0
+            return start[register], 0
         thread, constant = self.positions.coordinate(register, dim)
         return b.add(start, self._as_index(thread), type), constant
 
@@ -191,13 +197,17 @@ class TileAddresses:
         for dim in range(self.layout.rank):
             position, extra = self._position(register, dim)
             stride = memory.strides[self.view.type.dim_map[dim]]
-            offset = b.add(offset, b.mul(memory.wide(self.e, position), stride, "i64"), "i64")
+            offset = b.add(offset, b.mul(self._wide(position), stride, "i64"), "i64")
             if isinstance(stride, int):
                 constant += extra * stride
             elif extra:
                 varying = b.add(varying, b.mul(stride, extra, "i64"), "i64")
         pointer = self._pointer(offset, varying)
         return pointer, constant * self.element.bytes
+
+    def _wide(self, position: Value) -> Value:
+        """A position as i64, for address arithmetic."""
+        return position if self.index_type == "i64" else self.e.b.widen(position)
 
     def _pointer(self, offset: Value, varying: Value) -> str:
         b, type = self.e.b, self.element.memory
@@ -215,8 +225,8 @@ class TileAddresses:
         if self.in_bounds[dim]:
             return None
         b, memory = self.e.b, self.view.memory
-        type = memory.index_type
-        size = memory.size(self.e, self.view.type.dim_map[dim])
+        type = self.index_type
+        size = memory.size(self.e, self.view.type.dim_map[dim], type)
         position, constant = self._position(register, dim)
         if isinstance(self.starts[dim], list):
             return b.compare("ult", position, size, type)
@@ -259,10 +269,22 @@ def tile_addresses(e: KernelEmitter, op: Any, view: TiledView, layout: LinearLay
     if "in_bounds" in op.attributes:
         in_bounds = [bool(flag) for flag in op.attributes["in_bounds"].get_values()]
     sparse = view.type.sparse.data
+    types = {element_of(coord.type).register for coord in op.coords} | {view.memory.index_type}
+    index_type = "i64" if "i64" in types else "i32"
     coords = []
     for dim, coord in enumerate(op.coords):
-        coords.append(_sparse_index(e, coord, layout, dim) if dim == sparse else e.scalar(coord))
-    return TileAddresses(e, view, coords, layout, in_bounds)
+        type = element_of(coord.type).register
+        held = _sparse_index(e, coord, layout, dim) if dim == sparse else [e.scalar(coord)]
+        cast = [_index(e, value, type, index_type) for value in held]
+        coords.append(cast if dim == sparse else cast[0])
+    return TileAddresses(e, view, coords, layout, in_bounds, index_type)
+
+
+def _index(e: KernelEmitter, value: Value, source: str, target: str) -> Value:
+    """A coordinate in the type of index arithmetic; coordinates are unsigned, but narrow ones are small."""
+    if isinstance(value, int) or source == target:
+        return value
+    return e.b.pure(f"sext {source} {value} to {target}")
 
 
 def _sparse_index(e: KernelEmitter, index: SSAValue, layout: LinearLayout, dim: int) -> list[Value]:
@@ -287,7 +309,9 @@ def emit_tiled_store(e: KernelEmitter, op: Any) -> None:
         done.add(key)
         pointer, offset = addresses.address(first)
         mask = _both(e, holder, addresses.mask(first))
-        store_vector(e, addresses.element, values[first : first + vector], pointer, offset, mask, opcode_of(e, op, "st"))
+        store_vector(
+            e, addresses.element, values[first : first + vector], pointer, offset, mask, opcode_of(e, op, "st")
+        )
 
 
 # ---- tiles of pointers ---------------------------------------------------------------------------

@@ -26,16 +26,12 @@ class MemRef:
     strides: list[Value]
     index_type: str
 
-    def size(self, e: KernelEmitter, dim: int) -> Value:
-        """The extent of a dimension in ``index_type``."""
+    def size(self, e: KernelEmitter, dim: int, type: str) -> Value:
+        """The extent of a dimension as ``type``."""
         value = self.sizes[dim]
-        if isinstance(value, int) or self.size_types[dim] == self.index_type:
+        if isinstance(value, int) or self.size_types[dim] == type:
             return value
         return e.b.widen(value)
-
-    def wide(self, e: KernelEmitter, position: Value) -> Value:
-        """A position as i64, for address arithmetic."""
-        return position if self.index_type == "i64" else e.b.widen(position)
 
 
 @dataclass
