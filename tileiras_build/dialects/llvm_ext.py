@@ -19,6 +19,9 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from .debuginfo import DEBUG_ATTRS
+from .debuginfo import LLVM_OPERATIONS as DEBUG_OPERATIONS
+
 
 @irdl_attr_definition
 class ConstantRangeAttr(ParametrizedAttribute):
@@ -63,4 +66,8 @@ class AddrSpaceCastOp(IRDLOperation):
         super().__init__(operands=[arg], result_types=[result_type])
 
 
-LLVM = Dialect("llvm", [*XDSL_LLVM.operations, AddrSpaceCastOp], [*XDSL_LLVM.attributes, ConstantRangeAttr])
+LLVM = Dialect(
+    "llvm",
+    [*XDSL_LLVM.operations, AddrSpaceCastOp, *DEBUG_OPERATIONS],
+    [*XDSL_LLVM.attributes, ConstantRangeAttr, *DEBUG_ATTRS],
+)

@@ -30,6 +30,8 @@ PASSES: dict[str, str] = {
     "scalarize-vector-math": f"{_NVVM}:ScalarizeVectorMath",
     "convert-math-to-libdevice": f"{_NVVM}:ConvertMathToLibdevice",
     "convert-nvgpu-and-gpu-to-nvvm": f"{_NVVM}:ConvertNVGPUAndGPUToNVVM",
+    "convert-debuginfo-to-llvm": f"{_TILEAS_TO_LL}.translate_debug_info:TranslateDebugInfo",
+    "reconcile-unrealized-casts": f"{_TILEAS_TO_LL}.type_converter:ReconcileUnrealizedCasts",
     "convert-nvvm-to-llvm": f"{_TILEAS_TO_LL}.convert_nvvm_to_llvm:ConvertNVVMToLLVM",
 }
 
@@ -44,10 +46,12 @@ DIALECTS: dict[str, str] = text_format.DIALECTS | {
     "llvm": "tileiras_build.dialects.llvm_ext:LLVM",
     "nvvm": "tileiras_build.dialects.nvvm:NVVM",
     "nvgpu": "tileiras_build.dialects.nvgpu:NVGPU",
+    "debuginfo": "tileiras_build.dialects.debuginfo:DebugInfo",
 }
 DEFAULT_TARGET = "90"
-# Text with these is a text artifact: there arith and math work on tiles.
-_TILES = re.compile(r"\b(?:cuda_tile|nv_tileaa|nv_tileas)\.")
+# Text with these is a text artifact: there arith and math work on tiles. A module's facts alone do not make it one.
+_FACTS = "compute_capability|target_spec|libnvvm_use_nvgpucomp"
+_TILES = re.compile(rf"\b(?:cuda_tile|nv_tileaa|nv_tileas)\.(?!(?:{_FACTS})\b)")
 
 
 @cache

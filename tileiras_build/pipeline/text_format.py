@@ -36,6 +36,8 @@ DIALECTS = {
     "nv_tileaa": "tileiras_build.dialects.nv_tileaa:NvTileAA",
     "nv_tileas": "tileiras_build.dialects.nv_tileas:NvTileAS",
     "cute": "tileiras_build.dialects.cute:Cute",
+    "llvm": "tileiras_build.dialects.llvm_ext:LLVM",
+    "nvvm": "tileiras_build.dialects.nvvm:NVVM",
 }
 
 # Attributes that are printed once and then named -> the stem of their names.
@@ -46,6 +48,16 @@ ALIASES = {
     "cuda_tile.di_lexical_block": "block",
     "cuda_tile.di_loc": "loc",
     "cuda_tile.call_site": "loc",
+    "llvm.di_file": "di_file",
+    "llvm.di_compile_unit": "di_unit",
+    "llvm.di_subprogram": "di_subprogram",
+    "llvm.di_lexical_block": "di_block",
+    "llvm.di_lexical_block_file": "di_block",
+    "llvm.di_local_variable": "di_variable",
+    "llvm.di_basic_type": "di_type",
+    "llvm.di_composite_type": "di_type",
+    "llvm.di_derived_type": "di_type",
+    "llvm.di_location": "di_loc",
     "cute.layout": "layout",
     "nv_tileaa.memref": "memref",
     "nv_tileaa.tiled_view": "view",

@@ -2,7 +2,7 @@
 
     debuginfo.value %v, #debuginfo.variable<name = "x", line = 3>, #llvm.di_expression : !debuginfo.value<f32>
     debuginfo.value %p, @x, #llvm.di_expression {kind = "declare"} : !debuginfo.value<!llvm.ptr>
-    debuginfo.variable @x #debuginfo.variable<name = "x", line = 3>
+    debuginfo.variable @x <name = "x", line = 3>
 
 become
 

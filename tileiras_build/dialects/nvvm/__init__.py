@@ -10,5 +10,6 @@ from xdsl.ir import Dialect
 
 from . import ops_copy, ops_matrix, ops_thread
 from .attrs import ATTRIBUTES
+from .target import TargetAttr
 
-NVVM = Dialect("nvvm", [*ops_thread.OPERATIONS, *ops_copy.OPERATIONS, *ops_matrix.OPERATIONS], ATTRIBUTES)
+NVVM = Dialect("nvvm", [*ops_thread.OPERATIONS, *ops_copy.OPERATIONS, *ops_matrix.OPERATIONS], [*ATTRIBUTES, TargetAttr])

@@ -13,10 +13,12 @@ from ..contracts import run_passes
 from ..job import Job
 from .attach_nvvm_target import AttachNVVMTarget, check_serializable
 from .convert_tile_func_to_llvm import ConvertTileFuncToLLVM, FinalizeKernelEntry
+from .emit_global_smem import EmitGlobalSmem
 
 PASSES = (
     ConvertTileFuncToLLVM,  # first: the kernel's launch bounds decide how its threads are numbered
     FinalizeKernelEntry,  # after it: arguments have their final types
+    EmitGlobalSmem,  # before any body: its code takes the address
     AttachNVVMTarget,  # last: what a target gates is there
 )
 

@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from ..job import Job
 from ..shared.element_types import POINTER, element_of
 from .debug_info import DebugInfo
+from .emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes
 from .handlers import HANDLERS
 from .kernel_emitter import KernelEmitter
 
@@ -35,7 +36,7 @@ class ModuleEmitter:
         self.tables: dict[tuple, str] = {}
         self.needs_libdevice = False
         self.debug = DebugInfo(job)
-        self.shared_memory_symbol = "global_smem"
+        self.shared_memory_symbol = SYMBOL
         self.manifest: dict[str, Any] = {"version": 1, "target": job.target.arch, "kernels": {}}
 
     # ---- services to kernels -----------------------------------------------------------------------
@@ -72,10 +73,7 @@ class ModuleEmitter:
     @cached_property
     def shared_bytes(self) -> int:
         """Shared memory of the kernel that needs most: one symbol serves all."""
-        kernels = [op for op in self.module.body.block.ops if op.name == "func.func"]
-        return max(
-            (op.attributes["shared_bytes"].value.data for op in kernels if "shared_bytes" in op.attributes), default=0
-        )
+        return global_smem_bytes(self.module)
 
     @property
     def dynamic_shared(self) -> bool:
@@ -98,8 +96,8 @@ class ModuleEmitter:
     def _shared_global(self) -> str:
         name = self.shared_memory_symbol
         if self.dynamic_shared:
-            return f"@{name} = external addrspace(3) global [0 x i8], align 1024"
-        return f"@{name} = internal addrspace(3) global [{self.shared_bytes} x i8] undef, align 1024"
+            return f"@{name} = external addrspace(3) global [0 x i8], align {ALIGNMENT}"
+        return f"@{name} = internal addrspace(3) global [{self.shared_bytes} x i8] undef, align {ALIGNMENT}"
 
     def _emit_global(self, op: Operation) -> None:
         value = op.attributes["value"]

@@ -1,0 +1,62 @@
+"""Declare the shared memory of a module's kernels.
+
+In:    functions with ``shared_bytes``, the shared memory that one thread block uses, in bytes.
+Out:   ``@global_smem`` in address space 3 at the start of the module, as large as the kernel that needs most; nothing
+       where no kernel needs any. A symbol of that name that is there already is kept.
+After: scratch is assigned. Before: any operation is converted: code takes the symbol's address.
+Sound: a smaller variable of that name is refused.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, i8
+from xdsl.dialects.llvm import GlobalOp, LLVMArrayType
+from xdsl.ir import Operation
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...errors import InternalError
+from ..contracts import EdgePass
+from ..job import Job
+from .type_converter import ADDRESS_SPACES
+
+SYMBOL = "global_smem"
+ALIGNMENT = 1024  # bytes; the widest swizzle pattern repeats after as many (PTX ISA 9.0, Swizzling modes)
+
+
+class EmitGlobalSmem(EdgePass):
+    """One variable for the shared memory of all kernels of a module."""
+
+    name = "emit-global-smem"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for container in (module, *(op for op in module.body.block.ops if op.name == "gpu.module")):
+            if size := needed_bytes(container):
+                _declare(container, size)
+
+
+def needed_bytes(container: Operation) -> int:
+    """Shared memory of the kernel that needs most, in bytes."""
+    kernels = (op for op in container.regions[0].block.ops if "shared_bytes" in op.attributes)
+    return max((op.attributes["shared_bytes"].value.data for op in kernels), default=0)
+
+
+def find_global_smem(container: Operation) -> GlobalOp | None:
+    """The variable of a module, where it has one."""
+    variables = (op for op in container.regions[0].block.ops if isinstance(op, GlobalOp))
+    return next((op for op in variables if op.sym_name.data == SYMBOL), None)
+
+
+def global_smem_bytes(container: Operation) -> int:
+    """The size of the variable; 0 where there is none."""
+    variable = find_global_smem(container)
+    return variable.global_type.size.data if variable is not None else 0
+
+
+def _declare(container: Operation, size: int) -> None:
+    if find_global_smem(container) is None:
+        made = GlobalOp(LLVMArrayType(size, i8), SYMBOL, "internal", ADDRESS_SPACES["shared"], alignment=ALIGNMENT)
+        Rewriter.insert_op(made, InsertPoint.at_start(container.regions[0].block))
+    elif global_smem_bytes(container) < size:
+        raise InternalError(
+            "global-smem", f"@{SYMBOL} has {global_smem_bytes(container)} bytes where a kernel needs {size}"
+        )

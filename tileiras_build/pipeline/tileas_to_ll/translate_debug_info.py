@@ -1,0 +1,432 @@
+"""Turn source locations and debuginfo operations into the LLVM dialect's debug metadata.
+
+In:    gpu.module operations with functions; locations of operations (MLIR's own, or the attribute ``loc`` of our text
+       artifacts); debuginfo.value and debuginfo.variable.
+Out:   ``dbg`` attributes (#llvm.di_compile_unit on the module, #llvm.di_subprogram on functions, #llvm.di_location on
+       operations), llvm.nvvm.move and llvm.intr.dbg.*; how much of it, debug_info.MODES says. No debuginfo operation.
+After: the target is attached. Before: translation to LLVM IR.
+Sound: besides the pins only extractvalue, extractelement and the constants that index it are added, and nothing but
+       debug intrinsics reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    ModuleOp,
+    NameLoc,
+    SymbolRefAttr,
+    TupleType,
+    UnknownLoc,
+    UnrealizedConversionCastOp,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.dialects.llvm import ConstantOp, ExtractValueOp, LLVMArrayType, LLVMPointerType, LLVMStructType
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ...dialects.debuginfo.attrs import (
+    DIBasicType,
+    DICompositeType,
+    DIDerivedType,
+    DIExpression,
+    DILocalVariable,
+    DILocation,
+    DISubprogram,
+    DISubrange,
+    Node,
+)
+from ...dialects.debuginfo.ops import (
+    DbgAddrOp,
+    DbgDeclareOp,
+    DbgValueOp,
+    ExtractElementOp,
+    MoveOp,
+    PlaceholderOp,
+    ValueOp,
+    VariableAttr,
+    VariableOp,
+)
+from ...errors import Diagnostics, InternalError, InvalidInput, Location, Unsupported
+from ..contracts import EdgePass
+from ..job import Job
+from ..shared.element_types import ELEMENTS
+from .attach_nvvm_target import device_modules
+from .debug_info import Mode, Scopes, mode_of, nested_region, positions
+from .type_converter import REGISTERS, LLVMTypeConverter
+
+DBG = "dbg"  # the attribute that holds the LLVM node of an operation
+FUNCTIONS = ("gpu.func", "llvm.func", "func.func")
+# Kind of debug value -> its intrinsic.
+INTRINSICS = {"value": DbgValueOp, "declare": DbgDeclareOp, "addr": DbgAddrOp}
+INTEGER_WIDTHS = (1, 8, 16, 32, 64, 128)  # of which the back end has registers or pairs of them
+_SHORT_POINTERS = (3, 4, 5)  # 32-bit address spaces
+
+
+# ---- operand types ---------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Leaf:
+    """One scalar of a debugged value: how to reach it, its LLVM type, and its bits in the variable.
+
+    ``path`` is a sequence of ("member", index) and ("lane", index). ``type`` is None where the member has no debug
+    operand form; ``source`` is its type before.
+    """
+
+    path: tuple[tuple[str, int], ...]
+    source: Attribute
+    type: Attribute | None
+    offset: int
+    size: int
+
+
+def operand_type(type: Attribute) -> Attribute | None:
+    """The LLVM form of a scalar debug operand; None where it has none."""
+    if isinstance(type, IntegerType):
+        return type if type.width.data in INTEGER_WIDTHS else None
+    if isinstance(type, IndexType):
+        return LLVMTypeConverter().convert(type)
+    if isinstance(type, LLVMPointerType):
+        return type
+    row = ELEMENTS.get(str(type).removeprefix("!cuda_tile."))
+    return None if row is None else REGISTERS[row.register]
+
+
+def _scalar_bits(type: Attribute | None) -> int:
+    if isinstance(type, LLVMPointerType):
+        space = getattr(type.addr_space, "data", 0)
+        return 32 if space in _SHORT_POINTERS else 64
+    return type.bitwidth if type is not None else 0
+
+
+def _members(type: Attribute) -> tuple[str, tuple[Attribute, ...]] | None:
+    """(step, types) of an aggregate; None for a scalar."""
+    if isinstance(type, VectorType):
+        return "lane", (type.element_type,) * type.element_count()
+    if isinstance(type, (LLVMStructType, TupleType)):
+        return "member", tuple(type.types.data)
+    if isinstance(type, LLVMArrayType):
+        return "member", (type.type,) * type.size.data
+    return None
+
+
+def leaves(type: Attribute, path: tuple = (), offset: int = 0) -> Iterator[Leaf]:
+    """The scalars of a type, in the order of their bits, with C's alignment."""
+    aggregate = _members(type)
+    if aggregate is None:
+        converted = operand_type(type)
+        yield Leaf(path, type, converted, offset, _scalar_bits(converted))
+        return
+    step, types = aggregate
+    for index, member in enumerate(types):
+        offset = _aligned(offset, 1 if step == "lane" else alignment(member))
+        yield from leaves(member, (*path, (step, index)), offset)
+        offset += size_in_bits(member)
+
+
+def _aligned(offset: int, unit: int) -> int:
+    return -(-offset // unit) * unit
+
+
+def alignment(type: Attribute) -> int:
+    """The alignment of a member, in bits: that of its widest scalar, a power of two of at least a byte."""
+    widest = max((leaf.size for leaf in leaves(type)), default=0)
+    return max(8, 1 << (widest - 1).bit_length() if widest else 8)
+
+
+def size_in_bits(type: Attribute) -> int:
+    """The extent of a type, without padding behind it for scalars and vectors."""
+    last = list(leaves(type))[-1:]
+    if not last:
+        return 0
+    end = last[0].offset + last[0].size
+    return end if _members(type) is None or isinstance(type, VectorType) else _aligned(end, alignment(type))
+
+
+def source_type(type: Attribute) -> Node | None:
+    """How a debugger shows a value of this type; None where it cannot."""
+    if isinstance(type, VectorType):
+        return _array(type, type.element_type, type.element_count(), "Vector")
+    if isinstance(type, LLVMArrayType):
+        return _array(type, type.type, type.size.data, None)
+    if isinstance(type, (LLVMStructType, TupleType)):
+        return _structure(type, type.types.data)
+    return _basic(type)
+
+
+def _array(type: Attribute, element: Attribute, count: int, flags: str | None) -> Node | None:
+    base = source_type(element)
+    if base is None:
+        return None
+    extent = (DISubrange((count,)),)
+    return DICompositeType.of(
+        tag="DW_TAG_array_type", baseType=base, flags=flags, sizeInBits=size_in_bits(type), elements=extent
+    )
+
+
+def _structure(type: Attribute, members: tuple[Attribute, ...]) -> Node | None:
+    nodes, offset = [], 0
+    for index, member in enumerate(members):
+        offset = _aligned(offset, alignment(member))
+        if (base := source_type(member)) is None:
+            return None
+        size = size_in_bits(member)
+        nodes.append(
+            DIDerivedType.of(
+                tag="DW_TAG_member", name=f"field{index}", baseType=base, sizeInBits=size, offsetInBits=offset
+            )
+        )
+        offset += size
+    return DICompositeType.of(tag="DW_TAG_structure_type", sizeInBits=size_in_bits(type), elements=tuple(nodes))
+
+
+def _basic(type: Attribute) -> Node | None:
+    converted = operand_type(type)
+    if converted is None:
+        return None
+    size = _scalar_bits(converted)
+    if isinstance(converted, LLVMPointerType):
+        byte = DIBasicType.of(tag="DW_TAG_base_type", name="byte", sizeInBits=8, encoding="DW_ATE_unsigned_char")
+        return DIDerivedType.of(tag="DW_TAG_pointer_type", baseType=byte, sizeInBits=size)
+    integer = isinstance(converted, IntegerType)
+    encoding = "DW_ATE_float" if not integer else "DW_ATE_boolean" if size == 1 else "DW_ATE_signed"
+    name = str(type).removeprefix("!cuda_tile.")
+    return DIBasicType.of(tag="DW_TAG_base_type", name=name, sizeInBits=max(size, 8), encoding=encoding)
+
+
+# ---- locations -------------------------------------------------------------------------------------
+def place_of(op: Operation) -> Attribute:
+    """The location of an operation: the attribute of our text artifacts, else MLIR's own."""
+    return op.attributes.get("loc", op.location)
+
+
+def diagnostic_location(op: Operation) -> Location | None:
+    """Where a diagnostic about an operation points: its own place, or the nearest known one around it."""
+    current: Operation | None = op
+    while current is not None:
+        for position in positions(place_of(current)):
+            return Location(position.file, position.line, position.column)
+        current = current.parent_op()
+    return None
+
+
+def _first_place(region: Region) -> Attribute | None:
+    for block in region.blocks:
+        for op in block.ops:
+            if next(positions(place_of(op)), None) is not None:
+                return place_of(op)
+    return None
+
+
+# ---- the pass --------------------------------------------------------------------------------------
+class TranslateDebugInfo(EdgePass):
+    """Debug metadata of the LLVM dialect from locations and debug values."""
+
+    name = "convert-debuginfo-to-llvm"
+    removes = frozenset({"debuginfo."})
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        found = Diagnostics()
+        for device_module in device_modules(module):
+            if device_module is not module:
+                _ModuleTranslator(device_module, mode_of(job), found).run()
+        found.raise_if_any()
+
+
+class _ModuleTranslator:
+    """One device module: its compile unit, the subprograms of its functions."""
+
+    def __init__(self, module: Operation, mode: Mode, found: Diagnostics):
+        self.module, self.mode, self.found = module, mode, found
+        self.scopes = Scopes(mode)
+        self.variables = {op.sym_name.data: op.variable for op in self._top() if isinstance(op, VariableOp)}
+
+    def _top(self) -> list[Operation]:
+        return list(self.module.regions[0].block.ops)
+
+    def run(self) -> None:
+        for op in self._top():
+            if op.name in FUNCTIONS and op.regions[0].blocks:
+                self._function(op)
+        for op in self._top():
+            if isinstance(op, VariableOp):
+                Rewriter.erase_op(op)
+        if self.scopes.unit is not None:
+            self.module.attributes[DBG] = self.scopes.unit
+        self._diagnose()
+
+    def _function(self, function: Operation) -> None:
+        scope = None
+        if self.mode.locations:
+            start = place_of(function)
+            if isinstance(start, UnknownLoc):
+                start = _first_place(function.regions[0])
+            scope = self.scopes.function(_symbol(function), start)
+        values = [op for op in function.walk() if isinstance(op, ValueOp)]
+        if scope is not None:
+            function.attributes[DBG] = scope
+            self._locations(function, scope)
+        for op in values:
+            if self.mode.variables:
+                self._value(op, scope)
+            else:
+                Rewriter.erase_op(op)
+
+    def _locations(self, function: Operation, scope: DISubprogram) -> None:
+        blocks: dict[Region, Node] = {}
+        for op in function.walk():
+            if op is function:
+                continue
+            node = self.scopes.location(place_of(op), self._scope_of(op, scope, blocks))
+            if node is not None:
+                op.attributes[DBG] = node
+
+    def _scope_of(self, op: Operation, function: DISubprogram, blocks: dict[Region, Node]) -> Node:
+        region = nested_region(op) if self.mode.variables else None
+        if region is None:
+            return function
+        if region not in blocks:
+            blocks[region] = self.scopes.block(function, _first_place(region))
+        return blocks[region]
+
+    # ---- debug values ------------------------------------------------------------------------------
+    def _value(self, op: ValueOp, function: DISubprogram | None) -> None:
+        variable = self._variable(op, function)
+        if variable is None:
+            Rewriter.erase_op(op)
+            return
+        every = list(leaves(op.value.type))
+        for leaf in every:
+            self._leaf(op, leaf, variable, whole=len(every) == 1)
+        Rewriter.erase_op(op)
+
+    def _leaf(self, op: ValueOp, leaf: Leaf, variable: DILocalVariable, whole: bool) -> None:
+        if leaf.type is None and not leaf.path:
+            self.found.add(_unsupported(op, leaf.source))
+            return
+        source = _materialize(op, leaf) if leaf.type is not None else self._placeholder(op, _reason(leaf))
+        pinned = _before(op, MoveOp(source))
+        steps = op.expression.data
+        if not whole:
+            steps += DIExpression.fragment(leaf.offset, leaf.size).data
+        intrinsic = _intrinsic(op)
+        made = intrinsic(pinned, variable, DIExpression(steps))
+        _before(op, made)
+
+    def _placeholder(self, op: Operation, reason: str) -> SSAValue:
+        return _before(op, PlaceholderOp(reason, i64))
+
+    def _variable(self, op: ValueOp, function: DISubprogram | None) -> DILocalVariable | None:
+        described = op.variable
+        if isinstance(described, SymbolRefAttr):
+            symbol = described.string_value()
+            described = self.variables.get(symbol)
+            if described is None:
+                self._placeholder(op, f"variable @{symbol} is not defined")
+                return None
+        if function is None:
+            self._placeholder(op, f"variable {described.source_name} is in a function whose source is unknown")
+            return None
+        place = op.attributes.get(DBG)
+        scope = place.scope if isinstance(place, DILocation) else function
+        line = described.line if described.line is not None else place.line if place is not None else function.line
+        return DILocalVariable.of(
+            scope=scope,
+            name=_variable_name(op, described),
+            file=scope.file,
+            line=line,
+            arg=described.arg,
+            type=source_type(op.value.type),
+        )
+
+    def _diagnose(self) -> None:
+        """Name every operand that is still a placeholder, at its source line."""
+        for op in list(self.module.walk()):
+            if isinstance(op, PlaceholderOp):
+                self.found.add(
+                    InvalidInput(
+                        "debug-unresolved",
+                        f"unresolved debug metadata: {op.reason.data}",
+                        location=diagnostic_location(op),
+                        remedy="define the variable in the same gpu.module, or drop the debug value",
+                    )
+                )
+
+
+def _symbol(function: Operation) -> str:
+    return function.properties["sym_name"].data
+
+
+def _variable_name(op: ValueOp, described: VariableAttr) -> str:
+    """The variable's own name, else that of the operation's location: this is where names of locations count."""
+    place = place_of(op)
+    if described.source_name or not isinstance(place, NameLoc):
+        return described.source_name
+    return place.desc.data
+
+
+def _intrinsic(op: ValueOp) -> Callable:
+    kind = op.kind_name
+    if kind not in INTRINSICS:
+        raise InternalError(
+            "debug-operation",
+            f"Building op `llvm.intr.dbg.{kind}` but it isn't known in this MLIRContext",
+            location=diagnostic_location(op),
+            remedy=f"use the kind {', '.join(INTRINSICS)}",
+        )
+    return INTRINSICS[kind]
+
+
+def _unsupported(op: ValueOp, type: Attribute) -> Unsupported:
+    return Unsupported(
+        "debug-type",
+        f"unsupported debug value type {type}",
+        location=diagnostic_location(op),
+        remedy="describe an integer, a float, a pointer, or a vector or struct of these",
+    )
+
+
+def _reason(leaf: Leaf) -> str:
+    where = "".join(f"[{index}]" for _, index in leaf.path)
+    return f"member {where} of the value has type {leaf.source}, which has no debug operand form"
+
+
+def _before(op: Operation, made: Operation) -> SSAValue | None:
+    """Insert ``made`` before ``op``, at the same source position."""
+    if DBG in op.attributes:
+        made.attributes[DBG] = op.attributes[DBG]
+    made.location = op.location
+    Rewriter.insert_op(made, InsertPoint.before(op))
+    return made.results[0] if made.results else None
+
+
+def _materialize(op: ValueOp, leaf: Leaf) -> SSAValue:
+    """The scalar that a leaf names, taken out of the debugged value."""
+    value = op.value
+    steps = list(leaf.path)
+    type = op.value.type
+    while steps:
+        kind, index = steps.pop(0)
+        _, types = _members(type)
+        type = types[index]
+        if kind == "lane":
+            position = _before(op, ConstantOp(IntegerAttr(index, i32), i32))
+            value = _before(op, ExtractElementOp(value, position))
+        else:
+            value = _before(op, ExtractValueOp(DenseArrayBase.from_list(i64, [index]), value, type))
+    return value if value.type == leaf.type else _surrogate(op, value, leaf.type)
+
+
+def _surrogate(op: ValueOp, value: SSAValue, type: Attribute) -> SSAValue:
+    """The value in the form in which it is held; a bridge until casts are reconciled."""
+    owner = value.owner
+    if isinstance(owner, UnrealizedConversionCastOp) and owner.inputs.types == (type,):
+        return owner.inputs[0]
+    return _before(op, UnrealizedConversionCastOp.cast_one(value, type)[0])
