@@ -33,6 +33,7 @@ def compile(
     libdevice: str | None = None,
     ptxas: str | None = None,
     name: str | None = None,
+    serializer: str = "nvptx",
 ) -> Artifacts:
     """Compile Tile IR bytecode for one GPU: see ``driver.compile``."""
     from . import driver
@@ -46,6 +47,7 @@ def compile(
         libdevice=libdevice,
         ptxas=ptxas,
         name=name,
+        serializer=serializer,
     )
 
 

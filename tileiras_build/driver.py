@@ -88,13 +88,14 @@ def compile(
     libdevice: str | None = None,
     ptxas: str | None = None,
     name: str | None = None,
+    serializer: str = "nvptx",
 ) -> Artifacts:
     """Compile Tile IR bytecode for one GPU ("sm_90", "90a", ...) up to the artifact ``stop_at``.
 
     ``libdevice`` and ``ptxas`` are paths (None = the installed wheels' own); ``name`` is the file that diagnostics
-    name. Raises InvalidInput, Unsupported or InternalError.
+    name; ``serializer`` ("nvptx" or "libnvvm") makes the PTX. Raises InvalidInput, Unsupported or InternalError.
     """
-    job = Job(find_target(gpu_name), check_opt_level(opt_level), lineinfo, False, libdevice, ptxas)
+    job = Job(find_target(gpu_name), check_opt_level(opt_level), lineinfo, False, libdevice, ptxas, serializer)
     artifacts = Artifacts(bytecode, job, find(stop_at).name, name)
     run = _Run(bytecode, STAGES[0], job, name)
     run.parse()
@@ -232,6 +233,7 @@ def reproducer(path: Path, stage: Stage, job: Job) -> str:
     command = ["tileiras-build", "lower", str(path), "--to", stage.name, "--sm", job.target.name]
     command += ["--opt", str(job.opt_level)] if job.opt_level != 3 else []
     command += ["--lineinfo"] if job.lineinfo else []
+    command += ["--serializer", job.serializer] if job.serializer != "nvptx" else []
     return shlex.join(command)
 
 

@@ -15,6 +15,7 @@ class Job:
 
     ``opt_level`` is 0..3; ``lineinfo`` keeps source lines in the cubin; ``debug`` is full device debugging
     (implies no optimization in ptxas). ``libdevice`` and ``ptxas`` are paths, None = the wheels' own files.
+    ``serializer`` makes the PTX: "nvptx" is LLVM's back end, "libnvvm" NVIDIA's library.
     """
 
     target: Target
@@ -23,3 +24,4 @@ class Job:
     debug: bool = False
     libdevice: str | None = None
     ptxas: str | None = None
+    serializer: str = "nvptx"

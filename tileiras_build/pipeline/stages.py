@@ -141,12 +141,12 @@ STAGES: tuple[Stage, ...] = (
         ".ptx",
         "PTX text",
         "tileiras_build.pipeline.ll_to_ptx:lower",
-        options=("opt_level", "lineinfo", "debug"),
+        options=("opt_level", "lineinfo", "debug", "serializer"),
         inputs=(
             InputFile("libdevice", "tileiras_build.libdevice:find_libdevice", "tileiras_build.pipeline.manifest:asks_libdevice"),
         ),
         sources=(*_BACK_END, "libdevice", "pipeline/ll_to_ptx"),
-        libraries=("llvmlite",),
+        libraries=("llvmlite", "nvidia-nvvm"),
     ),
     Stage(
         ".cubin",

@@ -6,15 +6,17 @@ import re
 
 import llvmlite.binding as llvm
 
-from ...errors import InternalError, Location
+from ...errors import InternalError, InvalidInput, Location, Unsupported
 from ...libdevice.blob import resolve
 from ...libdevice.closures import unresolved
 from ...libdevice.link import HELPER, link_needed, store_for
 from ..job import Job
+from . import libnvvm
 from .guard import check_module
 from .line_directives import LineDirectives
 from .machine import TRIPLE, data_layout, library_machine, machine_for
 from .metadata import named_string, read_manifest
+from .nvvm_ir import nvvm_ir
 from .passes import find_level, run_passes
 from .ptx_header import fix_header
 
@@ -27,19 +29,70 @@ _PLACE = re.compile(r"<string>:(\d+):(\d+): (?:error: )?(.*)")
 def compile_module(text: str, job: Job) -> str:
     """PTX of an LLVM IR module for the job's target; the package's ``lower`` lists the diagnostics."""
     level = find_level(job.opt_level)
+    emit = _serializer(job)
     check_module(text, job.target)
     manifest = read_manifest(text)
     triple = _triple(text)
     machine = machine_for(job.target, level.machine, triple)
     # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both
     # are closed in order: left to the garbage collector the context may go first, and the module's end then crashes.
-    lines = LineDirectives(text)
-    with llvm.create_context() as context, _parse(lines.text, context) as module:
+    with llvm.create_context() as context, _parse(emit.text(text), context) as module:
         _prepare(module, triple)
         _link(module, context, text, job)
-        run_passes(module, machine, job.opt_level)
-        ptx = lines.restore(machine.emit_assembly(module))
+        ptx = emit.run(module, machine, job)
     return fix_header(ptx, job, manifest, has_assembly=" asm " in text)
+
+
+class _Nvptx:
+    """LLVM's own passes and code generator."""
+
+    def text(self, text: str) -> str:
+        self._lines = LineDirectives(text)
+        return self._lines.text
+
+    def run(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, job: Job) -> str:
+        run_passes(module, machine, job.opt_level)
+        return self._lines.restore(machine.emit_assembly(module))
+
+
+class _Libnvvm:
+    """NVIDIA's library, with the options that #nvvm.target carries."""
+
+    def text(self, text: str) -> str:
+        return text
+
+    def run(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, job: Job) -> str:
+        arch = job.target.arch.replace("sm_", "compute_")
+        if libnvvm.llvm_version(arch) != llvm.llvm_version_info[0]:
+            raise Unsupported(
+                "libnvvm-dialect",
+                f"libNVVM reads the IR of LLVM {libnvvm.llvm_version(arch)} for {job.target.name}, not of LLVM "
+                f"{llvm.llvm_version_info[0]}",
+                remedy="use serializer=nvptx, or a target from sm_100 on",
+            )
+        return libnvvm.compile_ir(nvvm_ir(str(module), libnvvm.ir_version()), libnvvm_options(job))
+
+
+SERIALIZERS = {"nvptx": _Nvptx, "libnvvm": _Libnvvm}
+
+
+def libnvvm_options(job: Job) -> list[str]:
+    """libNVVM's command line for a job: the flags of #nvvm.target, the architecture, the level and line tables.
+
+    ``libNVVMUseNVGpuComp`` of that dictionary is for NVIDIA's internal library: the public one refuses it.
+    """
+    level = job.opt_level if job.opt_level in (0, 1, 2, 3) else 2
+    debug = ["-g"] if job.debug else ["-generate-line-info"] if job.lineinfo else []
+    arch = job.target.arch.replace("sm_", "compute_")
+    return [f"-arch={arch}", f"-opt={level}", *debug, "-fma=0", "-Xopt", "-pragma-unroll-threshold=9900000"]
+
+
+def _serializer(job: Job) -> _Nvptx | _Libnvvm:
+    if job.serializer not in SERIALIZERS:
+        raise InvalidInput(
+            "serializer", f"{job.serializer!r} is not a serializer", remedy=f"use {' or '.join(SERIALIZERS)}"
+        )
+    return SERIALIZERS[job.serializer]()
 
 
 def _parse(text: str, context: llvm.ContextRef) -> llvm.ModuleRef:

@@ -1,0 +1,20 @@
+"""Every example through libNVVM: the same numbers as through LLVM's back end, bit for bit, in the emulator."""
+
+import numpy as np
+import pytest
+from example_library import CASES, bytecode_of, launch
+
+import tileiras_build
+
+
+@pytest.mark.seed("lowering-overview", "option-serializer")
+@pytest.mark.parametrize("name", CASES)
+def test_both_serializers_compute_the_same(name):
+    results = []
+    for serializer in ("nvptx", "libnvvm"):
+        artifacts = tileiras_build.compile(bytecode_of(name), "sm_100", stop_at="ptx", serializer=serializer)
+        assert ("NVIDIA NVVM Compiler" in artifacts.ptx) == (serializer == "libnvvm")
+        results.append(launch(name, artifacts))
+    for key, value in results[0].items():
+        if isinstance(value, np.ndarray):
+            assert value.tobytes() == results[1][key].tobytes(), key

@@ -1,0 +1,182 @@
+"""Turn a linked LLVM module into NVVM IR, which libNVVM reads (NVVM IR Specification 2.0, "modern" dialect).
+
+For Blackwell and later libNVVM reads the IR of LLVM 22, which is llvmlite's. What differs is little: kernels are named
+in ``!nvvm.annotations``, the IR's version in ``!nvvmir.version``, the data layout is fixed, a few intrinsics are missing,
+and inline assembly takes and gives integers, float and double only: half and bfloat travel as their bits.
+
+    %y = call half asm "mov.b16 $0, $1;", "=h,h"(half %x)
+    %nvvm.0 = bitcast half %x to i16
+    %nvvm.1 = call i16 asm "mov.b16 $0, $1;", "=h,h"(i16 %nvvm.0)
+    %y = bitcast i16 %nvvm.1 to half
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import count
+
+DATA_LAYOUT = (
+    "e-p:64:64:64-p3:32:32:32-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-"
+    "f128:128:128-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64-a:8:8"
+)
+BITS = {
+    "half": "i16", "bfloat": "i16", "<2 x half>": "i32", "<2 x bfloat>": "i32", "<2 x i16>": "i32", "<4 x i8>": "i32",
+}  # fmt: skip
+# Intrinsics that libNVVM 13.5 refuses, and how the NVPTX back end would lower them.
+SIGN_CLEARED = {"float": ("i32", 0x7FFFFFFF), "double": ("i64", (1 << 63) - 1)} | dict.fromkeys(
+    ("half", "bfloat"), ("i16", 0x7FFF)
+)
+RENAMED = {"@llvm.rint.": "@llvm.roundeven."}  # equal, as PTX has no dynamic rounding mode
+APPROXIMATE = {
+    f"@llvm.{name}.f32": f"{mnemonic}.approx.f32"
+    for name, mnemonic in (("exp2", "ex2"), ("sin", "sin"), ("cos", "cos"), ("tanh", "tanh"))
+}
+_TYPE = "|".join(map(re.escape, BITS))
+_LAYOUT = re.compile(r'^target datalayout = "[^"]*"$', re.MULTILINE)
+_KERNEL = re.compile(r'^define [^\n]*\bptx_kernel [^\n@]*@("[^"\n]*"|[\w.$]+)\(', re.MULTILINE)
+_ASM = re.compile(
+    r"^(?P<indent>\s*)(?:(?P<result>%\S+) = )?(?P<call>(?:tail )?call) (?P<type>.*?) asm (?P<text>.*?\"[^\"\n]*\", ?"
+    r'"[^"\n]*")\((?P<operands>.*)\)(?P<rest>[^()\n]*)$'
+)
+_OPERAND = re.compile(rf"(?P<type>{_TYPE}) (?P<value>\S.*)")
+_UNARY = re.compile(
+    r"^(?P<indent>\s*)(?P<result>%\S+) = (?:tail )?call (?:\w+ )*(?P<type>float|double|half|bfloat) "
+    r"(?P<name>@llvm\.[\w.]+)\((?:float|double|half|bfloat) (?P<operand>[^()]+)\)[^()\n]*$"
+)
+_EXTRACT = re.compile(r"^(\s*)(%\S+) = extractvalue (\{[^}]*\}) (%\S+), (\d+)([^\n]*)$")
+
+
+def nvvm_ir(text: str, version: tuple[int, int, int, int]) -> str:
+    """NVVM IR of a module that LLVM printed; ``version`` is ``libnvvm.ir_version()``."""
+    text = _LAYOUT.sub(f'target datalayout = "{DATA_LAYOUT}"', text, count=1)
+    kernels = _KERNEL.findall(text)
+    body = "\n".join(_Converter(text.splitlines()).convert())
+    return f"{body}\n{_metadata(text, kernels, version)}"
+
+
+def _metadata(text: str, kernels: list[str], version: tuple[int, ...]) -> str:
+    """The version and the kernels, as nodes with numbers that the module does not use."""
+    free = max((int(number) for number in re.findall(r"^!(\d+) = ", text, re.MULTILINE)), default=-1) + 1
+    nodes = [f'!{{ptr @{name}, !"kernel", i32 1}}' for name in kernels]
+    nodes.append(f"!{{{', '.join(f'i32 {number}' for number in version)}}}")
+    lines = [f"!{number} = {node}" for number, node in enumerate(nodes, free)]
+    names = ", ".join(f"!{free + index}" for index in range(len(kernels)))
+    lines.append(f"!nvvmir.version = !{{!{free + len(kernels)}}}")
+    return "\n".join(lines + ([f"!nvvm.annotations = !{{{names}}}"] if kernels else [])) + "\n"
+
+
+class _Converter:
+    """Rewrites one module line by line: inline assembly whose types libNVVM refuses, and intrinsics that it lacks."""
+
+    def __init__(self, lines: list[str]):
+        self.lines = lines
+        self.numbers = count()
+        self.declared = {line.partition(")")[0] for line in lines if line.startswith("declare")}
+        self.structs: dict[str, list[str]] = {}  # renamed result -> its fields' types before
+
+    def convert(self) -> Iterator[str]:
+        for line in self.lines:
+            if " asm " in line and (call := _ASM.match(line)) is not None:
+                yield from self._call(call)
+            elif "@llvm." in line and (lines := self._intrinsic(line)) is not None:
+                yield from lines
+            elif self.structs and (extract := _EXTRACT.match(line)) is not None and extract[4] in self.structs:
+                yield from self._extract(extract)
+            else:
+                if line.startswith("}"):
+                    self.structs.clear()
+                yield line
+
+    def _intrinsic(self, line: str) -> list[str] | None:
+        """The lines in place of one that names an intrinsic which libNVVM lacks; None for all others."""
+        name = next((name for name in ("@llvm.fabs.", *RENAMED, *APPROXIMATE) if name in line), None)
+        if name is None:
+            return None
+        if name in RENAMED:
+            return self._once(line.replace(name, RENAMED[name]))
+        if line.startswith("declare"):
+            return []
+        return self._replaced(line, _UNARY.match(line), name)
+
+    def _once(self, line: str) -> list[str]:
+        """A line, unless it declares what is declared."""
+        if line.startswith("declare"):
+            if (head := line.partition(")")[0]) in self.declared:
+                return []
+            self.declared.add(head)
+        return [line]
+
+    def _replaced(self, line: str, call: re.Match | None, name: str) -> list[str]:
+        if call is None:
+            return [line]
+        indent, result, type, _, operand = call.groups()
+        if name in APPROXIMATE:
+            asm = f'asm "{APPROXIMATE[name]} $0, $1;", "=f,f"(float {operand})'
+            return [f"{indent}{result} = call float {asm}"]
+        bits, mask = SIGN_CLEARED[type]
+        before, after = self._name(), self._name()
+        return [
+            f"{indent}{before} = bitcast {type} {operand} to {bits}",
+            f"{indent}{after} = and {bits} {before}, {mask}",
+            f"{indent}{result} = bitcast {bits} {after} to {type}",
+        ]
+
+    def _name(self) -> str:
+        return f"%nvvm.{next(self.numbers)}"
+
+    def _call(self, call: re.Match) -> Iterator[str]:
+        operands = []
+        for operand in _split(call["operands"]):
+            lines, text = self._operand(call["indent"], operand)
+            yield from lines
+            operands.append(text)
+        type, result = call["type"], call["result"]
+        head, after = f"{result} = " if result else "", []
+        if result and type in BITS:
+            bits = self._name()
+            head, after = f"{bits} = ", [f"{call['indent']}{result} = bitcast {BITS[type]} {bits} to {type}"]
+        elif result and type.startswith("{"):
+            fields = [field.strip() for field in type.strip("{} ").split(",")]
+            if any(field in BITS for field in fields):
+                self.structs[result] = fields
+        yield f"{call['indent']}{head}{call['call']} {_as_bits(type)} asm {call['text']}({', '.join(operands)}){call['rest']}"
+        yield from after
+
+    def _operand(self, indent: str, operand: str) -> tuple[list[str], str]:
+        found = _OPERAND.fullmatch(operand)
+        if found is None:
+            return [], operand
+        type, value = found["type"], found["value"]
+        if not value.startswith("%"):
+            return [], f"{BITS[type]} bitcast ({type} {value} to {BITS[type]})"
+        bits = self._name()
+        return [f"{indent}{bits} = bitcast {type} {value} to {BITS[type]}"], f"{BITS[type]} {bits}"
+
+    def _extract(self, extract: re.Match) -> Iterator[str]:
+        indent, result, type, struct, index, rest = extract.groups()
+        field = self.structs[struct][int(index)]
+        if field not in BITS:
+            yield f"{indent}{result} = extractvalue {_as_bits(type)} {struct}, {index}{rest}"
+            return
+        bits = self._name()
+        yield f"{indent}{bits} = extractvalue {_as_bits(type)} {struct}, {index}{rest}"
+        yield f"{indent}{result} = bitcast {BITS[field]} {bits} to {field}"
+
+
+def _as_bits(type: str) -> str:
+    """A result type with every field as libNVVM takes it."""
+    if not type.startswith("{"):
+        return BITS.get(type, type)
+    return "{ " + ", ".join(BITS.get(field.strip(), field.strip()) for field in type.strip("{} ").split(",")) + " }"
+
+
+def _split(operands: str) -> list[str]:
+    """The operands of a call: commas inside brackets do not separate."""
+    parts, depth, start = [], 0, 0
+    for position, character in enumerate(operands):
+        depth += (character in "(<[{") - (character in ")>]}")
+        if character == "," and depth == 0:
+            parts.append(operands[start:position].strip())
+            start = position + 1
+    return parts + [operands[start:].strip()] if operands.strip() else []
