@@ -51,8 +51,11 @@ class ViewFacts:
             for source, tile in zip(self.type.dim_map, self.type.tile)
         ]
 
-    def vector(self, coords: Any, in_bounds: list[bool]) -> int:
-        """Elements per access along the fastest dimension; 1 where memory is not contiguous there."""
+    def vector(self, coords: Any, in_bounds: list[bool], *, ragged: bool = False) -> int:
+        """Elements per access along the fastest dimension; 1 where memory is not contiguous there.
+
+        ``ragged``: the access may end inside a vector, so only alignment counts.
+        """
         if not self.order:
             return 1
         fastest = self.order[0]
@@ -62,7 +65,7 @@ class ViewFacts:
         base = self.analysis(self.memref.operands[0]).divisibility // self.element.bytes
         limit = min(max(VECTOR_BYTES // self.element.bytes, 1), self.type.tile[fastest], max(base, 1))
         start = power_of_two(self.type.steps[fastest]) * self.analysis(coords[fastest]).divisibility
-        limit = min(limit, start, MOST if in_bounds[fastest] else self.sizes[source])
+        limit = min(limit, start, MOST if in_bounds[fastest] or ragged else self.sizes[source])
         others = [self.strides[self.type.dim_map[dim]] for dim in range(len(self.type.tile)) if dim != fastest]
         return max(min([limit, *others]), 1)
 

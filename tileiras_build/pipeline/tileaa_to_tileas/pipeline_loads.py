@@ -31,7 +31,7 @@ from ...dialects.nv_tileas.ops import (
     LocalLoadOp,
 )
 from ...dialects.nv_tileas.types import BufferType
-from ...layouts import LinearLayout, largest_vector
+from ...layouts import LinearLayout, coalesced, largest_vector, spread_vector
 from ...layouts.placement import choose_swizzle
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.memory_access import ViewFacts
@@ -71,6 +71,7 @@ class _Candidate:
     chain: list[Operation]
     fragment: LinearLayout
     placement: Any
+    copied: LinearLayout
 
     @property
     def bytes(self) -> int:
@@ -81,13 +82,20 @@ def _pipeline(loop: Any, job: Job) -> None:
     block = loop.regions[0].blocks[0]
     if not _is_simple(block):
         return
-    candidates = [found for op in block.ops if (found := _candidate(op, block, job)) is not None]
+    num_warps = _kernel(loop).attributes["num_warps"].value.data
+    candidates = [found for op in block.ops if (found := _candidate(op, block, num_warps)) is not None]
     if not candidates:
         return
     room = int(job.target.max_shared_memory * SHARE)
     stages = min(MOST_STAGES, room // sum(candidate.bytes for candidate in candidates))
     if stages >= LEAST_STAGES:
         _Rewriter(loop, candidates, stages).run()
+
+
+def _kernel(op: Operation) -> Operation:
+    while op.name != "nv_tileaa.func":
+        op = op.parent_op()
+    return op
 
 
 def _is_simple(block: Block) -> bool:
@@ -99,7 +107,7 @@ def _is_simple(block: Block) -> bool:
     return not any(op.name in WRITE_NAMES or (op.name in exits and op is not last) for op in block.walk())
 
 
-def _candidate(op: Any, block: Block, job: Job) -> _Candidate | None:
+def _candidate(op: Any, block: Block, num_warps: int) -> _Candidate | None:
     """The copy that a load can become; None where its tile goes elsewhere than to one product, or cannot be copied."""
     if op.name != "nv_tileas.tiled_load" or op.view.type.kind.data == "gather":
         return None
@@ -109,7 +117,7 @@ def _candidate(op: Any, block: Block, job: Job) -> _Candidate | None:
     if not _movable(op, block):
         return None
     fragment = _fragment(op, chain)
-    return _placed(op, chain, fragment)
+    return _placed(op, chain, fragment, num_warps)
 
 
 def _chain_to_product(value: SSAValue, block: Block) -> list[Operation] | None:
@@ -159,17 +167,20 @@ def _fragment(op: Any, chain: list[Operation]) -> LinearLayout:
     return layout
 
 
-def _placed(op: Any, chain: list[Operation], fragment: LinearLayout) -> _Candidate | None:
+def _placed(op: Any, chain: list[Operation], fragment: LinearLayout, num_warps: int) -> _Candidate | None:
     element = element_of(op.value.type)
-    copied = op.value.type.encoding.data
-    order = tuple(ViewFacts(op.view, AxisAnalysis()).order)
+    facts = ViewFacts(op.view, AxisAnalysis())
+    order = tuple(facts.order)
+    vector = facts.vector(op.coords, facts.in_bounds(), ragged=True)
+    shape = tuple(op.value.type.get_shape())
+    copied = coalesced(shape, order, spread_vector(op.value.type.encoding.data.size, num_warps, vector), num_warps)
     if element.bits < 8 or not fragment.is_surjective:
         return None
     placement = choose_swizzle(copied, fragment, copied.shape, element.bits, order=order, named=True)
-    vector = min(op.attributes["vector"].value.data, largest_vector(copied, placement))
+    vector = min(copied.contiguous(order), largest_vector(copied, placement))
     if vector * element.bytes < LEAST_COPY_BYTES:
         return None
-    return _Candidate(op, chain, fragment, placement)
+    return _Candidate(op, chain, fragment, placement, copied)
 
 
 class _Rewriter:
@@ -201,10 +212,10 @@ class _Rewriter:
         element = candidate.load.value.type.element_type
         type = BufferType(element, IntAttr(self.stages), SharedLayoutAttr(candidate.placement))
         op = AllocTensorOp.make([], [type])
-        func = self.loop
-        while func.parent_op().name != "nv_tileaa.func":
-            func = func.parent_op()
-        func.parent.insert_op_before(op, func)
+        outermost = self.loop
+        while outermost.parent_op().name != "nv_tileaa.func":
+            outermost = outermost.parent_op()
+        outermost.parent.insert_op_before(op, outermost)
         return op.results[0]
 
     def _prologue(self) -> None:
@@ -338,8 +349,8 @@ def _forward(link: Any, layout: LinearLayout) -> LinearLayout:
 
 def _copy(candidate: _Candidate, coords: list[SSAValue], buffer: SSAValue, stage: SSAValue, enabled: SSAValue) -> Any:
     load = candidate.load
-    kept = {key: load.attributes[key] for key in ("vector", "in_bounds", "loc") if key in load.attributes}
-    kept["layout"] = load.value.type.encoding
+    kept = {key: load.attributes[key] for key in ("in_bounds", "loc") if key in load.attributes}
+    kept["layout"] = LayoutAttr(candidate.copied)
     return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], kept)
 
 

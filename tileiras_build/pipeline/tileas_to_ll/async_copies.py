@@ -33,7 +33,8 @@ def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
     layout: LinearLayout = op.attributes["layout"].data
     placement = op.buffer.type.placement.data
     addresses = tile_addresses(e, op, view, layout)
-    limit = min(op.attributes["vector"].value.data, LARGEST // addresses.element.bytes)
+    order = view.order
+    limit = min(layout.contiguous(order), LARGEST // addresses.element.bytes)
     access = shared_access(layout, placement, limit)
     stage = _stage_address(e, op)
     thread = e.linear(access.lane_offsets, access.warp_offsets)
@@ -41,16 +42,27 @@ def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
     for vector in access.vectors:
         first = vector.registers[0]
         pointer, constant = addresses.address(first)
-        inside = e.b.all_of([e.scalar(op.enabled), addresses.mask(first)])
-        size = len(vector.registers) * addresses.element.bytes
+        bytes = _bytes_inside(e, addresses, first, order[0], len(vector.registers), e.scalar(op.enabled))
         with e.in_prologue():
             place = e.b.xor(thread, vector.xor)
-        _copy(e, e.b.add(stage, place), vector.add, pointer, constant, size, inside, holder)
+        size = len(vector.registers) * addresses.element.bytes
+        _copy(e, e.b.add(stage, place), vector.add, pointer, constant, size, bytes, holder)
 
 
-def _copy(e, shared: Value, shared_offset: int, pointer: Value, offset: int, size: int, inside: Value, holder) -> None:
+def _bytes_inside(e: KernelEmitter, addresses: Any, first: int, fastest: int, count: int, enabled: Value) -> Value:
+    """How many bytes of a vector lie in the tensor: all or none across it, as many as are left along it."""
+    b, size = e.b, addresses.element.bytes
+    rest = addresses.elements_left(first, fastest)
+    others = [addresses.inside(first, dim) for dim in range(addresses.layout.rank) if dim != fastest]
+    whole: Value = count * size
+    if rest is not None:
+        clamped = b.pure(f"call i32 @llvm.smin.i32(i32 {rest}, i32 {count})")
+        whole = b.mul(b.pure(f"call i32 @llvm.smax.i32(i32 {clamped}, i32 0)"), size)
+    return b.pure(f"select i1 {_boolean(b.all_of([enabled, *others]))}, i32 {whole}, i32 0")
+
+
+def _copy(e, shared: Value, shared_offset: int, pointer: Value, offset: int, size: int, bytes: Value, holder) -> None:
     cache = "cg" if size == LARGEST else "ca"
-    bytes = e.b.pure(f"select i1 {_boolean(inside)}, i32 {size}, i32 0")
     guard = "@$3 " if holder is not None else ""
     text = f"{guard}cp.async.{cache}.shared.global [$0+{shared_offset}], [$1+{offset}], {size}, $2;"
     operands = f"i32 {shared}, ptr addrspace(1) {pointer}, i32 {bytes}"

@@ -219,9 +219,25 @@ class TileAddresses:
 
     def mask(self, register: int) -> Value | None:
         """Whether the element of a register lies in the tensor; None where it always does."""
-        return self.e.b.all_of([self._inside(register, dim) for dim in range(self.layout.rank)])
+        return self.e.b.all_of([self.inside(register, dim) for dim in range(self.layout.rank)])
 
-    def _inside(self, register: int, dim: int) -> Value | None:
+    def elements_left(self, register: int, dim: int) -> Value | None:
+        """How many elements of the tensor follow the register's along ``dim`` (i32, may be negative); None for enough."""
+        if self.in_bounds[dim]:
+            return None
+        b, type = self.e.b, self.index_type
+        size = self.view.memory.size(self.e, self.view.type.dim_map[dim], type)
+        position, constant = self._position(register, dim)
+        left = b.sub(b.sub(size, position, type), constant, type)
+        return left if type == "i32" or isinstance(left, int) else self._saturated(left)
+
+    def _saturated(self, value: Value) -> Value:
+        b = self.e.b
+        low = b.pure(f"call i64 @llvm.smax.i64(i64 {value}, i64 -1)")
+        return b.pure(f"trunc i64 {b.pure(f'call i64 @llvm.smin.i64(i64 {low}, i64 1024)')} to i32")
+
+    def inside(self, register: int, dim: int) -> Value | None:
+        """Whether the register's element lies in the tensor along ``dim``; None where it always does."""
         if self.in_bounds[dim]:
             return None
         b, memory = self.e.b, self.view.memory
