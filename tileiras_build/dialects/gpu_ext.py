@@ -328,6 +328,19 @@ class SubgroupReduceOp(IRDLOperation):
 
 
 @irdl_op_definition
+class AllReduceOp(IRDLOperation):
+    """Combine a value over the block, by a named operation or a region."""
+
+    name = "gpu.all_reduce"
+    value = operand_def()
+    op = opt_prop_def(ReduceKindAttr)
+    uniform = opt_prop_def(UnitAttr)
+    body = region_def()
+    result = result_def()
+    assembly_format = "($op^)? $value (`uniform` $uniform^)? $body attr-dict `:` functional-type(operands, results)"
+
+
+@irdl_op_definition
 class GPUModuleOp(IRDLOperation):
     """A module of device code; ``targets`` says how it is serialized."""
 
@@ -493,7 +506,7 @@ class ReturnOp(IRDLOperation):
 
 _OURS = [
     ThreadIdOp, BlockIdOp, BlockDimOp, GridDimOp, GlobalIdOp, ClusterIdOp, ClusterDimOp, ClusterBlockIdOp,
-    SubgroupSizeOp, LaneIdOp, BarrierOp, PrintfOp, DynamicSharedMemoryOp, ShuffleOp, SubgroupReduceOp,
+    SubgroupSizeOp, LaneIdOp, BarrierOp, PrintfOp, DynamicSharedMemoryOp, ShuffleOp, SubgroupReduceOp, AllReduceOp,
     GPUModuleOp, GPUFuncOp, ReturnOp,
 ]  # fmt: skip
 _OUR_NAMES = {operation.name for operation in _OURS}

@@ -69,9 +69,13 @@ class DeviceAsyncCreateGroupOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> DeviceAsyncCreateGroupOp:
-        read = parser.parse_optional_undelimited_comma_separated_list
-        names = read(parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand) or []
         token = DeviceAsyncTokenType()
+        names = []
+        # A group of no tokens ends with its line: the next one may begin with a value too.
+        before = parser.lexer.input.content[: parser.pos]
+        if "\n" not in before[len(before.rstrip()) :]:
+            read = parser.parse_optional_undelimited_comma_separated_list
+            names = read(parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand) or []
         attributes = parser.parse_optional_attr_dict()
         operands = [parser.resolve_operand(name, token) for name in names]
         return cls.create(operands=operands, result_types=[token], attributes=attributes)

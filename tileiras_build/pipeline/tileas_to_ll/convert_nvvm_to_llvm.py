@@ -8,7 +8,7 @@ Sound: an instruction that touches memory is never marked as free of effects.
 from __future__ import annotations
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntegerType, ModuleOp, VectorType, i1, i32, i64
+from xdsl.dialects.builtin import IntegerType, ModuleOp, UnitAttr, VectorType, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.nvvm import ops_matrix, ops_thread
@@ -58,7 +58,11 @@ def _assemble(op: Operation, row: Assembly, emit: Emitter) -> None:
     types = [_register(type) for type in result_registers(op)]
     result = [] if not op.results else [op.results[0].type if len(types) > 1 else types[0]]
     effects = row.effects not in (NONE, READ)
-    value = emit.add(llvm.InlineAsmOp(row.text(op), row.constraints(op), operands, result, has_side_effects=effects))
+    assembly = llvm.InlineAsmOp(row.text(op), row.constraints(op), operands, result, has_side_effects=effects)
+    if row.convergent:
+        # MLIR's operation has no such flag; LLVM must not move a warp-wide instruction into a branch.
+        assembly.attributes["convergent"] = UnitAttr()
+    value = emit.add(assembly)
     if not op.results:
         emit.replace()
         return

@@ -30,6 +30,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
+from xdsl.dialects.vector import ExtractOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
@@ -234,15 +235,11 @@ class Emitter:
 
     def lanes(self, vector: SSAValue) -> list[SSAValue]:
         """The elements of a vector of one dimension."""
-        from xdsl.dialects.vector import ExtractOp
-
         type = vector.type
         return [self.add(ExtractOp(vector, [lane], type.element_type)) for lane in range(type.get_shape()[0])]
 
     def rows(self, matrix: SSAValue) -> list[SSAValue]:
         """The rows of a vector of two dimensions; a row of one element is that element."""
-        from xdsl.dialects.vector import ExtractOp
-
         rows, columns = matrix.type.get_shape()
         element = matrix.type.element_type
         if columns == 1:

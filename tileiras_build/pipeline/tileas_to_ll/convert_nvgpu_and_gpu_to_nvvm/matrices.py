@@ -16,10 +16,11 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     StringAttr,
+    UnitAttr,
     VectorType,
     i32,
 )
-from xdsl.dialects.vector import BitcastOp, InsertOp
+from xdsl.dialects.vector import BitcastOp, ExtractOp
 from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.nvgpu import ops_matrix as nvgpu
@@ -86,8 +87,6 @@ def accumulators(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
 
 
 def _elements(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
-    from xdsl.dialects.vector import ExtractOp
-
     rows, columns = matrix.type.get_shape()
     element = matrix.type.element_type
     return [emit.add(ExtractOp(matrix, [row, c], element)) for row in range(rows) for c in range(columns)]
@@ -95,12 +94,9 @@ def _elements(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
 
 def repack(values: Sequence[SSAValue], type: VectorType, emit: Emitter) -> SSAValue:
     """A fragment from its registers."""
-    if values[0].type == type.element_type:
-        return emit.add(FromElementsOp(values, type))
-    result = emit.add(llvm.UndefOp(type))
-    for row, value in enumerate(values):
-        result = emit.add(InsertOp(value, result, [row]))
-    return result
+    if values[0].type != type.element_type:
+        values = [lane for value in values for lane in emit.lanes(value)]
+    return emit.add(FromElementsOp(values, type))
 
 
 @rewrite(nvgpu.MmaSyncOp)
@@ -143,7 +139,9 @@ def convert_sparse_mma(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> None:
     constraints = ",".join(["=" + letter] * count + ["r"] * (len(inputs[0]) + len(inputs[1])) + [letter] * count + ["r"])
     result = struct_of([value.type for value in inputs[2]])
     operands = [*inputs[0], *inputs[1], *inputs[2], metadata]
-    product = emit.add(llvm.InlineAsmOp(text, constraints, operands, [result], has_side_effects=True))
+    assembly = llvm.InlineAsmOp(text, constraints, operands, [result], has_side_effects=True)
+    assembly.attributes["convergent"] = UnitAttr()
+    product = emit.add(assembly)
     emit.replace(repack([emit.field(product, i) for i in range(count)], op.res.type, emit))
 
 

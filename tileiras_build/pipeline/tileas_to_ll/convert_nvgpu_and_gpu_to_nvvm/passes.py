@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import cf, scf
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, UnrealizedConversionCastOp, VectorType
+from xdsl.dialects import arith, cf, llvm, scf
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
@@ -144,6 +144,8 @@ def _retype(value: SSAValue, before: Operation | None, job: Job) -> None:
 
 def _remove_bridges(module: ModuleOp) -> None:
     """Join pairs of casts that undo each other, and drop those that nobody reads."""
+    for op in [op for op in module.walk() if isinstance(op, arith.IndexCastOp)]:
+        _join_index_cast(op)
     for op in reversed([op for op in module.walk() if isinstance(op, UnrealizedConversionCastOp)]):
         source = op.inputs[0].owner if len(op.inputs) == 1 else None
         if isinstance(source, UnrealizedConversionCastOp) and source.inputs.types == tuple(op.result_types):
@@ -152,3 +154,20 @@ def _remove_bridges(module: ModuleOp) -> None:
         if not any(list(result.uses) for result in op.results):
             op.detach()
             op.erase()
+
+
+def _join_index_cast(op: arith.IndexCastOp) -> None:
+    """An index that came from an integer goes back to one without being an index between."""
+    bridge = op.input.owner
+    if not isinstance(bridge, UnrealizedConversionCastOp) or bridge.inputs.types != (i64,):
+        return
+    if op.result.type == i64:
+        op.result.replace_all_uses_with(bridge.inputs[0])
+    elif op.result.type == i32:
+        trunc = llvm.TruncOp(bridge.inputs[0], i32)
+        op.parent.insert_op_before(trunc, op)
+        op.result.replace_all_uses_with(trunc.res)
+    else:
+        return
+    op.detach()
+    op.erase()

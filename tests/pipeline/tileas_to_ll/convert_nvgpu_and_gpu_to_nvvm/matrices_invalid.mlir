@@ -1,0 +1,54 @@
+// Products and loads that have no instruction.
+// run: convert-nvgpu-and-gpu-to-nvvm sm_90
+
+// ---- mma_of_f32_without_tf32
+gpu.module @m {
+  gpu.func @k(%a: vector<4x1xf32>, %b: vector<2x1xf32>, %c: vector<2x2xf32>) kernel {
+    %d = nvgpu.mma.sync(%a, %b, %c) {mmaShape = [16, 8, 8]} : (vector<4x1xf32>, vector<2x1xf32>, vector<2x2xf32>) -> vector<2x2xf32>
+    gpu.return
+  }
+}
+// ==>
+// error[mma-tf32]: 'nvgpu.mma.sync' op multiplies f32 as tf32 only; set tf32Enabled
+
+// ---- mma_shape_of_two_numbers
+gpu.module @m {
+  gpu.func @k(%a: vector<4x2xf16>, %b: vector<2x2xf16>, %c: vector<2x2xf32>) kernel {
+    %d = nvgpu.mma.sync(%a, %b, %c) {mmaShape = [16, 8]} : (vector<4x2xf16>, vector<2x2xf16>, vector<2x2xf32>) -> vector<2x2xf32>
+    gpu.return
+  }
+}
+// ==>
+// mma_shape_of_two_numbers: error[ir-invalid]: the module does not verify: 'nvgpu.mma.sync' op expected mmaShape to have three integers m, n, k
+
+// ---- sparse_of_f64
+gpu.module @m {
+  gpu.func @k(%a: vector<2x1xf64>, %b: vector<2x1xf64>, %c: vector<2x2xf64>, %m: vector<2xi16>) kernel {
+    %d = nvgpu.mma.sp.sync(%a, %b, %c) metadata(%m) {mmaShape = [16, 8, 8]} : (vector<2x1xf64>, vector<2x1xf64>, vector<2x2xf64>) -> vector<2x2xf64>
+    gpu.return
+  }
+}
+// ==>
+// error[mma-type]: 'nvgpu.mma.sp.sync' op cannot accumulate elements of type f64
+
+// ---- ldmatrix_of_three
+// seed: nvgpu-gpu-to-nvvm ldmatrix
+gpu.module @m {
+  gpu.func @k(%s: memref<64x64xf16, 3>, %i: index, %j: index) kernel {
+    %v = nvgpu.ldmatrix %s[%i, %j] {numTiles = 3 : i32, transpose = false} : memref<64x64xf16, 3> -> vector<3x2xf16>
+    gpu.return
+  }
+}
+// ==>
+// ldmatrix_of_three: error[ir-invalid]: the module does not verify: 'nvgpu.ldmatrix' op loads 1, 2 or 4 matrices, got 3
+
+// ---- ldmatrix_into_another_shape
+// seed: nvgpu-gpu-to-nvvm ldmatrix
+gpu.module @m {
+  gpu.func @k(%s: memref<64x64xf16, 3>, %i: index, %j: index) kernel {
+    %v = nvgpu.ldmatrix %s[%i, %j] {numTiles = 4 : i32, transpose = false} : memref<64x64xf16, 3> -> vector<2x2xf16>
+    gpu.return
+  }
+}
+// ==>
+// ldmatrix_into_another_shape: error[ir-invalid]: the module does not verify: 'nvgpu.ldmatrix' op result must have 4 rows, but got 'vector<2x2xf16>'

@@ -1,0 +1,93 @@
+// Warpgroup operations that the hardware cannot do.
+// run: convert-nvgpu-and-gpu-to-nvvm sm_90
+
+// ---- shapes_that_do_not_multiply
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf16, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<16x8xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+gpu.module @m {
+  gpu.func @k(%a: !a, %c: !acc) kernel {
+    %d = nvgpu.warpgroup.mma %a, %a, %c : !a, !a, !acc -> !acc
+    gpu.return
+  }
+}
+// ==>
+// shapes_that_do_not_multiply: error[ir-invalid]: the module does not verify: 'nvgpu.warpgroup.mma' op cannot multiply (64, 16) by (64, 16) into (64, 8)
+
+// ---- rows_that_are_no_multiple_of_64
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<32x16xf16, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<16x8xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<32x8xf32>>
+gpu.module @m {
+  gpu.func @k(%a: !a, %b: !b, %c: !acc) kernel {
+    %d = nvgpu.warpgroup.mma %a, %b, %c : !a, !b, !acc -> !acc
+    gpu.return
+  }
+}
+// ==>
+// error[wgmma-shape]: 'nvgpu.warpgroup.mma' op needs rows of 64 and a depth of 16, but A is 'memref<32x16xf16, 3 : i64>'
+
+// ---- too_many_columns
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf16, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<16x512xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x512xf32>>
+gpu.module @m {
+  gpu.func @k(%a: !a, %b: !b, %c: !acc) kernel {
+    %d = nvgpu.warpgroup.mma %a, %b, %c : !a, !b, !acc -> !acc
+    gpu.return
+  }
+}
+// ==>
+// error[wgmma-shape]: 'nvgpu.warpgroup.mma' op needs a multiple of 8 columns up to 256, but B is 'memref<16x512xf16, 3 : i64>'
+
+// ---- a_type_without_instruction
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf64, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<16x8xf64, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf64>>
+gpu.module @m {
+  gpu.func @k(%a: !a, %b: !b, %c: !acc) kernel {
+    %d = nvgpu.warpgroup.mma %a, %b, %c : !a, !b, !acc -> !acc
+    gpu.return
+  }
+}
+// ==>
+// error[wgmma-type]: 'nvgpu.warpgroup.mma' op cannot accumulate elements of type f64
+
+// ---- no_swizzle_and_no_strides
+// seed: nvgpu-gpu-to-nvvm wgmma-descriptor-bits
+!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
+!d = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+gpu.module @m {
+  gpu.func @k(%m: !map, %s: memref<64x64xf16, 3>) kernel {
+    %d = nvgpu.warpgroup.generate.descriptor %s, %m : memref<64x64xf16, 3>, !map -> !d
+    gpu.return
+  }
+}
+// ==>
+// error[descriptor-strides]: 'nvgpu.warpgroup.generate.descriptor' op without swizzle needs leading_byte_offset and matrix_stride
+
+// ---- a_stride_that_is_no_multiple_of_16
+// seed: nvgpu-gpu-to-nvvm wgmma-descriptor-bits
+!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+!d = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+gpu.module @m {
+  gpu.func @k(%m: !map, %s: memref<64x64xf16, 3>) kernel {
+    %d = nvgpu.warpgroup.generate.descriptor %s, %m {matrix_stride = 24 : i64} : memref<64x64xf16, 3>, !map -> !d
+    gpu.return
+  }
+}
+// ==>
+// error[descriptor-field]: 'nvgpu.warpgroup.generate.descriptor' op matrix_stride 24 is no multiple of 16 below 262144
+
+// ---- a_store_of_another_shape
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf16, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<16x8xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+gpu.module @m {
+  gpu.func @k(%c: !acc, %o: memref<8x64xf32>) kernel {
+    nvgpu.warpgroup.mma.store %c, %o : !acc to memref<8x64xf32>
+    gpu.return
+  }
+}
+// ==>
+// a_store_of_another_shape: error[ir-invalid]: the module does not verify: 'nvgpu.warpgroup.mma.store' op cannot store vector<64x8xf32> to memref<8x64xf32>
