@@ -60,6 +60,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_opt(_add(commands, "opt", run_opt, "run passes by name over MLIR text and print the result"))
     _add(commands, "passes", list_passes, "list the passes of each stage and what they remove")
     _add(commands, "targets", list_targets, "list the GPU targets")
+    _add_asm(_add(commands, "asm", assemble_file, "write Tile IR text as bytecode"))
+    _add_run(_add(commands, "run", run_file, "run a kernel in the reference interpreter"))
+    _add_verify(_add(commands, "verify", verify_file, "compare compiled kernels with the reference interpreter"))
     _add_export(_add(commands, "export", export_file, "write the bytecode of a cuTile Python file's kernels"))
     report = _add(commands, "report", report_folder, "show registers, shared memory and spills of built kernels")
     report.add_argument("folder", metavar="DIR", help="a build folder; every .json beside a .cubin in it is read")
@@ -111,6 +114,31 @@ def run_opt(options: argparse.Namespace) -> None:
     from .pipeline.opt import run_file
 
     run_file(options)
+
+
+def _add_asm(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE.mlir", help="text as dis prints it")
+    parser.add_argument("-o", "--output", metavar="OUT", help="default: FILE with the suffix .tilebc")
+
+
+def _add_launch(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE.tilebc")
+    parser.add_argument("--entry", metavar="NAME", help="default: the only one, or all to verify")
+    parser.add_argument("--grid", metavar="X[,Y,Z]", help="tile blocks per axis (default: two where the kernel asks)")
+    parser.add_argument("--arg", action="append", default=[], metavar="ARG", help="DTYPE:SHAPE[:SEED], FILE.npy or a "
+                        "number; an array also fills the sizes and strides after it; without any they are derived")
+    parser.add_argument("--seed", type=int, default=0, help="of derived arguments (default: 0)")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    _add_launch(parser)
+    parser.add_argument("-o", "--output", metavar="DIR", help="write the arrays after the run as .npy files")
+
+
+def _add_verify(parser: argparse.ArgumentParser) -> None:
+    _add_launch(parser)
+    parser.add_argument("--sm", required=True, metavar="SM", help="the target whose code is emulated")
+    parser.add_argument("--opt", type=int, default=3, metavar="0..3", help="optimization level (default: 3)")
 
 
 def lower_file(options: argparse.Namespace) -> None:
@@ -170,6 +198,65 @@ def disassemble_file(options: argparse.Namespace) -> None:
     from .bytecode import disassemble
 
     print(disassemble(read_file(options.file), locations=options.locations).rstrip("\n"))
+
+
+def assemble_file(options: argparse.Namespace) -> None:
+    """``asm FILE.mlir -o OUT``: the bytecode of the public dialect's textual form."""
+    from .bytecode.text_parser import parse_text
+    from .bytecode.writer import write_module
+
+    module = parse_text(read_file(options.file).decode(), options.file)
+    write_files({Path(options.output or Path(options.file).with_suffix(STAGES[0].suffix)): write_module(module)})
+
+
+def _launches(options: argparse.Namespace):
+    """The module of a file, and the entries that the options name."""
+    from .bytecode import read_module
+    from .interpreter import entry_names
+
+    module = read_module(read_file(options.file), options.file)
+    return module, [options.entry] if options.entry else entry_names(module)
+
+
+def _inputs(options: argparse.Namespace, module, entry: str, run: Callable):
+    """The first inputs, of those that the options describe, that ``run`` accepts, and what it returns."""
+    from .interpreter.arguments import bind_arguments, parse_grid
+    from .interpreter.inputs import usable_inputs
+
+    grid = parse_grid(options.grid) if options.grid else None
+    if not options.arg:
+        return usable_inputs(module, entry, run, options.seed, grid)
+    inputs = bind_arguments(module, entry, options.arg, grid or (1, 1, 1))
+    return inputs, run(inputs)
+
+
+def run_file(options: argparse.Namespace) -> None:
+    """``run FILE --grid X,Y,Z --arg A ...``: run a kernel in the interpreter and show what it leaves in memory."""
+    from .interpreter import run_inputs
+    from .interpreter.arguments import save_buffers
+
+    module, entries = _launches(options)
+    if len(entries) != 1:
+        raise InvalidInput("run-entry", f"the file has {len(entries)} kernels", remedy=f"name one: {', '.join(entries)}")
+    inputs, shown = _inputs(options, module, entries[0], lambda inputs: run_inputs(module, entries[0], inputs))
+    print(*shown, sep="\n")
+    if options.output:
+        print(*save_buffers(inputs, Path(options.output)), sep="\n")
+
+
+def verify_file(options: argparse.Namespace) -> None:
+    """``verify FILE --sm SM``: emulate the compiled kernels and compare with the interpreter, on the same inputs."""
+    from .driver import compile
+    from .interpreter.verify import Expectation, emulate
+
+    module, entries = _launches(options)
+    artifacts = compile(read_file(options.file), options.sm, opt_level=options.opt, stop_at="ptx", name=options.file)
+    for entry in entries:
+        inputs, expected = _inputs(options, module, entry, lambda inputs: Expectation(module, entry, inputs))  # noqa: B023
+        wrong = expected.compare(emulate(artifacts, entry, inputs))
+        if wrong:
+            raise InternalError("verify-mismatch", f"{entry} on {options.sm}: {'; '.join(map(str, wrong))}")
+        print(f"{entry}: {len(inputs.buffers)} arrays agree on {options.sm}, grid {inputs.grid}")
 
 
 def list_passes(options: argparse.Namespace) -> None:

@@ -9,9 +9,27 @@ A tile is a NumPy array (``formats.py`` says in which dtype); operations are fun
 """
 
 from . import accesses, aggregates, control, conversions, floats, integers, matrices, shapes, views  # noqa: F401
+from ..dialects.cuda_tile.ops_control import EntryOp
 from .faults import InterpreterFault
 from .jitter import Choice
 from .machine import HANDLERS, launch
 from .memory import Memory, OutsideMemory
 
-__all__ = ["HANDLERS", "Choice", "InterpreterFault", "Memory", "OutsideMemory", "launch"]
+
+
+def entry_names(module) -> list[str]:
+    """The kernels of a module, in order."""
+    return [op.sym_name.data for op in module.walk() if isinstance(op, EntryOp)]
+
+
+def run_inputs(module, entry: str, inputs) -> list[str]:
+    """Run a kernel once on ``inputs`` and leave its results in their buffers; a line of text per buffer."""
+    memory = Memory()
+    for buffer in inputs.buffers:
+        buffer.restore()
+        memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
+    launch(module, entry, inputs.grid, inputs.params, memory=memory)
+    return [f"parameter {buffer.parameter}: {buffer.describe()}" for buffer in inputs.buffers]
+
+
+__all__ = ["HANDLERS", "Choice", "InterpreterFault", "Memory", "OutsideMemory", "entry_names", "launch", "run_inputs"]

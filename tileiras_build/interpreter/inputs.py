@@ -21,7 +21,7 @@ from ..dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, Ex
 from ..dialects.cuda_tile.types import PointerType, StridedViewType, TileView
 from .faults import InterpreterFault
 from .floats import narrowed
-from .formats import held, is_integer, storage_bits, to_words
+from .formats import from_words, held, is_integer, storage_bits, to_words, word
 from .integers import wrap
 from .machine import find_entry
 
@@ -50,6 +50,15 @@ class Buffer:
     def restore(self) -> None:
         """Put the original content back."""
         self.bytes[:] = self.content
+
+
+    def describe(self) -> str:
+        """Element type, count, how many elements differ from the original content, and the first of them."""
+        size = max(storage_bits(self.element_type) // 8, 1)
+        words, before = self.bytes.view(word(size)), self.content.view(word(size))
+        values = from_words(words, self.element_type) if storage_bits(self.element_type) >= 8 else words
+        changed = int((words != before).sum())
+        return f"{len(words)} x {self.element_type}, {changed} changed: {np.array2string(values[:64], threshold=16)}"
 
 
 @dataclass

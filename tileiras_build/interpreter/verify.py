@@ -121,7 +121,7 @@ class Expectation:
             return FACTOR * spread, free
         form = FORMATS[element_type]
         unit = np.maximum(np.abs(expected) * form.epsilon, form.tiny)
-        allowed = np.where(spread > 0, FACTOR * spread + 2 * unit, unit if self.inexact else 0)
+        allowed = np.where(spread > 0, FACTOR * spread + 2 * unit, 0)
         return np.nan_to_num(allowed, nan=0, posinf=0), free
 
 
