@@ -13,7 +13,6 @@ from tileiras_build import driver
 from tileiras_build.pipeline.job import Job
 from tileiras_build.targets import find_target
 
-DOCUMENT = "target-and-debug-info"
 KERNELS = ("vector_add_f32", "gelu_erf_bf16", "softmax_f32", "matmul_f16_nt")
 TARGETS = ("sm_80", "sm_90", "sm_120")
 
@@ -43,7 +42,7 @@ def path(name: str) -> str:
     return str(FILE_OF[name].relative_to(FOLDER.parent))
 
 
-@pytest.mark.seed(DOCUMENT, "mode-lineinfo")
+@pytest.mark.seed("target-and-debug-info", "mode-lineinfo")
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", KERNELS)
 def test_code_is_the_same_with_and_without_lines(name, target, tmp_path):
@@ -52,7 +51,7 @@ def test_code_is_the_same_with_and_without_lines(name, target, tmp_path):
     assert plain and not any(one.places for one in plain) and all(one.places for one in lines)
 
 
-@pytest.mark.seed(DOCUMENT, "mode-lineinfo")
+@pytest.mark.seed("target-and-debug-info", "mode-lineinfo")
 @pytest.mark.parametrize("name", KERNELS)
 def test_memory_instructions_are_at_the_lines_that_ask_for_them(name, tmp_path):
     text, file = source(name), path(name)
@@ -65,7 +64,7 @@ def test_memory_instructions_are_at_the_lines_that_ask_for_them(name, tmp_path):
     assert stores and all("store(" in text[line - 1] for line in stores)
 
 
-@pytest.mark.seed(DOCUMENT, "location-callsite")
+@pytest.mark.seed("target-and-debug-info", "loc-callsite")
 def test_inlined_lines_name_their_callers(tmp_path):
     name = "gelu_erf_bf16"
     text, file = source(name), path(name)
@@ -78,7 +77,7 @@ def test_inlined_lines_name_their_callers(tmp_path):
     assert any(inner[0] != file and outer[0] == file for inner, outer in inlined)
 
 
-@pytest.mark.seed(DOCUMENT, "mode-lineinfo")
+@pytest.mark.seed("target-and-debug-info", "mode-lineinfo")
 def test_lines_do_not_make_a_debug_build():
     ptx = compiled("gelu_erf_bf16", "sm_90", True).ptx
     assert ".target sm_90a\n" in ptx and "\t.loc\t" in ptx
@@ -86,14 +85,14 @@ def test_lines_do_not_make_a_debug_build():
     assert "DILocalVariable" not in compiled("gelu_erf_bf16", "sm_90", True).ll
 
 
-@pytest.mark.seed(DOCUMENT, "mode-off")
+@pytest.mark.seed("target-and-debug-info", "mode-none")
 def test_nothing_is_kept_without_options(tmp_path):
     artifacts = compiled("gelu_erf_bf16", "sm_90", False)
     assert "!DI" not in artifacts.ll and "!dbg" not in artifacts.ll and ".loc" not in artifacts.ptx
     assert "//## File" not in disassemble(artifacts.cubin, tmp_path, "-g")
 
 
-@pytest.mark.seed(DOCUMENT, "mode-device-debug")
+@pytest.mark.seed("target-and-debug-info", "mode-debug")
 @pytest.mark.parametrize("target", TARGETS)
 def test_variables_are_in_the_debug_information(target):
     found = entries(debug_cubin("vector_add_f32", target))
@@ -107,7 +106,8 @@ def test_variables_are_in_the_debug_information(target):
     assert all("location" in entry.values for entry in parameters.values())
 
 
-@pytest.mark.seed(DOCUMENT, "mode-device-debug")
+@pytest.mark.seed("target-and-debug-info", "mode-debug", "scope-subprogram")
+@pytest.mark.seed("lowering-overview", "option-debug")
 def test_the_subprogram_is_full():
     name = "vector_add_f32"
     [kernel] = [entry for entry in entries(debug_cubin(name)) if entry.tag == "subprogram"]
@@ -118,7 +118,7 @@ def test_the_subprogram_is_full():
     assert debug_ptx(name, "sm_90").count(b".target sm_90a, debug") == 1
 
 
-@pytest.mark.seed(DOCUMENT, "location-callsite")
+@pytest.mark.seed("target-and-debug-info", "loc-callsite")
 def test_inlined_functions_are_in_the_debug_information():
     found = entries(debug_cubin("gelu_erf_bf16"))
     functions = {entry.offset: entry for entry in found if entry.tag == "subprogram"}
@@ -128,7 +128,7 @@ def test_inlined_functions_are_in_the_debug_information():
     assert "erf(" in text[at["erf"] - 1]
 
 
-@pytest.mark.seed(DOCUMENT, "scope-lexical-block")
+@pytest.mark.seed("target-and-debug-info", "scope-lexical", "scope-lexical-parent")
 def test_loops_are_blocks_of_the_function():
     job = Job(find_target("90"), opt_level=0, debug=True)
     text = driver.lower(bytecode_of("matmul_f16_nt"), "tilebc", "ll", job)[".ll"].decode()
@@ -137,7 +137,7 @@ def test_loops_are_blocks_of_the_function():
     assert blocks and set(blocks) == {subprogram}
 
 
-@pytest.mark.seed(DOCUMENT, "invariant-pin")
+@pytest.mark.seed("target-and-debug-info", "pin-between", "value-pin")
 def test_parameters_are_seen_through_their_pins():
     job = Job(find_target("90"), opt_level=0, debug=True)
     text = driver.lower(bytecode_of("vector_add_f32"), "tilebc", "ll", job)[".ll"].decode()

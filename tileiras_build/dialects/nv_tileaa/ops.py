@@ -90,7 +90,7 @@ GridDependencyOp = define(
 # Functions, grid and control flow that MLIR's scf cannot say (early exits).
 FuncOp = define("nv_tileaa.func", "", "", "a kernel", pure=False, regions=1)
 GlobalOp = define("nv_tileaa.global", "", "", "a variable in global memory", pure=False)
-ReturnOp = define("nv_tileaa.return", "", "", "end of a kernel", terminator=True)
+ReturnOp = define("nv_tileaa.return", "values*", "", "end of a function; a kernel has no values", terminator=True)
 GetProgramIdOp = define("nv_tileaa.get_program_id", "", "result", "the position of this tile program in the grid")
 GetNumProgramsOp = define("nv_tileaa.get_num_programs", "", "result", "the extent of the grid")
 ForOp = define("nv_tileaa.for", "lower upper step initial*", "results*", "counted loop", pure=False, regions=1)

@@ -95,7 +95,7 @@ def operand_type(type: Attribute) -> Attribute | None:
         return LLVMTypeConverter().convert(type)
     if isinstance(type, LLVMPointerType):
         return type
-    row = ELEMENTS.get(str(type).removeprefix("!cuda_tile."))
+    row = ELEMENTS.get(str(type))
     return None if row is None else REGISTERS[row.register]
 
 
@@ -197,8 +197,7 @@ def _basic(type: Attribute) -> Node | None:
         return DIDerivedType.of(tag="DW_TAG_pointer_type", baseType=byte, sizeInBits=size)
     integer = isinstance(converted, IntegerType)
     encoding = "DW_ATE_float" if not integer else "DW_ATE_boolean" if size == 1 else "DW_ATE_signed"
-    name = str(type).removeprefix("!cuda_tile.")
-    return DIBasicType.of(tag="DW_TAG_base_type", name=name, sizeInBits=max(size, 8), encoding=encoding)
+    return DIBasicType.of(tag="DW_TAG_base_type", name=str(type), sizeInBits=max(size, 8), encoding=encoding)
 
 
 # ---- locations -------------------------------------------------------------------------------------
