@@ -1,0 +1,57 @@
+"""nvvm operations, one at a time, as kernels: to PTX and to SASS."""
+
+from __future__ import annotations
+
+import re
+
+from xdsl.backend.llvm.convert import convert_module
+
+from tileiras_build.pipeline import ll_to_ptx, opt, ptx_to_cubin
+from tileiras_build.pipeline.job import Job
+from tileiras_build.targets import find_target
+
+ARGUMENTS = (
+    "%s: !llvm.ptr<3>, %g: !llvm.ptr<1>, %p: !llvm.ptr, %i: i32, %l: i64, %h: i16, %b: i1, %f: f32, "
+    "%v: vector<2xf32>, %hh: vector<2xf16>"
+)
+
+
+def to_llvm(body: str, sm: str) -> str:
+    """MLIR text of a kernel around ``body`` after convert-nvvm-to-llvm."""
+    text = f"llvm.func @k({ARGUMENTS}) {{\n{body}\nllvm.return\n}}\n"
+    return opt.run(text, ["convert-nvvm-to-llvm"], sm=sm)
+
+
+def to_ptx(body: str, sm: str) -> str:
+    """PTX of that kernel; ptxas has taken it."""
+    mlir = to_llvm(body, sm)
+    text = str(convert_module(opt.parse_module(mlir), fallback_target_triple="nvptx64-nvidia-cuda"))
+    text = re.sub(r'define (internal )?void @"k"', "define ptx_kernel void @k", text)
+    text = re.sub(r"^target .*$", "", text, flags=re.M)
+    if "convergent" in mlir:
+        # xDSL's translation has no word for the attribute.
+        text = re.sub(r"(call [^\n]* asm [^\n]*)$", r"\1 #9", text, flags=re.M) + "\nattributes #9 = { convergent }\n"
+    job = Job(find_target(sm))
+    ptx = ll_to_ptx.lower(text, job)
+    ptx_to_cubin.lower(ptx, job)
+    return re.sub(r"[ \t]+", " ", ptx)
+
+
+def store(value: str, type: str) -> str:
+    """A use of a value that LLVM keeps."""
+    return f"llvm.store {value}, %p : {type}, !llvm.ptr"
+
+
+def stored(operation: str, type: str) -> str:
+    """``%r = operation`` and a use of it."""
+    return f"%r = {operation}\n{store('%r', type)}"
+
+
+def first_stored(operation: str, struct: str, type: str) -> str:
+    """``%r = operation`` of a struct type, and a use of its first field."""
+    return f"%r = {operation}\n%x = llvm.extractvalue %r[0] : {struct}\n{store('%x', type)}"
+
+
+def flag_stored(operation: str) -> str:
+    """``%r = operation`` of an i1, and a use of it."""
+    return f"%r = {operation}\n%x = llvm.zext %r : i1 to i32\n{store('%x', 'i32')}"
