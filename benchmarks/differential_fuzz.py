@@ -1,0 +1,89 @@
+"""Random tile programs: the interpreter against compiled code in the emulator, at O0 and O3 and for several targets.
+
+    python benchmarks/differential_fuzz.py --count 10000 --sm 80,100 --jobs 2
+
+Prints one line per disagreement or refusal, with the seed of the program and the first operation whose result is
+wrong, and a summary. ``--show SEED`` prints a program; ``--write SEED -o k.tilebc`` writes its bytecode.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import time
+from collections import Counter
+from multiprocessing import Pool
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.fuzz.compare import Outcome, compare_program, find_culprit  # noqa: E402
+from tests.fuzz.programs import SeededChoices, random_program  # noqa: E402
+from tileiras_build.bytecode import disassemble  # noqa: E402
+
+SECONDS = 120  # of one program, on all targets
+
+
+def _run(job: tuple[int, tuple[str, ...]]) -> tuple[int, list[Outcome]]:
+    seed, targets = job
+    signal.alarm(SECONDS)
+    try:
+        outcomes = compare_program(random_program(SeededChoices(seed)), seed, targets)
+        for number, outcome in enumerate(outcomes):
+            if outcome.kind == "differs":
+                outcomes[number] = outcome.with_culprit(find_culprit(seed, outcome.target, outcome.opt_level))
+        return seed, outcomes
+    except Exception as problem:  # noqa: BLE001 - a fuzzer reports whatever happens and goes on
+        return seed, [Outcome("fails", "-", 0, f"{type(problem).__name__}: {problem}")]
+    finally:
+        signal.alarm(0)
+
+
+def _expire(*_):
+    raise TimeoutError(f"more than {SECONDS} s")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--sm", default="80,100")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--show", type=int, metavar="SEED")
+    parser.add_argument("--write", type=int, metavar="SEED")
+    parser.add_argument("-o", "--output", default="program.tilebc")
+    options = parser.parse_args()
+    if (seed := options.show if options.show is not None else options.write) is not None:
+        return _give(seed, None if options.show is not None else Path(options.output))
+    targets = tuple(f"sm_{sm}" for sm in options.sm.split(","))
+    jobs = ((seed, targets) for seed in range(options.first, options.first + options.count))
+    return _report(options.jobs, jobs)
+
+
+def _give(seed: int, path: Path | None) -> int:
+    bytecode = random_program(SeededChoices(seed)).bytecode()
+    if path is None:
+        print(disassemble(bytecode))
+    else:
+        path.write_bytes(bytecode)
+    return 0
+
+
+def _report(processes: int, jobs) -> int:
+    start, kinds, programs = time.monotonic(), Counter(), 0
+    signal.signal(signal.SIGALRM, _expire)
+    with Pool(processes, initializer=signal.signal, initargs=(signal.SIGALRM, _expire)) as pool:
+        for seed, outcomes in pool.imap_unordered(_run, jobs, chunksize=4):
+            programs += 1
+            kinds.update(outcome.kind for outcome in outcomes)
+            for outcome in outcomes:
+                if outcome.kind != "agrees":
+                    print(f"seed {seed}: {outcome}", flush=True)
+    seconds = time.monotonic() - start
+    print(f"{programs} programs in {seconds:.0f} s: " + ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
+    return 1 if kinds["differs"] or kinds["fails"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
