@@ -67,18 +67,41 @@ def read_rows(path: Path = ROWS) -> list[Row]:
 
 def read_marks(folder: Path = ROOT / "tests", root: Path = ROOT) -> list[Mark]:
     """The marks of all tests below ``folder``, sorted; raises ValueError for one that is not written out."""
-    return sorted({mark for path in folder.rglob("*.py") for mark in _marks_of(path, root)})
+    python = (mark for path in folder.rglob("*.py") for mark in _marks_of(path, root))
+    golden = (mark for path in folder.rglob("*.mlir") for mark in _golden_marks(path, root))
+    return sorted({*python, *golden})
+
+
+def _golden_marks(path: Path, root: Path) -> Iterator[Mark]:
+    """Of golden tests (tests/golden.py): lines ``// seed: document id ...`` below a test's title."""
+    title, file = "", path.relative_to(root).as_posix()
+    for line in path.read_text().splitlines():
+        if line.startswith("// ---- "):
+            title = line.split()[2]
+        elif line.startswith("// seed: "):
+            document, *ids = line.split()[2:]
+            yield from (Mark(document, id, file, title) for id in ids)
 
 
 def _marks_of(path: Path, root: Path) -> Iterator[Mark]:
     text = path.read_text()
     if "mark.seed(" not in text:
         return
-    file = path.relative_to(root).as_posix()
-    for function in ast.walk(ast.parse(text)):
+    file, tree = path.relative_to(root).as_posix(), ast.parse(text)
+    names = _string_constants(tree)
+    for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef) and function.name.startswith("test_"):
             for call in _seed_calls(function):
-                yield from (Mark(document, id, file, function.name) for document, id in _arguments(call, file))
+                yield from (Mark(document, id, file, function.name) for document, id in _arguments(call, file, names))
+
+
+def _string_constants(tree: ast.Module) -> dict[str, str]:
+    """The module's names that stand for one string: ``DOCUMENT = "..."``."""
+    return {
+        node.targets[0].id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Constant)
+    }
 
 
 def _seed_calls(function: ast.FunctionDef) -> list[ast.Call]:
@@ -86,11 +109,17 @@ def _seed_calls(function: ast.FunctionDef) -> list[ast.Call]:
     return [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("mark.seed")]
 
 
-def _arguments(call: ast.Call, file: str) -> list[tuple[str, str]]:
-    values = [argument.value if isinstance(argument, ast.Constant) else None for argument in call.args]
+def _arguments(call: ast.Call, file: str, names: dict[str, str]) -> list[tuple[str, str]]:
+    values = [_string(argument, names) for argument in call.args]
     if len(values) < 2 or not all(isinstance(value, str) for value in values):
         raise ValueError(f"{file}:{call.lineno}: write seed(document, id, ...) with string literals")
     return [(values[0], id) for id in values[1:]]
+
+
+def _string(node: ast.expr, names: dict[str, str]) -> object:
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    return node.value if isinstance(node, ast.Constant) else None
 
 
 def unknown_marks(rows: list[Row], marks: list[Mark]) -> list[Mark]:

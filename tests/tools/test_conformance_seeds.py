@@ -53,6 +53,17 @@ def test_marks_are_found_on_functions_and_parameters(tmp_path):
     assert [(mark.id, mark.test) for mark in marks] == [("a", "test_one"), ("b", "test_one"), ("c", "test_one")]
 
 
+def test_documents_may_be_named_and_golden_tests_count(tmp_path):
+    (tmp_path / "test_x.py").write_text("DOCUMENT = 'd'\n@pytest.mark.seed(DOCUMENT, 'a')\ndef test_one(): pass\n")
+    (tmp_path / "x.mlir").write_text("// run: p sm_90\n// ---- first\n// seed: d b c\n// ---- second\n// seed: d b\n")
+    assert read_marks(tmp_path, tmp_path) == [
+        Mark("d", "a", "test_x.py", "test_one"),
+        Mark("d", "b", "x.mlir", "first"),
+        Mark("d", "b", "x.mlir", "second"),
+        Mark("d", "c", "x.mlir", "first"),
+    ]
+
+
 def test_marks_must_be_written_out(tmp_path):
     (tmp_path / "test_x.py").write_text("@pytest.mark.seed('d', NAME)\ndef test_one(): pass\n")
     with pytest.raises(ValueError, match="test_x.py:1"):

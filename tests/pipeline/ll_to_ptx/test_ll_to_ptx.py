@@ -39,6 +39,7 @@ def kernel(body, head="", tail=""):
     return f"{head}\ndefine ptx_kernel void @k({parameters}) {{\n{body}\nret void\n}}\n{tail}"
 
 
+@pytest.mark.seed("codegen-overview", "stage-libraries", "libdevice-specialization", "stage-emission")
 @pytest.mark.parametrize("name", list(TARGETS))
 def test_libdevice_on_every_gpu(name):
     job = Job(TARGETS[name])

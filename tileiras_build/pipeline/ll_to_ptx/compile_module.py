@@ -36,7 +36,7 @@ def compile_module(text: str, job: Job) -> str:
     machine = machine_for(job.target, level.machine, triple)
     # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both
     # are closed in order: left to the garbage collector the context may go first, and the module's end then crashes.
-    with llvm.create_context() as context, _parse(emit.text(text), context) as module:
+    with llvm.create_context() as context, _parse(emit.text(text), triple, context) as module:
         _prepare(module, triple)
         _link(module, context, text, job)
         ptx = emit.run(module, machine, job)
@@ -95,10 +95,11 @@ def _serializer(job: Job) -> _Nvptx | _Libnvvm:
     return SERIALIZERS[job.serializer]()
 
 
-def _parse(text: str, context: llvm.ContextRef) -> llvm.ModuleRef:
+def _parse(text: str, triple: str, context: llvm.ContextRef) -> llvm.ModuleRef:
     """Raises InternalError[llvm] pointing into the .ll."""
+    # Accesses without an alignment get the layout's while they are parsed: it comes first, in front of the first line.
     try:
-        return llvm.parse_assembly(text, context=context)
+        return llvm.parse_assembly(f'target datalayout = "{data_layout(triple)}" {text}', context=context)
     except RuntimeError as error:
         raise _refused(str(error)) from error
 
