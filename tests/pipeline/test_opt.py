@@ -1,0 +1,76 @@
+"""``tileiras-build opt``: passes by name over MLIR text."""
+
+from __future__ import annotations
+
+import pytest
+
+from tileiras_build.cli import main
+from tileiras_build.errors import InvalidInput
+from tileiras_build.pipeline.opt import PASSES, find_pass, registry, run
+from tileiras_build.pipeline.stages import STAGES
+
+KERNEL = "gpu.module @m {\n  gpu.func @k() kernel {\n    gpu.barrier\n    gpu.return\n  }\n}\n"
+
+
+def test_a_file_goes_through_its_passes(tmp_path, capsys):
+    path = tmp_path / "k.mlir"
+    path.write_text(KERNEL)
+    assert main(["opt", str(path), "--pass", "convert-nvgpu-and-gpu-to-nvvm", "--pass", "convert-nvvm-to-llvm"]) == 0
+    assert '"llvm.nvvm.barrier.cta.sync.aligned.all"' in capsys.readouterr().out
+
+
+def test_without_passes_the_module_is_printed(tmp_path, capsys):
+    path = tmp_path / "k.mlir"
+    path.write_text(KERNEL)
+    assert main(["opt", str(path)]) == 0
+    assert "gpu.barrier" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("gpu.module @m {\n  nvgpu.nothing\n}", "3:1: error[parse-failed]"),
+        ("gpu.module @m {\n", "error[parse-failed]"),
+        ("gpu.module @m { gpu.func @k(%x: f32) -> f32 kernel { gpu.return %x : f32 } }", "error[ir-invalid]"),
+    ],
+)
+def test_a_bad_file_is_one_line(tmp_path, capsys, text, expected):
+    path = tmp_path / "k.mlir"
+    path.write_text(text)
+    assert main(["opt", str(path)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(str(path)) and error.count("\n") == 1
+    assert expected.split(": ")[-1] in error
+
+
+def test_an_unknown_pass_names_the_known_ones():
+    with pytest.raises(InvalidInput, match="convert-nothing.*use one of .*convert-nvgpu-and-gpu-to-nvvm"):
+        run(KERNEL, ["convert-nothing"])
+
+
+def test_an_unknown_target_is_refused():
+    with pytest.raises(InvalidInput, match="sm"):
+        run(KERNEL, [], sm="13")
+
+
+def test_the_target_reaches_the_pass():
+    text = (
+        "gpu.module @m { gpu.func @k(%v: vector<2xf32>) kernel {\n"
+        "%r = nvgpu.mul.packed.f32x2 %v, %v : vector<2xf32>, vector<2xf32> -> vector<2xf32>\ngpu.return } }"
+    )
+    assert "nvvm.mul.packed.f32x2" in run(text, ["convert-nvgpu-and-gpu-to-nvvm"], sm="100")
+    with pytest.raises(Exception, match="packed-target"):
+        run(text, ["convert-nvgpu-and-gpu-to-nvvm"], sm="90")
+
+
+def test_the_registry_has_every_pass_under_its_own_name():
+    passes = registry()
+    assert {entry.name for stage in STAGES[1:] for entry in stage.passes} <= passes.keys()
+    assert all(name == entry.name for name, entry in passes.items())
+    assert PASSES.keys() <= passes.keys()
+    assert find_pass("convert-nvvm-to-llvm").name == "convert-nvvm-to-llvm"
+
+
+def test_text_artifacts_are_read_too():
+    text = "builtin.module {\n  %0 = arith.constant dense<1> : tensor<4xi32>\n}\n"
+    assert "tensor<4xi32>" in run(text, [])
