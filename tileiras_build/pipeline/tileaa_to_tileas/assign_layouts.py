@@ -95,22 +95,22 @@ class _Kernel:
             bound = [value for value in tiles(op.operands) if not _is_free(value)]
             self.union(bound + tiles(op.results))
         elif op.name in LOOPS:
-            block = op.regions[0].blocks[0]
-            arguments = block.args[1:] if op.name.endswith("for") else block.args
-            initial = op.operands[3:] if op.name.endswith("for") else op.operands
-            for start, argument, result in zip(initial, arguments, op.results):
-                if is_tile(argument):
-                    self.union([argument, result] + ([] if _is_free(start) else [start]))
+            self._unify_loop(op)
         elif op.name in YIELDS:
-            self._unify_yield(op)
+            for value, target in _targets(op):
+                if is_tile(value):
+                    self.union([target] + ([] if _is_free(value) else [value]))
 
-    def _unify_yield(self, op: Operation) -> None:
-        target = _yield_target(op)
-        if target is None or target.name in REGIONS:
-            return
-        for value, result in zip(op.operands, target.results):
-            if is_tile(value):
-                self.union([result] + ([] if _is_free(value) else [value]))
+    def _unify_loop(self, op: Operation) -> None:
+        counted = op.name.endswith("for")
+        arguments = op.regions[0].blocks[0].args[1 if counted else 0 :]
+        for start, argument in zip(op.operands[3 if counted else 0 :], arguments):
+            if is_tile(argument):
+                self.union([argument] + ([] if _is_free(start) else [start]))
+        if counted:
+            for argument, result in zip(arguments, op.results):
+                if is_tile(argument):
+                    self.union([argument, result])
 
     # ---- votes -------------------------------------------------------------------------------------
     def vote(self, value: SSAValue, layout: LinearLayout, weight: float) -> None:
@@ -185,14 +185,17 @@ YIELDS = ("nv_tileas.yield", "nv_tileas.break", "nv_tileas.continue")
 REGIONS = ("nv_tileas.reduce", "nv_tileas.scan")
 
 
-def _yield_target(op: Operation) -> Operation | None:
-    """The operation whose results a terminator gives: the nearest loop for break and continue."""
+def _targets(op: Operation) -> list[tuple[SSAValue, SSAValue]]:
+    """What a terminator's operands become: the next iteration's arguments, or results of the operation around it."""
     target = op.parent_op()
-    if op.name == "nv_tileas.yield":
-        return target
-    while target is not None and target.name not in LOOPS:
+    while op.name != "nv_tileas.yield" and target.name not in LOOPS:
         target = target.parent_op()
-    return target
+    if target.name in REGIONS:
+        return []
+    if op.name != "nv_tileas.continue":
+        return list(zip(op.operands, target.results))
+    arguments = target.regions[0].blocks[0].args
+    return list(zip(op.operands, arguments[1:] if target.name.endswith("for") else arguments))
 
 
 # ---- anchors -------------------------------------------------------------------------------------
@@ -575,21 +578,19 @@ def _rewrite_reinterpret(rw: _Rewriter, op: Any) -> None:
 
 
 def _rewrite_loop(rw: _Rewriter, op: Any) -> None:
-    first = 3 if op.name.endswith("for") else 0
-    for index, result in enumerate(op.results):
-        if is_tile(result):
-            layout = rw.kernel.layout(result)
-            rw.require(op, first + index, layout)
-            set_layout(result, layout)
+    counted = op.name.endswith("for")
+    arguments = op.regions[0].blocks[0].args[1 if counted else 0 :]
+    for index, argument in enumerate(arguments):
+        if is_tile(argument):
+            rw.require(op, index + (3 if counted else 0), rw.kernel.layout(argument))
+    for result in tiles(op.results):
+        set_layout(result, rw.kernel.layout(result))
 
 
 def _rewrite_yield(rw: _Rewriter, op: Any) -> None:
-    target = _yield_target(op)
-    if target is None or target.name in REGIONS:
-        return
-    for index, (value, result) in enumerate(zip(op.operands, target.results)):
+    for index, (value, target) in enumerate(_targets(op)):
         if is_tile(value):
-            rw.require(op, index, rw.kernel.layout(result))
+            rw.require(op, index, rw.kernel.layout(target))
 
 
 def _rewrite_if(rw: _Rewriter, op: Any) -> None:

@@ -107,8 +107,15 @@ def narrow_ratio(op: Any) -> float:
     return bits[0] / bits[1]
 
 
-def reinterpreted(layout: LinearLayout, ratio: float) -> LinearLayout:
-    """The parts of an element are neighbors in its thread; for ratio < 1 the lowest registers must be such neighbors."""
+def has_neighbors(layout: LinearLayout, shift: int) -> bool:
+    """The lowest registers are 2**shift consecutive elements, which nothing else moves among."""
+    low = (1 << shift) - 1
+    others = (*layout.registers[shift:], *layout.lanes, *layout.warps)
+    return layout.registers[:shift] == tuple(1 << bit for bit in range(shift)) and not any(i & low for i in others)
+
+
+def reinterpreted(layout: LinearLayout, ratio: float) -> LinearLayout | None:
+    """The parts of an element are neighbors in its thread; None where parts that should be one element are not."""
     if ratio >= 1:
         shift = int(ratio).bit_length() - 1
         size = layout.size << shift
@@ -117,6 +124,8 @@ def reinterpreted(layout: LinearLayout, ratio: float) -> LinearLayout:
         lanes = tuple(image << shift for image in layout.lanes)
         return LinearLayout(registers, lanes, tuple(image << shift for image in layout.warps), (size,))
     shift = int(1 / ratio).bit_length() - 1
+    if not has_neighbors(layout, shift):
+        return None
     registers = tuple(image >> shift for image in layout.registers[shift:])
     lanes = tuple(image >> shift for image in layout.lanes)
     return LinearLayout(registers, lanes, tuple(image >> shift for image in layout.warps), (layout.size >> shift,))

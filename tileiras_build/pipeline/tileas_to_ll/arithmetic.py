@@ -15,8 +15,9 @@ from xdsl.dialects.builtin import IntegerType, StringAttr
 from xdsl.ir import Operation
 
 from ...errors import Unsupported
-from ..shared.element_types import Element, element_of
+from ..shared.element_types import ELEMENTS, Element, element_of
 from .builder import Value
+from .float_conversions import convert_float
 from .kernel_emitter import Handler, KernelEmitter
 
 Scalar = Callable[..., Value]
@@ -88,15 +89,16 @@ def _flushes(op: Operation) -> bool:
     return "flush_to_zero" in op.attributes
 
 
-def _in_f32(e: KernelEmitter, element: Element, scalar: Scalar) -> Scalar:
-    """``scalar`` computed in f32 for the half precisions."""
+def _in_f32(e: KernelEmitter, element: Element, scalar: Scalar, mode: str = "nearest_even") -> Scalar:
+    """``scalar`` computed in f32 for the half precisions, and rounded to them as ``mode`` says."""
     if element.register not in ("half", "bfloat"):
         return scalar
     b, type = e.b, element.register
+    narrow = convert_float(e, "f32", element.name, mode if mode in ROUNDING_SUFFIX else "nearest_even")
 
     def widened(*arguments: Value) -> Value:
         wide = [b.pure(f"fpext {type} {argument} to float") for argument in arguments]
-        return b.pure(f"fptrunc float {scalar(*wide)} to {type}")
+        return narrow(scalar(*wide))
 
     return widened
 
@@ -211,7 +213,7 @@ def _rounded_float(instruction: str, intrinsic: str) -> Rule:
                 y = b.pure(f"fneg {wide} {y}")
             return b.pure(f"call {wide} {name}({wide} {x}, {wide} {y})")
 
-        return _in_f32(e, element, scalar)
+        return _in_f32(e, element, scalar, _text(op, "rounding_mode", "nearest_even"))
 
     return rule
 
@@ -225,7 +227,8 @@ def _fma(e: KernelEmitter, op: Operation) -> Scalar:
         return lambda x, y, z: b.pure(f"call {type} @llvm.fma.{suffix}({type} {x}, {type} {y}, {type} {z})")
     name = f"@llvm.nvvm.fma.{rounding}{'.ftz' if _flushes(op) else ''}.{FLOAT_LETTER.get(type, 'f')}"
     wide = type if type in FLOAT_LETTER else "float"
-    return _in_f32(e, element, lambda x, y, z: b.pure(f"call {wide} {name}({wide} {x}, {wide} {y}, {wide} {z})"))
+    mode = _text(op, "rounding_mode", "nearest_even")
+    return _in_f32(e, element, lambda x, y, z: b.pure(f"call {wide} {name}({wide} {x}, {wide} {y}, {wide} {z})"), mode)
 
 
 def _divide(e: KernelEmitter, op: Operation) -> Scalar:
@@ -240,7 +243,7 @@ def _divide(e: KernelEmitter, op: Operation) -> Scalar:
     if kind == "rn" and not ftz:
         return _in_f32(e, element, lambda x, y: b.pure(f"fdiv float {x}, {y}"))
     name = f"@llvm.nvvm.div.full{ftz}" if kind == "full" else f"@llvm.nvvm.div.{kind}{ftz}.f"
-    return _in_f32(e, element, lambda x, y: b.pure(f"call float {name}(float {x}, float {y})"))
+    return _in_f32(e, element, lambda x, y: b.pure(f"call float {name}(float {x}, float {y})"), mode)
 
 
 def _square_root(e: KernelEmitter, op: Operation) -> Scalar:
@@ -251,7 +254,7 @@ def _square_root(e: KernelEmitter, op: Operation) -> Scalar:
         kind = ROUNDING_SUFFIX.get(mode, "rn")
         return lambda x: b.pure(f"call double @llvm.nvvm.sqrt.{kind}.d(double {x})")
     kind = "approx" if mode == "approx" else ROUNDING_SUFFIX.get(mode, "rn")
-    return _in_f32(e, element, lambda x: b.pure(f"call float @llvm.nvvm.sqrt.{kind}{ftz}.f(float {x})"))
+    return _in_f32(e, element, lambda x: b.pure(f"call float @llvm.nvvm.sqrt.{kind}{ftz}.f(float {x})"), mode)
 
 
 def _reciprocal_root(e: KernelEmitter, op: Operation) -> Scalar:
@@ -384,19 +387,29 @@ def _resize_integer(instruction: str) -> Rule:
 
 def _integer_to_float(signed: bool) -> Rule:
     def rule(e: KernelEmitter, op: Operation) -> Scalar:
-        from .float_conversions import convert_float
-
         b, source, target = e.b, element_of(op.operands[0].type), element_of(op.results[0].type)
         instruction = "sitofp" if signed else "uitofp"
         mode = _text(op, "rounding_mode", "nearest_even")
-        if mode != "nearest_even" and target.register in FLOAT_LETTER:
-            return _rounded_integer_to_float(e, source, target, signed, ROUNDING_SUFFIX[mode])
-        if target.is_float and target.name != "tf32":
-            return lambda x: b.pure(f"{instruction} {source.register} {x} to {target.register}")
-        narrow = convert_float(e, "f32", target.name, mode)
-        return lambda x: narrow(b.pure(f"{instruction} {source.register} {x} to float"))
+        if source.register == "i1" and signed:
+            # LLVM's back ends differ on what a signed bit is: here true is -1, as it is when extended.
+            narrow = convert_float(e, "f32", target.name, mode)
+            return lambda x: narrow(b.pure(f"select i1 {x}, float -1.0, float 0.0"))
+        return _converted_integer(e, source, target, instruction, mode)
 
     return rule
+
+
+def _converted_integer(e: KernelEmitter, source: Element, target: Element, instruction: str, mode: str) -> Scalar:
+    b, signed = e.b, instruction == "sitofp"
+    if mode != "nearest_even":
+        wide = ELEMENTS["f64"] if target.register == "double" else ELEMENTS["f32"]
+        rounded = _rounded_integer_to_float(e, source, wide, signed, ROUNDING_SUFFIX[mode])
+        narrow = convert_float(e, wide.name, target.name, mode)
+        return lambda x: narrow(rounded(x))
+    if target.is_float and target.name != "tf32":
+        return lambda x: b.pure(f"{instruction} {source.register} {x} to {target.register}")
+    narrow = convert_float(e, "f32", target.name, mode)
+    return lambda x: narrow(b.pure(f"{instruction} {source.register} {x} to float"))
 
 
 def _rounded_integer_to_float(e: KernelEmitter, source: Element, target: Element, signed: bool, suffix: str) -> Scalar:
@@ -415,20 +428,31 @@ def _rounded_integer_to_float(e: KernelEmitter, source: Element, target: Element
 
 def _float_to_integer(signed: bool) -> Rule:
     def rule(e: KernelEmitter, op: Operation) -> Scalar:
-        from .float_conversions import convert_float
-
         b, source, target = e.b, element_of(op.operands[0].type), element_of(op.results[0].type)
         instruction = "fptosi" if signed else "fptoui"
         if target.register == "i1":
             # LLVM 22 selects a comparison with zero for a conversion to i1, the wrong way round.
             widen = convert_float(e, source.name, "f32", "nearest_even")
             return lambda x: b.pure(f"icmp ne i32 {b.pure(f'fptosi float {widen(x)} to i32')}, 0")
-        if source.is_float:
-            return lambda x: b.pure(f"{instruction} {source.register} {x} to {target.register}")
-        widen = convert_float(e, source.name, "f32", "nearest_even")
-        return lambda x: b.pure(f"{instruction} float {widen(x)} to {target.register}")
+        known, type = source.is_float, source.register if source.is_float else "float"
+        widen = (lambda x: x) if known else convert_float(e, source.name, "f32", "nearest_even")
+        if "saturating" in op.attributes and target.bits < 32:
+            return lambda x: _clamped_integer(e, widen(x), type, target, signed)
+        return lambda x: b.pure(f"{instruction} {type} {widen(x)} to {target.register}")
 
     return rule
+
+
+def _clamped_integer(e: KernelEmitter, x: Value, type: str, target: Element, signed: bool) -> Value:
+    """The hardware clamps to 32 bits; the narrower range is clamped after it."""
+    b, bits = e.b, target.bits
+    wide = b.pure(f"{'fptosi' if signed else 'fptoui'} {type} {x} to i32")
+    if signed:
+        low = b.pure(f"call i32 @llvm.smax.i32(i32 {wide}, i32 {-(1 << (bits - 1))})")
+        wide = b.pure(f"call i32 @llvm.smin.i32(i32 {low}, i32 {(1 << (bits - 1)) - 1})")
+    else:
+        wide = b.pure(f"call i32 @llvm.umin.i32(i32 {wide}, i32 {(1 << bits) - 1})")
+    return b.pure(f"trunc i32 {wide} to {target.register}")
 
 
 # ---- bits and pointers ---------------------------------------------------------------------------
@@ -467,8 +491,6 @@ def _pointer_to_int(e: KernelEmitter, op: Operation) -> Scalar:
 
 
 def _convert_float_rule(e: KernelEmitter, op: Operation) -> Scalar:
-    from .float_conversions import convert_float
-
     source, target = element_of(op.operands[0].type), element_of(op.results[0].type)
     return convert_float(e, source.name, target.name, _text(op, "rounding_mode", "nearest_even"))
 

@@ -85,7 +85,8 @@ def _f64_to_odd_f32(e: KernelEmitter) -> Scalar:
 def _between_llvm_floats(e: KernelEmitter, source: str, target: str, mode: str) -> Scalar:
     b, a, z = e.b, LLVM_FLOATS[source], LLVM_FLOATS[target]
     if {source, target} == {"f16", "bf16"}:
-        return lambda x: b.pure(f"fptrunc float {b.pure(f'fpext {a} {x} to float')} to {z}")
+        narrow = _between_llvm_floats(e, "f32", target, mode)
+        return lambda x: narrow(b.pure(f"fpext {a} {x} to float"))
     if WIDTH[target] > WIDTH[source]:
         return lambda x: b.pure(f"fpext {a} {x} to {z}")
     if mode in ("nearest_even", "full", "approx"):
@@ -103,10 +104,13 @@ NARROWING_TYPES = {"f64": "double", "f32": "float"}
 
 
 def _rounded_narrowing(e: KernelEmitter, source: str, target: str, suffix: str) -> Scalar:
-    row = NARROWING_ASM.get((source, target))
-    if row is None or (target == "bf16" and suffix in ("rm", "rp")):
-        raise Unsupported("cvt-rounding", f"no conversion from {source} to {target} with rounding .{suffix}")
-    b, (text, constraints, result) = e.b, row
+    if (source, target) == ("f64", "bf16"):
+        # Rounding twice in one direction is rounding once.
+        first, second = (_rounded_narrowing(e, *pair, suffix) for pair in (("f64", "f32"), ("f32", "bf16")))
+        return lambda x: second(first(x))
+    if target == "bf16" and suffix in ("rm", "rp"):
+        return _directed_bf16(e, suffix)
+    b, (text, constraints, result) = e.b, NARROWING_ASM[source, target]
     text = text.format(r=suffix)
 
     def scalar(x: Value) -> Value:
@@ -116,9 +120,27 @@ def _rounded_narrowing(e: KernelEmitter, source: str, target: str, suffix: str) 
     return scalar
 
 
+def _directed_bf16(e: KernelEmitter, suffix: str) -> Scalar:
+    """Up or down: PTX has no such conversion. The upper half of the f32, one more where bits are cut on that side of zero."""
+    b = e.b
+    away = 0 if suffix == "rp" else 1
+
+    def scalar(x: Value) -> Value:
+        bits = b.pure(f"bitcast float {x} to i32")
+        cut = b.pure(f"icmp ne i32 {b.pure(f'and i32 {bits}, 65535')}, 0")
+        sided = b.pure(f"icmp eq i32 {b.pure(f'lshr i32 {bits}, 31')}, {away}")
+        number = b.pure(f"fcmp ord float {x}, 0.0")
+        away_from_it = b.pure(f"and i1 {cut}, {sided}")
+        one = b.pure(f"zext i1 {away_from_it} to i32")
+        upper = b.pure(f"add i32 {b.pure(f'lshr i32 {bits}, 16')}, {one}")
+        kept = b.pure(f"select i1 {number}, i32 {upper}, i32 32767")
+        return b.pure(f"bitcast i16 {b.pure(f'trunc i32 {kept} to i16')} to bfloat")
+
+    return scalar
+
+
 # ---- to f32 --------------------------------------------------------------------------------------
 def _to_f32(e: KernelEmitter, source: str) -> Scalar:
-    b = e.b
     if source in ("f32", "tf32"):
         return lambda x: x
     if source in LLVM_FLOATS:

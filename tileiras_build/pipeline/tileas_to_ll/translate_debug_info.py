@@ -302,22 +302,15 @@ class _ModuleTranslator:
             Rewriter.erase_op(op)
             return
         every = list(leaves(op.value.type))
-        for leaf in every:
-            self._leaf(op, leaf, variable, whole=len(every) == 1)
+        unresolved = [leaf for leaf in every if leaf.type is None]
+        for leaf in unresolved:
+            if leaf.path:
+                self._placeholder(op, _reason(leaf))
+            else:
+                self.found.add(_unsupported(op, leaf.source))
+        if not unresolved:
+            _describe(op, every, variable)
         Rewriter.erase_op(op)
-
-    def _leaf(self, op: ValueOp, leaf: Leaf, variable: DILocalVariable, whole: bool) -> None:
-        if leaf.type is None and not leaf.path:
-            self.found.add(_unsupported(op, leaf.source))
-            return
-        source = _materialize(op, leaf) if leaf.type is not None else self._placeholder(op, _reason(leaf))
-        pinned = _before(op, MoveOp(source))
-        steps = op.expression.data
-        if not whole:
-            steps += DIExpression.fragment(leaf.offset, leaf.size).data
-        intrinsic = _intrinsic(op)
-        made = intrinsic(pinned, variable, DIExpression(steps))
-        _before(op, made)
 
     def _placeholder(self, op: Operation, reason: str) -> SSAValue:
         return _before(op, PlaceholderOp(reason, i64))
@@ -357,6 +350,20 @@ class _ModuleTranslator:
                         remedy="define the variable in the same gpu.module, or drop the debug value",
                     )
                 )
+
+
+def _describe(op: ValueOp, every: list[Leaf], variable: DILocalVariable) -> None:
+    """An intrinsic for each scalar of the value, which sees it through a pin."""
+    intrinsic = _intrinsic(op)
+    value = op.value
+    if isinstance(value.type, TupleType):
+        value = _bridge(op, value, LLVMTypeConverter().convert(value.type))
+    for leaf in every:
+        pinned = _before(op, MoveOp(_materialize(op, value, leaf)))
+        steps = op.expression.data
+        if leaf.path:
+            steps += DIExpression.fragment(leaf.offset, leaf.size).data
+        _before(op, intrinsic(pinned, variable, DIExpression(steps)))
 
 
 def _symbol(function: Operation) -> str:
@@ -406,25 +413,20 @@ def _before(op: Operation, made: Operation) -> SSAValue | None:
     return made.results[0] if made.results else None
 
 
-def _materialize(op: ValueOp, leaf: Leaf) -> SSAValue:
+def _materialize(op: ValueOp, value: SSAValue, leaf: Leaf) -> SSAValue:
     """The scalar that a leaf names, taken out of the debugged value."""
-    value = op.value
-    steps = list(leaf.path)
-    type = op.value.type
-    while steps:
-        kind, index = steps.pop(0)
-        _, types = _members(type)
-        type = types[index]
+    for kind, index in leaf.path:
         if kind == "lane":
             position = _before(op, ConstantOp(IntegerAttr(index, i32), i32))
             value = _before(op, ExtractElementOp(value, position))
         else:
-            value = _before(op, ExtractValueOp(DenseArrayBase.from_list(i64, [index]), value, type))
-    return value if value.type == leaf.type else _surrogate(op, value, leaf.type)
+            _, types = _members(value.type)
+            value = _before(op, ExtractValueOp(DenseArrayBase.from_list(i64, [index]), value, types[index]))
+    return value if value.type == leaf.type else _bridge(op, value, leaf.type)
 
 
-def _surrogate(op: ValueOp, value: SSAValue, type: Attribute) -> SSAValue:
-    """The value in the form in which it is held; a bridge until casts are reconciled."""
+def _bridge(op: ValueOp, value: SSAValue, type: Attribute) -> SSAValue:
+    """The value in the form in which it is held, until casts are reconciled."""
     owner = value.owner
     if isinstance(owner, UnrealizedConversionCastOp) and owner.inputs.types == (type,):
         return owner.inputs[0]

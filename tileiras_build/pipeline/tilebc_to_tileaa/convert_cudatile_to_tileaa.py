@@ -127,7 +127,7 @@ CMPF |= {"less_than_or_equal": ("ule", "ole"), "greater_than": ("ugt", "ogt"), "
 
 # Attributes carried over by name, as strings or units.
 ENUM_ATTRIBUTES = ("rounding_mode", "mode")
-UNIT_ATTRIBUTES = ("flush_to_zero", "propagate_nan", "fast_acc")
+UNIT_ATTRIBUTES = ("flush_to_zero", "propagate_nan", "fast_acc", "saturating")
 MEMORY_ATTRIBUTES = {"memory_ordering_semantics": "mem_semantic", "memory_scope": "mem_scope"}
 
 
