@@ -192,8 +192,9 @@ def handle_root(e, ins):
         result = f"approximate('rcp', {value})"
     else:
         result = f"reciprocal_sqrt({value})"
-    if kind == "f64" and "approx" in ins.mods:
-        # rcp/rsqrt.approx.ftz.f64 give the high word's precision only (sections 9.7.3.13 and 9.7.3.17).
+    if kind == "f64" and {"approx", "ftz"} <= set(ins.mods):
+        # rcp/rsqrt.approx.ftz.f64 give the high word's precision only (sections 9.7.3.13 and 9.7.3.17); without .ftz
+        # rsqrt is computed in full by a subroutine of ptxas.
         result = f"high_word({result})"
     store_float(e, ins, kind, result)
 
