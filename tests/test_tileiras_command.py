@@ -139,6 +139,15 @@ def test_remarks_of_one_kind(capsys):
     assert "remark[missed]" in text and "remark[passed]" not in text
 
 
+def test_memcheck_makes_another_kernel(capsys):
+    assert main([KERNEL, "--arch=sm_90", "-o", "plain.cubin"]) == 0
+    assert main([KERNEL, "--arch=sm_90", "-o", "checked.cubin", "--sanitize=memcheck", "--remarks=memory"]) == 0
+    plain, checked = Path("plain.cubin").read_bytes(), Path("checked.cubin").read_bytes()
+    assert b"__assertfail" in checked and b"tile index outside" in checked and b"vector_add.py" in checked
+    assert b"__assertfail" not in plain
+    assert "remark[passed]" in capsys.readouterr().out
+
+
 CUTILE = """
 import sys
 import cuda.tile as ct

@@ -121,8 +121,6 @@ def _check_configuration(line: CommandLine, version: str) -> None:
         )
     if line["l"]:
         raise Failure(COMPILATION, "error: libraries require the 'simt' preview feature, which is not supported")
-    if line["sanitize"]:
-        raise Failure(CONFIGURATION, f"error: --sanitize={line['sanitize']} is not supported yet; compile without it")
 
 
 # ---- compiling -----------------------------------------------------------------------------------
@@ -136,7 +134,7 @@ def _compile(line: CommandLine, data: bytes) -> None:
     categories = remark_categories(line)
     try:
         cubin, remarks = ForkedExecutor().run(
-            "tileiras_build.tileiras_command:assemble", data, job, line.file, categories
+            "tileiras_build.tileiras_command:assemble", data, job, line.file, categories, line["sanitize"]
         )
     except TileirasError as error:
         raise Failure(exit_code(error), "\n".join(map(describe, _parts(error)))) from error
@@ -151,18 +149,38 @@ def remark_categories(line: CommandLine) -> dict[str, tuple[str, ...]]:
     return {kind: names for kind, names in chosen.items() if names}
 
 
-def assemble(data: bytes, job, file: str, categories: dict[str, tuple[str, ...]]) -> tuple[bytes, list]:
-    """(cubin, the remarks of the categories asked for) of a bytecode file's contents."""
+def assemble(data: bytes, job, file: str, categories: dict[str, tuple[str, ...]], sanitize: str | None = None):
+    """(cubin, the remarks of the categories asked for) of a bytecode file's contents.
+
+    ``sanitize`` "memcheck" makes the kernels check the indices of the tiles that they access.
+    """
     from .driver import lower
 
-    if not categories:
-        return lower(data, "tilebc", "cubin", job, name=file)[".cubin"], []
+    stage = "tilebc"
+    if sanitize is not None:
+        stage, data = "tileaa", _instrumented(lower(data, stage, "tileaa", job, name=file)[".tileaa"])
+    remarks = []
+    if categories:
+        data = lower(data, stage, "tileas", job, name=file)[".tileas"]
+        stage, remarks = "tileas", _remarks(data, job, categories)
+    return lower(data, stage, "cubin", job, name=file if stage == "tilebc" else None)[".cubin"], remarks
+
+
+def _instrumented(text: bytes) -> bytes:
+    from .pipeline.shared.check_tile_indices import check_tile_indices
+    from .pipeline.text_format import parse as parse_module
+    from .pipeline.text_format import render
+
+    module = parse_module(text)
+    check_tile_indices(module)
+    return render(module)
+
+
+def _remarks(text: bytes, job, categories: dict[str, tuple[str, ...]]) -> list:
     from .pipeline.text_format import parse as parse_module
     from .reports.remarks import collect, select
 
-    scheduled = lower(data, "tilebc", "tileas", job, name=file)[".tileas"]
-    remarks = select(collect(parse_module(scheduled), job.target), categories)
-    return lower(scheduled, "tileas", "cubin", job)[".cubin"], remarks
+    return select(collect(parse_module(text), job.target), categories)
 
 
 def _write(line: CommandLine, cubin: bytes, remarks: list) -> None:
