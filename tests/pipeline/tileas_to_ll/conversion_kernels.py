@@ -82,6 +82,8 @@ CASES = [
     Case("i32_to_f16", cast, (vector("int32"), vector("float16"), TILE)),
     Case("i64_to_f32", cast, (vector("int64"), vector("float32"), TILE)),
     Case("u64_to_f64", cast, (vector("uint64"), vector("float64"), TILE)),
+    Case("i32_to_bf16", cast, (vector("int32"), vector("bfloat16"), TILE)),
+    Case("u64_to_bf16", cast, (vector("uint64"), vector("bfloat16"), TILE)),
     Case("i32_to_e4m3", cast, (vector("int32"), vector("float8_e4m3fn"), TILE)),
     Case("f16_to_i8", cast, (vector("float16"), vector("int8"), TILE)),
     Case("f32_to_i32", cast, (vector("float32"), vector("int32"), TILE)),

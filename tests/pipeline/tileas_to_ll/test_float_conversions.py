@@ -187,6 +187,18 @@ def test_integers(name):
 
 
 @pytest.mark.parametrize("sm", TARGETS)
+@pytest.mark.parametrize(("name", "shift"), [("i32_to_bf16", 0), ("u64_to_bf16", 30)])
+def test_integers_are_rounded_once(name, shift, sm):
+    """Just above and below a tie of bf16, by less than f32 can tell."""
+    dtype = np.dtype(cases(KERNELS)[name].launch_arguments[0].dtype)
+    ties = np.array([0x01010000, 0x01030000], dtype) << dtype.type(shift)
+    x = np.concatenate([ties, ties + dtype.type(1), ties - dtype.type(1), ties[:1] * 0]).astype(dtype)
+    expected = np.array([0x0100, 0x0104, 0x0102, 0x0104, 0x0100, 0x0102, 0], np.float64) * 2.0 ** (16 + shift)
+    x, expected = np.resize(x, 256), np.resize(expected, 256)
+    np.testing.assert_array_equal(launch(name, sm, x).astype(np.float64), expected)
+
+
+@pytest.mark.parametrize("sm", TARGETS)
 def test_integers_to_f8_saturate(sm):
     x = np.arange(-600, 680, 5, dtype=np.int32)
     assert_same(launch("i32_to_e4m3", sm, x[:256]), saturated(x[:256], F8["e4m3"]))

@@ -406,10 +406,28 @@ def _converted_integer(e: KernelEmitter, source: Element, target: Element, instr
         rounded = _rounded_integer_to_float(e, source, wide, signed, ROUNDING_SUFFIX[mode])
         narrow = convert_float(e, wide.name, target.name, mode)
         return lambda x: narrow(rounded(x))
-    if target.is_float and target.name != "tf32":
+    in_one_step = target.is_float and (target.name != "bf16" or e.target.has("bf16_native"))
+    if in_one_step and target.name != "tf32":
         return lambda x: b.pure(f"{instruction} {source.register} {x} to {target.register}")
     narrow = convert_float(e, "f32", target.name, mode)
+    if source.bits >= 32:
+        odd = _integer_to_odd_float(e, source, signed)
+        return lambda x: narrow(odd(x))
     return lambda x: narrow(b.pure(f"{instruction} {source.register} {x} to float"))
+
+
+def _integer_to_odd_float(e: KernelEmitter, source: Element, signed: bool) -> Scalar:
+    """f32 with the last bit set where it is inexact, so that rounding it again rounds as if once."""
+    b, cut = e.b, _rounded_integer_to_float(e, source, ELEMENTS["f32"], signed, "rz")
+
+    def scalar(x: Value) -> Value:
+        value = cut(x)
+        back = b.pure(f"{'fptosi' if signed else 'fptoui'} float {value} to {source.register}")
+        inexact = b.pure(f"icmp ne {source.register} {back}, {x}")
+        odd = b.pure(f"or i32 {b.pure(f'bitcast float {value} to i32')}, {b.pure(f'zext i1 {inexact} to i32')}")
+        return b.pure(f"bitcast i32 {odd} to float")
+
+    return scalar
 
 
 def _rounded_integer_to_float(e: KernelEmitter, source: Element, target: Element, signed: bool, suffix: str) -> Scalar:

@@ -112,24 +112,3 @@ def test_a_descriptor_field_has_its_bits(field, low, width, unit):
 @pytest.mark.parametrize(("swizzle", "code"), [(0, 0), (128, 1), (64, 2), (32, 3)])
 def test_the_swizzle_is_in_the_top_bits(swizzle, code):
     assert pack_descriptor(0, 0, 0, swizzle) == code << 62
-
-
-def _lane_elements(columns: int):
-    """(row, column) of each register of each thread of a warpgroup, from the figure of the PTX ISA."""
-    for thread in range(128):
-        warp, lane = divmod(thread, 32)
-        for register in range(columns // 2):
-            group, place = divmod(register, 4)
-            yield 16 * warp + lane // 4 + 8 * (place // 2), 8 * group + 2 * (lane % 4) + place % 2
-
-
-@pytest.mark.seed(DOCUMENT, "warpgroup-mma-store")
-def test_the_fragments_of_a_store_cover_the_tile_once():
-    elements = list(_lane_elements(16))
-    assert len(set(elements)) == len(elements) == 64 * 16
-
-
-@pytest.mark.seed(DOCUMENT, "ldmatrix-repack")
-def test_two_runs_give_the_same_text():
-    case = next(case for case in ACCEPTED if case.title == "ldmatrix_of_four")
-    assert execute(case) == execute(case) == case.expected
