@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from xdsl.backend.llvm.convert import convert_module
-
 from tileiras_build.pipeline import ll_to_ptx, opt, ptx_to_cubin
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.tileas_to_ll.write_llvm_dialect import write
 from tileiras_build.targets import find_target
 
 ARGUMENTS = (
@@ -18,21 +17,19 @@ ARGUMENTS = (
 
 def to_llvm(body: str, sm: str) -> str:
     """MLIR text of a kernel around ``body`` after convert-nvvm-to-llvm."""
-    text = f"llvm.func @k({ARGUMENTS}) {{\n{body}\nllvm.return\n}}\n"
+    text = f"llvm.func @k({ARGUMENTS}) attributes {{nvvm.kernel}} {{\n{body}\nllvm.return\n}}\n"
     return opt.run(text, ["convert-nvvm-to-llvm"], sm=sm)
 
 
 def to_ptx(body: str, sm: str) -> str:
     """PTX of that kernel; ptxas has taken it."""
-    mlir = to_llvm(body, sm)
-    text = str(convert_module(opt.parse_module(mlir), fallback_target_triple="nvptx64-nvidia-cuda"))
-    text = re.sub(r'define (internal )?void @"k"', "define ptx_kernel void @k", text)
-    text = re.sub(r"^target .*$", "", text, flags=re.M)
-    if "convergent" in mlir:
-        # xDSL's translation has no word for the attribute.
-        text = re.sub(r"(call [^\n]* asm [^\n]*)$", r"\1 #9", text, flags=re.M) + "\nattributes #9 = { convergent }\n"
+    return translate(to_llvm(body, sm), sm)
+
+
+def translate(mlir: str, sm: str) -> str:
+    """PTX of a module of llvm operations; ptxas has taken it."""
     job = Job(find_target(sm))
-    ptx = ll_to_ptx.lower(text, job)
+    ptx = ll_to_ptx.lower(write(opt.parse_module(mlir)), job)
     ptx_to_cubin.lower(ptx, job)
     return re.sub(r"[ \t]+", " ", ptx)
 

@@ -23,6 +23,9 @@ def _mma_rows() -> dict[str, str | None]:
         for a in (True, False)
         for b in (True, False)
     }
+    # Integer products come in a saturating form too.
+    integers = [name for name in rows if name.endswith(("s8", "u8"))]
+    rows |= {name.replace(".row.col.", ".row.col.satfinite."): rows[name] for name in integers}
     return {name: "f64_mma_large" if need == "f64_mma_large_native" else need for name, need in rows.items()}
 
 

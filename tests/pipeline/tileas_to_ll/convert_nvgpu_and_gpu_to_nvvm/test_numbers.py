@@ -1,0 +1,169 @@
+"""Hand-written gpu and nvgpu kernels, run: MLIR to PTX by our passes, PTX in the emulator, numbers against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.dialects.nvvm.nvvm_kernels import translate
+from tests.emulator.ptx_kernels import aligned
+from tileiras_build import emulator
+from tileiras_build.emulator.faults import UnsupportedInstruction
+from tileiras_build.pipeline import opt
+
+DOCUMENT = "nvgpu-gpu-to-nvvm"
+PASSES = ["convert-nvgpu-and-gpu-to-nvvm", "convert-nvvm-to-llvm"]
+
+
+def compile_kernel(text: str, sm: str = "90") -> str:
+    return translate(opt.run(text, PASSES, sm=sm), sm)
+
+
+def launch(ptx: str, params: list, arrays: dict[int, np.ndarray], threads: int = 128) -> None:
+    """Run kernel ``k`` of one block; ``arrays`` are the parameters that are pointers, by position."""
+    memory = emulator.Memory()
+    mapped = {index: memory.map_array(array).to_bytes(8, "little") for index, array in arrays.items()}
+    values = [mapped.get(index, value) for index, value in enumerate(params)]
+    emulator.run_ptx(ptx, "k", 1, (threads, 1, 1), values, memory=memory)
+
+
+@pytest.mark.seed(DOCUMENT, "warpgroup-mma-store")
+def test_each_register_is_stored_where_the_isa_says():
+    acc = "!nvgpu.warpgroup.accumulator<fragmented = vector<64x16xf32>>"
+    ptx = compile_kernel(
+        f"gpu.module @m {{ gpu.func @k(%c: {acc}, %o: memref<64x16xf32, strided<[20, 1], offset: 3>>) kernel {{\n"
+        f"nvgpu.warpgroup.mma.store %c, %o : {acc} to memref<64x16xf32, strided<[20, 1], offset: 3>>\ngpu.return }} }}"
+    )
+    out = aligned(np.zeros(64 * 20, np.float32))
+    launch(ptx, [np.arange(1, 9, dtype=np.float32).tobytes(), None], {1: out})
+    # Every thread holds 1, 2, … in its registers. PTX ISA, fragment D of wgmma: registers 0 and 1 are neighbors in a
+    # row, 2 and 3 are 8 rows below, 4 and on are 8 columns to the right.
+    row, column = np.indices((64, 16))
+    expected = 1 + column % 2 + 2 * (row % 16 // 8) + 4 * (column // 8)
+    stored = out[3:].copy()
+    stored.resize(64, 20)
+    np.testing.assert_array_equal(stored[:, :16], expected)
+    assert not stored[:, 16:].any() and not out[:3].any()
+
+
+TILE_A, TILE_B = "memref<64x16xf16, 3>", "memref<16x8xf16, 3>"
+COPY = """
+%base_{0} = builtin.unrealized_conversion_cast %s{0} : {1} to !llvm.ptr<3>
+%to_{0} = llvm.getelementptr %base_{0}[%place] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+%from_{0} = llvm.getelementptr %g{0}[%place] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8
+%chunk_{0} = llvm.load %from_{0} : !llvm.ptr<1> -> i64
+llvm.store %chunk_{0}, %to_{0} : i64, !llvm.ptr<3>
+"""
+MAP = "!nvgpu.tensormap.descriptor<tensor = {}, swizzle = none, l2promo = none, oob = zero, interleave = none>"
+PRODUCT = f"""
+gpu.module @m {{
+  gpu.func @k(%ga: !llvm.ptr<1>, %gb: !llvm.ptr<1>, %o: memref<64x8xf32>, %ma: {MAP.format(TILE_A)},
+              %mb: {MAP.format(TILE_B)}) workgroup(%sa: {TILE_A}, %sb: {TILE_B}) kernel {{
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %eight = llvm.mlir.constant(8 : i32) : i32
+    %place = llvm.mul %tid, %eight : i32
+    {COPY.format("a", TILE_A)}
+    %small = llvm.mlir.constant(32 : i32) : i32
+    %first = llvm.icmp "ult" %tid, %small : i32
+    llvm.cond_br %first, ^copy, ^go
+  ^copy:
+    {COPY.format("b", TILE_B)}
+    llvm.br ^go
+  ^go:
+    llvm.inline_asm has_side_effects "fence.proxy.async;", "~{{memory}}" : () -> ()
+    gpu.barrier
+    %da = nvgpu.warpgroup.generate.descriptor %sa, %ma {{leading_byte_offset = 128 : i64, matrix_stride = 256 : i64}}
+      : {TILE_A}, {MAP.format(TILE_A)} -> !nvgpu.warpgroup.descriptor<tensor = {TILE_A}>
+    %db = nvgpu.warpgroup.generate.descriptor %sb, %mb {{leading_byte_offset = 128 : i64, matrix_stride = 256 : i64}}
+      : {TILE_B}, {MAP.format(TILE_B)} -> !nvgpu.warpgroup.descriptor<tensor = {TILE_B}>
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+    %d = nvgpu.warpgroup.mma %da, %db, %c
+      : !nvgpu.warpgroup.descriptor<tensor = {TILE_A}>, !nvgpu.warpgroup.descriptor<tensor = {TILE_B}>,
+        !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+      -> !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+    nvgpu.warpgroup.mma.store %d, %o : !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>> to memref<64x8xf32>
+    gpu.return
+  }}
+}}
+"""
+
+
+def core_matrices(matrix: np.ndarray) -> np.ndarray:
+    """Rows of 16 f16 as blocks of 8 rows by 16 bytes: along k 128 bytes apart, down the rows 256."""
+    rows = matrix.shape[0] // 8
+    return np.ascontiguousarray(matrix.reshape(rows, 8, 2, 8).transpose(0, 2, 1, 3)).reshape(-1)
+
+
+@pytest.mark.seed(
+    DOCUMENT, "warpgroup-generate-descriptor", "wgmma-descriptor-bits", "warpgroup-mma", "warpgroup-mma-init",
+    "warpgroup-mma-store", "wgmma-sequence",
+)  # fmt: skip
+def test_a_warpgroup_multiplies():
+    ptx = compile_kernel(PRODUCT)
+    rng = np.random.default_rng(0)
+    a = rng.integers(-4, 5, (64, 16)).astype(np.float16)
+    b = rng.integers(-4, 5, (16, 8)).astype(np.float16)
+    out = aligned(np.zeros((64, 8), np.float32))
+    arrays = {0: aligned(core_matrices(a)), 1: aligned(core_matrices(b.T.copy())), 2: out}
+    try:
+        launch(ptx, [None, None, None, bytes(8), bytes(8)], arrays)
+    except UnsupportedInstruction as error:
+        pytest.skip(str(error))
+    np.testing.assert_array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
+
+
+ASSERTION = 'gpu.module @m { gpu.func @k(%c: i1) kernel {\ncf.assert %c, "broken rule" loc("rules.py":7:1)\ngpu.return } }'
+
+
+@pytest.mark.seed(DOCUMENT, "concept-assert", "assert-guard", "assert-preserved")
+def test_an_assertion_stops_where_its_predicate_is_false():
+    ptx = compile_kernel(ASSERTION)
+    launch(ptx, [bytes([1])], {}, threads=32)
+    with pytest.raises(Exception, match=r"broken rule"):
+        launch(ptx, [bytes([0])], {}, threads=32)
+
+
+@pytest.mark.seed(DOCUMENT, "concept-printf")
+def test_printf_prints_what_c_would(capfd):
+    ptx = compile_kernel(
+        "gpu.module @m { gpu.func @k(%a: i8, %b: f32, %c: i64, %t: i1) kernel {\n"
+        'gpu.printf "%d %.2f %lld %u\\n", %a, %b, %c, %t : i8, f32, i64, i1\ngpu.return } }'
+    )
+    params = [np.int8(-3).tobytes(), np.float32(1.5).tobytes(), np.int64(1 << 40).tobytes(), bytes([1])]
+    launch(ptx, params, {}, threads=1)
+    assert capfd.readouterr().out == f"-3 1.50 {1 << 40} 1\n"
+
+
+@pytest.mark.parametrize("kind", ["add", "maxui", "xor"])
+def test_a_warp_reduces(kind):
+    ptx = compile_kernel(
+        "gpu.module @m { gpu.func @k(%o: !llvm.ptr<1>) kernel {\n"
+        "%tid = nvvm.read.ptx.sreg.tid.x : i32\n"
+        f"%r = gpu.subgroup_reduce {kind} %tid uniform : (i32) -> i32\n"
+        "%place = llvm.getelementptr %o[%tid] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32\n"
+        "llvm.store %r, %place : i32, !llvm.ptr<1>\ngpu.return } }"
+    )
+    out = aligned(np.zeros(64, np.uint32))
+    launch(ptx, [None], {0: out}, threads=64)
+    reduce = {"add": np.sum, "maxui": np.max, "xor": np.bitwise_xor.reduce}[kind]
+    lanes = np.arange(64, dtype=np.uint32).reshape(2, 32)
+    np.testing.assert_array_equal(out.reshape(2, 32), [[reduce(half)] * 32 for half in lanes])
+
+
+@pytest.mark.parametrize(("mode", "source"), [("xor", lambda i: i ^ 5), ("up", lambda i: i - 5), ("down", lambda i: i + 5)])
+def test_a_shuffle_says_which_lanes_read(mode, source):
+    ptx = compile_kernel(
+        "gpu.module @m { gpu.func @k(%o: !llvm.ptr<1>, %n: i32, %w: i32) kernel {\n"
+        "%tid = nvvm.read.ptx.sreg.tid.x : i32\n"
+        f"%r, %ok = gpu.shuffle {mode} %tid, %n, %w : i32\n"
+        "%flag = llvm.zext %ok : i1 to i32\n"
+        "%hundred = llvm.mlir.constant(100 : i32) : i32\n"
+        "%scaled = llvm.mul %flag, %hundred : i32\n"
+        "%sum = llvm.add %scaled, %r : i32\n"
+        "%place = llvm.getelementptr %o[%tid] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32\n"
+        "llvm.store %sum, %place : i32, !llvm.ptr<1>\ngpu.return } }"
+    )
+    out = aligned(np.zeros(32, np.int32))
+    launch(ptx, [None, np.int32(5).tobytes(), np.int32(32).tobytes()], {0: out}, threads=32)
+    lanes = [source(i) for i in range(32)]
+    assert out.tolist() == [100 + lane if 0 <= lane < 32 else i for i, lane in enumerate(lanes)]
