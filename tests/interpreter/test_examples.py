@@ -1,0 +1,24 @@
+"""Every example in the interpreter, against the example's own NumPy reference."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tileiras_build import interpreter
+from tileiras_build.bytecode.export import pack_arguments
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
+from example_library import CASES, bytecode_of, inputs_of  # noqa: E402
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_kernel_computes_its_reference(name):
+    case, values, memory = CASES[name], inputs_of(name), interpreter.Memory()
+    for array in values.values():
+        if isinstance(array, np.ndarray):
+            memory.map_array(array)
+    parameters = pack_arguments(case, list(values.values()))
+    interpreter.launch(bytecode_of(name), name, case.grid(values), parameters, memory=memory)
+    assert case.find_faults(inputs_of(name), values) == []

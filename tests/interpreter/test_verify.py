@@ -1,0 +1,133 @@
+"""Derived inputs, and the comparison of compiled code with the interpreter: it agrees, and it notices."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tileiras_build
+from tests.interpreter.kernels import kernel, load, store
+from tileiras_build.bytecode import read_module
+from tileiras_build.bytecode.text_parser import parse_text
+from tileiras_build.errors import InvalidInput
+from tileiras_build.interpreter import entry_names, run_inputs
+from tileiras_build.interpreter.arguments import bind_arguments, parse_grid, save_buffers
+from tileiras_build.interpreter.inputs import derive_inputs, usable_inputs
+from tileiras_build.interpreter.verify import Expectation, elements, emulate
+
+PREBUILT = Path(__file__).parents[2] / "examples" / "prebuilt"
+
+
+def module_of(name: str):
+    return read_module((PREBUILT / name).read_bytes())
+
+
+def test_derived_sizes_keep_the_promises_of_the_kernel():
+    module = module_of("matmul_f16_nt.tilebc")
+    [entry] = entry_names(module)
+    inputs = derive_inputs(module, entry, seed=3)
+    again = derive_inputs(module, entry, seed=3)
+    assert len(inputs.buffers) == 3 and all(buffer.address % 256 == 0 for buffer in inputs.buffers)
+    assert inputs.numbers == again.numbers
+    assert all((a.bytes == b.bytes).all() for a, b in zip(inputs.buffers, again.buffers))
+    run_inputs(module, entry, inputs)  # a broken assumption or an access outside of a buffer would raise
+
+
+@pytest.mark.parametrize(("name", "target"), [("matmul_f16_nt", "sm_90"), ("vector_add_f32", "sm_80")])
+def test_compiled_examples_agree(name, target):
+    data = (PREBUILT / f"{name}.tilebc").read_bytes()
+    module = read_module(data)
+    inputs, expected = usable_inputs(module, name, lambda inputs: Expectation(module, name, inputs))
+    actual = emulate(tileiras_build.compile(data, target, stop_at="ptx"), name, inputs)
+    assert any((after != buffer.content.view(after.dtype)).any() for after, buffer in zip(actual, inputs.buffers))
+    assert expected.compare(actual) == []
+    assert all((buffer.bytes == buffer.content).all() for buffer in inputs.buffers)
+
+
+def expectation(text: str):
+    module = parse_text(text)
+    inputs = derive_inputs(module, "k")
+    return Expectation(module, "k", inputs), inputs
+
+
+SUM = load("x", "px", (64,), "f32") + """
+  %s = reduce %x dim=0 identities=[0.000000e+00 : f32] : tile<64xf32> -> tile<f32>
+  (%a: tile<f32>, %b: tile<f32>) {
+    %c = addf %a, %b : tile<f32>
+    yield %c : tile<f32>
+  }
+  %r = reshape %s : tile<f32> -> tile<1xf32>""" + store("r", "pr", (1,), "f32")
+
+
+def test_tolerance_of_a_sum_is_small_and_not_zero():
+    expected, _ = expectation(kernel({"px": "f32", "pr": "f32"}, SUM))
+    exact = expected.exact[1].view(np.float32)[0]
+    for factor, wrong in ((1, False), (1 + 3e-7, False), (1 + 1e-3, True)):
+        actual = [words.copy() for words in expected.exact]
+        actual[1].view(np.float32)[0] = exact * np.float32(factor)
+        assert bool(expected.compare(actual)) is wrong
+
+
+def test_exact_results_are_compared_bit_by_bit():
+    body = load("x", "px", (8,), "f32") + "\n  %r = mulf %x, %x : tile<8xf32>" + store("r", "pr", (8,), "f32")
+    expected, _ = expectation(kernel({"px": "f32", "pr": "f32"}, body))
+    actual = [words.copy() for words in expected.exact]
+    assert expected.compare(actual) == []
+    actual[1][5] ^= 1
+    [mismatch] = expected.compare(actual)
+    assert (mismatch.parameter, mismatch.index, mismatch.count, mismatch.of) == (1, 5, 1, 8)
+    assert "first number 5" in str(mismatch)
+
+
+def test_unspecified_elements_are_not_compared():
+    body = load("x", "px", (8,), "i32").replace("<8xi32, strides", "<5xi32, strides").replace("shape = [8]", "shape = [5]")
+    expected, _ = expectation(kernel({"px": "i32", "pr": "i32"}, body + store("x", "pr", (8,), "i32")))
+    actual = [words.copy() for words in expected.exact]
+    actual[1][5:] = 77
+    assert expected.compare(actual) == []
+    actual[1][4] += 1
+    assert len(expected.compare(actual)) == 1
+
+
+def test_a_miscompiled_kernel_is_noticed():
+    body = load("x", "px", (64,), "f32") + "\n  %r = {} %x : tile<64xf32>" + store("r", "pr", (64,), "f32")
+    right, wrong = (kernel({"px": "f32", "pr": "f32"}, body.format(name)) for name in ("sin", "cos"))
+    expected, inputs = expectation(right)
+    from tileiras_build.bytecode.writer import write_module
+
+    other = tileiras_build.compile(write_module(parse_text(wrong)), "sm_80", stop_at="ptx")
+    assert len(expected.compare(emulate(other, "k", inputs))) == 1
+
+
+class TestArguments:
+    def test_array_fills_sizes_and_strides(self):
+        module = module_of("vector_add_f32.tilebc")
+        inputs = bind_arguments(module, "vector_add_f32", ["f32:300:1", "f32:300:2", "f32:300"], (2, 1, 1))
+        assert [int.from_bytes(inputs.params[n], "little") for n in (1, 2)] == [300, 1]
+        run_inputs(module, "vector_add_f32", inputs)
+        first, second, total = (elements(buffer).view(np.float32) for buffer in inputs.buffers)
+        assert (total == first + second).all()
+
+    def test_saved_arrays_can_be_passed_again(self, tmp_path):
+        module = module_of("vector_add_f32.tilebc")
+        inputs = bind_arguments(module, "vector_add_f32", ["f32:300:1", "f32:300:2", "f32:300"], (2, 1, 1))
+        paths = save_buffers(inputs, tmp_path)
+        again = bind_arguments(module, "vector_add_f32", list(map(str, paths)), (2, 1, 1))
+        assert (again.buffers[1].bytes == inputs.buffers[1].bytes).all()
+
+    @pytest.mark.parametrize(("texts", "message"), [
+        (["f32:300"], "fill 3 and leave 0 over"),
+        (["f16:300"] * 3, "is not of the parameter's element type f32"),
+        (["5"] * 3, "is no array"),
+        (["missing.npy"] * 3, "cannot be read"),
+        (["f32:300"] * 4, "leave 1 over"),
+    ])  # fmt: skip
+    def test_wrong_arguments(self, texts, message):
+        with pytest.raises(InvalidInput, match=message):
+            bind_arguments(module_of("vector_add_f32.tilebc"), "vector_add_f32", texts, (1, 1, 1))
+
+    def test_grids(self):
+        assert parse_grid("4") == (4, 1, 1) and parse_grid("4,2,3") == (4, 2, 3)
+        for text in ("", "0", "1,2,3,4", "x"):
+            with pytest.raises(InvalidInput, match="grid"):
+                parse_grid(text)
