@@ -107,6 +107,12 @@ def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.mlir", help="MLIR text; - is standard input")
     parser.add_argument("--pass", dest="passes", action="append", default=[], metavar="NAME", help="in order")
     parser.add_argument("--sm", default="90", metavar="SM", help="the target (default: 90)")
+    parser.add_argument(
+        "--compute-capability", nargs="?", const="", metavar="N", help="the target as major * 10 + minor, instead of --sm"
+    )
+    parser.add_argument("--opt", type=int, default=3, metavar="0..3", help="optimization level (default: 3)")
+    parser.add_argument("--lineinfo", action="store_true", help="keep source lines")
+    parser.add_argument("--device-debug", action="store_true", help="keep source lines and variables; needs --opt 0")
 
 
 def run_opt(options: argparse.Namespace) -> None:

@@ -74,3 +74,40 @@ def test_the_registry_has_every_pass_under_its_own_name():
 def test_text_artifacts_are_read_too():
     text = "builtin.module {\n  %0 = arith.constant dense<1> : tensor<4xi32>\n}\n"
     assert "tensor<4xi32>" in run(text, [])
+
+
+TARGET_PASS = "nv-tile-ir-convert-target-to-nvvm"
+BARE = "builtin.module { gpu.module @m { } }"
+
+
+def opt(tmp_path, *options: str, text: str = BARE) -> int:
+    path = tmp_path / "k.mlir"
+    path.write_text(text)
+    return main(["opt", str(path), *options])
+
+
+@pytest.mark.seed("target-and-debug-info", "diag-option")
+@pytest.mark.parametrize("value", [[], ["9x"], ["999"], ["sm_90"], ["-1"]])
+def test_a_bad_capability_is_refused(tmp_path, capsys, value):
+    assert opt(tmp_path, "--pass", TARGET_PASS, "--compute-capability", *value) == 1
+    assert "invalid or missing --compute-capability option; use one of 80, " in capsys.readouterr().err
+
+
+def test_the_capability_is_the_target(tmp_path, capsys):
+    text = "builtin.module attributes {nv_tileaa.compute_capability = 80 : i32} { gpu.module @m { } }"
+    options = ("--compute-capability", "80", "--opt", "0", "--device-debug", "--pass", TARGET_PASS)
+    assert opt(tmp_path, *options, text=text) == 0
+    printed = capsys.readouterr().out
+    assert 'chip = "sm_80"' in printed and "O = 0" in printed and '"-g"' in printed
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--opt", "4"], "invalid optimization level"),
+        (["--device-debug"], "optimized debugging is not supported, change optimization level to 0 or disable full debug"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(tmp_path, capsys, options, message):
+    assert opt(tmp_path, *options) == 1
+    assert message in capsys.readouterr().err

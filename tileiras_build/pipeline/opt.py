@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from ..errors import InvalidInput, Location, TileirasError
 from ..files import read_file
-from ..targets import find_target
+from ..targets import TARGETS, Target, find_target
 from . import text_format
 from .contracts import EdgePass, run_passes
 from .job import Job
@@ -119,16 +119,44 @@ def reason(error: object) -> str:
     return lines[-1] if lines else "unknown reason"
 
 
-def run(text: str, passes: Sequence[str], *, sm: str = DEFAULT_TARGET, name: str | None = None) -> str:
-    """MLIR text after ``passes`` (names, in order) for the target ``sm``; it parses back to the same module."""
-    job = Job(find_target(sm))
+def run(
+    text: str, passes: Sequence[str], *, sm: str = DEFAULT_TARGET, name: str | None = None, job: Job | None = None
+) -> str:
+    """MLIR text after ``passes`` (names, in order) for the target ``sm``; it parses back to the same module.
+
+    ``job`` has all options at once, instead of ``sm``.
+    """
     classes = [find_pass(entry) for entry in passes]
     module = parse_module(text, name)
-    run_passes(classes, module, job, edge="opt")
+    run_passes(classes, module, job or Job(find_target(sm)), edge="opt")
     return text_format.render(module).decode()
 
 
 def run_file(options: argparse.Namespace) -> None:
     """``opt FILE.mlir --pass NAME …``: print the module after the passes."""
     data = sys.stdin.buffer.read() if options.file == "-" else read_file(options.file)
-    sys.stdout.write(run(decode(data, options.file), options.passes, sm=options.sm, name=options.file))
+    sys.stdout.write(run(decode(data, options.file), options.passes, name=options.file, job=job_of(options)))
+
+
+def job_of(options: argparse.Namespace) -> Job:
+    """The job that the options of the command ask for; raises InvalidInput for those that do not go together."""
+    if options.opt not in range(4):
+        raise InvalidInput("opt-level", "invalid optimization level", remedy="use 0, 1, 2 or 3")
+    if options.device_debug and options.opt:
+        raise InvalidInput(
+            "debug-level",
+            "optimized debugging is not supported, change optimization level to 0 or disable full debug info",
+            remedy="add --opt 0",
+        )
+    return Job(_target_of(options), options.opt, options.lineinfo, options.device_debug)
+
+
+def _target_of(options: argparse.Namespace) -> Target:
+    if options.compute_capability is None:
+        return find_target(options.sm)
+    if (target := TARGETS.get(f"sm_{options.compute_capability}")) is None:
+        valid = ", ".join(str(row.number) for row in TARGETS.values())
+        raise InvalidInput(
+            "capability-option", "invalid or missing --compute-capability option", remedy=f"use one of {valid}"
+        )
+    return target
