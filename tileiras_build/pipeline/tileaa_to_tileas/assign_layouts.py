@@ -18,7 +18,7 @@ import heapq
 from itertools import count
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, TensorType, i1, i32
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, TensorType, UnitAttr, i1, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.cute import LayoutAttr
@@ -206,6 +206,9 @@ def _anchor_tiled(kernel: _Kernel, op: Any) -> None:
     vector = facts.vector(op.coords, in_bounds)
     if op.attributes["mem_semantic"].data != "weak" or op.name.endswith("rmw"):
         vector = 1
+    elif (aligned := facts.vector(op.coords, in_bounds, ragged=True)) > vector and facts.type.kind.data != "gather":
+        op.attributes["ragged"] = UnitAttr()
+        vector = aligned
     op.attributes["vector"] = IntegerAttr(vector, i32)
     op.attributes["in_bounds"] = DenseArrayBase.from_list(i1, in_bounds)
     layout = kernel.memory_layout(op.value, facts.order, vector)

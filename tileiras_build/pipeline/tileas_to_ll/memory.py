@@ -221,6 +221,16 @@ class TileAddresses:
         """Whether the element of a register lies in the tensor; None where it always does."""
         return self.e.b.all_of([self.inside(register, dim) for dim in range(self.layout.rank)])
 
+    def is_whole(self) -> Value:
+        """Whether no element of the tile lies outside the tensor; the same for all threads."""
+        b, type = self.e.b, self.index_type
+        conditions = []
+        for dim, extent in enumerate(self.layout.shape):
+            if not self.in_bounds[dim]:
+                size = self.view.memory.size(self.e, self.view.type.dim_map[dim], type)
+                conditions.append(b.compare("sle", b.add(self.starts[dim], extent, type), size, type))
+        return b.all_of(conditions)
+
     def elements_left(self, register: int, dim: int) -> Value | None:
         """How many elements of the tensor follow the register's along ``dim`` (i32, may be negative); None for enough."""
         if self.in_bounds[dim]:
@@ -265,17 +275,57 @@ def emit_tiled_load(e: KernelEmitter, op: Any) -> None:
     addresses = tile_addresses(e, op, view, layout)
     element = addresses.element
     vector = vector_of(op, layout, view.order)
-    fill = padding_bits(element, view.type.padding.data)
+
+    def load(vector: int, masked: bool) -> list[Value]:
+        return _load_tile(e, op, addresses, vector, masked)
+
+    if "ragged" not in op.attributes or vector == 1:
+        e.set(op.value, load(vector, True))
+        return
+    whole, edge = _both_ways(e, addresses, lambda: load(vector, False), lambda: load(1, True))
+    phis = [
+        e.b.value(f"phi {element.register} [ {inside}, %{whole[1]} ], [ {masked}, %{edge[1]} ]")
+        for inside, masked in zip(whole[0], edge[0])
+    ]
+    e.set(op.value, phis)
+
+
+def _load_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
+    """The registers of a tile, ``vector`` elements an access, predicated on bounds where ``masked``."""
+    layout, element, opcode = addresses.layout, addresses.element, opcode_of(e, op, "ld")
+    fill = padding_bits(element, addresses.view.type.padding.data)
+    known: dict[int, list[Value]] = {}
     registers: list[Value] = []
-    known: dict[tuple, list[Value]] = {}
     for first in range(0, layout.num_registers, vector):
         key = layout.register_offsets[first]
         if (values := known.get(key)) is None:
             pointer, offset = addresses.address(first)
-            mask = addresses.mask(first)
-            values = known[key] = load_vector(e, element, vector, pointer, offset, mask, fill, opcode_of(e, op, "ld"))
+            mask = addresses.mask(first) if masked else None
+            values = known[key] = load_vector(e, element, vector, pointer, offset, mask, fill, opcode)
         registers += values
-    e.set(op.value, registers)
+    return registers
+
+
+Branch = tuple[list[Value], str]
+
+
+def _both_ways(e: KernelEmitter, addresses: TileAddresses, whole: Any, edge: Any) -> tuple[Branch, Branch]:
+    """Two versions of an access: ``whole`` where all of the tile lies in the tensor, ``edge`` elsewhere.
+
+    The choice is the same for all threads. Rows whose length no vector divides are then still read in vectors. Returns
+    for each version what it gave and the block it ended in; the current block follows both.
+    """
+    b = e.b
+    labels, merge = (b.label(), b.label()), b.label()
+    b.branch_if(addresses.is_whole(), *labels)
+    ends = []
+    for label, version in zip(labels, (whole, edge)):
+        b.start(label)
+        with b.scope():
+            ends.append((version(), b.block))
+        b.branch(merge)
+    b.start(merge)
+    return ends[0], ends[1]
 
 
 def tile_addresses(e: KernelEmitter, op: Any, view: TiledView, layout: LinearLayout) -> TileAddresses:
@@ -317,6 +367,20 @@ def emit_tiled_store(e: KernelEmitter, op: Any) -> None:
     layout = layout_of(op.value)
     addresses = tile_addresses(e, op, view, layout)
     vector = vector_of(op, layout, view.order)
+    e.registers(op.value)
+
+    def store(vector: int, masked: bool) -> list[Value]:
+        return _store_tile(e, op, addresses, vector, masked)
+
+    if "ragged" not in op.attributes or vector == 1:
+        store(vector, True)
+    else:
+        _both_ways(e, addresses, lambda: store(vector, False), lambda: store(1, True))
+
+
+def _store_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
+    """Write the registers of a tile, those that repeat others left out."""
+    layout, element, opcode = addresses.layout, addresses.element, opcode_of(e, op, "st")
     values, holder = e.registers(op.value), e.holder(layout)
     done: set[int] = set()
     for first in range(0, layout.num_registers, vector):
@@ -324,10 +388,9 @@ def emit_tiled_store(e: KernelEmitter, op: Any) -> None:
             continue
         done.add(key)
         pointer, offset = addresses.address(first)
-        mask = _both(e, holder, addresses.mask(first))
-        store_vector(
-            e, addresses.element, values[first : first + vector], pointer, offset, mask, opcode_of(e, op, "st")
-        )
+        mask = _both(e, holder, addresses.mask(first) if masked else None)
+        store_vector(e, element, values[first : first + vector], pointer, offset, mask, opcode)
+    return []
 
 
 # ---- tiles of pointers ---------------------------------------------------------------------------
