@@ -51,7 +51,7 @@ def read_mutations(path: Path = MUTATIONS) -> list[Mutation]:
     return [Mutation(**entry) for entry in tomllib.loads(path.read_text())["mutation"]]
 
 
-def tests_of(mutation: Mutation, marks: list[Mark]) -> list[str]:
+def showing_tests(mutation: Mutation, marks: list[Mark]) -> list[str]:
     """The pytest ids of the tests that show the mutation's row."""
     shown = [mark for mark in marks if (mark.document, mark.id) == (mutation.document, mutation.row)]
     return [f"{mark.file}::{mark.test}" for mark in shown]
@@ -100,7 +100,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as name:
         copy_project(Path(name))
         for mutation in chosen:
-            results.append(try_mutation(Path(name), mutation, tests_of(mutation, marks)))
+            results.append(try_mutation(Path(name), mutation, showing_tests(mutation, marks)))
             print(f"{mutation.document:24} {mutation.row:24} {results[-1]}", flush=True)
     return 0 if results and set(results) == {"noticed"} else 1
 

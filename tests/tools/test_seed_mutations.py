@@ -3,7 +3,7 @@
 import pytest
 
 from tools.conformance_seeds import read_marks
-from tools.seed_mutations import ROOT, Mutation, read_mutations, tests_of
+from tools.seed_mutations import ROOT, Mutation, read_mutations, showing_tests
 
 MUTATIONS = read_mutations()
 
@@ -11,7 +11,7 @@ MUTATIONS = read_mutations()
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.row)
 def test_mutations_apply_to_shown_rows(mutation):
     assert mutation.apply((ROOT / mutation.file).read_text())
-    assert tests_of(mutation, read_marks())
+    assert showing_tests(mutation, read_marks())
 
 
 def test_every_document_is_mutated():
