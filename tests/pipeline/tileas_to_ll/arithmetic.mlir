@@ -29,8 +29,9 @@ entry:
   %v8 = call double @llvm.nvvm.add.rz.d(double %a3, double %a3)
   %v9 = fpext half %a0 to float
   %v10 = call float @llvm.nvvm.add.rz.f(float %v9, float %v9)
-  %v11 = fptrunc float %v10 to half
-  %v12 = call float @llvm.nvvm.add.rn.ftz.f(float %a2, float %a2)
+  %v11 = call i16 asm "cvt.rz.f16.f32 $0, $1;", "=h,f"(float %v10)
+  %v12 = bitcast i16 %v11 to half
+  %v13 = call float @llvm.nvvm.add.rn.ftz.f(float %a2, float %a2)
   ret void
 }
 
@@ -65,8 +66,9 @@ entry:
   %v11 = fpext half %a0 to float
   %v12 = fneg float %v11
   %v13 = call float @llvm.nvvm.add.rz.f(float %v11, float %v12)
-  %v14 = fptrunc float %v13 to half
-  %v15 = call float @llvm.nvvm.add.rn.ftz.f(float %a2, float %v5)
+  %v14 = call i16 asm "cvt.rz.f16.f32 $0, $1;", "=h,f"(float %v13)
+  %v15 = bitcast i16 %v14 to half
+  %v16 = call float @llvm.nvvm.add.rn.ftz.f(float %a2, float %v5)
   ret void
 }
 
@@ -98,8 +100,9 @@ entry:
   %v8 = call double @llvm.nvvm.mul.rz.d(double %a3, double %a3)
   %v9 = fpext half %a0 to float
   %v10 = call float @llvm.nvvm.mul.rz.f(float %v9, float %v9)
-  %v11 = fptrunc float %v10 to half
-  %v12 = call float @llvm.nvvm.mul.rn.ftz.f(float %a2, float %a2)
+  %v11 = call i16 asm "cvt.rz.f16.f32 $0, $1;", "=h,f"(float %v10)
+  %v12 = bitcast i16 %v11 to half
+  %v13 = call float @llvm.nvvm.mul.rn.ftz.f(float %a2, float %a2)
   ret void
 }
 
