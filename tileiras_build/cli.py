@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from .errors import InternalError, InvalidInput, Location, TileirasError
@@ -106,6 +106,7 @@ def _never(options: argparse.Namespace) -> None:
 def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.mlir", help="MLIR text; - is standard input")
     parser.add_argument("--pass", dest="passes", action="append", default=[], metavar="NAME", help="in order")
+    parser.add_argument("--ll", action="store_true", help="print LLVM IR, where all is of the llvm dialect by then")
     parser.add_argument("--sm", default="90", metavar="SM", help="the target (default: 90)")
     parser.add_argument(
         "--compute-capability", nargs="?", const="", metavar="N", help="the target as major * 10 + minor, instead of --sm"
@@ -270,12 +271,20 @@ def list_passes(options: argparse.Namespace) -> None:
     for source, stage in zip(STAGES, STAGES[1:], strict=False):
         print(f"{source.suffix} -> {stage.suffix}")
         print(*_pass_lines(stage), sep="\n")
+    from .pipeline.opt import PASSES, find_pass
+
+    print("opt: over MLIR text, by name")
+    print(*_contract_lines(find_pass(name) for name in PASSES), sep="\n")
 
 
 def _pass_lines(stage: Stage) -> Iterator[str]:
     if not stage.passes:
         yield f"    one step: {stage.edge}"
-    for edge_pass in stage.passes:
+    yield from _contract_lines(stage.passes)
+
+
+def _contract_lines(passes: Iterable) -> Iterator[str]:
+    for edge_pass in passes:
         summary = (edge_pass.__doc__ or "").strip().partition("\n")[0]
         removes = ", ".join(sorted(_removed_name(entry) for entry in edge_pass.removes))
         yield f"    {edge_pass.name:40} {summary}"

@@ -111,3 +111,15 @@ def test_the_capability_is_the_target(tmp_path, capsys):
 def test_options_that_do_not_go_together_are_refused(tmp_path, capsys, options, message):
     assert opt(tmp_path, *options) == 1
     assert message in capsys.readouterr().err
+
+
+def test_llvm_ir_is_printed_on_demand(tmp_path, capsys):
+    path = tmp_path / "k.mlir"
+    path.write_text(KERNEL)
+    passes = ["--pass", "convert-nvgpu-and-gpu-to-nvvm", "--pass", "convert-nvvm-to-llvm"]
+    assert main(["opt", str(path), *passes, "--ll"]) == 0
+    text = capsys.readouterr().out
+    assert "define ptx_kernel void @k() {" in text
+    assert "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)" in text
+    assert main(["opt", str(path), "--ll"]) == 2
+    assert "error[ll-operation]: operation gpu.func is not of the llvm dialect" in capsys.readouterr().err

@@ -18,7 +18,7 @@ from ..files import read_file
 from ..targets import TARGETS, Target, find_target
 from . import text_format
 from .contracts import EdgePass, run_passes
-from .job import Job
+from .job import Job, check_debug
 from .stages import STAGES, load
 from .text_files import decode
 
@@ -126,29 +126,29 @@ def run(
 
     ``job`` has all options at once, instead of ``sm``.
     """
+    return text_format.render(transform(text, passes, job or Job(find_target(sm)), name)).decode()
+
+
+def transform(text: str, passes: Sequence[str], job: Job, name: str | None = None) -> ModuleOp:
+    """The module that MLIR text becomes by ``passes``."""
     classes = [find_pass(entry) for entry in passes]
-    module = parse_module(text, name)
-    run_passes(classes, module, job or Job(find_target(sm)), edge="opt")
-    return text_format.render(module).decode()
+    return run_passes(classes, parse_module(text, name), job, edge="opt")
 
 
 def run_file(options: argparse.Namespace) -> None:
-    """``opt FILE.mlir --pass NAME …``: print the module after the passes."""
+    """``opt FILE.mlir --pass NAME … [--ll]``: print the module after the passes."""
+    from .tileas_to_ll.write_llvm_dialect import write
+
     data = sys.stdin.buffer.read() if options.file == "-" else read_file(options.file)
-    sys.stdout.write(run(decode(data, options.file), options.passes, name=options.file, job=job_of(options)))
+    module = transform(decode(data, options.file), options.passes, job_of(options), options.file)
+    sys.stdout.write(write(module) if options.ll else text_format.render(module).decode())
 
 
 def job_of(options: argparse.Namespace) -> Job:
     """The job that the options of the command ask for; raises InvalidInput for those that do not go together."""
     if options.opt not in range(4):
         raise InvalidInput("opt-level", "invalid optimization level", remedy="use 0, 1, 2 or 3")
-    if options.device_debug and options.opt:
-        raise InvalidInput(
-            "debug-level",
-            "optimized debugging is not supported, change optimization level to 0 or disable full debug info",
-            remedy="add --opt 0",
-        )
-    return Job(_target_of(options), options.opt, options.lineinfo, options.device_debug)
+    return check_debug(Job(_target_of(options), options.opt, options.lineinfo, options.device_debug))
 
 
 def _target_of(options: argparse.Namespace) -> Target:

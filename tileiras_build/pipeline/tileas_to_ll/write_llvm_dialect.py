@@ -294,7 +294,10 @@ def write(module: ModuleOp) -> str:
     parts = [f'target triple = "{TRIPLE}"']
     for op in operations:
         parts.append(_global(op) if isinstance(op, llvm.GlobalOp) else _function(op, declarations))
-    return "\n\n".join([*parts, *declarations.values(), "attributes #0 = { convergent }"]) + "\n"
+    parts += [*declarations.values(), "attributes #0 = { convergent }"]
+    if any(isinstance(op, llvm.FuncOp) and op.sym_name.data.startswith("__nv_") for op in operations):
+        parts.append('!tileiras.libdevice = !{!0}\n!0 = !{!"libdevice.10.bc"}')
+    return "\n\n".join(parts) + "\n"
 
 
 def _global(op: llvm.GlobalOp) -> str:

@@ -154,3 +154,30 @@ gpu.module @m {
     llvm.return
   }
 }
+
+// ---- small_floats_travel_as_bytes
+gpu.module @m {
+  gpu.func @kernel(%x: f8E4M3FN, %v: vector<4xf8E5M2>, %i: index, %g: memref<64x16xf8E4M3FN>) workgroup(%w: memref<64x16xf8E4M3FN, 3>) kernel {
+    %t = nvgpu.device_async_copy %g[%i, %i], %w[%i, %i], 16 : memref<64x16xf8E4M3FN> to memref<64x16xf8E4M3FN, 3>
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.mlir.global internal @__wg_kernel_0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<1024 x i8>
+  llvm.func @kernel(%x: i8, %v: vector<4xi8>, %i: i64, %g: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
+    %w = llvm.mlir.addressof @__wg_kernel_0 : !llvm.ptr<3>
+    %0 = llvm.mlir.constant(16) : i64
+    %1 = llvm.mul %i, %0 : i64
+    %2 = llvm.add %1, %i : i64
+    %3 = llvm.getelementptr %w[%2] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %4 = llvm.mlir.constant(16) : i64
+    %5 = llvm.mul %i, %4 : i64
+    %6 = llvm.add %5, %i : i64
+    %7 = llvm.getelementptr %g[%6] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    %8 = llvm.addrspacecast %7 : !llvm.ptr to !llvm.ptr<1>
+    nvvm.cp.async.shared.global %3, %8, 16, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+    %t = llvm.mlir.constant(0 : i32) : i32
+    llvm.return
+  }
+}

@@ -10,6 +10,7 @@ from tests.emulator.ptx_kernels import aligned
 from tileiras_build import emulator
 from tileiras_build.emulator.faults import UnsupportedInstruction
 from tileiras_build.pipeline import opt
+from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.matrices import sparse_assembly
 
 DOCUMENT = "nvgpu-gpu-to-nvvm"
 PASSES = ["convert-nvgpu-and-gpu-to-nvvm", "convert-nvvm-to-llvm"]
@@ -167,3 +168,69 @@ def test_a_shuffle_says_which_lanes_read(mode, source):
     launch(ptx, [None, np.int32(5).tobytes(), np.int32(32).tobytes()], {0: out}, threads=32)
     lanes = [source(i) for i in range(32)]
     assert out.tolist() == [100 + lane if 0 <= lane < 32 else i for i, lane in enumerate(lanes)]
+
+
+@pytest.mark.seed(DOCUMENT, "concept-math", "math-promotion", "math-fast")
+@pytest.mark.parametrize(
+    ("operation", "type", "reference", "tolerance"),
+    [
+        ("math.sin %x", "f32", np.sin, 1e-6),
+        ("math.sin %x fastmath<afn>", "f32", np.sin, 1e-5),
+        ("math.exp %x", "f64", np.exp, 1e-14),
+        ("math.sqrt %x", "f16", np.sqrt, 1e-3),
+        ("math.roundeven %x", "f32", np.rint, 0),
+    ],
+)
+def test_libdevice_computes(operation, type, reference, tolerance):
+    ptx = compile_kernel(
+        f"gpu.module @m {{ gpu.func @k(%o: !llvm.ptr<1>, %x: {type}) kernel {{\n"
+        f"%r = {operation} : {type}\nllvm.store %r, %o : {type}, !llvm.ptr<1>\ngpu.return }} }}"
+    )
+    dtype = {"f16": np.float16, "f32": np.float32, "f64": np.float64}[type]
+    out, x = aligned(np.zeros(1, dtype)), dtype(1.75)
+    launch(ptx, [None, x.tobytes()], {0: out}, threads=1)
+    np.testing.assert_allclose(out[0], reference(x.astype(np.float64)), rtol=tolerance)
+
+
+@pytest.mark.seed(DOCUMENT, "mma-sp-sync", "concept-sparse", "assembly-only-sparse")
+@pytest.mark.parametrize(
+    ("shape", "kind", "accumulator", "counts"),
+    [
+        ((16, 8, 16), "f16", "f32", [2, 2, 4]),
+        ((16, 8, 32), "f16", "f32", [4, 4, 4]),
+        ((16, 8, 32), "f16", "f16", [4, 4, 2]),
+        ((16, 8, 32), "bf16", "f32", [4, 4, 4]),
+        ((16, 8, 8), "tf32", "f32", [2, 2, 4]),
+        ((16, 8, 16), "tf32", "f32", [4, 4, 4]),
+        ((16, 8, 32), "s8", "s32", [2, 2, 4]),
+        ((16, 8, 64), "s8", "s32", [4, 4, 4]),
+    ],
+)
+def test_the_assembler_takes_a_sparse_product(shape, kind, accumulator, counts):
+    text = sparse_assembly(shape, [kind, kind], accumulator, counts, 0)
+    a, b, c = counts
+    type, letter = ("f32", "f") if accumulator == "f32" else ("i32", "r")
+    constraints = ",".join(["=" + letter] * c + ["r"] * (a + b) + [letter] * c + ["r"])
+    struct = f"!llvm.struct<({', '.join([type] * c)})>"
+    operands = ", ".join(["%i"] * (a + b) + ["%c"] * c + ["%i"])
+    types = ", ".join(["i32"] * (a + b) + [type] * c + ["i32"])
+    ptx = compile_kernel(
+        f"gpu.module @m {{ gpu.func @k(%o: !llvm.ptr<1>, %i: i32, %c: {type}) kernel {{\n"
+        f'%r = llvm.inline_asm has_side_effects "{text}", "{constraints}" {operands} {{convergent}} : ({types}) -> {struct}\n'
+        f"llvm.store %r, %o : {struct}, !llvm.ptr<1>\ngpu.return }} }}"
+    )
+    assert text.split(" ")[0] in ptx
+
+
+@pytest.mark.seed(DOCUMENT, "rebind-sequence")
+@pytest.mark.parametrize(("space", "spelled"), [(1, "global"), (3, "shared::cta")])
+def test_the_assembler_takes_a_rebind_in_its_order(space, spelled):
+    ptx = compile_kernel(
+        f"gpu.module @m {{ gpu.func @k(%m: !llvm.ptr<{space}>, %g: !llvm.ptr<1>, %x: index, %y: index, %s: index) kernel {{\n"
+        f"nvgpu.tma.rebind.descriptor %m, %g dims[%x, %y] strides[%s] : !llvm.ptr<{space}>, !llvm.ptr<1>\ngpu.return }} }}"
+    )
+    words = ["generic.acquire.cta", "global_address", "global_dim", "global_dim", "global_stride", "generic.release.cta"]
+    lines = [line for line in ptx.splitlines() if "tensormap" in line]
+    assert [word in line for word, line in zip(words, lines, strict=True)] == [True] * 6
+    assert all(f".{spelled}.b1024" in line for line in lines[1:-1])
+    assert [line.split("], ")[1][0] for line in lines[2:5]] == ["0", "1", "0"]

@@ -114,10 +114,8 @@ def _barrier_group(type: nvgpu.MBarrierGroupType) -> Attribute:
 
 
 def _vector(type: VectorType) -> Attribute:
-    """LLVM's vectors have one dimension: the outer ones become arrays. Small floats travel as integers."""
-    element = type.element_type
-    if not llvm.is_compatible_type(element):
-        element = IntegerType(element.bitwidth) if element.bitwidth else element
+    """LLVM's vectors have one dimension: the outer ones become arrays."""
+    element = convert_type(type.element_type)
     shape = type.get_shape()
     result: Attribute = VectorType(element, shape[-1:], None) if shape else VectorType(element, [1])
     for size in reversed(shape[:-1]):
@@ -141,7 +139,11 @@ CONVERTED: dict[type[Attribute], Callable[..., Attribute]] = {
 def convert_type(type: Attribute) -> Attribute:
     """The LLVM form of a type; a type without one is its own."""
     convert = CONVERTED.get(type.__class__)
-    return type if convert is None else convert(type)
+    if convert is not None:
+        return convert(type)
+    # LLVM has no floats of 8 bits and less: they travel as integers.
+    small = isinstance(type, builtin.AnyFloat) and not llvm.is_compatible_type(type)
+    return IntegerType(type.bitwidth) if small else type
 
 
 def element_bytes(type: Attribute) -> int:
@@ -250,7 +252,8 @@ class Emitter:
         """The address of ``pointer[index]``."""
         if index == 0:
             return pointer
-        return self.add(llvm.GEPOp.from_mixed_indices(pointer, [index], element, result_type=pointer.type))
+        step = convert_type(element)
+        return self.add(llvm.GEPOp.from_mixed_indices(pointer, [index], step, result_type=pointer.type))
 
     def address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
         """The address of an element of a memref."""

@@ -87,7 +87,7 @@ def _bind_buffers(op: gpu.GPUFuncOp, buffers: list[BlockArgument], inside: Emitt
 def _storage(type: MemRefType, inside: Emitter) -> llvm.LLVMArrayType:
     if not type.has_static_shape():
         raise inside.unsupported("buffer-shape", f"cannot allocate a buffer of type {type}")
-    return llvm.LLVMArrayType(type.element_count(), type.element_type)
+    return llvm.LLVMArrayType(type.element_count(), convert_type(type.element_type))
 
 
 def _shared_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: Emitter) -> SSAValue:

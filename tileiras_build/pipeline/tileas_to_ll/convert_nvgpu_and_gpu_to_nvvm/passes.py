@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects import arith, cf, llvm, scf
-from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
+from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
@@ -39,7 +39,6 @@ LEGAL = (gpu.GPUModuleOp.name, "gpu.yield")
 ILLEGAL_DIALECTS = ("gpu.", "nvgpu.")
 # Control flow that passes values on: their types change with the values.
 STRUCTURAL = (cf.BranchOp, cf.ConditionalBranchOp, scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
-_KEPT_TYPES = (IndexType, MemRefType, VectorType)
 
 
 class ScalarizeVectorMath(EdgePass):
@@ -114,8 +113,8 @@ def _refuse_leftovers(module: ModuleOp) -> None:
 
 
 def _is_carried(type: Attribute) -> bool:
-    """Whether a type ends with this pass; index, memref and vector have lowerings of their own later."""
-    return not isinstance(type, _KEPT_TYPES) and convert_type(type) != type
+    """Whether a type ends with this pass; those of other dialects have lowerings of their own."""
+    return type.name.startswith("nvgpu.")
 
 
 def _convert_carried_types(module: ModuleOp, job: Job) -> None:
