@@ -108,6 +108,12 @@ def test_diagnostics(error, code, text):
     assert (exit_code(error), describe(error)) == (code, text)
 
 
+def test_an_unforeseen_failure_is_one_line(capsys, monkeypatch):
+    monkeypatch.setattr("tileiras_build.driver.lower", lambda *a, **more: {}["surprise\nof two lines"])
+    code, text = refused(capsys, KERNEL, "--arch=sm_90", "-o", "k.cubin")
+    assert code == 5 and text.startswith("error: internal error: KeyError:") and "\n" not in text
+
+
 def test_questions(capsys):
     assert main(["--list-versions"]) == 0
     assert capsys.readouterr().out.split() == [f"{major}.{minor}" for major, minor in VERSIONS]

@@ -138,6 +138,10 @@ def _compile(line: CommandLine, data: bytes) -> None:
         )
     except TileirasError as error:
         raise Failure(exit_code(error), "\n".join(map(describe, _parts(error)))) from error
+    except Exception as error:
+        # Callers read a code and a line, not a trace; tileiras-build lower shows where it happened.
+        text = f"error: internal error: {type(error).__name__}: {error}"
+        raise Failure(COMPILATION, " ".join(text.split())) from error
     _write(line, cubin, remarks)
 
 

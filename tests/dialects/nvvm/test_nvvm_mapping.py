@@ -121,6 +121,7 @@ def test_an_operation_becomes_its_instruction(sm, body, expected):
 
 
 @pytest.mark.seed("codegen-overview", "handoff-mapping")
+@pytest.mark.seed("nvptx-bring-up", "mapping-record", "mapping-intrinsic", "mapping-assembly")
 def test_every_operation_has_one_row():
     assert {op.name for op in NVVM.operations} == {op.name for op in MAPPING}
     assert {row.kind for row in MAPPING.values()} == {"intrinsic", "assembly"}
@@ -136,6 +137,7 @@ def test_operations_that_touch_memory_are_not_pure():
     assert {"nvvm.barrier0", "nvvm.mbarrier.arrive.shared"} <= effects
 
 
+@pytest.mark.seed("nvptx-bring-up", "mapping-effects", "mapping-effects-kept")
 def test_a_copy_without_a_user_survives():
     # The whole point of a row's effects: LLVM drops a call that has none.
     body = f"{STORE}{_tensor(1)} : !llvm.ptr, !llvm.ptr<3>\n%r = nvvm.rcp.approx.ftz.f %f : f32"
