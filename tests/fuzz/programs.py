@@ -21,19 +21,30 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from tileiras_build.bytecode.writer import write_module
 from tileiras_build.dialects import cuda_tile as ct
 from tileiras_build.dialects.cuda_tile.enums import (
+    AtomicRMWModeAttr,
     ComparisonOrdering,
     ComparisonOrderingAttr,
     ComparisonPredicate,
     ComparisonPredicateAttr,
     IntegerOverflowAttr,
     MemoryOrderingSemanticsAttr,
+    MemoryScopeAttr,
     PaddingValue,
     RoundingMode,
     RoundingModeAttr,
     SignednessAttr,
 )
 from tileiras_build.dialects.cuda_tile.ops_shape import float_rounding
-from tileiras_build.dialects.cuda_tile.types import BITS, TOKEN, PartitionViewType, PointerType, TensorViewType, TileType
+from tileiras_build.dialects.cuda_tile.types import (
+    BITS,
+    TOKEN,
+    GatherScatterViewType,
+    PartitionViewType,
+    PointerType,
+    StridedViewType,
+    TensorViewType,
+    TileType,
+)
 from tileiras_build.interpreter.formats import (
     BF16,
     F16,
@@ -41,6 +52,7 @@ from tileiras_build.interpreter.formats import (
     F64,
     F8E4M3,
     F8E5M2,
+    F8E8M0,
     HELD,
     TF32,
     from_words,
@@ -134,6 +146,8 @@ def difficult_elements(generator: np.random.Generator, element: Attribute, count
     if is_integer(element):
         small = generator.integers(-9 if BITS[element] > 1 else 0, 10, count).astype(HELD[element])
         return np.where(kind < 3, raw, small).astype(HELD[element])
+    if element == F8E8M0:
+        return from_words(generator.integers(120, 135, count).astype(np.uint8), element)
     ordinary = (generator.standard_normal(count) * 2).astype(np.float32).astype(HELD[element])
     whole = generator.integers(-4, 5, count).astype(np.float32).astype(HELD[element])
     if element == TF32:
@@ -257,15 +271,16 @@ class Builder:
         return made, [self.constant(TileType((), i32), index[target]).ssa for target in dim_map]
 
     def _load_view(self, element: Attribute, shape: tuple[int, ...]) -> Value:
-        view, index = self._view(element, shape, padded=True)
+        view, index = self._view(element, shape, padded=element != F8E8M0)
         op = self.emit(ct.LoadViewTkoOp, [view, *index], [TileType(shape, element), TOKEN],
                        memory_ordering_semantics=WEAK, operandSegmentSizes=segments(1, len(index), 0))
         return Value(op.results[0])
 
-    def _pointers(self, element: Attribute, shape: tuple[int, ...]) -> tuple[Value, Value | None]:
-        """Pointers to the elements of a new buffer, in order or backward, and a mask that cuts some off."""
+    def _pointers(self, element: Attribute, shape: tuple[int, ...], base: Value | None = None,
+                  ) -> tuple[Value, Value | None]:
+        """Pointers to the elements of a buffer, in order or backward, and a mask that cuts some off."""
         count = int(np.prod(shape, dtype=int))
-        base, type = self.argument(element, count), TileType(shape, i32)
+        base, type = base or self.argument(element, count), TileType(shape, i32)
         offsets = self._counting(shape)
         if self.chance(4):
             offsets = self._plain(ct.SubIOp, [self.constant(type, count - 1), offsets], type, overflow=NO_PROMISE)
@@ -309,6 +324,18 @@ class Builder:
         masks = [] if mask is None else [mask.ssa]
         self.emit(ct.StorePtrTkoOp, [pointers.ssa, value.ssa, *masks], [TOKEN], memory_ordering_semantics=WEAK,
                   operandSegmentSizes=segments(1, 1, len(masks), 0))
+
+    def exchange(self, value: Value) -> Value:
+        """A tile through memory: stored, then loaded by other threads in another order."""
+        base = self.argument(value.element, int(np.prod(value.shape, dtype=int)))
+        pointers, _ = self._pointers(value.element, value.shape, base)
+        stored = self.emit(ct.StorePtrTkoOp, [pointers.ssa, value.ssa], [TOKEN], memory_ordering_semantics=WEAK,
+                           operandSegmentSizes=segments(1, 1, 0, 0))
+        shape = self.pick([value.shape, value.shape[::-1]])
+        pointers, _ = self._pointers(value.element, shape, base)
+        op = self.emit(ct.LoadPtrTkoOp, [pointers.ssa, stored.results[0]], [TileType(shape, value.element), TOKEN],
+                       memory_ordering_semantics=WEAK, operandSegmentSizes=segments(1, 0, 0, 1))
+        return Value(op.results[0], value.exact, value.raw)
 
     # Nested blocks
 
@@ -666,6 +693,72 @@ def multiply_matrices(b: Builder) -> None:
     b.value(ct.MmaFOp, [lhs, rhs, acc], acc.type, inexact=True, raw=False)
 
 
+def through_memory(b: Builder) -> None:
+    if b.depth == 0:  # a loop would store to one place several times
+        b.pool.append(b.exchange(b.any_of(EVERY)))
+
+
+def gather(b: Builder) -> None:
+    """Rows of a matrix in the order of an index tile, some of them outside."""
+    element, (rows, columns) = b.pick((*FLOATS, i32, i8)), b.shape(rank=2)
+    height, width = b.choices.integer(1, 2 * rows), b.choices.integer(1, columns)
+    type = TensorViewType(element, [height, width], [width, 1])
+    base = b.argument(element, height * width)
+    tensor = b.emit(ct.MakeTensorViewOp, [base.ssa], [type], operandSegmentSizes=segments(1, 0, 0)).results[0]
+    view = GatherScatterViewType((rows, columns), type, 0, PaddingValue.ZERO)
+    made = b.emit(ct.MakeGatherScatterViewOp, [tensor], [view]).results[0]
+    line = TileType((rows,), i32)
+    index = b._plain(ct.MulIOp, [b._counting((rows,)), b.constant(line, b.pick((1, 3, 5)))], line, overflow=NO_PROMISE)
+    index = b._plain(ct.AndIOp, [index, b.constant(line, 2 * rows - 1)], line)
+    op = b.emit(ct.LoadViewTkoOp, [made, index.ssa, b.constant(TileType((), i32), 0).ssa],
+                [TileType((rows, columns), element), TOKEN], memory_ordering_semantics=WEAK,
+                operandSegmentSizes=segments(1, 2, 0))
+    b.pool.append(Value(op.results[0]))
+
+
+def strided_load(b: Builder) -> None:
+    """The second tile of a view whose tiles overlap or leave gaps; it may hang over the end."""
+    element, shape = b.pick((*FLOATS, i32, i8)), b.shape(128, rank=2)
+    steps = tuple(b.choices.integer(1, 2 * size) for size in shape)
+    sizes = tuple(step + b.choices.integer(1, size) for step, size in zip(steps, shape))
+    type = TensorViewType(element, sizes, [sizes[1], 1])
+    base = b.argument(element, sizes[0] * sizes[1])
+    tensor = b.emit(ct.MakeTensorViewOp, [base.ssa], [type], operandSegmentSizes=segments(1, 0, 0)).results[0]
+    view = StridedViewType(shape, steps, type, None, PaddingValue.ZERO)
+    made = b.emit(ct.MakeStridedViewOp, [tensor], [view]).results[0]
+    one = b.constant(TileType((), i32), 1).ssa
+    op = b.emit(ct.LoadViewTkoOp, [made, one, one], [TileType(shape, element), TOKEN], memory_ordering_semantics=WEAK,
+                operandSegmentSizes=segments(1, 2, 0))
+    b.pool.append(Value(op.results[0]))
+
+
+def atomic(b: Builder) -> None:
+    """An atomic operation on different places; what was there goes on."""
+    if b.depth:
+        return
+    x = b.find(lambda value: value.element in (i32, i64)) or b.load(b.pick((i32, i64)), b.shape())
+    pointers, mask = b._pointers(x.element, x.shape)
+    masks = [] if mask is None else [mask.ssa]
+    op = b.emit(ct.AtomicRMWTkoOp, [pointers.ssa, x.ssa, *masks], [x.type, TOKEN],
+                memory_ordering_semantics=MemoryOrderingSemanticsAttr.of("relaxed"),
+                memory_scope=MemoryScopeAttr.of("device"), operandSegmentSizes=segments(1, 1, len(masks), 0),
+                mode=AtomicRMWModeAttr.of(b.pick(("add", "and", "or", "xor", "max", "min", "umax", "umin", "xchg"))))
+    if mask is None:
+        b.pool.append(Value(op.results[0]))
+
+
+SCALES = ((F8E4M3, F8E8M0, 32), (F8E5M2, F8E8M0, 32))
+
+
+def multiply_scaled(b: Builder) -> None:
+    factor, scale, block = b.pick(SCALES)
+    m, n, k = 1 << b.choices.integer(0, 6), 1 << b.choices.integer(0, 6), block << b.choices.integer(0, 2)
+    shapes = ((m, k), (k, n), (m, n), (m, k // block), (k // block, n))
+    operands = [b.load(element, shape) for element, shape in zip((factor, factor, F32, scale, scale), shapes)]
+    b.pool = [value for value in b.pool if value.element != scale]
+    b.value(ct.MmaFScaledOp, operands, operands[2].type, inexact=True, raw=False)
+
+
 def _same_type(b: Builder, value: Value) -> Value:
     """A value made of ``value`` by a few steps, brought back to its type if need be."""
     for _ in range(b.choices.integer(1, 2)):
@@ -732,7 +825,8 @@ NESTED_STEPS = (
 )  # fmt: skip
 STEPS = (
     *NESTED_STEPS, rounded_arithmetic, fast_arithmetic, square_root, discontinuous, integer_and_float, bitcast, repack,
-    broadcast, join_and_cut, iota, aggregate, largest_with_place, multiply_matrices, leaving_loop,
+    broadcast, join_and_cut, iota, aggregate, largest_with_place, multiply_matrices, leaving_loop, through_memory,
+    gather, strided_load, atomic, multiply_scaled,
 )  # fmt: skip
 MAX_STEPS = 8
 

@@ -1,0 +1,74 @@
+"""Random programs: the interpreter and the compiled code agree, at both optimization levels and on two tiers.
+
+``benchmarks/differential_fuzz.py`` runs many more of them.
+"""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.compare import compare_program, find_culprit
+from tests.fuzz.programs import ENTRY, FLOATS, INTEGERS, SeededChoices, difficult_elements, random_program
+from tileiras_build.bytecode import read_module
+from tileiras_build.dialects import cuda_tile
+from tileiras_build.interpreter import run_inputs
+
+TARGETS = ("sm_80", "sm_100")
+
+
+class DrawnChoices:
+    """Decisions that hypothesis makes, and can shrink."""
+
+    def __init__(self, draw):
+        self.draw = draw
+
+    def integer(self, low: int, high: int) -> int:
+        return self.draw(st.integers(low, high))
+
+
+@st.composite
+def programs(draw):
+    """A well-typed kernel."""
+    return random_program(DrawnChoices(draw))
+
+
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(programs(), st.integers(0, 99))
+def test_interpreter_and_compiled_code_agree(program, seed):
+    outcomes = compare_program(program, seed, TARGETS)
+    assert [str(outcome) for outcome in outcomes if outcome.kind in ("differs", "fails")] == []
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_seeded_programs_agree(seed):
+    outcomes = compare_program(random_program(SeededChoices(seed)), seed, TARGETS)
+    assert [str(outcome) for outcome in outcomes if outcome.kind in ("differs", "fails")] == []
+
+
+def test_programs_are_many_and_valid():
+    """Together a few hundred programs use most operations, and all of them verify and run."""
+    seen = set()
+    for seed in range(400):
+        program = random_program(SeededChoices(seed))
+        seen |= {type(op) for op in program.module.walk()}
+        if seed < 25:
+            run_inputs(read_module(program.bytecode()), ENTRY, program.inputs(seed))
+    arithmetic = {op for op in cuda_tile.ARITHMETIC_OPS if op not in (cuda_tile.MmaFScaledOp, cuda_tile.FPowIOp)}
+    assert arithmetic - seen == set()
+    assert {cuda_tile.ForOp, cuda_tile.LoopOp, cuda_tile.IfOp, cuda_tile.ReduceOp, cuda_tile.ScanOp} <= seen
+
+
+def test_a_seed_gives_one_program():
+    assert random_program(SeededChoices(5)).bytecode() == random_program(SeededChoices(5)).bytecode()
+
+
+@pytest.mark.parametrize("element", [*FLOATS, *INTEGERS], ids=str)
+def test_inputs_hold_difficult_numbers(element):
+    with np.errstate(invalid="ignore"):
+        values = difficult_elements(np.random.default_rng(0), element, 4000).astype(np.float64)
+    assert (values == 0).any() and (np.abs(values) > 100).any() and (values < 0).any()
+
+
+def test_a_culprit_is_named_only_where_something_is_wrong():
+    assert find_culprit(3, "sm_80", 3) == "none when every value is stored"
