@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .errors import InternalError, InvalidInput, Location, TileirasError
 from .knobs import CHECK, DEBUG, dump_folder
-from .pipeline.job import Job
+from .pipeline.job import Job, check_debug
 from .pipeline.stages import STAGES, Stage, between, find, load
 from .targets import find_target
 
@@ -85,6 +85,7 @@ def compile(
     opt_level: int = 3,
     stop_at: str = "cubin",
     lineinfo: bool = False,
+    debug: bool = False,
     libdevice: str | None = None,
     ptxas: str | None = None,
     name: str | None = None,
@@ -92,10 +93,12 @@ def compile(
 ) -> Artifacts:
     """Compile Tile IR bytecode for one GPU ("sm_90", "90a", ...) up to the artifact ``stop_at``.
 
-    ``libdevice`` and ``ptxas`` are paths (None = the installed wheels' own); ``name`` is the file that diagnostics
+    ``lineinfo`` keeps source lines, ``debug`` (at ``opt_level`` 0) lines and variables. ``libdevice`` and ``ptxas`` are
+    paths (None = the installed wheels' own); ``name`` is the file that diagnostics
     name; ``serializer`` ("nvptx" or "libnvvm") makes the PTX. Raises InvalidInput, Unsupported or InternalError.
     """
-    job = Job(find_target(gpu_name), check_opt_level(opt_level), lineinfo, False, libdevice, ptxas, serializer)
+    target, level = find_target(gpu_name), check_opt_level(opt_level)
+    job = check_debug(Job(target, level, lineinfo, debug, libdevice, ptxas, serializer))
     artifacts = Artifacts(bytecode, job, find(stop_at).name, name)
     run = _Run(bytecode, STAGES[0], job, name)
     run.parse()

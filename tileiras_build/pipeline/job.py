@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..errors import InvalidInput
+
 if TYPE_CHECKING:
     from ..targets import Target
 
@@ -25,3 +27,14 @@ class Job:
     libdevice: str | None = None
     ptxas: str | None = None
     serializer: str = "nvptx"
+
+
+def check_debug(job: Job) -> Job:
+    """``job``; raises InvalidInput where it asks for device debugging of optimized code."""
+    if job.debug and job.opt_level:
+        raise InvalidInput(
+            "debug-level",
+            "optimized debugging is not supported, change optimization level to 0 or disable full debug info",
+            remedy="use optimization level 0",
+        )
+    return job

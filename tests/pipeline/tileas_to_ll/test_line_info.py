@@ -6,12 +6,10 @@ from functools import cache
 import pytest
 
 import tileiras_build
-from tests.examples.example_library import FILE_OF, FOLDER, bytecode_of
+from tests.examples.example_library import CASES, FILE_OF, FOLDER, bytecode_of, inputs_of, launch
 from tests.pipeline.tileas_to_ll.dwarf import entries
 from tests.pipeline.tileas_to_ll.sass import disassemble, instructions
-from tileiras_build import driver
-from tileiras_build.pipeline.job import Job
-from tileiras_build.targets import find_target
+from tileiras_build.errors import InvalidInput
 
 KERNELS = ("vector_add_f32", "gelu_erf_bf16", "softmax_f32", "matmul_f16_nt")
 TARGETS = ("sm_80", "sm_90", "sm_120")
@@ -23,15 +21,8 @@ def compiled(name: str, target: str, lineinfo: bool):
 
 
 @cache
-def debug_ptx(name: str, target: str) -> bytes:
-    job = Job(find_target(target), opt_level=0, debug=True)
-    return driver.lower(bytecode_of(name), "tilebc", "ptx", job)[".ptx"]
-
-
-@cache
-def debug_cubin(name: str, target: str = "sm_90") -> bytes:
-    job = Job(find_target(target), opt_level=0, debug=True)
-    return driver.lower(debug_ptx(name, target), "ptx", "cubin", job)[".cubin"]
+def debugged(name: str, target: str = "sm_90"):
+    return tileiras_build.compile(bytecode_of(name), target, opt_level=0, debug=True)
 
 
 def source(name: str) -> list[str]:
@@ -57,11 +48,20 @@ def test_memory_instructions_are_at_the_lines_that_ask_for_them(name, tmp_path):
     text, file = source(name), path(name)
     found = instructions(compiled(name, "sm_80", True).cubin, tmp_path)
     lines_of = lambda word: {  # noqa: E731
-        place[1] for one in found if re.search(rf"\b{word}\b", one.text) for place in one.places if place[0] == file
+        place[1] for one in found if re.search(rf"\b(?:{word})\b", one.text) for place in one.places if place[0] == file
     }
     loads, stores = lines_of("LDG|LDGSTS"), lines_of("STG")
     assert loads and all("load(" in text[line - 1] for line in loads)
     assert stores and all("store(" in text[line - 1] for line in stores)
+
+
+def test_what_a_pass_added_is_where_the_code_before_it_is(tmp_path):
+    name = "matmul_f16_nt"
+    text = source(name)
+    found = instructions(compiled(name, "sm_80", True).cubin, tmp_path)
+    # Groups of asynchronous copies are closed by operations that are in no source.
+    closing = {text[one.line - 1].strip() for one in found if one.text.startswith("LDGDEPBAR")}
+    assert closing and all("ct.load(" in line for line in closing)
 
 
 @pytest.mark.seed("target-and-debug-info", "loc-callsite")
@@ -95,7 +95,7 @@ def test_nothing_is_kept_without_options(tmp_path):
 @pytest.mark.seed("target-and-debug-info", "mode-debug")
 @pytest.mark.parametrize("target", TARGETS)
 def test_variables_are_in_the_debug_information(target):
-    found = entries(debug_cubin("vector_add_f32", target))
+    found = entries(debugged("vector_add_f32", target).cubin)
     parameters = {entry.values["name"]: entry for entry in found if entry.tag == "formal_parameter"}
     types = {entry.offset: entry for entry in found if entry.tag in ("base_type", "pointer_type")}
     assert {"arg0", "arg1"} <= parameters.keys()
@@ -110,17 +110,17 @@ def test_variables_are_in_the_debug_information(target):
 @pytest.mark.seed("lowering-overview", "option-debug")
 def test_the_subprogram_is_full():
     name = "vector_add_f32"
-    [kernel] = [entry for entry in entries(debug_cubin(name)) if entry.tag == "subprogram"]
+    [kernel] = [entry for entry in entries(debugged(name).cubin) if entry.tag == "subprogram"]
     line = kernel.values["decl_line"]
     # Python begins a function at its decorator.
     assert source(name)[line - 1] == "@ct.kernel"
     assert source(name)[line].startswith(f"def {kernel.values['name']}(")
-    assert debug_ptx(name, "sm_90").count(b".target sm_90a, debug") == 1
+    assert debugged(name).ptx.count(".target sm_90a, debug") == 1
 
 
 @pytest.mark.seed("target-and-debug-info", "loc-callsite")
 def test_inlined_functions_are_in_the_debug_information():
-    found = entries(debug_cubin("gelu_erf_bf16"))
+    found = entries(debugged("gelu_erf_bf16").cubin)
     functions = {entry.offset: entry for entry in found if entry.tag == "subprogram"}
     calls = [entry for entry in found if entry.tag == "inlined_subroutine"]
     text = source("gelu_erf_bf16")
@@ -130,8 +130,7 @@ def test_inlined_functions_are_in_the_debug_information():
 
 @pytest.mark.seed("target-and-debug-info", "scope-lexical", "scope-lexical-parent")
 def test_loops_are_blocks_of_the_function():
-    job = Job(find_target("90"), opt_level=0, debug=True)
-    text = driver.lower(bytecode_of("matmul_f16_nt"), "tilebc", "ll", job)[".ll"].decode()
+    text = debugged("matmul_f16_nt").ll
     blocks = re.findall(r"!DILexicalBlock\(scope: !(\d+)", text)
     [subprogram] = re.findall(r"^!(\d+) = distinct !DISubprogram", text, re.MULTILINE)
     assert blocks and set(blocks) == {subprogram}
@@ -139,11 +138,23 @@ def test_loops_are_blocks_of_the_function():
 
 @pytest.mark.seed("target-and-debug-info", "pin-between", "value-pin")
 def test_parameters_are_seen_through_their_pins():
-    job = Job(find_target("90"), opt_level=0, debug=True)
-    text = driver.lower(bytecode_of("vector_add_f32"), "tilebc", "ll", job)[".ll"].decode()
+    text = debugged("vector_add_f32").ll
     shown = re.findall(r"#dbg_value\(\S+(?: addrspace\(1\))? (%\w+),", text)
     pins = re.findall(r"(%\w+) = call \S+(?: addrspace\(1\))? @llvm\.nvvm\.move\.", text)
     assert shown and shown == pins
     # The code reads the pins: a value that nothing uses would be gone before the debugger looks.
     body = text[text.index("entry:") :]
     assert not re.search(r"(?<!move\.i32\(i32 )%a1\b", body)
+
+
+@pytest.mark.seed("target-and-debug-info", "dataflow-unchanged")
+@pytest.mark.parametrize("name", ["gelu_erf_bf16", "max_and_argmax_f32"])
+def test_the_numbers_are_the_same(name):
+    for artifacts in (compiled(name, "sm_90", True), debugged(name)):
+        assert CASES[name].find_faults(inputs_of(name), launch(name, artifacts)) == []
+
+
+@pytest.mark.seed("target-and-debug-info", "mode-debug")
+def test_debugging_needs_level_0():
+    with pytest.raises(InvalidInput, match="optimized debugging is not supported, change optimization level to 0 or"):
+        tileiras_build.compile(bytecode_of("vector_add_f32"), "sm_90", debug=True)

@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc, UnknownLoc, UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from ...dialects.cuda_tile.location import CallSiteLocAttr, DILocAttr, DISubprogramAttr, UnknownLocAttr, location_attr
+from ...dialects.cuda_tile.location import (
+    LOC,
+    CallSiteLocAttr,
+    DILocAttr,
+    DISubprogramAttr,
+    UnknownLocAttr,
+    location_attr,
+)
 from ...dialects.debuginfo.attrs import (
     DIBasicType,
     DICompileUnit,
@@ -236,11 +243,12 @@ class DebugInfo:
         self.metadata_nodes = DebugMetadata()
         self.function: DISubprogram | None = None
         self._suffixes: dict[tuple, str] = {}
+        self._place: Attribute | None = None  # of the latest operation that has one
 
     def start_function(self, name: str, op: Operation) -> None:
         """The operations that follow are in the kernel ``op``, whose symbol is ``name``."""
         self.function = self.scopes.function(name, location_attr(op)) if self.enabled else None
-        self._suffixes = {}
+        self._suffixes, self._place = {}, None
 
     def function_suffix(self) -> str:
         """`` !dbg !N`` for the function's definition."""
@@ -250,8 +258,11 @@ class DebugInfo:
         """``, !dbg !N`` for the instructions of an operation."""
         if self.function is None:
             return ""
+        # What a pass added belongs to the code that it was added behind.
+        if LOC in op.attributes or self._place is None:
+            self._place = location_attr(op)
         region = nested_region(op) if self.mode.variables else None
-        key = (location_attr(op), region)
+        key = (self._place, region)
         if key not in self._suffixes:
             self._suffixes[key] = self._suffix(*key)
         return self._suffixes[key]
