@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IndexType, IntegerAttr, MemRefType, UnitAttr, VectorType, i16, i32
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BoolAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    UnitAttr,
+    VectorType,
+    i16,
+    i32,
+)
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,

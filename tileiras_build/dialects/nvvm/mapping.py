@@ -115,7 +115,7 @@ def _predicated(instruction: str) -> Callable[[Operation], str]:
     return text
 
 
-# Names that depend on the operation -------------------------------------------------------------------------------------
+# Names that depend on the operation -----------------------------------------------------------------------------------
 
 
 def _shuffle(op: ops_thread.ShflSyncOp) -> str:
@@ -172,7 +172,7 @@ def _widen(op: ops_matrix.ConvertToF16x2Op) -> str:
     return "ue8m0x2.to.bf16x2" if name == "ue8m0" else f"{name}x2.to.f16x2.rn"
 
 
-# Templates that depend on the operation ---------------------------------------------------------------------------------
+# Templates that depend on the operation -------------------------------------------------------------------------------
 
 WAIT_LOOP = (
     "{\n.reg .pred p;\nWAIT_${:uid}:\n"
@@ -226,7 +226,7 @@ def _packed(name: str, count: int) -> Callable[[Operation], str]:
     return text
 
 
-# The table ----------------------------------------------------------------------------------------------------------------
+# The table ------------------------------------------------------------------------------------------------------------
 
 I64 = IntegerType(64)
 _PREDICATED = {

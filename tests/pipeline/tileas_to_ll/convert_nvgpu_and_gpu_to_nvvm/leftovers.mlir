@@ -27,8 +27,10 @@ gpu.module @m {
 
 // ---- code_of_the_host_is_left_alone
 // seed: nvgpu-gpu-to-nvvm legal-leftovers
-func.func @host(%x: f32) -> f32 {
-  %y = arith.addf %x, %x : f32
+func.func @host(%x: f32, %c: i1) -> f32 {
+  cf.assert %c, "host"
+  %y = math.sqrt %x : f32
+  %t = "gpu.wait"() : () -> !gpu.async.token
   func.return %y : f32
 }
 gpu.module @m {
@@ -37,8 +39,10 @@ gpu.module @m {
   }
 }
 // ==>
-func.func @host(%x: f32) -> f32 {
-  %y = arith.addf %x, %x : f32
+func.func @host(%x: f32, %c: i1) -> f32 {
+  cf.assert %c, "host"
+  %y = math.sqrt %x : f32
+  %t = "gpu.wait"() : () -> !gpu.async.token
   func.return %y : f32
 }
 gpu.module @m {

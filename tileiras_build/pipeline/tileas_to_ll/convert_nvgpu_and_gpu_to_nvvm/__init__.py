@@ -1,6 +1,7 @@
 """From the gpu and nvgpu dialects to nvvm and llvm, on IR that a compiler engineer may write by hand.
 
-``conversion.py`` is the machinery; each other file has the rewrites of one family of operations; ``passes.py`` runs them.
+``conversion.py`` is the machinery, each other file has the rewrites of one family of operations, and ``passes.py`` runs
+them.
 """
 
 from __future__ import annotations

@@ -26,7 +26,6 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnrealizedConversionCastOp,
     VectorType,
-    f32,
     i32,
     i64,
 )

@@ -8,7 +8,18 @@ instructions that LLVM selects itself, and stay.
 from __future__ import annotations
 
 from xdsl.dialects import arith, llvm, math
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerAttr, IntegerType, VectorType, f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+)
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.dialects.vector import ExtractOp
 from xdsl.ir import Attribute, Operation, SSAValue

@@ -119,7 +119,7 @@ def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
     emit.replace(repack([emit.field(product, i) for i in range(len(operands[2]))], op.res.type, emit))
 
 
-# Sparse products -------------------------------------------------------------------------------------------------------
+# Sparse products ------------------------------------------------------------------------------------------------------
 
 _LETTERS = {"f16": "r", "f32": "f", "s32": "r"}
 
@@ -136,7 +136,8 @@ def convert_sparse_mma(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> None:
     text = sparse_assembly(_shape(op), kinds, accumulator, [len(group) for group in inputs], selector)
     letter = _LETTERS[accumulator]
     count = len(inputs[2])
-    constraints = ",".join(["=" + letter] * count + ["r"] * (len(inputs[0]) + len(inputs[1])) + [letter] * count + ["r"])
+    multiplicands = ["r"] * (len(inputs[0]) + len(inputs[1]))
+    constraints = ",".join([f"={letter}"] * count + multiplicands + [letter] * count + ["r"])
     result = struct_of([value.type for value in inputs[2]])
     operands = [*inputs[0], *inputs[1], *inputs[2], metadata]
     assembly = llvm.InlineAsmOp(text, constraints, operands, [result], has_side_effects=True)
@@ -167,7 +168,7 @@ def sparse_assembly(shape, kinds: list[str], accumulator: str, counts: list[int]
     return f"{name} {','.join(groups)},${start},0x{selector:x};"
 
 
-# ldmatrix ---------------------------------------------------------------------------------------------------------------
+# ldmatrix -------------------------------------------------------------------------------------------------------------
 
 
 @rewrite(nvgpu.LdMatrixOp)

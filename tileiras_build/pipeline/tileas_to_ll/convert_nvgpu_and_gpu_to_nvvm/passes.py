@@ -10,7 +10,7 @@ Other dialects (arith, vector, cf, scf, memref) stay; ``builtin.unrealized_conve
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from xdsl.dialects import arith, cf, llvm, scf
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
@@ -67,14 +67,14 @@ class ConvertNVGPUAndGPUToNVVM(EdgePass):
     """Convert gpu and nvgpu operations, assertions and libdevice math to nvvm and llvm."""
 
     name = "convert-nvgpu-and-gpu-to-nvvm"
-    removes = frozenset(("nvgpu.", cf.AssertOp))
+    removes = frozenset(("nvgpu.",))
 
     def run(self, module: ModuleOp, job: Job) -> None:
         """Vector math first, then every operation by its rewrite; what is left over is reported by name."""
         ScalarizeVectorMath().run(module, job)
         ConvertMathToLibdevice().run(module, job)
         # A function last: rewrites ask the one around them for its launch bounds.
-        operations = [op for op in module.walk() if type(op) in REWRITES]
+        operations = [op for op in device_operations(module) if type(op) in REWRITES]
         operations.sort(key=lambda op: isinstance(op, gpu.GPUFuncOp))
         _convert(operations, lambda op, emit: REWRITES[type(op)](op, emit), job)
         _convert_carried_types(module, job)
@@ -82,8 +82,16 @@ class ConvertNVGPUAndGPUToNVVM(EdgePass):
         _refuse_leftovers(module)
 
 
+def device_operations(module: ModuleOp) -> Iterator[Operation]:
+    """The operations of the gpu.modules, or of the whole module where there is none; nvgpu ones wherever they are."""
+    has_host = any(isinstance(op, gpu.GPUModuleOp) for op in module.body.blocks[0].ops)
+    for top in module.body.blocks[0].ops:
+        on_device = not has_host or isinstance(top, gpu.GPUModuleOp)
+        yield from (op for op in top.walk() if on_device or op.name.startswith("nvgpu."))
+
+
 def _math_operations(module: ModuleOp) -> list[Operation]:
-    return [op for op in module.walk() if needs_libdevice(op)]
+    return [op for op in device_operations(module) if needs_libdevice(op)]
 
 
 def _convert(operations: list[Operation], convert: Callable[[Operation, Emitter], None], job: Job) -> None:
@@ -99,7 +107,7 @@ def _convert(operations: list[Operation], convert: Callable[[Operation, Emitter]
 
 def _refuse_leftovers(module: ModuleOp) -> None:
     found = Diagnostics()
-    for op in module.walk():
+    for op in device_operations(module):
         if op.name.startswith(ILLEGAL_DIALECTS) and op.name not in LEGAL:
             found.add(
                 Unsupported(

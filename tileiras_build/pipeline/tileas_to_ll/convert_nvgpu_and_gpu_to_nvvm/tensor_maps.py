@@ -96,7 +96,7 @@ def _acquire(emit: Emitter, address: SSAValue, scope: str) -> None:
     emit.add(ops_thread.FenceProxyAcquireOp.build(operands=operands, properties={"scope": _scope(scope)}))
 
 
-# Construction -----------------------------------------------------------------------------------------------------------
+# Construction ---------------------------------------------------------------------------------------------------------
 
 # Element type -> CUtensorMapDataType.
 _FLOAT_CODES = {Float16Type: 6, Float32Type: 7, Float64Type: 8, BFloat16Type: 9}
@@ -182,7 +182,7 @@ def _set_list(emit: Emitter, buffer: SSAValue, name: str, values: list[SSAValue]
 
 # Rebinding ------------------------------------------------------------------------------------------------------------
 
-# Field -> (template, constraints); {space} is the state space, {index} an immediate (PTX ISA 9.0, section 9.7.9.27.1.4).
+# Field -> template; {space} is the state space, {index} an immediate (PTX ISA 9.0, "tensormap.replace").
 MUTATORS = {
     "address": "tensormap.replace.tile.global_address.{space}.b1024.b64 [$0], $1;",
     "dim": "tensormap.replace.tile.global_dim.{space}.b1024.b32 [$0], {index}, $1;",

@@ -86,7 +86,7 @@ def pack_descriptor(leading: int, stride: int, base_offset: int, swizzle: int, a
     )
 
 
-# The product -----------------------------------------------------------------------------------------------------------
+# The product ----------------------------------------------------------------------------------------------------------
 
 BLOCK_ROWS = 64  # of one wgmma instruction
 K_BYTES = 32  # depth of one wgmma instruction, in bytes of an operand's row
@@ -134,7 +134,7 @@ def _blocks(accumulator: SSAValue, type: attrs.WarpgroupAccumulatorType, emit: E
     return [accumulator] if count == 1 else [emit.field(accumulator, index) for index in range(count)]
 
 
-def _product(op: nvgpu.WarpgroupMmaOp, emit: Emitter, block: SSAValue, properties: dict, row: int, steps: int) -> SSAValue:
+def _product(op, emit: Emitter, block: SSAValue, properties: dict, row: int, steps: int) -> SSAValue:
     for step in range(steps):
         a = _advance(emit.converted(op.descriptorA), _step_a(op, row, step), emit)
         b = _advance(emit.converted(op.descriptorB), _step_b(op, step), emit)
@@ -189,7 +189,7 @@ def _mma_properties(op: nvgpu.WarpgroupMmaOp, a: MemRefType, b: MemRefType, emit
 
 
 
-# The accumulator --------------------------------------------------------------------------------------------------------
+# The accumulator ------------------------------------------------------------------------------------------------------
 
 
 @rewrite(nvgpu.WarpgroupMmaInitAccumulatorOp)

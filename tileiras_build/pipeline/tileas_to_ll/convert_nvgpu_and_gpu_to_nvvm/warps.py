@@ -88,7 +88,8 @@ def convert_subgroup_reduce(op: gpu.SubgroupReduceOp, emit: Emitter) -> None:
     size = op.cluster_size.value.data if op.cluster_size else WARP
     stride = op.cluster_stride.value.data if op.cluster_stride else 1
     if size * stride > WARP:
-        raise emit.unsupported("reduce-cluster", f"has clusters of {size} lanes with stride {stride} in a warp of {WARP}")
+        message = f"has clusters of {size} lanes with stride {stride}, a warp has {WARP}"
+        raise emit.unsupported("reduce-cluster", message)
     kind, mask = op.op.data, emit.constant(-1)
     if size == WARP and kind in REDUX and op.value.type == i32 and emit.job.target.has("redux_i32"):
         properties = {"kind": ReduxKindAttr.new([StringAttr(REDUX[kind])])}
