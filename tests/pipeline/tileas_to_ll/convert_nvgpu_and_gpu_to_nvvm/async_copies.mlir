@@ -10,7 +10,22 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%g: !llvm.ptr, %s: !llvm.ptr<3>, %i: i64, %j: i64, %n: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(64) : i64
+    %1 = llvm.mul %i, %0 : i64
+    %2 = llvm.add %1, %j : i64
+    %3 = llvm.getelementptr %s[%2] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, f16
+    %4 = llvm.mlir.constant(64) : i64
+    %5 = llvm.mul %i, %4 : i64
+    %6 = llvm.add %5, %j : i64
+    %7 = llvm.getelementptr %g[%6] : (!llvm.ptr, i64) -> !llvm.ptr, f16
+    %8 = llvm.addrspacecast %7 : !llvm.ptr to !llvm.ptr<1>
+    nvvm.cp.async.shared.global %3, %8, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+    %t = llvm.mlir.constant(0 : i32) : i32
+    llvm.return
+  }
+}
 
 // ---- copy_of_sixteen_bytes_past_l1
 // seed: nvgpu-gpu-to-nvvm device-async-copy
@@ -21,7 +36,22 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%g: !llvm.ptr, %s: !llvm.ptr<3>, %i: i64, %j: i64, %n: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(64) : i64
+    %1 = llvm.mul %i, %0 : i64
+    %2 = llvm.add %1, %j : i64
+    %3 = llvm.getelementptr %s[%2] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, f16
+    %4 = llvm.mlir.constant(64) : i64
+    %5 = llvm.mul %i, %4 : i64
+    %6 = llvm.add %5, %j : i64
+    %7 = llvm.getelementptr %g[%6] : (!llvm.ptr, i64) -> !llvm.ptr, f16
+    %8 = llvm.addrspacecast %7 : !llvm.ptr to !llvm.ptr<1>
+    nvvm.cp.async.shared.global %3, %8, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
+    %t = llvm.mlir.constant(0 : i32) : i32
+    llvm.return
+  }
+}
 
 // ---- copy_of_fewer_source_elements
 // seed: nvgpu-gpu-to-nvvm device-async-copy
@@ -32,7 +62,27 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%g: !llvm.ptr, %s: !llvm.ptr<3>, %i: i64, %j: i64, %n: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(64) : i64
+    %1 = llvm.mul %i, %0 : i64
+    %2 = llvm.add %1, %j : i64
+    %3 = llvm.getelementptr %s[%2] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, f32
+    %4 = llvm.mlir.constant(64) : i64
+    %5 = llvm.mul %i, %4 : i64
+    %6 = llvm.add %5, %j : i64
+    %7 = llvm.getelementptr %g[%6] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    %8 = llvm.addrspacecast %7 : !llvm.ptr to !llvm.ptr<1>
+    %9 = llvm.trunc %n : i64 to i32
+    %10 = llvm.mlir.constant(32 : i32) : i32
+    %11 = llvm.mul %9, %10 : i32
+    %12 = llvm.mlir.constant(3 : i32) : i32
+    %13 = llvm.lshr %11, %12 : i32
+    nvvm.cp.async.shared.global %3, %8, 16, cache = ca, %13 : !llvm.ptr<3>, !llvm.ptr<1>, i32
+    %t = llvm.mlir.constant(0 : i32) : i32
+    llvm.return
+  }
+}
 
 // ---- a_group_discards_its_tokens
 // seed: nvgpu-gpu-to-nvvm device-async-create-group async-token
@@ -45,7 +95,18 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%g: !llvm.ptr<1>, %s: !llvm.ptr<3>, %i: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.getelementptr %s[%i] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, f32
+    %1 = llvm.getelementptr %g[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+    nvvm.cp.async.shared.global %0, %1, 16, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+    %t = llvm.mlir.constant(0 : i32) : i32
+    nvvm.cp.async.commit.group
+    %u = llvm.mlir.constant(0 : i32) : i32
+    nvvm.cp.async.wait.group 0
+    llvm.return
+  }
+}
 
 // ---- a_wait_for_all_but_two_groups
 // seed: nvgpu-gpu-to-nvvm device-async-wait
@@ -57,5 +118,11 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+gpu.module @m {
+  llvm.func @k() attributes {gpu.kernel, nvvm.kernel} {
+    nvvm.cp.async.commit.group
+    %u = llvm.mlir.constant(0 : i32) : i32
+    nvvm.cp.async.wait.group 2
+    llvm.return
+  }
+}

@@ -9,7 +9,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[copy-size]: 'nvgpu.device_async_copy' op copies 4, 8 or 16 bytes, got 3 x 16 bits
 
 // ---- past_l1_with_eight_bytes
 gpu.module @m {
@@ -19,7 +19,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[copy-bypass]: 'nvgpu.device_async_copy' op bypasses L1 with 16 bytes only, got 8
 
 // ---- a_destination_in_global_memory
 gpu.module @m {
@@ -29,7 +29,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// a_destination_in_global_memory: error[ir-invalid]: the module does not verify: 'nvgpu.device_async_copy' op destination memref must be in shared memory, but got 'memref<64xf32>'
 
 // ---- too_few_indices
 gpu.module @m {
@@ -39,5 +39,4 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+// too_few_indices: error[ir-invalid]: the module does not verify: 'nvgpu.device_async_copy' op expected 2 source indices

@@ -15,7 +15,20 @@ gpu.module @m attributes {keep = 1 : i32} {
   }
 }
 // ==>
-
+gpu.module @m attributes {keep = 1 : i32} {
+  llvm.func @helper(%x: f32, %n: i64) -> !llvm.struct<(f32, i64)> {
+    %0 = llvm.mlir.undef : !llvm.struct<(f32, i64)>
+    %1 = llvm.insertvalue %x, %0[0] : !llvm.struct<(f32, i64)>
+    %2 = llvm.insertvalue %n, %1[1] : !llvm.struct<(f32, i64)>
+    llvm.return %2 : !llvm.struct<(f32, i64)>
+  }
+  llvm.func @one(%x_1: f32) -> f32 {
+    llvm.return %x_1 : f32
+  }
+  llvm.func @kernel(%x_2: f32, %a: !llvm.ptr<1>) attributes {nvvm.reqntid = array<i32: 64, 1, 1>, gpu.kernel, nvvm.kernel} {
+    llvm.return
+  }
+}
 
 // ---- buffers_become_globals_and_stack_objects
 gpu.module @m {
@@ -26,7 +39,21 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.mlir.global internal @__wg_kernel_0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<32 x f32>
+  llvm.func @kernel(%i: i64, %v: f32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.addressof @__wg_kernel_0 : !llvm.ptr<3>
+    %w = builtin.unrealized_conversion_cast %0 : !llvm.ptr<3> to memref<32xf32, #gpu.address_space<workgroup>>
+    %1 = llvm.mlir.constant(1 : i32) : i32
+    %2 = llvm.alloca %1 x !llvm.array<4 x f32> {alignment = 16 : i64} : (i32) -> !llvm.ptr
+    %3 = llvm.addrspacecast %2 : !llvm.ptr to !llvm.ptr<5>
+    %p = builtin.unrealized_conversion_cast %3 : !llvm.ptr<5> to memref<4xf32, #gpu.address_space<private>>
+    %i_1 = builtin.unrealized_conversion_cast %i : i64 to index
+    memref.store %v, %w[%i_1] : memref<32xf32, #gpu.address_space<workgroup>>
+    memref.store %v, %p[%i_1] : memref<4xf32, #gpu.address_space<private>>
+    llvm.return
+  }
+}
 
 // ---- dynamic_shared_memory_is_one_global
 gpu.module @m {
@@ -39,7 +66,19 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.mlir.global external @__dynamic_shmem__() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<0 x i8>
+  llvm.func @k(%i: i64, %v: i8) attributes {gpu.kernel, nvvm.kernel} {
+    %i_1 = builtin.unrealized_conversion_cast %i : i64 to index
+    %a = llvm.mlir.addressof @__dynamic_shmem__ : !llvm.ptr<3>
+    %a_1 = builtin.unrealized_conversion_cast %a : !llvm.ptr<3> to memref<?xi8, #gpu.address_space<workgroup>>
+    %b = llvm.mlir.addressof @__dynamic_shmem__ : !llvm.ptr<3>
+    %b_1 = builtin.unrealized_conversion_cast %b : !llvm.ptr<3> to memref<?xi8, #gpu.address_space<workgroup>>
+    memref.store %v, %a_1[%i_1] : memref<?xi8, #gpu.address_space<workgroup>>
+    memref.store %v, %b_1[%i_1] : memref<?xi8, #gpu.address_space<workgroup>>
+    llvm.return
+  }
+}
 
 // ---- an_argument_keeps_its_attributes
 gpu.module @m {
@@ -48,7 +87,11 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @kernel(%x: !llvm.ptr<1> {llvm.noalias}, %n: i32) attributes {gpu.kernel, nvvm.kernel} {
+    llvm.return
+  }
+}
 
 // ---- values_that_loops_carry_change_their_type
 // seed: nvgpu-gpu-to-nvvm no-executable-gpu
@@ -67,7 +110,23 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%n: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %n_1 = builtin.unrealized_conversion_cast %n : i64 to index
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    nvvm.cp.async.commit.group
+    %first = llvm.mlir.constant(0 : i32) : i32
+    %last = scf.for %i = %c0 to %n_1 step %c1 iter_args(%group = %first) -> (i32) {
+      nvvm.cp.async.wait.group 1
+      nvvm.cp.async.commit.group
+      %next = llvm.mlir.constant(0 : i32) : i32
+      scf.yield %next : i32
+    }
+    nvvm.cp.async.wait.group 0
+    llvm.return
+  }
+}
 
 // ---- values_that_branches_carry_change_their_type
 // seed: nvgpu-gpu-to-nvvm no-executable-gpu
@@ -83,5 +142,42 @@ gpu.module @m {
   }
 }
 // ==>
+gpu.module @m {
+  llvm.func @kernel(%c: i1) attributes {gpu.kernel, nvvm.kernel} {
+    nvvm.cp.async.commit.group
+    %a = llvm.mlir.constant(0 : i32) : i32
+    cf.cond_br %c, ^one(%a : i32), ^two
+  ^one(%t: i32):
+    nvvm.cp.async.wait.group 0
+    cf.br ^two
+  ^two:
+    llvm.return
+  }
+}
 
-
+// ---- small_floats_travel_as_bytes
+gpu.module @m {
+  gpu.func @kernel(%x: f8E4M3FN, %v: vector<4xf8E5M2>, %i: index, %g: memref<64x16xf8E4M3FN>) workgroup(%w: memref<64x16xf8E4M3FN, 3>) kernel {
+    %t = nvgpu.device_async_copy %g[%i, %i], %w[%i, %i], 16 : memref<64x16xf8E4M3FN> to memref<64x16xf8E4M3FN, 3>
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.mlir.global internal @__wg_kernel_0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<1024 x i8>
+  llvm.func @kernel(%x: i8, %v: vector<4xi8>, %i: i64, %g: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
+    %w = llvm.mlir.addressof @__wg_kernel_0 : !llvm.ptr<3>
+    %0 = llvm.mlir.constant(16) : i64
+    %1 = llvm.mul %i, %0 : i64
+    %2 = llvm.add %1, %i : i64
+    %3 = llvm.getelementptr %w[%2] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i8
+    %4 = llvm.mlir.constant(16) : i64
+    %5 = llvm.mul %i, %4 : i64
+    %6 = llvm.add %5, %i : i64
+    %7 = llvm.getelementptr %g[%6] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    %8 = llvm.addrspacecast %7 : !llvm.ptr to !llvm.ptr<1>
+    nvvm.cp.async.shared.global %3, %8, 16, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+    %t = llvm.mlir.constant(0 : i32) : i32
+    llvm.return
+  }
+}

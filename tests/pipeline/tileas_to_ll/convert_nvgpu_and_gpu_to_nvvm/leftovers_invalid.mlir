@@ -10,7 +10,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[illegal-operation]: failed to legalize operation 'gpu.global_id' that was explicitly marked illegal; no rewrite of convert-nvgpu-and-gpu-to-nvvm has it as its root
 
 // ---- a_reduction_of_the_block
 // seed: nvgpu-gpu-to-nvvm diag-leftover no-executable-gpu
@@ -21,7 +21,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[illegal-operation]: failed to legalize operation 'gpu.all_reduce' that was explicitly marked illegal; no rewrite of convert-nvgpu-and-gpu-to-nvvm has it as its root
 
 // ---- both_are_reported
 // seed: nvgpu-gpu-to-nvvm diag-leftover
@@ -33,5 +33,5 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+// error[illegal-operation]: failed to legalize operation 'gpu.global_id' that was explicitly marked illegal; no rewrite of convert-nvgpu-and-gpu-to-nvvm has it as its root
+// error[illegal-operation]: failed to legalize operation 'gpu.num_subgroups' that was explicitly marked illegal; no rewrite of convert-nvgpu-and-gpu-to-nvvm has it as its root

@@ -11,7 +11,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[math-vector]: 'math.sqrt' op on 'vector<4xf32>' reaches libdevice, whose functions are scalar; scalarize it first (pass scalarize-vector-math)
 
 // ---- a_vector_of_unknown_length
 // seed: nvgpu-gpu-to-nvvm diag-vector-math
@@ -22,7 +22,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[math-vector]: 'math.sqrt' op on 'vector<[4]xf32>' reaches libdevice, whose functions are scalar; scalarize it first (pass scalarize-vector-math)
 
 // ---- a_float_of_128_bits
 gpu.module @m {
@@ -32,7 +32,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[math-no-row]: 'math.sin' op has no libdevice function for 'f128'
 
 // ---- an_integer_of_16_bits
 gpu.module @m {
@@ -42,5 +42,4 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+// error[math-no-row]: 'math.absi' op has no libdevice function for 'i16'

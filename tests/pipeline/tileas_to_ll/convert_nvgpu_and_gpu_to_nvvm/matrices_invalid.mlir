@@ -9,7 +9,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[mma-tf32]: 'nvgpu.mma.sync' op multiplies f32 as tf32 only; set tf32Enabled
 
 // ---- mma_shape_of_two_numbers
 gpu.module @m {
@@ -19,7 +19,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// mma_shape_of_two_numbers: error[ir-invalid]: the module does not verify: 'nvgpu.mma.sync' op expected mmaShape to have three integers m, n, k
 
 // ---- sparse_of_f64
 gpu.module @m {
@@ -29,7 +29,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[mma-type]: 'nvgpu.mma.sp.sync' op cannot accumulate elements of type f64
 
 // ---- ldmatrix_of_three
 // seed: nvgpu-gpu-to-nvvm ldmatrix
@@ -40,7 +40,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// ldmatrix_of_three: error[ir-invalid]: the module does not verify: 'nvgpu.ldmatrix' op loads 1, 2 or 4 matrices, got 3
 
 // ---- ldmatrix_into_another_shape
 // seed: nvgpu-gpu-to-nvvm ldmatrix
@@ -51,5 +51,4 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+// ldmatrix_into_another_shape: error[ir-invalid]: the module does not verify: 'nvgpu.ldmatrix' op result must have 4 rows, but got 'vector<2x2xf16>'

@@ -15,7 +15,20 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.mlir.global internal @mbar_storage_0() {addr_space = 3 : i32, alignment = 8 : i64} : !llvm.array<4 x i64>
+  llvm.mlir.global internal @mbar_storage() {addr_space = 3 : i32, alignment = 8 : i64} : !llvm.array<1 x i64>
+  llvm.func @k(%i: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %a = llvm.mlir.addressof @mbar_storage : !llvm.ptr<3>
+    %b = llvm.mlir.addressof @mbar_storage_0 : !llvm.ptr<3>
+    %0 = llvm.trunc %i : i64 to i32
+    nvvm.mbarrier.init.shared %a, %0 : !llvm.ptr<3>, i32
+    %1 = llvm.getelementptr %b[%i] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i64
+    %2 = llvm.trunc %i : i64 to i32
+    nvvm.mbarrier.init.shared %1, %2 : !llvm.ptr<3>, i32
+    llvm.return
+  }
+}
 
 // ---- init_sets_the_count
 // seed: nvgpu-gpu-to-nvvm mbarrier-init mbarrier-space
@@ -31,7 +44,17 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%b: !llvm.ptr<3>, %n: i64, %p: i1) attributes {gpu.kernel, nvvm.kernel} {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %0 = llvm.mlir.constant(32 : i32) : i32
+    nvvm.mbarrier.init.shared %b, %0 : !llvm.ptr<3>, i32
+    %1 = llvm.trunc %n : i64 to i32
+    nvvm.mbarrier.init.shared %b, %1, predicate = %p : !llvm.ptr<3>, i32
+    llvm.return
+  }
+}
 
 // ---- arrive_forms
 // seed: nvgpu-gpu-to-nvvm mbarrier-arrive mbarrier-expect-tx
@@ -48,7 +71,19 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%b: !llvm.ptr<3>, %n: i64, %p: i1) attributes {gpu.kernel, nvvm.kernel} {
+    %c0 = arith.constant 0 : index
+    %t = nvvm.mbarrier.arrive.shared %b : !llvm.ptr<3> -> i64
+    %0 = llvm.trunc %n : i64 to i32
+    %u = nvvm.mbarrier.arrive.nocomplete.shared %b, %0 : !llvm.ptr<3>, i32 -> i64
+    %1 = llvm.trunc %n : i64 to i32
+    nvvm.mbarrier.arrive.expect_tx.shared %b, %1 : !llvm.ptr<3>, i32
+    %2 = llvm.trunc %n : i64 to i32
+    nvvm.mbarrier.arrive.expect_tx.shared %b, %2, predicate = %p : !llvm.ptr<3>, i32
+    llvm.return
+  }
+}
 
 // ---- test_wait_takes_the_token
 // seed: nvgpu-gpu-to-nvvm mbarrier-test-wait
@@ -63,7 +98,14 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%b: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
+    %c0 = arith.constant 0 : index
+    %t = nvvm.mbarrier.arrive.shared %b : !llvm.ptr<3> -> i64
+    %done = nvvm.mbarrier.test.wait.shared %b, %t : !llvm.ptr<3>, i64 -> i1
+    llvm.return
+  }
+}
 
 // ---- try_wait_by_parity
 // seed: nvgpu-gpu-to-nvvm mbarrier-try-wait-parity
@@ -78,7 +120,17 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%b: !llvm.ptr<3>, %phase: i1, %ticks: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %c0 = arith.constant 0 : index
+    %0 = llvm.trunc %ticks : i64 to i32
+    %1 = llvm.zext %phase : i1 to i32
+    nvvm.mbarrier.try_wait.parity.shared %b, %1, %0 : !llvm.ptr<3>, i32, i32
+    %2 = llvm.trunc %ticks : i64 to i32
+    %done = nvvm.mbarrier.try_wait.parity.shared %b, %phase, %2 : !llvm.ptr<3>, i1, i32 -> i1
+    llvm.return
+  }
+}
 
 // ---- one_barrier_of_a_group
 // seed: nvgpu-gpu-to-nvvm mbarrier-arrive
@@ -95,5 +147,16 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+gpu.module @m {
+  llvm.func @k(%b: !llvm.ptr<3>, %i: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    %s = nvvm.mbarrier.arrive.shared %b : !llvm.ptr<3> -> i64
+    %0 = llvm.mlir.constant(2) : i64
+    %1 = llvm.getelementptr %b[%0] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i64
+    %t = nvvm.mbarrier.arrive.shared %1 : !llvm.ptr<3> -> i64
+    %2 = llvm.getelementptr %b[%i] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, i64
+    %u = nvvm.mbarrier.arrive.shared %2 : !llvm.ptr<3> -> i64
+    llvm.return
+  }
+}

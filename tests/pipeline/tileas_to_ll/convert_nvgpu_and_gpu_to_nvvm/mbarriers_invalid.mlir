@@ -10,7 +10,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// init_in_global_memory: error[ir-invalid]: the module does not verify: 'nvgpu.mbarrier.init' op operand #0 must be mbarrier barrier type, but got '!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<global>>'
 
 // ---- arrive_in_global_memory
 // seed: nvgpu-gpu-to-nvvm diag-mbarrier mbarrier-no-cast mbarrier-space
@@ -21,7 +21,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// arrive_in_global_memory: error[ir-invalid]: the module does not verify: 'nvgpu.mbarrier.arrive' op operand #0 must be mbarrier barrier type, but got '!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<global>>'
 
 // ---- nocomplete_in_global_memory
 // seed: nvgpu-gpu-to-nvvm diag-mbarrier mbarrier-no-cast mbarrier-space
@@ -32,7 +32,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// nocomplete_in_global_memory: error[ir-invalid]: the module does not verify: 'nvgpu.mbarrier.arrive.nocomplete' op operand #0 must be mbarrier barrier type, but got '!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<global>>'
 
 // ---- expect_tx_in_global_memory
 // seed: nvgpu-gpu-to-nvvm diag-mbarrier mbarrier-no-cast mbarrier-space
@@ -43,7 +43,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// expect_tx_in_global_memory: error[ir-invalid]: the module does not verify: 'nvgpu.mbarrier.arrive.expect_tx' op operand #0 must be mbarrier barrier type, but got '!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<global>>'
 
 // ---- try_wait_in_global_memory
 // seed: nvgpu-gpu-to-nvvm diag-mbarrier mbarrier-no-cast mbarrier-space
@@ -54,7 +54,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// try_wait_in_global_memory: error[ir-invalid]: the module does not verify: 'nvgpu.mbarrier.try_wait.parity' op operand #0 must be mbarrier barrier type, but got '!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<global>>'
 
 // ---- test_wait_in_global_memory
 // seed: nvgpu-gpu-to-nvvm diag-mbarrier mbarrier-no-cast mbarrier-space
@@ -65,7 +65,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// test_wait_in_global_memory: error[ir-invalid]: the module does not verify: 'nvgpu.mbarrier.test.wait' op operand #0 must be mbarrier barrier type, but got '!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<global>>'
 
 // ---- create_in_global_memory
 // seed: nvgpu-gpu-to-nvvm diag-mbarrier mbarrier-no-cast
@@ -76,7 +76,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// create_in_global_memory: error[ir-invalid]: the module does not verify: 'nvgpu.mbarrier.create' op result #0 must be mbarrier barrier type, but got '!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<global>>'
 
 // ---- a_generic_pointer_is_no_barrier
 // seed: nvgpu-gpu-to-nvvm diag-mbarrier mbarrier-no-cast
@@ -87,7 +87,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// a_generic_pointer_is_no_barrier: error[ir-invalid]: the module does not verify: 'nvgpu.mbarrier.init' op operand #0 must be mbarrier barrier type, but got '!llvm.ptr'
 
 // ---- an_integer_is_no_barrier
 // seed: nvgpu-gpu-to-nvvm diag-mbarrier
@@ -98,7 +98,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// an_integer_is_no_barrier: error[ir-invalid]: the module does not verify: 'nvgpu.mbarrier.init' op operand #0 must be mbarrier barrier type, but got 'i32'
 
 // ---- a_tma_load_with_a_barrier_in_global_memory
 // seed: nvgpu-gpu-to-nvvm diag-mbarrier mbarrier-no-cast
@@ -109,5 +109,4 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+// a_tma_load_with_a_barrier_in_global_memory: error[ir-invalid]: the module does not verify: 'nvgpu.tma.async.load' op operand #1 must be mbarrier barrier type, but got '!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<global>>'

@@ -9,7 +9,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[printf-type]: 'gpu.printf' op cannot print a value of type vector<2xf32>
 
 // ---- assert_in_a_loop
 gpu.module @m {
@@ -23,7 +23,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[assert-region]: 'cf.assert' op stands in a region of one block; convert scf to cf first
 
 // ---- assertfail_of_another_type
 gpu.module @m {
@@ -34,5 +34,4 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+// error[symbol-taken]: 'cf.assert' op calls @__assertfail of type !llvm.func<void (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i64)>, but the module defines another one

@@ -10,7 +10,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// reciprocal_that_is_exact: error[ir-invalid]: the module does not verify: 'nvgpu.rcp' op has a limitation. #nvgpu<rcp_rounding_mode approx> or non-ftz is not supported yet.
 
 // ---- packed_arithmetic_before_sm_100
 // seed: nvgpu-gpu-to-nvvm packed-f32x2
@@ -22,7 +22,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[packed-target]: 'nvgpu.mul.packed.f32x2' op has no instruction on sm_90; use sm_100 or newer
 
 // ---- packed_arithmetic_of_four
 // seed: nvgpu-gpu-to-nvvm packed-f32x2
@@ -33,7 +33,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[packed-type]: 'nvgpu.mul.packed.f32x2' op is for vector<2xf32>, but got 'vector<4xf32>'
 
 // ---- narrow_an_odd_number
 // seed: nvgpu-gpu-to-nvvm cvt-packed
@@ -44,7 +44,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[convert-shape]: 'nvgpu.cvt_fptrunc' op converts pairs, but got 'vector<3xf32>' to 'vector<3xf16>'
 
 // ---- narrow_to_a_wider_type
 // seed: nvgpu-gpu-to-nvvm cvt-packed
@@ -55,7 +55,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[convert-type]: 'nvgpu.cvt_fptrunc' op cannot convert 'vector<2xf32>' to 'vector<2xf64>'
 
 // ---- widen_bytes_to_f32
 // seed: nvgpu-gpu-to-nvvm cvt-packed
@@ -66,5 +66,4 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+// error[convert-type]: 'nvgpu.cvt_fpext' op cannot convert 'vector<2xf8E4M3FN>' to 'vector<2xf32>'

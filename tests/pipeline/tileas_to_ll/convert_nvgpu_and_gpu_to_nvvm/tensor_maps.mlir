@@ -13,7 +13,14 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<3>, %c0: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %z = arith.constant 0 : index
+    %0 = llvm.trunc %c0 : i64 to i32
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %m, %b, box[%0] {mode = #nvvm.load_mode<tile>} : !llvm.ptr<3>, !llvm.ptr
+    llvm.return
+  }
+}
 
 // ---- store_rank_1
 // seed: nvgpu-gpu-to-nvvm concept-tma tma-async-store tma-ranks tma-store-no-barrier
@@ -26,7 +33,13 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>, %c0: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.trunc %c0 : i64 to i32
+    nvvm.cp.async.bulk.tensor.global.shared.cta %m, %s, box[%0] {mode = #nvvm.load_mode<tile>} : !llvm.ptr, !llvm.ptr<3>
+    llvm.return
+  }
+}
 
 // ---- load_rank_2
 // seed: nvgpu-gpu-to-nvvm concept-tma tma-async-load tma-ranks tma-absent
@@ -40,7 +53,15 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<3>, %c0: i64, %c1: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %z = arith.constant 0 : index
+    %0 = llvm.trunc %c0 : i64 to i32
+    %1 = llvm.trunc %c1 : i64 to i32
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %m, %b, box[%0, %1] {mode = #nvvm.load_mode<tile>} : !llvm.ptr<3>, !llvm.ptr
+    llvm.return
+  }
+}
 
 // ---- store_rank_2
 // seed: nvgpu-gpu-to-nvvm concept-tma tma-async-store tma-ranks tma-store-no-barrier
@@ -53,7 +74,14 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>, %c0: i64, %c1: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.trunc %c0 : i64 to i32
+    %1 = llvm.trunc %c1 : i64 to i32
+    nvvm.cp.async.bulk.tensor.global.shared.cta %m, %s, box[%0, %1] {mode = #nvvm.load_mode<tile>} : !llvm.ptr, !llvm.ptr<3>
+    llvm.return
+  }
+}
 
 // ---- load_rank_3
 // seed: nvgpu-gpu-to-nvvm concept-tma tma-async-load tma-ranks tma-absent
@@ -67,7 +95,16 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<3>, %c0: i64, %c1: i64, %c2: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %z = arith.constant 0 : index
+    %0 = llvm.trunc %c0 : i64 to i32
+    %1 = llvm.trunc %c1 : i64 to i32
+    %2 = llvm.trunc %c2 : i64 to i32
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %m, %b, box[%0, %1, %2] {mode = #nvvm.load_mode<tile>} : !llvm.ptr<3>, !llvm.ptr
+    llvm.return
+  }
+}
 
 // ---- store_rank_3
 // seed: nvgpu-gpu-to-nvvm concept-tma tma-async-store tma-ranks tma-store-no-barrier
@@ -80,7 +117,15 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>, %c0: i64, %c1: i64, %c2: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.trunc %c0 : i64 to i32
+    %1 = llvm.trunc %c1 : i64 to i32
+    %2 = llvm.trunc %c2 : i64 to i32
+    nvvm.cp.async.bulk.tensor.global.shared.cta %m, %s, box[%0, %1, %2] {mode = #nvvm.load_mode<tile>} : !llvm.ptr, !llvm.ptr<3>
+    llvm.return
+  }
+}
 
 // ---- load_rank_4
 // seed: nvgpu-gpu-to-nvvm concept-tma tma-async-load tma-ranks tma-absent
@@ -94,7 +139,17 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<3>, %c0: i64, %c1: i64, %c2: i64, %c3: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %z = arith.constant 0 : index
+    %0 = llvm.trunc %c0 : i64 to i32
+    %1 = llvm.trunc %c1 : i64 to i32
+    %2 = llvm.trunc %c2 : i64 to i32
+    %3 = llvm.trunc %c3 : i64 to i32
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %m, %b, box[%0, %1, %2, %3] {mode = #nvvm.load_mode<tile>} : !llvm.ptr<3>, !llvm.ptr
+    llvm.return
+  }
+}
 
 // ---- store_rank_4
 // seed: nvgpu-gpu-to-nvvm concept-tma tma-async-store tma-ranks tma-store-no-barrier
@@ -107,7 +162,16 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>, %c0: i64, %c1: i64, %c2: i64, %c3: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.trunc %c0 : i64 to i32
+    %1 = llvm.trunc %c1 : i64 to i32
+    %2 = llvm.trunc %c2 : i64 to i32
+    %3 = llvm.trunc %c3 : i64 to i32
+    nvvm.cp.async.bulk.tensor.global.shared.cta %m, %s, box[%0, %1, %2, %3] {mode = #nvvm.load_mode<tile>} : !llvm.ptr, !llvm.ptr<3>
+    llvm.return
+  }
+}
 
 // ---- load_rank_5
 // seed: nvgpu-gpu-to-nvvm concept-tma tma-async-load tma-ranks tma-absent
@@ -121,7 +185,18 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<3>, %c0: i64, %c1: i64, %c2: i64, %c3: i64, %c4: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %z = arith.constant 0 : index
+    %0 = llvm.trunc %c0 : i64 to i32
+    %1 = llvm.trunc %c1 : i64 to i32
+    %2 = llvm.trunc %c2 : i64 to i32
+    %3 = llvm.trunc %c3 : i64 to i32
+    %4 = llvm.trunc %c4 : i64 to i32
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %m, %b, box[%0, %1, %2, %3, %4] {mode = #nvvm.load_mode<tile>} : !llvm.ptr<3>, !llvm.ptr
+    llvm.return
+  }
+}
 
 // ---- store_rank_5
 // seed: nvgpu-gpu-to-nvvm concept-tma tma-async-store tma-ranks tma-store-no-barrier
@@ -134,7 +209,17 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>, %c0: i64, %c1: i64, %c2: i64, %c3: i64, %c4: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.trunc %c0 : i64 to i32
+    %1 = llvm.trunc %c1 : i64 to i32
+    %2 = llvm.trunc %c2 : i64 to i32
+    %3 = llvm.trunc %c3 : i64 to i32
+    %4 = llvm.trunc %c4 : i64 to i32
+    nvvm.cp.async.bulk.tensor.global.shared.cta %m, %s, box[%0, %1, %2, %3, %4] {mode = #nvvm.load_mode<tile>} : !llvm.ptr, !llvm.ptr<3>
+    llvm.return
+  }
+}
 
 // ---- load_with_mask_and_hint
 // seed: nvgpu-gpu-to-nvvm load-slot-multicast load-slot-hint tma-enable-mask tma-enable-hint
@@ -148,7 +233,15 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<3>, %i: i64, %mask: i16, %hint: i64, %p: i1) attributes {gpu.kernel, nvvm.kernel} {
+    %z = arith.constant 0 : index
+    %0 = llvm.trunc %i : i64 to i32
+    %1 = llvm.mlir.constant(0 : i32) : i32
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %m, %b, box[%0, %1] multicast_mask = %mask l2_cache_hint = %hint {multicastEnable, cacheHintEnable, mode = #nvvm.load_mode<tile>} : !llvm.ptr<3>, !llvm.ptr
+    llvm.return
+  }
+}
 
 // ---- load_with_a_mask
 // seed: nvgpu-gpu-to-nvvm load-slot-multicast tma-enable-mask tma-absent
@@ -162,7 +255,15 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<3>, %i: i64, %mask: i16, %hint: i64, %p: i1) attributes {gpu.kernel, nvvm.kernel} {
+    %z = arith.constant 0 : index
+    %0 = llvm.trunc %i : i64 to i32
+    %1 = llvm.mlir.constant(0 : i32) : i32
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %m, %b, box[%0, %1] multicast_mask = %mask {multicastEnable, mode = #nvvm.load_mode<tile>} : !llvm.ptr<3>, !llvm.ptr
+    llvm.return
+  }
+}
 
 // ---- load_with_a_hint
 // seed: nvgpu-gpu-to-nvvm load-slot-hint tma-enable-hint tma-absent
@@ -176,7 +277,15 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<3>, %i: i64, %mask: i16, %hint: i64, %p: i1) attributes {gpu.kernel, nvvm.kernel} {
+    %z = arith.constant 0 : index
+    %0 = llvm.trunc %i : i64 to i32
+    %1 = llvm.mlir.constant(0 : i32) : i32
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %m, %b, box[%0, %1] l2_cache_hint = %hint {cacheHintEnable, mode = #nvvm.load_mode<tile>} : !llvm.ptr<3>, !llvm.ptr
+    llvm.return
+  }
+}
 
 // ---- load_under_a_predicate
 // seed: nvgpu-gpu-to-nvvm tma-async-load
@@ -190,7 +299,15 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<3>, %i: i64, %mask: i16, %hint: i64, %p: i1) attributes {gpu.kernel, nvvm.kernel} {
+    %z = arith.constant 0 : index
+    %0 = llvm.trunc %i : i64 to i32
+    %1 = llvm.mlir.constant(0 : i32) : i32
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %m, %b, box[%0, %1] predicate = %p {mode = #nvvm.load_mode<tile>} : !llvm.ptr<3>, !llvm.ptr
+    llvm.return
+  }
+}
 
 // ---- load_in_generic_form
 // seed: nvgpu-gpu-to-nvvm load-slot-destination load-slot-descriptor load-slot-coordinates load-slot-barrier load-slot-multicast load-slot-hint
@@ -204,7 +321,15 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<3>, %i: i64, %mask: i16, %hint: i64, %p: i1) attributes {gpu.kernel, nvvm.kernel} {
+    %z = arith.constant 0 : index
+    %0 = llvm.trunc %i : i64 to i32
+    %1 = llvm.mlir.constant(0 : i32) : i32
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %m, %b, box[%0, %1] multicast_mask = %mask l2_cache_hint = %hint {multicastEnable, cacheHintEnable, mode = #nvvm.load_mode<tile>} : !llvm.ptr<3>, !llvm.ptr
+    llvm.return
+  }
+}
 
 // ---- store_with_a_hint
 // seed: nvgpu-gpu-to-nvvm store-slot-hint tma-enable-hint
@@ -217,7 +342,14 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<3>, %i: i64, %mask: i16, %hint: i64, %p: i1) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.trunc %i : i64 to i32
+    %1 = llvm.trunc %i : i64 to i32
+    nvvm.cp.async.bulk.tensor.global.shared.cta %m, %s, box[%0, %1] l2_cache_hint = %hint {cacheHintEnable, mode = #nvvm.load_mode<tile>} : !llvm.ptr, !llvm.ptr<3>
+    llvm.return
+  }
+}
 
 // ---- store_under_a_predicate
 // seed: nvgpu-gpu-to-nvvm tma-async-store
@@ -230,7 +362,14 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<3>, %i: i64, %mask: i16, %hint: i64, %p: i1) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.trunc %i : i64 to i32
+    %1 = llvm.trunc %i : i64 to i32
+    nvvm.cp.async.bulk.tensor.global.shared.cta %m, %s, box[%0, %1], predicate = %p {mode = #nvvm.load_mode<tile>} : !llvm.ptr, !llvm.ptr<3>
+    llvm.return
+  }
+}
 
 // ---- prefetch
 // seed: nvgpu-gpu-to-nvvm tma-prefetch-descriptor descriptor-separate
@@ -244,7 +383,13 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<3>, %i: i64, %mask: i16, %hint: i64, %p: i1) attributes {gpu.kernel, nvvm.kernel} {
+    nvvm.prefetch.tensormap %m : !llvm.ptr
+    nvvm.prefetch.tensormap %m, predicate = %p : !llvm.ptr
+    llvm.return
+  }
+}
 
 // ---- fence
 // seed: nvgpu-gpu-to-nvvm tma-fence-descriptor tma-fence-acquire descriptor-separate
@@ -257,7 +402,13 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<3>, %i: i64, %mask: i16, %hint: i64, %p: i1) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(128 : i32) : i32
+    nvvm.fence.proxy.acquire #nvvm.mem_scope<sys> %m, %0
+    llvm.return
+  }
+}
 
 // ---- create_fills_the_fields
 // seed: nvgpu-gpu-to-nvvm tma-create-descriptor descriptor-fields descriptor-separate
@@ -273,7 +424,51 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%g: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
+    %c4 = arith.constant 4 : index
+    %c64 = arith.constant 64 : index
+    %0 = llvm.mlir.constant(1 : i32) : i32
+    %m = llvm.alloca %0 x !llvm.array<128 x i8> {alignment = 128 : i64} : (i32) -> !llvm.ptr
+    %1 = llvm.getelementptr %m[0, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %g, %1 : !llvm.ptr, !llvm.ptr
+    %2 = llvm.mlir.constant(256) : i64
+    %3 = llvm.mlir.constant(128) : i64
+    %4 = llvm.getelementptr %m[0, 1, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %2, %4 : i64, !llvm.ptr
+    %5 = llvm.getelementptr %m[0, 1, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %3, %5 : i64, !llvm.ptr
+    %6 = llvm.mlir.constant(512) : i64
+    %7 = llvm.getelementptr %m[0, 2, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %6, %7 : i64, !llvm.ptr
+    %8 = llvm.mlir.constant(64 : i32) : i32
+    %9 = llvm.mlir.constant(4 : i32) : i32
+    %10 = llvm.getelementptr %m[0, 3, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %8, %10 : i32, !llvm.ptr
+    %11 = llvm.getelementptr %m[0, 3, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %9, %11 : i32, !llvm.ptr
+    %12 = llvm.mlir.constant(6 : i32) : i32
+    %13 = llvm.getelementptr %m[0, 4] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %12, %13 : i32, !llvm.ptr
+    %14 = llvm.mlir.constant(2 : i32) : i32
+    %15 = llvm.getelementptr %m[0, 5] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %14, %15 : i32, !llvm.ptr
+    %16 = llvm.mlir.constant(3 : i32) : i32
+    %17 = llvm.getelementptr %m[0, 6] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %16, %17 : i32, !llvm.ptr
+    %18 = llvm.mlir.constant(0 : i32) : i32
+    %19 = llvm.getelementptr %m[0, 7] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %18, %19 : i32, !llvm.ptr
+    %20 = llvm.mlir.constant(0 : i32) : i32
+    %21 = llvm.getelementptr %m[0, 8] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %20, %21 : i32, !llvm.ptr
+    %22 = llvm.mlir.constant(0 : i32) : i32
+    %23 = llvm.getelementptr %m[0, 9] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %22, %23 : i32, !llvm.ptr
+    nvvm.prefetch.tensormap %m : !llvm.ptr
+    llvm.return
+  }
+}
 
 // ---- rebind_within_a_block
 // seed: nvgpu-gpu-to-nvvm rebind-sequence
@@ -286,7 +481,24 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %g: !llvm.ptr<1>, %i: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.ptrtoint %g : !llvm.ptr<1> to i64
+    %1 = llvm.mlir.constant(128 : i32) : i32
+    nvvm.fence.proxy.acquire #nvvm.mem_scope<cta> %m, %1
+    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_address.global.b1024.b64 [$0], $1;", "l,l" %m, %0 : (!llvm.ptr, i64) -> ()
+    %2 = llvm.trunc %i : i64 to i32
+    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_dim.global.b1024.b32 [$0], 0, $1;", "l,r" %m, %2 : (!llvm.ptr, i32) -> ()
+    %3 = llvm.trunc %i : i64 to i32
+    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_dim.global.b1024.b32 [$0], 1, $1;", "l,r" %m, %3 : (!llvm.ptr, i32) -> ()
+    %4 = llvm.trunc %i : i64 to i32
+    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_dim.global.b1024.b32 [$0], 2, $1;", "l,r" %m, %4 : (!llvm.ptr, i32) -> ()
+    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_stride.global.b1024.b64 [$0], 0, $1;", "l,l" %m, %i : (!llvm.ptr, i64) -> ()
+    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_stride.global.b1024.b64 [$0], 1, $1;", "l,l" %m, %i : (!llvm.ptr, i64) -> ()
+    nvvm.fence.proxy.release #nvvm.mem_scope<cta>
+    llvm.return
+  }
+}
 
 // ---- rebind_across_a_cluster
 // seed: nvgpu-gpu-to-nvvm rebind-sequence
@@ -297,7 +509,19 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr<1>, %g: !llvm.ptr<1>, %i: i64) attributes {nvvm.cluster_dim = array<i32: 2, 1, 1>, gpu.kernel, nvvm.kernel} {
+    %0 = llvm.ptrtoint %g : !llvm.ptr<1> to i64
+    %1 = llvm.addrspacecast %m : !llvm.ptr<1> to !llvm.ptr
+    %2 = llvm.mlir.constant(128 : i32) : i32
+    nvvm.fence.proxy.acquire #nvvm.mem_scope<gpu> %1, %2
+    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_address.global.b1024.b64 [$0], $1;", "l,l" %m, %0 : (!llvm.ptr<1>, i64) -> ()
+    %3 = llvm.trunc %i : i64 to i32
+    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_dim.global.b1024.b32 [$0], 0, $1;", "l,r" %m, %3 : (!llvm.ptr<1>, i32) -> ()
+    nvvm.fence.proxy.release #nvvm.mem_scope<gpu>
+    llvm.return
+  }
+}
 
 // ---- rebind_in_shared_memory
 // seed: nvgpu-gpu-to-nvvm rebind-sequence
@@ -308,5 +532,16 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr<3>, %g: !llvm.ptr, %i: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.ptrtoint %g : !llvm.ptr to i64
+    %1 = llvm.addrspacecast %m : !llvm.ptr<3> to !llvm.ptr
+    %2 = llvm.mlir.constant(128 : i32) : i32
+    nvvm.fence.proxy.acquire #nvvm.mem_scope<sys> %1, %2
+    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [$0], $1;", "r,l" %m, %0 : (!llvm.ptr<3>, i64) -> ()
+    %3 = llvm.trunc %i : i64 to i32
+    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [$0], 0, $1;", "r,r" %m, %3 : (!llvm.ptr<3>, i32) -> ()
+    nvvm.fence.proxy.release #nvvm.mem_scope<sys>
+    llvm.return
+  }
+}

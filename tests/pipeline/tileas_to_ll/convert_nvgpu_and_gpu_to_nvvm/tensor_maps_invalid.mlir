@@ -11,7 +11,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// too_few_coordinates: error[ir-invalid]: the module does not verify: 'nvgpu.tma.async.store' op takes 2 coordinates for !nvgpu.tensormap.descriptor<tensor = memref<4x64xf16, 3 : i64>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>, got 1
 
 // ---- six_coordinates
 // seed: nvgpu-gpu-to-nvvm tma-ranks
@@ -23,7 +23,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// six_coordinates: error[ir-invalid]: the module does not verify: 'nvgpu.tma.async.store' op takes 1 to 5 coordinates, got 6
 
 // ---- a_buffer_in_global_memory
 !map = !nvgpu.tensormap.descriptor<tensor = memref<4x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
@@ -35,7 +35,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// a_buffer_in_global_memory: error[ir-invalid]: the module does not verify: 'nvgpu.tma.async.store' op buffer must be in shared memory, but got 'memref<4x64xf16>'
 
 // ---- a_tensor_of_dynamic_shape
 !map = !nvgpu.tensormap.descriptor<tensor = memref<4x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
@@ -47,7 +47,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[tensor-map-shape]: 'nvgpu.tma.create.descriptor' op needs a tensor of static shape and strides, but got 'memref<?x64xf16>'
 
 // ---- an_unknown_swizzle
 gpu.module @m {
@@ -57,7 +57,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// an_unknown_swizzle: error[ir-invalid]: the module does not verify: swizzle 'swizzle_7b' of a tensor map must be one of none, swizzle_32b, swizzle_64b, swizzle_128b
 
 // ---- rebind_with_a_stride_too_many
 // seed: nvgpu-gpu-to-nvvm rebind-sequence
@@ -70,7 +70,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// rebind_with_a_stride_too_many: error[ir-invalid]: the module does not verify: expected 0 strides, got 1
 
 // ---- rebind_of_a_map_in_parameter_space
 gpu.module @m {
@@ -80,5 +80,4 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+// error[rebind-space]: 'nvgpu.tma.rebind.descriptor' op needs a map in global or shared memory, but got '!llvm.ptr<101>'

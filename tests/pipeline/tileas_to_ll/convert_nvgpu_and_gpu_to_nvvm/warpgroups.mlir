@@ -12,7 +12,18 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(4611686293338849280) : i64
+    %1 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
+    %2 = llvm.mlir.constant(262128) : i64
+    %3 = llvm.and %1, %2 : i64
+    %4 = llvm.mlir.constant(4) : i64
+    %5 = llvm.lshr %3, %4 : i64
+    %d = llvm.or %0, %5 : i64
+    llvm.return
+  }
+}
 
 // ---- descriptor_swizzle_64b
 // seed: nvgpu-gpu-to-nvvm concept-warpgroup warpgroup-generate-descriptor wgmma-descriptor-bits
@@ -25,7 +36,18 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-9223371899399045120) : i64
+    %1 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
+    %2 = llvm.mlir.constant(262128) : i64
+    %3 = llvm.and %1, %2 : i64
+    %4 = llvm.mlir.constant(4) : i64
+    %5 = llvm.lshr %3, %4 : i64
+    %d = llvm.or %0, %5 : i64
+    llvm.return
+  }
+}
 
 // ---- descriptor_swizzle_32b
 // seed: nvgpu-gpu-to-nvvm concept-warpgroup warpgroup-generate-descriptor wgmma-descriptor-bits
@@ -38,7 +60,18 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-4611685949699522560) : i64
+    %1 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
+    %2 = llvm.mlir.constant(262128) : i64
+    %3 = llvm.and %1, %2 : i64
+    %4 = llvm.mlir.constant(4) : i64
+    %5 = llvm.lshr %3, %4 : i64
+    %d = llvm.or %0, %5 : i64
+    llvm.return
+  }
+}
 
 // ---- descriptor_with_fields_of_its_own
 // seed: nvgpu-gpu-to-nvvm wgmma-descriptor-bits
@@ -51,7 +84,18 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(562967133356032) : i64
+    %1 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
+    %2 = llvm.mlir.constant(262128) : i64
+    %3 = llvm.and %1, %2 : i64
+    %4 = llvm.mlir.constant(4) : i64
+    %5 = llvm.lshr %3, %4 : i64
+    %d = llvm.or %0, %5 : i64
+    llvm.return
+  }
+}
 
 // ---- a_product_is_fence_mma_commit_wait
 // seed: nvgpu-gpu-to-nvvm concept-warpgroup warpgroup-mma wgmma-order wgmma-sequence
@@ -65,7 +109,15 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%a: i64, %b: i64, %c: !llvm.struct<(f32, f32, f32, f32)>) attributes {gpu.kernel, nvvm.kernel} {
+    nvvm.wgmma.fence.aligned
+    %d = nvvm.wgmma.mma_async %a, %b, %c, <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <col>] : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+    nvvm.wgmma.commit.group.sync.aligned
+    nvvm.wgmma.wait.group.sync.aligned 0
+    llvm.return
+  }
+}
 
 // ---- groups_may_stay_in_flight
 // seed: nvgpu-gpu-to-nvvm warpgroup-mma
@@ -79,7 +131,15 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%a: i64, %b: i64, %c: !llvm.struct<(f32, f32, f32, f32)>) attributes {gpu.kernel, nvvm.kernel} {
+    nvvm.wgmma.fence.aligned
+    %d = nvvm.wgmma.mma_async %a, %b, %c, <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <col>] : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+    nvvm.wgmma.commit.group.sync.aligned
+    nvvm.wgmma.wait.group.sync.aligned 1
+    llvm.return
+  }
+}
 
 // ---- a_deep_product_advances_its_descriptors
 // seed: nvgpu-gpu-to-nvvm warpgroup-mma wgmma-order
@@ -93,7 +153,20 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%a: i64, %b: i64, %c: !llvm.struct<(f32, f32, f32, f32)>) attributes {gpu.kernel, nvvm.kernel} {
+    nvvm.wgmma.fence.aligned
+    %0 = nvvm.wgmma.mma_async %a, %b, %c, <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <row>] : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+    %1 = llvm.mlir.constant(2) : i64
+    %2 = llvm.add %a, %1 : i64
+    %3 = llvm.mlir.constant(128) : i64
+    %4 = llvm.add %b, %3 : i64
+    %d = nvvm.wgmma.mma_async %2, %4, %0, <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <row>] : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+    nvvm.wgmma.commit.group.sync.aligned
+    nvvm.wgmma.wait.group.sync.aligned 0
+    llvm.return
+  }
+}
 
 // ---- two_blocks_of_rows
 // seed: nvgpu-gpu-to-nvvm warpgroup-mma
@@ -107,7 +180,23 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%a: i64, %b: i64, %c: !llvm.struct<(!llvm.struct<(f32, f32, f32, f32)>, !llvm.struct<(f32, f32, f32, f32)>)>) attributes {gpu.kernel, nvvm.kernel} {
+    nvvm.wgmma.fence.aligned
+    %0 = llvm.extractvalue %c[0] : !llvm.struct<(!llvm.struct<(f32, f32, f32, f32)>, !llvm.struct<(f32, f32, f32, f32)>)>
+    %1 = llvm.extractvalue %c[1] : !llvm.struct<(!llvm.struct<(f32, f32, f32, f32)>, !llvm.struct<(f32, f32, f32, f32)>)>
+    %2 = nvvm.wgmma.mma_async %a, %b, %0, <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <col>] : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+    %3 = llvm.mlir.constant(128) : i64
+    %4 = llvm.add %a, %3 : i64
+    %5 = nvvm.wgmma.mma_async %4, %b, %1, <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <col>] : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+    nvvm.wgmma.commit.group.sync.aligned
+    nvvm.wgmma.wait.group.sync.aligned 0
+    %6 = llvm.mlir.undef : !llvm.struct<(!llvm.struct<(f32, f32, f32, f32)>, !llvm.struct<(f32, f32, f32, f32)>)>
+    %7 = llvm.insertvalue %2, %6[0] : !llvm.struct<(!llvm.struct<(f32, f32, f32, f32)>, !llvm.struct<(f32, f32, f32, f32)>)>
+    %d = llvm.insertvalue %5, %7[1] : !llvm.struct<(!llvm.struct<(f32, f32, f32, f32)>, !llvm.struct<(f32, f32, f32, f32)>)>
+    llvm.return
+  }
+}
 
 // ---- tf32_bytes_and_integers
 // seed: nvgpu-gpu-to-nvvm warpgroup-mma
@@ -121,7 +210,15 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%a: i64, %b: i64, %c: !llvm.struct<(f32, f32, f32, f32)>) attributes {gpu.kernel, nvvm.kernel} {
+    nvvm.wgmma.fence.aligned
+    %d = nvvm.wgmma.mma_async %a, %b, %c, <m = 64, n = 8, k = 8>, D[<f32>, <one>], A[<tf32>, <one>, <row>], B[<tf32>, <one>, <col>] : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+    nvvm.wgmma.commit.group.sync.aligned
+    nvvm.wgmma.wait.group.sync.aligned 0
+    llvm.return
+  }
+}
 
 // ---- eight_bit_floats
 // seed: nvgpu-gpu-to-nvvm warpgroup-mma
@@ -135,7 +232,15 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%a: i64, %b: i64, %c: !llvm.struct<(f32, f32, f32, f32)>) attributes {gpu.kernel, nvvm.kernel} {
+    nvvm.wgmma.fence.aligned
+    %d = nvvm.wgmma.mma_async %a, %b, %c, <m = 64, n = 8, k = 32>, D[<f32>, <one>], A[<e4m3>, <one>, <row>], B[<e4m3>, <one>, <col>] : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+    nvvm.wgmma.commit.group.sync.aligned
+    nvvm.wgmma.wait.group.sync.aligned 0
+    llvm.return
+  }
+}
 
 // ---- eight_bit_integers
 // seed: nvgpu-gpu-to-nvvm warpgroup-mma
@@ -149,7 +254,15 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%a: i64, %b: i64, %c: !llvm.struct<(i32, i32, i32, i32)>) attributes {gpu.kernel, nvvm.kernel} {
+    nvvm.wgmma.fence.aligned
+    %d = nvvm.wgmma.mma_async %a, %b, %c, <m = 64, n = 8, k = 32>, D[<s32>, <one>], A[<s8>, <one>, <row>], B[<s8>, <one>, <col>] : !llvm.struct<(i32, i32, i32, i32)> -> !llvm.struct<(i32, i32, i32, i32)>
+    nvvm.wgmma.commit.group.sync.aligned
+    nvvm.wgmma.wait.group.sync.aligned 0
+    llvm.return
+  }
+}
 
 // ---- an_accumulator_of_zeros
 // seed: nvgpu-gpu-to-nvvm warpgroup-mma-init
@@ -163,7 +276,12 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k() attributes {gpu.kernel, nvvm.kernel} {
+    %c = llvm.mlir.zero : !llvm.struct<(f32, f32, f32, f32)>
+    llvm.return
+  }
+}
 
 // ---- each_thread_stores_its_fragment
 // seed: nvgpu-gpu-to-nvvm warpgroup-mma-store
@@ -177,7 +295,58 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%c: !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>, %o: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = nvvm.read.ptx.sreg.tid.x : i32
+    %1 = llvm.mlir.constant(127 : i32) : i32
+    %2 = llvm.and %0, %1 : i32
+    %3 = llvm.mlir.constant(5 : i32) : i32
+    %4 = llvm.lshr %2, %3 : i32
+    %5 = llvm.mlir.constant(31 : i32) : i32
+    %6 = llvm.and %0, %5 : i32
+    %7 = llvm.mlir.constant(16 : i32) : i32
+    %8 = llvm.mul %4, %7 : i32
+    %9 = llvm.mlir.constant(2 : i32) : i32
+    %10 = llvm.lshr %6, %9 : i32
+    %11 = llvm.add %8, %10 : i32
+    %12 = llvm.mlir.constant(3 : i32) : i32
+    %13 = llvm.and %6, %12 : i32
+    %14 = llvm.mlir.constant(2 : i32) : i32
+    %15 = llvm.mul %13, %14 : i32
+    %16 = llvm.zext %11 : i32 to i64
+    %17 = llvm.mlir.constant(16) : i64
+    %18 = llvm.mul %16, %17 : i64
+    %19 = llvm.zext %15 : i32 to i64
+    %20 = llvm.mlir.constant(1) : i64
+    %21 = llvm.mul %19, %20 : i64
+    %22 = llvm.add %18, %21 : i64
+    %23 = llvm.getelementptr %o[%22] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    %24 = llvm.extractvalue %c[0] : !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>
+    llvm.store %24, %23 : f32, !llvm.ptr
+    %25 = llvm.getelementptr %23[1] : (!llvm.ptr) -> !llvm.ptr, f32
+    %26 = llvm.extractvalue %c[1] : !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>
+    llvm.store %26, %25 : f32, !llvm.ptr
+    %27 = llvm.getelementptr %23[128] : (!llvm.ptr) -> !llvm.ptr, f32
+    %28 = llvm.extractvalue %c[2] : !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>
+    llvm.store %28, %27 : f32, !llvm.ptr
+    %29 = llvm.getelementptr %23[129] : (!llvm.ptr) -> !llvm.ptr, f32
+    %30 = llvm.extractvalue %c[3] : !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>
+    llvm.store %30, %29 : f32, !llvm.ptr
+    %31 = llvm.getelementptr %23[8] : (!llvm.ptr) -> !llvm.ptr, f32
+    %32 = llvm.extractvalue %c[4] : !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>
+    llvm.store %32, %31 : f32, !llvm.ptr
+    %33 = llvm.getelementptr %23[9] : (!llvm.ptr) -> !llvm.ptr, f32
+    %34 = llvm.extractvalue %c[5] : !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>
+    llvm.store %34, %33 : f32, !llvm.ptr
+    %35 = llvm.getelementptr %23[136] : (!llvm.ptr) -> !llvm.ptr, f32
+    %36 = llvm.extractvalue %c[6] : !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>
+    llvm.store %36, %35 : f32, !llvm.ptr
+    %37 = llvm.getelementptr %23[137] : (!llvm.ptr) -> !llvm.ptr, f32
+    %38 = llvm.extractvalue %c[7] : !llvm.struct<(f32, f32, f32, f32, f32, f32, f32, f32)>
+    llvm.store %38, %37 : f32, !llvm.ptr
+    llvm.return
+  }
+}
 
 // ---- halves_are_stored_in_pairs
 // seed: nvgpu-gpu-to-nvvm warpgroup-mma-store
@@ -191,5 +360,45 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+gpu.module @m {
+  llvm.func @k(%c: !llvm.struct<(!llvm.struct<(i32, i32)>, !llvm.struct<(i32, i32)>)>, %o: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = nvvm.read.ptx.sreg.tid.x : i32
+    %1 = llvm.mlir.constant(127 : i32) : i32
+    %2 = llvm.and %0, %1 : i32
+    %3 = llvm.mlir.constant(5 : i32) : i32
+    %4 = llvm.lshr %2, %3 : i32
+    %5 = llvm.mlir.constant(31 : i32) : i32
+    %6 = llvm.and %0, %5 : i32
+    %7 = llvm.mlir.constant(16 : i32) : i32
+    %8 = llvm.mul %4, %7 : i32
+    %9 = llvm.mlir.constant(2 : i32) : i32
+    %10 = llvm.lshr %6, %9 : i32
+    %11 = llvm.add %8, %10 : i32
+    %12 = llvm.mlir.constant(3 : i32) : i32
+    %13 = llvm.and %6, %12 : i32
+    %14 = llvm.mlir.constant(2 : i32) : i32
+    %15 = llvm.mul %13, %14 : i32
+    %16 = llvm.zext %11 : i32 to i64
+    %17 = llvm.mlir.constant(8) : i64
+    %18 = llvm.mul %16, %17 : i64
+    %19 = llvm.zext %15 : i32 to i64
+    %20 = llvm.mlir.constant(1) : i64
+    %21 = llvm.mul %19, %20 : i64
+    %22 = llvm.add %18, %21 : i64
+    %23 = llvm.getelementptr %o[%22] : (!llvm.ptr, i64) -> !llvm.ptr, f16
+    %24 = llvm.extractvalue %c[0] : !llvm.struct<(!llvm.struct<(i32, i32)>, !llvm.struct<(i32, i32)>)>
+    %25 = llvm.extractvalue %c[1] : !llvm.struct<(!llvm.struct<(i32, i32)>, !llvm.struct<(i32, i32)>)>
+    %26 = llvm.extractvalue %24[0] : !llvm.struct<(i32, i32)>
+    llvm.store %26, %23 : i32, !llvm.ptr
+    %27 = llvm.getelementptr %23[64] : (!llvm.ptr) -> !llvm.ptr, f16
+    %28 = llvm.extractvalue %24[1] : !llvm.struct<(i32, i32)>
+    llvm.store %28, %27 : i32, !llvm.ptr
+    %29 = llvm.getelementptr %23[512] : (!llvm.ptr) -> !llvm.ptr, f16
+    %30 = llvm.extractvalue %25[0] : !llvm.struct<(i32, i32)>
+    llvm.store %30, %29 : i32, !llvm.ptr
+    %31 = llvm.getelementptr %23[576] : (!llvm.ptr) -> !llvm.ptr, f16
+    %32 = llvm.extractvalue %25[1] : !llvm.struct<(i32, i32)>
+    llvm.store %32, %31 : i32, !llvm.ptr
+    llvm.return
+  }
+}

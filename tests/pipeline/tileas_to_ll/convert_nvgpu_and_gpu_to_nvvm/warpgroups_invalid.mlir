@@ -12,7 +12,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// shapes_that_do_not_multiply: error[ir-invalid]: the module does not verify: 'nvgpu.warpgroup.mma' op cannot multiply (64, 16) by (64, 16) into (64, 8)
 
 // ---- rows_that_are_no_multiple_of_64
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<32x16xf16, 3>>
@@ -25,7 +25,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[wgmma-shape]: 'nvgpu.warpgroup.mma' op needs rows of 64 and a depth of 16, but A is 'memref<32x16xf16, 3 : i64>'
 
 // ---- too_many_columns
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf16, 3>>
@@ -38,7 +38,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[wgmma-shape]: 'nvgpu.warpgroup.mma' op needs a multiple of 8 columns up to 256, but B is 'memref<16x512xf16, 3 : i64>'
 
 // ---- a_type_without_instruction
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf64, 3>>
@@ -51,7 +51,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[wgmma-type]: 'nvgpu.warpgroup.mma' op cannot accumulate elements of type f64
 
 // ---- no_swizzle_and_no_strides
 // seed: nvgpu-gpu-to-nvvm wgmma-descriptor-bits
@@ -64,7 +64,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[descriptor-strides]: 'nvgpu.warpgroup.generate.descriptor' op without swizzle needs leading_byte_offset and matrix_stride
 
 // ---- a_stride_that_is_no_multiple_of_16
 // seed: nvgpu-gpu-to-nvvm wgmma-descriptor-bits
@@ -77,7 +77,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[descriptor-field]: 'nvgpu.warpgroup.generate.descriptor' op matrix_stride 24 is no multiple of 16 below 262144
 
 // ---- a_store_of_another_shape
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf16, 3>>
@@ -90,5 +90,4 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+// a_store_of_another_shape: error[ir-invalid]: the module does not verify: 'nvgpu.warpgroup.mma.store' op cannot store vector<64x8xf32> to memref<8x64xf32>

@@ -9,7 +9,20 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%v: f32, %o: i32, %w: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %1 = llvm.mlir.constant(32 : i32) : i32
+    %2 = llvm.sub %1, %w : i32
+    %3 = llvm.lshr %0, %2 : i32
+    %4 = llvm.mlir.constant(1 : i32) : i32
+    %5 = llvm.sub %w, %4 : i32
+    %6 = nvvm.shfl.sync bfly %3, %v, %o, %5 {return_value_and_is_valid} : f32 -> !llvm.struct<(f32, i1)>
+    %r = llvm.extractvalue %6[0] : !llvm.struct<(f32, i1)>
+    %ok = llvm.extractvalue %6[1] : !llvm.struct<(f32, i1)>
+    llvm.return
+  }
+}
 
 // ---- shuffle_up
 gpu.module @m {
@@ -19,7 +32,18 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%v: f32, %o: i32, %w: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %1 = llvm.mlir.constant(32 : i32) : i32
+    %2 = llvm.sub %1, %w : i32
+    %3 = llvm.lshr %0, %2 : i32
+    %4 = nvvm.shfl.sync up %3, %v, %o, %2 {return_value_and_is_valid} : f32 -> !llvm.struct<(f32, i1)>
+    %r = llvm.extractvalue %4[0] : !llvm.struct<(f32, i1)>
+    %ok = llvm.extractvalue %4[1] : !llvm.struct<(f32, i1)>
+    llvm.return
+  }
+}
 
 // ---- shuffle_down
 gpu.module @m {
@@ -29,7 +53,20 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%v: f32, %o: i32, %w: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %1 = llvm.mlir.constant(32 : i32) : i32
+    %2 = llvm.sub %1, %w : i32
+    %3 = llvm.lshr %0, %2 : i32
+    %4 = llvm.mlir.constant(1 : i32) : i32
+    %5 = llvm.sub %w, %4 : i32
+    %6 = nvvm.shfl.sync down %3, %v, %o, %5 {return_value_and_is_valid} : f32 -> !llvm.struct<(f32, i1)>
+    %r = llvm.extractvalue %6[0] : !llvm.struct<(f32, i1)>
+    %ok = llvm.extractvalue %6[1] : !llvm.struct<(f32, i1)>
+    llvm.return
+  }
+}
 
 // ---- shuffle_idx
 gpu.module @m {
@@ -39,7 +76,20 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%v: f32, %o: i32, %w: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %1 = llvm.mlir.constant(32 : i32) : i32
+    %2 = llvm.sub %1, %w : i32
+    %3 = llvm.lshr %0, %2 : i32
+    %4 = llvm.mlir.constant(1 : i32) : i32
+    %5 = llvm.sub %w, %4 : i32
+    %6 = nvvm.shfl.sync idx %3, %v, %o, %5 {return_value_and_is_valid} : f32 -> !llvm.struct<(f32, i1)>
+    %r = llvm.extractvalue %6[0] : !llvm.struct<(f32, i1)>
+    %ok = llvm.extractvalue %6[1] : !llvm.struct<(f32, i1)>
+    llvm.return
+  }
+}
 
 // ---- reduce_add_of_integers
 gpu.module @m {
@@ -49,7 +99,13 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%v: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %r = nvvm.redux.sync add %v, %0 : i32 -> i32
+    llvm.return
+  }
+}
 
 // ---- reduce_and_of_integers
 gpu.module @m {
@@ -59,7 +115,13 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%v: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %r = nvvm.redux.sync and %v, %0 : i32 -> i32
+    llvm.return
+  }
+}
 
 // ---- reduce_or_of_integers
 gpu.module @m {
@@ -69,7 +131,13 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%v: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %r = nvvm.redux.sync or %v, %0 : i32 -> i32
+    llvm.return
+  }
+}
 
 // ---- reduce_xor_of_integers
 gpu.module @m {
@@ -79,7 +147,13 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%v: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %r = nvvm.redux.sync xor %v, %0 : i32 -> i32
+    llvm.return
+  }
+}
 
 // ---- reduce_minsi_of_integers
 gpu.module @m {
@@ -89,7 +163,13 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%v: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %r = nvvm.redux.sync min %v, %0 : i32 -> i32
+    llvm.return
+  }
+}
 
 // ---- reduce_maxsi_of_integers
 gpu.module @m {
@@ -99,7 +179,13 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%v: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %r = nvvm.redux.sync max %v, %0 : i32 -> i32
+    llvm.return
+  }
+}
 
 // ---- reduce_minui_of_integers
 gpu.module @m {
@@ -109,7 +195,13 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%v: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %r = nvvm.redux.sync umin %v, %0 : i32 -> i32
+    llvm.return
+  }
+}
 
 // ---- reduce_maxui_of_integers
 gpu.module @m {
@@ -119,7 +211,13 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%v: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %r = nvvm.redux.sync umax %v, %0 : i32 -> i32
+    llvm.return
+  }
+}
 
 // ---- reduce_mul_of_integers
 gpu.module @m {
@@ -129,7 +227,28 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%v: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %1 = llvm.mlir.constant(31 : i32) : i32
+    %2 = llvm.mlir.constant(1 : i32) : i32
+    %3 = nvvm.shfl.sync bfly %0, %v, %2, %1 : i32 -> i32
+    %4 = arith.muli %v, %3 : i32
+    %5 = llvm.mlir.constant(2 : i32) : i32
+    %6 = nvvm.shfl.sync bfly %0, %4, %5, %1 : i32 -> i32
+    %7 = arith.muli %4, %6 : i32
+    %8 = llvm.mlir.constant(4 : i32) : i32
+    %9 = nvvm.shfl.sync bfly %0, %7, %8, %1 : i32 -> i32
+    %10 = arith.muli %7, %9 : i32
+    %11 = llvm.mlir.constant(8 : i32) : i32
+    %12 = nvvm.shfl.sync bfly %0, %10, %11, %1 : i32 -> i32
+    %13 = arith.muli %10, %12 : i32
+    %14 = llvm.mlir.constant(16 : i32) : i32
+    %15 = nvvm.shfl.sync bfly %0, %13, %14, %1 : i32 -> i32
+    %r = arith.muli %13, %15 : i32
+    llvm.return
+  }
+}
 
 // ---- reduce_add_of_floats
 gpu.module @m {
@@ -139,7 +258,28 @@ gpu.module @m {
   }
 }
 // ==>
-
+gpu.module @m {
+  llvm.func @k(%v: f32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %1 = llvm.mlir.constant(31 : i32) : i32
+    %2 = llvm.mlir.constant(1 : i32) : i32
+    %3 = nvvm.shfl.sync bfly %0, %v, %2, %1 : f32 -> f32
+    %4 = arith.addf %v, %3 : f32
+    %5 = llvm.mlir.constant(2 : i32) : i32
+    %6 = nvvm.shfl.sync bfly %0, %4, %5, %1 : f32 -> f32
+    %7 = arith.addf %4, %6 : f32
+    %8 = llvm.mlir.constant(4 : i32) : i32
+    %9 = nvvm.shfl.sync bfly %0, %7, %8, %1 : f32 -> f32
+    %10 = arith.addf %7, %9 : f32
+    %11 = llvm.mlir.constant(8 : i32) : i32
+    %12 = nvvm.shfl.sync bfly %0, %10, %11, %1 : f32 -> f32
+    %13 = arith.addf %10, %12 : f32
+    %14 = llvm.mlir.constant(16 : i32) : i32
+    %15 = nvvm.shfl.sync bfly %0, %13, %14, %1 : f32 -> f32
+    %r = arith.addf %13, %15 : f32
+    llvm.return
+  }
+}
 
 // ---- reduce_in_clusters_of_lanes
 gpu.module @m {
@@ -149,5 +289,16 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+gpu.module @m {
+  llvm.func @k(%v: f32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %1 = llvm.mlir.constant(31 : i32) : i32
+    %2 = llvm.mlir.constant(2 : i32) : i32
+    %3 = nvvm.shfl.sync bfly %0, %v, %2, %1 : f32 -> f32
+    %4 = arith.maxnumf %v, %3 : f32
+    %5 = llvm.mlir.constant(4 : i32) : i32
+    %6 = nvvm.shfl.sync bfly %0, %4, %5, %1 : f32 -> f32
+    %r = arith.maxnumf %4, %6 : f32
+    llvm.return
+  }
+}

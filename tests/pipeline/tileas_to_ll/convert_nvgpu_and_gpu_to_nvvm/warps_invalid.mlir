@@ -9,7 +9,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[shuffle-type]: 'gpu.shuffle' op moves i32 and f32 only, but got 'i64'; split it into i32 values
 
 // ---- reduce_by_an_operation_for_floats
 gpu.module @m {
@@ -19,7 +19,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[reduce-kind]: 'gpu.subgroup_reduce' op cannot reduce 'i32' by maxnumf
 
 // ---- reduce_over_more_than_a_warp
 gpu.module @m {
@@ -29,7 +29,7 @@ gpu.module @m {
   }
 }
 // ==>
-
+// error[reduce-cluster]: 'gpu.subgroup_reduce' op has clusters of 32 lanes with stride 2, a warp has 32
 
 // ---- clusters_of_three
 gpu.module @m {
@@ -39,5 +39,4 @@ gpu.module @m {
   }
 }
 // ==>
-
-
+// clusters_of_three: error[ir-invalid]: the module does not verify: cluster_size 3 must be a power of two
