@@ -98,7 +98,7 @@ def is_additive(layout: LinearLayout) -> bool:
     return not threads & registers
 
 
-TRUE_BITS = {"f4E2M1FN": 4, "i4": 4}
+TRUE_BITS = {"f4E2M1FN": 4, "i4": 4, "i1": 1}
 
 
 def narrow_ratio(op: Any) -> float:

@@ -6,6 +6,7 @@ import json
 from functools import cached_property
 from typing import Any
 
+import numpy
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
@@ -101,10 +102,9 @@ class ModuleEmitter:
 
     def _emit_global(self, op: Operation) -> None:
         value = op.attributes["value"]
-        type = value.get_type() if hasattr(value, "get_type") else value.type
-        element = element_of(type.element_type if hasattr(type, "element_type") else type)
-        data = value.data.data
+        element = element_of(value.type.element_type)
         size = element.bytes
+        data = numpy.ascontiguousarray(value.as_array()).tobytes()
         numbers = [int.from_bytes(data[i : i + size], "little") for i in range(0, len(data), size)]
         values = ", ".join(f"i{element.bits} {number}" for number in numbers)
         alignment = max(op.attributes["alignment"].value.data if "alignment" in op.attributes else 0, size)

@@ -273,6 +273,8 @@ def _true_bits(element: Element) -> int:
 
 
 def _as_integer(e: KernelEmitter, element: Element, value: Value) -> Value:
+    if element.register == "i1":
+        return e.b.pure(f"zext i1 {value} to i{element.bits}")
     if element.register.startswith("i"):
         return value
     return e.b.pure(f"bitcast {element.register} {value} to i{element.bits}")
@@ -300,6 +302,8 @@ def _part(e: KernelEmitter, source: Element, target: Element, bits: int, value: 
     narrow = shifted if target.bits == source.bits else b.pure(f"trunc {type} {shifted} to i{target.bits}")
     if bits < target.bits:
         narrow = b.pure(f"and i{target.bits} {narrow}, {(1 << bits) - 1}")
+    if target.register == "i1":
+        return b.pure(f"icmp ne i{target.bits} {narrow}, 0")
     if target.register.startswith("i"):
         return narrow
     return b.pure(f"bitcast i{target.bits} {narrow} to {target.register}")
