@@ -9,6 +9,13 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   nv_tileaa.return
 }
 // ==>
+@table = addrspace(1) global [2 x i32] [i32 1065353216, i32 1073741824], align 16
+
+define ptx_kernel void @k() "nvvm.reqntid"="32" {
+entry:
+  %v1 = call float asm sideeffect "ld.global.b32 $0, [$1];", "=&f,l"(ptr addrspace(1) @table)
+  ret void
+}
 
 // ---- one_value_stands_for_all_elements
 nv_tileaa.global @same {value = #cuda_tile.dense<"0700" : !cuda_tile.tile<4xi16>>, alignment = 2 : i64}
@@ -16,3 +23,9 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   nv_tileaa.return
 }
 // ==>
+@same = addrspace(1) global [4 x i16] [i16 7, i16 7, i16 7, i16 7], align 2
+
+define ptx_kernel void @k() "nvvm.reqntid"="32" {
+entry:
+  ret void
+}
