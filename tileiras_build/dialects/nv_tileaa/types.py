@@ -18,6 +18,11 @@ class PointerType(ParametrizedAttribute, TypeAttribute):
     name = "nv_tileaa.ptr"
     pointee: Attribute = param_def()
 
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        with parser.in_angle_brackets():
+            return [parser.parse_type()]
+
 
 @irdl_attr_definition
 class TokenType(ParametrizedAttribute, TypeAttribute):
