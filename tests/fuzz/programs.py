@@ -676,7 +676,8 @@ FACTORS = {F16: (F16, F32), BF16: (F32,), F32: (F32,), TF32: (F32,), F64: (F64,)
 
 
 def multiply_matrices(b: Builder) -> None:
-    m, n, k = (1 << b.choices.integer(0, 6) for _ in range(3))
+    largest = 7 if b.chance(3) else 5
+    m, n, k = (1 << b.choices.integer(0, largest) for _ in range(3))
     batch = (1 << b.choices.integer(0, 1),) if b.chance(4) else ()
     if b.chance(4):
         lhs, rhs, acc = b.load(i8, (*batch, m, k)), b.load(i8, (*batch, k, n)), b.load(i32, (*batch, m, n))

@@ -24,7 +24,7 @@ FACTOR = 6.0  # how many times farther than the interpreter moved an element may
 GARBAGE_RUNS = 3
 RANDOM_RUNS = 3
 DOUBTFUL_RUNS = 12  # further ones before an element is called wrong
-LIMIT = 3_000_000  # operations of one run; a kernel that waits for another block never ends
+LIMIT = 400_000  # operations of one run; a kernel that waits for another block never ends
 
 
 @dataclass(frozen=True)
