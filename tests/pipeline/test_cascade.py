@@ -12,7 +12,7 @@ from tileiras_build import driver
 from tileiras_build.dialects.definition import define
 from tileiras_build.dialects.nv_tileas.ops import KEPT
 from tileiras_build.errors import InternalError, InvalidInput
-from tileiras_build.pipeline import tileas_to_ll, text_format
+from tileiras_build.pipeline import text_format, tileas_to_ll
 from tileiras_build.pipeline.job import Job
 from tileiras_build.targets import find_target
 

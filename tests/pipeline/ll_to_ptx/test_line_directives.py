@@ -28,8 +28,8 @@ define ptx_kernel void @k(ptr addrspace(1) %p) !dbg !3 {
 !1 = distinct !DICompileUnit(language: DW_LANG_C, file: !0, isOptimized: true, emissionKind: DebugDirectivesOnly)
 !2 = !DISubroutineType(types: !{null})
 !3 = distinct !DISubprogram(name: "k", scope: !0, file: !0, line: 1, type: !2, spFlags: DISPFlagDefinition, unit: !1)
-!4 = distinct !DISubprogram(name: "outer", scope: !0, file: !0, line: 20, type: !2, spFlags: DISPFlagDefinition, unit: !1)
-!5 = distinct !DISubprogram(name: "inn\C3\A9r", scope: !9, file: !9, line: 40, type: !2, spFlags: DISPFlagDefinition, unit: !1)
+!4 = distinct !DISubprogram(name: "outer", file: !0, line: 20, type: !2, spFlags: DISPFlagDefinition, unit: !1)
+!5 = distinct !DISubprogram(name: "inn\C3\A9r", file: !9, line: 40, type: !2, spFlags: DISPFlagDefinition, unit: !1)
 !6 = !DILocation(line: 2, column: 0, scope: !3)
 !7 = !DILocation(line: 3, column: 4, scope: !3)
 !8 = !DILocation(line: 4, column: 4, scope: !3)
@@ -42,7 +42,8 @@ define ptx_kernel void @k(ptr addrspace(1) %p) !dbg !3 {
 !24 = !DILocation(line: 42, column: 1, scope: !12, inlinedAt: !18)
 """
 JOB = Job(find_target("90"), lineinfo=True)
-LOC = re.compile(r"\.loc\s+(\d+) (\d+) (\d+)(?:, function_name \$L__inlined_names\+(\d+), inlined_at (\d+) (\d+) (\d+))?")
+INLINED = r", function_name \$L__inlined_names\+(\d+), inlined_at (\d+) (\d+) (\d+)"
+LOC = re.compile(rf"\.loc\s+(\d+) (\d+) (\d+)(?:{INLINED})?")
 
 
 def directives(ptx: str) -> list[tuple]:
@@ -51,7 +52,8 @@ def directives(ptx: str) -> list[tuple]:
     data = re.search(r"\$L__inlined_names:\n\.b8 ([\d,]+)", ptx)
     names = bytes(map(int, data[1].split(","))) if data else b""
     word = lambda at: names[int(at) : names.index(b"\0", int(at))].decode() if at else None  # noqa: E731
-    return [(files[f], int(n), int(c), word(at), int(line) if line else None) for f, n, c, at, _, line, _ in LOC.findall(ptx)]
+    rows = LOC.findall(ptx)
+    return [(files[f], int(n), int(c), word(at), int(line) if line else None) for f, n, c, at, _, line, _ in rows]
 
 
 @pytest.mark.seed("target-and-debug-info", "loc-callsite")

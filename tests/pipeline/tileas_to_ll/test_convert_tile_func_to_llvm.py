@@ -35,7 +35,8 @@ def entry(attributes: str, *passes: str, target: str = "sm_90", **options):
 # ---- signatures ------------------------------------------------------------------------------------
 @pytest.mark.seed("lowering-overview", "func-bare-pointer", "abi-bare-pointer", "role-llvm")
 def test_a_kernel_takes_bare_pointers():
-    arguments = "%p: !nv_tileaa.ptr<f32>, %m: !nv_tileaa.memref<f16, [?, 64], [?, 1]>, %n: i32, %t: !nv_tileaa.mem_token"
+    types = ("!nv_tileaa.ptr<f32>", "!nv_tileaa.memref<f16, [?, 64], [?, 1]>", "i32", "!nv_tileaa.mem_token")
+    arguments = ", ".join(f"%{index}: {type}" for index, type in enumerate(types))
     kernel = entry(spec("numWarps=4"), arguments=arguments)
     assert str(kernel.function_type) == "(!llvm.ptr<1>, !llvm.ptr<1>, i32, i32) -> ()"
     assert kernel.body.block.arg_types == kernel.function_type.inputs.data
@@ -64,7 +65,8 @@ def test_a_kernel_returns_nothing():
 
 @pytest.mark.seed("lowering-overview", "func-bare-pointer")
 def test_the_body_reads_arguments_through_casts():
-    body = '%q = "nv_tileaa.addptr"(%p, %n) : (!nv_tileaa.ptr<f32>, i32) -> !nv_tileaa.ptr<f32> "nv_tileaa.return"() : () -> ()'
+    body = """%q = "nv_tileaa.addptr"(%p, %n) : (!nv_tileaa.ptr<f32>, i32) -> !nv_tileaa.ptr<f32>
+      "nv_tileaa.return"() : () -> ()"""
     kernel = entry(spec("numWarps=1"), body=body)
     [advance] = named(kernel, "nv_tileaa.addptr")
     cast = advance.operands[0].owner
@@ -131,7 +133,8 @@ def test_marks_of_arguments_become_nvvms():
 
 
 def test_a_specification_checks_itself():
-    for text, reason in (("clusterDim=[3, 1, 1]", "extents"), ("clusterDim=[8, 4, 1]", "32 blocks"), ("numWarps=0", "warp")):
+    bad = {"clusterDim=[3, 1, 1]": "extents", "clusterDim=[8, 4, 1]": "32 blocks", "numWarps=0": "warp"}
+    for text, reason in bad.items():
         with pytest.raises(InvalidInput, match=reason):
             parse_module(function(spec(text)))
     assert str(KernelSpecAttr.of(8, (2, 1, 1))) == "#nv_tileaa.kernel_spec<numWarps=8, clusterDim=[2, 1, 1], numCtas=1>"

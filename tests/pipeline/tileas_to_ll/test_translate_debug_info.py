@@ -335,7 +335,8 @@ def test_llvm_accepts_the_metadata():
     function = number(only(found, "gpu.func").attributes["dbg"])
     lines = [number(op.attributes["dbg"]) for op in found.walk() if isinstance(op.attributes.get("dbg"), DILocation)]
     intrinsic = only(found, "llvm.intr.dbg.value")
-    value = f"#dbg_value(float %a, !{number(intrinsic.varInfo)}, !DIExpression(), !{number(intrinsic.attributes['dbg'])})"
+    variable, place = number(intrinsic.varInfo), number(intrinsic.attributes["dbg"])
+    value = f"#dbg_value(float %a, !{variable}, !DIExpression(), !{place})"
     unit = number(only(found, "gpu.module").attributes["dbg"])
     text = "\n".join([
         f"define void @k(float %a) !dbg !{function} {{", value,

@@ -9,6 +9,7 @@ result of TranslateDebugInfo is text that parses back.
 
 from __future__ import annotations
 
+import posixpath
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -120,6 +121,11 @@ class DIFile(Node):
 
     name = "llvm.di_file"
     FIELDS = (Field("filename", "string"), Field("directory", "string"))
+
+    @property
+    def path(self) -> str:
+        """The file with its directory."""
+        return posixpath.join(self.directory, self.filename)
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> tuple:

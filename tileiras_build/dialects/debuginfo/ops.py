@@ -61,7 +61,7 @@ class ValueOp(IRDLOperation):
     expression = prop_def(DIExpression)
     kind = opt_prop_def(StringAttr)
 
-    def __init__(self, value: SSAValue, variable: Attribute, expression: DIExpression = DIExpression(()), kind: str = "value"):
+    def __init__(self, value: SSAValue, variable: Attribute, expression: DIExpression, kind: str = "value"):
         properties = {"variable": variable, "expression": expression, "kind": StringAttr(kind)}
         super().__init__(operands=[value], properties=properties)
 

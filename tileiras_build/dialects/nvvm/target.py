@@ -48,7 +48,8 @@ class TargetAttr(ParametrizedAttribute):
 
     def options(self) -> list[str]:
         """The flags as a command line: ``-g``, ``-fma=0``, ``libNVVMUseNVGpuComp=true``."""
-        return [key if isinstance(value, UnitAttr) else f"{key}={_plain(value)}" for key, value in self.flags.data.items()]
+        flags = self.flags.data.items()
+        return [key if isinstance(value, UnitAttr) else f"{key}={_plain(value)}" for key, value in flags]
 
     def verify(self) -> None:
         if not 0 <= self.level.data <= 3:

@@ -3,9 +3,10 @@
 Labels for debug sections that are not there are dropped: a label begins a new block for ptxas, which then schedules
 instructions differently (matmul_f16_nt on sm_120: one instruction more).
 
-Inlined lines get their callers: ``.loc 1 23 11, function_name $L__inlined_names+0, inlined_at 1 36 33``. LLVM 22 prints the innermost position of an instruction and drops its callers. So each inlined position gets a column
-of its own before LLVM sees it, counted from MARK (no source line is that long); in the PTX the column says which
-position it was, and the true one takes its place (PTX ISA 9.0, section 11.5.3, .loc).
+Inlined lines get their callers: ``.loc 1 23 11, function_name $L__inlined_names+0, inlined_at 1 36 33``. LLVM 22
+prints the innermost position of an instruction and drops its callers. So each inlined position gets a column of its
+own before LLVM sees it, counted from MARK (no source line is that long); in the PTX the column says which position it
+was, and the true one takes its place (PTX ISA 9.0, section 11.5.3, .loc).
 """
 
 from __future__ import annotations

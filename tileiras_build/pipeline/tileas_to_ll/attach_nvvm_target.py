@@ -126,7 +126,7 @@ def target_of(op: Operation) -> TargetAttr:
 
 
 def check_serializable(module: ModuleOp, job: Job) -> None:
-    """Raise InvalidInput or InternalError for a device module that has no target, another GPU's, or asks too much of it."""
+    """Raise InvalidInput or InternalError for a device module without a target, or with one that it does not fit."""
     for op in device_modules(module):
         chip = target_of(op).chip.data
         if chip != job.target.name:

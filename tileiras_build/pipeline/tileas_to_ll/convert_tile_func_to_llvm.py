@@ -170,7 +170,7 @@ def _register_limit(threads: int, occupancy: int | None) -> int | None:
 
 
 def hint(op: Operation, job: Job, name: str) -> int | None:
-    """An optimization hint of an operation for the job's target (its own row, else the default's); None where absent."""
+    """An operation's optimization hint for the job's target (its own row, else the default's); None where absent."""
     hints = op.attributes.get("optimization_hints")
     if hints is None:
         return None

@@ -117,7 +117,7 @@ LOCATIONS: dict[type[Attribute], Any] = {
     DILocAttr: lambda loc: iter((Position(loc.file, loc.line, loc.column, loc.scope.subprogram),)),
     CallSiteLocAttr: _flat_call_site,
     UnknownLocAttr: lambda loc: iter(()),
-    DILocation: lambda loc: iter((Position(os.path.join(loc.scope.file.directory, loc.scope.file.filename), loc.line, loc.column),)),
+    DILocation: lambda loc: iter((Position(loc.scope.file.path, loc.line, loc.column),)),
 }
 
 
@@ -274,9 +274,9 @@ class DebugInfo:
 
     def show_parameters(self, e: KernelEmitter, arguments: tuple[SSAValue, ...]) -> None:
         """Describe the kernel's parameters as variables; what follows reads them through their pins."""
-        if self.function is None or not self.mode.variables:
+        if self.function is None or not self.mode.variables or not arguments:
             return
-        place = self.scopes.location(location_attr(arguments[0].owner.parent_op()), self.function) if arguments else None
+        place = self.scopes.location(location_attr(arguments[0].owner.parent_op()), self.function)
         for number, argument in enumerate(arguments, 1):
             element = element_of(argument.type)
             value = e.values[argument]

@@ -11,39 +11,25 @@ Sound: besides the pins only extractvalue, extractelement and the constants that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    IndexType,
     IntegerAttr,
-    IntegerType,
     ModuleOp,
     NameLoc,
     SymbolRefAttr,
     TupleType,
     UnknownLoc,
     UnrealizedConversionCastOp,
-    VectorType,
     i32,
     i64,
 )
-from xdsl.dialects.llvm import ConstantOp, ExtractValueOp, LLVMArrayType, LLVMPointerType, LLVMStructType
+from xdsl.dialects.llvm import ConstantOp, ExtractValueOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.debuginfo.attrs import (
-    DIBasicType,
-    DICompositeType,
-    DIDerivedType,
-    DIExpression,
-    DILocalVariable,
-    DILocation,
-    DISubprogram,
-    DISubrange,
-    Node,
-)
+from ...dialects.debuginfo.attrs import DIExpression, DILocalVariable, DILocation, DISubprogram, Node
 from ...dialects.debuginfo.ops import (
     DbgAddrOp,
     DbgDeclareOp,
@@ -58,146 +44,15 @@ from ...dialects.debuginfo.ops import (
 from ...errors import Diagnostics, InternalError, InvalidInput, Location, Unsupported
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.element_types import ELEMENTS
 from .attach_nvvm_target import device_modules
 from .debug_info import Mode, Scopes, mode_of, nested_region, positions
-from .type_converter import REGISTERS, LLVMTypeConverter
+from .debug_operands import Leaf, leaves, members_of, source_type
+from .type_converter import LLVMTypeConverter
 
 DBG = "dbg"  # the attribute that holds the LLVM node of an operation
 FUNCTIONS = ("gpu.func", "llvm.func", "func.func")
 # Kind of debug value -> its intrinsic.
 INTRINSICS = {"value": DbgValueOp, "declare": DbgDeclareOp, "addr": DbgAddrOp}
-INTEGER_WIDTHS = (1, 8, 16, 32, 64, 128)  # of which the back end has registers or pairs of them
-_SHORT_POINTERS = (3, 4, 5)  # 32-bit address spaces
-
-
-# ---- operand types ---------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Leaf:
-    """One scalar of a debugged value: how to reach it, its LLVM type, and its bits in the variable.
-
-    ``path`` is a sequence of ("member", index) and ("lane", index). ``type`` is None where the member has no debug
-    operand form; ``source`` is its type before.
-    """
-
-    path: tuple[tuple[str, int], ...]
-    source: Attribute
-    type: Attribute | None
-    offset: int
-    size: int
-
-
-def operand_type(type: Attribute) -> Attribute | None:
-    """The LLVM form of a scalar debug operand; None where it has none."""
-    if isinstance(type, IntegerType):
-        return type if type.width.data in INTEGER_WIDTHS else None
-    if isinstance(type, IndexType):
-        return LLVMTypeConverter().convert(type)
-    if isinstance(type, LLVMPointerType):
-        return type
-    row = ELEMENTS.get(str(type))
-    return None if row is None else REGISTERS[row.register]
-
-
-def _scalar_bits(type: Attribute | None) -> int:
-    if isinstance(type, LLVMPointerType):
-        space = getattr(type.addr_space, "data", 0)
-        return 32 if space in _SHORT_POINTERS else 64
-    return type.bitwidth if type is not None else 0
-
-
-def _members(type: Attribute) -> tuple[str, tuple[Attribute, ...]] | None:
-    """(step, types) of an aggregate; None for a scalar."""
-    if isinstance(type, VectorType):
-        return "lane", (type.element_type,) * type.element_count()
-    if isinstance(type, (LLVMStructType, TupleType)):
-        return "member", tuple(type.types.data)
-    if isinstance(type, LLVMArrayType):
-        return "member", (type.type,) * type.size.data
-    return None
-
-
-def leaves(type: Attribute, path: tuple = (), offset: int = 0) -> Iterator[Leaf]:
-    """The scalars of a type, in the order of their bits, with C's alignment."""
-    aggregate = _members(type)
-    if aggregate is None:
-        converted = operand_type(type)
-        yield Leaf(path, type, converted, offset, _scalar_bits(converted))
-        return
-    step, types = aggregate
-    for index, member in enumerate(types):
-        offset = _aligned(offset, 1 if step == "lane" else alignment(member))
-        yield from leaves(member, (*path, (step, index)), offset)
-        offset += size_in_bits(member)
-
-
-def _aligned(offset: int, unit: int) -> int:
-    return -(-offset // unit) * unit
-
-
-def alignment(type: Attribute) -> int:
-    """The alignment of a member, in bits: that of its widest scalar, a power of two of at least a byte."""
-    widest = max((leaf.size for leaf in leaves(type)), default=0)
-    return max(8, 1 << (widest - 1).bit_length() if widest else 8)
-
-
-def size_in_bits(type: Attribute) -> int:
-    """The extent of a type, without padding behind it for scalars and vectors."""
-    last = list(leaves(type))[-1:]
-    if not last:
-        return 0
-    end = last[0].offset + last[0].size
-    return end if _members(type) is None or isinstance(type, VectorType) else _aligned(end, alignment(type))
-
-
-def source_type(type: Attribute) -> Node | None:
-    """How a debugger shows a value of this type; None where it cannot."""
-    if isinstance(type, VectorType):
-        return _array(type, type.element_type, type.element_count(), "Vector")
-    if isinstance(type, LLVMArrayType):
-        return _array(type, type.type, type.size.data, None)
-    if isinstance(type, (LLVMStructType, TupleType)):
-        return _structure(type, type.types.data)
-    return _basic(type)
-
-
-def _array(type: Attribute, element: Attribute, count: int, flags: str | None) -> Node | None:
-    base = source_type(element)
-    if base is None:
-        return None
-    extent = (DISubrange((count,)),)
-    return DICompositeType.of(
-        tag="DW_TAG_array_type", baseType=base, flags=flags, sizeInBits=size_in_bits(type), elements=extent
-    )
-
-
-def _structure(type: Attribute, members: tuple[Attribute, ...]) -> Node | None:
-    nodes, offset = [], 0
-    for index, member in enumerate(members):
-        offset = _aligned(offset, alignment(member))
-        if (base := source_type(member)) is None:
-            return None
-        size = size_in_bits(member)
-        nodes.append(
-            DIDerivedType.of(
-                tag="DW_TAG_member", name=f"field{index}", baseType=base, sizeInBits=size, offsetInBits=offset
-            )
-        )
-        offset += size
-    return DICompositeType.of(tag="DW_TAG_structure_type", sizeInBits=size_in_bits(type), elements=tuple(nodes))
-
-
-def _basic(type: Attribute) -> Node | None:
-    converted = operand_type(type)
-    if converted is None:
-        return None
-    size = _scalar_bits(converted)
-    if isinstance(converted, LLVMPointerType):
-        byte = DIBasicType.of(tag="DW_TAG_base_type", name="byte", sizeInBits=8, encoding="DW_ATE_unsigned_char")
-        return DIDerivedType.of(tag="DW_TAG_pointer_type", baseType=byte, sizeInBits=size)
-    integer = isinstance(converted, IntegerType)
-    encoding = "DW_ATE_float" if not integer else "DW_ATE_boolean" if size == 1 else "DW_ATE_signed"
-    return DIBasicType.of(tag="DW_TAG_base_type", name=str(type), sizeInBits=max(size, 8), encoding=encoding)
 
 
 # ---- locations -------------------------------------------------------------------------------------
@@ -420,7 +275,7 @@ def _materialize(op: ValueOp, value: SSAValue, leaf: Leaf) -> SSAValue:
             position = _before(op, ConstantOp(IntegerAttr(index, i32), i32))
             value = _before(op, ExtractElementOp(value, position))
         else:
-            _, types = _members(value.type)
+            _, types = members_of(value.type)
             value = _before(op, ExtractValueOp(DenseArrayBase.from_list(i64, [index]), value, types[index]))
     return value if value.type == leaf.type else _bridge(op, value, leaf.type)
 

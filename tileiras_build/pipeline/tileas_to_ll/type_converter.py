@@ -1,18 +1,18 @@
 """One LLVM form for each type: the ABI that functions, tiles and companion dialects share.
 
-| type                                       | LLVM                                                                    |
-|--------------------------------------------|-------------------------------------------------------------------------|
-| ranked memref, ``!nv_tileaa.memref``       | {allocated pointer, aligned pointer, i64 offset, i64 sizes[N], strides[N]} |
-| the same as argument of a kernel           | the aligned pointer                                                     |
-| unranked memref                            | {i64 rank, pointer}                                                     |
-| ``index``                                  | an integer of the configured width, 64 bits unless told otherwise       |
-| vector                                     | a vector of the converted element                                       |
-| any token                                  | i32: slot << 1 \\| phase                                                 |
-| ``!nv_tileaa.tiled_view``                  | {base pointer, i32 swizzle, i32 dimension 0, i32 dimensions 1..3}       |
-| ``!nv_tileaa.ptr``                         | a pointer to global memory                                              |
-| tuple                                      | a struct of the converted members                                       |
-| integer, float                             | as in ``element_types.py``: tf32 is f32, fp8 its bits                    |
-| LLVM types                                 | unchanged                                                               |
+| type                                 | LLVM                                                                       |
+|--------------------------------------|----------------------------------------------------------------------------|
+| ranked memref, ``!nv_tileaa.memref`` | {allocated pointer, aligned pointer, i64 offset, i64 sizes[N], strides[N]} |
+| the same as argument of a kernel     | the aligned pointer                                                        |
+| unranked memref                      | {i64 rank, pointer}                                                        |
+| ``index``                            | an integer of the configured width, 64 bits unless told otherwise          |
+| vector                               | a vector of the converted element                                          |
+| any token                            | i32: the slot times two, plus the phase                                    |
+| ``!nv_tileaa.tiled_view``            | {base pointer, i32 swizzle, i32 dimension 0, i32 dimensions 1..3}          |
+| ``!nv_tileaa.ptr``                   | a pointer to global memory                                                 |
+| tuple                                | a struct of the converted members                                          |
+| integer, float                       | as in ``element_types.py``: tf32 is f32, fp8 its bits                      |
+| LLVM types                           | unchanged                                                                  |
 """
 
 from __future__ import annotations
@@ -124,7 +124,8 @@ class LLVMTypeConverter:
 
     def function(self, inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> FunctionType:
         """A function's signature, argument by argument."""
-        return FunctionType.from_lists([self.argument(type) for type in inputs], [self.convert(type) for type in outputs])
+        arguments = [self.argument(type) for type in inputs]
+        return FunctionType.from_lists(arguments, [self.convert(type) for type in outputs])
 
     def memory_pointer(self, type: Attribute) -> LLVMPointerType:
         """The pointer to a memref's elements, in its memory space."""
