@@ -73,6 +73,12 @@ def test_the_level_is_the_jobs():
     assert [target(module(), opt_level=level).level.data for level in range(4)] == [0, 1, 2, 3]
 
 
+@pytest.mark.seed("target-and-debug-info", "field-level")
+@pytest.mark.parametrize("level", ["s", "z"])
+def test_levels_for_size_are_level_2(level):
+    assert target(module(), opt_level=level).level.data == 2
+
+
 ALWAYS = ["-Xopt", "-pragma-unroll-threshold=9900000", "-fma=0"]
 
 
@@ -139,6 +145,17 @@ def test_two_targets_are_one_too_many():
     text = module("nvvm.target = [#nvvm.target<chip = \"sm_90\">, #nvvm.target<chip = \"sm_80\">]")
     with pytest.raises(InternalError, match="2 targets"):
         check_serializable(parse_module(text), job())
+
+
+@pytest.mark.seed("target-and-debug-info", "consumer-serializer")
+@pytest.mark.parametrize("options", [{}, {"opt_level": 1}, {"opt_level": 0, "debug": True}])
+def test_the_serializer_is_given_the_flags(options):
+    from tileiras_build.pipeline.ll_to_ptx.compile_module import libnvvm_options
+
+    attached, given = target(module(), **options), libnvvm_options(job(**options))
+    assert set(attached.options()) <= set(given)
+    assert f"-opt={attached.level.data}" in given
+    assert attached.chip.data.replace("sm_", "-arch=compute_") in [option.rstrip("af") for option in given]
 
 
 @pytest.mark.seed("target-and-debug-info", "consumer-serializer", "consumer-assembler")

@@ -87,7 +87,9 @@ FLAGS: tuple[tuple[str, Attribute, Callable[[Operation, Job], bool]], ...] = (
 def target_for(op: Operation, job: Job) -> TargetAttr:
     """The target of one device module."""
     flags = {key: value for key, value, applies in FLAGS if applies(op, job)}
-    return TargetAttr.of(job.opt_level, chip_of(op), flags)
+    # Levels s and z are 2 with an eye on size: the attribute has numbers only.
+    level = job.opt_level if job.opt_level in range(4) else 2
+    return TargetAttr.of(level, chip_of(op), flags)
 
 
 class AttachNVVMTarget(EdgePass):
