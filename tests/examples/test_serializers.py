@@ -8,11 +8,12 @@ import tileiras_build
 
 
 @pytest.mark.seed("lowering-overview", "option-serializer")
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])  # libNVVM's two dialects
 @pytest.mark.parametrize("name", CASES)
-def test_both_serializers_compute_the_same(name):
+def test_both_serializers_compute_the_same(name, sm):
     results = []
     for serializer in ("nvptx", "libnvvm"):
-        artifacts = tileiras_build.compile(bytecode_of(name), "sm_100", stop_at="ptx", serializer=serializer)
+        artifacts = tileiras_build.compile(bytecode_of(name), sm, stop_at="ptx", serializer=serializer)
         assert ("NVIDIA NVVM Compiler" in artifacts.ptx) == (serializer == "libnvvm")
         results.append(launch(name, artifacts))
     for key, value in results[0].items():

@@ -6,7 +6,7 @@ import re
 
 import llvmlite.binding as llvm
 
-from ...errors import InternalError, InvalidInput, Location, Unsupported
+from ...errors import InternalError, InvalidInput, Location
 from ...libdevice.blob import resolve
 from ...libdevice.closures import unresolved
 from ...libdevice.link import HELPER, link_needed, store_for
@@ -17,6 +17,7 @@ from .line_directives import LineDirectives
 from .machine import TRIPLE, data_layout, library_machine, machine_for
 from .metadata import named_string, read_manifest
 from .nvvm_ir import nvvm_ir
+from .nvvm_ir_7 import nvvm_ir_7
 from .passes import find_level, run_passes
 from .ptx_header import fix_header
 
@@ -63,14 +64,13 @@ class _Libnvvm:
 
     def run(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, job: Job) -> str:
         arch = job.target.arch.replace("sm_", "compute_")
-        if libnvvm.llvm_version(arch) != llvm.llvm_version_info[0]:
-            raise Unsupported(
-                "libnvvm-dialect",
-                f"libNVVM reads the IR of LLVM {libnvvm.llvm_version(arch)} for {job.target.name}, not of LLVM "
-                f"{llvm.llvm_version_info[0]}",
-                remedy="use serializer=nvptx, or a target from sm_100 on",
-            )
-        return libnvvm.compile_ir(nvvm_ir(str(module), libnvvm.ir_version()), libnvvm_options(job))
+        if libnvvm.llvm_version(arch) == llvm.llvm_version_info[0]:
+            text = nvvm_ir(str(module), libnvvm.ir_version())
+        else:
+            # The older dialect is written for what our passes leave, those of level 1 at least.
+            run_passes(module, machine, job.opt_level or 1)
+            text = nvvm_ir_7(str(module), libnvvm.ir_version())
+        return libnvvm.compile_ir(text, libnvvm_options(job))
 
 
 SERIALIZERS = {"nvptx": _Nvptx, "libnvvm": _Libnvvm}

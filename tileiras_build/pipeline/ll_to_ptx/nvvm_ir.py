@@ -49,21 +49,24 @@ _EXTRACT = re.compile(r"^(\s*)(%\S+) = extractvalue (\{[^}]*\}) (%\S+), (\d+)([^
 
 def nvvm_ir(text: str, version: tuple[int, int, int, int]) -> str:
     """NVVM IR of a module that LLVM printed; ``version`` is ``libnvvm.ir_version()``."""
+    kernels = [f'ptr @{name}, !"kernel", i32 1' for name in _KERNEL.findall(text)]
+    return "\n".join((*rewritten(text), metadata(text, kernels, version)))
+
+
+def rewritten(text: str) -> list[str]:
+    """The module's lines with the fixed data layout, and without assembly and intrinsics that libNVVM refuses."""
     text = _LAYOUT.sub(f'target datalayout = "{DATA_LAYOUT}"', text, count=1)
-    kernels = _KERNEL.findall(text)
-    body = "\n".join(_Converter(text.splitlines()).convert())
-    return f"{body}\n{_metadata(text, kernels, version)}"
+    return list(_Converter(text.splitlines()).convert())
 
 
-def _metadata(text: str, kernels: list[str], version: tuple[int, ...]) -> str:
-    """The version and the kernels, as nodes with numbers that the module does not use."""
+def metadata(text: str, annotations: list[str], version: tuple[int, ...]) -> str:
+    """The version and what is said of functions, as nodes with numbers that the module does not use."""
     free = max((int(number) for number in re.findall(r"^!(\d+) = ", text, re.MULTILINE)), default=-1) + 1
-    nodes = [f'!{{ptr @{name}, !"kernel", i32 1}}' for name in kernels]
-    nodes.append(f"!{{{', '.join(f'i32 {number}' for number in version)}}}")
-    lines = [f"!{number} = {node}" for number, node in enumerate(nodes, free)]
-    names = ", ".join(f"!{free + index}" for index in range(len(kernels)))
-    lines.append(f"!nvvmir.version = !{{!{free + len(kernels)}}}")
-    return "\n".join(lines + ([f"!nvvm.annotations = !{{{names}}}"] if kernels else [])) + "\n"
+    nodes = [*annotations, ", ".join(f"i32 {number}" for number in version)]
+    lines = [f"!{number} = !{{{node}}}" for number, node in enumerate(nodes, free)]
+    names = ", ".join(f"!{free + index}" for index in range(len(annotations)))
+    lines.append(f"!nvvmir.version = !{{!{free + len(annotations)}}}")
+    return "\n".join(lines + ([f"!nvvm.annotations = !{{{names}}}"] if annotations else [])) + "\n"
 
 
 class _Converter:
@@ -127,7 +130,7 @@ class _Converter:
 
     def _call(self, call: re.Match) -> Iterator[str]:
         operands = []
-        for operand in _split(call["operands"]):
+        for operand in split_operands(call["operands"]):
             lines, text = self._operand(call["indent"], operand)
             yield from lines
             operands.append(text)
@@ -171,7 +174,7 @@ def _as_bits(type: str) -> str:
     return "{ " + ", ".join(BITS.get(field.strip(), field.strip()) for field in type.strip("{} ").split(",")) + " }"
 
 
-def _split(operands: str) -> list[str]:
+def split_operands(operands: str) -> list[str]:
     """The operands of a call: commas inside brackets do not separate."""
     parts, depth, start = [], 0, 0
     for position, character in enumerate(operands):
