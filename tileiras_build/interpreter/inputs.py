@@ -222,7 +222,7 @@ def derive_inputs(module: Operation, entry: str, seed: int = 0, *, tiles: int = 
 
 
 # Ways to choose inputs, the first that the kernel accepts is used: tiles per dimension, and the grid.
-ATTEMPTS = ((1, None), (1, (1, 1, 1)), (7, None), (7, (1, 1, 1)))
+ATTEMPTS = ((1, None), (1, (1, 1, 1)), (7, None), (7, (1, 1, 1)), (40, (1, 1, 1)))
 
 
 def usable_inputs(module: Operation, entry: str, run: Callable[[Inputs], T], seed: int = 0,
