@@ -31,11 +31,18 @@ _ALLOCA = re.compile(rf"^(\s*)(%\S+) = alloca ({_ANY})(.*)$")
 _CONSTANT_GEP = re.compile(r"getelementptr (?:(?:inbounds|nuw|nusw) )*\(i8, ")
 _CALL = re.compile(r"^(\s*)(?:(%\S+) = )?(?:tail )?call (.*?)@(llvm\.[\w.]+)\((.*)\)[^()]*$")
 _FNEG = re.compile(r"= fneg (?:\w+ )*?(half|float|double) (\S+)")
+_FREEZE = re.compile(r"= freeze (\S+(?: addrspace\(\d+\))?) ([^\s,]+)")
 _EXTEND = re.compile(r"^(\s*)(%\S+) = fpext bfloat (\S+) to float")
 _BFLOAT = re.compile(r"^(\s*)(%\S+) = (fadd|fsub|fmul|fdiv|fcmp)((?: [a-z]+)*) bfloat (\S+), ([^\s,]+)(?:, !dbg !\d+)?$")
 _PREDICATED = re.compile(r'^(.*? asm .*?")([^"]*)(", ?")([^"]*)("\()(.*)(\)[^()]*)$')
 _TRUNCATE = re.compile(r"^(\s*)(%\S+) = fptrunc float (\S+) to bfloat")
-_DROPPED = re.compile(r"\b(?:disjoint|nneg|samesign|noundef|immarg|captures\([^)]*\)|range\([^)]*\)|nocreateundeforpoison) ")
+_DROPPED = re.compile(r"\b(?:disjoint|nneg|samesign|noundef|immarg|captures\([^)]*\)|range\([^)]*\)|nocreateundeforpoison) | immarg\b")
+_BITS = re.compile(r"\b0xR([0-9A-Fa-f]{4})\b")
+_NARROWING = re.compile(r"= trunc (?:(?:nuw|nsw) )+")
+_TO_BFLOAT = re.compile(r"^(\s*)(%\S+) = (sitofp|uitofp) (?:nneg )?(i1|i8|i16) (\S+) to bfloat")
+_FROM_BFLOAT = re.compile(r"^(\s*)(%\S+) = (fptosi|fptoui) bfloat (\S+) to (i\d+)")
+# LLVM 7 counts unnamed values otherwise; names do not count.
+_NUMBER, _LABEL = re.compile(r"%(\d+)\b"), re.compile(r"^(\d+):")
 _DEFINITION = re.compile(r"^define (?:(?:dso_local|internal) )?ptx_kernel ")
 _GROUP = re.compile(r"^attributes (#\d+) = \{(.*)\}$")
 _BOUND = re.compile(r'"nvvm\.(reqntid|maxntid|minctasm|maxnreg)"="([\d, ]+)"')
@@ -73,6 +80,9 @@ INSTRUCTIONS = {
     "llvm.smin.i32": "min.s32 $0, $1, $2;",
     "llvm.umax.i32": "max.u32 $0, $1, $2;",
     "llvm.umin.i32": "min.u32 $0, $1, $2;",
+    "llvm.abs.i16": "abs.s16 $0, $1;",
+    "llvm.abs.i32": "abs.s32 $0, $1;",
+    "llvm.abs.i64": "abs.s64 $0, $1;",
 }
 # Those that all threads of a warp execute, or that order memory.
 _EFFECTS = ("bar.", "shfl.", "cp.async", "mma.")
@@ -117,6 +127,8 @@ def _instruction(line: str) -> str:
     type = _result_type(head)
     values = [_TYPED.match(operand).groups() for operand in split_operands(operands)]
     registers = [] if type == "void" else split_operands(type.strip("{} "))
+    # What the instruction does not take says something to LLVM only.
+    values = values[: len(set(re.findall(r"\$\d+", text))) - len(registers)]
     letters = [f"={_LETTERS[register]}" for register in registers]
     letters += ["n" if text.startswith(_CONSTANTS) else _LETTERS[_words(kind)] for kind, _ in values]
     effects = "sideeffect " if text.startswith(_EFFECTS) else ""
@@ -147,6 +159,8 @@ class _Dialect7:
                 yield from self._line(_older_debug(line) if " !DI" in line else line)
 
     def _line(self, line: str) -> Iterator[str]:
+        if not line.startswith(("@", "!")):
+            line = _LABEL.sub(r"n\1:", _NUMBER.sub(r"%n\1", line))
         if _DEFINITION.match(line):
             line = self._kernel(line)
         if (gep := _GEP.match(line)) is not None:
@@ -162,6 +176,16 @@ class _Dialect7:
             yield from self._extend(extend)
         elif (truncate := _TRUNCATE.match(line)) is not None:
             yield _narrowed(*truncate.groups())
+        elif (conversion := _TO_BFLOAT.match(line)) is not None:
+            indent, result, name, type, operand = conversion.groups()
+            exact = self._name()
+            yield f"{indent}{exact} = {name} {type} {operand} to float"
+            yield _narrowed(indent, result, exact)
+        elif (conversion := _FROM_BFLOAT.match(line)) is not None:
+            indent, result, name, operand, type = conversion.groups()
+            exact = self._name()
+            yield from self._extend_to(indent, exact, _constant_bits(operand))
+            yield f"{indent}{result} = {name} float {exact} to {type}"
         elif (operation := _BFLOAT.match(line)) is not None:
             yield from self._bfloat(operation)
         elif " asm " in line and "i1 " in line and (asm := _PREDICATED.match(line)) is not None:
@@ -174,11 +198,13 @@ class _Dialect7:
 
     def _plain(self, line: str) -> str:
         """A line in LLVM 7's spelling."""
-        line = _DROPPED.sub("", line)
+        line = _NARROWING.sub("= trunc ", _DROPPED.sub("", line))
         line = _FNEG.sub(lambda match: f"= fsub {match[1]} -0.000000e+00, {match[2]}", line)
+        line = _FREEZE.sub(r"= bitcast \1 \2 to \1", line)
         if self.globals:
             line = self._use.sub(self._global, line)
         line = _CONSTANT_GEP.sub("getelementptr (i8, ", line)
+        line = _BITS.sub(lambda constant: str(int(constant[1], 16)), line)
         return _POINTER.sub(_bytes, line).replace("bfloat", "i16").replace("poison", "undef")
 
     def _global(self, use: re.Match) -> str:
