@@ -113,12 +113,24 @@ def integer_to_float(e, ins, to: str, source: str):
     value = e.use(ins.args[1], source)
     mode = rounding(ins)
     if to in ("f16", "bf16"):
-        result = f"narrow({to!r}, ({value}).astype(f64), {mode!r})"
-        return e.set(ins.args[0], "u16", result)
+        return e.set(ins.args[0], "u16", f"narrow({to!r}, sticky_float({value}), {mode!r})")
     result = f"({value}).astype({to})" if mode == "rn" else f"int_to_float({value}, {mode!r}, {to})"
     if "sat" in ins.mods:
         result = f"saturate({result})"
     e.set(ins.args[0], to, result)
+
+
+@helper
+def sticky_float(x):
+    """An integer as f64 for a second rounding: bits beyond 53 leave their trace in the lowest bit."""
+    if x.dtype.itemsize < 8:
+        return x.astype(np.float64)
+    negative = x < 0
+    magnitude = np.where(negative, ~x, x).astype(np.uint64) + negative.astype(np.uint64)
+    coarse = (magnitude >> np.uint64(11)) | ((magnitude & np.uint64(0x7FF)) != 0).astype(np.uint64)
+    wide = magnitude >> np.uint64(53) != 0
+    value = np.where(wide, coarse.astype(np.float64) * 2048.0, magnitude.astype(np.float64))
+    return np.where(negative, -value, value)
 
 
 # -- packed types ------------------------------------------------------------------------------------

@@ -72,6 +72,7 @@ class _Candidate:
     fragment: LinearLayout
     placement: Any
     copied: LinearLayout
+    vector: int
 
     @property
     def bytes(self) -> int:
@@ -180,7 +181,7 @@ def _placed(op: Any, chain: list[Operation], fragment: LinearLayout, num_warps: 
     vector = min(copied.contiguous(order), largest_vector(copied, placement))
     if vector * element.bytes < LEAST_COPY_BYTES:
         return None
-    return _Candidate(op, chain, fragment, placement, copied)
+    return _Candidate(op, chain, fragment, placement, copied, vector)
 
 
 class _Rewriter:
@@ -351,6 +352,7 @@ def _copy(candidate: _Candidate, coords: list[SSAValue], buffer: SSAValue, stage
     load = candidate.load
     kept = {key: load.attributes[key] for key in ("in_bounds", "loc") if key in load.attributes}
     kept["layout"] = LayoutAttr(candidate.copied)
+    kept["vector"] = IntegerAttr(candidate.vector, i32)
     return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], kept)
 
 

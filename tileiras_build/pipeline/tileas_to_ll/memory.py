@@ -110,7 +110,7 @@ def padding_bits(element: Element, padding: str) -> int:
         return int.from_bytes(struct.pack(format, value), "little")
     import ml_dtypes
 
-    dtype = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2}.get(element.name)
+    dtype = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2, "f8E8M0FNU": ml_dtypes.float8_e8m0fnu}.get(element.name)
     if dtype is None:
         raise Unsupported("padding-type", f"padding value {padding} needs a floating-point type, not {element.name}")
     with numpy.errstate(all="ignore"):
