@@ -4,7 +4,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.builtin import IntegerAttr, i32
 
+from tileiras_build.dialects.nv_tileas.ops import ConvertLayoutOp
 from tileiras_build.driver import lower
 from tileiras_build.errors import Location
 from tileiras_build.pipeline.analysis.axis_info import AxisAnalysis
@@ -14,7 +16,7 @@ from tileiras_build.reports.remarks import Remark, collect, render_text, render_
 from tileiras_build.targets import TARGETS
 
 PREBUILT = Path(__file__).resolve().parents[2] / "examples" / "prebuilt"
-VIEWS = ("nv_tileas.tiled_load", "nv_tileas.tiled_store")
+VIEWS = ("nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.async_tiled_load")
 
 
 @cache
@@ -63,12 +65,23 @@ def test_the_least_limit_is_the_width(name):
 
 
 def test_reasons_of_a_narrow_access():
-    narrow = remarks("vector_add_f32", "sm_90")["RemarkMemoryVectorWidth"]
-    assert {remark.message for remark in narrow} == {
+    narrow = module("vector_add_f32", "sm_90").clone()
+    for op in narrow.walk():
+        if op.name in VIEWS:
+            op.attributes.pop("ragged", None)
+            op.attributes["vector"] = IntegerAttr(1, i32)
+    found = [remark for remark in collect(narrow, TARGETS["sm_90"]) if remark.name == "RemarkMemoryVectorWidth"]
+    assert {remark.message for remark in found} == {
         "Load instruction moves 4 of 16 bytes",
         "Store instruction moves 4 of 16 bytes",
     }
-    assert all("the extent of dimension 0 is not known to be a multiple of 2" in remark.reasons[0] for remark in narrow)
+    assert all("the extent of dimension 0 is not known to be a multiple of 2" in remark.reasons[0] for remark in found)
+
+
+def test_accesses_that_may_end_inside_say_so():
+    selected = remarks("vector_add_f32", "sm_90")["RemarkMemoryStoreInstructionSelected"]
+    ragged = [op for op in module("vector_add_f32", "sm_90").walk() if op.name == VIEWS[1] and "ragged" in op.attributes]
+    assert ["Edges" in dict(remark.notes) for remark in selected] == [bool(ragged)]
 
 
 def test_tensor_copies_are_named_where_the_gpu_has_them():
@@ -77,11 +90,13 @@ def test_tensor_copies_are_named_where_the_gpu_has_them():
 
 
 def test_conversions_say_what_they_take():
-    conversions = remarks("matmul_f16_nt", "sm_90")["RemarkMemoryLayoutConversion"]
-    held = [op for op in module("matmul_f16_nt", "sm_90").walk() if "scratch_bytes" in op.attributes]
-    assert [dict(remark.notes)["SharedBytes"] for remark in conversions] == [
-        str(op.attributes["scratch_bytes"].value.data) for op in held
-    ]
+    changed = module("vector_add_f32", "sm_90").clone()
+    (sum,) = [op for op in changed.walk() if op.name == "nv_tileas.addf"]
+    attributes = {"scratch_bytes": IntegerAttr(512, i32), "loc": sum.attributes["loc"]}
+    conversion = ConvertLayoutOp.make([[sum.results[0]]], [sum.results[0].type], attributes)
+    sum.parent.insert_op_after(conversion, sum)
+    (remark,) = [remark for remark in collect(changed, TARGETS["sm_90"]) if remark.kind == "analysis"]
+    assert remark.notes == (("SharedBytes", "512"), ("Tiles", "1")) and remark.location.line == 19
 
 
 ONE = Remark("failed", "memory", "Name", "it's: so", "k", Location("k.py", 3, 4), (("Shape", "[1, 2]"),), ("because",))

@@ -98,7 +98,9 @@ def _selected(kernel: _Kernel, op: Any, shape: list[int], bytes: int, reasons: I
     what = "Store" if _is_store(op) else "Load"
     held = op.attributes["vector"].value.data * bytes
     instruction = INSTRUCTIONS.get(op.name, f"Global-memory {what.lower()} instruction")
-    notes = (("Instruction", instruction), ("Shape", shape), ("Width", f"{held} bytes"))
+    notes = [("Instruction", instruction), ("Shape", shape), ("Width", f"{held} bytes")]
+    if "ragged" in op.attributes:
+        notes.append(("Edges", "element by element where the tensor ends inside an access"))
     yield kernel.remark(
         op, PASSED, MEMORY, f"RemarkMemory{what}InstructionSelected", f"{what} instruction selected", notes
     )
@@ -137,13 +139,18 @@ def width_limits(op: Any, analysis: AxisAnalysis) -> list[tuple[int, str]]:
         (max(base // facts.element.bytes, 1), f"the tensor's address {_multiple(base)} (bytes)"),
         (start, f"the first element of a tile {_multiple(start)}"),
     ]
-    if not in_bounds[fastest]:
+    if not in_bounds[fastest] and not _may_end_inside(op):
         size = facts.sizes[source]
         limits.append((size, f"the extent of dimension {fastest} {_multiple(size)}, so its end may fall inside an access"))
     for dim in range(len(facts.type.tile)):
         if dim != fastest and (stride := facts.strides[facts.type.dim_map[dim]]):
             limits.append((stride, f"the stride of dimension {dim} {_multiple(stride)}"))
     return limits
+
+
+def _may_end_inside(op: Operation) -> bool:
+    """Whether the access handles the tensor's end inside of it, so that only alignment limits its width."""
+    return "ragged" in op.attributes or op.name == "nv_tileas.async_tiled_load"
 
 
 def _multiple(known: int) -> str:

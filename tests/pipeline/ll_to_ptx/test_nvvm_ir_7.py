@@ -44,6 +44,8 @@ def test_kernels_are_annotated_with_their_bounds():
         ("  %4 = trunc nuw i64 %3 to i32", ["  %n4 = trunc i64 %n3 to i32"]),
         ("  %x = freeze i32 %a", ["  %x = bitcast i32 %a to i32"]),
         ("12:", ["n12:"]),
+        ("  call void @llvm.lifetime.start.p0(ptr %a)", []),
+        ("declare void @f(ptr captures(none), i1 immarg) #3", ["declare void @f(i8*, i1) #3"]),
         ("  %x = sitofp i8 %a to bfloat",
          ["  %nvvm7.0 = sitofp i8 %a to float",
           '  %x = call i16 asm "cvt.rn.bf16.f32 $0, $1;", "=h,f"(float %nvvm7.0)']),

@@ -36,7 +36,7 @@ _EXTEND = re.compile(r"^(\s*)(%\S+) = fpext bfloat (\S+) to float")
 _BFLOAT = re.compile(r"^(\s*)(%\S+) = (fadd|fsub|fmul|fdiv|fcmp)((?: [a-z]+)*) bfloat (\S+), ([^\s,]+)(?:, !dbg !\d+)?$")
 _PREDICATED = re.compile(r'^(.*? asm .*?")([^"]*)(", ?")([^"]*)("\()(.*)(\)[^()]*)$')
 _TRUNCATE = re.compile(r"^(\s*)(%\S+) = fptrunc float (\S+) to bfloat")
-_DROPPED = re.compile(r"\b(?:disjoint|nneg|samesign|noundef|immarg|captures\([^)]*\)|range\([^)]*\)|nocreateundeforpoison) | immarg\b")
+_DROPPED = re.compile(r"\b(?:disjoint|nneg|samesign|noundef|immarg|captures\([^)]*\)|range\([^)]*\)|nocreateundeforpoison) | (?:immarg|captures\([^)]*\))(?=[,)])")
 _BITS = re.compile(r"\b0xR([0-9A-Fa-f]{4})\b")
 _NARROWING = re.compile(r"= trunc (?:(?:nuw|nsw) )+")
 _TO_BFLOAT = re.compile(r"^(\s*)(%\S+) = (sitofp|uitofp) (?:nneg )?(i1|i8|i16) (\S+) to bfloat")
@@ -153,6 +153,8 @@ class _Dialect7:
         for line in self.lines:
             if line.startswith("attributes "):
                 yield self._group(line)
+            elif "@llvm.lifetime." in line:
+                continue  # a hint, with other operands then
             elif line.startswith("declare ") and any(f"@{name}(" in line for name in INSTRUCTIONS):
                 continue
             else:
