@@ -217,6 +217,30 @@ def test_elements_outside_are_neither_read_nor_written():
     np.testing.assert_array_equal(launch("masked", [x, np.zeros_like(x)])[1], expected)
 
 
+@pytest.mark.parametrize("width", [8, 9, 10, 12])
+def test_rows_that_begin_anywhere(width):
+    x = np.arange(16 * width, dtype=np.float32).reshape(16, width)
+    out = launch("odd_rows", [x, np.zeros_like(x)])[1]
+    np.testing.assert_array_equal(out[:, :8], x[:, :8])
+    np.testing.assert_array_equal(out[:, 8:], 0)
+
+
+def test_diagonals():
+    x = np.arange(48, dtype=np.float32)
+    expected = x[np.add.outer(np.arange(16), np.arange(32))]
+    np.testing.assert_array_equal(launch("diagonals", [x, np.zeros((16, 32), np.float32)])[1], expected)
+
+
+@pytest.mark.parametrize("pivot", [0, 3, 4, 7, 64, 127])
+def test_masks_that_differ_within_an_access(pivot):
+    x = random_integers(128, low=1)
+    x[0] = pivot
+    index = np.arange(128)
+    masks = [index < pivot, index <= pivot, index == pivot, index >= pivot, index > pivot, index != pivot]
+    out = launch("selected", [x, np.zeros((6, 128), np.int32)])[1]
+    np.testing.assert_array_equal(out, np.stack([np.where(mask, x, 0) for mask in masks]))
+
+
 def test_print_of_a_scalar_and_of_a_tile(capfd):
     x = np.array([5, 6, 7, 8, 1, 2, 3, 4], np.int32)
     launch("printing", [x])

@@ -167,6 +167,31 @@ def masked(a, out, N: ct.Constant[int]):
 
 
 @ct.kernel
+def odd_rows(a, out, M: ct.Constant[int], N: ct.Constant[int]):
+    """Copies an (M, N) corner through pointers; rows may begin anywhere."""
+    rows, columns = ct.arange(M, dtype=ct.int32)[:, None], ct.arange(N, dtype=ct.int32)[None, :]
+    x = ct.gather(a, (rows, columns), check_bounds=False)
+    ct.scatter(out, (rows, columns), x, check_bounds=False)
+
+
+@ct.kernel
+def diagonals(a, out, M: ct.Constant[int], N: ct.Constant[int]):
+    """out[i, j] = a[i + j]: consecutive along both dimensions, aligned along neither."""
+    rows, columns = ct.arange(M, dtype=ct.int32)[:, None], ct.arange(N, dtype=ct.int32)[None, :]
+    ct.store(out, (0, 0), ct.gather(a, rows + columns, check_bounds=False))
+
+
+@ct.kernel
+def selected(a, out, N: ct.Constant[int]):
+    """Copies the elements before, at and after a[0] to rows of out: masks that differ within an access."""
+    index = ct.arange(N, dtype=ct.int32)
+    x, pivot = ct.gather(a, index, check_bounds=False), ct.gather(a, 0)
+    masks = (index < pivot, index <= pivot, index == pivot, index >= pivot, index > pivot, index != pivot)
+    for i, mask in ct.static_iter(enumerate(masks)):
+        ct.scatter(out, (i, index), x, mask=mask, check_bounds=False)
+
+
+@ct.kernel
 def printing(a, N: ct.Constant[int]):
     """Prints a scalar and a tile."""
     x = ct.load(a, (0,), (N,))
@@ -218,6 +243,9 @@ CASES = [
     Case("compare_and_swap_128", compare_and_swap, (I1, I1, I1, 128)),
     Case("compare_and_swap_4", compare_and_swap, (I1, I1, I1, 4)),
     Case("masked", masked, (I1, I1, 128)),
+    Case("odd_rows", odd_rows, (F2, F2, 16, 8)),
+    Case("diagonals", diagonals, (F1, F2, 16, 32)),
+    Case("selected", selected, (I1, I2, 128)),
     Case("printing", printing, (I1, 8)),
     Case("asserting", asserting, (I1, I1, 64)),
 ]

@@ -7,7 +7,7 @@ divisible. Pointers count in bytes. Facts come from constants, assumptions, rang
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import Any
@@ -112,11 +112,23 @@ def _groups(a: AxisInfo, c: AxisInfo) -> tuple[tuple[int, ...], tuple[int, ...]]
     return runs, tuple(gcd(ka, kc) for _, _, ka, kc in pairs)
 
 
+def group_starts(info: AxisInfo, runs: Sequence[int], unit: int = 1) -> int:
+    """What divides the first element of each group of the sizes ``runs``.
+
+    Groups smaller than the value's own begin in the middle of them: at multiples of their size (times ``unit``).
+    """
+    divisibility = info.divisibility
+    for run, own in zip(runs, info.contiguity):
+        if run < own:
+            divisibility = gcd(divisibility, run * unit)
+    return divisibility
+
+
 def _add(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     a, c = (analysis(operand) for operand in op.operands)
     runs, constancy = _groups(a, c)
     total = None if a.constant is None or c.constant is None else a.constant + c.constant
-    return AxisInfo(runs, constancy, gcd(a.divisibility, c.divisibility), total)
+    return AxisInfo(runs, constancy, gcd(group_starts(a, runs), group_starts(c, runs)), total)
 
 
 def _subtract(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
@@ -124,7 +136,7 @@ def _subtract(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     runs = tuple(gcd(run, still) for run, still in zip(a.contiguity, c.constancy))
     constancy = tuple(gcd(x, y) for x, y in zip(a.constancy, c.constancy))
     total = None if a.constant is None or c.constant is None else a.constant - c.constant
-    return AxisInfo(runs, constancy, gcd(a.divisibility, c.divisibility), total)
+    return AxisInfo(runs, constancy, gcd(group_starts(a, runs), group_starts(c, runs)), total)
 
 
 def _multiply(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
@@ -134,7 +146,8 @@ def _multiply(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
             return info
     constancy = tuple(gcd(x, y) for x, y in zip(a.constancy, c.constancy))
     product = None if a.constant is None or c.constant is None else a.constant * c.constant
-    return AxisInfo((1,) * len(constancy), constancy, min(a.divisibility * c.divisibility, MOST), product)
+    ones = (1,) * len(constancy)
+    return AxisInfo(ones, constancy, min(group_starts(a, ones) * group_starts(c, ones), MOST), product)
 
 
 def _add_pointer(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
@@ -142,7 +155,8 @@ def _add_pointer(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     runs, constancy = _groups(pointer, offset)
     element = value.type.element_type if isinstance(value.type, TensorType) else value.type
     bytes = pointee_bytes(element)
-    return AxisInfo(runs, constancy, gcd(pointer.divisibility, min(offset.divisibility * bytes, MOST)))
+    moved = min(group_starts(offset, runs) * bytes, MOST)
+    return AxisInfo(runs, constancy, gcd(group_starts(pointer, runs, bytes), moved))
 
 
 def pointee_bytes(pointer: Any) -> int:
@@ -170,14 +184,23 @@ def _broadcast(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     return AxisInfo(runs, constancy, info.divisibility, info.constant)
 
 
+# Predicates that are equal within a group: of x, which runs, against y, which stands still; and the other way round.
+RUNNING_LEFT = frozenset(("slt", "ult", "sge", "uge"))
+RUNNING_RIGHT = frozenset(("sgt", "ugt", "sle", "ule"))
+
+
 def _compare(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     """x < y is equal within an aligned group of x when y stands still and both start on multiples of the group."""
     a, c = (analysis(operand) for operand in op.operands)
-    divisibility = gcd(a.divisibility, c.divisibility)
+    predicate = op.attributes["predicate"].data
     groups = []
-    for ra, rc, ka, kc in zip(a.contiguity, c.contiguity, a.constancy, c.constancy):
-        moving = max(gcd(ra, kc), gcd(rc, ka))
-        groups.append(max(gcd(ka, kc), gcd(moving, divisibility)))
+    for dim in range(len(a.contiguity)):
+        moving = gcd(a.contiguity[dim], c.constancy[dim]) if predicate in RUNNING_LEFT else 1
+        if predicate in RUNNING_RIGHT:
+            moving = gcd(c.contiguity[dim], a.constancy[dim])
+        runs = tuple(moving if other == dim else 1 for other in range(len(a.contiguity)))
+        start = gcd(group_starts(a, runs), group_starts(c, runs))
+        groups.append(max(gcd(a.constancy[dim], c.constancy[dim]), gcd(moving, start)))
     return AxisInfo((1,) * len(groups), tuple(groups), 1)
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from ..shared.element_types import element_of
-from .axis_info import MOST, AxisAnalysis, power_of_two
+from .axis_info import MOST, AxisAnalysis, group_starts, power_of_two
 
 VECTOR_BYTES = 16
 
@@ -83,7 +83,10 @@ def pointer_vector(op: Any, analysis: AxisAnalysis) -> tuple[int, int]:
     masks = analysis(op.mask) if op.mask is not None else None
     best, fastest = 1, len(pointers.contiguity) - 1
     for dim, run in enumerate(pointers.contiguity):
-        limit = min(run, max(pointers.divisibility // element.bytes, 1), max(VECTOR_BYTES // element.bytes, 1))
+        # Along one dimension: in the others an access may begin anywhere in a group.
+        along = tuple(run if other == dim else 1 for other in range(len(pointers.contiguity)))
+        aligned = group_starts(pointers, along, element.bytes) // element.bytes
+        limit = min(run, max(aligned, 1), max(VECTOR_BYTES // element.bytes, 1))
         if masks is not None:
             limit = min(limit, power_of_two(masks.constancy[dim]))
         if run > 1 and (limit > best or dim == fastest):
