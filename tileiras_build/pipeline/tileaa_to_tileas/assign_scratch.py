@@ -52,18 +52,28 @@ def _assign(func: Operation, job: Job) -> None:
         if op.name in SIZES and (size := SIZES[op.name](op, job)):
             op.attributes["scratch_bytes"] = IntegerAttr(size, i32)
             users.append(op)
-    total = _place_storage(func, _place(users, job))
+    storage = _place_storage(func, 0)
+    total = _place_storage(func, _place(users, job.target.max_shared_memory - storage))
     _check_size(total, job)
     if total:
         func.attributes["shared_bytes"] = IntegerAttr(total, i32)
     _Hazards(func).run()
 
 
-def _place(users: list[Operation], job: Job) -> int:
-    """Neighbors alternate between two regions, so that one need not wait for the other's readers; one region if both do not fit."""
+def largest_scratch(func: Operation, job: Job) -> int:
+    """Bytes of shared memory without which some operation of the kernel cannot run."""
+    sizes = (SIZES[op.name](op, job) for op in func.walk() if op.name in SIZES)
+    return max(map(aligned, sizes), default=0)
+
+
+def _place(users: list[Operation], room: int) -> int:
+    """Neighbors alternate between two regions, so that one need not wait for the other's readers; one if both do not fit.
+
+    ``room`` is the bytes that are left for scratch.
+    """
     sizes = [aligned(op.attributes["scratch_bytes"].value.data) for op in users]
     first, second = max(sizes[0::2], default=0), max(sizes[1::2], default=0)
-    alternate = first + second <= job.target.max_shared_memory
+    alternate = first + second <= room
     for number, op in enumerate(users):
         op.attributes["scratch_offset"] = IntegerAttr(first if alternate and number % 2 else 0, i32)
     return first + second if alternate else max(first, second)

@@ -39,6 +39,7 @@ from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
 from . import layout_rules as rules
+from .assign_scratch import largest_scratch
 
 # A ring deeper than this hides no more latency; half of shared memory leaves room for a second CTA.
 MOST_STAGES, LEAST_STAGES, SHARE = 4, 2, 0.5
@@ -87,10 +88,17 @@ def _pipeline(loop: Any, job: Job) -> None:
     candidates = [found for op in block.ops if (found := _candidate(op, block, num_warps)) is not None]
     if not candidates:
         return
-    room = int(job.target.max_shared_memory * SHARE)
+    room = _room(_kernel(loop), job)
     stages = min(MOST_STAGES, room // sum(candidate.bytes for candidate in candidates))
     if stages >= LEAST_STAGES:
         _Rewriter(loop, candidates, stages).run()
+
+
+def _room(func: Operation, job: Job) -> int:
+    """Bytes that a ring may take: a share of shared memory, less the rings of other loops, and room for all scratch."""
+    most = job.target.max_shared_memory
+    rings = sum(op.result.type.size_bytes for op in func.walk() if op.name == "nv_tileas.alloc_tensor")
+    return min(int(most * SHARE), most - largest_scratch(func, job)) - rings
 
 
 def _kernel(op: Operation) -> Operation:
