@@ -228,17 +228,16 @@ def test_rows_that_begin_anywhere(width):
 def test_diagonals():
     x = np.arange(48, dtype=np.float32)
     expected = x[np.add.outer(np.arange(16), np.arange(32))]
-    np.testing.assert_array_equal(launch("diagonals", [x, np.zeros((16, 32), np.float32)])[1], expected)
+    np.testing.assert_array_equal(launch("diagonals", [x, np.zeros(512, np.float32)])[1], expected.reshape(-1))
 
 
-@pytest.mark.parametrize("pivot", [0, 3, 4, 7, 64, 127])
+@pytest.mark.parametrize("pivot", [64, 5])
 def test_masks_that_differ_within_an_access(pivot):
     x = random_integers(128, low=1)
-    x[0] = pivot
     index = np.arange(128)
     masks = [index < pivot, index <= pivot, index == pivot, index >= pivot, index > pivot, index != pivot]
-    out = launch("selected", [x, np.zeros((6, 128), np.int32)])[1]
-    np.testing.assert_array_equal(out, np.stack([np.where(mask, x, 0) for mask in masks]))
+    out = launch(f"selected_{pivot}", [x, np.zeros(6 * 128, np.int32)])[1]
+    np.testing.assert_array_equal(out.reshape(6, 128), np.stack([np.where(mask, x, 0) for mask in masks]))
 
 
 def test_print_of_a_scalar_and_of_a_tile(capfd):

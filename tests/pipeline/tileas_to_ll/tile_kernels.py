@@ -176,19 +176,20 @@ def odd_rows(a, out, M: ct.Constant[int], N: ct.Constant[int]):
 
 @ct.kernel
 def diagonals(a, out, M: ct.Constant[int], N: ct.Constant[int]):
-    """out[i, j] = a[i + j]: consecutive along both dimensions, aligned along neither."""
+    """out[N * i + j] = a[i + j]: consecutive along both dimensions, aligned along neither."""
     rows, columns = ct.arange(M, dtype=ct.int32)[:, None], ct.arange(N, dtype=ct.int32)[None, :]
-    ct.store(out, (0, 0), ct.gather(a, rows + columns, check_bounds=False))
+    x = ct.gather(a, rows + columns, check_bounds=False)
+    ct.scatter(out, rows * N + columns, x, check_bounds=False)
 
 
 @ct.kernel
-def selected(a, out, N: ct.Constant[int]):
-    """Copies the elements before, at and after a[0] to rows of out: masks that differ within an access."""
+def selected(a, out, N: ct.Constant[int], pivot: ct.Constant[int]):
+    """Copies the elements before, at and after a place to parts of out: masks that differ within an access."""
     index = ct.arange(N, dtype=ct.int32)
-    x, pivot = ct.gather(a, index, check_bounds=False), ct.gather(a, 0)
+    x = ct.gather(a, index, check_bounds=False)
     masks = (index < pivot, index <= pivot, index == pivot, index >= pivot, index > pivot, index != pivot)
     for i, mask in ct.static_iter(enumerate(masks)):
-        ct.scatter(out, (i, index), x, mask=mask, check_bounds=False)
+        ct.scatter(out, i * N + index, x, mask=mask, check_bounds=False)
 
 
 @ct.kernel
@@ -244,8 +245,9 @@ CASES = [
     Case("compare_and_swap_4", compare_and_swap, (I1, I1, I1, 4)),
     Case("masked", masked, (I1, I1, 128)),
     Case("odd_rows", odd_rows, (F2, F2, 16, 8)),
-    Case("diagonals", diagonals, (F1, F2, 16, 32)),
-    Case("selected", selected, (I1, I2, 128)),
+    Case("diagonals", diagonals, (F1, F1, 16, 32)),
+    Case("selected_64", selected, (I1, I1, 128, 64)),
+    Case("selected_5", selected, (I1, I1, 128, 5)),
     Case("printing", printing, (I1, 8)),
     Case("asserting", asserting, (I1, I1, 64)),
 ]
