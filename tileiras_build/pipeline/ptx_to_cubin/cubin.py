@@ -60,7 +60,7 @@ def read_cubin(data: bytes) -> Cubin:
     """Raises InvalidInput[cubin] for anything that is not a whole cubin."""
     try:
         return _read(data)
-    except (struct.error, IndexError, UnicodeDecodeError) as error:
+    except (struct.error, IndexError, OverflowError, UnicodeDecodeError) as error:
         raise _damaged("it ends too early or points outside itself") from error
 
 
