@@ -171,7 +171,10 @@ def to_float64(values: np.ndarray, element_type: Attribute) -> np.ndarray:
     """Held floats as float64, exactly."""
     if element_type == FNV8:
         return fnv8_to_float(values)
-    return np.asarray(values).astype(np.float32).astype(np.float64) if element_type != F64 else np.asarray(values)
+    if element_type == F64:
+        return np.asarray(values)
+    with np.errstate(invalid="ignore"):  # signaling NaNs become quiet
+        return np.asarray(values).astype(np.float32).astype(np.float64)
 
 
 def from_float64(values: np.ndarray, element_type: Attribute) -> np.ndarray:
