@@ -17,6 +17,8 @@ from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .shared_memory import load_shared, pack_word, store_registers
 
+VECTOR_BYTES = 16
+
 
 def emit_dot(e: KernelEmitter, op: Any) -> None:
     if "atom" in op.attributes:
@@ -162,18 +164,55 @@ def _emit_multiply_add(e: KernelEmitter, op: Any) -> None:
     for value, placement, start in zip((op.lhs, op.rhs), placed, starts):
         store_registers(e, shared_access(layout_of(value), placement), e.element(value), e.packed(value), start)
     e.barrier()
-    registers = list(e.registers_as(op.acc, layout))
     multiply = MULTIPLY_ADD[e.element(op.result).register](e, op, left, right)
     readers = [_Reader(e, op.lhs, layout, starts[0], True), _Reader(e, op.rhs, layout, starts[1], False)]
-    for k in range(op.lhs.type.get_shape()[-1]):
+    registers = list(e.registers_as(op.acc, layout))
+    e.values[op.result] = _walk_along_k(e, op, readers, multiply, registers)
+
+
+# Steps along k that are written out in the loop's body: enough to hide a load behind the products of another.
+UNROLLED = 4
+
+
+def _walk_along_k(
+    e: KernelEmitter, op: Any, readers: list[_Reader], multiply: Any, registers: list[Value]
+) -> list[Value]:
+    """A loop over k with the accumulators as phis; short products are written out."""
+    length, type = op.lhs.type.get_shape()[-1], e.element(op.result).register
+    if length <= UNROLLED:
+        return _steps(readers, multiply, registers, 0, length)
+    b = e.b
+    entry, body, after = b.block, b.label(), b.label()
+    b.branch(body)
+    b.start(body)
+    names = [b.name() for _ in range(len(registers) + 1)]
+    lines = [b.reserve() for _ in names]
+    with b.scope():
+        results = _steps(readers, multiply, names[1:], names[0], UNROLLED)
+        following = b.value(f"add i32 {names[0]}, {UNROLLED}")
+        more = b.compare("slt", following, length)
+        b.branch_if(more, body, after)
+    rows = zip(lines, names, ["i32", *[type] * len(registers)], [0, *registers], [following, *results])
+    for line, name, kind, first, following in rows:
+        b.fill(line, f"{name} = phi {kind} [ {first}, %{entry} ], [ {following}, %{body} ]")
+    b.start(after)
+    return results
+
+
+def _steps(readers: list[_Reader], multiply: Any, registers: list[Value], k: Value, count: int) -> list[Value]:
+    """``count`` positions along k from ``k`` on."""
+    for reader in readers:
+        reader.move_to(k)
+    for step in range(count):
         known: dict[tuple, Value] = {}
-        for register in range(layout.num_registers):
-            a, c = (reader.element(register, k) for reader in readers)
-            key = (a, c, registers[register])
+        following = []
+        for register, accumulator in enumerate(registers):
+            key = (*(reader.element(register, step) for reader in readers), accumulator)
             if key not in known:
-                known[key] = multiply(a, c, registers[register])
-            registers[register] = known[key]
-    e.values[op.result] = registers
+                known[key] = multiply(*key)
+            following.append(known[key])
+        registers = following
+    return registers
 
 
 def _place(e: KernelEmitter, value: Any, scratch: int) -> SharedLayout:
@@ -198,16 +237,25 @@ class _Reader:
         warps = tuple(self._offset(unpack(image, layout.shape)) for image in layout.warps)
         with e.in_prologue():
             self.thread = e.b.add(e.linear(lanes, warps), e.shared_base)
-        self.known: dict[int, Value] = {}
+        # The right operand's rows are read in vectors where a thread holds neighbors.
+        self.vector = 1 if is_left else min(layout.contiguous(), VECTOR_BYTES // bytes)
+        self.known: dict[int, list[Value]] = {}
 
     def _offset(self, coordinates: tuple[int, ...]) -> int:
         return sum(coordinate * unit for coordinate, unit in zip(coordinates, self.units))
 
-    def element(self, register: int, k: int) -> Value:
-        place = self.start + self.offsets[register] + k * self.k_unit
+    def move_to(self, k: Value) -> None:
+        """Read from position ``k`` on."""
+        self.base = self.e.b.add(self.thread, self.e.b.mul(k, self.k_unit))
+        self.known.clear()
+
+    def element(self, register: int, step: int) -> Value:
+        """The element for a register, ``step`` positions after ``k``."""
+        first = register - register % self.vector
+        place = self.start + self.offsets[first] + step * self.k_unit
         if place not in self.known:
-            self.known[place] = load_shared(self.e, self.value_element, 1, self.thread, place)[0]
-        return self.known[place]
+            self.known[place] = load_shared(self.e, self.value_element, self.vector, self.base, place)
+        return self.known[place][register - first]
 
 
 def _unit(shape: tuple[int, ...], dim: int) -> int:
