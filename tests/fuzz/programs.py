@@ -498,8 +498,8 @@ def convert_float(b: Builder) -> None:
 def integer_and_float(b: Builder) -> None:
     if b.chance(2):
         x = b.any_of((i1, *INTEGERS))
-        b.value(ct.IToFOp, [x], x.type.with_element_type(b.pick(FLOATS)), raw=False, signedness=b.pick((SIGNED, UNSIGNED)),
-                rounding_mode=NEAREST)
+        b.value(ct.IToFOp, [x], x.type.with_element_type(b.pick(FLOATS)), raw=False, rounding_mode=NEAREST,
+                signedness=b.pick((SIGNED, UNSIGNED)))
         return
     x = b.find(lambda value: value.element in FLOATS and value.exact) or b.load(b.pick(FLOATS), b.shape())
     target, sign = b.pick(INTEGERS), b.pick((SIGNED, UNSIGNED))
@@ -577,7 +577,8 @@ def join_and_cut(b: Builder) -> None:
         b.value(ct.CatOp, [x, b.like(x)], TileType(shape, x.element), dim=IntegerAttr(dim, i64))
         return
     shape = [1 << b.choices.integer(0, size.bit_length() - 1) for size in x.shape]
-    index = [b.constant(TileType((), i32), b.choices.integer(0, size // part - 1)) for size, part in zip(x.shape, shape)]
+    slices = [b.choices.integer(0, size // part - 1) for size, part in zip(x.shape, shape)]
+    index = [b.constant(TileType((), i32), number) for number in slices]
     if b.chance(2):
         b.value(ct.ExtractOp, [x, *index], TileType(shape, x.element))
     else:
@@ -672,7 +673,15 @@ def largest_with_place(b: Builder) -> None:
     _finish_aggregate(b, [x, places], block, [_lowest(x.element), _highest(i32)], False)
 
 
-FACTORS = {F16: (F16, F32), BF16: (F32,), F32: (F32,), TF32: (F32,), F64: (F64,), F8E4M3: (F16, F32), F8E5M2: (F16, F32)}
+FACTORS = {
+    F16: (F16, F32),
+    BF16: (F32,),
+    F32: (F32,),
+    TF32: (F32,),
+    F64: (F64,),
+    F8E4M3: (F16, F32),
+    F8E5M2: (F16, F32),
+}
 
 
 def multiply_matrices(b: Builder) -> None:

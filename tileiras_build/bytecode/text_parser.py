@@ -194,7 +194,8 @@ class TextParser:
             self.scan.expect("}")
         if not self.scan.at_end():
             self.scan.fail("expected the end of the text")
-        inner = ModuleOp.create(properties={"sym_name": StringAttr(name)}, regions=[Region(Block([*entries, *globals_]))])
+        body = Region(Block([*entries, *globals_]))
+        inner = ModuleOp.create(properties={"sym_name": StringAttr(name)}, regions=[body])
         return builtin.ModuleOp([inner])
 
     def item(self) -> Operation:
@@ -616,7 +617,8 @@ def _compile(template: str) -> tuple[tuple[str, Callable | None, str], ...]:
     for match in re.finditer(r"\{(:?)(\w+) ?([^}]*)\}", template):
         kind, word, argument = match.groups()
         directive = _type if kind else DIRECTIVES.get(word, _value)
-        parts.append((template[position : match.start()], directive, word if kind or word not in DIRECTIVES else argument))
+        given = word if kind or word not in DIRECTIVES else argument
+        parts.append((template[position : match.start()], directive, given))
         position = match.end()
     return (*parts, (template[position:], None, ""))
 

@@ -2,9 +2,9 @@
 
 In:    an xDSL ``builtin.module`` as ``read_module`` gives it.
 Out:   the bytes of a .tilebc file.
-Sound: ``read_module(write_module(m))`` equals ``m``. Indices of strings, types, constants and debug attributes are free:
-       they are given in the order of first use, unless ``like`` holds a file whose tables are to be kept. A file of a
-       writer that shares equal entries is then reproduced byte by byte.
+Sound: ``read_module(write_module(m))`` equals ``m``. Indices of strings, types, constants and debug attributes are
+       free: they are given in the order of first use, unless ``like`` holds a file whose tables are to be kept. A file
+       of a writer that shares equal entries is then reproduced byte by byte.
 
 Operations are written as OPCODES says; the sections are those of Tile IR's BytecodeReader.cpp.
 """
@@ -14,7 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, FunctionType, IntegerAttr, StringAttr, UnitAttr, i1, i32
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FloatAttr,
+    FunctionType,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+    i1,
+    i32,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tileiras_build.bytecode.constants import float_bits
@@ -292,7 +302,8 @@ class Writer:
     def operation(self, op: Operation) -> bytes:
         row = ROWS[op.name.removeprefix("cuda_tile.")]
         if self.version < row.since:
-            raise InvalidInput("bytecode-version", f"{row.name} needs bytecode {_text(row.since)}, not {_text(self.version)}")
+            raise InvalidInput(
+                "bytecode-version", f"{row.name} needs bytecode {_text(row.since)}, not {_text(self.version)}")
         self.locations[-1].append(self.location(op.attributes.get(LOC)))
         visible = [] if row.name == "print_tko" and self.version < row.flags_since else list(op.results)
         out = bytearray(varint(row.number))
@@ -497,7 +508,9 @@ def _text(version: Version) -> str:
     return ".".join(map(str, version))
 
 
-def write_module(module: builtin.ModuleOp | ModuleOp, *, version: Version | None = None, like: Tables | None = None) -> bytes:
+def write_module(
+    module: builtin.ModuleOp | ModuleOp, *, version: Version | None = None, like: Tables | None = None
+) -> bytes:
     """The bytecode of a module, by default of the newest version or of the file whose tables ``like`` holds.
 
     Raises InvalidInput for what the version cannot express.

@@ -156,7 +156,8 @@ def _divide_magnitudes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.nda
     """Quotient and remainder of the magnitudes as uint64, whether the quotient is negative, where y is zero."""
     zero = y == 0
     negative = (x < 0) != (y < 0)
-    large, small = (np.where(value < 0, np.uint64(0) - value.astype(np.uint64), value.astype(np.uint64)) for value in (x, y))
+    words = [value.astype(np.uint64) for value in (x, y)]
+    large, small = (np.where(value < 0, np.uint64(0) - word, word) for value, word in zip((x, y), words))
     small = np.where(zero, np.uint64(1), small)
     return large // small, large % small, negative, zero
 

@@ -175,7 +175,9 @@ def launch(module_or_bytecode: builtin.ModuleOp | bytes, entry: str, grid: int |
     open; ``output`` gets what kernels print; ``limit`` is the most operations that may run. Raises InterpreterFault
     where the kernel breaks a rule that the interpreter checks.
     """
-    module = read_module(module_or_bytecode) if isinstance(module_or_bytecode, (bytes, bytearray)) else module_or_bytecode
+    module = module_or_bytecode
+    if isinstance(module, (bytes, bytearray)):
+        module = read_module(module)
     kernel = find_entry(module, entry)
     grid = (*((grid,) if isinstance(grid, int) else grid), 1, 1)[:3]
     arguments = kernel.body.block.args

@@ -52,8 +52,9 @@ def multiply_scaled(frame: Frame, op: MmaFScaledOp):
 
 @handles(MmaIOp)
 def multiply_integers(frame: Frame, op: MmaIOp):
-    lhs, rhs = (
-        np.asarray(to_int64(frame.get(factor), factor.type.element_type, sign.data is Signedness.SIGNED)).astype(np.int64)
-        for factor, sign in ((op.lhs, op.signedness_lhs), (op.rhs, op.signedness_rhs)))
+    def widened(factor, sign) -> np.ndarray:
+        return to_int64(frame.get(factor), factor.type.element_type, sign.data is Signedness.SIGNED).astype(np.int64)
+
+    lhs, rhs = widened(op.lhs, op.signedness_lhs), widened(op.rhs, op.signedness_rhs)
     total = np.matmul(lhs, rhs) + to_int64(frame.get(op.acc), op.acc.type.element_type, True)
     return wrap(total, op.acc.type.element_type)

@@ -50,7 +50,8 @@ def _handle_overflow(rounded, values, form: Format, mode: RoundingMode, saturate
     over = np.abs(rounded) > form.largest
     if not over.any():
         return rounded
-    stops = {ZERO: np.isfinite(values), DOWN: np.isfinite(values) & (values > 0), UP: np.isfinite(values) & (values < 0)}
+    finite = np.isfinite(values)
+    stops = {ZERO: finite, DOWN: finite & (values > 0), UP: finite & (values < 0)}
     clamp = over & (True if saturate or not (form.has_infinity or form.has_nan) else stops.get(mode, False))
     beyond = np.inf if form.has_infinity else np.nan
     rounded = np.where(over & ~clamp, np.copysign(beyond, rounded), rounded)

@@ -103,8 +103,8 @@ def _check_index(op, view: View, dim: int, origin: int) -> None:
     """A tile begins inside of its tensor: an index outside of the index space is undefined behavior."""
     size = view.tensor.shape[view.type.dim_map[dim]]
     if origin >= size:
-        raise fault(op, "index-outside", f"index {origin // view.step(dim)} along dimension {dim} is outside of the index "
-                    f"space: the tensor has size {size} and tiles are {view.step(dim)} apart")
+        raise fault(op, "index-outside", f"index {origin // view.step(dim)} along dimension {dim} is outside of the "
+                    f"index space: the tensor has size {size} and tiles are {view.step(dim)} apart")
 
 
 def locate(frame: Frame, op, view: View) -> tuple[np.ndarray, np.ndarray]:
@@ -120,7 +120,8 @@ def locate(frame: Frame, op, view: View) -> tuple[np.ndarray, np.ndarray]:
                         f"dimension {along}, which its inbounds flags rule out")
         line = [1] * len(shape)
         line[dim] = shape[dim]
-        steps = np.array([place * view.tensor.strides[along] if ok else 0 for place, ok in zip(places, within)], np.int64)
+        stride = view.tensor.strides[along]
+        steps = np.array([place * stride if ok else 0 for place, ok in zip(places, within)], np.int64)
         offsets, inside = offsets + steps.reshape(line), inside & within.reshape(line)
     return offsets, inside
 
