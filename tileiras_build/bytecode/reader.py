@@ -11,9 +11,10 @@ The format is described in Tile IR's BytecodeReader.cpp; operations are read as 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
@@ -128,6 +129,7 @@ class Reader:
         self.types.read_all()
         self.debug = DebugInfo(self.file, self.sections.get(DEBUG), self.string)
         self.plans: dict[int, Plan] = {}
+        self.places: dict[Operation, int] = {}
 
     # Tables
 
@@ -361,6 +363,7 @@ class Reader:
             attributes={} if location is None else {LOC: location},
             regions=regions)
         values.extend(op.results[:visible])
+        self.places[op] = offset
         return op
 
     def _result_types(self, cursor: Cursor, row: Opcode) -> tuple[Attribute, ...]:
@@ -617,14 +620,21 @@ def _section_bounds(cursor: Cursor, number: int, aligned: bool, offset: int) -> 
     return start, start + size
 
 
-def verify(module: builtin.ModuleOp, name: str | None = None) -> None:
-    """Verify every cuda_tile operation; raise InvalidInput that points to the source of the first bad one."""
+def verify(
+    module: builtin.ModuleOp, name: str | None = None, places: Mapping[Operation, int] = MappingProxyType({})
+) -> None:
+    """Verify every cuda_tile operation; raise InvalidInput that points to the first bad one.
+
+    The location is its line of the source, or else its byte in the file, which ``places`` tells.
+    """
     for op in module.walk():
         try:
             op.verify_()
         except VerifyException as problem:
-            where = source_location(op) or Location(file=name)
-            raise InvalidInput("ir-invalid", f"the bytecode does not verify: {problem}", location=where) from None
+            offset = places.get(op)
+            where = source_location(op) or Location(file=name, offset=offset)
+            byte = "" if offset is None or where.offset is not None else f" (byte {offset:#x} of the bytecode)"
+            raise InvalidInput("ir-invalid", f"the bytecode does not verify: {problem}{byte}", location=where) from None
 
 
 def read_module(data: bytes, name: str | None = None, *, check: bool = True) -> builtin.ModuleOp:
@@ -636,5 +646,5 @@ def read_module(data: bytes, name: str | None = None, *, check: bool = True) -> 
     reader = Reader(bytes(data), name)
     module = reader.module()
     if check:
-        verify(module, name)
+        verify(module, name, reader.places)
     return module
