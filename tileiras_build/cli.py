@@ -204,7 +204,8 @@ def disassemble_file(options: argparse.Namespace) -> None:
     """``dis FILE [-g]``: print the public dialect's textual form."""
     from .bytecode import disassemble
 
-    print(disassemble(read_file(options.file), locations=options.locations).rstrip("\n"))
+    text = disassemble(read_file(options.file), locations=options.locations, name=options.file)
+    print(text.rstrip("\n"))
 
 
 def assemble_file(options: argparse.Namespace) -> None:
