@@ -26,6 +26,14 @@ def convert(offset: int, extra: str = "", size: int = 256) -> str:
     return f"%r{offset}{len(extra)} = nv_tileas.convert_layout %x {{{attributes}}} : (!a) -> !b\n"
 
 
+def loop(body: str) -> str:
+    return f"nv_tileas.for %n, %n, %n : (i32, i32, i32) -> () {{\n^bb1(%i: i32):\n{body}nv_tileas.continue\n}}\n"
+
+
+def branch(then: str, otherwise: str = "") -> str:
+    return f"nv_tileas.if %c : (i1) -> () {{\n{then}nv_tileas.yield\n}} {{\n{otherwise}nv_tileas.yield\n}}\n"
+
+
 SYNC = ", sync_before"
 ACCEPTED = {
     "one": convert(0),
@@ -33,21 +41,15 @@ ACCEPTED = {
     "barrier_of_its_own": convert(0) + convert(0, SYNC),
     "barrier_between": convert(0) + "nv_tileas.barrier\n" + convert(0, " "),
     "barrier_inside_a_third": convert(0) + convert(256) + convert(0, " "),
-    "loop": f"nv_tileas.for %n, %n, %n : (i32, i32, i32) -> () {{\n^bb1(%i: i32):\n{convert(0, SYNC)}nv_tileas.continue\n}}",
-    "either_arm": f"nv_tileas.if %c : (i1) -> () {{\n{convert(0)}nv_tileas.yield\n}} {{\n{convert(0, ' ')}nv_tileas.yield\n}}",
+    "loop": loop(convert(0, SYNC)),
+    "either_arm": branch(convert(0), convert(0, " ")),
 }
 REFUSED = {
     "same_region": convert(0) + convert(0, " "),
     "part_of_a_region": convert(0) + convert(128),
-    "loop": f"nv_tileas.for %n, %n, %n : (i32, i32, i32) -> () {{\n^bb1(%i: i32):\n{convert(0)}nv_tileas.continue\n}}",
-    "continue_from_a_branch": f"""nv_tileas.loop : () -> () {{
-        {convert(0, SYNC)}
-        nv_tileas.if %c : (i1) -> () {{\n{convert(256)}nv_tileas.continue\n}} {{\nnv_tileas.yield\n}}
-        {convert(256, " ")}
-        nv_tileas.break\n}}\n""",
-    "after_one_arm": f"nv_tileas.if %c : (i1) -> () {{\n{convert(0)}nv_tileas.yield\n}} {{\nnv_tileas.yield\n}}\n{convert(0, ' ')}",
-    "after_a_loop": f"nv_tileas.for %n, %n, %n : (i32, i32, i32) -> () {{\n^bb1(%i: i32):\n{convert(0, SYNC)}nv_tileas.continue\n}}\n"
-    + convert(0, " "),
+    "loop": loop(convert(0)),
+    "after_one_arm": branch(convert(0)) + convert(0, " "),
+    "after_a_loop": loop(convert(0, SYNC)) + convert(0, " "),
 }
 
 
@@ -56,7 +58,16 @@ def test_separated_users_are_accepted(body):
     assert check_scratch(kernel(body)) == body.count("scratch_offset")
 
 
-@pytest.mark.parametrize("name", [name for name in REFUSED if name != "continue_from_a_branch"])
+def test_an_iteration_that_is_cut_short_is_followed():
+    """``continue`` in a branch leads from the first conversion straight to itself."""
+    cut = "nv_tileas.if %c : (i1) -> () {\nnv_tileas.continue\n} {\nnv_tileas.yield\n}\n"
+    body = f"{convert(0, SYNC)}{cut}{convert(256)}nv_tileas.break\n"
+    assert check_scratch(kernel(f"nv_tileas.loop : () -> () {{\n{body}}}\n")) == 2
+    with pytest.raises(InternalError, match="may write where"):
+        check_scratch(kernel(f"nv_tileas.loop : () -> () {{\n{body.replace(SYNC, '')}}}\n"))
+
+
+@pytest.mark.parametrize("name", REFUSED)
 def test_overlapping_users_are_refused(name):
     with pytest.raises(InternalError, match="scratch-proof.*convert_layout .* may write where"):
         check_scratch(kernel(REFUSED[name]))
@@ -68,7 +79,8 @@ def test_region_beyond_the_kernels_memory_is_refused():
 
 
 def test_storage_shares_no_byte():
-    alloca = "%s = nv_tileas.alloca {num_elem = 16 : i64, alignment = 16 : i64, shared_offset = 128 : i32} : !nv_tileaa.ptr<i32>\n"
+    attributes = "num_elem = 16 : i64, alignment = 16 : i64, shared_offset = 128 : i32"
+    alloca = f"%s = nv_tileas.alloca {{{attributes}}} : !nv_tileaa.ptr<i32>\n"
     with pytest.raises(InternalError, match="storage .128, 192. is not its own"):
         check_scratch(kernel(alloca + convert(0)))
     assert check_scratch(kernel(alloca + convert(256))) == 1

@@ -13,7 +13,7 @@ and the only result have is written once; attributes of an operation with region
 
     %i = nv_tileaa.get_program_id {axis = 0 : i32} : i32
     %x = nv_tileaa.addf %v, %v {rounding_mode = "zero"} : tensor<8xf32>
-    %w, %t = nv_tileaa.load %p mask(%m) token(%s) {mem_semantic = "weak"} : (!p, tensor<8xi1>, !t) -> (tensor<8xf32>, !t)
+    %w, %t = nv_tileaa.load %p mask(%m) token(%s) {mem_semantic = "weak"} : (!p, !mask, !token) -> (!value, !token)
     %y = nv_tileaa.for %i, %j, %k initial(%x) attributes {loc = #loc0} : (i32, i32, i32, f32) -> f32 {
 """
 
@@ -105,7 +105,8 @@ class TableOperation(Operation):
             printer.print_string(" ")
             printer.print_symbol_name(symbol.data)
         self._print_operands(printer)
-        attributes = {key: self.attributes[key] for key in sorted(self.attributes, key=LAST.__contains__) if key != SYMBOL}
+        names = [name for name in sorted(self.attributes, key=LAST.__contains__) if name != SYMBOL]
+        attributes = {name: self.attributes[name] for name in names}
         printer.print_op_attributes(attributes, print_keyword=bool(self.region_count))
         self._print_types(printer)
         for region in self.regions:

@@ -12,8 +12,10 @@ TYPES = (
     "!nv_tileaa.mem_token",
     "!nv_tileaa.memref<f8E4M3FN, [], []>",
     MEMREF,
-    f"!nv_tileaa.tiled_view<partition, {MEMREF}, tile = [8, 16], dim_map = [1, 0], steps = [8, 16], sparse = -1, padding = zero>",
-    f"!nv_tileaa.tiled_view<gather, {MEMREF}, tile = [8, 16], dim_map = [0, 1], steps = [1, 1], sparse = 0, padding = none>",
+    f"!nv_tileaa.tiled_view<partition, {MEMREF}, tile = [8, 16], dim_map = [1, 0], steps = [8, 16], "
+    "sparse = -1, padding = zero>",
+    f"!nv_tileaa.tiled_view<gather, {MEMREF}, tile = [8, 16], dim_map = [0, 1], steps = [1, 1], "
+    "sparse = 0, padding = none>",
 )
 
 

@@ -95,7 +95,8 @@ def test_reductions(name, sm):
     limit = 1 if dtype.itemsize == 1 else 9
     x = random_integers(shape, np.int8, -limit, limit).astype(dtype)
     expected = [np.stack([f(x, axis=axis) for f in (np.sum, np.min, np.max)]).astype(dtype) for axis in (1, 0)]
-    _, rows, columns = launch(f"reductions_{name}", [x, np.zeros((3, shape[0]), dtype), np.zeros((3, shape[1]), dtype)], sm)
+    outputs = [np.zeros((3, shape[0]), dtype), np.zeros((3, shape[1]), dtype)]
+    _, rows, columns = launch(f"reductions_{name}", [x, *outputs], sm)
     np.testing.assert_array_equal(rows, expected[0])
     np.testing.assert_array_equal(columns, expected[1])
 

@@ -67,7 +67,9 @@ def parse_kernel(text: str) -> ModuleOp:
     return module
 
 
-def convert(name: str, operands: list[str], results: list[str], properties: str = "", region: str = "") -> list[Operation]:
+def convert(
+    name: str, operands: list[str], results: list[str], properties: str = "", region: str = ""
+) -> list[Operation]:
     """The operations that the public one becomes, without the return."""
     module = parse_kernel(kernel_text(name, operands, results, properties, region))
     run_passes(tilebc_to_tileaa.PASSES[:1], module, Job(find_target("sm_90")))
