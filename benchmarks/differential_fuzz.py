@@ -18,9 +18,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.fuzz.compare import Outcome, compare_program, find_culprit  # noqa: E402
-from tests.fuzz.programs import SeededChoices, random_program  # noqa: E402
-from tileiras_build.bytecode import disassemble  # noqa: E402
+from tests.fuzz.compare import Outcome, compare_program, find_culprit
+from tests.fuzz.programs import SeededChoices, random_program
+from tileiras_build.bytecode import disassemble
 
 SECONDS = 120  # of one program, on all targets
 
@@ -34,7 +34,7 @@ def _run(job: tuple[int, tuple[str, ...]]) -> tuple[int, list[Outcome]]:
             if outcome.kind == "differs":
                 outcomes[number] = outcome.with_culprit(find_culprit(seed, outcome.target, outcome.opt_level))
         return seed, outcomes
-    except Exception as problem:  # noqa: BLE001 - a fuzzer reports whatever happens and goes on
+    except Exception as problem:
         return seed, [Outcome("fails", "-", 0, f"{type(problem).__name__}: {problem}")]
     finally:
         signal.alarm(0)

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from tileiras_build.bytecode import read_module
+from tileiras_build.bytecode.cursor import Cursor
 from tileiras_build.bytecode.opcodes import OPCODES, VERSIONS
 from tileiras_build.bytecode.reader import CLASSES
 from tileiras_build.bytecode.text_parser import parse_text
 from tileiras_build.bytecode.writer import ROWS, Table, Tables, integers, signed_varint, varint, write_module
-from tileiras_build.bytecode.cursor import Cursor
 from tileiras_build.errors import InvalidInput
 
 PREBUILT = sorted((Path(__file__).parents[2] / "examples" / "prebuilt").glob("*.tilebc"))

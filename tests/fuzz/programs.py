@@ -14,8 +14,20 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FloatAttr, FunctionType, IntegerAttr, StringAttr, UnitAttr
-from xdsl.dialects.builtin import i1, i8, i16, i32, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    FunctionType,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+    i1,
+    i8,
+    i16,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tileiras_build.bytecode.writer import write_module
@@ -47,12 +59,12 @@ from tileiras_build.dialects.cuda_tile.types import (
 )
 from tileiras_build.interpreter.formats import (
     BF16,
-    F16,
-    F32,
-    F64,
     F8E4M3,
     F8E5M2,
     F8E8M0,
+    F16,
+    F32,
+    F64,
     HELD,
     TF32,
     from_words,

@@ -4,8 +4,8 @@ import numpy as np
 
 from tileiras_build import interpreter
 from tileiras_build.bytecode.text_parser import parse_text
-from tileiras_build.interpreter.formats import HELD, from_words, to_words
 from tileiras_build.interpreter.arguments import TYPE_NAMES
+from tileiras_build.interpreter.formats import HELD, from_words, to_words
 
 
 def tile(shape, element: str) -> str:

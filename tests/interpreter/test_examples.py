@@ -10,7 +10,7 @@ from tileiras_build import interpreter
 from tileiras_build.bytecode.export import pack_arguments
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
-from example_library import CASES, bytecode_of, inputs_of  # noqa: E402
+from example_library import CASES, bytecode_of, inputs_of
 
 
 @pytest.mark.parametrize("name", CASES)

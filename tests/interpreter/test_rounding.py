@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 
 from tileiras_build.dialects.cuda_tile.enums import RoundingMode
-from tileiras_build.interpreter.formats import BF16, F16, F32, F64, F8E4M3, F8E5M2, F4E2M1, FORMATS, HELD, TF32, to_float64
+from tileiras_build.interpreter.formats import (
+    BF16,
+    F4E2M1,
+    F8E4M3,
+    F8E5M2,
+    F16,
+    F32,
+    F64,
+    FORMATS,
+    HELD,
+    TF32,
+    to_float64,
+)
 from tileiras_build.interpreter.rounding import compute, quantize
 
 MODES = (RoundingMode.NEAREST_EVEN, RoundingMode.ZERO, RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF)

@@ -26,7 +26,7 @@ def check(data: bytes, target: str) -> tuple[str, str]:
     module = read_module(data)
     for entry in entry_names(module):
         try:
-            inputs, expected = usable_inputs(module, entry, lambda inputs: Expectation(module, entry, inputs))  # noqa: B023
+            inputs, expected = usable_inputs(module, entry, lambda inputs: Expectation(module, entry, inputs))
         except (TileirasError, TimeoutError) as problem:
             return "no inputs", str(problem)
         try:

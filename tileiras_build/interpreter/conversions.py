@@ -27,16 +27,12 @@ from .formats import (
     F8E4M3,
     F8E5M2,
     F8E8M0,
-    F32,
     F64,
     FNV8,
     FORMATS,
-    HELD,
-    TF32,
     from_float64,
     from_value_bits,
     from_words,
-    held,
     storage_bits,
     to_float64,
     to_words,
@@ -45,7 +41,7 @@ from .formats import (
 )
 from .integers import PROMISES, to_int64, wrap
 from .machine import Frame, handles
-from .rounding import add_to_odd, quantize, round_fraction
+from .rounding import add_to_odd, quantize
 
 SIGNED = Signedness.SIGNED
 # The narrow types saturate, as the PTX conversions to them do (PTX ISA, "cvt": .satfinite is their only form).
