@@ -133,7 +133,11 @@ def _reduce_bytes(op: Any, job: Job) -> int:
     parts = 1 << layout.bits_along(axis)["warp"].bit_count()
     if parts == 1:
         return 0
-    return sum(parts * layout.drop_dim(axis).size * element_of(source.type).bytes for source in op.sources)
+    end = 0
+    for source in op.sources:
+        size = element_of(source.type).bytes
+        end = -(-end // size) * size + parts * layout.drop_dim(axis).size * size
+    return end
 
 
 def _extract_bytes(op: Any, job: Job) -> int:

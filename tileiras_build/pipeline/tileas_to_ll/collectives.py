@@ -115,8 +115,8 @@ def _across_warps(
     parts = 1 << len(warp_bits)
     starts, end = [], scratch
     for element in elements:
-        starts.append(end)
-        end += parts * reduced.size * element.bytes
+        starts.append(-(-end // element.bytes) * element.bytes)
+        end = starts[-1] + parts * reduced.size * element.bytes
     _store_parts(e, held, layout, reduced, warp_bits, along, elements, starts)
     e.barrier()
     return {r: _load_parts(e, reduced, r, parts, elements, starts, combine) for r in held}

@@ -122,10 +122,8 @@ class KernelEmitter:
         held = self.values[value]
         if not isinstance(held, list):
             return [held]
-        for number, entry in enumerate(held):
-            if isinstance(entry, Part):
-                held[number] = entry.take(self.b)
-        return held
+        # Not kept: what is taken apart in one arm of a branch does not exist in the other.
+        return [entry.take(self.b) if isinstance(entry, Part) else entry for entry in held]
 
     def packed(self, value: SSAValue) -> list[Any]:
         """The registers of a tile, where elements that share a word may still be ``Part`` of it."""
