@@ -177,12 +177,12 @@ def emit_if(e: KernelEmitter, op: Any) -> None:
     for region, label in zip(op.regions, labels):
         b.start(label)
         block = region.blocks[0]
+        last = block.last_op
         with b.scope():
             e.emit_block(block)
-        last = block.last_op
-        if last is None or last.name.endswith(".yield"):
-            edges.append((_flatten(e, last.operands if last else ()), b.block))
-            b.branch(merge)
+            if last is None or last.name.endswith(".yield"):
+                edges.append((_flatten(e, last.operands if last else ()), b.block))
+                b.branch(merge)
     if not edges:
         # Both arms leave the loop: what follows in the text is never reached.
         b.start(merge)
