@@ -375,7 +375,7 @@ def _error64(name: str, values, r, fast):
         hard |= (value != 0) & ~((size > 1e-70) & (size < 1e70))
     finite = np.logical_and.reduce([np.isfinite(v) for v in values[:-1]]) & ~np.isnan(r)
     error[~finite] = 0
-    for index in zip(*np.nonzero(hard & finite)):
+    for index in map(tuple, np.argwhere(hard & finite)):  # argwhere takes 0-d arrays too
         error[index] = _sign64(name, [float(v[index]) for v in values[:-1]], float(r[index]))
     return error
 
