@@ -1,0 +1,163 @@
+// The operands of a product in a loop are copied iterations ahead into rings in shared memory; other loops stay as they are.
+// run: tileas-assign-layouts tileas-pipeline-loads sm_90
+
+// ---- both_operands_of_a_product_come_through_rings
+!m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!va = !nv_tileaa.tiled_view<partition, !m, tile = [64, 32], dim_map = [0, 1], steps = [64, 32], sparse = -1, padding = zero>
+!vb = !nv_tileaa.tiled_view<partition, !m, tile = [32, 64], dim_map = [0, 1], steps = [32, 64], sparse = -1, padding = zero>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<8>} : i32
+  %mem = nv_tileas.make_memref %base sizes(%m, %n) strides(%stride) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !m
+  %a = nv_tileas.block_tile %mem : (!m) -> !va
+  %b = nv_tileas.block_tile %mem : (!m) -> !vb
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f32
+  %acc = nv_tileas.splat %none : (f32) -> tensor<64x64xf32>
+  %sum = nv_tileas.for %zero, %end, %one initial(%acc) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
+  ^bb1(%k: i32, %c: tensor<64x64xf32>):
+    %x, %t0 = nv_tileas.tiled_load %a coords(%zero, %k) {mem_semantic = "weak"} : (!va, i32, i32) -> (tensor<64x32xf16>, !nv_tileaa.mem_token)
+    %y, %t1 = nv_tileas.tiled_load %b coords(%k, %zero) {mem_semantic = "weak"} : (!vb, i32, i32) -> (tensor<32x64xf16>, !nv_tileaa.mem_token)
+    %d = nv_tileas.dot %x, %y, %c : (tensor<64x32xf16>, tensor<32x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    nv_tileas.continue %d : tensor<64x64xf32>
+  }
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [64, 32], dim_map = [0, 1], steps = [64, 32], sparse = -1, padding = zero>
+!view1 = !nv_tileaa.tiled_view<partition, !memref0, tile = [32, 64], dim_map = [0, 1], steps = [32, 64], sparse = -1, padding = zero>
+#layout0 = #cute.layout<(64,64), (32,4,(4,8)):(4,128,(1,512))>
+!tile_64x64xf32 = tensor<64x64xf32, #layout0>
+#layout1 = #cute.layout<(64,64), ((4,8),(2,2),(2,2,4,2)):((2,64),(1024,8),(1,512,16,2048))>
+!tile_64x64xf32_v1 = tensor<64x64xf32, #layout1>
+#layout2 = #cute.layout<(64,32), (32,4,(8,2)):(8,256,(1,1024))>
+#layout3 = #cute.layout<(32,64), (32,4,(8,2)):(8,256,(1,1024))>
+#layout4 = #cute.layout<(64,32), ((4,8),(2,2),(2,2,4,2)):((2,32),(512,0),(1,256,8,1024))>
+!tile_64x32xf16 = tensor<64x32xf16, #layout4>
+#layout5 = #cute.layout<(32,64), ((4,8),(2,2),(2,4,4)):((128,1),(0,8),(64,512,16))>
+!tile_32x64xf16 = tensor<32x64xf16, #layout5>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<8>} : i32
+  %mem = nv_tileas.make_memref %base sizes(%m, %n) strides(%stride) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !memref0
+  %a = nv_tileas.block_tile %mem : (!memref0) -> !view0
+  %b = nv_tileas.block_tile %mem : (!memref0) -> !view1
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f32
+  %acc = nv_tileas.splat %none : (f32) -> !tile_64x64xf32
+  %0 = nv_tileas.splat %none : (f32) -> !tile_64x64xf32_v1
+  %1 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>
+  %2 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>
+  %3 = arith.cmpi %zero, %end {predicate = "slt"} : (i32, i32) -> i1
+  %4 = arith.constant 0 : i32
+  nv_tileas.async_tiled_load %a, %1, %4, %3 coords(%zero, %zero) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %b, %2, %4, %3 coords(%zero, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+  nv_tileas.async_commit
+  %5 = arith.addi %zero, %one : i32
+  %6 = arith.cmpi %5, %end {predicate = "slt"} : (i32, i32) -> i1
+  %7 = arith.constant 1 : i32
+  nv_tileas.async_tiled_load %a, %1, %7, %6 coords(%zero, %5) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %b, %2, %7, %6 coords(%5, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+  nv_tileas.async_commit
+  %8 = arith.addi %5, %one : i32
+  %9 = arith.cmpi %8, %end {predicate = "slt"} : (i32, i32) -> i1
+  %10 = arith.constant 2 : i32
+  nv_tileas.async_tiled_load %a, %1, %10, %9 coords(%zero, %8) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %b, %2, %10, %9 coords(%8, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+  nv_tileas.async_commit
+  %11 = arith.addi %8, %one : i32
+  %12 = arith.constant 0 : i32
+  %13 = arith.constant 3 : i32
+  %sum, %14, %15 = nv_tileas.for %zero, %end, %one initial(%0, %12, %13) : (i32, i32, i32, !tile_64x64xf32_v1, i32, i32) -> (!tile_64x64xf32_v1, i32, i32) {
+  ^bb0(%k: i32, %c: !tile_64x64xf32_v1, %16: i32, %17: i32):
+    nv_tileas.async_wait {pending = 2 : i32}
+    nv_tileas.barrier
+    %18 = arith.addi %k, %one : i32
+    %19 = arith.addi %18, %one : i32
+    %20 = arith.addi %19, %one : i32
+    %21 = arith.cmpi %20, %end {predicate = "slt"} : (i32, i32) -> i1
+    nv_tileas.async_tiled_load %a, %1, %17, %21 coords(%zero, %20) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+    nv_tileas.async_tiled_load %b, %2, %17, %21 coords(%20, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+    nv_tileas.async_commit
+    %t0 = nv_tileas.create_mem_token : !nv_tileaa.mem_token
+    %t1 = nv_tileas.create_mem_token : !nv_tileaa.mem_token
+    %22 = nv_tileas.local_load %1, %16 : (!nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32) -> !tile_64x32xf16
+    %23 = nv_tileas.local_load %2, %16 : (!nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32) -> !tile_32x64xf16
+    %d = nv_tileas.dot %22, %23, %c {atom = "mma_m16n8k16_f16_f16_f32", warps = array<i32: 2, 2, 1>} : (!tile_64x32xf16, !tile_32x64xf16, !tile_64x64xf32_v1) -> !tile_64x64xf32_v1
+    %24 = arith.constant 1 : i32
+    %25 = arith.constant 4 : i32
+    %26 = arith.constant 0 : i32
+    %27 = arith.addi %16, %24 : i32
+    %28 = arith.cmpi %27, %25 {predicate = "eq"} : (i32, i32) -> i1
+    %29 = arith.select %28, %26, %27 : (i1, i32, i32) -> i32
+    %30 = arith.constant 1 : i32
+    %31 = arith.constant 4 : i32
+    %32 = arith.constant 0 : i32
+    %33 = arith.addi %17, %30 : i32
+    %34 = arith.cmpi %33, %31 {predicate = "eq"} : (i32, i32) -> i1
+    %35 = arith.select %34, %32, %33 : (i1, i32, i32) -> i32
+    %36 = nv_tileas.continue %d, %29, %35 : (!tile_64x64xf32_v1, i32, i32) -> tensor<64x64xf32>
+  }
+  nv_tileas.async_wait {pending = 0 : i32}
+  nv_tileaa.return
+}
+
+// ---- a_loop_that_writes_memory_keeps_its_loads
+!m = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!va = !nv_tileaa.tiled_view<partition, !m, tile = [16, 16], dim_map = [0, 1], steps = [16, 16], sparse = -1, padding = zero>
+nv_tileaa.func @k {
+^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<8>} : i32
+  %mem = nv_tileas.make_memref %base sizes(%m, %n) strides(%stride) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !m
+  %a = nv_tileas.block_tile %mem : (!m) -> !va
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f16
+  %acc = nv_tileas.splat %none : (f16) -> tensor<16x16xf16>
+  nv_tileas.for %zero, %end, %one : (i32, i32, i32) -> () {
+  ^bb1(%k: i32):
+    %x, %t0 = nv_tileas.tiled_load %a coords(%zero, %k) {mem_semantic = "weak"} : (!va, i32, i32) -> (tensor<16x16xf16>, !nv_tileaa.mem_token)
+    %d = nv_tileas.dot %x, %x, %acc : (tensor<16x16xf16>, tensor<16x16xf16>, tensor<16x16xf16>) -> tensor<16x16xf16>
+    %t1 = nv_tileas.tiled_store %a, %d coords(%zero, %k) {mem_semantic = "weak"} : (!va, tensor<16x16xf16>, i32, i32) -> !nv_tileaa.mem_token
+    nv_tileas.continue
+  }
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [16, 16], dim_map = [0, 1], steps = [16, 16], sparse = -1, padding = zero>
+#layout0 = #cute.layout<(16,16), (32,1,8):(8,0,1)>
+!tile_16x16xf16 = tensor<16x16xf16, #layout0>
+#layout1 = #cute.layout<(16,16), ((4,8),1,(2,2,2)):((2,16),0,(1,128,8))>
+!tile_16x16xf16_v1 = tensor<16x16xf16, #layout1>
+#layout2 = #cute.layout<(16,16), ((4,8),1,(2,2,2)):((32,1),0,(16,128,8))>
+!tile_16x16xf16_v2 = tensor<16x16xf16, #layout2>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %stride = nv_tileas.assume %s {predicate = #cuda_tile.div_by<8>} : i32
+  %mem = nv_tileas.make_memref %base sizes(%m, %n) strides(%stride) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !memref0
+  %a = nv_tileas.block_tile %mem : (!memref0) -> !view0
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %none = arith.constant 0.000000e+00 : f16
+  %acc = nv_tileas.splat %none : (f16) -> !tile_16x16xf16
+  nv_tileas.for %zero, %end, %one : (i32, i32, i32) -> () {
+  ^bb0(%k: i32):
+    %x, %t0 = nv_tileas.tiled_load %a coords(%zero, %k) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, i32, i32) -> (!tile_16x16xf16, !nv_tileaa.mem_token)
+    %0 = nv_tileas.convert_layout %x : (!tile_16x16xf16) -> !tile_16x16xf16_v1
+    %1 = nv_tileas.convert_layout %x : (!tile_16x16xf16) -> !tile_16x16xf16_v2
+    %2 = nv_tileas.splat %none : (f16) -> !tile_16x16xf16_v1
+    %d = nv_tileas.dot %0, %1, %2 {atom = "mma_m16n8k16_f16_f16_f16", warps = array<i32: 1, 1, 1>} : (!tile_16x16xf16_v1, !tile_16x16xf16_v2, !tile_16x16xf16_v1) -> !tile_16x16xf16_v1
+    %3 = nv_tileas.convert_layout %d : (!tile_16x16xf16_v1) -> !tile_16x16xf16
+    %t1 = nv_tileas.tiled_store %a, %3 coords(%zero, %k) {mem_semantic = "weak", ragged, vector = 8 : i32, in_bounds = array<i1: false, false>} : (!view0, !tile_16x16xf16, i32, i32) -> !nv_tileaa.mem_token
+    nv_tileas.continue
+  }
+  nv_tileaa.return
+}
