@@ -219,13 +219,15 @@ class Site:
             if np.any(bad):
                 self.blame(group, bad, f"address outside the {what} memory ({limit} bytes)", offset, selection)
 
+    def advanced(self, address):
+        """The address plus the instruction's constant offset, which may be negative: both wrap at the address's width."""
+        if not self.offset:
+            return address
+        return address + address.dtype.type(self.offset & ((1 << 8 * address.dtype.itemsize) - 1))
+
     def in_shared(self, group, address, selection) -> Place:
         machine = group.machine
-        offset = (
-            address + address.dtype.type(self.offset & ((1 << 8 * address.dtype.itemsize) - 1))
-            if self.offset
-            else address
-        )
+        offset = self.advanced(address)
         if np.ndim(offset) and offset.size == 0:
             return Place(machine.shared_view, offset.astype(np.int64), np.zeros(0, np.int64))
         if offset.dtype == np.uint64 and np.any(offset >> np.uint64(56) == np.uint64(1)):
@@ -239,7 +241,7 @@ class Site:
 
     def in_local(self, group, address, selection) -> Place:
         machine = group.machine
-        offset = address + address.dtype.type(self.offset) if self.offset else address
+        offset = self.advanced(address)
         if np.ndim(offset) and offset.size == 0:
             return Place(machine.local_view, offset.astype(np.int64), np.zeros(0, np.int64))
         self.check(group, offset, machine.local_size, selection, "local")
