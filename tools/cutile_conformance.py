@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
         "PYTHONPATH": str(arguments.suite.resolve()),
     }
     result = (arguments.out / f"{arguments.sm}.xml").resolve()
-    options = ["-p", "cutile_on_cpu", "-p", "no:cacheprovider", "-q", "--timeout", "120", f"--junitxml={result}"]
+    options = ["-p", "cutile_on_cpu", "-p", "no:cacheprovider", "-q", "--timeout", "60", f"--junitxml={result}"]
     options += ["-n", str(arguments.processes), "--continue-on-collection-errors"]
     return subprocess.run([sys.executable, "-m", "pytest", *options, *files], cwd=tests, env=environment).returncode
 
