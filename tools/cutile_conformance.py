@@ -1,7 +1,7 @@
 """Run cuTile Python's own test suite through this compiler and its emulator, and write docs/conformance.md.
 
     python tools/cutile_conformance.py run --cutile CHECKOUT --suite PLUGIN_FOLDER --sm sm_90 --out RESULTS [--keep N]
-    python tools/cutile_conformance.py render --out RESULTS > docs/conformance.md
+    python tools/cutile_conformance.py render --out RESULTS [--keep N --kept-for SM ...] > docs/conformance.md
 
 CHECKOUT is an unpacked NVIDIA/cutile-python, PLUGIN_FOLDER holds cutile_on_cpu.py and fakecuda.c. ``run`` builds the
 stand-in libcuda, runs every test file and leaves RESULTS/SM.xml (JUnit); ``render`` makes one table of them.
@@ -93,7 +93,8 @@ def render(arguments: argparse.Namespace) -> int:
     print("its emulator, without a GPU. A case counts as *out of reach* when it needs a real CUDA runtime; the reasons")
     print("are listed under the table.")
     if arguments.keep:
-        print(f"Of each test the first {arguments.keep} parametrizations ran.")
+        where = f" for {', '.join(arguments.kept_for)}" if arguments.kept_for else ""
+        print(f"Of each test the first {arguments.keep} parametrizations ran{where}.")
     print()
     print_table(results)
     print_reasons(results)
@@ -151,6 +152,7 @@ def main() -> int:
     runner.add_argument("--processes", type=int, default=2)
     runner.set_defaults(call=run)
     renderer = commands.add_parser("render")
+    renderer.add_argument("--kept-for", nargs="*", default=(), help="SMs that --keep holds for (default: all)")
     renderer.set_defaults(call=render)
     for sub in (runner, renderer):
         sub.add_argument("--out", type=Path, required=True)
