@@ -122,7 +122,9 @@ def split(counts: collections.Counter) -> tuple[int, int, int]:
     for outcome, number in counts.items():
         kind, _, reason = outcome.partition(": ")
         if kind == "failed":
-            failed, out_of_reach = (failed, out_of_reach + number) if reason in ENVIRONMENT else (failed + number, out_of_reach)
+            failed, out_of_reach = (
+                (failed, out_of_reach + number) if reason in ENVIRONMENT else (failed + number, out_of_reach)
+            )
     return counts["passed"], failed, out_of_reach
 
 
