@@ -524,18 +524,27 @@ DIRECTIVES: dict[str, Callable[[EntryPrinter, Operation, str, str], str]] = {
 }
 
 
-def _compile(template: str) -> tuple[tuple[str, Callable | None, str], ...]:
-    """A format as (text, directive, argument) triples."""
-    parts, position = [], 0
+Step = tuple[str, Callable | None, str]  # literal text, then a directive and its argument
+
+
+def compile_formats(directives: dict[str, Callable], of_value: Callable, of_type: Callable) -> dict[str, tuple[Step, ...]]:
+    """Every row of FORMATS as steps: ``{name}`` is ``of_value``, ``{:name}`` ``of_type``, any other word its directive."""
+    return {name: tuple(_steps(template, directives, of_value, of_type)) for name, template in FORMATS.items()}
+
+
+def _steps(template: str, directives: dict[str, Callable], of_value: Callable, of_type: Callable) -> Iterable[Step]:
+    position = 0
     for match in re.finditer(r"\{(:?)(\w+) ?([^}]*)\}", template):
         kind, word, argument = match.groups()
-        directive = _type if kind else DIRECTIVES.get(word, _value)
-        parts.append((template[position:match.start()], directive, argument if word in DIRECTIVES else word))
-        position = match.end()
-    return (*parts, (template[position:], None, ""))
+        text, position = template[position : match.start()], match.end()
+        if not kind and word in directives:
+            yield text, directives[word], argument
+        else:
+            yield text, of_type if kind else of_value, word
+    yield template[position:], None, ""
 
 
-TEMPLATES = {name: _compile(template) for name, template in FORMATS.items()}
+TEMPLATES = compile_formats(DIRECTIVES, _value, _type)
 
 
 def _global(op: GlobalOp, types: TypeNames) -> str:

@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tileiras_build.bytecode.constants import float_bits, float_value
-from tileiras_build.bytecode.printer import FORMATS, IMPLICIT
+from tileiras_build.bytecode.printer import IMPLICIT, compile_formats
 from tileiras_build.bytecode.reader import CLASSES, ENUMS, MODULE_NAME, verify
 from tileiras_build.bytecode.text_scanner import NUMBER, VALUE, Scanner
 from tileiras_build.bytecode.writer import ROWS
@@ -611,19 +611,7 @@ DIRECTIVES: dict[str, Callable[[TextParser, Parts, str], None]] = {
 }
 
 
-def _compile(template: str) -> tuple[tuple[str, Callable | None, str], ...]:
-    """A row of FORMATS as (text, directive, argument) triples."""
-    parts, position = [], 0
-    for match in re.finditer(r"\{(:?)(\w+) ?([^}]*)\}", template):
-        kind, word, argument = match.groups()
-        directive = _type if kind else DIRECTIVES.get(word, _value)
-        given = word if kind or word not in DIRECTIVES else argument
-        parts.append((template[position : match.start()], directive, given))
-        position = match.end()
-    return (*parts, (template[position:], None, ""))
-
-
-PLANS = {name: _compile(template) for name, template in FORMATS.items()}
+PLANS = compile_formats(DIRECTIVES, _value, _type)
 
 
 def parse_text(text: str, name: str | None = None) -> builtin.ModuleOp:

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from tests.pipeline.ll_to_ptx.line_table import LINES
 from tileiras_build.errors import InternalError, InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
@@ -131,23 +132,7 @@ def test_a_missing_library(monkeypatch):
     assert libnvvm.version() == "2.0" and libnvvm.ir_version()[0] == 2
 
 
-LINES = """
-define ptx_kernel void @k(ptr addrspace(1) %p) !dbg !4 {
-  store i32 1, ptr addrspace(1) %p, !dbg !5
-  ret void, !dbg !5
-}
-!llvm.dbg.cu = !{!1}
-!llvm.module.flags = !{!2, !3}
-!0 = !DIFile(filename: "k.py", directory: "/src")
-!1 = distinct !DICompileUnit(language: DW_LANG_Python, file: !0, emissionKind: DebugDirectivesOnly)
-!2 = !{i32 2, !"Debug Info Version", i32 3}
-!3 = !{i32 2, !"Dwarf Version", i32 2}
-!4 = distinct !DISubprogram(name: "k", file: !0, line: 7, type: !6, unit: !1, spFlags: DISPFlagDefinition)
-!5 = !DILocation(line: 42, column: 3, scope: !4)
-!6 = !DISubroutineType(types: !{})
-"""
-
-
 @pytest.mark.parametrize("name", ["sm_90", "sm_100"])
 def test_lines_reach_the_ptx(name):
-    assert re.search(r"\.loc\s+1 42 3", ll_to_ptx.lower(LINES, job(name, lineinfo=True)))
+    text = LINES.replace("KIND", "DebugDirectivesOnly")
+    assert re.search(r"\.loc\s+1 42 3", ll_to_ptx.lower(text, job(name, lineinfo=True)))

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from tests.pipeline.ll_to_ptx.line_table import LINES
 from tileiras_build.errors import InternalError, InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
@@ -85,23 +86,6 @@ def test_optimization_shares_address_arithmetic():
     text = kernel("%t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n" + body)
     counts = {level: len(ll_to_ptx.lower(text, Job(SM80, opt_level=level)).splitlines()) for level in LEVELS}
     assert counts[3] < counts[0]
-
-
-LINES = """
-define ptx_kernel void @k(ptr addrspace(1) %p) !dbg !4 {
-  store i32 1, ptr addrspace(1) %p, !dbg !5
-  ret void, !dbg !5
-}
-!llvm.dbg.cu = !{!1}
-!llvm.module.flags = !{!2, !3}
-!0 = !DIFile(filename: "k.py", directory: "/src")
-!1 = distinct !DICompileUnit(language: DW_LANG_Python, file: !0, emissionKind: KIND)
-!2 = !{i32 2, !"Debug Info Version", i32 3}
-!3 = !{i32 2, !"Dwarf Version", i32 2}
-!4 = distinct !DISubprogram(name: "k", file: !0, line: 7, type: !6, unit: !1, spFlags: DISPFlagDefinition)
-!5 = !DILocation(line: 42, column: 3, scope: !4)
-!6 = !DISubroutineType(types: !{})
-"""
 
 
 def test_source_lines_reach_the_ptx():

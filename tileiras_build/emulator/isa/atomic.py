@@ -42,6 +42,16 @@ def _decrement(old, b, _):
     return np.where((old == 0) | (old > b), b, old - old.dtype.type(1))
 
 
+_FUNCTIONS = {
+    "add": np.add,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+
 def operation(name: str, type_: str):
     """function(old bits, b bits, c bits) -> new bits."""
     if name == "exch":
@@ -57,25 +67,7 @@ def operation(name: str, type_: str):
         function = {"add": np.add, "min": np.fmin, "max": np.fmax}[name]
         return _float_bits(function, dtype, numerics.bits32 if type_ == "f32" else numerics.bits64)
     dtype = {"s": "i", "u": "u", "b": "u"}[type_[0]] + str(TYPE_BITS[type_] // 8)
-    functions = {
-        "add": np.add,
-        "and": np.bitwise_and,
-        "or": np.bitwise_or,
-        "xor": np.bitwise_xor,
-        "min": np.minimum,
-        "max": np.maximum,
-    }
-    return _typed(functions[name], np.dtype(dtype))
-
-
-_ACCUMULATE = {
-    "add": np.add,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "min": np.minimum,
-    "max": np.maximum,
-}
+    return _typed(_FUNCTIONS[name], np.dtype(dtype))
 
 
 class AtomicSite:
@@ -87,7 +79,7 @@ class AtomicSite:
         self.site = Site(ins, space, self.size, count, offset)
         self.function = operation(name, type_)
         plain = {"u32": "u4", "s32": "i4", "b32": "u4", "u64": "u8", "s64": "i8", "b64": "u8", "f32": "f4", "f64": "f8"}
-        self.serial = (_ACCUMULATE[name], np.dtype(plain[type_])) if name in _ACCUMULATE and type_ in plain else None
+        self.serial = (_FUNCTIONS[name], np.dtype(plain[type_])) if name in _FUNCTIONS and type_ in plain else None
         if type_[0] == "f" and name != "add":
             self.serial = None
 

@@ -21,7 +21,6 @@ from .kernel_emitter import Handler
 FAMILIES = (
     arithmetic,
     async_copies,
-    async_copies,
     atomics,
     collectives,
     control_flow,
