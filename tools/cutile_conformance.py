@@ -18,6 +18,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
+PROJECT = Path(__file__).resolve().parents[1]
 VERSIONS = "the front end differs: the suite is newer than the installed cuda-tile"
 
 # Why a case fails that would pass on a machine with CUDA: a pattern of its message, and the reason in words.
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         "CUTILE_SM": arguments.sm,
         "CUTILE_KEEP": str(arguments.keep),
         "LD_LIBRARY_PATH": str(library.resolve()),
-        "PYTHONPATH": str(arguments.suite.resolve()),
+        "PYTHONPATH": os.pathsep.join([str(arguments.suite.resolve()), str(PROJECT)]),
     }
     result = (arguments.out / f"{arguments.sm}.xml").resolve()
     options = ["-p", "cutile_on_cpu", "-p", "no:cacheprovider", "-q", "--timeout", "60", f"--junitxml={result}"]
