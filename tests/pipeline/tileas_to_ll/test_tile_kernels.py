@@ -4,10 +4,11 @@ the code differs.
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import cases, run
+from tests.emulated_kernels import cases, compiled, run
 
 KERNELS = Path(__file__).with_name("tile_kernels.py")
 
@@ -198,6 +199,27 @@ def test_atomics_happen_once_and_all_threads_see_the_result(size, sm):
     expected = [parts[0] + x, np.maximum(parts[1], x), np.minimum(parts[2], x), parts[3] ^ x]
     np.testing.assert_array_equal(counters, np.concatenate(expected))
     np.testing.assert_array_equal(old, parts[0] + 1)
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("name", ["f16", "bf16"])
+def test_atomic_additions_of_16_bits(name, sm):
+    """One instruction or a loop of compare-and-swaps: no addition is lost, each old value is seen once."""
+    dtype, rng = {"f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16)}[name], np.random.default_rng(5)
+    x, start = rng.standard_normal(512).astype(dtype), rng.standard_normal(256).astype(dtype)
+    start[:4] = [0.0, -0.0, np.inf, 2.0**-130 if name == "bf16" else 2.0**-24]
+    values = [x, np.zeros(4, dtype), np.zeros(512, dtype), start]
+    _, totals, old, sums = launch(f"additions_{name}", values, sm, (2, 1, 1))
+    assert totals.astype(int).tolist() == [128] * 4
+    np.testing.assert_array_equal(np.sort(old.astype(int).reshape(128, 4), axis=0), np.arange(128)[:, None].repeat(4, 1))
+    np.testing.assert_array_equal(sums.view(np.int16), ((start + x[:256]) + x[256:]).view(np.int16))
+
+
+def test_loops_of_compare_and_swap_keep_order_and_scope():
+    """The bf16 addition of sm_80 in PTX."""
+    text = compiled(KERNELS, "additions_bf16", "sm_80").ptx
+    assert "atom.acq_rel.gpu.global.cas.b16" in text and "atom.relaxed.gpu.global.cas.b16" in text
+    assert "add.noftz.bf16" not in text and "ld.relaxed.gpu.global.b16" in text
 
 
 @pytest.mark.parametrize("size", [128, 4])

@@ -153,6 +153,16 @@ def atomics(a, counters, old, N: ct.Constant[int]):
 
 
 @ct.kernel
+def additions(a, totals, old, sums, PLACES: ct.Constant[int], N: ct.Constant[int]):
+    """Threads of all blocks add to few totals; then each block adds its tile to the sums."""
+    index = ct.arange(N, dtype=ct.int32)
+    block = ct.bid(0) * N + index
+    x = ct.gather(a, block)
+    ct.scatter(old, block, ct.atomic_add(totals, index % PLACES, ct.full((N,), 1, a.dtype)))
+    sums.tiled_view((N,)).atomic_store_add(0, x)
+
+
+@ct.kernel
 def compare_and_swap(a, counters, old, N: ct.Constant[int]):
     """counters[i] = 7 where it is a[i]."""
     index = ct.arange(N, dtype=ct.int32)
@@ -241,6 +251,8 @@ CASES = [
     Case("bytes_round_trip", bytes_round_trip, (I1, I1, 128)),
     Case("atomics_256", atomics, (I1, I1, I1, 256)),
     Case("atomics_8", atomics, (I1, I1, I1, 8)),
+    Case("additions_bf16", additions, (*[Array("bfloat16", 1)] * 4, 4, 256)),
+    Case("additions_f16", additions, (*[Array("float16", 1)] * 4, 4, 256)),
     Case("compare_and_swap_128", compare_and_swap, (I1, I1, I1, 128)),
     Case("compare_and_swap_4", compare_and_swap, (I1, I1, I1, 4)),
     Case("masked", masked, (I1, I1, 128)),

@@ -1,11 +1,14 @@
 """Atomic updates: one instruction per element, by the one thread that holds it.
 
 LLVM's atomicrmw drops ordering and scope (llvm-nvptx, section 0), so these are inline assembly. Where threads hold
-copies of an element the result travels to them through shared memory.
+copies of an element the result travels to them through shared memory. What a GPU has no instruction for is computed
+by a loop that swaps the new value in if the old one is still there (PTX ISA 9.0, 9.7.13.5, atom.cas).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from ...errors import Unsupported
@@ -23,17 +26,65 @@ FLOAT_ADDS = {"f16": "add.noftz.f16", "bf16": "add.noftz.bf16", "f32": "add.f32"
 CONSTRAINT = {16: "h", 32: "r", 64: "l"}
 
 
-def operation_text(e: KernelEmitter, mode: str, element: Element) -> str:
+# (place, operands, number of the mask operand) -> the PTX that leaves the old value in $0.
+Update = Callable[[str, str, int | None], str]
+
+
+@dataclass(frozen=True)
+class Swapped:
+    """An update that GPUs without ``capability`` compute in a loop: ``compute`` sets ``new`` from ``old`` and $2."""
+
+    capability: str
+    compute: str
+
+
+# x * 1 + y is x + y, rounded once; bf16 has had fma before it had add.
+SWAPPED = {
+    ("addf", "bf16"): Swapped("bf16_atomic_add", ".reg .b16 one; mov.b16 one, 0x3F80; fma.rn.bf16 new, old, one, $2;"),
+}
+
+
+def operation_text(mode: str, element: Element) -> str:
     """The ``.op.type`` of an atom instruction; raises Unsupported where PTX has none."""
     if mode == "addf" and element.name in FLOAT_ADDS:
-        if element.name == "bf16" and not e.target.has("bf16_atomic_add"):
-            raise Unsupported(
-                "atomic-type", f"no atomic addition of bf16 on {e.target.name}", remedy="use sm_90 or newer, or f32"
-            )
         return FLOAT_ADDS[element.name]
     if mode in INTEGER_MODES and element.bits in (32, 64) and (mode == "xchg" or not element.is_float):
         return f"{INTEGER_MODES[mode]}{element.bits}"
     raise Unsupported("atomic-type", f"no atomic {mode} of {element.name}", remedy="use a 32- or 64-bit type")
+
+
+def _modification(e: KernelEmitter, op: Any, element: Element) -> Update:
+    """How this GPU reads, modifies and writes an element."""
+    mode = op.attributes["mode"].data
+    swapped = SWAPPED.get((mode, element.name))
+    if swapped is not None and not e.target.has(swapped.capability):
+        return _swap_loop(e, op, element, swapped)
+    return _instruction(f"atom.{_semantics(op)}{e.pointer_space}.{operation_text(mode, element)}")
+
+
+def _instruction(text: str) -> Update:
+    def write(place: str, operands: str, mask: int | None) -> str:
+        guard = "" if mask is None else f"@${mask} "
+        return f"{guard}{text} $0, {place}, {operands};"
+
+    return write
+
+
+def _swap_loop(e: KernelEmitter, op: Any, element: Element, swapped: Swapped) -> Update:
+    """The first read is relaxed too: a weak one would race with the updates of other threads."""
+    type, space = f"b{element.bits}", e.pointer_space
+    read = f"ld.relaxed.{SCOPES[op.attributes['mem_scope'].data]}{space}.{type}"
+    swap = f"atom.{_semantics(op)}{space}.cas.{type}"
+
+    def write(place: str, operands: str, mask: int | None) -> str:
+        leave = "" if mask is None else f"@!${mask} bra DONE; "
+        return (
+            f"{{ .reg .pred lost; .reg .{type} old, new; {leave}{read} $0, {place}; "
+            f"AGAIN: mov.{type} old, $0; {{ {swapped.compute} }} {swap} $0, {place}, old, new; "
+            f"setp.ne.{type} lost, $0, old; @lost bra AGAIN; DONE: }}"
+        )
+
+    return write
 
 
 def _semantics(op: Any) -> str:
@@ -50,7 +101,7 @@ def _bits(e: KernelEmitter, element: Element, value: Value) -> Value:
 def _atom(
     e: KernelEmitter,
     element: Element,
-    text: str,
+    update: Update,
     pointer: Value,
     offset: int,
     operands: list[Value],
@@ -60,7 +111,7 @@ def _atom(
     kind, type = CONSTRAINT[element.bits], f"i{element.bits}"
     place = f"[$1+{offset}]" if offset else "[$1]"
     names = ", ".join(f"${i + 2}" for i in range(len(operands)))
-    guard = f"@${len(operands) + 2} " if mask is not None else ""
+    code = update(place, names, None if mask is None else len(operands) + 2)
     masked_out = "$2" if len(operands) == 2 else "0"
     fill = f"mov.b{element.bits} $0, {masked_out}; " if mask is not None else ""
     constraints = ",".join(
@@ -69,16 +120,13 @@ def _atom(
     arguments = [f"ptr addrspace(1) {pointer}", *(f"{type} {_bits(e, element, value)}" for value in operands)]
     if mask is not None:
         arguments.append(f"i1 {mask}")
-    old = e.b.value(
-        f'call {type} asm sideeffect "{fill}{guard}{text} $0, {place}, {names};", "{constraints}"({", ".join(arguments)})'
-    )
+    old = e.b.value(f'call {type} asm sideeffect "{fill}{code}", "{constraints}"({", ".join(arguments)})')
     return old if not element.is_float else e.b.value(f"bitcast {type} {old} to {element.register}")
 
 
 def emit_atomic_rmw(e: KernelEmitter, op: Any) -> None:
     element = e.element(op.value)
-    text = f"atom.{_semantics(op)}{e.pointer_space}.{operation_text(e, op.attributes['mode'].data, element)}"
-    _emit_elements(e, op, element, text, [op.value])
+    _emit_elements(e, op, element, _modification(e, op, element), [op.value])
 
 
 def emit_atomic_cas(e: KernelEmitter, op: Any) -> None:
@@ -87,10 +135,11 @@ def emit_atomic_cas(e: KernelEmitter, op: Any) -> None:
         raise Unsupported(
             "atomic-type", f"no compare-and-swap of {element.name}", remedy="use a 16-, 32- or 64-bit type"
         )
-    _emit_elements(e, op, element, f"atom.{_semantics(op)}{e.pointer_space}.cas.b{element.bits}", [op.compare, op.value])
+    swap = _instruction(f"atom.{_semantics(op)}{e.pointer_space}.cas.b{element.bits}")
+    _emit_elements(e, op, element, swap, [op.compare, op.value])
 
 
-def _emit_elements(e: KernelEmitter, op: Any, element: Element, text: str, operands: list[Any]) -> None:
+def _emit_elements(e: KernelEmitter, op: Any, element: Element, update: Update, operands: list[Any]) -> None:
     tile = isinstance(e.values[op.value], list)
     layout = layout_of(op.value) if tile else None
     holder = e.holder(layout) if tile else e.first_thread
@@ -103,7 +152,7 @@ def _emit_elements(e: KernelEmitter, op: Any, element: Element, text: str, opera
             continue
         mask = e.b.all_of([holder, _spelled(masks[register])])
         values = [column[register] for column in columns]
-        known[offset] = _atom(e, element, text, pointers[register], 0, values, mask)
+        known[offset] = _atom(e, element, update, pointers[register], 0, values, mask)
     if holder is not None and op.results[0].uses:
         known = _shared_results(e, op, element, known, layout, holder)
     e.set(op.results[0], [known[offset] for offset in offsets])
@@ -136,7 +185,7 @@ def emit_tiled_atomic_rmw(e: KernelEmitter, op: Any) -> None:
     layout = layout_of(op.value)
     addresses: TileAddresses = tile_addresses(e, op, view, layout)
     element = addresses.element
-    text = f"atom.{_semantics(op)}{e.pointer_space}.{operation_text(e, op.attributes['mode'].data, element)}"
+    update = _modification(e, op, element)
     values, holder = e.registers(op.value), e.holder(layout)
     done: set[int] = set()
     for register, offset in enumerate(layout.register_offsets):
@@ -145,7 +194,7 @@ def emit_tiled_atomic_rmw(e: KernelEmitter, op: Any) -> None:
         done.add(offset)
         pointer, constant = addresses.address(register)
         mask = e.b.all_of([holder, addresses.mask(register)])
-        _atom(e, element, text, pointer, constant, [values[register]], mask)
+        _atom(e, element, update, pointer, constant, [values[register]], mask)
 
 
 HANDLERS: dict[str, Handler] = {
