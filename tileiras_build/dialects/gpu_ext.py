@@ -29,7 +29,6 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
@@ -52,6 +51,8 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
+
+from .gpu_launch import LaunchFuncOp
 
 
 class AddressSpace(StrEnum):
@@ -506,7 +507,7 @@ class ReturnOp(IRDLOperation):
 _OURS = [
     ThreadIdOp, BlockIdOp, BlockDimOp, GridDimOp, GlobalIdOp, ClusterIdOp, ClusterDimOp, ClusterBlockIdOp,
     SubgroupSizeOp, LaneIdOp, BarrierOp, PrintfOp, DynamicSharedMemoryOp, ShuffleOp, SubgroupReduceOp, AllReduceOp,
-    GPUModuleOp, GPUFuncOp, ReturnOp,
+    GPUModuleOp, GPUFuncOp, ReturnOp, LaunchFuncOp,
 ]  # fmt: skip
 _OUR_NAMES = {operation.name for operation in _OURS}
 _OUR_ATTRIBUTES = [AddressSpaceAttr, ShuffleModeAttr, ReduceKindAttr]

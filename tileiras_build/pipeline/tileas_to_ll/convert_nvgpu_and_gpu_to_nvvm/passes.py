@@ -24,6 +24,7 @@ from . import (  # noqa: F401 - each registers its rewrites
     async_copies,
     functions,
     index_queries,
+    launches,
     matrices,
     mbarriers,
     messages,
@@ -73,7 +74,9 @@ class ConvertNVGPUAndGPUToNVVM(EdgePass):
         """Vector math first, then every operation by its rewrite; what is left over is reported by name."""
         ScalarizeVectorMath().run(module, job)
         ConvertMathToLibdevice().run(module, job)
-        # A function last: rewrites ask the one around them for its launch bounds.
+        # Launches first: they ask the kernels for their signatures. A function last: rewrites ask the one around them
+        # for its launch bounds.
+        _convert(_launches(module), launches.convert_launch, job)
         operations = [op for op in device_operations(module) if type(op) in REWRITES]
         operations.sort(key=lambda op: isinstance(op, gpu.GPUFuncOp))
         _convert(operations, lambda op, emit: REWRITES[type(op)](op, emit), job)
@@ -88,6 +91,10 @@ def device_operations(module: ModuleOp) -> Iterator[Operation]:
     for top in module.body.blocks[0].ops:
         on_device = not has_host or isinstance(top, gpu.GPUModuleOp)
         yield from (op for op in top.walk() if on_device or op.name.startswith("nvgpu."))
+
+
+def _launches(module: ModuleOp) -> list[Operation]:
+    return [op for op in module.walk() if isinstance(op, gpu.LaunchFuncOp)]
 
 
 def _math_operations(module: ModuleOp) -> list[Operation]:
