@@ -27,6 +27,7 @@ from tileiras_build.reports.table import align
 from tileiras_build.targets import Target, find_target
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "kernels"
+CUBIN = "k.cubin"
 
 
 def main() -> int:
@@ -34,7 +35,7 @@ def main() -> int:
     options = _options()
     target = find_target(options.sm)
     kernels = _read_kernels(options.files) if options.files else _export_examples()
-    other = shutil.which("tileiras", path=_path_of_wheels()) or shutil.which("tileiras")
+    other = find_peer()
     rows, profile, failures = _measure(kernels, target, options.repeat, other)
     _print_rows(rows, other)
     if options.profile and profile:
@@ -67,6 +68,11 @@ def _export_examples() -> dict[str, bytes]:
     return kernels
 
 
+def find_peer() -> str | None:
+    """Path of NVIDIA's tileiras, from its wheel or PATH."""
+    return shutil.which("tileiras", path=_path_of_wheels()) or shutil.which("tileiras")
+
+
 def _path_of_wheels() -> str:
     """Where pip puts the programs of NVIDIA's wheels."""
     return ":".join(str(folder) for entry in sys.path for folder in Path(entry).glob("nvidia/cu*/bin"))
@@ -79,29 +85,30 @@ def _measure(kernels: dict[str, bytes], target: Target, repeat: int, other: str 
             try:
                 # The first run warms imports, LLVM and libdevice, as in a worker that has compiled before.
                 driver.compile(bytecode, target.name)
-                runs = [_run_ours(bytecode, target) for _ in range(repeat)]
+                runs = [run_ours(bytecode, target) for _ in range(repeat)]
             except TileirasError as error:
                 failures[name] = error
                 continue
             ours, seconds = min(runs, key=lambda run: run[0])
             for stage, spent in seconds.items():
                 profile[stage].append(spent)
-            theirs = min(_run_theirs(other, bytecode, target, Path(folder)) for _ in range(repeat)) if other else None
+            theirs = min(run_theirs(other, bytecode, target, Path(folder)) for _ in range(repeat)) if other else None
             rows.append((name, ours, theirs))
     return rows, profile, failures
 
 
-def _run_ours(bytecode: bytes, target: Target) -> tuple[float, dict[str, float]]:
+def run_ours(bytecode: bytes, target: Target) -> tuple[float, dict[str, float]]:
+    """CPU seconds of our compiler, and wall seconds by stage."""
     seconds: dict[str, float] = {}
     spent = _cpu_time(lambda: seconds.update(driver.compile(bytecode, target.name).seconds))
     return spent, seconds
 
 
-def _run_theirs(program: str, bytecode: bytes, target: Target, folder: Path) -> float:
-    """CPU seconds of NVIDIA's compiler; infinite if it refuses the kernel."""
+def run_theirs(program: str, bytecode: bytes, target: Target, folder: Path) -> float:
+    """CPU seconds of NVIDIA's compiler, which writes ``CUBIN`` in the folder; infinite if it refuses the kernel."""
     source = folder / "k.tilebc"
     source.write_bytes(bytecode)
-    command = [program, f"--gpu-name={target.name}", "-O3", str(source), "-o", str(folder / "k.cubin")]
+    command = [program, f"--gpu-name={target.name}", "-O3", str(source), "-o", str(folder / CUBIN)]
     status: list[int] = []
     spent = _cpu_time(lambda: status.append(subprocess.run(command, capture_output=True, check=False).returncode))
     return spent if status == [0] else float("inf")

@@ -1,0 +1,65 @@
+"""benchmarks/fast_path.py: the demands on machine code, and kernels that compile to it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tileiras_build.bytecode.export import list_cases
+from tileiras_build.reports.sass import Line, Listing
+from tileiras_build.targets import TARGETS
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+GOOD = ("LDGSTS", "LDSM", "HMMA", "BRA")
+
+
+@pytest.fixture
+def fast_path(monkeypatch):
+    """The program as its folder's scripts see it."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import fast_path
+
+    yield fast_path
+    for name in ("fast_path", "compile_speed"):
+        sys.modules.pop(name, None)
+
+
+def failures(fast_path, opcodes, sm="sm_80", kernel="matmul_f16", peer=100):
+    def measured(opcodes):
+        lines = tuple(Line(opcode, "", "loop" if opcode == "BRA" else None) for opcode in opcodes)
+        return fast_path.Measured(Listing("k", lines, {"loop": 2}), 0, 0, 1.0)
+
+    theirs = measured(["MOV"] * peer) if peer else None
+    return fast_path.Row(kernel, TARGETS[sm], measured(opcodes), theirs).failures()
+
+
+def test_code_that_meets_all_demands(fast_path):
+    assert failures(fast_path, GOOD) == []
+
+
+@pytest.mark.parametrize(
+    ("opcodes", "more", "words"),
+    [
+        (("LDL",) * 9, {"kernel": "softmax"}, "9 spill instructions"),
+        (("MOV",) * 116, {"kernel": "softmax"}, "1.16x the instructions"),
+        (GOOD, {"sm": "sm_90"}, "no HGMMA"),
+        (("LDG", "LDSM", "HMMA", "BRA"), {}, "no LDGSTS"),
+        (("LDSM", "MOV", "LDGSTS", "HMMA", "BRA"), {}, "ahead"),
+    ],
+)
+def test_each_demand(fast_path, opcodes, more, words):
+    assert any(words in failure for failure in failures(fast_path, opcodes, **more))
+
+
+def test_nothing_to_compare_with(fast_path):
+    assert failures(fast_path, GOOD, peer=0) == []
+
+
+def test_products_without_an_instruction_have_no_demands(fast_path):
+    opcodes = ("HMMA",)
+    assert failures(fast_path, opcodes, kernel="matmul_f8e4m3") == []
+    assert failures(fast_path, opcodes, kernel="matmul_f8e4m3", sm="sm_89")
+
+
+def test_kernels_are_listed():
+    assert len(list_cases(FOLDER / "fast_path_kernels.py")) >= 16

@@ -1,0 +1,60 @@
+"""reports/sass.py: instructions, labels and loops of nvdisasm's text."""
+
+import pytest
+
+from tileiras_build.errors import InvalidInput
+from tileiras_build.reports.sass import disassemble, read_listings
+
+HEAD = """
+//--------------------- .text.k  --------------------------
+\t.section\t.text.k,"ax",@progbits
+k:
+.text.k:
+"""
+COPY = "        /*0010*/                   LDGSTS.E.BYPASS.128 [R3], [R4.64] ;\n"
+PRODUCT = "        /*0020*/                   HMMA.16816.F32 R4, R8, R12, R4 ;\n"
+BACK = "        /*0040*/              @!P0 BRA `(.L_x_0) ;\n"
+END = ".L_x_9:\n        /*0050*/                   BRA `(.L_x_9);\n        /*0060*/                   NOP;\n"
+
+
+def listing(*parts: str):
+    [found] = read_listings(HEAD + "".join(parts))
+    return found
+
+
+def test_counts_by_opcode():
+    spill = '        /*0030*/             @!UP1 STL [R1+0x64], R212                (*"SpillRefill"*);\n'
+    kernel = listing(COPY, PRODUCT, PRODUCT, spill, END)
+    assert (kernel.name, kernel.total) == ("k", 5)
+    assert (kernel.count("HMMA"), kernel.count("STL", "LDL"), kernel.count("LDGSTS")) == (2, 1, 1)
+
+
+def test_the_loop_of_products_is_the_shortest_with_most():
+    outer = "        /*0050*/                   BRA `(.L_x_1) ;\n"
+    kernel = listing(".L_x_1:\n", COPY, ".L_x_0:\n", PRODUCT, BACK, outer, END)
+    assert kernel.loops == [range(1, 3), range(4)]
+    assert kernel.product_loop() == range(1, 3)
+
+
+@pytest.mark.parametrize(
+    ("parts", "ahead"),
+    [
+        ((COPY, ".L_x_0:\n", COPY, PRODUCT, BACK), True),
+        ((".L_x_0:\n", COPY, PRODUCT, BACK), False),
+        ((".L_x_0:\n", PRODUCT, BACK), False),
+        ((COPY, PRODUCT), True),
+    ],
+    ids=["prologue", "in the loop only", "no copies", "no loop"],
+)
+def test_loads_ahead(parts, ahead):
+    assert listing(*parts, END).loads_ahead is ahead
+
+
+def test_each_section_is_a_kernel():
+    both = read_listings(HEAD + COPY + HEAD.replace("text.k", "text.other") + PRODUCT)
+    assert [(one.name, one.total) for one in both] == [("k", 1), ("other", 1)]
+
+
+def test_what_is_no_cubin_is_refused():
+    with pytest.raises(InvalidInput, match="nvdisasm"):
+        disassemble(b"none")

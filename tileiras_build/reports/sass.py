@@ -1,0 +1,123 @@
+"""What a cubin's machine code is made of: nvdisasm's listing, counted by kind of instruction.
+
+Opcodes are those of the CUDA Binary Utilities manual, section "Instruction Set Reference".
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from cuda.pathfinder import find_nvidia_binary_utility
+
+from ..errors import InvalidInput
+
+_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)(.*);")
+_LABEL = re.compile(r"^(\.L_\w+):")
+_TARGET = re.compile(r"`\((\.L_\w+)\)")
+_KERNEL = re.compile(r"^\s*\.section\s+\.text\.([\w$]+)")
+
+# Kind -> what an opcode of that kind begins with.
+TENSOR = ("HMMA", "IMMA", "DMMA", "QMMA", "OMMA", "BMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA", "UTCHMMA", "UTCIMMA",
+          "UTCQMMA", "UTCOMMA", "UTCMXQMMA")  # fmt: skip
+ASYNC_COPY = ("LDGSTS", "UTMALDG", "UBLKCP")
+SPILL = ("LDL", "STL")
+BRANCH = ("BRA", "BRX", "JMP")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One instruction: its opcode without modifiers, its operands as printed, and the label that it jumps to."""
+
+    opcode: str
+    text: str
+    jumps_to: str | None = None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The instructions of one kernel; ``labels`` maps a label to the number of the instruction behind it."""
+
+    name: str
+    lines: tuple[Line, ...]
+    labels: dict[str, int]
+
+    def count(self, *opcodes: str) -> int:
+        """How many instructions have one of the opcodes."""
+        return sum(line.opcode in opcodes for line in self.lines)
+
+    @property
+    def total(self) -> int:
+        """All instructions but NOPs, which pad a kernel to whole cache lines."""
+        return len(self.lines) - self.count("NOP")
+
+    @property
+    def loops(self) -> list[range]:
+        """The instructions between each backward jump and where it leads, in order of their ends."""
+        found = []
+        for number, line in enumerate(self.lines):
+            start = self.labels.get(line.jumps_to) if line.opcode in BRANCH else None
+            # A kernel ends in a jump to itself.
+            if start is not None and start < number:
+                found.append(range(start, number + 1))
+        return found
+
+    def product_loop(self) -> range | None:
+        """The shortest loop that holds the most tensor instructions; None where no loop holds any."""
+        counted = [(sum(self.lines[i].opcode in TENSOR for i in loop), -len(loop), loop) for loop in self.loops]
+        most = max(counted, key=lambda row: row[:2], default=(0, 0, None))
+        return most[2] if most[0] else None
+
+    @property
+    def loads_ahead(self) -> bool:
+        """Whether copies are under way before the loop of products starts: some stand ahead of it, or all elsewhere.
+
+        A kernel without such a loop has nothing to load ahead of.
+        """
+        loop = self.product_loop()
+        if loop is None:
+            return True
+        copies = [number for number, line in enumerate(self.lines) if line.opcode in ASYNC_COPY]
+        return bool(copies) and any(number < loop.start or number >= loop.stop for number in copies)
+
+
+def disassemble(cubin: bytes) -> str:
+    """nvdisasm's text with labels. Raises InvalidInput[nvdisasm] where it is not installed or refuses the cubin."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "k.cubin"
+        path.write_bytes(cubin)
+        command = [_find_nvdisasm(), "-c", str(path)]
+        run = subprocess.run(command, capture_output=True, check=False, text=True, timeout=600)
+    if run.returncode:
+        raise InvalidInput("nvdisasm", f"nvdisasm refuses the cubin: {run.stderr.strip()}", remedy="assemble it again")
+    return run.stdout
+
+
+@cache
+def _find_nvdisasm() -> str:
+    found = find_nvidia_binary_utility("nvdisasm")
+    if found is None:
+        raise InvalidInput("nvdisasm", "no nvdisasm is installed", remedy="pip install nvidia-cuda-nvdisasm")
+    return found
+
+
+def read_listings(text: str) -> list[Listing]:
+    """The kernels of nvdisasm's text, in its order."""
+    found: list[tuple[str, list[Line], dict[str, int]]] = []
+    for row in text.splitlines():
+        if section := _KERNEL.match(row):
+            found.append((section[1], [], {}))
+        elif found and (label := _LABEL.match(row)):
+            found[-1][2][label[1]] = len(found[-1][1])
+        elif found and (instruction := _INSTRUCTION.match(row)):
+            found[-1][1].append(_read_line(instruction))
+    return [Listing(name, tuple(lines), labels) for name, lines, labels in found]
+
+
+def _read_line(instruction: re.Match) -> Line:
+    target = _TARGET.search(instruction[2])
+    return Line(instruction[1].partition(".")[0], instruction[2].strip(), target and target[1])
