@@ -64,10 +64,12 @@ def _registers(operand, out: list) -> None:
 
 
 def sources_of(ins: Instruction) -> list[Register]:
-    """Registers that an instruction reads; a predicated one also keeps its old results."""
+    """Registers that an instruction reads; a predicated one also keeps its old results, a wgmma adds to them."""
     out: list[Register] = []
     args = ins.args
     results = results_of(ins)
+    if ins.op == "wgmma":
+        out += results
     for arg in args[1:] if results or (args and args[0] is SINK) else args:
         _registers(arg, out)
     if ins.predicate is not None:
@@ -457,11 +459,7 @@ class Program:
 
     def generate(self, pc: int, fine: bool, options):
         end = self.block_end[int(self.leader_of[pc])]
-        if fine:
-            for at in range(pc + 1, end):
-                if self.code[at].op in isa.WARP_WIDE:
-                    end = at
-                    break
+        end = self.stop_early(pc, end, fine)
         emitter = Emitter(self, f"block_{pc}")
         emitter.options = options
         emitter.fine = fine
@@ -484,6 +482,15 @@ class Program:
         function.origin, function.source, function.end = emitter.origin, source, end
         function.count = end - pc
         return function
+
+    def stop_early(self, pc: int, end: int, fine: bool) -> int:
+        """Where to end a function so that an instruction that may have to wait for other threads starts its own."""
+        together = self.code[pc].op in isa.GROUP_WIDE
+        for at in range(pc + 1, end):
+            op = self.code[at].op
+            if (fine and op in isa.WARP_WIDE) or (op in isa.GROUP_WIDE and not together):
+                return at
+        return end
 
     def one(self, emitter: Emitter, ins: Instruction, pc: int):
         """Emit one instruction; control flow returns the function's last line."""

@@ -2,7 +2,7 @@
 
 A handler ``handler(emitter, instruction)`` emits Python for one instruction; a control-flow handler returns the last
 line of the generated function. Helpers that generated code calls go to ``NAMESPACE``. Opcodes in ``WARP_WIDE``
-need all living threads of their warps (or of their mask).
+need all living threads of their warps (or of their mask), those in ``GROUP_WIDE`` all threads of their warpgroups.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 HANDLERS: dict = {}
 NAMESPACE: dict = {}
 WARP_WIDE: set[str] = set()
+GROUP_WIDE: set[str] = set()
 RESULT_KINDS: dict = {}
 
 _ARITHMETIC = {"add", "sub", "mul", "fma", "mad", "div", "min", "max", "abs", "neg", "sqrt", "rsqrt", "rcp", "ex2",
@@ -47,4 +48,17 @@ def result_kind(ins, position: int) -> str:
     return "bits"
 
 
-from . import atomic, builtin, control, convert, floating, integer, matrix, memory, move, sync, warp  # noqa: F401
+from . import (  # noqa: F401
+    atomic,
+    builtin,
+    control,
+    convert,
+    floating,
+    integer,
+    matrix,
+    memory,
+    move,
+    sync,
+    warp,
+    wgmma,
+)

@@ -8,7 +8,6 @@ import pytest
 from tests.dialects.nvvm.nvvm_kernels import translate
 from tests.emulator.ptx_kernels import aligned
 from tileiras_build import emulator
-from tileiras_build.emulator.faults import UnsupportedInstruction
 from tileiras_build.pipeline import opt
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.matrices import sparse_assembly
 
@@ -50,10 +49,10 @@ def test_each_register_is_stored_where_the_isa_says():
 TILE_A, TILE_B = "memref<64x16xf16, 3>", "memref<16x8xf16, 3>"
 COPY = """
 %base_{0} = builtin.unrealized_conversion_cast %s{0} : {1} to !llvm.ptr<3>
-%to_{0} = llvm.getelementptr %base_{0}[%place] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
-%from_{0} = llvm.getelementptr %g{0}[%place] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8
-%chunk_{0} = llvm.load %from_{0} : !llvm.ptr<1> -> i64
-llvm.store %chunk_{0}, %to_{0} : i64, !llvm.ptr<3>
+%to_{0} = llvm.getelementptr %base_{0}[%place_{0}] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+%from_{0} = llvm.getelementptr %g{0}[%place_{0}] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i8
+%chunk_{0} = llvm.load %from_{0} : !llvm.ptr<1> -> {2}
+llvm.store %chunk_{0}, %to_{0} : {2}, !llvm.ptr<3>
 """
 MAP = "!nvgpu.tensormap.descriptor<tensor = {}, swizzle = none, l2promo = none, oob = zero, interleave = none>"
 PRODUCT = f"""
@@ -61,14 +60,16 @@ gpu.module @m {{
   gpu.func @k(%ga: !llvm.ptr<1>, %gb: !llvm.ptr<1>, %o: memref<64x8xf32>, %ma: {MAP.format(TILE_A)},
               %mb: {MAP.format(TILE_B)}) workgroup(%sa: {TILE_A}, %sb: {TILE_B}) kernel {{
     %tid = nvvm.read.ptx.sreg.tid.x : i32
-    %eight = llvm.mlir.constant(8 : i32) : i32
-    %place = llvm.mul %tid, %eight : i32
-    {COPY.format("a", TILE_A)}
+    %sixteen = llvm.mlir.constant(16 : i32) : i32
+    %place_a = llvm.mul %tid, %sixteen : i32
+    {COPY.format("a", TILE_A, "vector<4xi32>")}
     %small = llvm.mlir.constant(32 : i32) : i32
     %first = llvm.icmp "ult" %tid, %small : i32
     llvm.cond_br %first, ^copy, ^go
   ^copy:
-    {COPY.format("b", TILE_B)}
+    %eight = llvm.mlir.constant(8 : i32) : i32
+    %place_b = llvm.mul %tid, %eight : i32
+    {COPY.format("b", TILE_B, "i64")}
     llvm.br ^go
   ^go:
     llvm.inline_asm has_side_effects "fence.proxy.async;", "~{{memory}}" : () -> ()
@@ -106,10 +107,7 @@ def test_a_warpgroup_multiplies():
     b = rng.integers(-4, 5, (16, 8)).astype(np.float16)
     out = aligned(np.zeros((64, 8), np.float32))
     arrays = {0: aligned(core_matrices(a)), 1: aligned(core_matrices(b.T.copy())), 2: out}
-    try:
-        launch(ptx, [None, None, None, bytes(8), bytes(8)], arrays)
-    except UnsupportedInstruction as error:
-        pytest.skip(str(error))
+    launch(ptx, [None, None, None, bytes(8), bytes(8)], arrays)
     np.testing.assert_array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
 
 

@@ -1,0 +1,267 @@
+"""Warpgroup matrix products: wgmma.mma_async, fence, commit_group, wait_group (PTX ISA 9.0, section 9.7.15).
+
+A warpgroup is four warps in a row, the first at a multiple of four; it computes D (64 x n) = A (64 x k) B (k x n) [+ D].
+Lane = 4 * row + t of warp w, with ``E`` elements per register:
+
+    A (registers): register r holds row 16 w + row + 8 (r % 2), columns E t + e + 4 E (r / 2)
+    D (32-bit):    register i holds row 16 w + row + 8 (i / 2 % 2), column 8 (i / 4) + 2 t + i % 2
+    D (f16):       register i holds row 16 w + row + 8 (i % 2), columns 8 (i / 2) + 2 t + (0, 1)
+
+The product is computed where it is issued, in float32 as for mma.sync (integers exactly). What a program may not see of
+that - registers read before the wait - is for ``inflight.py`` and the race check.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import numpy as np
+
+from .. import numerics
+from ..access import Site
+from ..emit import items_of
+from ..machine import Event
+from ..parse import Vector
+from . import GROUP_WIDE, RESULT_KINDS, WARP_WIDE, handles, helper
+from .matrix import _DECODE, _WIDTH, fragment
+
+GROUP = 128  # threads of a warpgroup
+CHUNK = 16  # bytes in which descriptors count, and that a swizzle moves
+ROW_BYTES = 32  # bytes along k of one instruction
+_SHAPE = re.compile(r"m64n(\d+)k(\d+)$")
+_SHARED_K = {"f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32, "s8": 32, "u8": 32}
+_PAIRS = {"f16": {"f16"}, "bf16": {"bf16"}, "tf32": {"tf32"}, "e4m3": {"e4m3", "e5m2"}, "e5m2": {"e4m3", "e5m2"},
+          "s8": {"s8", "u8"}, "u8": {"s8", "u8"}}  # fmt: skip
+_RESULTS = {"f16": {"f16", "f32"}, "e4m3": {"f16", "f32"}, "e5m2": {"f16", "f32"}, "s8": {"s32"}, "u8": {"s32"}}
+WARP_WIDE.add("wgmma")
+GROUP_WIDE.add("wgmma")
+
+
+# -- the warpgroup -----------------------------------------------------------------------------------
+@helper
+def require_warpgroups(group):
+    """None where the group's threads are whole warpgroups, else an Event: wait here for the others."""
+    found = group.__dict__.get("_warpgroups")
+    if found is None:
+        found = group._warpgroups = whole_warpgroups(group)
+    return None if found else Event("mates")
+
+
+def whole_warpgroups(group) -> bool:
+    flat, per_cta = group.flat, group.machine.threads
+    if len(flat) % GROUP:
+        return False
+    rows = flat.reshape(-1, GROUP)
+    return bool((rows[:, 0] % per_cta % GROUP == 0).all() and (rows[:, -1] - rows[:, 0] == GROUP - 1).all())
+
+
+def by_warpgroup(group, value):
+    """A register value as (warpgroups, 128)."""
+    return np.broadcast_to(value, group.shape).reshape(-1, GROUP)
+
+
+def gather_warpgroup(e):
+    """Where the function starts with this instruction, wait for the rest of the warpgroup."""
+    if "warpgroup" not in e.memo:
+        e.memo["warpgroup"] = True
+        e.line("wait = require_warpgroups(g)")
+        e.line("if wait is not None: return wait")
+
+
+# -- descriptors -------------------------------------------------------------------------------------
+_SWIZZLE_CHUNKS = {0: 1, 1: 8, 2: 4, 3: 2}  # descriptor code -> 16-byte chunks in a row of the pattern
+_RESERVED = ~((0x3FFF << 0) | (0x3FFF << 16) | (0x3FFF << 32) | (7 << 49) | (3 << 62)) & 0xFFFFFFFFFFFFFFFF
+
+
+@lru_cache(maxsize=4096)
+def chunk_offsets(rows: int, swizzle: int, leading: int, stride: int, transposed: bool) -> np.ndarray:
+    """Offsets in chunks of a matrix before the swizzle (table "canonical layouts" of section 9.7.15.5.1).
+
+    K-major: (rows, 2), 8 rows of 16 bytes make a core matrix. MN-major: (16 of k, rows / 8).
+    """
+    width = _SWIZZLE_CHUNKS[swizzle]
+    if not transposed:
+        row, chunk = np.ogrid[:rows, : ROW_BYTES // CHUNK]
+        along = chunk * leading if swizzle == 0 else chunk
+        return row % 8 * width + row // 8 * stride + along
+    depth, chunk = np.ogrid[:16, : rows // 8]
+    if swizzle == 0:
+        return depth % 8 + depth // 8 * leading + chunk * stride
+    return depth % 8 * width + depth // 8 * stride + chunk % width + chunk // width * leading
+
+
+def swizzled(chunks: np.ndarray, swizzle: int, base_offset: int) -> np.ndarray:
+    """Chunk numbers after the swizzle: the low bits XOR those of the 128-byte row, counted from the base offset."""
+    if swizzle == 0:
+        return chunks
+    row = (chunks >> 3) - base_offset
+    return chunks ^ (row & (_SWIZZLE_CHUNKS[swizzle] - 1))
+
+
+class SharedOperand:
+    """A or B of one instruction in shared memory; ``rows`` of M or N."""
+
+    def __init__(self, ins, name: str, type_: str, rows: int, transposed: bool, negative: bool):
+        self.name, self.type, self.rows, self.transposed, self.negative = name, type_, rows, transposed, negative
+        self.site = Site(ins, "shared", CHUNK)
+
+    def load(self, group, descriptor):
+        """The matrix as (warpgroups or 1, rows, k) floats."""
+        words = by_warpgroup(group, descriptor)
+        if np.ndim(descriptor) and (words != words[:, :1]).any():
+            self.site.fault(group, f"the threads of a warpgroup have different descriptors of {self.name}")
+        index = self.index(group, words[:, 0])
+        if group.machine.race is not None:
+            group.machine.race.product(self.site, group, index)
+        return self.decode(group.machine.shared_view(np.complex128)[index])
+
+    def index(self, group, descriptors):
+        """Chunk numbers in the batch's shared memory, (warpgroups, …) as ``chunk_offsets``."""
+        machine = group.machine
+        shapes, which = np.unique(descriptors >> np.uint64(16), return_inverse=True)
+        start = (descriptors & np.uint64(0x3FFF)).astype(np.int64)
+        if len(shapes) == 1:
+            index = self.places(group, int(shapes[0]) << 16, start)
+        else:
+            parts = [self.places(group, int(shape) << 16, start[which == i]) for i, shape in enumerate(shapes)]
+            index = np.empty((len(start), *parts[0].shape[1:]), np.int64)
+            for i, part in enumerate(parts):
+                index[which == i] = part
+        if (int(index.max()) + 1) * CHUNK > machine.shared_limit:
+            self.outside(group, index)
+        cta = group.flat[::GROUP] // machine.threads
+        return index + (cta * (machine.shared_size // CHUNK))[:, None, None]
+
+    def places(self, group, descriptor: int, start):
+        if descriptor & _RESERVED:
+            self.site.fault(group, f"the descriptor of {self.name} ({descriptor:#x}) has bits in reserved fields")
+        leading, stride = descriptor >> 16 & 0x3FFF, descriptor >> 32 & 0x3FFF
+        base_offset, swizzle = descriptor >> 49 & 7, descriptor >> 62
+        offsets = chunk_offsets(self.rows, swizzle, leading, stride, self.transposed)
+        return swizzled(start[:, None, None] + offsets, swizzle, base_offset)
+
+    def outside(self, group, index):
+        bad = int(index.max()) * CHUNK
+        self.site.fault(
+            group,
+            f"matrix {self.name} lies outside the shared memory ({group.machine.shared_limit} bytes)",
+            address=bad,
+        )
+
+    def decode(self, chunks):
+        words = np.ascontiguousarray(chunks)[..., None].view(np.uint32)
+        values = _DECODE[self.type](words)
+        values = values.reshape(*words.shape[:2], -1)
+        if self.transposed:
+            values = values.swapaxes(1, 2)
+        return -values if self.negative else values
+
+
+@helper
+def warpgroup_fragment(group, a, negative):
+    """Four fragments of 16 rows (warps, 16, k) as A of the warpgroups (n, 64, k)."""
+    a = a.reshape(-1, 64, a.shape[-1])
+    return -a if negative else a
+
+
+@helper
+def warpgroup_multiply(group, a, b, integers):
+    """A (n, 64, k) times B (n, columns, k): per register of D in order, each of the group's shape."""
+    product = np.matmul(a, b.swapaxes(1, 2))
+    if integers:
+        product = product.astype(np.int32)
+    parts = product.reshape(-1, 4, 2, 8, product.shape[2] // 8, 4, 2)  # (n, warp, half, row, columns / 8, t, e)
+    parts = np.ascontiguousarray(parts.transpose(4, 2, 6, 0, 1, 3, 5))
+    return parts.reshape(-1, *group.shape)
+
+
+@helper
+def accumulate_f16(products, words, keep):
+    """f16 results, two to a register; ``keep`` (scale-d) says where the old values are added."""
+    out = []
+    for i, word in enumerate(words):
+        low, high = products[2 * i], products[2 * i + 1]
+        if np.any(keep):
+            old = np.where(keep, word, np.uint32(0))
+            low = numerics.widen("f16", (old & np.uint32(0xFFFF)).astype(np.uint16)) + low
+            high = numerics.widen("f16", (old >> np.uint32(16)).astype(np.uint16)) + high
+        out.append(numerics.pack16(numerics.narrow("f16", low), numerics.narrow("f16", high)))
+    return tuple(out)
+
+
+# -- instructions ------------------------------------------------------------------------------------
+class Product:
+    """The fields of one wgmma.mma_async."""
+
+    def __init__(self, e, ins):
+        shape = next((_SHAPE.match(m) for m in ins.mods if _SHAPE.match(m)), None)
+        at = next((i for i, m in enumerate(ins.mods) if _SHAPE.match(m)), 0)
+        types = [m for m in ins.mods[at + 1 :] if m != "satfinite"]
+        if shape is None or len(types) != 3 or "sp" in ins.mods or types[1] not in _SHARED_K:
+            e.fail("not supported")
+        self.d, self.a, self.b = types
+        self.n, k = int(shape[1]), int(shape[2])
+        self.integers = self.d == "s32"
+        columns = self.n % 8 == 0 and 8 <= self.n <= 256 and not (self.integers and self.n > 32 and self.n % 16)
+        if k != _SHARED_K[self.a] or not columns:
+            e.fail("no such shape")
+        if self.b not in _PAIRS[self.a] or self.d not in _RESULTS.get(self.a, {"f32"}):
+            e.fail("no product of these types")
+        self.saturates = "satfinite" in ins.mods
+        self.read_operands(e, ins)
+
+    def read_operands(self, e, ins):
+        self.targets, self.left, self.right, self.keep, *rest = [*items_of_first(ins), *ins.args[1:]]
+        registers = self.n // (4 if self.d == "f16" else 2)
+        from_registers = isinstance(self.left, Vector)
+        count = 0 if self.integers else 2 + (2 - from_registers if _WIDTH[self.a] == 16 else 0)
+        if len(self.targets) != registers or len(rest) != count or (from_registers and len(self.left.items) != 4):
+            e.fail("wrong number of operands")
+        numbers = [r.value for r in rest]
+        negative = [n == -1 for n in numbers[:2]] or [False, False]
+        if any(n not in (1, -1) for n in numbers[:2]) or any(n not in (0, 1) for n in numbers[2:]):
+            e.fail("an immediate out of range")
+        turned = [bool(n) for n in numbers[2:]]
+        turned = [False] * (2 - len(turned)) + turned
+        self.negative, self.transposed = negative, turned
+
+    def matrix(self, e, ins, name: str, operand, type_: str, rows: int, side: int) -> str:
+        if isinstance(operand, Vector):
+            part = fragment(e, operand, "u32", ("a", type_, 16), f"fragment_a(g, {type_!r}, 16, [{{}}])")
+            return e.temp(f"warpgroup_fragment(g, {part}, {self.negative[side]})")
+        matrix = SharedOperand(ins, name, type_, rows, self.transposed[side], self.negative[side])
+        return e.temp(f"{e.constant(matrix, 'operand')}.load(g, {e.use(operand, 'u64')})")
+
+
+def items_of_first(ins) -> list:
+    return [items_of(ins.args[0])]
+
+
+@handles("wgmma")
+def handle_wgmma(e, ins):
+    gather_warpgroup(e)
+    if ins.mods[0] in ("fence", "commit_group", "wait_group"):
+        return None
+    if ins.mods[0] != "mma_async":
+        e.fail("not supported")
+    p = Product(e, ins)
+    a = p.matrix(e, ins, "A", p.left, p.a, 64, 0)
+    b = p.matrix(e, ins, "B", p.right, p.b, p.n, 1)
+    products = e.temp(f"warpgroup_multiply(g, {a}, {b}, {p.integers})")
+    keep = e.temp(e.use(p.keep, "p"))
+    if p.d == "f16":
+        words = ", ".join(e.use(c, "u32") for c in p.targets)
+        return e.set_tuple(p.targets, "u32", f"accumulate_f16({products}, [{words}], {keep})")
+    olds = [e.use(c, p.d) for c in p.targets]
+    add = "add_saturating({p}, {c})" if p.saturates else "{p} + {c}"
+    for i, (target, old) in enumerate(zip(p.targets, olds)):
+        new = f"{products}[{i}]"
+        e.set(target, p.d, f"choose({keep}, {add.format(p=new, c=old)}, {new})")
+
+
+def _result_kind(ins, position: int) -> str:
+    return "f32" if ins.mods[0] == "mma_async" and ins.mods[4 if "sp" not in ins.mods else 5] == "f32" else "bits"
+
+
+RESULT_KINDS["wgmma"] = _result_kind
