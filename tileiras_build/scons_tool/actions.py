@@ -18,6 +18,8 @@ from ..executor import Executor
 from ..files import read_file, write_files
 from ..pipeline.job import Job
 from ..pipeline.stages import Stage, source_digest
+from ..reports.timeline import BUILT, FAILED
+from .timing import time_step
 
 TIMEOUT = 600.0  # seconds for one stage of one kernel; TILEIRAS_TIMEOUT of the environment overrides it
 
@@ -39,6 +41,12 @@ class _WorkerAction(FunctionAction):
         return self.signature
 
     def _build(self, target, source, env) -> BuildError | None:
+        with time_step(env, target[0]) as timed:
+            error = self._make(target, source, env)
+            timed.outcome = FAILED if error else BUILT
+        return error
+
+    def _make(self, target, source, env) -> BuildError | None:
         try:
             files = self.call(self.executor(env), target, source, env)
             write_files({Path(node.path): files[node.name] for node in target})

@@ -14,7 +14,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,12 +25,14 @@ from SCons.Scanner import ScannerBase
 from ..errors import InvalidInput, Location, TileirasError
 from ..executor import Executor, make_executor
 from ..pipeline.stages import STAGES, InputFile, Stage, load
+from ..reports.timeline import Recorder
 from .actions import ExportAction, StageAction
 from .decider import has_changed
+from .kernel_options import settings_by_kernel
 from .progress import BelowLine, Progress, Step
 from .settings import Settings, fail, read_settings
+from .timing import BUILD, keep_timeline
 
-_BUILD = "TILEIRAS_BUILD"  # the construction variable that holds the Build of this SCons run
 _ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 _current: Build | None = None
 
@@ -48,7 +50,7 @@ def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None =
     # The graph lives as long as SCons does: collecting it costs a fifth of a build that has nothing to do.
     gc.disable()
     build = _build_of_this_run(executor)
-    env[_BUILD] = build
+    env[BUILD] = build
     env["PRINT_CMD_LINE_FUNC"] = build.progress.show
     env.Decider(has_changed)
     chain = Chain(table, build)
@@ -72,6 +74,7 @@ class Build:
     def __init__(self, executor: Executor | None = None):
         self._executor = executor
         self.progress = Progress(sys.stdout)
+        self.recorder = Recorder()
         self.build_dirs: list[str] = []
         self.interrupted = False
 
@@ -117,6 +120,8 @@ class Build:
         quiet = self.interrupted or option("no_exec") or option("clean") or option("silent")
         if self.build_dirs and not quiet:
             self.progress.summarize(SCons.Script.GetBuildFailures(), self.build_dirs[0])
+        if self.build_dirs and not (option("no_exec") or option("clean")):
+            keep_timeline(self.recorder, self.progress.steps, self.build_dirs[0], option("num_jobs"))
 
 
 @dataclass
@@ -135,23 +140,34 @@ class Chain:
         self._builders: dict[tuple, Callable] = {}
         self._owners: dict[str, str] = {}
 
-    def add_library(self, env, name: str, sources: Iterable, sm: str | None = None):
+    def add_library(self, env, name: str, sources: Iterable, sm: str | None = None, kernels: Mapping | None = None):
         """``env.KernelLibrary(name, sources, sm="90,100")``: an alias of the cubins of all kernels for all targets.
 
         ``sources`` are ``.py`` files with a ``CASES`` table and ``.tilebc`` files, as names or nodes; ``sm`` defaults
-        to the environment's. Ends SCons with one sentence where an option is wrong or two kernels share a name.
+        to the environment's. ``kernels`` gives single ones options of their own: ``{"matmul_*": {"opt": 2}}``. Ends
+        SCons with one sentence where an option is wrong or two kernels share a name.
         """
         try:
-            return self._add_library(env, name, sources, read_settings(env, sm))
+            return self._add_library(env, name, sources, sm, kernels or {})
         except TileirasError as error:
             fail(error)
 
-    def _add_library(self, env, name: str, sources: Iterable, settings: Settings):
-        self.build.build_dirs.append(settings.build_dir)
+    def _add_library(self, env, name: str, sources: Iterable, sm: str | None, options: Mapping):
+        settings = read_settings(env, sm=sm)
+        folder = env.Dir(settings.build_dir).path
+        self.build.build_dirs.append(folder)
         nodes = [node for source in env.Flatten([sources]) for node in env.arg2nodes(source, env.fs.File)]
         kernels = [kernel for node in nodes for kernel in self._kernels(env, node, settings)]
-        self._check_names(kernels, name, settings)
-        last = [self._add_target(env, kernel, target, settings) for target in settings.targets for kernel in kernels]
+        self._check_names(kernels, name, folder)
+        names = [kernel.name for kernel in kernels]
+        own = settings_by_kernel(name, names, options, lambda **given: read_settings(env, **{"sm": sm} | given))
+        by_target = {target: None for kernel in names for target in own[kernel].targets}
+        last = [
+            self._add_target(env, kernel, target, own[kernel.name])
+            for target in by_target
+            for kernel in kernels
+            if target in own[kernel.name].targets
+        ]
         return env.Alias(name, last)
 
     def _kernels(self, env, node, settings: Settings) -> list[Kernel]:
@@ -182,10 +198,10 @@ class Chain:
         self.build.progress.add(made[0], Step(stage.name, "", Path(path).stem))
         return [Kernel(name, bytecode) for name, bytecode in zip(names, made, strict=True)]
 
-    def _check_names(self, kernels: list[Kernel], library: str, settings: Settings) -> None:
+    def _check_names(self, kernels: list[Kernel], library: str, folder: str) -> None:
         """Kernels of a build folder share one name space."""
         for kernel in kernels:
-            path = f"{settings.build_dir}/{kernel.name}"
+            path = f"{folder}/{kernel.name}"
             owner = self._owners.setdefault(path, str(kernel.bytecode))
             if owner != str(kernel.bytecode):
                 message = f"kernel {kernel.name} of library {library} is made from {owner} and from {kernel.bytecode}"
@@ -233,7 +249,7 @@ class Chain:
 
         def build_stage(env, source, sm: str | None = None):
             try:
-                settings = read_settings(env, sm)
+                settings = read_settings(env, sm=sm)
                 return [self._one(env, settings, target, previous, stage, source) for target in settings.targets]
             except TileirasError as error:
                 fail(error)

@@ -65,16 +65,20 @@ class Settings:
         return Job(target, job.opt_level, job.lineinfo, job.debug, **{name: str(path) for name, path in found.items()})
 
 
-def read_settings(env, sm: str | None = None) -> Settings:
-    """The settings of a construction environment; ``sm`` overrides its targets. Raises InvalidInput."""
+def read_settings(env, **given: object) -> Settings:
+    """The settings of a construction environment; ``given`` (sm="90", None = not given) win. Raises InvalidInput."""
     option = {name: env.get(name, default) for name, default in DEFAULTS.items()}
-    targets = tuple(parse_targets(option["sm"] if sm is None else sm))
+    option |= {name: value for name, value in given.items() if value is not None}
+    targets = tuple(parse_targets(option["sm"]))
     paths = (_path(env, option["libdevice"]), _path(env, option["ptxas"]))
     return Settings(targets, _opt_level(option["opt"]), _yes_no(option["lineinfo"]), str(option["build_dir"]), *paths)
 
 
 def _path(env, text: str) -> str | None:
-    return env.File(text).get_abspath() if text else None
+    """Seen from the top folder: in an SConscript of a variant directory too the option names one file."""
+    if not text:
+        return None
+    return env.File(text if text.startswith("#") or os.path.isabs(text) else f"#{text}").get_abspath()
 
 
 def _opt_level(text: object) -> int:

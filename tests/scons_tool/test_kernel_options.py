@@ -1,0 +1,76 @@
+"""Options of single kernels in a library, and libraries in variant directories: real SCons runs over tiny stages."""
+
+import pytest
+
+from tests.scons_tool.test_build import SCONSTRUCT, Project, chain
+from tileiras_build.errors import InvalidInput
+from tileiras_build.scons_tool.kernel_options import settings_by_kernel
+
+
+def read(**options):
+    return tuple(sorted(options.items()))
+
+
+def test_later_patterns_win_option_by_option():
+    rows = {"*": {"opt": 1}, "matmul_*": {"opt": 2, "sm": "90"}, "matmul_f16": {"opt": 3}}
+    found = settings_by_kernel("lib", ["saxpy", "matmul_f16", "matmul_f32"], rows, read)
+    assert found == {
+        "saxpy": (("opt", 1),),
+        "matmul_f16": (("opt", 3), ("sm", "90")),
+        "matmul_f32": (("opt", 2), ("sm", "90")),
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ({"matmal": {"opt": 2}}, "no kernel of library lib is called matmal"),
+        ({"saxpy": {"optimize": 2}}, "kernels saxpy of library lib are given optimize; use sm, opt, lineinfo"),
+        ({"saxpy": {"build_dir": "x"}}, "kernels saxpy of library lib are given build_dir"),
+    ],
+)
+def test_options_without_effect_are_refused(rows, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        settings_by_kernel("lib", ["saxpy"], rows, read)
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+def test_each_kernel_gets_its_own_targets_and_level(project):
+    text = SCONSTRUCT.replace("key=str))", 'key=str), kernels={"a": {"sm": "100", "opt": 1}})')
+    project.write("SConstruct", text)
+    assert project.steps() == sorted(chain("a", targets=["sm_100"]) + chain("b"))
+    assert "ptx sm_100 O1" in (project.folder / "build/sm_100/a.cubin").read_text()
+    assert "ptx sm_90 O3" in (project.folder / "build/sm_90/b.cubin").read_text()
+    project.write("SConstruct", text.replace('"opt": 1', '"opt": 2'))
+    assert project.steps() == chain("a", targets=["sm_100"])
+
+
+def test_wrong_option_of_a_kernel_is_one_sentence(project):
+    project.write("SConstruct", SCONSTRUCT.replace("key=str))", 'key=str), kernels={"a": {"sm": "91"}})'))
+    done = project.run()
+    assert done.returncode == 1
+    assert "unknown target sm=91" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_variant_directories_build_the_same_sources_twice(project):
+    (project.folder / "kernels").mkdir()
+    project.write("kernels/c.tilebc", "kernel c\nptx: libdevice\n")
+    project.write("kernels/SConscript", 'Import("env")\nDefault(env.KernelLibrary(env["LIBRARY"], ["c.tilebc"]))\n')
+    variants = """
+for opt in "13":
+    own = env.Clone(opt=opt, LIBRARY=f"kernels{opt}")
+    SConscript("kernels/SConscript", variant_dir=f"out/O{opt}", duplicate=0, exports={"env": own})
+"""
+    project.write(
+        "SConstruct", SCONSTRUCT.replace("Default(env.KernelLibrary", "env.Value(").partition("env.Value")[0] + variants
+    )
+    done = project.run(sm="90")
+    assert done.returncode == 0, done.stderr
+    for opt in "13":
+        made = project.folder / f"out/O{opt}/build/sm_90/c.cubin"
+        assert f"ptx sm_90 O{opt}" in made.read_text()
+    assert project.steps(sm="90") == []

@@ -1,0 +1,62 @@
+"""What a real build leaves for reports: the time, lane and outcome of every step."""
+
+import itertools
+
+import pytest
+
+from tests.scons_tool.test_build import SCONSTRUCT, Project, chain
+from tileiras_build.reports.timeline import BUILT, CACHED, FAILED, read_timeline
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+def timeline(project):
+    return read_timeline(project.folder / "build/report/timeline.json")
+
+
+def steps(spans):
+    return sorted(f"{span.stage} {span.target} {span.kernel}" for span in spans)
+
+
+def test_every_step_is_timed_on_its_lane(project):
+    project.run()
+    kept = timeline(project)
+    assert steps(kept.spans) == chain("a", "b")
+    assert {span.outcome for span in kept.spans} == {BUILT} and kept.jobs == 2
+    assert {span.lane for span in kept.spans} <= {0, 1}
+    for lane in (0, 1):
+        mine = sorted((span for span in kept.spans if span.lane == lane), key=lambda span: span.start)
+        assert all(0 <= span.start <= span.end for span in mine)
+        assert all(first.end <= second.start for first, second in itertools.pairwise(mine))
+
+
+def test_run_that_makes_nothing_keeps_the_last_timeline(project):
+    project.run()
+    before = (project.folder / "build/report/timeline.json").read_bytes()
+    project.run()
+    assert (project.folder / "build/report/timeline.json").read_bytes() == before
+
+
+def test_failed_steps_are_marked(project):
+    project.write("a.tilebc", "kernel a\nll: fail\n")
+    project.run("-k", sm="90")
+    failed = [span for span in timeline(project).spans if span.outcome == FAILED]
+    assert steps(failed) == ["ll sm_90 a"]
+
+
+def test_steps_from_a_cache_are_marked(project):
+    project.write("SConstruct", SCONSTRUCT + '\nCacheDir("cache")\n')
+    project.run(sm="90")
+    assert project.run("-c", sm="90").returncode == 0
+    project.run(sm="90")
+    spans = timeline(project).spans
+    assert steps(spans) == chain("a", "b", targets=["sm_90"])
+    assert {span.outcome for span in spans} == {CACHED}
+
+
+def test_dry_run_keeps_nothing(project):
+    project.run("-n")
+    assert not (project.folder / "build").exists()

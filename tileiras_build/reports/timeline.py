@@ -1,0 +1,128 @@
+"""When each step of a build ran, and where: recorded while SCons runs, kept as JSON, shown as a Chrome trace.
+
+    {"version": 1, "start": seconds since 1970, "jobs": 8,
+     "spans": [[stage, target, kernel, lane, start, end, outcome], ...]}         # seconds since "start"
+
+A lane is one of SCons' worker threads: it runs one step at a time, in a process of its own or on a cluster.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import astuple, dataclass, field
+from pathlib import Path
+
+from ..errors import InvalidInput, Location
+from ..files import read_file, write_files
+
+VERSION = 1
+BUILT, FAILED, CACHED = "built", "failed", "cached"
+OUTCOMES = (BUILT, FAILED, CACHED)
+
+
+@dataclass(frozen=True)
+class Span:
+    """One step: what it made, the lane that it ran on, and its start and end in seconds since the build's start.
+
+    ``target`` is "" for bytecode; ``outcome`` is one of OUTCOMES.
+    """
+
+    stage: str
+    target: str
+    kernel: str
+    lane: int
+    start: float
+    end: float
+    outcome: str = BUILT
+
+    @property
+    def seconds(self) -> float:
+        """How long the step took."""
+        return self.end - self.start
+
+
+@dataclass
+class Timeline:
+    """The spans of one build; ``start`` is in seconds since 1970, ``jobs`` is SCons' -j."""
+
+    start: float
+    jobs: int = 1
+    spans: list[Span] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """From the build's first step to the end of its last one."""
+        return max((span.end for span in self.spans), default=0.0) - min(
+            (span.start for span in self.spans), default=0.0
+        )
+
+
+class Recorder:
+    """Collects the spans of the running build; its methods are called from SCons' worker threads."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, wall: Callable[[], float] = time.time):
+        self._clock = clock
+        self._begun = clock()
+        self._lanes: dict[int, int] = {}
+        self._lock = threading.Lock()
+        self.timeline = Timeline(wall())
+
+    def now(self) -> float:
+        """Seconds since the build's start."""
+        return self._clock() - self._begun
+
+    def add(self, stage: str, target: str, kernel: str, start: float, outcome: str = BUILT) -> None:
+        """A step that began at ``start`` (of ``now``) and has just ended on the calling thread."""
+        with self._lock:
+            lane = self._lanes.setdefault(threading.get_ident(), len(self._lanes))
+            self.timeline.spans.append(Span(stage, target, kernel, lane, start, self.now(), outcome))
+
+
+def write_timeline(timeline: Timeline, path: Path) -> None:
+    """Keep a timeline as JSON, times in whole microseconds. Raises InvalidInput[write-failed]."""
+    spans = [[*astuple(span)[:4], round(span.start, 6), round(span.end, 6), span.outcome] for span in timeline.spans]
+    content = {"version": VERSION, "start": timeline.start, "jobs": timeline.jobs, "spans": spans}
+    write_files({path: (json.dumps(content, separators=(",", ":")) + "\n").encode()})
+
+
+def read_timeline(path: Path) -> Timeline | None:
+    """The timeline kept at ``path``, None if there is none; raises InvalidInput[report-timeline] for anything else."""
+    if not path.exists():
+        return None
+    try:
+        content = json.loads(read_file(path))
+        if content["version"] != VERSION:
+            raise ValueError(f"version {content['version']}, expected {VERSION}")
+        return Timeline(content["start"], content["jobs"], [Span(*row) for row in content["spans"]])
+    except (ValueError, KeyError, TypeError) as error:
+        message = f"this is not the timeline of a build: {error}"
+        raise InvalidInput("report-timeline", message, location=Location(str(path)), remedy="delete it") from None
+
+
+def chrome_trace(spans: Iterable[Span]) -> dict:
+    """The spans as a trace for chrome://tracing and Perfetto: one complete event ("X") each, times in microseconds.
+
+    Source: "Trace Event Format" (the Chrome tracing project), sections "Complete Events" and "Metadata Events".
+    """
+    ordered = sorted(spans, key=lambda span: (span.lane, span.start))
+    names = [
+        {"name": "thread_name", "ph": "M", "pid": 0, "tid": lane, "args": {"name": f"lane {lane}"}}
+        for lane in sorted({span.lane for span in ordered})
+    ]
+    return {"traceEvents": [*names, *map(_event, ordered)], "displayTimeUnit": "ms"}
+
+
+def _event(span: Span) -> dict:
+    return {
+        "name": f"{span.stage} {span.kernel}",
+        "cat": span.stage,
+        "ph": "X",
+        "pid": 0,
+        "tid": span.lane,
+        "ts": round(span.start * 1e6),
+        "dur": round(span.seconds * 1e6),
+        "args": {"kernel": span.kernel, "target": span.target, "outcome": span.outcome},
+    }
