@@ -35,6 +35,7 @@ def compile(
     ptxas: str | None = None,
     name: str | None = None,
     serializer: str = "nvptx",
+    strategy: str = "auto",
 ) -> Artifacts:
     """Compile Tile IR bytecode for one GPU: see ``driver.compile``."""
     from . import driver
@@ -50,6 +51,7 @@ def compile(
         ptxas=ptxas,
         name=name,
         serializer=serializer,
+        strategy=strategy,
     )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from .errors import InternalError, InvalidInput, Location, TileirasError
 from .files import read_file, write_files
 from .pipeline.stages import STAGES, Stage, between, find
+from .pipeline.strategies import AUTO, NAMES
 
 _STDOUT = "-"
 _NAMES = ", ".join(stage.name for stage in STAGES[1:])
@@ -86,7 +87,13 @@ def _add_lower(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--libdevice", metavar="PATH", help="default: the nvidia-nvvm package's libdevice.10.bc")
     parser.add_argument("--ptxas", metavar="PATH", help="default: the nvidia-cuda-nvcc package's ptxas")
     parser.add_argument("--serializer", choices=("nvptx", "libnvvm"), default="nvptx", help="what makes the PTX (default: nvptx)")
+    _add_strategy(parser)
     parser.add_argument("--in-process", action="store_true", help="without a guard against crashes of LLVM")
+
+
+def _add_strategy(parser: argparse.ArgumentParser) -> None:
+    names = ", ".join(NAMES)
+    parser.add_argument("--strategy", default=AUTO, metavar="NAME", help=f"how copies overlap computation: {names}")
 
 
 def _add_dis(parser: argparse.ArgumentParser) -> None:
@@ -159,7 +166,9 @@ def lower_file(options: argparse.Namespace) -> None:
     source, goal = stage_of_file(options.file), find(options.to)
     between(source.name, goal.name)
     target = find_target(options.sm)
-    job = Job(target, check_opt_level(options.opt), options.lineinfo, False, options.libdevice, options.ptxas, options.serializer)
+    files = {"libdevice": options.libdevice, "ptxas": options.ptxas}
+    choices = {"serializer": options.serializer, "strategy": options.strategy}
+    job = Job(target, check_opt_level(options.opt), options.lineinfo, **files, **choices)
     data = read_file(options.file)
     executor = InProcessExecutor() if options.in_process else ForkedExecutor()
     try:

@@ -90,15 +90,17 @@ def compile(
     ptxas: str | None = None,
     name: str | None = None,
     serializer: str = "nvptx",
+    strategy: str = "auto",
 ) -> Artifacts:
     """Compile Tile IR bytecode for one GPU ("sm_90", "90a", ...) up to the artifact ``stop_at``.
 
     ``lineinfo`` keeps source lines, ``debug`` (at ``opt_level`` 0) lines and variables. ``libdevice`` and ``ptxas`` are
     paths (None = the installed wheels' own); ``name`` is the file that diagnostics
-    name; ``serializer`` ("nvptx" or "libnvvm") makes the PTX. Raises InvalidInput, Unsupported or InternalError.
+    name; ``serializer`` ("nvptx" or "libnvvm") makes the PTX; ``strategy`` says how copies overlap computation
+    (``strategies.NAMES``). Raises InvalidInput, Unsupported or InternalError.
     """
     target, level = find_target(gpu_name), check_opt_level(opt_level)
-    job = check_debug(Job(target, level, lineinfo, debug, libdevice, ptxas, serializer))
+    job = check_debug(Job(target, level, lineinfo, debug, libdevice, ptxas, serializer, strategy))
     artifacts = Artifacts(bytecode, job, find(stop_at).name, name)
     run = _Run(bytecode, STAGES[0], job, name)
     run.parse()
@@ -237,6 +239,7 @@ def reproducer(path: Path, stage: Stage, job: Job) -> str:
     command += ["--opt", str(job.opt_level)] if job.opt_level != 3 else []
     command += ["--lineinfo"] if job.lineinfo else []
     command += ["--serializer", job.serializer] if job.serializer != "nvptx" else []
+    command += ["--strategy", job.strategy] if job.strategy != "auto" else []
     return shlex.join(command)
 
 

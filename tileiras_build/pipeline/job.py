@@ -17,7 +17,8 @@ class Job:
 
     ``opt_level`` is 0..3; ``lineinfo`` keeps source lines in the cubin; ``debug`` is full device debugging
     (implies no optimization in ptxas). ``libdevice`` and ``ptxas`` are paths, None = the wheels' own files.
-    ``serializer`` makes the PTX: "nvptx" is LLVM's back end, "libnvvm" NVIDIA's library.
+    ``serializer`` makes the PTX: "nvptx" is LLVM's back end, "libnvvm" NVIDIA's library. ``strategy`` says how copies
+    overlap computation: a name of ``strategies.NAMES``.
     """
 
     target: Target
@@ -27,6 +28,7 @@ class Job:
     libdevice: str | None = None
     ptxas: str | None = None
     serializer: str = "nvptx"
+    strategy: str = "auto"
 
 
 def check_debug(job: Job) -> Job:

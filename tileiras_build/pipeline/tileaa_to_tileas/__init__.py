@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ..contracts import run_passes
 from ..job import Job
 from ..shared.eliminate_common import EliminateCommon
+from ..strategies import choose, runs
 from .assign_layouts import AssignLayouts
 from .assign_scratch import AssignScratch
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
@@ -26,5 +27,7 @@ PASSES = (
 
 
 def lower(module: ModuleOp, job: Job) -> ModuleOp:
-    """nv_tileas of a module of nv_tileaa operations, in place."""
-    return run_passes(PASSES, module, job, edge="tileaa_to_tileas")
+    """nv_tileas of a module of nv_tileaa operations, in place; the job's strategy says which scheduling passes run."""
+    strategy = choose(job)
+    passes = [entry for entry in PASSES if runs(entry.name, strategy)]
+    return run_passes(passes, module, job, edge="tileaa_to_tileas")

@@ -57,8 +57,6 @@ class PipelineLoads(EdgePass):
     name = "tileas-pipeline-loads"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        if not job.target.has("cp_async") or job.opt_level == 0:
-            return
         for op in list(module.walk()):
             if op.name == "nv_tileas.for":
                 _pipeline(op, job)

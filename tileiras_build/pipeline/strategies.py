@@ -1,0 +1,85 @@
+"""STRATEGIES: how the copies of a loop overlap its computation, one frozen row each.
+
+The option ``strategy`` (a row's name, or "auto") decides which of the scheduling passes run between tileaa and tileas;
+all other passes run under every strategy. The names and their meaning are those of the option ``pipeline-strategy`` of
+tileir-internals, section 5.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import InvalidInput, Unsupported
+from ..targets import TARGETS, Target
+from .job import Job
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """``passes`` are the scheduling passes that it runs, ``needs`` the feature of a GPU without which it cannot."""
+
+    name: str
+    help: str
+    passes: frozenset[str] = frozenset()
+    needs: str | None = None
+
+    def has(self, target: Target) -> bool:
+        """Whether ``target`` can run what this strategy makes."""
+        return self.needs is None or target.has(self.needs)
+
+
+AUTO = "auto"
+# From the least overlap to the most: "auto" takes the last row that has a pass and that the target can run.
+STRATEGIES: tuple[Strategy, ...] = (
+    Strategy("none", "every load is waited for where it stands"),
+    Strategy(
+        "unspecialize",
+        "all warps compute, and copy the tiles of later iterations into a ring of buffers",
+        frozenset({"tileas-pipeline-loads"}),
+        "cp_async",
+    ),
+    Strategy("warp-specialize", "some warps only copy, the others only compute", needs="tma"),
+)
+NAMES = (AUTO, *(row.name for row in STRATEGIES))
+SCHEDULING = frozenset().union(*(row.passes for row in STRATEGIES))
+
+
+def choose(job: Job) -> Strategy:
+    """The strategy that a job asks for; "auto" is none at optimization level 0.
+
+    Raises InvalidInput for a name that is not in NAMES, Unsupported for a strategy that the target cannot run or that
+    no pass carries out yet.
+    """
+    if job.strategy == AUTO:
+        return _best(job)
+    row = next((row for row in STRATEGIES if row.name == job.strategy), None)
+    if row is None:
+        raise InvalidInput(
+            "strategy-unknown", f"{job.strategy!r} is not a pipeline strategy", remedy=f"use one of {', '.join(NAMES)}"
+        )
+    return _checked(row, job)
+
+
+def _best(job: Job) -> Strategy:
+    if job.opt_level == 0:
+        return STRATEGIES[0]
+    return [row for row in STRATEGIES if row.has(job.target) and (row.passes or row is STRATEGIES[0])][-1]
+
+
+def _checked(row: Strategy, job: Job) -> Strategy:
+    if not row.has(job.target):
+        able = ", ".join(target.name for target in TARGETS.values() if row.has(target))
+        message = f"{job.target.name} cannot run the pipeline strategy {row.name}"
+        raise Unsupported("strategy-target", message, remedy=f"these can: {able}")
+    if not row.passes and row is not STRATEGIES[0]:
+        raise Unsupported(
+            "strategy-missing",
+            f"no pass carries out the pipeline strategy {row.name} (strategies.py: STRATEGIES)",
+            remedy=f"use {_best(job).name}",
+        )
+    return row
+
+
+def runs(name: str, strategy: Strategy) -> bool:
+    """Whether the pass called ``name`` runs under ``strategy``."""
+    return name not in SCHEDULING or name in strategy.passes
