@@ -24,7 +24,6 @@ from ..dialects.cuda_tile.ops_memory import (
     PrintTkoOp,
     StorePtrTkoOp,
 )
-from ..errors import Unsupported
 from .faults import fault
 from .formats import F64, FORMATS, held, storage_bits, to_float64, to_words
 from .integers import to_int64, wrap
@@ -43,8 +42,6 @@ def token(frame: Frame, op) -> None:
 def _selected(frame: Frame, op, pointers) -> tuple[np.ndarray, np.ndarray]:
     """The pointers of an access, and which elements its mask selects."""
     addresses = np.asarray(frame.get(pointers))
-    if storage_bits(pointers.type.element_type.pointee_type) < 8:
-        raise Unsupported("interpreter-nibble-pointer", f"the interpreter does not access {pointers.type}")
     mask = frame.get(op.mask)
     return addresses, np.ones(addresses.shape, bool) if mask is None else np.asarray(mask)
 
@@ -163,7 +160,7 @@ def atomic_reduce(frame: Frame, op: AtomicRedViewTkoOp):
 
 @handles(AllocaOp)
 def allocate(frame: Frame, op: AllocaOp):
-    size = op.num_elem.value.data * storage_bits(op.result.type.element_type.pointee_type) // 8
+    size = -(-op.num_elem.value.data * storage_bits(op.result.type.element_type.pointee_type) // 8)
     content = frame.choice.arbitrary(np.dtype(np.uint8), (size,))
     return np.asarray(frame.launch.allocate(content, op.alignment.value.data), np.uint64)
 

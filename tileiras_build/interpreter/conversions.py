@@ -21,7 +21,7 @@ from ..dialects.cuda_tile.ops_shape import (
     UnpackOp,
 )
 from ..dialects.cuda_tile.types import BITS
-from ..errors import Unsupported
+from .faults import fault
 from .formats import (
     F4E2M1,
     F8E4M3,
@@ -77,10 +77,11 @@ def integer_to_pointer(frame: Frame, op):
 def offset(frame: Frame, op: OffsetOp):
     pointer, count = frame.operands(op)
     bits = storage_bits(op.ptr.type.element_type.pointee_type)
-    if bits < 8:
-        raise Unsupported("interpreter-nibble-pointer", f"the interpreter does not move {op.ptr.type}")
-    steps = to_int64(count, op.offset.type.element_type, True) * np.int64(bits // 8)
-    return pointer + steps.view(np.uint64)
+    steps = to_int64(count, op.offset.type.element_type, True) * np.int64(bits)
+    if np.any(steps & 7):
+        raise fault(op, "inside-byte", f"{count} elements of {bits} bits are no whole number of bytes",
+                    remedy="advance by an even number of elements")
+    return pointer + (steps >> 3).view(np.uint64)
 
 
 @handles(ExtIOp)

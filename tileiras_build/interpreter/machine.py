@@ -55,6 +55,8 @@ class Launch:
         element_type = op.value.type.element_type
         values = np.array(op.value.as_array()).astype(held(element_type))
         words = to_words(values, element_type)
+        if storage_bits(element_type) < 8:
+            words = words[0::2] | words[1::2] << np.uint8(4)
         self.globals[op.sym_name.data] = self.allocate(words.view(np.uint8), op.alignment.value.data)
 
     def allocate(self, content: np.ndarray, alignment: int) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, i1, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, Float4E2M1FNType, IntegerAttr, StringAttr, UnitAttr, i1, i32, i64
 from xdsl.ir import Operation
 from xdsl.irdl import (
     operand_def,
@@ -135,6 +135,14 @@ def _index_fits_view(op: Operation) -> None:
     flags = op.properties.get("inbounds")
     if flags is not None and len(flags) != view.index_rank:
         fail(f"expected {view.index_rank} inbounds flags, got {len(flags)}")
+
+
+def _packed_along_one_dimension(op: Operation) -> None:
+    """Two 4-bit elements share a byte along the dimension of unit stride, so that must be known."""
+    memory = view_type(op).tensor_view
+    if isinstance(memory.element_type, Float4E2M1FNType) and memory.strides.count(1) != 1:
+        fail(f"a view of 4-bit elements requires exactly one statically encoded unit stride to identify the packing "
+             f"dimension; got {memory.strides.count(1)} in {memory}")
 
 
 def _inbounds_flags(op: Operation) -> tuple[bool, ...]:
@@ -416,7 +424,7 @@ class LoadViewTkoOp(TileOperation):
     result_token = result_def()
     irdl_options = SEGMENTED
     inbounds_flags = property(_inbounds_flags)
-    CHECKS: ClassVar = (*LOAD_ORDER, _tile_fits_view("tile"), _index_fits_view)
+    CHECKS: ClassVar = (*LOAD_ORDER, _tile_fits_view("tile"), _index_fits_view, _packed_along_one_dimension)
 
 
 def _view_of(op: Operation) -> None:
@@ -540,7 +548,7 @@ class StoreViewTkoOp(TileOperation):
     result_token = result_def()
     irdl_options = SEGMENTED
     inbounds_flags = property(_inbounds_flags)
-    CHECKS: ClassVar = (*STORE_ORDER, _tile_fits_view("tile"), _index_fits_view)
+    CHECKS: ClassVar = (*STORE_ORDER, _tile_fits_view("tile"), _index_fits_view, _packed_along_one_dimension)
 
 
 @define

@@ -214,6 +214,8 @@ class TileType(Data[tuple[tuple[int, ...], Attribute]], TypeAttribute):
         shape, element_type = self.data
         if element_type not in BITS and not isinstance(element_type, PointerType):
             raise VerifyException(f"a tile cannot have elements of type {element_type}")
+        if shape and isinstance(element_type, PointerType) and isinstance(element_type.pointee_type, Float4E2M1FNType):
+            raise VerifyException(f"tiles of {element_type} must have rank 0; use a tile view of 4-bit elements")
         verify_tile_shape(shape, element_type)
 
     @classmethod

@@ -154,8 +154,8 @@ def _add_pointer(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     pointer, offset = (analysis(operand) for operand in op.operands)
     runs, constancy = _groups(pointer, offset)
     element = value.type.element_type if isinstance(value.type, TensorType) else value.type
-    bytes = pointee_bytes(element)
-    moved = min(group_starts(offset, runs) * bytes, MOST)
+    bytes, per_byte = pointee_bytes(element), element_of(element.pointee).per_byte
+    moved = min(max(group_starts(offset, runs) * bytes // per_byte, 1), MOST)
     return AxisInfo(runs, constancy, gcd(group_starts(pointer, runs, bytes), moved))
 
 

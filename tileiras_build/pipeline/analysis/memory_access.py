@@ -62,10 +62,11 @@ class ViewFacts:
         source = self.type.dim_map[fastest]
         if self.type.source.strides[source] != 1 or self.type.sparse.data == fastest:
             return 1
-        base = self.analysis(self.memref.operands[0]).divisibility // self.element.bytes
-        limit = min(max(VECTOR_BYTES // self.element.bytes, 1), self.type.tile[fastest], max(base, 1))
+        size, per_byte = self.element.bytes, self.element.per_byte
+        base = self.analysis(self.memref.operands[0]).divisibility // size
+        limit = min(max(VECTOR_BYTES // size, 1) * per_byte, self.type.tile[fastest], max(base, 1) * per_byte)
         start = power_of_two(self.type.steps[fastest]) * self.analysis(coords[fastest]).divisibility
-        limit = min(limit, start, MOST if in_bounds[fastest] or ragged else self.sizes[source])
+        limit = min(limit, start, MOST if in_bounds[fastest] or ragged else max(self.sizes[source], per_byte))
         others = [self.strides[self.type.dim_map[dim]] for dim in range(len(self.type.tile)) if dim != fastest]
         return max(min([limit, *others]), 1)
 

@@ -2,7 +2,8 @@
 
 ``register`` is the type between instructions, ``memory`` the one that loads and stores move, ``bits`` its width in
 memory. A pointer is an address in the global space; tf32 is a float whose low mantissa bits are not looked at; fp8 and
-smaller floats are their bits in an i8; a boolean is an i8 in memory.
+smaller floats are their bits in an i8; a boolean is an i8 in memory. Registers and shared memory hold one element a
+byte at least; in global memory ``per_byte`` elements of 4 bits share a byte.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ class Element:
     memory: str
     bits: int
     zero: str = "0"
+    per_byte: int = 1
 
     @property
     def is_float(self) -> bool:
@@ -32,6 +34,10 @@ class Element:
     @property
     def bytes(self) -> int:
         return max(self.bits // 8, 1)
+
+    def global_bytes(self, count: int) -> int:
+        """Bytes of ``count`` elements in global memory."""
+        return -(-count * self.bytes // self.per_byte)
 
 
 _ROWS = (
@@ -49,7 +55,7 @@ _ROWS = (
     Element("f8E4M3FN", "i8", "i8", 8),
     Element("f8E5M2", "i8", "i8", 8),
     Element("f8E8M0FNU", "i8", "i8", 8),
-    Element("f4E2M1FN", "i8", "i8", 8),
+    Element("f4E2M1FN", "i8", "i8", 8, per_byte=2),
 )
 ELEMENTS: dict[str, Element] = {row.name: row for row in _ROWS}
 POINTER = Element("ptr", "ptr addrspace(1)", "i64", 64, "null")

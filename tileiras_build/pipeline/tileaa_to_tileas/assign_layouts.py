@@ -510,7 +510,7 @@ def _rewrite_tiled_store(rw: _Rewriter, op: Any) -> None:
     facts_order = ViewFacts(op.view, rw.kernel.analysis).order
     width = min(held.contiguous(facts_order), op.attributes["vector"].value.data) * element.bytes
     small = rw.kernel._size(op.value) <= 32 * rw.kernel.num_warps
-    if not small and (width < DIRECT_STORE_BYTES or element.bytes < 4):
+    if element.per_byte > 1 or not small and (width < DIRECT_STORE_BYTES or element.bytes < 4):
         rw.require(op, index, layout)
     _require_index(rw, op, layout_of(op.value))
 

@@ -103,7 +103,7 @@ def _place_storage(func: Operation, total: int) -> int:
                 location=source_location(op),
                 remedy="pass a global array to the kernel",
             )
-        size = op.attributes["num_elem"].value.data * element_of(op.result.type.pointee).bytes
+        size = element_of(op.result.type.pointee).global_bytes(op.attributes["num_elem"].value.data)
         alignment = max(op.attributes["alignment"].value.data, 16)
         total = -(-total // alignment) * alignment
         op.attributes["shared_offset"] = IntegerAttr(total, i32)

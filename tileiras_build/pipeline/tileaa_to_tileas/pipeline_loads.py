@@ -181,7 +181,7 @@ def _placed(op: Any, chain: list[Operation], fragment: LinearLayout, num_warps: 
     vector = facts.vector(op.coords, facts.in_bounds(), ragged=True)
     shape = tuple(op.value.type.get_shape())
     copied = coalesced(shape, order, spread_vector(op.value.type.encoding.data.size, num_warps, vector), num_warps)
-    if element.bits < 8 or not fragment.is_surjective:
+    if element.per_byte > 1 or not fragment.is_surjective:
         return None
     placement = choose_swizzle(copied, fragment, copied.shape, element.bits, order=order, named=True)
     vector = min(copied.contiguous(order), largest_vector(copied, placement))

@@ -487,10 +487,10 @@ def _add_pointer(e: KernelEmitter, op: Operation) -> Scalar:
     b = e.b
     pointee = element_of(_scalar_type(op.results[0].type).pointee)
     index = element_of(op.operands[1].type).register
-    if pointee.bits < 8:
-        raise Unsupported("pointer-to-bits", f"pointers to {pointee.name} cannot be advanced by elements")
 
     def scalar(pointer: Value, offset: Value) -> Value:
+        if pointee.per_byte > 1:
+            offset = b.pure(f"sdiv {index} {offset}, {pointee.per_byte}")
         return b.pure(f"getelementptr {pointee.memory}, ptr addrspace(1) {pointer}, {index} {offset}")
 
     return scalar

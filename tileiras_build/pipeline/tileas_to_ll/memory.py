@@ -18,9 +18,10 @@ from ...errors import Unsupported
 from ...layouts import LinearLayout
 from ...layouts.linear_layout import unpack
 from ..shared.element_types import Element, element_of
-from .access_text import load_text, register_type, store_text
 from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
+from .packed_elements import load_packed, store_packed
+from .vector_access import as_boolean, load_vector, store_vector
 from .views import TiledView
 
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
@@ -33,66 +34,6 @@ def opcode_of(e: KernelEmitter, op: Any, verb: str) -> str:
         return f"{verb}{e.pointer_space}"
     scope = SCOPES[op.attributes["mem_scope"].data] if "mem_scope" in op.attributes else "gpu"
     return f"{verb}.{semantic}.{scope}{e.pointer_space}"
-
-
-# ---- one access ----------------------------------------------------------------------------------
-def load_vector(
-    e: KernelEmitter,
-    element: Element,
-    count: int,
-    pointer: Value,
-    offset: int,
-    mask: Value | None,
-    fill: int,
-    opcode: str,
-) -> list[Value]:
-    """The elements of one access, each as a register value."""
-    template, constraints, type = load_text(element, count, mask is not None, fill, opcode, offset)
-    operands = f"ptr addrspace(1) {pointer}" + ("" if mask is None else f", i1 {mask}")
-    result = e.b.value(f'call {type} asm sideeffect "{template}", "{constraints}"({operands})')
-    values = [result] if count == 1 else e.b.unpack(type, result, count)
-    return [from_border(e, element, value) for value in values]
-
-
-def store_vector(
-    e: KernelEmitter,
-    element: Element,
-    values: Sequence[Value],
-    pointer: Value,
-    offset: int,
-    mask: Value | None,
-    opcode: str,
-) -> None:
-    """Store consecutive elements by one access."""
-    template, constraints = store_text(element, len(values), mask is not None, opcode, offset)
-    type = register_type(element)
-    crossed = [to_border(e, element, value) for value in values]
-    operands = [f"ptr addrspace(1) {pointer}", *(f"{type} {value}" for value in crossed)]
-    if mask is not None:
-        operands.append(f"i1 {mask}")
-    e.b.line(f'call void asm sideeffect "{template}", "{constraints}"({", ".join(operands)})')
-
-
-def from_border(e: KernelEmitter, element: Element, value: Value) -> Value:
-    """A loaded value as a register value."""
-    if element.register == "i1":
-        return e.b.value(f"icmp ne i8 {value}, 0")
-    if element.register == "ptr addrspace(1)":
-        return e.b.value(f"inttoptr i64 {value} to ptr addrspace(1)")
-    return value
-
-
-def to_border(e: KernelEmitter, element: Element, value: Value) -> Value:
-    """A register value as it is stored."""
-    if element.register == "i1":
-        return e.b.pure(f"zext i1 {_boolean(value)} to i8")
-    if element.register == "ptr addrspace(1)":
-        return e.b.pure(f"ptrtoint ptr addrspace(1) {value} to i64")
-    return value
-
-
-def _boolean(value: Value) -> str:
-    return value if isinstance(value, str) else ("true" if value else "false")
 
 
 PADDING_FLOATS = {"neg_zero": -0.0, "nan": float("nan"), "pos_inf": float("inf"), "neg_inf": float("-inf")}
@@ -110,8 +51,11 @@ def padding_bits(element: Element, padding: str) -> int:
         return int.from_bytes(struct.pack(format, value), "little")
     import ml_dtypes
 
-    dtype = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2, "f8E8M0FNU": ml_dtypes.float8_e8m0fnu}.get(element.name)
-    if dtype is None:
+    dtypes = {
+        "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2, "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+        "f4E2M1FN": ml_dtypes.float4_e2m1fn,
+    }  # fmt: skip
+    if (dtype := dtypes.get(element.name)) is None:
         raise Unsupported("padding-type", f"padding value {padding} needs a floating-point type, not {element.name}")
     with numpy.errstate(all="ignore"):
         return int(numpy.array(value, dtype).view(numpy.uint8))
@@ -190,6 +134,20 @@ class TileAddresses:
 
     def address(self, register: int) -> tuple[str, int]:
         """(pointer, constant byte offset) of a register's element."""
+        offset, varying, constant = self._element_offset(register)
+        return self._pointer(offset, varying), constant * self.element.bytes
+
+    def packed_address(self, register: int) -> tuple[str, Value]:
+        """(pointer to the byte, i8 0 or 4: how far in it the element starts) of a register's 4-bit element."""
+        b, (offset, varying, constant) = self.e.b, self._element_offset(register)
+        total = b.add(b.add(offset, varying, "i64"), constant, "i64")
+        byte = b.pure(f"ashr i64 {total}, 1")
+        odd = b.pure(f"and i8 {b.pure(f'trunc i64 {total} to i8')}, 1")
+        half = b.pure(f"shl i8 {odd}, 2")
+        return b.pure(f"getelementptr i8, ptr addrspace(1) {self.view.memory.base}, i64 {byte}"), half
+
+    def _element_offset(self, register: int) -> tuple[Value, Value, int]:
+        """Three i64 parts of a register's element's distance from the base, in elements; the last is known."""
         b, memory = self.e.b, self.view.memory
         offset: Value = 0
         constant = 0
@@ -202,8 +160,7 @@ class TileAddresses:
                 constant += extra * stride
             elif extra:
                 varying = b.add(varying, b.mul(stride, extra, "i64"), "i64")
-        pointer = self._pointer(offset, varying)
-        return pointer, constant * self.element.bytes
+        return offset, varying, constant
 
     def _wide(self, position: Value) -> Value:
         """A position as i64, for address arithmetic."""
@@ -279,10 +236,10 @@ def emit_tiled_load(e: KernelEmitter, op: Any) -> None:
     def load(vector: int, masked: bool) -> list[Value]:
         return _load_tile(e, op, addresses, vector, masked)
 
-    if "ragged" not in op.attributes or vector == 1:
+    if "ragged" not in op.attributes or vector <= element.per_byte:
         e.set(op.value, load(vector, True))
         return
-    whole, edge = _both_ways(e, addresses, lambda: load(vector, False), lambda: load(1, True))
+    whole, edge = _both_ways(e, addresses, lambda: load(vector, False), lambda: load(element.per_byte, True))
     phis = [
         e.b.value(f"phi {element.register} [ {inside}, %{whole[1]} ], [ {masked}, %{edge[1]} ]")
         for inside, masked in zip(whole[0], edge[0])
@@ -299,11 +256,29 @@ def _load_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int,
     for first in range(0, layout.num_registers, vector):
         key = layout.register_offsets[first]
         if (values := known.get(key)) is None:
-            pointer, offset = addresses.address(first)
             mask = addresses.mask(first) if masked else None
-            values = known[key] = load_vector(e, element, vector, pointer, offset, mask, fill, opcode)
+            values = known[key] = _load_registers(e, addresses, first, vector, mask, fill, opcode)
         registers += values
     return registers
+
+
+def _load_registers(
+    e: KernelEmitter, addresses: TileAddresses, first: int, count: int, mask: Value | None, fill: int, opcode: str
+) -> list[Value]:
+    """Consecutive elements of a tile, by one access."""
+    if addresses.element.per_byte > 1:
+        return load_packed(e, addresses, first, count, mask, fill, opcode)
+    pointer, offset = addresses.address(first)
+    return load_vector(e, addresses.element, count, pointer, offset, mask, fill, opcode)
+
+
+def _store_registers(
+    e: KernelEmitter, addresses: TileAddresses, first: int, values: Sequence[Value], mask: Value | None, opcode: str
+) -> None:
+    if addresses.element.per_byte > 1:
+        return store_packed(e, addresses, first, values, mask, opcode)
+    pointer, offset = addresses.address(first)
+    return store_vector(e, addresses.element, values, pointer, offset, mask, opcode)
 
 
 Branch = tuple[list[Value], str]
@@ -372,24 +347,24 @@ def emit_tiled_store(e: KernelEmitter, op: Any) -> None:
     def store(vector: int, masked: bool) -> list[Value]:
         return _store_tile(e, op, addresses, vector, masked)
 
-    if "ragged" not in op.attributes or vector == 1:
+    per_byte = addresses.element.per_byte
+    if "ragged" not in op.attributes or vector <= per_byte:
         store(vector, True)
     else:
-        _both_ways(e, addresses, lambda: store(vector, False), lambda: store(1, True))
+        _both_ways(e, addresses, lambda: store(vector, False), lambda: store(per_byte, True))
 
 
 def _store_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
     """Write the registers of a tile, those that repeat others left out."""
-    layout, element, opcode = addresses.layout, addresses.element, opcode_of(e, op, "st")
+    layout, opcode = addresses.layout, opcode_of(e, op, "st")
     values, holder = e.registers(op.value), e.holder(layout)
     done: set[int] = set()
     for first in range(0, layout.num_registers, vector):
         if (key := layout.register_offsets[first]) in done:
             continue
         done.add(key)
-        pointer, offset = addresses.address(first)
         mask = _both(e, holder, addresses.mask(first) if masked else None)
-        store_vector(e, element, values[first : first + vector], pointer, offset, mask, opcode)
+        _store_registers(e, addresses, first, values[first : first + vector], mask, opcode)
     return []
 
 
@@ -415,13 +390,13 @@ def emit_load(e: KernelEmitter, op: Any) -> None:
 
 def _known(mask: Value | None) -> Value | None:
     """A mask that is literally true is no mask."""
-    return None if mask is None or mask == "true" or mask == 1 else _boolean(mask)
+    return None if mask is None or mask == "true" or mask == 1 else as_boolean(mask)
 
 
 def _choose(e: KernelEmitter, element: Element, mask: Value, value: Value, other: Value) -> Value:
     if other in (0, "0", element.zero):
         return value
-    return e.b.value(f"select i1 {_boolean(mask)}, {element.register} {value}, {element.register} {other}")
+    return e.b.value(f"select i1 {as_boolean(mask)}, {element.register} {value}, {element.register} {other}")
 
 
 def _emit_scalar_load(e: KernelEmitter, op: Any) -> None:

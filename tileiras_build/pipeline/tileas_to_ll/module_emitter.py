@@ -105,6 +105,8 @@ class ModuleEmitter:
         element = element_of(value.type.element_type)
         size = element.bytes
         data = numpy.ascontiguousarray(value.as_array()).tobytes()
+        if element.per_byte > 1:
+            data = bytes(low & 15 | high << 4 for low, high in zip(data[::2], data[1::2]))
         numbers = [int.from_bytes(data[i : i + size], "little") for i in range(0, len(data), size)]
         values = ", ".join(f"i{element.bits} {number}" for number in numbers)
         alignment = max(op.attributes["alignment"].value.data if "alignment" in op.attributes else 0, size)

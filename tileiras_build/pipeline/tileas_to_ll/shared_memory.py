@@ -14,7 +14,7 @@ from ..shared.element_types import Element
 from .access_text import load_text, register_type, store_text
 from .builder import CONVERGENT, Value
 from .kernel_emitter import KernelEmitter, Part
-from .memory import from_border, to_border
+from .vector_access import from_border, to_border
 
 
 def _address(e: KernelEmitter, access: Any, xor: int, scratch: int, start: Value | None = None) -> tuple[Value, int]:
