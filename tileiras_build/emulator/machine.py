@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from .copies import GroupQueue
 from .faults import EmulatorError, EmulatorFault
+from .waits import Waits
 
 POISON = 0xFF  # uninitialised shared and local bytes: a NaN for every float format
 STARVED = 1000  # blocks run by others before a waiting group gets a turn out of order
@@ -50,8 +52,8 @@ class Group:
         self.specials: dict = {}
         self.barrier_value = None
         self.carry = np.bool_(False)
-        self.queue: list = []  # cp.async: committed groups, oldest first; each a list of pending copies
-        self.pending: list = []  # cp.async: not yet committed
+        self.copies, self.bulk = GroupQueue(), GroupQueue()  # of cp.async and cp.async.bulk
+        self.asleep = self.times_out = False  # at an mbarrier; a sleeper's next try fails
         self.since = 0
         self._flat = None
         self.borrowed: dict = {}  # register values taken from the parent and not written since
@@ -190,7 +192,7 @@ class Group:
             cta = self.cta[i, 0] if self.product else self.cta[0, j]
             child = Group(self.machine, cta[None], self.tid[0, j][None], registers, self, ("flat", i, j))
         child.stack = self.stack
-        if self.queue or self.pending:
+        if self.copies or self.bulk:
             self.machine.split_copies(self, child)
         return child
 
@@ -270,6 +272,8 @@ class Machine:
         self.patience = STARVED_BY_WAITING if program.waits else STARVED
         self.exits = 1
         self.waiting: dict[tuple, list[Group]] = {}  # groups that wait for warp mates at a warp-wide instruction
+        self.waits = Waits(self)
+        self.cluster_size = 1
         self.cta_rows = np.arange(ctas)[:, None]
 
     def make_memories(self):
@@ -363,12 +367,14 @@ class Machine:
         groups.append(group)
 
     def next_group(self) -> Group | None:
-        if not self.ready:
+        while not self.ready:
+            if self.waits.revive():
+                continue
+            if self.blocked or self.waits.sleepers:
+                self.waits.deadlock()
             if self.waiting:
                 group = next(iter(self.waiting.values()))[0]
                 self.stuck(group, "the other threads of the warp never reach this warp-wide instruction")
-            if self.blocked:
-                self.deadlock()
             return None
         self.quantum = 0
         key = min(self.ready) if len(self.ready) > 1 else next(iter(self.ready))
@@ -454,7 +460,8 @@ class Machine:
             self.push(leaving)
 
     def on_exit(self, group: Group):
-        self.land_copies(group, 0, everything=True)
+        group.copies.land_all(self)
+        self.waits.changes += 1
         self.alive[group.flat] = False
         self.exits += 1
         for key, groups in self.waiting.items():  # an exited thread is no longer waited for
@@ -478,14 +485,15 @@ class Machine:
         cta, tid = divmod(int(group.flat[0]), self.threads)
         raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=self.thread_name(cta, tid))
 
-    def deadlock(self):
-        group, barrier, *_ = self.blocked[0]
-        ins = self.program.code[group.pc - 1]
-        cta, tid = divmod(int(group.flat[0]), self.threads)
-        raise EmulatorFault(
-            f"deadlock: threads wait at barrier {barrier} and no other thread can run",
-            instruction=ins.text, line=ins.line, thread=self.thread_name(cta, tid),
-        )  # fmt: skip
+    def on_sleep(self, group: Group, ready, positions):
+        """A failed mbarrier.try_wait: the threads that have not got their phase sleep until it completes."""
+        if not ready.any():
+            self.waits.sleep(group, positions)
+            return
+        for mask in (ready, ~ready):  # the sleepers find out which mbarriers are theirs when they try again
+            part = group.take(mask)
+            part.pc = group.pc
+            self.push(part)
 
     # -- barriers ------------------------------------------------------------------------------------
     def on_barrier(self, group: Group, barrier, count, red, predicate, waits: bool, after: int):
@@ -527,6 +535,7 @@ class Machine:
         done = (self.arrived > 0) & (self.arrived >= needed)
         if not done.any():
             return
+        self.waits.changes += 1
         still, released = [], []
         for group, barrier, red in self.blocked:
             ready = done[group.cta, barrier]
@@ -578,7 +587,7 @@ class Machine:
             if changed:
                 parent.R[slot] = overlay(parent.resolve(slot), changed, parent.shape)
         parent.pc, parent.stack = groups[0].pc, groups[0].stack
-        parent.barrier_value, parent.queue, parent.pending = None, [], []
+        parent.barrier_value, parent.copies, parent.bulk = None, GroupQueue(), GroupQueue()
         self.merge_state(parent, groups, None)
         return parent
 
@@ -605,30 +614,15 @@ class Machine:
             merged.barrier_value = out
         self.merge_copies(merged, groups)
 
-    # -- cp.async ------------------------------------------------------------------------------------
-    # A pending copy is (flat thread indices, shared byte indices (n, k), bytes (n, k)). It lands at the wait,
-    # the latest moment the ISA allows, so that a missing wait reads stale bytes.
-    def land_copies(self, group: Group, keep: int, everything: bool = False):
-        if everything and group.pending:
-            group.queue.append(group.pending)
-            group.pending = []
-        while len(group.queue) > keep:
-            for copy in group.queue.pop(0):
-                copy.land(self)
-
+    # -- asynchronous copies -------------------------------------------------------------------------
     def split_copies(self, parent: Group, child: Group):
         member = np.zeros(len(self.alive), bool)
         member[child.flat] = True
-        child.queue = [[c for c in (copy.only(member) for copy in batch) if c] for batch in parent.queue]
-        child.pending = [c for c in (copy.only(member) for copy in parent.pending) if c]
+        child.copies, child.bulk = parent.copies.only(member), parent.bulk.only(member)
 
     def merge_copies(self, merged: Group, groups: list[Group]):
-        depth = max(len(g.queue) for g in groups)
-        merged.pending = [copy for g in groups for copy in g.pending]
-        merged.queue = [[] for _ in range(depth)]
-        for g in groups:
-            for i, batch in enumerate(reversed(g.queue)):  # waits count from the newest group
-                merged.queue[depth - 1 - i] += batch
+        merged.copies = GroupQueue.joined([g.copies for g in groups])
+        merged.bulk = GroupQueue.joined([g.bulk for g in groups])
 
 
 def _reduce_votes(red: str, votes, needed):

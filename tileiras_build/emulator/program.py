@@ -487,8 +487,7 @@ class Program:
         """Where to end a function so that an instruction that may have to wait for other threads starts its own."""
         together = self.code[pc].op in isa.GROUP_WIDE
         for at in range(pc + 1, end):
-            op = self.code[at].op
-            if (fine and op in isa.WARP_WIDE) or (op in isa.GROUP_WIDE and not together):
+            if isa.starts_function(self.code[at], together, fine):
                 return at
         return end
 

@@ -17,6 +17,16 @@ _ARITHMETIC = {"add", "sub", "mul", "fma", "mad", "div", "min", "max", "abs", "n
                "lg2", "sin", "cos", "tanh", "copysign", "rem"}  # fmt: skip
 
 
+def starts_function(ins, together: bool, fine: bool) -> bool:
+    """Whether a group may have to wait at this instruction, and come back to it: its function must start with it.
+
+    ``together``: the threads of the warpgroups are known to be together. ``fine``: those of the warps are not.
+    """
+    if ins.op == "mbarrier":
+        return ins.mods[0] == "try_wait"
+    return (fine and ins.op in WARP_WIDE) or (not together and ins.op in GROUP_WIDE)
+
+
 def handles(*opcodes: str, warp_wide: bool = False):
     """Register a handler for opcodes."""
 
@@ -56,6 +66,7 @@ from . import (  # noqa: F401
     floating,
     integer,
     matrix,
+    mbarrier,
     memory,
     move,
     sync,

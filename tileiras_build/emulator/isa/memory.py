@@ -162,7 +162,7 @@ class CopySite:
         cta = group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
         flat = cta * group.machine.threads + group.tid[0, selection.columns]
         index = np.broadcast_to(place.index(self.size), count)
-        group.pending.append(PendingCopy(flat, self.target.dtype, index, np.broadcast_to(data, count)))
+        group.copies.pending.append(PendingCopy(flat, self.target.dtype, index, np.broadcast_to(data, count)))
 
     def fetch(self, group, source, source_size, selection):
         if source_size is None:
@@ -204,11 +204,11 @@ def handle_copy(e, ins):
     if ins.mods[:1] != ("async",) or "bulk" in ins.mods:
         e.fail("not supported yet")
     if ins.mods[1] == "commit_group":
-        return e.line("g.queue.append(g.pending); g.pending = []")
+        return e.line("g.copies.commit()")
     if ins.mods[1] == "wait_group":
-        return e.line(f"g.m.land_copies(g, {ins.args[0].value})")
+        return e.line(f"g.copies.land(g.m, {ins.args[0].value})")
     if ins.mods[1] == "wait_all":
-        return e.line("g.m.land_copies(g, 0, True)")
+        return e.line("g.copies.land_all(g.m)")
     if ins.mods[1] == "mbarrier":
         return copy_arrive(e, ins)
     to, source, size = ins.args[:3]
@@ -232,9 +232,9 @@ def source_size(e, ins) -> str:
 
 
 def copy_arrive(e, ins):
-    """cp.async.mbarrier.arrive: the thread's earlier copies land, then it arrives."""
+    """cp.async.mbarrier.arrive: without .noinc, the pending count is raised first, which cancels the arrival."""
+    from .mbarrier import BarrierSite
+
     base, offset = address_expression(e, "shared", ins.args[0])
-    e.line("g.m.land_copies(g, 0, True)")
-    site = e.constant(Site(ins, "shared", 8, 1, offset), "site")
-    if "noinc" in ins.mods:
-        e.line(f"mbarrier_arrive({site}, g, {base}, 1, False, 0, {e.predicate or 'None'})")
+    site = e.constant(BarrierSite(ins, offset), "mbarrier")
+    e.line(f"arrive_after_copies({site}, g, {base}, {int('noinc' in ins.mods)}, {e.predicate or 'None'})")

@@ -1,0 +1,60 @@
+"""Asynchronous work of a thread in groups: what cp.async and cp.async.bulk have issued and nobody has waited for.
+
+A piece of work is an object with ``land(machine)``, which does it, and ``only(member)``, the part that belongs to the
+threads where the mask over the batch's threads holds (or None). It is done at the wait, the latest moment that the
+ISA allows, so that a missing wait reads stale bytes.
+"""
+
+from __future__ import annotations
+
+
+class GroupQueue:
+    """Committed groups, oldest first, and what is not committed yet, of the threads of one ``Group``."""
+
+    __slots__ = ("groups", "pending")
+
+    def __init__(self):
+        self.groups: list[list] = []
+        self.pending: list = []
+
+    def __bool__(self):
+        return bool(self.groups or self.pending)
+
+    def commit(self) -> None:
+        self.groups.append(self.pending)
+        self.pending = []
+
+    def land(self, machine, keep: int) -> None:
+        """Do the work of all groups but the newest ``keep``."""
+        while len(self.groups) > keep:
+            for work in self.groups.pop(0):
+                work.land(machine)
+
+    def land_all(self, machine) -> None:
+        if self.pending:
+            self.commit()
+        self.land(machine, 0)
+
+    def only(self, member) -> GroupQueue:
+        """The part of the threads where ``member`` holds."""
+        out = GroupQueue()
+        out.groups = [_only(batch, member) for batch in self.groups]
+        out.pending = _only(self.pending, member)
+        return out
+
+    @staticmethod
+    def joined(queues: list[GroupQueue]) -> GroupQueue:
+        """The queue of several sets of threads as one; waits count from the newest group."""
+        out = GroupQueue()
+        depth = max(len(q.groups) for q in queues)
+        out.pending = [work for q in queues for work in q.pending]
+        out.groups = [[] for _ in range(depth)]
+        for q in queues:
+            for i, batch in enumerate(reversed(q.groups)):
+                out.groups[depth - 1 - i] += batch
+        return out
+
+
+def _only(batch: list, member) -> list:
+    parts = (work.only(member) for work in batch)
+    return [part for part in parts if part is not None]

@@ -1,0 +1,237 @@
+"""mbarrier objects: counted phases in shared memory (PTX ISA 9.0, section 9.7.13.15).
+
+Our layout of the opaque 64 bits: expected arrivals 0-19, pending arrivals 20-39, pending transaction bytes 40-62
+(biased by 2^22), phase 63. Limits of the counts: table 33 there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..access import Selection, Site
+from ..faults import EmulatorFault
+from ..machine import Event
+from ..parse import SINK, Address, Register
+from . import handles, helper
+from .memory import address_expression
+
+_BIAS = 1 << 22
+COUNT_LIMIT = (1 << 20) - 1
+_u64 = np.uint64
+
+
+def pack(expected, pending, tx, phase):
+    """Fields (int64 arrays) as words."""
+    word = expected | pending << 20 | (tx + _BIAS) << 40 | phase << 63
+    return np.asarray(word, np.int64).view(_u64)
+
+
+def unpack(words):
+    """(expected, pending, tx, phase) of words, int64 arrays."""
+    bits = np.asarray(words).view(np.int64)
+    return bits & 0xFFFFF, bits >> 20 & 0xFFFFF, (bits >> 40 & 0x7FFFFF) - _BIAS, bits >> 63 & 1
+
+
+def describe(machine, position: int) -> str:
+    expected, pending, tx, phase = (int(x) for x in unpack(machine.shared_view(_u64)[position]))
+    return f"in phase {phase} with {pending} of {expected} arrivals and {tx} bytes to come"
+
+
+def fault(machine, ins, flat, why: str, position) -> None:
+    cta, tid = divmod(int(flat), machine.threads)
+    raise EmulatorFault(
+        why, instruction=ins.text, line=ins.line, thread=machine.thread_name(cta, tid),
+        address=int(position) % (machine.shared_size // 8) * 8,
+    )  # fmt: skip
+
+
+def change(machine, ins, positions, flat, arrivals, tx, drop: bool = False) -> np.ndarray:
+    """Arrive and add to the expected bytes of mbarriers; returns the states before.
+
+    ``positions`` (n) are indices of 64-bit words of the batch's shared memory, ``flat`` (n) the threads, ``arrivals``
+    and ``tx`` (n) what each adds; a place may occur several times. Threads act together unless they would cross
+    the end of a phase, else one after another.
+    """
+    places, which = np.unique(positions, return_inverse=True)
+    if len(places) == len(positions):
+        return change_each(machine, ins, positions, flat, arrivals, tx, drop)
+    total, bytes_ = np.zeros(len(places), np.int64), np.zeros(len(places), np.int64)
+    np.add.at(total, which, arrivals)
+    np.add.at(bytes_, which, tx)
+    _, pending, _, _ = unpack(machine.shared_view(_u64)[places])
+    if (total > pending).any():
+        return change_in_turn(machine, ins, positions, flat, arrivals, tx, drop)
+    first = np.zeros(len(places), np.int64)
+    first[which[::-1]] = flat[::-1]
+    return change_each(machine, ins, places, first, total, bytes_, drop)[which]
+
+
+def change_in_turn(machine, ins, positions, flat, arrivals, tx, drop):
+    out = np.empty(len(positions), _u64)
+    arrivals, tx = np.broadcast_to(arrivals, len(positions)), np.broadcast_to(tx, len(positions))
+    for i in range(len(positions)):
+        some = slice(i, i + 1)
+        out[i] = change_each(machine, ins, positions[some], flat[some], arrivals[some], tx[some], drop)[0]
+    return out
+
+
+def change_each(machine, ins, places, flat, arrivals, tx, drop):
+    """``change`` where every mbarrier occurs once."""
+    view = machine.shared_view(_u64)
+    before = view[places]
+    expected, pending, bytes_, phase = unpack(before)
+    left, bytes_ = pending - arrivals, bytes_ + tx
+    check(machine, ins, places, flat, before, left, bytes_)
+    if drop:
+        expected = expected - arrivals
+    done = (left == 0) & (bytes_ == 0)
+    view[places] = pack(expected, np.where(done, expected, left), bytes_, phase ^ done)
+    machine.waits.changes += 1
+    if done.any():
+        machine.waits.completed(places[done])
+    return before
+
+
+def check(machine, ins, places, flat, before, left, bytes_):
+    _, _, old, _ = unpack(before)
+    for bad, why in (
+        (np.abs(old) > COUNT_LIMIT, "this is no initialised mbarrier"),
+        (left < 0, "more arrivals than the mbarrier's phase expects"),
+        (np.abs(bytes_) > COUNT_LIMIT, f"the transaction count of the mbarrier leaves its range (±{COUNT_LIMIT})"),
+    ):
+        if bad.any():
+            at = int(np.flatnonzero(bad)[0])
+            fault(machine, ins, flat[at], f"{why}: it is {describe(machine, places[at])}", places[at])
+
+
+class BarrierSite:
+    """The mbarrier operand of one instruction."""
+
+    def __init__(self, ins, offset: int):
+        self.ins, self.site = ins, Site(ins, "shared", 8, 1, offset)
+
+    def where(self, group, address, selection):
+        """(indices of 64-bit words, flat threads) of the selected threads."""
+        place = self.site.in_shared(group, selection.pick(address), selection)
+        index = np.broadcast_to(place.index(8), len(selection.rows))
+        return index, flat_threads(group, selection)
+
+    def init(self, group, address, count, mask):
+        selection = Selection(group, True if mask is None else mask)
+        index, _ = self.where(group, address, selection)
+        counts = np.broadcast_to(selection.pick(count), len(index)).astype(np.int64)
+        bad = (counts < 1) | (counts > COUNT_LIMIT)
+        if bad.any():
+            self.site.fault(group, f"an mbarrier cannot expect {counts[bad][0]} arrivals (1 to {COUNT_LIMIT})")
+        zero = np.zeros_like(counts)
+        group.m.shared_view(_u64)[index] = pack(counts, counts, zero, zero)
+        group.m.waits.changes += 1
+
+    def invalidate(self, group, address, mask):
+        selection = Selection(group, True if mask is None else mask)
+        index, _ = self.where(group, address, selection)
+        group.m.shared_view(_u64)[index] = _u64(0xFFFFFFFFFFFFFFFF)
+
+    def arrive(self, group, address, count, tx, mask, drop=False):
+        """Arrive (and expect bytes); returns the states before."""
+        selection = Selection(group, True if mask is None else mask)
+        out = np.zeros(group.shape, _u64)
+        if not len(selection.rows):
+            return out
+        index, flat = self.where(group, address, selection)
+        counts, bytes_ = (np.broadcast_to(selection.pick(value), len(index)).astype(np.int64) for value in (count, tx))
+        out[selection.rows, selection.columns] = change(group.m, self.ins, index, flat, counts, bytes_, drop)
+        return out
+
+    def test(self, group, address, state, parity, mask, sleeps=False):
+        """Whether the phase named by a state (or a parity) has completed; an Event where the group shall sleep."""
+        selection = Selection(group, True if mask is None else mask)
+        out = np.zeros(group.shape, bool)
+        if not len(selection.rows):
+            return out
+        index, flat = self.where(group, address, selection)
+        wanted = np.asarray(selection.pick(state)).astype(_u64)
+        wanted = wanted & _u64(1) if parity else wanted >> _u64(63)
+        words = group.m.shared_view(_u64)[index]
+        check(group.m, self.ins, index, flat, words, 0 * index, 0 * index)
+        done = words >> _u64(63) != wanted
+        if not done.all():
+            if group.m.waits.land(index[~done]):
+                done = group.m.shared_view(_u64)[index] >> _u64(63) != wanted
+            if not done.all():
+                event = self.wait(group, selection, index, done, sleeps)
+                if event is not None:
+                    return event
+        out[selection.rows, selection.columns] = done
+        return out
+
+    def wait(self, group, selection, index, done, sleeps):
+        """Some tests failed: an Event, or None where the threads shall see that."""
+        if not sleeps:
+            return group.m.waits.failed_test(group)
+        if group.times_out:
+            group.times_out = False
+            return None
+        ready = np.ones(group.shape, bool)
+        ready[selection.rows, selection.columns] = done
+        return Event("sleep", ready, index[~done])
+
+
+def flat_threads(group, selection) -> np.ndarray:
+    """Index in the batch of each selected thread."""
+    cta = group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
+    return cta * group.machine.threads + group.tid[0, selection.columns]
+
+
+@handles("mbarrier")
+def handle_mbarrier(e, ins):
+    form = ins.mods[0]
+    if form == "pending_count":
+        return e.set(ins.args[0], "u32", f"(({e.use(ins.args[1], 'u64')} >> u64(20)) & u64(0xFFFFF)).astype(u32)")
+    address = next(a for a in ins.args if isinstance(a, Address))
+    rest = ins.args[ins.args.index(address) + 1 :]
+    space = "shared" if any(m.startswith("shared") for m in ins.mods) else "generic"
+    base, offset = address_expression(e, space, address)
+    site = e.constant(BarrierSite(ins, offset), "mbarrier")
+    mask = e.predicate or "None"
+    if form == "inval":
+        return e.line(f"{site}.invalidate(g, {base}, {mask})")
+    if form == "init":
+        return e.line(f"{site}.init(g, {base}, {e.use(rest[0], 'u32')}, {mask})")
+    if form in ("expect_tx", "complete_tx"):
+        tx = e.use(rest[0], "s32")
+        return e.line(f"{site}.arrive(g, {base}, 0, {tx if form == 'expect_tx' else f'-({tx})'}, {mask})")
+    if form in ("arrive", "arrive_drop"):
+        return emit_arrive(e, ins, form, site, base, rest, mask)
+    if form in ("test_wait", "try_wait"):
+        return emit_wait(e, ins, form, site, base, rest, mask)
+    e.fail()
+
+
+def emit_arrive(e, ins, form, site, base, rest, mask):
+    expect = "expect_tx" in ins.mods
+    tx = e.use(rest[0], "s32") if expect else "0"
+    count = "1" if expect or not rest else e.use(rest[0], "u32")
+    call = f"{site}.arrive(g, {base}, {count}, {tx}, {mask}, {form == 'arrive_drop'})"
+    if isinstance(ins.args[0], Register) and ins.args[0] is not SINK:
+        return e.set(ins.args[0], "u64", call)
+    e.line(call)
+
+
+def emit_wait(e, ins, form, site, base, rest, mask):
+    """A try_wait starts its function (``program.stop_early``), so that the group can sleep there and try again."""
+    parity = "parity" in ins.mods
+    state = e.use(rest[0], "u32" if parity else "u64")
+    sleeps = form == "try_wait"
+    done = e.temp(f"{site}.test(g, {base}, {state}, {parity}, {mask}, {sleeps})")
+    if sleeps:
+        e.line(f"if type({done}) is Event: return {done}")
+    e.set(ins.args[0], "p", done)
+
+
+@helper
+def arrive_after_copies(site, group, address, count, mask):
+    """cp.async.mbarrier.arrive: the thread's earlier copies land, then it arrives."""
+    group.copies.land_all(group.m)
+    if count:
+        site.arrive(group, address, count, 0, mask)

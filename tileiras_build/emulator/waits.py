@@ -1,0 +1,158 @@
+"""Threads that wait for an mbarrier, asynchronous copies that will complete one, and what to say when nobody can run.
+
+A failed mbarrier.try_wait puts its group to sleep until the mbarrier completes a phase. When nobody else can run,
+sleepers see their wait fail once (the ISA lets it time out); if nothing has changed the next time, it is a deadlock.
+A bulk copy lands when a thread looks at its mbarrier or nobody can run: the latest moment that the ISA allows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .faults import EmulatorFault
+
+SHOWN = 6  # waits that a deadlock message describes
+FRUITLESS = 2000  # failed mbarrier.test_wait in a row, with nobody else to run, that make a deadlock
+
+
+class Waits:
+    """Sleepers and copies in flight of one batch, by the index of the 8-byte word of their mbarrier."""
+
+    def __init__(self, machine):
+        self.machine = machine
+        self.sleepers: dict[int, list] = {}
+        self.flying: dict[int, list] = {}
+        self.changes = 0  # of mbarriers, barriers and living threads: what a waiting thread may wait for
+        self.revived_at = -1
+        self.fruitless = (0, -1)
+
+    # -- copies --------------------------------------------------------------------------------------
+    def fly(self, positions, copy) -> None:
+        """``copy.land(machine)`` completes bytes on the mbarriers at ``positions``."""
+        for position in set(positions.tolist()):
+            self.flying.setdefault(position, []).append(copy)
+
+    def land(self, positions) -> bool:
+        """Finish the copies in flight towards these mbarriers; whether there were any."""
+        if not self.flying:
+            return False
+        found = [p for p in np.unique(positions).tolist() if p in self.flying]
+        for position in found:
+            for copy in self.flying.pop(position, ()):
+                copy.land(self.machine)
+        return bool(found)
+
+    # -- sleepers ------------------------------------------------------------------------------------
+    def sleep(self, group, positions) -> None:
+        group.asleep = True
+        for position in np.unique(positions).tolist():
+            self.sleepers.setdefault(position, []).append(group)
+
+    def completed(self, positions) -> None:
+        """Phases have completed: wake who waits."""
+        if self.sleepers:
+            for position in positions.tolist():
+                self.wake(self.sleepers.pop(position, ()))
+
+    def wake(self, groups) -> None:
+        for group in groups:
+            if group.asleep:
+                group.asleep = False
+                self.machine.push(group)
+
+    def revive(self) -> bool:
+        """Nobody can run: land a copy, or let the sleepers' waits fail once. Whether somebody can run now."""
+        if self.flying:
+            before = self.changes
+            self.land(np.array(list(self.flying)))
+            if self.machine.ready or self.changes != before:
+                return True
+        if not self.sleepers or self.revived_at == self.changes:
+            return False
+        self.revived_at = self.changes
+        sleepers, self.sleepers = self.sleepers, {}
+        for groups in sleepers.values():
+            for group in groups:
+                group.times_out = True
+            self.wake(groups)
+        return True
+
+    def failed_test(self, group) -> None:
+        """A non-blocking test failed; with nobody else to run and nothing changing, that cannot go on."""
+        count, changes = self.fruitless
+        alone = not self.machine.ready and changes == self.changes
+        self.fruitless = (count + 1 if alone else 0, self.changes)
+        if self.fruitless[0] > FRUITLESS:
+            self.deadlock([(group, group.pc, "tests an mbarrier in a loop that nobody completes")])
+
+    # -- deadlock ------------------------------------------------------------------------------------
+    def deadlock(self, more=()) -> None:
+        """Fault: nobody can run. Describes who of the first waiting CTA's cluster waits where."""
+        machine = self.machine
+        waiting = [*self.barriers(), *self.mbarriers(), *self.mates(), *more]
+        first = int(waiting[0][0].flat[0]) // machine.threads
+        cluster = first // machine.cluster_size
+        lines = []
+        for group, pc, why in waiting:
+            flat = group.flat[group.flat // machine.threads // machine.cluster_size == cluster]
+            for cta in np.unique(flat // machine.threads).tolist():
+                tids = flat[flat // machine.threads == cta] % machine.threads
+                where = machine.program.code[pc]
+                who = f"{warps(tids)} of CTA {machine.thread_name(cta, 0)[0]}"
+                lines.append(f"{who} at line {where.line} ({where.text}): {why(cta) if callable(why) else why}")
+        group, pc, why = waiting[0]
+        cta, tid = divmod(int(group.flat[0]), machine.threads)
+        head = why(cta) if callable(why) else why
+        rest = f"; and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
+        ins = machine.program.code[pc]
+        raise EmulatorFault(
+            f"deadlock: {self.summary(head)} and no other thread can run: {'; '.join(lines[:SHOWN])}{rest}",
+            instruction=ins.text, line=ins.line, thread=machine.thread_name(cta, tid),
+        )  # fmt: skip
+
+    @staticmethod
+    def summary(why: str) -> str:
+        return "threads wait " + why.split(",")[0].removeprefix("waits ")
+
+    def barriers(self):
+        """(group, pc, why) of the threads at CTA barriers."""
+        machine = self.machine
+        for group, barrier, _ in machine.blocked:
+            yield group, group.pc - 1, lambda cta, barrier=barrier: self.barrier_state(cta, barrier)
+
+    def barrier_state(self, cta: int, barrier: int) -> str:
+        machine = self.machine
+        arrived, needed = int(machine.arrived[cta, barrier]), int(machine.needed[cta, barrier])
+        alive = int(machine.alive[cta * machine.threads : (cta + 1) * machine.threads].sum())
+        return f"waits at barrier {barrier}, where {arrived} of {needed or alive} threads have arrived"
+
+    def mbarriers(self):
+        seen = set()
+        for position, groups in self.sleepers.items():
+            for group in groups:
+                if id(group) not in seen:
+                    seen.add(id(group))
+                    yield group, group.pc, self.mbarrier_state(position)
+
+    def mbarrier_state(self, position: int) -> str:
+        from .isa.mbarrier import describe
+
+        machine = self.machine
+        cta, word = divmod(position, machine.shared_size // 8)
+        return f"waits for the mbarrier at shared {word * 8:#x} of CTA {machine.thread_name(cta, 0)[0]}, {describe(machine, position)}"
+
+    def mates(self):
+        for groups in self.machine.waiting.values():
+            for group in groups:
+                yield group, group.pc, "waits for the other threads of its warp or warpgroup"
+
+
+def warps(tids) -> str:
+    """``warps 0-3, 5`` or, where some of a warp are missing, ``threads 0-30``."""
+    tids = np.sort(tids)
+    numbers, counts = np.unique(tids // 32, return_counts=True)
+    word, values = ("warp", numbers) if (counts == 32).all() else ("thread", tids)
+    edges = np.flatnonzero(np.diff(values) != 1) + 1
+    spans = [f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in np.split(values, edges)]
+    more = f", … ({len(values)} in all)" if len(spans) > 4 else ""
+    return f"{word}{'s' if len(values) > 1 else ''} {', '.join(spans[:4])}{more}"
