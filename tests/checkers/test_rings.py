@@ -55,3 +55,37 @@ def test_copy_before_the_barrier_is_refused(name):
     copy.parent.insert_op_after(barrier, copy)
     with pytest.raises(InternalError, match="is copied to while it may still be read"):
         check_rings(module)
+
+
+# ---- scratch over rings
+def over_a_ring():
+    """A product whose epilogue converts where its operands lay."""
+    module = with_rings("matmul_f16_nn_f16")
+    [conversion] = [op for op in find(module, "nv_tileas.convert_layout") if "scratch_offset" in op.attributes]
+    start = conversion.attributes["scratch_offset"].value.data
+    rings = [ring.attributes["shared_offset"].value.data for ring in find(module, "nv_tileas.alloc_tensor")]
+    assert min(rings) == start
+    return module, conversion
+
+
+def test_scratch_that_does_not_wait_for_the_readers_of_a_ring_is_refused():
+    module, conversion = over_a_ring()
+    conversion.attributes.pop("sync_before")
+    with pytest.raises(InternalError, match="writes over stage"):
+        check_rings(module)
+
+
+def test_scratch_before_the_last_copies_have_landed_is_refused():
+    module, _ = over_a_ring()
+    find(module, "nv_tileas.async_wait")[-1].detach()
+    with pytest.raises(InternalError, match="writes over stage"):
+        check_rings(module)
+
+
+def test_scratch_over_tiles_that_are_still_to_be_read_is_refused():
+    module, conversion = over_a_ring()
+    first = next(op for op in find(module, "nv_tileas.local_load"))
+    conversion.detach()
+    first.parent.insert_op_before(conversion, first)
+    with pytest.raises(InternalError, match="ring-proof"):
+        check_rings(module)

@@ -4,6 +4,7 @@ import pytest
 from lowered_examples import NAMES, scheduled
 from xdsl.dialects.builtin import IntegerAttr, i32
 
+from tileiras_build.checkers.rings import check_rings
 from tileiras_build.checkers.scratch import check_scratch
 from tileiras_build.errors import InternalError
 from tileiras_build.pipeline.text_format import parse
@@ -99,13 +100,16 @@ def test_examples_without_their_barriers_are_refused(name):
     users = [op for op in module.walk() if "sync_before" in op.attributes]
     for op in users:
         kept = op.attributes.pop("sync_before")
-        with pytest.raises(InternalError, match="scratch-proof"):
+        with pytest.raises(InternalError, match="scratch-proof|ring-proof"):
             check_scratch(module)
+            check_rings(module)
         op.attributes["sync_before"] = kept
     users = [op for op in module.walk() if "scratch_offset" in op.attributes]
     for op in users:
         op.attributes["scratch_offset"] = IntegerAttr(0, i32)
         op.attributes.pop("sync_before", None)
+    for barrier in [op for op in module.walk() if op.name == "nv_tileas.barrier"]:
+        barrier.detach()
     if len(users) > 1:
         with pytest.raises(InternalError, match="scratch-proof"):
             check_scratch(module)

@@ -4,7 +4,9 @@ A kernel is run on its stage numbers only, with every loop going round 0, 1, 2 a
 and every branch taken to either side. Along such a run:
 
 - a stage is copied to only if no thread may still be reading it: a barrier came after its last reading;
-- a stage is read only after its copy was committed, waited for, and seen by all: a barrier came after the wait.
+- a stage is read only after its copy was committed, waited for, and seen by all: a barrier came after the wait;
+- scratch memory over a ring is written only where no copy to its bytes is under way and no thread may still be reading
+  them; it ends what the stages held, and no copy may follow before a barrier has ended the reading of the scratch.
 
 Every check raises ``InternalError`` with id ``ring-proof`` and says what is wrong with which stage.
 """
@@ -47,6 +49,7 @@ class _Run:
         self.kernel, self.trips, self.arm = kernel, trips, arm
         self.numbers: dict[SSAValue, int | None] = {}
         self.reading: set[Place] = set()
+        self.scratch: range = range(0)
         self.uncommitted: set[Place] = set()
         self.groups: list[set[Place]] = []
         self.landed: set[Place] = set()
@@ -88,7 +91,7 @@ class _Run:
 
     def _step(self, op: Operation) -> None:
         if "scratch_offset" in op.attributes:
-            self._barrier()
+            self._use_scratch(op)
         elif (step := STEPS.get(op.name)) is not None:
             step(self, op)
         elif (number := self._number(op)) is not None:
@@ -115,8 +118,24 @@ class _Run:
             self._fail(f"{op.name} uses stage {stage}")
         return op.buffer, stage
 
+    def _use_scratch(self, op: Operation) -> None:
+        """All threads write, meet, and read."""
+        start = op.attributes["scratch_offset"].value.data
+        region = range(start, start + op.attributes["scratch_bytes"].value.data)
+        if "sync_before" in op.attributes:
+            self._barrier()
+        under_way = self.uncommitted.union(self.landed, *self.groups)
+        for place in self.reading | under_way:
+            if _common(region, _bytes_of(place)):
+                self._fail(f"{op.name} writes over stage {place[1]} while it may be copied to or read")
+        self._barrier()
+        self.visible = {place for place in self.visible if not _common(region, _bytes_of(place))}
+        self.scratch = region
+
     def copy(self, op: Operation) -> None:
         place = self._place(op)
+        if _common(self.scratch, _bytes_of(place)):
+            self._fail(f"stage {place[1]} is copied to while scratch in its bytes may still be read")
         if place in self.reading:
             self._fail(f"stage {place[1]} is copied to while it may still be read")
         self.visible.discard(place)
@@ -135,6 +154,7 @@ class _Run:
 
     def _barrier(self, op: Operation | None = None) -> None:
         self.reading.clear()
+        self.scratch = range(0)
         self.visible |= self.landed
         self.landed = set()
 
@@ -149,6 +169,20 @@ class _Run:
         raise InternalError(
             "ring-proof", f"kernel {name}, loops run {self.trips} times: {message}", remedy="report this as a bug"
         )
+
+
+def _bytes_of(place: Place) -> range:
+    """Where a stage lies; nowhere before rings have a place."""
+    ring, stage = place
+    if "shared_offset" not in ring.owner.attributes:
+        return range(0)
+    size = ring.type.stage_bytes
+    start = ring.owner.attributes["shared_offset"].value.data + stage * size
+    return range(start, start + size)
+
+
+def _common(first: range, second: range) -> bool:
+    return first.start < second.stop and second.start < first.stop
 
 
 STEPS = {

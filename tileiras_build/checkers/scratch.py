@@ -5,7 +5,8 @@ done may run ahead: until the next barrier its neighbors may still be reading. S
 is followed to the next barrier, its own or another operation's; an operation met on the way must not write to the
 same bytes, unless it begins with a barrier. What an operation that ends in a barrier leaves behind is nobody's.
 
-Storage that lives as long as the kernel shares no byte with anything.
+Storage that lives as long as the kernel shares no byte with anything; a ring shares none with other storage, and
+``rings.py`` proves when scratch may lie over it.
 
 Not proved here: that a region is as large as its operation needs; the emulator faults where it is not.
 
@@ -20,7 +21,7 @@ from xdsl.ir import Operation
 from ..errors import InternalError
 from .program_paths import kernels_of, paths_of
 
-BARRIERS = ("nv_tileas.barrier",)
+BARRIERS, RING = ("nv_tileas.barrier",), "nv_tileas.alloc_tensor"
 ALIGNMENT = 16
 
 
@@ -42,11 +43,12 @@ def _check_kernel(kernel: Operation) -> int:
 
 
 def _check_storage(kernel: Operation, users: list[Operation], storage: list[Operation]) -> None:
-    held = [_region(op) for op in users]
+    scratch, held = [_region(op) for op in users], []
     for op in storage:
         start = op.attributes["shared_offset"].value.data
         region = range(start, start + _storage_bytes(op))
-        if region.stop > _total(kernel) or any(_common(region, other) for other in held):
+        others = held if op.name == RING else held + scratch
+        if region.stop > _total(kernel) or any(_common(region, other) for other in others):
             _fail(kernel, f"storage [{region.start}, {region.stop}) is not its own")
         held.append(region)
 

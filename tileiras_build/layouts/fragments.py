@@ -10,10 +10,11 @@ All the tables of that section are one pattern. With p = 32 / element bits eleme
 A CTA tile repeats the atom: warps lie next to it (M first, then N, then the batch), and what is left goes to registers:
 
     A (M, K):  registers  atom, k tiles, m tiles     replicated over the warps of N
-    B (K, N):  registers  atom, k tiles, n tiles     replicated over the warps of M
+    B (K, N):  registers  atom, n tiles, k tiles     replicated over the warps of M
     C (M, N):  registers  atom, n tiles, m tiles     with 1 warp along N equal to the A of a next product
 
-followed by the batch where there is one. The order of A and C makes a chained product (attention) free of conversions.
+followed by the batch where there is one. The order of A and C makes a chained product (attention) free of conversions;
+that of B lets one ldmatrix load what consecutive products of one step along k need.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class MmaTiling:
 
     @cached_property
     def b(self) -> LinearLayout:
-        return self._operand("B", {"K": self.k, "N": self.n}, "KN")
+        return self._operand("B", {"K": self.k, "N": self.n}, "NK")
 
     @cached_property
     def c(self) -> LinearLayout:
@@ -154,7 +155,7 @@ class MmaTiling:
         return self._registers("A", (batch * self.m_tiles + m_tile) * self.k_tiles + k_tile)
 
     def b_registers(self, n_tile: int, k_tile: int, batch: int = 0) -> range:
-        return self._registers("B", (batch * self.n_tiles + n_tile) * self.k_tiles + k_tile)
+        return self._registers("B", (batch * self.k_tiles + k_tile) * self.n_tiles + n_tile)
 
     def c_registers(self, m_tile: int, n_tile: int, batch: int = 0) -> range:
         return self._registers("C", (batch * self.m_tiles + m_tile) * self.n_tiles + n_tile)

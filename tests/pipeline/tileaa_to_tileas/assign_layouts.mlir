@@ -153,7 +153,7 @@ nv_tileaa.func @k {
 !tile_64x64xf32 = tensor<64x64xf32, #layout2>
 #layout3 = #cute.layout<(64,32), ((4,8),(2,2),(2,2,4,2)):((2,32),(512,0),(1,256,8,1024))>
 !tile_64x32xf16_v1 = tensor<64x32xf16, #layout3>
-#layout4 = #cute.layout<(32,64), ((4,8),(2,2),(2,4,4)):((128,1),(0,8),(64,512,16))>
+#layout4 = #cute.layout<(32,64), ((4,8),(2,2),(2,2,4,2)):((128,1),(0,8),(64,512,16,1024))>
 !tile_32x64xf16_v1 = tensor<32x64xf16, #layout4>
 #layout5 = #cute.layout<(64,64), ((4,8),(2,2),(2,2,4,2)):((2,64),(1024,8),(1,512,16,2048))>
 !tile_64x64xf32_v1 = tensor<64x64xf32, #layout5>
@@ -195,7 +195,7 @@ nv_tileaa.func @k {
 !tile_32x64xf16 = tensor<32x64xf16, #layout1>
 #layout2 = #cute.layout<(64,32), ((4,8),(2,2),(2,2,4,2)):((2,32),(512,0),(1,256,8,1024))>
 !tile_64x32xf16_v1 = tensor<64x32xf16, #layout2>
-#layout3 = #cute.layout<(32,64), ((4,8),(2,2),(2,4,4)):((128,1),(0,8),(64,512,16))>
+#layout3 = #cute.layout<(32,64), ((4,8),(2,2),(2,2,4,2)):((128,1),(0,8),(64,512,16,1024))>
 !tile_32x64xf16_v1 = tensor<32x64xf16, #layout3>
 #layout4 = #cute.layout<(64,64), ((4,8),(2,2),(2,2,4,2)):((2,64),(1024,8),(1,512,16,2048))>
 !tile_64x64xf32 = tensor<64x64xf32, #layout4>
@@ -366,7 +366,7 @@ nv_tileaa.func @k {
 !tile_32x64xf16 = tensor<32x64xf16, #layout1>
 #layout2 = #cute.layout<(64,32), ((4,8),(2,2),(2,2,4,2)):((2,32),(512,0),(1,256,8,1024))>
 !tile_64x32xf16_v1 = tensor<64x32xf16, #layout2>
-#layout3 = #cute.layout<(32,64), ((4,8),(2,2),(2,4,4)):((128,1),(0,8),(64,512,16))>
+#layout3 = #cute.layout<(32,64), ((4,8),(2,2),(2,2,4,2)):((128,1),(0,8),(64,512,16,1024))>
 !tile_32x64xf16_v1 = tensor<32x64xf16, #layout3>
 #layout4 = #cute.layout<(64,64), ((4,8),(2,2),(2,2,4,2)):((2,64),(1024,8),(1,512,16,2048))>
 !tile_64x64xf32 = tensor<64x64xf32, #layout4>

@@ -37,7 +37,7 @@ nv_tileaa.func @k {
 #layout3 = #cute.layout<(32,64), (32,4,(8,2)):(8,256,(1,1024))>
 #layout4 = #cute.layout<(64,32), ((4,8),(2,2),(2,2,4,2)):((2,32),(512,0),(1,256,8,1024))>
 !tile_64x32xf16 = tensor<64x32xf16, #layout4>
-#layout5 = #cute.layout<(32,64), ((4,8),(2,2),(2,4,4)):((128,1),(0,8),(64,512,16))>
+#layout5 = #cute.layout<(32,64), ((4,8),(2,2),(2,2,4,2)):((128,1),(0,8),(64,512,16,1024))>
 !tile_32x64xf16 = tensor<32x64xf16, #layout5>
 nv_tileaa.func @k attributes {num_warps = 4 : i32} {
 ^bb0(%p: !nv_tileaa.ptr<f16>, %m: i32, %n: i32, %s: i32, %end: i32):

@@ -6,18 +6,21 @@ Out:   scratch_bytes and scratch_offset on operations that exchange data between
 After: assign_layouts, order_tokens. Before: LLVM IR is written.
 Sound: a walk over the program, loop bodies twice, keeps the regions that may still be read since the last barrier;
        an operation that writes to one of them gets a barrier first. Each operation has its own barrier between its
-       writes and its reads.
+       writes and its reads. Scratch shares bytes with a ring only outside the statements of one block that fill and
+       drain the ring, at whose end every thread has waited for its copies.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i32
 from xdsl.ir import Block, Operation
 
 from ...dialects.cuda_tile.location import source_location
-from ...dialects.nv_tileas.ops import ConvertLayoutOp
+from ...dialects.nv_tileas.ops import BarrierOp, ConvertLayoutOp
 from ...errors import Unsupported
 from ...layouts import SharedRoundTrip
 from ..analysis.conversions import conversion_plan
@@ -52,18 +55,66 @@ def _assign(func: Operation, job: Job) -> None:
         if op.name in SIZES and (size := SIZES[op.name](op, job)):
             op.attributes["scratch_bytes"] = IntegerAttr(size, i32)
             users.append(op)
-    storage = _place_storage(func, 0)
-    total = _place_storage(func, _place(users, job.target.max_shared_memory - storage))
+    total = _place_shared(func, users, job.target.max_shared_memory)
     _check_size(total, job)
     if total:
         func.attributes["shared_bytes"] = IntegerAttr(total, i32)
     _Hazards(func).run()
 
 
-def largest_scratch(func: Operation, job: Job) -> int:
-    """Bytes of shared memory without which some operation of the kernel cannot run."""
-    sizes = (SIZES[op.name](op, job) for op in func.walk() if op.name in SIZES)
+def _place_shared(func: Operation, users: list[Operation], most: int) -> int:
+    """Offsets of all shared memory; its size. From the bottom: scratch beside rings, rings; other scratch over both; storage."""
+    storage = _place_storage(func, 0)
+    rings = [op for op in func.walk() if op.name == "nv_tileas.alloc_tensor"]
+    lives = [_Life.of(ring) for ring in rings]
+    beside = [op for op in users if any(life.covers(op) for life in lives)]
+    apart = [op for op in users if op not in beside]
+    ring_bytes = sum(-(-ring.result.type.size_bytes // RING_ALIGNMENT) * RING_ALIGNMENT for ring in rings)
+    total = _place_rings(rings, _place(beside, most - storage - ring_bytes))
+    return _place_storage(func, max(total, _place(apart, most - storage)))
+
+
+def largest_scratch(ops: Iterable[Operation], job: Job) -> int:
+    """Bytes of shared memory without which some of the operations cannot run."""
+    sizes = (SIZES[op.name](op, job) for op in ops if op.name in SIZES)
     return max(map(aligned, sizes), default=0)
+
+
+@dataclass(frozen=True)
+class _Life:
+    """While a ring holds tiles: from the first to the last operation of one block in which it is used."""
+
+    block: Block
+    first: Operation
+    last: Operation
+
+    @classmethod
+    def of(cls, ring: Any) -> _Life:
+        users = [use.operation for use in ring.result.uses] or [ring]
+        block = next(block for block in _blocks_around(users[0]) if all(_lifted(op, block) for op in users))
+        lifted = {_lifted(op, block) for op in users}
+        ordered = [op for op in block.ops if op in lifted]
+        return cls(block, ordered[0], ordered[-1])
+
+    def covers(self, op: Operation) -> bool:
+        place = _lifted(op, self.block)
+        return place is not None and not place.is_before_in_block(self.first) and not self.last.is_before_in_block(place)
+
+
+def _blocks_around(op: Operation) -> Iterator[Block]:
+    """The blocks that an operation lies in, innermost first."""
+    place: Operation | None = op
+    while place is not None and (block := place.parent) is not None:
+        yield block
+        place = place.parent_op()
+
+
+def _lifted(op: Operation, block: Block) -> Operation | None:
+    """The operation of ``block`` that is or contains ``op``."""
+    place: Operation | None = op
+    while place is not None and place.parent is not block:
+        place = place.parent_op()
+    return place
 
 
 def _place(users: list[Operation], room: int) -> int:
@@ -88,12 +139,18 @@ def _check_size(total: int, job: Job) -> None:
         )
 
 
+def _place_rings(rings: list[Any], total: int) -> int:
+    """Rings lie behind the scratch that is used while they hold tiles."""
+    for ring in rings:
+        start = -(-total // RING_ALIGNMENT) * RING_ALIGNMENT
+        ring.attributes["shared_offset"] = IntegerAttr(start, i32)
+        total = start + ring.result.type.size_bytes
+    return total
+
+
 def _place_storage(func: Operation, total: int) -> int:
-    """Storage that lives as long as the kernel lies behind all scratch."""
+    """Storage that lives as long as the kernel lies behind all else."""
     for op in func.walk():
-        if op.name == "nv_tileas.alloc_tensor":
-            op.attributes["shared_offset"] = IntegerAttr(-(-total // RING_ALIGNMENT) * RING_ALIGNMENT, i32)
-            total = op.attributes["shared_offset"].value.data + op.result.type.size_bytes
         if op.name != "nv_tileas.alloca":
             continue
         if "global" in op.attributes:
@@ -202,7 +259,28 @@ def _merge_following(op: Operation) -> None:
 
 
 # ---- barriers ------------------------------------------------------------------------------------
-Region = tuple[int, int]
+RING_USERS = ("nv_tileas.async_tiled_load", "nv_tileas.local_load")
+
+
+@dataclass(frozen=True)
+class _Region:
+    """Bytes of shared memory; ``ring`` where they hold tiles that a pipeline's own barriers protect from its copies."""
+
+    start: int
+    end: int
+    ring: bool = False
+
+    @classmethod
+    def of(cls, op: Any) -> _Region:
+        if op.name in RING_USERS:
+            ring = op.buffer.owner
+            start = ring.attributes["shared_offset"].value.data
+            return cls(start, start + ring.result.type.size_bytes, True)
+        start = op.attributes["scratch_offset"].value.data
+        return cls(start, start + op.attributes["scratch_bytes"].value.data)
+
+    def meets(self, other: _Region) -> bool:
+        return self.start < other.end and other.start < self.end and not (self.ring and other.ring)
 
 
 class _Hazards:
@@ -214,12 +292,12 @@ class _Hazards:
     def run(self) -> None:
         self._block(self.func.regions[0].blocks[0], frozenset())
 
-    def _block(self, block: Block, reading: frozenset[Region]) -> frozenset[Region]:
+    def _block(self, block: Block, reading: frozenset[_Region]) -> frozenset[_Region]:
         for op in block.ops:
             reading = self._operation(op, reading)
         return reading
 
-    def _operation(self, op: Operation, reading: frozenset[Region]) -> frozenset[Region]:
+    def _operation(self, op: Operation, reading: frozenset[_Region]) -> frozenset[_Region]:
         if op.name == "nv_tileas.barrier":
             return frozenset()
         if op.name in ("nv_tileas.for", "nv_tileas.loop"):
@@ -227,14 +305,12 @@ class _Hazards:
         if op.name == "nv_tileas.if":
             ends = [self._block(region.blocks[0], reading) for region in op.regions]
             return frozenset().union(*ends)
-        if "scratch_offset" not in op.attributes:
-            return reading
-        return self._user(op, reading)
+        return self._user(op, reading) if _uses_region(op) else reading
 
-    def _loop(self, op: Operation, reading: frozenset[Region]) -> frozenset[Region]:
+    def _loop(self, op: Operation, reading: frozenset[_Region]) -> frozenset[_Region]:
         """What the end of the body reads, its start may meet; ``continue`` and ``break`` may leave with anything it reads."""
         block = op.regions[0].blocks[0]
-        everything = frozenset(_region(inner) for inner in block.walk() if "scratch_offset" in inner.attributes)
+        everything = frozenset(_Region.of(inner) for inner in block.walk() if _uses_region(inner))
         jumps = any(
             inner.name in ("nv_tileas.break", "nv_tileas.continue") and inner.parent is not block
             for inner in block.walk()
@@ -243,14 +319,18 @@ class _Hazards:
         end = self._block(block, reading | end | (everything if jumps else frozenset()))
         return reading | end | (everything if jumps else frozenset())
 
-    def _user(self, op: Operation, reading: frozenset[Region]) -> frozenset[Region]:
-        region = _region(op)
-        if any(region[0] < end and start < region[1] for start, end in reading):
-            op.attributes["sync_before"] = UnitAttr()
-        # Its own barrier, between writes and reads, ends all earlier reading.
-        return frozenset({region})
+    def _user(self, op: Operation, reading: frozenset[_Region]) -> frozenset[_Region]:
+        region = _Region.of(op)
+        if not region.ring:
+            if any(region.meets(other) for other in reading):
+                op.attributes["sync_before"] = UnitAttr()
+            # Its own barrier, between writes and reads, ends all earlier reading.
+            return frozenset({region})
+        if any(region.meets(other) for other in reading):
+            op.parent.insert_op_before(BarrierOp.make([], []), op)
+            reading = frozenset()
+        return reading | {region}
 
 
-def _region(op: Operation) -> Region:
-    start = op.attributes["scratch_offset"].value.data
-    return start, start + op.attributes["scratch_bytes"].value.data
+def _uses_region(op: Operation) -> bool:
+    return "scratch_offset" in op.attributes or op.name in RING_USERS

@@ -38,11 +38,14 @@ from ..analysis.memory_access import ViewFacts
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
+from ..shared.optimization_hints import hint
 from . import layout_rules as rules
 from .assign_scratch import largest_scratch
 
-# A ring deeper than this hides no more latency; half of shared memory leaves room for a second CTA.
-MOST_STAGES, LEAST_STAGES, SHARE = 4, 2, 0.5
+# A ring deeper than this hides no more latency; a third CTA on a multiprocessor hides less than more stages do.
+MOST_STAGES, LEAST_STAGES, MOST_CTAS = 4, 2, 2
+# Registers of a thread beside its accumulators: operands of the product at hand, addresses, indices.
+OTHER_REGISTERS, REGISTER_FILE = 64, 65536
 # cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
 LEAST_COPY_BYTES = 4
 PASSED_THROUGH = ("nv_tileas.view", "nv_tileas.permute", "nv_tileas.fp_to_fp", "nv_tileas.convert_layout")
@@ -86,17 +89,40 @@ def _pipeline(loop: Any, job: Job) -> None:
     candidates = [found for op in block.ops if (found := _candidate(op, block, num_warps)) is not None]
     if not candidates:
         return
-    room = _room(_kernel(loop), job)
-    stages = min(MOST_STAGES, room // sum(candidate.bytes for candidate in candidates))
+    kernel = _kernel(loop)
+    stages = _choose_stages(kernel, loop, candidates, job)
     if stages >= LEAST_STAGES:
         _Rewriter(loop, candidates, stages).run()
 
 
-def _room(func: Operation, job: Job) -> int:
-    """Bytes that a ring may take: a share of shared memory, less the rings of other loops, and room for all scratch."""
-    most = job.target.max_shared_memory
-    rings = sum(op.result.type.size_bytes for op in func.walk() if op.name == "nv_tileas.alloc_tensor")
-    return min(int(most * SHARE), most - largest_scratch(func, job)) - rings
+def _choose_stages(kernel: Operation, loop: Operation, candidates: list[_Candidate], job: Job) -> int:
+    """As many stages as shared memory holds for the CTAs that fit by registers; fewer CTAs rather than no ring."""
+    latencies = [latency for one in candidates if (latency := hint(one.load, job, "latency"))]
+    most = max(latencies) + 1 if latencies else MOST_STAGES
+    size = sum(candidate.bytes for candidate in candidates)
+    taken = _taken(kernel, loop, candidates, job)
+    for ctas in range(_resident_ctas(kernel, loop, job), 0, -1):
+        stages = (job.target.max_shared_memory // ctas - taken) // size
+        if stages >= LEAST_STAGES:
+            return max(min(stages, most), LEAST_STAGES)
+    return 0
+
+
+def _resident_ctas(kernel: Operation, loop: Operation, job: Job) -> int:
+    """CTAs that share a multiprocessor: what the kernel's hint asks for, else what its accumulators leave registers for."""
+    if asked := hint(kernel, job, "occupancy"):
+        return asked
+    threads = 32 * kernel.attributes["num_warps"].value.data
+    products = [op for op in loop.walk() if op.name == "nv_tileas.dot"]
+    accumulators = sum(op.result.type.encoding.data.num_registers for op in products)
+    return max(1, min(MOST_CTAS, REGISTER_FILE // (threads * (accumulators + OTHER_REGISTERS))))
+
+
+def _taken(kernel: Operation, loop: Operation, candidates: list[_Candidate], job: Job) -> int:
+    """Bytes that a ring of this loop must leave: rings of other loops, and scratch that is used while it turns."""
+    rings = sum(op.result.type.size_bytes for op in kernel.walk() if op.name == "nv_tileas.alloc_tensor")
+    gone = {op for candidate in candidates for op in candidate.chain}
+    return rings + largest_scratch((op for op in loop.walk() if op not in gone), job)
 
 
 def _kernel(op: Operation) -> Operation:

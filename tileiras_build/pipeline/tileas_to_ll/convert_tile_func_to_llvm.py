@@ -35,6 +35,7 @@ from ...dialects.nv_tileaa.kernel_spec import KernelSpecAttr
 from ...errors import InternalError, InvalidInput
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.optimization_hints import hint
 from .type_converter import LLVMTypeConverter
 
 # 64 Ki registers per multiprocessor on every target, allotted to warps in units of 8 per thread
@@ -167,15 +168,6 @@ def _register_limit(threads: int, occupancy: int | None) -> int | None:
         return None
     limit = REGISTER_FILE // (occupancy * threads) // REGISTER_UNIT * REGISTER_UNIT
     return min(max(limit, 32), MAX_REGISTERS)
-
-
-def hint(op: Operation, job: Job, name: str) -> int | None:
-    """An operation's optimization hint for the job's target (its own row, else the default's); None where absent."""
-    hints = op.attributes.get("optimization_hints")
-    if hints is None:
-        return None
-    value = hints.for_target(job.target.name).get(name)
-    return None if value is None else int(value)
 
 
 def _finalize(op: Operation) -> None:

@@ -1,0 +1,16 @@
+"""What a program asks of the compiler for one target: ``optimization_hints`` of kernels, loads and stores."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from ..job import Job
+
+
+def hint(op: Operation, job: Job, name: str) -> int | None:
+    """An operation's optimization hint for the job's target (its own row, else the default's); None where absent."""
+    hints = op.attributes.get("optimization_hints")
+    if hints is None:
+        return None
+    value = hints.for_target(job.target.name).get(name)
+    return None if value is None else int(value)
