@@ -261,6 +261,7 @@ CAPABILITIES: dict[str, frozenset[int]] = {
     "mma_f8f6f4": _only(*_CONSUMER),
     "mma_block_scale": _only(*_CONSUMER),
     "static_shared_large": _from(90),  # ptxas takes static shared memory above 48 KB for 'a' targets only
+    "embedded": _only(87, 88, 110),  # a system on chip: no cubins shared with others (88: in no table, the safe guess)
     "shared_reserved": _from(90),  # the system keeps 1 KB of every CTA's shared memory
 }
 
@@ -388,6 +389,11 @@ class Target:
     def copies(self) -> str:
         """The asynchronous copy of the fast path: "cp_async" or "tma"."""
         return self.tier.copies
+
+    @property
+    def portable(self) -> bool:
+        """Whether code for this GPU also runs on later ones: arch-specific code ("sm_90a") does not."""
+        return self.arch == self.name
 
     @property
     def max_static_shared_memory(self) -> int:

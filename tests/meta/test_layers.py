@@ -9,7 +9,7 @@ LAYERS = (
     ("errors", "knobs", "files"),
     ("targets", "layouts"),
     ("bytecode", "dialects", "libdevice"),
-    ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime"),
+    ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages"),
     ("executor", "driver"),
     ("tileiras_options", "tileiras_command"),
     ("cli", "scons_tool", "__main__"),

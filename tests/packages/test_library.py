@@ -1,0 +1,108 @@
+"""A package: what its manifest says lies where it says, and nothing is packed that could not be found again."""
+
+import hashlib
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from cuda import pathfinder
+
+from tests.packages import sample_library
+from tests.packages.sample_library import NAME, PLAIN, TENSOR, artifacts_of
+from tileiras_build.errors import InvalidInput
+from tileiras_build.files import write_files
+from tileiras_build.packages.fatbin import Part, find_fatbinary, make_fatbin
+from tileiras_build.packages.library import KernelFiles, file_names, pack_kernel, pack_library
+from tileiras_build.runtime.library_manifest import CUBIN, PTX, read
+
+
+def test_every_image_lies_where_the_manifest_says(package):
+    manifest, image = read(package / "manifest.json"), (package / f"{NAME}.fatbin").read_bytes()
+    assert (manifest.name, manifest.size, manifest.sha256) == (NAME, len(image), hashlib.sha256(image).hexdigest())
+    assert sorted(manifest.kernels) == [TENSOR, PLAIN] and manifest.targets == ("sm_80", "sm_90")
+    cubins = [(entry, row) for entry, rows in manifest.kernels.items() for row in rows if row.kind == CUBIN]
+    assert len(cubins) == 3
+    for entry, row in cubins:
+        assert image[row.offset : row.offset + row.size] == artifacts_of(entry, row.gpu.name).cubin
+    (ptx,) = [row for row in manifest.kernels[PLAIN] if row.kind == PTX]
+    assert b".entry vector_add_f32(" in image[ptx.offset : ptx.offset + ptx.size]
+    assert ptx.launch["params"] == artifacts_of(PLAIN, "sm_80").manifest["kernels"][PLAIN]["params"]
+
+
+def test_cuobjdump_lists_every_image_of_the_library(package):
+    program = pathfinder.find_nvidia_binary_utility("cuobjdump")
+    command = [program, "--list-elf", "--list-ptx", str(package / f"{NAME}.fatbin")]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    names = sorted(line.split(": ")[1] for line in listed.splitlines() if ": " in line)
+    assert names == sorted(
+        [f"{PLAIN}.sm_80.cubin", f"{PLAIN}.sm_90a.cubin", f"{PLAIN}.sm_80.ptx", f"{TENSOR}.sm_90a.cubin"]
+    )
+
+
+def test_same_artifacts_give_the_same_package(package, tmp_path):
+    again = sample_library.build(tmp_path, embed=True)
+    for name in file_names(NAME, embed=True):
+        assert (again / name).read_bytes() == (package / name).read_bytes(), name
+
+
+@pytest.mark.parametrize("name", ["", "my-kernels", "9lives", "class", "größe", "a.b"])
+def test_names_that_cannot_be_imported_are_refused(name):
+    with pytest.raises(InvalidInput, match="cannot be the name of a package"):
+        file_names(name)
+
+
+def test_two_kernels_of_one_name_are_refused(package):
+    folder = package.parent
+    files = [
+        KernelFiles(name, str(folder / f"fatbin/{PLAIN}.fatbin"), ((CUBIN, str(folder / f"sm_80/{PLAIN}.cubin")),))
+        for name in ("a", "b")
+    ]
+    with pytest.raises(InvalidInput, match="kernel vector_add_f32 is in a and in b"):
+        pack_library(NAME, files)
+
+
+@pytest.mark.parametrize("text", ["", "{", "{}", '{"target": "sm_80", "kernels": {}}'])
+def test_damaged_launch_manifest_is_named(tmp_path, text):
+    write_files({tmp_path / "k.cubin": b"cubin", tmp_path / "k.json": text.encode()})
+    with pytest.raises(InvalidInput, match=r"k\.json: error\[package-manifest\]"):
+        pack_kernel("k", ((CUBIN, str(tmp_path / "k.cubin")),))
+
+
+def test_ptx_without_a_manifest_is_named(tmp_path):
+    write_files({tmp_path / "k.ptx": b".version 8.0\n"})
+    with pytest.raises(InvalidInput, match=r"k\.ptx: error\[package-manifest\]"):
+        pack_kernel("k", ((PTX, str(tmp_path / "k.ptx")),))
+
+
+def test_absent_fatbinary_is_named(tmp_path):
+    with pytest.raises(InvalidInput, match="pip install nvidia-cuda-nvcc"):
+        find_fatbinary(str(tmp_path / "fatbinary"))
+
+
+def test_refused_images_are_one_sentence():
+    with pytest.raises(InvalidInput, match=r"error\[fatbinary\]: fatbinary refuses the images") as caught:
+        make_fatbin("k", (Part(CUBIN, "sm_80", b"no cubin"),))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content.update(format="other"),
+        lambda content: content.update(version=2),
+        lambda content: content.pop("image"),
+        lambda content: content["kernels"][PLAIN][0].update(target="sm_75"),
+        lambda content: content["kernels"][PLAIN][0].update(kind="elf"),
+        lambda content: content["kernels"][PLAIN][0].update(offset=-1),
+        lambda content: content["kernels"][PLAIN][0].pop("launch"),
+        lambda content: content.update(kernels=[]),
+    ],
+)
+def test_damaged_library_manifest_is_named(package, tmp_path, change):
+    content = json.loads((package / "manifest.json").read_text())
+    change(content)
+    path = Path(tmp_path / "manifest.json")
+    path.write_text(json.dumps(content))
+    with pytest.raises(InvalidInput, match=r"manifest\.json: error\[library-manifest\]"):
+        read(path)

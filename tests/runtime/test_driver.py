@@ -1,0 +1,148 @@
+"""The real driver's adapter: each call fits the signature that cuda.bindings declares, and says what it should."""
+
+import ctypes
+
+import numpy as np
+import pytest
+from cuda.bindings import driver as cuda
+
+from tests.runtime.fake_driver import CheckedBindings
+from tileiras_build.errors import InvalidInput
+from tileiras_build.runtime.arguments import ArrayView
+from tileiras_build.runtime.driver import CudaDriver, Driver, LaunchConfig, row_major, stream_handle
+from tileiras_build.runtime.tensor_maps import TensorMap
+
+MAP = TensorMap("bf16", 0x1000, (640, 480), (2048,), (64, 128), (1, 2), "64B", "none", "nan", "128B")
+
+
+def test_every_method_of_the_seam_is_there():
+    methods = {name for name in vars(Driver) if not name.startswith("_")}
+    assert methods == {name for name in vars(CudaDriver) if not name.startswith("_")}
+
+
+def test_device_is_the_context_s():
+    answers = {"cuCtxGetCurrent": cuda.CUcontext(5), "cuCtxGetDevice": cuda.CUdevice(1), "cuDeviceGetAttribute": 9}
+    bindings = CheckedBindings(answers)
+    assert CudaDriver(bindings).device() == (1, 99)
+    assert not bindings.named("cuCtxSetCurrent")
+    asked = [call["attrib"].name for call in bindings.named("cuDeviceGetAttribute")]
+    assert asked == [f"CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_{part}" for part in ("MAJOR", "MINOR")]
+
+
+def test_without_a_context_gpu_0_gets_its_primary_one():
+    answers = {
+        "cuCtxGetCurrent": cuda.CUcontext(0), "cuDeviceGet": cuda.CUdevice(0), "cuCtxGetDevice": cuda.CUdevice(0),
+        "cuDevicePrimaryCtxRetain": cuda.CUcontext(7), "cuDeviceGetAttribute": 8,
+    }  # fmt: skip
+    bindings = CheckedBindings(answers)
+    CudaDriver(bindings).device()
+    assert int(bindings.named("cuCtxSetCurrent")[0]["ctx"]) == 7
+
+
+def test_image_and_kernel_are_loaded():
+    bindings = CheckedBindings({"cuLibraryLoadData": cuda.CUlibrary(3), "cuLibraryGetKernel": cuda.CUkernel(4)})
+    driver = CudaDriver(bindings)
+    kernel = driver.kernel(driver.load(b"image"), "entry")
+    assert int(kernel) == 4
+    assert bindings.named("cuLibraryLoadData")[0]["code"] == b"image"
+    assert bindings.named("cuLibraryGetKernel")[0]["name"] == b"entry"
+    driver.unload(cuda.CUlibrary(3))
+    assert int(bindings.named("cuLibraryUnload")[0]["library"]) == 3
+
+
+def test_shared_memory_is_asked_for_beyond_the_common_limit_only():
+    bindings = CheckedBindings()
+    driver = CudaDriver(bindings)
+    driver.allow_shared_memory(cuda.CUkernel(4), 1, 48 * 1024)
+    assert not bindings.calls
+    driver.allow_shared_memory(cuda.CUkernel(4), 1, 48 * 1024 + 1)
+    (call,) = bindings.named("cuKernelSetAttribute")
+    assert call["attrib"] == cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    assert (call["val"], int(call["dev"])) == (48 * 1024 + 1, 1)
+
+
+def test_descriptor_is_encoded():
+    made = cuda.CUtensorMap()
+    ctypes.memset(made.getPtr(), 0xAB, 128)
+    bindings = CheckedBindings({"cuTensorMapEncodeTiled": made})
+    assert CudaDriver(bindings).encode(MAP) == b"\xab" * 128
+    (call,) = bindings.named("cuTensorMapEncodeTiled")
+    assert (call["tensorRank"], call["globalAddress"]) == (2, 0x1000)
+    lists = [[int(n) for n in call[name]] for name in ("globalDim", "globalStrides", "boxDim", "elementStrides")]
+    assert lists == [[640, 480], [2048], [64, 128], [1, 2]]
+    assert [call[name].name for name in ("tensorDataType", "swizzle", "interleave", "l2Promotion", "oobFill")] == [
+        "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16",
+        "CU_TENSOR_MAP_SWIZZLE_64B",
+        "CU_TENSOR_MAP_INTERLEAVE_NONE",
+        "CU_TENSOR_MAP_L2_PROMOTION_L2_128B",
+        "CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA",
+    ]
+
+
+@pytest.mark.parametrize(
+    "element", ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "tf32", "f64"]
+)
+def test_every_element_has_a_data_type(element):
+    bindings = CheckedBindings({"cuTensorMapEncodeTiled": cuda.CUtensorMap()})
+    CudaDriver(bindings).encode(TensorMap(element, 0, (1,), (), (1,), (1,), "none", "none", "zero", "none"))
+    assert bindings.named("cuTensorMapEncodeTiled")
+
+
+@pytest.mark.parametrize(("cluster", "attributes"), [((1, 1, 1), 0), ((2, 1, 1), 1)])
+def test_launch_is_configured(cluster, attributes):
+    bindings = CheckedBindings()
+    CudaDriver(bindings).launch(
+        cuda.CUkernel(4), LaunchConfig((5, 6, 7), (128, 1, 1), cluster, 1000, 99), [b"12345678"]
+    )
+    (call,) = bindings.named("cuLaunchKernelEx")
+    config = call["config"]
+    assert (config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX) == (5, 6, 7, 128)
+    assert (config.sharedMemBytes, int(config.hStream), int(call["f"])) == (1000, 99, 4)
+    assert (config.numAttrs, len(config.attrs)) == (attributes, attributes)
+    if attributes:
+        size = config.attrs[0].value.clusterDim
+        assert (size.x, size.y, size.z) == cluster
+
+
+def test_failure_names_the_call_and_the_driver_s_reason():
+    driver = CudaDriver(CheckedBindings(failing="cuLibraryLoadData"))
+    with pytest.raises(InvalidInput, match=r"error\[driver\]: cuLibraryLoadData failed: CUDA_ERROR_INVALID_VALUE"):
+        driver.load(b"image")
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_arrays_are_seen_through_dlpack(transposed):
+    pytest.importorskip("cuda.core")
+    array = np.zeros((3, 5), np.float16)
+    array = array.T if transposed else array
+    strides = (1, 5) if transposed else (5, 1)
+    assert CudaDriver(CheckedBindings()).view(array, -1) == ArrayView(array.ctypes.data, array.shape, strides, None)
+
+
+def test_no_array_is_one_sentence():
+    pytest.importorskip("cuda.core")
+    with pytest.raises(InvalidInput, match="cannot be read as an array"):
+        CudaDriver(CheckedBindings()).view(object(), -1)
+
+
+class Torch:
+    cuda_stream = 11
+
+
+class Core:
+    def __cuda_stream__(self):
+        return 0, 12
+
+
+@pytest.mark.parametrize(("stream", "handle"), [(None, 0), (Torch(), 11), (Core(), 12), (13, 13)])
+def test_streams_of_all_libraries_are_understood(stream, handle):
+    assert stream_handle(stream) == handle
+
+
+def test_no_stream_is_one_sentence():
+    with pytest.raises(InvalidInput, match="a str is no stream"):
+        stream_handle("stream")
+
+
+def test_row_major_strides():
+    assert row_major((2, 3, 4)) == (12, 4, 1) and row_major(()) == ()

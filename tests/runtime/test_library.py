@@ -1,0 +1,150 @@
+"""Launching from a package: which image, which parameters, which launch; on a driver that records."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from tests.examples.example_library import CASES, inputs_of
+from tests.packages.sample_library import NAME, PLAIN, TENSOR, artifacts_of
+from tests.runtime.fake_driver import FakeDriver
+from tileiras_build.bytecode.export import pack_arguments
+from tileiras_build.errors import InvalidInput, TileirasError, Unsupported
+from tileiras_build.runtime import Address, Library
+from tileiras_build.runtime.driver import LaunchConfig
+from tileiras_build.runtime.library import check_grid
+
+
+def vectors(dtype=np.float32):
+    return [np.zeros(1000, dtype) for _ in range(3)]
+
+
+def test_library_is_a_mapping_of_its_kernels(package):
+    library = Library(package)
+    assert sorted(library) == [TENSOR, PLAIN] and len(library) == 2 and PLAIN in library
+    assert library.targets == ("sm_80", "sm_90")
+    with pytest.raises(KeyError, match="library sample has no kernel absent"):
+        library["absent"]
+
+
+@pytest.mark.parametrize(("number", "target"), [(80, "sm_80"), (86, "sm_80"), (90, "sm_90")])
+def test_gpu_gets_its_cubin(package, number, target):
+    driver = FakeDriver(number)
+    Library(package, driver)[PLAIN].launch(4, *vectors())
+    assert driver.images == [artifacts_of(PLAIN, target).cubin]
+
+
+@pytest.mark.parametrize("number", [87, 100, 121, 130])
+def test_newer_gpu_gets_ptx(package, number):
+    driver = FakeDriver(number)
+    Library(package, driver)[PLAIN].launch(4, *vectors())
+    (image,) = driver.images
+    assert b".target sm_80" in image
+
+
+@pytest.mark.parametrize(
+    ("kernel", "number", "sentence"),
+    [
+        (PLAIN, 75, "was built for sm_80, sm_90a, PTX of sm_80, and this GPU is sm_75; build the library with ptx=80"),
+        (TENSOR, 100, "was built for sm_90a, and this GPU is sm_100; build the library with sm=100"),
+    ],
+)
+def test_gpu_without_an_image_is_told_what_there_is(package, kernel, number, sentence):
+    with pytest.raises(Unsupported) as caught:
+        Library(package, FakeDriver(number))[kernel].launch(4, *vectors())
+    assert sentence in str(caught.value)
+
+
+def test_parameters_are_those_that_the_emulator_gets(package):
+    """The emulator runs the example from the same bytes (tests/examples), so a GPU would too."""
+    values, driver = inputs_of(PLAIN), FakeDriver(90)
+    grid = CASES[PLAIN].grid(values)
+    Library(package, driver)[PLAIN].launch(grid, *values.values(), stream=77)
+    ((entry, config, params),) = driver.of("launch")
+    assert (entry, params) == (PLAIN, pack_arguments(CASES[PLAIN], list(values.values())))
+    threads = artifacts_of(PLAIN, "sm_90").manifest["kernels"][PLAIN]["threads_per_cta"]
+    assert config == LaunchConfig(grid, (threads, 1, 1), (1, 1, 1), 0, 77)
+
+
+def test_tensor_map_shared_memory_and_cluster_are_set_up(package):
+    driver, (x, y, out) = FakeDriver(90), vectors(np.float16)
+    Library(package, driver)[TENSOR].launch((4, 2), Address(x), 1000, 64, y, out)
+    ((tensor_map,),) = driver.of("encode")
+    assert (tensor_map.address, tensor_map.shape, tensor_map.strides) == (x.ctypes.data, (1000, 4), (128,))
+    assert (tensor_map.box, tensor_map.swizzle, tensor_map.fill) == ((64, 4), "128B", "nan")
+    ((entry, config, params),) = driver.of("launch")
+    assert entry == TENSOR and (config.cluster, config.shared_memory) == ((2, 1, 1), 102400)
+    assert [len(param) for param in params] == [8, 4, 4, 8, 4, 4, 8, 4, 4, 128]
+    assert driver.of("allow_shared_memory") == [(TENSOR, 0, 102400)]
+
+
+def test_kernel_is_loaded_once(package):
+    driver = FakeDriver(90)
+    library = Library(package, driver)
+    for _ in range(3):
+        library[PLAIN].launch(4, *vectors())
+    assert len(driver.images) == 1 and len(driver.of("allow_shared_memory")) == 1 and len(driver.of("launch")) == 3
+    library.close()
+    assert driver.of("unload") == [(0,)]
+    library[PLAIN].launch(4, *vectors())
+    assert len(driver.images) == 2
+
+
+def test_address_passes_an_array_alone(package):
+    driver, arrays = FakeDriver(90), vectors()
+    x, y, out = map(Address, arrays)
+    Library(package, driver)[PLAIN].launch(4, x, 1000, 1, y, 1000, 1, out, np.int32(1000), 1)
+    with_lengths = FakeDriver(90)
+    Library(package, with_lengths)[PLAIN].launch(4, *arrays)
+    assert driver.of("launch") == with_lengths.of("launch")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (lambda v: v[:2], r"takes 9 parameters \(pointer, i32, i32, pointer, .*\), the arguments fill 6"),
+        (lambda v: [*v, 1], "takes 9 parameters .* fill 10"),
+        (lambda v: [v[0], v[1], "out"], "argument 2 is a str; pass arrays"),
+        (
+            lambda v: [v[0], v[1], Address(v[2]), 1 << 31, 1],
+            "parameter 7 .*arg7, i32.* cannot be 2147483648: .* 32 bits",
+        ),
+        (lambda v: [v[0], v[1], Address(v[2]), 1000.5, 1], "cannot be 1000.5: it is no whole number"),
+    ],
+)
+def test_wrong_arguments_are_one_sentence(package, arguments, sentence):
+    driver = FakeDriver(90)
+    with pytest.raises(InvalidInput, match=sentence):
+        Library(package, driver)[PLAIN].launch(4, *arguments(vectors()))
+    assert not driver.of("launch")
+
+
+@pytest.mark.parametrize(("home", "where"), [(None, "in host memory"), (1, "on GPU 1")])
+def test_array_elsewhere_is_refused(package, home, where):
+    with pytest.raises(InvalidInput, match=f"an array is {where}, the kernel runs on GPU 0"):
+        Library(package, FakeDriver(90, home))[PLAIN].launch(4, *vectors())
+
+
+@pytest.mark.parametrize("grid", [0, (1, 0), (1, 2, 3, 4), (), (1, 65536), (2**31,), -1])
+def test_wrong_grid_is_refused(grid):
+    with pytest.raises(InvalidInput, match="cannot be launched on a grid of"):
+        check_grid("k", grid, (1, 1, 1))
+
+
+def test_grid_must_be_a_multiple_of_the_cluster():
+    assert check_grid("k", (4, 2), (2, 2, 1)) == (4, 2, 1)
+    with pytest.raises(InvalidInput, match="not a multiple of its cluster"):
+        check_grid("k", (3,), (2, 1, 1))
+
+
+def test_damaged_package_is_refused_when_opened(package, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(package, copy)
+    (copy / f"{NAME}.fatbin").write_bytes(b"short")
+    with pytest.raises(InvalidInput, match="the library's image has 5 bytes, its manifest says"):
+        Library(copy)
+    (copy / f"{NAME}.fatbin").unlink()
+    with pytest.raises(InvalidInput, match="the library's image cannot be read"):
+        Library(copy)
+    with pytest.raises(TileirasError, match="give the folder that holds manifest.json"):
+        Library(tmp_path / "absent")

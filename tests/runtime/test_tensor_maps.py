@@ -1,0 +1,46 @@
+"""Descriptors from parameters: values, and everything that the driver would refuse."""
+
+import pytest
+
+from tileiras_build.errors import InvalidInput
+from tileiras_build.runtime.tensor_maps import TensorMap, resolve
+
+ROW = {
+    "param": 4, "element": "f16", "base": {"param": 0}, "shape": [{"param": 1}, {"param": 2}, 3],
+    "strides": [{"param": 3, "times": 2}, 4096], "box": [64, 128, 1], "element_strides": [1, 1, 1],
+    "swizzle": "128B", "interleave": "none", "fill": "zero", "l2_promotion": "256B",
+}  # fmt: skip
+
+
+def params(base=0x1000, width=640, height=480, stride=1024):
+    return [base.to_bytes(8, "little"), *(n.to_bytes(4, "little", signed=True) for n in (width, height)),
+            stride.to_bytes(8, "little", signed=True), b""]  # fmt: skip
+
+
+def test_values_come_from_the_parameters():
+    assert resolve("k", 0, ROW, params()) == TensorMap(
+        "f16", 0x1000, (640, 480, 3), (2048, 4096), (64, 128, 1), (1, 1, 1), "128B", "none", "zero", "256B"
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "given", "sentence"),
+    [
+        ({}, {"base": 0x1008}, "its address 0x1008 is not a multiple of 16"),
+        ({}, {"width": 0}, "dimension 0 has 0 elements"),
+        ({}, {"height": -1}, "dimension 1 has -1 elements"),
+        ({"shape": [1, 1, (1 << 32) + 1]}, {}, "dimension 2 has 4294967297 elements"),
+        ({}, {"stride": 1020}, "the stride of dimension 1 is 2040 bytes, not a multiple of 16"),
+        ({"strides": [16, 1 << 40]}, {}, "the stride of dimension 2 is 1099511627776 bytes"),
+        ({"box": [64, 257, 1]}, {}, "its box has 257 elements along dimension 1"),
+        ({"element_strides": [1, 9, 1]}, {}, "at steps of 9"),
+        ({"box": [65, 1, 1]}, {}, "its box has 130 bytes along dimension 0, more than the swizzle's 128"),
+        ({"box": [4, 1, 1], "swizzle": "none"}, {}, "its box has 8 bytes along dimension 0, not a multiple of 16"),
+        ({"shape": [], "strides": []}, {}, "its rank is 0"),
+        ({"shape": [1] * 6, "strides": [16] * 5}, {}, "its rank is 6"),
+    ],
+)
+def test_what_the_driver_would_refuse_names_kernel_and_descriptor(row, given, sentence):
+    with pytest.raises(InvalidInput, match="tensor map 7 of kernel k cannot be encoded") as caught:
+        resolve("k", 7, ROW | row, params(**given))
+    assert sentence in str(caught.value)

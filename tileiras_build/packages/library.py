@@ -1,0 +1,125 @@
+"""A library's package: one image file of all kernels for all GPUs, its manifest, and the ways into it.
+
+    <name>/__init__.py          import <name>; <name>.library["kernel"].launch(...)
+    <name>/manifest.json        runtime/library_manifest.py
+    <name>/<name>.fatbin        the kernels' fat binaries, end to end
+    <name>/include/<name>.h     a launch function per kernel, for C and C++
+    <name>/src/<name>.c         their bodies
+    <name>/src/<name>_image.c   the image as an array, where it is to be embedded
+
+It is a Python package as it stands: copied below a project's source folder it goes into the project's wheel.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import keyword
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import InvalidInput, Location
+from ..files import read_file
+from ..pipeline.ll_to_ptx.metadata import manifest_of_ptx
+from ..runtime.library_manifest import CUBIN, FILE_NAME, PTX, Image, LibraryManifest, render
+from . import c_source
+from .fatbin import Part, locate, make_fatbin
+
+_INIT = '''"""Kernels built by tileiras_build: ``{name}.library["{example}"].launch(grid, *arguments, stream=stream)``."""
+
+from pathlib import Path
+
+from tileiras_build.runtime import Library
+
+library = Library(Path(__file__).parent)
+'''
+
+
+@dataclass(frozen=True)
+class KernelFiles:
+    """What is packed of one kernel file: paths of its fat binary and of the artifacts in it.
+
+    ``images`` are (kind, path) with kind CUBIN or PTX; beside a cubin lies its launch manifest (``.json``).
+    """
+
+    name: str
+    fatbin: str
+    images: tuple[tuple[str, str], ...]
+
+
+def file_names(name: str, *, embed: bool = False) -> list[str]:
+    """The files of package ``name``, relative to its folder; raises InvalidInput[package-name]."""
+    if not name.isidentifier() or not name.isascii() or keyword.iskeyword(name):
+        message = f"{name!r} cannot be the name of a package"
+        raise InvalidInput(
+            "package-name", message, remedy="use letters, digits and underscores: C and Python import it"
+        )
+    image = [f"src/{name}_image.c"] if embed else []
+    return ["__init__.py", FILE_NAME, f"{name}.fatbin", f"include/{name}.h", f"src/{name}.c", *image]
+
+
+def read_parts(images: Iterable[tuple[str, str]]) -> list[tuple[Part, dict]]:
+    """Each image with its launch manifest; raises InvalidInput naming a file that is missing or damaged."""
+    return [_read_part(kind, Path(path)) for kind, path in images]
+
+
+def _read_part(kind: str, path: Path) -> tuple[Part, dict]:
+    data = read_file(path)
+    if kind == PTX:
+        manifest = manifest_of_ptx(data.decode())
+    else:
+        path = path.with_suffix(".json")
+        manifest = _json(path)
+    if not manifest or not manifest.get("kernels"):
+        message = "this says of no kernel how it is launched"
+        raise InvalidInput("package-manifest", message, location=Location(str(path)), remedy="build it again")
+    return Part(kind, manifest["target"], data), manifest
+
+
+def _json(path: Path) -> dict:
+    try:
+        return json.loads(read_file(path))
+    except ValueError as error:
+        message = f"this is not a launch manifest: {error}"
+        raise InvalidInput("package-manifest", message, location=Location(str(path)), remedy="build it again") from None
+
+
+def pack_kernel(name: str, images: tuple[tuple[str, str], ...], fatbinary: str | None = None) -> bytes:
+    """The fat binary of one kernel file; ``images`` as in KernelFiles."""
+    return make_fatbin(name, tuple(part for part, _ in read_parts(images)), fatbinary)
+
+
+def pack_library(name: str, files: Iterable[KernelFiles], *, embed: bool = False) -> dict[str, bytes]:
+    """The files of a package by ``file_names``.
+
+    Raises InvalidInput[package-entry] where two files hold kernels of one name: a launch could not tell them apart.
+    """
+    image, kernels, owners = bytearray(), {}, {}
+    for file in files:
+        fatbin = read_file(file.fatbin)
+        for entry, found in _images(file, fatbin, len(image)):
+            if owners.setdefault(entry, file.name) != file.name:
+                message = f"kernel {entry} is in {owners[entry]} and in {file.name}"
+                raise InvalidInput("package-entry", message, remedy="rename one, or pack them apart")
+            kernels[entry] = (*kernels.get(entry, ()), found)
+        image += fatbin
+    digest = hashlib.sha256(image).hexdigest()
+    manifest = LibraryManifest(name, f"{name}.fatbin", len(image), digest, kernels)
+    contents = [
+        _INIT.format(name=name, example=min(kernels, default="kernel")).encode(),
+        render(manifest),
+        bytes(image),
+        c_source.render_header(manifest).encode(),
+        c_source.render_source(manifest).encode(),
+    ]
+    contents += [c_source.render_image(manifest, bytes(image)).encode()] if embed else []
+    return dict(zip(file_names(name, embed=embed), contents, strict=True))
+
+
+def _images(file: KernelFiles, fatbin: bytes, base: int):
+    """(entry, image) for every kernel of every image; PTX is found by the driver in the fat binary."""
+    for part, manifest in read_parts(file.images):
+        offset, size = locate(fatbin, part) if part.kind == CUBIN else (0, len(fatbin))
+        for entry, launch in manifest["kernels"].items():
+            yield entry, Image(part.target, part.kind, base + offset, size, launch)
