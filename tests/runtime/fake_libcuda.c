@@ -65,6 +65,18 @@ CUresult CUDAAPI cuCtxGetDevice(CUdevice *device)
     return CUDA_SUCCESS;
 }
 
+CUresult CUDAAPI cuPointerGetAttribute(void *value, CUpointer_attribute attribute, CUdeviceptr pointer)
+{
+    (void)pointer;
+    if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+        *(int *)value = 0;
+    else if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+        *(CUmemorytype *)value = CU_MEMORYTYPE_DEVICE;
+    else
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_option *options, void **values,
                                    unsigned count, CUlibraryOption *more, void **more_values, unsigned more_count)
 {

@@ -85,6 +85,27 @@ def test_python_tells_the_driver_what_the_manifest_says(cuda, package, kernel, n
     ]
 
 
+ARRAYS = """
+import sys
+from tileiras_build.runtime import Library
+
+class Array:
+    def __init__(self, address):
+        self.__cuda_array_interface__ = {
+            "shape": (1000,), "strides": (256,), "typestr": "<f4", "data": (address, False), "version": 3,
+        }
+
+Library(sys.argv[1])[sys.argv[2]].launch((4, 2), *(Array(int(address)) for address in sys.argv[3:]), stream=0x99)
+"""
+
+
+def test_arrays_on_the_gpu_fill_the_same_parameters(cuda, package):
+    pytest.importorskip("cuda.core")
+    command = [sys.executable, "-c", ARRAYS, package, PLAIN, *ADDRESSES]
+    calls = cuda.launch(command, 90, SIZES[PLAIN], PYTHONPATH=str(ROOT))
+    assert calls == launch_from_python(cuda, package, PLAIN, 90)
+
+
 @pytest.fixture(scope="module", params=["c99", "c++11", "c++17"])
 def program(request, cuda, package, tmp_path_factory):
     """The C program, built as C or as C++ with every warning an error, and linked against the driver."""
