@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import tensor
 from .machine import Machine
 from .memory import Counters, Memory
 from .program import Program, load
@@ -82,6 +83,8 @@ def batch_size(program: Program, block, dynamic: int) -> int:
     """CTAs that run together: enough to amortise NumPy's overhead; all that fit where CTAs may wait for each other."""
     threads = block[0] * block[1] * block[2]
     per_cta = threads * (4 * len(program.used) + program.local_size) + program.dynamic_base + dynamic
+    if any(ins.op == "tcgen05" for ins in program.code):
+        per_cta += tensor.BYTES
     fit = max(BATCH_BYTES // max(per_cta, 1), 1)
     if program.synchronises:
         return fit

@@ -271,6 +271,8 @@ class Machine:
         self.clock = 0
         self.patience = STARVED_BY_WAITING if program.waits else STARVED
         self.exits = 1
+        self.parked: list = []  # (group, why): groups that an instruction has stopped until ``unpark``
+        self.tensor = None
         self.waiting: dict[tuple, list[Group]] = {}  # groups that wait for warp mates at a warp-wide instruction
         self.waits = Waits(self)
         self.cluster_size = 1
@@ -334,7 +336,7 @@ class Machine:
         while True:
             group = self.next_group()
             if group is None:
-                return
+                return self.tensor and self.tensor.finish()
             try:
                 self.step(group)
             except EmulatorError:
@@ -370,7 +372,7 @@ class Machine:
         while not self.ready:
             if self.waits.revive():
                 continue
-            if self.blocked or self.waits.sleepers:
+            if self.blocked or self.waits.sleepers or self.parked:
                 self.waits.deadlock()
             if self.waiting:
                 group = next(iter(self.waiting.values()))[0]
@@ -436,6 +438,16 @@ class Machine:
                 self.push(child)
             return None
         return getattr(self, f"on_{result.kind}")(group, *result.data)
+
+    def on_run(self, group: Group, function, *data):
+        """An instruction that may stop its group: ``function`` returns the group, or None if it has parked or pushed it."""
+        return function(group, *data)
+
+    def unpark(self):
+        """Parked groups try their instruction again."""
+        parked, self.parked = self.parked, []
+        for group, _ in parked:
+            self.push(group)
 
     def on_call(self, group: Group, target: int, after: int):
         group.stack = (*group.stack, after)

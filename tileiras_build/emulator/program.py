@@ -38,7 +38,7 @@ _BARRIERS = {"bar", "barrier"}
 
 def results_of(ins: Instruction) -> list[Register]:
     """Registers that an instruction writes. The first operand is the destination unless it is an address."""
-    if ins.op in _NO_RESULT or not ins.args:
+    if ins.op in _NO_RESULT or not ins.args or ins.mods[:1] == ("dealloc",):
         return []
     first = ins.args[0]
     if isinstance(first, Pair):
@@ -246,7 +246,8 @@ class Program:
     def expand(self, ins: Instruction):
         splits = self.is_barrier(ins)
         calls = ins.op == "call"
-        if (splits or calls or ins.op == "trap") and ins.predicate is not None:
+        collective = ins.op == "tcgen05" and "sync" in ins.mods
+        if (splits or calls or collective or ins.op == "trap") and ins.predicate is not None:
             skip = Instruction("bra", (), [None], ins.predicate, not ins.negated, ins.line, ins.text)
             self.code.append(skip)
             ins = Instruction(ins.op, ins.mods, ins.args, None, False, ins.line, ins.text)
@@ -291,6 +292,8 @@ class Program:
     @staticmethod
     def is_barrier(ins: Instruction) -> bool:
         """Whether threads of a CTA wait (or are counted) here."""
+        if ins.op == "tcgen05":
+            return ins.mods[0] == "alloc"
         if ins.op not in _BARRIERS or "warp" in ins.mods:
             return False
         return "cluster" not in ins.mods or "wait" in ins.mods
@@ -312,6 +315,8 @@ class Program:
             if self.ends_block(ins):
                 leaders.update(s for s in self.successors(pc) if s < len(self.code))
                 leaders.add(pc + 1)
+            if ins.op == "tcgen05" and self.is_barrier(ins):
+                leaders.add(pc)  # a warp that waits for columns tries again from here
         leaders = sorted(p for p in leaders if p < len(self.code))
         self.block_start, self.block_end = {}, {}
         for i, start in enumerate(leaders):

@@ -89,7 +89,7 @@ class Waits:
     def deadlock(self, more=()) -> None:
         """Fault: nobody can run. Describes who of the first waiting CTA's cluster waits where."""
         machine = self.machine
-        waiting = [*self.barriers(), *self.mbarriers(), *self.mates(), *more]
+        waiting = [*self.barriers(), *self.mbarriers(), *self.parked(), *self.mates(), *more]
         first = int(waiting[0][0].flat[0]) // machine.threads
         cluster = first // machine.cluster_size
         lines = []
@@ -140,6 +140,11 @@ class Waits:
         machine = self.machine
         cta, word = divmod(position, machine.shared_size // 8)
         return f"waits for the mbarrier at shared {word * 8:#x} of CTA {machine.thread_name(cta, 0)[0]}, {describe(machine, position)}"
+
+    def parked(self):
+        """Threads stopped by an instruction that waits for something else, such as tensor memory."""
+        for group, why in self.machine.parked:
+            yield group, group.pc, why
 
     def mates(self):
         for groups in self.machine.waiting.values():

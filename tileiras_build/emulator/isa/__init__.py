@@ -70,6 +70,8 @@ from . import (  # noqa: F401
     memory,
     move,
     sync,
+    tcgen05,
+    tcgen05_mma,
     warp,
     wgmma,
 )

@@ -1,0 +1,227 @@
+"""Tensor memory of a batch of CTAs, and the asynchronous operations on it (PTX ISA 9.0, section 9.7.16).
+
+Each CTA has 128 lanes x 512 columns of 32 bits, kept as (CTAs, columns, lanes): a product D^T = B A^T lands without a
+transposition, and a register of tcgen05.ld is a row of consecutive lanes.
+
+mma, cp and commit are queued where they are issued and carried out when somebody looks at an mbarrier that a later
+commit arrives at (``waits.py``): the latest moment the ISA allows, so that whatever a program forgot to wait for is visibly not
+there. Until then their columns count as being written (or read), and touching them is a fault. Columns are tracked by
+halves of 16 lanes of each 32, which is what the products of 64 rows use.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .faults import EmulatorFault
+
+LANES, COLUMNS, GRANULE = 128, 512, 32
+POISON = np.uint32(0xFFFFFFFF)
+BYTES = LANES * COLUMNS * 4
+FREE = -1
+
+
+def tensor_of(machine) -> TensorMemory:
+    """The batch's tensor memory, made on first use."""
+    if machine.tensor is None:
+        machine.tensor = TensorMemory(machine)
+    return machine.tensor
+
+
+def fault(machine, ins, why: str, cta: int, tid: int = 0, address: int | None = None):
+    raise EmulatorFault(
+        why, instruction=ins.text, line=ins.line, thread=machine.thread_name(int(cta), int(tid)), address=address
+    )
+
+
+class Span:
+    """A run of columns of some CTAs: rows ``ctas`` (an index), ``halves`` of the lanes, columns [first, last)."""
+
+    __slots__ = ("ctas", "first", "halves", "last")
+
+    def __init__(self, ctas, first: int, columns: int, halves=slice(None)):
+        self.ctas, self.first, self.last, self.halves = ctas, first, first + columns, halves
+
+    def of(self, table: np.ndarray) -> np.ndarray:
+        """The part of a (CTAs, 2, columns) table."""
+        return table[self.ctas, self.halves, self.first : self.last]
+
+    def overlaps(self, other: Span, ctas: int) -> bool:
+        if self.first >= other.last or other.first >= self.last:
+            return False
+        numbers = np.arange(ctas)
+        halves = np.intersect1d(np.arange(2)[self.halves], np.arange(2)[other.halves])
+        return len(halves) > 0 and len(np.intersect1d(numbers[self.ctas], numbers[other.ctas])) > 0
+
+    def add(self, table: np.ndarray, amount) -> None:
+        table[self.ctas, self.halves, self.first : self.last] += table.dtype.type(amount)
+
+
+class Operation:
+    """One asynchronous instruction of some CTAs. ``writes`` and ``reads`` are Spans, ``ins`` its instruction."""
+
+    ins = None
+    writes: tuple = ()
+    reads: tuple = ()
+
+    def run(self, tensor) -> None:
+        raise NotImplementedError
+
+    def joins(self, earlier) -> bool:
+        """Whether this may run together with the operation before it, see ``run_all``."""
+        return False
+
+    def run_all(self, tensor, others) -> None:
+        """Carry out this operation and those that join it."""
+        self.run(tensor)
+
+
+class TensorMemory:
+    def __init__(self, machine):
+        ctas, warps = machine.ctas, -(-machine.threads // 32)
+        self.machine, self.warps = machine, warps
+        self.cells = np.empty((ctas, COLUMNS, LANES), np.uint32)
+        self.owner = np.full((ctas, COLUMNS), FREE, np.int16)  # first column of the allocation that holds a column
+        self.sources: dict[int, object] = {}  # CTA -> its last alloc instruction
+        self.permitted = np.ones(ctas, bool)
+        self.largest = np.full(ctas, COLUMNS)  # what the next allocation may not exceed
+        self.writing = np.zeros((ctas, 2, COLUMNS), np.int16)  # queued operations that write
+        self.reading = np.zeros((ctas, 2, COLUMNS), np.int16)
+        self.loading = np.zeros((ctas, warps, 2, COLUMNS), bool)  # tcgen05.ld not waited for
+        self.storing = np.zeros((ctas, warps, 2, COLUMNS), bool)
+        self.now = 0
+        self.finished = np.zeros((ctas, 2, COLUMNS), np.int32)  # when the last queued write was carried out
+        self.fenced = np.zeros((ctas, warps * 32), np.int32)  # when a thread last fenced
+        self.queue: list[Operation] = []
+        self.requests: dict[int, tuple[int, int]] = {}  # of pairs: CTA -> (columns, start once granted else FREE)
+
+    # -- allocation ----------------------------------------------------------------------------------
+    def fit(self, ctas, columns: int) -> int:
+        """The first column where ``columns`` are free in every one of ``ctas``, else FREE."""
+        free = (self.owner[ctas] == FREE).all(axis=0).reshape(-1, GRANULE).all(axis=1)
+        need = columns // GRANULE
+        for start in range(len(free) - need + 1):
+            if free[start : start + need].all():
+                return start * GRANULE
+        return FREE
+
+    def take(self, cta: int, start: int, columns: int) -> None:
+        self.owner[cta, start : start + columns] = start
+        self.cells[cta, start : start + columns] = POISON
+
+    def check_count(self, ins, cta: int, tid: int, columns: int) -> None:
+        """Faults of a number of columns, common to alloc and dealloc."""
+        if columns < GRANULE or columns > COLUMNS or columns & (columns - 1):
+            fault(self.machine, ins, f"{columns} columns: must be a power of two from 32 to 512", cta, tid)
+
+    def release(self, ins, cta: int, tid: int, start: int, columns: int) -> None:
+        self.check_count(ins, cta, tid, columns)
+        held = np.flatnonzero(self.owner[cta] == start)
+        if start >= COLUMNS or len(held) != columns or held[0] != start:
+            fault(self.machine, ins, f"no allocation of {columns} columns starts at this address", cta, tid, start)
+        span = Span(cta, start, columns)
+        if span.of(self.writing).any() or span.of(self.reading).any():
+            fault(self.machine, ins, "operations on these columns have not been waited for", cta, tid, start)
+        if self.loading[cta, :, :, start : start + columns].any():
+            fault(self.machine, ins, "a tcgen05.ld of these columns has not been waited for", cta, tid, start)
+        self.owner[cta, start : start + columns] = FREE
+
+    def finish(self) -> None:
+        """At the end of the batch: everything must have been given back."""
+        for cta in np.flatnonzero((self.owner != FREE).any(axis=1))[:1].tolist():
+            count = int((self.owner[cta] != FREE).sum())
+            fault(self.machine, self.sources[cta], f"{count} columns of tensor memory are still allocated at exit", cta)
+
+    # -- checks --------------------------------------------------------------------------------------
+    def require_allocated(self, ins, span: Span, ctas, what: str) -> None:
+        """``ctas`` are the CTAs of the span, as numbers."""
+        inside = span.first >= 0 and span.last <= COLUMNS
+        if inside and (self.owner[span.ctas, span.first : span.last] != FREE).all():
+            return
+        bad = 0
+        if inside:
+            held = self.owner[np.asarray(ctas), span.first : span.last] != FREE
+            bad = int(np.argmin(held.all(axis=1)))
+        columns = f"columns {span.first} to {span.last - 1}"
+        fault(self.machine, ins, f"{what}: {columns} of tensor memory are not allocated", np.asarray(ctas)[bad])
+
+    def require_quiet(self, ins, span: Span, ctas, table, why: str) -> None:
+        """No access recorded in a (CTAs, 2, columns) or (CTAs, warps, 2, columns) table."""
+        at = (span.ctas, slice(None), span.halves) if table.ndim == 4 else (span.ctas, span.halves)
+        found = table[(*at, slice(span.first, span.last))]
+        if found.any():
+            rows = np.atleast_1d(np.asarray(ctas))
+            busy = found.reshape(len(rows), -1).any(axis=1)
+            fault(self.machine, ins, why, rows[int(np.argmax(busy))], address=span.first)
+
+    # -- the queue -----------------------------------------------------------------------------------
+    def issue(self, operation: Operation) -> None:
+        for span in operation.writes:
+            span.add(self.writing, 1)
+        for span in operation.reads:
+            span.add(self.reading, 1)
+        self.queue.append(operation)
+
+    def reach(self, commit: Operation) -> None:
+        """Somebody looks at an mbarrier of a commit: carry out all that leads to it, if that is still to be done."""
+        for i, operation in enumerate(self.queue):
+            if operation is commit:
+                return self.carry_out(i + 1)
+
+    def carry_out(self, count: int) -> None:
+        """The first ``count`` operations, those that can together."""
+        done, self.queue = self.queue[:count], self.queue[count:]
+        start = 0
+        while start < len(done):
+            end = start + 1
+            while end < len(done) and done[end].joins(done[end - 1]) and end - start < 8:
+                end += 1
+            done[start].run_all(self, done[start + 1 : end])
+            for operation in done[start:end]:
+                self.complete(operation)
+            start = end
+
+    def complete(self, operation: Operation) -> None:
+        self.now += 1
+        for span in operation.writes:
+            span.add(self.writing, -1)
+            self.finished[span.ctas, span.halves, span.first : span.last] = self.now
+        for span in operation.reads:
+            span.add(self.reading, -1)
+
+
+# -- clusters ----------------------------------------------------------------------------------------
+def cluster_shape(machine) -> tuple[int, int, int]:
+    shape = getattr(machine, "cluster", None) or machine.program.entry.directives.get("reqnctapercluster", (1,))
+    return (*shape, 1, 1)[:3]
+
+
+def ctas_of_rank(machine, ctas: np.ndarray, wanted) -> np.ndarray:
+    """The CTAs of given ranks in the clusters of ``ctas``; ``wanted`` maps their own ranks to those."""
+    x, y, z = cluster_shape(machine)
+    gx, gy, _ = machine.grid
+    linear = machine.first + ctas
+    place = np.stack([linear % gx, linear // gx % gy, linear // (gx * gy)])
+    inside = place % np.array([x, y, z])[:, None]
+    rank = wanted(inside[0] + x * (inside[1] + y * inside[2]))
+    there = place - inside + np.stack([rank % x, rank // x % y, rank // (x * y)])
+    return there[0] + gx * (there[1] + gy * there[2]) - machine.first
+
+
+def pair_of(machine, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(even, odd) CTAs of the pairs of ``ctas``: their ranks in the cluster differ in the last bit (9.7.16.5.1)."""
+    if np.prod(cluster_shape(machine)) % 2:
+        fault(machine, ins, "cta_group::2 needs a cluster of an even number of CTAs", ctas[0])
+    even, odd = ctas_of_rank(machine, ctas, lambda r: r & ~1), ctas_of_rank(machine, ctas, lambda r: r | 1)
+    alive = machine.alive.reshape(machine.ctas, -1).any(axis=1)
+    for side in (even, odd):
+        if side.min() < 0 or side.max() >= machine.ctas or not alive[side].all():
+            fault(machine, ins, "the peer CTA does not run or has exited", ctas[0])
+    return even, odd
+
+
+def rows_of(ctas: np.ndarray):
+    """CTA numbers as an index: a slice where they follow each other, which makes views instead of copies."""
+    if len(ctas) and int(ctas[-1]) - int(ctas[0]) + 1 == len(ctas) and (np.diff(ctas) == 1).all():
+        return slice(int(ctas[0]), int(ctas[-1]) + 1)
+    return ctas
