@@ -93,6 +93,21 @@ class Expectation:
             found = [self._compare(number, values) for number, values in enumerate(actual)]
         return [mismatch for mismatch in found if mismatch is not None]
 
+    def share(self, actual: Sequence[np.ndarray]) -> float:
+        """Of what agrees (see ``compare``): the largest difference over the allowed one; 0 where all is equal."""
+        return max((self._share(number, values) for number, values in enumerate(actual)), default=0.0)
+
+    def _share(self, number: int, actual: np.ndarray) -> float:
+        buffer, expected = self.inputs.buffers[number], self.exact[number]
+        differ = ~(_same(expected, actual) | self.open[number])
+        if not differ.any() or storage_bits(buffer.element_type) < 8:
+            return 0.0
+        tolerance, free = self._tolerance(number, buffer.element_type)
+        one, two = (_numbers(words, buffer.element_type).astype(np.float64) for words in (expected, actual))
+        with np.errstate(all="ignore"):
+            shares = np.abs(one - two) / tolerance
+        return float(np.max(shares[differ & ~free & np.isfinite(shares)], initial=0.0))
+
     def _compare(self, number: int, actual: np.ndarray) -> Mismatch | None:
         buffer, expected = self.inputs.buffers[number], self.exact[number]
         right = _same(expected, actual) | self.open[number]

@@ -32,6 +32,7 @@ from .kernel_options import settings_by_kernel
 from .progress import BelowLine, Progress, Step
 from .settings import Settings, fail, read_settings
 from .timing import BUILD, keep_timeline
+from .verification import Verification, is_wanted
 
 _ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 _current: Build | None = None
@@ -139,6 +140,7 @@ class Chain:
         self.table, self.build = table, build
         self._builders: dict[tuple, Callable] = {}
         self._owners: dict[str, str] = {}
+        self._verification = Verification(build) if is_wanted() else None
 
     def add_library(self, env, name: str, sources: Iterable, sm: str | None = None, kernels: Mapping | None = None):
         """``env.KernelLibrary(name, sources, sm="90,100")``: an alias of the cubins of all kernels for all targets.
@@ -168,6 +170,8 @@ class Chain:
             for kernel in kernels
             if target in own[kernel.name].targets
         ]
+        if self._verification is not None:
+            self._verification.add(env, kernels, own, self.table)
         return env.Alias(name, last)
 
     def _kernels(self, env, node, settings: Settings) -> list[Kernel]:
