@@ -31,6 +31,7 @@ PASSES: dict[str, str] = {
     "convert-math-to-libdevice": f"{_NVVM}:ConvertMathToLibdevice",
     "convert-nvgpu-and-gpu-to-nvvm": f"{_NVVM}:ConvertNVGPUAndGPUToNVVM",
     "convert-debuginfo-to-llvm": f"{_TILEAS_TO_LL}.translate_debug_info:TranslateDebugInfo",
+    "tileas-decompose-prints": f"{_TILEAS_TO_LL}.decompose_prints:DecomposePrints",
     "reconcile-unrealized-casts": f"{_TILEAS_TO_LL}.type_converter:ReconcileUnrealizedCasts",
     "convert-nvvm-to-llvm": f"{_TILEAS_TO_LL}.convert_nvvm_to_llvm:ConvertNVVMToLLVM",
 }

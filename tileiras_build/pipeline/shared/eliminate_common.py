@@ -8,6 +8,8 @@ Sound: only operations with the Pure trait and no regions are merged, and only w
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.traits import Pure
@@ -23,7 +25,7 @@ class EliminateCommon(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for block in (block for region in module.regions for block in region.blocks):
-            _merge(block, [])
+            merge(block, [])
             _remove_unused(block)
 
 
@@ -47,14 +49,17 @@ def _key(op: Operation) -> tuple:
     return op.name, tuple(map(id, op.operands)), attributes, properties, tuple(result.type for result in op.results)
 
 
-def _merge(block: Block, outer: list[dict[tuple, Operation]]) -> None:
+def merge(
+    block: Block, outer: list[dict[tuple, Operation]], mergeable: Callable[[Operation], bool] = is_pure
+) -> None:
+    """Merge the ``mergeable`` operations of a block, at any depth, that repeat an earlier one of it or of ``outer``."""
     known: dict[tuple, Operation] = {}
     scopes = [*outer, known]
     for op in list(block.ops):
-        if not is_pure(op):
+        if not mergeable(op):
             for region in op.regions:
                 for inner in region.blocks:
-                    _merge(inner, scopes)
+                    merge(inner, scopes, mergeable)
             continue
         key = _key(op)
         earlier = next((scope[key] for scope in scopes if key in scope), None)

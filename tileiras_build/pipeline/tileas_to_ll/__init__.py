@@ -1,8 +1,8 @@
 """From scheduled tile IR to LLVM IR text.
 
-PASSES bring the module to the form that the emitter reads; then ``module_emitter`` writes the code of one thread. The
-conversions of the design (functions, tiles, companion dialects to LLVM) are the families of ``handlers.py``: they
-write text directly, because operation objects for each instruction of a thread would cost more than all of LLVM.
+PASSES bring the module to the form that the emitter reads; then ``module_emitter`` writes the code of one thread, each
+body by the nine phases of ``phases.py``. The writers are the families of ``handlers.py``: they write text directly,
+because operation objects for each instruction of a thread would cost more than all of LLVM.
 """
 
 from __future__ import annotations

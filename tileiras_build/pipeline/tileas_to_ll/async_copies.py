@@ -19,7 +19,7 @@ LARGEST = 16
 
 def emit_alloc_tensor(e: KernelEmitter, op: Any) -> None:
     """A buffer is its byte offset in the kernel's shared memory."""
-    e.values[op.result] = op.attributes["shared_offset"].value.data
+    e.values[op.result] = e.buffers.places[op.result]
 
 
 def _stage_address(e: KernelEmitter, op: Any) -> Value:

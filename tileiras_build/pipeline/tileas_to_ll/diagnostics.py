@@ -5,38 +5,14 @@ One thread prints a scalar; a tile is printed element by element, each by the th
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from ...dialects.cuda_tile.location import source_location
 from ...errors import Unsupported
 from ..shared.element_types import Element
+from .analyze_buffers import argument_places
 from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
-
-# vprintf takes C varargs: narrow integers as i32, floats as double (CUDA Programming Guide, "Formatted Output").
-_FORMAT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|j|z|t)?([diouxXeEfFgGaAcsp%])")
-FLOATS = {"half", "bfloat", "float", "double"}
-
-
-def _promoted(e: KernelEmitter, element: Element, value: Value, conversion: str) -> tuple[str, Value]:
-    """(LLVM type, value) of a vararg."""
-    from .float_conversions import convert_float
-
-    b = e.b
-    if element.register == "double":
-        return "double", value
-    if element.is_float or element.name.startswith("f"):
-        wide = convert_float(e, "f32" if element.name == "tf32" else element.name, "f32", "nearest_even")(value)
-        return "double", b.pure(f"fpext float {wide} to double")
-    if element.register == "i64":
-        return "i64", value
-    if "ptr" in element.register:
-        return "i64", b.pure(f"ptrtoint {element.register} {value} to i64")
-    if element.register == "i32":
-        return "i32", value
-    unsigned = conversion in "ouxX" or element.register == "i1"
-    return "i32", b.pure(f"{'zext' if unsigned else 'sext'} {element.register} {value} to i32")
 
 
 def emit_print(e: KernelEmitter, op: Any) -> None:
@@ -81,17 +57,11 @@ def _guarded(e: KernelEmitter, condition: Value | None, emit: Any) -> None:
 
 
 def _print(e: KernelEmitter, text: str, arguments: list[tuple[Element, Value]]) -> None:
-    conversions = [match[1] for match in _FORMAT.finditer(text) if match[1] != "%"]
-    conversions += ["d"] * (len(arguments) - len(conversions))
-    values = [_promoted(e, element, value, kind) for (element, value), kind in zip(arguments, conversions)]
     buffer, b = e.print_buffer, e.b
-    offset = 0
-    for type, value in values:
-        size = 4 if type == "i32" else 8
-        offset = -(-offset // size) * size
-        place = b.pure(f"getelementptr i8, ptr {buffer}, i32 {offset}")
-        b.line(f"store {type} {value}, ptr {place}, align {size}")
-        offset += size
+    places, _ = argument_places([element.bytes for element, _ in arguments])
+    for place, (element, value) in zip(places, arguments):
+        address = b.pure(f"getelementptr i8, ptr {buffer}, i32 {place}")
+        b.line(f"store {element.register} {value}, ptr {address}, align {element.bytes}")
     format = e.module.string_constant(text)
     e.module.use_function("i32 @vprintf(ptr, ptr)")
     e.b.value(f"call i32 @vprintf(ptr addrspacecast (ptr addrspace(1) @{format} to ptr), ptr {buffer})")

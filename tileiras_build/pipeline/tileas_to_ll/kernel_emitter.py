@@ -24,6 +24,7 @@ from .builder import SHARED, Builder, Value
 
 if TYPE_CHECKING:
     from ..job import Job
+    from .analyze_buffers import Buffers
     from .module_emitter import ModuleEmitter
 
 Handler = Callable[["KernelEmitter", Any], None]
@@ -56,12 +57,14 @@ class KernelEmitter:
         self.module, self.job, self.target = module, job, job.target
         self.num_warps = num_warps
         self.handlers = handlers
+        # What the phases have decided: the writer of each operation, and where buffers are (phases.py).
+        self.writers: dict[Operation, Handler] = {}
+        self.buffers: Buffers | None = None
         self.b = Builder()
         self.prologue: list[str] = []
         self.values: dict[SSAValue, Any] = {}
         self.loops: list[Any] = []
         self.name = ""
-        # Pointers may point into shared memory where a kernel has storage of its own (``alloca``): then all are generic.
         self.pointer_space = ".global"
 
     # ---- thread position -------------------------------------------------------------------------
@@ -99,7 +102,7 @@ class KernelEmitter:
     def print_buffer(self) -> str:
         """Stack space for the arguments of vprintf."""
         with self.in_prologue():
-            return self.b.value("alloca [512 x i8], align 8")
+            return self.b.value(f"alloca [{max(self.buffers.print_bytes, 8)} x i8], align 8")
 
     def holder(self, layout: LinearLayout) -> Value | None:
         """Whether this thread is the canonical holder of its elements; None where every thread is."""
@@ -176,8 +179,8 @@ class KernelEmitter:
             self.emit(op)
 
     def emit(self, op: Operation) -> None:
-        if (handler := self.handlers.get(op.name)) is None:
-            raise InternalError("emit-no-handler", f"operation {op.name} has no handler in tileas_to_ll")
+        if (handler := self.writers.get(op)) is None:
+            raise InternalError("emit-no-handler", f"operation {op.name} has no writer: no phase has converted it")
         self.b.location = self.module.debug_location(op)
         try:
             handler(self, op)

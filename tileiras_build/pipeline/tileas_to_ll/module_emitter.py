@@ -16,6 +16,7 @@ from .debug_info import DebugInfo
 from .emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes
 from .handlers import HANDLERS
 from .kernel_emitter import KernelEmitter
+from .phases import convert_body
 
 # The attribute group of collective calls and inline assembly: LLVM must not duplicate or sink them.
 ATTRIBUTES = "attributes #1 = { convergent nounwind }"
@@ -120,13 +121,11 @@ class ModuleEmitter:
         warps = op.attributes["num_warps"].value.data
         e = KernelEmitter(self, self.job, warps, HANDLERS)
         e.name = name
-        if any(inner.name == "nv_tileas.alloca" for inner in op.walk()):
-            e.pointer_space = ""
         block = op.regions[0].blocks[0]
         parameters = [self._parameter(e, argument, i) for i, argument in enumerate(block.args)]
         self.debug.start_function(name, op)
         self.debug.show_parameters(e, block.args)
-        e.emit_block(block)
+        convert_body(e, op)
         self.manifest["kernels"][name] = self._kernel_manifest(block.args, warps)
         attributes = [f'"nvvm.reqntid"="{32 * warps}"']
         if "nvvm.maxnreg" in op.attributes:

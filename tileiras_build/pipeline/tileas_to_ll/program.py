@@ -41,7 +41,7 @@ def emit_get_global(e: KernelEmitter, op: Any) -> None:
 
 def emit_alloca(e: KernelEmitter, op: Any) -> None:
     """Storage of the tile program: a place in shared memory, as a generic address that all its threads see."""
-    offset = op.attributes["shared_offset"].value.data
+    offset = e.buffers.places[op.result]
     with e.in_prologue():
         place = f"getelementptr (i8, ptr addrspace(3) @{e.module.shared_memory_symbol}, i32 {offset})"
         generic = e.b.value(f"ptrtoint ptr addrspacecast (ptr addrspace(3) {place} to ptr) to i64")

@@ -1,0 +1,82 @@
+"""Give prints the operands that C's varargs have.
+
+In:    nv_tileas.print of tiles and scalars of any element type.
+Out:   nv_tileas.print of i32, i64 and f64 elements only; conversions in front of it.
+After: layouts are assigned. Before: buffers are analyzed: the size of a print's arguments follows from their types.
+Sound: a conversion keeps its operand's shape and layout; every number is represented exactly.
+"""
+
+from __future__ import annotations
+
+import re
+
+from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ...dialects import arith
+from ...dialects.nv_tileas.ops import COUNTERPARTS
+from ..contracts import EdgePass
+from ..job import Job
+from ..shared.element_types import POINTER, element_of
+
+# vprintf takes C varargs: narrow integers as i32, floats as double (CUDA Programming Guide, "Formatted Output").
+_FORMAT = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?(?:hh|h|ll|l|j|z|t)?([diouxXeEfFgGaAcsp%])")
+_UNSIGNED = frozenset("ouxX")
+VARARGS = (i32, i64, f64)
+PrintOp = COUNTERPARTS["nv_tileaa.print"]
+FpToFpOp, PtrToIntOp = COUNTERPARTS["nv_tileaa.fp_to_fp"], COUNTERPARTS["nv_tileaa.ptr_to_int"]
+
+
+class DecomposePrints(EdgePass):
+    """Prints of C's argument types."""
+
+    name = "tileas-decompose-prints"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for op in list(module.walk()):
+            if isinstance(op, PrintOp):
+                decompose(op)
+
+
+def decompose(op: Operation) -> None:
+    """Convert the operands of one print in place."""
+    kinds = conversions_of(op.attributes["format"].data, len(op.values))
+    for index, (value, kind) in enumerate(zip(op.values, kinds)):
+        op.operands[index] = _promoted(op, value, kind in _UNSIGNED)
+
+
+def conversions_of(text: str, count: int) -> list[str]:
+    """The letters of a format's conversions, one for each of ``count`` arguments; "d" where the format has too few."""
+    letters = [match[1] for match in _FORMAT.finditer(text) if match[1] != "%"]
+    return (letters + ["d"] * count)[:count]
+
+
+def is_decomposed(op: Operation) -> bool:
+    """Whether all operands of a print have types of C's varargs."""
+    return all(_element_type(value.type) in VARARGS for value in op.values)
+
+
+def _promoted(op: Operation, value: SSAValue, unsigned: bool) -> SSAValue:
+    element = element_of(value.type)
+    if element is POINTER:
+        return _converted(op, PtrToIntOp, value, i64)
+    if element.is_float or element.name.startswith("f"):
+        single = value if element.name in ("f32", "f64") else _converted(op, FpToFpOp, value, f32)
+        return value if element.name == "f64" else _converted(op, FpToFpOp, single, f64)
+    if element.bits >= 32:
+        return value
+    widen = arith.ExtUIOp if unsigned or element.name == "i1" else arith.ExtSIOp
+    return _converted(op, widen, value, i32)
+
+
+def _converted(before: Operation, kind: type, value: SSAValue, element: Attribute) -> SSAValue:
+    type = value.type
+    result = TensorType(element, type.get_shape(), type.encoding) if isinstance(type, TensorType) else element
+    location = {key: before.attributes[key] for key in ("loc",) if key in before.attributes}
+    made = kind.make([value], [result], location)
+    before.parent.insert_op_before(made, before)
+    return made.results[0]
+
+
+def _element_type(type: Attribute) -> Attribute:
+    return type.element_type if isinstance(type, TensorType) else type
