@@ -12,6 +12,7 @@ from .machine import Machine
 from .memory import Counters, Memory
 from .program import Program, load
 from .special import SPECIALS
+from .tensor_map import complete_parameters
 
 BATCH_THREADS = int(os.environ.get("TILEIRAS_EMULATOR_BATCH", "32768"))  # larger batches leave the caches
 BATCH_BYTES = 1 << 30
@@ -37,12 +38,14 @@ def launch(
 ) -> None:
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
-    ``grid`` counts CTAs per axis; ``params`` holds one bytes object per kernel parameter, in order. The CTA's
+    ``grid`` counts CTAs per axis; ``params`` holds one bytes object per kernel parameter, in order; trailing tensor
+    maps may be left out: they are encoded from the manifest (EmulatorError where a driver would refuse). The CTA's
     shape is the kernel's ``.reqntid``, else ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``; dynamic
     shared memory comes from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
     program = load(artifacts.ptx, entry)
+    params = complete_parameters(entry, kernel, params, len(program.params))
     block = program.entry.reqntid or (kernel.get("threads_per_cta", 128), 1, 1)
     dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)
     execute(program, grid, block, params, memory, dynamic, check_races, counters)

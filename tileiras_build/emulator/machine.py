@@ -336,13 +336,19 @@ class Machine:
         while True:
             group = self.next_group()
             if group is None:
-                return self.tensor and self.tensor.finish()
+                return self.finish()
             try:
                 self.step(group)
             except EmulatorError:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever it is, it is renamed and raised again
                 self.explain(error)
+
+    def finish(self):
+        """All threads have exited: nothing of theirs may be in flight or held."""
+        self.waits.check_end()
+        if self.tensor:
+            self.tensor.finish()
 
     def explain(self, error: Exception):
         """Name the PTX instruction of an unexpected Python error inside generated code."""
@@ -370,7 +376,7 @@ class Machine:
 
     def next_group(self) -> Group | None:
         while not self.ready:
-            if self.waits.revive():
+            if (self.blocked or self.waiting or self.parked or self.waits.sleepers) and self.waits.revive():
                 continue
             if self.blocked or self.waits.sleepers or self.parked:
                 self.waits.deadlock()
@@ -473,7 +479,7 @@ class Machine:
 
     def on_exit(self, group: Group):
         group.copies.land_all(self)
-        self.waits.changes += 1
+        self.waits.check_exit(group)
         self.alive[group.flat] = False
         self.exits += 1
         for key, groups in self.waiting.items():  # an exited thread is no longer waited for

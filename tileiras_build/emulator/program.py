@@ -32,7 +32,7 @@ from .parse import (
 
 BUILTIN_CALLS = {"vprintf", "__assertfail", "malloc", "free"}
 _NO_RESULT = {"bra", "brx", "bar", "barrier", "nanosleep", "call", "ret", "exit", "trap", "st", "red", "setmaxnreg",
-              "discard", "prefetch", "prefetchu", "pmevent", "_call", "_arguments"}  # fmt: skip
+              "discard", "prefetch", "prefetchu", "pmevent", "tensormap", "_call", "_arguments"}  # fmt: skip
 _BARRIERS = {"bar", "barrier"}
 
 

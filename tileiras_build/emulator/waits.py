@@ -85,6 +85,28 @@ class Waits:
         if self.fruitless[0] > FRUITLESS:
             self.deadlock([(group, group.pc, "tests an mbarrier in a loop that nobody completes")])
 
+    # -- exits ---------------------------------------------------------------------------------------
+    def check_exit(self, group) -> None:
+        """Threads exit: their bulk copies must have read shared memory."""
+        self.changes += 1
+        unread = [copy for batch in (*group.bulk.groups, group.bulk.pending) for copy in batch]
+        if unread:
+            self.unfinished(unread[0], "a thread exits before its bulk copy has read shared memory (no wait_group)")
+
+    def check_end(self) -> None:
+        """All threads have exited: nothing may be on its way into their shared memory."""
+        for copies in self.flying.values():
+            for copy in copies:
+                if not copy.landed:
+                    self.unfinished(
+                        copy, "the kernel ends while this copy to shared memory is in flight (nobody waits for it)"
+                    )
+
+    def unfinished(self, copy, why: str) -> None:
+        cta, tid = divmod(int(copy.flat[0]), self.machine.threads)
+        thread = self.machine.thread_name(cta, tid)
+        raise EmulatorFault(why, instruction=copy.ins.text, line=copy.ins.line, thread=thread)
+
     # -- deadlock ------------------------------------------------------------------------------------
     def deadlock(self, more=()) -> None:
         """Fault: nobody can run. Describes who of the first waiting CTA's cluster waits where."""

@@ -61,6 +61,7 @@ def result_kind(ins, position: int) -> str:
 from . import (  # noqa: F401
     atomic,
     builtin,
+    bulk,
     control,
     convert,
     floating,

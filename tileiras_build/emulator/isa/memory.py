@@ -201,7 +201,11 @@ def _subset(selection, index):
 
 @handles("cp")
 def handle_copy(e, ins):
-    if ins.mods[:1] != ("async",) or "bulk" in ins.mods:
+    if "bulk" in ins.mods:
+        from .bulk import emit_bulk
+
+        return emit_bulk(e, ins, ins.mods[ins.mods.index("bulk") + 1 :], ins.mods[0] == "reduce")
+    if ins.mods[:1] != ("async",):
         e.fail("not supported yet")
     if ins.mods[1] == "commit_group":
         return e.line("g.copies.commit()")

@@ -1,0 +1,437 @@
+"""Bulk copies: boxes of tensors element by element after the ISA's rules, lines of bytes, and what goes wrong."""
+
+import itertools
+from types import SimpleNamespace
+
+import ml_dtypes
+import numpy as np
+import pytest
+from ptx_kernels import HEADER, aligned, kernel, run
+
+from tileiras_build import emulator
+from tileiras_build.emulator import EmulatorError, EmulatorFault
+from tileiras_build.emulator.tensor_map import TensorMap, decode
+
+NAMES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "uint8": "u8", "int32": "i32", "uint32": "u32", "uint64": "u64",
+         "float64": "f64", "uint16": "u16", "int64": "i64"}  # fmt: skip
+SPAN = {"none": 0, "32B": 32, "64B": 64, "128B": 128}
+SHARED = 16384
+
+
+def shared_offset(row, byte, row_bytes, swizzle, start=0):
+    """Where a byte of a box lies: rows after each other, 16-byte chunks XORed with the 128-byte row (section 5.5.6)."""
+    span = SPAN[swizzle]
+    address = start + row * (span or row_bytes) + byte
+    return address ^ ((address >> 7 & (span // 16 - 1)) << 4) if span else address
+
+
+def box_image(tensor, box, corner, swizzle="none", steps=None, fill=0, image=None):
+    """Shared memory after the load of one box, byte by byte. Arrays are C-ordered: the last axis is dimension 0."""
+    steps = steps or [1] * tensor.ndim
+    image = np.zeros(SHARED, np.uint8) if image is None else image
+    counts = [box[0]] + [-(-b // s) for b, s in zip(box[1:], steps[1:])]
+    size = tensor.itemsize
+    for row, outer in enumerate(itertools.product(*(range(c) for c in counts[:0:-1]))):
+        place = [corner[d] + j * steps[d] for d, j in zip(range(tensor.ndim - 1, 0, -1), outer)]
+        for k in range(box[0]):
+            index = (*place, corner[0] + k)
+            inside = all(0 <= i < n for i, n in zip(index, tensor.shape))
+            value = tensor[index] if inside else np.frombuffer(fill.to_bytes(size, "little"), tensor.dtype)[0]
+            at = shared_offset(row, k * size, box[0] * size, swizzle)
+            image[at : at + size] = np.frombuffer(value.tobytes(), np.uint8)
+    return image
+
+
+def tensor_map(tensor, box, swizzle="none", steps=None, fill="zero", element=None, shape=None):
+    strides = tuple(reversed(tensor.strides[:-1]))
+    return TensorMap(
+        element or NAMES[tensor.dtype.name], tensor.__array_interface__["data"][0], tuple(reversed(shape or tensor.shape)),
+        strides, tuple(box), tuple(steps or [1] * tensor.ndim), swizzle, fill,
+    )  # fmt: skip
+
+
+PTX = (
+    HEADER
+    + """.visible .entry k(.param .u64 k_0, .param .align 64 .b8 map[128]) .reqntid {threads}, 1, 1 {{
+.reg .pred p<8>; .reg .b32 t<16>; .reg .b64 u<16>; .shared .align 1024 .b8 s[16384]; .shared .align 8 .b64 bar;
+ld.param.u64 u0, [k_0]; mov.u32 t0, %tid.x; mov.u32 t1, s; mov.u32 t2, bar; setp.ne.u32 p0, t0, 0; mov.b64 u1, map; cvta.param.u64 u2, u1;
+{body}
+ret;
+}}
+"""
+)
+CLEAR = """mul.lo.u32 t3, t0, 4; mov.u32 t4, 0; CLEAR: add.u32 t5, t1, t3; st.shared.u32 [t5], t4; add.u32 t3, t3, {step}; setp.lt.u32 p1, t3, 16384; @p1 bra CLEAR;
+@!p0 mbarrier.init.shared.b64 [t2], 1; fence.proxy.async; bar.sync 0;
+"""
+DUMP = """mul.lo.u32 t3, t0, 4; DUMP: add.u32 t5, t1, t3; ld.shared.u32 t6, [t5]; cvt.u64.u32 u5, t3; add.u64 u5, u5, u0; st.global.u32 [u5], t6;
+add.u32 t3, t3, {step}; setp.lt.u32 p1, t3, 16384; @p1 bra DUMP;
+"""
+WAIT = "WAIT: mbarrier.try_wait.parity.shared::cta.b64 p2, [t2], 0; @!p2 bra WAIT;\n"
+
+
+def execute(body, tensor, descriptor, image=None, threads=32):
+    """Run a body between clearing and dumping shared memory; returns what shared memory holds in the end."""
+    out = aligned(np.zeros(SHARED, np.uint8) if image is None else image)
+    memory = emulator.Memory()
+    memory.map_array(tensor)
+    params = [memory.map_array(out).to_bytes(8, "little"), descriptor.encode()]
+    text = (CLEAR + body + DUMP).replace("{step}", str(4 * threads))
+    emulator.run_ptx(PTX.format(body=text, threads=threads), "k", 1, None, params, memory=memory)
+    return out
+
+
+def load(tensor, descriptor, corner, more="", operands="", bytes_=None):
+    rank = tensor.ndim
+    at = ", ".join(str(c) for c in corner)
+    body = f"""@!p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [t2], {descriptor.box_bytes if bytes_ is None else bytes_};
+    @!p0 cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{more} [t1], [u2, {{{at}}}], [t2]{operands};\n"""
+    return execute(body + WAIT, tensor, descriptor)
+
+
+def random(rng, shape, dtype):
+    return aligned(
+        rng.integers(0, 256, (*shape[:-1], shape[-1] * np.dtype(dtype).itemsize)).astype(np.uint8).view(dtype)
+    )
+
+
+@pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
+@pytest.mark.parametrize("dtype", [np.float16, np.uint8, np.float32, np.uint64], ids=lambda d: d.__name__)
+def test_swizzles(dtype, swizzle):
+    rng = np.random.default_rng(1)
+    columns = (SPAN[swizzle] or 48) // np.dtype(dtype).itemsize
+    tensor = random(rng, (24, 2 * columns), dtype)
+    box = [columns, 16]
+    out = load(tensor, tensor_map(tensor, box, swizzle), (columns, 5))
+    np.testing.assert_array_equal(out, box_image(tensor, box, (columns, 5), swizzle))
+
+
+@pytest.mark.parametrize("corner", [(-8, -3), (24, 13), (-5, 2), (29, -2), (100, 0), (3, 40)])
+@pytest.mark.parametrize("fill", ["zero", "nan"])
+def test_outside_the_tensor(corner, fill):
+    tensor = random(np.random.default_rng(2), (16, 32), np.float16)
+    box = [16, 8]
+    out = load(tensor, tensor_map(tensor, box, "32B", fill=fill), corner)
+    np.testing.assert_array_equal(out, box_image(tensor, box, corner, "32B", fill=0x7FFF if fill == "nan" else 0))
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3, 4, 5])
+def test_every_rank(rank):
+    rng = np.random.default_rng(rank)
+    shape = (3, 4, 5, 3, 32)[-rank:]
+    tensor = random(rng, shape, np.float32)
+    box = [8, 2, 3, 2, 2][:rank]
+    corner = (5, 1, -1, 2, 1)[:rank]
+    out = load(tensor, tensor_map(tensor, box), corner, more=".L2::cache_hint", operands=", u9")
+    np.testing.assert_array_equal(out, box_image(tensor, box, corner))
+
+
+def test_element_strides():
+    tensor = random(np.random.default_rng(3), (9, 20, 16), np.float16)
+    box, steps = [8, 5, 6], [1, 2, 3]
+    out = load(tensor, tensor_map(tensor, box, steps=steps), (4, 3, 1))
+    np.testing.assert_array_equal(out, box_image(tensor, box, (4, 3, 1), steps=steps))
+
+
+def test_a_part_of_a_wider_tensor():
+    """The map's shape, not the memory's, bounds the copy."""
+    whole = random(np.random.default_rng(4), (12, 64), np.float16)
+    out = load(whole, tensor_map(whole, [32, 8], "64B", shape=(7, 30)), (0, 2))
+    np.testing.assert_array_equal(out, box_image(whole[:7, :30], [32, 8], (0, 2), "64B"))
+
+
+def test_tf32_rounds():
+    """Elements declared tf32 arrive rounded to 10 bits of fraction; 1 + 2^-11 is a tie and goes away from zero."""
+    tensor = aligned(np.array([[1 + 2**-11, -1 - 2**-11, 1 + 2**-12, 3.0]], np.float32))
+    out = load(tensor, tensor_map(tensor, [4, 1], element="tf32"), (0, 0))
+    np.testing.assert_array_equal(out[:16].view(np.float32), [1 + 2**-10, -1 - 2**-10, 1, 3])
+
+
+def test_blocks_load_their_own_boxes():
+    """Block b loads row b; a grid at once."""
+    tensor = random(np.random.default_rng(5), (50, 32), np.float32)
+    descriptor = tensor_map(tensor, [32, 1], "128B")
+    out = aligned(np.zeros((50, 128), np.uint8))
+    memory = emulator.Memory()
+    memory.map_array(tensor)
+    body = (
+        """@!p0 mbarrier.init.shared.b64 [t2], 1; bar.sync 0; mov.u32 t7, %ctaid.x; @!p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [t2], 128;
+    @!p0 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [t1], [map, {0, t7}], [t2];"""
+        + WAIT
+        + """
+    mad.lo.u32 t3, t0, 4, t1; ld.shared.u32 t6, [t3]; mad.lo.u32 t8, t7, 32, t0; mul.wide.u32 u5, t8, 4; add.u64 u5, u5, u0; st.global.u32 [u5], t6;"""
+    )
+    params = [memory.map_array(out).to_bytes(8, "little"), descriptor.encode()]
+    emulator.run_ptx(PTX.format(body=body, threads=32), "k", 50, None, params, memory=memory)
+    np.testing.assert_array_equal(out, tensor.view(np.uint8))
+
+
+def test_bytes_have_not_arrived_before_the_wait():
+    tensor = random(np.random.default_rng(6), (8, 64), np.float16)
+    copy = """@!p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [t2], 1024;
+    @!p0 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [t1], [u2, {0, 0}], [t2];\n"""
+    early = "ld.shared.u32 t9, [t1];" + WAIT + "bar.sync 0; @!p0 st.shared.u32 [t1+1024], t9; bar.sync 0;"
+    out = execute(copy + early, tensor, tensor_map(tensor, [64, 8], "128B"))
+    expected = box_image(tensor, [64, 8], (0, 0), "128B")
+    assert expected[:4].any()
+    np.testing.assert_array_equal(out, expected)  # the early read saw zeros
+
+
+# -- stores and reductions ---------------------------------------------------------------------------
+def store(tensor, descriptor, corner, data, form="cp.async.bulk.tensor", operation=""):
+    """Fill shared memory with ``data`` (bytes) and copy a box of it to ``tensor``."""
+    at = ", ".join(str(c) for c in corner)
+    body = f"""mul.lo.u32 t3, t0, 4; FILL: cvt.u64.u32 u5, t3; add.u64 u5, u5, u0; ld.global.u32 t6, [u5]; add.u32 t5, t1, t3; st.shared.u32 [t5], t6;
+    add.u32 t3, t3, 128; setp.lt.u32 p1, t3, 16384; @p1 bra FILL; fence.proxy.async.shared::cta; bar.sync 0; @p0 bra OUT;
+    {form}.{tensor.ndim}d.global.shared::cta{operation}.tile.bulk_group [u2, {{{at}}}], [t1]; cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0; OUT:"""
+    execute(body, tensor, descriptor, data)
+
+
+@pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
+@pytest.mark.parametrize("corner", [(0, 0), (8, 3), (-3, -2), (40, 12)])
+def test_stores(swizzle, corner):
+    rng = np.random.default_rng(7)
+    before = random(rng, (16, 64), np.float16)
+    columns = (SPAN[swizzle] or 48) // 2
+    data = rng.integers(0, 256, SHARED).astype(np.uint8)
+    tensor, expected = aligned(before), before.copy()
+    store(tensor, tensor_map(tensor, [columns, 8], swizzle), corner, data)
+    for row, k in itertools.product(range(8), range(columns)):
+        y, x = corner[1] + row, corner[0] + k
+        if 0 <= y < 16 and 0 <= x < 64:
+            at = shared_offset(row, 2 * k, 2 * columns, swizzle)
+            expected[y, x] = data[at : at + 2].view(np.float16)[0]
+    np.testing.assert_array_equal(tensor.view(np.uint16), expected.view(np.uint16))
+
+
+REDUCTIONS = {
+    "add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+    "inc": lambda old, b: np.where(old >= b, 0, old + 1), "dec": lambda old, b: np.where((old == 0) | (old > b), b, old - 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("operation", "dtype"),
+    [("add", np.float16), ("add", ml_dtypes.bfloat16), ("add", np.float32), ("add", np.uint64), ("min", np.int32), ("max", np.float16),
+     ("min", np.uint32), ("and", np.uint32), ("or", np.uint64), ("xor", np.int32), ("inc", np.uint32), ("dec", np.uint32)],
+)  # fmt: skip
+def test_reductions(operation, dtype):
+    rng = np.random.default_rng(8)
+    before = rng.integers(1, 20, (6, 32)).astype(dtype)
+    values = rng.integers(1, 20, (4, 16)).astype(dtype)
+    tensor, expected = aligned(before), before.copy()
+    data = np.zeros(SHARED, np.uint8)
+    data[: values.nbytes] = values.view(np.uint8).reshape(-1)
+    store(tensor, tensor_map(tensor, [16, 4]), (24, 3), data, "cp.reduce.async.bulk.tensor", "." + operation)
+    expected[3:6, 24:32] = REDUCTIONS[operation](expected[3:6, 24:32], values[:3, :8]).astype(dtype)
+    np.testing.assert_array_equal(tensor.view(np.uint8), expected.view(np.uint8))
+
+
+def test_reductions_of_many_blocks_add_up():
+    tensor = aligned(np.zeros((4, 32), np.float32))
+    memory = emulator.Memory()
+    memory.map_array(tensor)
+    body = """mad.lo.u32 t3, t0, 4, t1; mov.b32 t4, 0f3F800000; st.shared.u32 [t3], t4; fence.proxy.async; bar.sync 0; mov.u32 t7, %ctaid.x; and.b32 t7, t7, 3; @p0 bra OUT;
+    cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [u2, {0, t7}], [t1]; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; OUT:"""
+    emulator.run_ptx(
+        PTX.format(body=body, threads=32),
+        "k",
+        10,
+        None,
+        [bytes(8), tensor_map(tensor, [32, 1]).encode()],
+        memory=memory,
+    )
+    np.testing.assert_array_equal(tensor, np.repeat([[3.0], [3], [2], [2]], 32, axis=1))
+
+
+# -- lines -------------------------------------------------------------------------------------------
+LINES = ".shared .align 128 .b8 s[4096]; .shared .align 8 .b64 bar; mov.u32 t0, %tid.x; mov.u32 t1, s; mov.u32 t2, bar; setp.ne.u32 p0, t0, 0; mad.lo.u32 t3, t0, 16, t1; mul.wide.u32 u5, t0, 16;\n"
+
+
+def test_a_line_to_shared_and_back():
+    source, out = aligned(np.arange(256, dtype=np.uint32)), aligned(np.zeros(256, np.uint32))
+    body = (
+        LINES
+        + """@!p0 mbarrier.init.shared.b64 [t2], 1; bar.sync 0; @p0 bra WAIT; mbarrier.arrive.expect_tx.shared.b64 _, [t2], 992;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [t1], [u0+16], 512, [t2]; cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [t1+512], [u0+528], 480, [t2];
+    """
+        + WAIT
+        + "@p0 exit; cp.async.bulk.global.shared::cta.bulk_group [u1+32], [t1+16], 976; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
+    )
+    run(kernel(body, 2), source, out)
+    np.testing.assert_array_equal(out[8 : 8 + 244], source[8 : 8 + 244])
+    assert not out[:8].any() and not out[252:].any()
+
+
+def test_every_thread_copies_a_line():
+    source, out = aligned(np.arange(128, dtype=np.uint32)), aligned(np.zeros((32, 4), np.uint32))
+    body = (
+        LINES
+        + """@!p0 mbarrier.init.shared.b64 [t2], 32; bar.sync 0; mbarrier.arrive.expect_tx.shared.b64 _, [t2], 16; add.u64 u6, u0, u5;
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [t3], [u6], 16, [t2];"""
+        + WAIT
+        + """
+    xor.b32 t4, t0, 1; mad.lo.u32 t4, t4, 16, t1; ld.shared.v4.u32 {t5, t6, t7, t8}, [t4]; add.u64 u7, u1, u5; st.global.v4.u32 [u7], {t5, t6, t7, t8};"""
+    )
+    run(kernel(body, 2), source, out)
+    np.testing.assert_array_equal(out, source.reshape(32, 4)[np.arange(32) ^ 1])
+
+
+@pytest.mark.parametrize(
+    ("operation", "type_", "dtype"),
+    [("add", "u32", np.uint32), ("add.noftz", "f16", np.float16), ("max", "s32", np.int32), ("xor", "b64", np.uint64)],
+)
+def test_a_line_is_reduced(operation, type_, dtype):
+    rng = np.random.default_rng(9)
+    values, before = rng.integers(0, 30, 64).astype(dtype), rng.integers(0, 30, 64).astype(dtype)
+    source, out = aligned(values), aligned(before)
+    size = values.nbytes
+    body = (
+        LINES
+        + f"""@!p0 mbarrier.init.shared.b64 [t2], 1; bar.sync 0; @p0 exit; mbarrier.arrive.expect_tx.shared.b64 _, [t2], {size};
+    cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [t1], [u0], {size}, [t2];"""
+        + WAIT
+        + f"""
+    cp.reduce.async.bulk.global.shared::cta.bulk_group.{operation}.{type_} [u1], [t1], {size}; cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"""
+    )
+    run(kernel(body, 2), source, out)
+    function = {"add": np.add, "max": np.maximum, "xor": np.bitwise_xor}[operation.split(".")[0]]
+    np.testing.assert_array_equal(out, function(before, values))
+
+
+# -- tensor maps -------------------------------------------------------------------------------------
+def test_a_map_made_on_the_device():
+    """tensormap.replace fills zeros in shared memory; the copy to global memory is what the load takes."""
+    tensor = random(np.random.default_rng(10), (8, 64), np.float16)
+    fields = [
+        ("elemtype", "b32", 6), ("rank", "b32", 1), ("swizzle_mode", "b32", 3), ("fill_mode", "b32", 0), ("interleave_layout", "b32", 0),
+        ("swizzle_atomicity", "b32", 0),
+    ]  # fmt: skip
+    arrays = [
+        ("global_dim", 0, 64),
+        ("global_dim", 1, 8),
+        ("box_dim", 0, 64),
+        ("box_dim", 1, 8),
+        ("element_stride", 0, 1),
+        ("element_stride", 1, 1),
+    ]
+    place = "tensormap.replace.tile.{}.shared::cta.b1024.{} [m], {};"
+    lines = [place.format(name, type_, value) for name, type_, value in fields]
+    lines += [place.format(name, "b32", f"{i}, {value}") for name, i, value in arrays]
+    lines += [place.format("global_stride", "b64", "0, 128"), place.format("global_address", "b64", "u1")]
+    zeros = "".join(f"st.shared.u64 [m+{8 * i}], 0;" for i in range(16))
+    body = f""".shared .align 128 .b8 m[128]; .shared .align 1024 .b8 s[1024]; .shared .align 8 .b64 bar; mov.u32 t0, %tid.x; mov.u32 t1, s; mov.u32 t2, bar; setp.ne.u32 p0, t0, 0;
+    @p0 bra READY; {zeros} {" ".join(lines)} mbarrier.init.shared.b64 [t2], 1;\nREADY: mov.u32 t3, m; bar.sync 0;
+    tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [u2], [t3], 128;
+    fence.proxy.tensormap::generic.acquire.gpu [u2], 128; @p0 bra WAIT; mbarrier.arrive.expect_tx.shared.b64 _, [t2], 1024; prefetch.tensormap [u2];
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [t1], [u2, {{0, 0}}], [t2];
+    {WAIT} mul.lo.u32 t3, t0, 4; DUMP: add.u32 t5, t1, t3; ld.shared.u32 t6, [t5]; cvt.u64.u32 u5, t3; add.u64 u5, u5, u0; st.global.u32 [u5], t6; add.u32 t3, t3, 128; setp.lt.u32 p1, t3, 1024; @p1 bra DUMP;"""
+    out, scratch = aligned(np.zeros(1024, np.uint8)), aligned(np.zeros(128, np.uint8))
+    run(kernel(body, 3), out, tensor, scratch)
+    np.testing.assert_array_equal(out, box_image(tensor, [64, 8], (0, 0), "128B")[:1024])
+    made = decode(scratch.tobytes())
+    assert made == tensor_map(tensor, [64, 8], "128B")
+
+
+DESCRIPTION = {
+    "param": 3, "element": "f16", "base": {"param": 0}, "shape": [{"param": 1}, {"param": 2}], "strides": [{"param": 1, "times": 2}],
+    "box": [16, 4], "element_strides": [1, 1], "swizzle": "32B", "interleave": "none", "fill": "zero", "l2_promotion": "128B",
+}  # fmt: skip
+
+
+def launch(tensor, out, columns, rows, **changes):
+    body = (
+        """ld.param.u64 u3, [out]; mov.u32 t0, %tid.x; mov.u32 t1, s; mov.u32 t2, bar; setp.ne.u32 p0, t0, 0; @!p0 mbarrier.init.shared.b64 [t2], 1; bar.sync 0; @p0 bra WAIT;
+    mbarrier.arrive.expect_tx.shared.b64 _, [t2], 128; cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [t1], [map, {8, 2}], [t2];
+    """
+        + WAIT
+        + "mad.lo.u32 t3, t0, 4, t1; ld.shared.u32 t6, [t3]; mul.wide.u32 u5, t0, 4; add.u64 u5, u5, u3; st.global.u32 [u5], t6;"
+    )
+    ptx = (
+        HEADER
+        + f""".visible .entry k(.param .u64 in, .param .u32 columns, .param .u32 rows, .param .u64 out, .param .align 64 .b8 map[128]) .reqntid 32, 1, 1 {{
+    .reg .pred p<8>; .reg .b32 t<16>; .reg .b64 u<16>; .shared .align 1024 .b8 s[128]; .shared .align 8 .b64 bar; {body} ret; }}"""
+    )
+    description = {**DESCRIPTION, "param": 4, **changes}
+    names = [{"name": n} for n in ("in", "columns", "rows", "out", "tensor_map_0")]
+    artifacts = SimpleNamespace(ptx=ptx, manifest={"kernels": {"k": {"params": names, "tensor_maps": [description]}}})
+    memory = emulator.Memory()
+    params = [memory.map_array(tensor).to_bytes(8, "little"), columns.to_bytes(4, "little"), rows.to_bytes(4, "little")]
+    params.append(memory.map_array(out).to_bytes(8, "little"))
+    emulator.launch(artifacts, "k", 1, params, memory=memory)
+
+
+def test_launch_encodes_maps_from_the_manifest():
+    tensor, out = random(np.random.default_rng(11), (5, 32), np.float16), aligned(np.zeros(128, np.uint8))
+    launch(tensor, out, 32, 5)
+    np.testing.assert_array_equal(out, box_image(tensor, [16, 4], (8, 2), "32B")[:128])
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [({"base": 8}, "base 0x8"), ({"strides": [{"param": 1}]}, "stride 33"), ({"box": [512, 4]}, "box dimension 512"),
+     ({"box": [64, 4]}, "more than the swizzle of 32"), ({"shape": [0, 4]}, "shape 0"), ({"element": "f12"}, "unknown element type"),
+     ({"box": [4, 4]}, "no multiple of 16"), ({"strides": [1 << 40]}, "stride 1099511627776"), ({"box": [16]}, "rank 2"),
+     ({"element_strides": [1, 9]}, "element stride 9"), ({"element": "u32", "box": [8, 4], "fill": "nan"}, "no NaN")],
+)  # fmt: skip
+def test_maps_that_a_driver_refuses(changes, why):
+    tensor = random(np.random.default_rng(12), (5, 32), np.float16)
+    with pytest.raises(EmulatorError, match="kernel k: tensor map tensor_map_0 cannot be encoded") as caught:
+        launch(tensor, aligned(np.zeros(128, np.uint8)), 33 if why == "stride 33" else 32, 5, **changes)
+    assert why in str(caught.value)
+
+
+# -- faults ------------------------------------------------------------------------------------------
+def faulty(body, descriptor=None, tensor=None):
+    tensor = random(np.random.default_rng(13), (8, 64), np.float16) if tensor is None else tensor
+    with pytest.raises(EmulatorFault) as caught:
+        execute(body, tensor, descriptor or tensor_map(tensor, [64, 8], "128B"))
+    return str(caught.value)
+
+
+EXPECT = "@!p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [t2], 1024;\n"
+LOAD = "@!p0 cp.async.bulk.tensor.{0}d.shared::cluster.global.mbarrier::complete_tx::bytes [t1+{1}], [u2, {{{2}}}], [t2];\n"
+
+
+def test_a_misaligned_box():
+    assert "misaligned address (needs 128 bytes)" in faulty(EXPECT + LOAD.format(2, 64, "0, 0") + WAIT)
+
+
+def test_a_box_past_the_end():
+    assert "leaves the shared memory" in faulty(EXPECT + LOAD.format(2, 16384 - 512, "0, 0") + WAIT)
+
+
+def test_the_wrong_rank():
+    assert "rank 2, the copy 3 coordinates" in faulty(EXPECT + LOAD.format(3, 0, "0, 0, 0") + WAIT)
+
+
+def test_no_map():
+    assert "no tensor map" in faulty("mov.u64 u2, u0;" + EXPECT + LOAD.format(2, 0, "0, 0") + WAIT)
+
+
+def test_a_tensor_that_is_not_mapped():
+    tensor = random(np.random.default_rng(14), (8, 64), np.float16)
+    wide = TensorMap("f16", tensor.__array_interface__["data"][0], (64, 4096), (128,), (64, 8), (1, 1), "128B")
+    assert "outside mapped memory" in faulty(EXPECT + LOAD.format(2, 0, "0, 2000") + WAIT, wide, tensor)
+
+
+def test_fewer_bytes_than_expected_never_complete():
+    message = faulty(EXPECT.replace("1024", "2048") + LOAD.format(2, 0, "0, 0") + WAIT)
+    assert message.startswith("deadlock") and "1024 bytes to come" in message
+
+
+def test_a_load_that_nobody_waits_for():
+    assert "in flight" in faulty(EXPECT + LOAD.format(2, 0, "0, 0"))
+
+
+def test_a_store_that_nobody_waits_for():
+    body = "@!p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [u2, {0, 0}], [t1]; @!p0 cp.async.bulk.commit_group;"
+    assert "exits before its bulk copy has read shared memory" in faulty(body)
+
+
+def test_an_odd_size():
+    body = (
+        LINES
+        + "@!p0 mbarrier.init.shared.b64 [t2], 1; bar.sync 0; @!p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [t1], [u0], 24, [t2];"
+    )
+    with pytest.raises(EmulatorFault, match="no multiple of 16"):
+        run(kernel(body), aligned(np.zeros(64, np.uint8)))

@@ -1,0 +1,548 @@
+"""Bulk copies: cp.async.bulk(.tensor), cp.reduce.async.bulk(.tensor) and tensor maps (PTX ISA 9.0, section 9.7.9.25).
+
+A box of a tensor lies in shared memory row after row, 16-byte chunks swizzled: the chunk's number within a row of the
+pattern (32, 64 or 128 bytes) is XORed with the number of the 128-byte row that its address lies in (section 5.5.6,
+swizzling modes). Copies to shared memory land when their mbarrier is looked at (``waits.py``), copies from it when
+their bulk group is waited for (``copies.py``): the latest moments that the ISA allows.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from .. import tensor_map
+from ..access import Selection, Site
+from ..faults import EmulatorFault
+from ..memory import PARAM_WINDOW
+from ..parse import TYPE_BITS, Address, Name, Variable, Vector
+from . import handles
+from .atomic import operation
+from .mbarrier import change, flat_threads
+from .memory import address_expression, resolve_space, space_of, widen_address
+from .warp import wait_for_mates
+
+CHUNK = 16
+_UNITS = {16: np.complex128, 8: np.uint64, 4: np.uint32, 2: np.uint16, 1: np.uint8}
+_BOX_ALIGN = 128  # of a box in shared memory (table "alignment" of section 5.5.7)
+
+
+def fault(machine, ins, flat, why: str, address=None):
+    cta, tid = divmod(int(flat), machine.threads)
+    raise EmulatorFault(
+        why, instruction=ins.text, line=ins.line, thread=machine.thread_name(cta, tid),
+        address=None if address is None else int(address),
+    )  # fmt: skip
+
+
+# -- boxes -------------------------------------------------------------------------------------------
+@lru_cache(maxsize=1024)
+def chunks_of_box(rows: int, row_bytes: int, pitch: int) -> np.ndarray:
+    """Chunk numbers of a box in shared memory from its start, before the swizzle: (rows, chunks)."""
+    row, chunk = np.ogrid[:rows, : row_bytes // CHUNK]
+    return row * (pitch // CHUNK) + chunk
+
+
+def box_chunks(tensor, start) -> np.ndarray:
+    """Chunk numbers (n, rows, chunks) of boxes that start at chunk ``start`` (n) of a CTA's shared memory."""
+    chunks = start[:, None, None] + chunks_of_box(tensor.rows, tensor.row_bytes, tensor.pitch)
+    span = tensor_map.SPAN[tensor.swizzle]
+    return chunks if span is None else chunks ^ (chunks >> 3 & (span // CHUNK - 1))
+
+
+@lru_cache(maxsize=1024)
+def row_steps(counts: tuple, steps: tuple) -> np.ndarray:
+    """Position of each row of a box along dimensions 1, 2, …, from the box's corner: (rank - 1, rows)."""
+    rows = int(np.prod(counts[1:], dtype=np.int64))
+    grids = np.indices(counts[:0:-1]).reshape(len(counts) - 1, rows)[::-1]
+    return grids * np.array(steps[1:], np.int64)[:, None]
+
+
+class Elements:
+    """The elements of boxes in global memory, in units of up to 16 bytes: offsets from the base and which exist."""
+
+    def __init__(self, tensor, coordinates):
+        size = tensor.kind.bytes
+        first = coordinates[:, 0] * size
+        width = tensor.shape[0] * size
+        self.unit = unit_bytes(int(np.bitwise_or.reduce(first, initial=width)))
+        column = first[:, None] + np.arange(0, tensor.row_bytes, self.unit)
+        inside = (column >= 0) & (column < width)
+        row = np.zeros((len(first), tensor.rows), np.int64)
+        alive = np.ones((len(first), tensor.rows), bool)
+        for d, steps in enumerate(row_steps(tensor.counts, tensor.element_strides), start=1):
+            at = coordinates[:, d, None] + steps
+            alive &= (at >= 0) & (at < tensor.shape[d])
+            row += at * tensor.strides[d - 1]
+        self.offset = row[:, :, None] + column[:, None, :]  # bytes from the base, (n, rows, units)
+        self.valid = alive[:, :, None] & inside[:, None, :]
+        self.all = bool(alive.all() and inside.all())
+
+    def only(self):
+        return self.offset if self.all else self.offset[self.valid]
+
+
+def unit_bytes(number: int) -> int:
+    """The widest unit of up to 16 bytes that divides a number."""
+    return min(number & -number, CHUNK) if number else CHUNK
+
+
+def global_view(machine, ins, flat, base: int, offsets, unit: int):
+    """(view in units, index of ``offsets`` bytes from ``base``); a fault where they are not mapped."""
+    if not offsets.size:
+        return np.zeros(0, _UNITS[unit]), offsets
+    low, high = base + int(offsets.min()), base + int(offsets.max()) + unit
+    region = machine.memory.find(low)
+    if region is None or high > region.base + region.size:
+        outside = low if region is None else region.base + region.size
+        fault(machine, ins, flat, "address outside mapped memory", outside)
+    return region.view(_UNITS[unit]), (offsets + (base - region.origin)) // unit
+
+
+class BoxCopy:
+    """Boxes between global and shared memory, of one instruction: a row per copy.
+
+    ``coordinates`` (n, rank), ``start`` (n): chunk within the CTA's shared memory, ``bias`` (n): first chunk of that
+    CTA's memory in the batch's, ``flat`` (n): issuing threads, ``positions`` (n): mbarriers, or None.
+    """
+
+    def __init__(self, ins, tensor, coordinates, start, bias, flat, positions=None, function=None):
+        self.ins, self.tensor, self.coordinates, self.start, self.bias = ins, tensor, coordinates, start, bias
+        self.flat, self.positions, self.function, self.landed = flat, positions, function, False
+
+    def only(self, member):
+        keep = member[self.flat]
+        if not keep.any():
+            return None
+        return BoxCopy(
+            self.ins, self.tensor, self.coordinates[keep], self.start[keep], self.bias[keep], self.flat[keep],
+            None if self.positions is None else self.positions[keep], self.function,
+        )  # fmt: skip
+
+    def land(self, machine) -> None:
+        if self.landed:
+            return
+        self.landed = True
+        elements = Elements(self.tensor, self.coordinates)
+        chunks = box_chunks(self.tensor, self.start) + self.bias[:, None, None]
+        view, index = global_view(machine, self.ins, self.flat[0], self.tensor.base, elements.only(), elements.unit)
+        if self.positions is not None:
+            self.load(machine, elements, chunks, view, index)
+        elif self.function is None:
+            self.store(machine, elements, chunks, view, index)
+        else:
+            self.reduce(machine, chunks)
+
+    def load(self, machine, elements, chunks, view, index):
+        if elements.all:
+            data = view[index]
+        else:
+            data = np.empty(elements.offset.shape, view.dtype)
+            data[...] = self.filling(view.dtype)
+            data[elements.valid] = view[index]
+        data = np.ascontiguousarray(data)
+        if self.tensor.element == "tf32":
+            data = rounded_to_tf32(data)
+        machine.shared_view(np.complex128)[chunks] = data.view(np.complex128).reshape(chunks.shape)
+        bytes_ = np.full(len(self.flat), -self.tensor.box_bytes, np.int64)
+        change(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_)
+
+    def filling(self, dtype):
+        """What elements outside the tensor read as."""
+        if self.tensor.fill == "zero":
+            return dtype.type(0)
+        pattern = self.tensor.kind.nan.to_bytes(self.tensor.kind.bytes, "little")
+        return np.frombuffer(pattern * CHUNK, dtype)[0]
+
+    def store(self, machine, elements, chunks, view, index):
+        data = machine.shared_view(np.complex128)[chunks].view(view.dtype).reshape(elements.offset.shape)
+        view[index] = data if elements.all else data[elements.valid]
+
+    def reduce(self, machine, chunks):
+        """Element by element, one copy after another: copies may overlap."""
+        unit = self.tensor.kind.bytes
+        data = machine.shared_view(np.complex128)[chunks].view(_UNITS[unit]).reshape(len(chunks), -1)
+        for i in range(len(data)):
+            elements = ElementsOfOne(self.tensor, self.coordinates[i : i + 1])
+            view, index = global_view(machine, self.ins, self.flat[i], self.tensor.base, elements.only(), unit)
+            values = data[i][elements.valid.reshape(-1)]
+            index = index.reshape(-1)
+            view[index] = self.function(view[index], values, None)
+
+
+class ElementsOfOne(Elements):
+    """As ``Elements``, in units of one element."""
+
+    def __init__(self, tensor, coordinates):
+        super().__init__(tensor, coordinates)
+        size = tensor.kind.bytes
+        if self.unit == size:
+            return
+        steps = np.arange(0, self.unit, size)
+        self.offset = (self.offset[..., None] + steps).reshape(*self.offset.shape[:2], -1)
+        self.valid = np.repeat(self.valid, self.unit // size, axis=2)
+        self.unit = size
+
+
+def rounded_to_tf32(data):
+    """Copies of tf32 tensors round to the nearest tf32 (ties away, as cvt.rna.tf32)."""
+    from ..numerics import round_to_tf32
+
+    values = data.view(np.float32)
+    return np.ascontiguousarray(round_to_tf32(values, "rna")).view(data.dtype)
+
+
+# -- lines of bytes ----------------------------------------------------------------------------------
+class LineCopy:
+    """Plain runs of bytes, one per thread: (flat, from, to, bytes) with addresses as ("global" | "shared", number)."""
+
+    def __init__(self, ins, flat, to, source, sizes, positions=None, function=None, dtype=None):
+        self.ins, self.flat, self.to, self.source, self.sizes = ins, flat, to, source, sizes
+        self.positions, self.function, self.dtype, self.landed = positions, function, dtype, False
+
+    def only(self, member):
+        keep = member[self.flat]
+        if not keep.any():
+            return None
+        part = lambda pair: (pair[0], pair[1][keep])
+        positions = None if self.positions is None else self.positions[keep]
+        return LineCopy(
+            self.ins,
+            self.flat[keep],
+            part(self.to),
+            part(self.source),
+            self.sizes[keep],
+            positions,
+            self.function,
+            self.dtype,
+        )
+
+    def land(self, machine) -> None:
+        if self.landed:
+            return
+        self.landed = True
+        for i, size in enumerate(self.sizes.tolist()):
+            if size:
+                target, source = self.bytes_at(machine, self.to, i, size), self.bytes_at(machine, self.source, i, size)
+                self.move(target, source)
+        if self.positions is not None:
+            sizes = self.sizes.astype(np.int64)
+            change(machine, self.ins, self.positions, self.flat, 0 * sizes, -sizes)
+
+    def move(self, target, source):
+        if self.function is None:
+            target[:] = source
+            return
+        old, values = target.view(self.dtype), source.view(self.dtype)
+        old[:] = self.function(old, values, None)
+
+    def bytes_at(self, machine, where, i: int, size: int):
+        space, addresses = where
+        if space == "shared":
+            return machine.shared[int(addresses[i]) : int(addresses[i]) + size]
+        view, index = global_view(machine, self.ins, self.flat[i], int(addresses[i]), np.array([0, size - 1]), 1)
+        return view[int(index[0]) : int(index[1]) + 1]
+
+
+# -- instructions ------------------------------------------------------------------------------------
+class BulkSite:
+    """The operands of one bulk copy that are addresses of shared memory, mbarriers and tensor maps."""
+
+    def __init__(self, ins, to_offset: int, from_offset: int, mbar_offset: int = 0, align: int = CHUNK, function=None):
+        self.ins, self.function = ins, function
+        self.to_offset, self.from_offset = to_offset, from_offset
+        self.shared_to = Site(ins, "shared", 1, 1, to_offset, align)
+        self.shared_from = Site(ins, "shared", 1, 1, from_offset, align)
+        self.mbarrier = Site(ins, "shared", 8, 1, mbar_offset)
+        self.maps: dict = {}
+
+    # -- operands ------------------------------------------------------------------------------------
+    def in_shared(self, site, group, address, selection):
+        """(offset in the CTA's shared memory, the CTA's bias in the batch's), in bytes, int64."""
+        n = len(selection.rows)
+        place = site.in_shared(group, selection.pick(address), selection)
+        bias = 0 if place.bias is None else place.bias
+        offset = np.broadcast_to(np.asarray(place.offset).astype(np.int64), n)
+        return offset, np.broadcast_to(bias, n)
+
+    def barriers(self, group, address, selection):
+        place = self.mbarrier.in_shared(group, selection.pick(address), selection)
+        return np.broadcast_to(place.index(8), len(selection.rows))
+
+    def check_end(self, group, flat, offset, bytes_):
+        bad = offset + bytes_ > group.machine.shared_limit
+        if np.any(bad):
+            at = int(np.flatnonzero(np.broadcast_to(bad, len(flat)))[0])
+            limit = group.machine.shared_limit
+            fault(group.machine, self.ins, flat[at], f"the copy leaves the shared memory ({limit} bytes)", offset[at])
+
+    def tensors(self, group, address, selection, flat):
+        """(tensor map, indices of its copies) for each distinct map."""
+        addresses = np.broadcast_to(selection.pick(address), len(flat))
+        for value in np.unique(addresses).tolist():
+            some = np.flatnonzero(addresses == value)
+            try:
+                yield tensor_map.decode(read_map(group.machine, self.ins, flat[some[0]], value)), some
+            except ValueError as error:
+                fault(group.machine, self.ins, flat[some[0]], str(error), value)
+
+    @staticmethod
+    def coordinates(values, selection):
+        n = len(selection.rows)
+        columns = [np.broadcast_to(selection.pick(v), n).astype(np.int64) for v in values]
+        return np.stack(columns, axis=1)
+
+    # -- tensors -------------------------------------------------------------------------------------
+    def load_tensor(self, group, to, map_address, coordinates, mbar, mask=None, ctas=None):
+        selection = Selection(group, True if mask is None else mask)
+        if not len(selection.rows):
+            return
+        machine, flat = group.machine, flat_threads(group, selection)
+        offset, bias = self.in_shared(self.shared_to, group, to, selection)
+        positions = self.barriers(group, mbar, selection)
+        at = self.coordinates(coordinates, selection)
+        for tensor, some in self.tensors(group, map_address, selection, flat):
+            self.check_rank(machine, flat[some[0]], tensor, at)
+            self.check_end(group, flat[some], offset[some], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
+            copy = BoxCopy(
+                self.ins, tensor, at[some], offset[some] // CHUNK, bias[some] // CHUNK, flat[some], positions[some]
+            )
+            machine.waits.fly(copy.positions, copy)
+
+    def store_tensor(self, group, map_address, coordinates, source, mask=None):
+        selection = Selection(group, True if mask is None else mask)
+        if not len(selection.rows):
+            return
+        machine, flat = group.machine, flat_threads(group, selection)
+        offset, bias = self.in_shared(self.shared_from, group, source, selection)
+        at = self.coordinates(coordinates, selection)
+        for tensor, some in self.tensors(group, map_address, selection, flat):
+            self.check_rank(machine, flat[some[0]], tensor, at)
+            self.check_end(group, flat[some], offset[some], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
+            function = None
+            if self.function is not None:
+                function = self.reduction(machine, flat[some[0]], tensor)
+            group.bulk.pending.append(
+                BoxCopy(
+                    self.ins, tensor, at[some], offset[some] // CHUNK, bias[some] // CHUNK, flat[some], None, function
+                )
+            )
+
+    def check_rank(self, machine, flat, tensor, at):
+        if tensor.rank != at.shape[1]:
+            fault(machine, self.ins, flat, f"the tensor map has rank {tensor.rank}, the copy {at.shape[1]} coordinates")
+
+    def reduction(self, machine, flat, tensor):
+        type_ = tensor.kind.reduction
+        if type_ is None:
+            fault(machine, self.ins, flat, f"no reduction of {tensor.element} elements")
+        return operation(self.function, "b" + type_[1:] if self.function in ("and", "or", "xor") else type_)
+
+    # -- lines ---------------------------------------------------------------------------------------
+    def load_line(self, group, to, source, size, mbar, mask, from_shared: bool):
+        selection = Selection(group, True if mask is None else mask)
+        if not len(selection.rows):
+            return
+        machine, flat, sizes = group.machine, flat_threads(group, selection), self.sizes(group, size, selection)
+        offset, bias = self.in_shared(self.shared_to, group, to, selection)
+        self.check_end(group, flat, offset, sizes)
+        origin = self.shared_line(group, source, selection, sizes) if from_shared else self.global_line(
+            machine, source, selection, self.from_offset, flat
+        )  # fmt: skip
+        positions = self.barriers(group, mbar, selection)
+        copy = LineCopy(self.ins, flat, ("shared", offset + bias), origin, sizes, positions, *self.line_reduction())
+        machine.waits.fly(positions, copy)
+
+    def store_line(self, group, to, source, size, mask):
+        selection = Selection(group, True if mask is None else mask)
+        if not len(selection.rows):
+            return
+        flat, sizes = flat_threads(group, selection), self.sizes(group, size, selection)
+        origin = self.shared_line(group, source, selection, sizes)
+        target = self.global_line(group.machine, to, selection, self.to_offset, flat)
+        group.bulk.pending.append(LineCopy(self.ins, flat, target, origin, sizes, None, *self.line_reduction()))
+
+    def line_reduction(self):
+        if self.function is None:
+            return None, None
+        name, type_ = self.function
+        return operation(name, type_), np.dtype(f"u{TYPE_BITS[type_] // 8}")
+
+    def sizes(self, group, size, selection):
+        out = np.broadcast_to(selection.pick(size), len(selection.rows)).astype(np.int64)
+        if (out % CHUNK).any():
+            self.shared_to.fault(group, f"the size of a bulk copy, {out[out % CHUNK != 0][0]}, is no multiple of 16")
+        return out
+
+    def shared_line(self, group, address, selection, sizes):
+        offset, bias = self.in_shared(self.shared_from, group, address, selection)
+        self.check_end(group, flat_threads(group, selection), offset, sizes)
+        return "shared", offset + bias
+
+    def global_line(self, machine, address, selection, extra: int, flat):
+        out = np.broadcast_to(selection.pick(address), len(flat)).astype(np.uint64).view(np.int64) + extra
+        if (out % CHUNK).any():
+            at = int(np.flatnonzero(out % CHUNK)[0])
+            fault(machine, self.ins, flat[at], "misaligned address (needs 16 bytes)", out[at])
+        return "global", out
+
+
+def read_map(machine, ins, flat, address: int) -> bytes:
+    """The 128 bytes of a tensor map at a generic address."""
+    return bytes(map_bytes(machine, ins, flat, address))
+
+
+def map_bytes(machine, ins, flat, address: int) -> np.ndarray:
+    if address % 64:
+        fault(machine, ins, flat, "misaligned tensor map (needs 64 bytes)", address)
+    if address >> 56 == PARAM_WINDOW >> 56:
+        offset = address & 0xFFFFFFFF
+        if offset + tensor_map.SIZE > machine.program.param_size:
+            fault(machine, ins, flat, "tensor map outside the kernel parameters", address)
+        return machine.params[offset : offset + tensor_map.SIZE]
+    view, index = global_view(machine, ins, flat, address, np.array([0, tensor_map.SIZE - 1]), 1)
+    return view[int(index[0]) : int(index[1]) + 1]
+
+
+def map_address(e, address: Address) -> str:
+    """Source of the generic address of a tensor map: a register, or the parameter itself."""
+    base = address.base
+    if isinstance(base, Name):
+        base = e.program.lookup(base) or base
+    if isinstance(base, Variable):
+        return e.scalar("u64", e.program.address_of(base, e.ins) + address.offset)
+    value = widen_address(e, e.use(base, "u64" if base.bits == 64 else "u32"), address, "generic")
+    return f"({value} + {e.scalar('u64', address.offset)})" if address.offset else value
+
+
+def shared_operand(e, address: Address) -> tuple[str, int]:
+    return address_expression(e, "shared", address)
+
+
+def is_shared(mod: str) -> bool:
+    return mod.startswith("shared")
+
+
+def emit_bulk(e, ins, mods, reduces: bool):
+    """cp.async.bulk… and cp.reduce.async.bulk…, ``mods`` from after ``bulk``."""
+    if mods[:1] == ("commit_group",):
+        return e.line("g.bulk.commit()")
+    if mods[:1] == ("wait_group",):
+        return e.line(f"g.bulk.land(g.m, {ins.args[0].value})")
+    if mods[:1] == ("prefetch",):
+        return None
+    if any(m.startswith(("im2col", "tile::")) or m == "cp_mask" for m in mods):
+        e.fail("not supported")
+    if mods[0] == "tensor":
+        return emit_tensor(e, ins, mods, reduces)
+    return emit_line(e, ins, mods, reduces)
+
+
+_REDUCTIONS = {"add", "min", "max", "inc", "dec", "and", "or", "xor"}
+
+
+def reduction_of(e, mods) -> str:
+    found = next((m for m in mods if m in _REDUCTIONS), None)
+    return found if found is not None else e.fail("unknown operation")
+
+
+def tensor_operand(e, mods, operand: Address) -> tuple[str, str]:
+    """(source of the map's address, source of the coordinates) of ``[map, {c0, c1, …}]``."""
+    [coordinates] = operand.extra
+    items = coordinates.items if isinstance(coordinates, Vector) else [coordinates]
+    if len(items) != int(mods[1][0]):
+        e.fail(f"expected {mods[1][0]} coordinates")
+    return map_address(e, Address(operand.base, operand.offset)), "[" + ", ".join(e.use(c, "s32") for c in items) + "]"
+
+
+def emit_tensor(e, ins, mods, reduces):
+    mask = e.predicate or "None"
+    if is_shared(mods[2]):
+        to, tensor, mbar = ins.args[:3]
+        base, offset = shared_operand(e, to)
+        bar, bar_offset = shared_operand(e, mbar)
+        site = e.constant(BulkSite(ins, offset, 0, bar_offset, _BOX_ALIGN), "bulk")
+        address, coordinates = tensor_operand(e, mods, tensor)
+        ctas = e.use(ins.args[3], "u16") if "multicast::cluster" in mods else "None"
+        return e.line(f"{site}.load_tensor(g, {base}, {address}, {coordinates}, {bar}, {mask}, {ctas})")
+    tensor, source = ins.args[:2]
+    base, offset = shared_operand(e, source)
+    function = reduction_of(e, mods) if reduces else None
+    site = e.constant(BulkSite(ins, 0, offset, 0, _BOX_ALIGN, function), "bulk")
+    address, coordinates = tensor_operand(e, mods, tensor)
+    e.line(f"{site}.store_tensor(g, {address}, {coordinates}, {base}, {mask})")
+
+
+def emit_line(e, ins, mods, reduces):
+    mask = e.predicate or "None"
+    to, source, size = ins.args[:3]
+    function = (reduction_of(e, mods), mods[-1]) if reduces else None
+    to_shared, from_shared = is_shared(mods[0]), is_shared(mods[1])
+    to_base, to_offset = address_expression(e, "shared" if to_shared else "global", to)
+    from_base, from_offset = address_expression(e, "shared" if from_shared else "global", source)
+    if to_shared:
+        bar, bar_offset = shared_operand(e, ins.args[3])
+        site = e.constant(BulkSite(ins, to_offset, from_offset, bar_offset, CHUNK, function), "bulk")
+        return e.line(
+            f"{site}.load_line(g, {to_base}, {from_base}, {e.use(size, 'u32')}, {bar}, {mask}, {from_shared})"
+        )
+    site = e.constant(BulkSite(ins, to_offset, from_offset, 0, CHUNK, function), "bulk")
+    e.line(f"{site}.store_line(g, {to_base}, {from_base}, {e.use(size, 'u32')}, {mask})")
+
+
+# -- tensor maps in memory ---------------------------------------------------------------------------
+class MapSite:
+    """tensormap.replace and tensormap.cp_fenceproxy: each thread changes or copies 128 bytes."""
+
+    def __init__(self, ins, field: str | None = None, ordinal: int = 0):
+        self.ins, self.field, self.ordinal = ins, field, ordinal
+
+    def bytes_at(self, group, space: str, address, offset: int, selection, i: int, flat):
+        machine = group.machine
+        values = np.broadcast_to(selection.pick(address), len(flat))
+        value = int(values[i]) + offset
+        if space == "generic" and value >> 56 == 1:
+            space, value = "shared", value & ((1 << 56) - 1)
+        if space != "shared":
+            return map_bytes(machine, self.ins, flat[i], value)
+        cta = int(flat[i]) // machine.threads
+        if value % 64 or value + tensor_map.SIZE > machine.shared_limit:
+            fault(machine, self.ins, flat[i], "tensor map misaligned or outside the shared memory", value)
+        return machine.shared[cta * machine.shared_size + value :][: tensor_map.SIZE]
+
+    def replace(self, group, space, address, offset, value, mask=None):
+        selection = Selection(group, True if mask is None else mask)
+        flat = flat_threads(group, selection)
+        values = np.broadcast_to(selection.pick(value), len(flat))
+        for i in range(len(flat)):
+            place = self.bytes_at(group, space, address, offset, selection, i, flat)
+            new = tensor_map.replaced(bytes(place), self.field, self.ordinal, int(values[i]))
+            place[:] = np.frombuffer(new, np.uint8)
+
+    def copy(self, group, to, to_offset, source, from_offset):
+        """One copy per warp: the threads of a warp name the same places."""
+        selection = Selection(group, True)
+        flat = flat_threads(group, selection)
+        for i in np.unique(flat // 32, return_index=True)[1].tolist():
+            place = self.bytes_at(group, "global", to, to_offset, selection, i, flat)
+            place[:] = self.bytes_at(group, "shared", source, from_offset, selection, i, flat)
+
+
+@handles("tensormap")
+def handle_tensormap(e, ins):
+    if ins.mods[0] == "cp_fenceproxy":
+        wait_for_mates(e)
+        site = e.constant(MapSite(ins), "tensormap")
+        (to, to_offset), (source, from_offset) = (
+            address_expression(e, space, a) for space, a in zip(("global", "shared"), ins.args)
+        )
+        return e.line(f"{site}.copy(g, {to}, {to_offset}, {source}, {from_offset})")
+    if ins.mods[:2] != ("replace", "tile"):
+        e.fail("not supported")
+    field, space = ins.mods[2], resolve_space(e, space_of(ins), ins.args[0])
+    base, offset = address_expression(e, space, ins.args[0])
+    value, ordinal = ins.args[-1], ins.args[1].value if len(ins.args) == 3 else 0
+    kind = "u64" if ins.mods[-1] == "b64" else "u32"
+    site = e.constant(MapSite(ins, field, ordinal), "tensormap")
+    e.line(f"{site}.replace(g, {space!r}, {base}, {offset}, {e.use(value, kind)}, {e.predicate or 'None'})")

@@ -1,0 +1,211 @@
+"""Tensor maps (TMA descriptors): what cuTensorMapEncodeTiled takes, as the emulator's own 128 bytes.
+
+The hardware's encoding is opaque, so ours only has to hold the fields; 128 zero bytes are a map of rank 1, as
+``tensormap.replace`` starts from. Element codes are those of ``tensormap.replace.elemtype`` (PTX ISA 9.0, section
+9.7.9.28, table of .elemtype).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from .faults import EmulatorError
+
+SIZE = 128
+_MAGIC = 0x50414D54  # "TMAP"
+_FORMAT = struct.Struct("<I8B5H5BQ5I4Q")
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element type: its code, its bytes, the type of its reductions, the pattern that fills with NaN."""
+
+    code: int
+    bytes: int
+    reduction: str | None
+    nan: int | None = None
+
+
+ELEMENTS = {
+    "u8": Element(0, 1, None), "u16": Element(1, 2, None), "u32": Element(2, 4, "u32"), "i32": Element(3, 4, "s32"),
+    "u64": Element(4, 8, "u64"), "i64": Element(5, 8, "s64"), "f16": Element(6, 2, "f16", 0x7FFF),
+    "f32": Element(7, 4, "f32", 0x7FFFFFFF), "f64": Element(9, 8, "f64", 0x7FFFFFFFFFFFFFFF),
+    "bf16": Element(10, 2, "bf16", 0x7FFF), "tf32": Element(11, 4, "f32", 0x7FFFFFFF),
+}  # fmt: skip
+_ALIASES = {"i8": "u8", "i16": "u16", "s8": "u8", "s16": "u16", "s32": "i32", "s64": "i64"}
+_NAME_OF = {element.code: name for name, element in ELEMENTS.items()}
+SWIZZLES = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
+_SWIZZLE_OF = {code: name for name, code in SWIZZLES.items()}
+FILLS = {"zero": 0, "nan": 1}
+_PROMOTIONS = {"none": 0, "64B": 1, "128B": 2, "256B": 3}
+SPAN = {"none": None, "32B": 32, "64B": 64, "128B": 128}  # bytes of a row of the swizzle's pattern
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """A tiled tensor, fastest dimension first. ``strides`` are bytes between neighbors of dimension 1, 2, …"""
+
+    element: str
+    base: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    element_strides: tuple[int, ...]
+    swizzle: str = "none"
+    fill: str = "zero"
+    interleave: int = 0
+    atomicity: int = 0
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def kind(self) -> Element:
+        return ELEMENTS[self.element]
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Elements of a box along each dimension; the stride of dimension 0 does not count."""
+        return (self.box[0], *(-(-b // s) for b, s in zip(self.box[1:], self.element_strides[1:])))
+
+    @property
+    def row_bytes(self) -> int:
+        return self.box[0] * self.kind.bytes
+
+    @property
+    def pitch(self) -> int:
+        """Bytes between rows of a box in shared memory: a swizzled row takes the whole span."""
+        return SPAN[self.swizzle] or self.row_bytes
+
+    @property
+    def rows(self) -> int:
+        return int(np.prod(self.counts[1:], dtype=np.int64))
+
+    @property
+    def box_bytes(self) -> int:
+        return self.rows * self.row_bytes
+
+    def problem(self) -> str | None:
+        """Why cuTensorMapEncodeTiled would refuse the map (CUDA driver API, "Tensor Map Object Management")."""
+        for bad, why in self.checks():
+            if bad:
+                return why
+        return None
+
+    def checks(self):
+        span = SPAN[self.swizzle]
+        yield not 1 <= self.rank <= 5, f"rank {self.rank} is not 1 to 5"
+        yield self.base % 16 != 0, f"base {self.base:#x} is not a multiple of 16"
+        lengths = {len(self.box), len(self.element_strides), len(self.strides) + 1}
+        yield lengths != {self.rank}, f"shape, strides, box and element_strides do not all have rank {self.rank}"
+        yield from ((not 1 <= n <= 1 << 32, f"shape {n} is not 1 to 2^32") for n in self.shape)
+        yield from (
+            (s % 16 != 0 or not 0 < s < 1 << 40, f"stride {s} is no multiple of 16 below 2^40") for s in self.strides
+        )
+        yield from ((not 1 <= n <= 256, f"box dimension {n} is not 1 to 256") for n in self.box)
+        yield from ((not 1 <= n <= 8, f"element stride {n} is not 1 to 8") for n in self.element_strides)
+        yield self.row_bytes % 16 != 0, f"the box's rows have {self.row_bytes} bytes, no multiple of 16"
+        wide = span is not None and self.row_bytes > span
+        yield wide, f"the box's rows have {self.row_bytes} bytes, more than the swizzle of {span}"
+        yield self.interleave != 0, "interleaved layouts are not supported"
+        yield self.atomicity != 0, "swizzles of more than 16 bytes at a time are not supported"
+        yield self.fill == "nan" and self.kind.nan is None, f"{self.element} has no NaN to fill with"
+
+    def encode(self) -> bytes:
+        five = lambda values, fill: (*values, *[fill] * (5 - len(values)))
+        return _FORMAT.pack(
+            _MAGIC, self.rank - 1, self.kind.code, self.interleave, SWIZZLES[self.swizzle], FILLS[self.fill], 0,
+            self.atomicity, 0, *five(self.box, 0), *five(self.element_strides, 0), self.base,
+            *five(tuple(n - 1 for n in self.shape), 0), *five(self.strides, 0)[:4],
+        ).ljust(SIZE, b"\0")  # fmt: skip
+
+
+def fields_of(data: bytes) -> list:
+    """The fields of an encoded map as a flat list, in the order of ``_FORMAT``."""
+    return list(_FORMAT.unpack(data[: _FORMAT.size]))
+
+
+@lru_cache(maxsize=4096)
+def decode(data: bytes) -> TensorMap:
+    """The map in 128 bytes. Raises ValueError where they are no map that a copy can use."""
+    fields = fields_of(data)
+    magic, rank, code, interleave, swizzle, fill, _, atomicity, _ = fields[:9]
+    if magic != _MAGIC:
+        raise ValueError("these 128 bytes are no tensor map")
+    if code not in _NAME_OF or rank > 4:
+        raise ValueError(f"a tensor map of element type {code} and rank {rank + 1} is not supported")
+    rank += 1
+    out = TensorMap(
+        _NAME_OF[code], fields[19], tuple(n + 1 for n in fields[20 : 20 + rank]), tuple(fields[25 : 24 + rank]),
+        tuple(fields[9 : 9 + rank]), tuple(fields[14 : 14 + rank]), _SWIZZLE_OF.get(swizzle, "none"),
+        "nan" if fill else "zero", interleave, atomicity,
+    )  # fmt: skip
+    if (why := out.problem()) is not None:
+        raise ValueError(f"the tensor map is not valid: {why}")
+    return out
+
+
+_FIELD_AT = {"rank": 1, "elemtype": 2, "interleave_layout": 3, "swizzle_mode": 4, "fill_mode": 5, "swizzle_atomicity": 7,
+             "global_address": 19}  # fmt: skip
+_ARRAY_AT = {"box_dim": 9, "element_stride": 14, "global_dim": 20, "global_stride": 25}
+
+
+def replaced(data: bytes, field: str, ordinal: int, value: int) -> bytes:
+    """``tensormap.replace``: one field of an encoded map changed (section 9.7.9.28)."""
+    fields = fields_of(data)
+    fields[0] = _MAGIC
+    at = _FIELD_AT[field] if field in _FIELD_AT else _ARRAY_AT[field] + ordinal
+    fields[at] = value - 1 if field == "global_dim" else value
+    return _FORMAT.pack(*fields).ljust(SIZE, b"\0")
+
+
+# -- from the launch manifest ------------------------------------------------------------------------
+def from_manifest(description: dict, params: list[bytes]) -> TensorMap:
+    """The map that a manifest's entry describes, for these kernel parameters. Raises ValueError with the reason."""
+
+    def value(item) -> int:
+        if isinstance(item, int):
+            return item
+        number = int.from_bytes(params[item["param"]], "little", signed=True)
+        return number * item.get("times", 1)
+
+    element = _ALIASES.get(description["element"], description["element"])
+    if element not in ELEMENTS:
+        raise ValueError(f"unknown element type {description['element']!r}")
+    if description.get("swizzle", "none") not in SWIZZLES or description.get("fill", "zero") not in FILLS:
+        raise ValueError(f"unknown swizzle {description.get('swizzle')!r} or fill {description.get('fill')!r}")
+    if description.get("l2_promotion", "none") not in _PROMOTIONS:
+        raise ValueError(f"unknown L2 promotion {description['l2_promotion']!r}")
+    box = tuple(value(n) for n in description["box"])
+    base = description["base"]
+    out = TensorMap(
+        element, value(base) & 0xFFFFFFFFFFFFFFFF if not isinstance(base, int) else base,
+        tuple(value(n) for n in description["shape"]), tuple(value(n) for n in description["strides"]), box,
+        tuple(value(n) for n in description.get("element_strides", [1] * len(box))), description.get("swizzle", "none"),
+        description.get("fill", "zero"), 0 if description.get("interleave", "none") == "none" else 1,
+    )  # fmt: skip
+    if (why := out.problem()) is not None:
+        raise ValueError(why)
+    return out
+
+
+def complete_parameters(entry: str, kernel: dict, params, count: int) -> list[bytes]:
+    """The parameters of a launch, with the trailing tensor maps of its manifest encoded where they are missing."""
+    params = [bytes(p) for p in params]
+    maps = kernel.get("tensor_maps", [])
+    if len(params) == count or len(params) + len(maps) != count:
+        return params
+    encoded = {}
+    for description in maps:
+        at = description["param"]
+        try:
+            encoded[at] = from_manifest(description, params).encode()
+        except ValueError as error:
+            name = kernel["params"][at].get("name", at) if at < len(kernel.get("params", [])) else at
+            raise EmulatorError(f"kernel {entry}: tensor map {name} cannot be encoded: {error}") from None
+    return [*params, *(encoded[at] for at in sorted(encoded))]
