@@ -218,7 +218,9 @@ static CUresult enqueue(@_library *library, int index, @_grid grid, CUstream str
 
 static CUresult launch(@_library *library, int kernel, @_grid grid, CUstream stream, void **params)
 {
-    CUtensorMap maps[TENSOR_MAPS];
+    /* C99 cannot align a variable, and the driver refuses a descriptor that is not on 64 bytes. */
+    unsigned char room[TENSOR_MAPS * sizeof(CUtensorMap) + 63];
+    CUtensorMap *maps = (CUtensorMap *)(((uintptr_t)room + 63) & ~(uintptr_t)63);
     CUdevice device;
     int index, map;
     CUresult status = cuCtxGetDevice(&device);
