@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from functools import cached_property
 from pathlib import Path
 
 from SCons.Action import FunctionAction
 from SCons.Errors import BuildError
+from SCons.Util import hash_signature
 
 from ..errors import InternalError, TileirasError
 from ..executor import Executor
@@ -29,7 +31,8 @@ class _WorkerAction(FunctionAction):
 
     def __init__(self, stage: Stage, executor, signature: dict):
         self.stage, self.executor = stage, executor
-        self.signature = json.dumps(signature, sort_keys=True).encode()
+        self._signature_text = json.dumps(signature, sort_keys=True)
+        self.signature = self._signature_text.encode()
         super().__init__(self._build, {})
 
     def get_contents(self, target, source, env, executor=None) -> bytes:
@@ -39,6 +42,15 @@ class _WorkerAction(FunctionAction):
     def get_presig(self, target, source, env, executor=None) -> bytes:
         """The signature, which holds nothing to substitute."""
         return self.signature
+
+    def genstring(self, target, source, env, executor=None) -> str:
+        """What SCons keeps as the text of the action: what the signature was, to explain a later difference."""
+        return self._signature_text
+
+    @cached_property
+    def signature_hash(self) -> str:
+        """The signature as SCons records it."""
+        return hash_signature(self.signature)
 
     def _build(self, target, source, env) -> BuildError | None:
         with time_step(env, target[0]) as timed:

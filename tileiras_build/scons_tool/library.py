@@ -27,6 +27,7 @@ from ..executor import Executor, make_executor
 from ..pipeline.stages import STAGES, InputFile, Stage, load
 from ..reports.timeline import Recorder
 from .actions import ExportAction, StageAction
+from .artifact import attach, make_artifact
 from .decider import has_changed
 from .kernel_options import settings_by_kernel
 from .progress import BelowLine, Progress, Step
@@ -50,6 +51,8 @@ def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None =
     """
     # The graph lives as long as SCons does: collecting it costs a fifth of a build that has nothing to do.
     gc.disable()
+    # By default SCons takes a file of three days ago for unchanged where its time stamp is, even if it was set back.
+    SCons.Script.SetOption("max_drift", -1)
     build = _build_of_this_run(executor)
     env[BUILD] = build
     env["PRINT_CMD_LINE_FUNC"] = build.progress.show
@@ -133,12 +136,25 @@ class Kernel:
     bytecode: object
 
 
+@dataclass
+class Rule:
+    """One stage for one target and one set of options: its builder and the files that it reads besides its artifact.
+
+    ``settings`` are kept alive: rules are found by their identity.
+    """
+
+    builder: object
+    always: list
+    asked: list
+    settings: Settings
+
+
 class Chain:
     """Makes the nodes of one table of stages."""
 
     def __init__(self, table: tuple[Stage, ...], build: Build):
         self.table, self.build = table, build
-        self._builders: dict[tuple, Callable] = {}
+        self._builders: dict[tuple, object] = {}
         self._owners: dict[str, str] = {}
         self._verification = Verification(build) if is_wanted() else None
 
@@ -196,9 +212,8 @@ class Chain:
             names, imports = [Path(path).stem], []
         builder = self._cached(("export",), lambda: Builder(action=ExportAction(stage, self.build.executor)))
         folder = env.Dir(f"{settings.build_dir}/{stage.name}")
-        made = builder(env, [folder.File(name + stage.suffix) for name in names], [node])
-        if imports:
-            env.Depends(made, [env.fs.File(str(path)) for path in imports])
+        made = [make_artifact(folder, name + stage.suffix, self.build.progress.settled) for name in names]
+        attach(env, builder, made, node, [env.fs.File(str(path)) for path in imports], [])
         self.build.progress.add(made[0], Step(stage.name, "", Path(path).stem))
         return [Kernel(name, bytecode) for name, bytecode in zip(names, made, strict=True)]
 
@@ -209,7 +224,9 @@ class Chain:
             owner = self._owners.setdefault(path, str(kernel.bytecode))
             if owner != str(kernel.bytecode):
                 message = f"kernel {kernel.name} of library {library} is made from {owner} and from {kernel.bytecode}"
-                raise InvalidInput("library-name", message, remedy="rename one, or give the libraries their own build_dir")
+                raise InvalidInput(
+                    "library-name", message, remedy="rename one, or give the libraries their own build_dir"
+                )
 
     def _add_target(self, env, kernel: Kernel, target, settings: Settings):
         """The chain of one kernel for one target; returns the last artifact's node."""
@@ -221,19 +238,24 @@ class Chain:
         return node
 
     def _make(self, env, settings, target, previous: Stage, stage: Stage, node, folder, name: str):
-        builder = self._cached(
-            (stage, target.name, settings), lambda: self._stage_builder(env, settings, target, previous, stage)
+        rule = self._cached(
+            (stage.suffix, target.name, id(settings)), lambda: self._rule(env, settings, target, previous, stage)
         )
-        made = builder(env, [folder.File(name + suffix) for suffix in (stage.suffix, *stage.side_products)], [node])
+        settled = self.build.progress.settled
+        made = [make_artifact(folder, name + suffix, settled) for suffix in (stage.suffix, *stage.side_products)]
+        attach(env, rule.builder, made, node, rule.always, rule.asked)
         manifest = made[1] if stage.side_products else None
         self.build.progress.add(made[0], Step(stage.name, target.name, name), manifest)
-        always = [getattr(builder.action.job, file.option) for file in stage.inputs if file.asked_by is None]
-        if always:
-            env.Depends(made, [env.fs.File(path) for path in always])
         return made
 
-    def _stage_builder(self, env, settings: Settings, target, previous: Stage, stage: Stage):
+    def _rule(self, env, settings: Settings, target, previous: Stage, stage: Stage) -> Rule:
         job = settings.job(target, stage)
+        always = [env.fs.File(getattr(job, file.option)) for file in stage.inputs if file.asked_by is None]
+        asked = [env.fs.File(getattr(job, file.option)) for file in stage.inputs if file.asked_by]
+        builder = self._stage_builder(env, settings, job, previous, stage)
+        return Rule(builder, always, asked, settings)
+
+    def _stage_builder(self, env, settings: Settings, job, previous: Stage, stage: Stage):
         scanners = [_input_scanner(env, file, job) for file in stage.inputs if file.asked_by]
         scanner = {"source_scanner": scanners[0]} if scanners else {}
         return Builder(

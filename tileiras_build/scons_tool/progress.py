@@ -40,7 +40,7 @@ class Progress:
         self.stream = stream
         self.steps: dict[object, Step] = {}
         self.manifests: dict[object, object] = {}
-        self.done = self.built = 0
+        self.done = self.built = self.settled_steps = 0
         self._line_open = False
         self._lock = threading.RLock()
 
@@ -56,6 +56,10 @@ class Progress:
             with self._lock:
                 self.done += 1
 
+    def settled(self, node) -> None:
+        """``node`` is current, and SCons will not look at it."""
+        self.settled_steps += node in self.steps
+
     def show(self, line: str, target, source, env) -> None:
         """SCons' PRINT_CMD_LINE_FUNC: show that ``target`` is being built."""
         with self._lock:
@@ -64,7 +68,7 @@ class Progress:
                 self.stream.write(line + "\n")
                 return
             self.built += 1
-            total = str(len(self.steps))
+            total = str(len(self.steps) - self.settled_steps)
             self._write(f"[{self.done:>{len(total)}}/{total}] {line}")
 
     def end_line(self) -> None:

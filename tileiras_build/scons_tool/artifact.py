@@ -1,0 +1,196 @@
+"""Nodes of artifacts, which know from SCons' own records that they are current, at a tenth of SCons' general cost.
+
+SCons asks the state of each child before it looks at the child. An artifact answers that first question by comparing
+itself with its record in ``.sconsign.dblite``: the same action signature, the same dependencies with the same contents,
+and a file that is, by size and time, the one that the record was made of. If all of that holds the node is up
+to date and SCons goes no further; in any other case SCons checks and builds it as it does every node.
+
+Against SCons' File nodes there are two differences in what counts as changed. An artifact's time stamp is the time of
+its last change (ctime), which has the file system's resolution and cannot be set, instead of whole seconds of a time
+that anyone can set. And the target's own file counts: what a killed build, another build or a person left in its
+place is not what was recorded, and is built again.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+import SCons.Node
+import SCons.Node.FS
+import SCons.Script
+from SCons.Executor import Executor
+
+_NO_STATE, _UP_TO_DATE = SCons.Node.no_state, SCons.Node.up_to_date
+
+
+class ArtifactFile(SCons.Node.FS.File):
+    """The node of one artifact. ``asked`` are the files that its source may ask for (found by the scanner)."""
+
+    __slots__ = ("asked", "considered", "on_settled")
+
+    def diskcheck_match(self) -> None:
+        """Nothing: the check costs a system call, and a folder in this place fails the step that writes here."""
+
+    def getmtime(self) -> float | None:
+        """When the file was last changed, in seconds with their fraction. Nobody can set that time back."""
+        found = self.stat()
+        return found.st_ctime if found else None
+
+    def get_state(self) -> int:
+        """SCons' state of the node; the first question settles nodes that are current."""
+        if self.state == _NO_STATE and not self.considered:
+            # One step makes all of them: they are current together.
+            _settle(getattr(self, "target_peers", None) or (self,))
+        return self.state
+
+    def is_up_to_date(self) -> bool:
+        """SCons' check of everything that the artifact is made from, and whether the file is what was recorded."""
+        # SCons updates its records of the dependencies while it checks, so it has to check in any case.
+        current = super().is_up_to_date()
+        return current and self.is_as_recorded()
+
+    def visited(self) -> None:
+        """SCons is done with the node; each artifact's contents are recorded, also those that nothing is made from."""
+        self.get_csig()
+        super().visited()
+
+    def is_as_recorded(self) -> bool:
+        """Whether the file has the size and time, or else the contents, of the last build's result."""
+        recorded = self.get_stored_info().ninfo
+        if matches(recorded, self.stat()):
+            return True
+        csig = getattr(recorded, "csig", None)
+        return csig is not None and self.exists() and csig == self.get_content_hash()
+
+
+def make_artifact(folder, name: str, on_settled) -> SCons.Node.FS.File:
+    """The node of the file ``name`` in ``folder`` (a Dir node): an ArtifactFile unless SCons knows the file already."""
+    if name in folder.entries:
+        return folder.File(name)
+    node = folder.root._lookup_abs(f"{folder.get_labspath()}/{name}", ArtifactFile)
+    node.asked, node.considered, node.on_settled = (), False, on_settled
+    return node
+
+
+def attach(env, builder, targets: list, source, depends: list, asked: list) -> None:
+    """What ``builder(env, targets, source)`` does to its nodes, for nodes without surprises and a fifth of the time."""
+    cwd = env.fs.getcwd()
+    for node in targets:
+        if node.has_builder():
+            # Twice in one SConstruct: SCons knows what to say.
+            builder(env, targets, [source])
+            return
+        node.cwd = cwd
+        node.builder_set(builder)
+        node.env_set(env)
+        node.add_source([source])
+        node.set_explicit(True)
+        if depends:
+            node.add_dependency(depends)
+        if isinstance(node, ArtifactFile):
+            node.asked = asked
+    if len(targets) > 1:
+        # A single target's executor is made when it is needed, which is seldom.
+        executor = Executor(builder.action, env, [], targets, [source])
+        for node in targets:
+            node.target_peers = targets
+            node.set_executor(executor)
+
+
+def _settle(nodes) -> None:
+    for node in nodes:
+        if isinstance(node, ArtifactFile):
+            node.considered = True
+    if all(may_settle(node) and is_settled(node) for node in nodes):
+        for node in nodes:
+            node.state = _UP_TO_DATE
+            node.on_settled(node)
+
+
+class _Tops:
+    """The nodes named as targets. SCons says of each that it is up to date, so it must look at them itself."""
+
+    paths: frozenset[str] | None = None
+
+    @classmethod
+    def contain(cls, node) -> bool:
+        if cls.paths is None:
+            named = [*SCons.Script.BUILD_TARGETS, *SCons.Script.DEFAULT_TARGETS]
+            cls.paths = frozenset(os.path.normpath(str(target).removeprefix("#")) for target in named)
+        return str(node) in cls.paths or node.get_abspath() in cls.paths
+
+
+_FULL_CHECK_OPTIONS = ("clean", "cache_force", "climb_up")
+
+
+def may_settle(node) -> bool:
+    """Whether the run is an ordinary build and the node has nothing that only SCons can judge."""
+    if not isinstance(node, ArtifactFile):
+        return False
+    plain = not (node.always_build or node.prerequisites or node.side_effects or node.ignore)
+    return plain and _ordinary_run() and not _Tops.contain(node)
+
+
+def _ordinary_run() -> bool:
+    option = SCons.Script.GetOption
+    return not SCons.Node.interactive and not any(option(name) for name in _FULL_CHECK_OPTIONS)
+
+
+def is_settled(node: ArtifactFile) -> bool:
+    """Whether record, dependencies and file agree; then the node's info is the recorded one."""
+    entry = node.dir.sconsign().entries.get(node.name)
+    if entry is None or not matches(entry.ninfo, node.stat()):
+        return False
+    record = entry.binfo
+    if getattr(record, "bactsig", None) != _signature(node) or not _same_children(node, record):
+        return False
+    node.ninfo = entry.ninfo
+    return True
+
+
+def matches(recorded, found: os.stat_result | None) -> bool:
+    """Whether ``found`` has the size and time of change of the node info ``recorded``, and is a file."""
+    if found is None or getattr(recorded, "timestamp", None) != found.st_ctime:
+        return False
+    return recorded.size == found.st_size and stat.S_ISREG(found.st_mode)
+
+
+def _signature(node) -> str | None:
+    """SCons' signature of the node's action; None where the build script has changed the action."""
+    executor = getattr(node, "executor", None)
+    action = node.builder.action
+    if executor is not None and (
+        executor.pre_actions or executor.post_actions or executor.action_list not in ([action], action)
+    ):
+        return None
+    return action.signature_hash
+
+
+def _same_children(node, record) -> bool:
+    implicit = record.bimplicit
+    if implicit and list(map(str, implicit)) != [str(file) for file in node.asked]:
+        return False
+    return (
+        _same(node.sources, record.bsources, record.bsourcesigs)
+        and _same(node.depends, record.bdepends, record.bdependsigs)
+        and (not implicit or _same(node.asked, implicit, record.bimplicitsigs))
+    )
+
+
+def _same(nodes: list, names: list, infos: list) -> bool:
+    if len(nodes) != len(names):
+        return False
+    return all(
+        str(node) == str(name) and _same_contents(node, info)
+        for node, name, info in zip(nodes, names, infos, strict=True)
+    )
+
+
+def _same_contents(node, info) -> bool:
+    csig = getattr(info, "csig", None)
+    if isinstance(node, ArtifactFile):
+        return csig is not None and node.get_state() == _UP_TO_DATE and node.get_csig() == csig
+    if node.has_builder() or not isinstance(node, SCons.Node.FS.File):
+        return False
+    return csig is not None and node.exists() and node.get_csig() == csig
