@@ -226,7 +226,7 @@ def test_two_kernels_of_one_name_are_refused(project):
         ("ptxas=absent", "ptxas=absent is not a file"),
         ("libdevice=absent", "libdevice=absent is not a file"),
         ("build_dir=a.tilebc", "build_dir=a.tilebc is not a folder"),
-        ("ms=90", "unknown option ms=; use one of sm, opt, lineinfo, build_dir, ptxas, libdevice"),
+        ("ms=90", "unknown option ms=; use one of sm, opt, lineinfo, build_dir, ptxas, libdevice, cache"),
     ],
 )
 def test_wrong_option_gets_one_sentence(project, option, sentence):

@@ -20,7 +20,7 @@ from ..executor import Executor
 from ..files import read_file, write_files
 from ..pipeline.job import Job
 from ..pipeline.stages import Stage, source_digest
-from ..reports.timeline import BUILT, FAILED
+from ..reports.timeline import BUILT, CACHED, FAILED
 from .timing import time_step
 
 TIMEOUT = 600.0  # seconds for one stage of one kernel; TILEIRAS_TIMEOUT of the environment overrides it
@@ -55,7 +55,7 @@ class _WorkerAction(FunctionAction):
     def _build(self, target, source, env) -> BuildError | None:
         with time_step(env, target[0]) as timed:
             error = self._make(target, source, env)
-            timed.outcome = FAILED if error else BUILT
+            timed.outcome = FAILED if error else self._outcome(env)
         return error
 
     def _make(self, target, source, env) -> BuildError | None:
@@ -65,6 +65,9 @@ class _WorkerAction(FunctionAction):
         except TileirasError as error:
             return BuildError(target, str(error), status=error.exit_code, exitstatus=error.exit_code)
         return None
+
+    def _outcome(self, env) -> str:
+        return CACHED if getattr(self.executor(env), "taken", False) else BUILT
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
         """The contents of the targets, by file name."""

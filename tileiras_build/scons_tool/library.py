@@ -23,7 +23,7 @@ from SCons.Builder import Builder
 from SCons.Scanner import ScannerBase
 
 from ..errors import InvalidInput, Location, TileirasError
-from ..executor import Executor, make_executor
+from ..executor import Executor
 from ..pipeline.stages import STAGES, InputFile, Stage, load
 from ..reports.timeline import Recorder
 from .actions import ExportAction, StageAction
@@ -31,6 +31,7 @@ from .artifact import attach, make_artifact
 from .decider import has_changed
 from .kernel_options import settings_by_kernel
 from .progress import BelowLine, Progress, Step
+from .running import start_executor
 from .settings import Settings, fail, read_settings
 from .timing import BUILD, keep_timeline
 from .verification import Verification, is_wanted
@@ -76,7 +77,7 @@ class Build:
     """What the environments of one SCons run share: the executor and the progress display."""
 
     def __init__(self, executor: Executor | None = None):
-        self._executor = executor
+        self._executor, self._starting = executor, threading.Lock()
         self.progress = Progress(sys.stdout)
         self.recorder = Recorder()
         self.build_dirs: list[str] = []
@@ -112,9 +113,10 @@ class Build:
 
     def executor(self, env) -> Executor:
         """The executor, started at the first step that needs one."""
-        if self._executor is None:
-            self._executor = make_executor(env.GetOption("num_jobs"))
-        return self._executor
+        with self._starting:
+            if self._executor is None:
+                self._executor = start_executor(env)
+            return self._executor
 
     def finish(self) -> None:
         """At exit: show the summary and end the workers."""
@@ -124,6 +126,7 @@ class Build:
         quiet = self.interrupted or option("no_exec") or option("clean") or option("silent")
         if self.build_dirs and not quiet:
             self.progress.summarize(SCons.Script.GetBuildFailures(), self.build_dirs[0])
+            self.progress.add_line(getattr(self._executor, "summary", str)())
         if self.build_dirs and not (option("no_exec") or option("clean")):
             keep_timeline(self.recorder, self.progress.steps, self.build_dirs[0], option("num_jobs"))
 

@@ -102,6 +102,12 @@ class Progress:
             self.stream.write(f"\n{_count(len(failed), 'step')} failed:\n")
             self.stream.write(align(("kernel", "SM", "stage", "diagnostic"), rows) + "\n")
 
+    def add_line(self, text: str) -> None:
+        """Print ``text`` below everything, unless it is empty."""
+        if text:
+            self.end_line()
+            self.stream.write(f"\n{text}\n")
+
     def _print_table(self, lost: set[tuple[str, str]], build_dir: str) -> None:
         rows, unreadable = [], 0
         for node, manifest in self.manifests.items():

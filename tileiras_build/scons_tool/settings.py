@@ -14,6 +14,7 @@ from ..errors import InvalidInput, TileirasError
 from ..pipeline.job import Job
 from ..pipeline.stages import Stage, load
 from ..targets import TARGETS, Target, parse_targets
+from .running import check_cache
 
 _NUMBERS = ", ".join(str(target.number) for target in TARGETS.values())
 _OPT_LEVELS = tuple("0123")
@@ -31,6 +32,7 @@ def variables(arguments: dict[str, str]) -> Variables:
         ("build_dir", "folder for everything that is built", DEFAULTS["build_dir"], _check_build_dir),
         ("ptxas", "path of ptxas (empty: the one of nvidia-cuda-nvcc)", DEFAULTS["ptxas"], _check_file),
         ("libdevice", "path of libdevice.10.bc (empty: the one of nvidia-nvvm)", DEFAULTS["libdevice"], _check_file),
+        ("cache", "shared build cache: a folder, or http://host:port/path (empty: none)", "", _check_cache),
     )
     return result
 
@@ -113,6 +115,10 @@ def _check_lineinfo(name, value, env) -> None:
 def _check_build_dir(name, value, env) -> None:
     if not value or os.path.exists(value) and not os.path.isdir(value):
         fail(InvalidInput("option-value", f"build_dir={value} is not a folder", remedy="name a folder, or a new one"))
+
+
+def _check_cache(name, value, env) -> None:
+    _check(check_cache, value)
 
 
 def _check_file(name, value, env) -> None:

@@ -1,0 +1,166 @@
+"""The cache over a folder: what is found, what damage costs, and what is said when the store fails."""
+
+import pytest
+
+from tileiras_build.executor.cache import BuildCache, StoreError, open_store
+from tileiras_build.executor.cache.action_result import Digest
+from tileiras_build.executor.cache.build_cache import FAILURES, Counts, size_text
+from tileiras_build.executor.cache.store import BLOBS, RESULTS
+
+KEY, OTHER = "ab" * 32, "cd" * 32
+FILES = {".cubin": b"machine code", ".json": b"{}"}
+
+
+@pytest.fixture
+def store(tmp_path):
+    return open_store(str(tmp_path))
+
+
+@pytest.fixture
+def cache(store):
+    return BuildCache(store)
+
+
+def test_what_was_kept_is_found_by_others(store, cache):
+    assert cache.find(KEY, FILES) is None
+    cache.keep(KEY, FILES)
+    later = BuildCache(store)
+    assert later.find(KEY, FILES) == FILES
+    assert cache.counts == Counts(misses=1, written=14)
+    assert later.counts == Counts(hits=1, read=14)
+
+
+def test_equal_files_are_kept_once(store, cache, tmp_path):
+    cache.keep(KEY, FILES)
+    cache.keep(OTHER, FILES)
+    assert sorted(path.name for path in (tmp_path / BLOBS).rglob("*") if path.is_file()) == sorted(
+        Digest.of(data).hash for data in FILES.values()
+    )
+
+
+def _cut(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def _empty(path):
+    path.write_bytes(b"")
+
+
+def _flip(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def _lengthen(path):
+    path.write_bytes(path.read_bytes() + b"x")
+
+
+@pytest.mark.parametrize("damage", [_cut, _empty, _flip, _lengthen])
+@pytest.mark.parametrize("kind", [RESULTS, BLOBS])
+def test_damaged_entry_is_not_taken_and_is_written_anew(store, cache, kind, damage):
+    cache.keep(KEY, FILES)
+    damage(store.path(kind, KEY if kind == RESULTS else Digest.of(FILES[".cubin"]).hash))
+    later = BuildCache(store)
+    assert later.find(KEY, FILES) is None
+    assert later.counts == Counts(misses=1, damaged=1)
+    later.keep(KEY, FILES)
+    assert BuildCache(store).find(KEY, FILES) == FILES
+
+
+def test_entry_of_another_step_is_not_taken(store, cache):
+    cache.keep(KEY, FILES)
+    store.write(RESULTS, OTHER, store.path(RESULTS, KEY).read_bytes())
+    assert cache.find(OTHER, FILES) is None
+    assert cache.counts.damaged == 1
+
+
+def test_entry_of_other_files_is_not_taken(cache):
+    cache.keep(KEY, FILES)
+    assert cache.find(KEY, [".cubin"]) is None
+    assert cache.counts.damaged == 1
+
+
+def test_file_that_the_store_dropped_is_a_miss(store, cache):
+    cache.keep(KEY, FILES)
+    store.path(BLOBS, Digest.of(b"{}").hash).unlink()
+    assert cache.find(KEY, FILES) is None
+    assert cache.counts == Counts(misses=1, written=14)
+
+
+def test_readonly_cache_keeps_nothing(store, cache, tmp_path):
+    BuildCache(store, readonly=True).keep(KEY, FILES)
+    assert list(tmp_path.iterdir()) == []
+
+
+class Failing:
+    """A store that fails as often as told, and counts the questions."""
+
+    place = "http://host/cache"
+
+    def __init__(self, reads=0, writes=0):
+        self.left = {"read": reads, "write": writes}
+        self.asked = {"read": 0, "write": 0}
+
+    def read(self, kind, name, limit):
+        return self._answer("read")
+
+    def write(self, kind, name, data):
+        self._answer("write")
+
+    def _answer(self, verb):
+        self.asked[verb] += 1
+        if self.left[verb]:
+            self.left[verb] -= 1
+            raise StoreError("Connection refused")
+
+
+def test_store_that_stays_away_is_given_up_after_two_sentences():
+    store, said = Failing(reads=100, writes=100), []
+    cache = BuildCache(store, warn=said.append)
+    for _ in range(10):
+        assert cache.find(KEY, FILES) is None
+        cache.keep(KEY, {})
+    assert store.asked["read"] == FAILURES
+    warning = "warning[cache-failed]: the cache http://host/cache cannot be {}: Connection refused; {}"
+    given_up = f"{FAILURES} failures in a row, so for the rest of this build it builds without the cache"
+    assert said == [
+        warning.format("read", "the step is built instead"),
+        warning.format("written", "the step is not kept"),
+        warning.format("read", given_up),
+    ]
+
+
+def test_store_that_cannot_be_written_is_still_read():
+    store, said = Failing(writes=100), []
+    cache = BuildCache(store, warn=said.append)
+    for _ in range(10):
+        cache.find(KEY, FILES)
+        cache.keep(KEY, FILES)
+    assert store.asked == {"read": 10, "write": FAILURES}
+    assert len(said) == 2 and said[1].endswith("so for the rest of this build it only reads")
+
+
+def test_single_failures_are_forgiven():
+    store, said = Failing(), []
+    cache = BuildCache(store, warn=said.append)
+    for _ in range(5):
+        store.left["read"] = FAILURES - 1
+        for _ in range(FAILURES):
+            cache.find(KEY, FILES)
+    assert store.asked["read"] == 5 * FAILURES
+    assert len(said) == 1
+
+
+def test_summary_counts_steps_and_bytes(cache):
+    assert cache.summary() == ""
+    cache.counts = Counts(hits=99, misses=1, damaged=1, read=4_100_000, written=12_340)
+    assert cache.summary() == (
+        f"cache {cache.store.place}: 99 of 100 steps found (99.0 %), 4.1 MB read, 12.3 kB written; 1 damaged, made anew"
+    )
+
+
+def test_sizes_have_units():
+    assert [size_text(size) for size in (0, 999, 1000, 2.5e6, 3e9, 4e12)] == [
+        *("0 B", "999 B", "1.0 kB", "2.5 MB", "3.0 GB", "4000.0 GB")
+    ]
