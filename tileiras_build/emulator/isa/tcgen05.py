@@ -120,8 +120,9 @@ def tensor_alloc(group, site, address, columns, after):
     ctas, warps = warps_of(group, ins)
     counts = per_warp(group, ins, columns)
     starts = np.full(len(ctas), tensor.FREE)
-    for i, (cta, warp, count) in enumerate(zip(ctas.tolist(), warps.tolist(), counts.tolist())):
-        starts[i] = claim(memory, ins, cta, warp * 32, count)
+    for _ in range(2 if is_pair(ins) else 1):  # the second CTA of a pair serves the first one
+        for i in np.flatnonzero(starts == tensor.FREE).tolist():
+            starts[i] = claim(memory, ins, int(ctas[i]), int(warps[i]) * 32, int(counts[i]))
     served = starts != tensor.FREE
     if not served.all():
         return serve_some(group, site, address, starts, after)
