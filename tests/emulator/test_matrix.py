@@ -315,6 +315,51 @@ def test_stmatrix_undoes_ldmatrix(count, trans):
     np.testing.assert_array_equal(out, data)
 
 
+def padded_rows(codes, bits):
+    """Rows of 16 codes of 4 or 6 bits, low first, filled up to 16 bytes."""
+    planes = (codes[:, :, None] >> np.arange(bits) & 1).astype(np.uint8).reshape(len(codes), -1)
+    packed = np.packbits(planes, axis=1, bitorder="little")
+    return np.pad(packed, ((0, 0), (0, 16 - packed.shape[1])), constant_values=0xEE)
+
+
+@pytest.mark.parametrize("bits, source", [(4, "b4x16_p64"), (6, "b6x16_p32")])
+@pytest.mark.parametrize("shape, count", [("m8n16", 1), ("m8n16", 2), ("m8n16", 4), ("m16n16", 1), ("m16n16", 2)])
+def test_ldmatrix_of_padded_formats(bits, source, shape, count):
+    """16 packed codes become bytes: 4-bit codes in bits 2 to 5, 6-bit codes in the low six."""
+    turned = shape == "m16n16"
+    rows, per = (16, 2) if turned else (8, 1)
+    codes = np.random.default_rng(2).integers(0, 1 << bits, (rows * count, 16)).astype(np.uint8)
+    names = ", ".join(f"t{8 + i}" for i in range(per * count))
+    stores = " ".join(f"st.global.u32 [u6+{4 * i}], t{8 + i};" for i in range(per * count))
+    body = f"and.b32 t5, t0, {rows * count - 1}; mad.lo.u32 t4, t5, 16, t1; ldmatrix.sync.aligned.{shape}.x{count}{'.trans' if turned else ''}.shared.b8x16.{source} {{{names}}}, [t4]; mul.wide.u32 u6, t0, {4 * per * count}; add.u64 u6, u6, u1; {stores}"
+    out = np.zeros((32, per * count, 4), np.uint8)
+    shared_roundtrip(body, padded_rows(codes, bits), out)
+    want = (codes << 2 if bits == 4 else codes).reshape(count, rows, 16)
+    for lane in LANES:
+        g, t = lane >> 2, lane & 3
+        for r in range(per * count):
+            for e in range(4):
+                i, h = r // per, r % per
+                assert out[lane, r, e] == (want[i, 4 * t + e, g + 8 * h] if turned else want[i, g, 4 * t + e])
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_stmatrix_of_bytes(count):
+    """m16n8: byte v of lane 4 g + t is row g + 8 (v / 2), column 2 t + v % 2; a column is 16 bytes of memory."""
+    data = np.random.default_rng(3).integers(0, 256, (32, count, 4)).astype(np.uint8)
+    names = ", ".join(f"t{8 + i}" for i in range(count))
+    loads = " ".join(f"ld.shared.u32 t{8 + i}, [t4+{4 * i}];" for i in range(count))
+    body = f""".shared .align 16 .b8 z[{128 * count}]; mad.lo.u32 t4, t0, {4 * count}, t1; {loads} mov.u32 t6, z; and.b32 t5, t0, {8 * count - 1}; mad.lo.u32 t6, t5, 16, t6;
+    stmatrix.sync.aligned.m16n8.x{count}.trans.shared.b8 [t6], {{{names}}}; bar.sync 0;
+    setp.ge.u32 p3, t0, {8 * count}; @p3 exit; ld.shared.v4.u32 {{t8, t9, t10, t11}}, [t6]; mul.wide.u32 u6, t0, 16; add.u64 u6, u6, u1; st.global.v4.u32 [u6], {{t8, t9, t10, t11}};"""
+    out = aligned(np.zeros((count, 8, 16), np.uint8))
+    shared_roundtrip(body, data, out)
+    for i in range(count):
+        for lane in LANES:
+            for v in range(4):
+                assert out[i, 2 * (lane & 3) + v % 2, (lane >> 2) + 8 * (v // 2)] == data[lane, i, v]
+
+
 def test_movmatrix_transposes():
     matrix = np.arange(64, dtype=np.uint16).reshape(8, 8)
     words, out = matrix.reshape(-1).view(np.uint32).copy(), np.zeros(32, np.uint32)

@@ -258,12 +258,34 @@ def scale_operands(e, ins, types, a: str, b: str, k: int):
     return out
 
 
+# -- padded formats ----------------------------------------------------------------------------------
+def decompress_fp4(chunks: np.ndarray) -> np.ndarray:
+    """b4x16_p64, 16 codes of 4 bits and 8 bytes of padding -> 16 bytes (…, 16), the code in bits 2 to 5."""
+    out = np.empty(chunks.shape, np.uint8)
+    out[..., 0::2], out[..., 1::2] = (chunks[..., :8] & 15) << 2, (chunks[..., :8] >> 4) << 2
+    return out
+
+
+def decompress_fp6(chunks: np.ndarray) -> np.ndarray:
+    """b6x16_p32, 16 codes of 6 bits and 4 bytes of padding -> 16 bytes (…, 16), the code in the low 6 bits."""
+    source = np.ascontiguousarray(chunks[..., :12]).reshape(*chunks.shape[:-1], 4, 3).astype(np.uint32)
+    word = source[..., 0] | source[..., 1] << 8 | source[..., 2] << 16
+    codes = (word[..., None] >> np.array([0, 6, 12, 18], np.uint32)) & np.uint32(63)
+    return codes.astype(np.uint8).reshape(chunks.shape)
+
+
+DECOMPRESS = {"b4x16_p64": decompress_fp4, "b6x16_p32": decompress_fp6}
+
+
 # -- ldmatrix, stmatrix, movmatrix -------------------------------------------------------------------
 class MatrixSite:
-    """One ldmatrix or stmatrix: ``count`` matrices whose rows of 16 bytes are addressed by 8 lanes each."""
+    """One ldmatrix or stmatrix: ``count`` matrices whose rows of 16 bytes are addressed by 8 lanes each.
 
-    def __init__(self, ins, space: str, count: int, transposed: bool, offset: int):
-        self.count, self.transposed = count, transposed
+    ``change`` turns the bytes of a row (…, 16) that are loaded into others, for the padded formats.
+    """
+
+    def __init__(self, ins, space: str, count: int, transposed: bool, offset: int, change=None):
+        self.count, self.transposed, self.change = count, transposed, change
         self.site = Site(ins, space, 16, 1, offset)
 
     lanes = 8  # rows per matrix: lanes that address one matrix
@@ -284,16 +306,21 @@ class MatrixSite:
             index = group.to_warps(index)
         return pieces, place, index.reshape(group.warps, self.count, self.lanes), selection
 
-    def load(self, group, address):
+    def read(self, group, address) -> np.ndarray:
+        """Bytes (warps, count, rows, 16)."""
         pieces, place, index, selection = self.rows(group, address)
         if group.machine.watch is not None:
             group.machine.watch(self.site, group, pieces, False, selection)
-        data = place.view(np.complex128)[index]  # (warps, count, 8 rows)
+        data = place.view(np.complex128)[index][..., None].view(np.uint8)
+        return self.change(data) if self.change else data
+
+    def load(self, group, address):
+        data = self.read(group, address)
         if self.transposed:
-            words = data[..., None].view(np.uint16).swapaxes(2, 3)
+            words = data.view(np.uint16).swapaxes(2, 3)
             words = np.ascontiguousarray(words).view(np.uint32)
         else:
-            words = data[..., None].view(np.uint32)
+            words = data.view(np.uint32)
         words = np.ascontiguousarray(words.reshape(group.warps, self.count, 32).swapaxes(0, 1))
         return tuple(group.from_warps(words[i]) for i in range(self.count))
 
@@ -302,9 +329,13 @@ class MatrixSite:
         if group.machine.watch is not None:
             group.machine.watch(self.site, group, pieces, True, selection)
         words = np.stack([group.to_warps(v) for v in values], axis=1).reshape(group.warps, self.count, 8, 4)
+        place.view(np.complex128)[index] = self.rows_from(words).view(np.complex128)[..., 0]
+
+    def rows_from(self, words) -> np.ndarray:
+        """The rows in memory (warps, count, 8, 4 words) of registers (warps, count, 8, 4): lane = 4 * row + t."""
         if self.transposed:
-            words = np.ascontiguousarray(np.ascontiguousarray(words).view(np.uint16).swapaxes(2, 3)).view(np.uint32)
-        place.view(np.complex128)[index] = np.ascontiguousarray(words).view(np.complex128)[..., 0]
+            words = np.ascontiguousarray(words).view(np.uint16).swapaxes(2, 3)
+        return np.ascontiguousarray(words).view(np.uint32)
 
 
 class ByteMatrixSite(MatrixSite):
@@ -317,26 +348,46 @@ class ByteMatrixSite(MatrixSite):
     lanes = 16
 
     def load(self, group, address):
-        pieces, place, index, selection = self.rows(group, address)
-        if group.machine.watch is not None:
-            group.machine.watch(self.site, group, pieces, False, selection)
-        data = place.view(np.complex128)[index][..., None].view(np.uint8)  # (w, matrix, row, column)
-        turned = np.ascontiguousarray(data.swapaxes(2, 3))  # (w, matrix, column, row)
+        turned = np.ascontiguousarray(self.read(group, address).swapaxes(2, 3))  # (w, matrix, column, row)
         words = turned.view(np.uint32).reshape(group.warps, self.count, 2, 32)
         return tuple(group.from_warps(np.ascontiguousarray(words[:, i, h])) for i in range(self.count) for h in (0, 1))
+
+
+class ByteStoreSite(MatrixSite):
+    """stmatrix.m16n8.trans.b8: 16 x 8 bytes, each column a row of 16 bytes in memory.
+
+    Byte v of lane l's register is row l / 4 + 8 * (v / 2), column 2 * (l % 4) + v % 2 (section 9.7.14.5.16), which is
+    where mma leaves its accumulators.
+    """
+
+    def rows_from(self, words) -> np.ndarray:
+        parts = np.ascontiguousarray(words).view(np.uint8).reshape(*words.shape[:2], 8, 4, 2, 2)  # row, t, half, e
+        return (
+            np.ascontiguousarray(parts.transpose(0, 1, 3, 5, 4, 2)).view(np.uint64).view(np.uint32).reshape(words.shape)
+        )
+
+
+# (opcode, shape, transposed, type) -> the class, and the most matrices.
+_PLAIN, _TURNED = ("b8x16.b4x16_p64", "b8x16.b6x16_p32"), ("b8", "b8x16.b4x16_p64", "b8x16.b6x16_p32")
+MATRICES = {
+    **{(op, "m8n8", t, "b16"): (MatrixSite, 4) for op in ("ldmatrix", "stmatrix") for t in (False, True)},
+    **{("ldmatrix", "m8n16", False, type_): (MatrixSite, 4) for type_ in _PLAIN},
+    **{("ldmatrix", "m16n16", True, type_): (ByteMatrixSite, 2) for type_ in _TURNED},
+    ("stmatrix", "m16n8", True, "b8"): (ByteStoreSite, 4),
+}
 
 
 def matrix_site(e, ins, address) -> tuple[str, str, int]:
     count = next((int(m[1]) for m in ins.mods if m in ("x1", "x2", "x4")), 1)
     space = resolve_space(e, space_of(ins), address)
     base, offset = address_expression(e, space, address)
-    if "m8n8" in ins.mods and ins.mods[-1] == "b16":
-        cls = MatrixSite
-    elif "m16n16" in ins.mods and ins.mods[-1] == "b8" and ins.op == "ldmatrix":
-        cls = ByteMatrixSite
-    else:
+    shape = next((m for m in ins.mods if re.fullmatch(r"m\d+n\d+", m)), None)
+    type_ = ".".join(m for m in ins.mods if m[0] == "b")
+    cls, most = MATRICES.get((ins.op, shape, "trans" in ins.mods, type_), (None, 0))
+    if cls is None or count > most:
         e.fail("not supported")
-    return e.constant(cls(ins, space, count, "trans" in ins.mods, offset), "matrix"), base, count
+    site = cls(ins, space, count, "trans" in ins.mods, offset, DECOMPRESS.get(type_.split(".")[-1]))
+    return e.constant(site, "matrix"), base, count
 
 
 @handles("ldmatrix")

@@ -18,6 +18,7 @@ from ..machine import pick
 from ..parse import Address, Immediate
 from ..tensor import Operation, Span, fault, rows_of, tensor_of
 from . import WARP_WIDE, handles, helper
+from .matrix import DECOMPRESS
 from .mbarrier import BarrierSite, change
 from .memory import address_expression
 from .warp import wait_for_mates
@@ -462,25 +463,6 @@ COPIES = {
     ("64x128b", "warpx2::01_23"): np.concatenate([_ROWS32, _ROWS32 + 64])[None] + np.array([[0], [32]]),
     ("32x128b", "warpx4"): _ROWS32[None] + np.array([[0], [32], [64], [96]]),
 }
-
-
-def decompress_fp4(chunks: np.ndarray) -> np.ndarray:
-    """16 codes of 4 bits and 8 bytes of padding -> 16 bytes, the code in bits 2 to 5."""
-    source = chunks[..., :8]
-    out = np.empty(chunks.shape, np.uint8)
-    out[..., 0::2], out[..., 1::2] = (source & 15) << 2, (source >> 4) << 2
-    return out
-
-
-def unpack_fp6(chunks: np.ndarray) -> np.ndarray:
-    """16 codes of 6 bits and 4 bytes of padding -> 16 bytes, the code in the low 6 bits."""
-    source = np.ascontiguousarray(chunks[..., :12]).reshape(*chunks.shape[:-1], 4, 3).astype(np.uint32)
-    word = source[..., 0] | source[..., 1] << 8 | source[..., 2] << 16
-    codes = (word[..., None] >> np.array([0, 6, 12, 18], np.uint32)) & np.uint32(63)
-    return codes.astype(np.uint8).reshape(chunks.shape)
-
-
-DECOMPRESS = {"b4x16_p64": decompress_fp4, "b6x16_p32": unpack_fp6}
 
 
 class Copy(Operation):

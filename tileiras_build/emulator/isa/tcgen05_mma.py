@@ -27,7 +27,7 @@ from .. import descriptor, numerics
 from ..parse import Address, Immediate, Vector
 from ..tensor import LANES, Operation, Span, fault, rows_of, tensor_of
 from . import helper
-from .matrix import _DECODE
+from .matrix import _DECODE, decompress_fp6
 from .tcgen05 import (
     FORMS,
     Issuers,
@@ -38,7 +38,6 @@ from .tcgen05 import (
     require_usable,
     sides,
     tensor_address,
-    unpack_fp6,
 )
 
 # -- kinds -------------------------------------------------------------------------------------------
@@ -224,7 +223,7 @@ def decode_chunks(data: np.ndarray, type_: str, packed: bool) -> np.ndarray:
     if packed:
         return numerics.table("e2m1")[nibbles(data.reshape(*data.shape[:-2], -1))]
     if type_ in PADDED:
-        codes = nibbles(data[..., :8]) if type_ == "e2m1" else unpack_fp6(data)
+        codes = nibbles(data[..., :8]) if type_ == "e2m1" else decompress_fp6(data)
         return numerics.table(type_)[codes].reshape(*data.shape[:-2], -1)
     words = np.ascontiguousarray(data).reshape(*data.shape[:-2], -1).view(np.uint32)
     return _DECODE[type_](words).reshape(*words.shape[:-1], -1)
