@@ -5,7 +5,7 @@ from fractions import Fraction
 import ml_dtypes
 import numpy as np
 import pytest
-from ptx_kernels import bits, evaluate, exact_round
+from ptx_kernels import SCRATCH, bits, evaluate, exact_round, kernel, run
 
 INTEGERS = ["u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"]
 NARROW = {
@@ -288,3 +288,92 @@ def test_stochastic_rounding_is_truncation_after_adding_the_random_bits():
     c = np.array([0, 0xFFFF_FFFF], np.uint32)
     got = evaluate("cvt.rs.f16x2.f32 x, a, b, c;", a, b, c, out=np.uint32)
     assert [v >> 16 for v in got.tolist()] == [0x3C00, 0x3C01]
+
+
+def reverse(bits):
+    return int(f"{bits:016b}"[::-1], 2)
+
+
+@pytest.mark.parametrize("name, residue", [("e4m3x4", 4), ("e5m2x4", 5), ("e3m2x4", 5), ("e2m3x4", 4), ("e2m1x4", 6)])
+def test_stochastic_rounding_of_four(name, residue):
+    """1 + m / 65536 of a unit in the last place goes up exactly where m plus the value's random bits carry."""
+    dtype = NARROW[name.replace("x4", "x2")]
+    rng = np.random.default_rng(9)
+    extra = rng.integers(0, 1 << 16, (200, 4))
+    random = rng.integers(0, 1 << 32, 200).astype(np.uint32)
+    values = (np.uint32(0x3F800000) | (extra << residue).astype(np.uint32)).view(np.float32)
+    out = np.uint16 if name == "e2m1x4" else np.uint32
+    packed = np.ascontiguousarray(values).view(np.complex128).reshape(-1)
+    lines = "".join(f"ld.global.f32 f{i}, [u12+{4 * i}];" for i in range(4))
+    body = f"mad.lo.u64 u12, u10, 16, u0; {lines} cvt.rs.satfinite.{name}.f32 {'h1' if out is np.uint16 else 't9'}, {{f0, f1, f2, f3}}, b; "
+    body += "cvt.u32.u16 x, h1;" if out is np.uint16 else "mov.b32 x, t9;"
+    got = evaluate_wide(body, packed, random)
+    one = int(np.array(1, np.float32).astype(dtype).view(np.uint8))
+    width = 4 if name == "e2m1x4" else 8
+    for i, word in enumerate(random.tolist()):
+        halves = (word >> 16, word & 0xFFFF)
+        if name == "e2m1x4":
+            halves = tuple(
+                (h0 & 0xFF00) | (h1 >> 8) if j == 0 else (h0 & 0xFF) << 8 | (h1 & 0xFF)
+                for j, (h0, h1) in enumerate([halves] * 2)
+            )
+        shares = (reverse(halves[0]), halves[0], reverse(halves[1]), halves[1])
+        want = 0
+        for m, share in zip(extra[i].tolist(), shares):
+            want = want << width | (one + (m + share >= 1 << 16))
+        assert got[i] == want
+
+
+def evaluate_wide(body, rows, words):
+    """``evaluate`` of u32 results, one row of 16 bytes (at u0) and one word (in b) per element."""
+    out = np.zeros(len(words), np.uint32)
+    lines = f"""mov.u32 t0, %ctaid.x; mov.u32 t1, %tid.x; mad.lo.u32 t2, t0, 64, t1; setp.ge.u32 p7, t2, {len(words)}; @p7 exit; cvt.u64.u32 u10, t2;
+    mad.lo.u64 u11, u10, 4, u1; ld.global.b32 b, [u11]; {body} mad.lo.u64 u11, u10, 4, u2; st.global.b32 [u11], x;"""
+    run(kernel(lines, 3, 64, declare=SCRATCH + " .reg .b32 b, x;"), rows, words, out, grid=-(-len(words) // 64))
+    return out
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_scaled_pairs_to_bf16(name):
+    """Each element times 2^(code - 127) of its own scale byte; 0xff is NaN; .satfinite keeps the largest bf16."""
+    dtype, bits = NARROW[name], ml_dtypes.finfo(NARROW[name]).bits
+    rng = np.random.default_rng(10)
+    pair = rng.integers(0, 1 << bits, (500, 2)).astype(np.uint8)
+    scale = rng.integers(0, 256, (500, 2)).astype(np.uint8)
+    width = 4 if name == "e2m1x2" else 8
+    words = (pair[:, 0].astype(np.uint32) | pair[:, 1].astype(np.uint32) << width).astype(np.uint32)
+    source = "cvt.u8.u32 e1, a; " if width == 4 else "cvt.u16.u32 h1, a; "
+    register = "e1" if width == 4 else "h1"
+    scales = scale.view(np.uint16)[:, 0].astype(np.uint32)
+    body = (
+        source
+        + f"cvt.u16.u32 h2, b; cvt.rn.scaled::n2::ue8m0.bf16x2.{name} x, {register}, h2; cvt.rn.satfinite.relu.scaled::n2::ue8m0.bf16x2.{name} y, {register}, h2;"
+    )
+    x, y = evaluate(body, words, scales, out=(np.uint32,) * 2)
+    with np.errstate(all="ignore"):
+        exact = pair.view(dtype).astype(np.float64) * np.where(scale == 255, np.nan, np.exp2(scale - 127.0))
+        plain = exact.astype(np.float32).astype(ml_dtypes.bfloat16).astype(np.float64)
+    largest = float(ml_dtypes.finfo(ml_dtypes.bfloat16).max)
+    got = [v.view(ml_dtypes.bfloat16).astype(np.float64).reshape(-1, 2) for v in (x, y)]
+    np.testing.assert_array_equal(got[0], plain)
+    np.testing.assert_array_equal(got[1], np.clip(np.where(exact < 0, 0, plain), 0, largest))
+
+
+def test_scale_format_at_its_ends():
+    """Values that a power of two cannot hold: NaN, or with .satfinite 2^127; the magnitude is rounded."""
+    a = np.array([np.inf, 3.4e38, -3.0, 2.0**-130, 1.1754942e-38], np.float32)
+    body = "cvt.rp.ue8m0x2.f32 x, a, a; cvt.rp.satfinite.ue8m0x2.f32 y, a, a; cvt.rz.ue8m0x2.f32 z, a, a;"
+    x, y, z = evaluate(body, a, out=(np.uint16,) * 3)
+    assert [v >> 8 for v in x.tolist()] == [255, 255, 129, 0, 1]
+    assert [v >> 8 for v in y.tolist()] == [254, 254, 129, 0, 1]
+    assert [v >> 8 for v in z.tolist()] == [255, 254, 128, 0, 0]
+
+
+def test_narrow_from_bf16_pairs():
+    pair = np.array([1.5, -3.0], ml_dtypes.bfloat16).view(np.uint32)
+    body = "cvt.rn.satfinite.e4m3x2.bf16x2 x, a; cvt.rn.satfinite.relu.e3m2x2.bf16x2 y, a; cvt.rn.satfinite.e2m1x2.bf16x2 e1, a; cvt.u16.u8 z, e1;"
+    x, y, z = evaluate(body, pair, out=(np.uint16,) * 3)
+    assert x[0].tobytes() == codes([1.5, -3.0], ml_dtypes.float8_e4m3fn).tobytes()
+    assert y[0].tobytes() == codes([1.5, 0.0], ml_dtypes.float6_e3m2fn).tobytes()
+    low, high = codes([1.5, -3.0], ml_dtypes.float4_e2m1fn)
+    assert z[0] == (int(low) & 15) | (int(high) & 15) << 4

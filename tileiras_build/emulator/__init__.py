@@ -9,9 +9,14 @@ It knows nothing of the compiler. ``launch`` runs a kernel of compiled artifacts
 See ``machine.py`` for the execution model, ``isa/`` for the instructions, ``numerics.py`` for the arithmetic.
 """
 
-from .faults import EmulatorError, EmulatorFault, PtxSyntaxError, UnsupportedInstruction
-from .launch import launch, run_ptx
-from .memory import Counters, Memory
+import os
+
+# Its products are many and small: threads for one of them cost far more than they give. NumPy reads this once.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from .faults import EmulatorError, EmulatorFault, PtxSyntaxError, UnsupportedInstruction  # noqa: E402
+from .launch import launch, run_ptx  # noqa: E402
+from .memory import Counters, Memory  # noqa: E402
 
 __all__ = [
     "Counters", "EmulatorError", "EmulatorFault", "Memory", "PtxSyntaxError", "UnsupportedInstruction", "launch",

@@ -610,12 +610,15 @@ def pack16(low, high):
 
 @export
 def encode_scale(x, mode: str, satfinite: bool):
-    """ue8m0 codes: powers of two, 2^(code - 127); rz rounds down, rp up; NaN is 0xff, values below 2^-127 are 0."""
+    """ue8m0 codes of magnitudes: powers of two, 2^(code - 127); rz rounds down, rp up; below 2^-127 is 0, NaN is 0xff.
+
+    What is too large becomes NaN, with ``satfinite`` the largest power.
+    """
     x = np.abs(np.asarray(x, f64))
     m, e = np.frexp(np.where(np.isfinite(x), x, 1.0))
     e = e - 1 + np.where((m > 0.5) & (mode == "rp"), 1, 0)
-    code = np.clip(np.where(x == 0, 0, e + 127), 0, 254)
-    code = np.where(np.isinf(x), 254 if satfinite else 255, code)
+    code = np.maximum(np.where(x == 0, 0, e + 127), 0)
+    code = np.where(np.isinf(x) | (code > 254), 254 if satfinite else 255, code)
     return np.where(np.isnan(x), 255, code)
 
 

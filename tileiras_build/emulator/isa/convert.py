@@ -166,13 +166,28 @@ def to_narrow(e, ins, to: str, source: str):
 
 
 def from_narrow(e, ins, to: str, source: str):
+    """Two small floats to f16x2 or bf16x2; .scaled::n2::ue8m0 multiplies each by its own power of two."""
     if to not in _PAIRS:
         e.fail("no such conversion")
     fmt = _PAIRS[to]
     values = e.temp(f"unpack_codes({_NARROW[source]!r}, {e.use(ins.args[1], narrow_kind(source))}, 2)")
+    scale = "scaled::n2::ue8m0" in ins.mods
+    if scale != (len(ins.args) == 3):
+        e.fail("a scale factor goes with .scaled::n2::ue8m0")
+    if scale:
+        values = e.temp(f"scale_pair({values}, {e.use(ins.args[2], 'u16')})")
     wrap = "relu({})" if "relu" in ins.mods else "{}"
-    low, high = (f"narrow({fmt!r}, {wrap.format(f'{values}[{i}]')})" for i in (0, 1))
+    finite = "satfinite" in ins.mods
+    low, high = (f"narrow({fmt!r}, {wrap.format(f'{values}[{i}]')}, 'rn', {finite})" for i in (0, 1))
     e.set(ins.args[0], "u32", f"pack16({low}, {high})")
+
+
+@helper
+def scale_pair(values, scales):
+    """Two values (low first) times the powers of two of a packed pair of ue8m0 codes, in float64: exactly."""
+    scales = np.asarray(scales)
+    factors = (numerics.decode_scale(scales & 0xFF), numerics.decode_scale(scales >> 8))
+    return [np.asarray(v, np.float64) * f for v, f in zip(values, factors)]
 
 
 def convert_scale(e, ins, to: str, source: str):
@@ -191,19 +206,38 @@ def convert_scale(e, ins, to: str, source: str):
     e.set(ins.args[0], "u32", f"pack16({low}, {high})")
 
 
+_REVERSED = np.array([int(f"{byte:08b}"[::-1], 2) for byte in range(256)], np.int64)
+
+
+def reversed16(bits):
+    return _REVERSED[bits & 0xFF] << 8 | _REVERSED[bits >> 8 & 0xFF]
+
+
+def random_shares(fmt: str, count: int, random):
+    """(random bits of each value in operand order, how many): section 9.7.9.21, "random bits rbits".
+
+    Four values share two fields of 16 bits: the first pair has the high half (of e2m1x4: the high bytes of both
+    halves). In a pair the first value reads its field backwards, as found on a B200; the text leaves it open.
+    """
+    bits = np.asarray(random).astype(np.int64)
+    if count == 2:
+        width = 13 if fmt == "f16" else 16
+        return [bits >> 16 & (1 << width) - 1, bits & (1 << width) - 1], width
+    if fmt == "e2m1":
+        fields = (bits >> 16 & 0xFF00 | bits >> 8 & 0xFF, bits >> 8 & 0xFF00 | bits & 0xFF)
+    else:
+        fields = (bits >> 16 & 0xFFFF, bits & 0xFFFF)
+    return [share for field in fields for share in (reversed16(field), field)], 16
+
+
 @helper
 def stochastic_codes(fmt, values, random, satfinite, relu_flag):
     """Stochastic rounding: random bits added below the last kept bit, then truncated; values high part first."""
     spec = numerics.FORMATS[fmt]
-    count = len(values)
-    share = {2: 13 if fmt == "f16" else 16}.get(count, 8)
+    shares, share = random_shares(fmt, len(values), random)
     out = np.int64(0)
     width = spec.bits if spec.bits in (16, 4) else 8
-    for position, value in enumerate(values):
-        which = (count - 1 - position) % (2 if count == 4 else count)
-        bits = (np.asarray(random).astype(np.int64) >> (16 * which if count == 2 else 8 * (count - 1 - position))) & (
-            (1 << share) - 1
-        )
+    for value, bits in zip(values, shares):
         x = np.asarray(value, np.float64)
         _, exponent = np.frexp(np.where(np.isfinite(x), x, 0))
         e = np.maximum(exponent - 1, 1 - spec.bias)
