@@ -25,3 +25,37 @@ def test_nested_products_share_a_ring(steps, sm):
 def test_ring_of_a_nested_loop_is_proved():
     text = compiled(KERNEL, "nested_product", "sm_80").tileas
     assert check_rings(parse(text.encode())) == 2
+
+
+# ---- how many stages
+HINTED = KERNEL.with_name("hinted_product.py")
+# A stage of both operands takes 8 KB, one of 128 x 128 x 64 32 KB; sm_80 has 163 KB, sm_89 99 KB.
+STAGES = {
+    ("latency_1", "sm_80"): 2,
+    ("latency_5", "sm_80"): 6,
+    ("latency_10", "sm_80"): 10,
+    ("latency_10", "sm_89"): 6,
+    ("latency_10_of_three", "sm_80"): 6,
+    ("latency_10_of_three", "sm_89"): 4,
+    ("wide_of_three", "sm_80"): 2,
+}
+
+
+def rings(path, name, sm):
+    module = parse(compiled(path, name, sm).tileas.encode())
+    assert check_rings(module) == 2
+    return [op for op in module.walk() if op.name == "nv_tileas.alloc_tensor"]
+
+
+@pytest.mark.parametrize(("name", "sm"), STAGES)
+def test_stages_follow_latency_and_occupancy(name, sm):
+    assert {ring.result.type.stages.data for ring in rings(HINTED, name, sm)} == {STAGES[name, sm]}
+
+
+ATTENTION = Path(__file__).parents[3] / "benchmarks" / "fast_path_kernels.py"
+
+
+@pytest.mark.parametrize(("sm", "stages"), [("sm_80", 2), ("sm_89", 1)])
+def test_two_products_take_turns_where_two_stages_do_not_fit(sm, stages):
+    found = rings(ATTENTION, "attention_f16_128x128_causal", sm)
+    assert {ring.result.type.stages.data for ring in found} == {stages}

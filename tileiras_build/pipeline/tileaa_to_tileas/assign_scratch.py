@@ -98,7 +98,9 @@ class _Life:
 
     def covers(self, op: Operation) -> bool:
         place = _lifted(op, self.block)
-        return place is not None and not place.is_before_in_block(self.first) and not self.last.is_before_in_block(place)
+        return (
+            place is not None and not place.is_before_in_block(self.first) and not self.last.is_before_in_block(place)
+        )
 
 
 def _blocks_around(op: Operation) -> Iterator[Block]:

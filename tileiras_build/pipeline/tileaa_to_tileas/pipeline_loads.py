@@ -3,11 +3,14 @@
 In:    counted loops in which tiles are loaded from views and converted to an operand of a product.
 Out:   the loads are asynchronous copies, several iterations ahead, into nv_tileas.alloc_tensor rings; the operands are
        read by local_load (ldmatrix where the placement allows). Each iteration waits for its stage, meets at one
-       barrier, and starts the copy of the stage that the last iteration freed.
+       barrier, and starts the copy of the stage that the last iteration freed. Where no two stages fit, the operands
+       of one product are copied while another is computed, and next to each product stand a wait and a barrier.
 After: assign_layouts (operand fragments are known). Before: assign_scratch (rings need room).
 Sound: a loop is changed only if nothing in it writes memory, so a load may move before earlier iterations; a copy that
        would run past the last iteration is disabled and leaves zeros in a stage that no one reads. A stage is
        overwritten after the barrier that follows its last reading: a loop inside another one starts with a barrier.
+       With one stage, the barrier after a product comes before any copy to the operands of another, hence after all
+       that read them.
 """
 
 from __future__ import annotations
@@ -75,6 +78,7 @@ class _Candidate:
     placement: Any
     copied: LinearLayout
     vector: int
+    product: Operation
 
     @property
     def bytes(self) -> int:
@@ -93,10 +97,12 @@ def _pipeline(loop: Any, job: Job) -> None:
     stages = _choose_stages(kernel, loop, candidates, job)
     if stages >= LEAST_STAGES:
         _Rewriter(loop, candidates, stages).run()
+    elif stages and len({candidate.product for candidate in candidates}) > 1:
+        _Rotation(loop, candidates).run()
 
 
 def _choose_stages(kernel: Operation, loop: Operation, candidates: list[_Candidate], job: Job) -> int:
-    """As many stages as shared memory holds for the CTAs that fit by registers; fewer CTAs rather than no ring."""
+    """As many stages as shared memory holds for the CTAs that fit by registers; fewer CTAs rather than one stage."""
     latencies = [latency for one in candidates if (latency := hint(one.load, job, "latency"))]
     most = max(latencies) + 1 if latencies else MOST_STAGES
     size = sum(candidate.bytes for candidate in candidates)
@@ -105,7 +111,7 @@ def _choose_stages(kernel: Operation, loop: Operation, candidates: list[_Candida
         stages = (job.target.max_shared_memory // ctas - taken) // size
         if stages >= LEAST_STAGES:
             return max(min(stages, most), LEAST_STAGES)
-    return 0
+    return int(taken + size <= job.target.max_shared_memory)
 
 
 def _resident_ctas(kernel: Operation, loop: Operation, job: Job) -> int:
@@ -213,7 +219,8 @@ def _placed(op: Any, chain: list[Operation], fragment: LinearLayout, num_warps: 
     vector = min(copied.contiguous(order), largest_vector(copied, placement))
     if vector * element.bytes < LEAST_COPY_BYTES:
         return None
-    return _Candidate(op, chain, fragment, placement, copied, vector)
+    [use] = (chain[-1].results[0] if chain else op.value).uses
+    return _Candidate(op, chain, fragment, placement, copied, vector, use.operation)
 
 
 class _Rewriter:
@@ -257,11 +264,18 @@ class _Rewriter:
         for stage in range(self.stages - 1):
             enabled = self._before(_compare(self.loop, index))
             place = self._before(_constant(stage))
-            for candidate, buffer in zip(self.candidates, self.buffers):
-                coords = [self._at(coord, index, self._before, {}) for coord in candidate.load.coords]
-                self._before(_copy(candidate, coords, buffer, place, enabled))
-            self._before(AsyncCommitOp.make([], []))
+            self._copy_all(self.candidates, index, place, enabled, self._before)
             index = self._before(_binary(arith.AddiOp, index, self.loop.step))
+
+    def _copy_all(
+        self, candidates: list[_Candidate], index: SSAValue, stage: SSAValue, enabled: SSAValue, insert: Any
+    ) -> None:
+        """Start the copies of one iteration as one group."""
+        known: dict[SSAValue, SSAValue] = {}
+        for candidate in candidates:
+            coords = [self._at(coord, index, insert, known) for coord in candidate.load.coords]
+            insert(_copy(candidate, coords, self.buffers[self.candidates.index(candidate)], stage, enabled))
+        insert(AsyncCommitOp.make([], []))
 
     def _at(self, value: SSAValue, index: SSAValue, insert: Any, known: dict[SSAValue, SSAValue]) -> SSAValue:
         """``value`` computed for another value of the loop's index."""
@@ -284,23 +298,14 @@ class _Rewriter:
         return known[value]
 
     def _start_of_body(self, read: SSAValue, write: SSAValue) -> None:
-        first = self.block.first_op
-
-        def insert(op: Operation) -> Any:
-            self.block.insert_op_before(op, first)
-            return op.results[0] if op.results else None
-
+        insert = _inserter(self.block.first_op)
         insert(_wait(self.stages - 2))
         insert(BarrierOp.make([], []))
         ahead = self.block.args[0]
         for _ in range(self.stages - 1):
             ahead = insert(_binary(arith.AddiOp, ahead, self.loop.step))
         enabled = insert(_compare(self.loop, ahead))
-        known: dict[SSAValue, SSAValue] = {}
-        for candidate, buffer in zip(self.candidates, self.buffers):
-            coords = [self._at(coord, ahead, insert, known) for coord in candidate.load.coords]
-            insert(_copy(candidate, coords, buffer, write, enabled))
-        insert(AsyncCommitOp.make([], []))
+        self._copy_all(self.candidates, ahead, write, enabled, insert)
 
     def _replace_loads(self, read: SSAValue) -> None:
         for candidate, buffer in zip(self.candidates, self.buffers):
@@ -310,7 +315,7 @@ class _Rewriter:
         """The tile is read in the fragment it is needed in; what stood between is done in that layout."""
         load = candidate.load
         value = LocalLoadOp.make([buffer, read], [_with_layout(load.value.type, candidate.fragment)])
-        place = candidate.chain[-1] if candidate.chain else load
+        place = candidate.product
         self.block.insert_op_before(value, place)
         current, layout = value.results[0], candidate.fragment
         for link in candidate.chain:
@@ -366,6 +371,58 @@ class _Rewriter:
         loop.parent.insert_op_before(_wait(0), loop)
         loop.detach()
         loop.erase()
+
+
+class _Rotation(_Rewriter):
+    """One buffer for each operand: what a product needs is copied while another one is computed."""
+
+    def __init__(self, loop: Any, candidates: list[_Candidate]):
+        super().__init__(loop, candidates, 1)
+        products = [op for op in self.block.ops if any(candidate.product is op for candidate in candidates)]
+        self.products = products
+        self.groups = [[one for one in candidates if one.product is product] for product in products]
+
+    def run(self) -> None:
+        self.buffers = [self._allocate(candidate) for candidate in self.candidates]
+        self.stage = self._before(_constant(0))
+        self.always = self._before(
+            arith.ConstantOp.create(result_types=[i1], properties={"value": IntegerAttr(1, i1)})
+        )  # fmt: skip
+        if self.loop.parent_op().name != "nv_tileaa.func":
+            self._before(BarrierOp.make([], []))
+        lower = self.loop.lower
+        self._copy_all(self.groups[0], lower, self.stage, self._before(_compare(self.loop, lower)), self._before)
+        self._place_copies()
+        self._replace_loads(self.stage)
+        self.loop.parent.insert_op_after(_wait(0), self.loop)
+
+    def _place_copies(self) -> None:
+        """Before the first product and after every product but the last, the copies for the product after the next."""
+        index = self.block.args[0]
+        places = [self.block.first_op, *self.products[1:]]
+        for place, group in zip(places[:-1], self.groups[1:]):
+            self._meet(place)
+            self._copy_all(group, index, self.stage, self.always, _inserter(place))
+        insert = _inserter(places[-1])
+        self._meet(places[-1])
+        following = insert(_binary(arith.AddiOp, index, self.loop.step))
+        self._copy_all(self.groups[0], following, self.stage, insert(_compare(self.loop, following)), insert)
+
+    def _meet(self, place: Operation) -> None:
+        """All copies have landed, and all threads are done with the product before."""
+        insert = _inserter(place)
+        insert(_wait(0))
+        insert(BarrierOp.make([], []))
+
+
+def _inserter(place: Operation) -> Any:
+    """A function that inserts an operation before ``place`` and returns its result."""
+
+    def insert(op: Operation) -> Any:
+        place.parent.insert_op_before(op, place)
+        return op.results[0] if op.results else None
+
+    return insert
 
 
 def _with_layout(type: Any, layout: LinearLayout) -> Any:

@@ -15,6 +15,7 @@ from .shared_memory import holder_of, load_registers
 from .views import TiledView
 
 LARGEST = 16
+QUIET = ("nv_tileas.local_load", "nv_tileas.view", "nv_tileas.permute")
 
 
 def emit_alloc_tensor(e: KernelEmitter, op: Any) -> None:
@@ -91,8 +92,22 @@ def emit_local_load(e: KernelEmitter, op: Any) -> None:
     matrix = matrix_access(layout, placement) if e.target.has("ldmatrix") else None
     access: Any = matrix if matrix is not None and matrix.wavefronts <= plain.wavefronts else plain
     base = _stage_address(e, op)
-    loaded = load_registers(e, access, element, layout.num_registers, 0, base)
+    loaded = load_registers(e, access, element, layout.num_registers, 0, base, late=_feeds_next_product(op))
     e.values[op.result] = [loaded[number] for number in access.register_source]
+
+
+def _feeds_next_product(op: Any) -> bool:
+    """Whether only a product uses the tile, and nothing between the two touches shared memory."""
+    user = op
+    while user.name in QUIET:
+        uses = list(user.results[0].uses)
+        if len(uses) != 1:
+            return False
+        user = uses[0].operation
+    between = op.next_op
+    while between is not None and between is not user and between.name in QUIET:
+        between = between.next_op
+    return between is user and user.name == "nv_tileas.dot" and "atom" in user.attributes
 
 
 HANDLERS: dict[str, Handler] = {

@@ -14,7 +14,7 @@ from ...targets import MmaAtom
 from ..analysis.dot_atoms import atom_named, tiling_of
 from ..shared.element_types import Element, element_of
 from .builder import Value
-from .kernel_emitter import Handler, KernelEmitter, layout_of
+from .kernel_emitter import Handler, KernelEmitter, layout_of, taken
 from .shared_memory import load_shared, pack_word, store_registers
 
 VECTOR_BYTES = 16
@@ -75,15 +75,11 @@ def _operand_words(e: KernelEmitter, value: Any, layout: LinearLayout, type: str
 
     def words(members: range) -> list[Value]:
         if element.bits >= 32:
-            return [_typed_scalar(e, element, _scalar(e, registers[register]), type) for register in members]
+            return [_typed_scalar(e, element, taken(e.b, registers[register]), type) for register in members]
         groups = [members[i : i + per_word] for i in range(0, len(members), per_word)]
         return [_typed_word(e, pack_word(e, element, [registers[r] for r in group]), type) for group in groups]
 
     return words
-
-
-def _scalar(e: KernelEmitter, value: Any) -> Value:
-    return value.take(e.b) if hasattr(value, "take") else value
 
 
 def _typed_scalar(e: KernelEmitter, element: Element, value: Value, type: str) -> Value:

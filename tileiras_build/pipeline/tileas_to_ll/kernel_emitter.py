@@ -35,19 +35,48 @@ def layout_of(value: SSAValue) -> LinearLayout:
     return value.type.encoding.data
 
 
+class Late:
+    """The values of one instruction, which is written where the first of them is asked for."""
+
+    def __init__(self, load: Callable[[], list[Value]]):
+        self.load = load
+        self.loaded: list[Value] | None = None
+
+    def value(self, position: int) -> Value:
+        if self.loaded is None:
+            self.loaded = self.load()
+        return self.loaded[position]
+
+
+@dataclass(frozen=True, eq=False)
+class LateValue:
+    """One value of a ``Late``."""
+
+    source: Late
+    position: int
+
+    def take(self, b: Builder) -> Value:
+        return self.source.value(self.position)
+
+
 @dataclass(frozen=True)
 class Part:
     """Element ``position`` of a 32-bit word that several elements share; taken out of it only when asked for."""
 
-    word: str
+    word: str | LateValue
     position: int
     element: Element
 
     def take(self, b: Builder) -> Value:
         count = 32 // self.element.bits
-        vector = b.pure(f"bitcast i32 {self.word} to <{count} x {register_type(self.element)}>")
+        vector = b.pure(f"bitcast i32 {taken(b, self.word)} to <{count} x {register_type(self.element)}>")
         value = b.pure(f"extractelement <{count} x {register_type(self.element)}> {vector}, i32 {self.position}")
         return b.pure(f"icmp ne i8 {value}, 0") if self.element.register == "i1" else value
+
+
+def taken(b: Builder, value: Value | Part | LateValue) -> Value:
+    """A scalar or word as a value that exists."""
+    return value.take(b) if isinstance(value, Part | LateValue) else value
 
 
 class KernelEmitter:
@@ -126,7 +155,7 @@ class KernelEmitter:
         if not isinstance(held, list):
             return [held]
         # Not kept: what is taken apart in one arm of a branch does not exist in the other.
-        return [entry.take(self.b) if isinstance(entry, Part) else entry for entry in held]
+        return [taken(self.b, entry) for entry in held]
 
     def packed(self, value: SSAValue) -> list[Any]:
         """The registers of a tile, where elements that share a word may still be ``Part`` of it."""

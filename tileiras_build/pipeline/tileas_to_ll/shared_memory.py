@@ -6,14 +6,14 @@ once (layouts/shared_access.py). Matrix plans become ldmatrix and stmatrix, whos
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...layouts import MatrixAccess, SharedAccess
 from ..shared.element_types import Element
 from .access_text import load_text, register_type, store_text
 from .builder import CONVERGENT, Value
-from .kernel_emitter import KernelEmitter, Part
+from .kernel_emitter import KernelEmitter, Late, LateValue, Part, taken
 from .vector_access import from_border, to_border
 
 
@@ -38,7 +38,7 @@ def store_registers(
     holder = holder_of(e, access.free_lanes, access.free_warps)
     for vector in access.vectors:
         base, offset = _address(e, access, vector.xor, scratch)
-        values = [_scalar(e, registers[register]) for register in vector.registers]
+        values = [taken(e.b, registers[register]) for register in vector.registers]
         store_shared(e, element, values, base, offset + vector.add, holder)
 
 
@@ -50,10 +50,6 @@ def holder_of(e: KernelEmitter, lanes: int, warps: int) -> Value | None:
         return e.b.compare("eq", e.b.and_(e.thread, lanes | warps << 5), 0)
 
 
-def _scalar(e: KernelEmitter, value: Any) -> Value:
-    return value.take(e.b) if isinstance(value, Part) else value
-
-
 def load_registers(
     e: KernelEmitter,
     access: SharedAccess | MatrixAccess,
@@ -61,17 +57,33 @@ def load_registers(
     count: int,
     scratch: int,
     start: Value | None = None,
+    *,
+    late: bool = False,
 ) -> list[Any]:
-    """The ``count`` registers of this thread, read from the region at byte ``scratch``; None where not loaded."""
+    """The ``count`` registers of this thread, read from the region at byte ``scratch``; None where not loaded.
+
+    ``late``: each instruction is written where the first of its registers is used; nothing may write there before.
+    """
     if isinstance(access, MatrixAccess):
-        return _load_matrices(e, access, element, count, scratch, start)
+        return _load_matrices(e, access, element, count, scratch, start, late)
     registers: list[Any] = [None] * count
     for vector in access.vectors:
-        base, offset = _address(e, access, vector.xor, scratch, start)
-        values = load_shared(e, element, len(vector.registers), base, offset + vector.add)
-        for register, value in zip(vector.registers, values):
+
+        def load(vector: Any = vector) -> list[Value]:
+            base, offset = _address(e, access, vector.xor, scratch, start)
+            return load_shared(e, element, len(vector.registers), base, offset + vector.add)
+
+        for register, value in zip(vector.registers, _values(load, len(vector.registers), late)):
             registers[register] = value
     return registers
+
+
+def _values(load: Callable[[], list[Value]], count: int, late: bool) -> list[Any]:
+    """The values of an instruction, now or when they are used."""
+    if not late:
+        return load()
+    source = Late(load)
+    return [LateValue(source, position) for position in range(count)]
 
 
 def store_shared(
@@ -96,27 +108,40 @@ def load_shared(e: KernelEmitter, element: Element, count: int, base: Value, off
 
 # ---- matrices ------------------------------------------------------------------------------------
 def _load_matrices(
-    e: KernelEmitter, access: MatrixAccess, element: Element, count: int, scratch: int, start: Value | None
+    e: KernelEmitter,
+    access: MatrixAccess,
+    element: Element,
+    count: int,
+    scratch: int,
+    start: Value | None,
+    late: bool,
 ) -> list[Any]:
     registers: list[Any] = [None] * count
-    words = access.count
-    names = ", ".join(f"${i}" for i in range(words))
-    transposed = ".trans" if access.transposed else ""
-    type = "i32" if words == 1 else "{" + ", ".join(["i32"] * words) + "}"
-    constraints = ",".join(["=r"] * words + ["r"])
     for instruction in access.instructions:
-        base, offset = _address(e, access, instruction.xor, scratch, start)
-        text = f"ldmatrix.sync.aligned.m8n8.x{words}{transposed}.shared.b16 {{{names}}}, [${words}+{offset + instruction.add}];"
-        result = e.b.value(f'call {type} asm sideeffect "{text}", "{constraints}"(i32 {base}) {CONVERGENT}')
-        loaded = [result] if words == 1 else e.b.unpack(type, result, words)
-        for word, members in zip(loaded, instruction.registers):
+
+        def load(instruction: Any = instruction) -> list[Value]:
+            base, offset = _address(e, access, instruction.xor, scratch, start)
+            return _ldmatrix(e, access, base, offset + instruction.add)
+
+        for word, members in zip(_values(load, access.count, late), instruction.registers):
             for position, register in enumerate(members):
                 registers[register] = _word_part(e, element, word, position)
     return registers
 
 
-def _word_part(e: KernelEmitter, element: Element, word: str, position: int) -> Any:
-    if element.bits < 32:
+def _ldmatrix(e: KernelEmitter, access: MatrixAccess, base: Value, offset: int) -> list[Value]:
+    words = access.count
+    names = ", ".join(f"${i}" for i in range(words))
+    transposed = ".trans" if access.transposed else ""
+    type = "i32" if words == 1 else "{" + ", ".join(["i32"] * words) + "}"
+    constraints = ",".join(["=r"] * words + ["r"])
+    text = f"ldmatrix.sync.aligned.m8n8.x{words}{transposed}.shared.b16 {{{names}}}, [${words}+{offset}];"
+    result = e.b.value(f'call {type} asm sideeffect "{text}", "{constraints}"(i32 {base}) {CONVERGENT}')
+    return [result] if words == 1 else e.b.unpack(type, result, words)
+
+
+def _word_part(e: KernelEmitter, element: Element, word: Any, position: int) -> Any:
+    if element.bits < 32 or isinstance(word, LateValue) and element.register != "i32":
         return Part(word, position, element)
     return word if element.register == "i32" else e.b.value(f"bitcast i32 {word} to {element.register}")
 
@@ -144,8 +169,8 @@ def pack_word(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Valu
     """The 32-bit word of consecutive elements, lowest first; a word that was loaded whole is used again."""
     first = values[0]
     if isinstance(first, Part) and all(value == Part(first.word, i, element) for i, value in enumerate(values)):
-        return first.word
-    scalars = [_scalar(e, value) for value in values]
+        return taken(e.b, first.word)
+    scalars = [taken(e.b, value) for value in values]
     type = register_type(element)
     if len(scalars) == 1:
         return scalars[0] if type == "i32" else e.b.pure(f"bitcast {type} {scalars[0]} to i32")
