@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .cluster import OFFSET_MASK, RANK_SHIFT
 from .faults import EmulatorFault
 from .memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 
@@ -233,11 +234,38 @@ class Site:
         if offset.dtype == np.uint64 and np.any(offset >> np.uint64(56) == np.uint64(1)):
             # A generic address used with .shared: the window's low bits are the offset.
             offset = offset & np.uint64((1 << 56) - 1)
+        if machine.cluster_size > 1:
+            return self.in_cluster(group, offset, selection)
         self.check(group, offset, machine.shared_limit, selection, "shared")
         if machine.ctas == 1:
             return Place(machine.shared_view, offset)
         cta = group.cta if selection is None else selection.pick(group.cta)
         return Place(machine.shared_view, offset.astype(np.int64), cta * machine.shared_size)
+
+    def in_cluster(self, group, address, selection) -> Place:
+        """Shared memory of the CTA whose rank the address holds."""
+        machine, clusters = group.machine, group.machine.clusters
+        kind = address.dtype.type
+        offset, rank = address & kind(OFFSET_MASK), (address >> kind(RANK_SHIFT)).astype(np.int64)
+        self.check(group, offset, machine.shared_limit, selection, "shared")
+        cta = group.cta if selection is None else selection.pick(group.cta)
+        if np.any(rank >= clusters.size):
+            self.blame(group, rank >= clusters.size, "address outside the cluster's shared memory", address, selection)
+        target = clusters.of_rank(cta, rank)
+        other = target != cta
+        if other.any():
+            self.check_remote(group, other, target, address, selection)
+        return Place(machine.shared_view, offset.astype(np.int64), target * machine.shared_size)
+
+    def check_remote(self, group, other, target, address, selection):
+        """Accesses of other CTAs' shared memory need .shared::cluster or generic addresses, and a CTA that still runs."""
+        if any(m.startswith("shared") and m != "shared::cluster" for m in self.ins.mods) and not any(
+            m == "shared::cluster" for m in self.ins.mods
+        ):
+            self.blame(group, other, "shared memory of another CTA in a .shared::cta access", address, selection)
+        gone = ~group.machine.clusters.alive(target)
+        if gone.any():
+            self.blame(group, gone, "shared memory of a CTA that has exited", address, selection)
 
     def in_local(self, group, address, selection) -> Place:
         machine = group.machine

@@ -109,8 +109,16 @@ class Emitter:
         if isinstance(operand, Negated):
             return f"(~{self.use(operand.operand, 'p')})"
         if isinstance(operand, (Variable, Name, Address)):
-            return self.scalar(kind, self.program.address_of(operand, self.ins))
+            return self.symbol(operand, kind)
         self.fail(f"unexpected operand {operand!r}")
+
+    def symbol(self, operand, kind: str) -> str:
+        """The address of a symbol within its space."""
+        value = self.program.address_of(operand, self.ins)
+        if not self.program.in_own_shared(operand):
+            return self.scalar(kind, value)
+        address = self.temp(f"g.shared_window + {self.scalar('u32', value)}")
+        return address if kind == "u32" else f"{address}.astype({kind})"
 
     def register(self, register: Register, kind: str) -> str:
         names = self.versions.get(register.index)

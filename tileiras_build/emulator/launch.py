@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import tensor
+from .cluster import check_shape
 from .machine import Machine
 from .memory import Counters, Memory
 from .program import Program, load
@@ -44,7 +45,7 @@ def launch(
     shared memory comes from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
-    program = load(artifacts.ptx, entry)
+    program = load(artifacts.ptx, entry, cluster_of(kernel.get("cluster")))
     params = complete_parameters(entry, kernel, params, len(program.params))
     block = program.entry.reqntid or (kernel.get("threads_per_cta", 128), 1, 1)
     dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)
@@ -53,14 +54,23 @@ def launch(
 
 def run_ptx(
     ptx: str, entry: str, grid, block=None, params=(), *, memory: Memory | None = None, dynamic_shared: int = 0,
-    check_races: bool | None = None, counters: Counters | None = None,
+    check_races: bool | None = None, counters: Counters | None = None, cluster=None,
 ) -> None:  # fmt: skip
-    """Run a kernel of a PTX text. ``block`` may be None where the kernel has ``.reqntid``."""
-    program = load(ptx, entry)
+    """Run a kernel of a PTX text. ``block`` may be None where the kernel has ``.reqntid``.
+
+    ``cluster`` is the shape of its clusters where it has no ``.reqnctapercluster``.
+    """
+    program = load(ptx, entry, cluster_of(cluster))
     block = block or program.entry.reqntid
     if block is None:
         raise ValueError(f"kernel {entry} has no .reqntid: give the block")
     execute(program, grid, block, params, memory or Memory(), dynamic_shared, check_races, counters)
+
+
+def cluster_of(shape) -> tuple | None:
+    """A launch's cluster shape, or None where its CTAs are on their own."""
+    shape = (*((shape,) if isinstance(shape, int) else shape or ()), 1, 1, 1)[:3]
+    return None if shape == (1, 1, 1) else shape
 
 
 def execute(program: Program, grid, block, params, memory, dynamic, check_races, counters):
@@ -68,12 +78,14 @@ def execute(program: Program, grid, block, params, memory, dynamic, check_races,
     block = (*((block,) if isinstance(block, int) else block), 1, 1)[:3]
     races = os.environ.get("TILEIRAS_EMULATOR_RACES", "") not in ("", "0") if check_races is None else check_races
     options = Options(races, counters)
+    check_shape(program.cluster, grid)
     total = grid[0] * grid[1] * grid[2]
     block_params = parameter_block(program, params)
     program.reset_variables(memory)
     size = batch_size(program, block, dynamic)
     if races:
         size = max(min(size, 4096 // (block[0] * block[1] * block[2])), 1)  # shadow arrays are large
+    size = -(-size // program.cluster_size) * program.cluster_size
     with np.errstate(all="ignore"):
         for first in range(0, total, size):
             machine = Machine(

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .cluster import RANK_SHIFT, Clusters
 from .copies import GroupQueue
 from .faults import EmulatorError, EmulatorFault
 from .waits import Waits
@@ -164,6 +165,12 @@ class Group:
                 self.specials[name] = found
         return found
 
+    @property
+    def shared_window(self):
+        """What the addresses of the CTA's own shared memory start from: its rank in the cluster."""
+        rank = self.machine.clusters.rank(self.cta)
+        return (rank << RANK_SHIFT).astype(np.uint32)
+
     def full(self, value) -> np.ndarray:
         """A value for each thread, flat."""
         return np.broadcast_to(value, self.shape).reshape(-1)
@@ -265,9 +272,9 @@ class Machine:
         self.region_of: dict = {}
         self.ready: dict[tuple, list[Group]] = {}
         self.blocked: list = []
-        self.arrived = np.zeros((ctas, 17), np.int64)
-        self.needed = np.zeros((ctas, 17), np.int64)
-        self.votes = np.zeros((ctas, 17), np.int64)
+        self.arrived = np.zeros((ctas, 16), np.int64)
+        self.needed = np.zeros((ctas, 16), np.int64)
+        self.votes = np.zeros((ctas, 16), np.int64)
         self.clock = 0
         self.patience = STARVED_BY_WAITING if program.waits else STARVED
         self.exits = 1
@@ -275,7 +282,8 @@ class Machine:
         self.tensor = None
         self.waiting: dict[tuple, list[Group]] = {}  # groups that wait for warp mates at a warp-wide instruction
         self.waits = Waits(self)
-        self.cluster_size = 1
+        self.clusters = Clusters(self, program.cluster)
+        self.cluster_size = self.clusters.size
         self.cta_rows = np.arange(ctas)[:, None]
 
     def make_memories(self):
@@ -319,11 +327,9 @@ class Machine:
 
     def thread_name(self, cta: int, tid: int):
         """((ctaid), (tid)) of a thread of the batch."""
-        gx, gy, _ = self.grid
-        linear = self.first + int(cta)
         bx, by, _ = self.block
         tid = int(tid)
-        return (linear % gx, linear // gx % gy, linear // (gx * gy)), (tid % bx, tid // bx % by, tid // (bx * by))
+        return self.clusters.coordinates(int(cta)), (tid % bx, tid // bx % by, tid // (bx * by))
 
     # -- scheduling ----------------------------------------------------------------------------------
     def run(self):
@@ -376,9 +382,9 @@ class Machine:
 
     def next_group(self) -> Group | None:
         while not self.ready:
-            if (self.blocked or self.waiting or self.parked or self.waits.sleepers) and self.waits.revive():
+            if self.somebody_waits() and self.waits.revive():
                 continue
-            if self.blocked or self.waits.sleepers or self.parked:
+            if self.blocked or self.waits.sleepers or self.parked or self.clusters.blocked:
                 self.waits.deadlock()
             if self.waiting:
                 group = next(iter(self.waiting.values()))[0]
@@ -392,6 +398,9 @@ class Machine:
                 key, self.quantum = oldest, QUANTUM
         groups = self.ready.pop(key)
         return groups[0] if len(groups) == 1 else self.merge(groups)
+
+    def somebody_waits(self) -> bool:
+        return bool(self.blocked or self.waiting or self.parked or self.waits.sleepers or self.clusters.blocked)
 
     def step(self, group: Group):
         """Run a group until it splits, waits, ends, or should give way."""
@@ -487,6 +496,7 @@ class Machine:
         self.waiting.clear()
         if self.blocked:
             self.release_barriers()
+        self.clusters.exited()
 
     def on_mates(self, group: Group):
         """Wait, at this pc, for the other threads of the warps."""
@@ -502,6 +512,9 @@ class Machine:
         ins = self.program.code[group.pc]
         cta, tid = divmod(int(group.flat[0]), self.threads)
         raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=self.thread_name(cta, tid))
+
+    def on_cluster_wait(self, group: Group, after: int):
+        self.clusters.wait(group, after)
 
     def on_sleep(self, group: Group, ready, positions):
         """A failed mbarrier.try_wait: the threads that have not got their phase sleep until it completes."""

@@ -33,7 +33,7 @@ from .parse import (
 BUILTIN_CALLS = {"vprintf", "__assertfail", "malloc", "free"}
 _NO_RESULT = {"bra", "brx", "bar", "barrier", "nanosleep", "call", "ret", "exit", "trap", "st", "red", "setmaxnreg",
               "discard", "prefetch", "prefetchu", "pmevent", "tensormap", "_call", "_arguments"}  # fmt: skip
-_BARRIERS = {"bar", "barrier"}
+_BARRIERS = {"bar", "barrier", "setmaxnreg"}
 
 
 def results_of(ins: Instruction) -> list[Register]:
@@ -82,11 +82,15 @@ class Program:
     """One kernel ready to run. Attributes of use elsewhere: ``threads`` (reqntid or None), ``params``
     (Variables with offsets into the parameter block), ``shared_static``, ``local_size``, ``register_template``."""
 
-    def __init__(self, module, entry: str):
+    def __init__(self, module, entry: str, cluster=None):
         if entry not in module.functions or not module.functions[entry].entry:
             names = ", ".join(n for n, f in module.functions.items() if f.entry)
             raise EmulatorError(f"no kernel {entry!r} in this PTX; it has: {names or 'none'}")
         self.module, self.entry = module, module.functions[entry]
+        required = self.entry.directives.get("reqnctapercluster")
+        self.explicit_cluster = required is not None or cluster is not None
+        self.cluster = (*(required if required and all(required) else cluster or (1,)), 1, 1)[:3]
+        self.cluster_size = self.cluster[0] * self.cluster[1] * self.cluster[2]
         self.constants: dict = {}
         self.namespace = {**isa.NAMESPACE, **numerics.NAMESPACE, **runtime.NAMESPACE}
         self.namespace.update({kind: dtype for kind, dtype in DTYPES.items()})
@@ -199,6 +203,14 @@ class Program:
                 data = np.frombuffer(variable.init[: variable.size], np.uint8)
                 buffer[: len(data)] = data
             memory.map(variable.offset, max(variable.size, 1), buffer)
+
+    def in_own_shared(self, operand) -> bool:
+        """Whether a symbol's address depends on the CTA: shared variables, in clusters of several CTAs."""
+        if self.cluster_size == 1:
+            return False
+        base = operand.base if isinstance(operand, Address) else operand
+        base = (self.lookup(base) or base) if isinstance(base, Name) else base
+        return isinstance(base, Variable) and base.space == "shared"
 
     def address_of(self, operand, ins) -> int:
         """The numeric value of a symbol used as an operand (its address within its space)."""
@@ -508,6 +520,6 @@ class Program:
 
 
 @lru_cache(maxsize=256)
-def load(text: str, entry: str) -> Program:
-    """Parse and load a kernel; the same text and entry give the same Program."""
-    return Program(parse(text), entry)
+def load(text: str, entry: str, cluster: tuple | None = None) -> Program:
+    """Parse and load a kernel, for clusters of a shape unless it says one; the same arguments give the same Program."""
+    return Program(parse(text), entry, cluster)

@@ -1,4 +1,4 @@
-"""Special registers (PTX ISA 9.0, section 10), for clusters of one CTA."""
+"""Special registers (PTX ISA 9.0, section 10)."""
 
 from __future__ import annotations
 
@@ -36,14 +36,32 @@ def _tid(axis: int):
 
 def _ctaid(axis: int):
     def make(machine, group):
-        x, y, _ = machine.grid
         if machine.grid[axis] == 1:
             return _u32(0)
-        linear = group.cta + machine.first
-        value = (linear % x, linear // x % y, linear // (x * y))[axis].astype(_u32)
-        return value[0, 0] if value.size == 1 else value
+        return _per_cta(machine.clusters.coordinates(group.cta)[axis])
 
     return make
+
+
+def _per_cta(value):
+    value = value.astype(_u32)
+    return value[0, 0] if value.size == 1 else value
+
+
+def _cluster(axis: int):
+    return lambda machine, group: _per_cta(machine.clusters.cluster_coordinates(group.cta)[axis])
+
+
+def _clusters(axis: int):
+    return lambda machine, group: _u32(machine.grid[axis] // machine.clusters.shape[axis])
+
+
+def _rank(axis: int):
+    return lambda machine, group: _per_cta(machine.clusters.rank_coordinates(group.cta)[axis])
+
+
+def _ranks(axis: int):
+    return lambda machine, group: _u32(machine.clusters.shape[axis])
 
 
 def _lane(function):
@@ -59,13 +77,13 @@ SPECIALS = {
     **{f"nctaid.{n}": _grid(i) for i, n in enumerate("xyz")},
     **{f"tid.{n}": _tid(i) for i, n in enumerate("xyz")},
     **{f"ctaid.{n}": _ctaid(i) for i, n in enumerate("xyz")},
-    **{f"clusterid.{n}": _ctaid(i) for i, n in enumerate("xyz")},
-    **{f"nclusterid.{n}": _grid(i) for i, n in enumerate("xyz")},
-    **{f"cluster_ctaid.{n}": _constant(0) for n in "xyz"},
-    **{f"cluster_nctaid.{n}": _constant(1) for n in "xyz"},
-    "cluster_ctarank": _constant(0),
-    "cluster_nctarank": _constant(1),
-    "is_explicit_cluster": lambda machine, group: np.bool_(False),
+    **{f"clusterid.{n}": _cluster(i) for i, n in enumerate("xyz")},
+    **{f"nclusterid.{n}": _clusters(i) for i, n in enumerate("xyz")},
+    **{f"cluster_ctaid.{n}": _rank(i) for i, n in enumerate("xyz")},
+    **{f"cluster_nctaid.{n}": _ranks(i) for i, n in enumerate("xyz")},
+    "cluster_ctarank": lambda machine, group: _per_cta(machine.clusters.rank(group.cta)),
+    "cluster_nctarank": lambda machine, group: _u32(machine.clusters.size),
+    "is_explicit_cluster": lambda machine, group: np.bool_(machine.program.explicit_cluster),
     "laneid": _lane(lambda lane: lane),
     "warpid": lambda machine, group: (group.tid >> 5).astype(_u32),
     "nwarpid": lambda machine, group: _u32(64),

@@ -191,26 +191,15 @@ class TensorMemory:
 
 
 # -- clusters ----------------------------------------------------------------------------------------
-def cluster_shape(machine) -> tuple[int, int, int]:
-    shape = getattr(machine, "cluster", None) or machine.program.entry.directives.get("reqnctapercluster", (1,))
-    return (*shape, 1, 1)[:3]
-
-
 def ctas_of_rank(machine, ctas: np.ndarray, wanted) -> np.ndarray:
     """The CTAs of given ranks in the clusters of ``ctas``; ``wanted`` maps their own ranks to those."""
-    x, y, z = cluster_shape(machine)
-    gx, gy, _ = machine.grid
-    linear = machine.first + ctas
-    place = np.stack([linear % gx, linear // gx % gy, linear // (gx * gy)])
-    inside = place % np.array([x, y, z])[:, None]
-    rank = wanted(inside[0] + x * (inside[1] + y * inside[2]))
-    there = place - inside + np.stack([rank % x, rank // x % y, rank // (x * y)])
-    return there[0] + gx * (there[1] + gy * there[2]) - machine.first
+    clusters = machine.clusters
+    return clusters.of_rank(ctas, wanted(clusters.rank(ctas)))
 
 
 def pair_of(machine, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(even, odd) CTAs of the pairs of ``ctas``: their ranks in the cluster differ in the last bit (9.7.16.5.1)."""
-    if np.prod(cluster_shape(machine)) % 2:
+    if machine.clusters.size % 2:
         fault(machine, ins, "cta_group::2 needs a cluster of an even number of CTAs", ctas[0])
     even, odd = ctas_of_rank(machine, ctas, lambda r: r & ~1), ctas_of_rank(machine, ctas, lambda r: r | 1)
     alive = machine.alive.reshape(machine.ctas, -1).any(axis=1)

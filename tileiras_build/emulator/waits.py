@@ -111,7 +111,7 @@ class Waits:
     def deadlock(self, more=()) -> None:
         """Fault: nobody can run. Describes who of the first waiting CTA's cluster waits where."""
         machine = self.machine
-        waiting = [*self.barriers(), *self.mbarriers(), *self.parked(), *self.mates(), *more]
+        waiting = [*self.barriers(), *self.mbarriers(), *self.cluster_barriers(), *self.parked(), *self.mates(), *more]
         first = int(waiting[0][0].flat[0]) // machine.threads
         cluster = first // machine.cluster_size
         lines = []
@@ -141,6 +141,10 @@ class Waits:
         machine = self.machine
         for group, barrier, _ in machine.blocked:
             yield group, group.pc - 1, lambda cta, barrier=barrier: self.barrier_state(cta, barrier)
+
+    def cluster_barriers(self):
+        for group in self.machine.clusters.blocked:
+            yield group, group.pc - 1, "waits at the cluster's barrier"
 
     def barrier_state(self, cta: int, barrier: int) -> str:
         machine = self.machine

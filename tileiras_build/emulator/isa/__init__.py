@@ -24,6 +24,8 @@ def starts_function(ins, together: bool, fine: bool) -> bool:
     """
     if ins.op == "mbarrier":
         return ins.mods[0] == "try_wait"
+    if ins.op == "setmaxnreg":
+        return True
     return (fine and ins.op in WARP_WIDE) or (not together and ins.op in GROUP_WIDE)
 
 
@@ -70,6 +72,8 @@ from . import (  # noqa: F401
     mbarrier,
     memory,
     move,
+    registers,
+    remote,
     sync,
     tcgen05,
     tcgen05_mma,

@@ -189,8 +189,6 @@ class WideAtomicSite:
 @handles("atom", "red")
 def handle_atomic(e, ins):
     returns = ins.op == "atom"
-    if ins.mods[0] == "async":
-        e.fail("not supported yet")
     args = list(ins.args)
     destination = args.pop(0) if returns else SINK
     address = args.pop(0)

@@ -270,6 +270,33 @@ class BulkSite:
         place = self.mbarrier.in_shared(group, selection.pick(address), selection)
         return np.broadcast_to(place.index(8), len(selection.rows))
 
+    def targets(self, group, selection, flat, bias, positions, masks):
+        """(index of the copy, bias, mbarrier) of each copy in each CTA that it goes to.
+
+        A multicast writes the same place in every CTA of the mask and completes on the same mbarrier there - for
+        pairs (.cta_group::2), on that of the CTA of the pair in which the given one lies (section 9.7.9.25.5.2).
+        """
+        machine, clusters = group.machine, group.machine.clusters
+        words = machine.shared_size // 8
+        pair = "cta_group::2" in self.ins.mods
+        if masks is None:
+            if not pair and (bias // machine.shared_size != positions // words).any():
+                self.mbarrier.fault(group, "the mbarrier is not in the CTA that the copy goes to")
+            return np.arange(len(flat)), bias, positions
+        masks = np.broadcast_to(selection.pick(masks), len(flat)).astype(np.int64)
+        if (masks >> clusters.size).any():
+            self.mbarrier.fault(
+                group, f"the multicast mask {masks.max():#x} names CTAs outside the cluster of {clusters.size}"
+            )
+        copy, rank = np.nonzero(masks[:, None] >> np.arange(clusters.size) & 1)
+        own = flat[copy] // machine.threads
+        target = clusters.of_rank(own, rank)
+        if not clusters.alive(target).all():
+            self.mbarrier.fault(group, "a multicast to a CTA that has exited")
+        signalled = rank & ~1 | clusters.rank(positions[copy] // words) & 1 if pair else rank
+        where = positions[copy] % words + clusters.of_rank(own, signalled) * words
+        return copy, target * machine.shared_size, where
+
     def check_end(self, group, flat, offset, bytes_):
         bad = offset + bytes_ > group.machine.shared_limit
         if np.any(bad):
@@ -302,11 +329,14 @@ class BulkSite:
         offset, bias = self.in_shared(self.shared_to, group, to, selection)
         positions = self.barriers(group, mbar, selection)
         at = self.coordinates(coordinates, selection)
-        for tensor, some in self.tensors(group, map_address, selection, flat):
-            self.check_rank(machine, flat[some[0]], tensor, at)
-            self.check_end(group, flat[some], offset[some], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
+        copies, bias, positions = self.targets(group, selection, flat, bias, positions, ctas)
+        for tensor, chosen in self.tensors(group, map_address, selection, flat):
+            self.check_rank(machine, flat[chosen[0]], tensor, at)
+            self.check_end(group, flat[chosen], offset[chosen], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
+            parts = np.flatnonzero(np.isin(copies, chosen))
+            some = copies[parts]
             copy = BoxCopy(
-                self.ins, tensor, at[some], offset[some] // CHUNK, bias[some] // CHUNK, flat[some], positions[some]
+                self.ins, tensor, at[some], offset[some] // CHUNK, bias[parts] // CHUNK, flat[some], positions[parts]
             )
             machine.waits.fly(copy.positions, copy)
 
@@ -340,7 +370,7 @@ class BulkSite:
         return operation(self.function, "b" + type_[1:] if self.function in ("and", "or", "xor") else type_)
 
     # -- lines ---------------------------------------------------------------------------------------
-    def load_line(self, group, to, source, size, mbar, mask, from_shared: bool):
+    def load_line(self, group, to, source, size, mbar, mask, from_shared: bool, ctas=None):
         selection = Selection(group, True if mask is None else mask)
         if not len(selection.rows):
             return
@@ -351,7 +381,9 @@ class BulkSite:
             machine, source, selection, self.from_offset, flat
         )  # fmt: skip
         positions = self.barriers(group, mbar, selection)
-        copy = LineCopy(self.ins, flat, ("shared", offset + bias), origin, sizes, positions, *self.line_reduction())
+        some, bias, positions = self.targets(group, selection, flat, bias, positions, ctas)
+        target, origin = ("shared", offset[some] + bias), (origin[0], origin[1][some])
+        copy = LineCopy(self.ins, flat[some], target, origin, sizes[some], positions, *self.line_reduction())
         machine.waits.fly(positions, copy)
 
     def store_line(self, group, to, source, size, mask):
@@ -484,8 +516,9 @@ def emit_line(e, ins, mods, reduces):
     if to_shared:
         bar, bar_offset = shared_operand(e, ins.args[3])
         site = e.constant(BulkSite(ins, to_offset, from_offset, bar_offset, CHUNK, function), "bulk")
+        ctas = e.use(ins.args[4], "u16") if "multicast::cluster" in mods else "None"
         return e.line(
-            f"{site}.load_line(g, {to_base}, {from_base}, {e.use(size, 'u32')}, {bar}, {mask}, {from_shared})"
+            f"{site}.load_line(g, {to_base}, {from_base}, {e.use(size, 'u32')}, {bar}, {mask}, {from_shared}, {ctas})"
         )
     site = e.constant(BulkSite(ins, to_offset, from_offset, 0, CHUNK, function), "bulk")
     e.line(f"{site}.store_line(g, {to_base}, {from_base}, {e.use(size, 'u32')}, {mask})")

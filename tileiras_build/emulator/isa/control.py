@@ -79,7 +79,7 @@ def handle_trap(e, ins):
     return "return EXIT"
 
 
-@handles("brkpt", "pmevent", "nanosleep", "griddepcontrol", "setmaxnreg")
+@handles("brkpt", "pmevent", "nanosleep", "griddepcontrol")
 def handle_nothing(e, ins):
     """No effect on values."""
 

@@ -41,6 +41,8 @@ def address_expression(e, space: str, address: Address) -> tuple[str, int]:
     if isinstance(base, Immediate):
         return e.scalar("u64", base.value), address.offset
     kind = "u64" if space in ("global", "generic") else "u32"
+    if e.program.in_own_shared(base):
+        return e.symbol(base, kind), address.offset
     value = base.offset if isinstance(base, Variable) else e.program.address_of(base, e.ins)
     if space == "generic" and isinstance(base, Variable) and base.space in ("shared", "local", "param"):
         e.fail("a variable of another space in a generic access")
@@ -93,7 +95,7 @@ def handle_load(e, ins):
 
 @handles("st")
 def handle_store(e, ins):
-    if ins.mods[0] in ("async", "bulk"):
+    if ins.mods[0] == "bulk":
         e.fail("not supported yet")
     type_, size, count = access_shape(ins)
     address = ins.args[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..access import Site
+from ..cluster import RANK_MASK, RANK_SHIFT
 from ..emit import KIND_BITS, UNSIGNED, kind_of
 from ..memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from ..parse import SINK, Address, Name, Pair, Register, Variable, Vector
@@ -191,11 +193,7 @@ def handle_cvta(e, ins):
     source = ins.args[1]
     if space == "shared" and "cluster" in ins.mods:
         window = SHARED_WINDOW
-    value = (
-        e.use(source, kind)
-        if not isinstance(source, (Variable, Name, Address))
-        else e.scalar(kind, e.program.address_of(source, ins))
-    )
+    value = e.use(source, kind) if not isinstance(source, (Variable, Name, Address)) else e.symbol(source, kind)
     if space == "param" and not to:
         return e.set(ins.args[0], kind, f"{value} | {e.scalar(kind, window)}")
     if window and kind == "u64":
@@ -204,13 +202,15 @@ def handle_cvta(e, ins):
 
 
 @helper
-def in_space(machine, address, space):
+def in_space(group, address, space, own):
+    """Whether generic addresses lie in a space; ``own``: in the CTA's own shared memory, not the cluster's."""
     tag = address >> np.uint64(56)
     if space in ("shared", "local", "param"):
-        return tag == np.uint64({"shared": 1, "local": 2, "param": 4}[space])
+        inside = tag == np.uint64({"shared": 1, "local": 2, "param": 4}[space])
+        return inside & (cluster_rank(address) == group.m.clusters.rank(group.cta)) if own else inside
     if space == "const":
         out = np.zeros(np.shape(address), bool)
-        for variable, _ in machine.program.buffers:
+        for variable, _ in group.m.program.buffers:
             if variable.space == "const":
                 out = out | (
                     (address >= np.uint64(variable.offset)) & (address < np.uint64(variable.offset + variable.size))
@@ -221,13 +221,35 @@ def in_space(machine, address, space):
 
 @handles("isspacep")
 def handle_isspacep(e, ins):
-    e.set(ins.args[0], "p", f"in_space(g.m, {e.use(ins.args[1], 'u64')}, {space_of(ins.mods[0])!r})")
+    space = space_of(ins.mods[0])
+    own = space == "shared" and "cluster" not in ins.mods[0] and e.program.cluster_size > 1
+    e.set(ins.args[0], "p", f"in_space(g, {e.use(ins.args[1], 'u64')}, {space!r}, {own})")
 
 
-@handles("mapa", "getctarank")
-def handle_cluster_address(e, ins):
-    """In a cluster of one CTA, mapa is the identity and every shared address has rank 0."""
-    if ins.op == "getctarank":
-        return e.set(ins.args[0], "u32", e.scalar("u32", 0))
+@helper
+def cluster_rank(address):
+    return (address >> address.dtype.type(RANK_SHIFT)).astype(np.uint32) & np.uint32(RANK_MASK)
+
+
+@helper
+def map_to_rank(group, address, rank, ins):
+    """mapa: the same offset in the shared memory of another CTA of the cluster."""
+    if np.any(rank >= group.m.cluster_size):
+        fault = Site(ins, "shared", 1).fault
+        fault(group, f"rank {np.max(rank)} in a cluster of {group.m.cluster_size} CTAs")
+    kind = address.dtype.type
+    cleared = address & ~kind(RANK_MASK << RANK_SHIFT)
+    return cleared | (rank.astype(kind) << kind(RANK_SHIFT))
+
+
+@handles("getctarank")
+def handle_rank(e, ins):
     kind = kind_of(ins.mods[-1])
-    e.set(ins.args[0], kind, e.use(ins.args[1], kind))
+    e.set(ins.args[0], "u32", f"cluster_rank({e.use(ins.args[1], kind)})")
+
+
+@handles("mapa")
+def handle_map(e, ins):
+    kind = kind_of(ins.mods[-1])
+    rank, constant = e.use(ins.args[2], "u32"), e.constant(ins, "ins")
+    e.set(ins.args[0], kind, f"map_to_rank(g, {e.use(ins.args[1], kind)}, {rank}, {constant})")

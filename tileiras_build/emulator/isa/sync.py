@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from . import handles
-
-CLUSTER_BARRIER = 16  # a cluster of one CTA: its barrier is one more barrier of the CTA
+from . import handles, helper
 
 
 @handles("bar", "barrier")
@@ -41,8 +39,13 @@ def warp_barrier(e, ins):
 
 def cluster_barrier(e, ins):
     if "wait" in ins.mods:
-        return f"return Event('barrier', u32({CLUSTER_BARRIER}), None, None, None, True, {e.pc + 1})"
-    return None
+        return f"return Event('cluster_wait', {e.pc + 1})"
+    e.line(f"cluster_arrive({e.constant(ins, 'ins')}, g, {e.predicate or 'None'})")
+
+
+@helper
+def cluster_arrive(ins, group, mask):
+    group.m.clusters.arrive(ins, group.flat if mask is None else group.flat[group.full(mask)])
 
 
 @handles("membar", "fence")

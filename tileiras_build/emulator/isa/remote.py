@@ -1,0 +1,92 @@
+"""st.async and red.async: stores into a cluster's shared memory that complete bytes on an mbarrier (PTX ISA 9.0,
+sections 9.7.9.12 and 9.7.13.8). They land when the mbarrier is looked at, like bulk copies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..access import Selection, Site
+from ..emit import UNSIGNED, items_of
+from . import handles
+from .atomic import AtomicSite, handle_atomic
+from .mbarrier import change, flat_threads
+from .memory import access_shape, address_expression, handle_store
+
+
+class RemoteStore:
+    """Values on their way: ``index`` (n) of elements in the batch's shared memory."""
+
+    def __init__(self, site, flat, index, values, positions):
+        self.site, self.ins, self.flat, self.index = site, site.ins, flat, index
+        self.values, self.positions, self.landed = values, positions, False
+
+    def land(self, machine) -> None:
+        if self.landed:
+            return
+        self.landed = True
+        self.site.write(machine, self.index, self.values)
+        bytes_ = np.full(len(self.flat), -self.site.bytes, np.int64)
+        change(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_)
+
+
+class RemoteSite:
+    """One st.async or red.async of ``count`` elements of ``size`` bytes."""
+
+    def __init__(self, ins, size: int, count: int, offset: int, mbar_offset: int, atomic: AtomicSite | None = None):
+        self.ins, self.size, self.count, self.bytes, self.atomic = ins, size, count, size * count, atomic
+        self.target = Site(ins, "shared", size, count, offset)
+        self.mbarrier = Site(ins, "shared", 8, 1, mbar_offset)
+
+    def issue(self, group, address, values, mbar, mask=None):
+        selection = Selection(group, True if mask is None else mask)
+        n = len(selection.rows)
+        if not n:
+            return
+        index = self.target.in_shared(group, selection.pick(address), selection).index(self.size)
+        positions = self.mbarrier.in_shared(group, selection.pick(mbar), selection).index(8)
+        words = group.machine.shared_size
+        if np.any(index * self.size // words != positions * 8 // words):
+            self.target.fault(group, "the mbarrier is not in the CTA whose memory is written")
+        picked = [np.broadcast_to(selection.pick(v), n) for v in values]
+        flat = flat_threads(group, selection)
+        positions = np.broadcast_to(positions, n)
+        store = RemoteStore(self, flat, np.broadcast_to(index, n), picked, positions)
+        group.machine.waits.fly(positions, store)
+
+    def write(self, machine, index, values):
+        view = machine.shared_view(self.target.dtype)
+        if self.atomic is not None:
+            self.atomic.apply(view, index, values[0], None)
+            return
+        for i, value in enumerate(values):
+            view[index + i] = value
+
+
+@handles("st")
+def handle_any_store(e, ins):
+    if ins.mods[0] != "async":
+        return handle_store(e, ins)
+    _, size, count = access_shape(ins)
+    emit_remote(e, ins, size, count, None)
+
+
+@handles("red")
+def handle_any_reduction(e, ins):
+    if ins.mods[0] != "async":
+        return handle_atomic(e, ins)
+    _, size, count = access_shape(ins)
+    name = next((m for m in ins.mods if m in ("add", "min", "max", "inc", "dec", "and", "or", "xor")), None)
+    if name is None:
+        e.fail("unknown operation")
+    emit_remote(e, ins, size, count, AtomicSite(ins, "shared", name, ins.mods[-1], 1, 0))
+
+
+def emit_remote(e, ins, size: int, count: int, atomic):
+    if "global" in ins.mods:
+        e.fail("not supported")
+    address, value, mbar = ins.args
+    base, offset = address_expression(e, "shared", address)
+    bar, bar_offset = address_expression(e, "shared", mbar)
+    site = e.constant(RemoteSite(ins, size, count, offset, bar_offset, atomic), "remote")
+    values = ", ".join(e.use(v, UNSIGNED[size * 8]) for v in items_of(value))
+    e.line(f"{site}.issue(g, {base}, [{values}], {bar}, {e.predicate or 'None'})")
