@@ -63,7 +63,7 @@ def scaled_instruction(m, n, a, b, scale_type, a_id=0, b_id=0) -> int:
 
 def tensor_program(
     shared_bytes: int, issue: str, columns: int, *, wait: bool = True, body: str = "", group: int = 1,
-    cluster: str = "", after: str = "tcgen05.fence::after_thread_sync;", allocated: int | None = None,
+    cluster: str = "", allocated: int | None = None,
 ) -> str:  # fmt: skip
     """PTX of kernel k(shared image, cells in, cells out): 128 threads per CTA, cells are (lanes, columns) words.
 
@@ -108,7 +108,7 @@ tcgen05.wait::st.sync.aligned; tcgen05.fence::before_thread_sync; bar.sync 0; tc
 {issue}
 G: {body}
 {loop}
-{after}
+tcgen05.fence::after_thread_sync;
 {dump}
 bar.sync 0;
 {"barrier.cluster.arrive; barrier.cluster.wait;" if group == 2 else ""}

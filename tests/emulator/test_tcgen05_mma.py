@@ -304,12 +304,6 @@ def test_results_are_not_there_before_the_wait():
         )
 
 
-def test_results_need_the_fence_after_the_wait():
-    shared, a, b = small_case()
-    with pytest.raises(EmulatorFault, match="fence::after_thread_sync"):
-        run_tensor(shared, issue("kind::f16", a, b, instruction(128, 32)), np.zeros((1, 128, 32), np.uint32), after="")
-
-
 def test_operands_are_read_until_the_wait():
     """Shared memory overwritten before the commit completes is what the product sees."""
     shared, a, b = small_case()

@@ -14,9 +14,9 @@ import os
 # Its products are many and small: threads for one of them cost far more than they give. NumPy reads this once.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from .faults import EmulatorError, EmulatorFault, PtxSyntaxError, UnsupportedInstruction  # noqa: E402
-from .launch import launch, run_ptx  # noqa: E402
-from .memory import Counters, Memory  # noqa: E402
+from .faults import EmulatorError, EmulatorFault, PtxSyntaxError, UnsupportedInstruction
+from .launch import launch, run_ptx
+from .memory import Counters, Memory
 
 __all__ = [
     "Counters", "EmulatorError", "EmulatorFault", "Memory", "PtxSyntaxError", "UnsupportedInstruction", "launch",

@@ -89,9 +89,6 @@ class TensorMemory:
         self.reading = np.zeros((ctas, 2, COLUMNS), np.int16)
         self.loading = np.zeros((ctas, warps, 2, COLUMNS), bool)  # tcgen05.ld not waited for
         self.storing = np.zeros((ctas, warps, 2, COLUMNS), bool)
-        self.now = 0
-        self.finished = np.zeros((ctas, 2, COLUMNS), np.int32)  # when the last queued write was carried out
-        self.fenced = np.zeros((ctas, warps * 32), np.int32)  # when a thread last fenced
         self.queue: list[Operation] = []
         self.requests: dict[int, tuple[int, int]] = {}  # of pairs: CTA -> (columns, start once granted else FREE)
 
@@ -182,30 +179,22 @@ class TensorMemory:
             start = end
 
     def complete(self, operation: Operation) -> None:
-        self.now += 1
         for span in operation.writes:
             span.add(self.writing, -1)
-            self.finished[span.ctas, span.halves, span.first : span.last] = self.now
         for span in operation.reads:
             span.add(self.reading, -1)
 
 
-# -- clusters ----------------------------------------------------------------------------------------
-def ctas_of_rank(machine, ctas: np.ndarray, wanted) -> np.ndarray:
-    """The CTAs of given ranks in the clusters of ``ctas``; ``wanted`` maps their own ranks to those."""
-    clusters = machine.clusters
-    return clusters.of_rank(ctas, wanted(clusters.rank(ctas)))
-
-
+# -- CTA pairs ---------------------------------------------------------------------------------------
 def pair_of(machine, ins, ctas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(even, odd) CTAs of the pairs of ``ctas``: their ranks in the cluster differ in the last bit (9.7.16.5.1)."""
-    if machine.clusters.size % 2:
+    clusters = machine.clusters
+    if clusters.size % 2:
         fault(machine, ins, "cta_group::2 needs a cluster of an even number of CTAs", ctas[0])
-    even, odd = ctas_of_rank(machine, ctas, lambda r: r & ~1), ctas_of_rank(machine, ctas, lambda r: r | 1)
-    alive = machine.alive.reshape(machine.ctas, -1).any(axis=1)
-    for side in (even, odd):
-        if side.min() < 0 or side.max() >= machine.ctas or not alive[side].all():
-            fault(machine, ins, "the peer CTA does not run or has exited", ctas[0])
+    rank = clusters.rank(ctas)
+    even, odd = clusters.of_rank(ctas, rank & ~1), clusters.of_rank(ctas, rank | 1)
+    if not (clusters.alive(even) & clusters.alive(odd)).all():
+        fault(machine, ins, "the peer CTA has exited", ctas[0])
     return even, odd
 
 

@@ -315,20 +315,10 @@ class Transfer:
                 memory.storing,
                 "a tcgen05.st to these columns has not been waited for (tcgen05.wait::st)",
             )
-            self.require_fence(memory, span, some, which)
             memory.loading[some, which, span.halves, span.first : span.last] = True
         words = memory.cells.reshape(-1)[index]
         out = words[:, 0] if not self.packed else (words[:, 0] & 0xFFFF) | (words[:, 1] << np.uint32(16))
         return [group.from_warps(value) for value in out]
-
-    def require_fence(self, memory, span, ctas, warps):
-        """Results of asynchronous operations are read after tcgen05.fence::after_thread_sync (9.7.16.6.4)."""
-        done = span.of(memory.finished).reshape(len(ctas), -1).max(axis=1)
-        fenced = memory.fenced.reshape(len(memory.fenced), -1, 32)[ctas, warps].min(axis=1)
-        if (fenced < done).any():
-            i = int(np.argmax(fenced < done))
-            why = "no tcgen05.fence::after_thread_sync between the wait for these columns and this load"
-            fault(memory.machine, self.ins, why, ctas[i], warps[i] * 32, span.first)
 
     def store(self, group, address, values):
         memory, ctas, warps, halves, columns, index = self.places(group, address)
@@ -389,15 +379,7 @@ def tensor_wait(ins, group, table):
 
 
 def handle_fence(e, ins):
-    if ins.mods[0] == "fence::after_thread_sync":
-        e.line(f"tensor_fence(g, {mask_of(e)})")
-
-
-@helper
-def tensor_fence(group, mask):
-    issuers = Issuers(group, mask)
-    memory = tensor_of(group.machine)
-    memory.fenced[issuers.ctas, issuers.tids] = memory.now
+    """The waits and barriers of the emulator order everything: the fence has nothing left to do."""
 
 
 # -- commit ------------------------------------------------------------------------------------------
@@ -405,12 +387,13 @@ class Commit(Operation):
     """Arrives at mbarriers once everything before it has been carried out; ``flat`` are the threads that commit."""
 
     def __init__(self, ins, positions, flat):
-        self.ins, self.positions, self.flat = ins, positions, flat
+        self.ins, self.positions, self.flat, self.landed = ins, positions, flat, False
 
     def land(self, machine):
         machine.tensor.reach(self)
 
     def run(self, memory):
+        self.landed = True
         change(memory.machine, self.ins, self.positions, self.flat, np.ones(len(self.positions), np.int64), 0)
 
 
@@ -431,13 +414,13 @@ def tensor_commit(site, group, address, multicast, mask):
         return
     index, flat = site.where(group, address, selection)
     if multicast is not None:
-        index, flat = in_cluster(group, selection, index, flat, multicast)
+        index, flat = in_cluster(group, site.ins, selection, index, flat, multicast)
     commit = Commit(site.ins, np.asarray(index), np.asarray(flat))
     tensor_of(group.machine).issue(commit)
     group.machine.waits.fly(commit.positions, commit)
 
 
-def in_cluster(group, selection, index, flat, multicast):
+def in_cluster(group, ins, selection, index, flat, multicast):
     """The same barrier in every CTA of the cluster whose bit of ``multicast`` is set."""
     machine, words = group.machine, group.machine.shared_size // 8
     ctas = np.broadcast_to(selection.pick(group.cta), len(index))
@@ -446,7 +429,9 @@ def in_cluster(group, selection, index, flat, multicast):
     for rank in range(16):
         chosen = masks >> np.uint32(rank) & np.uint32(1) != 0
         if chosen.any():
-            there = tensor.ctas_of_rank(machine, ctas[chosen], lambda own, rank=rank: np.full_like(own, rank))
+            if rank >= machine.clusters.size:
+                fault(machine, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
+            there = machine.clusters.of_rank(ctas[chosen], rank)
             places.append(there * words + index[chosen] % words)
             threads.append(flat[chosen])
     return np.concatenate(places), np.concatenate(threads)
