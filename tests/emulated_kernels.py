@@ -33,15 +33,16 @@ def compiled(path: Path, name: str, sm: str):
 
 
 def aligned(values: np.ndarray) -> np.ndarray:
-    """A copy that starts on ALIGNMENT bytes."""
+    """A copy that starts on ALIGNMENT bytes; one stored by columns stays so."""
+    order = "F" if np.isfortran(values) else "C"
     raw = np.zeros(values.nbytes + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
-    array = raw[start : start + values.nbytes].view(values.dtype).reshape(values.shape)
+    array = raw[start : start + values.nbytes].view(values.dtype).reshape(values.shape, order=order)
     array[...] = values
     return array
 
 
-def run(path: Path, name: str, sm: str, values, grid=(1, 1, 1)) -> list:
+def run(path: Path, name: str, sm: str, values, grid=(1, 1, 1), counters: emulator.Counters | None = None) -> list:
     """Launch a case on copies of ``values``; the copies afterwards. Only the arrays themselves are mapped."""
     copies = [aligned(value) if isinstance(value, np.ndarray) else value for value in values]
     memory = emulator.Memory()
@@ -49,5 +50,6 @@ def run(path: Path, name: str, sm: str, values, grid=(1, 1, 1)) -> list:
         if isinstance(array, np.ndarray):
             memory.map(array.ctypes.data, max(array.nbytes, 1))
     parameters = pack_arguments(cases(path)[name], copies)
-    emulator.launch(compiled(path, name, sm), name, grid, parameters, memory=memory, check_races=True)
+    artifacts = compiled(path, name, sm)
+    emulator.launch(artifacts, name, grid, parameters, memory=memory, check_races=True, counters=counters)
     return copies

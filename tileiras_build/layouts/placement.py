@@ -93,7 +93,9 @@ def _orders(shape: Sequence[int], layout: LinearLayout | None) -> list[tuple[int
 
 
 def _candidates(shape: Sequence[int], element_bits: int, orders: Sequence[Sequence[int]]) -> Iterator[SharedLayout]:
-    """All plain placements, then swizzles: larger chunks first, then fewer bits, then rows from further up."""
+    """All plain placements, then swizzles: larger chunks first, then fewer bits, then rows from further up; at last
+    chunks of more than one vector, for lanes that read neighbors one by one (tf32 operands stored across k).
+    """
     bits = storage_bits(element_bits)
     for order in orders:
         yield SharedLayout.plain(shape, order, bits, NO_SWIZZLE)
@@ -107,7 +109,8 @@ def _swizzles(shape: Sequence[int], order: Sequence[int], bits: int) -> Iterator
     row = log2_exact(shape[order[0]]) if shape else 0
     # Rows shorter than all banks share a line; only whole lines need to differ.
     first = max(row, log2_exact(LINE_BYTES * 8 // bits))
-    for base in range(log2_exact(VECTOR_BYTES * 8 // bits), -1, -1):
+    chunk = log2_exact(VECTOR_BYTES * 8 // bits)
+    for base in (*range(chunk, -1, -1), chunk + 1, chunk + 2):
         for count in range(1, MOST_SWIZZLE_BITS + 1):
             for source in range(first, first + SHIFTS_TRIED):
                 if source - base >= count and source + count <= offset_bits:
@@ -157,7 +160,7 @@ def _vectors(source: LinearLayout, target: LinearLayout, bits: int, stmatrix: bo
     found = {tuple(layout.registers[:room]): None for layout in (source, target)} if bits >= 8 else {}
     found[tuple(f2.intersection(source.registers, target.registers)[:room])] = None
     for layout, matrices in ((source, stmatrix), (target, ldmatrix)):
-        for rows in (_matrix_rows(layout, bits) if matrices else ()):
+        for rows in _matrix_rows(layout, bits) if matrices else ():
             found[rows[0]] = None
     return [vector for vector in found if f2.rank(vector) == len(vector)]
 
