@@ -14,7 +14,7 @@ from tensor_kernels import (
     scaled_instruction,
 )
 
-from tileiras_build.emulator import EmulatorFault
+from tileiras_build.emulator import EmulatorFault, UnsupportedInstruction
 
 LANES = range(32)
 
@@ -117,6 +117,28 @@ def test_st_is_the_inverse_of_ld(shape, count, packed):
     tcgen05.ld.sync.aligned.{shape}.x{count}{pack}.b32 {registers_text(number)}, [t2]{split}; tcgen05.wait::ld.sync.aligned; {stores(number)}"""
     run(transfer_kernel(body, number, columns=64), cells, values)
     np.testing.assert_array_equal(values, data)
+
+
+@pytest.mark.parametrize("form, reduce", [
+    ("min.f32", lambda v: np.fmin.reduce(v.view(np.float32), axis=1).view(np.uint32)),
+    ("max.abs.f32", lambda v: np.fmax.reduce(np.abs(v.view(np.float32)), axis=1).view(np.uint32)),
+    ("max.u32", lambda v: v.max(axis=1)), ("min.s32", lambda v: v.view(np.int32).min(axis=1).view(np.uint32)),
+])  # fmt: skip
+def test_ld_with_reduction(form, reduce):
+    rng = np.random.default_rng(0)
+    cells = aligned(rng.standard_normal((32, 128)).astype(np.float32).view(np.uint32))
+    out = aligned(np.zeros((128, 9), np.uint32))
+    operation, *middle, type_ = form.split(".")
+    body = f"tcgen05.ld.red.sync.aligned.32x32b.x8.{'.'.join([operation, *middle, type_])} {registers_text(8)}, r8, [t2]; tcgen05.wait::ld.sync.aligned; {stores(9)}"
+    run(transfer_kernel(body, 9, columns=32), cells, out)
+    np.testing.assert_array_equal(out[:, :8], cells[:8].T)
+    np.testing.assert_array_equal(out[:, 8], reduce(np.ascontiguousarray(cells[:8].T)))
+
+
+def test_one_cta_group_per_kernel():
+    body = "@p0 bra E; tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned; E:"
+    with pytest.raises(UnsupportedInstruction, match="same .cta_group"):
+        run(transfer_kernel(body, 1, columns=32), np.zeros((32, 128), np.uint32), np.zeros(128, np.uint32))
 
 
 def test_unpacked_stores_fill_low_halves():

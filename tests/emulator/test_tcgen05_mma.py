@@ -16,7 +16,7 @@ from tensor_kernels import (
     scaled_instruction,
 )
 
-from tileiras_build.emulator import EmulatorFault
+from tileiras_build.emulator import EmulatorFault, UnsupportedInstruction
 
 B_START = 32768
 
@@ -304,14 +304,13 @@ def test_results_are_not_there_before_the_wait():
         )
 
 
-def test_operands_are_read_until_the_wait():
-    """Shared memory overwritten before the commit completes is what the product sees."""
+@pytest.mark.parametrize("at, matrix", [(0, "A"), (B_START, "B")])
+def test_operands_stay_until_the_wait(at, matrix):
+    """Shared memory overwritten after the issue, before the commit completes (or data that arrives in between)."""
     shared, a, b = small_case()
-    shared[:] = np.tile(np.array([1, 1], np.float16).view(np.uint8), len(shared) // 4)
-    late = "mov.u32 t11, 0; st.shared.b32 [image], t11;"
-    out = run_tensor(shared, issue("kind::f16", a, b, instruction(128, 32)) + late, np.zeros((1, 128, 32), np.uint32))
-    got = out[0].view(np.float32)
-    assert (got[0] == 14).all() and (got[1:] == 16).all()
+    late = f"mov.u32 t11, 5; st.shared.b32 [image+{at}], t11;"
+    with pytest.raises(EmulatorFault, match=f"shared memory of matrix {matrix} changed"):
+        run_tensor(shared, issue("kind::f16", a, b, instruction(128, 32)) + late, np.zeros((1, 128, 32), np.uint32))
 
 
 REFUSED = [
@@ -340,7 +339,5 @@ def test_illegal_operands(change, message):
 
 @pytest.mark.parametrize("text", ["tcgen05.mma.sp.cta_group::1.kind::f16 [t1], d0, d1, [t1], t9, p4;", "tcgen05.shift.cta_group::1.down [t1];"])  # fmt: skip
 def test_forms_not_supported(text):
-    from tileiras_build.emulator import UnsupportedInstruction
-
     with pytest.raises(UnsupportedInstruction):
         run_tensor(np.zeros(1024, np.uint8), text, np.zeros((1, 128, 32), np.uint32), wait=False)

@@ -43,6 +43,8 @@ def results_of(ins: Instruction) -> list[Register]:
     first = ins.args[0]
     if isinstance(first, Pair):
         return [r for part in (first.first, first.second) for r in items_of(part) if isinstance(r, Register)]
+    if ins.op == "tcgen05" and "red" in ins.mods:
+        return [r for r in (*items_of(first), ins.args[1]) if isinstance(r, Register)]
     return [r for r in items_of(first) if isinstance(r, Register)]
 
 

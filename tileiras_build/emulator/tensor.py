@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .descriptor import CHUNK
 from .faults import EmulatorFault
 
 LANES, COLUMNS, GRANULE = 128, 512, 32
@@ -74,6 +75,32 @@ class Operation:
     def run_all(self, tensor, others) -> None:
         """Carry out this operation and those that join it."""
         self.run(tensor)
+
+
+class Source:
+    """Chunks of the shared memory of some CTAs that an operation reads at some time from its issue to its completion.
+
+    They must hold the same bytes at both ends: data that had not arrived yet, or was overwritten too early, is a fault.
+    """
+
+    def __init__(self, machine, ins, what: str, ctas: np.ndarray, chunks: np.ndarray):
+        self.machine, self.ins, self.what, self.ctas = machine, ins, what, ctas
+        start = (ctas * (machine.shared_size // CHUNK)).reshape(-1, *[1] * chunks.ndim)
+        self.index = start + chunks
+        self.issued = self.fetch()
+
+    def fetch(self) -> np.ndarray:
+        return np.ascontiguousarray(self.machine.shared_view(np.complex128)[self.index])
+
+    def read(self) -> np.ndarray:
+        """The bytes at completion (CTAs, …, 16)."""
+        now = self.fetch()
+        changed = (now.view(np.uint64) != self.issued.view(np.uint64)).reshape(len(self.ctas), -1).any(axis=1)
+        if changed.any():
+            why = f"shared memory of {self.what} changed between the issue of this instruction and its completion"
+            fault(self.machine, self.ins, why, self.ctas[int(np.argmax(changed))])
+        self.issued = None
+        return now[..., None].view(np.uint8)
 
 
 class TensorMemory:

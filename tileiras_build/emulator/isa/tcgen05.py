@@ -11,11 +11,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from .. import descriptor, tensor
+from .. import descriptor, numerics, tensor
 from ..access import Selection, Site
 from ..emit import items_of
 from ..machine import pick
-from ..parse import Address, Immediate
+from ..parse import SINK, Address, Immediate
 from ..tensor import Operation, Span, fault, rows_of, tensor_of
 from . import WARP_WIDE, handles, helper
 from .matrix import DECOMPRESS
@@ -38,6 +38,13 @@ def tensor_address(e, operand) -> str:
 
 def is_pair(ins) -> bool:
     return "cta_group::2" in ins.mods
+
+
+def require_one_group(e, ins):
+    """All tcgen05 instructions of a kernel have the same .cta_group (section 9.7.16.7.1)."""
+    groups = {m for other in e.program.code if other.op == "tcgen05" for m in other.mods if m.startswith("cta_group")}
+    if len(groups) > 1:
+        e.fail("all tcgen05 instructions of a kernel must have the same .cta_group")
 
 
 def mask_of(e) -> str:
@@ -342,7 +349,7 @@ class Transfer:
 def transfer(e, ins, registers: int, split) -> str:
     shape = next((m for m in ins.mods if m in SHAPES), None)
     count = next((int(m[1:]) for m in ins.mods if m[0] == "x" and m[1:].isdigit()), 0)
-    if shape is None or "red" in ins.mods or (shape == "16x32bx2") != isinstance(split, Immediate):
+    if shape is None or (shape == "16x32bx2") != isinstance(split, Immediate):
         e.fail("not supported")
     if registers != SHAPES[shape] * count or registers > 128:
         e.fail(f"expected {SHAPES[shape] * count} registers")
@@ -352,9 +359,36 @@ def transfer(e, ins, registers: int, split) -> str:
 
 def handle_ld(e, ins):
     wait_for_mates(e)
+    if "red" in ins.mods:
+        return load_and_reduce(e, ins)
     targets = items_of(ins.args[0])
     site = transfer(e, ins, len(targets), ins.args[2] if len(ins.args) > 2 else None)
     e.set_tuple(targets, "u32", f"{site}.load(g, {tensor_address(e, ins.args[1])})")
+
+
+def load_and_reduce(e, ins):
+    """tcgen05.ld.red: also the least or greatest of a lane's columns."""
+    if "32x32b" not in ins.mods or "x1" in ins.mods:
+        e.fail("not supported")
+    kind, targets = ins.mods[-1], items_of(ins.args[0])
+    values = e.temp(f"{transfer(e, ins, len(targets), None)}.load(g, {tensor_address(e, ins.args[2])})")
+    operation = "min" if "min" in ins.mods else "max"
+    flags = f"{'abs' in ins.mods}, {'NaN' in ins.mods}"
+    e.set(ins.args[1], kind, f"reduce_columns({values}, {operation!r}, {kind}, {flags})")
+    for i, target in enumerate(targets):
+        if target is not SINK:
+            e.set(target, "u32", f"{values}[{i}]")
+
+
+@helper
+def reduce_columns(values, operation, kind, absolute, keep_nan):
+    values = [np.asarray(value).view(kind) for value in values]
+    if kind is not np.float32:
+        return (np.minimum if operation == "min" else np.maximum).reduce(values)
+    out = np.abs(values[0]) if absolute else values[0]
+    for value in values[1:]:
+        out = numerics.extreme(operation, out, np.abs(value) if absolute else value, keep_nan)
+    return out
 
 
 def handle_st(e, ins):
@@ -453,24 +487,15 @@ COPIES = {
 class Copy(Operation):
     """tcgen05.cp of some CTAs: ``chunks`` (rows, columns) of shared memory to ``lanes`` (copies, rows)."""
 
-    def __init__(self, ins, ctas, chunks, lanes, column: int, change):
-        self.ins, self.ctas, self.chunks, self.lanes, self.column, self.change = (
-            ins,
-            ctas,
-            chunks,
-            lanes,
-            column,
-            change,
-        )
+    def __init__(self, machine, ins, ctas, chunks, lanes, column: int, change):
+        self.ins, self.ctas, self.lanes, self.column, self.change = ins, ctas, lanes, column, change
+        self.source = tensor.Source(machine, ins, "the copied matrix", ctas, chunks)
         self.writes = (Span(rows_of(ctas), column, chunks.shape[1] * 4),)
 
     def run(self, memory):
-        machine = memory.machine
-        start = (self.ctas * (machine.shared_size // descriptor.CHUNK))[:, None, None]
-        data = machine.shared_view(np.complex128)[start + self.chunks]
-        data = np.ascontiguousarray(data)[..., None].view(np.uint8)
+        data = self.source.read()
         words = np.ascontiguousarray(self.change(data) if self.change else data).view(np.uint32)
-        words = words.reshape(len(self.ctas), len(self.chunks), -1).transpose(0, 2, 1)  # (CTAs, columns, rows)
+        words = words.reshape(*data.shape[:2], -1).transpose(0, 2, 1)  # (CTAs, columns, rows)
         columns = np.arange(self.column, self.column + words.shape[1])
         for lanes in self.lanes:
             memory.cells[self.ctas[:, None, None], columns[None, :, None], lanes[None, None]] = words
@@ -498,7 +523,7 @@ def tensor_copy(form, group, address, word, mask):
             group.machine, ins, source, lanes.shape[1], 2 if shape.endswith("256b") else 1, ctas, tid
         )
         for side in sides(group.machine, ins, ctas):
-            copy = Copy(ins, side, chunks, lanes, place & 0xFFFF, change)
+            copy = Copy(group.machine, ins, side, chunks, lanes, place & 0xFFFF, change)
             require_usable(memory, copy)
             memory.issue(copy)
 
@@ -559,6 +584,7 @@ FORMS = {
 
 @handles("tcgen05")
 def handle_tcgen05(e, ins):
+    require_one_group(e, ins)
     handler = FORMS.get(ins.mods[0])
     if handler is None:
         e.fail("not supported")

@@ -25,7 +25,7 @@ import numpy as np
 
 from .. import descriptor, numerics
 from ..parse import Address, Immediate, Vector
-from ..tensor import LANES, Operation, Span, fault, rows_of, tensor_of
+from ..tensor import LANES, Operation, Source, Span, fault, rows_of, tensor_of
 from . import helper
 from .matrix import _DECODE, decompress_fp6
 from .tcgen05 import (
@@ -262,11 +262,12 @@ class SharedMatrix:
             why = f"a transposed matrix of {self.type} cannot have swizzling mode {fields.mode}"
             fault(machine, form.ins, why, ctas[0], tid)
 
-    def load(self, machine, ctas) -> np.ndarray:
+    def source(self, machine, ins, name: str, ctas) -> Source:
+        return Source(machine, ins, f"matrix {name}", ctas, self.chunks)
+
+    def values(self, source: Source) -> np.ndarray:
         """Values (CTAs, rows, k)."""
-        start = (ctas * (machine.shared_size // descriptor.CHUNK))[:, None, None]
-        data = np.ascontiguousarray(machine.shared_view(np.complex128)[start + self.chunks])[..., None].view(np.uint8)
-        values = decode_chunks(data, self.type, self.packed)
+        values = decode_chunks(source.read(), self.type, self.packed)
         if self.turned:
             values = values.swapaxes(1, 2)
         values = values[:, self.skip : self.rows]
@@ -295,6 +296,8 @@ class Product(Operation):
             self.a = SharedMatrix(machine, form, shape, 0, operands["a"], shape.m // share, ctas, tid)
         shift = self.zero.shift if self.zero else 0
         self.b = SharedMatrix(machine, form, shape, 1, operands["b"], shape.n // share + shift, ctas, tid, shift)
+        self.sources_a = [] if form.left_in_tensor else [self.a.source(machine, form.ins, "A", s) for s in self.sides]
+        self.sources_b = [self.b.source(machine, form.ins, "B", s) for s in self.sides]
         self.span_columns()
         require_usable(memory, self)
         self.require_order(memory, ctas, tid)
@@ -360,20 +363,20 @@ class Product(Operation):
     def run_all(self, memory, others):
         """The sum of the products of this operation and the others, added to D (or D where the first does not keep it)."""
         every = [self, *others]
-        rights = [p.right(memory) for p in every]
-        lefts = [None if p.form.left_in_tensor else p.left(memory) for p in every]
+        rights = [p.right() for p in every]
+        lefts = [None if p.form.left_in_tensor else p.left() for p in every]
         for block in self.blocks:
             a, b = zip(*(p.factors(memory, block, l, r) for p, l, r in zip(every, lefts, rights)))
             a, b = (np.concatenate(x, axis=2) if others else x[0] for x in (a, b))
             self.add(memory, block, np.matmul(b, a.swapaxes(1, 2)))
 
-    def left(self, memory) -> list[np.ndarray]:
+    def left(self) -> list[np.ndarray]:
         """A of each CTA (CTAs, its rows, k)."""
-        return [self.a.load(memory.machine, side) for side in self.sides]
+        return [self.a.values(source) for source in self.sources_a]
 
-    def right(self, memory) -> np.ndarray:
+    def right(self) -> np.ndarray:
         """B of all columns (CTAs or pairs, N, k)."""
-        b = [self.b.load(memory.machine, side) for side in self.sides]
+        b = [self.b.values(source) for source in self.sources_b]
         b = np.concatenate(b, axis=1) if len(b) > 1 else b[0]
         if self.zero is not None:
             b = np.where(self.zero.columns(self.shape)[:, None], b.dtype.type(0), b)
