@@ -532,8 +532,10 @@ class Machine:
         if np.ndim(barrier) and barrier.size > 1 and barrier.min() != barrier.max():
             for value in np.unique(barrier):
                 child = group.take(barrier == value)
-                child.pc = group.pc
-                self.push(child)
+                child.pc = after
+                parts = [None if x is None else pick(x, child.select) for x in (count, predicate)]
+                if self.on_barrier(child, value, parts[0], red, parts[1], waits, after) is not None:
+                    self.push(child)
             return None
         barrier = int(np.ravel(barrier)[0])
         group.pc = after
