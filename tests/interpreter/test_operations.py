@@ -90,6 +90,7 @@ def test_conversions_to_narrow_floats_saturate():
 
 def test_float_to_integer_goes_toward_zero_and_saturates_if_told():
     assert convert("ftoi %x signed", "f32", "i8", [1.9, -1.9, 100.5, -0.5]).tolist() == [1, -1, 100, 0]
+    assert convert("ftoi %x unsigned", "f32", "i1", [0.5, -0.0, 2, np.nan]).tolist() == [True, False, True, True]
     assert convert("ftoi %x signed saturating", "f32", "i8", [1e9, -1e9]).tolist() == [127, -128]
     assert convert("ftoi %x unsigned saturating", "f32", "i8", [1e9, -1e9]).view(np.uint8).tolist() == [255, 0]
 

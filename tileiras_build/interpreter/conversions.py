@@ -118,8 +118,13 @@ def integer_to_float(frame: Frame, op: IToFOp):
 
 @handles(FToIOp)
 def float_to_integer(frame: Frame, op: FToIOp):
-    """Toward zero; NaN and what does not fit is open, or the nearest end if saturating."""
+    """Toward zero; NaN and what does not fit is open, or the nearest end if saturating.
+
+    To i1: whether the number differs from zero, which cuTile's front end relies on (its ``astype(bool_)``).
+    """
     before, after = _types(op)
+    if BITS[after] == 1:
+        return to_float64(frame.get(op.from_), before) != 0
     signed, bits = op.signedness.data is SIGNED, BITS[after]
     low, high = (-(2.0 ** (bits - 1)), 2.0 ** (bits - 1)) if signed else (0.0, 2.0**bits)
     whole = np.trunc(to_float64(frame.get(op.from_), before))

@@ -27,6 +27,13 @@ def cast_toward_zero(x, out, TILE: ct.Constant[int]):
 
 
 @ct.kernel
+def through_tf32_ties_away(x, out, TILE: ct.Constant[int]):
+    """out = x with the precision of tf32, ties rounded away from zero."""
+    tile = ct.load(x, (ct.bid(0),), (TILE,))
+    ct.store(out, (ct.bid(0),), ct.astype(tile, ct.tfloat32, rounding_mode=ct.RoundingMode.RA).astype(ct.float32))
+
+
+@ct.kernel
 def through_tf32(x, out, TILE: ct.Constant[int]):
     """out = x with the precision of tf32."""
     tile = ct.load(x, (ct.bid(0),), (TILE,))
@@ -66,6 +73,10 @@ CASES = [
     Case("f32_to_e8m0_up", cast_up, (vector("float32"), vector("float8_e8m0fnu"), TILE)),
     Case("f32_to_e8m0_zero", cast_toward_zero, (vector("float32"), vector("float8_e8m0fnu"), TILE)),
     Case("f32_to_tf32", through_tf32, (vector("float32"), vector("float32"), TILE)),
+    Case("f32_to_tf32_away", through_tf32_ties_away, (vector("float32"), vector("float32"), TILE)),
+    Case("f32_to_bool", cast, (vector("float32"), vector("bool_"), TILE)),
+    Case("f64_to_bool", cast, (vector("float64"), vector("bool_"), TILE)),
+    Case("e5m2_to_bool", cast, (vector("float8_e5m2"), vector("bool_"), TILE)),
     Case("f4_to_f32", from_f4, (vector("uint8"), vector("float32"), TILE)),
     Case("f4_to_f16", from_f4, (vector("uint8"), vector("float16"), TILE)),
     Case("f32_to_f4", to_f4, (vector("float32"), vector("uint8"), TILE)),

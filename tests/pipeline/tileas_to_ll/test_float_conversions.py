@@ -129,19 +129,36 @@ def test_scales_round_to_a_power_of_two(mode, sm):
     np.testing.assert_array_equal(actual, codes)
 
 
+def rounded_to_tf32(x, rint):
+    """x with 11 bits of precision; below the normal range of f32 the spacing stays what it is at its end."""
+    exact = x.astype(np.float64)
+    with np.errstate(all="ignore"):
+        exponent = np.maximum(np.frexp(exact)[1], -125)
+        result = np.ldexp(rint(np.ldexp(exact, 11 - exponent)), exponent - 11).astype(np.float32)
+    return np.where(np.isfinite(x), result, x)
+
+
+def rint_away(x):
+    return np.copysign(np.floor(np.abs(x) + 0.5), x)
+
+
 @pytest.mark.parametrize("sm", TARGETS)
-def test_tf32_keeps_ten_bits(sm):
+@pytest.mark.parametrize(("name", "rint"), [("f32_to_tf32", np.rint), ("f32_to_tf32_away", rint_away)])
+def test_tf32_keeps_ten_bits(name, rint, sm):
     rng = np.random.default_rng(0)
     x = rng.integers(0, 2**32, 4096, dtype=np.uint32).view(np.float32)
     x[:8] = [np.inf, -np.inf, np.nan, 1 + 2.0**-11, 1 + 3 * 2.0**-11, -0.0, 3.4e38, 1e-40]
-    exact = x.astype(np.float64)
-    with np.errstate(all="ignore"):
-        mantissa, exponent = np.frexp(exact)
-        # Below the normal range of f32 the spacing stays that of the smallest normal numbers.
-        exponent = np.maximum(exponent, -125)
-        expected = np.ldexp(np.rint(np.ldexp(exact, 11 - exponent)), exponent - 11).astype(np.float32)
-    expected = np.where(np.isfinite(x), expected, x)
-    assert_same(launch("f32_to_tf32", sm, x), expected)
+    x[8:2056] = (1 + np.arange(2048) * 2.0**-11) * rng.choice([-1, 1], 2048)  # every other one is a tie
+    assert_same(launch(name, sm, x), rounded_to_tf32(x, rint))
+
+
+@pytest.mark.parametrize("name", ["f32_to_bool", "f64_to_bool", "e5m2_to_bool"])
+def test_what_differs_from_zero_is_true(name):
+    """Halves and NaN too, which are no integer, and multiples of 2 ** 32."""
+    dtype = np.dtype(cases(KERNELS)[name].launch_arguments[0].dtype)
+    x = np.array([0, -0.0, 0.5, -0.25, 1, 2, 256, np.nan, np.inf, 1024, 5e-5], np.float64).astype(dtype)
+    x = np.concatenate([x, np.zeros(256 - x.size, dtype)])
+    np.testing.assert_array_equal(launch(name, "sm_80", x).astype(bool), ~(x.astype(np.float64) == 0))
 
 
 FLOATS = ["f32_to_f16", "f32_to_bf16", "f16_to_bf16", "bf16_to_f16", "f64_to_f16", "f64_to_f32"]

@@ -449,9 +449,7 @@ def _float_to_integer(signed: bool) -> Rule:
         b, source, target = e.b, element_of(op.operands[0].type), element_of(op.results[0].type)
         instruction = "fptosi" if signed else "fptoui"
         if target.register == "i1":
-            # LLVM 22 selects a comparison with zero for a conversion to i1, the wrong way round.
-            widen = convert_float(e, source.name, "f32", "nearest_even")
-            return lambda x: b.pure(f"icmp ne i32 {b.pure(f'fptosi float {widen(x)} to i32')}, 0")
+            return _is_nonzero(e, source)
         known, type = source.is_float, source.register if source.is_float else "float"
         widen = (lambda x: x) if known else convert_float(e, source.name, "f32", "nearest_even")
         if "saturating" in op.attributes and target.bits < 32:
@@ -459,6 +457,13 @@ def _float_to_integer(signed: bool) -> Rule:
         return lambda x: b.pure(f"{instruction} {type} {widen(x)} to {target.register}")
 
     return rule
+
+
+def _is_nonzero(e: KernelEmitter, source: Element) -> Scalar:
+    """A truth value: Tile IR's front ends ask for one, so that a half or NaN is true, though rounded it were not."""
+    known = source.name in ("f32", "f64")
+    widen, type = (lambda x: x, source.register) if known else (convert_float(e, source.name, "f32", "nearest_even"), "float")
+    return lambda x: e.b.pure(f"fcmp une {type} {widen(x)}, 0.0")
 
 
 def _clamped_integer(e: KernelEmitter, x: Value, type: str, target: Element, signed: bool) -> Value:

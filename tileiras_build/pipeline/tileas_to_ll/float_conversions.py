@@ -233,8 +233,11 @@ def _f32_to_tf32(e: KernelEmitter, mode: str) -> Scalar:
 
     def scalar(x: Value) -> Value:
         bits = b.pure(f"bitcast float {x} to i32")
-        odd = b.pure(f"and i32 {b.pure(f'lshr i32 {bits}, 13')}, 1")
-        rounded = b.pure(f"add i32 {b.pure(f'add i32 {bits}, 4095')}, {odd}")
+        if mode == "nearest_away":
+            rounded = b.pure(f"add i32 {bits}, 4096")
+        else:
+            odd = b.pure(f"and i32 {b.pure(f'lshr i32 {bits}, 13')}, 1")
+            rounded = b.pure(f"add i32 {b.pure(f'add i32 {bits}, 4095')}, {odd}")
         kept = b.pure(f"bitcast i32 {b.pure(f'and i32 {rounded}, -8192')} to float")
         return b.pure(f"select i1 {b.pure(f'fcmp uno float {x}, 0.0')}, float {x}, float {kept}")
 
