@@ -18,6 +18,10 @@ from .formats import FORMATS, from_float64, to_float64
 from .rounding import quantize
 
 
+# Random bits are seldom one of these; times zero, say, only they are seen.
+TELLING = (np.inf, -np.inf, np.nan, 0.0)
+
+
 @dataclass
 class Choice:
     """How one execution decides what Tile IR leaves open.
@@ -43,14 +47,19 @@ class Choice:
         return np.where(where, self.arbitrary(values.dtype, np.shape(values)), values)
 
     def arbitrary(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-        """A new array of unspecified values."""
+        """A new array of unspecified values; every other float is one that shows through what follows."""
         self.filled = True
         if self.garbage is None:
             return np.zeros(shape, dtype)
         if dtype == np.bool_:
             return self.garbage.integers(0, 2, shape).astype(np.bool_)
         data = self.garbage.bytes(int(np.prod(shape, dtype=int)) * dtype.itemsize)
-        return np.frombuffer(bytearray(data), dtype).reshape(shape)
+        values = np.frombuffer(bytearray(data), dtype).reshape(shape)
+        if dtype.kind in "iu":
+            return values
+        with np.errstate(all="ignore"):
+            telling = np.array(TELLING).astype(dtype)[self.garbage.integers(0, len(TELLING), shape)]
+        return np.where(self.garbage.integers(0, 2, shape) == 0, telling, values)
 
     def spread(self, values: np.ndarray, element_type: Attribute, amount: np.ndarray | float) -> np.ndarray:
         """Held floats moved by at most ``amount`` (absolute), then rounded to their type."""

@@ -7,24 +7,32 @@ import numpy as np
 from ..dialects.cuda_tile.enums import Signedness
 from ..dialects.cuda_tile.ops_arithmetic import MmaFOp, MmaFScaledOp, MmaIOp
 from .floats import narrowed
-from .formats import F8E4M3, F8E5M2, FORMATS, to_float64
+from .formats import F8E4M3, F8E5M2, F32, FORMATS, to_float64
 from .integers import to_int64, wrap
 from .machine import Frame, handles
 
 # Tensor cores add 8-bit products with 13 fraction bits when told to be fast, and on sm_90 always.
 FAST_EPSILON = 2.0**-13
+# Half of the smallest bf16: products of a small format and a scale fit bf16 but for its range.
+SCALED_TINY = 2.0**-134
 EIGHT_BITS = (F8E4M3, F8E5M2)
 
 
-def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float) -> np.ndarray:
-    """lhs times rhs plus acc, moved by the error of a sum of that many products in that precision."""
+def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float, lost: float = 0.0) -> np.ndarray:
+    """lhs times rhs plus acc, moved by the error of a sum of that many products in that precision.
+
+    ``lost`` is the absolute error of each element of lhs and rhs.
+    """
     element_type = op.acc.type.element_type
     acc = to_float64(frame.get(op.acc), element_type)
     total = np.matmul(lhs, rhs) + acc
     depth = np.sqrt(lhs.shape[-1] + 1)
     finite = [np.nan_to_num(np.abs(value), posinf=0) for value in (lhs, rhs, acc)]
     size = np.matmul(finite[0], finite[1]) + finite[2]
-    result = frame.choice.spread(narrowed(total, element_type), element_type, size * epsilon * depth)
+    amount = size * epsilon * depth
+    if lost:
+        amount += lost * (finite[0].sum(-1, keepdims=True) + finite[1].sum(-2, keepdims=True))
+    result = frame.choice.spread(narrowed(total, element_type), element_type, amount)
     # A partial sum may overflow where the whole does not.
     return frame.choice.fill(result, size > FORMATS[element_type].largest * 0.99)
 
@@ -45,9 +53,19 @@ def _scaled(frame: Frame, factor, scale, axis: int) -> np.ndarray:
 
 @handles(MmaFScaledOp)
 def multiply_scaled(frame: Frame, op: MmaFScaledOp):
+    """The factors are scaled first, and in which type is open; one with the range of the result holds them."""
     lhs, rhs = _scaled(frame, op.lhs, op.lhs_scale, -1), _scaled(frame, op.rhs, op.rhs_scale, -2)
-    return _multiply(frame, op, lhs, rhs, FAST_EPSILON if op.lhs.type.element_type in EIGHT_BITS else
-                     FORMATS[op.acc.type.element_type].epsilon)
+    fast = op.lhs.type.element_type in EIGHT_BITS
+    epsilon = FAST_EPSILON if fast else FORMATS[op.acc.type.element_type].epsilon
+    result = _multiply(frame, op, lhs, rhs, epsilon, SCALED_TINY)
+    over = [_overflows(factor, axis) for factor, axis in ((lhs, -1), (rhs, -2))]
+    return frame.choice.fill(result, np.broadcast_to(over[0] | over[1], result.shape))
+
+
+def _overflows(scaled: np.ndarray, axis: int) -> np.ndarray:
+    """In which rows or columns a scaled number is too large for f32."""
+    large = np.isfinite(scaled) & (np.abs(scaled) > FORMATS[F32].largest)
+    return large.any(axis=axis, keepdims=True)
 
 
 @handles(MmaIOp)

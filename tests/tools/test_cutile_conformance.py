@@ -1,0 +1,45 @@
+"""tools/cutile_conformance.py: a failure is called a matter of rounding only where it is one; reruns replace cases."""
+
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from tools import cutile_conformance as tool
+
+
+def message(relative: str) -> str:
+    return f"AssertionError: Tensor-likes are not equal!\n\nGreatest relative difference: {relative} at index (0,)"
+
+
+@pytest.mark.parametrize(
+    ("relative", "name", "rounds"),
+    [
+        ("1.16e-07", "test_array_root_ops[sqrt-f32]", True),
+        ("9.8e-4", "test_cast[RoundingMode.RA-True]", False),
+        ("1.0", "test_array_astype[bool-f32]", False),
+        ("6.6e-4", "test_array_trig[f16-sinh]", True),
+        ("0.0078125", "test_array_trig[bf16-sinh]", True),
+        ("inf", "test_array_trig[f32-sinh]", False),
+        ("5e-07", "test_array_trig[f32-sin]", False),
+    ],
+)
+def test_rounding_is_two_units_in_the_last_place(relative, name, rounds):
+    assert tool.is_rounding(message(relative), name) is rounds
+    assert (tool.reason_of(message(relative), name) == tool.ROUNDS) is rounds
+
+
+def case(name: str, file: str, message: str | None = None) -> str:
+    inside = "" if message is None else f'<failure message="{message}"/>'
+    return f'<testcase classname="test.{file}.TestThing" name="{name}">{inside}</testcase>'
+
+
+def test_rerun_files_replace_their_cases(tmp_path):
+    whole, part = tmp_path / "sm_90.xml", tmp_path / "sm_90.part"
+    old = case("a", "test_cast", "Timeout") + case("gone", "test_cast") + case("b", "test_other")
+    whole.write_text(f"<testsuites><testsuite>{old}</testsuite></testsuites>")
+    part.write_text(f"<testsuites><testsuite>{case('a', 'test_cast')}</testsuite></testsuites>")
+    tool.replace_cases(whole, part)
+    counts = tool.read_results(whole)
+    assert counts == {"test_cast": {"passed": 1}, "test_other": {"passed": 1}}
+    assert not part.exists()
+    assert len(list(ElementTree.parse(whole).iter("testsuite"))) == 1
