@@ -111,7 +111,7 @@ def test_transposed_operands(type_, code, k, kind, swizzle):
     text = issue(f"kind::{kind}", *words, instruction(128, n, code, code, d, turn_a=1, turn_b=1))
     cells = np.zeros((1, 128, 64), np.uint32)
     if (type_ == "tf32") != (swizzle == "128B/32B"):
-        with pytest.raises(EmulatorFault, match="cannot have swizzling mode"):
+        with pytest.raises(EmulatorFault, match="cannot have this swizzling mode"):
             run_tensor(shared, text, cells)
         return
     out = run_tensor(shared, text, cells)[0].view(np.int32 if kind == "i8" else np.float32)

@@ -1,8 +1,9 @@
-"""Shared-memory matrix descriptors of tcgen05 (PTX ISA 9.0, sections 9.7.16.4.1 and 9.7.16.10.6).
+"""Matrices in shared memory as wgmma and tcgen05 describe them (PTX ISA 9.0, 9.7.15.5.1, 9.7.16.4.1 and 9.7.16.10.6).
 
 Descriptors count in chunks of 16 bytes, and so does everything here: an index is a chunk number in the CTA's shared
 memory, and all that a swizzle does is to move chunks. A matrix is either K-major - a row of M or N is 32 bytes, two
-chunks - or MN-major - for each of k, the chunks along M or N.
+chunks - or MN-major - for each of k, the chunks along M or N. The two instructions place the fields of a descriptor
+differently; the layouts are the same.
 """
 
 from __future__ import annotations
@@ -29,16 +30,42 @@ class Swizzle:
     shift: int
 
 
-SWIZZLES = {
-    0: Swizzle(1, 8, 0, 0),  # none
-    1: Swizzle(8, 4, 3, 1),  # 128 bytes, 32 bytes move together
-    2: Swizzle(8, 8, 7, 0),  # 128 bytes
-    4: Swizzle(4, 8, 3, 0),  # 64 bytes
-    6: Swizzle(2, 8, 1, 0),  # 32 bytes
-}
-WIDE_ATOMS = 1
+NONE, BYTES_32, BYTES_64, BYTES_128 = Swizzle(1, 8, 0, 0), Swizzle(2, 8, 1, 0), Swizzle(4, 8, 3, 0), Swizzle(8, 8, 7, 0)
+WIDE_ATOMS = Swizzle(8, 4, 3, 1)  # 128 bytes, of which 32 move together
+TCGEN05_SWIZZLES = {0: NONE, 1: WIDE_ATOMS, 2: BYTES_128, 4: BYTES_64, 6: BYTES_32}  # bits 61-63
+WGMMA_SWIZZLES = {0: NONE, 1: BYTES_128, 2: BYTES_64, 3: BYTES_32}  # bits 62-63
 
 
+# -- layouts -----------------------------------------------------------------------------------------
+@lru_cache(maxsize=4096)
+def k_major_offsets(swizzle: Swizzle, leading: int, stride: int, rows: int, columns: int = ROW_CHUNKS) -> np.ndarray:
+    """Chunks (rows, columns) from the start of a K-major matrix, before the swizzle.
+
+    Eight rows make a core matrix, the next one is ``stride`` away; ``leading`` counts without a swizzle only.
+    """
+    row, chunk = np.ogrid[:rows, :columns]
+    along = chunk * leading if swizzle is NONE else chunk
+    return row % 8 * swizzle.width + row // 8 * stride + along
+
+
+@lru_cache(maxsize=4096)
+def mn_major_offsets(swizzle: Swizzle, leading: int, stride: int, depth: int, chunks: int) -> np.ndarray:
+    """Chunks (depth of k, chunks along M or N) from the start of an MN-major matrix, before the swizzle."""
+    k, chunk = np.ogrid[:depth, :chunks]
+    if swizzle is NONE:
+        return k % 8 + k // 8 * leading + chunk * stride
+    inside = k % swizzle.rows * swizzle.width + chunk % swizzle.width
+    return inside + k // swizzle.rows * stride + chunk // swizzle.width * leading
+
+
+def swizzled(swizzle: Swizzle, chunks: np.ndarray, base: int) -> np.ndarray:
+    """Where chunks really lie; the rows of the pattern count from the base offset."""
+    if swizzle is NONE:
+        return chunks
+    return chunks ^ (((chunks >> 3) - base & swizzle.mask) << swizzle.shift)
+
+
+# -- tcgen05 -----------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Descriptor:
     """A decoded descriptor; ``start``, ``leading`` and ``stride`` in chunks."""
@@ -47,11 +74,7 @@ class Descriptor:
     leading: int
     stride: int
     base: int
-    mode: int
-
-    @property
-    def swizzle(self) -> Swizzle:
-        return SWIZZLES[self.mode]
+    swizzle: Swizzle
 
 
 @lru_cache(maxsize=4096)
@@ -63,33 +86,19 @@ def read_descriptor(word: int) -> Descriptor | str:
         return "absolute leading-dimension addresses in a shared-memory descriptor are not supported"
     if word >> 53 & 0xFF:
         return f"bits 53-60 of the shared-memory descriptor {word:#x} must be 0"
-    if word >> 61 not in SWIZZLES:
+    if word >> 61 not in TCGEN05_SWIZZLES:
         return f"swizzling mode {word >> 61} in the shared-memory descriptor {word:#x} does not exist"
-    return Descriptor(word & 0x3FFF, word >> 16 & 0x3FFF, word >> 32 & 0x3FFF, word >> 49 & 7, word >> 61)
+    swizzle = TCGEN05_SWIZZLES[word >> 61]
+    return Descriptor(word & 0x3FFF, word >> 16 & 0x3FFF, word >> 32 & 0x3FFF, word >> 49 & 7, swizzle)
 
 
 @lru_cache(maxsize=1024)
-def k_major_chunks(descriptor: Descriptor, rows: int, columns: int = ROW_CHUNKS) -> np.ndarray:
-    """Chunk numbers (rows, columns) of a K-major matrix: 8 rows make a core matrix, the next is ``stride`` away."""
-    row, chunk = np.ogrid[:rows, :columns]
-    along = chunk if descriptor.mode else chunk * descriptor.leading
-    return swizzled(descriptor, row % 8 * descriptor.swizzle.width + row // 8 * descriptor.stride + along)
+def k_major_chunks(d: Descriptor, rows: int, columns: int = ROW_CHUNKS) -> np.ndarray:
+    """Chunk numbers (rows, columns) of a K-major matrix."""
+    return swizzled(d.swizzle, d.start + k_major_offsets(d.swizzle, d.leading, d.stride, rows, columns), d.base)
 
 
 @lru_cache(maxsize=1024)
-def mn_major_chunks(descriptor: Descriptor, depth: int, chunks: int) -> np.ndarray:
+def mn_major_chunks(d: Descriptor, depth: int, chunks: int) -> np.ndarray:
     """Chunk numbers (depth of k, chunks along M or N) of an MN-major matrix."""
-    k, chunk = np.ogrid[:depth, :chunks]
-    swizzle = descriptor.swizzle
-    if descriptor.mode == 0:
-        return k % 8 + k // 8 * descriptor.leading + chunk * descriptor.stride + descriptor.start
-    inside = k % swizzle.rows * swizzle.width + chunk % swizzle.width
-    beyond = k // swizzle.rows * descriptor.stride + chunk // swizzle.width * descriptor.leading
-    return swizzled(descriptor, inside + beyond)
-
-
-def swizzled(descriptor: Descriptor, offsets: np.ndarray) -> np.ndarray:
-    """Where chunks at ``offsets`` from the start really lie; rows count from the base offset."""
-    chunks = offsets + descriptor.start
-    swizzle = descriptor.swizzle
-    return chunks ^ (((chunks >> 3) - descriptor.base & swizzle.mask) << swizzle.shift)
+    return swizzled(d.swizzle, d.start + mn_major_offsets(d.swizzle, d.leading, d.stride, depth, chunks), d.base)

@@ -257,9 +257,9 @@ class SharedMatrix:
         """Table 52: which types may be MN-major in which mode."""
         if not self.turned:
             return
-        wide = fields.mode == descriptor.WIDE_ATOMS
+        wide = fields.swizzle is descriptor.WIDE_ATOMS
         if self.type in PADDED or wide != (self.type == "tf32"):
-            why = f"a transposed matrix of {self.type} cannot have swizzling mode {fields.mode}"
+            why = f"a transposed matrix of {self.type} cannot have this swizzling mode"
             fault(machine, form.ins, why, ctas[0], tid)
 
     def source(self, machine, ins, name: str, ctas) -> Source:

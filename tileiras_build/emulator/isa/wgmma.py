@@ -14,12 +14,12 @@ that - registers read before the wait - is for ``inflight.py`` and the race chec
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 import numpy as np
 
 from .. import numerics
 from ..access import Site
+from ..descriptor import CHUNK, WGMMA_SWIZZLES, k_major_offsets, mn_major_offsets, swizzled
 from ..emit import items_of
 from ..machine import Event
 from ..parse import Vector
@@ -27,8 +27,6 @@ from . import GROUP_WIDE, RESULT_KINDS, WARP_WIDE, handles, helper
 from .matrix import _DECODE, _WIDTH, fragment
 
 GROUP = 128  # threads of a warpgroup
-CHUNK = 16  # bytes in which descriptors count, and that a swizzle moves
-ROW_BYTES = 32  # bytes along k of one instruction
 _SHAPE = re.compile(r"m64n(\d+)k(\d+)$")
 _SHARED_K = {"f16": 16, "bf16": 16, "tf32": 8, "e4m3": 32, "e5m2": 32, "s8": 32, "u8": 32}
 _PAIRS = {"f16": {"f16"}, "bf16": {"bf16"}, "tf32": {"tf32"}, "e4m3": {"e4m3", "e5m2"}, "e5m2": {"e4m3", "e5m2"},
@@ -70,33 +68,7 @@ def gather_warpgroup(e):
 
 
 # -- descriptors -------------------------------------------------------------------------------------
-_SWIZZLE_CHUNKS = {0: 1, 1: 8, 2: 4, 3: 2}  # descriptor code -> 16-byte chunks in a row of the pattern
 _RESERVED = ~((0x3FFF << 0) | (0x3FFF << 16) | (0x3FFF << 32) | (7 << 49) | (3 << 62)) & 0xFFFFFFFFFFFFFFFF
-
-
-@lru_cache(maxsize=4096)
-def chunk_offsets(rows: int, swizzle: int, leading: int, stride: int, transposed: bool) -> np.ndarray:
-    """Offsets in chunks of a matrix before the swizzle (table "canonical layouts" of section 9.7.15.5.1).
-
-    K-major: (rows, 2), 8 rows of 16 bytes make a core matrix. MN-major: (16 of k, rows / 8).
-    """
-    width = _SWIZZLE_CHUNKS[swizzle]
-    if not transposed:
-        row, chunk = np.ogrid[:rows, : ROW_BYTES // CHUNK]
-        along = chunk * leading if swizzle == 0 else chunk
-        return row % 8 * width + row // 8 * stride + along
-    depth, chunk = np.ogrid[:16, : rows // 8]
-    if swizzle == 0:
-        return depth % 8 + depth // 8 * leading + chunk * stride
-    return depth % 8 * width + depth // 8 * stride + chunk % width + chunk // width * leading
-
-
-def swizzled(chunks: np.ndarray, swizzle: int, base_offset: int) -> np.ndarray:
-    """Chunk numbers after the swizzle: the low bits XOR those of the 128-byte row, counted from the base offset."""
-    if swizzle == 0:
-        return chunks
-    row = (chunks >> 3) - base_offset
-    return chunks ^ (row & (_SWIZZLE_CHUNKS[swizzle] - 1))
 
 
 class SharedOperand:
@@ -117,7 +89,7 @@ class SharedOperand:
         return self.decode(group.machine.shared_view(np.complex128)[index])
 
     def index(self, group, descriptors):
-        """Chunk numbers in the batch's shared memory, (warpgroups, …) as ``chunk_offsets``."""
+        """Chunk numbers in the batch's shared memory, (warpgroups, …) as of ``descriptor.py``."""
         machine = group.machine
         shapes, which = np.unique(descriptors >> np.uint64(16), return_inverse=True)
         start = (descriptors & np.uint64(0x3FFF)).astype(np.int64)
@@ -137,9 +109,12 @@ class SharedOperand:
         if descriptor & _RESERVED:
             self.site.fault(group, f"the descriptor of {self.name} ({descriptor:#x}) has bits in reserved fields")
         leading, stride = descriptor >> 16 & 0x3FFF, descriptor >> 32 & 0x3FFF
-        base_offset, swizzle = descriptor >> 49 & 7, descriptor >> 62
-        offsets = chunk_offsets(self.rows, swizzle, leading, stride, self.transposed)
-        return swizzled(start[:, None, None] + offsets, swizzle, base_offset)
+        base, swizzle = descriptor >> 49 & 7, WGMMA_SWIZZLES[descriptor >> 62]
+        if self.transposed:
+            offsets = mn_major_offsets(swizzle, leading, stride, 16, self.rows // 8)
+        else:
+            offsets = k_major_offsets(swizzle, leading, stride, self.rows)
+        return swizzled(swizzle, start[:, None, None] + offsets, base)
 
     def outside(self, group, index):
         bad = int(index.max()) * CHUNK
