@@ -24,12 +24,15 @@ from .text_files import decode
 
 _TILEAS_TO_LL = "tileiras_build.pipeline.tileas_to_ll"
 _NVVM = f"{_TILEAS_TO_LL}.convert_nvgpu_and_gpu_to_nvvm"
+_CUTE = f"{_TILEAS_TO_LL}.convert_cute_to_llvm"
 
 # Passes that no edge runs by itself -> "module:Class"; ``registry`` adds those of the edges.
 PASSES: dict[str, str] = {
     "scalarize-vector-math": f"{_NVVM}:ScalarizeVectorMath",
     "convert-math-to-libdevice": f"{_NVVM}:ConvertMathToLibdevice",
     "convert-nvgpu-and-gpu-to-nvvm": f"{_NVVM}:ConvertNVGPUAndGPUToNVVM",
+    "convert-cute-and-cute-nvgpu-to-llvm": f"{_CUTE}:ConvertCuteAndCuteNvgpuToLLVM",
+    "convert-pipeline-to-nvvm": f"{_CUTE}:ConvertPipelineToNVVM",
     "convert-debuginfo-to-llvm": f"{_TILEAS_TO_LL}.translate_debug_info:TranslateDebugInfo",
     "tileas-decompose-prints": f"{_TILEAS_TO_LL}.decompose_prints:DecomposePrints",
     "reconcile-unrealized-casts": f"{_TILEAS_TO_LL}.type_converter:ReconcileUnrealizedCasts",
@@ -47,6 +50,9 @@ DIALECTS: dict[str, str] = text_format.DIALECTS | {
     "llvm": "tileiras_build.dialects.llvm_ext:LLVM",
     "nvvm": "tileiras_build.dialects.nvvm:NVVM",
     "nvgpu": "tileiras_build.dialects.nvgpu:NVGPU",
+    "cute": "tileiras_build.dialects.cute:CuteAlgebra",
+    "cute_nvgpu": "tileiras_build.dialects.cute_nvgpu:CuteNvgpu",
+    "cutlass": "tileiras_build.dialects.cutlass:Cutlass",
     "debuginfo": "tileiras_build.dialects.debuginfo:DebugInfo",
 }
 DEFAULT_TARGET = "90"

@@ -12,6 +12,13 @@
 | ``!nv_tileaa.ptr``                   | a pointer to global memory                                                 |
 | tuple                                | a struct of the converted members                                          |
 | integer, float                       | as in ``element_types.py``: tf32 is f32, fp8 its bits                      |
+| ``!cute.shape`` and other tuples     | i32 for a leaf, a struct for a tuple                                       |
+| ``!cute.layout``                     | i32 shape and stride of each mode in turn; nested modes are structs        |
+| ``!cute.ptr``, tensor maps           | a pointer to the memory space                                              |
+| ``!cute.memref``                     | {pointer, layout}                                                          |
+| ``!cute.desc_iter``                  | {pointer, i32 index, i32 stride}                                           |
+| ``!cute_nvgpu.smem_desc``            | i64                                                                        |
+| ``!cutlass.pipeline``                | the address of its barriers; its state {i32 phase, index, count}           |
 | LLVM types                           | unchanged                                                                  |
 """
 
@@ -45,6 +52,9 @@ from xdsl.dialects.gpu import AsyncTokenType
 from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute
 
+from ...dialects.cute import types as cute
+from ...dialects.cute_nvgpu.types import SmemDescType, TmaDescType
+from ...dialects.cutlass.types import PipelineType, StateType
 from ...dialects.nv_tileaa.types import MemRefType as TileMemRefType
 from ...dialects.nv_tileaa.types import PointerType, TiledViewType, TokenType
 from ...dialects.nvgpu.attrs import DeviceAsyncTokenType, address_space
@@ -151,6 +161,15 @@ class LLVMTypeConverter:
     def _view(self, type: TiledViewType) -> LLVMStructType:
         return struct([pointer("global"), i32, i32, LLVMArrayType(3, i32)])
 
+    def _cute_tuple(self, type: Attribute) -> Attribute:
+        return _nested(type.data)
+
+    def _cute_layout(self, type: cute.LayoutType) -> Attribute:
+        return _interleaved(type.data.shape)
+
+    def _cute_view(self, type: cute.MemRefType) -> LLVMStructType:
+        return struct([pointer(type.address_space), self.convert(type.layout)])
+
     def _scalar(self, type: Attribute) -> Attribute:
         if isinstance(type, IntegerType) and type.width.data not in (4, 8, 16, 32, 64, 1):
             return type
@@ -162,6 +181,17 @@ class LLVMTypeConverter:
                 f"failed to convert function signature type for: {type}",
                 remedy="see type_converter.py: ROWS",
             ) from error
+
+
+def _nested(form: object) -> Attribute:
+    return struct([_nested(member) for member in form]) if isinstance(form, tuple) else i32
+
+
+def _interleaved(shape: object) -> LLVMStructType:
+    """Shape and stride of each mode; a mode with modes of its own is a struct of theirs."""
+    modes = shape if isinstance(shape, tuple) else (shape,)
+    members = [[_interleaved(mode)] if isinstance(mode, tuple) else [i32, i32] for mode in modes]
+    return struct([member for mode in members for member in mode])
 
 
 ROWS: dict[type[Attribute], Callable[[LLVMTypeConverter, Attribute], Attribute]] = {
@@ -176,6 +206,15 @@ ROWS: dict[type[Attribute], Callable[[LLVMTypeConverter, Attribute], Attribute]]
     DeviceAsyncTokenType: lambda converter, type: i32,
     TiledViewType: LLVMTypeConverter._view,
     PointerType: lambda converter, type: pointer("global"),
+    **dict.fromkeys(cute.TUPLES, LLVMTypeConverter._cute_tuple),
+    cute.LayoutType: LLVMTypeConverter._cute_layout,
+    cute.PtrType: lambda converter, type: pointer(type.address_space),
+    cute.MemRefType: LLVMTypeConverter._cute_view,
+    cute.DescIterType: lambda converter, type: struct([pointer(type.address_space), i32, i32]),
+    SmemDescType: lambda converter, type: i64,
+    TmaDescType: lambda converter, type: pointer(),
+    PipelineType: lambda converter, type: pointer("shared"),
+    StateType: lambda converter, type: struct([i32, i32, i32]),
 }
 
 

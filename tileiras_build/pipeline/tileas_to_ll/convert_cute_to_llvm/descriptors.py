@@ -1,0 +1,168 @@
+"""Descriptors: matrices in shared memory, tensor maps, and the storage that kernels ask the architecture for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import IntegerType, StringAttr, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....dialects.nvvm import ops_thread
+from ....dialects.nvvm.attrs import ShflKindAttr
+from ..convert_nvgpu_and_gpu_to_nvvm.conversion import POINTER, SHARED_POINTER, element_bytes, symbol
+from ..convert_nvgpu_and_gpu_to_nvvm.functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
+from ..convert_nvgpu_and_gpu_to_nvvm.tensor_maps import MAP_BYTES
+from ..convert_nvgpu_and_gpu_to_nvvm.warpgroups import ADDRESS_BITS, ROWS_PER_ATOM, UNIT_SHIFT, pack_descriptor
+from .conversion import Converter, Rewrite, View, attribute
+from .memory import shared_variable
+
+REWRITES: dict[str, Rewrite] = {}
+# tcgen05 reads another version of the descriptor (PTX ISA 9.0, section 9.7.16.4.1, "Shared memory descriptor"):
+# 1 in bits 46 to 48, the swizzle in bits 61 to 63.
+TCGEN05_VERSION_SHIFT, TCGEN05_SWIZZLE_SHIFT = 46, 61
+TCGEN05_SWIZZLE = {0: 0, 128: 2, 64: 4, 32: 6}
+I8 = IntegerType(8)
+
+
+def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
+    """Register the rewrite of operations of ``cute_nvgpu``."""
+
+    def register(function: Rewrite) -> Rewrite:
+        REWRITES.update({f"cute_nvgpu.{name}": function for name in names})
+        return function
+
+    return register
+
+
+# ---- matrices in shared memory -----------------------------------------------------------------------
+@rewrite("smem_desc_view")
+def smem_desc_view(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The fields but the address are one constant, from the view's layout; the address is cut to its 14 bits."""
+    view = cv[op.view]
+    bits = _descriptor_bits(view, element_bytes(cv.type_of(op.view).element), attribute(op, "version", "wgmma"), cv)
+    emit = cv.emit
+    address = emit.add(llvm.PtrToIntOp(view.pointer, i64))
+    window = emit.constant(((1 << ADDRESS_BITS) - 1) << UNIT_SHIFT, i64)
+    units = emit.add(llvm.LShrOp(emit.add(llvm.AndOp(address, window)), emit.constant(UNIT_SHIFT, i64)))
+    signed = bits - (1 << 64) if bits >> 63 else bits
+    return [emit.add(llvm.OrOp(emit.constant(signed, i64), units))]
+
+
+def _descriptor_bits(view: View, size: int, version: str, cv: Converter) -> int:
+    """Of a matrix whose k is contiguous, in rows as wide as the swizzle (PTX ISA 9.0, "Canonical layouts")."""
+    layout = view.layout
+    width = _swizzle_bytes(layout, size, cv)
+    if not layout.is_static or layout.shape.__class__ is not tuple or len(layout.shape) != 2:
+        raise cv.invalid("smem-desc-layout", f"needs a static matrix, but the layout is {layout}")
+    row, column = layout.stride
+    if column != 1 or not isinstance(row, int) or (width and row * size != width):
+        raise cv.invalid("smem-desc-layout", f"needs rows of {width or 'whole'} bytes, contiguous in k, not {layout}")
+    stride = ROWS_PER_ATOM * row * size
+    leading = 16 if width else ROWS_PER_ATOM * 16
+    if version == "tcgen05":
+        plain = pack_descriptor(leading, stride, 0, 0)
+        return plain | 1 << TCGEN05_VERSION_SHIFT | TCGEN05_SWIZZLE[width] << TCGEN05_SWIZZLE_SHIFT
+    if version != "wgmma":
+        raise cv.invalid("smem-desc-version", f"has version {version!r}: use wgmma or tcgen05")
+    return pack_descriptor(leading, stride, 0, width)
+
+
+def _swizzle_bytes(layout: Any, size: int, cv: Converter) -> int:
+    """The width in bytes of a swizzle of 16-byte units; the layout's counts elements of ``size`` bytes."""
+    if layout.swizzle is None:
+        raise cv.unsupported("smem-desc-swizzle", "has no swizzle", "use one of 1, 2 or 3 bits of 16-byte units")
+    swizzle, unit = layout.swizzle, (16 // size).bit_length() - 1
+    if (swizzle.base, swizzle.shift) != (unit, 3) or swizzle.bits not in (1, 2, 3):
+        raise cv.invalid("smem-desc-swizzle", f"unsupported swizzle, got {swizzle}")
+    return 16 << swizzle.bits
+
+
+# ---- tensor maps -------------------------------------------------------------------------------------
+def generic(cv: Converter, pointer: SSAValue) -> SSAValue:
+    """A pointer as a generic one."""
+    return pointer if pointer.type == POINTER else cv.emit.add(AddrSpaceCastOp(pointer, POINTER))
+
+
+@rewrite("get_tma_desc_addr")
+def get_tma_desc_addr(op: Operation, cv: Converter) -> Sequence[Any]:
+    """A tensor map is held by its address."""
+    return [generic(cv, cv[op.descriptor])]
+
+
+@rewrite("get_grid_constant_pointer")
+def get_grid_constant_pointer(op: Operation, cv: Converter) -> Sequence[Any]:
+    """A grid constant is read where it lies."""
+    return [generic(cv, cv[op.argument])]
+
+
+@rewrite("cast_tma_desc_to_integer")
+def cast_tma_desc_to_integer(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The address."""
+    return [cv.emit.add(llvm.PtrToIntOp(cv[op.descriptor], i64))]
+
+
+@rewrite("copy_tma_desc")
+def copy_tma_desc(op: Operation, cv: Converter) -> Sequence[Any]:
+    """128 bytes, 8 at a time."""
+    source, destination = cv[op.source], cv[op.destination]
+    for index in range(MAP_BYTES // 8):
+        word = cv.emit.add(llvm.LoadOp(cv.emit.offset(source, index, i64), i64))
+        cv.emit.add(llvm.StoreOp(word, cv.emit.offset(destination, index, i64)))
+    return []
+
+
+@rewrite("prefetch_tma_desc", "arch.prefetch_tma_desc")
+def prefetch_tma_desc(op: Operation, cv: Converter) -> Sequence[Any]:
+    """prefetch.tensormap"""
+    cv.emit.add(ops_thread.PrefetchTensorMapOp.build(operands=[cv[op.descriptor], None]))
+    return []
+
+
+# ---- storage -----------------------------------------------------------------------------------------
+def _bytes(op: Operation, cv: Converter) -> int:
+    size = attribute(op, "size")
+    if not isinstance(size, int) or size < 1:
+        raise cv.invalid("cute-storage", "needs the attribute size, in bytes")
+    return size
+
+
+@rewrite("arch.alloc_smem")
+def alloc_smem(op: Operation, cv: Converter) -> Sequence[Any]:
+    """A variable of some bytes."""
+    return [shared_variable(cv, llvm.LLVMArrayType(_bytes(op, cv), I8), op.attributes)]
+
+
+@rewrite("arch.alloc_rmem")
+def alloc_rmem(op: Operation, cv: Converter) -> Sequence[Any]:
+    """A stack object of some bytes."""
+    made = cv.emit.add(llvm.AllocaOp(cv.emit.constant(1), llvm.LLVMArrayType(_bytes(op, cv), I8), 16))
+    wanted = cv.types.convert(op.results[0].type)
+    return [made if made.type == wanted else cv.emit.add(AddrSpaceCastOp(made, wanted))]
+
+
+@rewrite("arch.get_dyn_smem")
+def get_dyn_smem(op: Operation, cv: Converter) -> Sequence[Any]:
+    """One global of no size per module, whose end the launch moves."""
+    if symbol(cv.emit.symbols, DYNAMIC_SHARED) is None:
+        type = llvm.LLVMArrayType(0, I8)
+        cv.emit.add_global(llvm.GlobalOp(type, DYNAMIC_SHARED, "external", 3, alignment=DYNAMIC_ALIGNMENT))
+    return [cv.emit.add(llvm.AddressOfOp(DYNAMIC_SHARED, SHARED_POINTER))]
+
+
+@rewrite("arch.get_dyn_smem_size")
+def get_dyn_smem_size(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The special register (PTX ISA 9.0, %dynamic_smem_size)."""
+    return [cv.emit.add(llvm.InlineAsmOp("mov.u32 $0, %dynamic_smem_size;", "=r", [], [i32]))]
+
+
+@rewrite("arch.make_warp_uniform")
+def make_warp_uniform(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Lane 0's value."""
+    emit = cv.emit
+    mask, zero, clamp = (emit.constant(number) for number in (-1, 0, 31))
+    kind = ShflKindAttr.new([StringAttr("idx")])
+    operands = [mask, cv.value(cv[op.value]), zero, clamp]
+    return [emit.add(ops_thread.ShflSyncOp.build(operands=operands, result_types=[i32], properties={"kind": kind}))]

@@ -1,0 +1,242 @@
+"""Layout sugar: tuples, layouts and their algebra become integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.ir import Operation
+
+from ....layouts import cute_algebra as algebra
+from ....layouts.cute_algebra import Layout, leaves, print_tuple, rebuild, zip_leaves
+from .conversion import Converter, Rewrite, View, attribute
+
+REWRITES: dict[str, Rewrite] = {}
+
+
+def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
+    """Register the rewrite of operations of ``cute``."""
+
+    def register(function: Rewrite) -> Rewrite:
+        REWRITES.update({f"cute.{name}": function for name in names})
+        return function
+
+    return register
+
+
+def checked(function: Rewrite) -> Rewrite:
+    """A rewrite whose ValueError is the user's: the algebra refuses these operands."""
+
+    def run(op: Operation, cv: Converter) -> Sequence[Any]:
+        try:
+            return function(op, cv)
+        except ValueError as error:
+            raise cv.invalid("cute-algebra", str(error)) from error
+
+    return run
+
+
+# ---- tuples ------------------------------------------------------------------------------------------
+@rewrite("make_int_tuple", "make_shape", "make_stride", "make_coord", "make_tile", "make_tuple")
+def make_tuple(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The operands, one for each leaf that the type does not know; or for each top-level mode."""
+    said, given = op.results[0].type.data, [cv[value] for value in op.leaves]
+    unknown = [leaf for leaf in leaves(said) if leaf is None]
+    if len(unknown) == len(given) and not any(isinstance(value, tuple) for value in given):
+        rest = iter([cv.integer(value) for value in op.leaves])
+        return [rebuild(said, iter([next(rest) if leaf is None else leaf for leaf in leaves(said)]))]
+    members = tuple(value if isinstance(value, (tuple, int)) else cv.integer(v) for value, v in zip(given, op.leaves))
+    return [members if len(members) != 1 or isinstance(said, tuple) else members[0]]
+
+
+@rewrite("unpack_tuple")
+def unpack_tuple(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Every leaf is a value."""
+    found = [cv.value(leaf) for leaf in leaves(cv[op.tuple])]
+    if len(found) != len(op.results):
+        raise cv.invalid("cute-leaves", f"has {len(op.results)} results for {len(found)} leaves")
+    return found
+
+
+@rewrite("static")
+def static(op: Operation, cv: Converter) -> Sequence[Any]:
+    """What the type says is all there is."""
+    held = op.results[0].type.data
+    known = held.is_static if isinstance(held, Layout) else None not in list(leaves(held))
+    if not known:
+        raise cv.invalid("cute-static", f"has a result of type {op.results[0].type}, which is not static")
+    return [held]
+
+
+def _leafwise(function: Callable[[Converter], Callable[[Any, Any], Any]]) -> Rewrite:
+    return checked(lambda op, cv: [zip_leaves(function(cv), cv[op.lhs], cv[op.rhs])])
+
+
+REWRITES |= {
+    "cute.tuple_add": _leafwise(lambda cv: cv.add),
+    "cute.tuple_sub": _leafwise(lambda cv: cv.sub),
+    "cute.tuple_mul": _leafwise(lambda cv: cv.mul),
+    "cute.tuple_div": _leafwise(lambda cv: cv.div),
+    "cute.tuple_mod": _leafwise(lambda cv: cv.rem),
+    "cute.ceil_div": _leafwise(lambda cv: cv.ceil_div),
+    "cute.shape_div": _leafwise(lambda cv: cv.ceil_div),
+}
+
+
+# ---- layouts -----------------------------------------------------------------------------------------
+@rewrite("make_layout")
+@checked
+def make_layout(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Shape and stride; without a stride the first mode is dense and the fastest."""
+    shape = cv[op.shape]
+    stride = cv[op.stride] if op.stride is not None else algebra.compact(shape, cv)
+    if not algebra.congruent(shape, stride):
+        raise ValueError(f"{print_tuple(shape)} and {print_tuple(stride)} do not have the same form")
+    return [Layout(shape, stride)]
+
+
+@rewrite("make_composed_layout")
+def make_composed_layout(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The swizzle stands in the type."""
+    said = op.results[0].type.data
+    return [replace(cv.layout(op.layout), swizzle=said.swizzle, offset=said.offset)]
+
+
+@rewrite("get_shape")
+def get_shape(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The shape of a layout or view."""
+    return [cv.layout(op.source).shape]
+
+
+@rewrite("get_stride")
+def get_stride(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The strides of a layout or view."""
+    return [cv.layout(op.source).stride]
+
+
+@rewrite("get_layout")
+def get_layout(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The layout of a view."""
+    return [cv.layout(op.view)]
+
+
+@rewrite("size")
+def size(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The product of all extents."""
+    return [algebra.product(cv.layout(op.source).shape, cv)]
+
+
+@rewrite("cosize")
+def cosize(op: Operation, cv: Converter) -> Sequence[Any]:
+    """One more than the largest offset."""
+    return [algebra.cosize(cv.layout(op.source), cv)]
+
+
+@rewrite("crd2idx")
+@checked
+def crd2idx(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The dot product of coordinate and stride leaves, swizzled."""
+    return [algebra.place(cv.layout(op.layout), cv[op.coord], cv)]
+
+
+@rewrite("idx2crd")
+@checked
+def idx2crd(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Quotients and remainders."""
+    return [algebra.idx2crd(cv.integer(op.index), cv[op.shape], cv)]
+
+
+def _modes(held: Any) -> list[Any]:
+    if isinstance(held, Layout):
+        return held.modes
+    return list(held) if isinstance(held, tuple) else [held]
+
+
+def _joined(modes: list[Any]) -> Any:
+    if any(isinstance(mode, Layout) for mode in modes):
+        return algebra.from_modes(modes)
+    return tuple(modes) if len(modes) > 1 else modes[0]
+
+
+@rewrite("select")
+@checked
+def select(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Modes by number."""
+    modes, wanted = _modes(cv[op.source]), op.attributes.get("mode")
+    if not isinstance(wanted, DenseArrayBase) or not all(0 <= mode < len(modes) for mode in wanted.get_values()):
+        raise ValueError(f"the attribute mode must be an array of modes below {len(modes)}")
+    return [_joined([modes[mode] for mode in wanted.get_values()])]
+
+
+@rewrite("group_modes")
+@checked
+def group_modes(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Some modes, in a row, as one."""
+    modes = _modes(cv[op.source])
+    begin, end = attribute(op, "begin", 0), attribute(op, "end", len(modes))
+    if not 0 <= begin < end <= len(modes):
+        raise ValueError(f"begin {begin} and end {end} are no range of {len(modes)} modes")
+    inner = modes[begin:end]
+    group = algebra.from_modes_of(inner) if isinstance(inner[0], Layout) else tuple(inner)
+    outer = [*modes[:begin], group, *modes[end:]]
+    return [algebra.from_modes_of(outer) if isinstance(inner[0], Layout) else tuple(outer)]
+
+
+def _of_layout(function: Callable[[Layout], Layout]) -> Rewrite:
+    return checked(lambda op, cv: [function(cv.layout(op.layout))])
+
+
+REWRITES |= {
+    "cute.coalesce": _of_layout(algebra.coalesce),
+    "cute.filter_zeros": _of_layout(algebra.filter_zeros),
+    "cute.right_inverse": _of_layout(algebra.right_inverse),
+}
+
+
+@rewrite("complement")
+@checked
+def complement(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The offsets below a size that a layout skips; without one, below its own cosize."""
+    layout = cv.layout(op.layout)
+    size = cv[op.size] if op.size is not None else algebra.cosize(layout, cv)
+    return [algebra.complement(layout, algebra.product(size, cv))]
+
+
+@rewrite("composition", "compose")
+@checked
+def composition(op: Operation, cv: Converter) -> Sequence[Any]:
+    """One layout after another; a tile is composed mode by mode."""
+    first, second = cv.layout(op.lhs), cv[op.rhs]
+    if isinstance(second, tuple):
+        pairs = zip(first.modes, second, strict=True)
+        return [algebra.from_modes_of([algebra.composition(a, Layout(b, algebra.compact(b)), cv) for a, b in pairs])]
+    inner = replace(first, swizzle=None, offset=0)
+    second = second if isinstance(second, Layout) else Layout(second, 1)
+    return [replace(algebra.composition(inner, second, cv), swizzle=first.swizzle, offset=first.offset)]
+
+
+@rewrite("logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
+@checked
+def divide(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Each mode cut in tiles."""
+    held = cv[op.source]
+    layout = cv.layout(op.source)
+    tiles, rests = algebra.divided(replace(layout, swizzle=None, offset=0), cv[op.tile], cv)
+    made = algebra.DIVISIONS[op.name.removeprefix("cute.")](tiles, rests)
+    made = replace(made, swizzle=layout.swizzle, offset=layout.offset)
+    return [View(held.pointer, made) if isinstance(held, View) else made]
+
+
+@rewrite("logical_product")
+@checked
+def logical_product(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Copies of a static layout."""
+    return [algebra.logical_product(cv.layout(op.layout), cv.layout(op.tiler))]
+
+
+@rewrite("derefine")
+def derefine(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The same leaves under a type that knows fewer."""
+    return [cv[op.source]]

@@ -1,0 +1,258 @@
+"""Pointers, views and storage: offsets in elements become addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import IntegerType, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....dialects.cute import types as cute
+from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....layouts import cute_algebra as algebra
+from ....layouts.cute_algebra import Layout
+from ..convert_nvgpu_and_gpu_to_nvvm.conversion import convert_type, pointer_to
+from .conversion import Converter, DescIter, Rewrite, View
+from .layouts import checked
+
+REWRITES: dict[str, Rewrite] = {}
+ALIGNMENT = 16  # bytes; of storage: the widest access
+I8 = IntegerType(8)
+
+
+def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
+    """Register the rewrite of operations of ``cute``."""
+
+    def register(function: Rewrite) -> Rewrite:
+        REWRITES.update({f"cute.{name}": function for name in names})
+        return function
+
+    return register
+
+
+def element_type(type: Attribute) -> Attribute:
+    """The LLVM type of an element of a pointer or view."""
+    return convert_type(type.element)
+
+
+def moved(cv: Converter, pointer: SSAValue, offset: Any, element: Attribute) -> SSAValue:
+    """The address ``offset`` elements further."""
+    return cv.emit.offset(pointer, offset, element)
+
+
+# ---- pointers ----------------------------------------------------------------------------------------
+@rewrite("make_view")
+def make_view(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Nothing but the two together."""
+    return [View(cv[op.pointer], cv.layout(op.layout))]
+
+
+@rewrite("get_iter")
+def get_iter(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The pointer of a view."""
+    return [cv[op.view].pointer]
+
+
+@rewrite("add_offset")
+@checked
+def add_offset(op: Operation, cv: Converter) -> Sequence[Any]:
+    """A pointer moves by elements; an iterator counts, down where the attribute rewind is set."""
+    held, offset = cv[op.source], cv.integer(op.offset)
+    if isinstance(held, DescIter):
+        step = cv.sub if "rewind" in op.attributes else cv.add
+        return [replace(held, index=step(held.index, offset))]
+    if isinstance(held, View):
+        if held.layout.swizzle is not None:
+            raise ValueError("an offset does not commute with the view's swizzle")
+        return [View(moved(cv, held.pointer, offset, element_type(cv.type_of(op.source))), held.layout)]
+    return [moved(cv, held, offset, element_type(cv.type_of(op.source)))]
+
+
+@rewrite("recast_iter", "inttoptr")
+def recast(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The same address; from an integer, a pointer."""
+    held, wanted = cv[op.source], cv.types.convert(op.results[0].type)
+    value = cv.value(held)
+    if not isinstance(value.type, llvm.LLVMPointerType):
+        return [cv.emit.add(llvm.IntToPtrOp(value, wanted))]
+    if value.type != wanted:
+        return [cv.emit.add(AddrSpaceCastOp(value, wanted))]
+    return [value]
+
+
+@rewrite("ptrtoint")
+def ptrtoint(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The address as the result's integer."""
+    return [cv.emit.add(llvm.PtrToIntOp(cv[op.source], op.results[0].type))]
+
+
+@rewrite("ptr.store")
+def ptr_store(op: Operation, cv: Converter) -> Sequence[Any]:
+    """One element."""
+    cv.emit.add(llvm.StoreOp(op.value, cv[op.pointer]))
+    return []
+
+
+@rewrite("make_desc_iter")
+def make_desc_iter(op: Operation, cv: Converter) -> Sequence[Any]:
+    """At index 0."""
+    return [DescIter(cv[op.pointer], 0, cv.integer(op.stride))]
+
+
+@rewrite("deref_desc_iter")
+def deref_desc_iter(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The pointer, index times stride bytes further."""
+    held = cv[op.iterator]
+    return [moved(cv, held.pointer, cv.mul(held.index, held.stride), I8)]
+
+
+# ---- storage -----------------------------------------------------------------------------------------
+def _elements(op: Operation, cv: Converter) -> int:
+    layout = op.results[0].type.layout.data
+    if not layout.is_static:
+        raise cv.invalid("cute-storage", f"allocates {op.results[0].type}, which is not static")
+    return algebra.cosize(layout)
+
+
+@rewrite("memref.alloca", "make_fragment_like")
+def alloca(op: Operation, cv: Converter) -> Sequence[Any]:
+    """A stack object, which LLVM keeps in registers where its indices are known."""
+    type = op.results[0].type
+    storage = llvm.LLVMArrayType(_elements(op, cv), element_type(type))
+    made = cv.emit.add(llvm.AllocaOp(cv.emit.constant(1), storage, ALIGNMENT))
+    wanted = cv.types.convert(cute.PtrType(type.space, type.element))
+    pointer = made if made.type == wanted else cv.emit.add(AddrSpaceCastOp(made, wanted))
+    return [View(pointer, type.layout.data)]
+
+
+@rewrite("memref.alloc_smem")
+def alloc_smem(op: Operation, cv: Converter) -> Sequence[Any]:
+    """A variable in shared memory."""
+    type = op.results[0].type
+    storage = llvm.LLVMArrayType(_elements(op, cv), element_type(type))
+    return [View(shared_variable(cv, storage, op.attributes), type.layout.data)]
+
+
+def shared_variable(cv: Converter, storage: Attribute, attributes: dict[str, Attribute]) -> SSAValue:
+    """The address of a new variable in shared memory, aligned as the attribute alignment says."""
+    given = attributes.get("alignment")
+    name = cv.emit.fresh_symbol("cute_smem")
+    space = cute.SPACES["smem"]
+    alignment = given.value.data if given is not None else ALIGNMENT
+    cv.emit.add_global(llvm.GlobalOp(storage, name, "internal", space, alignment=alignment))
+    return cv.emit.add(llvm.AddressOfOp(name, pointer_to(space)))
+
+
+# ---- elements ----------------------------------------------------------------------------------------
+def _address(view: View, coordinate: Any, element: Attribute, cv: Converter) -> SSAValue:
+    return moved(cv, view.pointer, algebra.place(view.layout, coordinate, cv), element)
+
+
+@rewrite("memref.load")
+@checked
+def load(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The element at a coordinate."""
+    element = element_type(cv.type_of(op.view))
+    return [cv.emit.add(llvm.LoadOp(_address(cv[op.view], cv[op.coord], element, cv), element))]
+
+
+@rewrite("memref.store")
+@checked
+def store(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The element at a coordinate."""
+    place = _address(cv[op.view], cv[op.coord], element_type(cv.type_of(op.view)), cv)
+    cv.emit.add(llvm.StoreOp(op.value, place))
+    return []
+
+
+def dense(view: View, cv: Converter) -> SSAValue:
+    """The pointer of a view whose elements lie without gaps, in order; raises InvalidInput for another."""
+    layout = algebra.coalesce(view.layout) if view.layout.is_static else None
+    if layout is None or view.layout.swizzle is not None or isinstance(layout.shape, tuple) or layout.stride > 1:
+        raise cv.invalid("cute-dense", f"needs elements without gaps, in order, but the layout is {view.layout}")
+    return view.pointer
+
+
+@rewrite("memref.load_vec")
+def load_vec(op: Operation, cv: Converter) -> Sequence[Any]:
+    """All elements as a vector."""
+    return [cv.emit.add(llvm.LoadOp(dense(cv[op.view], cv), op.results[0].type))]
+
+
+@rewrite("memref.store_vec")
+def store_vec(op: Operation, cv: Converter) -> Sequence[Any]:
+    """All elements from a vector."""
+    cv.emit.add(llvm.StoreOp(op.value, dense(cv[op.view], cv)))
+    return []
+
+
+def load_words(view: View, count: int, cv: Converter, type: Attribute = i32) -> list[SSAValue]:
+    """The first ``count`` registers of a dense fragment."""
+    pointer = dense(view, cv)
+    return [cv.emit.add(llvm.LoadOp(moved(cv, pointer, index, type), type)) for index in range(count)]
+
+
+def store_words(view: View, values: Sequence[SSAValue], cv: Converter) -> None:
+    """Registers into a dense fragment."""
+    pointer = dense(view, cv)
+    for index, value in enumerate(values):
+        cv.emit.add(llvm.StoreOp(value, moved(cv, pointer, index, value.type)))
+
+
+# ---- partitions --------------------------------------------------------------------------------------
+@rewrite("local_tile")
+@checked
+def local_tile(op: Operation, cv: Converter) -> Sequence[Any]:
+    """One tile: its layout, at the place that the coordinate of the tile has among the rests."""
+    view = cv[op.view]
+    tiles, rests = algebra.divided(_plain(view), cv[op.tile], cv)
+    rest = algebra.from_modes(rests)
+    offset = algebra.crd2idx(cv[op.coord], rest.shape, rest.stride, cv)
+    return [View(moved(cv, view.pointer, offset, element_type(cv.type_of(op.view))), algebra.from_modes(tiles))]
+
+
+@rewrite("local_partition")
+@checked
+def local_partition(op: Operation, cv: Converter) -> Sequence[Any]:
+    """What is left of each tile of threads: the rests, at the place of the thread in its tile."""
+    view, threads = cv[op.view], cv.layout(op.threads)
+    tile = tuple(algebra.product(mode.shape) for mode in threads.modes)
+    tiles, rests = algebra.divided(_plain(view), tile if len(tile) > 1 else tile[0], cv)
+    coordinate = _thread_place(cv.integer(op.index), threads, cv)
+    place = algebra.from_modes(tiles)
+    offset = algebra.crd2idx(coordinate if len(tile) > 1 else coordinate[0], place.shape, place.stride, cv)
+    return [View(moved(cv, view.pointer, offset, element_type(cv.type_of(op.view))), algebra.from_modes(rests))]
+
+
+def _thread_place(index: Any, threads: Layout, cv: Converter) -> tuple:
+    """The coordinate of a thread: for each mode its own quotient and remainder of the thread's number."""
+    return tuple(
+        _sum_of_places(cv, [(cv.rem(cv.div(index, step), extent), weight) for extent, step, weight in _weighted(mode)])
+        for mode in threads.modes
+    )
+
+
+def _weighted(mode: Layout) -> list[tuple[int, int, int]]:
+    if not mode.is_static:
+        raise ValueError("the layout of threads must be static")
+    found, weight = [], 1
+    for extent, step in zip(algebra.leaves(mode.shape), algebra.leaves(mode.stride)):
+        found.append((extent, max(step, 1), weight))
+        weight *= extent
+    return found
+
+
+def _sum_of_places(cv: Converter, places: list[tuple[Any, int]]) -> Any:
+    total: Any = 0
+    for place, weight in places:
+        total = cv.add(total, cv.mul(place, weight))
+    return total
+
+
+def _plain(view: View) -> Layout:
+    if view.layout.swizzle is not None:
+        raise ValueError(f"cannot cut {view.layout} in parts: they do not keep the swizzle")
+    return view.layout

@@ -1,0 +1,160 @@
+"""Convert cute, cute_nvgpu and cutlass operations to llvm and nvvm.
+
+In:    cute.*, cute_nvgpu.*, cutlass.*, in functions of any dialect; hand-written or from earlier conversions.
+Out:   llvm.* and nvvm.*; values that cross blocks and functions are structs of their leaves. Other dialects stay.
+After: layouts and schedules are final. Before: convert_nvgpu_and_gpu_to_nvvm, for what it leaves of gpu.
+Sound: layouts are desugared before atoms, which take them apart; a leaf that a type knows and a value contradicts is
+       refused; an operation without a rewrite is an error that names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from xdsl.dialects import func, llvm
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ....dialects import gpu_ext as gpu
+from ....errors import Diagnostics, TileirasError, Unsupported
+from ...contracts import EdgePass
+from ...job import Job
+from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter, location_of
+from . import atoms, descriptors, layouts, memory, pipelines
+from .conversion import CARRIERS, Converter, Rewrite, is_companion, refined
+
+CUTE: dict[str, Rewrite] = layouts.REWRITES | memory.REWRITES | descriptors.REWRITES | atoms.CALLS | atoms.REWRITES
+CUTLASS: dict[str, Rewrite] = pipelines.REWRITES
+
+
+class ConvertCuteAndCuteNvgpuToLLVM(EdgePass):
+    """Layouts become integers, descriptors and tuples values, atoms instructions."""
+
+    name = "convert-cute-and-cute-nvgpu-to-llvm"
+    removes = frozenset({"cute.", "cute_nvgpu."})
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        convert(module, job, CUTE, ("cute.", "cute_nvgpu."), self.name)
+
+
+class ConvertPipelineToNVVM(EdgePass):
+    """Pipelines of CUTLASS become barriers in shared memory."""
+
+    name = "convert-pipeline-to-nvvm"
+    removes = frozenset({"cutlass."})
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        convert(module, job, CUTLASS, ("cutlass.",), self.name)
+
+
+def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tuple[str, ...], name: str) -> None:
+    """Rewrite every operation of ``dialects`` by ``table``; all failures are reported together."""
+    _refuse_unknown(module, table, dialects, name)
+    cv, found = Converter(job, module), Diagnostics()
+
+    def owned(type: Attribute) -> bool:
+        return type.name.startswith(dialects)
+
+    replaced: list[Operation] = []
+    for op in list(module.walk()):
+        try:
+            _convert_one(op, cv, table, owned, replaced)
+        except TileirasError as error:
+            found.add(error)
+            break  # what follows lacks this one's results
+    found.raise_if_any()
+    for op in reversed(replaced):
+        op.detach()
+        op.erase()
+
+
+def _refuse_unknown(module: ModuleOp, table: dict[str, Rewrite], dialects: tuple[str, ...], name: str) -> None:
+    found = Diagnostics()
+    for op in module.walk():
+        if op.name.startswith(dialects) and op.name not in table:
+            message = f"failed to legalize operation '{op.name}' that was explicitly marked illegal"
+            remedy = f"no rewrite of {name} has it as its root"
+            found.add(Unsupported("illegal-operation", message, location=location_of(op), remedy=remedy))
+    found.raise_if_any()
+
+
+def _convert_one(
+    op: Operation, cv: Converter, table: dict[str, Rewrite], owned: Callable, replaced: list[Operation]
+) -> None:
+    if op.name in table:
+        cv.emit = Emitter(op, cv.job)
+        _hold_results(op, table[op.name](op, cv), cv)
+        replaced.append(op)
+        return
+    _convert_operands(op, cv, owned)
+    _convert_results(op, cv, owned)
+    _convert_signature(op, cv, owned)
+    for block in (block for region in op.regions for block in region.blocks):
+        _convert_arguments(block, cv, owned)
+
+
+def _hold_results(op: Operation, values, cv: Converter) -> None:
+    if len(values) != len(op.results):
+        raise cv.invalid("cute-results", f"has {len(op.results)} results where it makes {len(values)}")
+    for result, value in zip(op.results, values):
+        if is_companion(result.type):
+            cv.held[result] = refined(value, result.type, cv)
+            continue
+        plain = _plain(value, result.type, cv)
+        plain.name_hint = plain.name_hint or result.name_hint
+        result.replace_all_uses_with(plain)
+
+
+def _plain(value, type: Attribute, cv: Converter) -> SSAValue:
+    """A result of another dialect's type."""
+    found = cv.emit.constant(value, type) if isinstance(value, int) else value
+    if not isinstance(found, SSAValue) or found.type != type:
+        raise cv.invalid("cute-type", f"has a result of type {type} where it makes another")
+    return found
+
+
+# ---- across blocks and functions ---------------------------------------------------------------------
+def _convert_operands(op: Operation, cv: Converter, owned: Callable) -> None:
+    for index, value in enumerate(op.operands):
+        if owned(value.type):
+            if not isinstance(op, CARRIERS):
+                cv.emit = Emitter(op, cv.job)
+                raise cv.unsupported("cute-user", f"uses a value of type {value.type}")
+            cv.emit = Emitter(op, cv.job)
+            op.operands[index] = cv.packed(value)
+
+
+def _convert_results(op: Operation, cv: Converter, owned: Callable) -> None:
+    for result in op.results:
+        if owned(result.type):
+            _retype(result, cv, op.next_op)
+
+
+def _convert_arguments(block: Block, cv: Converter, owned: Callable) -> None:
+    for argument in block.args:
+        if owned(argument.type):
+            _retype(argument, cv, block.first_op)
+
+
+def _retype(value: SSAValue, cv: Converter, before: Operation) -> None:
+    """Give a value its LLVM type; operations of our own see what it was."""
+    old = value.type
+    value._type = cv.types.convert(old)  # xDSL has no other way to change a type in place
+    cv.emit, cv.before[value] = Emitter(before, cv.job), old
+    cv.held[value] = cv.unpacked(value, old)
+
+
+def _convert_signature(op: Operation, cv: Converter, owned: Callable) -> None:
+    """Of a function: its own type, in whichever property it has it."""
+    type = op.properties.get("function_type")
+    if type is None or not isinstance(op, (func.FuncOp, gpu.GPUFuncOp, llvm.FuncOp)):
+        return
+
+    def converted(types: Iterator[Attribute]) -> list[Attribute]:
+        return [cv.types.convert(entry) if owned(entry) else entry for entry in types]
+
+    if isinstance(type, FunctionType):
+        op.properties["function_type"] = FunctionType.from_lists(converted(type.inputs), converted(type.outputs))
+    else:
+        [output] = converted([type.output])
+        op.properties["function_type"] = llvm.LLVMFunctionType(converted(type.inputs), output, type.is_variadic)

@@ -1,0 +1,184 @@
+"""CUTLASS pipelines: a full and an empty barrier per stage, and states of (phase, index, count).
+
+Stage i's full barrier is at byte 8 i of the storage, its empty one 8 stages further. A consumer begins with phase 0; a
+producer with phase 1, so that it finds every stage empty at first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from ....dialects.nvvm import ops_thread
+from .conversion import Converter, Rewrite, State, attribute
+
+REWRITES: dict[str, Rewrite] = {}
+BARRIERS = 16  # named barriers of a CTA (PTX ISA 9.0, "bar")
+TICKS = 10_000_000  # how long one attempt may take, in nanoseconds
+BARRIER_BYTES = 8
+
+
+def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
+    """Register the rewrite of operations of ``cutlass``."""
+
+    def register(function: Rewrite) -> Rewrite:
+        REWRITES.update({f"cutlass.{name}": function for name in names})
+        return function
+
+    return register
+
+
+# ---- states ------------------------------------------------------------------------------------------
+@rewrite("pipeline.state.create")
+def create_state(op: Operation, cv: Converter) -> Sequence[Any]:
+    """By role: a producer's first acquire passes."""
+    role = attribute(op, "role")
+    if role not in ("producer", "consumer"):
+        raise cv.invalid("pipeline-role", "needs the attribute role: producer or consumer")
+    return [State(1 if role == "producer" else 0, 0, 0)]
+
+
+@rewrite("pipeline.state.increment")
+def increment(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Add, compare, select; a wrap flips the phase."""
+    held, stages = cv[op.state], attribute(op, "stages")
+    if not isinstance(stages, int) or stages < 1:
+        raise cv.invalid("pipeline-stages", "needs the attribute stages")
+    if all(isinstance(part, int) for part in (held.phase, held.index)):
+        wraps = held.index + 1 == stages
+        return [State(held.phase ^ wraps, 0 if wraps else held.index + 1, cv.add(held.count, 1))]
+    emit = cv.emit
+    raised = cv.value(cv.add(held.index, 1))
+    wraps = emit.add(llvm.ICmpOp(raised, emit.constant(stages), IntegerAttr(0, i64)))
+    index = emit.add(llvm.SelectOp(wraps, emit.constant(0), raised))
+    phase = cv.xor(cv.value(held.phase), emit.add(llvm.ZExtOp(wraps, i32)))
+    return [State(phase, index, cv.add(held.count, 1))]
+
+
+for _field in ("index", "phase", "count"):
+    REWRITES[f"cutlass.pipeline.state.get_{_field}"] = lambda op, cv, field=_field: [getattr(cv[op.state], field)]
+
+
+# ---- pipelines ---------------------------------------------------------------------------------------
+@rewrite("pipeline.create")
+def create(op: Operation, cv: Converter) -> Sequence[Any]:
+    """A pipeline is the address of its barriers."""
+    return [cv[op.storage]]
+
+
+def _barrier(op: Operation, cv: Converter, index: Any, side: str) -> SSAValue:
+    stages = cv.type_of(op.pipeline).stages.data
+    position = cv.add(index, stages) if side == "empty" else index
+    return cv.emit.offset(cv[op.pipeline], position, i64)
+
+
+@rewrite("pipeline.init")
+def init(op: Operation, cv: Converter) -> Sequence[Any]:
+    """How many arrivals fill and empty a stage."""
+    counts = {"full": attribute(op, "num_producers"), "empty": attribute(op, "num_consumers")}
+    if not all(isinstance(count, int) and count > 0 for count in counts.values()):
+        raise cv.invalid("pipeline-participants", "cutlass.pipeline.init: participants length mismatch")
+    for side, count in counts.items():
+        for stage in range(cv.type_of(op.pipeline).stages.data):
+            operands = [_barrier(op, cv, stage, side), cv.emit.constant(count), None]
+            cv.emit.add(ops_thread.MBarrierInitSharedOp.build(operands=operands))
+    return []
+
+
+def _wait(op: Operation, cv: Converter, index: Any, phase: Any, side: str, *, once: bool = False) -> SSAValue | None:
+    operands = [_barrier(op, cv, index, side), cv.value(phase), cv.emit.constant(TICKS)]
+    results = [[i1]] if once else [[]]
+    if once:
+        operands[1] = cv.emit.add(llvm.TruncOp(operands[1], i1))
+    return cv.emit.add(ops_thread.MBarrierTryWaitParitySharedOp.build(operands=operands, result_types=results))
+
+
+@rewrite("pipeline.producer_acquire")
+def producer_acquire(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Wait for the empty side."""
+    state = cv[op.state]
+    _wait(op, cv, state.index, state.phase, "empty")
+    return []
+
+
+def _expect(barrier: SSAValue, bytes: int, cv: Converter) -> None:
+    operands = [barrier, cv.emit.constant(bytes), None]
+    cv.emit.add(ops_thread.MBarrierArriveExpectTxSharedOp.build(operands=operands))
+
+
+def _arrive(op: Operation, cv: Converter, side: str) -> Sequence[Any]:
+    barrier = _barrier(op, cv, cv[op.state].index, side)
+    cv.emit.add(ops_thread.MBarrierArriveSharedOp.build(operands=[barrier], result_types=[i64]))
+    return []
+
+
+@rewrite("pipeline.producer_commit")
+def producer_commit(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Arrive at the full side; with tx_count, expecting as many bytes of asynchronous copies."""
+    if (bytes := attribute(op, "tx_count")) is None:
+        return _arrive(op, cv, "full")
+    _expect(_barrier(op, cv, cv[op.state].index, "full"), bytes, cv)
+    return []
+
+
+@rewrite("pipeline.consumer_release")
+def consumer_release(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Arrive at the empty side."""
+    return _arrive(op, cv, "empty")
+
+
+@rewrite("pipeline.consumer_wait")
+def consumer_wait(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Wait for the full side."""
+    state = cv[op.state]
+    _wait(op, cv, state.index, state.phase, "full")
+    return []
+
+
+@rewrite("pipeline.producer_try_acquire", "pipeline.consumer_try_wait")
+def try_wait(op: Operation, cv: Converter) -> Sequence[Any]:
+    """One attempt."""
+    state, side = cv[op.state], "empty" if op.name.endswith("acquire") else "full"
+    return [_wait(op, cv, state.index, state.phase, side, once=True)]
+
+
+@rewrite("pipeline.producer_tail")
+def producer_tail(op: Operation, cv: Converter) -> Sequence[Any]:
+    """Wait for every stage in turn, so that no CTA leaves while others still use its barriers."""
+    state, stages = cv[op.state], cv.type_of(op.pipeline).stages.data
+    for _ in range(stages):
+        _wait(op, cv, state.index, state.phase, "empty")
+        state = _next(state, stages, cv)
+    return []
+
+
+def _next(state: State, stages: int, cv: Converter) -> State:
+    raised = cv.add(state.index, 1)
+    wraps = cv.div(raised, stages)
+    return replace(state, index=cv.rem(raised, stages) if stages > 1 else 0, phase=cv.xor(state.phase, wraps))
+
+
+@rewrite("pipeline.get_producer_barrier")
+def get_producer_barrier(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The full side's, for copies that arrive by themselves."""
+    return [_barrier(op, cv, cv[op.state].index, "full")]
+
+
+# ---- named barriers ----------------------------------------------------------------------------------
+@rewrite("named_barrier.arrive", "named_barrier.arrive_and_wait")
+def named_barrier(op: Operation, cv: Converter) -> Sequence[Any]:
+    """bar.arrive and bar.sync."""
+    number, threads = attribute(op, "id", -1), attribute(op, "threads", 0)
+    if not 0 <= number < BARRIERS:
+        raise cv.invalid("barrier-id", f"has barrier {number}: a CTA has {BARRIERS}")
+    if threads < 32 or threads % 32:
+        raise cv.invalid("barrier-threads", f"waits for {threads} threads, which is no multiple of a warp")
+    word = "arrive" if op.name.endswith(".arrive") else "sync"
+    name = f"llvm.nvvm.barrier.cta.{word}.aligned.count"
+    cv.emit.add(llvm.CallIntrinsicOp(name, [cv.emit.constant(number), cv.emit.constant(threads)], []))
+    return []
