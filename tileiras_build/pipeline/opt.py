@@ -50,7 +50,7 @@ DIALECTS: dict[str, str] = text_format.DIALECTS | {
     "llvm": "tileiras_build.dialects.llvm_ext:LLVM",
     "nvvm": "tileiras_build.dialects.nvvm:NVVM",
     "nvgpu": "tileiras_build.dialects.nvgpu:NVGPU",
-    "cute": "tileiras_build.dialects.cute:CuteAlgebra",
+    "cute": "tileiras_build.dialects.cute.algebra:CuteAlgebra",
     "cute_nvgpu": "tileiras_build.dialects.cute_nvgpu:CuteNvgpu",
     "cutlass": "tileiras_build.dialects.cutlass:Cutlass",
     "debuginfo": "tileiras_build.dialects.debuginfo:DebugInfo",

@@ -7,10 +7,6 @@ modes and strides over the row-major index of the tile. Stride 0 repeats (layout
 from xdsl.ir import Dialect
 
 from .layout import LayoutAttr
-from .ops import OPERATIONS
 from .shared import SharedLayoutAttr
-from .types import TYPES
 
 Cute = Dialect("cute", [], [LayoutAttr, SharedLayoutAttr])
-# The dialect of layout algebra (ops.py, types.py): there ``cute.layout`` is a type, so that the two never meet in one text.
-CuteAlgebra = Dialect("cute", list(OPERATIONS), list(TYPES))

@@ -52,9 +52,6 @@ from xdsl.dialects.gpu import AsyncTokenType
 from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute
 
-from ...dialects.cute import types as cute
-from ...dialects.cute_nvgpu.types import SmemDescType, TmaDescType
-from ...dialects.cutlass.types import PipelineType, StateType
 from ...dialects.nv_tileaa.types import MemRefType as TileMemRefType
 from ...dialects.nv_tileaa.types import PointerType, TiledViewType, TokenType
 from ...dialects.nvgpu.attrs import DeviceAsyncTokenType, address_space
@@ -120,7 +117,7 @@ class LLVMTypeConverter:
 
     def convert(self, type: Attribute) -> Attribute:
         """The LLVM form of a value's type; raises Unsupported[type-conversion] where it has none."""
-        if (row := ROWS.get(type.__class__)) is not None:
+        if (row := ROWS.get(type.__class__) or COMPANION_ROWS.get(type.name)) is not None:
             return row(self, type)
         if type.name.startswith("llvm."):
             return type
@@ -161,15 +158,6 @@ class LLVMTypeConverter:
     def _view(self, type: TiledViewType) -> LLVMStructType:
         return struct([pointer("global"), i32, i32, LLVMArrayType(3, i32)])
 
-    def _cute_tuple(self, type: Attribute) -> Attribute:
-        return _nested(type.data)
-
-    def _cute_layout(self, type: cute.LayoutType) -> Attribute:
-        return _interleaved(type.data.shape)
-
-    def _cute_view(self, type: cute.MemRefType) -> LLVMStructType:
-        return struct([pointer(type.address_space), self.convert(type.layout)])
-
     def _scalar(self, type: Attribute) -> Attribute:
         if isinstance(type, IntegerType) and type.width.data not in (4, 8, 16, 32, 64, 1):
             return type
@@ -206,15 +194,21 @@ ROWS: dict[type[Attribute], Callable[[LLVMTypeConverter, Attribute], Attribute]]
     DeviceAsyncTokenType: lambda converter, type: i32,
     TiledViewType: LLVMTypeConverter._view,
     PointerType: lambda converter, type: pointer("global"),
-    **dict.fromkeys(cute.TUPLES, LLVMTypeConverter._cute_tuple),
-    cute.LayoutType: LLVMTypeConverter._cute_layout,
-    cute.PtrType: lambda converter, type: pointer(type.address_space),
-    cute.MemRefType: LLVMTypeConverter._cute_view,
-    cute.DescIterType: lambda converter, type: struct([pointer(type.address_space), i32, i32]),
-    SmemDescType: lambda converter, type: i64,
-    TmaDescType: lambda converter, type: pointer(),
-    PipelineType: lambda converter, type: pointer("shared"),
-    StateType: lambda converter, type: struct([i32, i32, i32]),
+}
+# By name: a kernel of tiles does not load the dialects that hand-written IR uses.
+COMPANION_ROWS: dict[str, Callable[[LLVMTypeConverter, Attribute], Attribute]] = {
+    **{
+        f"cute.{name}": lambda converter, type: _nested(type.data)
+        for name in ("int_tuple", "shape", "stride", "coord", "tile")
+    },
+    "cute.layout": lambda converter, type: _interleaved(type.data.shape),
+    "cute.ptr": lambda converter, type: pointer(type.address_space),
+    "cute.memref": lambda converter, type: struct([pointer(type.address_space), converter.convert(type.layout)]),
+    "cute.desc_iter": lambda converter, type: struct([pointer(type.address_space), i32, i32]),
+    "cute_nvgpu.smem_desc": lambda converter, type: i64,
+    "cute_nvgpu.tma_desc": lambda converter, type: pointer(),
+    "cutlass.pipeline": lambda converter, type: pointer("shared"),
+    "cutlass.pipeline.state": lambda converter, type: struct([i32, i32, i32]),
 }
 
 
