@@ -55,20 +55,20 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
   %2 = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>
   %3 = arith.cmpi %zero, %end {predicate = "slt"} : (i32, i32) -> i1
   %4 = arith.constant 0 : i32
-  nv_tileas.async_tiled_load %a, %1, %4, %3 coords(%zero, %zero) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
-  nv_tileas.async_tiled_load %b, %2, %4, %3 coords(%zero, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %a, %1, %4, %3 coords(%zero, %zero) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %b, %2, %4, %3 coords(%zero, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
   nv_tileas.async_commit
   %5 = arith.addi %zero, %one : i32
   %6 = arith.cmpi %5, %end {predicate = "slt"} : (i32, i32) -> i1
   %7 = arith.constant 1 : i32
-  nv_tileas.async_tiled_load %a, %1, %7, %6 coords(%zero, %5) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
-  nv_tileas.async_tiled_load %b, %2, %7, %6 coords(%5, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %a, %1, %7, %6 coords(%zero, %5) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %b, %2, %7, %6 coords(%5, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
   nv_tileas.async_commit
   %8 = arith.addi %5, %one : i32
   %9 = arith.cmpi %8, %end {predicate = "slt"} : (i32, i32) -> i1
   %10 = arith.constant 2 : i32
-  nv_tileas.async_tiled_load %a, %1, %10, %9 coords(%zero, %8) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
-  nv_tileas.async_tiled_load %b, %2, %10, %9 coords(%8, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %a, %1, %10, %9 coords(%zero, %8) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+  nv_tileas.async_tiled_load %b, %2, %10, %9 coords(%8, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
   nv_tileas.async_commit
   %11 = arith.addi %8, %one : i32
   %12 = arith.constant 0 : i32
@@ -81,8 +81,8 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     %19 = arith.addi %18, %one : i32
     %20 = arith.addi %19, %one : i32
     %21 = arith.cmpi %20, %end {predicate = "slt"} : (i32, i32) -> i1
-    nv_tileas.async_tiled_load %a, %1, %17, %21 coords(%zero, %20) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
-    nv_tileas.async_tiled_load %b, %2, %17, %21 coords(%20, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
+    nv_tileas.async_tiled_load %a, %1, %17, %21 coords(%zero, %20) {in_bounds = array<i1: false, false>, layout = #layout2, vector = 8 : i32, ragged} : (!view0, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>, i32, i1) -> ()
+    nv_tileas.async_tiled_load %b, %2, %17, %21 coords(%20, %zero) {in_bounds = array<i1: false, false>, layout = #layout3, vector = 8 : i32, ragged} : (!view1, i32, i32, !nv_tileas.buffer<f16, #builtin.int<4>, #cute.shared<16, swizzle<3,3,3> o (32,64):(64,1)>>, i32, i1) -> ()
     nv_tileas.async_commit
     %t0 = nv_tileas.create_mem_token : !nv_tileaa.mem_token
     %t1 = nv_tileas.create_mem_token : !nv_tileaa.mem_token

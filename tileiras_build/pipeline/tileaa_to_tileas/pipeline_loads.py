@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp, StringAttr, TensorType, i1, i32
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp, StringAttr, TensorType, UnitAttr, i1, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import arith
@@ -79,6 +79,7 @@ class _Candidate:
     copied: LinearLayout
     vector: int
     product: Operation
+    ragged: bool
 
     @property
     def bytes(self) -> int:
@@ -220,7 +221,8 @@ def _placed(op: Any, chain: list[Operation], fragment: LinearLayout, num_warps: 
     if vector * element.bytes < LEAST_COPY_BYTES:
         return None
     [use] = (chain[-1].results[0] if chain else op.value).uses
-    return _Candidate(op, chain, fragment, placement, copied, vector, use.operation)
+    ragged = facts.vector(op.coords, facts.in_bounds()) < vector
+    return _Candidate(op, chain, fragment, placement, copied, vector, use.operation, ragged)
 
 
 class _Rewriter:
@@ -442,6 +444,8 @@ def _copy(candidate: _Candidate, coords: list[SSAValue], buffer: SSAValue, stage
     kept = {key: load.attributes[key] for key in ("in_bounds", "loc") if key in load.attributes}
     kept["layout"] = LayoutAttr(candidate.copied)
     kept["vector"] = IntegerAttr(candidate.vector, i32)
+    if candidate.ragged:
+        kept["ragged"] = UnitAttr()
     return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], kept)
 
 

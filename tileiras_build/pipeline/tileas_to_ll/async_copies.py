@@ -1,6 +1,7 @@
 """Copies from global to shared memory that run while the threads compute (PTX ISA 9.0, cp.async).
 
-A disabled copy, or an element outside the tensor, copies no bytes: the instruction fills its place with zeros.
+A disabled copy, or an element outside the tensor, copies no bytes: the instruction fills its place with zeros. Only
+where the tensor may end inside a vector (``ragged``) are its bytes counted.
 """
 
 from __future__ import annotations
@@ -43,15 +44,24 @@ def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
     for vector in access.vectors:
         first = vector.registers[0]
         pointer, constant = addresses.address(first)
-        bytes = _bytes_inside(e, addresses, first, order[0], len(vector.registers), e.scalar(op.enabled))
+        if "ragged" in op.attributes:
+            source = _bytes_inside(e, addresses, first, order[0], len(vector.registers), e.scalar(op.enabled))
+        else:
+            source = _outside(e, addresses, first, e.scalar(op.enabled))
         with e.in_prologue():
             place = e.b.xor(thread, vector.xor)
         size = len(vector.registers) * addresses.element.bytes
-        _copy(e, e.b.add(stage, place), vector.add, pointer, constant, size, bytes, holder)
+        _copy(e, e.b.add(stage, place), vector.add, pointer, constant, size, source, holder)
 
 
-def _bytes_inside(e: KernelEmitter, addresses: Any, first: int, fastest: int, count: int, enabled: Value) -> Value:
-    """How many bytes of a vector lie in the tensor: all or none across it, as many as are left along it."""
+def _outside(e: KernelEmitter, addresses: Any, first: int, enabled: Value) -> str:
+    """Whether a vector that no border cuts is to be zeros: the instruction's ignore-src operand, typed."""
+    inside = e.b.all_of([enabled, addresses.mask(first)])
+    return f"i1 {e.b.pure(f'xor i1 {_boolean(inside)}, true')}"
+
+
+def _bytes_inside(e: KernelEmitter, addresses: Any, first: int, fastest: int, count: int, enabled: Value) -> str:
+    """How many bytes of a vector lie in the tensor: all or none across it, as many as are left along it; typed."""
     b, size = e.b, addresses.element.bytes
     rest = addresses.elements_left(first, fastest)
     others = [addresses.inside(first, dim) for dim in range(addresses.layout.rank) if dim != fastest]
@@ -59,15 +69,15 @@ def _bytes_inside(e: KernelEmitter, addresses: Any, first: int, fastest: int, co
     if rest is not None:
         clamped = b.pure(f"call i32 @llvm.smin.i32(i32 {rest}, i32 {count})")
         whole = b.mul(b.pure(f"call i32 @llvm.smax.i32(i32 {clamped}, i32 0)"), size)
-    return b.pure(f"select i1 {_boolean(b.all_of([enabled, *others]))}, i32 {whole}, i32 0")
+    return f"i32 {b.pure(f'select i1 {_boolean(b.all_of([enabled, *others]))}, i32 {whole}, i32 0')}"
 
 
-def _copy(e, shared: Value, shared_offset: int, pointer: Value, offset: int, size: int, bytes: Value, holder) -> None:
+def _copy(e, shared: Value, shared_offset: int, pointer: Value, offset: int, size: int, source: str, holder) -> None:
     cache = "cg" if size == LARGEST else "ca"
     guard = "@$3 " if holder is not None else ""
     text = f"{guard}cp.async.{cache}.shared.global [$0+{shared_offset}], [$1+{offset}], {size}, $2;"
-    operands = f"i32 {shared}, ptr addrspace(1) {pointer}, i32 {bytes}"
-    constraints = "r,l,r"
+    operands = f"i32 {shared}, ptr addrspace(1) {pointer}, {source}"
+    constraints = "r,l,b" if source.startswith("i1 ") else "r,l,r"
     if holder is not None:
         operands, constraints = f"{operands}, i1 {holder}", f"{constraints},b"
     e.b.line(f'call void asm sideeffect "{text}", "{constraints},~{{memory}}"({operands})')
