@@ -303,6 +303,77 @@ def test_a_warp_that_stays_away():
     )
 
 
+# -- registers in flight -----------------------------------------------------------------------------
+COMMIT, ALL = "wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;"
+FENCE, ONE_LEFT = "wgmma.fence.sync.aligned;", "wgmma.wait_group.sync.aligned 1;"
+PARTS = {"D": "{D0, D1, D2, D3}", "E": "{E0, E1, E2, E3}", "A": "{A0, A1, A2, A3}"}
+
+
+def mma(d, a="da"):
+    turned = "0" if a == "A" else "0, 0"
+    return f"{opcode(8, 16, 'f32', 'f16', 'f16')} {PARTS[d]}, {PARTS.get(a, a)}, db, 1, 1, 1, {turned};"
+
+
+def flight(*lines):
+    """Run lines with accumulators D and E and A in registers; zeros everywhere."""
+    declare = f".reg .f32 D<4>; .reg .f32 E<4>; .reg .f32 x; .reg .b32 A<4>; mov.u64 da, {descriptor(A_AT, 32, 16, 256)}; mov.u64 db, {descriptor(B_AT, 32, 16, 256)};"
+    zero = "".join(f"cvt.rn.f32.u32 D{i}, t0; cvt.rn.f32.u32 E{i}, t0; and.b32 A{i}, t0, 0;" for i in range(4))
+    run(
+        kernel("\n".join([COPY, declare, zero, *lines]), 2, 128),
+        aligned(np.zeros(65536, np.uint8)),
+        np.zeros(4, np.uint32),
+    )
+
+
+USE = "st.global.f32 [u1], {};"
+SOUND = {
+    "wait, then read": (FENCE, mma("D"), COMMIT, ALL, USE.format("D0")),
+    "the older of two groups": (FENCE, mma("D"), COMMIT, mma("E"), COMMIT, ONE_LEFT, USE.format("D0"), ALL),
+    "products chained on one accumulator": (FENCE, mma("D"), mma("D"), COMMIT, mma("D"), COMMIT, ALL, USE.format("D3")),
+    "a copy, read after the wait": (FENCE, mma("D"), COMMIT, "mov.f32 x, D0;", ALL, USE.format("x")),
+    "zeros moved in after the fence": (FENCE, "mov.f32 D0, 0f00000000;", mma("D"), COMMIT, ALL),
+    "A rewritten after the wait": (FENCE, mma("D", "A"), COMMIT, ALL, "add.u32 A0, A0, 1;", FENCE, mma("D", "A"), COMMIT, ALL),
+    "a loop with a product always in flight": (
+        "mov.u32 t9, 0;", FENCE, mma("D"), COMMIT, "LOOP:", FENCE, mma("E"), COMMIT, ONE_LEFT, USE.format("D0"), FENCE, mma("D"), COMMIT,
+        ONE_LEFT, USE.format("E0"), "add.u32 t9, t9, 1; setp.lt.u32 p1, t9, 3; @p1 bra LOOP;", ALL, USE.format("D0"),
+    ),
+}  # fmt: skip
+UNSOUND = {
+    "read before the wait": ("D0 read before a wgmma.wait_group", (FENCE, mma("D"), COMMIT, USE.format("D0"), ALL)),
+    "the newer of two groups": ("E0 read before", (FENCE, mma("D"), COMMIT, mma("E"), COMMIT, ONE_LEFT, USE.format("E0"), ALL)),
+    "not committed": ("D1 read before", (FENCE, mma("D"), ALL, USE.format("D1"), COMMIT, ALL)),
+    "a copy read before": ("x read before", (FENCE, mma("D"), COMMIT, "mov.f32 x, D0;", USE.format("x"), ALL)),
+    "written before the wait": ("D2 written before", (FENCE, mma("D"), COMMIT, "cvt.rn.f32.u32 D2, t0;", ALL)),
+    "A written before the wait": ("A1 written before", (FENCE, mma("D", "A"), COMMIT, "shl.b32 A1, t0, 1;", ALL)),
+    "no fence at all": ("no wgmma.fence before this product", (mma("D"), COMMIT, ALL)),
+    "accumulators written after the fence": ("no wgmma.fence between writes of D0", (FENCE, "add.f32 D0, D0, D0;", mma("D"), COMMIT, ALL)),
+    "A written after the fence": ("writes of A3", (FENCE, "add.u32 A3, t0, t0;", mma("D", "A"), COMMIT, ALL)),
+    "the second round of a loop": (
+        "D0 read before",
+        (FENCE, "mov.u32 t9, 0; LOOP: setp.eq.u32 p1, t9, 0; @p1 bra GO;", USE.format("D0"), "GO:", FENCE, mma("D"), COMMIT,
+         "add.u32 t9, t9, 1; setp.lt.u32 p1, t9, 2; @p1 bra LOOP;", ALL),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_registers_used_in_order(name):
+    flight(*SOUND[name])
+
+
+@pytest.mark.parametrize("name", UNSOUND)
+def test_registers_in_flight(name):
+    why, lines = UNSOUND[name]
+    with pytest.raises(EmulatorFault) as caught:
+        flight(*lines)
+    assert why in str(caught.value)
+
+
+def test_a_violation_that_is_never_executed():
+    flight(FENCE, mma("D"), COMMIT, "setp.ne.u32 p1, t0, t0; @!p1 bra OVER;", USE.format("D0"), "OVER:", ALL)
+
+
+# -- forms -------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "form", ["m64n264k16.f32.f16.f16", "m64n8k32.f32.f16.f16", "m64n8k16.f16.bf16.bf16", "m64n40k32.s32.s8.s8"]
 )

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from . import isa, numerics, runtime
+from . import inflight, isa, numerics, runtime
 from .emit import DTYPES, FLOATS, UNSIGNED, Emitter, items_of
 from .faults import EmulatorError, PtxSyntaxError, UnsupportedInstruction
 from .memory import PARAM_WINDOW
@@ -105,6 +105,7 @@ class Program:
         self.find_blocks()
         self.find_kinds()
         self.find_liveness()
+        self.violations = inflight.find_violations(self)
         self.templates()
         self.cache: dict = {}
         self.live_cache: dict[int, int] = {}
@@ -518,6 +519,8 @@ class Program:
             emitter.predicate = f"(~{name})" if ins.negated else name
             if ins.negated and ins.op not in ("bra", "ret", "exit"):
                 emitter.predicate = emitter.temp(f"~{name}")
+        if pc in self.violations:
+            emitter.line(f"violate(g, {emitter.constant(ins, 'ins')}, {self.violations[pc]!r}, {emitter.predicate})")
         return isa.HANDLERS[ins.op](emitter, ins)
 
 

@@ -67,6 +67,15 @@ def gather_warpgroup(e):
         e.line("if wait is not None: return wait")
 
 
+@helper
+def violate(group, ins, why, predicate):
+    """Fault for a use of registers that ``inflight.py`` has found, where any thread executes it."""
+    active = np.broadcast_to(True if predicate is None else predicate, group.shape)
+    if active.any():
+        position = tuple(int(i) for i in np.argwhere(active)[0])
+        Site(ins, "shared", 1).fault(group, why, position)
+
+
 # -- descriptors -------------------------------------------------------------------------------------
 _RESERVED = ~((0x3FFF << 0) | (0x3FFF << 16) | (0x3FFF << 32) | (7 << 49) | (3 << 62)) & 0xFFFFFFFFFFFFFFFF
 
