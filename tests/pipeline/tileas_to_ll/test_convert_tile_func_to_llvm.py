@@ -1,5 +1,8 @@
 """Functions with LLVM's ABI, kernels marked in two steps, and their shared memory."""
 
+import json
+import re
+
 import pytest
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, i32
@@ -178,3 +181,19 @@ def test_a_real_kernel(tmp_path):
     ll = driver.lower(tileas.encode(), "tileas", "ll", job())[".ll"].decode()
     assert f'"nvvm.reqntid"="{32 * warps}"' in ll
     assert f"[{kernel.attributes['shared_bytes'].value.data} x i8] undef, align 1024" in ll
+
+
+@pytest.mark.seed(
+    "lowering-overview", "entry-minctasm", "entry-cluster-dim", "entry-blocksareclusters", "entry-reqntid", "option-target"
+)
+def test_a_specification_reaches_the_kernel():
+    """A .tileas whose kernel asks for clusters: PTX that ptxas takes, and a manifest that says so."""
+    text = driver.lower(bytecode_of("softmax_f32"), "tilebc", "tileas", job())[".tileas"].decode()
+    warps = int(re.search(r"num_warps = (\d+) : i32", text)[1])
+    asked = f"#nv_tileaa.kernel_spec<numWarps={warps}, clusterDim=[2, 1, 1], numCtas=2>"
+    text = text.replace("num_warps = ", f"nv_tileaa.kernel_spec = {asked}, num_warps = ", 1)
+    ptx = driver.lower(text.encode(), "tileas", "ptx", job())[".ptx"].decode()
+    for directive in (f".reqntid {32 * warps}", ".minnctapersm 2", ".reqnctapercluster 2, 1, 1", ".blocksareclusters"):
+        assert directive in ptx
+    files = driver.lower(ptx.encode(), "ptx", "cubin", job())
+    assert json.loads(files[".json"])["kernels"]["softmax_f32"]["cluster"] == [2, 1, 1]

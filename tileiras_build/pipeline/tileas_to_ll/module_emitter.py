@@ -130,7 +130,8 @@ class ModuleEmitter:
         attributes = [f'"nvvm.reqntid"="{32 * warps}"']
         if "nvvm.maxnreg" in op.attributes:
             attributes.append(f'"nvvm.maxnreg"="{op.attributes["nvvm.maxnreg"].value.data}"')
-        head = f"define ptx_kernel void @{name}({', '.join(parameters)}) {' '.join(attributes)}{self.debug.function_suffix()} {{"
+        head = f"define ptx_kernel void @{name}({', '.join(parameters)}) {' '.join(attributes + launch_attributes(op))}{self.debug.function_suffix()} {{"
+        self.manifest["kernels"][name]["cluster"] = cluster_of(op)
         return "\n".join([head, "entry:", *e.prologue, *e.b.lines, "}"])
 
     def _parameter(self, e: KernelEmitter, argument: Any, index: int) -> str:
@@ -168,3 +169,21 @@ class ModuleEmitter:
         if self.needs_libdevice:
             lines += [f"!tileiras.libdevice = !{{!{number}}}", f'!{number} = !{{!"libdevice.10.bc"}}']
         return lines + self.debug.metadata()
+
+
+def cluster_of(kernel: Operation) -> list[int]:
+    """The CTAs of a cluster in x, y and z."""
+    found = kernel.attributes.get("nvvm.cluster_dim")
+    return [1, 1, 1] if found is None else list(found.get_values())
+
+
+def launch_attributes(kernel: Operation) -> list[str]:
+    """What a kernel asks of its launch besides threads and registers; one CTA per multiprocessor is what all have."""
+    found = []
+    if (least := kernel.attributes.get("nvvm.minctasm")) is not None and least.value.data > 1:
+        found.append(f'"nvvm.minctasm"="{least.value.data}"')
+    if "nvvm.cluster_dim" in kernel.attributes:
+        found.append(f'"nvvm.cluster_dim"="{",".join(map(str, cluster_of(kernel)))}"')
+    if "nvvm.blocksareclusters" in kernel.attributes:
+        found.append('"nvvm.blocksareclusters"')
+    return found
