@@ -88,3 +88,31 @@ def test_mbarrier_waits_for_expected_bytes():
     out = np.zeros(3, np.uint32)
     run(kernel(body, threads=1), out)
     assert out.tolist() == [0, 1, 0]
+
+
+BARRIER = """.shared .align 8 .b64 bar; .reg .b32 b; .reg .pred q; mov.u32 b, bar; setp.eq.u32 q, t0, 0;
+    @q mbarrier.init.shared.b64 [b], {count}; bar.sync 0; cp.async.ca.shared.global [t2], [u5], 16;"""
+WAIT = "WAIT: mbarrier.test_wait.parity.shared.b64 p1, [b], 0; @!p1 bra WAIT;"
+
+
+@pytest.mark.parametrize("threads", [32, 96])
+def test_copies_arrive_at_a_barrier(threads):
+    """Each thread's arrival is one of those that the barrier was initialised for; its copies have landed by then."""
+    arrive = "cp.async.mbarrier.arrive.noinc.shared.b64 [b];"
+    out, source = copy(BARRIER.format(count=threads) + arrive + WAIT, threads)
+    np.testing.assert_array_equal(out, source)
+
+
+def test_copies_may_hold_a_phase_without_being_counted():
+    """Without .noinc the arrival is added to those expected: the phase ends with the one that was initialised."""
+    arrive = "cp.async.mbarrier.arrive.shared.b64 [b]; bar.sync 0; @q mbarrier.arrive.shared.b64 u7, [b];"
+    out, source = copy(BARRIER.format(count=1) + arrive + WAIT, 64)
+    np.testing.assert_array_equal(out, source)
+
+
+def test_an_arrival_of_copies_that_nobody_counted_ends_the_phase_early():
+    """With .noinc and a count of one the first thread's copy alone ends it."""
+    body = BARRIER.format(count=2) + "@q cp.async.mbarrier.arrive.noinc.shared.b64 [b]; bar.sync 0;"
+    tested = "mbarrier.test_wait.parity.shared.b64 p1, [b], 0; selp.u32 t4, 1, 0, p1; st.shared.u32 [t2], t4;"
+    out, _ = copy(body + "cp.async.wait_all; bar.sync 0;" + tested)
+    assert (out[:, 0] == 0).all()

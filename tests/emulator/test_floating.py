@@ -278,3 +278,35 @@ def test_reciprocal_of_f64_keeps_the_high_word():
     assert (x & np.uint64(0xFFFFFFFF) == 0).all()
     np.testing.assert_allclose(x.view(np.float64), 1 / a, rtol=2.0**-19)
     np.testing.assert_allclose(y.view(np.float64), 1 / np.sqrt(a), rtol=2.0**-19)
+
+
+def test_mad_rounds_once():
+    """mad.f32 is fma since sm_20: one rounding, where a product and a sum would make two."""
+    rng = np.random.default_rng(0)
+    a, b, c = rng.standard_normal((3, 512)).astype(np.float32)
+    c[:256] = -(a[:256] * b[:256])
+    got = evaluate("mad.rn.f32 x, a, b, c;", a.view(np.uint32), b.view(np.uint32), c.view(np.uint32), out=np.float32)
+    for i in range(512):
+        assert got[i] == np.float32(
+            exact_round(Fraction(float(a[i])) * Fraction(float(b[i])) + Fraction(float(c[i])), "f32")
+        )
+
+
+HALVES = np.array([-np.inf, -2, -0.0, 0.0, 6e-8, 1, 65504, np.inf, np.nan], np.float16)
+
+
+@pytest.mark.parametrize("form", ["", ".NaN"])
+@pytest.mark.parametrize("name", ["min", "max"])
+def test_extrema_of_halves(name, form):
+    """A number wins over NaN unless .NaN asks for it; -0 is less than +0."""
+    a, b = (grid.reshape(-1).copy() for grid in np.meshgrid(HALVES, HALVES))
+    got = evaluate(f"{name}{form}.f16 x, a, b;", a.view(np.uint16), b.view(np.uint16), out=np.float16)
+    choose = np.minimum if name == "min" else np.maximum
+    keys = [np.where(np.signbit(v) & (v == 0), np.float32(-1e-9), v.astype(np.float32)) for v in (a, b)]
+    first = choose(*keys) == keys[0]
+    expected = np.where(first, a, b)
+    unordered = np.isnan(a) | np.isnan(b)
+    expected = np.where(unordered, np.nan if form else np.where(np.isnan(a), b, a), expected).astype(np.float16)
+    np.testing.assert_array_equal(got, expected)
+    numbers = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(got[numbers]), np.signbit(expected[numbers]))

@@ -145,3 +145,10 @@ def test_set_on_packed_halves():
     x, y = evaluate("set.lt.u32.f16x2 x, a, b; set.lt.f16x2.f16x2 y, a, b;", a, b, out=(np.uint32,) * 2)
     assert [hex(v) for v in x] == ["0xffff", "0xffff0000"]
     assert y.view(np.float16).tolist() == [1, 0, 0, 1]
+
+
+def test_set_on_halves():
+    a, b = np.array([1, 2, np.nan], np.float16).view(np.uint16), np.array([2, 2, 1], np.float16).view(np.uint16)
+    body = "set.lt.u32.f16 x, a, b; set.le.s32.f16 y, a, b; set.ltu.f16.f16 z, a, b;"
+    x, y, z = evaluate(body, a, b, out=(np.uint32, np.uint32, np.float16))
+    assert x.tolist() == [0xFFFFFFFF, 0, 0] and y.tolist() == [0xFFFFFFFF, 0xFFFFFFFF, 0] and z.tolist() == [1, 0, 1]

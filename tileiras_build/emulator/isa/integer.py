@@ -336,6 +336,8 @@ def handle_mul24(e, ins):
     product = e.temp(f"{cut[0]} * {cut[1]}")
     value = f"({product} >> {e.scalar(wide, 16)})" if "hi" in ins.mods else product
     result = f"({value}).astype(u32)"
+    if "sat" in ins.mods:
+        return e.set(ins.args[0], "s32", f"saturating(({value}).astype(s32), {e.use(ins.args[3], 's32')}, False)")
     if ins.op == "mad24":
         result += f" + {e.use(ins.args[3], 'u32')}"
     e.set(ins.args[0], "u32", result)
@@ -355,7 +357,9 @@ def integer_multiply(e, ins, accumulate: bool):
     if form == "hi":
         a, b = (e.use(arg, kind) for arg in ins.args[1:3])
         result = _mulhi(e, a, b, kind)
-        if accumulate:
+        if "sat" in ins.mods:
+            result = f"saturating({result}, {e.use(ins.args[3], kind)}, False)"
+        elif accumulate:
             result += f" + {e.use(ins.args[3], kind)}"
         return e.set(ins.args[0], kind, result)
     kind = unsigned(kind)

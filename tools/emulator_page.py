@@ -1,0 +1,303 @@
+"""Write docs/emulator.md: which instructions of the PTX ISA the emulator implements, found by asking it for each.
+
+    python tools/emulator_page.py            rewrites docs/emulator.md
+    python tools/emulator_page.py --check    fails where it differs
+
+An instruction counts as implemented if the emulator generates code for its sample (``isa.HANDLERS``, and what a
+handler refuses). Names without a sample have one opcode and no forms: for them the table of handlers decides.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import cache
+from pathlib import Path
+
+from tileiras_build.emulator.faults import EmulatorError
+from tileiras_build.emulator.isa import HANDLERS
+from tileiras_build.emulator.launch import Options
+from tileiras_build.emulator.parse import parse
+from tileiras_build.emulator.program import Program
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "emulator.md"
+DECLARED = (
+    ".reg .pred p<4>; .reg .b16 h<8>; .reg .b32 r<16>; .reg .b64 d<8>; .reg .f32 f<32>; .reg .f64 g<8>; "
+    ".reg .b128 q<4>; .shared .align 128 .b8 s[1024];"
+)
+SAMPLE = ".version 9.0\n.target {target}\n.address_size 64\n.visible .entry k() {{\n{declared}\n{body}\nret;\n}}\n"
+
+# Family -> instructions: names, or name -> (sample, targets that assemble it; none for all from sm_80).
+# Source: PTX ISA 9.0, section 9.7, in its order; the names of forms that have a section of their own.
+Sample = tuple[str, str]
+
+
+def words(text: str) -> dict[str, None]:
+    """Instructions without forms."""
+    return dict.fromkeys(text.split())
+
+
+INSTRUCTIONS: dict[str, dict[str, Sample | None]] = {
+    "integer arithmetic": {
+        **words("add sub mul mad mul24 mad24 sad div rem abs neg min max popc clz bfind fns brev bfe bfi bmsk szext"),
+        **words("dp4a dp2a"),
+    },
+    "extended precision": {
+        "add.cc": ("add.cc.u32 r0, r1, r2;", ""),
+        "sub.cc": ("sub.cc.u32 r0, r1, r2;", ""),
+        "mad.cc": ("mad.lo.cc.u32 r0, r1, r2, r3;", ""),
+        **words("addc subc madc"),
+    },
+    "floating point": {
+        **words("testp copysign"),
+        "add.f32": ("add.rn.f32 f0, f1, f2;", ""),
+        "add.f64": ("add.rn.f64 g0, g1, g2;", ""),
+        "add.f32x2": ("add.rn.f32x2 d0, d1, d2;", "sm_100a sm_120a"),
+        "sub.f32": ("sub.rn.f32 f0, f1, f2;", ""),
+        "mul.f32": ("mul.rn.f32 f0, f1, f2;", ""),
+        "fma": None,
+        "mad.f32": ("mad.rn.f32 f0, f1, f2, f3;", ""),
+        "div.f32": ("div.rn.f32 f0, f1, f2;", ""),
+        "abs.f32": ("abs.f32 f0, f1;", ""),
+        "neg.f32": ("neg.f32 f0, f1;", ""),
+        "min.f32": ("min.f32 f0, f1, f2;", ""),
+        "max.f32": ("max.f32 f0, f1, f2;", ""),
+        **words("rcp sqrt rsqrt sin cos lg2 ex2 tanh"),
+        "rcp.f64": ("rcp.approx.ftz.f64 g0, g1;", ""),
+        "rsqrt.f64": ("rsqrt.approx.ftz.f64 g0, g1;", ""),
+    },
+    "half precision": {
+        "add.f16": ("add.f16 h0, h1, h2;", ""),
+        "sub.f16": ("sub.f16 h0, h1, h2;", ""),
+        "mul.f16": ("mul.f16 h0, h1, h2;", ""),
+        "fma.f16": ("fma.rn.f16 h0, h1, h2, h3;", ""),
+        "fma.bf16": ("fma.rn.bf16 h0, h1, h2, h3;", ""),
+        "neg.f16": ("neg.f16 h0, h1;", ""),
+        "abs.f16": ("abs.f16 h0, h1;", ""),
+        "min.f16": ("min.f16 h0, h1, h2;", ""),
+        "max.f16": ("max.f16 h0, h1, h2;", ""),
+        "tanh.f16": ("tanh.approx.f16 h0, h1;", ""),
+        "ex2.f16": ("ex2.approx.f16 h0, h1;", ""),
+    },
+    "mixed precision": {
+        "add.f32.f16": ("add.rn.f32.f16 f0, h0, f1;", "sm_100a"),
+        "sub.f32.f16": ("sub.rn.f32.f16 f0, h0, f1;", "sm_100a"),
+        "fma.f32.f16": ("fma.rn.f32.f16 f0, h0, h1, f1;", "sm_100a"),
+    },
+    "comparison and selection": {
+        **words("set setp selp slct"),
+        "set.f16": ("set.lt.u32.f16 r0, h0, h1;", ""),
+        "setp.f16": ("setp.lt.f16 p0, h0, h1;", ""),
+    },
+    "logic and shift": words("and or xor not cnot lop3 shf shl shr"),
+    "data movement": {
+        **words("mov prmt ld ldu st prefetch prefetchu isspacep cvta cvt mapa getctarank applypriority discard"),
+        **words("createpolicy"),
+        "shfl.sync": ("shfl.sync.idx.b32 r0, r1, 0, 31, -1;", ""),
+        "ld.global.nc": ("ld.global.nc.u32 r0, [d0];", ""),
+        "st.async": (
+            "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [r0], r1, [r2];", "sm_90a sm_100a sm_120a",
+        ),
+        "st.bulk": ("st.bulk.weak.shared::cta [d0], d1, 0;", "sm_100a sm_120a"),
+        "multimem": None,
+        "cvt.pack": ("cvt.pack.sat.s16.s32 r0, r1, r2;", ""),
+    },
+    "asynchronous copies": {
+        "cp.async": ("cp.async.ca.shared.global [r0], [d0], 16;", ""),
+        "cp.async.commit_group": ("cp.async.commit_group;", ""),
+        "cp.async.wait_group": ("cp.async.wait_group 0;", ""),
+        "cp.async.wait_all": ("cp.async.wait_all;", ""),
+        "cp.async.mbarrier.arrive": ("cp.async.mbarrier.arrive.noinc.shared.b64 [r0];", ""),
+        "cp.async.bulk": (
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [r0], [d0], 16, [r1];",
+            "sm_90a sm_100a sm_120a",
+        ),
+        "cp.reduce.async.bulk": (
+            "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [d0], [r0], 16;", "sm_90a sm_100a sm_120a",
+        ),
+        "cp.async.bulk.prefetch": ("cp.async.bulk.prefetch.L2.global [d0], 16;", "sm_90a sm_100a sm_120a"),
+        "cp.async.bulk.tensor": (
+            "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [r0], [d0, {r1, r2}], [r3];",
+            "sm_90a sm_100a sm_120a",
+        ),
+        "cp.reduce.async.bulk.tensor": (
+            "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [d0, {r1, r2}], [r0];",
+            "sm_90a sm_100a sm_120a",
+        ),
+        "cp.async.bulk.prefetch.tensor": (
+            "cp.async.bulk.prefetch.tensor.2d.L2.global.tile [d0, {r1, r2}];", "sm_90a sm_100a sm_120a",
+        ),
+        "cp.async.bulk.commit_group": ("cp.async.bulk.commit_group;", "sm_90a sm_100a sm_120a"),
+        "cp.async.bulk.wait_group": ("cp.async.bulk.wait_group 0;", "sm_90a sm_100a sm_120a"),
+        "tensormap.replace": (
+            "tensormap.replace.tile.global_address.global.b1024.b64 [d0], d1;", "sm_90a sm_100a sm_120a",
+        ),
+    },
+    "texture and surface": words("tex tld4 txq istypep suld sust sured suq"),
+    "control flow": {
+        "bra": None,
+        "brx.idx": ("brx.idx r0, T; L0: L1: T: .branchtargets L0, L1;", "-"),
+        **words("call ret exit"),
+    },
+    "synchronization and communication": {
+        "bar": None,
+        "bar.red": ("bar.red.popc.u32 r0, 0, p0;", ""),
+        "bar.warp.sync": ("bar.warp.sync -1;", ""),
+        "barrier": None,
+        "barrier.cluster": (
+            "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;", "sm_90a sm_100a sm_120a",
+        ),
+        **words("membar fence"),
+        "atom": None,
+        "atom.b128": ("atom.global.exch.b128 q0, [d0], q1;", "sm_90a sm_100a sm_120a"),
+        "red": None,
+        "red.async": (
+            "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [r0], r1, [r2];",
+            "sm_90a sm_100a sm_120a",
+        ),
+        "vote.sync": ("vote.sync.ballot.b32 r0, p0, -1;", ""),
+        "match.sync": ("match.any.sync.b32 r0, r1, -1;", ""),
+        "activemask": None,
+        "redux.sync": ("redux.sync.add.u32 r0, r1, -1;", ""),
+        "redux.sync.f32": ("redux.sync.min.f32 f0, f1, -1;", "sm_100a"),
+        "griddepcontrol": None,
+        "elect.sync": ("elect.sync r0|p0, -1;", "sm_90a sm_100a sm_120a"),
+        "mbarrier.init": ("mbarrier.init.shared.b64 [r0], 1;", ""),
+        "mbarrier.inval": ("mbarrier.inval.shared.b64 [r0];", ""),
+        "mbarrier.expect_tx": ("mbarrier.expect_tx.relaxed.cta.shared.b64 [r0], 16;", "sm_90a sm_100a sm_120a"),
+        "mbarrier.complete_tx": ("mbarrier.complete_tx.relaxed.cta.shared.b64 [r0], 16;", "sm_90a sm_100a sm_120a"),
+        "mbarrier.arrive": ("mbarrier.arrive.shared.b64 d0, [r0];", ""),
+        "mbarrier.arrive_drop": ("mbarrier.arrive_drop.shared.b64 d0, [r0];", ""),
+        "mbarrier.test_wait": ("mbarrier.test_wait.shared.b64 p0, [r0], d0;", ""),
+        "mbarrier.try_wait": ("mbarrier.try_wait.shared.b64 p0, [r0], d0;", "sm_90a sm_100a sm_120a"),
+        "mbarrier.pending_count": ("mbarrier.pending_count.b64 r0, d0;", ""),
+        "tensormap.cp_fenceproxy": (
+            "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [d0], [r0], 128;",
+            "sm_90a sm_100a sm_120a",
+        ),
+        "clusterlaunchcontrol": None,
+    },
+    "matrices by warps": {
+        "wmma": None,
+        "mma": ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f0, f1, f2, f3}, {r0, r1, r2, r3}, {r4, r5}, {f0, f1, f2, f3};", ""),
+        "mma.block_scale": (
+            "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0 "
+            "{f0, f1, f2, f3}, {r0, r1, r2, r3}, {r4, r5}, {f0, f1, f2, f3}, r6, {0, 0}, r7, {0, 0};",
+            "sm_120a",
+        ),
+        "mma.sp": (
+            "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 "
+            "{f0, f1, f2, f3}, {r0, r1, r2, r3}, {r4, r5, r6, r7}, {f0, f1, f2, f3}, r8, 0;",
+            "",
+        ),
+        **words("ldmatrix stmatrix movmatrix"),
+    },
+    "matrices by warpgroups": {
+        "wgmma.mma_async": (
+            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {f0, f1, f2, f3}, d0, d1, p0, 1, 1, 0, 0;", "sm_90a",
+        ),
+        "wgmma.mma_async.sp": (
+            "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {f0, f1, f2, f3}, d0, d1, r0, 0, p0, 1, 1, 0, 0;",
+            "sm_90a",
+        ),
+        "wgmma.fence": ("wgmma.fence.sync.aligned;", "sm_90a"),
+        "wgmma.commit_group": ("wgmma.commit_group.sync.aligned;", "sm_90a"),
+        "wgmma.wait_group": ("wgmma.wait_group.sync.aligned 0;", "sm_90a"),
+    },
+    "tensor cores of the fifth generation": {
+        "tcgen05.alloc": ("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [r0], 32;", "sm_100a"),
+        "tcgen05.dealloc": ("tcgen05.dealloc.cta_group::1.sync.aligned.b32 r0, 32;", "sm_100a"),
+        "tcgen05.relinquish_alloc_permit": (
+            "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;", "sm_100a",
+        ),
+        "tcgen05.ld": ("tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [r1];", "sm_100a"),
+        "tcgen05.ld.red": ("tcgen05.ld.red.sync.aligned.32x32b.x2.min.f32 {f0, f1}, f2, [r1];", "-"),
+        "tcgen05.st": ("tcgen05.st.sync.aligned.32x32b.x1.b32 [r1], {r0};", "sm_100a"),
+        "tcgen05.wait": ("tcgen05.wait::ld.sync.aligned;", "sm_100a"),
+        "tcgen05.cp": ("tcgen05.cp.cta_group::1.128x256b [r0], d0;", "sm_100a"),
+        "tcgen05.shift": ("tcgen05.shift.cta_group::1.down [r0];", "sm_100a"),
+        "tcgen05.mma": ("tcgen05.mma.cta_group::1.kind::f16 [r0], d0, d1, r1, p0;", "sm_100a"),
+        "tcgen05.mma.block_scale": (
+            "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X [r0], d0, d1, r1, [r2], [r3], p0;",
+            "sm_100a",
+        ),
+        "tcgen05.mma.sp": ("tcgen05.mma.sp.cta_group::1.kind::f16 [r0], d0, d1, [r2], r1, p0;", "sm_100a"),
+        "tcgen05.mma.ws": ("tcgen05.mma.ws.cta_group::1.kind::f16 [r0], d0, d1, r1, p0;", "sm_100a"),
+        "tcgen05.mma.ws.sp": ("tcgen05.mma.ws.sp.cta_group::1.kind::f16 [r0], d0, d1, [r2], r1, p0;", "sm_100a"),
+        "tcgen05.fence": ("tcgen05.fence::before_thread_sync;", "sm_100a"),
+        "tcgen05.commit": (
+            "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [d0];", "sm_100a",
+        ),
+    },
+    "stack": words("stacksave stackrestore alloca"),
+    "video": words(
+        "vadd vsub vabsdiff vmin vmax vshl vshr vmad vset vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2 "
+        "vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4"
+    ),
+    "miscellaneous": words("brkpt nanosleep pmevent trap setmaxnreg"),
+}  # fmt: skip
+
+
+def sample_text(body: str, target: str = "sm_90a") -> str:
+    """A kernel around samples."""
+    return SAMPLE.format(target=target, declared=DECLARED, body=body)
+
+
+@cache
+def is_implemented(family: str, name: str) -> bool:
+    """Whether the emulator has code for an instruction."""
+    if name.partition(".")[0] not in HANDLERS:
+        return False
+    sample = INSTRUCTIONS[family][name]
+    if sample is None:
+        return True
+    try:
+        program = Program(parse(sample_text(sample[0])), "k")
+        for at in range(len(program.code)):
+            program.generate(at, False, Options(False, None))
+    except EmulatorError:
+        return False
+    return True
+
+
+def implemented() -> list[str]:
+    """The names of all implemented instructions."""
+    return [name for family, rows in INSTRUCTIONS.items() for name in rows if is_implemented(family, name)]
+
+
+HEAD = """# Instructions of the emulator
+
+Which instructions of the PTX ISA 9.0 (section 9.7) the emulator implements, by family. Forms are listed where they
+have a section of their own. This page is written by `tools/emulator_page.py`, which asks the emulator for code of each;
+`tests/tools/test_emulator_page.py` checks it, and that every implemented instruction is tested in `tests/emulator`.
+
+A kernel with an instruction that is missing is refused when it is loaded, with the instruction's line.
+
+| family | implemented | missing |
+|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole document."""
+    lines = []
+    for family, rows in INSTRUCTIONS.items():
+        has = [f"`{name}`" for name in rows if is_implemented(family, name)]
+        lacks = [f"`{name}`" for name in rows if not is_implemented(family, name)]
+        lines.append(f"| {family} | {', '.join(has)} | {', '.join(lacks)} |")
+    count, total = len(implemented()), sum(map(len, INSTRUCTIONS.values()))
+    return HEAD + "\n".join(lines) + f"\n\n{count} of {total} are implemented.\n"
+
+
+def main() -> int:
+    """Write the page, or compare it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="fail where the page differs from the emulator")
+    if parser.parse_args().check:
+        return int(PAGE.read_text() != page())
+    PAGE.write_text(page())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
