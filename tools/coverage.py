@@ -19,7 +19,6 @@ from functools import cache
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
@@ -142,6 +141,11 @@ TRIALS: dict[str, tuple[str, str]] = {
     "loop": ("T:8 -> T:8", ""),
     "if": ("i1 -> T:8", ""),
 }
+# Forms of operations that no row above tries: words for them, operation, element type, properties.
+FORMS = (
+    ("`alloca` with `global`: storage that other tile programs reach", "alloca", "f32",
+     "num_elem = 16 : i64, alignment = 16 : i64, global"),
+)  # fmt: skip
 # Tried inside of others: the terminators of kernels, loops, branches and reductions.
 TERMINATORS = {"return": "absf", "continue": "for", "break": "loop", "yield": "reduce"}
 TYPED = {"T", "ptr", "scalar", "memref", *VIEWS}
@@ -251,9 +255,10 @@ def _region(name: str, element: str) -> str:
     return ""
 
 
-def trial_text(name: str, element: str) -> str:
-    """A kernel with one operation of the given element type."""
+def trial_text(name: str, element: str, form: str | None = None) -> str:
+    """A kernel with one operation of the given element type; ``form``: other properties than those of its row."""
     signature, properties = TRIALS[name]
+    properties = properties if form is None else form
     operands, _, results = signature.partition("->")
     kernel = _Kernel(element)
     if name == "if":
@@ -281,19 +286,19 @@ def trial_text(name: str, element: str) -> str:
 
 # ---- trying ----------------------------------------------------------------------------------------------------------
 @cache
-def trial(name: str, element: str) -> ModuleOp | None:
+def trial(name: str, element: str, form: str | None = None) -> ModuleOp | None:
     """The module of a trial; None where Tile IR has no such operation."""
     try:
-        module = Parser(context(), trial_text(name, element)).parse_module()
+        module = Parser(context(), trial_text(name, element, form)).parse_module()
         module.verify()
     except (ParseError, VerifyException):
         return None
     return module
 
 
-def outcome(name: str, element: str, target: str) -> str | None:
+def outcome(name: str, element: str, target: str, form: str | None = None) -> str | None:
     """"" if the trial compiles for the target, the id of the refusal if not; None if Tile IR has no such operation."""
-    if (module := trial(name, element)) is None:
+    if (module := trial(name, element, form)) is None:
         return None
     job = Job(TARGETS[target])
     try:
@@ -350,6 +355,7 @@ def operation_row(name: str, targets: Iterable[str]) -> str:
 
 
 TABLES = "## Matrix products"
+TABLES_TARGET = "sm_90"
 PRODUCTS = (
     ("f16", "f16", "f32"), ("f16", "f16", "f16"), ("bf16", "bf16", "f32"), ("tf32", "tf32", "f32"),
     ("f8E4M3FN", "f8E4M3FN", "f32"), ("f8E5M2", "f8E5M2", "f32"), ("f64", "f64", "f64"), ("i8", "i8", "i32"),
@@ -392,12 +398,17 @@ def operation_names() -> list[str]:
 def tables() -> str:
     """What follows the operations: made from the source, at once."""
     refusals = "\n".join(f"- `{id}`" for id in refusal_ids())
+    forms = "\n".join(f"- {words}: `{outcome(*trial, TABLES_TARGET, form)}`" for words, *trial, form in FORMS)
     return f"""{TABLES}
 
 The shape of the mma.sync instruction that is used. `as f16`: the operands are widened, which is exact. `fma`:
 multiply-adds of each thread.
 
 {product_table()}
+
+## Forms that are refused
+
+{forms}
 
 ## Refusals
 

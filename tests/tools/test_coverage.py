@@ -39,6 +39,11 @@ def test_types_that_a_gpu_has_no_instruction_for_are_computed():
     assert coverage.outcome("atomic_rmw_tko", "bf16", "sm_90") == ""
 
 
+def test_forms_are_refused_as_the_page_says():
+    assert all(coverage.outcome(*trial, TARGET, form) in coverage.refusal_ids() for _, *trial, form in coverage.FORMS)
+    assert coverage.outcome("alloca", "f32", TARGET, coverage.TRIALS["alloca"][1]) == ""
+
+
 def test_tables_made_from_the_source_are_current():
     assert PAGE.endswith(coverage.tables()), "python tools/coverage.py --tables brings them up to date"
 
