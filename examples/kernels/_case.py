@@ -92,8 +92,9 @@ def allocate(shape: tuple[int, ...], dtype: str, *, unit_axis: int = -1, padded:
     if padded:
         stored[-1] = ceil_div(stored[-1] * itemsize, 16) * 16 // itemsize
     size = int(np.prod(stored)) * itemsize
-    raw = np.full(size + ALIGNMENT, CANARY, np.uint8)
-    start = -raw.ctypes.data % ALIGNMENT
+    # At least ALIGNMENT bytes on each side, wherever the allocation begins.
+    raw = np.full(size + 3 * ALIGNMENT, CANARY, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT + ALIGNMENT
     block = raw[start : start + size].view(dtype).reshape(stored)
     return block[..., : shape[unit_axis]].transpose(np.argsort(order))
 

@@ -101,8 +101,6 @@ def test_a_store_beside_the_array_is_found(reach):
     raw, start = out.base, out.ctypes.data - out.base.ctypes.data
     row_end = start + out.shape[1] * out.itemsize
     place = {"before": start - 1, "between rows": row_end, "after": start + out.shape[0] * out.strides[0]}[reach]
-    if not 0 <= place < raw.size:
-        pytest.skip("the allocation happens to begin or end there")
     raw[place] ^= 1
     assert CASES["matmul_f16_nt"].find_faults(inputs_of("matmul_f16_nt"), after) == [
         "c: memory beside its elements has changed"
