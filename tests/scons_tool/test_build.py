@@ -42,7 +42,9 @@ class Project:
     def run(self, *arguments: str, sm: str | None = "90,100", **environment: str):
         options = [f"sm={sm}", "ptxas=ptxas", "libdevice=libdevice.bc"] if sm else []
         command = [sys.executable, "-m", "SCons", "-j2", *options, *arguments]
-        environment = os.environ | {"PYTHONPATH": str(ROOT), "TILEIRAS_DUMP": str(self.folder / "dump")} | environment
+        # pytest's own variable differs between a fixture and its test, and builds look at their environment.
+        fixed = {"PYTHONPATH": str(ROOT), "TILEIRAS_DUMP": str(self.folder / "dump"), "PYTEST_CURRENT_TEST": ""}
+        environment = os.environ | fixed | environment
         return subprocess.run(
             command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120, check=False
         )

@@ -9,7 +9,8 @@
 ``Environment(tools=["tileiras"])`` works too where ``site_scons/site_tools/tileiras.py`` is this package's shim.
 """
 
+from .reading import READING  # isort: skip  (first: it watches what build scripts do from here on)
 from .library import exists, generate
 from .settings import refuse_unknown, variables
 
-__all__ = ["exists", "generate", "refuse_unknown", "variables"]
+__all__ = ["READING", "exists", "generate", "refuse_unknown", "variables"]

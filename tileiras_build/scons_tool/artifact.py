@@ -21,6 +21,8 @@ import SCons.Node.FS
 import SCons.Script
 from SCons.Executor import Executor
 
+from .reading import READING
+
 _NO_STATE, _UP_TO_DATE = SCons.Node.no_state, SCons.Node.up_to_date
 
 
@@ -99,6 +101,8 @@ def attach(env, builder, targets: list, source, depends: list, asked: list) -> N
 
 
 def _settle(nodes) -> None:
+    # The build scripts are read: SCons walks the graph.
+    READING.stop()
     for node in nodes:
         if isinstance(node, ArtifactFile):
             node.considered = True
@@ -193,4 +197,5 @@ def _same_contents(node, info) -> bool:
         return csig is not None and node.get_state() == _UP_TO_DATE and node.get_csig() == csig
     if node.has_builder() or not isinstance(node, SCons.Node.FS.File):
         return False
-    return csig is not None and node.exists() and node.get_csig() == csig
+    # The stat is taken, and kept by SCons, before the contents are read.
+    return csig is not None and node.stat() is not None and node.get_csig() == csig

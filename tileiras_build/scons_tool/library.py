@@ -27,12 +27,14 @@ from ..executor import Executor
 from ..pipeline.stages import STAGES, InputFile, Stage, load
 from ..reports.timeline import Recorder
 from .actions import ExportAction, StageAction
-from .artifact import attach, make_artifact
+from .artifact import ArtifactFile, attach, make_artifact
 from .decider import has_changed
 from .kernel_options import settings_by_kernel
 from .progress import BelowLine, Progress, Step
+from .reading import READING
 from .running import start_executor
-from .settings import Settings, fail, read_settings
+from .settings import DEFAULTS, Settings, fail, read_settings
+from .shortcut import Shortcut, say_up_to_date
 from .timing import BUILD, keep_timeline
 from .verification import Verification, is_wanted
 
@@ -54,7 +56,7 @@ def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None =
     gc.disable()
     # By default SCons takes a file of three days ago for unchanged where its time stamp is, even if it was set back.
     SCons.Script.SetOption("max_drift", -1)
-    build = _build_of_this_run(executor)
+    build = _build_of_this_run(env, executor)
     env[BUILD] = build
     env["PRINT_CMD_LINE_FUNC"] = build.progress.show
     env.Decider(has_changed)
@@ -64,11 +66,16 @@ def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None =
         env.AddMethod(chain.stage_method(table[position - 1], stage), stage.name.capitalize())
 
 
-def _build_of_this_run(executor: Executor | None) -> Build:
-    """One per process: environments share the workers and the counts."""
+def _build_of_this_run(env, executor: Executor | None) -> Build:
+    """One per process: environments share the workers and the counts. Ends SCons if there is nothing to do."""
     global _current
     if _current is None:
-        _current = Build(executor)
+        folder = Path(env.Dir("#").get_abspath(), str(env.get("build_dir", DEFAULTS["build_dir"])))
+        shortcut = Shortcut(READING, folder)
+        if names := shortcut.holds():
+            say_up_to_date(names)
+            sys.exit(0)
+        _current = Build(shortcut, executor)
         _current.attach()
     return _current
 
@@ -76,7 +83,10 @@ def _build_of_this_run(executor: Executor | None) -> Build:
 class Build:
     """What the environments of one SCons run share: the executor and the progress display."""
 
-    def __init__(self, executor: Executor | None = None):
+    def __init__(self, shortcut: Shortcut, executor: Executor | None = None):
+        self.shortcut = shortcut
+        self.artifacts: list = []
+        self.visited: list = []
         self._executor, self._starting = executor, threading.Lock()
         self.progress = Progress(sys.stdout)
         self.recorder = Recorder()
@@ -85,12 +95,29 @@ class Build:
 
     def attach(self) -> None:
         """Hook into SCons' progress and exit."""
-        SCons.Script.Progress(self.progress.evaluated)
+        SCons.Script.Progress(self.evaluated)
         if sys.stdout.isatty():
             sys.stdout = BelowLine(sys.stdout, self.progress.end_line)
             sys.stderr = BelowLine(sys.stderr, self.progress.end_line)
         self._watch_interrupts()
         atexit.register(self.finish)
+
+    def artifact(self, folder, name: str):
+        """The node of the artifact ``name`` in ``folder``."""
+        node = make_artifact(folder, name, self.settled)
+        self.artifacts.append(node)
+        return node
+
+    def evaluated(self, node) -> None:
+        """SCons has looked at ``node``, or will build it."""
+        READING.stop()
+        if not isinstance(node, ArtifactFile):
+            self.visited.append(node)
+        self.progress.evaluated(node)
+
+    def settled(self, node) -> None:
+        """``node`` is current, and SCons will not look at it."""
+        self.progress.settled(node)
 
     def _watch_interrupts(self) -> None:
         """On Ctrl-C SCons waits for the running steps; end them, or that can take minutes.
@@ -129,6 +156,8 @@ class Build:
             self.progress.add_line(getattr(self._executor, "summary", str)())
         if self.build_dirs and not (option("no_exec") or option("clean")):
             keep_timeline(self.recorder, self.progress.steps, self.build_dirs[0], option("num_jobs"))
+        if self.build_dirs and not self.interrupted and not SCons.Script.Main.exit_status:
+            self.shortcut.keep(self.artifacts, self.visited, bool(self.progress.built))
 
 
 @dataclass
@@ -215,7 +244,7 @@ class Chain:
             names, imports = [Path(path).stem], []
         builder = self._cached(("export",), lambda: Builder(action=ExportAction(stage, self.build.executor)))
         folder = env.Dir(f"{settings.build_dir}/{stage.name}")
-        made = [make_artifact(folder, name + stage.suffix, self.build.progress.settled) for name in names]
+        made = [self.build.artifact(folder, name + stage.suffix) for name in names]
         attach(env, builder, made, node, [env.fs.File(str(path)) for path in imports], [])
         self.build.progress.add(made[0], Step(stage.name, "", Path(path).stem))
         return [Kernel(name, bytecode) for name, bytecode in zip(names, made, strict=True)]
@@ -244,8 +273,7 @@ class Chain:
         rule = self._cached(
             (stage.suffix, target.name, id(settings)), lambda: self._rule(env, settings, target, previous, stage)
         )
-        settled = self.build.progress.settled
-        made = [make_artifact(folder, name + suffix, settled) for suffix in (stage.suffix, *stage.side_products)]
+        made = [self.build.artifact(folder, name + suffix) for suffix in (stage.suffix, *stage.side_products)]
         attach(env, rule.builder, made, node, rule.always, rule.asked)
         manifest = made[1] if stage.side_products else None
         self.build.progress.add(made[0], Step(stage.name, target.name, name), manifest)

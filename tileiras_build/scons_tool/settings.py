@@ -14,6 +14,7 @@ from ..errors import InvalidInput, TileirasError
 from ..pipeline.job import Job
 from ..pipeline.stages import Stage, load
 from ..targets import TARGETS, Target, parse_targets
+from .reading import READING
 from .running import check_cache
 
 _NUMBERS = ", ".join(str(target.number) for target in TARGETS.values())
@@ -63,7 +64,8 @@ class Settings:
     def job(self, target: Target, stage: Stage) -> Job:
         """What ``stage`` is asked to do for ``target``, with the paths of its input files found."""
         job = stage.job(Job(target, self.opt_level, self.lineinfo))
-        found = {file.option: load(file.find)(getattr(self, file.option)) for file in stage.inputs}
+        with READING.looking_up():
+            found = {file.option: load(file.find)(getattr(self, file.option)) for file in stage.inputs}
         return Job(target, job.opt_level, job.lineinfo, job.debug, **{name: str(path) for name, path in found.items()})
 
 

@@ -1,0 +1,168 @@
+"""The shortcut says "up to date" without a graph, and every attempt to fool it ends in a full check."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.scons_tool.test_artifact import replace_contents
+from tests.scons_tool.test_build import ROOT, SCONSTRUCT, Project, chain, steps_of
+
+IMPORTS = "from tests import fake_stages\nfrom tileiras_build import scons_tool\n"
+WATCHED = SCONSTRUCT.replace(IMPORTS, "".join(reversed(IMPORTS.splitlines(keepends=True))))
+ON_90 = {"targets": ["sm_90"]}
+
+
+@pytest.fixture
+def built(tmp_path):
+    project = Project(tmp_path)
+    project.write("SConstruct", WATCHED)
+    assert project.run(sm="90").returncode == 0
+    return project
+
+
+def is_short(done) -> bool:
+    assert done.returncode == 0, done.stderr
+    return "done reading SConscript files" not in done.stdout
+
+
+def change(path: Path, old: str, new: str) -> None:
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_second_run_reads_no_further_than_the_tool(built):
+    done = built.run(sm="90")
+    assert is_short(done)
+    assert "scons: `kernels' is up to date." in done.stdout
+    assert is_short(built.run("-j3", "-k", sm="90"))
+    assert built.run("-Q", "-s", sm="90").stdout == ""
+
+
+def copy_back(path: Path) -> None:
+    """The same bytes, size and modification time in another file."""
+    shutil.copy2(path, path.with_suffix(".copy"))
+    path.with_suffix(".copy").replace(path)
+
+
+# What is done to the project, and the steps that the next run makes.
+FOOLING = {
+    "source of the same size and time": (
+        lambda folder: replace_contents(folder / "a.tilebc", "kernel a", "kernel z"),
+        chain("a", **ON_90),
+    ),
+    "source touched back in time": (lambda folder: os.utime(folder / "a.tilebc", (1, 1)), []),
+    "source replaced by itself": (lambda folder: copy_back(folder / "a.tilebc"), []),
+    "tool of the same size and time": (
+        lambda folder: replace_contents(folder / "ptxas", "1", "2"),
+        chain("a", "b", stages=["cubin"], **ON_90),
+    ),
+    "libdevice of the same size and time": (
+        lambda folder: replace_contents(folder / "libdevice.bc", "1", "2"),
+        chain("b", stages=["ptx"], **ON_90),
+    ),
+    "artifact of the same size and time": (
+        lambda folder: replace_contents(folder / "build/sm_90/a.ptx", "a", "z"),
+        chain("a", stages=["ptx"], **ON_90),
+    ),
+    "deleted artifact": (
+        lambda folder: (folder / "build/sm_90/b.json").unlink(),
+        chain("b", stages=["cubin"], **ON_90),
+    ),
+    "deleted build folder": (lambda folder: shutil.rmtree(folder / "build"), chain("a", "b", **ON_90)),
+    "new kernel in a folder that is listed": (
+        lambda folder: (folder / "c.tilebc").write_text("kernel c\n"),
+        chain("c", **ON_90),
+    ),
+    "edited build script of the same size and time": (
+        lambda folder: replace_contents(folder / "SConstruct", '"TILEIRAS_TIMEOUT"] = 5', '"TILEIRAS_TIMEOUT"] = 7'),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FOOLING)
+def test_change_is_noticed(built, what):
+    assert is_short(built.run(sm="90"))
+    mutate, steps = FOOLING[what]
+    mutate(built.folder)
+    done = built.run(sm="90")
+    assert not is_short(done)
+    assert steps_of(done) == steps
+    assert is_short(built.run(sm="90"))
+
+
+def test_each_command_line_and_environment_has_its_own_record(built):
+    assert not is_short(built.run(sm="90,100"))
+    assert is_short(built.run(sm="90")) and is_short(built.run(sm="90,100"))
+    assert not is_short(built.run("opt=2", sm="90"))
+    assert not is_short(built.run(sm="90", SOME_VARIABLE="1"))
+    # Options that ask for something else than a build are SCons' own matter.
+    assert "Removed build/sm_90/a.cubin" in built.run("-c", sm="90").stdout
+
+
+@pytest.mark.parametrize("damage", [b"", b"nothing of the sort"])
+def test_damaged_record_is_no_record(built, damage):
+    (record,) = (built.folder / "build").glob(".up_to_date-*")
+    record.write_bytes(record.read_bytes()[: -len(damage) or None][:-8] + damage)
+    assert not is_short(built.run(sm="90"))
+
+
+def test_files_that_the_build_script_reads_count(built):
+    built.write("names", "a.tilebc b.tilebc")
+    change(built.folder / "SConstruct", 'Glob("*.tilebc")', 'open("names").read().split()')
+    assert built.steps(sm="90") == []
+    assert is_short(built.run(sm="90"))
+    built.write("names", "b.tilebc")
+    assert not is_short(built.run(sm="90"))
+
+
+UNWATCHED = {
+    "it does more before the tool is imported": lambda text: 'names = open("names").read()\n' + text,
+    "it imports what may do more": lambda text: "import project_module\n" + text,
+    "it runs a program": lambda text: text + 'import subprocess; subprocess.run(["true"], check=True)\n',
+    "it writes a file": lambda text: text + 'open("written", "w").write("1")\n',
+    "a step always runs": lambda text: text + "AlwaysBuild('build/sm_90/a.ll')\n",
+}
+
+
+@pytest.mark.parametrize("why", UNWATCHED)
+def test_build_script_that_cannot_be_watched_has_no_shortcut(built, why):
+    built.write("names", "")
+    (built.folder / "modules").mkdir()
+    built.write("modules/project_module.py", "")
+    built.write("SConstruct", UNWATCHED[why](WATCHED))
+    for _ in range(2):
+        assert not is_short(built.run(sm="90", PYTHONPATH=f"{ROOT}:{built.folder}/modules"))
+
+
+def test_source_that_is_edited_during_the_build_is_built_again(built):
+    """The edit comes after SCons has read the source: no record may say that it was built."""
+    edit = "Command('edit', 'build/sm_90/a.cubin', Copy('a.tilebc', 'edited'))"
+    built.write("edited", "kernel a\nedited\n")
+    built.write("SConstruct", WATCHED + f"Default({edit})\n")
+    assert built.run(sm="90").returncode == 0
+    assert built.steps(sm="90")[-5:] == chain("a", **ON_90)[-5:]
+
+
+def test_failed_build_is_not_recorded(built):
+    built.write("a.tilebc", "kernel a\nll: fail\n")
+    assert built.run(sm="90").returncode != 0
+    assert built.run(sm="90").returncode != 0
+
+
+def test_other_files_of_the_build_script_count(built):
+    make = "env.Command('copy', 'notes', Copy('$TARGET', '$SOURCE'))"
+    built.write("notes", "1")
+    built.write(
+        "SConstruct",
+        WATCHED.replace("Default(", "env.Default(").replace("Glob(", "env.Glob(") + f"env.Default({make})\n",
+    )
+    assert built.run(sm="90").returncode == 0
+    assert is_short(built.run(sm="90"))
+    built.write("notes", "2")
+    assert not is_short(built.run(sm="90"))
+    assert (built.folder / "copy").read_text() == "2"
+    (built.folder / "copy").unlink()
+    assert not is_short(built.run(sm="90"))
+    assert (built.folder / "copy").exists()

@@ -1,0 +1,274 @@
+"""A build with nothing to do, without its graph: everything that the last build read or made is unchanged by stat.
+
+At the end of a build that succeeded a record is written of every file that it depends on or that it made (size, inode,
+mode, times of modification and of change, in ns), of every folder that the build scripts list, and of the command
+line, the environment and the interpreter. The next run compares them, before the graph is built, and is done if they
+all agree. The time of change cannot be set back, so that no edit goes unseen; what is compared was taken before the
+build read it, so that no edit during the build does. In any doubt there is no record, or it is not believed, and the
+build checks every node.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+import time
+from array import array
+from contextlib import suppress
+from pathlib import Path
+
+import SCons.Node
+import SCons.Node.Alias
+import SCons.Node.FS
+import SCons.Node.Python
+import SCons.Script
+
+from ..files import write_files
+from ..pipeline.stages import PACKAGE
+from .artifact import ArtifactFile, matches
+from .reading import Reading, file_state, folder_state
+
+KEPT = 4  # records: as many command lines are remembered
+_TICK = 0.05  # seconds, more than the tick of the clock that stamps files
+_OPTIONS = frozenset(("-Q", "-k", "-s", "--keep-going", "--silent", "--quiet"))
+_SHELL = ("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID")
+_DONE = (SCons.Node.up_to_date, SCons.Node.executed)
+
+
+class _Doubt(Exception):
+    """Why a run is not recorded: a path, or a few words."""
+
+
+class Shortcut:
+    """The shortcut of one run, whose records lie in ``folder``."""
+
+    def __init__(self, reading: Reading, folder: Path):
+        self.reading, self.folder = reading, folder
+        self.key = None if _unusual_options() else _key()
+        reading.look_at_scripts()
+        for path in _code():
+            reading.add_file(path)
+        for path in {os.path.dirname(path) for path in map(str, PACKAGE.rglob("*.py"))}:
+            reading.add_folder(path)
+
+    @property
+    def path(self) -> Path:
+        """The record of this command line."""
+        return self.folder / f".up_to_date-{self.key[:16]}"
+
+    def holds(self) -> list[str] | None:
+        """The names of the targets, if nothing has changed since they were built; else None."""
+        if self.key is None or self.reading.doubt:
+            return None
+        record = _read(self.path)
+        if record is None or record["key"] != self.key:
+            return None
+        if any(folder_state(path) != state for path, state in record["folders"].items()):
+            return None
+        return record["names"] if _states(record["paths"]) == record["states"] else None
+
+    def keep(self, artifacts: list, visited: list, built: bool) -> str | None:
+        """Record the build that has just ended well; returns why not, if not.
+
+        ``artifacts`` are all of the library's nodes, ``visited`` the other nodes that SCons has looked at.
+        """
+        try:
+            self._check_run(visited)
+            if built:
+                # A file that is written again within the clock's tick would keep its time.
+                time.sleep(_TICK)
+            names = _built_targets()
+            self._check_folders(artifacts, visited)
+            paths = self._current_files(artifacts, visited)
+        except _Doubt as doubt:
+            return str(doubt)
+        self._write({"key": self.key, "names": names, "folders": self.reading.folders}, paths)
+        return None
+
+    def _check_run(self, visited: list) -> None:
+        if self.reading.doubt:
+            raise _Doubt(self.reading.doubt)
+        if self.key is None:
+            raise _Doubt("an option that changes what scons does")
+        if self.reading.detected_tools and any(map(_is_made_by_tools, visited)):
+            raise _Doubt("files that are made by other tools")
+
+    def _check_folders(self, artifacts: list, visited: list) -> None:
+        """What is new in a folder must have been made by this build; the record is of the folder with it."""
+        made = _made_paths(artifacts, visited)
+        for path, before in self.reading.folders.items():
+            names = folder_state(path)
+            changed = {os.path.join(path, name) for name in set(names).symmetric_difference(before)}
+            if changed - made:
+                raise _Doubt(min(changed - made))
+            self.reading.folders[path] = names
+
+    def _current_files(self, artifacts: list, visited: list) -> dict[str, tuple | None]:
+        """Path and state of every file; each is still what the build read or made."""
+        found: dict[str, tuple | None] = {}
+        for path, before in self.reading.files.items():
+            found[path] = file_state(path)
+            if found[path] != before:
+                raise _Doubt(path)
+        inputs = set(visited)
+        for node in artifacts:
+            if node.always_build:
+                raise _Doubt(str(node))
+            if node.state in _DONE:
+                inputs.update(node.sources, node.depends or (), node.asked)
+                info = node.get_ninfo()
+                _note(found, node, lambda stat, info=info: matches(info, stat))
+        for node in inputs:
+            if not isinstance(node, ArtifactFile):
+                _note_input(found, node)
+        return found
+
+    def _write(self, record: dict, files: dict[str, tuple]) -> None:
+        paths = sorted(files)
+        states = array("q", [number for path in paths for number in files[path] or _ABSENT])
+        body = "\0".join([json.dumps(record), *paths]).encode(errors="surrogateescape") + b"\0\0" + states.tobytes()
+        with suppress(Exception):
+            old = sorted(self.folder.glob(".up_to_date-*"), key=os.path.getmtime)
+            for path in old[: -KEPT + 1]:
+                path.unlink()
+            write_files({self.path: hashlib.sha256(body).digest() + body})
+
+
+def say_up_to_date(names: list[str]) -> None:
+    """What SCons says of each target that is up to date."""
+    if not SCons.Script.GetOption("silent"):
+        for name in names:
+            print(f"scons: `{name}' is up to date.")
+
+
+_ABSENT = (0, 0, -1, 0, 0)
+
+
+def _read(path: Path) -> dict | None:
+    """The record in a file; None where it is absent or damaged."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    digest, body = data[:32], data[32:]
+    if hashlib.sha256(body).digest() != digest:
+        return None
+    text, _, states = body.partition(b"\0\0")
+    head, *paths = text.decode(errors="surrogateescape").split("\0")
+    return json.loads(head) | {"paths": paths, "states": states}
+
+
+def _states(paths: list[str]) -> bytes:
+    numbers = array("q")
+    for path in paths:
+        numbers.extend(file_state(path) or _ABSENT)
+    return numbers.tobytes()
+
+
+def _note(found: dict, node, is_right) -> None:
+    path = node.get_abspath()
+    try:
+        stat = os.stat(path)
+    except OSError:
+        raise _Doubt(path) from None
+    if not is_right(stat):
+        raise _Doubt(path)
+    found[path] = (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino, stat.st_mode)
+
+
+def _note_input(found: dict, node) -> None:
+    """Add a node that is no artifact of ours: a source, or something else that the build script builds."""
+    if isinstance(node, (SCons.Node.Alias.Alias, SCons.Node.Python.Value)) and not node.always_build:
+        return
+    if not isinstance(node, SCons.Node.FS.File) or node.always_build:
+        raise _Doubt(str(node))
+    if node.has_builder():
+        info = node.get_ninfo()
+        _note(found, node, lambda stat: _as_scons_saw(info, stat))
+        return
+    # SCons keeps the stat that it took before it read the file; a new one would hide an edit during the build.
+    seen = node._memo.get("stat")
+    _note(found, node, lambda stat: seen is not None and _same_file(seen, stat))
+
+
+def _as_scons_saw(info, stat) -> bool:
+    """SCons' own records of other steps' files are in whole seconds."""
+    return getattr(info, "timestamp", None) == int(stat.st_mtime) and info.size == stat.st_size
+
+
+def _same_file(seen, stat) -> bool:
+    return (seen.st_mtime_ns, seen.st_ctime_ns, seen.st_size, seen.st_ino) == (
+        stat.st_mtime_ns,
+        stat.st_ctime_ns,
+        stat.st_size,
+        stat.st_ino,
+    )
+
+
+def _built_targets() -> list[str]:
+    """The names of the targets of this run."""
+    targets = list(SCons.Script.BUILD_TARGETS or SCons.Script.DEFAULT_TARGETS)
+    for target in targets:
+        node = target if isinstance(target, SCons.Node.Node) else _find(str(target))
+        if node is None or node.get_state() not in _DONE:
+            raise _Doubt(str(target))
+    if not targets:
+        raise _Doubt("no target")
+    return [str(target) for target in targets]
+
+
+def _find(name: str):
+    alias = SCons.Node.Alias.default_ans.lookup(name)
+    with suppress(Exception):
+        return alias or SCons.Node.FS.get_default_fs().Entry(name, create=False)
+    return None
+
+
+def _is_made(node) -> bool:
+    return isinstance(node, SCons.Node.FS.File) and node.has_builder()
+
+
+def _is_made_by_tools(node) -> bool:
+    """Whether compilers may make it that SCons has looked for on this machine."""
+    return _is_made(node) and any(name in (node.env or ()) for name in ("CC", "CXX", "LINK", "AR"))
+
+
+def _made_paths(artifacts: list, visited: list) -> set[str]:
+    """What the build makes: files, and the folders for them."""
+    made = {node.get_abspath() for node in visited if _is_made(node)}
+    for folder in {node.dir for node in artifacts}:
+        path = Path(folder.get_abspath())
+        made.update(map(str, (path, *path.parents)))
+    return made | {node.get_abspath() for node in artifacts}
+
+
+def _split_options() -> tuple[list[str], list[str]]:
+    """The command line without the number of jobs: options, and the rest."""
+    options, rest, arguments = [], [], iter(sys.argv[1:])
+    for argument in arguments:
+        if argument in ("-j", "--jobs"):
+            next(arguments, None)
+        elif not re.fullmatch(r"-j\d+|--jobs=\d+", argument):
+            (options if argument.startswith("-") else rest).append(argument)
+    return options, rest
+
+
+def _unusual_options() -> bool:
+    return not _OPTIONS.issuperset(_split_options()[0]) or bool(os.environ.get("SCONSFLAGS"))
+
+
+def _key() -> str:
+    """A digest of what a run is asked, and by which environment and interpreter."""
+    environment = {name: value for name, value in os.environ.items() if name not in _SHELL}
+    asked = [_split_options()[1], sorted(environment.items()), os.getcwd(), sys.version, sys.path, os.getuid()]
+    return hashlib.sha256(json.dumps(asked).encode(errors="surrogateescape")).hexdigest()
+
+
+def _code() -> list[str]:
+    """The files of all code that has a part in the build: loaded modules, and all of this package for the workers."""
+    modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    package = [str(path) for path in PACKAGE.rglob("*.py")]
+    return [os.path.abspath(path) for path in (*modules, *package) if path]
