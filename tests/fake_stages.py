@@ -46,9 +46,12 @@ def _sleep(name, job):
     time.sleep(60)
 
 
+def _pause(name, job):
+    time.sleep(1)
+
+
 def _read_libdevice(name, job):
     assert Path(job.libdevice).is_file()
-
 
 
 
@@ -58,6 +61,7 @@ BEHAVIORS = {
     "broken": _broken,
     "crash": _crash,
     "sleep": _sleep,
+    "pause": _pause,
     "libdevice": _read_libdevice,
 }
 

@@ -6,9 +6,11 @@ An artifact appears whole or not at all: it is written beside its place under a 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import tempfile
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from .errors import InvalidInput, Location
@@ -37,6 +39,21 @@ def read_file(path: str | os.PathLike) -> bytes:
     except OSError as error:
         id, message = _READ_FAULTS.get(type(error), ("file-unreadable", f"cannot read: {error.strerror}"))
         raise InvalidInput(id, message, location=Location(os.fspath(path))) from None
+
+
+def file_digest(path: str | os.PathLike) -> str:
+    """SHA-256 (hex) of a tool or library; raises OSError.
+
+    Read again only if its stat changes, since ptxas has tens of megabytes.
+    """
+    found = os.stat(path)
+    return _digest_as_of(os.fspath(path), found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+@cache
+def _digest_as_of(path: str, *stat: int) -> str:
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def write_files(files: dict[Path, bytes]) -> None:

@@ -39,14 +39,14 @@ class Project:
     def write(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text)
 
-    def run(self, *arguments: str, sm: str | None = "90,100", **environment: str):
+    def run(self, *arguments: str, sm: str | None = "90,100", seconds: float = 120, **environment: str):
         options = [f"sm={sm}", "ptxas=ptxas", "libdevice=libdevice.bc"] if sm else []
         command = [sys.executable, "-m", "SCons", "-j2", *options, *arguments]
         # pytest's own variable differs between a fixture and its test, and builds look at their environment.
         fixed = {"PYTHONPATH": str(ROOT), "TILEIRAS_DUMP": str(self.folder / "dump"), "PYTEST_CURRENT_TEST": ""}
         environment = os.environ | fixed | environment
         return subprocess.run(
-            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+            command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=seconds, check=False
         )
 
     def steps(self, *arguments: str, **more) -> list[str]:
@@ -228,7 +228,7 @@ def test_two_kernels_of_one_name_are_refused(project):
         ("ptxas=absent", "ptxas=absent is not a file"),
         ("libdevice=absent", "libdevice=absent is not a file"),
         ("build_dir=a.tilebc", "build_dir=a.tilebc is not a folder"),
-        ("ms=90", "unknown option ms=; use one of sm, opt, lineinfo, build_dir, ptxas, libdevice, cache"),
+        ("ms=90", "unknown option ms=; use one of sm, opt, lineinfo, build_dir, ptxas, libdevice, cache, executor"),
     ],
 )
 def test_wrong_option_gets_one_sentence(project, option, sentence):

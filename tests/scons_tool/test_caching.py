@@ -220,7 +220,7 @@ KERNELS = ("vector_add", "softmax")
 
 def test_real_artifacts_are_equal_between_checkouts_and_jobs(tmp_path, cache):
     """Built, not taken: the second build has no cache."""
-    first, second = (_real(tmp_path / name) for name in ("one", "another place/two"))
+    first, second = (real_project(tmp_path / name, *KERNELS) for name in ("one", "another place/two"))
     plain = ["lineinfo=yes", "sm=90"]
     assert run_scons(first, *plain, f"cache={cache}", "-j2").returncode == 0
     assert run_scons(second, *plain, "-j1").returncode == 0
@@ -235,10 +235,11 @@ def test_real_artifacts_are_equal_between_checkouts_and_jobs(tmp_path, cache):
     assert artifacts(first) == artifacts(second)
 
 
-def _real(folder: Path) -> Project:
+def real_project(folder: Path, *kernels: str) -> Project:
+    """A checkout with real kernels and the real stages."""
     (folder / "kernels").mkdir(parents=True)
     project = Project(folder)
-    for name in (*KERNELS, "_case"):
+    for name in (*kernels, "_case"):
         shutil.copy(ROOT / f"examples/kernels/{name}.py", folder / "kernels")
     project.write(
         "SConstruct",
@@ -250,4 +251,4 @@ def _real(folder: Path) -> Project:
 
 
 def run_scons(project: Project, *arguments: str):
-    return project.run(*arguments, sm=None)
+    return project.run(*arguments, sm=None, seconds=500)

@@ -16,7 +16,7 @@ from functools import cache
 
 from ..executor import Executor
 from ..executor.cache import BuildCache
-from ..files import read_file
+from ..files import file_digest, read_file
 from ..pipeline.job import Job
 from ..pipeline.stages import Stage, load, source_digest
 from .actions import stage_signature
@@ -67,8 +67,9 @@ class CachingExecutor:
             self._inner.close()
 
     def summary(self) -> str:
-        """What the cache did, in one line; "" if nothing was asked."""
-        return self.cache.summary()
+        """What the cache did, and the inner executor, a line each; "" if nothing was asked."""
+        lines = [self.cache.summary(), getattr(self._inner, "summary", str)()]
+        return "\n".join(filter(None, lines))
 
 
 def _entry(function: str, arguments: tuple) -> tuple | None:
@@ -84,7 +85,7 @@ def _entry_of_lower(data: bytes, source: str, target: str, job: Job, name: str, 
     """The key of one stage of one kernel, and the suffixes of the files it makes; ``name`` is for diagnostics only."""
     stage = rows[-1]
     asked = [file for file in stage.inputs if file.asked_by is None or load(file.asked_by)(data)]
-    inputs = {file.option: _file_digest(getattr(job, file.option)) for file in asked}
+    inputs = {file.option: file_digest(getattr(job, file.option)) for file in asked}
     signature = _signature(stage, stage.job(job))
     return _key(signature, source, hashlib.sha256(data).hexdigest(), inputs), (stage.suffix, *stage.side_products)
 
@@ -116,15 +117,3 @@ def _signature(stage: Stage, job: Job) -> dict:
 def _key(*parts: object) -> str:
     text = json.dumps([VERSION, *parts], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _file_digest(path: str) -> str:
-    """SHA-256 of a tool or library; read again only if its stat changes, since ptxas has tens of megabytes."""
-    found = os.stat(path)
-    return _digest_as_of(path, found.st_mtime_ns, found.st_size, found.st_ino)
-
-
-@cache
-def _digest_as_of(path: str, *stat: int) -> str:
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

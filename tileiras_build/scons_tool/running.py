@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+from urllib.parse import urlsplit
+
 import SCons.Script
 
+from ..errors import InvalidInput
 from ..executor import Executor, make_executor
 from ..executor.cache import BuildCache, open_store
 from .caching import CachingExecutor
+
+LOCAL = "local"
+_PROTOCOLS = ("tcp", "tls")  # of Dask schedulers
 
 
 def start_executor(env) -> Executor:
@@ -26,5 +33,23 @@ def check_cache(text: str) -> None:
         open_store(text)
 
 
+def check_executor(text: str) -> None:
+    """Raises InvalidInput[executor-place] where ``text`` is not a value of ``executor=``."""
+    try:
+        parts = urlsplit(text)
+        if text == LOCAL or parts.scheme in _PROTOCOLS and parts.hostname and parts.port:
+            return
+    except ValueError:
+        pass
+    message = f"executor={text} is neither local nor the address of a Dask scheduler"
+    raise InvalidInput("executor-place", message, remedy="use local, or tcp://host:8786")
+
+
 def _start(env) -> Executor:
-    return make_executor(env.GetOption("num_jobs"))
+    place, jobs = str(env.get("executor", LOCAL)), env.GetOption("num_jobs")
+    check_executor(place)
+    if place == LOCAL:
+        return make_executor(jobs)
+    from ..executor.cluster import ClusterExecutor
+
+    return ClusterExecutor(place, lambda: make_executor(min(jobs, os.cpu_count() or 1)), jobs=jobs)

@@ -15,7 +15,7 @@ from ..pipeline.job import Job
 from ..pipeline.stages import Stage, load
 from ..targets import TARGETS, Target, parse_targets
 from .reading import READING
-from .running import check_cache
+from .running import LOCAL, check_cache, check_executor
 
 _NUMBERS = ", ".join(str(target.number) for target in TARGETS.values())
 _OPT_LEVELS = tuple("0123")
@@ -34,6 +34,7 @@ def variables(arguments: dict[str, str]) -> Variables:
         ("ptxas", "path of ptxas (empty: the one of nvidia-cuda-nvcc)", DEFAULTS["ptxas"], _check_file),
         ("libdevice", "path of libdevice.10.bc (empty: the one of nvidia-nvvm)", DEFAULTS["libdevice"], _check_file),
         ("cache", "shared build cache: a folder, or http://host:port/path (empty: none)", "", _check_cache),
+        ("executor", "where steps run: local, or tcp://host:8786, a Dask scheduler", LOCAL, _check_executor),
     )
     return result
 
@@ -121,6 +122,10 @@ def _check_build_dir(name, value, env) -> None:
 
 def _check_cache(name, value, env) -> None:
     _check(check_cache, value)
+
+
+def _check_executor(name, value, env) -> None:
+    _check(check_executor, value)
 
 
 def _check_file(name, value, env) -> None:

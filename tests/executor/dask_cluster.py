@@ -1,0 +1,85 @@
+"""Real Dask clusters on this machine: a scheduler and workers, each a process of its own, as users start them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 120.0  # on a machine that does much else
+
+
+class Cluster:
+    """A scheduler and its workers; ``folder`` holds their logs."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.processes = folder, []
+        self.scheduler = self._start("scheduler", "--port", "0", "--scheduler-file", str(folder / "scheduler.json"))
+        self.address = _wait(self._read_address, self.scheduler)
+
+    def add_worker(self, *, code: Path = ROOT, nanny: bool = False, threads: int = 1) -> subprocess.Popen:
+        """Start a worker that imports from ``code``, and wait until the scheduler knows it."""
+        name = f"worker-{len(self.processes)}"
+        options = ["--nthreads", str(threads), "--name", name, "--local-directory", str(self.folder)]
+        process = self._start("worker", self.address, *options, "--nanny" if nanny else "--no-nanny", code=code)
+        _wait(lambda: name in self.names(), process)
+        return process
+
+    def names(self) -> set[str]:
+        """The names of the workers that the scheduler knows."""
+        return {info["name"] for info in self.workers().values()}
+
+    def workers(self) -> dict:
+        """What the scheduler knows of each worker, by address."""
+        import distributed
+
+        with distributed.Client(self.address, set_as_default=False, timeout=START_SECONDS) as client:
+            return client.scheduler_info(n_workers=-1)["workers"]
+
+    def close(self) -> None:
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
+
+    def _start(self, *arguments: str, code: Path = ROOT) -> subprocess.Popen:
+        command = [sys.executable, "-m", "dask", *arguments, "--host", "127.0.0.1", "--no-dashboard"]
+        environment = os.environ | {"PYTHONPATH": f"{code}{os.pathsep}{ROOT}"}
+        with open(self.folder / "log", "ab") as log:
+            process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=self.folder)
+        self.processes.append(process)
+        return process
+
+    def _read_address(self) -> str | None:
+        try:
+            return json.loads((self.folder / "scheduler.json").read_text())["address"]
+        except (OSError, ValueError):
+            return None
+
+
+def kill(process: subprocess.Popen) -> None:
+    """As a machine that loses its power."""
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+@contextmanager
+def cluster(folder: Path):
+    """A cluster without workers, until the end of the block."""
+    made = Cluster(folder)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+def _wait(ready, process: subprocess.Popen):
+    deadline = time.monotonic() + START_SECONDS
+    while not (value := ready()):
+        assert process.poll() is None and time.monotonic() < deadline, "Dask does not start"
+        time.sleep(0.1)
+    return value

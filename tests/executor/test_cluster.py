@@ -1,0 +1,199 @@
+"""The cluster executor against real schedulers and workers: what comes back, and what is said when parts are lost."""
+
+import os
+import shutil
+import socket
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.executor.cache.servers import free_port
+from tests.executor.dask_cluster import ROOT, cluster, kill
+from tests.fake_stages import TABLE
+from tileiras_build.driver import lower
+from tileiras_build.errors import InternalError, InvalidInput, Unsupported
+from tileiras_build.executor import make_executor
+from tileiras_build.executor.cluster import ClusterExecutor
+from tileiras_build.pipeline.job import Job
+from tileiras_build.targets import find_target
+
+LOWER = "tileiras_build.driver:lower"
+TARGET = find_target("sm_90")
+SECONDS = 120.0  # no call of these tests takes as long
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """Two workers that no test harms; one is under a nanny, as ``dask worker`` starts them."""
+    with cluster(tmp_path_factory.mktemp("dask")) as made:
+        made.add_worker()
+        made.add_worker(nanny=True)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def executor(shared):
+    with connect(shared) as made:
+        yield made
+
+
+def connect(to, **more) -> ClusterExecutor:
+    return ClusterExecutor(to.address, lambda: make_executor(0), say=more.pop("say", lambda text: None), **more)
+
+
+def arguments(text: str = "kernel a\n", stage: int = 1, job: Job | None = None) -> tuple:
+    rows = TABLE[stage - 1 : stage + 1]
+    return text.encode(), rows[0].suffix, rows[1].suffix, job or Job(TARGET), "a.tilebc", rows
+
+
+def paused(count: int) -> list[dict[str, bytes]]:
+    """What ``together`` gives."""
+    return [{".tileaa": f"kernel k{n}\ntileaa: pause\ntileaa {TARGET.name} O3\n".encode()} for n in range(count)]
+
+
+def together(executor, count: int, text: str = "tileaa: pause\n"):
+    """``count`` calls at once, each with another kernel; returns a function that waits for their results."""
+    threads = ThreadPoolExecutor(count)
+    calls = [threads.submit(executor.run, LOWER, *arguments(f"kernel k{n}\n{text}")) for n in range(count)]
+    return lambda: [call.result(SECONDS) for call in calls]
+
+
+def test_result_is_that_of_a_local_call(executor):
+    assert executor.run(LOWER, *arguments()) == lower(*arguments())
+
+
+def test_calls_are_spread_over_the_workers(executor, shared):
+    assert together(executor, 6)() == paused(6)
+    assert executor._used == set(shared.workers())
+    assert executor.summary() == f"cluster {shared.address}: {executor._steps} steps on 2 workers"
+
+
+def test_diagnostic_arrives_whole(executor):
+    with pytest.raises(Unsupported) as caught:
+        executor.run(LOWER, *arguments("kernel a\ntileaa: fail\n"))
+    assert str(caught.value) == "k.py:3:4: error[fake-no-row]: no row in tileaa; use another"
+
+
+def test_crash_names_the_signal_and_leaves_the_workers_alone(executor, shared):
+    before = shared.workers().keys()
+    with pytest.raises(InternalError, match="worker-died.*SIGABRT; its last words: LLVM ERROR: cannot select"):
+        executor.run(LOWER, *arguments("kernel a\ntileaa: crash\n"))
+    assert shared.workers().keys() == before
+
+
+def test_timeout_ends_one_call(executor):
+    with pytest.raises(InternalError, match="no result after 0.5 seconds"):
+        executor.run(LOWER, *arguments("kernel a\ntileaa: sleep\n"), timeout=0.5)
+
+
+def test_workers_use_the_bytes_of_this_machines_tools(executor, tmp_path):
+    """Not its paths: a worker has no tool of its own here, and is sent each one's bytes."""
+    tool = tmp_path / "ptxas"
+    for version in ("ptxas 7", "ptxas 8"):
+        tool.write_text(version)
+        made = executor.run(LOWER, *arguments(stage=5, job=Job(TARGET, ptxas=str(tool))))
+        assert made[".cubin"].decode().splitlines()[-1] == f"cubin {version}"
+
+
+def test_call_that_reads_this_machines_files_stays_here(executor):
+    assert executor.run("tests.executor.tasks:process_id") == os.getpid()
+
+
+def test_interrupt_ends_waiting_calls(shared):
+    with connect(shared) as executor:
+        wait = together(executor, 2, "tileaa: sleep\n")
+        threading.Timer(1, executor.interrupt).start()
+        with pytest.raises(InternalError, match="interrupted"):
+            wait()
+
+
+def test_few_jobs_get_a_hint(shared):
+    said = []
+    connect(shared, say=said.append, jobs=1).close()
+    assert said == [f"cluster {shared.address}: 2 workers with 2 threads; -j1 keeps at most 1 of them busy: give -j4"]
+
+
+def test_scheduler_that_is_away_is_one_sentence():
+    with pytest.raises(InvalidInput) as caught:
+        ClusterExecutor(f"tcp://127.0.0.1:{free_port()}", lambda: make_executor(0), connect=1)
+    assert caught.value.id == "executor-away"
+    assert "no Dask scheduler answers at tcp://127.0.0.1:" in str(caught.value)
+    assert "build with executor=local" in str(caught.value)
+
+
+def test_server_that_is_no_scheduler_is_one_sentence():
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(InvalidInput) as caught:
+        address = f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        ClusterExecutor(address, lambda: make_executor(0), connect=1)
+    assert caught.value.id == "executor-away"
+
+
+def test_lost_workers_lose_no_call(tmp_path):
+    """One dies in the middle of its steps; then all do, and another one comes."""
+    with cluster(tmp_path) as made:
+        first, second = made.add_worker(threads=2), made.add_worker(threads=2)
+        with connect(made) as executor:
+            wait = together(executor, 12)
+            until(lambda: len(executor._used) == 2)
+            kill(first)
+            assert wait() == paused(12)
+            wait = together(executor, 4)
+            time.sleep(0.5)
+            kill(second)
+            made.add_worker()
+            assert wait() == paused(4)
+            assert len(executor._used) == 3
+
+
+def until(ready) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not ready():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_workers_of_another_version_get_nothing(tmp_path):
+    other, older = tmp_path / "other", tmp_path / "older"
+    for copy in (other, older):
+        shutil.copytree(ROOT / "tileiras_build", copy / "tileiras_build", ignore=shutil.ignore_patterns("__pycache__"))
+    with open(other / "tileiras_build/pipeline/ll_to_ptx/__init__.py", "a") as stream:
+        stream.write("\n# another version\n")
+    (older / "tileiras_build/executor/cluster_worker.py").unlink()
+    with cluster(tmp_path) as made:
+        made.add_worker(code=other)
+        with pytest.raises(InvalidInput, match="this build is tileiras-build .* install the same version") as caught:
+            connect(made)
+        assert caught.value.id == "executor-version" and "has tileiras-build" in str(caught.value)
+        made.add_worker(code=older)
+        made.add_worker()
+        said = []
+        with connect(made, say=said.append) as executor:
+            assert together(executor, 6)() == paused(6)
+            assert len(executor._used) == 1
+        assert "1 workers with 1 threads" in said[0]
+        assert "warning[executor-version]: the worker tcp://" in said[1] and said[1].endswith("it gets no steps")
+
+
+def test_parts_that_stay_away_end_the_calls(tmp_path):
+    with cluster(tmp_path) as made:
+        with pytest.raises(InvalidInput, match="has no workers; start one with") as caught:
+            connect(made, gather=0.5)
+        assert caught.value.id == "executor-empty"
+        worker = made.add_worker()
+        with connect(made, patience=2) as executor:
+            wait = together(executor, 2, "tileaa: sleep\n")
+            time.sleep(1)
+            kill(worker)
+            with pytest.raises(InternalError, match="cluster-lost.*no worker of this version for 2 seconds"):
+                wait()
+            with pytest.raises(InternalError, match="cluster-lost"):
+                executor.run(LOWER, *arguments())
+        made.add_worker()
+        with connect(made) as executor:
+            wait = together(executor, 2, "tileaa: sleep\n")
+            time.sleep(1)
+            kill(made.scheduler)
+            with pytest.raises(InternalError, match="cluster-lost.*the connection to the scheduler .* is lost"):
+                wait()

@@ -1,0 +1,306 @@
+"""Runs stages on a Dask cluster: ``executor=tcp://scheduler:8786``.
+
+Names and data travel as to the local pool. Only workers whose code is the same as this build's are used: a watcher
+looks at the cluster every WATCH seconds, compares the code of workers that it has not seen, and gives those that fit
+a Dask resource that every call asks for. A worker that dies is the scheduler's business: it gives the call to another
+one. A call that no worker can run any more is given to the scheduler again once there is one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from ..errors import InternalError, InvalidInput
+from ..files import file_digest, read_file
+from ..pipeline.job import Job
+from ..pipeline.stages import Stage, load
+from . import Executor, cluster_worker
+from .cluster_worker import Missing, Needed
+
+PORTABLE = frozenset({"tileiras_build.driver:lower"})  # reads nothing but its arguments and the job's files
+CONNECT = 10.0  # seconds for the scheduler to answer
+GATHER = 30.0  # seconds for the first fitting worker to appear
+PATIENCE = 60.0  # seconds without one, later
+WATCH = 1.0
+_REMEDY = "start one with: dask scheduler; and workers with: dask worker ADDRESS; or build with executor=local"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
+
+
+class ClusterExecutor:
+    """Runs calls on the cluster of the scheduler at ``address``; what is not PORTABLE in the executor ``local`` makes.
+
+    Raises InvalidInput: executor-missing (no Dask here), executor-away, executor-empty, executor-version. ``say`` is
+    given lines for the user; ``jobs`` is how many calls the build makes at once.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        local: Callable[[], Executor],
+        *,
+        jobs: int = 1,
+        say: Callable[[str], None] = _say,
+        connect: float = CONNECT,
+        gather: float = GATHER,
+        patience: float = PATIENCE,
+    ):
+        self.address, self._say, self._patience = address, say, patience
+        self._make_local, self._local, self._starting = local, None, threading.Lock()
+        self._client = _connect(address, connect)
+        self._digest = cluster_worker.code_digest()
+        self._resource = cluster_worker.resource(self._digest)
+        self._threads: dict[str, int] = {}  # of the workers that fit
+        self._refused: dict[tuple, str] = {}
+        self._lost: InternalError | None = None
+        self._generation = 0  # of the fitting workers: the next one begins after there were none
+        self._without_since = time.monotonic()
+        self._running: set = set()
+        self._steps, self._used = 0, set()
+        self._ended = threading.Event()
+        try:
+            self._gather(gather)
+        except BaseException:
+            self.close()
+            raise
+        self._announce(jobs)
+        threading.Thread(target=self._watch, name="tileiras-cluster", daemon=True).start()
+
+    def run(self, function: str, *arguments: object, timeout: float | None = None) -> object:
+        """The result of ``function``; blocks the calling thread.
+
+        Raises the function's own error; InternalError[worker-died] where several workers died of this call;
+        InternalError[cluster-lost] where the scheduler is gone or has had no fitting worker for long.
+        """
+        if function not in PORTABLE:
+            return self.local.run(function, *arguments, timeout=timeout)
+        needed, paths = _files_of(*arguments)
+        sent: dict[str, bytes] = {}
+        while isinstance(answer := self._call(needed, sent, arguments, timeout), Missing):
+            sent = {digest: read_file(paths[digest]) for digest in answer.digests} | sent
+        worker, result, error = answer
+        with self._starting:
+            self._steps += 1
+            self._used.add(worker)
+        if error is not None:
+            raise error
+        return result
+
+    @property
+    def local(self) -> Executor:
+        """The executor of calls that read this machine's files."""
+        with self._starting:
+            if self._local is None:
+                self._local = self._make_local()
+            return self._local
+
+    def summary(self) -> str:
+        """One line for the end of the build; "" where nothing ran."""
+        workers = f"{len(self._used)} worker{'s' * (len(self._used) != 1)}"
+        return f"cluster {self.address}: {self._steps} steps on {workers}" if self._steps else ""
+
+    def interrupt(self) -> None:
+        """End all calls, from another thread than theirs; the workers finish the steps that they are at."""
+        self._lose(InternalError("interrupted", "the build was interrupted"))
+        if self._local is not None:
+            getattr(self._local, "interrupt", lambda: None)()
+
+    def close(self) -> None:
+        """Leave the cluster as it is, and end what runs here."""
+        self._ended.set()
+        if self._local is not None:
+            self._local.close()
+        with suppress(Exception):
+            self._client.close(timeout=2)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.close()
+
+    # ---- calls
+
+    def _call(self, needed, sent, arguments: tuple, timeout: float | None):
+        """What a worker answers. A call is repeated only if its workers are gone: steps change nothing elsewhere."""
+        while True:
+            generation = self._generation
+            future = self._submit(needed, sent, arguments, timeout)
+            try:
+                return self._wait(future, generation)
+            except _Stranded:
+                continue
+            finally:
+                self._running.discard(future)
+                with suppress(Exception):
+                    future.release()
+
+    def _submit(self, *arguments):
+        self._refuse_if_lost()
+        resources = {self._resource: 1}
+        try:
+            future = self._client.submit(cluster_worker.lower, *arguments, pure=False, retries=0, resources=resources)
+        except Exception:
+            raise self._gone() from None
+        self._running.add(future)
+        return future
+
+    def _wait(self, future, generation: int):
+        from distributed import KilledWorker
+
+        # Not future.result(timeout): where that ends, it takes with it what other threads are just fetching.
+        loop = self._client.loop.asyncio_loop
+        pending = asyncio.run_coroutine_threadsafe(self._client.gather(future, asynchronous=True), loop)
+        while True:
+            try:
+                return pending.result(WATCH)
+            except KilledWorker as error:
+                text = f"{error.allowed_failures + 1} workers of the cluster died while they ran this step"
+                raise InternalError("worker-died", f"{text}, the last one {error.last_worker.address}") from None
+            except concurrent.futures.TimeoutError:
+                self._refuse_if_lost()
+                if generation != self._generation and self._threads:
+                    raise _Stranded from None
+            except (concurrent.futures.CancelledError, OSError):
+                raise self._gone() from None
+            except Exception as error:
+                raise InternalError("worker-failed", f"a worker failed: {type(error).__name__}: {error}") from None
+
+    def _gone(self) -> InternalError:
+        if self._lost is None:
+            self._lose(InternalError("cluster-lost", f"the connection to the scheduler {self.address} is lost"))
+        return self._lost
+
+    def _refuse_if_lost(self) -> None:
+        if self._lost is not None:
+            raise self._lost
+
+    def _lose(self, error: InternalError) -> None:
+        self._lost = self._lost or error
+        with suppress(Exception):
+            self._client.cancel(list(self._running), asynchronous=False)
+
+    # ---- workers
+
+    def _gather(self, seconds: float) -> None:
+        """Wait for a worker that fits; workers that do not are an answer as soon as all have been asked."""
+        deadline = time.monotonic() + seconds
+        while True:
+            known = self._look()
+            if self._threads:
+                return
+            if known:
+                raise InvalidInput("executor-version", self._unfit(), remedy="install the same version everywhere")
+            if time.monotonic() > deadline:
+                message = f"the scheduler {self.address} has no workers"
+                raise InvalidInput("executor-empty", message, remedy=_REMEDY)
+            self._ended.wait(WATCH)
+
+    def _announce(self, jobs: int) -> None:
+        threads = sum(self._threads.values())
+        text = f"cluster {self.address}: {len(self._threads)} workers with {threads} threads"
+        if jobs < threads:
+            text += f"; -j{jobs} keeps at most {jobs} of them busy: give -j{2 * threads}"
+        self._say(text)
+        if self._refused:
+            self._say(f"warning[executor-version]: {self._unfit()}; it gets no steps")
+
+    def _watch(self) -> None:
+        while not self._ended.wait(WATCH) and self._lost is None:
+            before = len(self._refused)
+            try:
+                self._look()
+            except Exception:
+                self._gone()
+                return
+            if len(self._refused) > before:
+                self._say(f"warning[executor-version]: {self._unfit()}; it gets no steps")
+            if not self._threads and time.monotonic() - self._without_since > self._patience:
+                message = (
+                    f"the scheduler {self.address} has had no worker of this version for {self._patience:g} seconds"
+                )
+                self._lose(InternalError("cluster-lost", message))
+
+    def _look(self) -> int:
+        """Ask the workers that are new, and count who fits; returns how many workers there are."""
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        new = [
+            address
+            for address, info in workers.items()
+            if self._resource not in info.get("resources", {}) and (address, info.get("id")) not in self._refused
+        ]
+        fitting = {
+            address: info["nthreads"] for address, info in workers.items() if self._resource in info["resources"]
+        }
+        for address, answer in (self._enlist(new) if new else {}).items():
+            if isinstance(answer, tuple) and answer[1] == self._digest:
+                fitting[address] = workers[address]["nthreads"]
+            elif address in workers:
+                self._refused[address, workers[address].get("id")] = _reason(answer)
+        if fitting and not self._threads:
+            self._generation += 1
+        if self._threads and not fitting:
+            self._without_since = time.monotonic()
+        self._threads = fitting
+        return len(workers)
+
+    def _enlist(self, workers: list[str]) -> dict:
+        return self._client.run(cluster_worker.enlist, self._digest, workers=workers, on_error="return")
+
+    def _unfit(self) -> str:
+        (address, _), reason = list(self._refused.items())[-1]
+        own = f"tileiras-build {cluster_worker.version()} (code {self._digest[:8]})"
+        return f"the worker {address} of the cluster {reason}, this build is {own}"
+
+
+class _Stranded(Exception):
+    """The call waits for workers that are gone."""
+
+
+def _connect(address: str, seconds: float):
+    try:
+        import distributed
+    except ImportError:
+        remedy = "pip install 'tileiras-build[cluster]'"
+        raise InvalidInput("executor-missing", f"executor={address} needs Dask", remedy=remedy) from None
+    # Its own lines about lost connections repeat what the diagnostics say.
+    for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    found: list = []
+
+    def connect() -> None:
+        with suppress(OSError, TimeoutError, ValueError):
+            found.append(distributed.Client(address, timeout=seconds, set_as_default=False, name="tileiras-build"))
+
+    # In a thread, since Dask waits for ever for a server that takes the connection and says nothing.
+    thread = threading.Thread(target=connect, daemon=True)
+    thread.start()
+    thread.join(seconds + 1)
+    if found:
+        return found[0]
+    raise InvalidInput("executor-away", f"no Dask scheduler answers at {address}", remedy=_REMEDY)
+
+
+def _files_of(data: bytes, source: str, target: str, job: Job, name: str, rows: tuple[Stage, ...]):
+    """What ``driver.lower`` reads besides its arguments; and the paths here, by digest."""
+    asked = [file for file in rows[-1].inputs if file.asked_by is None or load(file.asked_by)(data)]
+    found = {file: str(getattr(job, file.option) or load(file.find)()) for file in asked}
+    needed = tuple(Needed(file.option, file.find, file_digest(path)) for file, path in found.items())
+    return needed, {need.digest: path for need, path in zip(needed, found.values(), strict=True)}
+
+
+def _reason(answer: object) -> str:
+    if isinstance(answer, tuple):
+        return f"has tileiras-build {answer[0]} (code {answer[1][:8]})"
+    if isinstance(answer, ImportError):
+        return f"lacks a module ({answer})"
+    return f"could not be asked ({type(answer).__name__}: {answer})"

@@ -1,0 +1,143 @@
+"""What runs in the Dask workers of a cluster build: the check that they fit, and the calls.
+
+A call runs in a process of the worker's own pool (``worker_pool.py``), so that a compiler crash or a timeout fails one
+call and the Dask worker lives on. The files that a call reads besides its arguments (ptxas, libdevice) are known by
+their SHA-256: the worker takes its own file with the same bytes, else asks for it and keeps it while it runs.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import multiprocessing
+import os
+import shutil
+import tempfile
+import threading
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from ..errors import TileirasError
+from ..files import file_digest, write_files
+from ..pipeline.job import Job
+from ..pipeline.stages import PACKAGE, STAGES, load, source_digest
+from .worker_pool import WorkerPool
+
+# What a step needs besides the sources of its stage.
+_OWN = ("driver.py", "files.py", "executor/*.py")
+_starting = threading.Lock()
+_kept: dict[str, str] = {}
+_pool: WorkerPool | None = None
+
+
+@dataclass(frozen=True)
+class Needed:
+    """A file that a call reads: the option of Job that holds its path, how the installed one is found, its SHA-256."""
+
+    option: str
+    find: str
+    digest: str
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A worker's answer where it lacks the bytes of ``digests``: call again, with them."""
+
+    digests: tuple[str, ...]
+
+
+def version() -> str:
+    """The installed version of this package."""
+    try:
+        return metadata.version("tileiras-build")
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+@cache
+def code_digest() -> str:
+    """SHA-256 (hex) over all that makes artifacts from bytecode: our code, and the versions of its libraries."""
+    digest = hashlib.sha256()
+    for stage in STAGES[1:]:
+        digest.update(source_digest(stage).encode())
+    for path in sorted(path for pattern in _OWN for path in PACKAGE.glob(pattern)):
+        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def resource(digest: str) -> str:
+    """The Dask resource of workers whose code has ``digest``; only those are given this build's calls."""
+    return f"tileiras-build-{digest[:16]}"
+
+
+async def enlist(digest: str, dask_worker) -> tuple[str, str, str]:
+    """Give the Dask worker this runs in the resource if its code has ``digest``; its version, digest and host."""
+    if code_digest() == digest:
+        await dask_worker.set_resources(**{resource(digest): dask_worker.state.nthreads})
+    return version(), code_digest(), dask_worker.ip
+
+
+def lower(needed: tuple[Needed, ...], sent: dict[str, bytes], arguments: tuple, timeout: float | None) -> object:
+    """``driver.lower(*arguments)`` in a process of this Dask worker's own.
+
+    Returns (the worker's address, its result, its error or None), or Missing. An error is not raised: Dask would wrap
+    it in what it knows of the call, and log it.
+    """
+    from distributed import get_worker
+
+    missing = tuple(file.digest for file in needed if file.digest not in sent and _path(file) is None)
+    if missing:
+        return Missing(missing)
+    data, source, target, job, *rest = arguments
+    job, worker = _localized(job, needed, sent), get_worker()
+    pool = _own_pool(worker.state.nthreads)
+    try:
+        result = pool.run("tileiras_build.driver:lower", data, source, target, job, *rest, timeout=timeout)
+    except TileirasError as error:
+        return worker.address, None, error
+    return worker.address, result, None
+
+
+def _localized(job: Job, needed: tuple[Needed, ...], sent: dict[str, bytes]) -> Job:
+    """``job`` with paths of this machine."""
+    return replace(job, **{file.option: _path(file) or _keep(file, sent[file.digest]) for file in needed})
+
+
+def _path(file: Needed) -> str | None:
+    """A file of this machine with the right bytes."""
+    if file.digest in _kept:
+        return _kept[file.digest]
+    try:
+        installed = str(load(file.find)())
+    except Exception:
+        return None
+    return installed if file_digest(installed) == file.digest else None
+
+
+def _keep(file: Needed, data: bytes) -> str:
+    """Write the bytes that were sent; they stay until this process ends."""
+    path = _folder() / file.digest / file.option
+    write_files({path: data})
+    os.chmod(path, 0o755)
+    _kept[file.digest] = str(path)
+    return str(path)
+
+
+@cache
+def _folder() -> Path:
+    folder = tempfile.mkdtemp(prefix="tileiras-files-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def _own_pool(threads: int) -> WorkerPool:
+    global _pool
+    with _starting:
+        if _pool is None:
+            # Dask's nanny marks its workers as daemons, which multiprocessing forbids to have children, since it would
+            # not end them. Ours end with their parent.
+            multiprocessing.current_process()._config["daemon"] = False
+            _pool = WorkerPool(threads)
+        return _pool
