@@ -21,7 +21,7 @@ from tileiras_build.targets import find_target
 
 LOWER = "tileiras_build.driver:lower"
 TARGET = find_target("sm_90")
-SECONDS = 120.0  # no call of these tests takes as long
+SECONDS = 300.0  # no call of these tests takes as long
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,8 @@ def executor(shared):
 
 
 def connect(to, **more) -> ClusterExecutor:
-    return ClusterExecutor(to.address, lambda: make_executor(0), say=more.pop("say", lambda text: None), **more)
+    options = {"say": lambda text: None, "connect": 60.0, "patience": SECONDS} | more
+    return ClusterExecutor(to.address, lambda: make_executor(0), **options)
 
 
 def arguments(text: str = "kernel a\n", stage: int = 1, job: Job | None = None) -> tuple:

@@ -85,7 +85,7 @@ def test_worker_that_is_killed_in_the_middle_loses_nothing(checkout, tmp_path):
             kill(doomed)
 
         threading.Thread(target=kill_in_the_middle, daemon=True).start()
-        done = remote.run(f"executor={made.address}", "-j8")
+        done = remote.run(f"executor={made.address}", "-j8", seconds=500)
     assert done.returncode == 0, done.stderr
     assert doomed.returncode == -9
     assert artifacts(remote) == artifacts(local)

@@ -25,7 +25,7 @@ from . import Executor, cluster_worker
 from .cluster_worker import Missing, Needed
 
 PORTABLE = frozenset({"tileiras_build.driver:lower"})  # reads nothing but its arguments and the job's files
-CONNECT = 10.0  # seconds for the scheduler to answer
+CONNECT = 20.0  # seconds for the scheduler to answer
 GATHER = 30.0  # seconds for the first fitting worker to appear
 PATIENCE = 60.0  # seconds without one, later
 WATCH = 1.0
