@@ -234,3 +234,19 @@ def test_reader_that_closes_early_is_no_error():
         f"{sys.executable} -m tileiras_build targets | true", shell=True, capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
+
+
+def test_cache_is_shown_checked_and_trimmed(tmp_path, capsys):
+    from tileiras_build.executor.cache import BuildCache, open_store
+
+    BuildCache(open_store(str(tmp_path))).keep("ab" * 32, {".ll": b"x" * 1000})
+    assert main(["cache", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.startswith("1 step, 1 file, 1.2 kB")
+    (tmp_path / "ac/ab" / ("ab" * 32)).write_bytes(b"damaged")
+    assert main(["cache", str(tmp_path), "--verify"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"removed {tmp_path}/ac/ab/{'ab' * 32}: damaged",
+        "0 steps, 1 file, 1.0 kB",
+    ]
+    assert main(["cache", str(tmp_path), "--trim", "much"]) == 1
+    assert "error[cache-size]: 'much' is not a size" in capsys.readouterr().err

@@ -67,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_export(_add(commands, "export", export_file, "write the bytecode of a cuTile Python file's kernels"))
     report = _add(commands, "report", report_folder, "show registers, shared memory and spills of built kernels")
     report.add_argument("folder", metavar="DIR", help="a build folder; every .json beside a .cubin in it is read")
+    _add_cache(_add(commands, "cache", look_at_cache, "show what a folder for cache= holds, check it or make it smaller"))
     return parser
 
 
@@ -74,6 +75,12 @@ def _add(commands, name: str, command: Callable, help: str) -> argparse.Argument
     parser = commands.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
     parser.set_defaults(command=command)
     return parser
+
+
+def _add_cache(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", type=Path, help="the folder that builds name with cache=")
+    parser.add_argument("--verify", action="store_true", help="read everything, and remove what is damaged")
+    parser.add_argument("--trim", metavar="SIZE", help="remove what was used longest ago until SIZE (20G, 500M) is left")
 
 
 def _add_lower(parser: argparse.ArgumentParser) -> None:
@@ -349,3 +356,16 @@ def report_folder(options: argparse.Namespace) -> None:
     from .reports.resources import read_folder, resource_table
 
     print(resource_table(read_folder(options.folder)))
+
+
+def look_at_cache(options: argparse.Namespace) -> None:
+    """``cache DIR``: how much a cache folder holds, after what it was asked to remove."""
+    from .executor.cache import contents
+
+    limit = None if options.trim is None else contents.parse_size(options.trim)
+    contents.measure(options.folder)
+    for path in contents.verify(options.folder) if options.verify else ():
+        print(f"removed {path}: damaged")
+    if limit is not None:
+        contents.trim(options.folder, limit)
+    print(contents.measure(options.folder))

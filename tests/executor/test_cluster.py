@@ -173,7 +173,7 @@ def test_workers_of_another_version_get_nothing(tmp_path):
         with connect(made, say=said.append) as executor:
             assert together(executor, 6)() == paused(6)
             assert len(executor._used) == 1
-        assert "1 workers with 1 threads" in said[0]
+        assert "1 worker with 1 thread" in said[0]
         assert "warning[executor-version]: the worker tcp://" in said[1] and said[1].endswith("it gets no steps")
 
 

@@ -105,8 +105,9 @@ class ClusterExecutor:
 
     def summary(self) -> str:
         """One line for the end of the build; "" where nothing ran."""
-        workers = f"{len(self._used)} worker{'s' * (len(self._used) != 1)}"
-        return f"cluster {self.address}: {self._steps} steps on {workers}" if self._steps else ""
+        if not self._steps:
+            return ""
+        return f"cluster {self.address}: {_count(self._steps, 'step')} on {_count(len(self._used), 'worker')}"
 
     def interrupt(self) -> None:
         """End all calls, from another thread than theirs; the workers finish the steps that they are at."""
@@ -207,7 +208,7 @@ class ClusterExecutor:
 
     def _announce(self, jobs: int) -> None:
         threads = sum(self._threads.values())
-        text = f"cluster {self.address}: {len(self._threads)} workers with {threads} threads"
+        text = f"cluster {self.address}: {_count(len(self._threads), 'worker')} with {_count(threads, 'thread')}"
         if jobs < threads:
             text += f"; -j{jobs} keeps at most {jobs} of them busy: give -j{2 * threads}"
         self._say(text)
@@ -264,6 +265,10 @@ class ClusterExecutor:
 
 class _Stranded(Exception):
     """The call waits for workers that are gone."""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _connect(address: str, seconds: float):
