@@ -40,3 +40,27 @@ def test_named_barriers_of_two_groups():
     out = np.zeros(128, np.uint32)
     run(kernel(body, threads=128), out)
     assert (out == 64).all()
+
+
+# -- the race check ----------------------------------------------------------------------------------
+def test_the_race_check_passes_it():
+    c, expected = multiply(256, 128, 512, 3, check_races=True)
+    np.testing.assert_array_equal(c, expected)
+
+
+RACES = {
+    "a stage freed while a product may read it": (
+        "race on shared byte", ("wgmma.wait_group.sync.aligned 1;\nsetp.eq.u32 p2, last", "wgmma.wait_group.sync.aligned 2;\nsetp.eq.u32 p2, last")
+    ),
+    "a product before the tile is there": ("more arrivals than", ("READY: mbarrier.try_wait.parity.shared::cta.b64 p1, [full], parity; @!p1 bra READY;", "")),
+    "a stage that is not waited for": ("more arrivals than", ("FREE: mbarrier.try_wait.parity.shared::cta.b64 p1, [empty], parity; @!p1 bra FREE;", "")),
+    "results stored before the other warps have written them": ("race on shared byte", ("bar.sync t1, 128;", "bar.warp.sync -1;")),
+    "results stored without a proxy fence": ("no fence.proxy.async before this copy", ("fence.proxy.async.shared::cta;", "")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RACES)
+def test_the_race_check_faults(name):
+    why, edit = RACES[name]
+    with pytest.raises(EmulatorFault, match=why):
+        multiply(k=512, stages=2, edit=[edit], check_races=True)

@@ -87,3 +87,71 @@ def test_bank_conflicts_of_wide_loads():
     ld.shared.v4.u32 {t5, t6, t7, t8}, [t2]; ld.shared.v4.u32 {t5, t6, t7, t8}, [t4];"""
     run(kernel(body), aligned(np.zeros(4, np.uint32)), counters=counters)
     assert list(counters.bank_conflicts.values()) == [4 * 7, 0]
+
+
+# -- mbarriers, named barriers, clusters -------------------------------------------------------------
+RING = """.shared .align 16 .b8 s[256]; .shared .align 8 .b64 full; .shared .align 8 .b64 empty; .reg .b32 a, f, e, round, parity; mov.u32 t0, %tid.x; and.b32 t1, t0, 31; mov.u32 a, s; mad.lo.u32 a, t1, 4, a;
+mov.u32 f, full; mov.u32 e, empty; mov.u32 round, 0; mov.u32 parity, 0; setp.ne.u32 p1, t0, 0; @p1 bra I; mbarrier.init.shared.b64 [f], 32; mbarrier.init.shared.b64 [e], 32; I: bar.sync 0; setp.ge.u32 p2, t0, 32; @p2 bra READ;
+WRITE: st.shared.u32 [a], round; mbarrier.arrive.shared.b64 _, [f];
+WE: mbarrier.try_wait.parity.shared.b64 p3, [e], parity; @!p3 bra WE; xor.b32 parity, parity, 1; add.u32 round, round, 1; setp.lt.u32 p4, round, 3; @p4 bra WRITE; exit;
+READ: mbarrier.try_wait.parity.shared.b64 p3, [f], parity; @!p3 bra READ;
+ld.shared.u32 t4, [a]; mbarrier.arrive.shared.b64 _, [e]; xor.b32 parity, parity, 1; add.u32 round, round, 1; setp.lt.u32 p4, round, 3; @p4 bra READ;"""
+
+
+def test_mbarriers_order():
+    run(kernel(RING, threads=64), np.zeros(1, np.uint32), check_races=True)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [("ld.shared.u32 t4, [a]; mbarrier.arrive.shared.b64 _, [e];", "mbarrier.arrive.shared.b64 _, [e]; ld.shared.u32 t4, [a];"),
+     ("st.shared.u32 [a], round; mbarrier.arrive.shared.b64 _, [f];", "mbarrier.arrive.shared.b64 _, [f]; st.shared.u32 [a], round;"),
+     ("READ: mbarrier.try_wait.parity.shared.b64 p3, [f], parity; @!p3 bra READ;", "READ:")],
+    ids=["freed too early", "announced too early", "not waited for"],
+)  # fmt: skip
+def test_mbarriers_used_too_early(edit):
+    assert edit[0] in RING
+    with pytest.raises(EmulatorFault, match="race on shared byte"):
+        run(kernel(RING.replace(*edit), threads=64), np.zeros(1, np.uint32), check_races=True)
+
+
+@pytest.mark.parametrize(("other", "clean"), [(32, True), (64, False)])
+def test_named_barriers_order_their_warps_only(other, clean):
+    """Warps 0 and 1 meet at barrier 1; the reader is warp 1, or warp 2, which was not there."""
+    body = f"""{START} setp.lt.u32 p1, t0, 64; @!p1 bra R; @p1 bra W; W: setp.ge.u32 p2, t0, 32; @!p2 st.shared.u32 [t2], t0; bar.sync 1, 64;
+    R: setp.ge.u32 p3, t0, {other}; setp.lt.u32 p4, t0, {other + 32}; and.pred p3, p3, p4; @p3 ld.shared.u32 t5, [t1+16];"""
+    if clean:
+        return run(kernel(body, threads=96), np.zeros(1, np.uint32), check_races=True)
+    with pytest.raises(EmulatorFault, match="race on shared byte"):
+        run(kernel(body, threads=96), np.zeros(1, np.uint32), check_races=True)
+
+
+@pytest.mark.parametrize("barrier", ["barrier.cluster.arrive; barrier.cluster.wait;", "bar.sync 0;"])
+def test_clusters_need_their_own_barrier(barrier):
+    body = f"""{START} mov.u32 t5, %cluster_ctarank; st.shared.u32 [t2], t0; {barrier} xor.b32 t5, t5, 1; mapa.shared::cluster.u32 t6, t2, t5; ld.shared::cluster.u32 t7, [t6];
+    barrier.cluster.arrive; barrier.cluster.wait;"""
+    ptx = kernel(body, threads=32)
+    if "cluster" in barrier:
+        return run(ptx, np.zeros(1, np.uint32), grid=2, cluster=2, check_races=True)
+    with pytest.raises(EmulatorFault, match="of CTA rank"):
+        run(ptx, np.zeros(1, np.uint32), grid=2, cluster=2, check_races=True)
+
+
+@pytest.mark.parametrize(
+    "order", ["fence.proxy.async; bar.sync 0;", "bar.sync 0; fence.proxy.async;", "bar.sync 0;", "fence.proxy.async;"]
+)
+def test_products_read_through_the_async_proxy(order):
+    """Either side of the barrier may have the proxy fence; one of both is not enough."""
+    layout = 16 >> 4 << 16 | 256 >> 4 << 32 | 3 << 62
+    zeros = "".join(f"st.shared.v4.u32 [t2+{i * 2048}], {{t3, t3, t3, t3}};" for i in range(2))
+    body = f""".shared .align 256 .b8 s[4096]; .reg .b64 da, db; .reg .f32 D<4>; mov.u32 t0, %tid.x; mov.u32 t1, s; mad.lo.u32 t2, t0, 16, t1; mov.u32 t3, 0; {zeros}
+    shr.u32 t4, t1, 4; cvt.u64.u32 da, t4; or.b64 da, da, {layout}; add.u64 db, da, 128; {order}
+    wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{D0, D1, D2, D3}}, da, db, 0, 1, 1, 0, 0; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;"""
+    ptx = kernel(body, threads=128)
+    if "fence" in order and "bar" in order:
+        return run(ptx, np.zeros(1, np.uint32), check_races=True)
+    with pytest.raises(
+        EmulatorFault,
+        match="no barrier before this product" if "bar" not in order else "no fence.proxy.async before this product",
+    ):
+        run(ptx, np.zeros(1, np.uint32), check_races=True)

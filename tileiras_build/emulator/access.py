@@ -35,6 +35,12 @@ class Selection:
         return np.broadcast_to(value, self.shape)[self.rows, self.columns]
 
 
+def flat_threads(group, selection) -> np.ndarray:
+    """Index in the batch of each selected thread."""
+    cta = group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
+    return cta * group.machine.threads + group.tid[0, selection.columns]
+
+
 class Place:
     """Where addresses point: byte offsets ``offset`` into something viewable, plus a per-thread ``bias``."""
 

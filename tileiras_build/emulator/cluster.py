@@ -73,6 +73,8 @@ class Clusters:
         if again.any():
             self.fault(ins, flat[again][0], "a thread arrives at the cluster's barrier twice without waiting")
         self.states[flat] = _ARRIVED
+        if self.machine.race is not None:
+            self.machine.race.arrive_in_cluster(flat)
         self.complete()
 
     def wait(self, group, after: int):
@@ -98,8 +100,6 @@ class Clusters:
             return
         states[done] = np.where(arrived[done], _COMPLETE, states[done])
         machine.waits.changes += 1
-        if machine.race is not None:
-            machine.race.barrier(np.flatnonzero(np.repeat(done, self.size)))
         self.release()
 
     def release(self) -> None:
@@ -116,6 +116,8 @@ class Clusters:
                 still.append(rest)
                 group = part
             self.states[group.flat] = _IDLE
+            if self.machine.race is not None:
+                self.machine.race.leave_in_cluster(group.flat)
             self.machine.push(group)
         self.blocked = still
 

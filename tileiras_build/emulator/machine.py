@@ -268,6 +268,8 @@ class Machine:
         self.dynamic_shared = dynamic_shared
         self.params = params
         self.alive = np.ones(ctas * self.threads, bool)
+        self.clusters = Clusters(self, program.cluster)
+        self.cluster_size = self.clusters.size
         self.make_memories()
         self.region_of: dict = {}
         self.ready: dict[tuple, list[Group]] = {}
@@ -282,8 +284,6 @@ class Machine:
         self.tensor = None
         self.waiting: dict[tuple, list[Group]] = {}  # groups that wait for warp mates at a warp-wide instruction
         self.waits = Waits(self)
-        self.clusters = Clusters(self, program.cluster)
-        self.cluster_size = self.clusters.size
         self.cta_rows = np.arange(ctas)[:, None]
 
     def make_memories(self):
@@ -303,7 +303,7 @@ class Machine:
             from .watch import Watch
 
             self.watch = Watch(self, self.options.races, self.options.counters)
-            self.race = self.watch if self.options.races else None
+            self.race = self.watch.races
         self._shared_views: dict = {}
         self._local_views: dict = {}
 
@@ -546,8 +546,10 @@ class Machine:
                     red, np.broadcast_to(predicate, group.shape).sum(axis=1, keepdims=True), self.threads
                 )
             if self.race is not None:
-                self.race.barrier(group.cta[:, 0])
+                self.race.whole_barrier(group.cta[:, 0])
             return group
+        if self.race is not None:
+            self.race.arrive(group, barrier)
         ctas = np.broadcast_to(group.cta, group.shape).reshape(-1)
         np.add.at(self.arrived[:, barrier], ctas, 1)
         self.needed[ctas, barrier] = count or 0
@@ -584,10 +586,12 @@ class Machine:
                 group = part
             if red is not None:
                 group.barrier_value = _reduce_votes(red, self.votes[group.cta, barrier], needed[group.cta, barrier])
+            if self.race is not None:
+                self.race.leave(group, barrier)
             released.append(group)
         self.blocked = still
         if self.race is not None:
-            self.race.barrier(np.flatnonzero(done.any(axis=1)))
+            self.race.reset(done)
         self.arrived[done] = 0
         self.votes[done] = 0
         for group in released:

@@ -13,13 +13,13 @@ from functools import lru_cache
 import numpy as np
 
 from .. import tensor_map
-from ..access import Selection, Site
+from ..access import Selection, Site, flat_threads
 from ..faults import EmulatorFault
 from ..memory import PARAM_WINDOW
 from ..parse import TYPE_BITS, Address, Name, Variable, Vector
 from . import handles
 from .atomic import operation
-from .mbarrier import change, flat_threads
+from .mbarrier import change
 from .memory import address_expression, resolve_space, space_of, widen_address
 from .warp import wait_for_mates
 
@@ -100,7 +100,34 @@ def global_view(machine, ins, flat, base: int, offsets, unit: int):
     return region.view(_UNITS[unit]), (offsets + (base - region.origin)) // unit
 
 
-class BoxCopy:
+class Copy:
+    """What the race check wants of a copy: the bytes of shared memory, and when they are read or written."""
+
+    clocks = None  # of the race check, one per copy
+
+    def kept(self, member):
+        """Which copies belong to threads of a mask, or None where none does."""
+        keep = member[self.flat]
+        return keep if keep.any() else None
+
+    def watch_issue(self, machine):
+        if machine.race is None:
+            return
+        if self.positions is not None:
+            self.clocks = machine.race.issue_copies(self.positions, self.flat)
+        else:
+            self.clocks = machine.race.issue_stores(self.ins, self.shared_bytes(), self.flat)
+
+    def watch_landing(self, machine):
+        if machine.race is None:
+            return
+        if self.positions is not None:
+            machine.race.copy_in(self.ins, self.shared_bytes(), self.positions, self.flat, self.clocks)
+        else:
+            machine.race.stores_done(self.flat, self.clocks)
+
+
+class BoxCopy(Copy):
     """Boxes between global and shared memory, of one instruction: a row per copy.
 
     ``coordinates`` (n, rank), ``start`` (n): chunk within the CTA's shared memory, ``bias`` (n): first chunk of that
@@ -112,18 +139,24 @@ class BoxCopy:
         self.flat, self.positions, self.function, self.landed = flat, positions, function, False
 
     def only(self, member):
-        keep = member[self.flat]
-        if not keep.any():
+        if (keep := self.kept(member)) is None:
             return None
-        return BoxCopy(
+        out = BoxCopy(
             self.ins, self.tensor, self.coordinates[keep], self.start[keep], self.bias[keep], self.flat[keep],
             None if self.positions is None else self.positions[keep], self.function,
         )  # fmt: skip
+        out.clocks = None if self.clocks is None else self.clocks[keep]
+        return out
+
+    def shared_bytes(self) -> np.ndarray:
+        chunks = box_chunks(self.tensor, self.start) + self.bias[:, None, None]
+        return (chunks[..., None] * CHUNK + np.arange(CHUNK)).reshape(len(chunks), -1)
 
     def land(self, machine) -> None:
         if self.landed:
             return
         self.landed = True
+        self.watch_landing(machine)
         elements = Elements(self.tensor, self.coordinates)
         chunks = box_chunks(self.tensor, self.start) + self.bias[:, None, None]
         view, index = global_view(machine, self.ins, self.flat[0], self.tensor.base, elements.only(), elements.unit)
@@ -146,7 +179,7 @@ class BoxCopy:
             data = rounded_to_tf32(data)
         machine.shared_view(np.complex128)[chunks] = data.view(np.complex128).reshape(chunks.shape)
         bytes_ = np.full(len(self.flat), -self.tensor.box_bytes, np.int64)
-        change(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_)
+        change(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_, clocks=self.clocks)
 
     def filling(self, dtype):
         """What elements outside the tensor read as."""
@@ -194,7 +227,7 @@ def rounded_to_tf32(data):
 
 
 # -- lines of bytes ----------------------------------------------------------------------------------
-class LineCopy:
+class LineCopy(Copy):
     """Plain runs of bytes, one per thread: (flat, from, to, bytes) with addresses as ("global" | "shared", number)."""
 
     def __init__(self, ins, flat, to, source, sizes, positions=None, function=None, dtype=None):
@@ -202,12 +235,11 @@ class LineCopy:
         self.positions, self.function, self.dtype, self.landed = positions, function, dtype, False
 
     def only(self, member):
-        keep = member[self.flat]
-        if not keep.any():
+        if (keep := self.kept(member)) is None:
             return None
         part = lambda pair: (pair[0], pair[1][keep])
         positions = None if self.positions is None else self.positions[keep]
-        return LineCopy(
+        out = LineCopy(
             self.ins,
             self.flat[keep],
             part(self.to),
@@ -217,18 +249,25 @@ class LineCopy:
             self.function,
             self.dtype,
         )
+        out.clocks = None if self.clocks is None else self.clocks[keep]
+        return out
 
     def land(self, machine) -> None:
         if self.landed:
             return
         self.landed = True
+        self.watch_landing(machine)
         for i, size in enumerate(self.sizes.tolist()):
             if size:
                 target, source = self.bytes_at(machine, self.to, i, size), self.bytes_at(machine, self.source, i, size)
                 self.move(target, source)
         if self.positions is not None:
             sizes = self.sizes.astype(np.int64)
-            change(machine, self.ins, self.positions, self.flat, 0 * sizes, -sizes)
+            change(machine, self.ins, self.positions, self.flat, 0 * sizes, -sizes, clocks=self.clocks)
+
+    def shared_bytes(self) -> list:
+        _, starts = self.source if self.positions is None else self.to
+        return [start + np.arange(size) for start, size in zip(starts.tolist(), self.sizes.tolist())]
 
     def move(self, target, source):
         if self.function is None:
@@ -338,6 +377,7 @@ class BulkSite:
             copy = BoxCopy(
                 self.ins, tensor, at[some], offset[some] // CHUNK, bias[parts] // CHUNK, flat[some], positions[parts]
             )
+            copy.watch_issue(machine)
             machine.waits.fly(copy.positions, copy)
 
     def store_tensor(self, group, map_address, coordinates, source, mask=None):
@@ -353,11 +393,11 @@ class BulkSite:
             function = None
             if self.function is not None:
                 function = self.reduction(machine, flat[some[0]], tensor)
-            group.bulk.pending.append(
-                BoxCopy(
-                    self.ins, tensor, at[some], offset[some] // CHUNK, bias[some] // CHUNK, flat[some], None, function
-                )
+            copy = BoxCopy(
+                self.ins, tensor, at[some], offset[some] // CHUNK, bias[some] // CHUNK, flat[some], None, function
             )
+            copy.watch_issue(machine)
+            group.bulk.pending.append(copy)
 
     def check_rank(self, machine, flat, tensor, at):
         if tensor.rank != at.shape[1]:
@@ -384,6 +424,7 @@ class BulkSite:
         some, bias, positions = self.targets(group, selection, flat, bias, positions, ctas)
         target, origin = ("shared", offset[some] + bias), (origin[0], origin[1][some])
         copy = LineCopy(self.ins, flat[some], target, origin, sizes[some], positions, *self.line_reduction())
+        copy.watch_issue(machine)
         machine.waits.fly(positions, copy)
 
     def store_line(self, group, to, source, size, mask):
@@ -393,7 +434,9 @@ class BulkSite:
         flat, sizes = flat_threads(group, selection), self.sizes(group, size, selection)
         origin = self.shared_line(group, source, selection, sizes)
         target = self.global_line(group.machine, to, selection, self.to_offset, flat)
-        group.bulk.pending.append(LineCopy(self.ins, flat, target, origin, sizes, None, *self.line_reduction()))
+        copy = LineCopy(self.ins, flat, target, origin, sizes, None, *self.line_reduction())
+        copy.watch_issue(group.machine)
+        group.bulk.pending.append(copy)
 
     def line_reduction(self):
         if self.function is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..access import Selection, Site
+from ..access import Selection, Site, flat_threads
 from ..faults import EmulatorFault
 from ..machine import Event
 from ..parse import SINK, Address, Register
@@ -45,13 +45,18 @@ def fault(machine, ins, flat, why: str, position) -> None:
     )  # fmt: skip
 
 
-def change(machine, ins, positions, flat, arrivals, tx, drop: bool = False) -> np.ndarray:
+def change(machine, ins, positions, flat, arrivals, tx, drop: bool = False, clocks=None) -> np.ndarray:
     """Arrive and add to the expected bytes of mbarriers; returns the states before.
 
     ``positions`` (n) are indices of 64-bit words of the batch's shared memory, ``flat`` (n) the threads, ``arrivals``
     and ``tx`` (n) what each adds; a place may occur several times. Threads act together unless they would cross
-    the end of a phase, else one after another.
+    the end of a phase, else one after another. ``clocks``: what an asynchronous operation knew (``races.py``).
     """
+    if machine.race is not None:
+        if clocks is not None:
+            machine.race.landed(positions, clocks)
+        elif np.any(arrivals):
+            machine.race.arrived(positions, flat)
     places, which = np.unique(positions, return_inverse=True)
     if len(places) == len(positions):
         return change_each(machine, ins, positions, flat, arrivals, tx, drop)
@@ -88,6 +93,8 @@ def change_each(machine, ins, places, flat, arrivals, tx, drop):
     view[places] = pack(expected, np.where(done, expected, left), bytes_, phase ^ done)
     machine.waits.changes += 1
     if done.any():
+        if machine.race is not None:
+            machine.race.completed(places[done])
         machine.waits.completed(places[done])
     return before
 
@@ -162,6 +169,8 @@ class BarrierSite:
                 event = self.wait(group, selection, index, done, sleeps)
                 if event is not None:
                     return event
+        if group.m.race is not None:
+            group.m.race.acquired(index[done], flat[done])
         out[selection.rows, selection.columns] = done
         return out
 
@@ -175,12 +184,6 @@ class BarrierSite:
         ready = np.ones(group.shape, bool)
         ready[selection.rows, selection.columns] = done
         return Event("sleep", ready, index[~done])
-
-
-def flat_threads(group, selection) -> np.ndarray:
-    """Index in the batch of each selected thread."""
-    cta = group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
-    return cta * group.machine.threads + group.tid[0, selection.columns]
 
 
 @handles("mbarrier")

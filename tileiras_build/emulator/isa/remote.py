@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..access import Selection, Site
+from ..access import Selection, Site, flat_threads
 from ..emit import UNSIGNED, items_of
 from . import handles
 from .atomic import AtomicSite, handle_atomic
-from .mbarrier import change, flat_threads
+from .mbarrier import change
 from .memory import access_shape, address_expression, handle_store
 
 
@@ -18,7 +18,7 @@ class RemoteStore:
 
     def __init__(self, site, flat, index, values, positions):
         self.site, self.ins, self.flat, self.index = site, site.ins, flat, index
-        self.values, self.positions, self.landed = values, positions, False
+        self.values, self.positions, self.landed, self.clocks = values, positions, False, None
 
     def land(self, machine) -> None:
         if self.landed:
@@ -26,7 +26,7 @@ class RemoteStore:
         self.landed = True
         self.site.write(machine, self.index, self.values)
         bytes_ = np.full(len(self.flat), -self.site.bytes, np.int64)
-        change(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_)
+        change(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_, clocks=self.clocks)
 
 
 class RemoteSite:
@@ -51,6 +51,8 @@ class RemoteSite:
         flat = flat_threads(group, selection)
         positions = np.broadcast_to(positions, n)
         store = RemoteStore(self, flat, np.broadcast_to(index, n), picked, positions)
+        if group.machine.race is not None:
+            store.clocks = group.machine.race.issue_copies(positions, flat)
         group.machine.waits.fly(positions, store)
 
     def write(self, machine, index, values):

@@ -50,4 +50,7 @@ def cluster_arrive(ins, group, mask):
 
 @handles("membar", "fence")
 def handle_fence(e, ins):
-    """Memory operations of the emulator are already in order."""
+    """Memory operations of the emulator are already in order; the race check wants to see proxy fences."""
+    if "proxy" in ins.mods and "async" in ins.mods and "global" not in ins.mods:
+        flat = "g.flat" if e.predicate is None else f"g.flat[g.full({e.predicate})]"
+        e.line(f"if g.m.race is not None: g.m.race.proxy_fence({flat})")

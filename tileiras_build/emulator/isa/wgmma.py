@@ -225,7 +225,11 @@ def items_of_first(ins) -> list:
 @handles("wgmma")
 def handle_wgmma(e, ins):
     gather_warpgroup(e)
-    if ins.mods[0] in ("fence", "commit_group", "wait_group"):
+    if ins.mods[0] == "commit_group":
+        return e.line("if g.m.race is not None: g.m.race.commit_products(g)")
+    if ins.mods[0] == "wait_group":
+        return e.line(f"if g.m.race is not None: g.m.race.wait_products(g, {ins.args[0].value})")
+    if ins.mods[0] == "fence":
         return None
     if ins.mods[0] != "mma_async":
         e.fail("not supported")

@@ -1,0 +1,366 @@
+"""The race check of shared memory: which accesses happen before which (PTX ISA 9.0, section 8, memory consistency model).
+
+Every warp of a CTA is an *agent* with a clock, and so is everything asynchronous: the bulk copies towards one mbarrier,
+the products of a warpgroup, the bulk stores of a warp. An agent knows, of each agent of its cluster, up to which clock that one's
+accesses happened before (a vector clock); it publishes this where it arrives - at a barrier, an mbarrier, the
+cluster's barrier - and takes over what others published where it waits. Of each byte we keep the last write and every
+agent's last read. Two accesses, one of them a write, race where the later agent does not know the earlier access.
+Rules beside:
+
+- writing the value that is already there is no race; atomics are exempt; cp.async writes where it is issued;
+- between lanes of a warp, bar.warp.sync, and every barrier of the warp, orders;
+- the async proxy (bulk copies, wgmma operands) sees writes of ordinary stores only over a fence.proxy.async: a second
+  vector clock counts what also passed one, on either side of the synchronisation.
+
+Agents are numbered within their cluster: rank times ``roles`` plus role. Roles: the warps, the warpgroups' products, the warps'
+bulk stores, then mbarriers in order of their first use.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .faults import EmulatorFault
+
+MBARRIERS = 64  # mbarriers of a CTA with a role of their own; more share them
+MANY, ASYNC = 32, 33  # in the place of a lane
+_LANES = 64  # a reader or writer is agent * 64 + lane
+ORDER, FENCED = 0, 1  # the two vector clocks
+
+
+class Races:
+    def __init__(self, machine):
+        self.machine, self.clusters = machine, machine.clusters
+        self.warps = -(-machine.threads // 32)
+        self.first_product = self.warps
+        self.first_store = self.first_product + -(-self.warps // 4)
+        self.first_copy = self.first_store + self.warps
+        self.roles = self.first_copy + MBARRIERS
+        self.agents = self.roles * self.clusters.size
+        ctas, size = machine.ctas, machine.ctas * machine.shared_size
+        self.first_agent = self.clusters.rank(np.arange(ctas)) * self.roles
+        self.known = np.zeros((ctas, self.warps, 2, self.agents), np.int32)
+        for warp in range(self.warps):
+            self.known[np.arange(ctas), warp, ORDER, self.first_agent + warp] = 1
+        self.async_clock = np.zeros((ctas, self.roles), np.int32)
+        self.copy_roles: dict[int, int] = {}
+        self.at_barrier: dict[tuple, np.ndarray] = {}
+        self.at_cluster: dict[int, np.ndarray] = {}
+        self.pending: dict[int, np.ndarray] = {}  # mbarrier position -> what arrived in its phase, and
+        self.done: dict[int, np.ndarray] = {}  # what arrived in completed ones
+        self.groups: dict[tuple, list] = {}  # (cta, warpgroup) -> clock after each committed group of products
+        self.writer = np.full(size, -1, np.int32)
+        self.write_clock = np.zeros(size, np.int32)
+        self.write_site, self.read_site = np.zeros(size, np.int32), np.zeros(size, np.int32)
+        self.image = np.zeros(size, np.uint8)
+        self.readers: dict[int, tuple] = {}  # agent -> (clock, lane) of each byte's last read
+        self.sites: list = []
+        self.numbers: dict = {}
+
+    # -- agents --------------------------------------------------------------------------------------
+    def pairs(self, flat) -> tuple[np.ndarray, np.ndarray]:
+        """(CTA, warp) of the warps of threads, each once."""
+        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
+        both = np.unique(cta * self.warps + tid // 32)
+        return np.divmod(both, self.warps)
+
+    def tick(self, cta, warp) -> None:
+        self.known[cta, warp, ORDER, self.first_agent[cta] + warp] += 1
+
+    def clock(self, cta, warp):
+        return self.known[cta, warp, ORDER, self.first_agent[cta] + warp]
+
+    def next_async(self, cta: int, role: int) -> tuple[int, int]:
+        """(agent, its new clock)."""
+        self.async_clock[cta, role] += 1
+        return int(self.first_agent[cta]) + role, int(self.async_clock[cta, role])
+
+    def copy_role(self, position: int) -> int:
+        word = position % (self.machine.shared_size // 8)
+        return self.first_copy + self.copy_roles.setdefault(word, len(self.copy_roles) % MBARRIERS)
+
+    def learn(self, cta, warp, known) -> None:
+        np.maximum(self.known[cta, warp], known, out=self.known[cta, warp])
+
+    # -- synchronisation -----------------------------------------------------------------------------
+    def warp_barrier(self, group) -> None:
+        self.tick(*self.pairs(group.flat))
+
+    def whole_barrier(self, ctas) -> None:
+        """A barrier of all threads of CTAs."""
+        self.known[ctas] = self.known[ctas].max(axis=1, keepdims=True)
+        for warp in range(self.warps):
+            self.tick(ctas, warp)
+
+    def arrive(self, group, barrier: int) -> None:
+        for cta, warp in zip(*(x.tolist() for x in self.pairs(group.flat))):
+            self.publish(self.at_barrier, (cta, barrier), cta, warp)
+
+    def publish(self, place: dict, key, cta: int, warp: int) -> None:
+        old = place.get(key)
+        known = self.known[cta, warp]
+        place[key] = known.copy() if old is None else np.maximum(old, known)
+        self.tick(cta, warp)
+
+    def leave(self, group, barrier: int) -> None:
+        for cta, warp in zip(*(x.tolist() for x in self.pairs(group.flat))):
+            self.learn(cta, warp, self.at_barrier[cta, barrier])
+
+    def reset(self, done) -> None:
+        """Barriers (ctas, numbers) are complete."""
+        for key in zip(*(x.tolist() for x in np.nonzero(done))):
+            self.at_barrier.pop(key, None)
+
+    def arrive_in_cluster(self, flat) -> None:
+        for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
+            self.publish(self.at_cluster, cta // self.clusters.size, cta, warp)
+
+    def leave_in_cluster(self, flat) -> None:
+        for cta, warp in zip(*(x.tolist() for x in self.pairs(flat))):
+            self.learn(cta, warp, self.at_cluster[cta // self.clusters.size])
+
+    def proxy_fence(self, flat) -> None:
+        """fence.proxy.async: the async proxy sees what is known up to here."""
+        cta, warp = self.pairs(flat)
+        self.known[cta, warp, FENCED] = self.known[cta, warp, ORDER]
+        self.tick(cta, warp)
+
+    # -- mbarriers -----------------------------------------------------------------------------------
+    def arrived(self, positions, flat) -> None:
+        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
+        unique = np.unique(np.stack([positions, cta, tid // 32]), axis=1)
+        for position, c, warp in unique.T.tolist():
+            old = self.pending.get(position)
+            self.pending[position] = self.known[c, warp].copy() if old is None else np.maximum(old, self.known[c, warp])
+        self.tick(*self.pairs(flat))
+
+    def landed(self, positions, clocks) -> None:
+        """Asynchronous operations that knew ``clocks`` (n, 2, agents) complete on mbarriers."""
+        for position, known in zip(positions.tolist(), clocks):
+            old = self.pending.get(position)
+            self.pending[position] = known if old is None else np.maximum(old, known)
+
+    def completed(self, positions) -> None:
+        for position in positions.tolist():
+            known = self.pending.pop(position, None)
+            if known is not None:
+                old = self.done.get(position)
+                self.done[position] = known if old is None else np.maximum(old, known)
+
+    def acquired(self, positions, flat) -> None:
+        """Threads have seen a phase complete."""
+        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
+        unique = np.unique(np.stack([positions, cta, tid // 32]), axis=1)
+        for position, c, warp in unique.T.tolist():
+            if position in self.done:
+                self.learn(c, warp, self.done[position])
+
+    # -- ordinary accesses ---------------------------------------------------------------------------
+    def access(self, site, start, flat, writes: bool, data) -> None:
+        """``flat`` threads (n) access ``site.bytes`` bytes from ``start`` (n); ``data`` (n, bytes) or None."""
+        index = start[:, None] + np.arange(site.bytes)
+        cta, tid = np.divmod(flat, self.machine.threads)
+        warp, lane = (tid // 32)[:, None], (tid % 32)[:, None]
+        cta = cta[:, None]
+        mine = self.first_agent[cta] + warp
+        clock = self.clock(cta, warp)
+        agent, other = np.divmod(self.writer[index], _LANES)
+        when = self.write_clock[index]
+        bad = np.where(agent == mine, (when == clock) & (other != lane), when > self.known[cta, warp, ORDER, agent])
+        bad &= agent >= 0
+        self.settle(site, index, bad, data, flat, self.writer[index], self.write_site, "wrote", writes)
+        if not writes:
+            return self.note_read(site, index, mine, clock, lane)
+        for reader, (clocks, lanes) in self.readers.items():
+            when = clocks[index]
+            own = (when == clock) & (lanes[index] != lane)
+            bad = np.where(mine == reader, own, when > self.known[cta, warp, ORDER, reader]) & (when > 0)
+            self.settle(
+                site,
+                index,
+                bad,
+                data,
+                flat,
+                reader * _LANES + lanes[index].astype(np.int64),
+                self.read_site,
+                "read",
+                True,
+            )
+        self.note_write(site, index, mine * _LANES + lane, clock, data, flat)
+
+    def settle(self, site, index, bad, data, flat, owner, sites, did: str, writes: bool) -> None:
+        """Fault for the first bad byte, unless a write puts there what is there already."""
+        if bad.any() and writes and data is not None:
+            bad = bad & (self.machine.shared[index] != data)
+        if bad.any():
+            row = int(np.argwhere(bad)[0][0])
+            self.report(
+                site, index[bad][0], flat[row], owner[bad][0], sites, did, f"this {'write' if writes else 'read'}"
+            )
+
+    def note_read(self, site, index, mine, clock, lane) -> None:
+        self.read_site[index] = self.number(site)
+        for agent in np.unique(mine).tolist():
+            rows = (mine == agent)[:, 0]
+            places, now, who = index[rows], clock[rows], np.broadcast_to(lane[rows], index[rows].shape)
+            clocks, lanes = self.column(agent)
+            again = (clocks[places] == now) & (lanes[places] != who)
+            lanes[places] = np.where(again, MANY, who)
+            shared = lanes[places] != np.where(again, MANY, who)  # several lanes of this instruction read the byte
+            lanes[places[shared]] = MANY
+            clocks[places] = now
+
+    def column(self, agent: int) -> tuple:
+        found = self.readers.get(agent)
+        if found is None:
+            size = len(self.writer)
+            found = self.readers[agent] = (np.zeros(size, np.int32), np.zeros(size, np.int8))
+        return found
+
+    def note_write(self, site, index, who, clock, data, flat) -> None:
+        who = np.broadcast_to(who, index.shape)
+        self.writer[index] = who
+        self.write_clock[index] = clock
+        self.write_site[index] = self.number(site)
+        twice = self.writer[index] != who
+        if data is not None:
+            self.image[index] = data
+            twice &= self.image[index] != data
+        if twice.any():
+            row = int(np.argwhere(twice)[0][0])
+            self.report(
+                site, index[twice][0], flat[row], self.writer[index[twice][0]], self.write_site, "wrote", "this write"
+            )
+
+    # -- asynchronous accesses -----------------------------------------------------------------------
+    def issue_copies(self, positions, flat) -> np.ndarray:
+        """Vector clocks (n, 2, agents) of copies towards mbarriers, issued by threads now; each has an agent's new clock."""
+        machine = self.machine
+        cta, tid = np.divmod(np.asarray(flat), machine.threads)
+        clocks = self.known[cta, tid // 32]
+        for i, position in enumerate(positions.tolist()):
+            owner = position // (machine.shared_size // 8)
+            agent, now = self.next_async(owner, self.copy_role(position))
+            clocks[i, :, agent] = now
+        return clocks
+
+    def copy_in(self, ins, index, positions, flat, clocks) -> None:
+        """Copies land: they write bytes ``index`` (n, …)."""
+        site = Async(ins)
+        for i, position in enumerate(positions.tolist()):
+            owner = position // (self.machine.shared_size // 8)
+            agent = int(self.first_agent[owner]) + self.copy_role(position)
+            bytes_ = index[i].reshape(-1)
+            self.check_write_before(site, bytes_, clocks[i], flat[i], "this copy")
+            for reader, (when, lanes) in self.readers.items():
+                bad = when[bytes_] > clocks[i, ORDER, reader]
+                if bad.any():
+                    at = bytes_[bad][0]
+                    self.report(
+                        site, at, flat[i], reader * _LANES + int(lanes[at]), self.read_site, "read", "this copy"
+                    )
+            self.writer[bytes_], self.write_clock[bytes_] = agent * _LANES + ASYNC, clocks[i, ORDER, agent]
+            self.write_site[bytes_] = self.number(site)
+
+    def check_write_before(self, site, bytes_, known, flat, what: str) -> None:
+        """The last writes are known to an asynchronous access, those of ordinary stores over a proxy fence."""
+        writer, when = self.writer[bytes_], self.write_clock[bytes_]
+        agent = writer // _LANES
+        unknown = (writer >= 0) & (when > known[ORDER, agent])
+        if unknown.any():
+            at = int(np.argmax(unknown))
+            self.report(site, bytes_[at], flat, writer[at], self.write_site, "wrote", what)
+        unfenced = (writer >= 0) & (agent % self.roles < self.warps) & (when > known[FENCED, agent])
+        if unfenced.any():
+            at = int(np.argmax(unfenced))
+            self.report(site, bytes_[at], flat, writer[at], self.write_site, "wrote", what, "fence.proxy.async")
+
+    def read_async(self, ins, bytes_, known, flat, agent: int, now: int, what: str) -> None:
+        site = Async(ins)
+        self.check_write_before(site, bytes_, known, flat, what)
+        clocks, lanes = self.column(agent)
+        clocks[bytes_], lanes[bytes_] = now, ASYNC
+        self.read_site[bytes_] = self.number(site)
+
+    def issue_stores(self, ins, index, flat) -> np.ndarray:
+        """Bulk stores read bytes ``index`` (n, …) until they are waited for; returns their clocks (n)."""
+        out = np.zeros(len(flat), np.int64)
+        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
+        for i, (c, warp) in enumerate(zip(cta.tolist(), (tid // 32).tolist())):
+            agent, out[i] = self.next_async(c, self.first_store + warp)
+            self.read_async(ins, index[i].reshape(-1), self.known[c, warp], flat[i], agent, int(out[i]), "this copy")
+        return out
+
+    def stores_done(self, flat, clocks) -> None:
+        """The issuing warps have waited for bulk stores."""
+        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
+        for c, warp, now in zip(cta.tolist(), (tid // 32).tolist(), clocks.tolist()):
+            agent = self.first_agent[c] + self.first_store + warp
+            self.known[c, warp, :, agent] = np.maximum(self.known[c, warp, :, agent], now)
+
+    # -- products ------------------------------------------------------------------------------------
+    def warpgroups(self, group):
+        cta, tid = np.divmod(group.flat[::128], self.machine.threads)
+        return zip(cta.tolist(), (tid // 128).tolist())
+
+    def product(self, site, group, chunks) -> None:
+        """Products read 16-byte chunks (warpgroups, …) of shared memory until they are waited for."""
+        for i, (cta, which) in enumerate(self.warpgroups(group)):
+            agent, now = self.next_async(cta, self.first_product + which)
+            known = self.known[cta, 4 * which : 4 * which + 4].min(axis=0)  # all four warps must know
+            known[:, agent] = now
+            rows = chunks[i if len(chunks) > 1 else 0]
+            bytes_ = (rows.reshape(-1, 1) * 16 + np.arange(16)).reshape(-1)
+            self.read_async(site.ins, bytes_, known, group.flat[128 * i], agent, now, "this product")
+
+    def commit_products(self, group) -> None:
+        for cta, which in self.warpgroups(group):
+            self.groups.setdefault((cta, which), []).append(int(self.async_clock[cta, self.first_product + which]))
+
+    def wait_products(self, group, keep: int) -> None:
+        for cta, which in self.warpgroups(group):
+            waited = self.groups.get((cta, which), [])
+            if len(waited) > keep:
+                now = waited[len(waited) - keep - 1]
+                del waited[: len(waited) - keep]
+                agent = self.first_agent[cta] + self.first_product + which
+                self.known[cta, 4 * which : 4 * which + 4, :, agent] = now
+
+    # -- reports -------------------------------------------------------------------------------------
+    def number(self, site) -> int:
+        found = self.numbers.get(id(site.ins))
+        if found is None:
+            found = self.numbers[id(site.ins)] = len(self.sites)
+            self.sites.append(site)
+        return found
+
+    def report(self, site, byte, flat, owner, sites, did: str, what: str, missing: str = "barrier") -> None:
+        machine = self.machine
+        other = self.sites[sites[byte]].ins
+        cta, offset = divmod(int(byte), machine.shared_size)
+        thread = machine.thread_name(*divmod(int(flat), machine.threads))
+        raise EmulatorFault(
+            f"race on shared byte {offset:#x}: {self.whom(cta, int(owner))} {did} it at line {other.line} ({other.text}) "
+            f"with no {missing} before {what}",
+            instruction=site.ins.text, line=site.ins.line, thread=thread, address=offset,
+        )  # fmt: skip
+
+    def whom(self, cta: int, owner: int) -> str:
+        agent, lane = divmod(owner, _LANES)
+        rank, role = divmod(agent, self.roles)
+        where = f" of CTA rank {rank}" if self.clusters.size > 1 else ""
+        if role < self.warps:
+            tid = self.machine.thread_name(cta, role * 32 + lane)[1]
+            return (f"tid {tid}" if lane < MANY else f"several threads of warp {role}") + where
+        if role < self.first_store:
+            return f"a product of warpgroup {role - self.first_product}" + where
+        return "a bulk copy" + where
+
+
+class Async:
+    """The site of an asynchronous access: only its instruction matters."""
+
+    __slots__ = ("ins",)
+
+    def __init__(self, ins):
+        self.ins = ins
