@@ -12,8 +12,8 @@ builtin.module attributes {gpu.container_module} {
       gpu.return
     }
   }
-  func.func @host(%grid: index, %one: index, %bytes: i32, %x: f32, %a: memref<64xf32>) {
-    gpu.launch_func @device::@scale blocks in (%grid, %one, %one) threads in (%grid, %one, %one) dynamic_shared_memory_size %bytes args(%x : f32, %a : memref<64xf32>)
+  func.func @host(%grid: index, %block: index, %one: index, %bytes: i32, %x: f32, %a: memref<64xf32>) {
+    gpu.launch_func @device::@scale blocks in (%grid, %one, %one) threads in (%block, %one, %one) dynamic_shared_memory_size %bytes args(%x : f32, %a : memref<64xf32>)
     func.return
   }
 }
@@ -36,7 +36,7 @@ builtin.module attributes {gpu.container_module} {
       llvm.return
     }
   }
-  func.func @host(%grid: index, %one: index, %bytes: i32, %x: f32, %a: memref<64xf32>) {
+  func.func @host(%grid: index, %block: index, %one: index, %bytes: i32, %x: f32, %a: memref<64xf32>) {
     %0 = llvm.mlir.constant(1 : i32) : i32
     %1 = llvm.alloca %0 x !llvm.struct<(f32, !llvm.ptr)> {alignment = 32 : i64} : (i32) -> !llvm.ptr
     %2 = llvm.alloca %0 x !llvm.array<2 x !llvm.ptr> {alignment = 32 : i64} : (i32) -> !llvm.ptr
@@ -57,12 +57,12 @@ builtin.module attributes {gpu.container_module} {
     %grid_1 = builtin.unrealized_conversion_cast %grid : index to i64
     %one_1 = builtin.unrealized_conversion_cast %one : index to i64
     %one_2 = builtin.unrealized_conversion_cast %one : index to i64
-    %grid_2 = builtin.unrealized_conversion_cast %grid : index to i64
+    %block_1 = builtin.unrealized_conversion_cast %block : index to i64
     %one_3 = builtin.unrealized_conversion_cast %one : index to i64
     %one_4 = builtin.unrealized_conversion_cast %one : index to i64
     %12 = llvm.mlir.constant(2) : i64
     %13 = llvm.mlir.zero : !llvm.ptr
-    llvm.call @mgpuLaunchKernel(%6, %grid_1, %one_1, %one_2, %grid_2, %one_3, %one_4, %bytes, %11, %2, %13, %12) : (!llvm.ptr, i64, i64, i64, i64, i64, i64, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+    llvm.call @mgpuLaunchKernel(%6, %grid_1, %one_1, %one_2, %block_1, %one_3, %one_4, %bytes, %11, %2, %13, %12) : (!llvm.ptr, i64, i64, i64, i64, i64, i64, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
     llvm.call @mgpuStreamSynchronize(%11) : (!llvm.ptr) -> ()
     llvm.call @mgpuStreamDestroy(%11) : (!llvm.ptr) -> ()
     func.return
