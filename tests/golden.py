@@ -81,10 +81,16 @@ def _run(case: GoldenCase) -> str:
         module.attributes["nv_tileaa.compute_capability"] = IntegerAttr(job.target.number, i32)
     run_passes([find_pass(name) for name in case.passes if name != "ll"], module, job)
     if "ll" not in case.passes:
-        return _unwrapped(render(module).decode())
+        return _unwrapped(_read_back(render(module)).decode())
     from tileiras_build.pipeline import tileas_to_ll
 
     return _code(tileas_to_ll.lower(module, job))
+
+
+def _read_back(printed: bytes) -> bytes:
+    """The text of a module, which must be the text of what it parses to."""
+    assert render(parse_module(printed.decode())) == printed, "the printed module reads back as another one"
+    return printed
 
 
 def _unwrapped(text: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from .errors import InternalError, InvalidInput, Location, TileirasError
 from .files import read_file, write_files
+from .pipeline.job import SERIALIZERS
 from .pipeline.stages import STAGES, Stage, between, find
 from .pipeline.strategies import AUTO, NAMES
 
@@ -93,7 +94,7 @@ def _add_lower(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lineinfo", action="store_true", help="keep source lines for profilers and debuggers")
     parser.add_argument("--libdevice", metavar="PATH", help="default: the nvidia-nvvm package's libdevice.10.bc")
     parser.add_argument("--ptxas", metavar="PATH", help="default: the nvidia-cuda-nvcc package's ptxas")
-    parser.add_argument("--serializer", choices=("nvptx", "libnvvm"), default="nvptx", help="what makes the PTX (default: nvptx)")
+    parser.add_argument("--serializer", choices=SERIALIZERS, default=SERIALIZERS[0], help="what makes the PTX (default: nvptx)")
     _add_strategy(parser)
     parser.add_argument("--in-process", action="store_true", help="without a guard against crashes of LLVM")
 

@@ -228,7 +228,13 @@ def test_two_kernels_of_one_name_are_refused(project):
         ("ptxas=absent", "ptxas=absent is not a file"),
         ("libdevice=absent", "libdevice=absent is not a file"),
         ("build_dir=a.tilebc", "build_dir=a.tilebc is not a folder"),
-        ("ms=90", "unknown option ms=; use one of sm, opt, lineinfo, build_dir, ptxas, libdevice, cache, executor"),
+        ("strategy=fast", "strategy=fast is not a valid value; use one of auto, none, unspecialize, warp-specialize"),
+        ("serializer=gcc", "serializer=gcc is not a valid value; use one of nvptx, libnvvm"),
+        (
+            "ms=90",
+            "unknown option ms=; use one of sm, opt, lineinfo, strategy, serializer, build_dir, ptxas, libdevice, "
+            "cache, executor",
+        ),
     ],
 )
 def test_wrong_option_gets_one_sentence(project, option, sentence):
@@ -241,7 +247,8 @@ def test_wrong_option_gets_one_sentence(project, option, sentence):
 
 def test_help_explains_the_options(project):
     done = project.run("-h", sm=None, FAKE_INPUT=str(project.folder / "ptxas"))
-    for option in ("sm: targets", "opt: optimization level", "lineinfo:", "build_dir:", "ptxas:", "libdevice:"):
+    options = ("sm: targets", "opt: optimization level", "lineinfo:", "strategy:", "serializer:", "build_dir:", "ptxas:")
+    for option in (*options, "libdevice:"):
         assert option in done.stdout
     assert not (project.folder / "build").exists()
 

@@ -10,6 +10,9 @@ from ..errors import InvalidInput
 if TYPE_CHECKING:
     from ..targets import Target
 
+# What can make the PTX: LLVM's back end, or NVIDIA's library.
+SERIALIZERS = ("nvptx", "libnvvm")
+
 
 @dataclass(frozen=True)
 class Job:
@@ -27,7 +30,7 @@ class Job:
     debug: bool = False
     libdevice: str | None = None
     ptxas: str | None = None
-    serializer: str = "nvptx"
+    serializer: str = SERIALIZERS[0]
     strategy: str = "auto"
 
 

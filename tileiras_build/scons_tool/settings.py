@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from SCons.Variables import Variables
 
 from ..driver import check_opt_level
 from ..errors import InvalidInput, TileirasError
-from ..pipeline.job import Job
+from ..pipeline.job import SERIALIZERS, Job
 from ..pipeline.stages import Stage, load
+from ..pipeline.strategies import AUTO, NAMES
 from ..targets import TARGETS, Target, parse_targets
 from .reading import READING
 from .running import LOCAL, check_cache, check_executor
@@ -20,7 +21,11 @@ from .running import LOCAL, check_cache, check_executor
 _NUMBERS = ", ".join(str(target.number) for target in TARGETS.values())
 _OPT_LEVELS = tuple("0123")
 _YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
-DEFAULTS = {"sm": "90", "opt": "3", "lineinfo": "no", "build_dir": "build", "ptxas": "", "libdevice": ""}
+DEFAULTS = {
+    "sm": "90", "opt": "3", "lineinfo": "no", "strategy": AUTO, "serializer": SERIALIZERS[0], "build_dir": "build",
+    "ptxas": "", "libdevice": "",
+}  # fmt: skip
+CHOICES = {"strategy": NAMES, "serializer": SERIALIZERS}
 
 
 def variables(arguments: dict[str, str]) -> Variables:
@@ -30,6 +35,8 @@ def variables(arguments: dict[str, str]) -> Variables:
         ("sm", f"targets, separated by commas: {_NUMBERS}, or all", DEFAULTS["sm"], _check_sm),
         ("opt", "optimization level: 0, 1, 2 or 3", DEFAULTS["opt"], _check_opt),
         ("lineinfo", "keep source lines for profilers and debuggers: yes or no", DEFAULTS["lineinfo"], _check_lineinfo),
+        ("strategy", f"how copies overlap computation: {', '.join(NAMES)}", DEFAULTS["strategy"], _check_choice),
+        ("serializer", f"what makes the PTX: {' or '.join(SERIALIZERS)}", DEFAULTS["serializer"], _check_choice),
         ("build_dir", "folder for everything that is built", DEFAULTS["build_dir"], _check_build_dir),
         ("ptxas", "path of ptxas (empty: the one of nvidia-cuda-nvcc)", DEFAULTS["ptxas"], _check_file),
         ("libdevice", "path of libdevice.10.bc (empty: the one of nvidia-nvvm)", DEFAULTS["libdevice"], _check_file),
@@ -61,13 +68,16 @@ class Settings:
     build_dir: str
     libdevice: str | None
     ptxas: str | None
+    strategy: str = AUTO
+    serializer: str = SERIALIZERS[0]
 
     def job(self, target: Target, stage: Stage) -> Job:
         """What ``stage`` is asked to do for ``target``, with the paths of its input files found."""
-        job = stage.job(Job(target, self.opt_level, self.lineinfo))
+        choices = {"strategy": self.strategy, "serializer": self.serializer}
+        job = stage.job(Job(target, self.opt_level, self.lineinfo, **choices))
         with READING.looking_up():
             found = {file.option: load(file.find)(getattr(self, file.option)) for file in stage.inputs}
-        return Job(target, job.opt_level, job.lineinfo, job.debug, **{name: str(path) for name, path in found.items()})
+        return replace(job, **{name: str(path) for name, path in found.items()})
 
 
 def read_settings(env, **given: object) -> Settings:
@@ -76,7 +86,9 @@ def read_settings(env, **given: object) -> Settings:
     option |= {name: value for name, value in given.items() if value is not None}
     targets = tuple(parse_targets(option["sm"]))
     paths = (_path(env, option["libdevice"]), _path(env, option["ptxas"]))
-    return Settings(targets, _opt_level(option["opt"]), _yes_no(option["lineinfo"]), str(option["build_dir"]), *paths)
+    choices = {name: _choice(name, option[name]) for name in CHOICES}
+    level, lineinfo = _opt_level(option["opt"]), _yes_no(option["lineinfo"])
+    return Settings(targets, level, lineinfo, str(option["build_dir"]), *paths, **choices)
 
 
 def _path(env, text: str) -> str | None:
@@ -96,6 +108,13 @@ def _yes_no(text: object) -> bool:
     raise InvalidInput("option-value", f"lineinfo={text} is neither yes nor no", remedy="use yes or no")
 
 
+def _choice(name: str, text: object) -> str:
+    if str(text) in CHOICES[name]:
+        return str(text)
+    valid = ", ".join(CHOICES[name])
+    raise InvalidInput("option-value", f"{name}={text} is not a valid value", remedy=f"use one of {valid}")
+
+
 def _check(check, value) -> None:
     try:
         check(value)
@@ -109,6 +128,10 @@ def _check_sm(name, value, env) -> None:
 
 def _check_opt(name, value, env) -> None:
     _check(_opt_level, value)
+
+
+def _check_choice(name, value, env) -> None:
+    _check(lambda text: _choice(name, text), value)
 
 
 def _check_lineinfo(name, value, env) -> None:
