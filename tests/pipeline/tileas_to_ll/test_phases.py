@@ -191,19 +191,16 @@ def test_the_code_is_written_last():
     assert any("tid.x" in line for line in body.e.prologue)
 
 
-ALL = pytest.mark.seed(
-    "lowering-overview", "phase-1-print", "phase-2-bufferization", "phase-3-main", "phase-4-bulk", "phase-5-cute",
-    "phase-6-async", "phase-7-cleanup", "phase-8-casts", "phase-9-late",
-)  # fmt: skip
-
-
 def linked(rows: list) -> tuple:
     """The rows with their order said anew: only what a phase does can find it wrong."""
     names = [None, *(row.name for row in rows)]
     return tuple(replace(row, after=name) for row, name in zip(rows, names))
 
 
-@ALL
+@pytest.mark.seed(
+    "lowering-overview", "phase-1-print", "phase-2-bufferization", "phase-3-main", "phase-4-bulk", "phase-5-cute",
+    "phase-6-async", "phase-7-cleanup", "phase-8-casts", "phase-9-late",
+)  # fmt: skip
 @pytest.mark.parametrize("name", NAMES)
 def test_a_missing_phase_is_noticed(name, monkeypatch):
     rows = [phase for phase in PHASES if phase.name != name]
@@ -213,7 +210,10 @@ def test_a_missing_phase_is_noticed(name, monkeypatch):
             tileas_to_ll.lower(module(), JOB)
 
 
-@ALL
+@pytest.mark.seed(
+    "lowering-overview", "phase-1-print", "phase-2-bufferization", "phase-3-main", "phase-4-bulk", "phase-5-cute",
+    "phase-6-async", "phase-7-cleanup", "phase-8-casts", "phase-9-late",
+)  # fmt: skip
 @pytest.mark.parametrize("position", range(len(PHASES) - 1))
 def test_phases_out_of_order_are_noticed(position, monkeypatch):
     rows = list(PHASES)
