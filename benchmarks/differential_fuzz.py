@@ -1,9 +1,10 @@
 """Random tile programs: the interpreter against compiled code in the emulator, at O0 and O3 and for several targets.
 
-    python benchmarks/differential_fuzz.py --count 10000 --sm 80,100 --jobs 2
+    python benchmarks/differential_fuzz.py --count 10000 --sm 80,100 --jobs 2 [--later]
 
 Prints one line per disagreement or refusal, with the seed of the program and the first operation whose result is
-wrong, and a summary. ``--show SEED`` prints a program; ``--write SEED -o k.tilebc`` writes its bytecode.
+wrong, and a summary. ``--show SEED`` prints a program; ``--write SEED -o k.tilebc`` writes its bytecode. ``--later``:
+programs of the later steps too, other ones for the same seeds.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.fuzz.compare import Outcome, compare_program, find_culprit
-from tests.fuzz.programs import SeededChoices, random_program
+from tests.fuzz.programs import LATER_STEPS, STEPS, SeededChoices, random_program
 from tileiras_build.bytecode import disassemble
 
 SECONDS = 120  # of one program, on all targets
 
 
-def _run(job: tuple[int, tuple[str, ...]]) -> tuple[int, list[Outcome]]:
-    seed, targets = job
+def _run(job: tuple[int, tuple[str, ...], tuple]) -> tuple[int, list[Outcome]]:
+    seed, targets, steps = job
     signal.alarm(SECONDS)
     try:
-        outcomes = compare_program(random_program(SeededChoices(seed)), seed, targets)
+        outcomes = compare_program(random_program(SeededChoices(seed), steps), seed, targets)
         for number, outcome in enumerate(outcomes):
             if outcome.kind == "differs":
-                outcomes[number] = outcome.with_culprit(find_culprit(seed, outcome.target, outcome.opt_level))
+                outcomes[number] = outcome.with_culprit(find_culprit(seed, outcome.target, outcome.opt_level, steps))
         return seed, outcomes
     except Exception as problem:
         return seed, [Outcome("fails", "-", 0, f"{type(problem).__name__}: {problem}")]
@@ -50,19 +51,21 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--sm", default="80,100")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--later", action="store_true", help="use the later steps too")
     parser.add_argument("--show", type=int, metavar="SEED")
     parser.add_argument("--write", type=int, metavar="SEED")
     parser.add_argument("-o", "--output", default="program.tilebc")
     options = parser.parse_args()
+    steps = LATER_STEPS if options.later else STEPS
     if (seed := options.show if options.show is not None else options.write) is not None:
-        return _give(seed, None if options.show is not None else Path(options.output))
+        return _give(seed, steps, None if options.show is not None else Path(options.output))
     targets = tuple(f"sm_{sm}" for sm in options.sm.split(","))
-    jobs = ((seed, targets) for seed in range(options.first, options.first + options.count))
+    jobs = ((seed, targets, steps) for seed in range(options.first, options.first + options.count))
     return _report(options.jobs, jobs)
 
 
-def _give(seed: int, path: Path | None) -> int:
-    bytecode = random_program(SeededChoices(seed)).bytecode()
+def _give(seed: int, steps: tuple, path: Path | None) -> int:
+    bytecode = random_program(SeededChoices(seed), steps).bytecode()
     if path is None:
         print(disassemble(bytecode))
     else:

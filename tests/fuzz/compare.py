@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import tileiras_build
-from tests.fuzz.programs import ENTRY, Program, SeededChoices, random_program
+from tests.fuzz.programs import ENTRY, STEPS, Program, SeededChoices, random_program
 from tileiras_build.bytecode import read_module
 from tileiras_build.errors import InternalError, Unsupported
 from tileiras_build.interpreter.verify import Expectation, emulate
@@ -49,9 +49,9 @@ def _compare(bytecode: bytes, inputs, expected: Expectation, target: str, level:
     return Outcome("differs" if wrong else "agrees", target, level, "; ".join(map(str, wrong)))
 
 
-def find_culprit(seed: int, target: str, level: int) -> str:
+def find_culprit(seed: int, target: str, level: int, steps: Sequence = STEPS) -> str:
     """The first operation of a seeded program whose result is wrong when every result is stored."""
-    program = random_program(SeededChoices(seed), every_value=True)
+    program = random_program(SeededChoices(seed), steps, every_value=True)
     bytecode, inputs = program.bytecode(), program.inputs(seed)
     expected = Expectation(read_module(bytecode), ENTRY, inputs, seed)
     artifacts = tileiras_build.compile(bytecode, target, opt_level=level, stop_at="ptx")

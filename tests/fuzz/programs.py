@@ -59,6 +59,7 @@ from tileiras_build.dialects.cuda_tile.types import (
 )
 from tileiras_build.interpreter.formats import (
     BF16,
+    F4E2M1,
     F8E4M3,
     F8E5M2,
     F8E8M0,
@@ -144,7 +145,10 @@ class Program:
 
 
 def _fill(generator: np.random.Generator, index: int, element: Attribute, count: int) -> Buffer:
-    words = np.ascontiguousarray(to_words(difficult_elements(generator, element, count), element))
+    if element == F4E2M1:
+        words = np.frombuffer(generator.bytes(count // 2), np.uint8)
+    else:
+        words = np.ascontiguousarray(to_words(difficult_elements(generator, element, count), element))
     place = aligned(words.nbytes)
     place[:] = words.view(np.uint8)
     return Buffer(index, element, place)
@@ -257,20 +261,24 @@ class Builder:
         order = list(range(len(shape)))
         if self.chance(4):
             order.reverse()
+        if element == F4E2M1:  # two share a byte along the last dimension of the order
+            packed = order[-1]
+            sizes = tuple(size + size % 2 if dim == packed else size for dim, size in enumerate(sizes))
         strides, step = [0] * len(shape), 1
         for dim in reversed(order):
             strides[dim], step = step, step * sizes[dim]
         dynamic = self.chance(2)
         view = TensorViewType(element, [None if dynamic else size for size in sizes], strides)
-        base = self.argument(element, step)
+        # Half bytes are written with the word around them.
+        base = self.argument(element, step if element != F4E2M1 else -(-step // 8) * 8)
         given = [self.constant(TileType((), i32), size) for size in sizes] if dynamic else []
         op = self.emit(ct.MakeTensorViewOp, [base.ssa, *(value.ssa for value in given)], [view],
                        operandSegmentSizes=segments(1, len(given), 0))
         return Value(op.results[0]), view, index
 
     def _view(self, element: Attribute, shape: tuple[int, ...], padded: bool) -> tuple[SSAValue, list[SSAValue]]:
-        padding = self.pick(list(PaddingValue)) if padded and not is_integer(element) else \
-            PaddingValue.ZERO if padded else None
+        paddings = list(PaddingValue) if element != F4E2M1 else [PaddingValue.ZERO, PaddingValue.NEG_ZERO]
+        padding = self.pick(paddings) if padded and not is_integer(element) else PaddingValue.ZERO if padded else None
         dim_map = list(range(len(shape)))
         if self.chance(4):
             dim_map.reverse()
@@ -841,6 +849,53 @@ def leaving_loop(b: Builder) -> None:
     b.pool.append(Value(op.results[0], False, False))
 
 
+# ---- later ones: a list of their own keeps the programs of earlier seeds ------------------------------------------
+def packed_halves(b: Builder) -> None:
+    """4-bit elements: out of a tensor into numbers, and numbers that they can hold into another tensor."""
+    shape = b.shape()
+    if int(np.prod(shape, dtype=int)) < 2:
+        return
+    view, index = b._view(F4E2M1, shape, padded=True)
+    op = b.emit(ct.LoadViewTkoOp, [view, *index], [TileType(shape, F4E2M1), TOKEN], memory_ordering_semantics=WEAK,
+                operandSegmentSizes=segments(1, len(index), 0))
+    x = Value(op.results[0])
+    b.value(ct.FToFOp, [x], TileType(shape, b.pick(FLOATS)), raw=False, rounding_mode=NEAREST)
+    source = b.find(lambda value: value.exact and value.shape == shape and value.element in FLOATS)
+    made = b._plain(ct.FToFOp, [source], x.type, rounding_mode=NEAREST) if source is not None and b.chance(2) else x
+    view, index = b._view(F4E2M1, shape, padded=False)
+    b.emit(ct.StoreViewTkoOp, [made.ssa, view, *index], [TOKEN], memory_ordering_semantics=WEAK,
+           operandSegmentSizes=segments(1, 1, len(index), 0))
+
+
+def ties_away(b: Builder) -> None:
+    x = b.any_of((F32,))
+    made = b._plain(ct.FToFOp, [x], x.type.with_element_type(TF32),
+                    rounding_mode=RoundingModeAttr.of(RoundingMode.NEAREST_AWAY))
+    b.value(ct.FToFOp, [Value(made.ssa, x.exact)], x.type, raw=False, rounding_mode=NEAREST)
+
+
+def truth(b: Builder) -> None:
+    x = b.find(lambda value: value.element in FLOATS and value.exact) or b.load(b.pick(FLOATS), b.shape())
+    b.value(ct.FToIOp, [x], x.type.with_element_type(i1), raw=True, signedness=UNSIGNED,
+            rounding_mode=RoundingModeAttr.of("nearest_int_to_zero"))
+
+
+def through_storage(b: Builder) -> None:
+    """A tile through storage of the tile program's own."""
+    x = b.any_of(EVERY)
+    count = int(np.prod(x.shape, dtype=int))
+    base = b._plain(ct.AllocaOp, [], TileType((), PointerType(x.element)), num_elem=IntegerAttr(count, i64),
+                    alignment=IntegerAttr(16, i64))
+    pointers, _ = b._pointers(x.element, x.shape, base)
+    stored = b.emit(ct.StorePtrTkoOp, [pointers.ssa, x.ssa], [TOKEN], memory_ordering_semantics=WEAK,
+                    operandSegmentSizes=segments(1, 1, 0, 0))
+    pointers, mask = b._pointers(x.element, x.shape, base)
+    masks = [] if mask is None else [mask.ssa, b.constant(x.type, 1).ssa]
+    op = b.emit(ct.LoadPtrTkoOp, [pointers.ssa, *masks, stored.results[0]], [x.type, TOKEN],
+                memory_ordering_semantics=WEAK, operandSegmentSizes=segments(1, len(masks[:1]), len(masks[1:]), 1))
+    b.pool.append(Value(op.results[0], x.exact, x.raw))
+
+
 NESTED_STEPS = (
     rounded_arithmetic, sign_and_extremum, integer_arithmetic, integer_division, shift, compare_integers, select,
     change_width, convert_float, rearrange, aggregate, function, branch, counted_loop,
@@ -850,6 +905,7 @@ STEPS = (
     broadcast, join_and_cut, iota, aggregate, largest_with_place, multiply_matrices, leaving_loop, through_memory,
     gather, strided_load, atomic, multiply_scaled,
 )  # fmt: skip
+LATER_STEPS = (*STEPS, *(packed_halves, ties_away, truth, through_storage) * 4)
 MAX_STEPS = 8
 
 

@@ -9,7 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.compare import compare_program, find_culprit
-from tests.fuzz.programs import ENTRY, FLOATS, INTEGERS, SeededChoices, difficult_elements, random_program
+from tests.fuzz.programs import (
+    ENTRY,
+    FLOATS,
+    INTEGERS,
+    LATER_STEPS,
+    SeededChoices,
+    difficult_elements,
+    random_program,
+)
 from tileiras_build.bytecode import read_module
 from tileiras_build.dialects import cuda_tile
 from tileiras_build.interpreter import run_inputs
@@ -44,6 +52,12 @@ def test_interpreter_and_compiled_code_agree(program, seed):
 @pytest.mark.parametrize("seed", [*range(12), 492, 1019])
 def test_seeded_programs_agree(seed):
     outcomes = compare_program(random_program(SeededChoices(seed)), seed, TARGETS)
+    assert [str(outcome) for outcome in outcomes if outcome.kind in ("differs", "fails")] == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_seeded_programs_of_later_steps_agree(seed):
+    outcomes = compare_program(random_program(SeededChoices(seed), LATER_STEPS), seed, TARGETS)
     assert [str(outcome) for outcome in outcomes if outcome.kind in ("differs", "fails")] == []
 
 
