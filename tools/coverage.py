@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
@@ -34,7 +35,9 @@ from tileiras_build.targets import TARGETS
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "coverage.md"
 PIPELINE = PAGE.parents[1] / "tileiras_build" / "pipeline"
 INTEGERS = ("i1", "i4", "i8", "i16", "i32", "i64")
-FLOATS = ("f16", "bf16", "tf32", "f32", "f64", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN")
+FLOATS = ("f16", "bf16", "tf32", "f32", "f64", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")
+# Types of the dialect, which its text spells in whole.
+SPELLED = {"fnv8E5M3FNU": "!cuda_tile.fnv8E5M3FNU"}
 TYPES = INTEGERS + FLOATS
 ROUNDED = "rounding_mode = #cuda_tile.rounding<nearest_even>"
 TO_ZERO = "rounding_mode = #cuda_tile.rounding<nearest_int_to_zero>"
@@ -231,8 +234,7 @@ class _Kernel:
 
 
 def _bits(element: str) -> int:
-    digits = element.removeprefix("b").removeprefix("t").lstrip("fi")
-    return int("".join(c for c in digits[:2] if c.isdigit())) if element != "tf32" else 32
+    return int(re.search(r"\d+", element)[0])
 
 
 def _zero(element: str) -> str:
@@ -281,7 +283,8 @@ def trial_text(name: str, element: str, form: str | None = None) -> str:
         f"{f'<{{{properties}}}>' if properties else ''} {_region(name, element)} : "
         f"({', '.join(type for _, type in values)}) -> {outputs}"
     )
-    return kernel.text()
+    text = kernel.text()
+    return text.replace(element, SPELLED[element]) if element in SPELLED else text
 
 
 # ---- trying ----------------------------------------------------------------------------------------------------------

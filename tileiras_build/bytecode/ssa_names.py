@@ -58,7 +58,7 @@ def _constant_name(op: ConstantOp) -> str:
     number = ""
     if value.is_splat and element_type in DTYPES:
         number = _float_number(float(value.splat_value())) if is_float(element_type) else f"_{int(value.splat_value())}"
-    return f"cst{number}_{element_type}"
+    return f"cst{number}_{str(element_type).removeprefix('!cuda_tile.')}"
 
 
 def _float_number(value: float) -> str:

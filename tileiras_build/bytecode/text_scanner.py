@@ -22,7 +22,9 @@ NUMBER = re.compile(r"true|false|-?0x[0-9A-Fa-f]+|-?(?:\d+\.?\d*(?:[eE][-+]?\d+)
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.DOTALL)
 DIALECT_TYPES = "tile|ptr|tensor_view|partition_view|strided_view|gather_scatter_view|token"
-DIALECT_TYPE = re.compile(rf"(?<![A-Za-wyz_.!])({DIALECT_TYPES})(?=<|\W*$)")  # an x may come before: 4xptr<f32>
+ELEMENT_TYPES = "fnv8E5M3FNU"
+# An x may come before: 4xptr<f32>.
+DIALECT_TYPE = re.compile(rf"(?<![A-Za-wyz_.!])((?:{DIALECT_TYPES})(?=<|\W*$)|(?:{ELEMENT_TYPES})\b)")
 OPENING, CLOSING = "<([{", ">)]}"
 
 

@@ -97,6 +97,13 @@ def held(element_type: Attribute) -> np.dtype:
     return np.dtype(np.uint64) if isinstance(element_type, PointerType) else HELD[element_type]
 
 
+def held_values(numbers: np.ndarray, element_type: Attribute) -> np.ndarray:
+    """Held values of the numbers of a constant."""
+    if element_type == FNV8:
+        return float_to_fnv8(numbers.astype(np.float64))
+    return numbers.astype(held(element_type))
+
+
 def is_integer(element_type: Attribute) -> bool:
     return isinstance(element_type, IntegerType)
 

@@ -14,7 +14,7 @@ from ..dialects.cuda_tile.ops_control import EntryOp, GlobalOp
 from ..dialects.cuda_tile.types import TileType
 from ..errors import InvalidInput, Unsupported
 from .faults import fault
-from .formats import from_words, held, storage_bits, to_words, word
+from .formats import from_words, held_values, storage_bits, to_words, word
 from .jitter import Choice
 from .memory import Memory, OutsideMemory
 
@@ -53,7 +53,7 @@ class Launch:
 
     def _place_global(self, op: GlobalOp) -> None:
         element_type = op.value.type.element_type
-        values = np.array(op.value.as_array()).astype(held(element_type))
+        values = held_values(np.array(op.value.as_array()), element_type)
         words = to_words(values, element_type)
         if storage_bits(element_type) < 8:
             words = words[0::2] | words[1::2] << np.uint8(4)

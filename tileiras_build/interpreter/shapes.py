@@ -19,7 +19,7 @@ from ..dialects.cuda_tile.ops_shape import (
 )
 from ..dialects.cuda_tile.types import PointerType
 from .faults import fault
-from .formats import held, storage_bits
+from .formats import held_values, storage_bits
 from .integers import to_int64, to_python, wrap
 from .machine import Frame, handles
 from .views import TensorView
@@ -27,7 +27,7 @@ from .views import TensorView
 
 @handles(ConstantOp)
 def constant(frame: Frame, op: ConstantOp):
-    return op.value.as_array().astype(held(op.result.type.element_type))
+    return held_values(op.value.as_array(), op.result.type.element_type)
 
 
 @handles(IotaOp)

@@ -40,7 +40,6 @@ from tileiras_build.dialects.cuda_tile import (
     is_float,
 )
 from tileiras_build.dialects.cuda_tile.ops_shape import F4E2M1, F16, F32, FNV8, TF32
-from tileiras_build.errors import Unsupported
 
 VIEW = TensorViewType(F32, (None, 16), (16, None))
 
@@ -167,9 +166,11 @@ def test_tf32_constants_are_three_bytes():
     assert len(value.raw) == 3 and value.splat_value() == 1.5
 
 
-def test_a_type_without_numbers_says_so():
-    with pytest.raises(Unsupported, match="DTYPES"):
-        DenseConstantAttr(TileType((), FNV8), b"\1").as_array()
+def test_constants_of_unsigned_floats_are_read_as_numbers():
+    value = DenseConstantAttr(TileType((4,), FNV8), bytes([0, 1, 0x78, 0xFE]))
+    assert value.as_array().tolist() == [0, 2.0**-17, 1, 1.75 * 2**16]
+    assert np.isnan(DenseConstantAttr(TileType((), FNV8), b"\xff").splat_value())
+    assert DenseConstantAttr.from_array(value.type, value.as_array()) == value
 
 
 def test_debug_attributes_read_back():

@@ -28,8 +28,14 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tileiras_build.dialects.cuda_tile.record import record
-from tileiras_build.dialects.cuda_tile.types import BITS, PointerType, TensorViewType, TileType, i4
-from tileiras_build.errors import Unsupported
+from tileiras_build.dialects.cuda_tile.types import (
+    BITS,
+    FloatNV8E5M3FNUType,
+    PointerType,
+    TensorViewType,
+    TileType,
+    i4,
+)
 
 # NumPy type of the values of an element type; tf32 values are held as float32.
 DTYPES: dict[Attribute, np.dtype] = {
@@ -50,6 +56,18 @@ DTYPES: dict[Attribute, np.dtype] = {
     Float4E2M1FNType(): np.dtype(ml_dtypes.float4_e2m1fn),
 }
 TF32_UNUSED_BITS = 13  # tf32 is the upper 19 bits of float32
+
+
+def _fnv8_numbers() -> np.ndarray:
+    """The 256 numbers of f8E5M3FNU as float32: no sign, exponent bias 15, subnormals, one NaN (its last pattern)."""
+    patterns = np.arange(256)
+    exponent, fraction = np.maximum(patterns >> 3, 1), (patterns & 7) / 8 + (patterns >= 8)
+    numbers = np.ldexp(fraction, exponent - 15).astype(np.float32)
+    numbers[255] = np.nan
+    return numbers
+
+
+FNV8_NUMBERS = _fnv8_numbers()
 
 
 def storage_bytes(element_type: Attribute) -> int:
@@ -90,7 +108,9 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
     def from_array(cls, type: TileType, values) -> DenseConstantAttr:
         """A constant from NumPy values (any shape that broadcasts to the tile); a scalar makes a splat."""
         element_type = type.element_type
-        array = np.asarray(values).astype(DTYPES[element_type])
+        if element_type == FloatNV8E5M3FNUType():
+            values = np.searchsorted(FNV8_NUMBERS[:255], np.asarray(values, np.float32))
+        array = np.asarray(values).astype(DTYPES.get(element_type, np.uint8))
         if array.ndim:
             array = np.broadcast_to(array, type.shape)
         if element_type == i1:
@@ -128,9 +148,8 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
             words = np.zeros((len(raw) // 3, 4), np.uint8)
             words[:, :3] = np.frombuffer(raw, np.uint8).reshape(-1, 3)
             return (words.view(np.uint32).reshape(-1) << TF32_UNUSED_BITS).view(np.float32)
-        if element_type not in DTYPES:
-            raise Unsupported("constant-type", f"constants of type {element_type} cannot be computed with "
-                              "(dialects/cuda_tile/attrs.py: DTYPES)")
+        if element_type == FloatNV8E5M3FNUType():
+            return FNV8_NUMBERS[np.frombuffer(raw, np.uint8)]
         return np.frombuffer(raw, DTYPES[element_type])
 
     def splat_value(self):

@@ -56,6 +56,7 @@ _ROWS = (
     Element("f8E5M2", "i8", "i8", 8),
     Element("f8E8M0FNU", "i8", "i8", 8),
     Element("f4E2M1FN", "i8", "i8", 8, per_byte=2),
+    Element("fnv8E5M3FNU", "i8", "i8", 8),
 )
 ELEMENTS: dict[str, Element] = {row.name: row for row in _ROWS}
 POINTER = Element("ptr", "ptr addrspace(1)", "i64", 64, "null")
@@ -67,6 +68,6 @@ def element_of(type: Attribute) -> Element:
         type = type.element_type
     if type.name in ("nv_tileaa.ptr", "llvm.ptr"):
         return POINTER
-    if (row := ELEMENTS.get(str(type))) is None:
+    if (row := ELEMENTS.get(str(type).removeprefix("!cuda_tile."))) is None:
         raise Unsupported("element-type", f"element type {type} has no register form", remedy="see element_types.py")
     return row

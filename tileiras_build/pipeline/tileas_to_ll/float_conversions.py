@@ -45,6 +45,8 @@ SMALL = {
         SmallFloat("f8E4M3FN", 4, 3, 7, 448.0, 0x7F),
         SmallFloat("f8E5M2", 5, 2, 15, 57344.0, 0x7F),
         SmallFloat("f4E2M1FN", 2, 1, 1, 6.0, None),
+        # Without a sign: what its place would hold is cut off.
+        SmallFloat("fnv8E5M3FNU", 5, 3, 15, 114688.0, 0xFF),
     )
 }
 HARDWARE = {"f8E4M3FN": "e4m3x2", "f8E5M2": "e5m2x2"}

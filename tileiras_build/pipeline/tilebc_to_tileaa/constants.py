@@ -12,12 +12,14 @@ from xdsl.dialects.builtin import (
     IntegerType,
     TensorType,
     i1,
+    i8,
 )
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.cuda_tile.attrs import DenseConstantAttr
+from ...dialects.cuda_tile.types import FloatNV8E5M3FNUType, TileType
 from ...dialects.nv_tileaa import PointerType
-from ...dialects.nv_tileaa.ops import SplatOp
+from ...dialects.nv_tileaa.ops import BitcastOp, SplatOp
 from ...errors import Unsupported
 
 
@@ -39,6 +41,8 @@ def _wrapped(value: int, width: int) -> int:
 def convert_constant(value: DenseConstantAttr, type: Attribute) -> list[Operation]:
     """The operations of one constant; the last one's result is the constant."""
     element = type.element_type if isinstance(type, TensorType) else type
+    if isinstance(element, FloatNV8E5M3FNUType):
+        return _from_bits(value, type)
     if isinstance(element, PointerType):
         raise Unsupported("constant-pointer", "constants of pointers have no lowering", remedy="use int_to_ptr")
     if not isinstance(type, TensorType):
@@ -47,6 +51,13 @@ def convert_constant(value: DenseConstantAttr, type: Attribute) -> list[Operatio
         scalar = scalar_constant(value.as_array().reshape(-1)[0], element)
         return [scalar, SplatOp.make([scalar.results[0]], [type])]
     return [_table(value, type)]
+
+
+def _from_bits(value: DenseConstantAttr, type: Attribute) -> list[Operation]:
+    """A constant of a type that arith does not know: its bytes, reinterpreted."""
+    bits = DenseConstantAttr(TileType(value.type.shape, i8), value.raw)
+    made = convert_constant(bits, TensorType(i8, type.get_shape()) if isinstance(type, TensorType) else i8)
+    return [*made, BitcastOp.make([made[-1].results[0]], [type])]
 
 
 def _table(value: DenseConstantAttr, type: TensorType) -> Operation:
