@@ -262,6 +262,21 @@ def test_registers_that_never_come():
     )
 
 
+def test_warps_of_a_warpgroup_change_together():
+    """Each may do so at a place of its own, to the same count."""
+    body = "setp.lt.u32 p1, t0, 32; @p1 bra A; setmaxnreg.dec.sync.aligned.u32 {}; bra OUT; A: setmaxnreg.dec.sync.aligned.u32 40; {} OUT: mov.u32 t8, 0; mov.u32 t9, 1;"
+    out = np.zeros(1, np.uint32)
+    run(kernel(body.format(40, "") + STORE, "", threads=128), out)
+    assert out[0] == 1
+    assert "of the warpgroup changes to" in fault(body.format(48, "mov.u32 t9, 2;"), 1, cluster="", threads=128)
+    assert "has not changed its registers" in fault(
+        "setp.ge.u32 p1, t0, 32; @p1 bra B; setmaxnreg.dec.sync.aligned.u32 40; setmaxnreg.dec.sync.aligned.u32 32; B: bar.sync 0;",
+        1,
+        cluster="",
+        threads=128,
+    )
+
+
 @pytest.mark.parametrize("count", [16, 100, 264])
 def test_register_counts_that_do_not_exist(count):
     with pytest.raises(UnsupportedInstruction, match="a multiple of 8 from 24 to 256"):

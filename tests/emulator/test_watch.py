@@ -155,3 +155,12 @@ def test_products_read_through_the_async_proxy(order):
         match="no barrier before this product" if "bar" not in order else "no fence.proxy.async before this product",
     ):
         run(ptx, np.zeros(1, np.uint32), check_races=True)
+
+
+def test_matrix_stores_of_equal_rows():
+    """Two rows of a stored matrix at one place: no race where both have the same values."""
+    body = """.shared .align 16 .b8 s[1024]; mov.u32 t0, %tid.x; mov.u32 t1, s; and.b32 t2, t0, 3; and.b32 t3, t0, 7; shr.u32 t4, t3, 1; mad.lo.u32 t3, t4, 16, t1; {}
+    stmatrix.sync.aligned.m8n8.x1.shared.b16 [t3], {{t2}};"""
+    run(kernel(body.format("")), np.zeros(1, np.uint32), check_races=True)
+    with pytest.raises(EmulatorFault, match="race on shared byte"):
+        run(kernel(body.format("mov.u32 t2, t0;")), np.zeros(1, np.uint32), check_races=True)

@@ -8,6 +8,9 @@ from .access import flat_threads
 from .races import Races
 
 
+UNORDERED = {"tcgen05"}  # what tcgen05.alloc writes is no ordinary store
+
+
 class Watch:
     """Called for every access of one batch. ``races`` and ``counters`` switch its two halves."""
 
@@ -32,7 +35,7 @@ class Watch:
             start, threads = np.broadcast_to(start, shape).reshape(-1), np.broadcast_to(threads, shape).reshape(-1)
             if self.counters is not None:
                 self.count(site, start, threads)
-            if self.races is not None:
+            if self.races is not None and site.ins.op not in UNORDERED:
                 flat = group.cta * machine.threads + group.tid if selection is None else flat_threads(group, selection)
                 flat = flat if inside is None else np.broadcast_to(flat, inside.shape)[inside]
                 data = None if values is None or inside is not None else self.bytes_of(values, shape)

@@ -326,10 +326,12 @@ class MatrixSite:
 
     def store(self, group, address, values):
         pieces, place, index, selection = self.rows(group, address)
-        if group.machine.watch is not None:
-            group.machine.watch(self.site, group, pieces, True, selection)
         words = np.stack([group.to_warps(v) for v in values], axis=1).reshape(group.warps, self.count, 8, 4)
-        place.view(np.complex128)[index] = self.rows_from(words).view(np.complex128)[..., 0]
+        rows = self.rows_from(words).view(np.complex128)[..., 0]
+        if group.machine.watch is not None:
+            by_thread = rows.reshape(-1) if selection else group.from_warps(rows.reshape(-1, 32))
+            group.machine.watch(self.site, group, pieces, True, selection, [by_thread])
+        place.view(np.complex128)[index] = rows
 
     def rows_from(self, words) -> np.ndarray:
         """The rows in memory (warps, count, 8, 4 words) of registers (warps, count, 8, 4): lane = 4 * row + t."""

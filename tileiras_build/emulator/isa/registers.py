@@ -1,4 +1,6 @@
-"""setmaxnreg: warpgroups trade registers of their CTA's pool (PTX ISA 9.0, section 9.7.19.5).
+"""setmaxnreg: warps trade registers of their CTA's pool (PTX ISA 9.0, section 9.7.19.5).
+
+All warps of a warpgroup must change to the same count before one of them changes again.
 
 The pool holds what the CTA was launched with: threads times .maxnreg, or without it the most that .minnctapersm CTAs of
 this size can have of an SM's 64 Ki registers.
@@ -9,25 +11,25 @@ from __future__ import annotations
 import numpy as np
 
 from ..faults import EmulatorFault
-from . import GROUP_WIDE, WARP_WIDE, handles, helper
-from .wgmma import GROUP, gather_warpgroup
+from . import WARP_WIDE, handles, helper
+from .warp import wait_for_mates
 
 SM_REGISTERS = 65536
 LEAST, MOST, STEP = 24, 256, 8
-GROUP_WIDE.add("setmaxnreg")
 WARP_WIDE.add("setmaxnreg")
 
 
 class RegisterPool:
-    """Registers per thread of each warpgroup of each CTA, and what is left in the CTA's pool."""
+    """Registers per thread of each warp of each CTA, what is left in the CTA's pool, and each warp's changes."""
 
     def __init__(self, machine):
         directives = machine.program.entry.directives
         fixed = directives.get("maxnreg")
         share = SM_REGISTERS // (machine.threads * directives.get("minnctapersm", (1,))[0]) // STEP * STEP
         each = fixed[0] if fixed else min(share, 255 // STEP * STEP)
-        self.owned = np.full((machine.ctas, -(-machine.threads // GROUP)), each)
-        self.free = np.zeros(machine.ctas, np.int64)  # in units of a register of every thread of a warpgroup
+        self.owned = np.full((machine.ctas, -(-machine.threads // 32)), each)
+        self.free = np.zeros(machine.ctas, np.int64)  # in units of a register of every thread of a warp
+        self.changes: dict[tuple, list[int]] = {}
 
 
 def pool_of(machine) -> RegisterPool:
@@ -39,21 +41,19 @@ def pool_of(machine) -> RegisterPool:
 
 @helper
 def change_registers(group, ins, wanted: int, grows: bool, after: int):
-    """Take or release registers; warpgroups that have to wait are parked and try again."""
+    """Take or release registers; warps that have to wait are parked and try again."""
     machine, pool = group.m, pool_of(group.m)
-    leaders = group.flat[::GROUP]
-    cta, which = leaders // machine.threads, leaders % machine.threads // GROUP
-    more = wanted - pool.owned[cta, which]
-    if (more < 0).any() if grows else (more > 0).any():
-        bad = int(np.flatnonzero(more < 0 if grows else more > 0)[0])
-        fault(machine, ins, leaders[bad], f"the warpgroup has {pool.owned[cta[bad], which[bad]]} registers per thread")
-    served = np.array([serve(pool, c, w, wanted, m) for c, w, m in zip(cta, which, more)])
+    slots, _ = group.scattered()
+    first = np.unique(slots[0], return_index=True)[1]  # the first thread of each warp
+    flat = group.flat[first]
+    cta, warp = flat // machine.threads, flat % machine.threads // 32
+    served = np.array([serve(machine, pool, ins, c, w, wanted, grows) for c, w in zip(cta.tolist(), warp.tolist())])
     if not grows:
         machine.unpark()
     if served.all():
         group.pc = after
         return group
-    mask = np.repeat(served, GROUP).reshape(group.shape)
+    mask = served[slots[0]].reshape(group.shape)
     rest = group.take(~mask)
     rest.pc = group.pc
     machine.parked.append((rest, f"waits for {wanted} registers per thread of the CTA's pool"))
@@ -64,17 +64,35 @@ def change_registers(group, ins, wanted: int, grows: bool, after: int):
     return None
 
 
-def serve(pool, cta: int, which: int, wanted: int, more: int) -> bool:
+def serve(machine, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> bool:
+    """One warp's change; False where the pool has too little."""
+    more = wanted - int(pool.owned[cta, warp])
+    if more < 0 if grows else more > 0:
+        fault(machine, ins, cta, warp, f"the warp has {pool.owned[cta, warp]} registers per thread")
+    if not more:
+        return True
+    check_turn(machine, pool, ins, cta, warp, wanted)
     if more > pool.free[cta]:
         return False
     pool.free[cta] -= more
-    pool.owned[cta, which] = wanted
+    pool.owned[cta, warp] = wanted
+    pool.changes.setdefault((cta, warp), []).append(wanted)
     return True
 
 
-def fault(machine, ins, flat, why: str) -> None:
-    cta, tid = divmod(int(flat), machine.threads)
-    thread = machine.thread_name(cta, tid)
+def check_turn(machine, pool, ins, cta: int, warp: int, wanted: int) -> None:
+    """The other warps of the warpgroup have made the same changes, or are about to."""
+    turn = len(pool.changes.get((cta, warp), ()))
+    for other in range(warp // 4 * 4, min(warp // 4 * 4 + 4, pool.owned.shape[1])):
+        theirs = pool.changes.get((cta, other), [])
+        if len(theirs) < turn:
+            fault(machine, ins, cta, warp, f"warp {other} of the warpgroup has not changed its registers before")
+        if len(theirs) > turn and theirs[turn] != wanted:
+            fault(machine, ins, cta, warp, f"warp {other} of the warpgroup changes to {theirs[turn]} registers")
+
+
+def fault(machine, ins, cta: int, warp: int, why: str) -> None:
+    thread = machine.thread_name(cta, 32 * warp)
     raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread)
 
 
@@ -83,5 +101,5 @@ def handle_setmaxnreg(e, ins):
     wanted = ins.args[0].value
     if not LEAST <= wanted <= MOST or wanted % STEP:
         e.fail(f"{wanted} registers: a multiple of {STEP} from {LEAST} to {MOST} is possible")
-    gather_warpgroup(e)
+    wait_for_mates(e)
     return f"return Event('run', change_registers, {e.constant(ins, 'ins')}, {wanted}, {'inc' in ins.mods}, {e.pc + 1})"
