@@ -12,6 +12,7 @@ import pytest
 
 from tileiras_build.cli import main
 from tileiras_build.pipeline.stages import STAGES
+from tileiras_build.pipeline.tileas_to_ll.phases import PHASES
 from tileiras_build.targets import TARGETS
 
 KERNEL = r"""target triple = "nvptx64-nvidia-cuda"
@@ -250,3 +251,13 @@ def test_cache_is_shown_checked_and_trimmed(tmp_path, capsys):
     ]
     assert main(["cache", str(tmp_path), "--trim", "much"]) == 1
     assert "error[cache-size]: 'much' is not a size" in capsys.readouterr().err
+
+
+def test_passes_are_listed_with_their_contracts(capsys):
+    assert main(["passes"]) == 0
+    listed = capsys.readouterr().out
+    start = listed.index("convert-nvgpu-and-gpu-to-nvvm")
+    assert "In:  gpu.*, nvgpu.*, cf.assert" in listed[start:] and "Out: llvm.*, nvvm.*" in listed[start:]
+    assert [line.split()[1] for line in listed.splitlines() if line.strip().startswith("phase ")] == [
+        phase.name for phase in PHASES
+    ]

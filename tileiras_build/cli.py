@@ -299,19 +299,20 @@ def _pass_lines(stage: Stage) -> Iterator[str]:
     if not stage.passes:
         yield f"    one step: {stage.edge}"
     yield from _contract_lines(stage.passes)
+    if stage.name == "ll":
+        from .pipeline.tileas_to_ll.phases import PHASES
+
+        yield from (f"    phase {phase.name:34} {phase.contract}" for phase in PHASES)
 
 
 def _contract_lines(passes: Iterable) -> Iterator[str]:
+    from .pipeline.contracts import promises
+
     for edge_pass in passes:
         summary = (edge_pass.__doc__ or "").strip().partition("\n")[0]
-        removes = ", ".join(sorted(_removed_name(entry) for entry in edge_pass.removes))
         yield f"    {edge_pass.name:40} {summary}"
-        if removes:
-            yield f"    {'':40} removes {removes}"
-
-
-def _removed_name(entry: type | str) -> str:
-    return f"{entry}*" if isinstance(entry, str) else entry.name
+        for head, text in promises(edge_pass).items():
+            yield f"    {'':40} {head + ':':5}{text}"
 
 
 def list_targets(options: argparse.Namespace) -> None:

@@ -5,7 +5,7 @@ from importlib import import_module
 import pytest
 
 from tests.meta.import_graph import module_files
-from tileiras_build.pipeline.contracts import EdgePass
+from tileiras_build.pipeline.contracts import EdgePass, promises
 from tileiras_build.pipeline.opt import registry
 from tileiras_build.pipeline.stages import STAGES
 
@@ -36,3 +36,8 @@ def test_names_are_unique_and_passes_say_what_they_do():
     names = [entry.name for entry in passes]
     assert sorted(names) == sorted(set(names))
     assert [entry.name for entry in passes if not (entry.__doc__ or "").strip()] == []
+
+
+@pytest.mark.parametrize("name", sorted(registry()))
+def test_every_pass_says_what_it_takes_and_gives(name):
+    assert promises(registry()[name]).keys() == {"In", "Out"}

@@ -86,6 +86,22 @@ def _run_one(edge_pass: EdgePass, module: ModuleOp, job: Job) -> None:
         ) from error
 
 
+def promises(edge_pass: EdgePass | type[EdgePass]) -> dict[str, str]:
+    """What a pass takes and gives: the paragraphs "In" and "Out" of its file's docstring, each as one line."""
+    document = sys.modules[edge_pass.__module__ if isinstance(edge_pass, type) else type(edge_pass).__module__].__doc__
+    found: dict[str, str] = {}
+    head = ""
+    for line in (document or "").splitlines():
+        word, colon, rest = line.partition(":")
+        if colon and word in ("In", "Out", "After", "Before", "Sound"):
+            head, line = word, rest
+        elif not line.startswith(" "):
+            head = ""
+        if head in ("In", "Out"):
+            found[head] = f"{found.get(head, '')} {line.strip()}".strip()
+    return found
+
+
 def check_removed(edge_pass: EdgePass, module: ModuleOp) -> None:
     """Raise InternalError if an operation that ``edge_pass`` removes is still in ``module`` (one walk)."""
     if not edge_pass.removes:

@@ -32,11 +32,9 @@ from xdsl.dialects.builtin import (
     IntAttr,
     IntegerType,
     MemRefType,
-    ModuleOp,
     NoneAttr,
     TupleType,
     UnrankedMemRefType,
-    UnrealizedConversionCastOp,
     VectorType,
     bf16,
     f16,
@@ -56,8 +54,6 @@ from ...dialects.nv_tileaa.types import MemRefType as TileMemRefType
 from ...dialects.nv_tileaa.types import PointerType, TiledViewType, TokenType
 from ...dialects.nvgpu.attrs import DeviceAsyncTokenType, address_space
 from ...errors import InternalError, Unsupported
-from ..contracts import EdgePass
-from ..job import Job
 from ..shared.element_types import element_of
 
 # The address spaces of LLVM's NVPTX back end; they never mix without a cast.
@@ -210,35 +206,3 @@ COMPANION_ROWS: dict[str, Callable[[LLVMTypeConverter, Attribute], Attribute]] =
     "cutlass.pipeline": lambda converter, type: pointer("shared"),
     "cutlass.pipeline.state": lambda converter, type: struct([i32, i32, i32]),
 }
-
-
-# ---- casts -----------------------------------------------------------------------------------------
-def reconcile_casts(module: ModuleOp) -> None:
-    """Remove the casts that bridge a conversion; raises InternalError[cast-survives] for one that nothing undoes."""
-    casts = [op for op in module.walk() if isinstance(op, UnrealizedConversionCastOp)]
-    for cast in casts:
-        source = cast
-        while isinstance(owner := source.inputs[0].owner if source.inputs else None, UnrealizedConversionCastOp):
-            if source.inputs.types != owner.results.types or tuple(source.inputs) != tuple(owner.results):
-                break
-            source = owner
-        if source.inputs.types == cast.results.types:
-            for result, value in zip(cast.results, source.inputs):
-                result.replace_all_uses_with(value)
-    for cast in reversed(casts):
-        if any(result.uses for result in cast.results):
-            types = ", ".join(str(type) for type in cast.inputs.types)
-            made = ", ".join(str(type) for type in cast.results.types)
-            raise InternalError("cast-survives", f"a cast from {types} to {made} remains after the conversion")
-        cast.detach()
-        cast.erase()
-
-
-class ReconcileUnrealizedCasts(EdgePass):
-    """Remove the casts between types before and after conversion."""
-
-    name = "reconcile-unrealized-casts"
-    removes = frozenset({UnrealizedConversionCastOp})
-
-    def run(self, module: ModuleOp, job: Job) -> None:
-        reconcile_casts(module)

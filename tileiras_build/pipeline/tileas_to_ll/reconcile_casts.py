@@ -1,0 +1,46 @@
+"""Remove the casts that bridge a conversion.
+
+In:    builtin.unrealized_conversion_cast between types before and after conversion.
+Out:   no cast; what read one reads the value that it came from.
+After: every conversion. Before: translation to LLVM IR.
+Sound: a cast whose types no other cast undoes is an error that names them.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp
+
+from ...errors import InternalError
+from ..contracts import EdgePass
+from ..job import Job
+
+
+def reconcile_casts(module: ModuleOp) -> None:
+    """Remove the casts that bridge a conversion; raises InternalError[cast-survives] for one that nothing undoes."""
+    casts = [op for op in module.walk() if isinstance(op, UnrealizedConversionCastOp)]
+    for cast in casts:
+        source = cast
+        while isinstance(owner := source.inputs[0].owner if source.inputs else None, UnrealizedConversionCastOp):
+            if source.inputs.types != owner.results.types or tuple(source.inputs) != tuple(owner.results):
+                break
+            source = owner
+        if source.inputs.types == cast.results.types:
+            for result, value in zip(cast.results, source.inputs):
+                result.replace_all_uses_with(value)
+    for cast in reversed(casts):
+        if any(result.uses for result in cast.results):
+            types = ", ".join(str(type) for type in cast.inputs.types)
+            made = ", ".join(str(type) for type in cast.results.types)
+            raise InternalError("cast-survives", f"a cast from {types} to {made} remains after the conversion")
+        cast.detach()
+        cast.erase()
+
+
+class ReconcileUnrealizedCasts(EdgePass):
+    """Remove the casts between types before and after conversion."""
+
+    name = "reconcile-unrealized-casts"
+    removes = frozenset({UnrealizedConversionCastOp})
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        reconcile_casts(module)
