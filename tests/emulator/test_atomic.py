@@ -75,6 +75,24 @@ def test_compare_and_swap():
     assert memory[0] == 37 and out.tolist() == list(range(5, 37))
 
 
+@pytest.mark.parametrize("places, values", [(1, 2), (2, 3), (5, 2), (96, 2)])
+def test_contended_compare_and_swap(places, values):
+    """Threads act in ascending order: each finds what the last one before it that swapped left there."""
+    rng = np.random.default_rng(places)
+    n = 96
+    at = rng.integers(0, places, n).astype(np.uint32)
+    compare, new = (rng.integers(0, values, n).astype(np.uint32) for _ in range(2))
+    memory, old = rng.integers(0, values, places).astype(np.uint32), np.zeros(n, np.uint32)
+    state, expected = memory.tolist(), []
+    for place, wanted, value in zip(at, compare, new):
+        expected.append(state[place])
+        state[place] = int(value) if state[place] == wanted else state[place]
+    body = """mov.u32 t0, %tid.x; mul.wide.u32 u5, t0, 4; add.u64 u6, u1, u5; ld.global.u32 t1, [u6]; add.u64 u6, u2, u5; ld.global.u32 t2, [u6];
+    add.u64 u6, u3, u5; ld.global.u32 t3, [u6]; mul.wide.u32 u7, t1, 4; add.u64 u7, u0, u7; atom.relaxed.gpu.global.cas.b32 t4, [u7], t2, t3; add.u64 u6, u4, u5; st.global.u32 [u6], t4;"""
+    run(kernel(body, 5, n), memory, at, compare, new, old)
+    assert old.tolist() == expected and memory.tolist() == state
+
+
 def test_shared_memory_atomics_stay_in_the_cta():
     body = """.shared .align 4 .b8 s[4]; mov.u32 t0, %tid.x; mov.u32 t1, s; setp.eq.u32 p1, t0, 0; @p1 st.shared.u32 [t1], 0; bar.sync 0;
     mov.u32 t2, %ctaid.x; add.u32 t2, t2, 1; red.shared.add.u32 [t1], t2; bar.sync 0; ld.shared.u32 t3, [t1]; mov.u32 t4, %ctaid.x; mul.wide.u32 u1, t4, 4; add.u64 u1, u1, u0; st.global.u32 [u1], t3;"""

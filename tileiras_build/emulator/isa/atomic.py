@@ -122,6 +122,8 @@ class AtomicSite:
         old = np.empty(len(places), view.dtype)
         if self.serial is not None and len(starts) < counts.max():
             self.accumulate(view, places, value[order], starts, counts, old)
+        elif self.name == "cas" and len(starts) < counts.max():
+            self.swap(view, places, value[order], extra[order], starts, counts, old)
         else:
             rank = np.arange(len(places)) - np.repeat(starts, counts)
             self.rounds(view, places, value[order], None if extra is None else extra[order], rank, counts.max(), old)
@@ -140,6 +142,19 @@ class AtomicSite:
             chain = function.accumulate(chain, dtype=dtype).view(view.dtype)
             old[start : start + count] = chain[:-1]
             view[place] = chain[-1]
+
+    def swap(self, view, places, compare, value, starts, counts, old):
+        """Place by place: all threads up to the next one that swaps find the same value."""
+        for start, count in zip(starts.tolist(), counts.tolist()):
+            place, at, end = places[start], start, start + count
+            while at < end:
+                found = view[place]
+                hits = np.flatnonzero(compare[at:end] == found)
+                swaps = at + int(hits[0]) if len(hits) else end
+                old[at : swaps + 1 if len(hits) else end] = found
+                if len(hits):
+                    view[place] = value[swaps]
+                at = swaps + 1
 
     def rounds(self, view, places, value, extra, rank, count, old):
         """The k-th thread of every place in round k."""
