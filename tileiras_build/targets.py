@@ -162,6 +162,43 @@ def _mma_block_scaled() -> list[MmaAtom]:
     ]
 
 
+# ------------------------------------------------------------------------------------------------ wgmma rows
+
+
+@dataclass(frozen=True)
+class WarpgroupAtom:
+    """One ``wgmma.mma_async`` family: D(64,n) = A(64,k) * B(k,n) + D for a warpgroup, n a multiple of 8 up to 256.
+
+    ``k`` elements are 32 bytes. ``transposable``: the operands may be MN-major in shared memory (16-bit types only).
+    ``ptx`` holds ``{n}`` and, for i8, ``{a}`` / ``{b}``: the signedness of the operands. PTX ISA 9.0, 9.7.15.5.
+    """
+
+    name: str
+    k: int
+    a_type: str
+    b_type: str
+    accumulator_type: str
+    ptx: str
+    transposable: bool
+    capability: str = "wgmma"
+
+    def __post_init__(self) -> None:
+        if self.k * ELEMENT_BITS[self.a_type] != 256 or self.capability not in CAPABILITIES:
+            raise ValueError(f"{self.name}: k = {self.k} of {self.a_type} are not 32 bytes")
+
+    def ptx_name(self, n: int, a_signed: bool = True, b_signed: bool = True) -> str:
+        """The PTX mnemonic for n columns; the flags matter for i8 operands only."""
+        return self.ptx.format(n=n, a=_sign(a_signed), b=_sign(b_signed))
+
+
+def _wgmma(a_type: str, b_type: str, accumulator_type: str) -> WarpgroupAtom:
+    k = 256 // ELEMENT_BITS[a_type]
+    a, b, d = (PTX_TYPE.get(t) for t in (a_type, b_type, accumulator_type))
+    ptx = f"wgmma.mma_async.sync.aligned.m64n{{n}}k{k}.{d}.{a or '{a}'}.{b or '{b}'}"
+    name = f"wgmma_m64k{k}_{a_type}_{b_type}_{accumulator_type}"
+    return WarpgroupAtom(name, k, a_type, b_type, accumulator_type, ptx, ELEMENT_BITS[a_type] == 16)
+
+
 # ------------------------------------------------------------------------------------------------ copy rows
 
 
@@ -283,6 +320,15 @@ MMA_ATOMS: tuple[MmaAtom, ...] = (
     *_mma_fp8(),
     *_mma_f8f6f4(),
     *_mma_block_scaled(),
+)
+
+WARPGROUP_ATOMS: tuple[WarpgroupAtom, ...] = (
+    _wgmma("f16", "f16", "f32"),
+    _wgmma("f16", "f16", "f16"),
+    _wgmma("bf16", "bf16", "f32"),
+    _wgmma("tf32", "tf32", "f32"),
+    _wgmma("i8", "i8", "i32"),
+    *(_wgmma(a, b, acc) for a in _F8 for b in _F8 for acc in ("f32", "f16")),
 )
 
 _LDMATRIX = "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{count}"
@@ -426,6 +472,12 @@ class Target:
             for atom in self.all_mma_atoms
             if (atom.a_type, atom.b_type, atom.accumulator_type, atom.scale_type) == wanted
         ]
+
+    def warpgroup_atom(self, a_type: str, b_type: str, accumulator_type: str) -> WarpgroupAtom | None:
+        """The wgmma row for the MLIR dtypes; None where the GPU has none."""
+        wanted = (a_type, b_type, accumulator_type)
+        rows = (atom for atom in WARPGROUP_ATOMS if self.has(atom.capability))
+        return next((atom for atom in rows if (atom.a_type, atom.b_type, atom.accumulator_type) == wanted), None)
 
     @cached_property
     def copy_atoms(self) -> dict[str, CopyAtom]:

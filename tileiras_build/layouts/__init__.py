@@ -8,6 +8,8 @@ a register layout       LinearLayout(registers, lanes, warps, shape), .from_base
 for memory access       coalesced(shape, order, vector, num_warps), spread_vector(size, num_warps, most), blocked(...)
 for mma.sync            fragment(m, n, k, operand, element_bits), mma_tiling(m, n, k, Atom(...), warps_m, warps_n, ...)
                         -> MmaTiling (.a .b .c, .a_registers(...), .atoms()), mma_layouts(...), split_warps(...), ATOMS
+for wgmma               warpgroup_tiling(m, n, k, element_bits, num_warps) -> WarpgroupTiling (.a .c, .instructions())
+                        matrix_operand(shared, k_dim) -> MatrixOperand: the canonical layout of a placement
 which element is where  .index .apply .register_offsets .thread_index .preimage .as_array
 replication             .free_bits(input) .is_injective .distinct_registers()
 derived layouts         .reshape .permute_dims .transpose .expand_dims .squeeze .resize .then
@@ -38,8 +40,10 @@ from .cute import from_cute, shared_from_cute, shared_to_cute, to_cute
 from .fragments import ATOMS, Atom, MmaTiling, fragment, mma_layouts, mma_tiling, split_warps
 from .ldmatrix import MatrixAccess, MatrixInstruction, matrix_access
 from .linear_layout import LinearLayout, pack, unpack
+from .matrix_descriptor import MatrixOperand, matrix_operand
 from .placement import choose_swizzle
 from .shared_access import SharedAccess, VectorAccess, shared_access
 from .shared_layout import SharedLayout, bank_conflicts, largest_vector, storage_bits
 from .swizzle import NO_SWIZZLE, Swizzle
 from .warp_shuffle import Shuffle, Swap, WarpShuffle, plan_warp_shuffle
+from .warpgroup import WarpgroupTiling, warpgroup_tiling

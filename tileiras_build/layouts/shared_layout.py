@@ -19,7 +19,7 @@ from functools import cached_property, lru_cache
 from math import prod
 
 from . import f2
-from .linear_layout import LANE_BITS, LinearLayout, log2_exact, memory_bits, unpack
+from .linear_layout import LANE_BITS, LinearLayout, log2_exact, memory_bits, pack, unpack
 from .swizzle import NO_SWIZZLE, Swizzle
 
 BANK_BYTES = 4
@@ -94,6 +94,20 @@ class SharedLayout:
         atom = Swizzle(log2_exact(swizzle_bytes // VECTOR_BYTES), chunk, 3)
         columns = atom.columns(len(memory))
         return cls(tuple(shape), storage_bits(element_bits), f2.compose(memory, columns))
+
+    def reshape(self, shape: Sequence[int]) -> SharedLayout:
+        """The same memory seen as a tile of another shape, row-major order of elements kept."""
+        return SharedLayout(tuple(shape), self.element_bits, self.bases)
+
+    def permute_dims(self, permutation: Sequence[int]) -> SharedLayout:
+        """The same memory seen as the tile whose dimension i is this one's ``permutation[i]``."""
+        shape = tuple(self.shape[dim] for dim in permutation)
+
+        def moved(index: int) -> int:
+            coordinates = unpack(index, self.shape)
+            return pack([coordinates[dim] for dim in permutation], shape)
+
+        return SharedLayout(shape, self.element_bits, tuple(map(moved, self.bases)))
 
     @property
     def size_bytes(self) -> int:

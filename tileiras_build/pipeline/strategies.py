@@ -38,7 +38,12 @@ STRATEGIES: tuple[Strategy, ...] = (
         frozenset({"tileas-pipeline-loads"}),
         "cp_async",
     ),
-    Strategy("warp-specialize", "some warps only copy, the others only compute", needs="tma"),
+    Strategy(
+        "warp-specialize",
+        "one warp only fetches tiles by TMA, the others only compute; the launcher encodes tensor maps",
+        frozenset({"tileas-select-async", "tileas-specialize-warps", "tileas-pipeline-loads"}),
+        "tma",
+    ),
 )
 NAMES = (AUTO, *(row.name for row in STRATEGIES))
 SCHEDULING = frozenset().union(*(row.passes for row in STRATEGIES))

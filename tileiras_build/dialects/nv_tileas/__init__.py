@@ -9,11 +9,13 @@ encodings, and layout changes, scratch memory and barriers are operations and at
     ragged                          bounds allow single elements only where a tile ends the tensor; vectors elsewhere
     in_bounds                       dimensions along which no element can be outside the tensor
     atom, warps                     the mma row of a dot and how warps divide m, n and batch
+    tma, warpgroup                  a tile that TMA fetches ahead of time; the wgmma row of a dot
+    producer_warps                  warps of a kernel that only fetch tiles, numbered after those that compute
 """
 
 from xdsl.ir import Dialect
 
 from .ops import COUNTERPARTS, SCHEDULED
-from .types import BufferType
+from .types import BufferType, PipelineType, TmaDescType
 
-NvTileAS = Dialect("nv_tileas", [*COUNTERPARTS.values(), *SCHEDULED], [BufferType])
+NvTileAS = Dialect("nv_tileas", [*COUNTERPARTS.values(), *SCHEDULED], [BufferType, PipelineType, TmaDescType])

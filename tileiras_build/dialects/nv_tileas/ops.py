@@ -40,6 +40,49 @@ AsyncTiledLoadOp = define(
 AsyncCommitOp = define("nv_tileas.async_commit", "", "", "the copies since the last commit are one group", pure=False)
 AsyncWaitOp = define("nv_tileas.async_wait", "", "", "until at most pending groups are under way", pure=False)
 LocalLoadOp = define("nv_tileas.local_load", "buffer stage", "result", "read a stage into registers", pure=False)
+
+# Tiles fetched by a warp of their own. A pipeline is a ring of stages with two mbarriers each: full and empty. Where an
+# agent stands in it is an i32 token: the stage, and in the low bit the phase.
+MakeTiledTmaDescOp = define(
+    "nv_tileas.make_tiled_tma_desc", "source", "result", "the tensor map of a memory reference, encoded by the host"
+)
+CreatePipelineOp = define(
+    "nv_tileas.async.pipeline.create", "", "result", "the mbarriers of a ring of stages", pure=False
+)
+ProducerAcquireOp = define(
+    "nv_tileas.async.pipeline.producer_acquire", "pipeline token", "", "until the stage is empty; expect its bytes", pure=False
+)
+ConsumerWaitOp = define(
+    "nv_tileas.async.pipeline.consumer_wait", "pipeline token", "", "until the stage is full", pure=False
+)
+ConsumerReleaseOp = define(
+    "nv_tileas.async.pipeline.consumer_release",
+    "pipeline token enabled?",
+    "",
+    "this warp no longer reads the stage, or the one ``behind`` it",
+    pure=False,
+)
+AdvanceOp = define("nv_tileas.async.pipeline.advance", "pipeline token", "result", "the token of the next stage")
+AsyncTiledTmaLoadOp = define(
+    "nv_tileas.async.tiled_tma_load",
+    "view desc coords* buffer pipeline token",
+    "",
+    "copy a tile of a view to a stage; its mbarrier counts the bytes",
+    pure=False,
+)
+AsyncDotOp = define(
+    "nv_tileas.async.dot",
+    "lhs rhs acc lhs_stage? rhs_stage?",
+    "result",
+    "a warpgroup product with operands in shared memory (lhs: or registers); until at most pending are under way",
+    pure=False,
+)
+AsyncDotWaitOp = define(
+    "nv_tileas.async.dot_wait", "source", "result", "until at most pending products are under way", pure=False
+)
+AgentSwitchOp = define(
+    "nv_tileas.agent_switch", "", "", "warps of the first region fetch, those of the second compute", pure=False, regions=2
+)
 SCHEDULED = (
     ConvertLayoutOp,
     BarrierOp,
@@ -48,4 +91,14 @@ SCHEDULED = (
     AsyncCommitOp,
     AsyncWaitOp,
     LocalLoadOp,
+    MakeTiledTmaDescOp,
+    CreatePipelineOp,
+    ProducerAcquireOp,
+    ConsumerWaitOp,
+    ConsumerReleaseOp,
+    AdvanceOp,
+    AsyncTiledTmaLoadOp,
+    AsyncDotOp,
+    AsyncDotWaitOp,
+    AgentSwitchOp,
 )

@@ -8,6 +8,8 @@ from xdsl.irdl import irdl_attr_definition, param_def
 
 from ..cute.shared import SharedLayoutAttr
 
+MBARRIER_BYTES = 8
+
 
 @irdl_attr_definition
 class BufferType(ParametrizedAttribute, TypeAttribute):
@@ -29,3 +31,23 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
     @property
     def size_bytes(self) -> int:
         return self.stage_bytes * self.stages.data
+
+
+@irdl_attr_definition
+class PipelineType(ParametrizedAttribute, TypeAttribute):
+    """A ring of stages with a full and an empty mbarrier each: ``!nv_tileas.pipeline<#builtin.int<4>>``."""
+
+    name = "nv_tileas.pipeline"
+    stages: IntAttr = param_def()
+
+    @property
+    def size_bytes(self) -> int:
+        """Shared memory of the mbarriers."""
+        return 2 * MBARRIER_BYTES * self.stages.data
+
+
+@irdl_attr_definition
+class TmaDescType(ParametrizedAttribute, TypeAttribute):
+    """A tensor map, a parameter of the kernel: ``!nv_tileas.tma_desc``."""
+
+    name = "nv_tileas.tma_desc"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ...layouts import Atom, MmaTiling, mma_tiling
-from ...targets import ELEMENT_BITS, MmaAtom, Target
+from ...layouts import Atom, MmaTiling, WarpgroupTiling, mma_tiling, warpgroup_tiling
+from ...targets import ELEMENT_BITS, WARPGROUP_ATOMS, MmaAtom, Target, WarpgroupAtom
 
 
 @cache
@@ -55,3 +55,26 @@ def tiling_for(op: Any, atom: MmaAtom, warps: tuple[int, int, int]) -> MmaTiling
 def tiling_of(op: Any, atom: MmaAtom) -> MmaTiling:
     """The tiling that layout assignment wrote on a ``dot``."""
     return tiling_for(op, atom, tuple(op.attributes["warps"].get_values()))
+
+
+_WARPGROUP_ATOMS = {atom.name: atom for atom in WARPGROUP_ATOMS}
+
+
+def warpgroup_atom_of(op: Any) -> WarpgroupAtom:
+    """The wgmma row of a product, before (``warpgroup``) or after (``atom``) its operands are in shared memory."""
+    return _WARPGROUP_ATOMS[op.attributes["atom" if op.name.endswith("async.dot") else "warpgroup"].data]
+
+
+def warpgroup_tiling_of(op: Any, num_warps: int) -> WarpgroupTiling:
+    """The tiling of a warpgroup product over a kernel's warps."""
+    atom = warpgroup_atom_of(op)
+    m, n = op.result.type.get_shape()
+    k = k_of(op)
+    return warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], num_warps)
+
+
+def k_of(op: Any) -> int:
+    """Length of the sum of a product, also of one whose operands are buffers."""
+    if "rhs_placement" in op.attributes:
+        return op.attributes["rhs_placement"].data.shape[0]
+    return op.lhs.type.get_shape()[-1]

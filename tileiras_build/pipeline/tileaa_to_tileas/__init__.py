@@ -14,13 +14,17 @@ from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .legalize_dot import LegalizeDot
 from .order_tokens import OrderTokens
 from .pipeline_loads import PipelineLoads
+from .select_async import SelectAsync
+from .specialize_warps import SpecializeWarps
 
 PASSES = (
     ConvertTileAAToTileAS,  # first: all passes here read nv_tileas
     LegalizeDot,  # before layouts: it changes the types of operands
     OrderTokens,  # before scratch: its barriers also part the users of scratch
+    SelectAsync,  # before layouts: warpgroups hold their accumulators in their own way
     AssignLayouts,
     EliminateCommon,  # after layouts: conversions of one tile may repeat
+    SpecializeWarps,  # after layouts: fragments are known; before PipelineLoads: what is left is copied by all threads
     PipelineLoads,  # after layouts: operand fragments decide how stages are placed
     AssignScratch,  # last: sizes follow from layouts, barriers from the final order
 )

@@ -28,6 +28,7 @@ from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_atoms import choose_atom, layout_atom, padded_shape, product_shape, tiling_for
 from ..analysis.kinds import ELEMENTWISE, FREE, POINTER, SHAPE, is_cheap, is_tile, kind_of, tiles
 from ..analysis.memory_access import ViewFacts, pointer_vector
+from ..analysis.operand_chains import source_load
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
@@ -241,8 +242,11 @@ def _anchor_dot(kernel: _Kernel, op: Any) -> None:
     """The accumulator's fragment; operands are converted, unless a fused multiply-add reads them from shared memory."""
     batch, m, n, k = product_shape(op)
     types = [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]
-    atom = choose_atom(kernel.job.target, *types, k)
     kernel.union([op.acc, op.result] if not _is_free(op.acc) else [op.result])
+    if "warpgroup" in op.attributes:
+        kernel.vote(op.result, rules.warpgroup_layouts(op, kernel.num_warps)[1], DOT_WEIGHT * kernel._size(op.result))
+        return
+    atom = choose_atom(kernel.job.target, *types, k)
     if atom is None:
         kernel.vote(op.result, kernel.default_layout(op.result), DOT_WEIGHT * kernel._size(op.result))
         return
@@ -517,6 +521,8 @@ def _rewrite_tiled_store(rw: _Rewriter, op: Any) -> None:
 
 def _rewrite_dot(rw: _Rewriter, op: Any) -> None:
     layout = rw.kernel.layout(op.result)
+    if "warpgroup" in op.attributes:
+        return _rewrite_warpgroup_dot(rw, op)
     if "atom" in op.attributes:
         layout = rules.dot_layouts(op, rw.kernel.job.target)
         rw.require(op, 0, layout[0], exact=False)
@@ -526,6 +532,16 @@ def _rewrite_dot(rw: _Rewriter, op: Any) -> None:
         return
     rw.require(op, 2, layout)
     set_layout(op.result, layout)
+
+
+def _rewrite_warpgroup_dot(rw: _Rewriter, op: Any) -> None:
+    """The right operand, and the left one where it is fetched, stay in shared memory: any layout will do."""
+    left, accumulators = rules.warpgroup_layouts(op, rw.kernel.num_warps)
+    source = source_load(op, 0)
+    if source is None or "tma" not in source[0].attributes:
+        rw.require(op, 0, left, exact=False)
+    rw.require(op, 2, accumulators)
+    rw.produce(op.result, accumulators)
 
 
 def _rewrite_reduce(rw: _Rewriter, op: Any) -> None:

@@ -153,6 +153,9 @@ def _place_rings(rings: list[Any], total: int) -> int:
 def _place_storage(func: Operation, total: int) -> int:
     """Storage that lives as long as the kernel lies behind all else."""
     for op in func.walk():
+        if op.name == "nv_tileas.async.pipeline.create":
+            op.attributes["shared_offset"] = IntegerAttr(aligned(total), i32)
+            total = aligned(total) + op.result.type.size_bytes
         if op.name != "nv_tileas.alloca":
             continue
         if "global" in op.attributes:
@@ -304,6 +307,8 @@ class _Hazards:
             return frozenset()
         if op.name in ("nv_tileas.for", "nv_tileas.loop"):
             return self._loop(op, reading)
+        if op.name == "nv_tileas.agent_switch":
+            return self._block(op.regions[1].blocks[0], reading)  # the agent that fetches uses no scratch
         if op.name == "nv_tileas.if":
             ends = [self._block(region.blocks[0], reading) for region in op.regions]
             return frozenset().union(*ends)

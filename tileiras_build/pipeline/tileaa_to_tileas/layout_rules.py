@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 
 from ...layouts import LinearLayout
 from ...layouts.linear_layout import dim_bases
-from ..analysis.dot_atoms import atom_named, tiling_of
+from ..analysis.dot_atoms import atom_named, tiling_of, warpgroup_tiling_of
 from ..analysis.kinds import ELEMENTWISE, kind_of
 from ..shared.element_types import element_of
 
@@ -71,6 +71,12 @@ def dot_layouts(op: Any, target: Any) -> tuple[LinearLayout, LinearLayout, Linea
     values = (op.lhs, op.rhs, op.result)
     layouts = (tiling.a, tiling.b, tiling.c)
     return tuple(restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, values))
+
+
+def warpgroup_layouts(op: Any, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
+    """The fragments of a warpgroup product's left operand, where it is in registers, and of its result."""
+    tiling = warpgroup_tiling_of(op, num_warps)
+    return tiling.a, tiling.c
 
 
 def can_scan(layout: LinearLayout, axis: int) -> bool:

@@ -156,7 +156,7 @@ def _candidate(op: Any, block: Block, num_warps: int) -> _Candidate | None:
         return None
     if not _movable(op, block):
         return None
-    fragment = _fragment(op, chain)
+    fragment = fragment_of(op, chain)
     return _placed(op, chain, fragment, num_warps)
 
 
@@ -197,7 +197,7 @@ def _depends_on_index_only(value: SSAValue, block: Block, index: SSAValue) -> bo
     return all(_depends_on_index_only(operand, block, index) for operand in owner.operands)
 
 
-def _fragment(op: Any, chain: list[Operation]) -> LinearLayout:
+def fragment_of(op: Any, chain: list[Operation]) -> LinearLayout:
     """The product's operand layout seen as a layout of the loaded tile."""
     last = chain[-1].results[0] if chain else op.value
     layout = last.type.encoding.data
@@ -265,7 +265,7 @@ class _Rewriter:
         index = self.loop.lower
         for stage in range(self.stages - 1):
             enabled = self._before(_compare(self.loop, index))
-            place = self._before(_constant(stage))
+            place = self._before(constant_i32(stage))
             self._copy_all(self.candidates, index, place, enabled, self._before)
             index = self._before(_binary(arith.AddiOp, index, self.loop.step))
 
@@ -316,15 +316,15 @@ class _Rewriter:
     def _replace_load(self, candidate: _Candidate, buffer: SSAValue, read: SSAValue) -> None:
         """The tile is read in the fragment it is needed in; what stood between is done in that layout."""
         load = candidate.load
-        value = LocalLoadOp.make([buffer, read], [_with_layout(load.value.type, candidate.fragment)])
+        value = LocalLoadOp.make([buffer, read], [with_layout(load.value.type, candidate.fragment)])
         place = candidate.product
         self.block.insert_op_before(value, place)
         current, layout = value.results[0], candidate.fragment
         for link in candidate.chain:
             if link.name == "nv_tileas.convert_layout":
                 continue
-            layout = _forward(link, layout)
-            clone = type(link).make([current], [_with_layout(link.results[0].type, layout)], dict(link.attributes))
+            layout = forwarded(link, layout)
+            clone = type(link).make([current], [with_layout(link.results[0].type, layout)], dict(link.attributes))
             self.block.insert_op_before(clone, place)
             current = clone.results[0]
         last = candidate.chain[-1].results[0] if candidate.chain else load.value
@@ -349,7 +349,7 @@ class _Rewriter:
         last = self.block.last_op
         following = []
         for stage in (read, write):
-            one, end, zero = (self._last(_constant(number), last) for number in (1, self.stages, 0))
+            one, end, zero = (self._last(constant_i32(number), last) for number in (1, self.stages, 0))
             raised = self._last(_binary(arith.AddiOp, stage, one), last)
             wraps = self._last(_compare_equal(raised, end), last)
             select = arith.SelectOp.make([wraps, zero, raised], [i32])
@@ -362,7 +362,7 @@ class _Rewriter:
 
     def _replace_loop(self) -> None:
         loop = self.loop
-        starts = [self._before(_constant(0)), self._before(_constant(self.stages - 1))]
+        starts = [self._before(constant_i32(0)), self._before(constant_i32(self.stages - 1))]
         types = [*(result.type for result in loop.results), i32, i32]
         region = Region(loop.regions[0].detach_block(self.block))
         operands = [loop.lower, loop.upper, loop.step, [*loop.initial, *starts]]
@@ -386,7 +386,7 @@ class _Rotation(_Rewriter):
 
     def run(self) -> None:
         self.buffers = [self._allocate(candidate) for candidate in self.candidates]
-        self.stage = self._before(_constant(0))
+        self.stage = self._before(constant_i32(0))
         self.always = self._before(
             arith.ConstantOp.create(result_types=[i1], properties={"value": IntegerAttr(1, i1)})
         )  # fmt: skip
@@ -427,11 +427,11 @@ def _inserter(place: Operation) -> Any:
     return insert
 
 
-def _with_layout(type: Any, layout: LinearLayout) -> Any:
+def with_layout(type: Any, layout: LinearLayout) -> Any:
     return TensorType(type.element_type, type.get_shape(), LayoutAttr(layout))
 
 
-def _forward(link: Any, layout: LinearLayout) -> LinearLayout:
+def forwarded(link: Any, layout: LinearLayout) -> LinearLayout:
     if link.name == "nv_tileas.view":
         return layout.reshape(tuple(link.results[0].type.get_shape()))
     if link.name == "nv_tileas.permute":
@@ -449,7 +449,7 @@ def _copy(candidate: _Candidate, coords: list[SSAValue], buffer: SSAValue, stage
     return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], kept)
 
 
-def _constant(number: int) -> Operation:
+def constant_i32(number: int) -> Operation:
     return arith.ConstantOp.create(result_types=[i32], properties={"value": IntegerAttr(number, i32)})
 
 

@@ -24,10 +24,10 @@ def emit_alloc_tensor(e: KernelEmitter, op: Any) -> None:
     e.values[op.result] = e.buffers.places[op.result]
 
 
-def _stage_address(e: KernelEmitter, op: Any) -> Value:
-    """The 32-bit shared address of a stage of the operation's buffer."""
-    start = e.b.mul(e.scalar(op.stage), op.buffer.type.stage_bytes)
-    return e.b.add(e.b.add(start, e.values[op.buffer]), e.shared_base)
+def stage_address(e: KernelEmitter, buffer: Any, stage: Value) -> Value:
+    """The 32-bit shared address of a stage of a buffer."""
+    start = e.b.mul(stage, buffer.type.stage_bytes)
+    return e.b.add(e.b.add(start, e.values[buffer]), e.shared_base)
 
 
 def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
@@ -38,7 +38,7 @@ def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
     order = view.order
     limit = min(layout.contiguous(order), LARGEST // addresses.element.bytes)
     access = shared_access(layout, placement, limit)
-    stage = _stage_address(e, op)
+    stage = stage_address(e, op.buffer, e.scalar(op.stage))
     thread = e.linear(access.lane_offsets, access.warp_offsets)
     holder = holder_of(e, access.free_lanes, access.free_warps)
     for vector in access.vectors:
@@ -101,7 +101,7 @@ def emit_local_load(e: KernelEmitter, op: Any) -> None:
     plain = shared_access(layout, placement)
     matrix = matrix_access(layout, placement) if e.target.has("ldmatrix") else None
     access: Any = matrix if matrix is not None and matrix.wavefronts <= plain.wavefronts else plain
-    base = _stage_address(e, op)
+    base = stage_address(e, op.buffer, e.scalar(op.stage))
     loaded = load_registers(e, access, element, layout.num_registers, 0, base, late=_feeds_next_product(op))
     e.values[op.result] = [loaded[number] for number in access.register_source]
 

@@ -107,7 +107,10 @@ def specification(op: Operation) -> KernelSpecAttr | None:
     if isinstance(spec := op.attributes.get(SPECIFICATION), KernelSpecAttr):
         return spec
     warps = op.attributes.get("num_warps")
-    return KernelSpecAttr.of(warps.value.data) if warps is not None else None
+    if warps is None:
+        return None
+    producers = op.attributes.get("producer_warps")
+    return KernelSpecAttr.of(warps.value.data + (producers.value.data if producers is not None else 0))
 
 
 def _refuse_results(returns: list[Operation]) -> None:

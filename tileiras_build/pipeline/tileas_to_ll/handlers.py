@@ -12,9 +12,12 @@ from . import (
     diagnostics,
     dot,
     memory,
+    pipelines,
     program,
     shapes,
+    tensor_maps,
     views,
+    warpgroup_dot,
 )
 from .kernel_emitter import Handler
 
@@ -28,9 +31,12 @@ FAMILIES = (
     diagnostics,
     dot,
     memory,
+    pipelines,
     program,
     shapes,
+    tensor_maps,
     views,
+    warpgroup_dot,
 )
 
 HANDLERS: dict[str, Handler] = {name: handler for family in FAMILIES for name, handler in family.HANDLERS.items()}

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from .analyze_buffers import Buffers
     from .module_emitter import ModuleEmitter
 
+# The barrier of the warps that compute, where others do not (0 is the one of all threads).
+COMPUTE_BARRIER = 1
+
 Handler = Callable[["KernelEmitter", Any], None]
 
 
@@ -82,9 +85,11 @@ def taken(b: Builder, value: Value | Part | LateValue) -> Value:
 class KernelEmitter:
     """State while one kernel is written: the builder, the value of every SSA value, the loops around."""
 
-    def __init__(self, module: ModuleEmitter, job: Job, num_warps: int, handlers: dict[str, Handler]):
+    def __init__(
+        self, module: ModuleEmitter, job: Job, num_warps: int, handlers: dict[str, Handler], producer_warps: int = 0
+    ):
         self.module, self.job, self.target = module, job, job.target
-        self.num_warps = num_warps
+        self.num_warps, self.producer_warps = num_warps, producer_warps
         self.handlers = handlers
         # What the phases have decided: the writer of each operation, and where buffers are (phases.py).
         self.writers: dict[Operation, Handler] = {}
@@ -93,6 +98,8 @@ class KernelEmitter:
         self.prologue: list[str] = []
         self.values: dict[SSAValue, Any] = {}
         self.loops: list[Any] = []
+        self.pipelines: list[Any] = []
+        self.tensor_maps = 0
         self.name = ""
         self.pointer_space = ".global"
 
@@ -109,7 +116,7 @@ class KernelEmitter:
     @cached_property
     def thread(self) -> Value:
         with self.in_prologue():
-            threads = 32 * self.num_warps
+            threads = 32 * (self.num_warps + self.producer_warps)
             return self.b.value(f"call range(i32 0, {threads}) i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
 
     @cached_property
@@ -121,6 +128,14 @@ class KernelEmitter:
     def warp(self) -> Value:
         with self.in_prologue():
             return 0 if self.num_warps == 1 else self.b.shift(self.thread, -5)
+
+    @cached_property
+    def uniform_warp(self) -> Value:
+        """The warp's number, which ptxas knows to be the same in all lanes: what is computed from it goes to uniform
+        registers."""
+        with self.in_prologue():
+            shuffled = f"call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 {self.warp}, i32 0, i32 31)"
+            return 0 if self.num_warps == 1 else self.b.value(shuffled)
 
     def linear(self, lane_images: tuple[int, ...], warp_images: tuple[int, ...]) -> Value:
         """The F2-linear function of the thread's lane and warp, computed at the start of the kernel."""
@@ -196,8 +211,11 @@ class KernelEmitter:
             return self.b.value(f"ptrtoint ptr addrspace({SHARED}) @{self.module.shared_memory_symbol} to i32")
 
     def barrier(self) -> None:
-        """All threads of the CTA meet; memory written before is seen after."""
-        if self.num_warps == 1:
+        """All threads that compute meet; memory written before is seen after."""
+        if self.producer_warps:
+            threads = 32 * self.num_warps
+            self.b.call_void("@llvm.nvvm.barrier.cta.sync.aligned.count", f"i32 {COMPUTE_BARRIER}, i32 {threads}")
+        elif self.num_warps == 1:
             self.b.call_void("@llvm.nvvm.bar.warp.sync", "i32 -1")
         else:
             self.b.call_void("@llvm.nvvm.barrier.cta.sync.aligned.all", "i32 0")

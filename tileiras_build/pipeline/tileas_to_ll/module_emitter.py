@@ -17,6 +17,11 @@ from .emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes
 from .handlers import HANDLERS
 from .kernel_emitter import KernelEmitter
 from .phases import convert_body
+from .tensor_maps import descriptor_entry
+
+# A tensor map (PTX ISA 9.0, section 5.5.8): a parameter that stays where it is, for its address goes to TMA.
+MAP_BYTES, MAP_ALIGNMENT = 128, 64
+TENSOR_MAP = f'ptr byval([{MAP_BYTES} x i8]) align {MAP_ALIGNMENT} "nvvm.grid_constant"'
 
 # The attribute group of collective calls and inline assembly: LLVM must not duplicate or sink them.
 ATTRIBUTES = "attributes #1 = { convergent nounwind }"
@@ -119,15 +124,18 @@ class ModuleEmitter:
     def _emit_kernel(self, op: Operation) -> str:
         name = op.properties["sym_name"].data
         warps = op.attributes["num_warps"].value.data
-        e = KernelEmitter(self, self.job, warps, HANDLERS)
+        producers = op.attributes["producer_warps"].value.data if "producer_warps" in op.attributes else 0
+        e = KernelEmitter(self, self.job, warps, HANDLERS, producers)
         e.name = name
         block = op.regions[0].blocks[0]
         parameters = [self._parameter(e, argument, i) for i, argument in enumerate(block.args)]
         self.debug.start_function(name, op)
         self.debug.show_parameters(e, block.args)
         convert_body(e, op)
-        self.manifest["kernels"][name] = self._kernel_manifest(block.args, warps)
-        attributes = [f'"nvvm.reqntid"="{32 * warps}"']
+        descriptors = [inner for inner in block.ops if inner.name == "nv_tileas.make_tiled_tma_desc"]
+        parameters += [f"{TENSOR_MAP} %map{index}" for index in range(len(descriptors))]
+        self.manifest["kernels"][name] = self._kernel_manifest(block.args, descriptors, warps + producers)
+        attributes = [f'"nvvm.reqntid"="{32 * (warps + producers)}"']
         if "nvvm.maxnreg" in op.attributes:
             attributes.append(f'"nvvm.maxnreg"="{op.attributes["nvvm.maxnreg"].value.data}"')
         head = f"define ptx_kernel void @{name}({', '.join(parameters)}) {' '.join(attributes + launch_attributes(op))}{self.debug.function_suffix()} {{"
@@ -143,7 +151,7 @@ class ModuleEmitter:
                 e.values[argument] = e.b.value(f"icmp ne i8 %a{index}, 0")
         return f"{type} %a{index}"
 
-    def _kernel_manifest(self, arguments: Any, warps: int) -> dict[str, Any]:
+    def _kernel_manifest(self, arguments: Any, descriptors: list[Any], warps: int) -> dict[str, Any]:
         parameters, offset = [], 0
         for index, argument in enumerate(arguments):
             element = element_of(argument.type)
@@ -152,6 +160,12 @@ class ModuleEmitter:
             kind = "pointer" if element is POINTER else element.name
             parameters.append({"name": f"arg{index}", "kind": kind, "size": size, "offset": offset})
             offset += size
+        maps = []
+        for index, descriptor in enumerate(descriptors):
+            offset = -(-offset // MAP_ALIGNMENT) * MAP_ALIGNMENT
+            maps.append(descriptor_entry(descriptor, len(parameters)))
+            parameters.append({"name": f"map{index}", "kind": "tensor_map", "size": MAP_BYTES, "offset": offset})
+            offset += MAP_BYTES
         static = 0 if self.dynamic_shared else self.shared_bytes
         return {
             "params": parameters,
@@ -159,7 +173,7 @@ class ModuleEmitter:
             "threads_per_cta": 32 * warps,
             "shared_memory": {"static": static, "dynamic": self.shared_bytes - static},
             "cluster": [1, 1, 1],
-            "tensor_maps": [],
+            "tensor_maps": maps,
         }
 
     def _metadata(self) -> list[str]:

@@ -70,7 +70,8 @@ def _choose_pointer_space(e: KernelEmitter, kernel: Operation) -> None:
 def _check_copy(e: KernelEmitter, op: Operation) -> None:
     if op.buffer not in e.buffers.places:
         raise InternalError("copy-buffer", f"{op.name} copies to a buffer that has no place in shared memory")
-    wanted, given = tuple(op.buffer.type.placement.data.shape), tuple(op.attributes["layout"].data.shape)
+    given = tuple(op.attributes["layout"].data.shape) if "layout" in op.attributes else op.view.type.tile
+    wanted = tuple(op.buffer.type.placement.data.shape)
     if wanted != given:
         raise InternalError("copy-shape", f"{op.name} copies a tile of shape {given} to a buffer of shape {wanted}")
 
@@ -124,7 +125,7 @@ PHASES: tuple[Phase, ...] = (
         "convert-bulk-copies",
         "copies between global and shared memory have a destination of their shape",
         "convert-tiles",
-        takes=("nv_tileas.async_tiled_load",),
+        takes=("nv_tileas.async_tiled_load", "nv_tileas.async.tiled_tma_load"),
         check=_check_copy,
     ),
     Phase(

@@ -1,0 +1,99 @@
+"""A tile in shared memory as wgmma and tcgen05 read it: which of their canonical layouts it has, with which strides.
+
+Both instructions take an operand of R rows (of M or N) by K as repetitions of a pattern of 8 lines of 32, 64 or 128
+bytes whose 16-byte chunks are swizzled (PTX ISA 9.0, section 9.7.15.5.1, "Shared Memory Matrix Layout"; the byte
+address bits 4 to 6 are XORed with bits 7 to 9). With e elements in a line:
+
+    K-major    a line is e neighbors along K, the 8 lines are rows;    further rows lie ``stride`` bytes per 8
+    MN-major   a line is e neighbors along the rows, the 8 lines are k; further k lie ``stride`` bytes per 8,
+               further rows ``leading`` bytes per e
+
+A placement is one of them if its matrix says so. What lies beyond one instruction's K (or rows) may be anywhere: each
+instruction has a start address of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .linear_layout import dim_bases, log2_exact
+from .shared_layout import VECTOR_BYTES, SharedLayout
+
+PATTERN_LINES = 8
+# Swizzled bytes -> the descriptor's mode: wgmma's bits 62 and 63, tcgen05's bits 61 to 63.
+WGMMA_MODES = {128: 1, 64: 2, 32: 3}
+TCGEN05_MODES = {128: 2, 64: 4, 32: 6}
+TCGEN05_VERSION = 1 << 46
+
+
+@dataclass(frozen=True)
+class MatrixOperand:
+    """``leading`` and ``stride`` in bytes (0 where unused); ``row_offsets``, ``k_offsets``: bytes of each coordinate bit,
+    before swizzling."""
+
+    swizzle_bytes: int
+    k_major: bool
+    leading: int
+    stride: int
+    row_offsets: tuple[int, ...]
+    k_offsets: tuple[int, ...]
+
+    def offset(self, row: int, k: int) -> int:
+        """Bytes from the tile's start to the pattern that holds (row, k) first."""
+        bits = [(row, self.row_offsets), (k, self.k_offsets)]
+        return sum(offset for value, offsets in bits for bit, offset in enumerate(offsets) if value >> bit & 1)
+
+    @property
+    def wgmma_descriptor(self) -> int:
+        """The descriptor without its start address."""
+        return self._strides | WGMMA_MODES[self.swizzle_bytes] << 62
+
+    @property
+    def tcgen05_descriptor(self) -> int:
+        """The descriptor without its start address."""
+        return self._strides | TCGEN05_VERSION | TCGEN05_MODES[self.swizzle_bytes] << 61
+
+    @property
+    def _strides(self) -> int:
+        return (self.leading >> 4) << 16 | (self.stride >> 4) << 32
+
+
+@lru_cache(maxsize=256)
+def matrix_operand(shared: SharedLayout, k_dim: int) -> MatrixOperand | None:
+    """The canonical layout of a two-dimensional placement whose dimension ``k_dim`` is K; None where it has none."""
+    if len(shared.shape) != 2 or shared.swizzle is None or shared.element_bits < 8:
+        return None
+    places, swizzle = shared.swizzle
+    bytes = shared.element_bits // 8
+    line = VECTOR_BYTES << swizzle.bits
+    if (swizzle.base, swizzle.shift) != (log2_exact(VECTOR_BYTES // bytes), 3) or line not in WGMMA_MODES:
+        return None
+    rows, ks = ([bytes << places[log2_exact(unit)] for unit in dim_bases(shared.shape)[d]] for d in (1 - k_dim, k_dim))
+    return _k_major(line, bytes, rows, ks) or _mn_major(line, bytes, rows, ks)
+
+
+def _k_major(line: int, bytes: int, rows: list[int], ks: list[int]) -> MatrixOperand | None:
+    inside = log2_exact(line // bytes)
+    if not _doubles(ks[:inside], bytes, inside) or not _doubles(rows[:3], line, 3) or not _doubles(rows[3:]):
+        return None
+    stride = rows[3] if len(rows) > 3 else PATTERN_LINES * line
+    return MatrixOperand(line, True, 0, stride, tuple(rows), tuple(ks))
+
+
+def _mn_major(line: int, bytes: int, rows: list[int], ks: list[int]) -> MatrixOperand | None:
+    inside = log2_exact(line // bytes)
+    if not _doubles(rows[:inside], bytes, inside) or not _doubles(ks[:3], line, 3):
+        return None
+    if not _doubles(ks[3:]) or not _doubles(rows[inside:]):
+        return None
+    stride = ks[3] if len(ks) > 3 else PATTERN_LINES * line
+    leading = rows[inside] if len(rows) > inside else 0
+    return MatrixOperand(line, False, leading, stride, tuple(rows), tuple(ks))
+
+
+def _doubles(offsets: list[int], first: int | None = None, count: int | None = None) -> bool:
+    """Whether each offset is twice the one before (the first and their number as given)."""
+    if count is not None and len(offsets) != count or first is not None and offsets and offsets[0] != first:
+        return False
+    return all(after == 2 * before for before, after in zip(offsets, offsets[1:]))

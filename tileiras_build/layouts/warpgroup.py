@@ -1,0 +1,128 @@
+"""Register layouts of wgmma (PTX ISA 9.0, section 9.7.15.5, "Register Fragments and Shared Memory Matrix Layouts").
+
+A warpgroup of four warps multiplies 64 rows; warp w of it holds rows 16 w to 16 w + 15, within them as mma.sync does.
+With p = 32 / element bits:
+
+    C (M, N)   registers  column pair, row + 8, columns in steps of 8, further rows;  lanes  columns in steps of 2, rows
+    A (M, K)   registers  p consecutive k, row + 8, k in steps of 4 p, further rows;  lanes  k in steps of p, rows
+
+Warpgroups lie next to each other along M while there are rows of 64 left, then along N. With one warpgroup along N the
+C of a product is the A of a next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from .linear_layout import LinearLayout, dim_bases, log2_exact
+
+ROWS, WARPS, MOST_COLUMNS, K_BYTES = 64, 4, 256, 32
+
+
+@dataclass(frozen=True)
+class WarpgroupTiling:
+    """A product of M x K by K x N elements over ``groups_m`` x ``groups_n`` warpgroups; group number: m lowest."""
+
+    m: int
+    n: int
+    k: int
+    element_bits: int
+    groups_m: int
+    groups_n: int
+
+    @cached_property
+    def c(self) -> LinearLayout:
+        rows, columns = dim_bases((self.m, self.n))
+        group = log2_exact(self.group_n)
+        registers = [columns[0], rows[3], *columns[3:group], *self._further_rows(rows)]
+        return LinearLayout(
+            tuple(registers),
+            (columns[1], columns[2], *rows[:3]),
+            (rows[4], rows[5], *self._group_rows(rows), *columns[group:]),
+            (self.m, self.n),
+        )
+
+    @cached_property
+    def a(self) -> LinearLayout:
+        """The left operand in registers, the same in all groups along N."""
+        rows, ks = dim_bases((self.m, self.k))
+        low = log2_exact(32 // self.element_bits)
+        registers = [*ks[:low], rows[3], *ks[low + 2 :], *self._further_rows(rows)]
+        repeated = (0,) * log2_exact(self.groups_n)
+        return LinearLayout(
+            tuple(registers),
+            (ks[low], ks[low + 1], *rows[:3]),
+            (rows[4], rows[5], *self._group_rows(rows), *repeated),
+            (self.m, self.k),
+        )
+
+    def _group_rows(self, rows: list[int]) -> list[int]:
+        return rows[6 : 6 + log2_exact(self.groups_m)]
+
+    def _further_rows(self, rows: list[int]) -> list[int]:
+        return rows[6 + log2_exact(self.groups_m) :]
+
+    @property
+    def group_n(self) -> int:
+        """Columns of one warpgroup."""
+        return self.n // self.groups_n
+
+    @property
+    def columns(self) -> int:
+        """Columns of one instruction."""
+        return min(self.group_n, MOST_COLUMNS)
+
+    @property
+    def depth(self) -> int:
+        """Elements along K of one instruction."""
+        return K_BYTES * 8 // self.element_bits
+
+    @property
+    def m_step(self) -> int:
+        """Rows from one instruction of a group to its next."""
+        return ROWS * self.groups_m
+
+    @property
+    def m_tiles(self) -> int:
+        return self.m // self.m_step
+
+    @property
+    def n_tiles(self) -> int:
+        return self.group_n // self.columns
+
+    @property
+    def k_tiles(self) -> int:
+        return self.k // self.depth
+
+    def c_registers(self, m_tile: int, n_tile: int) -> range:
+        """Registers of ``c`` that one instruction adds to: 4 for each 8 columns."""
+        count = self.columns // 2
+        first = (m_tile * self.n_tiles + n_tile) * count
+        return range(first, first + count)
+
+    def a_registers(self, m_tile: int, k_tile: int) -> range:
+        """Registers of ``a`` that one instruction reads: 16 bytes."""
+        count = 4 * 32 // self.element_bits
+        first = (m_tile * self.k_tiles + k_tile) * count
+        return range(first, first + count)
+
+    def instructions(self) -> Iterator[tuple[int, int, int]]:
+        """(m_tile, n_tile, k_tile) of every instruction of a group; those that add to the same registers in a row."""
+        for m_tile in range(self.m_tiles):
+            for n_tile in range(self.n_tiles):
+                for k_tile in range(self.k_tiles):
+                    yield m_tile, n_tile, k_tile
+
+
+@lru_cache(maxsize=256)
+def warpgroup_tiling(m: int, n: int, k: int, element_bits: int, num_warps: int) -> WarpgroupTiling | None:
+    """The tiling of a product over all warps; None where the tile is too small for them or for the instruction."""
+    depth = K_BYTES * 8 // element_bits
+    groups = num_warps // WARPS
+    if not groups or m < ROWS or n < 8 or k < depth:
+        return None
+    groups_m = min(groups, m // ROWS)
+    groups_n = groups // groups_m
+    return None if n // groups_n < 8 else WarpgroupTiling(m, n, k, element_bits, groups_m, groups_n)

@@ -1,0 +1,157 @@
+"""The way of a tile from its load to a matrix product, and what may run ahead of the program to fetch it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.traits import Pure
+
+from ...layouts import SharedLayout
+from .kinds import is_tile
+
+# What only renames the elements of a tile, and what may also convert them.
+RENAMES = ("nv_tileas.view", "nv_tileas.permute")
+PASSED_THROUGH = (*RENAMES, "nv_tileas.fp_to_fp", "nv_tileas.convert_layout")
+LOOP, TOKEN = "nv_tileas.for", "nv_tileaa.mem_token"
+ENTRIES = ("nv_tileaa.func", "func.func")
+EXITS = ("nv_tileas.continue", "nv_tileas.break")
+WRITES = frozenset(
+    f"nv_tileas.{name}"
+    for name in ("store", "tiled_store", "atomic_rmw", "atomic_cas", "tiled_atomic_rmw", "fence_alias", "barrier")
+)
+ORDERED = WRITES | {"nv_tileas.print"}
+
+
+def chain_to(load: Any, product: Any, index: int) -> list[Operation] | None:
+    """The single-use operations from a load's tile to operand ``index`` of a product of the same block."""
+    chain: list[Operation] = []
+    value = load.value
+    while len(uses := list(value.uses)) == 1:
+        user = uses[0].operation
+        if user is product:
+            return chain if uses[0].index == index else None
+        if user.name not in PASSED_THROUGH or user.parent is not product.parent or len(user.results) != 1:
+            return None
+        chain.append(user)
+        value = user.results[0]
+    return None
+
+
+def source_load(product: Any, index: int) -> tuple[Any, list[Operation]] | None:
+    """The tiled_load of the product's own block whose tile only becomes operand ``index``, and the operations between."""
+    value = product.operands[index]
+    while isinstance(value.owner, Operation) and value.owner.name in PASSED_THROUGH:
+        value = value.owner.operands[0]
+    load = value.owner
+    if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or load.parent is not product.parent:
+        return None
+    chain = chain_to(load, product, index)
+    return None if chain is None else (load, chain)
+
+
+def placement_after(chain: list[Operation], placement: SharedLayout) -> SharedLayout | None:
+    """The placement of the operand in the memory of its load; None where the chain does more than rename elements."""
+    for link in chain:
+        if link.name == "nv_tileas.view":
+            placement = placement.reshape(tuple(link.results[0].type.get_shape()))
+        elif link.name == "nv_tileas.permute":
+            placement = placement.permute_dims(list(link.attributes["permutation"].get_values()))
+        elif link.name != "nv_tileas.convert_layout":
+            return None
+    return placement
+
+
+def loops_around(op: Operation) -> list[Operation] | None:
+    """The counted loops around an operation, outermost first; None where something else is, or a loop has other exits."""
+    found: list[Operation] = []
+    around = op.parent_op()
+    while around is not None and around.name not in ENTRIES:
+        if around.name != LOOP or not _runs_to_its_end(around):
+            return None
+        found.insert(0, around)
+        around = around.parent_op()
+    return found
+
+
+def _runs_to_its_end(loop: Operation) -> bool:
+    block = loop.regions[0].blocks[0]
+    last = block.last_op
+    if last is None or last.name != "nv_tileas.continue":
+        return False
+    return not any(op.name in EXITS and op is not last and _leaves(op, loop) for op in block.walk())
+
+
+def _leaves(op: Operation, loop: Operation) -> bool:
+    """Whether a continue or break belongs to ``loop`` and not to a loop inside it."""
+    around = op.parent_op()
+    while around is not None and around.name not in (LOOP, "nv_tileas.loop"):
+        around = around.parent_op()
+    return around is loop
+
+
+def follows_no_write(token: SSAValue | None, seen: set[SSAValue] | None = None) -> bool:
+    """Whether nothing that a memory token stands for writes memory."""
+    seen = set() if seen is None else seen
+    if token is None or token in seen:
+        return True
+    seen.add(token)
+    if isinstance(token, BlockArgument):
+        return _carried(token, seen)
+    owner = token.owner
+    if owner.name in WRITES or owner.regions:
+        return not any(op.name in WRITES for op in owner.walk()) and all(
+            follows_no_write(value, seen) for value in owner.operands if value.type.name == TOKEN
+        )
+    return all(follows_no_write(value, seen) for value in owner.operands if value.type.name == TOKEN)
+
+
+def _carried(token: BlockArgument, seen: set[SSAValue]) -> bool:
+    loop = token.block.parent_op()
+    if loop is None or loop.name in ENTRIES:
+        return True
+    tokens = [value for value in loop.operands if value.type.name == TOKEN]
+    return not any(op.name in WRITES for op in loop.walk()) and all(follows_no_write(t, seen) for t in tokens)
+
+
+class ScalarSlice:
+    """The scalar operations that values depend on: what a warp that only fetches tiles must compute as well.
+
+    ``values`` that cannot be computed without tiles or memory make ``add`` return False.
+    """
+
+    def __init__(self) -> None:
+        self.needed: set[Operation] = set()
+        self.arguments: set[BlockArgument] = set()
+
+    def add(self, value: SSAValue) -> bool:
+        if is_tile(value):
+            return False
+        return self._add_argument(value) if isinstance(value, BlockArgument) else self._add_result(value)
+
+    def _add_result(self, value: SSAValue) -> bool:
+        op = value.owner
+        if op in self.needed:
+            return True
+        pure = any(isinstance(trait, Pure) for trait in op.traits.traits)
+        if not pure or op.regions or any(isinstance(result.type, TensorType) for result in op.results):
+            return False
+        self.needed.add(op)
+        return all(self.add(operand) for operand in op.operands)
+
+    def _add_argument(self, value: BlockArgument) -> bool:
+        if value in self.arguments:
+            return True
+        self.arguments.add(value)
+        loop = value.block.parent_op()
+        if loop is None or loop.name in ENTRIES or (loop.name == LOOP and value.index == 0):
+            return True
+        if loop.name != LOOP:
+            return False
+        carried = value.index - 1
+        return self.add(loop.initial[carried]) and self.add(value.block.last_op.operands[carried])
+
+    def add_loop(self, loop: Any) -> bool:
+        """The bounds of a loop in which something is fetched."""
+        return all(self.add(value) for value in (loop.lower, loop.upper, loop.step))

@@ -1,0 +1,134 @@
+"""Which tiled loads TMA can make, and the tensor map that each needs.
+
+A tensor map is encoded on the host before the launch, so base, extents and strides of the tensor must be parameters of
+the kernel or constants (design, section 5). TMA wants a base of 16-byte alignment and strides that are multiples of 16
+bytes (PTX ISA 9.0, section 5.5.8, "Tensor-map"): the assumptions of the module must say so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import BlockArgument, SSAValue
+
+from ...layouts import SharedLayout
+from ..shared.element_types import element_of
+from .axis_info import AxisAnalysis
+from .memory_access import ViewFacts
+
+TMA_ALIGNMENT = 16
+MOST_RANK, MOST_BOX = 5, 256
+# Bytes of a swizzled line; shorter rows than the shortest have no swizzle mode.
+LONGEST_LINE, SHORTEST_LINE, PATTERN_LINES = 128, 32, 8
+# Element types as tensor maps name them; packed types have no row.
+MAP_ELEMENTS = {
+    "i8": "u8", "i16": "u16", "i32": "u32", "i64": "u64", "f16": "f16", "bf16": "bf16", "f32": "f32", "tf32": "f32",
+    "f64": "f64", "f8E4M3FN": "u8", "f8E5M2": "u8", "f8E8M0FNU": "u8",
+}  # fmt: skip
+PASSED = ("nv_tileas.assume", "nv_tileaa.assume", "builtin.unrealized_conversion_cast")
+
+
+def host_value(value: SSAValue) -> dict[str, int] | int | None:
+    """What the host computes a scalar from: ``{"param": i}`` or a constant; None where only the kernel knows it."""
+    while not isinstance(value, BlockArgument):
+        owner = value.owner
+        if owner.name == "arith.constant":
+            constant = owner.properties["value"]
+            return constant.value.data if isinstance(constant, IntegerAttr) else None
+        if owner.name not in PASSED:
+            return None
+        value = owner.operands[0]
+    parent = value.block.parent_op()
+    is_parameter = parent is not None and parent.name in ("nv_tileaa.func", "func.func")
+    return {"param": value.index} if is_parameter else None
+
+
+@dataclass(frozen=True)
+class TensorBox:
+    """The part of a tensor map that the compiler chooses. ``dims``: dimensions of the memory reference, fastest first;
+    ``box``: extents along them; ``placement``: where a tile lies in shared memory, boxes one after the other."""
+
+    dims: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle_bytes: int
+    placement: SharedLayout
+
+    @property
+    def tile_bytes(self) -> int:
+        return self.placement.size_bytes
+
+
+def tensor_box(load: Any, analysis: AxisAnalysis) -> TensorBox | None:
+    """The box with which TMA loads the tile of a ``tiled_load``; None where it cannot."""
+    view = load.view.type
+    element = element_of(load.value.type)
+    if view.kind.data == "gather" or element.name not in MAP_ELEMENTS or str(view.source.element_type) != element.name:
+        return None
+    if view.padding.data not in ("none", "zero") or not 1 <= len(view.tile) <= MOST_RANK:
+        return None
+    if sorted(view.dim_map) != list(range(len(view.source.shape))):
+        return None
+    facts = ViewFacts(load.view, analysis)
+    if not _is_aligned(facts, element.bytes) or not _is_on_host(facts):
+        return None
+    return _box(facts, element.bytes)
+
+
+def _is_aligned(facts: ViewFacts, bytes: int) -> bool:
+    fastest = facts.type.dim_map[facts.order[0]]
+    if facts.type.source.strides[fastest] != 1 or facts.analysis(facts.memref.base).divisibility % TMA_ALIGNMENT:
+        return False
+    others = [stride for dim, stride in enumerate(facts.strides) if dim != fastest]
+    return all(stride * bytes % TMA_ALIGNMENT == 0 for stride in others)
+
+
+def _is_on_host(facts: ViewFacts) -> bool:
+    """Extents must fit the 32-bit coordinates of TMA, too."""
+    values = [facts.memref.base, *facts.memref.sizes, *facts.memref.strides]
+    narrow = all(element_of(size.type).bits <= 32 for size in facts.memref.sizes)
+    known = all(0 < size < 1 << 31 for size in facts.type.source.shape if size is not None)
+    return narrow and known and all(host_value(value) is not None for value in values)
+
+
+def _box(facts: ViewFacts, bytes: int) -> TensorBox | None:
+    tile, order = facts.type.tile, facts.order
+    line = min(LONGEST_LINE, tile[order[0]] * bytes)
+    size = bytes
+    for extent in tile:
+        size *= extent
+    if line < SHORTEST_LINE or size % (line * PATTERN_LINES) or any(tile[dim] > MOST_BOX for dim in order[1:]):
+        return None
+    placement = SharedLayout.boxed(tile, order, 8 * bytes, line)
+    box = (line // bytes, *(tile[dim] for dim in order[1:]))
+    return TensorBox(tuple(facts.type.dim_map[dim] for dim in order), box, line, placement)
+
+
+def map_entry(memref: Any, box: TensorBox, parameter: int) -> dict[str, Any]:
+    """The manifest's entry of a tensor map (``pipeline/manifest.py``)."""
+    type = memref.result.type
+    element = element_of(type.element_type)
+    sizes, strides = _merged(type.shape, memref.sizes), _merged(type.strides, memref.strides)
+    return {
+        "param": parameter,
+        "element": MAP_ELEMENTS[element.name],
+        "base": host_value(memref.base),
+        "shape": [sizes[dim] for dim in box.dims],
+        "strides": [_times(strides[dim], element.bytes) for dim in box.dims[1:]],
+        "box": list(box.box),
+        "element_strides": [1] * len(box.dims),
+        "swizzle": f"{box.swizzle_bytes}B",
+        "interleave": "none",
+        "fill": "zero",
+        "l2_promotion": "128B",
+    }
+
+
+def _merged(static: tuple[int | None, ...], dynamic: Any) -> list[Any]:
+    remaining = iter(dynamic)
+    return [host_value(next(remaining)) if extent is None else extent for extent in static]
+
+
+def _times(value: Any, factor: int) -> Any:
+    return value * factor if isinstance(value, int) else {**value, "times": factor}

@@ -1,0 +1,147 @@
+"""Agents, and the rings of stages between them (PTX ISA 9.0, section 9.7.13.15, mbarrier).
+
+A pipeline of n stages is n full mbarriers, then n empty ones. A full one completes its phase when the agent that fetches
+has arrived and all bytes it announced have; an empty one when every computing warp has arrived. A token is twice the
+stage plus the phase, which changes each time around.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...dialects.nv_tileas.types import MBARRIER_BYTES
+from .builder import CONVERGENT, SHARED, Value
+from .kernel_emitter import Handler, KernelEmitter
+
+
+# ---- tokens --------------------------------------------------------------------------------------
+def stage_of(e: KernelEmitter, op: Any) -> Value:
+    return e.b.shift(e.scalar(op.token), -1)
+
+
+def _phase_of(e: KernelEmitter, op: Any) -> Value:
+    return e.b.and_(e.scalar(op.token), 1)
+
+
+def emit_advance(e: KernelEmitter, op: Any) -> None:
+    b, token, stages = e.b, e.scalar(op.token), op.pipeline.type.stages.data
+    following = b.add(token, 2)
+    wraps = b.compare("uge", following, 2 * stages)
+    turned = b.xor(_phase_of(e, op), 1)
+    e.values[op.result] = b.pure(f"select i1 {_boolean(wraps)}, i32 {turned}, i32 {following}")
+
+
+def _boolean(value: Value) -> str:
+    return value if isinstance(value, str) else ("true" if value else "false")
+
+
+# ---- mbarriers -----------------------------------------------------------------------------------
+def full_barrier(e: KernelEmitter, op: Any, stage: Value) -> Value:
+    """The 32-bit shared address of a stage's full mbarrier."""
+    return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.values[op.pipeline]), e.shared_base)
+
+
+def empty_barrier(e: KernelEmitter, op: Any, stage: Value) -> Value:
+    return e.b.add(full_barrier(e, op, stage), MBARRIER_BYTES * op.pipeline.type.stages.data)
+
+
+def emit_create(e: KernelEmitter, op: Any) -> None:
+    e.values[op.result] = op.attributes["shared_offset"].value.data
+    e.pipelines.append(op)
+
+
+def _initialize(e: KernelEmitter) -> None:
+    """One thread sets the arrivals that each mbarrier waits for; all agents see them after the barrier."""
+    start, done = e.b.label(), e.b.label()
+    e.b.branch_if(e.first_thread, start, done)
+    e.b.start(start)
+    with e.b.scope():
+        for op in e.pipelines:
+            stages, consumers = op.result.type.stages.data, op.attributes["consumers"].value.data
+            for number, arrivals in enumerate([1] * stages + [consumers] * stages):
+                address = e.b.add(e.shared_base, e.values[op.result] + MBARRIER_BYTES * number)
+                text = f"mbarrier.init.shared::cta.b64 [$0], {arrivals};"
+                e.b.line(f'call void asm sideeffect "{text}", "r,~{{memory}}"(i32 {address})')
+        e.b.call_void("@llvm.nvvm.fence.mbarrier_init.release.cluster", "")
+        e.b.branch(done)
+    e.b.start(done)
+    e.b.call_void("@llvm.nvvm.barrier.cta.sync.aligned.all", "i32 0")
+
+
+def wait(e: KernelEmitter, address: Value, parity: Value) -> None:
+    """Until the phase of an mbarrier with this parity is complete."""
+    again, done = e.b.label(), e.b.label()
+    pointer = e.b.pure(f"inttoptr i32 {address} to ptr addrspace({SHARED})")
+    parity = e.b.add(parity, 0)
+    e.b.branch(again)
+    e.b.start(again)
+    name = "@llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta"
+    complete = e.b.call("i1", name, f"ptr addrspace({SHARED}) {pointer}, i32 {parity}")
+    e.b.branch_if(complete, done, again)
+    e.b.start(done)
+    # What the mbarrier guards is not read earlier.
+    e.b.line('call void asm sideeffect "", "~{memory}"()')
+
+
+def emit_producer_acquire(e: KernelEmitter, op: Any) -> None:
+    stage = stage_of(e, op)
+    # The first time around every stage is empty: the phase before the first one counts as complete.
+    wait(e, empty_barrier(e, op, stage), e.b.xor(_phase_of(e, op), 1))
+    bytes = op.pipeline.owner.attributes["bytes"].value.data
+    text = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
+    full = full_barrier(e, op, stage)
+    e.b.line(f'call void asm sideeffect "{text}", "r,r,~{{memory}}"(i32 {full}, i32 {bytes})')
+
+
+def emit_consumer_wait(e: KernelEmitter, op: Any) -> None:
+    wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op))
+
+
+def emit_consumer_release(e: KernelEmitter, op: Any) -> None:
+    b, stage = e.b, stage_of(e, op)
+    if "behind" in op.attributes:
+        last = op.pipeline.type.stages.data - 1
+        first = b.compare("eq", stage, 0)
+        stage = b.pure(f"select i1 {_boolean(first)}, i32 {last}, i32 {b.sub(stage, 1)}")
+    with e.in_prologue():
+        leads = b.compare("eq", e.lane, 0)
+    enabled = leads if op.enabled is None else b.all_of([leads, e.scalar(op.enabled)])
+    b.call_void("@llvm.nvvm.bar.warp.sync", "i32 -1")
+    text = "@$0 mbarrier.arrive.shared::cta.b64 _, [$1];"
+    address = empty_barrier(e, op, stage)
+    b.line(f'call void asm sideeffect "{text}", "b,r,~{{memory}}"(i1 {_boolean(enabled)}, i32 {address})')
+
+
+# ---- agents --------------------------------------------------------------------------------------
+def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
+    """The warps after those that compute fetch, one thread of them."""
+    b = e.b
+    _initialize(e)
+    fetch, lead, compute, done = (b.label() for _ in range(4))
+    with e.in_prologue():
+        fetches = b.compare("uge", e.uniform_warp, e.num_warps)
+    b.branch_if(fetches, fetch, compute)
+    b.start(fetch)
+    with b.scope():
+        elected = b.value("call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1)")
+        b.branch_if(b.value(f"extractvalue {{ i32, i1 }} {elected}, 1"), lead, done)
+        b.start(lead)
+        for index in range(e.tensor_maps):
+            b.call_void("@llvm.nvvm.prefetch.tensormap.p0", f"ptr %map{index}")
+        e.emit_block(op.regions[0].blocks[0])
+        b.branch(done)
+    b.start(compute)
+    with b.scope():
+        e.emit_block(op.regions[1].blocks[0])
+        b.branch(done)
+    b.start(done)
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.async.pipeline.create": emit_create,
+    "nv_tileas.async.pipeline.advance": emit_advance,
+    "nv_tileas.async.pipeline.producer_acquire": emit_producer_acquire,
+    "nv_tileas.async.pipeline.consumer_wait": emit_consumer_wait,
+    "nv_tileas.async.pipeline.consumer_release": emit_consumer_release,
+    "nv_tileas.agent_switch": emit_agent_switch,
+}

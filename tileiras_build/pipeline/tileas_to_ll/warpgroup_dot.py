@@ -1,0 +1,191 @@
+"""Products of warpgroups (PTX ISA 9.0, section 9.7.15, wgmma).
+
+The right operand, and the left one unless it is a tile in registers, are read from a stage in shared memory through
+matrix descriptors. Accumulators are tied operands of inline assembly: they stay in place from one product to the next,
+and nothing reads them before the wait that ties them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...layouts import MatrixOperand, WarpgroupTiling, matrix_operand
+from ...layouts.linear_layout import log2_exact
+from ..analysis.dot_atoms import warpgroup_atom_of, warpgroup_tiling_of
+from .async_copies import stage_address
+from .builder import CONVERGENT, Value
+from .kernel_emitter import Handler, KernelEmitter, layout_of
+from .shared_memory import pack_word
+
+ADDRESS_MASK = 0x3FFFF  # bits of a shared address that a descriptor holds, in units of 16 bytes
+FENCE, COMMIT = "wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;"
+
+
+def emit_async_dot(e: KernelEmitter, op: Any) -> None:
+    tiling = warpgroup_tiling_of(op, e.num_warps)
+    product = _Product(e, op, tiling)
+    tiles = [(m, n) for m in range(tiling.m_tiles) for n in range(tiling.n_tiles)]
+    pending = op.attributes["pending"].value.data
+    registers = list(e.registers_as(op.acc, tiling.c))
+    for number, (m_tile, n_tile) in enumerate(tiles):
+        first, last = number == 0, number == len(tiles) - 1
+        text = [FENCE] if first else []
+        text += product.instructions(m_tile, n_tile)
+        text += [COMMIT] if last else []
+        text += [_wait_text(pending)] if len(tiles) == 1 else []
+        members = tiling.c_registers(m_tile, n_tile)
+        product.run(text, registers, members)
+    if len(tiles) > 1:
+        registers = _tied(e, op.result, [_wait_text(pending)], registers, [])
+    e.values[op.result] = registers
+    if layout_of(op.result) != tiling.c:
+        e.values[op.result] = [registers[name] for name in tiling.c.register_permutation(layout_of(op.result))]
+
+
+def emit_async_dot_wait(e: KernelEmitter, op: Any) -> None:
+    pending = op.attributes["pending"].value.data
+    e.values[op.result] = _tied(e, op.result, [_wait_text(pending)], e.registers(op.source), [])
+
+
+def _wait_text(pending: int) -> str:
+    return f"wgmma.wait_group.sync.aligned {pending};"
+
+
+# ---- accumulators --------------------------------------------------------------------------------
+def _tied(
+    e: KernelEmitter, value: Any, text: Sequence[str], registers: Sequence[Value], inputs: Sequence[tuple[str, Value]]
+) -> list[Value]:
+    """Run assembly whose outputs are the accumulators; ``inputs`` are (LLVM type, value) behind them."""
+    element = e.element(value)
+    if element.bits == 16:
+        words = [pack_word(e, element, list(registers[i : i + 2])) for i in range(0, len(registers), 2)]
+        results = _assembly(e, "i32", "r", text, words, inputs)
+        return [half for word in results for half in _halves(e, element.register, word)]
+    letter = "f" if element.is_float else "r"
+    return _assembly(e, element.register, letter, text, registers, inputs)
+
+
+def _halves(e: KernelEmitter, type: str, word: Value) -> list[Value]:
+    vector = e.b.pure(f"bitcast i32 {word} to <2 x {type}>")
+    return [e.b.pure(f"extractelement <2 x {type}> {vector}, i32 {i}") for i in range(2)]
+
+
+def _assembly(
+    e: KernelEmitter, type: str, letter: str, text: Sequence[str], values: Sequence[Value], inputs: Sequence[tuple[str, Value]]
+) -> list[Value]:
+    count = len(values)
+    constraints = [f"={letter}"] * count + [str(i) for i in range(count)]
+    constraints += ["l" if kind == "i64" else "r" for kind, _ in inputs] + ["~{memory}"]
+    arguments = [f"{type} {value}" for value in values] + [f"{kind} {value}" for kind, value in inputs]
+    struct = "{" + ", ".join([type] * count) + "}"
+    body, shapes = " ".join(text), ",".join(constraints)
+    result = e.b.value(f'call {struct} asm sideeffect "{body}", "{shapes}"({", ".join(arguments)}) {CONVERGENT}')
+    return e.b.unpack(struct, result, count)
+
+
+# ---- operands ------------------------------------------------------------------------------------
+@dataclass
+class _Shared:
+    """An operand in a stage: its canonical layout, and the descriptor of the part of this warpgroup."""
+
+    layout: MatrixOperand
+    descriptor: Value
+
+
+class _Product:
+    """The instructions of one ``async.dot``."""
+
+    def __init__(self, e: KernelEmitter, op: Any, tiling: WarpgroupTiling):
+        self.e, self.op, self.tiling = e, op, tiling
+        self.atom = warpgroup_atom_of(op)
+        self.inputs: list[tuple[str, Value]] = []
+        groups = log2_exact(tiling.groups_m)
+        self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1, 6, range(2, 2 + groups)) if op.lhs_stage else None
+        columns = log2_exact(tiling.group_n)
+        others = range(2 + groups, 2 + groups + log2_exact(tiling.groups_n))
+        self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0, columns, others)
+        self.words = None if self.left else self._words()
+        element = e.element(op.result)
+        self.per_register = 2 if element.bits == 16 else 1
+
+    def _in_shared(self, name: str, buffer: Any, stage: Any, k_dim: int, row_bit: int, warp_bits: range) -> _Shared:
+        """``row_bit``: the first bit of the row number that the warps' bits ``warp_bits`` choose."""
+        e, b = self.e, self.e.b
+        layout = matrix_operand(self.op.attributes[f"{name}_placement"].data, k_dim)
+        images = [0] * warp_bits.stop
+        for bit, offset in zip(warp_bits, layout.row_offsets[row_bit:]):
+            images[bit] = offset
+        with e.in_prologue():
+            group = b.linear(e.uniform_warp, images)
+        address = b.add(stage_address(e, buffer, e.scalar(stage)), group)
+        field = b.pure(f"zext i32 {b.shift(b.and_(address, ADDRESS_MASK), -4)} to i64")
+        constant = layout.wgmma_descriptor
+        constant -= (constant >> 63) << 64
+        return _Shared(layout, b.pure(f"or i64 {field}, {constant}"))
+
+    def _words(self) -> list[Value]:
+        """The left operand in registers, as 32-bit words."""
+        e, element = self.e, self.e.element(self.op.lhs)
+        registers = e.packed_as(self.op.lhs, self.tiling.a)
+        count = 32 // element.bits
+        return [pack_word(e, element, registers[i : i + count]) for i in range(0, len(registers), count)]
+
+    # ---- text ------------------------------------------------------------------------------------
+    def instructions(self, m_tile: int, n_tile: int) -> list[str]:
+        """One tile of the accumulators times all of k. Operands are numbered behind the tied accumulators."""
+        tiling = self.tiling
+        self.inputs = []
+        self.outputs = len(tiling.c_registers(m_tile, n_tile)) // self.per_register
+        accumulators = "{" + ", ".join(f"${i}" for i in range(self.outputs)) + "}"
+        signs = [self.op.attributes[key].data == "signed" for key in SIGNS if key in self.op.attributes] or [True] * 2
+        name = self.atom.ptx_name(tiling.columns, *signs)
+        text = ["{.reg .pred add; setp.ne.b32 add, 1, 0;"]
+        for k_tile in range(tiling.k_tiles):
+            left = self._left(m_tile, k_tile)
+            k = k_tile * tiling.depth
+            right = self._advanced(self.right, n_tile * tiling.columns, k)
+            text.append(f"{name} {accumulators}, {left}, {right}, add{self._tail()};")
+        return [*text, "}"]
+
+    def _tail(self) -> str:
+        """Signs of the operands, then which are MN-major: as far as the type allows a choice."""
+        if self.atom.a_type == "i8":
+            return ""
+        if not self.atom.transposable:
+            return ", 1, 1"
+        right = f", {int(not self.right.layout.k_major)}"
+        left = f", {int(not self.left.layout.k_major)}" if self.left else ""
+        return f", 1, 1{left}{right}"
+
+    def _left(self, m_tile: int, k_tile: int) -> str:
+        if self.left:
+            return self._advanced(self.left, m_tile * self.tiling.m_step, k_tile * self.tiling.depth)
+        members = self.tiling.a_registers(m_tile, k_tile)
+        per_word = 32 // self.e.element(self.op.lhs).bits
+        words = self.words[members.start // per_word : members.stop // per_word]
+        return "{" + ", ".join(self._input("i32", word) for word in words) + "}"
+
+    def _advanced(self, operand: _Shared, row: int, k: int) -> str:
+        step = operand.layout.offset(row, k) >> 4
+        return self._input("i64", self.e.b.add(operand.descriptor, step, "i64"))
+
+    def _input(self, type: str, value: Value) -> str:
+        if (type, value) not in self.inputs:
+            self.inputs.append((type, value))
+        return f"${2 * self.outputs + self.inputs.index((type, value))}"
+
+    def run(self, text: list[str], registers: list[Value], members: range) -> None:
+        values = [registers[member] for member in members]
+        results = _tied(self.e, self.op.result, text, values, self.inputs)
+        for member, value in zip(members, results):
+            registers[member] = value
+
+
+SIGNS = ("signedness_lhs", "signedness_rhs")
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.async.dot": emit_async_dot,
+    "nv_tileas.async.dot_wait": emit_async_dot_wait,
+}
