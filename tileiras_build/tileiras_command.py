@@ -130,7 +130,9 @@ def _compile(line: CommandLine, data: bytes) -> None:
     from .targets import find_target
 
     debug = bool(line["device-debug"])
-    job = Job(find_target(line["gpu-name"]), line["opt-level"], bool(line["lineinfo"]) and not debug, debug)
+    # Who launches a cubin from this command knows nothing of a manifest, so nothing may need tensor maps.
+    level, lines = line["opt-level"], bool(line["lineinfo"]) and not debug
+    job = Job(find_target(line["gpu-name"]), level, lines, debug, strategy="unspecialize" if level else "auto")
     categories = remark_categories(line)
     try:
         cubin, remarks = ForkedExecutor().run(
