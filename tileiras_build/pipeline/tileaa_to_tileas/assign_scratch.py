@@ -21,6 +21,7 @@ from xdsl.ir import Block, Operation
 
 from ...dialects.cuda_tile.location import source_location
 from ...dialects.nv_tileas.ops import BarrierOp, ConvertLayoutOp
+from ...dialects.nv_tileas.types import BufferType
 from ...errors import Unsupported
 from ...layouts import SharedRoundTrip
 from ..analysis.conversions import conversion_plan
@@ -92,9 +93,18 @@ class _Life:
     def of(cls, ring: Any) -> _Life:
         users = [use.operation for use in ring.result.uses] or [ring]
         block = next(block for block in _blocks_around(users[0]) if all(_lifted(op, block) for op in users))
+        switch = _lifted(users[0], block)
+        if switch.name == "nv_tileas.agent_switch":
+            return cls._beside_agent(switch.regions[1].blocks[0], users)
         lifted = {_lifted(op, block) for op in users}
         ordered = [op for op in block.ops if op in lifted]
         return cls(block, ordered[0], ordered[-1])
+
+    @classmethod
+    def _beside_agent(cls, block: Block, users: list[Operation]) -> _Life:
+        """Another agent may fill the ring as soon as there are agents, until the last of its tiles is read here."""
+        lifted = {_lifted(op, block) for op in users}
+        return cls(block, block.first_op, [op for op in block.ops if op in lifted][-1])
 
     def covers(self, op: Operation) -> bool:
         place = _lifted(op, self.block)
@@ -264,7 +274,7 @@ def _merge_following(op: Operation) -> None:
 
 
 # ---- barriers ------------------------------------------------------------------------------------
-RING_USERS = ("nv_tileas.async_tiled_load", "nv_tileas.local_load")
+RING_USERS = ("nv_tileas.async_tiled_load", "nv_tileas.local_load", "nv_tileas.async.dot")
 
 
 @dataclass(frozen=True)
@@ -276,13 +286,18 @@ class _Region:
     ring: bool = False
 
     @classmethod
-    def of(cls, op: Any) -> _Region:
+    def all_of(cls, op: Any) -> list[_Region]:
+        """The regions that an operation uses: rings, or scratch."""
         if op.name in RING_USERS:
-            ring = op.buffer.owner
-            start = ring.attributes["shared_offset"].value.data
-            return cls(start, start + ring.result.type.size_bytes, True)
+            rings = (value.owner for value in op.operands if isinstance(value.type, BufferType))
+            return [cls.of_ring(ring) for ring in rings]
         start = op.attributes["scratch_offset"].value.data
-        return cls(start, start + op.attributes["scratch_bytes"].value.data)
+        return [cls(start, start + op.attributes["scratch_bytes"].value.data)]
+
+    @classmethod
+    def of_ring(cls, ring: Any) -> _Region:
+        start = ring.attributes["shared_offset"].value.data
+        return cls(start, start + ring.result.type.size_bytes, True)
 
     def meets(self, other: _Region) -> bool:
         return self.start < other.end and other.start < self.end and not (self.ring and other.ring)
@@ -317,7 +332,7 @@ class _Hazards:
     def _loop(self, op: Operation, reading: frozenset[_Region]) -> frozenset[_Region]:
         """What the end of the body reads, its start may meet; ``continue`` and ``break`` may leave with anything it reads."""
         block = op.regions[0].blocks[0]
-        everything = frozenset(_Region.of(inner) for inner in block.walk() if _uses_region(inner))
+        everything = frozenset(region for inner in block.walk() if _uses_region(inner) for region in _Region.all_of(inner))
         jumps = any(
             inner.name in ("nv_tileas.break", "nv_tileas.continue") and inner.parent is not block
             for inner in block.walk()
@@ -327,16 +342,17 @@ class _Hazards:
         return reading | end | (everything if jumps else frozenset())
 
     def _user(self, op: Operation, reading: frozenset[_Region]) -> frozenset[_Region]:
-        region = _Region.of(op)
-        if not region.ring:
-            if any(region.meets(other) for other in reading):
+        regions = frozenset(_Region.all_of(op))
+        meets = any(region.meets(other) for region in regions for other in reading)
+        if op.name not in RING_USERS:
+            if meets:
                 op.attributes["sync_before"] = UnitAttr()
             # Its own barrier, between writes and reads, ends all earlier reading.
-            return frozenset({region})
-        if any(region.meets(other) for other in reading):
+            return regions
+        if meets:
             op.parent.insert_op_before(BarrierOp.make([], []), op)
             reading = frozenset()
-        return reading | {region}
+        return reading | regions
 
 
 def _uses_region(op: Operation) -> bool:

@@ -108,18 +108,19 @@ def _choose_stages(kernel: Operation, loop: Operation, candidates: list[_Candida
     most = max(latencies) + 1 if latencies else MOST_STAGES
     size = sum(candidate.bytes for candidate in candidates)
     taken = _taken(kernel, loop, candidates, job)
-    for ctas in range(_resident_ctas(kernel, loop, job), 0, -1):
+    for ctas in range(resident_ctas(kernel, loop, job), 0, -1):
         stages = (job.target.max_shared_memory // ctas - taken) // size
         if stages >= LEAST_STAGES:
             return max(min(stages, most), LEAST_STAGES)
     return int(taken + size <= job.target.max_shared_memory)
 
 
-def _resident_ctas(kernel: Operation, loop: Operation, job: Job) -> int:
+def resident_ctas(kernel: Operation, loop: Operation, job: Job) -> int:
     """CTAs that share a multiprocessor: what the kernel's hint asks for, else what its accumulators leave registers for."""
     if asked := hint(kernel, job, "occupancy"):
         return asked
-    threads = 32 * kernel.attributes["num_warps"].value.data
+    warps = (kernel.attributes[key].value.data for key in ("num_warps", "producer_warps") if key in kernel.attributes)
+    threads = 32 * sum(warps)
     products = [op for op in loop.walk() if op.name == "nv_tileas.dot"]
     accumulators = sum(op.result.type.encoding.data.num_registers for op in products)
     return max(1, min(MOST_CTAS, REGISTER_FILE // (threads * (accumulators + OTHER_REGISTERS))))

@@ -35,8 +35,8 @@ from .choose_warps import choose_warps
 
 # Fewer warps than this leave nothing to set one aside for.
 LEAST_WARPS = 4
-# Two stages at least, and room for what operations exchange.
-LEAST_STAGES, SHARE = 2, 0.9
+# Bytes beside two stages: mbarriers, and what aligning a ring may cost.
+LEAST_STAGES, SMALL_BYTES = 2, 1024
 
 
 class SelectAsync(EdgePass):
@@ -71,7 +71,7 @@ def _may_run_ahead(op: Operation) -> bool:
 def _select_product(op: Any, job: Job, warps: int, analysis: AxisAnalysis) -> None:
     boxes = {index: found for index in (0, 1) if (found := _fetched(op, index, analysis)) is not None}
     bytes = sum(box.tile_bytes for _, _, box in boxes.values())
-    if 1 not in boxes or LEAST_STAGES * bytes > SHARE * job.target.max_shared_memory:
+    if 1 not in boxes or LEAST_STAGES * bytes + SMALL_BYTES > job.target.max_shared_memory:
         return
     atom = _warpgroup_atom(op, job, warps, boxes)
     if atom is None and job.target.has("wgmma"):

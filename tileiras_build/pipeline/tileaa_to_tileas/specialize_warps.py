@@ -4,7 +4,7 @@ In:    tiled_loads marked ``tma`` in counted loops, products that read their til
 Out:   the scalars of the kernel, then an agent_switch: its first region is the slice of the program that fetches (the
        same loops, each with only what the tiles' places depend on), its second the program without those loads. Between
        them a ring of stages in shared memory for each product, with a full and an empty mbarrier per stage. Products of
-       warpgroups read their stages directly (async.dot), others by local_load. ``producer_warps`` on the kernel.
+       warpgroups read their stages directly (async.dot), others by local_load. ``producer_warps`` on the kernel, and ``agent_registers`` where the agents divide its registers unevenly.
 After: assign_layouts, select_async. Before: pipeline_loads (other loads), assign_scratch (rings need room).
 Sound: both agents run the same loops over the same scalars, so the n-th stage that one fills is the n-th that the other
        reads; a token that both carry names it. A stage is filled again only after every computing warp has arrived at
@@ -47,12 +47,16 @@ from ..analysis.operand_chains import LOOP, TOKEN, ScalarSlice, loops_around, pl
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.optimization_hints import hint
 from .assign_scratch import largest_scratch
-from .pipeline_loads import constant_i32, forwarded, fragment_of, with_layout
-from .select_async import products
+from .pipeline_loads import REGISTER_FILE, constant_i32, forwarded, fragment_of, resident_ctas, with_layout
+from .select_async import LEAST_STAGES, SMALL_BYTES, products
 
-# More stages than this hide no more latency. Kernels of few warps leave half of shared memory to another CTA.
-MOST_STAGES, FEW_WARPS, SHARED_SHARE = 6, 4, 0.5
+MOST_STAGES = 6  # more hide no more latency
+# From so many computing warps on registers are short: a whole warpgroup fetches, and gives its own away.
+MANY_WARPS, WARPGROUP = 8, 4
+# setmaxnreg takes multiples of 8 from 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
+FETCHING_REGISTERS, MOST_REGISTERS, REGISTER_UNIT = 24, 240, 8
 ForOp, YieldOp, ContinueOp, CreateTokenOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "yield", "continue", "create_mem_token")
 )
@@ -125,13 +129,22 @@ class _Specializer:
                 self.slice.add_loop(loop)
             for coord in (coord for fetch in ring.fetches for coord in fetch.load.coords):
                 self.slice.add(coord)
+        self._set_warps()
         body = self._outline()
         self._create_rings(body)
         fetching = _Producer(self).run(body)
         _Consumer(self).run(body)
         switch = AgentSwitchOp.make([], [], {}, [Region(fetching), Region(body)])
         self.entry.insert_op_before(switch, self.entry.last_op)
-        self.func.attributes["producer_warps"] = IntegerAttr(1, i32)
+
+    def _set_warps(self) -> None:
+        many = self.warps >= MANY_WARPS and self.job.target.has("setmaxnreg")
+        self.func.attributes["producer_warps"] = IntegerAttr(WARPGROUP if many else 1, i32)
+        if many and not hint(self.func, self.job, "occupancy"):
+            threads = 32 * self.warps
+            left = (REGISTER_FILE - 32 * WARPGROUP * FETCHING_REGISTERS) // threads // REGISTER_UNIT * REGISTER_UNIT
+            registers = [FETCHING_REGISTERS, min(left, MOST_REGISTERS)]
+            self.func.attributes["agent_registers"] = DenseArrayBase.from_list(i32, registers)
 
     def _outline(self) -> Block:
         """All but the scalars that both agents may need, moved to a block of its own."""
@@ -155,7 +168,7 @@ class _Specializer:
 
     # ---- rings -----------------------------------------------------------------------------------
     def _create_rings(self, body: Block) -> None:
-        stages = self._stages()
+        stages = self._stages(body)
         for ring in self.rings:
             for fetch in ring.fetches:
                 fetch.descriptor = self._descriptor(fetch)
@@ -165,11 +178,19 @@ class _Specializer:
             attributes = {"consumers": IntegerAttr(self.warps, i32), "bytes": IntegerAttr(ring.stage_bytes, i32)}
             ring.pipeline = self._add(CreatePipelineOp.make([], [PipelineType(IntAttr(stages))], attributes))
 
-    def _stages(self) -> int:
-        most = self.job.target.max_shared_memory
-        share = int(most * SHARED_SHARE) if self.warps <= FEW_WARPS else most
-        room = min(share, most - largest_scratch(self.func.walk(), self.job)) - 1024 * len(self.rings)
-        return max(1, min(MOST_STAGES, room // sum(ring.stage_bytes for ring in self.rings)))
+    def _stages(self, body: Block) -> int:
+        """As many as shared memory holds beside the scratch that is used while a ring turns."""
+        size = sum(ring.stage_bytes for ring in self.rings)
+        room = self.job.target.max_shared_memory
+        last = [op for op in body.ops if any(op is ring.loops[0] for ring in self.rings)][-1]
+        gone = {op for ring in self.rings for fetch in ring.fetches for op in fetch.chain}
+        early = [op for op in body.ops if op is last or op.is_before_in_block(last)]
+        scratch = largest_scratch((op for top in early for op in top.walk() if op not in gone), self.job)
+        scratch += SMALL_BYTES * len(self.rings)
+        for ctas in range(resident_ctas(self.func, body, self.job), 0, -1):
+            if (stages := (room // ctas - scratch) // size) >= LEAST_STAGES:
+                return min(stages, MOST_STAGES)
+        return max(1, (room - scratch) // size)
 
     def _descriptor(self, fetch: _Fetch) -> SSAValue:
         box = fetch.box

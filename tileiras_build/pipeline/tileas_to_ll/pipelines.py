@@ -114,7 +114,7 @@ def emit_consumer_release(e: KernelEmitter, op: Any) -> None:
 
 # ---- agents --------------------------------------------------------------------------------------
 def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
-    """The warps after those that compute fetch, one thread of them."""
+    """The warps after those that compute fetch: one thread of the first of them."""
     b = e.b
     _initialize(e)
     fetch, lead, compute, done = (b.label() for _ in range(4))
@@ -123,8 +123,12 @@ def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
     b.branch_if(fetches, fetch, compute)
     b.start(fetch)
     with b.scope():
+        _set_registers(e, op, 0)
         elected = b.value("call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1)")
-        b.branch_if(b.value(f"extractvalue {{ i32, i1 }} {elected}, 1"), lead, done)
+        leads = b.value(f"extractvalue {{ i32, i1 }} {elected}, 1")
+        if e.producer_warps > 1:
+            leads = b.all_of([leads, b.compare("eq", e.uniform_warp, e.num_warps)])
+        b.branch_if(leads, lead, done)
         b.start(lead)
         for index in range(e.tensor_maps):
             b.call_void("@llvm.nvvm.prefetch.tensormap.p0", f"ptr %map{index}")
@@ -132,9 +136,18 @@ def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
         b.branch(done)
     b.start(compute)
     with b.scope():
+        _set_registers(e, op, 1)
         e.emit_block(op.regions[1].blocks[0])
         b.branch(done)
     b.start(done)
+
+
+def _set_registers(e: KernelEmitter, op: Any, agent: int) -> None:
+    """What the fetching warps give up, the computing ones take (PTX ISA 9.0, setmaxnreg)."""
+    registers = op.parent_op().attributes.get("agent_registers")
+    if registers is not None:
+        direction, count = ("dec", "inc")[agent], registers.get_values()[agent]
+        e.b.call_void(f"@llvm.nvvm.setmaxnreg.{direction}.sync.aligned.u32", f"i32 {count}")
 
 
 HANDLERS: dict[str, Handler] = {
