@@ -199,6 +199,55 @@ def _wgmma(a_type: str, b_type: str, accumulator_type: str) -> WarpgroupAtom:
     return WarpgroupAtom(name, k, a_type, b_type, accumulator_type, ptx, ELEMENT_BITS[a_type] == 16)
 
 
+# ---------------------------------------------------------------------------------------------- tcgen05 rows
+
+
+@dataclass(frozen=True)
+class TensorMemoryAtom:
+    """One ``tcgen05.mma`` family: D(128,n) = A(128,k) * B(k,n) + D with D in tensor memory, n a multiple of 16 up to 256.
+
+    ``k`` elements are 32 bytes. ``kind`` is the instruction's kind as LLVM numbers it; ``formats`` are the fields of the
+    instruction descriptor for D, A and B (PTX ISA 9.0, 9.7.16.4, "Instruction descriptor"); i8 operands have theirs
+    from their signedness. ``transposable``: the operands may be MN-major in shared memory.
+    """
+
+    name: str
+    k: int
+    a_type: str
+    b_type: str
+    accumulator_type: str
+    kind: int
+    formats: tuple[int, int, int]
+    transposable: bool
+    capability: str = "tcgen05"
+
+    def __post_init__(self) -> None:
+        if self.k * ELEMENT_BITS[self.a_type] != 256 or self.capability not in CAPABILITIES:
+            raise ValueError(f"{self.name}: k = {self.k} of {self.a_type} are not 32 bytes")
+
+    def descriptor(self, m: int, n: int, a_mn_major: bool, b_mn_major: bool, signs: tuple[bool, bool]) -> int:
+        """The instruction descriptor; ``signs`` (A and B are signed) matter for i8 only."""
+        accumulator, a, b = self.formats
+        if self.a_type == "i8":
+            a, b = signs
+        return (
+            accumulator << 4 | int(a) << 7 | int(b) << 10 | a_mn_major << 15 | b_mn_major << 16 | n >> 3 << 17 | m >> 4 << 24
+        )
+
+
+_TENSOR_FORMATS = {"f16": 0, "bf16": 1, "tf32": 2, "f8E4M3FN": 0, "f8E5M2": 1, "i8": 0}
+_TENSOR_KINDS = {"f16": 0, "bf16": 0, "tf32": 1, "f8E4M3FN": 2, "f8E5M2": 2, "i8": 3}
+_TENSOR_ACCUMULATORS = {"f32": 1, "i32": 2}
+
+
+def _tcgen05(a_type: str, b_type: str, accumulator_type: str, capability: str = "tcgen05") -> TensorMemoryAtom:
+    bits = ELEMENT_BITS[a_type]
+    formats = _TENSOR_ACCUMULATORS[accumulator_type], _TENSOR_FORMATS[a_type], _TENSOR_FORMATS[b_type]
+    name = f"tcgen05_m128k{256 // bits}_{a_type}_{b_type}_{accumulator_type}"
+    kind = _TENSOR_KINDS[a_type]
+    return TensorMemoryAtom(name, 256 // bits, a_type, b_type, accumulator_type, kind, formats, bits == 16, capability)
+
+
 # ------------------------------------------------------------------------------------------------ copy rows
 
 
@@ -329,6 +378,14 @@ WARPGROUP_ATOMS: tuple[WarpgroupAtom, ...] = (
     _wgmma("tf32", "tf32", "f32"),
     _wgmma("i8", "i8", "i32"),
     *(_wgmma(a, b, acc) for a in _F8 for b in _F8 for acc in ("f32", "f16")),
+)
+
+TENSOR_MEMORY_ATOMS: tuple[TensorMemoryAtom, ...] = (
+    _tcgen05("f16", "f16", "f32"),
+    _tcgen05("bf16", "bf16", "f32"),
+    _tcgen05("tf32", "tf32", "f32"),
+    _tcgen05("i8", "i8", "i32", "tcgen05_i8"),
+    *(_tcgen05(a, b, "f32") for a in _F8 for b in _F8),
 )
 
 _LDMATRIX = "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{count}"
@@ -475,9 +532,15 @@ class Target:
 
     def warpgroup_atom(self, a_type: str, b_type: str, accumulator_type: str) -> WarpgroupAtom | None:
         """The wgmma row for the MLIR dtypes; None where the GPU has none."""
-        wanted = (a_type, b_type, accumulator_type)
-        rows = (atom for atom in WARPGROUP_ATOMS if self.has(atom.capability))
-        return next((atom for atom in rows if (atom.a_type, atom.b_type, atom.accumulator_type) == wanted), None)
+        return self._row(WARPGROUP_ATOMS, (a_type, b_type, accumulator_type))
+
+    def tensor_memory_atom(self, a_type: str, b_type: str, accumulator_type: str) -> TensorMemoryAtom | None:
+        """The tcgen05 row for the MLIR dtypes; None where the GPU has none."""
+        return self._row(TENSOR_MEMORY_ATOMS, (a_type, b_type, accumulator_type))
+
+    def _row(self, rows: tuple, wanted: tuple[str, str, str]):
+        able = (atom for atom in rows if self.has(atom.capability))
+        return next((atom for atom in able if (atom.a_type, atom.b_type, atom.accumulator_type) == wanted), None)
 
     @cached_property
     def copy_atoms(self) -> dict[str, CopyAtom]:

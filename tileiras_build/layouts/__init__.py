@@ -9,7 +9,9 @@ for memory access       coalesced(shape, order, vector, num_warps), spread_vecto
 for mma.sync            fragment(m, n, k, operand, element_bits), mma_tiling(m, n, k, Atom(...), warps_m, warps_n, ...)
                         -> MmaTiling (.a .b .c, .a_registers(...), .atoms()), mma_layouts(...), split_warps(...), ATOMS
 for wgmma               warpgroup_tiling(m, n, k, element_bits, num_warps) -> WarpgroupTiling (.a .c, .instructions())
-                        matrix_operand(shared, k_dim) -> MatrixOperand: the canonical layout of a placement
+for tcgen05             tensor_memory_tile(rows, columns, element_bits, num_warps) -> TensorMemoryTile (.layout),
+                        TensorProduct(m, n, k, element_bits).instructions()
+both                    matrix_operand(shared, k_dim) -> MatrixOperand: the canonical layout of a placement
 which element is where  .index .apply .register_offsets .thread_index .preimage .as_array
 replication             .free_bits(input) .is_injective .distinct_registers()
 derived layouts         .reshape .permute_dims .transpose .expand_dims .squeeze .resize .then
@@ -45,5 +47,6 @@ from .placement import choose_swizzle
 from .shared_access import SharedAccess, VectorAccess, shared_access
 from .shared_layout import SharedLayout, bank_conflicts, largest_vector, storage_bits
 from .swizzle import NO_SWIZZLE, Swizzle
+from .tensor_memory import TensorMemoryTile, TensorProduct, tensor_memory_tile
 from .warp_shuffle import Shuffle, Swap, WarpShuffle, plan_warp_shuffle
 from .warpgroup import WarpgroupTiling, warpgroup_tiling

@@ -16,6 +16,6 @@ encodings, and layout changes, scratch memory and barriers are operations and at
 from xdsl.ir import Dialect
 
 from .ops import COUNTERPARTS, SCHEDULED
-from .types import BufferType, PipelineType, TmaDescType
+from .types import BufferType, PipelineType, TmaDescType, TmemType
 
-NvTileAS = Dialect("nv_tileas", [*COUNTERPARTS.values(), *SCHEDULED], [BufferType, PipelineType, TmaDescType])
+NvTileAS = Dialect("nv_tileas", [*COUNTERPARTS.values(), *SCHEDULED], [BufferType, PipelineType, TmaDescType, TmemType])

@@ -80,6 +80,26 @@ AsyncDotOp = define(
 AsyncDotWaitOp = define(
     "nv_tileas.async.dot_wait", "source", "result", "until at most pending products are under way", pure=False
 )
+# Tensor memory: tiles of accumulators (and left operands) in columns of one allocation of the kernel.
+CreateTmemOp = define(
+    "nv_tileas.create_tmem", "", "result", "the kernel's columns of tensor memory; an address in shared memory", pure=False
+)
+AllocTmemOp = define("nv_tileas.alloc_tmem", "source", "result", "a tile in tensor memory, from ``column`` on", pure=False)
+TmemLoadOp = define("nv_tileas.tmem_load", "source", "result", "read a tile into registers", pure=False)
+TmemStoreOp = define(
+    "nv_tileas.tmem_store", "value dest enabled?", "", "write a tile from registers, or nothing where not enabled", pure=False
+)
+AsyncUmmaOp = define(
+    "nv_tileas.async.umma",
+    "lhs rhs acc accumulate lhs_stage? rhs_stage? pipeline? token? ready?",
+    "",
+    "one thread multiplies operands in shared memory (lhs: or tensor memory) into tensor memory; what is done later "
+    "empties the stage of the pipeline, and fills ready",
+    pure=False,
+)
+UmmaCommitOp = define(
+    "nv_tileas.async.umma_commit", "ready", "", "all products before, once done, fill ready", pure=False
+)
 AgentSwitchOp = define(
     "nv_tileas.agent_switch", "", "", "warps of the first region fetch, those of the second compute", pure=False, regions=2
 )
@@ -100,5 +120,11 @@ SCHEDULED = (
     AsyncTiledTmaLoadOp,
     AsyncDotOp,
     AsyncDotWaitOp,
+    CreateTmemOp,
+    AllocTmemOp,
+    TmemLoadOp,
+    TmemStoreOp,
+    AsyncUmmaOp,
+    UmmaCommitOp,
     AgentSwitchOp,
 )

@@ -51,3 +51,11 @@ class TmaDescType(ParametrizedAttribute, TypeAttribute):
     """A tensor map, a parameter of the kernel: ``!nv_tileas.tma_desc``."""
 
     name = "nv_tileas.tma_desc"
+
+
+@irdl_attr_definition
+class TmemType(ParametrizedAttribute, TypeAttribute):
+    """Columns of tensor memory, in all 128 lanes: ``!nv_tileas.tmem<#builtin.int<128>>``."""
+
+    name = "nv_tileas.tmem"
+    columns: IntAttr = param_def()

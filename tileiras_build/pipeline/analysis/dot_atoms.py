@@ -5,8 +5,24 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from ...layouts import Atom, MmaTiling, WarpgroupTiling, mma_tiling, warpgroup_tiling
-from ...targets import ELEMENT_BITS, WARPGROUP_ATOMS, MmaAtom, Target, WarpgroupAtom
+from ...layouts import (
+    Atom,
+    MmaTiling,
+    TensorMemoryTile,
+    WarpgroupTiling,
+    mma_tiling,
+    tensor_memory_tile,
+    warpgroup_tiling,
+)
+from ...targets import (
+    ELEMENT_BITS,
+    TENSOR_MEMORY_ATOMS,
+    WARPGROUP_ATOMS,
+    MmaAtom,
+    Target,
+    TensorMemoryAtom,
+    WarpgroupAtom,
+)
 
 
 @cache
@@ -55,6 +71,22 @@ def tiling_for(op: Any, atom: MmaAtom, warps: tuple[int, int, int]) -> MmaTiling
 def tiling_of(op: Any, atom: MmaAtom) -> MmaTiling:
     """The tiling that layout assignment wrote on a ``dot``."""
     return tiling_for(op, atom, tuple(op.attributes["warps"].get_values()))
+
+
+_TENSOR_MEMORY_ATOMS = {atom.name: atom for atom in TENSOR_MEMORY_ATOMS}
+
+
+def tensor_memory_atom_of(op: Any) -> TensorMemoryAtom:
+    """The tcgen05 row of a product, before (``tensor_memory``) or after (``atom``) its operands have their places."""
+    return _TENSOR_MEMORY_ATOMS[op.attributes["atom" if op.name.endswith("async.umma") else "tensor_memory"].data]
+
+
+def tensor_memory_tiles(op: Any, num_warps: int) -> tuple[TensorMemoryTile | None, TensorMemoryTile]:
+    """How a product's left operand, were it there, and its accumulators lie in tensor memory."""
+    atom = tensor_memory_atom_of(op)
+    m, n = op.result.type.get_shape()
+    left = tensor_memory_tile(m, k_of(op), ELEMENT_BITS[atom.a_type], num_warps)
+    return left, tensor_memory_tile(m, n, 32, num_warps)
 
 
 _WARPGROUP_ATOMS = {atom.name: atom for atom in WARPGROUP_ATOMS}

@@ -246,6 +246,9 @@ def _anchor_dot(kernel: _Kernel, op: Any) -> None:
     if "warpgroup" in op.attributes:
         kernel.vote(op.result, rules.warpgroup_layouts(op, kernel.num_warps)[1], DOT_WEIGHT * kernel._size(op.result))
         return
+    if "tensor_memory" in op.attributes:
+        kernel.vote(op.result, rules.tensor_memory_layouts(op, kernel.num_warps)[1], DOT_WEIGHT * kernel._size(op.result))
+        return
     atom = choose_atom(kernel.job.target, *types, k)
     if atom is None:
         kernel.vote(op.result, kernel.default_layout(op.result), DOT_WEIGHT * kernel._size(op.result))
@@ -522,7 +525,9 @@ def _rewrite_tiled_store(rw: _Rewriter, op: Any) -> None:
 def _rewrite_dot(rw: _Rewriter, op: Any) -> None:
     layout = rw.kernel.layout(op.result)
     if "warpgroup" in op.attributes:
-        return _rewrite_warpgroup_dot(rw, op)
+        return _rewrite_fetching_dot(rw, op, rules.warpgroup_layouts(op, rw.kernel.num_warps))
+    if "tensor_memory" in op.attributes:
+        return _rewrite_fetching_dot(rw, op, rules.tensor_memory_layouts(op, rw.kernel.num_warps))
     if "atom" in op.attributes:
         layout = rules.dot_layouts(op, rw.kernel.job.target)
         rw.require(op, 0, layout[0], exact=False)
@@ -534,9 +539,9 @@ def _rewrite_dot(rw: _Rewriter, op: Any) -> None:
     set_layout(op.result, layout)
 
 
-def _rewrite_warpgroup_dot(rw: _Rewriter, op: Any) -> None:
+def _rewrite_fetching_dot(rw: _Rewriter, op: Any, layouts: tuple[LinearLayout | None, LinearLayout]) -> None:
     """The right operand, and the left one where it is fetched, stay in shared memory: any layout will do."""
-    left, accumulators = rules.warpgroup_layouts(op, rw.kernel.num_warps)
+    left, accumulators = layouts
     source = source_load(op, 0)
     if source is None or "tma" not in source[0].attributes:
         rw.require(op, 0, left, exact=False)

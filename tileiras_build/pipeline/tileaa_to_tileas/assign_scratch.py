@@ -32,6 +32,7 @@ from ..shared.element_types import element_of
 
 # Scratch starts on a row of all banks; a ring where the longest swizzle repeats.
 ALIGNMENT, RING_ALIGNMENT = 128, 1024
+TENSOR_ADDRESS_BYTES = 16  # where an allocation of tensor memory leaves its address
 
 
 def aligned(size: int) -> int:
@@ -166,6 +167,9 @@ def _place_storage(func: Operation, total: int) -> int:
         if op.name == "nv_tileas.async.pipeline.create":
             op.attributes["shared_offset"] = IntegerAttr(aligned(total), i32)
             total = aligned(total) + op.result.type.size_bytes
+        if op.name == "nv_tileas.create_tmem":
+            op.attributes["shared_offset"] = IntegerAttr(aligned(total), i32)
+            total = aligned(total) + TENSOR_ADDRESS_BYTES
         if op.name != "nv_tileas.alloca":
             continue
         if "global" in op.attributes:

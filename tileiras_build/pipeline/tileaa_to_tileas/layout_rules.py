@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 
 from ...layouts import LinearLayout
 from ...layouts.linear_layout import dim_bases
-from ..analysis.dot_atoms import atom_named, tiling_of, warpgroup_tiling_of
+from ..analysis.dot_atoms import atom_named, tensor_memory_tiles, tiling_of, warpgroup_tiling_of
 from ..analysis.kinds import ELEMENTWISE, kind_of
 from ..shared.element_types import element_of
 
@@ -77,6 +77,12 @@ def warpgroup_layouts(op: Any, num_warps: int) -> tuple[LinearLayout, LinearLayo
     """The fragments of a warpgroup product's left operand, where it is in registers, and of its result."""
     tiling = warpgroup_tiling_of(op, num_warps)
     return tiling.a, tiling.c
+
+
+def tensor_memory_layouts(op: Any, num_warps: int) -> tuple[LinearLayout | None, LinearLayout]:
+    """How threads hold a product's left operand on its way to tensor memory, and its accumulators on theirs from it."""
+    left, accumulators = tensor_memory_tiles(op, num_warps)
+    return None if left is None else left.layout, accumulators.layout
 
 
 def can_scan(layout: LinearLayout, axis: int) -> bool:

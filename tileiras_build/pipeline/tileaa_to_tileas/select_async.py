@@ -2,7 +2,7 @@
 
 In:    nv_tileas products in counted loops, without layouts.
 Out:   ``tma`` on the tiled_loads whose tiles TMA will bring to shared memory ahead of time; ``warpgroup`` (a wgmma row of
-       the target) on the products that read them there.
+       the target) or ``tensor_memory`` (a tcgen05 row) on the products that read them there.
 After: legalize_dot (operand types are the target's). Before: assign_layouts (a warpgroup's accumulators have their own
        layout), specialize_warps (which builds the pipelines).
 Sound: a load may run ahead of the program if its place follows from scalars alone and no token orders it after a
@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i32
 from xdsl.ir import Operation
 
-from ...layouts import matrix_operand, warpgroup_tiling
-from ...targets import ELEMENT_BITS, WarpgroupAtom
+from ...layouts import matrix_operand, tensor_memory_tile, warpgroup_tiling
+from ...layouts.tensor_memory import ALL_COLUMNS, COLUMN_BITS
+from ...layouts.tensor_memory import ROWS as LANES
+from ...targets import ELEMENT_BITS, TensorMemoryAtom, WarpgroupAtom
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.operand_chains import (
     ORDERED,
@@ -37,6 +39,7 @@ from .choose_warps import choose_warps
 LEAST_WARPS = 4
 # Bytes beside two stages: mbarriers, and what aligning a ring may cost.
 LEAST_STAGES, SMALL_BYTES = 2, 1024
+COLUMN_UNIT = 16  # of a tcgen05 product of 128 rows
 
 
 class SelectAsync(EdgePass):
@@ -73,13 +76,11 @@ def _select_product(op: Any, job: Job, warps: int, analysis: AxisAnalysis) -> No
     bytes = sum(box.tile_bytes for _, _, box in boxes.values())
     if 1 not in boxes or LEAST_STAGES * bytes + SMALL_BYTES > job.target.max_shared_memory:
         return
-    atom = _warpgroup_atom(op, job, warps, boxes)
-    if atom is None and job.target.has("wgmma"):
-        return
     for load, _, _ in boxes.values():
         load.attributes["tma"] = UnitAttr()
-    if atom is not None:
-        op.attributes["warpgroup"] = StringAttr(atom.name)
+    for attribute, choose in FAMILIES.items():
+        if (atom := choose(op, job, warps, boxes)) is not None:
+            op.attributes[attribute] = StringAttr(atom.name)
 
 
 def _fetched(op: Any, index: int, analysis: AxisAnalysis) -> tuple[Any, list[Operation], TensorBox] | None:
@@ -96,27 +97,59 @@ def _fetched(op: Any, index: int, analysis: AxisAnalysis) -> tuple[Any, list[Ope
 
 
 def _warpgroup_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> WarpgroupAtom | None:
-    """The wgmma row for a product whose right operand, and left one if it is fetched too, lie as the row wants them."""
-    left, right = op.lhs.type, op.rhs.type
-    if len(left.get_shape()) != 2:
+    """The wgmma row for a product whose operands lie as the row wants them."""
+    atom = job.target.warpgroup_atom(*_types(op))
+    if atom is None or len(op.lhs.type.get_shape()) != 2 or not _readable(op, boxes, atom):
         return None
-    types = [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]
-    atom = job.target.warpgroup_atom(*types)
-    (m, k), n = left.get_shape(), right.get_shape()[1]
-    if atom is None or warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], warps) is None:
+    (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
+    return None if warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], warps) is None else atom
+
+
+def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> TensorMemoryAtom | None:
+    """The tcgen05 row for such a product whose accumulators, and left operand unless it is fetched, fit in tensor memory."""
+    atom = job.target.tensor_memory_atom(*_types(op))
+    if atom is None or len(op.lhs.type.get_shape()) != 2 or not _readable(op, boxes, atom):
         return None
-    if not _readable(boxes[1], 0, atom) or (0 in boxes and not _readable(boxes[0], 1, atom)):
+    (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
+    bits = ELEMENT_BITS[atom.a_type]
+    if m % LANES or n % COLUMN_UNIT or k < atom.k or (0 not in boxes and bits == COLUMN_BITS):
         return None
-    if 0 not in boxes and source_load(op, 0) is not None:
+    tiles = [tensor_memory_tile(m, n, COLUMN_BITS, warps)]
+    tiles += [] if 0 in boxes else [tensor_memory_tile(m, k, bits, warps)]
+    taken = sum(int(other.attributes["tensor_words"].value.data) for other in _others(op))
+    if None in tiles or (words := sum(tile.total_words for tile in tiles)) + taken > ALL_COLUMNS:
         return None
+    op.attributes["tensor_words"] = IntegerAttr(words, i32)
     return atom
 
 
-def _readable(found: tuple[Any, list[Operation], TensorBox], k_dim: int, atom: WarpgroupAtom) -> bool:
+def _others(op: Operation) -> list[Operation]:
+    """The products of the kernel that have tensor memory already."""
+    while op.name != "nv_tileaa.func":
+        op = op.parent_op()
+    return [other for other in op.walk() if "tensor_words" in other.attributes]
+
+
+def _types(op: Any) -> list[str]:
+    return [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]
+
+
+def _readable(op: Any, boxes: dict[int, Any], atom: Any) -> bool:
+    """Whether what is fetched lies as the instruction reads it, and a left operand that is not is computed, not loaded."""
+    if 0 not in boxes and source_load(op, 0) is not None:
+        return False
+    return all(_is_canonical(boxes[index], 1 - index, atom) for index in boxes)
+
+
+def _is_canonical(found: tuple[Any, list[Operation], TensorBox], k_dim: int, atom: Any) -> bool:
     _, chain, box = found
     placement = placement_after(chain, box.placement)
     operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
     return operand is not None and (operand.k_major or atom.transposable)
+
+
+# What a product is marked with -> who chooses its row; a target has one family at most.
+FAMILIES = {"warpgroup": _warpgroup_atom, "tensor_memory": _tensor_memory_atom}
 
 
 def products(func: Operation) -> Iterator[Any]:

@@ -17,8 +17,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntAttr, IntegerAttr, ModuleOp, UnitAttr, i1, i32, i64
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IntAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    i1,
+    i32,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import Pure
 
@@ -30,20 +40,29 @@ from ...dialects.nv_tileas.ops import (
     AdvanceOp,
     AgentSwitchOp,
     AllocTensorOp,
+    AllocTmemOp,
     AsyncDotOp,
     AsyncDotWaitOp,
     AsyncTiledTmaLoadOp,
+    AsyncUmmaOp,
+    BarrierOp,
     ConsumerReleaseOp,
     ConsumerWaitOp,
     CreatePipelineOp,
+    CreateTmemOp,
     LocalLoadOp,
     MakeTiledTmaDescOp,
     ProducerAcquireOp,
+    TmemLoadOp,
+    TmemStoreOp,
+    UmmaCommitOp,
 )
-from ...dialects.nv_tileas.types import BufferType, PipelineType, TmaDescType
+from ...dialects.nv_tileas.types import BufferType, PipelineType, TmaDescType, TmemType
+from ...layouts.tensor_memory import LEAST_COLUMNS
 from ..analysis.axis_info import AxisAnalysis
+from ..analysis.dot_atoms import k_of, tensor_memory_tiles
 from ..analysis.kinds import is_tile
-from ..analysis.operand_chains import LOOP, TOKEN, ScalarSlice, loops_around, placement_after, source_load
+from ..analysis.operand_chains import LOOP, ScalarSlice, loops_around, placement_after, source_load
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..contracts import EdgePass
 from ..job import Job
@@ -57,8 +76,10 @@ MOST_STAGES = 6  # more hide no more latency
 MANY_WARPS, WARPGROUP = 8, 4
 # setmaxnreg takes multiples of 8 from 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
 FETCHING_REGISTERS, MOST_REGISTERS, REGISTER_UNIT = 24, 240, 8
-ForOp, YieldOp, ContinueOp, CreateTokenOp = (
-    COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "yield", "continue", "create_mem_token")
+CHOICES = ("warpgroup", "tensor_memory", "tensor_words", "warps")
+ZERO_KEEPERS = ("nv_tileas.splat", "nv_tileas.convert_layout", "nv_tileas.view", "nv_tileas.broadcast")
+ForOp, YieldOp, ContinueOp, CreateTokenOp, AddFOp = (
+    COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "yield", "continue", "create_mem_token", "addf")
 )
 Insert = Callable[[Operation], SSAValue | None]
 
@@ -87,14 +108,34 @@ class _Fetch:
 
 
 @dataclass(eq=False)
+class _Sum:
+    """The accumulators of one product in tensor memory; ``pipeline`` fills when they are complete.
+
+    ``running``: they stay there for all of the innermost loop. ``loops``: those around where they are read.
+    """
+
+    running: bool
+    loops: list[Operation]
+    pipeline: SSAValue
+    tile: SSAValue
+    left: SSAValue | None
+
+
+@dataclass(eq=False)
 class _Ring:
-    """The stages of one product."""
+    """The stages of one product, and its accumulators where they are in tensor memory."""
 
     product: Any
     fetches: list[_Fetch]
     loops: list[Operation]
     pipeline: SSAValue | None = None
     loads: dict[Operation, _Fetch] = field(default_factory=dict)
+    sum: _Sum | None = None
+
+    @property
+    def consumers(self) -> int | None:
+        """Arrivals that empty a stage: one commit where tensor memory accumulates; None for one of each warp."""
+        return 1 if "tensor_memory" in self.product.attributes else None
 
     @property
     def stage_bytes(self) -> int:
@@ -112,6 +153,10 @@ def _ring(product: Any) -> _Ring:
     ring = _Ring(product, fetches, loops_around(product))
     ring.loads = {fetch.load: fetch for fetch in fetches}
     return ring
+
+
+# Where an agent stands in each ring, and in each sum.
+Tokens = dict["_Ring | _Sum", SSAValue]
 
 
 class _Specializer:
@@ -175,8 +220,34 @@ class _Specializer:
                 element = fetch.load.value.type.element_type
                 type = BufferType(element, IntAttr(stages), SharedLayoutAttr(fetch.box.placement))
                 fetch.buffer = self._add(AllocTensorOp.make([], [type]))
-            attributes = {"consumers": IntegerAttr(self.warps, i32), "bytes": IntegerAttr(ring.stage_bytes, i32)}
-            ring.pipeline = self._add(CreatePipelineOp.make([], [PipelineType(IntAttr(stages))], attributes))
+            ring.pipeline = self._pipeline(stages, ring.consumers or self.warps, ring.stage_bytes)
+        self._create_sums()
+
+    def _pipeline(self, stages: int, consumers: int, bytes: int) -> SSAValue:
+        attributes = {"consumers": IntegerAttr(consumers, i32), "bytes": IntegerAttr(bytes, i32)}
+        return self._add(CreatePipelineOp.make([], [PipelineType(IntAttr(stages))], attributes))
+
+    def _create_sums(self) -> None:
+        rings = [ring for ring in self.rings if ring.consumers]
+        if not rings:
+            return
+        tiles = [_tensor_tiles(ring, self.warps) for ring in rings]
+        total = sum(words for pair in tiles for words in pair)
+        whole = 1 << max(total, LEAST_COLUMNS).bit_length() - 1
+        whole = whole if whole >= total else 2 * whole
+        memory = self._add(CreateTmemOp.make([], [TmemType(IntAttr(whole))]))
+        column = 0
+        for ring, (left, accumulators) in zip(rings, tiles):
+            tile = self._tile(memory, column, accumulators)
+            operand = self._tile(memory, column + accumulators, left) if left else None
+            column += accumulators + left
+            running = _only_accumulates(ring.product)
+            loops = list(ring.loops[:-1] if running else ring.loops)
+            ring.sum = _Sum(running, loops, self._pipeline(1, 1, 0), tile, operand)
+
+    def _tile(self, memory: SSAValue, column: int, columns: int) -> SSAValue:
+        attributes = {"column": IntegerAttr(column, i32)}
+        return self._add(AllocTmemOp.make([memory], [TmemType(IntAttr(columns))], attributes))
 
     def _stages(self, body: Block) -> int:
         """As many as shared memory holds beside the scratch that is used while a ring turns."""
@@ -212,9 +283,9 @@ class _Specializer:
         self.shared.add(op)
         return op.results[0]
 
-    def start(self, insert: Insert) -> dict[_Ring, SSAValue]:
-        """The tokens of the first stages."""
-        return {ring: insert(constant_i32(0)) for ring in self.rings}
+    @property
+    def sums(self) -> list[_Sum]:
+        return [ring.sum for ring in self.rings if ring.sum is not None]
 
     def rings_in(self, loop: Operation) -> list[_Ring]:
         return [ring for ring in self.rings if loop in ring.loops]
@@ -230,7 +301,8 @@ class _Producer:
 
     def run(self, body: Block) -> Block:
         block = Block()
-        tokens = self.whole.start(_appender(block))
+        insert = _appender(block)
+        tokens = {ring: insert(constant_i32(0)) for ring in self.whole.rings}
         self._block(body, block, tokens)
         block.add_op(YieldOp.make([[]], []))
         return block
@@ -300,50 +372,135 @@ class _Consumer:
 
     def __init__(self, whole: _Specializer):
         self.whole = whole
+        self.running: dict[Block, list[tuple[int, _Ring]]] = {}  # which carried tiles of a loop are such sums
 
     def run(self, body: Block) -> None:
         first = body.first_op
-        tokens = self.whole.start(lambda op: _before(op, first))
-        self._block(body, tokens)
+        states = [*self.whole.rings, *self.whole.sums]
+        self._block(body, {state: _before(constant_i32(0), first) for state in states})
 
-    def _block(self, block: Block, tokens: dict[_Ring, SSAValue]) -> None:
+    def _states_in(self, loop: Operation) -> list[_Ring | _Sum]:
+        return [state for state in (*self.whole.rings, *self.whole.sums) if loop in state.loops]
+
+    def _block(self, block: Block, tokens: Tokens) -> None:
         for op in list(block.ops):
-            if op.name == LOOP and (rings := self.whole.rings_in(op)):
-                self._loop(op, rings, tokens)
+            if op.name == LOOP and (states := self._states_in(op)):
+                self._loop(op, states, tokens)
             for ring in self.whole.rings:
                 if op is ring.product:
-                    tokens[ring] = self._product(ring, tokens[ring])
+                    self._product(ring, tokens)
 
-    def _loop(self, loop: Any, rings: list[_Ring], tokens: dict[_Ring, SSAValue]) -> None:
+    def _loop(self, loop: Any, states: list[_Ring | _Sum], tokens: Tokens) -> None:
         block = loop.regions[0].blocks[0]
-        carried = {ring: block.insert_arg(i32, len(block.args)) for ring in rings}
+        carried = {state: block.insert_arg(i32, len(block.args)) for state in states}
         self._block(block, carried)
         last = block.last_op
-        last.operands = [*last.operands, *(carried[ring] for ring in rings)]
-        types = [*(result.type for result in loop.results), *([i32] * len(rings))]
-        operands = [loop.lower, loop.upper, loop.step, [*loop.initial, *(tokens[ring] for ring in rings)]]
+        last.operands = [*last.operands, *(carried[state] for state in states)]
+        kept = self._drop_running(block, len(loop.results))
+        initial = [loop.initial[index] for index in kept] + [tokens[state] for state in states]
+        types = [loop.results[index].type for index in kept] + [i32] * len(states)
+        operands = [loop.lower, loop.upper, loop.step, initial]
         made = ForOp.make(operands, types, dict(loop.attributes), [Region(loop.regions[0].detach_block(block))])
         _before(made, loop)
-        tokens.update(zip(rings, made.results[len(loop.results) :]))
-        for old, result in zip(list(loop.results), made.results):
-            old.replace_all_uses_with(result)
-        for ring in rings:
-            ring.loops[ring.loops.index(loop)] = made
-        self._finish(loop, made, rings, tokens)
+        tokens.update(zip(states, made.results[len(kept) :]))
+        for index, result in zip(kept, made.results):
+            loop.results[index].replace_all_uses_with(result)
+        for state in states:
+            state.loops[state.loops.index(loop)] = made
+        self._finish(made, states, tokens)
+        self._read_sums(loop, made, tokens)
         loop.detach()
         loop.erase()
 
-    def _finish(self, old: Any, loop: Any, rings: list[_Ring], tokens: dict[_Ring, SSAValue]) -> None:
+    # ---- sums in tensor memory ---------------------------------------------------------------------
+    def _drop_running(self, block: Block, count: int) -> list[int]:
+        """Which of the tiles that a loop carries are still carried: sums that stay in tensor memory are not."""
+        gone = [index for index, _ in self.running.get(block, ())]
+        last = block.last_op
+        last.operands = [value for index, value in enumerate(last.operands) if index not in gone]
+        for index in sorted(gone, reverse=True):
+            block.erase_arg(block.args[1 + index])
+        return [index for index in range(count) if index not in gone]
+
+    def _read_sums(self, old: Any, loop: Any, tokens: Tokens) -> None:
+        """After the loop: wait for the last product, and read what has come together."""
+        for index, ring in self.running.get(loop.regions[0].blocks[0], ()):
+            sum, initial, result = ring.sum, old.initial[index], old.results[index]
+            if _is_zero(initial):
+                predicate = StringAttr("uge" if "unsigned" in loop.attributes else "sge")
+                never = _before(arith.CmpiOp.make([loop.lower, loop.upper], [i1], {"predicate": predicate}), loop)
+                _before(TmemStoreOp.make([initial, sum.tile, never], []), loop)
+            else:
+                _before(TmemStoreOp.make([initial, sum.tile, None], []), loop)
+                _before(BarrierOp.make([], []), loop)
+            _before(UmmaCommitOp.make([sum.pipeline], []), old)
+            result.replace_all_uses_with(self._read(sum, result.type, old, tokens))
+            if sum.loops:
+                _before(BarrierOp.make([], []), old)  # before the next round overwrites what others still read
+
+    def _read(self, sum: _Sum, type: Attribute, place: Operation, tokens: Tokens) -> SSAValue:
+        _before(ConsumerWaitOp.make([sum.pipeline, tokens[sum]], []), place)
+        tokens[sum] = _before(AdvanceOp.make([sum.pipeline, tokens[sum]], [i32]), place)
+        return _before(TmemLoadOp.make([sum.tile], [type]), place)
+
+    def _accumulate(self, ring: _Ring, stage: SSAValue, tokens: Tokens) -> None:
+        """The product in tensor memory in place of ``dot``; its commit gives the stage back."""
+        product, sum = ring.product, ring.sum
+        operands, stages, kept = self._operands(ring, stage)
+        block = product.parent
+        if sum.left is not None:
+            operands[0] = sum.left
+            self._store_left(ring)
+        m, n = product.result.type.get_shape()
+        shape = DenseArrayBase.from_list(i64, [m, n, k_of(product)])
+        kept |= {"atom": product.attributes["tensor_memory"], "shape": shape}
+        if sum.running:
+            index = product.acc.index - 1
+            self.running.setdefault(block, []).append((index, ring))
+            accumulate = self._accumulates(block, index, product)
+        else:
+            _before(BarrierOp.make([], []), product)  # operands are written, the last sum is read
+            accumulate = _before(_constant_i1(False), product)
+        ready = None if sum.running else sum.pipeline
+        given = [*operands, sum.tile, accumulate, *stages, ring.pipeline, tokens[ring], ready]
+        _before(AsyncUmmaOp.make(given, [], kept), product)
+        if sum.running:
+            product.result.replace_all_uses_with(product.acc)
+            return
+        result = self._read(sum, product.result.type, product, tokens)
+        if not _is_zero(product.acc):
+            result = _before(_sum_of(result, product.acc), product)
+        product.result.replace_all_uses_with(result)
+
+    def _accumulates(self, block: Block, index: int, product: Operation) -> SSAValue:
+        """Whether there is something to add to: not in the first iteration, where the sum starts from zero."""
+        loop = block.parent_op()
+        if not _is_zero(loop.initial[index]):
+            return _before(_constant_i1(True), product)
+        predicate = {"predicate": StringAttr("ne")}
+        return _before(arith.CmpiOp.make([block.args[0], loop.lower], [i1], predicate), product)
+
+    def _store_left(self, ring: _Ring) -> None:
+        """A left operand from registers goes to tensor memory where it is computed: once, if outside the loops."""
+        product, value = ring.product, ring.product.lhs
+        place = product
+        for loop in reversed(ring.loops):
+            if not _is_inside(value, loop):
+                place = loop
+        _before(TmemStoreOp.make([value, ring.sum.left, None], []), place)
+
+    # ---- products of warps -------------------------------------------------------------------------
+    def _finish(self, loop: Any, states: list[_Ring | _Sum], tokens: Tokens) -> None:
         """Products left under way by the last iteration end here, and their stage is empty."""
         for result in list(loop.results):
             if result.type != i32 and _is_under_way(loop, result.index):
                 wait = AsyncDotWaitOp.make([result], [result.type], {"pending": IntegerAttr(0, i32)})
                 loop.parent.insert_op_after(wait, loop)
                 result.replace_uses_with_if(wait.results[0], lambda use: use.operation is not wait)
-                self._release_last(loop, wait, rings, tokens)
+                self._release_last(loop, wait, states, tokens)
 
-    def _release_last(self, loop: Any, wait: Operation, rings: list[_Ring], tokens: dict[_Ring, SSAValue]) -> None:
-        ring = next(ring for ring in rings if ring.loops[-1] is loop)
+    def _release_last(self, loop: Any, wait: Operation, states: list[_Ring | _Sum], tokens: Tokens) -> None:
+        ring = next(state for state in states if state.loops[-1] is loop)
         if len(ring.loops) == 1:
             return
         ran = arith.CmpiOp.make([loop.lower, loop.upper], [i1], {"predicate": StringAttr(_less(loop))})
@@ -351,48 +508,53 @@ class _Consumer:
         loop.parent.insert_op_after(release, wait)
         loop.parent.insert_op_after(ran, wait)
 
-    def _product(self, ring: _Ring, token: SSAValue) -> SSAValue:
-        """Wait, multiply, give the stage back; the next token."""
-        product = ring.product
+    def _product(self, ring: _Ring, tokens: Tokens) -> None:
+        """Wait, multiply, give the stage back."""
+        product, token = ring.product, tokens[ring]
         _before(ConsumerWaitOp.make([ring.pipeline, token], []), product)
         stage = _before(arith.ShRUIOp.make([token, _before(constant_i32(1), product)], [i32]), product)
-        if "warpgroup" in product.attributes:
-            behind = self._multiply(ring, stage)
+        if ring.sum is not None:
+            self._accumulate(ring, stage, tokens)
         else:
-            for fetch in ring.fetches:
-                _read(fetch, stage, product)
-            behind = False
-        after = product.next_op
-        enabled = None
-        if behind:
-            loop = ring.loops[-1]
-            block = product.parent
-            later = arith.CmpiOp.make(
-                [block.args[0], _outer_lower(block)], [i1], {"predicate": StringAttr("ne")}
-            )
-            enabled = _before(later, after)
-        release = ConsumerReleaseOp.make(
-            [ring.pipeline, token, enabled], [], {"behind": UnitAttr()} if behind else {}
-        )
-        _before(release, after)
-        following = _before(AdvanceOp.make([ring.pipeline, token], [i32]), after)
-        if "warpgroup" in product.attributes:
+            self._multiply_and_release(ring, stage, token)
+        tokens[ring] = _before(AdvanceOp.make([ring.pipeline, token], [i32]), product.next_op)
+        if not list(product.result.uses):
             product.detach()
             product.erase()
         for fetch in ring.fetches:
             _drop(fetch)
-        return following
 
-    def _multiply(self, ring: _Ring, stage: SSAValue) -> bool:
-        """The product of a warpgroup in place of ``dot``; whether it is still under way afterwards."""
+    def _multiply_and_release(self, ring: _Ring, stage: SSAValue, token: SSAValue) -> None:
+        product, after = ring.product, ring.product.next_op
+        if "warpgroup" not in product.attributes:
+            for fetch in ring.fetches:
+                _read(fetch, stage, product)
+            _before(ConsumerReleaseOp.make([ring.pipeline, token, None], []), after)
+            return
+        if not self._multiply(ring, stage):
+            _before(ConsumerReleaseOp.make([ring.pipeline, token, None], []), after)
+            return
+        block = product.parent
+        operands = [block.args[0], block.parent_op().lower]
+        later = _before(arith.CmpiOp.make(operands, [i1], {"predicate": StringAttr("ne")}), after)
+        _before(ConsumerReleaseOp.make([ring.pipeline, token, later], [], {"behind": UnitAttr()}), after)
+
+    def _operands(self, ring: _Ring, stage: SSAValue) -> tuple[list[SSAValue], list[SSAValue | None], dict[str, Attribute]]:
+        """What a product reads, the stages of what lies in shared memory, and how it lies there."""
         product = ring.product
-        operands, stages, kept = [product.lhs, product.rhs], [None, None], {}
+        operands, stages = [product.lhs, product.rhs], [None, None]
+        kept = {key: value for key, value in product.attributes.items() if key not in CHOICES}
         for fetch in ring.fetches:
             operands[fetch.index], stages[fetch.index] = fetch.buffer, stage
             placement = placement_after(fetch.chain, fetch.box.placement)
             kept[("lhs", "rhs")[fetch.index] + "_placement"] = SharedLayoutAttr(placement)
+        return operands, stages, kept
+
+    def _multiply(self, ring: _Ring, stage: SSAValue) -> bool:
+        """The product of a warpgroup in place of ``dot``; whether it is still under way afterwards."""
+        product = ring.product
+        operands, stages, kept = self._operands(ring, stage)
         behind = _only_accumulates(product)
-        kept |= {key: value for key, value in product.attributes.items() if key not in ("warpgroup", "warps")}
         kept |= {"atom": product.attributes["warpgroup"], "pending": IntegerAttr(int(behind), i32)}
         made = AsyncDotOp.make([*operands, product.acc, *stages], [product.result.type], kept)
         _before(made, product)
@@ -418,8 +580,41 @@ def _is_under_way(loop: Any, index: int) -> bool:
     return isinstance(owner, AsyncDotOp) and owner.attributes["pending"].value.data > 0
 
 
-def _outer_lower(block: Block) -> SSAValue:
-    return block.parent_op().lower
+def _is_inside(value: SSAValue, loop: Operation) -> bool:
+    place = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    while place is not None and (around := place.parent_op()) is not None:
+        if around is loop:
+            return True
+        place = around.parent
+    return False
+
+
+def _is_zero(value: SSAValue) -> bool:
+    """Whether a tile is known to hold zeros."""
+    while isinstance(value.owner, Operation) and value.owner.name in ZERO_KEEPERS:
+        value = value.owner.operands[0]
+    if not isinstance(value.owner, Operation) or value.owner.name != "arith.constant":
+        return False
+    constant = value.owner.properties["value"]
+    if isinstance(constant, IntegerAttr | FloatAttr):
+        return constant.value.data == 0
+    return hasattr(constant, "as_array") and not constant.as_array().any()
+
+
+def _sum_of(first: SSAValue, second: SSAValue) -> Operation:
+    is_integer = str(first.type.element_type) == "i32"
+    return arith.AddiOp.make([first, second], [first.type]) if is_integer else AddFOp.make([first, second], [first.type])
+
+
+def _constant_i1(value: bool) -> Operation:
+    return arith.ConstantOp.create(result_types=[i1], properties={"value": IntegerAttr(int(value), i1)})
+
+
+def _tensor_tiles(ring: _Ring, warps: int) -> tuple[int, int]:
+    """Columns of tensor memory for the left operand (0 where it is fetched) and for the accumulators."""
+    left, accumulators = tensor_memory_tiles(ring.product, warps)
+    fetched = any(fetch.index == 0 for fetch in ring.fetches)
+    return 0 if fetched else left.total_words, accumulators.total_words
 
 
 def _less(loop: Any) -> str:

@@ -16,6 +16,7 @@ from . import (
     program,
     shapes,
     tensor_maps,
+    tensor_memory,
     views,
     warpgroup_dot,
 )
@@ -35,6 +36,7 @@ FAMILIES = (
     program,
     shapes,
     tensor_maps,
+    tensor_memory,
     views,
     warpgroup_dot,
 )

@@ -100,6 +100,8 @@ class KernelEmitter:
         self.loops: list[Any] = []
         self.pipelines: list[Any] = []
         self.tensor_maps = 0
+        self.tensor_memory: Any = None
+        self.tensor_base: Value = 0
         self.name = ""
         self.pointer_space = ".global"
 

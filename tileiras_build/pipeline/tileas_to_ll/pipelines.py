@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...dialects.nv_tileas.types import MBARRIER_BYTES
-from .builder import CONVERGENT, SHARED, Value
+from .builder import SHARED, Value
 from .kernel_emitter import Handler, KernelEmitter
 
+TENSOR = 6  # the address space of tensor memory
 
 # ---- tokens --------------------------------------------------------------------------------------
 def stage_of(e: KernelEmitter, op: Any) -> Value:
@@ -65,7 +66,47 @@ def _initialize(e: KernelEmitter) -> None:
         e.b.call_void("@llvm.nvvm.fence.mbarrier_init.release.cluster", "")
         e.b.branch(done)
     e.b.start(done)
+    if e.tensor_memory is not None:
+        _by_first_warp(e, _allocate)
+        e.b.call_void("@llvm.nvvm.tcgen05.fence.before.thread.sync", "")
     e.b.call_void("@llvm.nvvm.barrier.cta.sync.aligned.all", "i32 0")
+    if e.tensor_memory is not None:
+        e.b.call_void("@llvm.nvvm.tcgen05.fence.after.thread.sync", "")
+        e.tensor_base = e.b.value(f"load volatile i32, ptr addrspace({SHARED}) {_tensor_slot(e)}, align 4")
+
+
+# ---- tensor memory -------------------------------------------------------------------------------
+def _tensor_slot(e: KernelEmitter) -> Value:
+    """Where the allocation leaves its address."""
+    address = e.b.add(e.shared_base, e.tensor_memory.attributes["shared_offset"].value.data)
+    return e.b.pure(f"inttoptr i32 {address} to ptr addrspace({SHARED})")
+
+
+def _by_first_warp(e: KernelEmitter, action: Any) -> None:
+    first, done = e.b.label(), e.b.label()
+    with e.in_prologue():
+        is_first = e.b.compare("eq", e.uniform_warp, 0)
+    e.b.branch_if(is_first, first, done)
+    e.b.start(first)
+    with e.b.scope():
+        action(e, e.tensor_memory.result.type.columns.data)
+        e.b.branch(done)
+    e.b.start(done)
+
+
+def _allocate(e: KernelEmitter, columns: int) -> None:
+    """Another CTA may allocate as soon as this one has."""
+    slot = f"ptr addrspace({SHARED}) {_tensor_slot(e)}"
+    e.b.call_void("@llvm.nvvm.tcgen05.alloc.shared.cg1", f"{slot}, i32 {columns}")
+    e.b.call_void("@llvm.nvvm.tcgen05.relinq.alloc.permit.cg1", "")
+
+
+def _free(e: KernelEmitter, columns: int) -> None:
+    pointer = e.b.pure(f"inttoptr i32 {e.tensor_base} to ptr addrspace({TENSOR})")
+    e.b.call_void("@llvm.nvvm.tcgen05.dealloc.cg1", f"ptr addrspace({TENSOR}) {pointer}, i32 {columns}")
+
+
+# ---- waiting -------------------------------------------------------------------------------------
 
 
 def wait(e: KernelEmitter, address: Value, parity: Value) -> None:
@@ -138,6 +179,9 @@ def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
     with b.scope():
         _set_registers(e, op, 1)
         e.emit_block(op.regions[1].blocks[0])
+        if e.tensor_memory is not None:
+            e.barrier()  # no warp reads what the first one frees
+            _by_first_warp(e, _free)
         b.branch(done)
     b.start(done)
 

@@ -1,0 +1,230 @@
+"""Products whose accumulators are in tensor memory (PTX ISA 9.0, section 9.7.16, tcgen05).
+
+The kernel has one allocation of columns. One thread of the first warp issues the products; each warp moves the 32 lanes
+of its number modulo 4. An address has the lane in its high and the column in its low 16 bits. Loads and stores of
+threads and the products of another are ordered by the barrier between them and a fence on either side of it.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any
+
+from ...layouts import MatrixOperand, TensorMemoryTile, TensorProduct, matrix_operand, tensor_memory_tile
+from ...layouts.linear_layout import log2_exact
+from ...layouts.tensor_memory import ROWS
+from ...targets import ELEMENT_BITS
+from ..analysis.dot_atoms import tensor_memory_atom_of
+from .async_copies import stage_address
+from .builder import SHARED, Value
+from .kernel_emitter import Handler, KernelEmitter, layout_of
+from .pipelines import empty_barrier, full_barrier
+from .shared_memory import pack_word
+
+TENSOR = 6  # address space
+MOST_WORDS = 128  # of one tcgen05.ld or .st
+LANE_SHIFT = 16
+ADDRESS_MASK = 0x3FFFF
+
+
+def _pointer(e: KernelEmitter, address: Value) -> Value:
+    return e.b.pure(f"inttoptr i32 {address} to ptr addrspace({TENSOR})")
+
+
+# ---- allocation ----------------------------------------------------------------------------------
+def emit_create_tmem(e: KernelEmitter, op: Any) -> None:
+    e.tensor_memory = op
+
+
+def emit_alloc_tmem(e: KernelEmitter, op: Any) -> None:
+    e.values[op.result] = op.attributes["column"].value.data
+
+
+# ---- tiles between registers and tensor memory -----------------------------------------------------
+def _warp_address(e: KernelEmitter, tile: TensorMemoryTile, column: int, own: int, first: int) -> Value:
+    """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 128 rows."""
+    images = [32 << LANE_SHIFT, 64 << LANE_SHIFT]
+    images += [tile.words << bit for bit in range(log2_exact(tile.groups_m))]
+    images += [tile.warp_words << bit for bit in range(log2_exact(tile.groups_n))]
+    with e.in_prologue():
+        part = e.b.linear(e.uniform_warp, images)
+    return e.b.add(e.b.add(e.tensor_base, part), column + own * tile.groups_m * tile.words + first)
+
+
+def _pieces(tile: TensorMemoryTile) -> list[tuple[int, int, int]]:
+    """(own tile, first word, words) of every load or store of a warp."""
+    step = min(tile.warp_words, MOST_WORDS)
+    return [(own, first, step) for own in range(tile.own_tiles) for first in range(0, tile.warp_words, step)]
+
+
+def emit_tmem_load(e: KernelEmitter, op: Any) -> None:
+    element, shape = e.element(op.result), op.result.type.get_shape()
+    tile = tensor_memory_tile(*shape, element.bits, e.num_warps)
+    e.b.call_void("@llvm.nvvm.tcgen05.fence.after.thread.sync", "")
+    vectors = []
+    for own, first, count in _pieces(tile):
+        address = _pointer(e, _warp_address(e, tile, e.values[op.source], own, first))
+        type = "i32" if count == 1 else f"<{count} x i32>"
+        name = f"@llvm.nvvm.tcgen05.ld.32x32b.x{count}"
+        vectors.append((e.b.call(type, name, f"ptr addrspace({TENSOR}) {address}, i1 false"), count))
+    e.b.call_void("@llvm.nvvm.tcgen05.wait.ld", "")
+    e.b.call_void("@llvm.nvvm.tcgen05.fence.before.thread.sync", "")
+    registers = [value for vector, count in vectors for value in _scalars(e, element.register, vector, count)]
+    names = tile.layout.register_permutation(layout_of(op.result))
+    e.values[op.result] = [registers[name] for name in names]
+
+
+def _scalars(e: KernelEmitter, type: str, vector: Value, count: int) -> list[Value]:
+    if count == 1:
+        return [vector if type == "i32" else e.b.value(f"bitcast i32 {vector} to {type}")]
+    words = [e.b.value(f"extractelement <{count} x i32> {vector}, i32 {i}") for i in range(count)]
+    return words if type == "i32" else [e.b.value(f"bitcast i32 {word} to {type}") for word in words]
+
+
+def emit_tmem_store(e: KernelEmitter, op: Any) -> None:
+    if op.enabled is None:
+        return _store(e, op)
+    store, done = e.b.label(), e.b.label()
+    e.b.branch_if(e.scalar(op.enabled), store, done)
+    e.b.start(store)
+    with e.b.scope():
+        _store(e, op)
+        e.b.branch(done)
+    e.b.start(done)
+
+
+def _store(e: KernelEmitter, op: Any) -> None:
+    element, shape = e.element(op.value), op.value.type.get_shape()
+    tile = tensor_memory_tile(*shape, element.bits, e.num_warps)
+    registers = e.packed_as(op.value, tile.layout)
+    per_word = 32 // element.bits
+    words = [pack_word(e, element, registers[i : i + per_word]) for i in range(0, len(registers), per_word)]
+    for own, first, count in _pieces(tile):
+        address = _pointer(e, _warp_address(e, tile, e.values[op.dest], own, first))
+        start = own * tile.warp_words + first
+        vector = _vector(e, words[start : start + count])
+        type = "i32" if count == 1 else f"<{count} x i32>"
+        name = f"@llvm.nvvm.tcgen05.st.32x32b.x{count}"
+        e.b.call_void(name, f"ptr addrspace({TENSOR}) {address}, {type} {vector}, i1 false")
+    e.b.call_void("@llvm.nvvm.tcgen05.wait.st", "")
+    e.b.call_void("@llvm.nvvm.tcgen05.fence.before.thread.sync", "")
+
+
+def _vector(e: KernelEmitter, words: list[Value]) -> Value:
+    if len(words) == 1:
+        return words[0]
+    vector = "undef"
+    for index, word in enumerate(words):
+        vector = e.b.value(f"insertelement <{len(words)} x i32> {vector}, i32 {word}, i32 {index}")
+    return vector
+
+
+# ---- products --------------------------------------------------------------------------------------
+@contextmanager
+def _one_thread(e: KernelEmitter):
+    """What one thread of the first warp does."""
+    b = e.b
+    first, lead, done = b.label(), b.label(), b.label()
+    with e.in_prologue():
+        is_first = b.compare("eq", e.uniform_warp, 0)
+    b.branch_if(is_first, first, done)
+    b.start(first)
+    with b.scope():
+        elected = b.value("call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1)")
+        b.branch_if(b.value(f"extractvalue {{ i32, i1 }} {elected}, 1"), lead, done)
+        b.start(lead)
+        yield
+        b.branch(done)
+    b.start(done)
+
+
+def _commit(e: KernelEmitter, address: Value) -> None:
+    pointer = e.b.pure(f"inttoptr i32 {address} to ptr addrspace({SHARED})")
+    e.b.call_void("@llvm.nvvm.tcgen05.commit.shared.cg1", f"ptr addrspace({SHARED}) {pointer}")
+
+
+def _ready(e: KernelEmitter, pipeline: Any) -> Value:
+    return e.b.add(e.shared_base, e.values[pipeline])
+
+
+def emit_async_umma(e: KernelEmitter, op: Any) -> None:
+    product = _Product(e, op)
+    with _one_thread(e):
+        e.b.call_void("@llvm.nvvm.tcgen05.fence.after.thread.sync", "")
+        product.emit()
+        if op.pipeline is not None:
+            _commit(e, empty_barrier(e, op, e.b.shift(e.scalar(op.token), -1)))
+        if op.ready is not None:
+            _commit(e, _ready(e, op.ready))
+
+
+def emit_umma_commit(e: KernelEmitter, op: Any) -> None:
+    with _one_thread(e):
+        _commit(e, _ready(e, op.ready))
+
+
+class _Product:
+    """The instructions of one ``async.umma``."""
+
+    def __init__(self, e: KernelEmitter, op: Any):
+        self.e, self.op = e, op
+        self.atom = tensor_memory_atom_of(op)
+        m, n, k = op.attributes["shape"].get_values()
+        self.product = TensorProduct(m, n, k, ELEMENT_BITS[self.atom.a_type])
+        self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
+        self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0)
+
+    def _in_shared(self, name: str, buffer: Any, stage: Any, k_dim: int) -> tuple[MatrixOperand, Value]:
+        """The canonical layout of an operand and the descriptor of its first element."""
+        b = self.e.b
+        layout = matrix_operand(self.op.attributes[f"{name}_placement"].data, k_dim)
+        address = stage_address(self.e, buffer, self.e.scalar(stage))
+        field = b.pure(f"zext i32 {b.shift(b.and_(address, ADDRESS_MASK), -4)} to i64")
+        return layout, b.pure(f"or i64 {field}, {layout.tcgen05_descriptor}")
+
+    def emit(self) -> None:
+        for row, column, k in self.product.instructions():
+            self._instruction(row, column, k)
+
+    def _instruction(self, row: int, column: int, k: int) -> None:
+        e, product = self.e, self.product
+        words = product.n
+        target = e.b.add(e.tensor_base, e.values[self.op.acc] + row // ROWS * words + column)
+        right = self._advanced(self.right, column, k)
+        form, left = ("shared", f"i64 {self._advanced(self.left, row, k)}") if self.left else ("tensor", self._left(row, k))
+        enabled = "true" if k else _boolean(e.scalar(self.op.accumulate))
+        operands = f"ptr addrspace({TENSOR}) {_pointer(e, target)}, {left}, i64 {right}, i32 {self._descriptor()}"
+        flags = f"i1 {enabled}, i32 {self.atom.kind}, i32 1, i32 0"
+        e.b.call_void(f"@llvm.nvvm.tcgen05.mma.{form}", f"{operands}, {flags}")
+
+    def _descriptor(self) -> int:
+        signs = tuple(self.op.attributes[key].data == "signed" if key in self.op.attributes else True for key in SIGNS)
+        left = self.left is not None and not self.left[0].k_major
+        return self.atom.descriptor(ROWS, self.product.columns, left, not self.right[0].k_major, signs)
+
+    def _left(self, row: int, k: int) -> str:
+        """An operand in tensor memory: 32-bit words of neighbors along k."""
+        bits = self.product.element_bits
+        words = self.product.k * bits // 32
+        column = self.e.values[self.op.lhs] + row // ROWS * words + k * bits // 32
+        return f"ptr addrspace({TENSOR}) {_pointer(self.e, self.e.b.add(self.e.tensor_base, column))}"
+
+    def _advanced(self, operand: tuple[MatrixOperand, Value], row: int, k: int) -> Value:
+        layout, descriptor = operand
+        return self.e.b.add(descriptor, layout.offset(row, k) >> 4, "i64")
+
+
+def _boolean(value: Value) -> str:
+    return value if isinstance(value, str) else ("true" if value else "false")
+
+
+SIGNS = ("signedness_lhs", "signedness_rhs")
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.create_tmem": emit_create_tmem,
+    "nv_tileas.alloc_tmem": emit_alloc_tmem,
+    "nv_tileas.tmem_load": emit_tmem_load,
+    "nv_tileas.tmem_store": emit_tmem_store,
+    "nv_tileas.async.umma": emit_async_umma,
+    "nv_tileas.async.umma_commit": emit_umma_commit,
+}
