@@ -1,0 +1,83 @@
+"""Products whose operands a warp of their own fetches: sums that run, that start from a tile, that are read each time."""
+
+import cuda.tile as ct
+
+from tileiras_build.bytecode.export import Array, Case
+
+ConstInt = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+
+
+@ct.kernel
+def product(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=out.dtype)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, column), (K, N), padding_mode=ZERO)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, column), acc)
+
+
+@ct.kernel
+def nested(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b, all tiles of rows by one block."""
+    for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
+        acc = ct.zeros((M, N), dtype=ct.float32)
+        for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+            x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+            y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
+            acc = ct.mma(x, y, acc)
+        ct.store(out, (row, 0), acc)
+
+
+@ct.kernel
+def added(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = out + a @ b."""
+    acc = ct.load(out, (0, 0), (M, N))
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (0, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (0, 0), acc)
+
+
+@ct.kernel
+def chained(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = f(q @ k.T) @ v with f(x) = x * x: the left operand of the second product comes from registers."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    acc = ct.zeros((M, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        acc = ct.mma((scores * scores).astype(v.dtype), values, acc * 0.5)
+    ct.store(out, (ct.bid(0), 0), acc)
+
+
+def rows(dtype: str) -> Array:
+    return Array(dtype, 2, stride_divisible_by=16)
+
+
+def columns(dtype: str) -> Array:
+    return Array(dtype, 2, unit_stride=0, stride_divisible_by=16)
+
+
+def _case(name, kernel, dtype, tiles, out="float32", right=rows) -> Case:
+    return Case(name, kernel, (rows(dtype), right(dtype), rows(out), *tiles))
+
+
+CASES = [
+    _case("f16_rows", product, "float16", (128, 128, 64)),
+    _case("f16_columns", product, "float16", (128, 64, 32), right=columns),
+    _case("bf16_wide", product, "bfloat16", (128, 256, 64)),
+    _case("f16_tall", product, "float16", (256, 128, 64)),
+    _case("f16_deep", product, "float16", (128, 32, 128), right=columns),
+    _case("f16_half_sum", product, "float16", (128, 64, 64), "float16"),
+    _case("f8_columns", product, "float8_e4m3fn", (128, 64, 64), right=columns),
+    _case("i8_columns", product, "int8", (128, 64, 64), "int32", right=columns),
+    _case("nested", nested, "float16", (128, 64, 32)),
+    _case("added", added, "float16", (128, 64, 32)),
+    Case("chained", chained, (rows("float16"),) * 3 + (rows("float32"), 128, 64, 64)),
+]

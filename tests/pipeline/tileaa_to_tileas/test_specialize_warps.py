@@ -1,0 +1,112 @@
+"""A warp that fetches and warps that compute: right numbers and no race for every loop length, type and order."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import cases, compiled, run
+from tileiras_build.checkers.scratch import check_scratch
+from tileiras_build.pipeline.text_format import parse
+from tileiras_build.targets import TARGETS
+
+KERNELS = Path(__file__).with_name("fetched_products.py")
+SMS = ("sm_90", "sm_100", "sm_120")
+WGMMA, TCGEN05, MMA = "wgmma.mma_async", "tcgen05.mma", "mma.sync"
+# The instruction of each product on sm_90 and on sm_100; sm_120 has mma.sync alone. No GPU transposes bytes on the way;
+# tensor memory sums in 32 bits only.
+PRODUCTS = {
+    "f16_rows": (WGMMA, TCGEN05),
+    "f16_columns": (WGMMA, TCGEN05),
+    "bf16_wide": (WGMMA, TCGEN05),
+    "f16_tall": (WGMMA, TCGEN05),
+    "f16_deep": (WGMMA, TCGEN05),
+    "f16_half_sum": (WGMMA, MMA),
+    "f8_columns": (WGMMA, TCGEN05),
+    "i8_columns": (WGMMA, TCGEN05),
+}
+
+
+def operands(name, m, n, k):
+    """Small integers, so that every sum is exact in any order; the result holds what a kernel must overwrite or add to."""
+    rng = np.random.default_rng(m * n + k)
+    left, right, out = cases(KERNELS)[name].arguments[:3]
+    a, b = (rng.integers(-3, 4, shape) for shape in ((m, k), (k, n)))
+    b = b.astype(right.dtype) if right.unit_stride == -1 else np.asfortranarray(b.astype(right.dtype))
+    return a.astype(left.dtype), b, rng.integers(-3, 4, (m, n)).astype(out.dtype)
+
+
+def check(name, sm, sizes, grid=(1, 1, 1), start=False):
+    a, b, out = operands(name, *sizes)
+    want = a.astype(np.float64) @ b.astype(np.float64) + (out if start else 0)
+    np.testing.assert_array_equal(run(KERNELS, name, sm, [a, b, out], grid)[2].astype(np.float64), want)
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_tiles_that_stick_out_of_the_arrays(name, sm):
+    m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
+    check(name, sm, (m + 22, n + 16, 2 * k + 16), (2, 2, 1))
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_the_product_is_made_by_the_targets_own_instruction(name):
+    for sm, instruction in zip(SMS, (*PRODUCTS[name], MMA)):
+        ptx = compiled(KERNELS, name, sm).ptx
+        found = [other for other in (WGMMA, TCGEN05, MMA) if other in ptx]
+        assert (sm, found, "cp.async.bulk.tensor" in ptx) == (sm, [instruction], True)
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("steps", [1, 2, 3, 7, 13])
+def test_loops_shorter_and_longer_than_the_ring(steps, sm):
+    check("f16_columns", sm, (128, 64, 32 * steps))
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("steps", [1, 4, 9])
+def test_a_ring_that_is_used_by_many_loops(steps, sm):
+    check("nested", sm, (3 * 128, 64, 32 * steps))
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_sum_that_starts_from_a_tile(steps, sm):
+    check("added", sm, (128, 64, 32 * steps), start=True)
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", ["f16_columns", "nested", "added"])
+def test_a_loop_that_never_runs(name, sm):
+    """k = 0: the tensors have no columns, and a sum of nothing is what it starts from."""
+    a, b, out = operands(name, 128, 64, 32)
+    want = out if name == "added" else 0
+    given = [np.lib.stride_tricks.as_strided(a, (128, 0), a.strides), b[:0], out]
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(run_empty(name, sm, given), np.broadcast_to(want, out.shape))
+
+
+def run_empty(name, sm, values):
+    return run(KERNELS, name, sm, values)[2]
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_a_left_operand_from_registers(steps, sm):
+    rng = np.random.default_rng(steps)
+    q, k, v = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((150, 64), (64 * steps, 64), (64 * steps, 64)))
+    q, k = q * np.float16(0.25), k * np.float16(0.25)
+    out = np.full((150, 64), np.nan, np.float32)
+    acc = np.zeros((150, 64))
+    for step in range(steps):
+        part = slice(64 * step, 64 * (step + 1))
+        scores = q.astype(np.float64) @ k[part].T.astype(np.float64)
+        acc = acc * 0.5 + (scores * scores).astype(np.float16).astype(np.float64) @ v[part].astype(np.float64)
+    found = run(KERNELS, "chained", sm, [q, k, v, out], (2, 1, 1))[3]
+    np.testing.assert_allclose(found, acc, rtol=2e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize("sm", [name for name in TARGETS if TARGETS[name].has("tma")])
+@pytest.mark.parametrize("name", ["f16_rows", "bf16_wide", "nested", "chained"])
+def test_shared_memory_is_not_used_twice_at_once(name, sm):
+    assert check_scratch(parse(compiled(KERNELS, name, sm).tileas.encode())) >= 0
