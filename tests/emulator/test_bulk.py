@@ -369,7 +369,7 @@ def test_launch_encodes_maps_from_the_manifest():
 @pytest.mark.parametrize(
     ("changes", "why"),
     [({"base": 8}, "base 0x8"), ({"strides": [{"param": 1}]}, "stride 33"), ({"box": [512, 4]}, "box dimension 512"),
-     ({"box": [64, 4]}, "more than the swizzle of 32"), ({"shape": [0, 4]}, "shape 0"), ({"element": "f12"}, "unknown element type"),
+     ({"box": [64, 4]}, "more than the swizzle of 32"), ({"shape": [-1, 4]}, "shape -1"), ({"element": "f12"}, "unknown element type"),
      ({"box": [4, 4]}, "no multiple of 16"), ({"strides": [1 << 40]}, "stride 1099511627776"), ({"box": [16]}, "rank 2"),
      ({"element_strides": [1, 9]}, "element stride 9"), ({"element": "u32", "box": [8, 4], "fill": "nan"}, "no NaN")],
 )  # fmt: skip

@@ -23,11 +23,15 @@ def test_values_come_from_the_parameters():
     )
 
 
+def test_an_empty_tensor_is_encoded_as_one_element():
+    assert resolve("k", 0, ROW, params(width=0, height=0)).shape == (1, 1, 3)
+
+
 @pytest.mark.parametrize(
     ("row", "given", "sentence"),
     [
         ({}, {"base": 0x1008}, "its address 0x1008 is not a multiple of 16"),
-        ({}, {"width": 0}, "dimension 0 has 0 elements"),
+        ({}, {"width": -2}, "dimension 0 has -2 elements"),
         ({}, {"height": -1}, "dimension 1 has -1 elements"),
         ({"shape": [1, 1, (1 << 32) + 1]}, {}, "dimension 2 has 4294967297 elements"),
         ({}, {"stride": 1020}, "the stride of dimension 1 is 2040 bytes, not a multiple of 16"),

@@ -53,8 +53,13 @@ def _check_storage(kernel: Operation, users: list[Operation], storage: list[Oper
         held.append(region)
 
 
+TENSOR_ADDRESS_BYTES = 4  # tcgen05.alloc writes one address to shared memory
+
+
 def _storage_bytes(op: Operation) -> int:
     type = op.results[0].type
+    if op.name == "nv_tileas.create_tmem":
+        return TENSOR_ADDRESS_BYTES
     return type.size_bytes if "num_elem" not in op.attributes else _elements_bytes(op, type.pointee.bitwidth)
 
 

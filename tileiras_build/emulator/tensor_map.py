@@ -185,7 +185,7 @@ def from_manifest(description: dict, params: list[bytes]) -> TensorMap:
     base = description["base"]
     out = TensorMap(
         element, value(base) & 0xFFFFFFFFFFFFFFFF if not isinstance(base, int) else base,
-        tuple(value(n) for n in description["shape"]), tuple(value(n) for n in description["strides"]), box,
+        tuple(value(n) or 1 for n in description["shape"]), tuple(value(n) for n in description["strides"]), box,
         tuple(value(n) for n in description.get("element_strides", [1] * len(box))), description.get("swizzle", "none"),
         description.get("fill", "zero"), 0 if description.get("interleave", "none") == "none" else 1,
     )  # fmt: skip

@@ -188,6 +188,8 @@ static CUresult encode(CUtensorMap *map, const tensor_map_row *row, void **param
     int dim;
     for (dim = 0; dim < row->rank; ++dim)
         shape[dim] = evaluate(&row->shape[dim], params);
+        if (shape[dim] == 0)
+            shape[dim] = 1; /* the driver knows no empty tensor */
     for (dim = 0; dim + 1 < row->rank; ++dim)
         strides[dim] = evaluate(&row->strides[dim], params);
     memcpy(&base, params[row->base], sizeof base);

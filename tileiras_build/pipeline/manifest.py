@@ -2,8 +2,15 @@
 
     {"version": 1, "target": "sm_90a", "kernels": {entry: {
         "params": [{"name", "kind", "size", "offset"}...], "param_sizes": [bytes...], "threads_per_cta": 128,
-        "shared_memory": {"static": n, "dynamic": n}, "cluster": [1, 1, 1], "tensor_maps": [],
+        "shared_memory": {"static": n, "dynamic": n}, "cluster": [1, 1, 1],
+        "tensor_maps": [{"param", "element", "base", "shape", "strides", "box", "element_strides", "swizzle",
+                         "interleave", "fill", "l2_promotion"}...],
         "resources": {"registers", "spill_stores", "spill_loads", "stack", "shared"}}}}      # from the cubin
+
+A tensor map is what ``cuTensorMapEncodeTiled`` takes, fastest dimension first, strides in bytes; the launcher encodes it
+into the 128-byte parameter number ``param`` (kind ``tensor_map``). ``base`` is ``{"param": i}``, the number of a pointer
+parameter; each entry of ``shape`` and ``strides`` is an integer, or ``{"param": i, "times": n}``: an integer parameter
+times n (1 where absent). An extent of 0 is encoded as 1: the driver knows no empty tensor, and none is read.
 
 It travels in ``.ll`` as named metadata, in ``.ptx`` as one comment line (``ll_to_ptx/metadata.py`` reads both), and
 lies beside the cubin as ``.json``.

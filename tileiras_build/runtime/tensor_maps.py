@@ -40,7 +40,8 @@ def resolve(entry: str, index: int, row: dict, params: Sequence[bytes]) -> Tenso
     made = TensorMap(
         row["element"],
         int.from_bytes(params[row["base"]["param"]], "little"),
-        tuple(_value(number, params) for number in row["shape"]),
+        # The driver knows no empty tensor; no tile of one is fetched, for the loops over it end before.
+        tuple(_value(number, params) or 1 for number in row["shape"]),
         tuple(_value(number, params) for number in row["strides"]),
         tuple(row["box"]),
         tuple(row["element_strides"]),

@@ -78,16 +78,10 @@ def test_a_sum_that_starts_from_a_tile(steps, sm):
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name", ["f16_columns", "nested", "added"])
 def test_a_loop_that_never_runs(name, sm):
-    """k = 0: the tensors have no columns, and a sum of nothing is what it starts from."""
+    """k = 0: a sum of nothing is what it starts from."""
     a, b, out = operands(name, 128, 64, 32)
-    want = out if name == "added" else 0
-    given = [np.lib.stride_tricks.as_strided(a, (128, 0), a.strides), b[:0], out]
-    with np.errstate(all="ignore"):
-        np.testing.assert_array_equal(run_empty(name, sm, given), np.broadcast_to(want, out.shape))
-
-
-def run_empty(name, sm, values):
-    return run(KERNELS, name, sm, values)[2]
+    found = run(KERNELS, name, sm, [a[:, :0], b[:0], out])[2]
+    np.testing.assert_array_equal(found, out if name == "added" else np.zeros_like(out))
 
 
 @pytest.mark.parametrize("sm", SMS)
