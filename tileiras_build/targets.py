@@ -231,7 +231,13 @@ class TensorMemoryAtom:
         if self.a_type == "i8":
             a, b = signs
         return (
-            accumulator << 4 | int(a) << 7 | int(b) << 10 | a_mn_major << 15 | b_mn_major << 16 | n >> 3 << 17 | m >> 4 << 24
+            accumulator << 4
+            | int(a) << 7
+            | int(b) << 10
+            | a_mn_major << 15
+            | b_mn_major << 16
+            | n >> 3 << 17
+            | m >> 4 << 24
         )
 
 

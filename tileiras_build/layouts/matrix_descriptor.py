@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from .linear_layout import dim_bases, log2_exact
 from .shared_layout import VECTOR_BYTES, SharedLayout
@@ -96,4 +97,4 @@ def _doubles(offsets: list[int], first: int | None = None, count: int | None = N
     """Whether each offset is twice the one before (the first and their number as given)."""
     if count is not None and len(offsets) != count or first is not None and offsets and offsets[0] != first:
         return False
-    return all(after == 2 * before for before, after in zip(offsets, offsets[1:]))
+    return all(after == 2 * before for before, after in pairwise(offsets))

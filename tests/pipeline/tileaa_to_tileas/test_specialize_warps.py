@@ -88,7 +88,9 @@ def test_a_loop_that_never_runs(name, sm):
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_a_left_operand_from_registers(steps, sm):
     rng = np.random.default_rng(steps)
-    q, k, v = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((150, 64), (64 * steps, 64), (64 * steps, 64)))
+    q, k, v = (
+        rng.integers(-2, 3, shape).astype(np.float16) for shape in ((150, 64), (64 * steps, 64), (64 * steps, 64))
+    )
     q, k = q * np.float16(0.25), k * np.float16(0.25)
     out = np.full((150, 64), np.nan, np.float32)
     acc = np.zeros((150, 64))

@@ -177,7 +177,7 @@ def test_a_real_kernel(tmp_path):
     tileas = driver.lower(bytecode_of("matmul_f16_nt"), "tilebc", "tileas", job())[".tileas"].decode()
     kernel = only(after(tileas, FUNCTIONS, ENTRY, SHARED, TARGET), "func.func")
     assert "nvvm.kernel" in kernel.attributes and isinstance(kernel, func.FuncOp)
-    warps = kernel.attributes["num_warps"].value.data
+    warps = sum(kernel.attributes[key].value.data for key in ("num_warps", "producer_warps") if key in kernel.attributes)
     ll = driver.lower(tileas.encode(), "tileas", "ll", job())[".ll"].decode()
     assert f'"nvvm.reqntid"="{32 * warps}"' in ll
     assert f"[{kernel.attributes['shared_bytes'].value.data} x i8] undef, align 1024" in ll

@@ -35,7 +35,11 @@ BarrierOp = define("nv_tileas.barrier", "", "", "all threads meet; memory before
 # Asynchronous copies into a ring of buffers.
 AllocTensorOp = define("nv_tileas.alloc_tensor", "", "result", "a ring of tiles in shared memory", pure=False)
 AsyncTiledLoadOp = define(
-    "nv_tileas.async_tiled_load", "view coords* buffer stage enabled", "", "copy a tile of a view to a stage", pure=False
+    "nv_tileas.async_tiled_load",
+    "view coords* buffer stage enabled",
+    "",
+    "copy a tile of a view to a stage",
+    pure=False,
 )
 AsyncCommitOp = define("nv_tileas.async_commit", "", "", "the copies since the last commit are one group", pure=False)
 AsyncWaitOp = define("nv_tileas.async_wait", "", "", "until at most pending groups are under way", pure=False)
@@ -50,7 +54,11 @@ CreatePipelineOp = define(
     "nv_tileas.async.pipeline.create", "", "result", "the mbarriers of a ring of stages", pure=False
 )
 ProducerAcquireOp = define(
-    "nv_tileas.async.pipeline.producer_acquire", "pipeline token", "", "until the stage is empty; expect its bytes", pure=False
+    "nv_tileas.async.pipeline.producer_acquire",
+    "pipeline token",
+    "",
+    "until the stage is empty; expect its bytes",
+    pure=False,
 )
 ConsumerWaitOp = define(
     "nv_tileas.async.pipeline.consumer_wait", "pipeline token", "", "until the stage is full", pure=False
@@ -82,12 +90,22 @@ AsyncDotWaitOp = define(
 )
 # Tensor memory: tiles of accumulators (and left operands) in columns of one allocation of the kernel.
 CreateTmemOp = define(
-    "nv_tileas.create_tmem", "", "result", "the kernel's columns of tensor memory; an address in shared memory", pure=False
+    "nv_tileas.create_tmem",
+    "",
+    "result",
+    "the kernel's columns of tensor memory; an address in shared memory",
+    pure=False,
 )
-AllocTmemOp = define("nv_tileas.alloc_tmem", "source", "result", "a tile in tensor memory, from ``column`` on", pure=False)
+AllocTmemOp = define(
+    "nv_tileas.alloc_tmem", "source", "result", "a tile in tensor memory, from ``column`` on", pure=False
+)
 TmemLoadOp = define("nv_tileas.tmem_load", "source", "result", "read a tile into registers", pure=False)
 TmemStoreOp = define(
-    "nv_tileas.tmem_store", "value dest enabled?", "", "write a tile from registers, or nothing where not enabled", pure=False
+    "nv_tileas.tmem_store",
+    "value dest enabled?",
+    "",
+    "write a tile from registers, or nothing where not enabled",
+    pure=False,
 )
 AsyncUmmaOp = define(
     "nv_tileas.async.umma",
@@ -101,7 +119,12 @@ UmmaCommitOp = define(
     "nv_tileas.async.umma_commit", "ready", "", "all products before, once done, fill ready", pure=False
 )
 AgentSwitchOp = define(
-    "nv_tileas.agent_switch", "", "", "warps of the first region fetch, those of the second compute", pure=False, regions=2
+    "nv_tileas.agent_switch",
+    "",
+    "",
+    "warps of the first region fetch, those of the second compute",
+    pure=False,
+    regions=2,
 )
 SCHEDULED = (
     ConvertLayoutOp,

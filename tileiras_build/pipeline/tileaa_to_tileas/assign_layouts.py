@@ -39,6 +39,7 @@ from .choose_warps import choose_warps
 DOT_WEIGHT, MEMORY_WEIGHT, SCAN_WEIGHT, PASSED_ON = 1000, 10, 5, 0.5
 # An element moved from the accumulator fragment costs less than a trip through shared memory if stores stay this wide.
 DIRECT_STORE_BYTES = 8
+SECTOR_BYTES = 32  # what the lanes of a store must fill together: memory is written in sectors
 MAX_REMATERIALIZED = 16
 
 
@@ -247,7 +248,9 @@ def _anchor_dot(kernel: _Kernel, op: Any) -> None:
         kernel.vote(op.result, rules.warpgroup_layouts(op, kernel.num_warps)[1], DOT_WEIGHT * kernel._size(op.result))
         return
     if "tensor_memory" in op.attributes:
-        kernel.vote(op.result, rules.tensor_memory_layouts(op, kernel.num_warps)[1], DOT_WEIGHT * kernel._size(op.result))
+        kernel.vote(
+            op.result, rules.tensor_memory_layouts(op, kernel.num_warps)[1], DOT_WEIGHT * kernel._size(op.result)
+        )
         return
     atom = choose_atom(kernel.job.target, *types, k)
     if atom is None:
@@ -516,8 +519,10 @@ def _rewrite_tiled_store(rw: _Rewriter, op: Any) -> None:
     element = element_of(op.value.type)
     facts_order = ViewFacts(op.view, rw.kernel.analysis).order
     width = min(held.contiguous(facts_order), op.attributes["vector"].value.data) * element.bytes
+    sector = width << (held.bits_along(facts_order[0])["lane"].bit_count() if facts_order else 0)
     small = rw.kernel._size(op.value) <= 32 * rw.kernel.num_warps
-    if element.per_byte > 1 or not small and (width < DIRECT_STORE_BYTES or element.bytes < 4):
+    narrow = width < DIRECT_STORE_BYTES or sector < SECTOR_BYTES or element.bytes < 4
+    if element.per_byte > 1 or not small and narrow:
         rw.require(op, index, layout)
     _require_index(rw, op, layout_of(op.value))
 

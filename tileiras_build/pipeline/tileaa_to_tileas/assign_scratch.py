@@ -336,7 +336,9 @@ class _Hazards:
     def _loop(self, op: Operation, reading: frozenset[_Region]) -> frozenset[_Region]:
         """What the end of the body reads, its start may meet; ``continue`` and ``break`` may leave with anything it reads."""
         block = op.regions[0].blocks[0]
-        everything = frozenset(region for inner in block.walk() if _uses_region(inner) for region in _Region.all_of(inner))
+        everything = frozenset(
+            region for inner in block.walk() if _uses_region(inner) for region in _Region.all_of(inner)
+        )
         jumps = any(
             inner.name in ("nv_tileas.break", "nv_tileas.continue") and inner.parent is not block
             for inner in block.walk()

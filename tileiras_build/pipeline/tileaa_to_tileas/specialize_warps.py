@@ -33,7 +33,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import Pure
 
 from ...dialects import arith
-from ...dialects.cute.layout import LayoutAttr
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -494,9 +493,11 @@ class _Consumer:
         """Products left under way by the last iteration end here, and their stage is empty."""
         for result in list(loop.results):
             if result.type != i32 and _is_under_way(loop, result.index):
+                uses = list(result.uses)
                 wait = AsyncDotWaitOp.make([result], [result.type], {"pending": IntegerAttr(0, i32)})
                 loop.parent.insert_op_after(wait, loop)
-                result.replace_uses_with_if(wait.results[0], lambda use: use.operation is not wait)
+                for use in uses:
+                    use.operation.operands[use.index] = wait.results[0]
                 self._release_last(loop, wait, states, tokens)
 
     def _release_last(self, loop: Any, wait: Operation, states: list[_Ring | _Sum], tokens: Tokens) -> None:
@@ -539,7 +540,9 @@ class _Consumer:
         later = _before(arith.CmpiOp.make(operands, [i1], {"predicate": StringAttr("ne")}), after)
         _before(ConsumerReleaseOp.make([ring.pipeline, token, later], [], {"behind": UnitAttr()}), after)
 
-    def _operands(self, ring: _Ring, stage: SSAValue) -> tuple[list[SSAValue], list[SSAValue | None], dict[str, Attribute]]:
+    def _operands(
+        self, ring: _Ring, stage: SSAValue
+    ) -> tuple[list[SSAValue], list[SSAValue | None], dict[str, Attribute]]:
         """What a product reads, the stages of what lies in shared memory, and how it lies there."""
         product = ring.product
         operands, stages = [product.lhs, product.rhs], [None, None]
@@ -603,7 +606,9 @@ def _is_zero(value: SSAValue) -> bool:
 
 def _sum_of(first: SSAValue, second: SSAValue) -> Operation:
     is_integer = str(first.type.element_type) == "i32"
-    return arith.AddiOp.make([first, second], [first.type]) if is_integer else AddFOp.make([first, second], [first.type])
+    return (
+        arith.AddiOp.make([first, second], [first.type]) if is_integer else AddFOp.make([first, second], [first.type])
+    )
 
 
 def _constant_i1(value: bool) -> Operation:

@@ -15,6 +15,7 @@ from .kernel_emitter import Handler, KernelEmitter
 
 TENSOR = 6  # the address space of tensor memory
 
+
 # ---- tokens --------------------------------------------------------------------------------------
 def stage_of(e: KernelEmitter, op: Any) -> Value:
     return e.b.shift(e.scalar(op.token), -1)

@@ -18,7 +18,7 @@ from ..analysis.dot_atoms import tensor_memory_atom_of
 from .async_copies import stage_address
 from .builder import SHARED, Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
-from .pipelines import empty_barrier, full_barrier
+from .pipelines import empty_barrier
 from .shared_memory import pack_word
 
 TENSOR = 6  # address space
@@ -191,7 +191,9 @@ class _Product:
         words = product.n
         target = e.b.add(e.tensor_base, e.values[self.op.acc] + row // ROWS * words + column)
         right = self._advanced(self.right, column, k)
-        form, left = ("shared", f"i64 {self._advanced(self.left, row, k)}") if self.left else ("tensor", self._left(row, k))
+        form, left = (
+            ("shared", f"i64 {self._advanced(self.left, row, k)}") if self.left else ("tensor", self._left(row, k))
+        )
         enabled = "true" if k else _boolean(e.scalar(self.op.accumulate))
         operands = f"ptr addrspace({TENSOR}) {_pointer(e, target)}, {left}, i64 {right}, i32 {self._descriptor()}"
         flags = f"i1 {enabled}, i32 {self.atom.kind}, i32 1, i32 0"

@@ -73,7 +73,12 @@ def _halves(e: KernelEmitter, type: str, word: Value) -> list[Value]:
 
 
 def _assembly(
-    e: KernelEmitter, type: str, letter: str, text: Sequence[str], values: Sequence[Value], inputs: Sequence[tuple[str, Value]]
+    e: KernelEmitter,
+    type: str,
+    letter: str,
+    text: Sequence[str],
+    values: Sequence[Value],
+    inputs: Sequence[tuple[str, Value]],
 ) -> list[Value]:
     count = len(values)
     constraints = [f"={letter}"] * count + [str(i) for i in range(count)]
