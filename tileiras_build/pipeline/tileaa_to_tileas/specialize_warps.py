@@ -65,6 +65,7 @@ from ..analysis.operand_chains import LOOP, ScalarSlice, loops_around, placement
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.element_types import element_of
 from ..shared.optimization_hints import hint
 from .assign_scratch import largest_scratch
 from .pipeline_loads import REGISTER_FILE, constant_i32, forwarded, fragment_of, resident_ctas, with_layout
@@ -557,7 +558,8 @@ class _Consumer:
         """The product of a warpgroup in place of ``dot``; whether it is still under way afterwards."""
         product = ring.product
         operands, stages, kept = self._operands(ring, stage)
-        behind = _only_accumulates(product)
+        # Sums of 16 bits travel in pairs: carrying them takes the pairs apart, so they must be complete.
+        behind = _only_accumulates(product) and element_of(product.result.type).bits == 32
         kept |= {"atom": product.attributes["warpgroup"], "pending": IntegerAttr(int(behind), i32)}
         made = AsyncDotOp.make([*operands, product.acc, *stages], [product.result.type], kept)
         _before(made, product)

@@ -28,25 +28,23 @@ def emit_async_dot(e: KernelEmitter, op: Any) -> None:
     product = _Product(e, op, tiling)
     tiles = [(m, n) for m in range(tiling.m_tiles) for n in range(tiling.n_tiles)]
     pending = op.attributes["pending"].value.data
-    registers = list(e.registers_as(op.acc, tiling.c))
+    words = _packed(e, op.result, list(e.registers_as(op.acc, tiling.c)))
     for number, (m_tile, n_tile) in enumerate(tiles):
-        first, last = number == 0, number == len(tiles) - 1
-        text = [FENCE] if first else []
+        text = [FENCE] if number == 0 else []
         text += product.instructions(m_tile, n_tile)
-        text += [COMMIT] if last else []
+        text += [COMMIT] if number == len(tiles) - 1 else []
         text += [_wait_text(pending)] if len(tiles) == 1 else []
-        members = tiling.c_registers(m_tile, n_tile)
-        product.run(text, registers, members)
+        product.run(text, words, tiling.c_registers(m_tile, n_tile))
     if len(tiles) > 1:
-        registers = _tied(e, op.result, [_wait_text(pending)], registers, [])
-    e.values[op.result] = registers
-    if layout_of(op.result) != tiling.c:
-        e.values[op.result] = [registers[name] for name in tiling.c.register_permutation(layout_of(op.result))]
+        words = _tied(e, op.result, [_wait_text(pending)], words, [])
+    registers = _unpacked(e, op.result, words)
+    e.values[op.result] = [registers[name] for name in tiling.c.register_permutation(layout_of(op.result))]
 
 
 def emit_async_dot_wait(e: KernelEmitter, op: Any) -> None:
     pending = op.attributes["pending"].value.data
-    e.values[op.result] = _tied(e, op.result, [_wait_text(pending)], e.registers(op.source), [])
+    words = _packed(e, op.result, e.registers(op.source))
+    e.values[op.result] = _unpacked(e, op.result, _tied(e, op.result, [_wait_text(pending)], words, []))
 
 
 def _wait_text(pending: int) -> str:
@@ -54,17 +52,29 @@ def _wait_text(pending: int) -> str:
 
 
 # ---- accumulators --------------------------------------------------------------------------------
+def _packed(e: KernelEmitter, value: Any, registers: list[Value]) -> list[Value]:
+    """Accumulators as the instruction holds them: 16-bit ones in pairs, which stay together until all are complete."""
+    element = e.element(value)
+    if element.bits != 16:
+        return registers
+    return [pack_word(e, element, list(registers[i : i + 2])) for i in range(0, len(registers), 2)]
+
+
+def _unpacked(e: KernelEmitter, value: Any, words: list[Value]) -> list[Value]:
+    element = e.element(value)
+    if element.bits != 16:
+        return words
+    return [half for word in words for half in _halves(e, element.register, word)]
+
+
 def _tied(
-    e: KernelEmitter, value: Any, text: Sequence[str], registers: Sequence[Value], inputs: Sequence[tuple[str, Value]]
+    e: KernelEmitter, value: Any, text: Sequence[str], words: Sequence[Value], inputs: Sequence[tuple[str, Value]]
 ) -> list[Value]:
     """Run assembly whose outputs are the accumulators; ``inputs`` are (LLVM type, value) behind them."""
     element = e.element(value)
     if element.bits == 16:
-        words = [pack_word(e, element, list(registers[i : i + 2])) for i in range(0, len(registers), 2)]
-        results = _assembly(e, "i32", "r", text, words, inputs)
-        return [half for word in results for half in _halves(e, element.register, word)]
-    letter = "f" if element.is_float else "r"
-    return _assembly(e, element.register, letter, text, registers, inputs)
+        return _assembly(e, "i32", "r", text, words, inputs)
+    return _assembly(e, element.register, "f" if element.is_float else "r", text, words, inputs)
 
 
 def _halves(e: KernelEmitter, type: str, word: Value) -> list[Value]:
@@ -181,11 +191,9 @@ class _Product:
             self.inputs.append((type, value))
         return f"${2 * self.outputs + self.inputs.index((type, value))}"
 
-    def run(self, text: list[str], registers: list[Value], members: range) -> None:
-        values = [registers[member] for member in members]
-        results = _tied(self.e, self.op.result, text, values, self.inputs)
-        for member, value in zip(members, results):
-            registers[member] = value
+    def run(self, text: list[str], words: list[Value], members: range) -> None:
+        part = slice(members.start // self.per_register, members.stop // self.per_register)
+        words[part] = _tied(self.e, self.op.result, text, words[part], self.inputs)
 
 
 SIGNS = ("signedness_lhs", "signedness_rhs")
