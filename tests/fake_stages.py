@@ -50,6 +50,10 @@ def _pause(name, job):
     time.sleep(1)
 
 
+def _nap(name, job):
+    time.sleep(0.1)
+
+
 def _read_libdevice(name, job):
     assert Path(job.libdevice).is_file()
 
@@ -62,6 +66,7 @@ BEHAVIORS = {
     "crash": _crash,
     "sleep": _sleep,
     "pause": _pause,
+    "nap": _nap,
     "libdevice": _read_libdevice,
 }
 

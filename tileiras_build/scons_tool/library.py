@@ -32,6 +32,7 @@ from .decider import has_changed
 from .kernel_options import settings_by_kernel
 from .progress import BelowLine, Progress, Step
 from .reading import READING
+from .records import Records, lock_folder
 from .running import start_executor
 from .settings import DEFAULTS, Settings, fail, read_settings
 from .shortcut import Shortcut, say_up_to_date
@@ -72,7 +73,10 @@ def _build_of_this_run(env, executor: Executor | None) -> Build:
     if _current is None:
         folder = Path(env.Dir("#").get_abspath(), str(env.get("build_dir", DEFAULTS["build_dir"])))
         shortcut = Shortcut(READING, folder)
-        if names := shortcut.holds():
+        names = shortcut.holds()
+        if not names and not SCons.Script.GetOption("no_exec") and lock_folder(env.Dir("#").get_abspath()):
+            names = shortcut.holds()
+        if names:
             say_up_to_date(names)
             sys.exit(0)
         _current = Build(shortcut, executor)
@@ -90,12 +94,15 @@ class Build:
         self._executor, self._starting = executor, threading.Lock()
         self.progress = Progress(sys.stdout)
         self.recorder = Recorder()
+        self.records = Records()
+        self._begun = False
         self.build_dirs: list[str] = []
         self.interrupted = False
 
     def attach(self) -> None:
         """Hook into SCons' progress and exit."""
         SCons.Script.Progress(self.evaluated)
+        self.records.attach()
         if sys.stdout.isatty():
             sys.stdout = BelowLine(sys.stdout, self.progress.end_line)
             sys.stderr = BelowLine(sys.stderr, self.progress.end_line)
@@ -110,10 +117,15 @@ class Build:
 
     def evaluated(self, node) -> None:
         """SCons has looked at ``node``, or will build it."""
+        if not self._begun:
+            self._begun = True
+            # SCons asks it for its cache in the threads that run steps, where two would make it at once.
+            SCons.Script.DefaultEnvironment(tools=[])
         READING.stop()
         if not isinstance(node, ArtifactFile):
             self.visited.append(node)
         self.progress.evaluated(node)
+        self.records.step()
 
     def settled(self, node) -> None:
         """``node`` is current, and SCons will not look at it."""
