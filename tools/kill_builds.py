@@ -124,7 +124,7 @@ class Killed:
         return made
 
     def _check_processes(self, killed: int) -> None:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while (left := _processes_in(self.folder)) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not left, f"processes of the killed build {killed} are left: {left}"

@@ -2,7 +2,13 @@
 
 import gc
 import os
+import signal
 from contextlib import suppress
+
+# The fork server looks after its build only when all of this is imported, which takes seconds on a busy machine.
+_build = os.getppid()
+signal.signal(signal.SIGALRM, lambda *_: os._exit(1) if os.getppid() != _build else None)
+signal.setitimer(signal.ITIMER_REAL, 0.2, 0.2)
 
 # Threads do not survive a fork, and a worker is one core's share of the build.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -26,3 +32,6 @@ with suppress(Exception):
 
 # Frozen objects are never visited by a worker's collector, so their pages stay shared.
 gc.freeze()
+
+signal.setitimer(signal.ITIMER_REAL, 0)
+signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -83,7 +83,7 @@ class StageAction(_WorkerAction):
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The line that is shown: stage, target and kernel."""
-        return f"{self.stage.name:7} {self.job.target.name:7} {kernel_name(target[0])}"
+        return f"{self.stage.name:7} {self.job.target.name:7} {kernel_name(target[0])}{_because(target)}"
 
     def call(self, executor, target, source, env):
         """Lower the source's bytes by one stage."""
@@ -111,7 +111,7 @@ class ExportAction(_WorkerAction):
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The line that is shown: stage, file and how many kernels it makes."""
-        return f"{self.stage.name:7} {len(target)} of {source[0].name}"
+        return f"{self.stage.name:7} {len(target)} of {source[0].name}{_because(target)}"
 
     def call(self, executor, target, source, env):
         """Export the kernels that the targets are named for; paths in debug info are relative to the top folder."""
@@ -143,6 +143,12 @@ def stage_signature(stage: Stage, job: Job) -> dict:
     visible = stage.job(job)
     options = {field.name: getattr(visible, field.name) for field in fields(Job) if field.name in stage.options}
     return {"stage": stage.name, "code": source_digest(stage), "target": job.target.name, "options": options}
+
+
+def _because(targets: list) -> str:
+    """Why the step runs, with ``explain=1``."""
+    reason = next((node.reason for node in targets if hasattr(node, "reason")), None)
+    return f": {reason}" if reason else ""
 
 
 def kernel_name(node) -> str:

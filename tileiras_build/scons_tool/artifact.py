@@ -21,6 +21,7 @@ import SCons.Node.FS
 import SCons.Script
 from SCons.Executor import Executor
 
+from .explain import why
 from .reading import READING
 
 _NO_STATE, _UP_TO_DATE = SCons.Node.no_state, SCons.Node.up_to_date
@@ -29,7 +30,8 @@ _NO_STATE, _UP_TO_DATE = SCons.Node.no_state, SCons.Node.up_to_date
 class ArtifactFile(SCons.Node.FS.File):
     """The node of one artifact. ``asked`` are the files that its source may ask for (found by the scanner)."""
 
-    __slots__ = ("asked", "considered", "on_settled")
+    __slots__ = ("asked", "considered", "on_settled", "reason")
+    explaining = False
 
     def diskcheck_match(self) -> None:
         """Nothing: the check costs a system call, and a folder in this place fails the step that writes here."""
@@ -49,8 +51,11 @@ class ArtifactFile(SCons.Node.FS.File):
     def is_up_to_date(self) -> bool:
         """SCons' check of everything that the artifact is made from, and whether the file is what was recorded."""
         # SCons updates its records of the dependencies while it checks, so it has to check in any case.
-        current = super().is_up_to_date()
-        return current and self.is_as_recorded()
+        current = super().is_up_to_date() and self.is_as_recorded()
+        if self.explaining and not current:
+            # Now, while the file and the record are still there.
+            self.reason = why(self)
+        return current
 
     def visited(self) -> None:
         """SCons is done with the node; each artifact's contents are recorded, also those that nothing is made from."""

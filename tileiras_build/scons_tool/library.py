@@ -34,7 +34,7 @@ from .progress import BelowLine, Progress, Step
 from .reading import READING
 from .records import Records, lock_folder
 from .running import start_executor
-from .settings import DEFAULTS, Settings, fail, read_settings
+from .settings import DEFAULTS, Settings, fail, is_explaining, read_settings
 from .shortcut import Shortcut, say_up_to_date
 from .timing import BUILD, keep_timeline
 from .verification import Verification, is_wanted
@@ -61,6 +61,7 @@ def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None =
     env[BUILD] = build
     env["PRINT_CMD_LINE_FUNC"] = build.progress.show
     env.Decider(has_changed)
+    ArtifactFile.explaining = is_explaining(env)
     chain = Chain(table, build)
     env.AddMethod(chain.add_library, "KernelLibrary")
     for position, stage in enumerate(table[1:], 1):
@@ -169,7 +170,9 @@ class Build:
         if self.build_dirs and not (option("no_exec") or option("clean")):
             keep_timeline(self.recorder, self.progress.steps, self.build_dirs[0], option("num_jobs"))
         if self.build_dirs and not self.interrupted and not SCons.Script.Main.exit_status:
-            self.shortcut.keep(self.artifacts, self.visited, bool(self.progress.built))
+            doubt = self.shortcut.keep(self.artifacts, self.visited, bool(self.progress.built))
+            if doubt and ArtifactFile.explaining:
+                print(f"scons: the next run will check every node: {doubt}")
 
 
 @dataclass

@@ -41,6 +41,7 @@ def variables(arguments: dict[str, str]) -> Variables:
         ("ptxas", "path of ptxas (empty: the one of nvidia-cuda-nvcc)", DEFAULTS["ptxas"], _check_file),
         ("libdevice", "path of libdevice.10.bc (empty: the one of nvidia-nvvm)", DEFAULTS["libdevice"], _check_file),
         ("cache", "shared build cache: a folder, or http://host:port/path (empty: none)", "", _check_cache),
+        ("explain", "say why each step runs: yes or no", "no", _check_explain),
         ("executor", "where steps run: local, or tcp://host:8786, a Dask scheduler", LOCAL, _check_executor),
     )
     return result
@@ -102,10 +103,15 @@ def _opt_level(text: object) -> int:
     return check_opt_level(int(text) if str(text) in _OPT_LEVELS else text)
 
 
-def _yes_no(text: object) -> bool:
+def is_explaining(env) -> bool:
+    """Whether the build says why each step runs (``explain=1``)."""
+    return _yes_no(env.get("explain", "no"), "explain")
+
+
+def _yes_no(text: object, name: str = "lineinfo") -> bool:
     if str(text).lower() in _YES_NO:
         return _YES_NO[str(text).lower()]
-    raise InvalidInput("option-value", f"lineinfo={text} is neither yes nor no", remedy="use yes or no")
+    raise InvalidInput("option-value", f"{name}={text} is neither yes nor no", remedy="use yes or no")
 
 
 def _choice(name: str, text: object) -> str:
@@ -136,6 +142,10 @@ def _check_choice(name, value, env) -> None:
 
 def _check_lineinfo(name, value, env) -> None:
     _check(_yes_no, value)
+
+
+def _check_explain(name, value, env) -> None:
+    _check(lambda text: _yes_no(text, name), value)
 
 
 def _check_build_dir(name, value, env) -> None:

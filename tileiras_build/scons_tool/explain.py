@@ -1,0 +1,67 @@
+"""``explain=1``: why a step runs, in half a line, from SCons' record of its last run and what is there now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+SHOWN = 3  # reasons; a step that has more of them says how many
+
+
+def why(node) -> str:
+    """The reasons for building ``node``, which SCons has found not to be up to date: "build/sm_90/a.ll changed"."""
+    record = node.get_stored_info().binfo
+    if not hasattr(record, "bactsig"):
+        return "it has not been built before"
+    reasons = [*_changes_of_action(node, record), *_changes_of_children(node, record)]
+    if not node.exists():
+        reasons.append("its file is missing")
+    elif not reasons:
+        reasons.append("it is always built" if node.always_build else "its file was changed")
+    more = f" and {len(reasons) - SHOWN} more" if len(reasons) > SHOWN else ""
+    return ", ".join(reasons[:SHOWN]) + more
+
+
+def _changes_of_action(node, record) -> Iterator[str]:
+    before, now = _parse(record.bact), _parse(str(node.get_executor()))
+    if before is None or now is None:
+        if record.bact != str(node.get_executor()):
+            yield "its action changed"
+        return
+    for name in sorted(before.keys() | now.keys()):
+        if before.get(name) == now.get(name):
+            continue
+        if name == "code":
+            yield f"the code of stage {now['stage']} changed"
+        elif name == "options":
+            yield from _changes_of_options(before[name], now[name])
+        else:
+            yield f"{name} was {before.get(name)}, is {now.get(name)}"
+
+
+def _changes_of_options(before: dict, now: dict) -> Iterator[str]:
+    for name in sorted(before.keys() | now.keys()):
+        if before.get(name) != now.get(name):
+            yield f"{name} was {before.get(name)}, is {now.get(name)}"
+
+
+def _parse(text: str) -> dict | None:
+    """The signature that ``actions.py`` leaves as an action's text; None where the build script has added to it."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _changes_of_children(node, record) -> Iterator[str]:
+    names = [*record.bsources, *record.bdepends, *record.bimplicit]
+    infos = [*record.bsourcesigs, *record.bdependsigs, *record.bimplicitsigs]
+    before = {str(name): getattr(info, "csig", None) for name, info in zip(names, infos, strict=False)}
+    children = {str(child): child for child in node.children()}
+    for name, child in children.items():
+        if name not in before:
+            yield f"{name} is a new dependency"
+        elif before[name] != child.get_csig():
+            yield f"{name} changed"
+    for name in before.keys() - children.keys():
+        yield f"{name} is no longer a dependency"
