@@ -627,3 +627,23 @@ def decode_scale(codes):
     """float32 values of ue8m0 codes."""
     codes = np.asarray(codes).astype(np.int64)
     return np.where(codes == 255, np.nan, np.ldexp(1.0, codes - 127)).astype(f32)
+
+
+# -- matrices ----------------------------------------------------------------------------------------
+ONE_THREAD = 1 << 18  # m * n * k up to which OpenBLAS multiplies without threads
+
+
+def small_matmul(a, b):
+    """np.matmul of stacks of small matrices, in blocks of columns for which BLAS starts no threads.
+
+    Its threads cost far more than they give here, and by orders of magnitude where the machine is busy.
+    """
+    (m, k), n = a.shape[-2:], b.shape[-1]
+    step = max(ONE_THREAD // (m * k), 1)
+    if n <= step:
+        return np.matmul(a, b)
+    shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), m, n)
+    out = np.empty(shape, np.result_type(a, b))
+    for at in range(0, n, step):
+        out[..., at : at + step] = np.matmul(a, b[..., at : at + step])
+    return out

@@ -368,7 +368,7 @@ class Product(Operation):
         for block in self.blocks:
             a, b = zip(*(p.factors(memory, block, l, r) for p, l, r in zip(every, lefts, rights)))
             a, b = (np.concatenate(x, axis=2) if others else x[0] for x in (a, b))
-            self.add(memory, block, np.matmul(b, a.swapaxes(1, 2)))
+            self.add(memory, block, numerics.small_matmul(b, a.swapaxes(1, 2)))
 
     def left(self) -> list[np.ndarray]:
         """A of each CTA (CTAs, its rows, k)."""

@@ -152,7 +152,7 @@ def warpgroup_fragment(group, a, negative):
 @helper
 def warpgroup_multiply(group, a, b, integers):
     """A (n, 64, k) times B (n, columns, k): per register of D in order, each of the group's shape."""
-    product = np.matmul(a, b.swapaxes(1, 2))
+    product = numerics.small_matmul(a, b.swapaxes(1, 2))
     if integers:
         product = product.astype(np.int32)
     parts = product.reshape(-1, 4, 2, 8, product.shape[2] // 8, 4, 2)  # (n, warp, half, row, columns / 8, t, e)
