@@ -20,14 +20,15 @@ VIEWS = ("nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.async_tiled
 
 
 @cache
-def module(name: str, sm: str):
+def module(name: str, sm: str, strategy: str = "unspecialize"):
+    """The artifact without tensor maps, as the command in the place of ``tileiras`` makes it."""
     data = (PREBUILT / f"{name}.tilebc").read_bytes()
-    return parse(lower(data, "tilebc", "tileas", Job(TARGETS[sm]))[".tileas"])
+    return parse(lower(data, "tilebc", "tileas", Job(TARGETS[sm], strategy=strategy))[".tileas"])
 
 
-def remarks(name: str, sm: str) -> dict[str, list[Remark]]:
+def remarks(name: str, sm: str, strategy: str = "unspecialize") -> dict[str, list[Remark]]:
     found: dict[str, list[Remark]] = {}
-    for remark in collect(module(name, sm), TARGETS[sm]):
+    for remark in collect(module(name, sm, strategy), TARGETS[sm]):
         found.setdefault(remark.name, []).append(remark)
     return found
 
@@ -44,6 +45,15 @@ def test_a_product_on_tensor_cores():
 def test_a_better_product_that_is_not_used(sm, better):
     missed = remarks("matmul_f16_nt", sm).get("RemarkTensorCoreMMAGeneration", [])
     assert [remark.message for remark in missed] == ([f"MMA operation does not use {better}"] if better else [])
+
+
+def test_what_a_warp_of_its_own_fetches_is_named():
+    found = remarks("matmul_f16_nt", "sm_90", "warp-specialize")
+    instructions = [dict(remark.notes)["Instruction"] for remark in found["RemarkMemoryLoadInstructionSelected"]]
+    assert instructions == ["Tensor copy to shared memory (cp.async.bulk.tensor)"] * 2
+    (product,) = found["RemarkTensorCoreMMA"]
+    assert dict(product.notes)["Instruction"] == "Tensor-core wgmma.mma_async.sync.aligned"
+    assert "RemarkTensorCoreMMAGeneration" not in found and "RemarkMemoryTmaLoadFailed" not in found
 
 
 def test_a_product_without_tensor_cores():

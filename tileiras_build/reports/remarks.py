@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -18,7 +19,7 @@ from ..dialects.cuda_tile.location import source_location
 from ..errors import Location
 from ..layouts.blocked import spread_vector
 from ..pipeline.analysis.axis_info import AxisAnalysis
-from ..pipeline.analysis.dot_atoms import atom_named
+from ..pipeline.analysis.dot_atoms import atom_named, tensor_memory_atom_of, warpgroup_atom_of
 from ..pipeline.analysis.memory_access import VECTOR_BYTES, ViewFacts
 from ..pipeline.shared.element_types import element_of
 from ..targets import Target
@@ -83,8 +84,16 @@ def _tiled(kernel: _Kernel, op: Any) -> Iterator[Remark]:
         what = "store" if _is_store(op) else "load"
         yield kernel.remark(
             op, FAILED, MEMORY, f"RemarkMemoryTma{what.capitalize()}Failed", f"Failed to select TMA {what} instruction",
-            (), ("tiles are moved by their threads: there is no lowering to tensor copies",),
+            (), (TENSOR_COPY_LIMIT,),
         )  # fmt: skip
+
+
+def _fetched(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+    """A tile that TMA copies to shared memory."""
+    shape, element = list(op.view.type.tile), element_of(op.view.type.source.element_type)
+    notes = [("Instruction", TENSOR_COPY), ("Shape", shape), ("Width", f"{prod(shape) * element.bytes} bytes")]
+    name, message = "RemarkMemoryLoadInstructionSelected", "Load instruction selected"
+    yield kernel.remark(op, PASSED, MEMORY, name, message, notes)
 
 
 def _pointers(kernel: _Kernel, op: Any) -> Iterator[Remark]:
@@ -188,14 +197,31 @@ def _product(kernel: _Kernel, op: Any) -> Iterator[Remark]:
     if best != "mma_sync":
         yield kernel.remark(
             op, MISSED, TENSORCORE, "RemarkTensorCoreMMAGeneration", f"MMA operation does not use {best}", (),
-            (f"products are lowered to mma.sync; {kernel.target.name} also has {best}",),
+            (f"{best} is for {PRODUCT_LIMIT}",),
         )  # fmt: skip
+
+
+def _asynchronous_product(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+    """A product whose operands lie in shared memory, by warpgroups or in tensor memory."""
+    if op.name == "nv_tileas.async.dot":
+        instruction = warpgroup_atom_of(op).ptx.partition(".m64")[0]
+    else:
+        instruction = f"tcgen05.mma of {tensor_memory_atom_of(op).a_type}"
+    message = "MMA operation successfully optimized to use Tensor Cores"
+    notes = (("Instruction", f"Tensor-core {instruction}"), ("Atom", op.attributes["atom"].data))
+    yield kernel.remark(op, PASSED, TENSORCORE, "RemarkTensorCoreMMA", message, notes)
 
 
 def _element(value: SSAValue) -> object:
     return value.type.element_type
 
 
+TENSOR_COPY = "Tensor copy to shared memory (cp.async.bulk.tensor)"
+TENSOR_COPY_LIMIT = (
+    "TMA fetches operands of products in a warp of their own (strategy warp-specialize), and only where the launcher "
+    "encodes the tensor maps of the manifest"
+)
+PRODUCT_LIMIT = "products of whole warpgroups whose operands TMA fetches (strategy warp-specialize)"
 INSTRUCTIONS = {"nv_tileas.async_tiled_load": "Asynchronous copy to shared memory (cp.async)"}
 DESCRIBE = {
     "nv_tileas.tiled_load": _tiled,
@@ -205,6 +231,9 @@ DESCRIBE = {
     "nv_tileas.store": _pointers,
     "nv_tileas.convert_layout": _conversion,
     "nv_tileas.dot": _product,
+    "nv_tileas.async.tiled_tma_load": _fetched,
+    "nv_tileas.async.dot": _asynchronous_product,
+    "nv_tileas.async.umma": _asynchronous_product,
 }
 
 
