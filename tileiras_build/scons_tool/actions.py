@@ -21,7 +21,7 @@ from ..files import read_file, write_files
 from ..pipeline.job import Job
 from ..pipeline.stages import Stage, source_digest
 from ..reports.timeline import BUILT, CACHED, FAILED
-from .timing import time_step
+from .timing import BUILD, time_step
 
 TIMEOUT = 600.0  # seconds for one stage of one kernel; TILEIRAS_TIMEOUT of the environment overrides it
 
@@ -53,9 +53,13 @@ class _WorkerAction(FunctionAction):
         return hash_signature(self.signature)
 
     def _build(self, target, source, env) -> BuildError | None:
-        with time_step(env, target[0]) as timed:
-            error = self._make(target, source, env)
-            timed.outcome = FAILED if error else self._outcome(env)
+        try:
+            with time_step(env, target[0]) as timed:
+                error = self._make(target, source, env)
+                timed.outcome = FAILED if error else self._outcome(env)
+        finally:
+            if BUILD in env:
+                env[BUILD].progress.ended(target[0])
         return error
 
     def _make(self, target, source, env) -> BuildError | None:

@@ -1,6 +1,6 @@
 """What a build shows: a line per step with counts, and at the end the table of resources and the failures.
 
-On a terminal the line is updated in place; elsewhere (logs, CI) each step is a line of its own.
+On a terminal one line is updated in place, with percent and time to go; elsewhere (logs, CI) each step is a line.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ import SCons.Node
 from ..errors import TileirasError
 from ..reports.resources import read_manifest, resource_table
 from ..reports.table import align
+from .status_line import is_terminal, status_line
 
 TABLE_LIMIT = 200  # rows; a longer table is left to `tileiras-build report`
 DIAGNOSTIC_WIDTH = 90  # in the list of failures; SCons has shown it whole when it happened
@@ -41,6 +43,9 @@ class Progress:
         self.steps: dict[object, Step] = {}
         self.manifests: dict[object, object] = {}
         self.done = self.built = self.settled_steps = 0
+        self.running: dict[object, str] = {}
+        self._start = 0.0
+        self._in_place = is_terminal(stream)
         self._line_open = False
         self._lock = threading.RLock()
 
@@ -68,8 +73,20 @@ class Progress:
                 self.stream.write(line + "\n")
                 return
             self.built += 1
-            total = str(len(self.steps) - self.settled_steps)
-            self._write(f"[{self.done:>{len(total)}}/{total}] {line}")
+            self._start = self._start or time.monotonic()
+            self.running[target[0]] = " ".join(line.split())
+            total = len(self.steps) - self.settled_steps
+            if self._in_place:
+                self._update()
+            else:
+                self.stream.write(f"[{self.done:>{len(str(total))}}/{total}] {line}\n")
+                self.stream.flush()
+
+    def ended(self, node) -> None:
+        """The step that makes ``node`` has ended, well or not."""
+        with self._lock:
+            if self.running.pop(node, None) and self._in_place:
+                self._update()
 
     def end_line(self) -> None:
         """Leave the updated line on the terminal, so that other text starts below it."""
@@ -79,13 +96,12 @@ class Progress:
                 self.stream.flush()
                 self._line_open = False
 
-    def _write(self, line: str) -> None:
-        if not self.stream.isatty():
-            self.stream.write(line + "\n")
-            self.stream.flush()
-            return
-        width = shutil.get_terminal_size().columns
-        self.stream.write(f"\r\x1b[K{line[: width - 1]}")
+    def _update(self) -> None:
+        running, seconds = self.running.values(), time.monotonic() - self._start
+        done, built = self.done - len(running), self.built - len(running)
+        width = shutil.get_terminal_size().columns - 1
+        line = status_line(done, len(self.steps) - self.settled_steps, running, seconds, built, width)
+        self.stream.write(f"\r\x1b[K{line}")
         self.stream.flush()
         self._line_open = True
 
