@@ -135,7 +135,7 @@ def _build(folder: Path, kernels: list[Path], address: str) -> float:
     for path in kernels:
         shutil.copy(path, folder)
     (folder / "SConstruct").write_text(SCONSTRUCT)
-    command = [sys.executable, "-m", "SCons", "-j4", "sm=90", f"executor={address}"]
+    command = [sys.executable, "-m", "SCons", "-j32", "sm=90", f"executor={address}"]
     before = _cpu(resource.RUSAGE_CHILDREN)
     subprocess.run(command, cwd=folder, env=_environment(), stdout=subprocess.DEVNULL, check=True)
     return _cpu(resource.RUSAGE_CHILDREN) - before

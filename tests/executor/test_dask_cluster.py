@@ -71,6 +71,34 @@ def test_calls_are_spread_over_the_workers(executor, shared):
     assert executor.summary() == f"cluster {shared.address}: {executor._steps} steps on 2 workers"
 
 
+def test_small_calls_that_wait_go_together(executor, shared):
+    """Each keeps its own result and its own error."""
+    texts = [f"kernel k{n}\n" + "tileaa: fail\n" * (n % 7 == 3) for n in range(100)]
+
+    def call(text):
+        try:
+            return executor.run(LOWER, *arguments(text))
+        except Unsupported as error:
+            return str(error)
+
+    before = tasks(executor)
+    with ThreadPoolExecutor(100) as threads:
+        results = list(threads.map(call, texts))
+    failure = "k.py:3:4: error[fake-no-row]: no row in tileaa; use another"
+    expected = [{".tileaa": f"{text}tileaa {TARGET.name} O3\n".encode()} for text in texts]
+    assert results == [failure if n % 7 == 3 else made for n, made in enumerate(expected)]
+    assert tasks(executor) - before < 70
+
+
+def tasks(executor) -> int:
+    """How many tasks the workers have done."""
+
+    def count(dask_scheduler):
+        return dask_scheduler.task_prefixes["lower_all"].state_counts["memory"]
+
+    return executor._client.run_on_scheduler(count)
+
+
 def test_diagnostic_arrives_whole(executor):
     with pytest.raises(Unsupported) as caught:
         executor.run(LOWER, *arguments("kernel a\ntileaa: fail\n"))

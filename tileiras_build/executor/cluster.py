@@ -3,12 +3,11 @@
 Names and data travel as to the local pool. Only workers whose code is the same as this build's are used: a watcher
 looks at the cluster every WATCH seconds, compares the code of workers that it has not seen, and gives those that fit
 a Dask resource that every call asks for. A worker that dies is the scheduler's business: it gives the call to another
-one. A call that no worker can run any more is given to the scheduler again once there is one.
+one. What no worker can run any more is given to the scheduler again once there is one.
 """
 
 from __future__ import annotations
 
-import asyncio
 import concurrent.futures
 import logging
 import sys
@@ -22,6 +21,7 @@ from ..files import file_digest, read_file
 from ..pipeline.job import Job
 from ..pipeline.stages import Stage, load
 from . import Executor, cluster_worker
+from .cluster_calls import Call, Calls
 from .cluster_worker import Missing, Needed
 
 PORTABLE = frozenset({"tileiras_build.driver:lower"})  # reads nothing but its arguments and the job's files
@@ -59,12 +59,11 @@ class ClusterExecutor:
         self._client = _connect(address, connect)
         self._digest = cluster_worker.code_digest()
         self._resource = cluster_worker.resource(self._digest)
+        self._calls = Calls(self._client, self._resource, self._gone)
         self._threads: dict[str, int] = {}  # of the workers that fit
         self._refused: dict[tuple, str] = {}
         self._lost: InternalError | None = None
-        self._generation = 0  # of the fitting workers: the next one begins after there were none
         self._without_since = time.monotonic()
-        self._running: set = set()
         self._steps, self._used = 0, set()
         self._ended = threading.Event()
         try:
@@ -118,6 +117,7 @@ class ClusterExecutor:
     def close(self) -> None:
         """Leave the cluster as it is, and end what runs here."""
         self._ended.set()
+        self._calls.end()
         if self._local is not None:
             self._local.close()
         with suppress(Exception):
@@ -131,50 +131,16 @@ class ClusterExecutor:
 
     # ---- calls
 
-    def _call(self, needed, sent, arguments: tuple, timeout: float | None):
-        """What a worker answers. A call is repeated only if its workers are gone: steps change nothing elsewhere."""
-        while True:
-            generation = self._generation
-            future = self._submit(needed, sent, arguments, timeout)
-            try:
-                return self._wait(future, generation)
-            except _Stranded:
-                continue
-            finally:
-                self._running.discard(future)
-                with suppress(Exception):
-                    future.release()
-
-    def _submit(self, *arguments):
+    def _call(self, *call):
+        """What a worker answers."""
         self._refuse_if_lost()
-        resources = {self._resource: 1}
-        try:
-            future = self._client.submit(cluster_worker.lower, *arguments, pure=False, retries=0, resources=resources)
-        except Exception:
-            raise self._gone() from None
-        self._running.add(future)
-        return future
-
-    def _wait(self, future, generation: int):
-        from distributed import KilledWorker
-
-        # Not future.result(timeout): where that ends, it takes with it what other threads are just fetching.
-        loop = self._client.loop.asyncio_loop
-        pending = asyncio.run_coroutine_threadsafe(self._client.gather(future, asynchronous=True), loop)
+        waiting = Call(*call)
+        self._calls.put(waiting)
         while True:
             try:
-                return pending.result(WATCH)
-            except KilledWorker as error:
-                text = f"{error.allowed_failures + 1} workers of the cluster died while they ran this step"
-                raise InternalError("worker-died", f"{text}, the last one {error.last_worker.address}") from None
+                return waiting.answer.result(WATCH)
             except concurrent.futures.TimeoutError:
                 self._refuse_if_lost()
-                if generation != self._generation and self._threads:
-                    raise _Stranded from None
-            except (concurrent.futures.CancelledError, OSError):
-                raise self._gone() from None
-            except Exception as error:
-                raise InternalError("worker-failed", f"a worker failed: {type(error).__name__}: {error}") from None
 
     def _gone(self) -> InternalError:
         if self._lost is None:
@@ -187,8 +153,7 @@ class ClusterExecutor:
 
     def _lose(self, error: InternalError) -> None:
         self._lost = self._lost or error
-        with suppress(Exception):
-            self._client.cancel(list(self._running), asynchronous=False)
+        self._calls.end()
 
     # ---- workers
 
@@ -248,7 +213,8 @@ class ClusterExecutor:
             elif address in workers:
                 self._refused[address, workers[address].get("id")] = _reason(answer)
         if fitting and not self._threads:
-            self._generation += 1
+            self._calls.repeat()
+        self._calls.use(sum(fitting.values()))
         if self._threads and not fitting:
             self._without_since = time.monotonic()
         self._threads = fitting
@@ -261,10 +227,6 @@ class ClusterExecutor:
         (address, _), reason = list(self._refused.items())[-1]
         own = f"tileiras-build {cluster_worker.version()} (code {self._digest[:8]})"
         return f"the worker {address} of the cluster {reason}, this build is {own}"
-
-
-class _Stranded(Exception):
-    """The call waits for workers that are gone."""
 
 
 def _count(number: int, noun: str) -> str:
