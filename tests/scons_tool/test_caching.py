@@ -39,7 +39,7 @@ def found(done) -> str:
 
 def artifacts(project: Project, folder: str = "build") -> dict[str, str]:
     root = project.folder / folder
-    files = sorted(path for path in root.rglob("*") if path.is_file() and "report" not in path.parts)
+    files = sorted(path for path in root.rglob("[!.]*.*") if path.is_file() and "report" not in path.parts)
     return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 

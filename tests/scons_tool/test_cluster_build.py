@@ -9,7 +9,7 @@ import pytest
 from tests.executor.cache.servers import free_port
 from tests.executor.dask_cluster import cluster, kill
 from tests.scons_tool.test_build import Project, chain, steps_of
-from tests.scons_tool.test_caching import real_project, artifacts, run_scons
+from tests.scons_tool.test_caching import artifacts, real_project, run_scons
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_cluster_build_gives_the_bytes_of_a_local_one(shared, checkout):
     assert remote.steps(f"executor={shared.address}") == []
 
 
-def testreal_project_artifacts_are_those_of_a_local_build(shared, tmp_path):
+def test_real_artifacts_are_those_of_a_local_build(shared, tmp_path):
     local, remote = (real_project(tmp_path / name, "vector_add") for name in ("local", "remote"))
     assert run_scons(local, "sm=90", "-j2").returncode == 0
     done = run_scons(remote, "sm=90", "-j4", f"executor={shared.address}")
