@@ -164,3 +164,12 @@ def test_matrix_stores_of_equal_rows():
     run(kernel(body.format("")), np.zeros(1, np.uint32), check_races=True)
     with pytest.raises(EmulatorFault, match="race on shared byte"):
         run(kernel(body.format("mov.u32 t2, t0;")), np.zeros(1, np.uint32), check_races=True)
+
+
+def test_mbarriers_are_initialised_before_others_use_them():
+    body = """.shared .align 8 .b64 bar; mov.u32 t0, %tid.x; mov.u32 t1, bar; setp.ge.u32 p1, t0, 32; @p1 bra W; setp.ne.u32 p2, t0, 0; @!p2 mbarrier.init.shared.b64 [t1], 32; {0} bra OUT;
+    W: {0} {1} mbarrier.arrive.shared.b64 _, [t1]; OUT:"""
+    run(kernel(body.format("bar.sync 0;", ""), threads=64), np.zeros(1, np.uint32), check_races=True)
+    wait = "mov.u32 t3, 0; L: add.u32 t3, t3, 1; setp.lt.u32 p3, t3, 200; @p3 bra L;"
+    with pytest.raises(EmulatorFault, match="race on the mbarrier"):
+        run(kernel(body.format("", wait), threads=64), np.zeros(1, np.uint32), check_races=True)

@@ -48,6 +48,7 @@ class Races:
         self.at_cluster: dict[int, np.ndarray] = {}
         self.pending: dict[int, np.ndarray] = {}  # mbarrier position -> what arrived in its phase, and
         self.done: dict[int, np.ndarray] = {}  # what arrived in completed ones
+        self.made: dict[int, tuple] = {}  # mbarrier position -> (agent, clock, instruction) of its initialisation
         self.groups: dict[tuple, list] = {}  # (cta, warpgroup) -> clock after each committed group of products
         self.writer = np.full(size, -1, np.int32)
         self.write_clock = np.zeros(size, np.int32)
@@ -126,10 +127,35 @@ class Races:
         self.tick(cta, warp)
 
     # -- mbarriers -----------------------------------------------------------------------------------
-    def arrived(self, positions, flat) -> None:
+    def initialised(self, ins, positions, flat) -> None:
         cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
-        unique = np.unique(np.stack([positions, cta, tid // 32]), axis=1)
-        for position, c, warp in unique.T.tolist():
+        warp = tid // 32
+        agents, clocks = self.first_agent[cta] + warp, self.clock(cta, warp)
+        for position, agent, clock in zip(positions.tolist(), agents.tolist(), clocks.tolist()):
+            self.made[position] = (agent, clock, ins)
+            self.pending.pop(position, None)
+            self.done.pop(position, None)
+
+    def used(self, ins, positions, flat) -> None:
+        """Threads use mbarriers: they must know of the initialisation."""
+        for position, cta, warp in self.warps_at(positions, flat):
+            agent, clock, made = self.made.get(position, (None, 0, None))
+            own = int(self.first_agent[cta]) + warp
+            if made is not None and agent != own and clock > self.known[cta, warp, ORDER, agent]:
+                place = position % (self.machine.shared_size // 8) * 8
+                raise EmulatorFault(
+                    f"race on the mbarrier at shared {place:#x}: it is initialised at line {made.line} ({made.text}) "
+                    "with no barrier before this use",
+                    instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, warp * 32), address=place,
+                )  # fmt: skip
+
+    def warps_at(self, positions, flat) -> list:
+        """(position, CTA, warp) of threads at mbarriers, each once."""
+        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
+        return np.unique(np.stack([positions, cta, tid // 32]), axis=1).T.tolist()
+
+    def arrived(self, positions, flat) -> None:
+        for position, c, warp in self.warps_at(positions, flat):
             old = self.pending.get(position)
             self.pending[position] = self.known[c, warp].copy() if old is None else np.maximum(old, self.known[c, warp])
         self.tick(*self.pairs(flat))
@@ -149,9 +175,7 @@ class Races:
 
     def acquired(self, positions, flat) -> None:
         """Threads have seen a phase complete."""
-        cta, tid = np.divmod(np.asarray(flat), self.machine.threads)
-        unique = np.unique(np.stack([positions, cta, tid // 32]), axis=1)
-        for position, c, warp in unique.T.tolist():
+        for position, c, warp in self.warps_at(positions, flat):
             if position in self.done:
                 self.learn(c, warp, self.done[position])
 

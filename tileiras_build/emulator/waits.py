@@ -13,6 +13,7 @@ from .faults import EmulatorFault
 
 SHOWN = 6  # waits that a deadlock message describes
 FRUITLESS = 2000  # failed mbarrier.test_wait in a row, with nobody else to run, that make a deadlock
+HOPELESS = 200_000  # the same with others that run
 
 
 class Waits:
@@ -24,7 +25,8 @@ class Waits:
         self.flying: dict[int, list] = {}
         self.changes = 0  # of mbarriers, barriers and living threads: what a waiting thread may wait for
         self.revived_at = -1
-        self.fruitless = (0, -1)
+        self.fruitless = (0, -1)  # failed tests with nobody else to run, and ``changes`` then
+        self.failures = 0  # failed tests since the last change, whoever runs
 
     # -- copies --------------------------------------------------------------------------------------
     def fly(self, positions, copy) -> None:
@@ -82,7 +84,8 @@ class Waits:
         count, changes = self.fruitless
         alone = not self.machine.ready and changes == self.changes
         self.fruitless = (count + 1 if alone else 0, self.changes)
-        if self.fruitless[0] > FRUITLESS:
+        self.failures = self.failures + 1 if changes == self.changes else 0
+        if self.fruitless[0] > FRUITLESS or self.failures > HOPELESS:
             self.deadlock([(group, group.pc, "tests an mbarrier in a loop that nobody completes")])
 
     # -- exits ---------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ class BarrierSite:
 
     def init(self, group, address, count, mask):
         selection = Selection(group, True if mask is None else mask)
-        index, _ = self.where(group, address, selection)
+        index, flat = self.where(group, address, selection)
         counts = np.broadcast_to(selection.pick(count), len(index)).astype(np.int64)
         bad = (counts < 1) | (counts > COUNT_LIMIT)
         if bad.any():
@@ -133,6 +133,8 @@ class BarrierSite:
         zero = np.zeros_like(counts)
         group.m.shared_view(_u64)[index] = pack(counts, counts, zero, zero)
         group.m.waits.changes += 1
+        if group.m.race is not None:
+            group.m.race.initialised(self.ins, index, flat)
 
     def invalidate(self, group, address, mask):
         selection = Selection(group, True if mask is None else mask)
@@ -146,6 +148,8 @@ class BarrierSite:
         if not len(selection.rows):
             return out
         index, flat = self.where(group, address, selection)
+        if group.m.race is not None:
+            group.m.race.used(self.ins, index, flat)
         counts, bytes_ = (np.broadcast_to(selection.pick(value), len(index)).astype(np.int64) for value in (count, tx))
         out[selection.rows, selection.columns] = change(group.m, self.ins, index, flat, counts, bytes_, drop)
         return out
@@ -157,6 +161,8 @@ class BarrierSite:
         if not len(selection.rows):
             return out
         index, flat = self.where(group, address, selection)
+        if group.m.race is not None:
+            group.m.race.used(self.ins, index, flat)
         wanted = np.asarray(selection.pick(state)).astype(_u64)
         wanted = wanted & _u64(1) if parity else wanted >> _u64(63)
         words = group.m.shared_view(_u64)[index]
