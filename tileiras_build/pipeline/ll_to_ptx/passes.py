@@ -25,6 +25,7 @@ _FULL = (
     "instruction_combine",  # what value numbering exposed
     "simplify_cfg",
     "dead_code_elimination",
+    "sinking",  # what one agent or the end of the kernel alone needs: no register holds it elsewhere
     "global_dead_code_eliminate",  # inlined helpers
 )
 
