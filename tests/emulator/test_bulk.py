@@ -428,6 +428,16 @@ def test_a_store_that_nobody_waits_for():
     assert "exits before its bulk copy has read shared memory" in faulty(body)
 
 
+def test_a_commit_that_no_thread_executes():
+    """The store stays uncommitted, and so a wait for all groups leaves it in flight."""
+    body = """@!p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [u2, {0, 0}], [t1]; setp.ne.u32 p3, t0, t0;
+    @p3 cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"""
+    assert "exits before its bulk copy has read shared memory" in faulty(body)
+    tensor = random(np.random.default_rng(13), (8, 64), np.float16)
+    execute(body.replace("@p3", "@!p0"), tensor, tensor_map(tensor, [64, 8], "128B"))
+    assert not tensor.view(np.uint16).any()  # shared memory held zeros
+
+
 def test_an_odd_size():
     body = (
         LINES

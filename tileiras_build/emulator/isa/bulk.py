@@ -499,12 +499,17 @@ def is_shared(mod: str) -> bool:
     return mod.startswith("shared")
 
 
+def active(e) -> str:
+    """A condition before an instruction that only matters to threads with work in flight: some thread executes it."""
+    return f"if np.any({e.predicate}): " if e.predicate else ""
+
+
 def emit_bulk(e, ins, mods, reduces: bool):
     """cp.async.bulk… and cp.reduce.async.bulk…, ``mods`` from after ``bulk``."""
     if mods[:1] == ("commit_group",):
-        return e.line("g.bulk.commit()")
+        return e.line(f"{active(e)}g.bulk.commit()")
     if mods[:1] == ("wait_group",):
-        return e.line(f"g.bulk.land(g.m, {ins.args[0].value})")
+        return e.line(f"{active(e)}g.bulk.land(g.m, {ins.args[0].value})")
     if mods[:1] == ("prefetch",):
         return None
     if any(m.startswith(("im2col", "tile::")) or m == "cp_mask" for m in mods):
