@@ -17,7 +17,6 @@ from xdsl.ir import Operation, SSAValue
 
 from ..dialects.cuda_tile.location import source_location
 from ..errors import Location
-from ..layouts.blocked import spread_vector
 from ..pipeline.analysis.axis_info import AxisAnalysis
 from ..pipeline.analysis.dot_atoms import atom_named, tensor_memory_atom_of, warpgroup_atom_of
 from ..pipeline.analysis.memory_access import VECTOR_BYTES, ViewFacts
