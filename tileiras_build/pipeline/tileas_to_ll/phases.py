@@ -20,7 +20,7 @@ from xdsl.ir import Operation
 from ...dialects.cuda_tile.location import source_location
 from ...errors import InternalError
 from ...knobs import DEBUG
-from ..analysis.dot_atoms import atoms_by_name
+from ...targets import TENSOR_MEMORY_ATOMS, WARPGROUP_ATOMS, Target
 from ..shared.eliminate_common import merge
 from .analyze_buffers import analyze_buffers
 from .decompose_prints import decompose
@@ -78,8 +78,15 @@ def _check_copy(e: KernelEmitter, op: Operation) -> None:
 
 def _check_atom(e: KernelEmitter, op: Operation) -> None:
     name = op.attributes["atom"].data
-    if op.name == "nv_tileas.dot" and name not in atoms_by_name(e.target):
+    if name not in _atoms(e.target):
         raise InternalError("atom-unknown", f"{op.name} asks for {name}, which {e.target.name} does not have")
+
+
+@cache
+def _atoms(target: Target) -> frozenset[str]:
+    """The matrix instructions of a GPU."""
+    rows = (*target.all_mma_atoms, *WARPGROUP_ATOMS, *TENSOR_MEMORY_ATOMS)
+    return frozenset(row.name for row in rows if target.has(row.capability))
 
 
 def _check_wait(e: KernelEmitter, op: Operation) -> None:

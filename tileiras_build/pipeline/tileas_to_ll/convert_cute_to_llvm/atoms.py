@@ -42,7 +42,7 @@ from ....dialects.nvvm.attrs import (
     WgmmaScaleOutAttr,
     WgmmaTypeAttr,
 )
-from ....targets import TARGETS
+from ....targets import TARGETS, TENSOR_MEMORY_ATOMS
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import struct_of
 from .conversion import Converter, Rewrite, View, attribute
 from .descriptors import generic
@@ -148,7 +148,9 @@ BITS = {
     "s4": 4, "u4": 4,
 }  # fmt: skip
 # PTX's names -> those of the rows of targets.py, where they differ.
-ROW_TYPES = {"s8": "i8", "u8": "i8", "s4": "i4", "u4": "i4", "e4m3": "f8E4M3FN", "e5m2": "f8E5M2"}
+ROW_TYPES = {
+    "s8": "i8", "u8": "i8", "s4": "i4", "u4": "i4", "s32": "i32", "e4m3": "f8E4M3FN", "e5m2": "f8E5M2",
+}  # fmt: skip
 PAIR = VectorType(f16, [2])
 PIECES = {"f32": f32, "s32": i32, "f64": f64, "f16": PAIR}
 
@@ -462,36 +464,22 @@ def tensor_address(held: Any, cv: Converter) -> SSAValue:
     return value if value.type == i32 else cv.emit.add(llvm.PtrToIntOp(value, i32))
 
 
-# Elements of A and B -> (kind, code of A and B); of the accumulator -> code (PTX ISA 9.0, "Instruction descriptor").
-UMMA_KINDS = {
-    "f16": ("f16", 0), "bf16": ("f16", 1), "tf32": ("tf32", 2), "e4m3": ("f8f6f4", 0), "e5m2": ("f8f6f4", 1),
-    "u8": ("i8", 0), "s8": ("i8", 1),
-}  # fmt: skip
-UMMA_ACCUMULATORS = {"f16": 0, "f32": 1, "s32": 2}
-UMMA_FEATURES = {"i8": "tcgen05_i8"}
+# The instruction's kind as LLVM numbers it -> as PTX spells it.
+UMMA_KINDS = {0: "f16", 1: "tf32", 2: "f8f6f4", 3: "i8"}
 
 
-def instruction_descriptor(product: Product) -> int:
-    """The 32 bits that tell tcgen05.mma its types and shape; A and B are contiguous in k."""
-    a, b = UMMA_KINDS[product.a][1], UMMA_KINDS[product.b][1]
-    return (
-        UMMA_ACCUMULATORS[product.c] << 4 | a << 7 | b << 10 | product.n >> 3 << 17 | product.m >> 4 << 24
-    )  # fmt: skip
-
-
-def umma(
-    kind: AtomType, d: SSAValue, a: SSAValue, b: SSAValue, accumulate: SSAValue, group: int, cv: Converter
-) -> None:
-    """tcgen05.mma on descriptors of A and B; integers are the kind i8 (IMMA)."""
+def umma(kind: AtomType, d: SSAValue, a: SSAValue, b: SSAValue, accumulate: SSAValue, group: int, cv: Converter) -> None:
+    """tcgen05.mma on descriptors of A and B, contiguous in k; integers are the kind i8 (IMMA)."""
     product = Product.of(kind, cv)
-    if product.a not in UMMA_KINDS or product.b not in UMMA_KINDS or product.c not in UMMA_ACCUMULATORS:
-        raise cv.unsupported("umma-type", f"multiplies {kind.data!r}", "see convert_cute_to_llvm/atoms.py: UMMA_KINDS")
-    name = UMMA_KINDS[product.a][0]
-    feature = UMMA_FEATURES.get(name)
-    if feature is not None and not cv.job.target.has(feature):
+    types = tuple(ROW_TYPES.get(name, name) for name in (product.a, product.b, product.c))
+    rows = {(row.a_type, row.b_type, row.accumulator_type): row for row in TENSOR_MEMORY_ATOMS}
+    if (row := rows.get(types)) is None:
+        raise cv.unsupported("umma-type", f"multiplies {kind.data!r}", "see targets.py: TENSOR_MEMORY_ATOMS")
+    if not cv.job.target.has(row.capability):
         raise cv.invalid("umma-kind", "INT8 type is supported only on arch-conditional variants.")
-    text = f"tcgen05.mma.cta_group::{group}.kind::{name} [$0], $1, $2, $3, $4;"
-    descriptor = cv.emit.constant(instruction_descriptor(product))
+    text = f"tcgen05.mma.cta_group::{group}.kind::{UMMA_KINDS[row.kind]} [$0], $1, $2, $3, $4;"
+    signs = (product.a != "u8", product.b != "u8")
+    descriptor = cv.emit.constant(row.descriptor(product.m, product.n, False, False, signs))
     _assembly(cv, text, "r,l,l,r,b,~{memory}", [d, a, b, descriptor, accumulate])
 
 
