@@ -7,6 +7,8 @@ import pytest
 
 from tests.emulated_kernels import cases, compiled, run
 from tileiras_build.checkers.scratch import check_scratch
+from tileiras_build.driver import lower
+from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.text_format import parse
 from tileiras_build.targets import TARGETS
 
@@ -106,3 +108,16 @@ def test_a_left_operand_from_registers(steps, sm):
 @pytest.mark.parametrize("name", ["f16_rows", "bf16_wide", "nested", "chained"])
 def test_shared_memory_is_not_used_twice_at_once(name, sm):
     assert check_scratch(parse(compiled(KERNELS, name, sm).tileas.encode())) >= 0
+
+
+def test_a_view_that_is_made_in_the_loop():
+    """Its tensor map is made before: other front ends leave the view where it is used."""
+    text = compiled(KERNELS, "f16_columns", "sm_90").tileaa
+    lines = text.splitlines()
+    first = next(number for number, line in enumerate(lines) if "nv_tileaa.tiled_load" in line)
+    loads = " ".join(lines[first : first + 2])
+    moved = [line for line in lines if "nv_tileaa.block_tile" in line and line.split(" = ")[0].strip() in loads]
+    assert len(moved) == 2
+    kept = [line for line in lines[:first] if line not in moved] + moved + lines[first:]
+    ptx = lower("\n".join(kept).encode(), "tileaa", "ptx", Job(TARGETS["sm_90"]))[".ptx"].decode()
+    assert WGMMA in ptx and "cp.async.bulk.tensor" in ptx

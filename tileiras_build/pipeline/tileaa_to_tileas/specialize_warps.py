@@ -175,6 +175,8 @@ class _Specializer:
             for coord in (coord for fetch in ring.fetches for coord in fetch.load.coords):
                 self.slice.add(coord)
         self._set_warps()
+        for fetch in (fetch for ring in self.rings for fetch in ring.fetches):
+            self._hoist(fetch.load.view)
         body = self._outline()
         self._create_rings(body)
         fetching = _Producer(self).run(body)
@@ -202,6 +204,19 @@ class _Specializer:
                 body.add_op(op)
         body.add_op(YieldOp.make([[]], []))
         return body
+
+    def _hoist(self, value: SSAValue) -> None:
+        """A view that a tensor map describes follows from the kernel's parameters: compute it before any loop."""
+        op = value.owner
+        if isinstance(op, Block) or op.parent is self.entry:
+            return
+        for operand in op.operands:
+            self._hoist(operand)
+        place = op
+        while place.parent is not self.entry:
+            place = place.parent_op()
+        op.detach()
+        _before(op, place)
 
     def _is_common(self, op: Operation) -> bool:
         """Pure, without tiles, and computed from nothing that stays behind."""
