@@ -1,11 +1,12 @@
-"""What a step costs, on a worker, in the build and in Dask's scheduler; and how long a large library then takes.
+"""What a step costs, on a worker, in SCons, in Dask and in its scheduler; and how long a large library then takes.
 
     python benchmarks/cluster_scale.py [--sm 90,100] [--every 3] [--machines 1,4,10,30,100] [--cores 16]
 
-Everything is measured in CPU seconds, which other work on the machine hardly changes: every n-th example kernel is
-lowered stage by stage from its files, as the nodes of a build are; then two real builds of different size run on a
-Dask cluster of two workers on this machine, and the difference between them says what one step more costs the build
-and the scheduler. The estimate is the largest of what the workers, the build, the scheduler and the network need.
+Everything is measured in CPU seconds, which other work on the machine hardly changes. Workers: every n-th example
+kernel is lowered stage by stage from its files, as the nodes of a build are. The rest is measured with stages that do
+nothing: in SCons the difference between two builds of 100 and 500 kernels, in Dask many calls at once on a cluster of
+two workers on this machine. The estimate is the largest of what the workers, the build, the scheduler and the network
+need.
 """
 
 from __future__ import annotations
@@ -15,30 +16,38 @@ import itertools
 import json
 import os
 import resource
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 from tileiras_build.bytecode.export import export_file
 from tileiras_build.driver import lower
+from tileiras_build.executor.cluster import ClusterExecutor
+from tileiras_build.executor.in_process import InProcessExecutor
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.stages import STAGES
-from tileiras_build.targets import parse_targets
+from tileiras_build.pipeline.stages import STAGES, Stage
+from tileiras_build.targets import find_target, parse_targets
 
 SCONSTRUCT = """
+import sys
+sys.path.insert(0, {benchmarks!r})
+import cluster_scale
 from tileiras_build import scons_tool
-env = Environment(variables=scons_tool.variables(ARGUMENTS), tools=[scons_tool.generate])
+from tileiras_build.executor.in_process import InProcessExecutor
+tool = lambda env: scons_tool.generate(env, cluster_scale.NOTHING, InProcessExecutor())
+env = Environment(variables=scons_tool.variables(ARGUMENTS), tools=[tool])
 Default(env.KernelLibrary("kernels", Glob("*.tilebc")))
 """
+NOTHING = tuple(Stage(stage.suffix, "copies its source", "cluster_scale:copy_source") for stage in STAGES)
 NETWORK = 1e9 / 8  # bytes a second into and out of the machine of the build: one gigabit
 
 
@@ -48,8 +57,14 @@ class Costs:
 
     stages: dict[str, float]
     bytes: float
-    build: float = 0.0
+    scons: float = 0.0
+    dask: float = 0.0
     scheduler: float = 0.0
+
+
+def copy_source(text: str, job: Job) -> str:
+    """The edge of a stage that costs nothing."""
+    return text
 
 
 def main() -> None:
@@ -59,13 +74,17 @@ def main() -> None:
         folder = Path(name)
         kernels = _export(folder, options.every)
         costs = measure_stages(kernels, parse_targets(options.sm))
-        costs.build, costs.scheduler = measure_build(folder, kernels)
+        costs.scons = measure_scons(folder)
+        costs.dask, costs.scheduler = measure_dask(folder)
     total = sum(costs.stages.values())
     print(f"{len(kernels)} kernels x sm={options.sm}: mean CPU time of each stage, from file to file")
     for stage, seconds in costs.stages.items():
         print(f"  {stage:8} {seconds * 1e3:8.1f} ms  {100 * seconds / total:5.1f} %")
     print(f"  together {total * 1e3:8.1f} ms; {costs.bytes / 1e3:.0f} kB travel to the workers and back")
-    print(f"one step: {costs.build * 1e3:.2f} ms of the build, {costs.scheduler * 1e3:.2f} ms of the scheduler\n")
+    print(
+        f"one step: {costs.scons * 1e3:.2f} ms of SCons, {costs.dask * 1e3:.2f} ms of Dask in the build, "
+        f"{costs.scheduler * 1e3:.2f} ms of the scheduler\n"
+    )
     print_estimate(costs, options)
 
 
@@ -86,29 +105,42 @@ def measure_stages(kernels: list[Path], targets) -> Costs:
     return Costs({name: statistics.mean(values[1:]) for name, values in seconds.items()}, statistics.mean(travelled))
 
 
-def measure_build(folder: Path, kernels: list[Path]) -> tuple[float, float]:
-    """CPU seconds that one more step costs the build's process, and the scheduler's."""
+def measure_scons(folder: Path) -> float:
+    """CPU seconds that one more step costs SCons."""
+    few, many = (_build(folder / str(size), size) for size in (100, 500))
+    return (many - few) / (400 * (len(STAGES) - 1))
+
+
+def measure_dask(folder: Path, calls: int = 2000) -> tuple[float, float]:
+    """CPU seconds that one call of many costs the build's process, and the scheduler's."""
     scheduler, workers, address = _start_cluster(folder)
+    job, text = Job(find_target("90")), b"x" * 20_000
     try:
-        build = [_build(folder / "warm", kernels[:2], address)]
-        scheduled = []
-        for size in (len(kernels) // 4, len(kernels)):
-            before = _cpu_of(scheduler.pid)
-            build.append(_build(folder / str(size), kernels[:size], address))
-            scheduled.append(_cpu_of(scheduler.pid) - before)
+        with ClusterExecutor(address, InProcessExecutor, jobs=64) as executor, ThreadPoolExecutor(64) as threads:
+
+            def call(number: int) -> None:
+                data = text + str(number).encode()
+                executor.run("tileiras_build.driver:lower", data, ".ll", ".ptx", job, "k.ll", NOTHING[3:5])
+
+            list(threads.map(call, range(calls // 4)))
+            before, before_there = time.process_time(), _cpu_of(scheduler.pid)
+            list(threads.map(call, range(calls)))
+            return (time.process_time() - before) / calls, (_cpu_of(scheduler.pid) - before_there) / calls
     finally:
         for process in (*workers, scheduler):
             process.kill()
             process.wait()
-    steps = (len(kernels) - len(kernels) // 4) * (len(STAGES) - 1)
-    return (build[2] - build[1]) / steps, (scheduled[1] - scheduled[0]) / steps
 
 
 def print_estimate(costs: Costs, options) -> None:
     """A row for each number of machines: what each part needs at least, and the largest."""
     pairs = options.kernels * options.targets
     steps = pairs * len(costs.stages)
-    work, build, scheduler = pairs * sum(costs.stages.values()), steps * costs.build, steps * costs.scheduler
+    work, build, scheduler = (
+        pairs * sum(costs.stages.values()),
+        steps * (costs.scons + costs.dask),
+        steps * costs.scheduler,
+    )
     network = pairs * costs.bytes / NETWORK
     print(f"{options.kernels} kernels x {options.targets} targets = {steps} steps, {work / 3600:.1f} CPU hours")
     print("machines  cores   workers     build  scheduler   network   longest")
@@ -117,8 +149,11 @@ def print_estimate(costs: Costs, options) -> None:
         parts = (work / cores, build, scheduler, network)
         texts = [f"{part / 60:.1f} min" for part in (*parts, max(parts))]
         print(f"{machines:8} {cores:6} " + " ".join(f"{text:>9}" for text in texts))
-    for shards in (4, 12):
-        print(f"{shards} builds at once, each with its scheduler: build {build / shards / 60:.1f} min")
+    alone = steps * costs.scons
+    print("one build per machine, each with its share of the kernels and targets, and a cache between them:")
+    for machines in map(int, options.machines.split(",")):
+        parts = (work / (machines * options.cores), alone / machines)
+        print(f"{machines:8} {machines * options.cores:6} " + " ".join(f"{part / 60:>5.1f} min" for part in parts))
 
 
 def _export(folder: Path, every: int) -> list[Path]:
@@ -129,13 +164,13 @@ def _export(folder: Path, every: int) -> list[Path]:
     return sorted(target.glob("*.tilebc"))[::every]
 
 
-def _build(folder: Path, kernels: list[Path], address: str) -> float:
-    """CPU seconds of a build of ``kernels`` on the cluster."""
+def _build(folder: Path, kernels: int) -> float:
+    """CPU seconds of a build of ``kernels`` kernels with stages that do nothing."""
     folder.mkdir()
-    for path in kernels:
-        shutil.copy(path, folder)
-    (folder / "SConstruct").write_text(SCONSTRUCT)
-    command = [sys.executable, "-m", "SCons", "-j32", "sm=90", f"executor={address}"]
+    for number in range(kernels):
+        (folder / f"k{number}.tilebc").write_bytes(b"x" * 20_000 + str(number).encode())
+    (folder / "SConstruct").write_text(SCONSTRUCT.format(benchmarks=str(ROOT / "benchmarks")))
+    command = [sys.executable, "-m", "SCons", "-j2", "-s", "sm=90"]
     before = _cpu(resource.RUSAGE_CHILDREN)
     subprocess.run(command, cwd=folder, env=_environment(), stdout=subprocess.DEVNULL, check=True)
     return _cpu(resource.RUSAGE_CHILDREN) - before
@@ -157,7 +192,7 @@ def _start_cluster(folder: Path):
 
 
 def _environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(ROOT)}
+    return os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'benchmarks'}"}
 
 
 def _cpu(whose: int | None = None) -> float:
