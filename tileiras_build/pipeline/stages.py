@@ -24,7 +24,8 @@ _IR_TEXT = "tileiras_build.pipeline.text_format"
 _TEXT = "tileiras_build.pipeline.text_files"
 _IR = (
     *("errors.py", "knobs.py", "targets.py", "dialects", "layouts"),
-    *("pipeline/*.py", "pipeline/analysis", "pipeline/shared"),
+    *(f"pipeline/{name}.py" for name in ("__init__", "contracts", "job", "stages", "strategies", "text_files", "text_format")),
+    *("pipeline/analysis", "pipeline/shared"),
 )
 _BACK_END = (
     *("errors.py", "knobs.py", "targets.py"),

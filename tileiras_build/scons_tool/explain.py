@@ -11,7 +11,7 @@ SHOWN = 3  # reasons; a step that has more of them says how many
 def why(node) -> str:
     """The reasons for building ``node``, which SCons has found not to be up to date: "build/sm_90/a.ll changed"."""
     record = node.get_stored_info().binfo
-    if not hasattr(record, "bactsig"):
+    if not hasattr(record, "bact"):
         return "it has not been built before"
     reasons = [*_changes_of_action(node, record), *_changes_of_children(node, record)]
     if not node.exists():
