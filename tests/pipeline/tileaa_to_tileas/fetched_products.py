@@ -44,6 +44,31 @@ def added(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
+def after_a_flag(flag, a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b, once another kernel has set the flag."""
+    while ct.atomic_add(flag, (0,), 0, memory_order=ct.MemoryOrder.ACQUIRE) == 0:
+        pass
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (0, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (0, 0), acc)
+
+
+@ct.kernel
+def in_place(a, b, M: ConstInt, K: ConstInt):
+    """a = a @ b, tile by tile: each product reads what the one before wrote."""
+    for step in range(2):
+        acc = ct.zeros((M, K), dtype=ct.float32)
+        for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+            x = ct.load(a, (0, k), (M, K), padding_mode=ZERO)
+            y = ct.load(b, (k, 0), (K, K), padding_mode=ZERO)
+            acc = ct.mma(x, y, acc)
+        ct.store(a, (0, 0), acc.astype(a.dtype))
+
+
+@ct.kernel
 def chained(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     """out = f(q @ k.T) @ v with f(x) = x * x: the left operand of the second product comes from registers."""
     left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
@@ -79,5 +104,7 @@ CASES = [
     _case("i8_columns", product, "int8", (128, 64, 64), "int32", right=columns),
     _case("nested", nested, "float16", (128, 64, 32)),
     _case("added", added, "float16", (128, 64, 32)),
+    Case("after_a_flag", after_a_flag, (Array("int32", 1), *(rows("float16"),) * 2, rows("float32"), 128, 64, 32)),
+    Case("in_place", in_place, (rows("float16"), rows("float16"), 128, 64)),
     Case("chained", chained, (rows("float16"),) * 3 + (rows("float32"), 128, 64, 64)),
 ]

@@ -86,6 +86,20 @@ def test_a_loop_that_never_runs(name, sm):
     np.testing.assert_array_equal(found, out if name == "added" else np.zeros_like(out))
 
 
+@pytest.mark.parametrize("name", ["after_a_flag", "in_place"])
+def test_loads_that_must_come_after_something_are_not_fetched_ahead(name):
+    """What they come after: an acquire, and a write of the loop around."""
+    assert "tma" not in compiled(KERNELS, name, "sm_90").tileas
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_a_product_in_place(sm):
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(-2, 3, (128, 64)).astype(np.float16), rng.integers(-1, 2, (64, 64)).astype(np.float16)
+    want = ((a.astype(np.float64) @ b.astype(np.float64)).astype(np.float16).astype(np.float64) @ b).astype(np.float16)
+    np.testing.assert_array_equal(run(KERNELS, "in_place", sm, [a, b])[0], want)
+
+
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("steps", [1, 2, 5])
 def test_a_left_operand_from_registers(steps, sm):

@@ -15,6 +15,7 @@ from .kinds import is_tile
 RENAMES = ("nv_tileas.view", "nv_tileas.permute")
 PASSED_THROUGH = (*RENAMES, "nv_tileas.fp_to_fp", "nv_tileas.convert_layout")
 LOOP, TOKEN = "nv_tileas.for", "nv_tileaa.mem_token"
+GRID_DEPENDENCY = "nv_tileas.grid_dependency"
 ENTRIES = ("nv_tileaa.func", "func.func")
 EXITS = ("nv_tileas.continue", "nv_tileas.break")
 WRITES = frozenset(
@@ -91,8 +92,8 @@ def _leaves(op: Operation, loop: Operation) -> bool:
     return around is loop
 
 
-def follows_no_write(token: SSAValue | None, seen: set[SSAValue] | None = None) -> bool:
-    """Whether nothing that a memory token stands for writes memory."""
+def runs_free(token: SSAValue | None, seen: set[SSAValue] | None = None) -> bool:
+    """Whether nothing that a memory token stands for must come first: a write, an acquire, the grid before this one."""
     seen = set() if seen is None else seen
     if token is None or token in seen:
         return True
@@ -100,11 +101,15 @@ def follows_no_write(token: SSAValue | None, seen: set[SSAValue] | None = None) 
     if isinstance(token, BlockArgument):
         return _carried(token, seen)
     owner = token.owner
-    if owner.name in WRITES or owner.regions:
-        return not any(op.name in WRITES for op in owner.walk()) and all(
-            follows_no_write(value, seen) for value in owner.operands if value.type.name == TOKEN
-        )
-    return all(follows_no_write(value, seen) for value in owner.operands if value.type.name == TOKEN)
+    if any(_orders(op) for op in owner.walk()):
+        return False
+    return all(runs_free(value, seen) for value in owner.operands if value.type.name == TOKEN)
+
+
+def _orders(op: Operation) -> bool:
+    semantic = op.attributes.get("mem_semantic")
+    acquires = semantic is not None and semantic.data in ("acquire", "acq_rel")
+    return acquires or op.name in WRITES or op.name == GRID_DEPENDENCY
 
 
 def _carried(token: BlockArgument, seen: set[SSAValue]) -> bool:
@@ -112,7 +117,7 @@ def _carried(token: BlockArgument, seen: set[SSAValue]) -> bool:
     if loop is None or loop.name in ENTRIES:
         return True
     tokens = [value for value in loop.operands if value.type.name == TOKEN]
-    return not any(op.name in WRITES for op in loop.walk()) and all(follows_no_write(t, seen) for t in tokens)
+    return not any(_orders(op) for op in loop.walk()) and all(runs_free(t, seen) for t in tokens)
 
 
 class ScalarSlice:

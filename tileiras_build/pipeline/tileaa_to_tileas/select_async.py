@@ -6,7 +6,7 @@ Out:   ``tma`` on the tiled_loads whose tiles TMA will bring to shared memory ah
 After: legalize_dot (operand types are the target's). Before: assign_layouts (a warpgroup's accumulators have their own
        layout), specialize_warps (which builds the pipelines).
 Sound: a load may run ahead of the program if its place follows from scalars alone and no token orders it after a
-       write; nothing around it but counted loops that run to their end decides whether it happens.
+       write or an acquire; nothing around it but counted loops that run to their end decides whether it happens.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from ...layouts.tensor_memory import ROWS as LANES
 from ...targets import ELEMENT_BITS, TensorMemoryAtom, WarpgroupAtom
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.operand_chains import (
+    GRID_DEPENDENCY,
     ORDERED,
     ScalarSlice,
-    follows_no_write,
     loops_around,
     placement_after,
+    runs_free,
     source_load,
 )
 from ..analysis.tensor_maps import TensorBox, tensor_box
@@ -56,6 +57,8 @@ class SelectAsync(EdgePass):
 
 
 def _select(func: Operation, job: Job, warps: int) -> None:
+    if any(op.name == GRID_DEPENDENCY for op in func.walk()):
+        return  # what a kernel may read before the grid that it depends on has ended, its tokens alone do not say
     analysis = AxisAnalysis()
     for op in func.walk():
         if op.name == "nv_tileas.dot" and _may_run_ahead(op):
@@ -90,7 +93,7 @@ def _fetched(op: Any, index: int, analysis: AxisAnalysis) -> tuple[Any, list[Ope
         return None
     load, chain = found
     slice = ScalarSlice()
-    if not all(slice.add(coord) for coord in load.coords) or not follows_no_write(load.token):
+    if not all(slice.add(coord) and coord.type == i32 for coord in load.coords) or not runs_free(load.token):
         return None
     box = tensor_box(load, analysis)
     return None if box is None else (load, chain, box)
