@@ -109,6 +109,9 @@ class Reading:
         # Modules are looked at as sources; records change with every build.
         if "__pycache__" in name or os.path.basename(name).startswith(_LEAVINGS):
             return
+        # A folder is opened for its lock; what it holds is asked for by listing it.
+        if os.path.isdir(name):
+            return
         if flags & _WRITE_FLAGS and name != os.devnull:
             self.doubt = f"the build scripts write {name}"
         self.add_file(name)

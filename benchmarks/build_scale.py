@@ -1,0 +1,410 @@
+"""How builds of large kernel libraries scale, against plain SCons commands over the same graph, in the same run.
+
+    python benchmarks/build_scale.py [--kernels 1000] [--sm 90,100] [--jobs 2] [--cold 24] [--repeat 3] [--folder DIR]
+
+The library is the example kernels, renamed and varied. For the builds that look at every node its artifacts are seeded:
+each example is compiled once per target, and the others' files are its files with the name replaced, so that a library
+of thousands of kernels is there in minutes. What is measured is the real tool on the real graph. A new ptxas, a new
+libdevice, another option and one more target are dry runs: what they would build is counted, deciding it is timed.
+``--cold`` kernels are built for real, with one job and with several; the CPU time of the scons process itself is what
+SCons and the dispatch cost. Seconds are medians of wall and of CPU time (user + system, of all processes); on a machine
+that others use read the CPU time, and ratios. Memory is the peak of the scons process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from tileiras_build import driver
+from tileiras_build.bytecode.export import list_cases
+from tileiras_build.executor.forked import ForkedExecutor
+from tileiras_build.libdevice import find_libdevice
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.manifest import asks_libdevice
+from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
+from tileiras_build.pipeline.stages import STAGES
+from tileiras_build.reports.table import align
+from tileiras_build.targets import parse_targets
+
+_PR_SET_CHILD_SUBREAPER = 36  # Linux, prctl(2)
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples" / "kernels"
+TEMPLATES = ("vector_add_f32", "softmax_f32", "gelu_tanh_f32", "gelu_erf_f32", "transpose_f16", "matmul_f16_nt")
+
+TOOL = """
+from tileiras_build import scons_tool
+variables = scons_tool.variables(ARGUMENTS)
+env = Environment(variables=variables, tools=[scons_tool.generate])
+env.Default(env.KernelLibrary("kernels", env.Glob("kernels/*.tilebc")))
+"""
+
+SEED = """
+from build_scale import Seeds
+from tileiras_build import scons_tool
+variables = scons_tool.variables(ARGUMENTS)
+tool = lambda env: scons_tool.generate(env, executor=Seeds("seeds"))
+env = Environment(variables=variables, tools=[tool])
+Default(env.KernelLibrary("kernels", Glob("kernels/*.tilebc")))
+"""
+
+PLAIN = """
+import os
+from tileiras_build.pipeline.stages import STAGES
+
+env = Environment(tools=[], ENV={"PATH": os.environ["PATH"]})
+if "seed" in ARGUMENTS:
+    from build_scale import copy_artifacts
+    env["SPAWN"] = copy_artifacts(ARGUMENTS["seed"])
+ptxas, libdevice = File(ARGUMENTS["ptxas"]), File(ARGUMENTS["libdevice"])
+math, last = set(ARGUMENTS["math"].split(",")), []
+for source in Glob("kernels/*.tilebc"):
+    name = source.name.removesuffix(".tilebc")
+    for sm in ARGUMENTS["sm"].split(","):
+        node = source
+        for stage in STAGES[1:]:
+            targets = [f"build/sm_{sm}/{name}{suffix}" for suffix in (stage.suffix, *stage.side_products)]
+            command = f"tileiras-build lower $SOURCE --to {stage.name} --sm {sm} -o $TARGET"
+            made = env.Command(targets, node, command)
+            if stage.name == "cubin":
+                Depends(made, ptxas)
+            if stage.name == "ptx" and name.partition("_")[2] in math:
+                Depends(made, libdevice)
+            node = made[0]
+        last.append(node)
+Default(Alias("kernels", last))
+"""
+
+
+class Seeds:
+    """An executor whose artifacts are those of an example kernel with the name replaced."""
+
+    def __init__(self, folder: str):
+        self.folder = Path(folder)
+
+    def run(
+        self, function: str, data: bytes, source: str, suffix: str, job: Job, path: str, *rest, timeout=None
+    ) -> dict:
+        """The files of the stage ``suffix``, as ``driver.lower`` returns them."""
+        name = Path(path).name.partition(".")[0]
+        template, entry = name.partition("_")[2], (self.folder / f"{name.partition('_')[2]}.entry").read_text()
+        files = self.folder.glob(f"{template}-{job.target.name}*")
+        stage = next(stage for stage in STAGES if stage.suffix == suffix)
+        wanted = (suffix, *stage.side_products)
+        return {
+            file.suffix: file.read_bytes().replace(entry.encode(), _entry(name, entry).encode())
+            for file in files
+            if file.suffix in wanted
+        }
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def copy_artifacts(built: str):
+    """SCons' SPAWN that makes a command's targets by copying the files of the library in the folder ``built``."""
+
+    def spawn(shell, escape, command, arguments, environment) -> int:
+        target = arguments[-1].strip('"')
+        for path in (target, target.removesuffix(".cubin") + ".json") if target.endswith(".cubin") else (target,):
+            shutil.copyfile(Path(built) / path, path)
+        return 0
+
+    return spawn
+
+
+def _entry(kernel: str, entry: str) -> str:
+    """A name for the entry of ``kernel`` ("k00012_softmax_f32") that is as long as ``entry``."""
+    return f"k{int(kernel[1:].partition('_')[0]):0{len(entry) - 1}d}"
+
+
+@dataclass
+class Library:
+    """One generated library with its seeds, and beside it the same graph of plain commands."""
+
+    folder: Path
+    kernels: int
+    sm: str
+    jobs: int
+
+    @property
+    def plain(self) -> Path:
+        """The folder of the plain SConstruct."""
+        return self.folder / "plain"
+
+    def generate(self) -> None:
+        """Write the kernels and the SConstructs, compile the templates and seed both build folders."""
+        for folder in (self.folder / "kernels", self.folder / "seeds", self.plain):
+            folder.mkdir(parents=True)
+        self._compile_templates()
+        for number in range(self.kernels):
+            self.write_kernel(number)
+        (self.folder / "SConstruct").write_text(TOOL)
+        (self.folder / "seed.scons").write_text(SEED)
+        (self.plain / "SConstruct").write_text(PLAIN)
+        os.symlink("../kernels", self.plain / "kernels")
+        self.scons("-Q", "-s", "-f", "seed.scons")
+        self.scons_plain("-Q", "-s", f"seed={self.folder}")
+
+    def _compile_templates(self) -> None:
+        # In a child: the memory of this process would count as that of the scons processes that it starts.
+        with ForkedExecutor() as executor:
+            executor.run(f"{Path(__file__).stem}:compile_templates", str(self.folder / "seeds"), self.sm)
+
+    def write_kernel(self, number: int) -> None:
+        """Write the bytecode of kernel ``number``."""
+        name = TEMPLATES[number % len(TEMPLATES)]
+        (self.folder / "kernels" / f"k{number:05}_{name}.tilebc").write_bytes(self.kernel(number, name))
+
+    def kernel(self, number: int, template: str) -> bytes:
+        """The bytecode of kernel ``number`` if its body is that of the example ``template``."""
+        entry = (self.folder / "seeds" / f"{template}.entry").read_text()
+        data = (self.folder / "seeds" / f"{template}.tilebc").read_bytes()
+        return data.replace(entry.encode(), _entry(f"k{number:05}_", entry).encode())
+
+    def alone(self) -> Run:
+        """Kernel 0 built cold in a folder of its own, with the same tool."""
+        folder = self.folder / "alone"
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder / "kernels").mkdir(parents=True)
+        shutil.copy(self.folder / "kernels" / f"k00000_{TEMPLATES[0]}.tilebc", folder / "kernels")
+        shutil.copy(self.folder / "SConstruct", folder)
+        return self.scons("-Q", folder=folder)
+
+    def other(self, name: str, path) -> Path:
+        """A file like the one at ``path`` with other bytes; it is never run."""
+        made = self.folder / f"other-{name}"
+        shutil.copy(path, made)
+        with open(made, "ab") as stream:
+            stream.write(b"\0")
+        return made
+
+    def scons(self, *arguments: str, folder: Path | None = None, check: bool = True) -> Run:
+        """Run our SConstruct."""
+        return run_scons(folder or self.folder, f"sm={self.sm}", f"-j{self.jobs}", *arguments, check=check)
+
+    def scons_in_full(self) -> Run:
+        """Run our SConstruct without the record that the shortcut reads."""
+        for path in (self.folder / "build").glob(".up_to_date-*"):
+            path.unlink()
+        return self.scons("-Q")
+
+    def scons_plain(self, *arguments: str) -> Run:
+        """Run the plain SConstruct."""
+        inputs = (f"ptxas={find_ptxas(None)}", f"libdevice={find_libdevice(None)}", f"math={self._math()}")
+        return run_scons(self.plain, f"sm={self.sm}", f"-j{self.jobs}", *inputs, *arguments)
+
+    def _math(self) -> str:
+        """The examples that ask for libdevice, with commas: the plain graph has the same edges as ours."""
+        target = parse_targets(self.sm)[0].name
+        return ",".join(
+            name for name in TEMPLATES if asks_libdevice((self.folder / f"seeds/{name}-{target}.ll").read_bytes())
+        )
+
+
+def compile_templates(seeds: str, sm: str) -> None:
+    """Write the bytecode and all artifacts of each of TEMPLATES for each target to the folder ``seeds``."""
+    from tileiras_build.bytecode.export import export_kernels
+
+    made: dict[str, bytes] = {}
+    for path in sorted(EXAMPLES.glob("[!_]*.py")):
+        if any(name in TEMPLATES for name in list_cases(path)):
+            made |= export_kernels(path)
+    for name in TEMPLATES:
+        Path(seeds, f"{name}.tilebc").write_bytes(made[name])
+        for target in parse_targets(sm):
+            _compile_template(Path(seeds), name, made[name], target)
+
+
+def _compile_template(seeds: Path, name: str, data: bytes, target) -> None:
+    for before, stage in pairwise(STAGES):
+        files = driver.lower(data, before.name, stage.name, Job(target), name)
+        for suffix, content in files.items():
+            (seeds / f"{name}-{target.name}{suffix}").write_bytes(content)
+        data = files[stage.suffix]
+    (entry,) = re.findall(rb"\.entry (\w+)", (seeds / f"{name}-{target.name}.ptx").read_bytes())
+    (seeds / f"{name}.entry").write_bytes(entry)
+
+
+@dataclass
+class Run:
+    """One scons run: wall and CPU seconds (of the scons process, and of all), peak memory in MiB, what it printed."""
+
+    wall: float
+    own: float
+    cpu: float
+    memory: float
+    text: str
+    status: int
+
+    @property
+    def steps(self) -> int:
+        """How many steps it ran, or would run."""
+        return sum(line.startswith("[") for line in self.text.splitlines())
+
+
+def run_scons(folder: Path, *arguments: str, check: bool = True) -> Run:
+    """Run scons in ``folder`` and measure it."""
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'benchmarks'}"}
+    start = time.perf_counter()
+    command = [sys.executable, "-m", "SCons", *arguments]
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    text = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - start
+    if check and process.returncode:
+        raise SystemExit(f"{' '.join(command)} failed in {folder}:\n{text[-2000:]}")
+    own = usage.ru_utime + usage.ru_stime
+    return Run(wall, own, own + _wait_for_orphans(), usage.ru_maxrss / 1024, text, process.returncode)
+
+
+def _adopt_orphans() -> None:
+    """The workers of a build are no children of scons; let them become ours, so that their time can be read."""
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _wait_for_orphans() -> float:
+    """CPU seconds of the processes that the last scons process has left to us."""
+    seconds = 0.0
+    with suppress(ChildProcessError):
+        while True:
+            _, _, usage = os.wait4(-1, 0)
+            seconds += usage.ru_utime + usage.ru_stime
+    return seconds
+
+
+@dataclass
+class Row:
+    """One line of the result."""
+
+    what: str
+    runs: list[Run]
+
+    @property
+    def wall(self) -> float:
+        """The median wall time, seconds."""
+        return statistics.median(run.wall for run in self.runs)
+
+    @property
+    def cpu(self) -> float:
+        """The median CPU time, seconds."""
+        return statistics.median(run.cpu for run in self.runs)
+
+    @property
+    def own(self) -> float:
+        """The median share of the scons process, seconds."""
+        return statistics.median(run.own for run in self.runs)
+
+    def cells(self, plain: Row | None) -> tuple[str, ...]:
+        """What the table shows; the last cell is the ratio of CPU time to the plain commands' null build."""
+        ratio = f"{self.cpu / plain.cpu:.2f}" if plain else ""
+        memory = f"{max(run.memory for run in self.runs):.0f}"
+        return (
+            self.what,
+            f"{self.wall:.2f}",
+            f"{self.cpu:.2f}",
+            f"{self.own:.2f}",
+            memory,
+            str(self.runs[-1].steps),
+            ratio,
+        )
+
+
+def measure(library: Library, repeat: int) -> list[Row]:
+    """The builds that look at every node of a seeded library."""
+
+    def times(what: str, run: Callable[[], Run]) -> Row:
+        print(f"  {what} ...", file=sys.stderr, flush=True)
+        return Row(what, [run() for _ in range(repeat)])
+
+    library.scons("-Q")  # a first run settles what seeding left: it is not measured
+    library.scons_plain("-Q")
+    dry = ("-Q", "-n")
+    plain = times("plain commands, nothing to do", lambda: library.scons_plain("-Q"))
+    rows = [plain, times("nothing to do, every node checked", library.scons_in_full)]
+    library.scons("-Q")
+    rows.append(times("nothing to do, shortcut", lambda: library.scons("-Q")))
+    rows.append(times("one kernel edited", lambda: edit(library)))
+    rows.append(times("that kernel alone", library.alone))
+    for what, options in (
+        ("other option", ("opt=2",)),
+        ("new ptxas", (f"ptxas={library.other('ptxas', find_ptxas(None))}",)),
+        ("new libdevice", (f"libdevice={library.other('libdevice', find_libdevice(None))}",)),
+    ):
+        rows.append(times(f"{what} (dry run)", lambda options=options: library.scons(*dry, *options)))
+    rows.append(times("one more target (dry run)", lambda: library.scons(*dry, f"sm={library.sm},120")))
+    return rows
+
+
+def edit(library: Library) -> Run:
+    """Swap the body of kernel 0 for another example's and build."""
+    bodies = ("transpose_f16", TEMPLATES[0])
+    current = library.kernel(0, bodies[0])
+    path = library.folder / "kernels" / f"k00000_{TEMPLATES[0]}.tilebc"
+    path.write_bytes(library.kernel(0, bodies[1]) if path.read_bytes() == current else current)
+    return library.scons("-Q")
+
+
+def measure_cold(library: Library, kernels: int) -> list[Row]:
+    """A part of the library built for real, with one job and with several."""
+    rows = []
+    for jobs in (1, library.jobs):
+        folder = library.folder / f"cold{jobs}"
+        (folder / "kernels").mkdir(parents=True)
+        for path in sorted((library.folder / "kernels").iterdir())[:kernels]:
+            shutil.copy(path, folder / "kernels")
+        shutil.copy(library.folder / "SConstruct", folder)
+        print(f"  cold, -j{jobs} ...", file=sys.stderr, flush=True)
+        rows.append(
+            Row(f"cold, {kernels} kernels, -j{jobs}", [run_scons(folder, f"sm={library.sm}", f"-j{jobs}", "-Q")])
+        )
+    return rows
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernels", type=int, default=1000)
+    parser.add_argument("--sm", default="90,100")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--cold", type=int, default=24, help="kernels that are built for real (default: 24; 0: none)")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--folder", type=Path, help="keep the library here; it is used again if it is there")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Generate, measure, print."""
+    options = _options()
+    _adopt_orphans()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = (options.folder or Path(temporary) / "library").resolve()
+        library = Library(folder, options.kernels, options.sm, options.jobs)
+        if not folder.exists():
+            print(f"  seeding {options.kernels} kernels for sm={options.sm} ...", file=sys.stderr, flush=True)
+            library.generate()
+        rows = measure(library, options.repeat)
+        plain = rows[0]
+        rows += measure_cold(library, options.cold) if options.cold else []
+    head = ("build", "wall s", "CPU s", "scons", "MiB", "steps", "of plain")
+    print(align(head, [row.cells(plain if "cold" not in row.what else None) for row in rows]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
