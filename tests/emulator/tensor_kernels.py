@@ -98,7 +98,7 @@ D: setp.ge.u32 p2, t0, 32; @p2 bra E;
 tcgen05.alloc.cta_group::{group}.sync.aligned.shared::cta.b32 [slot], {allocated};
 tcgen05.relinquish_alloc_permit.cta_group::{group}.sync.aligned;
 E: setp.ne.u32 p3, t0, 0; @p3 bra F; mbarrier.init.shared.b64 [bar], 1; fence.mbarrier_init.release.cluster;
-F: bar.sync 0;
+F: fence.proxy.async.shared::cta; bar.sync 0;
 ld.shared.b32 t1, [slot]; shr.u32 t2, t0, 5; shl.b32 t2, t2, 21; add.u32 t2, t2, t1;
 mad.lo.u32 t8, t6, 128, t0; mul.wide.u32 u9, t8, {4 * columns}; add.u64 u3, u1, u9; add.u64 u4, u2, u9;
 {fill}
@@ -122,14 +122,16 @@ Z: ret;
 COMMIT = "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];"
 
 
-def run_tensor(shared: np.ndarray, issue: str, cells: np.ndarray, grid: int = 1, **options) -> np.ndarray:
+def run_tensor(
+    shared: np.ndarray, issue: str, cells: np.ndarray, grid: int = 1, races: bool = False, **options
+) -> np.ndarray:
     """Run ``issue``; returns the tensor memory after it. ``shared`` (CTAs, bytes), ``cells`` (CTAs, 128, columns)."""
     shared = aligned(np.atleast_2d(shared))
     cells = aligned(np.broadcast_to(cells, (grid, 128, cells.shape[-1])).astype(np.uint32))
     out = aligned(np.zeros_like(cells))
     shared = aligned(np.broadcast_to(shared, (grid, shared.shape[-1])))
     ptx = tensor_program(shared.shape[-1], issue, cells.shape[-1], **options)
-    run(ptx, shared, cells, out, grid=grid)
+    run(ptx, shared, cells, out, grid=grid, check_races=races)
     return out
 
 

@@ -313,6 +313,19 @@ def test_operands_stay_until_the_wait(at, matrix):
         run_tensor(shared, issue("kind::f16", a, b, instruction(128, 32)) + late, np.zeros((1, 128, 32), np.uint32))
 
 
+@pytest.mark.parametrize("form", ["mma", "cp"])
+def test_what_threads_wrote_needs_a_proxy_fence(form):
+    """The race check: fence.proxy.async between an ordinary store and an operation that reads it."""
+    shared, a, b = small_case()
+    store = "mov.u32 t11, 0; st.shared.b32 [image], t11;"
+    copy = f"mov.b64 d0, {a}; tcgen05.cp.cta_group::1.128x128b [t1], d0; {COMMIT}"
+    text = copy if form == "cp" else issue("kind::f16", a, b, instruction(128, 32))
+    cells = np.zeros((1, 128, 32), np.uint32)
+    run_tensor(shared, store + "fence.proxy.async.shared::cta;" + text, cells, races=True)
+    with pytest.raises(EmulatorFault, match="no fence.proxy.async before this operation"):
+        run_tensor(shared, store + text, cells, races=True)
+
+
 REFUSED = [
     ({"word": instruction(96, 32)}, "no product of M = 96"),
     ({"word": instruction(128, 264)}, "no product of M = 128 and N = 264"),

@@ -1,7 +1,7 @@
 """The race check of shared memory: which accesses happen before which (PTX ISA 9.0, section 8, memory consistency model).
 
 Every warp of a CTA is an *agent* with a clock, and so is everything asynchronous: the bulk copies towards one mbarrier,
-the products of a warpgroup, the bulk stores of a warp. An agent knows, of each agent of its cluster, up to which clock that one's
+the products of a warpgroup, the bulk stores of a warp, what it issues for tensor memory. An agent knows, of each agent of its cluster, up to which clock that one's
 accesses happened before (a vector clock); it publishes this where it arrives - at a barrier, an mbarrier, the
 cluster's barrier - and takes over what others published where it waits. Of each byte we keep the last write and every
 agent's last read. Two accesses, one of them a write, race where the later agent does not know the earlier access.
@@ -9,11 +9,11 @@ Rules beside:
 
 - writing the value that is already there is no race; atomics are exempt; cp.async writes where it is issued;
 - between lanes of a warp, bar.warp.sync, and every barrier of the warp, orders;
-- the async proxy (bulk copies, wgmma operands) sees writes of ordinary stores only over a fence.proxy.async: a second
+- the async proxy (bulk copies, operands of wgmma, tcgen05.mma and .cp) sees writes of ordinary stores only over a fence.proxy.async: a second
   vector clock counts what also passed one, on either side of the synchronisation.
 
 Agents are numbered within their cluster: rank times ``roles`` plus role. Roles: the warps, the warpgroups' products, the warps'
-bulk stores, then mbarriers in order of their first use.
+bulk stores, the warps' operations of tensor memory, then mbarriers in order of their first use.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ class Races:
         self.warps = -(-machine.threads // 32)
         self.first_product = self.warps
         self.first_store = self.first_product + -(-self.warps // 4)
-        self.first_copy = self.first_store + self.warps
+        self.first_tensor = self.first_store + self.warps
+        self.first_copy = self.first_tensor + self.warps
         self.roles = self.first_copy + MBARRIERS
         self.agents = self.roles * self.clusters.size
         ctas, size = machine.ctas, machine.ctas * machine.shared_size
@@ -350,6 +351,36 @@ class Races:
                 agent = self.first_agent[cta] + self.first_product + which
                 self.known[cta, 4 * which : 4 * which + 4, :, agent] = now
 
+    # -- tensor memory -------------------------------------------------------------------------------
+    def tensor_reads(self, ins, chunks, ctas, tid: int) -> None:
+        """Operations that thread ``tid`` of CTAs (n) issues read 16-byte chunks (n, …) until a commit arrives."""
+        warp = tid // 32
+        for cta, rows in zip(ctas.tolist(), chunks):
+            agent, now = self.next_async(cta, self.first_tensor + warp)
+            bytes_ = (rows.reshape(-1, 1) * 16 + np.arange(16)).reshape(-1)
+            flat = cta * self.machine.threads + tid
+            self.read_async(ins, bytes_, self.known[cta, warp], flat, agent, now, "this operation")
+
+    def tensor_writes(self, ins, start, flat) -> None:
+        """tcgen05.alloc writes words at bytes ``start`` (n): its warp sees them, others after a barrier (no proxy fence)."""
+        for first, thread in zip(start.tolist(), np.asarray(flat).tolist()):
+            cta, warp = thread // self.machine.threads, thread % self.machine.threads // 32
+            agent, now = self.next_async(cta, self.first_tensor + warp)
+            self.known[cta, warp, :, agent] = now
+            bytes_ = slice(first, first + 4)
+            self.writer[bytes_], self.write_clock[bytes_] = agent * _LANES + ASYNC, now
+            self.write_site[bytes_] = self.number(Async(ins))
+
+    def commit_tensor(self, flat) -> np.ndarray:
+        """Vector clocks (n, 2, agents) of commits by threads: what their warps know and have issued."""
+        cta, warp = np.asarray(flat) // self.machine.threads, np.asarray(flat) % self.machine.threads // 32
+        clocks = self.known[cta, warp]
+        clocks[np.arange(len(cta)), :, self.first_agent[cta] + self.first_tensor + warp] = self.async_clock[
+            cta, self.first_tensor + warp, None
+        ]
+        self.tick(*self.pairs(flat))
+        return clocks
+
     # -- reports -------------------------------------------------------------------------------------
     def number(self, site) -> int:
         found = self.numbers.get(id(site.ins))
@@ -378,7 +409,8 @@ class Races:
             return (f"tid {tid}" if lane < MANY else f"several threads of warp {role}") + where
         if role < self.first_store:
             return f"a product of warpgroup {role - self.first_product}" + where
-        return "a bulk copy" + where
+        in_tensor = self.first_tensor <= role < self.first_copy
+        return ("an operation of tensor memory" if in_tensor else "a bulk copy") + where
 
 
 class Async:

@@ -83,11 +83,14 @@ class Source:
     They must hold the same bytes at both ends: data that had not arrived yet, or was overwritten too early, is a fault.
     """
 
-    def __init__(self, machine, ins, what: str, ctas: np.ndarray, chunks: np.ndarray):
+    def __init__(self, machine, ins, what: str, ctas: np.ndarray, chunks: np.ndarray, issuers: tuple):
+        """``issuers``: for each CTA the one that issues, and the number of the issuing thread."""
         self.machine, self.ins, self.what, self.ctas = machine, ins, what, ctas
         start = (ctas * (machine.shared_size // CHUNK)).reshape(-1, *[1] * chunks.ndim)
         self.index = start + chunks
         self.issued = self.fetch()
+        if machine.race is not None:
+            machine.race.tensor_reads(ins, self.index, *issuers)
 
     def fetch(self) -> np.ndarray:
         return np.ascontiguousarray(self.machine.shared_view(np.complex128)[self.index])

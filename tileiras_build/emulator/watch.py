@@ -7,7 +7,7 @@ import numpy as np
 from .access import flat_threads
 from .races import Races
 
-UNORDERED = {"tcgen05"}  # what tcgen05.alloc writes is no ordinary store
+UNORDERED = {"tcgen05"}  # what tcgen05.alloc writes is no ordinary store (races.py: tensor_writes)
 
 
 class Watch:

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from .. import descriptor, numerics, tensor
-from ..access import Selection, Site
+from ..access import Selection, Site, flat_threads
 from ..emit import items_of
 from ..machine import pick
 from ..parse import SINK, Address, Immediate
@@ -83,11 +83,11 @@ class Issuers:
         self.operands = [np.broadcast_to(self.selection.pick(o), count).astype(np.uint64) for o in operands]
 
     def batches(self):
-        """(CTAs, their first thread, operands): CTAs that issue with the same operands, each at most once at a time."""
+        """(CTAs, their first thread, operands): CTAs whose same warp issues with the same operands, each at most once at a time."""
         if not len(self.ctas):
             return
         rounds = self.turns()
-        table = np.stack(self.operands) if self.operands else np.zeros((1, len(self.ctas)), np.uint64)
+        table = np.stack([*self.operands, (self.tids // 32).astype(np.uint64)])
         for turn in range(int(rounds.max()) + 1):
             chosen = np.flatnonzero(rounds == turn)
             while len(chosen):
@@ -159,6 +159,11 @@ def write_starts(group, site, address, starts):
     leaders = np.broadcast_to((group.tid & 31) == 0, group.shape)
     value = group.from_warps(np.repeat(starts.astype(np.uint32)[:, None], 32, axis=1))
     site.store(group, address, [value], leaders)
+    if group.machine.race is not None:
+        selection = Selection(group, leaders)
+        place = site.in_shared(group, selection.pick(address), selection)
+        index = np.broadcast_to(place.index(4), len(selection.rows))
+        group.machine.race.tensor_writes(site.ins, 4 * index, flat_threads(group, selection))
 
 
 def claim(memory, ins, cta: int, tid: int, columns: int) -> int:
@@ -422,13 +427,15 @@ class Commit(Operation):
 
     def __init__(self, ins, positions, flat):
         self.ins, self.positions, self.flat, self.landed = ins, positions, flat, False
+        self.clocks = None  # of the race check
 
     def land(self, machine):
         machine.tensor.reach(self)
 
     def run(self, memory):
         self.landed = True
-        change(memory.machine, self.ins, self.positions, self.flat, np.ones(len(self.positions), np.int64), 0)
+        arrivals = np.ones(len(self.positions), np.int64)
+        change(memory.machine, self.ins, self.positions, self.flat, arrivals, 0, clocks=self.clocks)
 
 
 def handle_commit(e, ins):
@@ -450,6 +457,8 @@ def tensor_commit(site, group, address, multicast, mask):
     if multicast is not None:
         index, flat = in_cluster(group, site.ins, selection, index, flat, multicast)
     commit = Commit(site.ins, np.asarray(index), np.asarray(flat))
+    if group.machine.race is not None:
+        commit.clocks = group.machine.race.commit_tensor(commit.flat)
     tensor_of(group.machine).issue(commit)
     group.machine.waits.fly(commit.positions, commit)
 
@@ -487,9 +496,9 @@ COPIES = {
 class Copy(Operation):
     """tcgen05.cp of some CTAs: ``chunks`` (rows, columns) of shared memory to ``lanes`` (copies, rows)."""
 
-    def __init__(self, machine, ins, ctas, chunks, lanes, column: int, change):
+    def __init__(self, machine, ins, ctas, chunks, lanes, column: int, change, issuers):
         self.ins, self.ctas, self.lanes, self.column, self.change = ins, ctas, lanes, column, change
-        self.source = tensor.Source(machine, ins, "the copied matrix", ctas, chunks)
+        self.source = tensor.Source(machine, ins, "the copied matrix", ctas, chunks, issuers)
         self.writes = (Span(rows_of(ctas), column, chunks.shape[1] * 4),)
 
     def run(self, memory):
@@ -523,7 +532,7 @@ def tensor_copy(form, group, address, word, mask):
             group.machine, ins, source, lanes.shape[1], 2 if shape.endswith("256b") else 1, ctas, tid
         )
         for side in sides(group.machine, ins, ctas):
-            copy = Copy(group.machine, ins, side, chunks, lanes, place & 0xFFFF, change)
+            copy = Copy(group.machine, ins, side, chunks, lanes, place & 0xFFFF, change, (ctas, tid))
             require_usable(memory, copy)
             memory.issue(copy)
 

@@ -262,8 +262,8 @@ class SharedMatrix:
             why = f"a transposed matrix of {self.type} cannot have this swizzling mode"
             fault(machine, form.ins, why, ctas[0], tid)
 
-    def source(self, machine, ins, name: str, ctas) -> Source:
-        return Source(machine, ins, f"matrix {name}", ctas, self.chunks)
+    def source(self, machine, ins, name: str, ctas, issuers) -> Source:
+        return Source(machine, ins, f"matrix {name}", ctas, self.chunks, issuers)
 
     def values(self, source: Source) -> np.ndarray:
         """Values (CTAs, rows, k)."""
@@ -296,8 +296,12 @@ class Product(Operation):
             self.a = SharedMatrix(machine, form, shape, 0, operands["a"], shape.m // share, ctas, tid)
         shift = self.zero.shift if self.zero else 0
         self.b = SharedMatrix(machine, form, shape, 1, operands["b"], shape.n // share + shift, ctas, tid, shift)
-        self.sources_a = [] if form.left_in_tensor else [self.a.source(machine, form.ins, "A", s) for s in self.sides]
-        self.sources_b = [self.b.source(machine, form.ins, "B", s) for s in self.sides]
+        matrices = {"B": self.b} if form.left_in_tensor else {"A": self.a, "B": self.b}
+        sources = {
+            name: [matrix.source(machine, form.ins, name, side, (ctas, tid)) for side in self.sides]
+            for name, matrix in matrices.items()
+        }
+        self.sources_a, self.sources_b = sources.get("A", []), sources["B"]
         self.span_columns()
         require_usable(memory, self)
         self.require_order(memory, ctas, tid)
