@@ -112,6 +112,8 @@ def _add_dis(parser: argparse.ArgumentParser) -> None:
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.py")
     parser.add_argument("-o", "--output", default=".", metavar="DIR", help="default: this folder")
+    parser.add_argument("--kernel", action="append", metavar="NAME", help="this one only; may be repeated (default: all)")
+    parser.add_argument("--root", metavar="DIR", help="what paths in debug info are relative to (default: FILE.py's folder)")
 
 
 def _never(options: argparse.Namespace) -> None:
@@ -349,7 +351,7 @@ def export_file(options: argparse.Namespace) -> None:
     from .bytecode.export import export_kernels
 
     read_file(options.file)
-    kernels = export_kernels(options.file)
+    kernels = export_kernels(options.file, options.kernel, source_root=options.root)
     write_files({Path(options.output) / f"{name}{STAGES[0].suffix}": data for name, data in kernels.items()})
 
 

@@ -235,12 +235,17 @@ def render(stage: Stage, value: object) -> dict[str, bytes]:
 
 def reproducer(path: Path, stage: Stage, job: Job) -> str:
     """The shell command that runs the file at ``path`` up to ``stage`` again."""
+    return shlex.join(lower_command(path, stage, job))
+
+
+def lower_command(path: Path | str, stage: Stage, job: Job) -> list[str]:
+    """The same as a list of words, without the paths of libdevice and ptxas."""
     command = ["tileiras-build", "lower", str(path), "--to", stage.name, "--sm", job.target.name]
     command += ["--opt", str(job.opt_level)] if job.opt_level != 3 else []
     command += ["--lineinfo"] if job.lineinfo else []
     command += ["--serializer", job.serializer] if job.serializer != "nvptx" else []
     command += ["--strategy", job.strategy] if job.strategy != "auto" else []
-    return shlex.join(command)
+    return command
 
 
 def _verify(value: object, stage: Stage) -> None:

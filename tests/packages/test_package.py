@@ -40,6 +40,16 @@ def test_cuobjdump_lists_every_image_of_the_library(package):
     )
 
 
+def test_fat_binaries_end_where_the_tools_expect_it(package):
+    """cuobjdump takes more than a little padding for a damaged file, at the end of the library as of each kernel."""
+    program = pathfinder.find_nvidia_binary_utility("cuobjdump")
+    files = [*(package.parent / "fatbin").glob("*.fatbin"), package / f"{NAME}.fatbin"]
+    assert len(files) == 3
+    for file in files:
+        done = subprocess.run([program, "--list-elf", str(file)], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), file
+
+
 def test_same_artifacts_give_the_same_package(package, tmp_path):
     again = sample_library.build(tmp_path, embed=True)
     for name in file_names(NAME, embed=True):

@@ -1,6 +1,6 @@
 #include "@.h"
 
-/* @{file}@; its fat binaries begin at multiples of 64 bytes. */
+/* @{file}@; its fat binaries begin at multiples of 8 bytes. */
 #if defined(__cplusplus) && __cplusplus >= 201103L
 alignas(64)
 #elif defined(__GNUC__)

@@ -1,16 +1,23 @@
-"""The SCons tool: one builder per row of STAGES, and ``env.KernelLibrary`` for whole libraries.
+"""The SCons tool: one builder per row of STAGES, ``env.KernelLibrary`` for whole libraries, ``env.KernelPackage``.
 
     from tileiras_build import scons_tool
 
     variables = scons_tool.variables(ARGUMENTS)                     # sm=, opt=, lineinfo=, build_dir=, ...
-    env = Environment(variables=variables, tools=[scons_tool.generate])
+    env = Environment(variables=variables, tools=["tileiras"])
     Default(env.KernelLibrary("kernels", Glob("kernels/*.py")))
 
-``Environment(tools=["tileiras"])`` works too where ``site_scons/site_tools/tileiras.py`` is this package's shim.
+The import makes the name ``tileiras`` known to SCons; ``tools=[scons_tool.generate]`` is the same.
 """
 
 from .reading import READING  # isort: skip  (first: it watches what build scripts do from here on)
+from pathlib import Path
+
+import SCons.Tool
+
 from .library import exists, generate
 from .settings import refuse_unknown, variables
 
 __all__ = ["READING", "exists", "generate", "refuse_unknown", "variables"]
+
+# At the end: a tool of that name in the project's own site_scons comes first.
+SCons.Tool.DefaultToolpath.append(str(Path(__file__).parent / "toolpath"))

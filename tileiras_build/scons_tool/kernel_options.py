@@ -11,8 +11,8 @@ from fnmatch import fnmatchcase
 from ..errors import InvalidInput
 from .settings import DEFAULTS, Settings
 
-# A kernel's place in the build folder is its library's.
-NAMES = tuple(name for name in DEFAULTS if name != "build_dir")
+# Where a kernel lies, and how it is packed, is its library's matter.
+NAMES = tuple(name for name in DEFAULTS if name not in ("build_dir", "ptx", "prefix"))
 
 
 def settings_by_kernel(

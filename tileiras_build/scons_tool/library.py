@@ -26,6 +26,7 @@ from ..errors import InvalidInput, Location, TileirasError
 from ..executor import Executor
 from ..pipeline.stages import STAGES, InputFile, Stage, load
 from ..reports.timeline import Recorder
+from . import commands, packages
 from .actions import ExportAction, StageAction
 from .artifact import ArtifactFile, attach, make_artifact
 from .decider import has_changed
@@ -64,6 +65,7 @@ def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None =
     ArtifactFile.explaining = is_explaining(env)
     chain = Chain(table, build)
     env.AddMethod(chain.add_library, "KernelLibrary")
+    packages.add_methods(env, chain)
     for position, stage in enumerate(table[1:], 1):
         env.AddMethod(chain.stage_method(table[position - 1], stage), stage.name.capitalize())
 
@@ -235,6 +237,8 @@ class Chain:
         ]
         if self._verification is not None:
             self._verification.add(env, kernels, own, self.table)
+        if commands.is_wanted():
+            commands.add_commands(env, settings.build_dir, last)
         return env.Alias(name, last)
 
     def _kernels(self, env, node, settings: Settings) -> list[Kernel]:

@@ -23,7 +23,7 @@ _OPT_LEVELS = tuple("0123")
 _YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 DEFAULTS = {
     "sm": "90", "opt": "3", "lineinfo": "no", "strategy": AUTO, "serializer": SERIALIZERS[0], "build_dir": "build",
-    "ptxas": "", "libdevice": "",
+    "ptxas": "", "libdevice": "", "ptx": "auto", "prefix": "install",
 }  # fmt: skip
 CHOICES = {"strategy": NAMES, "serializer": SERIALIZERS}
 
@@ -43,6 +43,8 @@ def variables(arguments: dict[str, str]) -> Variables:
         ("cache", "shared build cache: a folder, or http://host:port/path (empty: none)", "", _check_cache),
         ("explain", "say why each step runs: yes or no", "no", _check_explain),
         ("executor", "where steps run: local, or tcp://host:8786, a Dask scheduler", LOCAL, _check_executor),
+        ("ptx", "whose PTX goes into packages for later GPUs: a number, auto or none", DEFAULTS["ptx"], _check_ptx),
+        ("prefix", "folder that `scons install` puts packages into", DEFAULTS["prefix"]),
     )
     return result
 
@@ -130,6 +132,12 @@ def _check(check, value) -> None:
 
 def _check_sm(name, value, env) -> None:
     _check(parse_targets, value)
+
+
+def _check_ptx(name, value, env) -> None:
+    from .packages import check_ptx
+
+    _check(check_ptx, value)
 
 
 def _check_opt(name, value, env) -> None:

@@ -1,0 +1,98 @@
+"""Packages as steps of the build: what goes in, what is rebuilt, and what is refused."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.scons_tool.test_build import ROOT, Project, steps_of
+from tileiras_build.packages.fatbin import find_fatbinary
+
+SCONSTRUCT = """
+from tileiras_build import scons_tool
+
+variables = scons_tool.variables(ARGUMENTS)
+env = Environment(variables=variables, tools=["tileiras"])
+library = env.KernelLibrary("kernels", Glob("*.tilebc"))
+Default(library)
+env.KernelPackage("mine", library)
+"""
+
+
+@pytest.fixture
+def project(tmp_path):
+    made = Project(tmp_path)
+    for name in ("a.tilebc", "b.tilebc", "ptxas", "libdevice.bc"):
+        (tmp_path / name).unlink()
+    shutil.copy(ROOT / "examples/prebuilt/vector_add_f32.tilebc", tmp_path)
+    made.write("SConstruct", SCONSTRUCT)
+    return made
+
+
+def run(project, *arguments):
+    done = project.run(*arguments, sm=None)
+    assert done.returncode == 0, done.stderr
+    return steps_of(done)
+
+
+def images(project):
+    manifest = json.loads((project.folder / "build/package/mine/manifest.json").read_text())
+    return [(image["target"], image["kind"]) for image in manifest["kernels"]["vector_add_f32"]]
+
+
+def test_plain_build_makes_no_package(project):
+    run(project, "sm=80")
+    assert not (project.folder / "build/package").exists() and not (project.folder / "build/fatbin").exists()
+
+
+def test_package_is_rebuilt_when_a_gpu_or_ptx_joins(project):
+    run(project, "sm=90", "package")
+    assert images(project) == [("sm_90a", "cubin")]
+    run(project, "sm=80,90", "package")
+    assert images(project) == [("sm_80", "cubin"), ("sm_90a", "cubin"), ("sm_80", "ptx")]
+    assert run(project, "sm=80,90", "package") == []
+    assert run(project, "sm=80,90", "package", "ptx=none") == ["fatbin vector_add_f32", "package mine (1 kernel files)"]
+    assert images(project) == [("sm_80", "cubin"), ("sm_90a", "cubin")]
+
+
+def test_ptx_of_another_gpu_is_lowered_for_the_package(project):
+    built = run(project, "sm=90", "package", "ptx=80")
+    assert [step for step in built if "sm_80" in step] == [
+        f"{stage} sm_80 vector_add_f32" for stage in ("ll", "ptx", "tileaa", "tileas")
+    ]
+    assert images(project) == [("sm_90a", "cubin"), ("sm_80", "ptx")]
+
+
+def test_cuobjdump_lists_the_kernel_s_own_fatbin(project):
+    run(project, "sm=80", "package")
+    program = find_fatbinary().with_name("cuobjdump")
+    command = [str(program), "--list-elf", str(project.folder / "build/fatbin/vector_add_f32.fatbin")]
+    assert "vector_add_f32.sm_80.cubin" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "option", "sentence"),
+    [
+        ('"mine"', "ptx=90", "PTX of sm_90a runs on no other GPU than sm_90; use ptx=80, 86, 87, 88, 89, auto or none"),
+        ('"mine"', "ptx=91", "unknown target sm=91"),
+        ('"not-mine"', "sm=80", "'not-mine' cannot be the name of a package"),
+    ],
+)
+def test_wrong_package_is_one_sentence(project, change, option, sentence):
+    project.write("SConstruct", SCONSTRUCT.replace('"mine"', change))
+    done = project.run(option, "package", sm=None)
+    assert done.returncode == 1 and sentence in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_package_without_kernels_is_one_sentence(project):
+    project.write("SConstruct", SCONSTRUCT.replace('"mine", library', '"mine", []'))
+    done = project.run(sm=None)
+    assert "package mine has no kernels; pass what env.KernelLibrary has returned" in done.stderr
+
+
+def test_tool_is_found_by_its_name_once_the_package_is_imported():
+    script = "from tileiras_build import scons_tool; import SCons.Tool; print(SCons.Tool.Tool('tileiras').name)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "tileiras\n", done.stderr

@@ -1,0 +1,88 @@
+"""``scons commands``: every stage command of the build, as ``<build_dir>/compile_commands.json``.
+
+The form is that of Clang's "JSON Compilation Database Format Specification": a list of {directory, file, output,
+arguments}. Run in order from the folder that they name, the commands make the build's artifacts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import SCons.Script
+from SCons.Action import FunctionAction
+from SCons.Errors import BuildError
+
+from ..driver import lower_command
+from ..errors import TileirasError
+from ..files import write_files
+from .actions import ExportAction, StageAction, kernel_name
+
+ALIAS = "commands"
+FILE_NAME = "compile_commands.json"
+
+
+def is_wanted() -> bool:
+    """Whether this run of SCons was asked for the commands: their list reads the whole graph."""
+    return ALIAS in map(str, SCons.Script.COMMAND_LINE_TARGETS)
+
+
+class CommandsAction(FunctionAction):
+    """Writes the commands of the artifacts that libraries end in."""
+
+    def __init__(self, last: list):
+        self.last = last
+        super().__init__(self._build, {})
+
+    def get_presig(self, target, source, env, executor=None) -> bytes:
+        """Nothing: the list is written at every call."""
+        return b""
+
+    def strfunction(self, target, source, env, executor=None) -> str:
+        """The line that is shown."""
+        return f"{ALIAS} {target[0].path}"
+
+    def _build(self, target, source, env) -> BuildError | None:
+        rows = list(commands(self.last, env.Dir("#").get_abspath()))
+        try:
+            write_files({Path(target[0].path): (json.dumps(rows, indent=1) + "\n").encode()})
+        except TileirasError as error:
+            return BuildError(target, str(error), status=error.exit_code, exitstatus=error.exit_code)
+        return None
+
+
+def add_commands(env, folder: str, last: list) -> None:
+    """Let ``scons commands`` write the list for ``last``, artifact nodes; a library more joins the same file."""
+    node = env.Dir(folder).File(FILE_NAME)
+    if node.has_builder():
+        node.builder.action.last.extend(last)
+        return
+    env.Alias(ALIAS, env.Command(node, [], CommandsAction(list(last))))
+    env.AlwaysBuild(node)
+
+
+def commands(last: Iterable, top: str) -> Iterator[dict]:
+    """The commands that make the artifacts ``last``, each after those that it needs, and each once."""
+    seen: set = set()
+    for node in last:
+        chain = []
+        while node.has_builder() and node not in seen:
+            seen.add(node)
+            chain.append(node)
+            node = node.sources[0]
+        for made in reversed(chain):
+            if (arguments := _arguments(made)) is not None:
+                yield {"directory": top, "file": made.sources[0].path, "output": made.path, "arguments": arguments}
+
+
+def _arguments(node) -> list[str] | None:
+    """The command of one artifact; None where it is no stage's."""
+    action, source = node.builder.action, node.sources[0].path
+    if isinstance(action, ExportAction):
+        kernel = ["--kernel", kernel_name(node), "--root", "."]
+        return ["tileiras-build", "export", source, "-o", node.dir.path, *kernel]
+    if not isinstance(action, StageAction):
+        return None
+    paths = [word for option in action.stage.input_options for word in (f"--{option}", getattr(action.job, option))]
+    return [*lower_command(source, action.stage, action.job), *paths, "-o", node.path]

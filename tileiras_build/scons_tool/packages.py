@@ -1,0 +1,199 @@
+"""``env.KernelPackage(name, library)``: fat binaries per kernel, and the package of a library, as steps of the build.
+
+    library = env.KernelLibrary("kernels", Glob("kernels/*.py"))
+    env.KernelPackage("my_kernels", library)            # scons package; scons install prefix=src
+
+The nodes are ``<build_dir>/fatbin/<kernel>.fatbin`` and the files of ``packages/library.py`` in
+``<build_dir>/package/<name>``. They hang on the aliases ``package`` and ``install`` alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from SCons.Builder import Builder
+
+from ..errors import InvalidInput, TileirasError
+from ..executor import Executor
+from ..packages.fatbin import find_fatbinary
+from ..packages.library import KernelFiles, file_names, pack_library, read_parts
+from ..pipeline.stages import Stage, source_digest
+from ..runtime.library_manifest import CUBIN, PTX
+from ..targets import TARGETS, find_target
+from .actions import TIMEOUT, _WorkerAction, kernel_name
+from .progress import Step
+from .settings import DEFAULTS, fail
+
+PACKAGE, INSTALL = "package", "install"
+AUTO, NONE = "auto", "none"
+_CODE = (
+    *("errors.py", "targets.py", "runtime/library_manifest.py", "runtime/matching.py", "runtime/arguments.py"),
+    *("packages", "packages/*.c", "packages/*.h"),
+)
+FATBIN = Stage(
+    ".fatbin",
+    "the cubins of one kernel, and PTX",
+    "tileiras_build.packages.fatbin:make_fatbin",
+    sources=_CODE,
+    libraries=("nvidia-cuda-nvcc",),
+)
+PACKED = Stage(".json", "the package of a library", "tileiras_build.packages.library:pack_library", sources=_CODE)
+
+
+class FatbinAction(_WorkerAction):
+    """Makes the fat binary of one kernel from its cubins and PTX."""
+
+    def __init__(self, executor):
+        super().__init__(FATBIN, executor, {"stage": FATBIN.name, "code": source_digest(FATBIN)})
+
+    def strfunction(self, target, source, env, executor=None) -> str:
+        """The line that is shown: the step and the kernel."""
+        return f"{FATBIN.name:7} {'':7} {kernel_name(target[0])}"
+
+    def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
+        """Join the images in a worker."""
+        name = kernel_name(target[0])
+        parts = tuple(part for part, _ in read_parts(images_of(source)))
+        made = executor.run(FATBIN.edge, name, parts, timeout=env.get("TILEIRAS_TIMEOUT", TIMEOUT))
+        return {target[0].name: made}
+
+
+class PackageAction(_WorkerAction):
+    """Writes the files of a package; ``members`` are (fat binary, its images) as nodes."""
+
+    def __init__(self, name: str, embed: bool, members: list, executor):
+        self.name, self.embed, self.members = name, embed, members
+        signature = {"stage": PACKAGE, "code": source_digest(PACKED), "name": name, "embed": embed}
+        super().__init__(PACKED, executor, signature)
+
+    def strfunction(self, target, source, env, executor=None) -> str:
+        """The line that is shown: the step, the package and how many kernels are in it."""
+        return f"{PACKAGE:7} {'':7} {self.name} ({len(self.members)} kernel files)"
+
+    def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
+        """Done here: it is little more than copying."""
+        files = [KernelFiles(kernel_name(fatbin), fatbin.path, images_of(images)) for fatbin, images in self.members]
+        made = pack_library(self.name, files, embed=self.embed)
+        return {Path(name).name: data for name, data in made.items()}
+
+
+def images_of(nodes: Iterable) -> tuple[tuple[str, str], ...]:
+    """(kind, path) of cubins and PTX files; their launch manifests are found beside them."""
+    return tuple(
+        (PTX if node.name.endswith(".ptx") else CUBIN, node.path)
+        for node in nodes
+        if node.name.endswith((".ptx", ".cubin"))
+    )
+
+
+def add_methods(env, chain) -> None:
+    """Give ``env`` the method ``KernelPackage`` for libraries of ``chain``."""
+    packages = Packages(chain)
+    env.AddMethod(packages.add, "KernelPackage")
+
+
+class Packages:
+    """Makes the nodes of packages."""
+
+    def __init__(self, chain):
+        self.chain, self.build = chain, chain.build
+
+    def add(self, env, name: str, library, ptx: str | None = None, embed: bool = False, prefix: str | None = None):
+        """Package ``library``, a result of ``KernelLibrary`` or a list of them; returns the package's file nodes.
+
+        ``ptx`` says whose PTX goes in for GPUs that come later: a number such as "80", "none", or "auto": of each
+        kernel's GPUs the newest whose PTX runs on others too. ``embed`` adds the image as a C array; ``prefix`` is
+        where ``scons install`` puts the package. Both default to the environment's.
+        """
+        try:
+            return self._add(
+                env, name, library, str(_option(env, "ptx", ptx)), embed, str(_option(env, "prefix", prefix))
+            )
+        except TileirasError as error:
+            fail(error)
+
+    def _add(self, env, name: str, library, ptx: str, embed: bool, prefix: str):
+        members = [self._fatbin(env, nodes, ptx) for nodes in _by_kernel(env, name, library).values()]
+        folder = members[0][0].dir.up().Dir(f"{PACKAGE}/{name}")
+        sources = [node for fatbin, images in members for node in (fatbin, *map(_manifest_of, images))]
+        builder = Builder(action=PackageAction(name, embed, members, self.build.executor))
+        names = file_names(name, embed=embed)
+        made = builder(env, [folder.File(file) for file in names], sources)
+        self.build.progress.add(made[0], Step(PACKAGE, "", name))
+        env.Alias(PACKAGE, made)
+        self._install(env, name, names, made, prefix)
+        return made
+
+    def _fatbin(self, env, cubins: list, ptx: str):
+        """(fat binary, its images) of one kernel."""
+        images = [*cubins, *self._portable(env, cubins, ptx)]
+        kernel = kernel_name(cubins[0])
+        builder = self.chain._cached((FATBIN.name,), lambda: Builder(action=FatbinAction(self.build.executor)))
+        made = builder(env, [cubins[0].dir.up().Dir(FATBIN.name).File(kernel + FATBIN.suffix)], images)
+        env.Depends(made, env.fs.File(str(find_fatbinary())))
+        self.build.progress.add(made[0], Step(FATBIN.name, "", kernel))
+        return made[0], images
+
+    def _portable(self, env, cubins: list, ptx: str) -> list:
+        """The PTX node for later GPUs, built where the library has none; empty where there is to be none."""
+        if ptx == NONE:
+            return []
+        if ptx == AUTO:
+            able = [node for node in cubins if TARGETS[node.dir.name].portable]
+            newest = max(able, key=lambda node: TARGETS[node.dir.name].number, default=None)
+            return [] if newest is None else [newest.dir.File(f"{kernel_name(newest)}.ptx")]
+        target = _portable_target(ptx)
+        node = cubins[0].dir.up().Dir(target.name).File(f"{kernel_name(cubins[0])}.ptx")
+        return [node if node.has_builder() else self._lower(env, cubins[0], str(target.number))]
+
+    def _lower(self, env, cubin, sm: str):
+        node = cubin
+        while not node.name.endswith(self.chain.table[0].suffix):
+            node = node.sources[0]
+        for stage in self.chain.table[1:]:
+            node = getattr(env, stage.name.capitalize())(node, sm=sm)[0]
+            if stage.name == "ptx":
+                break
+        return node
+
+    def _install(self, env, name: str, names: list[str], made: list, prefix: str) -> None:
+        env.Tool("install")
+        folder = env.Dir(prefix if prefix.startswith("#") or Path(prefix).is_absolute() else f"#{prefix}")
+        for file, node in zip(names, made, strict=True):
+            env.Alias(INSTALL, env.InstallAs(folder.File(f"{name}/{file}"), node))
+
+
+def _option(env, name: str, given):
+    return env.get(name, DEFAULTS[name]) if given is None else given
+
+
+def _by_kernel(env, name: str, library) -> Mapping[str, list]:
+    """The cubin nodes of each kernel of the libraries, in their order."""
+    kernels: dict[str, list] = {}
+    for alias in env.Flatten([library]):
+        for node in getattr(alias, "sources", ()):
+            kernels.setdefault(f"{node.dir.up().path}/{kernel_name(node)}", []).append(node)
+    if not kernels:
+        message = f"package {name} has no kernels"
+        raise InvalidInput("package-empty", message, remedy="pass what env.KernelLibrary has returned")
+    return kernels
+
+
+def _manifest_of(image):
+    """Where an image says how it is launched: beside a cubin, in PTX itself."""
+    return image.dir.File(f"{kernel_name(image)}.json") if image.name.endswith(".cubin") else image
+
+
+def _portable_target(text: str):
+    target = find_target(text)
+    if target.portable:
+        return target
+    remedy = f"use ptx={', '.join(str(row.number) for row in TARGETS.values() if row.portable)}, auto or none"
+    raise InvalidInput("package-ptx", f"PTX of {target.arch} runs on no other GPU than {target.name}", remedy=remedy)
+
+
+def check_ptx(text: str) -> None:
+    """Raises InvalidInput where ``ptx=text`` is neither auto nor none nor a GPU whose PTX runs on later ones."""
+    if text not in (AUTO, NONE):
+        _portable_target(text)
