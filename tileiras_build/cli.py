@@ -68,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_export(_add(commands, "export", export_file, "write the bytecode of a cuTile Python file's kernels"))
     report = _add(commands, "report", report_folder, "show registers, shared memory and spills of built kernels")
     report.add_argument("folder", metavar="DIR", help="a build folder; every .json beside a .cubin in it is read")
+    report.add_argument("--html", metavar="PAGE", help="write the HTML report, with the last build's timeline, instead")
     _add_cache(_add(commands, "cache", look_at_cache, "show what a folder for cache= holds, check it or make it smaller"))
     return parser
 
@@ -356,7 +357,12 @@ def export_file(options: argparse.Namespace) -> None:
 
 
 def report_folder(options: argparse.Namespace) -> None:
-    """``report DIR``: the table of resources."""
+    """``report DIR``: the table of resources; ``--html PAGE``: the page that ``scons report`` writes."""
+    if options.html:
+        from .reports.page import write_report
+
+        print(write_report(Path(options.folder), Path(options.html)))
+        return
     from .reports.resources import read_folder, resource_table
 
     print(resource_table(read_folder(options.folder)))

@@ -444,6 +444,20 @@ TIERS = {
 
 
 @dataclass(frozen=True)
+class Multiprocessor:
+    """What the CTAs that run together on one multiprocessor share; ``shared_memory`` in bytes."""
+
+    threads: int
+    ctas: int
+    shared_memory: int
+    registers: int = 65536
+
+    def __post_init__(self) -> None:
+        if self.threads % WARP or self.shared_memory % 1024:
+            raise ValueError(f"{self.threads} threads, {self.shared_memory} bytes of shared memory")
+
+
+@dataclass(frozen=True)
 class Target:
     """One GPU generation.
 
@@ -498,6 +512,11 @@ class Target:
     def copies(self) -> str:
         """The asynchronous copy of the fast path: "cp_async" or "tma"."""
         return self.tier.copies
+
+    @property
+    def multiprocessor(self) -> Multiprocessor:
+        """What its multiprocessors hold."""
+        return MULTIPROCESSORS[self.number]
 
     @property
     def portable(self) -> bool:
@@ -559,6 +578,22 @@ class Target:
 
 
 _KIB = 1024
+# CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"; cuda_occupancy.h of CUDA 13.5. What
+# neither says of 88 and 107 is taken from their neighbors 86 and 103.
+MULTIPROCESSORS = {
+    80: Multiprocessor(2048, 32, 164 * _KIB),
+    86: Multiprocessor(1536, 16, 100 * _KIB),
+    87: Multiprocessor(1536, 16, 164 * _KIB),
+    88: Multiprocessor(1536, 16, 100 * _KIB),
+    89: Multiprocessor(1536, 24, 100 * _KIB),
+    90: Multiprocessor(2048, 32, 228 * _KIB),
+    100: Multiprocessor(2048, 32, 228 * _KIB),
+    103: Multiprocessor(2048, 32, 228 * _KIB),
+    107: Multiprocessor(2048, 16, 328 * _KIB),
+    110: Multiprocessor(1536, 24, 228 * _KIB),
+    120: Multiprocessor(1536, 24, 100 * _KIB),
+    121: Multiprocessor(1536, 24, 100 * _KIB),
+}
 # sm_88 is in no published table; it gets the smaller limit of its neighbors 86 and 89.
 # LLVM 22 does not know sm_107: it compiles as sm_103a and the PTX header is rewritten (pipeline/ll_to_ptx).
 _ROWS = (

@@ -53,15 +53,28 @@ def read_folder(folder: str | Path) -> list[ResourceRow]:
 
 def read_manifest(path: Path) -> list[ResourceRow]:
     """The rows of one manifest; raises InvalidInput naming the file if it is missing or not one of ours."""
+    try:
+        return list(rows_of_manifest(read_document(path)))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise _no_manifest(path, error) from None
+
+
+def read_document(path: Path) -> dict:
+    """A launch manifest as it is; raises InvalidInput as ``read_manifest`` does."""
     data = read_file(path)
     try:
         manifest = json.loads(data)
         if manifest["version"] != MANIFEST_VERSION:
             raise ValueError(f"version {manifest['version']}, expected {MANIFEST_VERSION}")
-        return list(rows_of_manifest(manifest))
+        manifest["kernels"].items()
+        return manifest
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        message = f"this is not a launch manifest: {error}"
-        raise InvalidInput("report-manifest", message, location=Location(str(path))) from None
+        raise _no_manifest(path, error) from None
+
+
+def _no_manifest(path: Path, error: Exception) -> InvalidInput:
+    message = f"this is not a launch manifest: {error}"
+    return InvalidInput("report-manifest", message, location=Location(str(path)))
 
 
 def rows_of_manifest(manifest: dict) -> Iterator[ResourceRow]:

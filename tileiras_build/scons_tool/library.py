@@ -26,7 +26,7 @@ from ..errors import InvalidInput, Location, TileirasError
 from ..executor import Executor
 from ..pipeline.stages import STAGES, InputFile, Stage, load
 from ..reports.timeline import Recorder
-from . import commands, packages
+from . import commands, packages, report
 from .actions import ExportAction, StageAction
 from .artifact import ArtifactFile, attach, make_artifact
 from .decider import has_changed
@@ -239,6 +239,8 @@ class Chain:
             self._verification.add(env, kernels, own, self.table)
         if commands.is_wanted():
             commands.add_commands(env, settings.build_dir, last)
+        if report.is_wanted():
+            report.add_report(env, folder, last)
         return env.Alias(name, last)
 
     def _kernels(self, env, node, settings: Settings) -> list[Kernel]:

@@ -1,0 +1,54 @@
+"""``scons report`` and ``tileiras-build report --html``: the page of a real build over tiny stages."""
+
+import pytest
+
+from tests.reports.test_page import data_of
+from tests.scons_tool.test_build import Project, chain, steps_of
+from tileiras_build.cli import main
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+def page(project):
+    return data_of((project.folder / "build/report/index.html").read_text())
+
+
+def test_report_builds_and_shows_this_build(project):
+    done = project.run("report")
+    assert done.returncode == 0, done.stderr
+    assert steps_of(done) == chain("a", "b")
+    shown = page(project)
+    assert [(row["kernel"], row["target"]) for row in shown["rows"]] == [
+        (kernel, sm) for kernel in "ab" for sm in ("sm_90", "sm_100")
+    ]
+    assert len(shown["build"]["spans"]) == len(chain("a", "b")) and not shown["compared"]
+    assert (project.folder / "build/report/trace.json").exists()
+
+
+def test_next_report_compares_and_keeps_the_build_s_timeline(project):
+    project.run("report", sm="90")
+    assert steps_of(project.run("report", sm="90")) == []
+    assert not page(project)["compared"] and len(page(project)["build"]["spans"]) == len(chain("a", "b")) / 2
+    project.run("report", sm="90,100")
+    shown = page(project)
+    assert shown["compared"]
+    assert {row["target"] for row in shown["rows"] if row["before"] is None} == {"sm_100"}
+
+
+def test_failing_build_leaves_the_last_report(project):
+    project.run("report", sm="90")
+    before = (project.folder / "build/report/index.html").read_bytes()
+    project.write("a.tilebc", "kernel a\nll: fail\n")
+    assert project.run("report", sm="90").returncode != 0
+    assert (project.folder / "build/report/index.html").read_bytes() == before
+
+
+def test_command_writes_the_page_of_a_build_folder(project, capsys):
+    project.run(sm="90")
+    made = project.folder / "page.html"
+    assert main(["report", str(project.folder / "build"), "--html", str(made)]) == 0
+    assert capsys.readouterr().out == f"{made}\n" and len(data_of(made.read_text())["rows"]) == 2
+    assert (project.folder / "trace.json").exists()

@@ -1,0 +1,107 @@
+"""What a report shows of a build folder: a row per kernel and GPU, and how it has changed since the last report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ..errors import InvalidInput, Location
+from ..files import read_file, write_files
+from ..targets import TARGETS, Target
+from .folder import history_path
+from .occupancy import occupancy
+from .resources import read_document
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kernel on one GPU. Bytes: ``shared``, ``stack``, ``spill_*`` and ``size`` (of the cubin's file).
+
+    ``occupancy`` is in percent of a multiprocessor's warps, ``ctas`` how many run together, ``limit`` what limits them.
+    None = not known.
+    """
+
+    kernel: str
+    target: str
+    registers: int | None
+    spill_stores: int | None
+    spill_loads: int | None
+    shared: int | None
+    stack: int | None
+    threads: int
+    occupancy: float | None
+    ctas: int | None
+    limit: str
+    size: int
+
+    @property
+    def key(self) -> str:
+        """What identifies the row from one report to the next."""
+        return f"{self.kernel} {self.target}"
+
+
+def read_rows(build_dir: Path) -> list[Row]:
+    """The rows of every cubin in the GPUs' folders of ``build_dir``; raises InvalidInput where there is none."""
+    rows = [row for target in TARGETS.values() for row in _rows_of(build_dir / target.name, target)]
+    if not rows:
+        raise InvalidInput("report-no-cubins", "no cubin is in this folder", location=Location(str(build_dir)))
+    return sorted(rows, key=lambda row: (row.kernel, TARGETS[row.target].number))
+
+
+def _rows_of(folder: Path, target: Target) -> Iterator[Row]:
+    for cubin in sorted(folder.glob("*.cubin")):
+        for kernel, entry in read_document(cubin.with_suffix(".json"))["kernels"].items():
+            yield _row(kernel, target, entry, cubin.stat().st_size)
+
+
+def _row(kernel: str, target: Target, entry: dict, size: int) -> Row:
+    used, threads = entry.get("resources", {}), entry.get("threads_per_cta", 0)
+    registers, shared = used.get("registers"), used.get("shared")
+    if shared is not None:
+        shared += entry.get("shared_memory", {}).get("dynamic", 0)
+    room = occupancy(target, threads, registers, shared) if None not in (registers, shared) and threads else None
+    return Row(
+        kernel,
+        target.name,
+        registers,
+        used.get("spill_stores"),
+        used.get("spill_loads"),
+        shared,
+        used.get("stack"),
+        threads,
+        round(100 * room.share, 1) if room else None,
+        room.ctas if room else None,
+        room.limit if room else "",
+        size,
+    )
+
+
+def remember(build_dir: Path, rows: list[Row]) -> dict[str, dict] | None:
+    """Keep ``rows`` for the next report; the rows of the last report that differed, by key, None if there was none.
+
+    Reports of an unchanged build compare with the same one again, so that making a report twice loses nothing.
+    """
+    now = {row.key: asdict(row) for row in rows}
+    last, before = _read_history(history_path(build_dir))
+    if now != last:
+        last, before = now, last
+        content = {"version": VERSION, "last": last, "before": before}
+        write_files({history_path(build_dir): json.dumps(content).encode()})
+    return before
+
+
+def _read_history(path: Path) -> tuple[dict | None, dict | None]:
+    if not path.exists():
+        return None, None
+    try:
+        content = json.loads(read_file(path))
+        if content["version"] != VERSION:
+            raise ValueError(f"version {content['version']}, expected {VERSION}")
+        return content["last"], content["before"]
+    except (ValueError, KeyError, TypeError) as error:
+        message = f"this is not what an earlier report has said: {error}"
+        raise InvalidInput("report-history", message, location=Location(str(path)), remedy="delete it") from None

@@ -1,0 +1,44 @@
+"""How many CTAs of a kernel fit on a multiprocessor at once, and what limits them.
+
+CUDA C++ Programming Guide, "Occupancy Calculator"; the granularities are those of ``cuda_occupancy.h`` for compute
+capability 8.0 and later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..targets import WARP, Target
+
+_REGISTER_UNIT = 256  # registers are given to warps in units of so many
+_SHARED_UNIT = 128  # bytes
+_RESERVED_SHARED = 1024  # bytes of every CTA's shared memory that the system keeps
+_PARTITIONS = 4  # of a multiprocessor; a warp's registers lie in one of them
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """CTAs that run together, the share (0 to 1) of a multiprocessor's warps that they fill, and the first limit."""
+
+    ctas: int
+    share: float
+    limit: str
+
+
+def occupancy(target: Target, threads: int, registers: int, shared_memory: int) -> Occupancy:
+    """For CTAs of ``threads`` with ``registers`` per thread and ``shared_memory`` bytes, static and dynamic."""
+    room, warps = target.multiprocessor, -(-threads // WARP)
+    per_warp = _round_up(max(registers, 1) * WARP, _REGISTER_UNIT)
+    warps_with_registers = room.registers // _PARTITIONS // per_warp * _PARTITIONS
+    limits = {
+        "blocks": room.ctas,
+        "threads": room.threads // WARP // warps,
+        "registers": warps_with_registers // warps,
+        "shared memory": room.shared_memory // _round_up(shared_memory + _RESERVED_SHARED, _SHARED_UNIT),
+    }
+    limit, ctas = min(limits.items(), key=lambda item: item[1])
+    return Occupancy(ctas, ctas * warps * WARP / room.threads, limit)
+
+
+def _round_up(number: int, unit: int) -> int:
+    return -(-number // unit) * unit
