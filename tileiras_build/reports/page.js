@@ -36,7 +36,10 @@ for (const row of data.rows) {
   row.worse = METRICS.some((m) => m.key !== "size" && (row.deltas[m.key] || 0) * m.worse > 0);
   row.better = !row.worse && METRICS.some((m) => m.key !== "size" && (row.deltas[m.key] || 0) * m.worse < 0);
 }
-const moving = new Set(data.rows.flatMap((row) => Object.keys(row.deltas)));
+const signed = (metric, n) => `${n > 0 ? "+" : "−"}${metric.show(+Math.abs(n).toFixed(1))}`;
+/* A column with changes keeps room for them in every row and its heading, so that its numbers stay in line. */
+const room = Object.fromEntries(METRICS.map((metric) => [metric.key, Math.max(0, ...data.rows.filter((row) => row.deltas[metric.key]).map((row) => signed(metric, row.deltas[metric.key]).length))]));
+const makeSlot = (key) => (room[key] ? [make("span", { className: "slot", style: `width:${18 + 7 * room[key]}px` })] : []);
 const gpus = unique(data.rows.map((row) => row.target)).sort((a, b) => gpuNumber(a) - gpuNumber(b));
 const names = unique(data.rows.map((row) => row.kernel));
 
@@ -108,9 +111,9 @@ function drawTiles() {
 
 /* ---- tables ---- */
 function heading(table, columns, sort, down, onSort) {
-  const cells = columns.map(({ key, title, word }) => {
+  const cells = columns.map(({ key, title, word, slot = key }) => {
     const button = make("button", { type: "button", textContent: title });
-    const cell = make("th", { className: word ? "word" : "", scope: "col" }, onSort ? button : title);
+    const cell = make("th", { className: word ? "word" : "", scope: "col" }, onSort ? button : title, ...makeSlot(slot));
     if (key === sort) cell.setAttribute("aria-sort", down ? "descending" : "ascending");
     if (onSort) button.addEventListener("click", () => onSort(key));
     return cell;
@@ -135,12 +138,11 @@ function number(row, metric) {
   if (value === null || value === undefined) return Object.assign(cell, { textContent: "–", className: "zero" });
   if (metric.key === "occupancy") cell.append(make("span", { className: "meter" }, make("i", { style: `width:${value}%` })));
   cell.append(metric.key === "occupancy" ? make("span", { className: "share", textContent: metric.show(value) }) : metric.show(value));
-  const delta = row.deltas[metric.key], slot = make("span", { className: "slot" });
-  // A column with changes keeps room for them in every row, so that its numbers stay in line.
-  if (moving.has(metric.key)) cell.append(slot);
+  const delta = row.deltas[metric.key], slots = makeSlot(metric.key);
+  cell.append(...slots);
   if (delta) {
-    const text = `${delta > 0 ? "+" : "−"}${metric.show(+Math.abs(delta).toFixed(1))}`;
-    slot.append(make("span", { className: `delta ${delta * metric.worse > 0 ? "worse" : "better"}`, textContent: text, title: `was ${metric.show(row.before[metric.key])}` }));
+    const text = signed(metric, delta);
+    slots[0].append(make("span", { className: `delta ${delta * metric.worse > 0 ? "worse" : "better"}`, textContent: text, title: `was ${metric.show(row.before[metric.key])}` }));
   }
   if (metric.key === "occupancy") cell.title = `${several(row.ctas, "block")} of ${row.threads} threads; limited by ${row.limit}`;
   return cell;
@@ -161,7 +163,7 @@ function drawMatrix(rows) {
   for (const row of rows) lines.set(row.kernel, Object.assign(lines.get(row.kernel) || { kernel: row.kernel, cells: {} }, { [row.target]: row[metric.key] }));
   for (const row of rows) lines.get(row.kernel).cells[row.target] = row;
   const values = rows.map((row) => row[metric.key]).filter((n) => n !== null), low = Math.min(...values, Infinity), high = Math.max(...values, -Infinity);
-  heading(at("kernels"), [{ key: "kernel", title: "kernel", word: true }, ...shown.map((gpu) => ({ key: gpu, title: gpu }))], state.sort, state.down, sortBy);
+  heading(at("kernels"), [{ key: "kernel", title: "kernel", word: true }, ...shown.map((gpu) => ({ key: gpu, title: gpu, slot: metric.key }))], state.sort, state.down, sortBy);
   const sort = state.sort;
   const order = (a, b) => (sort === "kernel" ? (state.down ? -1 : 1) * a.kernel.localeCompare(b.kernel, "en", { numeric: true }) : (state.down ? -1 : 1) * ((a[sort] ?? -1) - (b[sort] ?? -1)));
   return [...lines.values()].sort(order).slice(0, state.limit).map((line) => {
