@@ -24,17 +24,27 @@ def write_build(folder: Path, *, seed: int = 0, names=NAMES, gpus=GPUS) -> None:
         base = random.Random(name)
         registers, shared = base.randrange(24, 250), base.choice((0, 4096, 16384, 49152, 98304))
         for gpu in gpus:
-            used = min(registers + base.randrange(0, 24) + (numbers.randrange(-12, 13) if seed and index % 7 == 0 else 0), 255)
+            used = min(
+                registers + base.randrange(0, 24) + (numbers.randrange(-12, 13) if seed and index % 7 == 0 else 0), 255
+            )
             spills = base.randrange(8, 200) * 4 if used == 255 else 0
             cubin = folder / gpu / f"{name}.cubin"
-            files[cubin] = bytes(base.randrange(4000, 60000) + (numbers.randrange(4000) if seed and index % 7 == 0 else 0))
+            files[cubin] = bytes(
+                base.randrange(4000, 60000) + (numbers.randrange(4000) if seed and index % 7 == 0 else 0)
+            )
             files[cubin.with_suffix(".json")] = render_manifest(_manifest(name, gpu, used, spills, shared, base))
     write_files(files)
     write_timeline(timeline(names, gpus), timeline_path(folder))
 
 
 def _manifest(name: str, gpu: str, registers: int, spills: int, shared: int, base: random.Random) -> dict:
-    resources = {"registers": registers, "spill_stores": spills, "spill_loads": 2 * spills, "stack": spills, "shared": 0}
+    resources = {
+        "registers": registers,
+        "spill_stores": spills,
+        "spill_loads": 2 * spills,
+        "stack": spills,
+        "shared": 0,
+    }
     kernel = {
         "params": [], "param_sizes": [], "threads_per_cta": base.choice((128, 256)), "cluster": [1, 1, 1],
         "shared_memory": {"static": 0, "dynamic": min(shared, 98304)}, "tensor_maps": [], "resources": resources,

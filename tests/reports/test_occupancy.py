@@ -51,7 +51,9 @@ def calculator(tmp_path_factory):
     return folder / "main"
 
 
-@pytest.mark.parametrize("target", [target for target in TARGETS.values() if target.number != 88], ids=lambda target: target.name)
+@pytest.mark.parametrize(
+    "target", [target for target in TARGETS.values() if target.number != 88], ids=lambda target: target.name
+)
 def test_same_as_nvidia_s_calculator(calculator, target):
     room = target.multiprocessor
     cases = [case for case in CASES if case[2] <= target.max_shared_memory]

@@ -62,7 +62,9 @@ def test_page_says_what_is_new_and_gone(build):
 
 def test_page_needs_nothing_else(build):
     page = write_report(build).read_text()
-    assert page_path(build).exists() and "@" not in re.sub(r"<style>.*</style>|<script.*</script>", "", page, flags=re.DOTALL)
+    assert page_path(build).exists() and "@" not in re.sub(
+        r"<style>.*</style>|<script.*</script>", "", page, flags=re.DOTALL
+    )
     assert not re.search(r"""(?:src|href)=["']|https?://|@import|url\(""", page)
 
 
@@ -101,7 +103,9 @@ def chromium():
         try:
             browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         except sync_api.Error as error:
-            pytest.skip(f"no Chromium: apt install chromium, or playwright install chromium ({str(error).splitlines()[0]})")
+            pytest.skip(
+                f"no Chromium: apt install chromium, or playwright install chromium ({str(error).splitlines()[0]})"
+            )
         yield browser
         browser.close()
 
@@ -129,7 +133,10 @@ def page(browser, report):
     opened.context.set_offline(True)
     opened.on("pageerror", lambda error: problems.append(str(error)))
     opened.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    opened.on("request", lambda request: problems.append(request.url) if not request.url.startswith(("file:", "blob:")) else None)
+    opened.on(
+        "request",
+        lambda request: problems.append(request.url) if not request.url.startswith(("file:", "blob:")) else None,
+    )
     opened.goto(report.as_uri())
     yield opened
     opened.close()
