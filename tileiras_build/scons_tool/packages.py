@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import SCons.Script
 from SCons.Builder import Builder
 
 from ..errors import InvalidInput, TileirasError
@@ -120,7 +121,7 @@ class Packages:
         builder = Builder(action=PackageAction(name, embed, members, self.build.executor))
         names = file_names(name, embed=embed)
         made = builder(env, [folder.File(file) for file in names], sources)
-        self.build.progress.add(made[0], Step(PACKAGE, "", name))
+        self._count(made[0], Step(PACKAGE, "", name))
         env.Alias(PACKAGE, made)
         self._install(env, name, names, made, prefix)
         return made
@@ -132,8 +133,13 @@ class Packages:
         builder = self.chain._cached((FATBIN.name,), lambda: Builder(action=FatbinAction(self.build.executor)))
         made = builder(env, [cubins[0].dir.up().Dir(FATBIN.name).File(kernel + FATBIN.suffix)], images)
         env.Depends(made, env.fs.File(str(find_fatbinary())))
-        self.build.progress.add(made[0], Step(FATBIN.name, "", kernel))
+        self._count(made[0], Step(FATBIN.name, "", kernel))
         return made[0], images
+
+    def _count(self, node, step: Step) -> None:
+        """A build that was not asked for packages would never reach its total with them in it."""
+        if {PACKAGE, INSTALL}.intersection(map(str, SCons.Script.COMMAND_LINE_TARGETS)):
+            self.build.progress.add(node, step)
 
     def _portable(self, env, cubins: list, ptx: str) -> list:
         """The PTX node for later GPUs, built where the library has none; empty where there is to be none."""
