@@ -270,5 +270,5 @@ def _key() -> str:
 def _code() -> list[str]:
     """The files of all code that has a part in the build: loaded modules, and all of this package for the workers."""
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    package = [str(path) for path in PACKAGE.rglob("*.py")]
+    package = [str(path) for pattern in ("*.py", "*.c", "*.h") for path in PACKAGE.rglob(pattern)]
     return [os.path.abspath(path) for path in (*modules, *package) if path]
