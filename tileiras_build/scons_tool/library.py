@@ -77,7 +77,7 @@ def _build_of_this_run(env, executor: Executor | None) -> Build:
         folder = Path(env.Dir("#").get_abspath(), str(env.get("build_dir", DEFAULTS["build_dir"])))
         shortcut = Shortcut(READING, folder)
         names = shortcut.holds()
-        if not names and not SCons.Script.GetOption("no_exec") and lock_folder(env.Dir("#").get_abspath()):
+        if not names and _changes_files() and lock_folder(env.Dir("#").get_abspath()):
             names = shortcut.holds()
         if names:
             say_up_to_date(names)
@@ -85,6 +85,10 @@ def _build_of_this_run(env, executor: Executor | None) -> Build:
         _current = Build(shortcut, executor)
         _current.attach()
     return _current
+
+
+def _changes_files() -> bool:
+    return not any(map(SCons.Script.GetOption, ("no_exec", "question", "help")))
 
 
 class Build:
