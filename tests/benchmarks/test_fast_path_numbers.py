@@ -11,7 +11,7 @@ from tileiras_build.emulator import Counters
 from tileiras_build.targets import find_target
 
 KERNELS = Path(__file__).parents[2] / "benchmarks" / "fast_path_kernels.py"
-SMS = ("sm_80", "sm_90", "sm_120")
+SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 STEPS = 3
 PRODUCTS = {
     "matmul_f16_128x128x64": (128, 128, 64),

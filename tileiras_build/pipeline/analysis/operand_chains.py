@@ -52,14 +52,19 @@ def source_load(product: Any, index: int) -> tuple[Any, list[Operation]] | None:
     return None if chain is None else (load, chain)
 
 
-def placement_after(chain: list[Operation], placement: SharedLayout) -> SharedLayout | None:
-    """The placement of the operand in the memory of its load; None where the chain does more than rename elements."""
+def placement_after(
+    chain: list[Operation], placement: SharedLayout, *, renames_only: bool = True
+) -> SharedLayout | None:
+    """The placement of the operand in the memory of its load; None where the chain does more than rename elements.
+
+    ``renames_only=False``: what converts elements on the way is passed over.
+    """
     for link in chain:
         if link.name == "nv_tileas.view":
             placement = placement.reshape(tuple(link.results[0].type.get_shape()))
         elif link.name == "nv_tileas.permute":
             placement = placement.permute_dims(list(link.attributes["permutation"].get_values()))
-        elif link.name != "nv_tileas.convert_layout":
+        elif link.name != "nv_tileas.convert_layout" and renames_only:
             return None
     return placement
 

@@ -17,11 +17,12 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i32
 from xdsl.ir import Operation
 
-from ...layouts import matrix_operand, tensor_memory_tile, warpgroup_tiling
+from ...layouts import matrix_operand, tensor_memory_tile, unpack, warpgroup_tiling
 from ...layouts.tensor_memory import ALL_COLUMNS, COLUMN_BITS
 from ...layouts.tensor_memory import ROWS as LANES
 from ...targets import ELEMENT_BITS, TensorMemoryAtom, WarpgroupAtom
 from ..analysis.axis_info import AxisAnalysis
+from ..analysis.dot_atoms import choose_atom
 from ..analysis.operand_chains import (
     GRID_DEPENDENCY,
     ORDERED,
@@ -40,6 +41,7 @@ from .choose_warps import choose_warps
 LEAST_WARPS = 4
 # Bytes beside two stages: mbarriers, and what aligning a ring may cost.
 LEAST_STAGES, SMALL_BYTES = 2, 1024
+TRANSPOSED_BITS = 16
 COLUMN_UNIT = 16  # of a tcgen05 product of 128 rows
 
 
@@ -79,11 +81,28 @@ def _select_product(op: Any, job: Job, warps: int, analysis: AxisAnalysis) -> No
     bytes = sum(box.tile_bytes for _, _, box in boxes.values())
     if 1 not in boxes or LEAST_STAGES * bytes + SMALL_BYTES > job.target.max_shared_memory:
         return
+    atoms = {name: atom for name, choose in FAMILIES.items() if (atom := choose(op, job, warps, boxes)) is not None}
+    if not atoms and not all(_suits_fragments(op, index, found, job) for index, found in boxes.items()):
+        return
     for load, _, _ in boxes.values():
         load.attributes["tma"] = UnitAttr()
-    for attribute, choose in FAMILIES.items():
-        if (atom := choose(op, job, warps, boxes)) is not None:
-            op.attributes[attribute] = StringAttr(atom.name)
+    for name, atom in atoms.items():
+        op.attributes[name] = StringAttr(atom.name)
+
+
+def _suits_fragments(op: Any, index: int, found: tuple[Any, list[Operation], TensorBox], job: Job) -> bool:
+    """Whether warps read their fragments of an operand from TMA's placement without bank conflicts.
+
+    ldmatrix does, if the memory's fastest dimension is k or elements have the 16 bits that it transposes; other
+    transposed elements are read one by one, for which PipelineLoads chooses a placement.
+    """
+    _, chain, box = found
+    shape = op.lhs.type.get_shape()
+    if box.placement.element_bits == TRANSPOSED_BITS or choose_atom(job.target, *_types(op), shape[-1]) is None:
+        return True
+    placement = placement_after(chain, box.placement, renames_only=False)
+    k_dim = len(shape) - 1 - index
+    return unpack(placement.bases[0], placement.shape)[k_dim] != 0
 
 
 def _fetched(op: Any, index: int, analysis: AxisAnalysis) -> tuple[Any, list[Operation], TensorBox] | None:
