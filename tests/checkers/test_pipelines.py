@@ -1,0 +1,94 @@
+"""The proof of pipelines accepts what specialize_warps makes and refuses each change that lets agents disagree."""
+
+from pathlib import Path
+
+import pytest
+from lowered_examples import NAMES, scheduled
+from xdsl.dialects.builtin import IntegerAttr, i32
+
+from tests.emulated_kernels import compiled
+from tileiras_build.checkers.pipelines import check_pipelines
+from tileiras_build.errors import InternalError
+from tileiras_build.pipeline.text_format import parse
+
+KERNELS = Path(__file__).parents[1] / "pipeline" / "tileaa_to_tileas" / "fetched_products.py"
+SMS = ("sm_90", "sm_100", "sm_120")
+FETCHED = ("f16_rows", "f16_columns", "nested", "added", "chained")
+
+
+def module_of(name, sm):
+    return parse(compiled(KERNELS, name, sm).tileas.encode())
+
+
+def find(module, suffix):
+    return [op for op in module.walk() if op.name.endswith(suffix)]
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", FETCHED)
+def test_agents_agree(name, sm):
+    assert check_pipelines(module_of(name, sm)) > 0
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_examples_are_proved(name, sm):
+    check_pipelines(scheduled(name, sm))
+
+
+def refused(module, message):
+    with pytest.raises(InternalError, match=f"pipeline-proof.*{message}"):
+        check_pipelines(module)
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_a_wait_that_is_missing(sm):
+    module = module_of("nested", sm)
+    [wait] = [op for op in find(module, "consumer_wait") if op.pipeline.type.stages.data > 1]
+    wait.detach()
+    refused(module, "holds no item that was waited for")
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_120"])
+def test_a_release_that_is_missing(sm):
+    module = module_of("f16_columns", sm)
+    find(module, "consumer_release")[0].detach()
+    refused(module, "others are not released")
+
+
+def test_a_release_of_what_is_under_way():
+    module = module_of("f16_columns", "sm_90")
+    [release] = find(module, "consumer_release")
+    del release.attributes["behind"]
+    refused(module, "the release after|under way")
+
+
+def test_a_product_too_many_under_way():
+    module = module_of("f16_columns", "sm_90")
+    [dot] = find(module, "async.dot")
+    dot.attributes["pending"] = IntegerAttr(2, i32)
+    refused(module, "under way")
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_a_token_that_stands_still(sm):
+    module = module_of("f16_columns", sm)
+    advance = find(module, "pipeline.advance")[0]
+    advance.results[0].replace_all_uses_with(advance.token)
+    refused(module, "has token")
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_an_agent_that_fetches_less(sm):
+    module = module_of("f16_columns", sm)
+    switch = find(module, "agent_switch")[0]
+    find(switch.regions[0].blocks[0], "nv_tileas.for")[0].operands[1] = find(switch.regions[0].blocks[0], "for")[
+        0
+    ].lower
+    refused(module, "items")
+
+
+def test_a_sum_that_is_read_before_its_commit():
+    module = module_of("f16_columns", "sm_100")
+    find(module, "umma_commit")[0].detach()
+    refused(module, "waited for")
