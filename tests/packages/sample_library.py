@@ -31,7 +31,6 @@ def with_tensor_map(manifest: dict) -> dict:
     made = copy.deepcopy(manifest)
     kernel = made["kernels"][TENSOR]
     kernel["params"].append({"name": "tensor_map_0", "kind": "tensor_map", "size": 128, "offset": 64})
-    kernel["param_sizes"].append(128)
     kernel |= {"tensor_maps": [TENSOR_MAP], "cluster": [2, 1, 1], "shared_memory": {"static": 0, "dynamic": 102400}}
     return made
 

@@ -7,7 +7,8 @@
                          "interleave", "fill", "l2_promotion"}...],
         "resources": {"registers", "spill_stores", "spill_loads", "stack", "shared"}}}}      # from the cubin
 
-A tensor map is what ``cuTensorMapEncodeTiled`` takes, fastest dimension first, strides in bytes; the launcher encodes it
+``param_sizes`` are those of the parameters that the program declares; ``params`` also has what is behind them. A tensor
+map is what ``cuTensorMapEncodeTiled`` takes, fastest dimension first, strides in bytes; the launcher encodes it
 into the 128-byte parameter number ``param`` (kind ``tensor_map``). ``base`` is ``{"param": i}``, the number of a pointer
 parameter; each entry of ``shape`` and ``strides`` is an integer, or ``{"param": i, "times": n}``: an integer parameter
 times n (1 where absent). An extent of 0 is encoded as 1: the driver knows no empty tensor, and none is read.

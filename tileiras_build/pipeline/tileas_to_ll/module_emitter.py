@@ -169,7 +169,7 @@ class ModuleEmitter:
         static = 0 if self.dynamic_shared else self.shared_bytes
         return {
             "params": parameters,
-            "param_sizes": [parameter["size"] for parameter in parameters],
+            "param_sizes": [parameter["size"] for parameter in parameters[: len(arguments)]],
             "threads_per_cta": 32 * warps,
             "shared_memory": {"static": static, "dynamic": self.shared_bytes - static},
             "cluster": [1, 1, 1],
