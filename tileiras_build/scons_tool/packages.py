@@ -4,7 +4,8 @@
     env.KernelPackage("my_kernels", library)            # scons package; scons install prefix=src
 
 The nodes are ``<build_dir>/fatbin/<kernel>.fatbin`` and the files of ``packages/library.py`` in
-``<build_dir>/package/<name>``. They hang on the aliases ``package`` and ``install`` alone.
+``<build_dir>/package/<name>``. They hang on the aliases ``package`` and ``install`` alone. What makes packages is
+imported where it is used: NumPy and others start programs while they are imported, a doubt to ``reading.py``.
 """
 
 from __future__ import annotations
@@ -17,10 +18,7 @@ from SCons.Builder import Builder
 
 from ..errors import InvalidInput, TileirasError
 from ..executor import Executor
-from ..packages.fatbin import find_fatbinary
-from ..packages.library import KernelFiles, file_names, pack_library, read_parts
 from ..pipeline.stages import Stage, source_digest
-from ..runtime.library_manifest import CUBIN, PTX
 from ..targets import TARGETS, find_target
 from .actions import TIMEOUT, _WorkerAction, kernel_name
 from .progress import Step
@@ -54,6 +52,8 @@ class FatbinAction(_WorkerAction):
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
         """Join the images in a worker."""
+        from ..packages.library import read_parts
+
         name = kernel_name(target[0])
         parts = tuple(part for part, _ in read_parts(images_of(source)))
         made = executor.run(FATBIN.edge, name, parts, timeout=env.get("TILEIRAS_TIMEOUT", TIMEOUT))
@@ -74,6 +74,8 @@ class PackageAction(_WorkerAction):
 
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
         """Done here: it is little more than copying."""
+        from ..packages.library import KernelFiles, pack_library
+
         files = [KernelFiles(kernel_name(fatbin), fatbin.path, images_of(images)) for fatbin, images in self.members]
         made = pack_library(self.name, files, embed=self.embed)
         return {Path(name).name: data for name, data in made.items()}
@@ -81,6 +83,8 @@ class PackageAction(_WorkerAction):
 
 def images_of(nodes: Iterable) -> tuple[tuple[str, str], ...]:
     """(kind, path) of cubins and PTX files; their launch manifests are found beside them."""
+    from ..runtime.library_manifest import CUBIN, PTX
+
     return tuple(
         (PTX if node.name.endswith(".ptx") else CUBIN, node.path)
         for node in nodes
@@ -115,6 +119,8 @@ class Packages:
             fail(error)
 
     def _add(self, env, name: str, library, ptx: str, embed: bool, prefix: str):
+        from ..packages.library import file_names
+
         members = [self._fatbin(env, nodes, ptx) for nodes in _by_kernel(env, name, library).values()]
         folder = members[0][0].dir.up().Dir(f"{PACKAGE}/{name}")
         sources = [node for fatbin, images in members for node in (fatbin, *map(_manifest_of, images))]
@@ -128,6 +134,8 @@ class Packages:
 
     def _fatbin(self, env, cubins: list, ptx: str):
         """(fat binary, its images) of one kernel."""
+        from ..packages.fatbin import find_fatbinary
+
         images = [*cubins, *self._portable(env, cubins, ptx)]
         kernel = kernel_name(cubins[0])
         builder = self.chain._cached((FATBIN.name,), lambda: Builder(action=FatbinAction(self.build.executor)))
