@@ -94,7 +94,8 @@ def tasks(executor) -> int:
     """How many tasks the workers have done."""
 
     def count(dask_scheduler):
-        return dask_scheduler.task_prefixes["lower_all"].state_counts["memory"]
+        prefix = dask_scheduler.task_prefixes.get("lower_all")
+        return prefix.state_counts["memory"] if prefix else 0
 
     return executor._client.run_on_scheduler(count)
 
