@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-FLUSH_BYTES, WARM_UPS = 256 << 20, 5
+FLUSH_BYTES, WARM_UPS, PLACES = 256 << 20, 5, 8
 # Relative to the largest magnitude of the reference: a few units of the result's last place, f16 sums of 4096 terms.
 CLOSE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-3, "float8_e4m3fn": 1e-1}
 MAP_TYPES = {"u8": "UINT8", "f16": "FLOAT16", "bf16": "BFLOAT16", "f32": "FLOAT32"}
@@ -44,8 +44,23 @@ def value_of(entry, packed: list[bytes]) -> int:
 
 
 def tensor_map(cuda, row: dict, packed: list[bytes]) -> bytes:
-    """The 128 bytes that ``cuTensorMapEncodeTiled`` makes of a row of the manifest."""
-    status, made = cuda.cuTensorMapEncodeTiled(
+    """The 128 bytes that ``cuTensorMapEncodeTiled`` makes of a row of the manifest.
+
+    The driver wants them at a multiple of 64, the bindings make them anywhere: try again behind what was refused.
+    """
+    held = []
+    for _ in range(PLACES):
+        status, made = encode(cuda, row, packed)
+        if not int(status):
+            break
+        held.append(cuda.CUtensorMap())
+    check(status)
+    return ctypes.string_at(made.getPtr(), 128)
+
+
+def encode(cuda, row: dict, packed: list[bytes]):
+    """(status, descriptor) of one attempt."""
+    return cuda.cuTensorMapEncodeTiled(
         getattr(cuda.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{MAP_TYPES[row['element']]}"),
         len(row["shape"]),
         int.from_bytes(packed[row["base"]["param"]], "little"),
@@ -58,8 +73,6 @@ def tensor_map(cuda, row: dict, packed: list[bytes]) -> bytes:
         cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
         cuda.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
     )
-    check(status)
-    return ctypes.string_at(made.getPtr(), 128)
 
 
 def check(status) -> None:

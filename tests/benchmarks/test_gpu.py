@@ -58,7 +58,7 @@ class Recorder(SimpleNamespace):
     def __init__(self):
         names = ("CUtensorMapDataType", "CUtensorMapInterleave", "CUtensorMapSwizzle", "CUtensorMapL2promotion")
         members = {name: Members() for name in (*names, "CUtensorMapFloatOOBfill")}
-        super().__init__(cuuint64_t=int, cuuint32_t=int, **members)
+        super().__init__(cuuint64_t=int, cuuint32_t=int, CUtensorMap=object, **members)
 
     def cuTensorMapEncodeTiled(self, *given):
         self.given = given

@@ -124,7 +124,8 @@ CUresult CUDAAPI cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType ty
         fprintf(log, " %llu", (unsigned long long)strides[dim]);
     fprintf(log, " %d %d %d %d %s", interleave, swizzle, promotion, fill, (size_t)map % 64 ? "unaligned" : "aligned");
     memset(map, 0xab, sizeof *map);
-    return end(log);
+    end(log);
+    return (size_t)map % 64 ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction kernel, void **params, void **extra)

@@ -186,10 +186,11 @@ static CUresult encode(CUtensorMap *map, const tensor_map_row *row, void **param
     cuuint64_t shape[5], strides[5];
     CUdeviceptr base;
     int dim;
-    for (dim = 0; dim < row->rank; ++dim)
+    for (dim = 0; dim < row->rank; ++dim) {
         shape[dim] = evaluate(&row->shape[dim], params);
         if (shape[dim] == 0)
             shape[dim] = 1; /* the driver knows no empty tensor */
+    }
     for (dim = 0; dim + 1 < row->rank; ++dim)
         strides[dim] = evaluate(&row->strides[dim], params);
     memcpy(&base, params[row->base], sizeof base);

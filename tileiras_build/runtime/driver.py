@@ -16,6 +16,7 @@ from ..errors import InvalidInput
 from .arguments import ArrayView
 from .tensor_maps import SIZE, TensorMap
 
+_PLACES = 8  # twice as many as there are multiples of 16 between two of 64
 _STATIC_LIMIT = 48 * 1024  # bytes of shared memory that a kernel may take without asking
 _DATA_TYPES = {
     "i8": "UINT8", "u8": "UINT8", "i16": "UINT16", "u16": "UINT16", "i32": "INT32", "u32": "UINT32", "i64": "INT64",
@@ -108,7 +109,21 @@ class CudaDriver:
             self._call("cuKernelSetAttribute", attribute, size, kernel, self._cuda.CUdevice(device))
 
     def encode(self, tensor_map: TensorMap) -> bytes:
-        """``cuTensorMapEncodeTiled``."""
+        """``cuTensorMapEncodeTiled``.
+
+        The driver wants a descriptor at a multiple of 64 bytes, and the bindings make it wherever Python has room, at
+        multiples of 16: so try again behind what was refused, until it lies well.
+        """
+        held = []
+        for _ in range(_PLACES):
+            try:
+                return self._encode(tensor_map)
+            except InvalidInput as error:
+                refusal = error
+                held.append(self._cuda.CUtensorMap())
+        raise refusal
+
+    def _encode(self, tensor_map: TensorMap) -> bytes:
         cuda = self._cuda
         made = self._call(
             "cuTensorMapEncodeTiled",
