@@ -141,3 +141,13 @@ def test_incomplete_last_warp():
     got = warps("shfl.sync.bfly.b32 x, a, 1, 31, -1; redux.sync.add.u32 y, a, -1;", a, threads=40, results=2)
     np.testing.assert_array_equal(got[0], np.arange(40) ^ 1)
     np.testing.assert_array_equal(got[1], np.where(np.arange(40) < 32, 496, 284))
+
+
+def test_what_stands_before_a_warp_barrier_happens_once():
+    """Lanes that leave a loop at different times add, then meet: none adds again while it waits for the others."""
+    body = """mov.u32 t0, %tid.x; mov.u32 t1, 0;
+    LOOP: add.u32 t1, t1, 1; setp.le.u32 p0, t1, t0; @p0 bra LOOP;
+    red.global.add.u32 [u0], 1; bar.warp.sync -1;"""
+    total = np.zeros(1, np.uint32)
+    run(kernel(body), total)
+    assert total[0] == 32

@@ -111,7 +111,7 @@ class Program:
         self.live_cache: dict[int, int] = {}
         self.slot_cache: dict[int, list[int]] = {}
         self.sites: list = []
-        self.warp_wide = any(ins.op in isa.WARP_WIDE for ins in self.code)
+        self.warp_wide = any(map(isa.is_warp_wide, self.code))
         self.synchronises = any(
             ins.op in ("atom", "red") or (ins.op == "ld" and {"acquire", "volatile", "relaxed"} & set(ins.mods))
             for ins in self.code

@@ -26,7 +26,12 @@ def starts_function(ins, together: bool, fine: bool) -> bool:
         return ins.mods[0] == "try_wait"
     if ins.op == "setmaxnreg":
         return True
-    return (fine and ins.op in WARP_WIDE) or (not together and ins.op in GROUP_WIDE)
+    return (fine and is_warp_wide(ins)) or (not together and ins.op in GROUP_WIDE)
+
+
+def is_warp_wide(ins) -> bool:
+    """Whether an instruction needs all living threads of its warps, or of its mask."""
+    return ins.op in WARP_WIDE or (ins.op in ("bar", "barrier") and "warp" in ins.mods)
 
 
 def handles(*opcodes: str, warp_wide: bool = False):
