@@ -144,10 +144,10 @@ def test_incomplete_last_warp():
 
 
 def test_what_stands_before_a_warp_barrier_happens_once():
-    """Lanes that leave a loop at different times add, then meet: none adds again while it waits for the others."""
-    body = """mov.u32 t0, %tid.x; mov.u32 t1, 0;
-    LOOP: add.u32 t1, t1, 1; setp.le.u32 p0, t1, t0; @p0 bra LOOP;
-    red.global.add.u32 [u0], 1; bar.warp.sync -1;"""
+    """Some lanes take a detour: the others add, then wait, and do not add again when all are there."""
+    body = """mov.u32 t0, %tid.x; shfl.sync.idx.b32 t1, t0, 0, 31, -1; setp.lt.u32 p0, t0, 8; @p0 bra DETOUR;
+    MEET: red.global.add.u32 [u0], 1; bar.warp.sync -1; ret;
+    DETOUR: add.u32 t0, t0, 1; bra MEET;"""
     total = np.zeros(1, np.uint32)
     run(kernel(body), total)
     assert total[0] == 32
