@@ -43,6 +43,13 @@ class ForkedExecutor:
         self.close()
 
 
+def _bare(error: Exception) -> Exception:
+    """The diagnostic without where it was raised, which some libraries teach pickle to walk through."""
+    for part in (error, *getattr(error, "errors", ())):
+        part.__traceback__ = part.__cause__ = part.__context__ = None
+    return error
+
+
 def _serve(write_end: int, function: str, arguments: tuple) -> None:
     """The child: never returns to the caller's code."""
     status = 1
@@ -50,7 +57,7 @@ def _serve(write_end: int, function: str, arguments: tuple) -> None:
         try:
             answer = (True, load(function)(*arguments))
         except Exception as error:
-            answer = (False, error)
+            answer = (False, _bare(error))
         with os.fdopen(write_end, "wb") as stream:
             stream.write(pickle.dumps(answer))
         status = 0
