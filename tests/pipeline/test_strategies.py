@@ -82,6 +82,13 @@ def test_a_target_without_the_feature_names_those_that_have_it():
         choose(Job(AMPERE, strategy="warp-specialize"))
 
 
+def test_the_serializer_must_know_what_the_strategy_makes():
+    hopper = find_target("sm_90")
+    assert choose(Job(hopper, serializer="libnvvm")).name == "unspecialize"
+    with pytest.raises(Unsupported, match="strategy-serializer.*use the serializer nvptx"):
+        choose(Job(hopper, serializer="libnvvm", strategy="warp-specialize"))
+
+
 def test_a_strategy_without_a_pass_is_refused(monkeypatch):
     rows = (*STRATEGIES[:-1], dataclasses.replace(STRATEGIES[-1], passes=frozenset()))
     monkeypatch.setattr("tileiras_build.pipeline.strategies.STRATEGIES", rows)

@@ -126,7 +126,7 @@ STAGES: tuple[Stage, ...] = (
         "tileiras_build.pipeline.tileaa_to_tileas:lower",
         parse=f"{_IR_TEXT}:parse",
         render=f"{_IR_TEXT}:render",
-        options=("opt_level", "lineinfo", "debug", "strategy"),
+        options=("opt_level", "lineinfo", "debug", "strategy", "serializer"),
         sources=(*_IR, "pipeline/tileaa_to_tileas"),
         libraries=("xdsl",),
     ),

@@ -16,12 +16,16 @@ from .job import Job
 
 @dataclass(frozen=True)
 class Strategy:
-    """``passes`` are the scheduling passes that it runs, ``needs`` the feature of a GPU without which it cannot."""
+    """``passes`` are the scheduling passes that it runs, ``needs`` the feature of a GPU without which it cannot.
+
+    ``serializers`` can make PTX of the result: libNVVM's LLVM 7 has no tensor maps as parameters, nor their intrinsics.
+    """
 
     name: str
     help: str
     passes: frozenset[str] = frozenset()
     needs: str | None = None
+    serializers: tuple[str, ...] = ("nvptx", "libnvvm")
 
     def has(self, target: Target) -> bool:
         """Whether ``target`` can run what this strategy makes."""
@@ -43,6 +47,7 @@ STRATEGIES: tuple[Strategy, ...] = (
         "one warp only fetches tiles by TMA, the others only compute; the launcher encodes tensor maps",
         frozenset({"tileas-select-async", "tileas-specialize-warps", "tileas-pipeline-loads"}),
         "tma",
+        ("nvptx",),
     ),
 )
 NAMES = (AUTO, *(row.name for row in STRATEGIES))
@@ -68,7 +73,8 @@ def choose(job: Job) -> Strategy:
 def _best(job: Job) -> Strategy:
     if job.opt_level == 0:
         return STRATEGIES[0]
-    return [row for row in STRATEGIES if row.has(job.target) and (row.passes or row is STRATEGIES[0])][-1]
+    able = [row for row in STRATEGIES if row.has(job.target) and job.serializer in row.serializers]
+    return [row for row in able if row.passes or row is STRATEGIES[0]][-1]
 
 
 def _checked(row: Strategy, job: Job) -> Strategy:
@@ -76,6 +82,9 @@ def _checked(row: Strategy, job: Job) -> Strategy:
         able = ", ".join(target.name for target in TARGETS.values() if row.has(target))
         message = f"{job.target.name} cannot run the pipeline strategy {row.name}"
         raise Unsupported("strategy-target", message, remedy=f"these can: {able}")
+    if job.serializer not in row.serializers:
+        message = f"{job.serializer} cannot make PTX of what the pipeline strategy {row.name} makes"
+        raise Unsupported("strategy-serializer", message, remedy=f"use the serializer {' or '.join(row.serializers)}")
     if not row.passes and row is not STRATEGIES[0]:
         raise Unsupported(
             "strategy-missing",
