@@ -25,9 +25,13 @@ def start(project, *options: str, **more) -> subprocess.Popen:
     return subprocess.Popen(command, cwd=project.folder, env=environment, **pipes, **more)
 
 
-def wait_for(build: subprocess.Popen, text: str) -> None:
-    while text not in build.stdout.readline():
-        assert build.poll() is None, build.stderr.read()
+def wait_for(build: subprocess.Popen, *texts: str) -> None:
+    """Until the build has said each of the texts, in any order."""
+    missing = set(texts)
+    while missing:
+        line = build.stdout.readline()
+        missing -= {text for text in missing if text in line}
+        assert not missing or build.poll() is None, build.stderr.read()
 
 
 def test_builds_that_are_killed_at_random_are_followed_by_right_ones(tmp_path):
@@ -43,9 +47,8 @@ def test_what_was_recorded_before_the_kill_is_not_built_again(project):
     changed = "from tileiras_build.scons_tool import records\nrecords.INTERVAL = records.LEAST_SHARE = 0\n" + SCONSTRUCT
     project.write("SConstruct", changed.replace('env["TILEIRAS_TIMEOUT"] = 5', ""))
     build = start(project)
-    wait_for(build, "ptx     sm_90   a")
-    # b's last step comes after a's ptx, which never ends.
-    wait_for(build, "cubin   sm_90   b")
+    # a's ptx never ends; b is done beside it.
+    wait_for(build, "ptx     sm_90   a", "cubin   sm_90   b")
     time.sleep(0.5)
     build.send_signal(signal.SIGKILL)
     build.communicate()

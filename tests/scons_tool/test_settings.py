@@ -26,7 +26,7 @@ def signatures(**options: str) -> dict[str, dict]:
     ("options", "stages"),
     [
         ({"strategy": "none"}, ["tileas"]),
-        ({"serializer": "libnvvm"}, ["ptx"]),
+        ({"serializer": "libnvvm"}, ["tileas", "ptx"]),
         ({"lineinfo": "yes"}, ["tileaa", "tileas", "ll", "ptx", "cubin"]),
         ({"build_dir": "elsewhere"}, []),
     ],
