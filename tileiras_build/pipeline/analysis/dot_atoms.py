@@ -54,6 +54,12 @@ def layout_atom(atom: MmaAtom) -> Atom:
     return Atom(atom.m, atom.n, atom.k, ELEMENT_BITS[atom.a_type])
 
 
+def operand_signs(op: Any) -> tuple[bool, bool]:
+    """Whether the operands of a product are signed; what does not say so is."""
+    keys = ("signedness_lhs", "signedness_rhs")
+    return tuple(op.attributes[key].data == "signed" if key in op.attributes else True for key in keys)
+
+
 def product_shape(op: Any) -> tuple[int | None, int, int, int]:
     """(batch or None, m, n, k) of a ``dot``."""
     left, result = op.lhs.type.get_shape(), op.result.type.get_shape()

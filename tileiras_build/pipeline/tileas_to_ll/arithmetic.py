@@ -16,7 +16,7 @@ from xdsl.ir import Operation
 
 from ...errors import Unsupported
 from ..shared.element_types import ELEMENTS, Element, element_of
-from .builder import Value
+from .builder import Value, boolean
 from .float_conversions import convert_float
 from .kernel_emitter import Handler, KernelEmitter
 
@@ -362,11 +362,7 @@ def _float_compare(e: KernelEmitter, op: Operation) -> Scalar:
 
 def _select(e: KernelEmitter, op: Operation) -> Scalar:
     b, type = e.b, element_of(op.results[0].type).register
-    return lambda c, x, y: x if x == y else b.pure(f"select i1 {_boolean(c)}, {type} {x}, {type} {y}")
-
-
-def _boolean(value: Value) -> str:
-    return value if isinstance(value, str) else ("true" if value else "false")
+    return lambda c, x, y: x if x == y else b.pure(f"select i1 {boolean(c)}, {type} {x}, {type} {y}")
 
 
 # ---- integers of another width, integers and floats ----------------------------------------------
@@ -462,7 +458,9 @@ def _float_to_integer(signed: bool) -> Rule:
 def _is_nonzero(e: KernelEmitter, source: Element) -> Scalar:
     """A truth value: Tile IR's front ends ask for one, so that a half or NaN is true, though rounded it were not."""
     known = source.name in ("f32", "f64")
-    widen, type = (lambda x: x, source.register) if known else (convert_float(e, source.name, "f32", "nearest_even"), "float")
+    widen, type = (
+        (lambda x: x, source.register) if known else (convert_float(e, source.name, "f32", "nearest_even"), "float")
+    )
     return lambda x: e.b.pure(f"fcmp une {type} {widen(x)}, 0.0")
 
 

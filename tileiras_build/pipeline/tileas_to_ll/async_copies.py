@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from ...layouts import LinearLayout, matrix_access, shared_access
-from .builder import CONVERGENT, Value
+from .builder import CONVERGENT, Value, boolean
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .memory import tile_addresses
 from .shared_memory import holder_of, load_registers
 from .views import TiledView
 
 LARGEST = 16
+DESCRIPTOR_ADDRESS = 0x3FFFF  # the bits of a shared address that a matrix descriptor holds
 QUIET = ("nv_tileas.local_load", "nv_tileas.view", "nv_tileas.permute")
 
 
@@ -28,6 +29,12 @@ def stage_address(e: KernelEmitter, buffer: Any, stage: Value) -> Value:
     """The 32-bit shared address of a stage of a buffer."""
     start = e.b.mul(stage, buffer.type.stage_bytes)
     return e.b.add(e.b.add(start, e.values[buffer]), e.shared_base)
+
+
+def matrix_descriptor(e: KernelEmitter, address: Value, fields: int) -> str:
+    """What wgmma and tcgen05 take for a matrix: its shared address in units of 16 bytes, and the other fields."""
+    start = e.b.pure(f"zext i32 {e.b.shift(e.b.and_(address, DESCRIPTOR_ADDRESS), -4)} to i64")
+    return e.b.pure(f"or i64 {start}, {fields - ((fields >> 63) << 64)}")
 
 
 def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
@@ -57,7 +64,7 @@ def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
 def _outside(e: KernelEmitter, addresses: Any, first: int, enabled: Value) -> str:
     """Whether a vector that no border cuts is to be zeros: the instruction's ignore-src operand, typed."""
     inside = e.b.all_of([enabled, addresses.mask(first)])
-    return f"i1 {e.b.pure(f'xor i1 {_boolean(inside)}, true')}"
+    return f"i1 {e.b.pure(f'xor i1 {boolean(inside)}, true')}"
 
 
 def _bytes_inside(e: KernelEmitter, addresses: Any, first: int, fastest: int, count: int, enabled: Value) -> str:
@@ -69,7 +76,7 @@ def _bytes_inside(e: KernelEmitter, addresses: Any, first: int, fastest: int, co
     if rest is not None:
         clamped = b.pure(f"call i32 @llvm.smin.i32(i32 {rest}, i32 {count})")
         whole = b.mul(b.pure(f"call i32 @llvm.smax.i32(i32 {clamped}, i32 0)"), size)
-    return f"i32 {b.pure(f'select i1 {_boolean(b.all_of([enabled, *others]))}, i32 {whole}, i32 0')}"
+    return f"i32 {b.pure(f'select i1 {boolean(b.all_of([enabled, *others]))}, i32 {whole}, i32 0')}"
 
 
 def _copy(e, shared: Value, shared_offset: int, pointer: Value, offset: int, size: int, source: str, holder) -> None:
@@ -81,10 +88,6 @@ def _copy(e, shared: Value, shared_offset: int, pointer: Value, offset: int, siz
     if holder is not None:
         operands, constraints = f"{operands}, i1 {holder}", f"{constraints},b"
     e.b.line(f'call void asm sideeffect "{text}", "{constraints},~{{memory}}"({operands})')
-
-
-def _boolean(value: Value) -> str:
-    return value if isinstance(value, str) else ("true" if value else "false")
 
 
 def emit_async_commit(e: KernelEmitter, op: Any) -> None:

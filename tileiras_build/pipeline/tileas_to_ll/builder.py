@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 Value = int | str
 
-GLOBAL, SHARED, LOCAL, PARAM = 1, 3, 5, 101
+GLOBAL, SHARED, LOCAL, TENSOR, PARAM = 1, 3, 5, 6, 101
 
 CONVERGENT = "#1"
 
@@ -73,7 +73,7 @@ class Builder:
         self.line(f"br label %{label}")
 
     def branch_if(self, condition: Value, then: str, otherwise: str) -> None:
-        self.line(f"br i1 {_bool(condition)}, label %{then}, label %{otherwise}")
+        self.line(f"br i1 {boolean(condition)}, label %{then}, label %{otherwise}")
 
     # ---- functions of registers -------------------------------------------------------------------
     def reserve(self) -> int:
@@ -132,6 +132,21 @@ class Builder:
         if amount == 0:
             return a
         return self.pure(f"shl {type} {a}, {amount}" if amount > 0 else f"lshr {type} {a}, {-amount}")
+
+    @contextmanager
+    def when(self, condition: Value):
+        """Code that runs only where a condition holds."""
+        inside, done = self.label(), self.label()
+        self.branch_if(condition, inside, done)
+        self.start(inside)
+        with self.scope():
+            yield
+            self.branch(done)
+        self.start(done)
+
+    def pointer(self, address: Value, space: int) -> str:
+        """A 32-bit address as a pointer into an address space."""
+        return self.pure(f"inttoptr i32 {address} to ptr addrspace({space})")
 
     def compare(self, predicate: str, a: Value, b: Value, type: str = "i32") -> Value:
         return self.pure(f"icmp {predicate} {type} {a}, {b}")
@@ -192,7 +207,8 @@ def _run_length(images: Sequence[int], position: int) -> int:
     return length
 
 
-def _bool(value: Value) -> str:
+def boolean(value: Value) -> str:
+    """An i1 as LLVM spells it."""
     if isinstance(value, int):
         return "true" if value else "false"
     return value

@@ -11,7 +11,7 @@ from typing import Any
 from ...errors import InternalError
 from ...layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unpack
 from ...targets import MmaAtom
-from ..analysis.dot_atoms import atom_named, tiling_of
+from ..analysis.dot_atoms import atom_named, operand_signs, tiling_of
 from ..shared.element_types import Element, element_of
 from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of, taken
@@ -47,11 +47,7 @@ def _emit_mma(e: KernelEmitter, op: Any) -> None:
 
 
 def _intrinsic(op: Any, atom: MmaAtom) -> str:
-    signs = [
-        op.attributes[key].data == "signed" if key in op.attributes else True
-        for key in ("signedness_lhs", "signedness_rhs")
-    ]
-    return atom.intrinsic_name(*signs)
+    return atom.intrinsic_name(*operand_signs(op))
 
 
 def _restricted(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:

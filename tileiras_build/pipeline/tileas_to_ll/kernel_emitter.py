@@ -144,6 +144,16 @@ class KernelEmitter:
         with self.in_prologue():
             return self.b.xor(self.b.linear(self.lane, lane_images), self.b.linear(self.warp, warp_images))
 
+    def elect(self) -> Value:
+        """Whether this is the one thread of its warp that acts for all."""
+        elected = self.b.value("call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1)")
+        return self.b.value(f"extractvalue {{ i32, i1 }} {elected}, 1")
+
+    @cached_property
+    def is_first_warp(self) -> Value:
+        with self.in_prologue():
+            return self.b.compare("eq", self.uniform_warp, 0)
+
     @cached_property
     def print_buffer(self) -> str:
         """Stack space for the arguments of vprintf."""

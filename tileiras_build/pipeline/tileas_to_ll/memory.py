@@ -18,10 +18,10 @@ from ...errors import Unsupported
 from ...layouts import LinearLayout
 from ...layouts.linear_layout import unpack
 from ..shared.element_types import Element, element_of
-from .builder import Value
+from .builder import Value, boolean
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .packed_elements import load_packed, store_packed
-from .vector_access import as_boolean, load_vector, store_vector
+from .vector_access import load_vector, store_vector
 from .views import TiledView
 
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
@@ -390,13 +390,13 @@ def emit_load(e: KernelEmitter, op: Any) -> None:
 
 def _known(mask: Value | None) -> Value | None:
     """A mask that is literally true is no mask."""
-    return None if mask is None or mask == "true" or mask == 1 else as_boolean(mask)
+    return None if mask is None or mask == "true" or mask == 1 else boolean(mask)
 
 
 def _choose(e: KernelEmitter, element: Element, mask: Value, value: Value, other: Value) -> Value:
     if other in (0, "0", element.zero):
         return value
-    return e.b.value(f"select i1 {as_boolean(mask)}, {element.register} {value}, {element.register} {other}")
+    return e.b.value(f"select i1 {boolean(mask)}, {element.register} {value}, {element.register} {other}")
 
 
 def _emit_scalar_load(e: KernelEmitter, op: Any) -> None:

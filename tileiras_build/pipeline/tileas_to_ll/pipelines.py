@@ -10,10 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...dialects.nv_tileas.types import MBARRIER_BYTES
-from .builder import SHARED, Value
+from .builder import SHARED, TENSOR, Value, boolean
 from .kernel_emitter import Handler, KernelEmitter
-
-TENSOR = 6  # the address space of tensor memory
 
 
 # ---- tokens --------------------------------------------------------------------------------------
@@ -30,11 +28,7 @@ def emit_advance(e: KernelEmitter, op: Any) -> None:
     following = b.add(token, 2)
     wraps = b.compare("uge", following, 2 * stages)
     turned = b.xor(_phase_of(e, op), 1)
-    e.values[op.result] = b.pure(f"select i1 {_boolean(wraps)}, i32 {turned}, i32 {following}")
-
-
-def _boolean(value: Value) -> str:
-    return value if isinstance(value, str) else ("true" if value else "false")
+    e.values[op.result] = b.pure(f"select i1 {boolean(wraps)}, i32 {turned}, i32 {following}")
 
 
 # ---- mbarriers -----------------------------------------------------------------------------------
@@ -54,10 +48,7 @@ def emit_create(e: KernelEmitter, op: Any) -> None:
 
 def _initialize(e: KernelEmitter) -> None:
     """One thread sets the arrivals that each mbarrier waits for; all agents see them after the barrier."""
-    start, done = e.b.label(), e.b.label()
-    e.b.branch_if(e.first_thread, start, done)
-    e.b.start(start)
-    with e.b.scope():
+    with e.b.when(e.first_thread):
         for op in e.pipelines:
             stages, consumers = op.result.type.stages.data, op.attributes["consumers"].value.data
             for number, arrivals in enumerate([1] * stages + [consumers] * stages):
@@ -65,10 +56,9 @@ def _initialize(e: KernelEmitter) -> None:
                 text = f"mbarrier.init.shared::cta.b64 [$0], {arrivals};"
                 e.b.line(f'call void asm sideeffect "{text}", "r,~{{memory}}"(i32 {address})')
         e.b.call_void("@llvm.nvvm.fence.mbarrier_init.release.cluster", "")
-        e.b.branch(done)
-    e.b.start(done)
     if e.tensor_memory is not None:
-        _by_first_warp(e, _allocate)
+        with e.b.when(e.is_first_warp):
+            _allocate(e, e.tensor_memory.result.type.columns.data)
         e.b.call_void("@llvm.nvvm.tcgen05.fence.before.thread.sync", "")
     e.b.call_void("@llvm.nvvm.barrier.cta.sync.aligned.all", "i32 0")
     if e.tensor_memory is not None:
@@ -80,19 +70,7 @@ def _initialize(e: KernelEmitter) -> None:
 def _tensor_slot(e: KernelEmitter) -> Value:
     """Where the allocation leaves its address."""
     address = e.b.add(e.shared_base, e.tensor_memory.attributes["shared_offset"].value.data)
-    return e.b.pure(f"inttoptr i32 {address} to ptr addrspace({SHARED})")
-
-
-def _by_first_warp(e: KernelEmitter, action: Any) -> None:
-    first, done = e.b.label(), e.b.label()
-    with e.in_prologue():
-        is_first = e.b.compare("eq", e.uniform_warp, 0)
-    e.b.branch_if(is_first, first, done)
-    e.b.start(first)
-    with e.b.scope():
-        action(e, e.tensor_memory.result.type.columns.data)
-        e.b.branch(done)
-    e.b.start(done)
+    return e.b.pointer(address, SHARED)
 
 
 def _allocate(e: KernelEmitter, columns: int) -> None:
@@ -103,17 +81,15 @@ def _allocate(e: KernelEmitter, columns: int) -> None:
 
 
 def _free(e: KernelEmitter, columns: int) -> None:
-    pointer = e.b.pure(f"inttoptr i32 {e.tensor_base} to ptr addrspace({TENSOR})")
+    pointer = e.b.pointer(e.tensor_base, TENSOR)
     e.b.call_void("@llvm.nvvm.tcgen05.dealloc.cg1", f"ptr addrspace({TENSOR}) {pointer}, i32 {columns}")
 
 
 # ---- waiting -------------------------------------------------------------------------------------
-
-
 def wait(e: KernelEmitter, address: Value, parity: Value) -> None:
     """Until the phase of an mbarrier with this parity is complete."""
     again, done = e.b.label(), e.b.label()
-    pointer = e.b.pure(f"inttoptr i32 {address} to ptr addrspace({SHARED})")
+    pointer = e.b.pointer(address, SHARED)
     parity = e.b.add(parity, 0)
     e.b.branch(again)
     e.b.start(again)
@@ -144,14 +120,14 @@ def emit_consumer_release(e: KernelEmitter, op: Any) -> None:
     if "behind" in op.attributes:
         last = op.pipeline.type.stages.data - 1
         first = b.compare("eq", stage, 0)
-        stage = b.pure(f"select i1 {_boolean(first)}, i32 {last}, i32 {b.sub(stage, 1)}")
+        stage = b.pure(f"select i1 {boolean(first)}, i32 {last}, i32 {b.sub(stage, 1)}")
     with e.in_prologue():
         leads = b.compare("eq", e.lane, 0)
     enabled = leads if op.enabled is None else b.all_of([leads, e.scalar(op.enabled)])
     b.call_void("@llvm.nvvm.bar.warp.sync", "i32 -1")
     text = "@$0 mbarrier.arrive.shared::cta.b64 _, [$1];"
     address = empty_barrier(e, op, stage)
-    b.line(f'call void asm sideeffect "{text}", "b,r,~{{memory}}"(i1 {_boolean(enabled)}, i32 {address})')
+    b.line(f'call void asm sideeffect "{text}", "b,r,~{{memory}}"(i1 {boolean(enabled)}, i32 {address})')
 
 
 # ---- agents --------------------------------------------------------------------------------------
@@ -166,8 +142,7 @@ def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
     b.start(fetch)
     with b.scope():
         _set_registers(e, op, 0)
-        elected = b.value("call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1)")
-        leads = b.value(f"extractvalue {{ i32, i1 }} {elected}, 1")
+        leads = e.elect()
         if e.producer_warps > 1:
             leads = b.all_of([leads, b.compare("eq", e.uniform_warp, e.num_warps)])
         b.branch_if(leads, lead, done)
@@ -182,7 +157,8 @@ def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
         e.emit_block(op.regions[1].blocks[0])
         if e.tensor_memory is not None:
             e.barrier()  # no warp reads what the first one frees
-            _by_first_warp(e, _free)
+            with b.when(e.is_first_warp):
+                _free(e, e.tensor_memory.result.type.columns.data)
         b.branch(done)
     b.start(done)
 

@@ -165,6 +165,12 @@ def _store_matrices(
         e.b.line(f'call void asm sideeffect "{text}", "{constraints}"({operands}) {CONVERGENT}')
 
 
+def pack_words(e: KernelEmitter, element: Element, values: Sequence[Any]) -> list[Value]:
+    """The 32-bit words of consecutive elements."""
+    count = 32 // element.bits
+    return [pack_word(e, element, values[first : first + count]) for first in range(0, len(values), count)]
+
+
 def pack_word(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Value:
     """The 32-bit word of consecutive elements, lowest first; a word that was loaded whole is used again."""
     first = values[0]

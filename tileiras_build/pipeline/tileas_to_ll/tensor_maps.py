@@ -41,9 +41,9 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: Any) -> None:
     starts = [e.b.mul(e.scalar(op.coords[dim]), view.type.steps[dim]) for dim in tile_dims]
     stage = stage_of(e, op)
     base = stage_address(e, op.buffer, stage)
-    barrier = _pointer(e, full_barrier(e, op, stage))
+    barrier = e.b.pointer(full_barrier(e, op, stage), SHARED)
     for corner in product(*(range(0, view.type.tile[dim], extent) for dim, extent in zip(tile_dims, box.box))):
-        place = _pointer(e, e.b.add(base, _offset(placement, tile_dims, corner)))
+        place = e.b.pointer(e.b.add(base, _offset(placement, tile_dims, corner)), SHARED)
         coordinates = [e.b.add(start, step) for start, step in zip(starts, corner)]
         _copy(e, place, barrier, e.values[op.desc], coordinates)
 
@@ -55,10 +55,6 @@ def _offset(placement: Any, tile_dims: list[int], corner: tuple[int, ...]) -> in
     for dim, size in enumerate(placement.shape):
         index = index * size + coordinates[dim]
     return placement.offset(index) * placement.element_bits // 8
-
-
-def _pointer(e: KernelEmitter, address: Value) -> Value:
-    return e.b.pure(f"inttoptr i32 {address} to ptr addrspace({SHARED})")
 
 
 def _copy(e: KernelEmitter, place: Value, barrier: Value, map: Value, coordinates: list[Value]) -> None:

@@ -14,21 +14,19 @@ from ...layouts import MatrixOperand, TensorMemoryTile, TensorProduct, matrix_op
 from ...layouts.linear_layout import log2_exact
 from ...layouts.tensor_memory import ROWS
 from ...targets import ELEMENT_BITS
-from ..analysis.dot_atoms import tensor_memory_atom_of
-from .async_copies import stage_address
-from .builder import SHARED, Value
+from ..analysis.dot_atoms import operand_signs, tensor_memory_atom_of
+from .async_copies import matrix_descriptor, stage_address
+from .builder import SHARED, TENSOR, Value, boolean
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .pipelines import empty_barrier
-from .shared_memory import pack_word
+from .shared_memory import pack_words
 
-TENSOR = 6  # address space
 MOST_WORDS = 128  # of one tcgen05.ld or .st
 LANE_SHIFT = 16
-ADDRESS_MASK = 0x3FFFF
 
 
 def _pointer(e: KernelEmitter, address: Value) -> Value:
-    return e.b.pure(f"inttoptr i32 {address} to ptr addrspace({TENSOR})")
+    return e.b.pointer(address, TENSOR)
 
 
 # ---- allocation ----------------------------------------------------------------------------------
@@ -84,21 +82,15 @@ def _scalars(e: KernelEmitter, type: str, vector: Value, count: int) -> list[Val
 def emit_tmem_store(e: KernelEmitter, op: Any) -> None:
     if op.enabled is None:
         return _store(e, op)
-    store, done = e.b.label(), e.b.label()
-    e.b.branch_if(e.scalar(op.enabled), store, done)
-    e.b.start(store)
-    with e.b.scope():
+    with e.b.when(e.scalar(op.enabled)):
         _store(e, op)
-        e.b.branch(done)
-    e.b.start(done)
 
 
 def _store(e: KernelEmitter, op: Any) -> None:
     element, shape = e.element(op.value), op.value.type.get_shape()
     tile = tensor_memory_tile(*shape, element.bits, e.num_warps)
     registers = e.packed_as(op.value, tile.layout)
-    per_word = 32 // element.bits
-    words = [pack_word(e, element, registers[i : i + per_word]) for i in range(0, len(registers), per_word)]
+    words = pack_words(e, element, registers)
     for own, first, count in _pieces(tile):
         address = _pointer(e, _warp_address(e, tile, e.values[op.dest], own, first))
         start = own * tile.warp_words + first
@@ -123,23 +115,12 @@ def _vector(e: KernelEmitter, words: list[Value]) -> Value:
 @contextmanager
 def _one_thread(e: KernelEmitter):
     """What one thread of the first warp does."""
-    b = e.b
-    first, lead, done = b.label(), b.label(), b.label()
-    with e.in_prologue():
-        is_first = b.compare("eq", e.uniform_warp, 0)
-    b.branch_if(is_first, first, done)
-    b.start(first)
-    with b.scope():
-        elected = b.value("call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1)")
-        b.branch_if(b.value(f"extractvalue {{ i32, i1 }} {elected}, 1"), lead, done)
-        b.start(lead)
+    with e.b.when(e.is_first_warp), e.b.when(e.elect()):
         yield
-        b.branch(done)
-    b.start(done)
 
 
 def _commit(e: KernelEmitter, address: Value) -> None:
-    pointer = e.b.pure(f"inttoptr i32 {address} to ptr addrspace({SHARED})")
+    pointer = e.b.pointer(address, SHARED)
     e.b.call_void("@llvm.nvvm.tcgen05.commit.shared.cg1", f"ptr addrspace({SHARED}) {pointer}")
 
 
@@ -176,11 +157,9 @@ class _Product:
 
     def _in_shared(self, name: str, buffer: Any, stage: Any, k_dim: int) -> tuple[MatrixOperand, Value]:
         """The canonical layout of an operand and the descriptor of its first element."""
-        b = self.e.b
         layout = matrix_operand(self.op.attributes[f"{name}_placement"].data, k_dim)
         address = stage_address(self.e, buffer, self.e.scalar(stage))
-        field = b.pure(f"zext i32 {b.shift(b.and_(address, ADDRESS_MASK), -4)} to i64")
-        return layout, b.pure(f"or i64 {field}, {layout.tcgen05_descriptor}")
+        return layout, matrix_descriptor(self.e, address, layout.tcgen05_descriptor)
 
     def emit(self) -> None:
         for row, column, k in self.product.instructions():
@@ -194,13 +173,13 @@ class _Product:
         form, left = (
             ("shared", f"i64 {self._advanced(self.left, row, k)}") if self.left else ("tensor", self._left(row, k))
         )
-        enabled = "true" if k else _boolean(e.scalar(self.op.accumulate))
+        enabled = "true" if k else boolean(e.scalar(self.op.accumulate))
         operands = f"ptr addrspace({TENSOR}) {_pointer(e, target)}, {left}, i64 {right}, i32 {self._descriptor()}"
         flags = f"i1 {enabled}, i32 {self.atom.kind}, i32 1, i32 0"
         e.b.call_void(f"@llvm.nvvm.tcgen05.mma.{form}", f"{operands}, {flags}")
 
     def _descriptor(self) -> int:
-        signs = tuple(self.op.attributes[key].data == "signed" if key in self.op.attributes else True for key in SIGNS)
+        signs = operand_signs(self.op)
         left = self.left is not None and not self.left[0].k_major
         return self.atom.descriptor(ROWS, self.product.columns, left, not self.right[0].k_major, signs)
 
@@ -215,12 +194,6 @@ class _Product:
         layout, descriptor = operand
         return self.e.b.add(descriptor, layout.offset(row, k) >> 4, "i64")
 
-
-def _boolean(value: Value) -> str:
-    return value if isinstance(value, str) else ("true" if value else "false")
-
-
-SIGNS = ("signedness_lhs", "signedness_rhs")
 
 HANDLERS: dict[str, Handler] = {
     "nv_tileas.create_tmem": emit_create_tmem,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..shared.element_types import Element
 from .access_text import load_text, register_type, store_text
-from .builder import Value
+from .builder import Value, boolean
 from .kernel_emitter import KernelEmitter
 
 
@@ -59,12 +59,7 @@ def from_border(e: KernelEmitter, element: Element, value: Value) -> Value:
 def to_border(e: KernelEmitter, element: Element, value: Value) -> Value:
     """A register value as it is stored."""
     if element.register == "i1":
-        return e.b.pure(f"zext i1 {as_boolean(value)} to i8")
+        return e.b.pure(f"zext i1 {boolean(value)} to i8")
     if element.register == "ptr addrspace(1)":
         return e.b.pure(f"ptrtoint ptr addrspace(1) {value} to i64")
     return value
-
-
-def as_boolean(value: Value) -> str:
-    """An i1 as LLVM spells it."""
-    return value if isinstance(value, str) else ("true" if value else "false")

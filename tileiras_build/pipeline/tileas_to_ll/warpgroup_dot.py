@@ -13,13 +13,12 @@ from typing import Any
 
 from ...layouts import MatrixOperand, WarpgroupTiling, matrix_operand
 from ...layouts.linear_layout import log2_exact
-from ..analysis.dot_atoms import warpgroup_atom_of, warpgroup_tiling_of
-from .async_copies import stage_address
+from ..analysis.dot_atoms import operand_signs, warpgroup_atom_of, warpgroup_tiling_of
+from .async_copies import matrix_descriptor, stage_address
 from .builder import CONVERGENT, Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
-from .shared_memory import pack_word
+from .shared_memory import pack_words
 
-ADDRESS_MASK = 0x3FFFF  # bits of a shared address that a descriptor holds, in units of 16 bytes
 FENCE, COMMIT = "wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;"
 
 
@@ -57,7 +56,7 @@ def _packed(e: KernelEmitter, value: Any, registers: list[Value]) -> list[Value]
     element = e.element(value)
     if element.bits != 16:
         return registers
-    return [pack_word(e, element, list(registers[i : i + 2])) for i in range(0, len(registers), 2)]
+    return pack_words(e, element, registers)
 
 
 def _unpacked(e: KernelEmitter, value: Any, words: list[Value]) -> list[Value]:
@@ -135,17 +134,12 @@ class _Product:
         with e.in_prologue():
             group = b.linear(e.uniform_warp, images)
         address = b.add(stage_address(e, buffer, e.scalar(stage)), group)
-        field = b.pure(f"zext i32 {b.shift(b.and_(address, ADDRESS_MASK), -4)} to i64")
-        constant = layout.wgmma_descriptor
-        constant -= (constant >> 63) << 64
-        return _Shared(layout, b.pure(f"or i64 {field}, {constant}"))
+        return _Shared(layout, matrix_descriptor(e, address, layout.wgmma_descriptor))
 
     def _words(self) -> list[Value]:
         """The left operand in registers, as 32-bit words."""
         e, element = self.e, self.e.element(self.op.lhs)
-        registers = e.packed_as(self.op.lhs, self.tiling.a)
-        count = 32 // element.bits
-        return [pack_word(e, element, registers[i : i + count]) for i in range(0, len(registers), count)]
+        return pack_words(e, element, e.packed_as(self.op.lhs, self.tiling.a))
 
     # ---- text ------------------------------------------------------------------------------------
     def instructions(self, m_tile: int, n_tile: int) -> list[str]:
@@ -154,8 +148,7 @@ class _Product:
         self.inputs = []
         self.outputs = len(tiling.c_registers(m_tile, n_tile)) // self.per_register
         accumulators = "{" + ", ".join(f"${i}" for i in range(self.outputs)) + "}"
-        signs = [self.op.attributes[key].data == "signed" for key in SIGNS if key in self.op.attributes] or [True] * 2
-        name = self.atom.ptx_name(tiling.columns, *signs)
+        name = self.atom.ptx_name(tiling.columns, *operand_signs(self.op))
         text = ["{.reg .pred add; setp.ne.b32 add, 1, 0;"]
         for k_tile in range(tiling.k_tiles):
             left = self._left(m_tile, k_tile)
@@ -195,8 +188,6 @@ class _Product:
         part = slice(members.start // self.per_register, members.stop // self.per_register)
         words[part] = _tied(self.e, self.op.result, text, words[part], self.inputs)
 
-
-SIGNS = ("signedness_lhs", "signedness_rhs")
 
 HANDLERS: dict[str, Handler] = {
     "nv_tileas.async.dot": emit_async_dot,
