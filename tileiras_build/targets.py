@@ -186,6 +186,11 @@ class WarpgroupAtom:
         if self.k * ELEMENT_BITS[self.a_type] != 256 or self.capability not in CAPABILITIES:
             raise ValueError(f"{self.name}: k = {self.k} of {self.a_type} are not 32 bytes")
 
+    @property
+    def mn_major(self) -> tuple[str, ...]:
+        """The swizzles in which the operands may be MN-major in shared memory."""
+        return _MN_MAJOR[16] if self.transposable else ()
+
     def ptx_name(self, n: int, a_signed: bool = True, b_signed: bool = True) -> str:
         """The PTX mnemonic for n columns; the flags matter for i8 operands only."""
         return self.ptx.format(n=n, a=_sign(a_signed), b=_sign(b_signed))
@@ -208,7 +213,7 @@ class TensorMemoryAtom:
 
     ``k`` elements are 32 bytes. ``kind`` is the instruction's kind as LLVM numbers it; ``formats`` are the fields of the
     instruction descriptor for D, A and B (PTX ISA 9.0, 9.7.16.4, "Instruction descriptor"); i8 operands have theirs
-    from their signedness. ``transposable``: the operands may be MN-major in shared memory.
+    from their signedness. ``mn_major``: the swizzles in which the operands may be MN-major in shared memory (Table 52).
     """
 
     name: str
@@ -218,7 +223,7 @@ class TensorMemoryAtom:
     accumulator_type: str
     kind: int
     formats: tuple[int, int, int]
-    transposable: bool
+    mn_major: tuple[str, ...]
     capability: str = "tcgen05"
 
     def __post_init__(self) -> None:
@@ -244,14 +249,16 @@ class TensorMemoryAtom:
 _TENSOR_FORMATS = {"f16": 0, "bf16": 1, "tf32": 2, "f8E4M3FN": 0, "f8E5M2": 1, "i8": 0}
 _TENSOR_KINDS = {"f16": 0, "bf16": 0, "tf32": 1, "f8E4M3FN": 2, "f8E5M2": 2, "i8": 3}
 _TENSOR_ACCUMULATORS = {"f32": 1, "i32": 2}
+# Bits of an element -> swizzles of MN-major operands.
+_MN_MAJOR = {16: ("128B", "64B", "32B"), 32: ("128B_ATOM_32B",)}
 
 
 def _tcgen05(a_type: str, b_type: str, accumulator_type: str, capability: str = "tcgen05") -> TensorMemoryAtom:
     bits = ELEMENT_BITS[a_type]
     formats = _TENSOR_ACCUMULATORS[accumulator_type], _TENSOR_FORMATS[a_type], _TENSOR_FORMATS[b_type]
     name = f"tcgen05_m128k{256 // bits}_{a_type}_{b_type}_{accumulator_type}"
-    kind = _TENSOR_KINDS[a_type]
-    return TensorMemoryAtom(name, 256 // bits, a_type, b_type, accumulator_type, kind, formats, bits == 16, capability)
+    kind, mn_major = _TENSOR_KINDS[a_type], _MN_MAJOR.get(bits, ())
+    return TensorMemoryAtom(name, 256 // bits, a_type, b_type, accumulator_type, kind, formats, mn_major, capability)
 
 
 # ------------------------------------------------------------------------------------------------ copy rows

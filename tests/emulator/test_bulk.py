@@ -14,7 +14,7 @@ from tileiras_build.emulator.tensor_map import TensorMap, decode
 
 NAMES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "uint8": "u8", "int32": "i32", "uint32": "u32", "uint64": "u64",
          "float64": "f64", "uint16": "u16", "int64": "i64"}  # fmt: skip
-SPAN = {"none": 0, "32B": 32, "64B": 64, "128B": 128}
+SPAN = {"none": 0, "32B": 32, "64B": 64, "128B": 128, "128B_ATOM_32B": 128}
 SHARED = 16384
 
 
@@ -22,6 +22,8 @@ def shared_offset(row, byte, row_bytes, swizzle, start=0):
     """Where a byte of a box lies: rows after each other, 16-byte chunks XORed with the 128-byte row (section 5.5.6)."""
     span = SPAN[swizzle]
     address = start + row * (span or row_bytes) + byte
+    if swizzle == "128B_ATOM_32B":
+        return address ^ (address >> 7 & 3) << 5
     return address ^ ((address >> 7 & (span // 16 - 1)) << 4) if span else address
 
 
@@ -94,7 +96,7 @@ def random(rng, shape, dtype):
     )
 
 
-@pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
+@pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B", "128B_ATOM_32B"])
 @pytest.mark.parametrize("dtype", [np.float16, np.uint8, np.float32, np.uint64], ids=lambda d: d.__name__)
 def test_swizzles(dtype, swizzle):
     rng = np.random.default_rng(1)
@@ -140,10 +142,12 @@ def test_a_part_of_a_wider_tensor():
 
 
 def test_tf32_rounds():
-    """Elements declared tf32 arrive rounded to 10 bits of fraction; 1 + 2^-11 is a tie and goes away from zero."""
-    tensor = aligned(np.array([[1 + 2**-11, -1 - 2**-11, 1 + 2**-12, 3.0]], np.float32))
-    out = load(tensor, tensor_map(tensor, [4, 1], element="tf32"), (0, 0))
-    np.testing.assert_array_equal(out[:16].view(np.float32), [1 + 2**-10, -1 - 2**-10, 1, 3])
+    """Elements declared tf32 arrive rounded to 10 bits of fraction: ties to even, infinities and NaNs as they are."""
+    values = [1 + 2**-11, 1 + 3 * 2**-11, -1 - 2**-11 - 2**-20, 2 - 2**-12, 3.0, np.inf, -np.inf, np.nan]
+    tensor = aligned(np.array([values], np.float32))
+    out = load(tensor, tensor_map(tensor, [8, 1], element="tf32"), (0, 0))
+    expected = [1, 1 + 2**-9, -1 - 2**-10, 2, 3, np.inf, -np.inf, np.nan]
+    np.testing.assert_array_equal(out[:32].view(np.float32), np.array(expected, np.float32))
 
 
 def test_blocks_load_their_own_boxes():

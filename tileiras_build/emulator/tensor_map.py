@@ -38,11 +38,16 @@ ELEMENTS = {
 }  # fmt: skip
 _ALIASES = {"i8": "u8", "i16": "u16", "s8": "u8", "s16": "u16", "s32": "i32", "s64": "i64"}
 _NAME_OF = {element.code: name for name, element in ELEMENTS.items()}
-SWIZZLES = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
-_SWIZZLE_OF = {code: name for name, code in SWIZZLES.items()}
+# Name -> the codes of .swizzle_mode and .swizzle_atomicity.
+SWIZZLES = {"none": (0, 0), "32B": (1, 0), "64B": (2, 0), "128B": (3, 0), "128B_ATOM_32B": (3, 1)}
+_SWIZZLE_OF = {codes: name for name, codes in SWIZZLES.items()}
 FILLS = {"zero": 0, "nan": 1}
 _PROMOTIONS = {"none": 0, "64B": 1, "128B": 2, "256B": 3}
-SPAN = {"none": None, "32B": 32, "64B": 64, "128B": 128}  # bytes of a row of the swizzle's pattern
+# Bytes of a row of the swizzle's pattern.
+SPAN = {"none": None, "32B": 32, "64B": 64, "128B": 128, "128B_ATOM_32B": 128}
+# Swizzle -> which bits of the number of a 128-byte row are XORed into the number of a 16-byte chunk, and where
+# (section 5.5.6, swizzling modes): 32-byte chunks move in pairs of them.
+CHUNK_XOR = {"none": (0, 0), "32B": (1, 0), "64B": (3, 0), "128B": (7, 0), "128B_ATOM_32B": (3, 1)}
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,6 @@ class TensorMap:
     swizzle: str = "none"
     fill: str = "zero"
     interleave: int = 0
-    atomicity: int = 0
 
     @property
     def rank(self) -> int:
@@ -113,14 +117,13 @@ class TensorMap:
         wide = span is not None and self.row_bytes > span
         yield wide, f"the box's rows have {self.row_bytes} bytes, more than the swizzle of {span}"
         yield self.interleave != 0, "interleaved layouts are not supported"
-        yield self.atomicity != 0, "swizzles of more than 16 bytes at a time are not supported"
         yield self.fill == "nan" and self.kind.nan is None, f"{self.element} has no NaN to fill with"
 
     def encode(self) -> bytes:
         five = lambda values, fill: (*values, *[fill] * (5 - len(values)))
         return _FORMAT.pack(
-            _MAGIC, self.rank - 1, self.kind.code, self.interleave, SWIZZLES[self.swizzle], FILLS[self.fill], 0,
-            self.atomicity, 0, *five(self.box, 0), *five(self.element_strides, 0), self.base,
+            _MAGIC, self.rank - 1, self.kind.code, self.interleave, SWIZZLES[self.swizzle][0], FILLS[self.fill], 0,
+            SWIZZLES[self.swizzle][1], 0, *five(self.box, 0), *five(self.element_strides, 0), self.base,
             *five(tuple(n - 1 for n in self.shape), 0), *five(self.strides, 0)[:4],
         ).ljust(SIZE, b"\0")  # fmt: skip
 
@@ -139,11 +142,13 @@ def decode(data: bytes) -> TensorMap:
         raise ValueError("these 128 bytes are no tensor map")
     if code not in _NAME_OF or rank > 4:
         raise ValueError(f"a tensor map of element type {code} and rank {rank + 1} is not supported")
+    if (swizzle, atomicity) not in _SWIZZLE_OF:
+        raise ValueError(f"a tensor map of swizzle mode {swizzle} and atomicity {atomicity} is not supported")
     rank += 1
     out = TensorMap(
         _NAME_OF[code], fields[19], tuple(n + 1 for n in fields[20 : 20 + rank]), tuple(fields[25 : 24 + rank]),
-        tuple(fields[9 : 9 + rank]), tuple(fields[14 : 14 + rank]), _SWIZZLE_OF.get(swizzle, "none"),
-        "nan" if fill else "zero", interleave, atomicity,
+        tuple(fields[9 : 9 + rank]), tuple(fields[14 : 14 + rank]), _SWIZZLE_OF[swizzle, atomicity],
+        "nan" if fill else "zero", interleave,
     )  # fmt: skip
     if (why := out.problem()) is not None:
         raise ValueError(f"the tensor map is not valid: {why}")

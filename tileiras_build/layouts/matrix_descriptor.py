@@ -8,6 +8,9 @@ address bits 4 to 6 are XORed with bits 7 to 9). With e elements in a line:
     MN-major   a line is e neighbors along the rows, the 8 lines are k; further k lie ``stride`` bytes per 8,
                further rows ``leading`` bytes per e
 
+tcgen05 knows a fourth pattern, for MN-major elements of 32 bits: 4 lines of 128 bytes whose 32-byte chunks are swizzled
+(address bits 5 and 6 are XORed with bits 7 and 8; section 9.7.16.4, "Canonical Layouts").
+
 A placement is one of them if its matrix says so. What lies beyond one instruction's K (or rows) may be anywhere: each
 instruction has a start address of its own.
 """
@@ -21,10 +24,12 @@ from itertools import pairwise
 from .linear_layout import dim_bases, log2_exact
 from .shared_layout import VECTOR_BYTES, SharedLayout
 
-PATTERN_LINES = 8
-# Swizzled bytes -> the descriptor's mode: wgmma's bits 62 and 63, tcgen05's bits 61 to 63.
-WGMMA_MODES = {128: 1, 64: 2, 32: 3}
-TCGEN05_MODES = {128: 2, 64: 4, 32: 6}
+PATTERN_LINES, WIDE_PATTERN_LINES = 8, 4
+WIDE_CHUNK = 32
+# Swizzle -> the descriptor's mode: wgmma's bits 62 and 63, tcgen05's bits 61 to 63.
+WGMMA_MODES = {"128B": 1, "64B": 2, "32B": 3}
+WIDE = "128B_ATOM_32B"
+TCGEN05_MODES = {WIDE: 1, "128B": 2, "64B": 4, "32B": 6}
 TCGEN05_VERSION = 1 << 46
 
 
@@ -33,7 +38,7 @@ class MatrixOperand:
     """``leading`` and ``stride`` in bytes (0 where unused); ``row_offsets``, ``k_offsets``: bytes of each coordinate bit,
     before swizzling."""
 
-    swizzle_bytes: int
+    swizzle: str
     k_major: bool
     leading: int
     stride: int
@@ -48,12 +53,12 @@ class MatrixOperand:
     @property
     def wgmma_descriptor(self) -> int:
         """The descriptor without its start address."""
-        return self._strides | WGMMA_MODES[self.swizzle_bytes] << 62
+        return self._strides | WGMMA_MODES[self.swizzle] << 62
 
     @property
     def tcgen05_descriptor(self) -> int:
         """The descriptor without its start address."""
-        return self._strides | TCGEN05_VERSION | TCGEN05_MODES[self.swizzle_bytes] << 61
+        return self._strides | TCGEN05_VERSION | TCGEN05_MODES[self.swizzle] << 61
 
     @property
     def _strides(self) -> int:
@@ -67,11 +72,14 @@ def matrix_operand(shared: SharedLayout, k_dim: int) -> MatrixOperand | None:
         return None
     places, swizzle = shared.swizzle
     bytes = shared.element_bits // 8
-    line = VECTOR_BYTES << swizzle.bits
-    if (swizzle.base, swizzle.shift) != (log2_exact(VECTOR_BYTES // bytes), 3) or line not in WGMMA_MODES:
-        return None
     rows, ks = ([bytes << places[log2_exact(unit)] for unit in dim_bases(shared.shape)[d]] for d in (1 - k_dim, k_dim))
-    return _k_major(line, bytes, rows, ks) or _mn_major(line, bytes, rows, ks)
+    if (swizzle.bits, swizzle.base, swizzle.shift) == (2, log2_exact(max(1, WIDE_CHUNK // bytes)), 2):
+        return _mn_major(WIDE, bytes, rows, ks, WIDE_PATTERN_LINES)
+    line = VECTOR_BYTES << swizzle.bits
+    name = f"{line}B"
+    if (swizzle.base, swizzle.shift) != (log2_exact(VECTOR_BYTES // bytes), 3) or name not in WGMMA_MODES:
+        return None
+    return _k_major(line, bytes, rows, ks) or _mn_major(name, bytes, rows, ks, PATTERN_LINES)
 
 
 def _k_major(line: int, bytes: int, rows: list[int], ks: list[int]) -> MatrixOperand | None:
@@ -79,18 +87,19 @@ def _k_major(line: int, bytes: int, rows: list[int], ks: list[int]) -> MatrixOpe
     if not _doubles(ks[:inside], bytes, inside) or not _doubles(rows[:3], line, 3) or not _doubles(rows[3:]):
         return None
     stride = rows[3] if len(rows) > 3 else PATTERN_LINES * line
-    return MatrixOperand(line, True, 0, stride, tuple(rows), tuple(ks))
+    return MatrixOperand(f"{line}B", True, 0, stride, tuple(rows), tuple(ks))
 
 
-def _mn_major(line: int, bytes: int, rows: list[int], ks: list[int]) -> MatrixOperand | None:
+def _mn_major(swizzle: str, bytes: int, rows: list[int], ks: list[int], lines: int) -> MatrixOperand | None:
+    line, pattern = int(swizzle.partition("B")[0]), log2_exact(lines)
     inside = log2_exact(line // bytes)
-    if not _doubles(rows[:inside], bytes, inside) or not _doubles(ks[:3], line, 3):
+    if not _doubles(rows[:inside], bytes, inside) or not _doubles(ks[:pattern], line, pattern):
         return None
-    if not _doubles(ks[3:]) or not _doubles(rows[inside:]):
+    if not _doubles(ks[pattern:]) or not _doubles(rows[inside:]):
         return None
-    stride = ks[3] if len(ks) > 3 else PATTERN_LINES * line
+    stride = ks[pattern] if len(ks) > pattern else lines * line
     leading = rows[inside] if len(rows) > inside else 0
-    return MatrixOperand(line, False, leading, stride, tuple(rows), tuple(ks))
+    return MatrixOperand(swizzle, False, leading, stride, tuple(rows), tuple(ks))
 
 
 def _doubles(offsets: list[int], first: int | None = None, count: int | None = None) -> bool:

@@ -79,9 +79,16 @@ class SharedLayout:
         return cls.plain(shape, order, element_bits, swizzle)
 
     @classmethod
-    def boxed(cls, shape: Sequence[int], order: Sequence[int], element_bits: int, swizzle_bytes: int) -> SharedLayout:
+    def boxed(
+        cls,
+        shape: Sequence[int],
+        order: Sequence[int],
+        element_bits: int,
+        swizzle_bytes: int,
+        chunk_bytes: int = VECTOR_BYTES,
+    ) -> SharedLayout:
         """As TMA and wgmma want it: boxes with rows of ``swizzle_bytes`` (32, 64, 128; rows may be shorter), chunks
-        of 16 bytes swizzled.
+        of ``chunk_bytes`` swizzled.
 
         The boxes follow each other along ``order[0]`` outermost. 16 means rows of 16 bytes, unswizzled.
         """
@@ -89,9 +96,9 @@ class SharedLayout:
         units = memory_bits(shape, order)
         inside, outside = units[: log2_exact(shape[order[0]])], units[log2_exact(shape[order[0]]) :]
         memory = inside[:row] + outside + inside[row:]
-        chunk = log2_exact(VECTOR_BYTES * 8 // element_bits)
-        # The pattern is over byte address bits 7 to 9, whatever the row's length.
-        atom = Swizzle(log2_exact(swizzle_bytes // VECTOR_BYTES), chunk, 3)
+        chunk = log2_exact(chunk_bytes * 8 // element_bits)
+        # The pattern is over byte address bits from 7 on, whatever the row's length.
+        atom = Swizzle(log2_exact(swizzle_bytes // chunk_bytes), chunk, log2_exact(LINE_BYTES // chunk_bytes))
         columns = atom.columns(len(memory))
         return cls(tuple(shape), storage_bits(element_bits), f2.compose(memory, columns))
 

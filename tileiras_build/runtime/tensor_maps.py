@@ -14,7 +14,7 @@ from ..errors import InvalidInput
 
 BYTES = {"i8": 1, "u8": 1, "f16": 2, "bf16": 2, "i16": 2, "u16": 2, "f32": 4, "tf32": 4, "i32": 4, "u32": 4}
 BYTES |= {"f64": 8, "i64": 8, "u64": 8}
-SWIZZLE_SPAN = {"32B": 32, "64B": 64, "128B": 128}
+SWIZZLE_SPAN = {"32B": 32, "64B": 64, "128B": 128, "128B_ATOM_32B": 128}
 SIZE, ALIGNMENT = 128, 64
 _MAX_STRIDE, _MAX_LENGTH, _MAX_BOX, _MAX_ELEMENT_STRIDE = 1 << 40, 1 << 32, 256, 8
 

@@ -21,6 +21,18 @@ def product(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
+def product_tf32(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b with both rounded to tf32."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO).astype(ct.tfloat32)
+        y = ct.load(b, (k, column), (K, N), padding_mode=ZERO).astype(ct.tfloat32)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, column), acc)
+
+
+@ct.kernel
 def nested(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b, all tiles of rows by one block."""
     for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
@@ -102,6 +114,9 @@ CASES = [
     _case("f16_half_sum", product, "float16", (128, 64, 64), "float16"),
     _case("f8_columns", product, "float8_e4m3fn", (128, 64, 64), right=columns),
     _case("i8_columns", product, "int8", (128, 64, 64), "int32", right=columns),
+    _case("tf32_columns", product_tf32, "float32", (128, 64, 32), right=columns),
+    _case("tf32_rows", product_tf32, "float32", (128, 128, 32)),
+    _case("tf32_tall", product_tf32, "float32", (256, 64, 16), right=columns),
     _case("nested", nested, "float16", (128, 64, 32)),
     _case("added", added, "float16", (128, 64, 32)),
     Case("after_a_flag", after_a_flag, (Array("int32", 1), *(rows("float16"),) * 2, rows("float32"), 128, 64, 32)),

@@ -26,6 +26,9 @@ PRODUCTS = {
     "f16_half_sum": (WGMMA, MMA),
     "f8_columns": (WGMMA, TCGEN05),
     "i8_columns": (WGMMA, TCGEN05),
+    "tf32_columns": (WGMMA, TCGEN05),
+    "tf32_rows": (MMA, TCGEN05),
+    "tf32_tall": (WGMMA, TCGEN05),
 }
 
 
@@ -57,6 +60,25 @@ def test_the_product_is_made_by_the_targets_own_instruction(name):
         ptx = compiled(KERNELS, name, sm).ptx
         found = [other for other in (WGMMA, TCGEN05, MMA) if other in ptx]
         assert (sm, found, "cp.async.bulk.tensor" in ptx) == (sm, [instruction], True)
+
+
+def to_tf32(values):
+    """Rounded to 11 significant bits, ties to even, by float64 arithmetic."""
+    _, exponent = np.frexp(values.astype(np.float64))
+    return np.ldexp(np.rint(np.ldexp(values.astype(np.float64), 11 - exponent)), exponent - 11)
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", ["tf32_columns", "tf32_rows"])
+@pytest.mark.parametrize("wide", [0, 1])
+def test_f32_is_rounded_to_tf32_on_the_way(wide, name, sm):
+    """14 bits on one side, 2 on the other: what a product of rounded operands sums is exact."""
+    a, b, out = operands(name, 128, 128, 64)
+    given = (a, b)[wide]
+    given[...] = np.random.default_rng(wide).integers(-(2**13), 2**13, given.shape)
+    assert (to_tf32(given) != given).any()
+    found = run(KERNELS, name, sm, [a, b, out], (1, 128 // (64 if name == "tf32_columns" else 128), 1))[2]
+    np.testing.assert_array_equal(found.astype(np.float64), to_tf32(a) @ to_tf32(b))
 
 
 @pytest.mark.parametrize("sm", SMS)

@@ -1,8 +1,8 @@
 """Bulk copies: cp.async.bulk(.tensor), cp.reduce.async.bulk(.tensor) and tensor maps (PTX ISA 9.0, section 9.7.9.25).
 
 A box of a tensor lies in shared memory row after row, 16-byte chunks swizzled: the chunk's number within a row of the
-pattern (32, 64 or 128 bytes) is XORed with the number of the 128-byte row that its address lies in (section 5.5.6,
-swizzling modes). Copies to shared memory land when their mbarrier is looked at (``waits.py``), copies from it when
+pattern (32, 64 or 128 bytes) is XORed with the number of the 128-byte row that its address lies in, or in one mode the
+number of the 32-byte chunk (section 5.5.6, swizzling modes). Copies to shared memory land when their mbarrier is looked at (``waits.py``), copies from it when
 their bulk group is waited for (``copies.py``): the latest moments that the ISA allows.
 """
 
@@ -47,8 +47,8 @@ def chunks_of_box(rows: int, row_bytes: int, pitch: int) -> np.ndarray:
 def box_chunks(tensor, start) -> np.ndarray:
     """Chunk numbers (n, rows, chunks) of boxes that start at chunk ``start`` (n) of a CTA's shared memory."""
     chunks = start[:, None, None] + chunks_of_box(tensor.rows, tensor.row_bytes, tensor.pitch)
-    span = tensor_map.SPAN[tensor.swizzle]
-    return chunks if span is None else chunks ^ (chunks >> 3 & (span // CHUNK - 1))
+    mask, shift = tensor_map.CHUNK_XOR[tensor.swizzle]
+    return chunks ^ (chunks >> 3 & mask) << shift
 
 
 @lru_cache(maxsize=1024)
@@ -219,11 +219,15 @@ class ElementsOfOne(Elements):
 
 
 def rounded_to_tf32(data):
-    """Copies of tf32 tensors round to the nearest tf32 (ties away, as cvt.rna.tf32)."""
+    """Copies of tf32 tensors round to the nearest tf32, ties to even; infinities and NaNs keep their bits.
+
+    The ISA names no rounding; Triton tests this one on GPUs (``round_f32_to_tf32`` of its ``TensorDescriptor``).
+    """
     from ..numerics import round_to_tf32
 
     values = data.view(np.float32)
-    return np.ascontiguousarray(round_to_tf32(values, "rna")).view(data.dtype)
+    rounded = np.where(np.isfinite(values), round_to_tf32(values, "rn"), values.view(np.uint32))
+    return np.ascontiguousarray(rounded).view(data.dtype)
 
 
 # -- lines of bytes ----------------------------------------------------------------------------------

@@ -52,19 +52,28 @@ def source_load(product: Any, index: int) -> tuple[Any, list[Operation]] | None:
     return None if chain is None else (load, chain)
 
 
+def rounds_to_tf32(link: Operation) -> bool:
+    """Whether a conversion is the one that tensor maps of tf32 make of f32: to nearest even (``TensorBox``)."""
+    if link.name != "nv_tileas.fp_to_fp" or link.attributes["rounding_mode"].data != "nearest_even":
+        return False
+    types = [str(value.type.element_type) for value in (link.operands[0], link.results[0])]
+    return types == ["f32", "tf32"]
+
+
 def placement_after(
     chain: list[Operation], placement: SharedLayout, *, renames_only: bool = True
 ) -> SharedLayout | None:
     """The placement of the operand in the memory of its load; None where the chain does more than rename elements.
 
-    ``renames_only=False``: what converts elements on the way is passed over.
+    Rounding to tf32 is done on the way to shared memory. ``renames_only=False``: what converts elements after it is
+    passed over.
     """
     for link in chain:
         if link.name == "nv_tileas.view":
             placement = placement.reshape(tuple(link.results[0].type.get_shape()))
         elif link.name == "nv_tileas.permute":
             placement = placement.permute_dims(list(link.attributes["permutation"].get_values()))
-        elif link.name != "nv_tileas.convert_layout" and renames_only:
+        elif link.name != "nv_tileas.convert_layout" and renames_only and not rounds_to_tf32(link):
             return None
     return placement
 

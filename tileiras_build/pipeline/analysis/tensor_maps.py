@@ -3,20 +3,27 @@
 A tensor map is encoded on the host before the launch, so base, extents and strides of the tensor must be parameters of
 the kernel or constants (design, section 5). TMA wants a base of 16-byte alignment and strides that are multiples of 16
 bytes (PTX ISA 9.0, section 5.5.8, "Tensor-map"): the assumptions of the module must say so.
+
+A map of tf32 elements makes TMA round the f32 that it reads to tf32, to nearest even; infinities and NaNs stay as they
+are. NVIDIA's tileiras 13.5 makes such a map exactly where Tile IR converts what it loads; Triton documents and tests the
+rounding on GPUs (``TensorDescriptor``, ``round_f32_to_tf32``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...layouts import SharedLayout
+from ...layouts.matrix_descriptor import WIDE, WIDE_CHUNK
+from ...layouts.shared_layout import VECTOR_BYTES
 from ..shared.element_types import element_of
 from .axis_info import AxisAnalysis
 from .memory_access import ViewFacts
+from .operand_chains import rounds_to_tf32
 
 TMA_ALIGNMENT = 16
 MOST_RANK, MOST_BOX = 5, 256
@@ -48,20 +55,22 @@ def host_value(value: SSAValue) -> dict[str, int] | int | None:
 @dataclass(frozen=True)
 class TensorBox:
     """The part of a tensor map that the compiler chooses. ``dims``: dimensions of the memory reference, fastest first;
-    ``box``: extents along them; ``placement``: where a tile lies in shared memory, boxes one after the other."""
+    ``box``: extents along them; ``swizzle``: its name in the manifest; ``placement``: where a tile lies in shared memory,
+    boxes one after the other; ``rounds``: f32 becomes tf32 on the way."""
 
     dims: tuple[int, ...]
     box: tuple[int, ...]
-    swizzle_bytes: int
+    swizzle: str
     placement: SharedLayout
+    rounds: bool = False
 
     @property
     def tile_bytes(self) -> int:
         return self.placement.size_bytes
 
 
-def tensor_box(load: Any, analysis: AxisAnalysis) -> TensorBox | None:
-    """The box with which TMA loads the tile of a ``tiled_load``; None where it cannot."""
+def tensor_box(load: Any, chain: list[Operation], analysis: AxisAnalysis) -> TensorBox | None:
+    """The box with which TMA loads the tile of a ``tiled_load`` that ``chain`` makes an operand; None where it cannot."""
     view = load.view.type
     element = element_of(load.value.type)
     if view.kind.data == "gather" or element.name not in MAP_ELEMENTS or str(view.source.element_type) != element.name:
@@ -73,7 +82,18 @@ def tensor_box(load: Any, analysis: AxisAnalysis) -> TensorBox | None:
     facts = ViewFacts(load.view, analysis)
     if not _is_aligned(facts, element.bytes) or not _is_on_host(facts):
         return None
-    return _box(facts, element.bytes)
+    swizzle = load.attributes["swizzle"].data if "swizzle" in load.attributes else None
+    box = _box(facts, element.bytes, swizzle)
+    return box if box is None else replace(box, rounds=any(rounds_to_tf32(link) for link in chain))
+
+
+def wide_box(load: Any, box: TensorBox) -> TensorBox | None:
+    """The same box with chunks of 32 bytes swizzled; None where its lines are too short."""
+    if box.swizzle != f"{LONGEST_LINE}B":
+        return None
+    order = [load.view.type.dim_map.index(dim) for dim in box.dims]
+    placement = SharedLayout.boxed(load.view.type.tile, order, box.placement.element_bits, LONGEST_LINE, WIDE_CHUNK)
+    return replace(box, swizzle=WIDE, placement=placement)
 
 
 def _is_aligned(facts: ViewFacts, bytes: int) -> bool:
@@ -92,7 +112,7 @@ def _is_on_host(facts: ViewFacts) -> bool:
     return narrow and known and all(host_value(value) is not None for value in values)
 
 
-def _box(facts: ViewFacts, bytes: int) -> TensorBox | None:
+def _box(facts: ViewFacts, bytes: int, swizzle: str | None) -> TensorBox | None:
     tile, order = facts.type.tile, facts.order
     line = min(LONGEST_LINE, tile[order[0]] * bytes)
     size = bytes
@@ -100,9 +120,10 @@ def _box(facts: ViewFacts, bytes: int) -> TensorBox | None:
         size *= extent
     if line < SHORTEST_LINE or size % (line * PATTERN_LINES) or any(tile[dim] > MOST_BOX for dim in order[1:]):
         return None
-    placement = SharedLayout.boxed(tile, order, 8 * bytes, line)
+    swizzle = swizzle or f"{line}B"
+    placement = SharedLayout.boxed(tile, order, 8 * bytes, line, WIDE_CHUNK if swizzle == WIDE else VECTOR_BYTES)
     box = (line // bytes, *(tile[dim] for dim in order[1:]))
-    return TensorBox(tuple(facts.type.dim_map[dim] for dim in order), box, line, placement)
+    return TensorBox(tuple(facts.type.dim_map[dim] for dim in order), box, swizzle, placement)
 
 
 def map_entry(memref: Any, box: TensorBox, parameter: int) -> dict[str, Any]:
@@ -112,13 +133,13 @@ def map_entry(memref: Any, box: TensorBox, parameter: int) -> dict[str, Any]:
     sizes, strides = _merged(type.shape, memref.sizes), _merged(type.strides, memref.strides)
     return {
         "param": parameter,
-        "element": MAP_ELEMENTS[element.name],
+        "element": "tf32" if box.rounds else MAP_ELEMENTS[element.name],
         "base": host_value(memref.base),
         "shape": [sizes[dim] for dim in box.dims],
         "strides": [_times(strides[dim], element.bytes) for dim in box.dims[1:]],
         "box": list(box.box),
         "element_strides": [1] * len(box.dims),
-        "swizzle": f"{box.swizzle_bytes}B",
+        "swizzle": box.swizzle,
         "interleave": "none",
         "fill": "zero",
         "l2_promotion": "128B",

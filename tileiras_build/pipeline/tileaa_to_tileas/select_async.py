@@ -1,8 +1,9 @@
 """Choose the tiles that TMA fetches, and the products that warpgroups make of them.
 
 In:    nv_tileas products in counted loops, without layouts.
-Out:   ``tma`` on the tiled_loads whose tiles TMA will bring to shared memory ahead of time; ``warpgroup`` (a wgmma row of
-       the target) or ``tensor_memory`` (a tcgen05 row) on the products that read them there.
+Out:   ``tma`` on the tiled_loads whose tiles TMA will bring to shared memory ahead of time, ``swizzle`` where they must
+       lie there in another way than others; ``warpgroup`` (a wgmma row of the target) or ``tensor_memory`` (a tcgen05
+       row) on the products that read them there.
 After: legalize_dot (operand types are the target's). Before: assign_layouts (a warpgroup's accumulators have their own
        layout), specialize_warps (which builds the pipelines).
 Sound: a load may run ahead of the program if its place follows from scalars alone and no token orders it after a
@@ -18,6 +19,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i
 from xdsl.ir import Operation
 
 from ...layouts import matrix_operand, tensor_memory_tile, unpack, warpgroup_tiling
+from ...layouts.matrix_descriptor import WIDE
 from ...layouts.tensor_memory import ALL_COLUMNS, COLUMN_BITS
 from ...layouts.tensor_memory import ROWS as LANES
 from ...targets import ELEMENT_BITS, TensorMemoryAtom, WarpgroupAtom
@@ -32,7 +34,7 @@ from ..analysis.operand_chains import (
     runs_free,
     source_load,
 )
-from ..analysis.tensor_maps import TensorBox, tensor_box
+from ..analysis.tensor_maps import TensorBox, tensor_box, wide_box
 from ..contracts import EdgePass
 from ..job import Job
 from .choose_warps import choose_warps
@@ -41,8 +43,9 @@ from .choose_warps import choose_warps
 LEAST_WARPS = 4
 # Bytes beside two stages: mbarriers, and what aligning a ring may cost.
 LEAST_STAGES, SMALL_BYTES = 2, 1024
-TRANSPOSED_BITS = 16
+TRANSPOSED_BITS = (16, 32)
 COLUMN_UNIT = 16  # of a tcgen05 product of 128 rows
+_Found = tuple[Any, list[Operation], TensorBox]
 
 
 class SelectAsync(EdgePass):
@@ -84,28 +87,31 @@ def _select_product(op: Any, job: Job, warps: int, analysis: AxisAnalysis) -> No
     atoms = {name: atom for name, choose in FAMILIES.items() if (atom := choose(op, job, warps, boxes)) is not None}
     if not atoms and not all(_suits_fragments(op, index, found, job) for index, found in boxes.items()):
         return
-    for load, _, _ in boxes.values():
+    for load, _, box in boxes.values():
         load.attributes["tma"] = UnitAttr()
+        if box.swizzle == WIDE:
+            load.attributes["swizzle"] = StringAttr(WIDE)
     for name, atom in atoms.items():
         op.attributes[name] = StringAttr(atom.name)
 
 
-def _suits_fragments(op: Any, index: int, found: tuple[Any, list[Operation], TensorBox], job: Job) -> bool:
-    """Whether warps read their fragments of an operand from TMA's placement without bank conflicts.
+def _suits_fragments(op: Any, index: int, found: _Found, job: Job) -> bool:
+    """Whether warps read their fragments of an operand well from TMA's placement.
 
-    ldmatrix does, if the memory's fastest dimension is k or elements have the 16 bits that it transposes; other
-    transposed elements are read one by one, for which PipelineLoads chooses a placement.
+    ldmatrix does, if the memory's fastest dimension is k or elements have the 16 bits that it transposes. Other
+    transposed elements are read one by one: those of 32 bits in two wavefronts, for smaller ones PipelineLoads chooses a
+    placement.
     """
     _, chain, box = found
     shape = op.lhs.type.get_shape()
-    if box.placement.element_bits == TRANSPOSED_BITS or choose_atom(job.target, *_types(op), shape[-1]) is None:
+    if box.placement.element_bits in TRANSPOSED_BITS or choose_atom(job.target, *_types(op), shape[-1]) is None:
         return True
     placement = placement_after(chain, box.placement, renames_only=False)
     k_dim = len(shape) - 1 - index
     return unpack(placement.bases[0], placement.shape)[k_dim] != 0
 
 
-def _fetched(op: Any, index: int, analysis: AxisAnalysis) -> tuple[Any, list[Operation], TensorBox] | None:
+def _fetched(op: Any, index: int, analysis: AxisAnalysis) -> _Found | None:
     """The load, the chain and the box of an operand that TMA can fetch."""
     found = source_load(op, index)
     if found is None:
@@ -114,7 +120,7 @@ def _fetched(op: Any, index: int, analysis: AxisAnalysis) -> tuple[Any, list[Ope
     slice = ScalarSlice()
     if not all(slice.add(coord) and coord.type == i32 for coord in load.coords) or not runs_free(load.token):
         return None
-    box = tensor_box(load, analysis)
+    box = tensor_box(load, chain, analysis)
     return None if box is None else (load, chain, box)
 
 
@@ -157,17 +163,27 @@ def _types(op: Any) -> list[str]:
 
 
 def _readable(op: Any, boxes: dict[int, Any], atom: Any) -> bool:
-    """Whether what is fetched lies as the instruction reads it, and a left operand that is not is computed, not loaded."""
+    """Whether what is fetched lies as the instruction reads it, and a left operand that is not is computed, not loaded.
+
+    ``boxes`` become those in which it does.
+    """
     if 0 not in boxes and source_load(op, 0) is not None:
         return False
-    return all(_is_canonical(boxes[index], 1 - index, atom) for index in boxes)
+    found = {index: _canonical(boxes[index], 1 - index, atom) for index in boxes}
+    if None in found.values():
+        return False
+    boxes.update(found)
+    return True
 
 
-def _is_canonical(found: tuple[Any, list[Operation], TensorBox], k_dim: int, atom: Any) -> bool:
-    _, chain, box = found
-    placement = placement_after(chain, box.placement)
-    operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
-    return operand is not None and (operand.k_major or atom.transposable)
+def _canonical(found: _Found, k_dim: int, atom: Any) -> _Found | None:
+    load, chain, box = found
+    for one in (box, wide_box(load, box)):
+        placement = None if one is None else placement_after(chain, one.placement)
+        operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
+        if operand is not None and (operand.k_major or operand.swizzle in atom.mn_major):
+            return load, chain, one
+    return None
 
 
 # What a product is marked with -> who chooses its row; a target has one family at most.

@@ -20,10 +20,12 @@ from typing import Any
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
+    FloatTF32Type,
     IntAttr,
     IntegerAttr,
     ModuleOp,
     StringAttr,
+    TensorType,
     UnitAttr,
     i1,
     i32,
@@ -61,7 +63,7 @@ from ...layouts.tensor_memory import LEAST_COLUMNS
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_atoms import k_of, tensor_memory_tiles
 from ..analysis.kinds import is_tile
-from ..analysis.operand_chains import LOOP, ScalarSlice, loops_around, placement_after, source_load
+from ..analysis.operand_chains import LOOP, ScalarSlice, loops_around, placement_after, rounds_to_tf32, source_load
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..contracts import EdgePass
 from ..job import Job
@@ -77,6 +79,7 @@ MANY_WARPS, WARPGROUP = 8, 4
 # setmaxnreg takes multiples of 8 from 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
 FETCHING_REGISTERS, MOST_REGISTERS, REGISTER_UNIT = 24, 240, 8
 CHOICES = ("warpgroup", "tensor_memory", "tensor_words", "warps")
+tf32 = FloatTF32Type()
 ZERO_KEEPERS = ("nv_tileas.splat", "nv_tileas.convert_layout", "nv_tileas.view", "nv_tileas.broadcast")
 ForOp, YieldOp, ContinueOp, CreateTokenOp, AddFOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "yield", "continue", "create_mem_token", "addf")
@@ -105,6 +108,11 @@ class _Fetch:
     box: TensorBox
     buffer: SSAValue | None = None
     descriptor: SSAValue | None = None
+
+    @property
+    def element(self) -> Attribute:
+        """What lies in shared memory."""
+        return tf32 if self.box.rounds else self.load.value.type.element_type
 
 
 @dataclass(eq=False)
@@ -148,7 +156,7 @@ def _ring(product: Any) -> _Ring:
     for index in (0, 1):
         found = source_load(product, index)
         if found is not None and "tma" in found[0].attributes:
-            box = tensor_box(found[0], analysis)
+            box = tensor_box(*found, analysis)
             fetches.append(_Fetch(index, *found, box))
     ring = _Ring(product, fetches, loops_around(product))
     ring.loads = {fetch.load: fetch for fetch in fetches}
@@ -232,8 +240,7 @@ class _Specializer:
         for ring in self.rings:
             for fetch in ring.fetches:
                 fetch.descriptor = self._descriptor(fetch)
-                element = fetch.load.value.type.element_type
-                type = BufferType(element, IntAttr(stages), SharedLayoutAttr(fetch.box.placement))
+                type = BufferType(fetch.element, IntAttr(stages), SharedLayoutAttr(fetch.box.placement))
                 fetch.buffer = self._add(AllocTensorOp.make([], [type]))
             ring.pipeline = self._pipeline(stages, ring.consumers or self.warps, ring.stage_bytes)
         self._create_sums()
@@ -283,12 +290,12 @@ class _Specializer:
         attributes = {
             "dims": DenseArrayBase.from_list(i64, box.dims),
             "box": DenseArrayBase.from_list(i64, box.box),
-            "swizzle_mode": StringAttr(f"{box.swizzle_bytes}B"),
-        }
+            "swizzle_mode": StringAttr(box.swizzle),
+        } | ({"rounds": UnitAttr()} if box.rounds else {})
         memref = fetch.load.view.owner.operands[0]
         for other in self.entry.ops:
             same = other.name == MakeTiledTmaDescOp.name and other.operands[0] is memref
-            if same and all(other.attributes[key] == value for key, value in attributes.items()):
+            if same and dict(other.attributes) == attributes:
                 return other.results[0]
         return self._add(MakeTiledTmaDescOp.make([memref], [TmaDescType()], attributes))
 
@@ -646,14 +653,16 @@ def _less(loop: Any) -> str:
 def _read(fetch: _Fetch, stage: SSAValue, product: Any) -> None:
     """The operand of a product of single warps: read from the stage in the fragment that the product wants."""
     layout = fragment_of(fetch.load, fetch.chain)
-    value = LocalLoadOp.make([fetch.buffer, stage], [with_layout(fetch.load.value.type, layout)])
-    current = _before(value, product)
+    type = TensorType(fetch.element, fetch.load.value.type.get_shape())
+    current = _before(LocalLoadOp.make([fetch.buffer, stage], [with_layout(type, layout)]), product)
     for link in fetch.chain:
-        if link.name == "nv_tileas.convert_layout":
+        if link.name == "nv_tileas.convert_layout" or rounds_to_tf32(link):
             continue
         layout = forwarded(link, layout)
-        clone = type(link).make([current], [with_layout(link.results[0].type, layout)], dict(link.attributes))
-        current = _before(clone, product)
+        type = TensorType(current.type.element_type, link.results[0].type.get_shape())
+        if link.name == "nv_tileas.fp_to_fp":
+            type = link.results[0].type
+        current = _before(link.make([current], [with_layout(type, layout)], dict(link.attributes)), product)
     product.operands[fetch.index] = current
 
 

@@ -19,8 +19,7 @@ from .views import TiledView
 def box_of(op: Any, placement: Any) -> TensorBox:
     """The box that a ``make_tiled_tma_desc`` names, for tiles of a placement."""
     dims, box = (tuple(op.attributes[key].get_values()) for key in ("dims", "box"))
-    swizzle = int(op.attributes["swizzle_mode"].data.removesuffix("B"))
-    return TensorBox(dims, box, swizzle, placement)
+    return TensorBox(dims, box, op.attributes["swizzle_mode"].data, placement, "rounds" in op.attributes)
 
 
 def descriptor_entry(op: Any, parameter: int) -> dict[str, Any]:
