@@ -222,6 +222,17 @@ def test_a_line_for_the_whole_cluster():
     np.testing.assert_array_equal(out, [np.arange(100, 132) if cta % 2 else np.zeros(32) for cta in range(8)])
 
 
+def test_a_grid_that_counts_clusters():
+    """PTX ISA 9.0, section 11.8, .blocksareclusters."""
+    out = np.zeros(12, np.uint32)
+    body = (
+        NUMBER
+        + "mov.u32 t9, %clusterid.x; mov.u32 t10, %ctaid.x; mad.lo.u32 t9, t9, 100, t10; mov.u32 t10, %nctaid.x; mad.lo.u32 t9, t10, 10000, t9;"
+    )
+    run(kernel(body + STORE, directives=".blocksareclusters"), out, grid=(3, 2))
+    assert (out % 10000).tolist() == [0, 1, 102, 103, 204, 205] * 2 and (out // 10000 == 6).all()
+
+
 def test_masks_outside_the_cluster():
     body = "@!p0 mbarrier.init.shared.b64 [t2], 1; bar.sync 0; .reg .b16 m; mov.u16 m, 5; @!p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [t1], [u0], 128, [t2], m;"
     assert "names CTAs outside the cluster of 2" in fault(body)

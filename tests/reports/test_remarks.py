@@ -47,6 +47,17 @@ def test_a_better_product_that_is_not_used(sm, better):
     assert [remark.message for remark in missed] == ([f"MMA operation does not use {better}"] if better else [])
 
 
+@pytest.mark.parametrize(
+    ("attribute", "kind", "told"),
+    [("num_ctas = 2 : i32", "passed", (("CTAs", "2"),)), ('num_ctas_declined = "a print"', "missed", ("a print",))],
+)
+def test_what_became_of_the_hint_for_a_cluster(attribute, kind, told):
+    text = f"nv_tileaa.func @k attributes {{num_warps = 4 : i32, {attribute}}} {{\n  nv_tileaa.return\n}}"
+    [remark] = collect(parse(text.encode()), TARGETS["sm_90"])
+    assert (remark.kind, remark.category, remark.name) == (kind, "memory", "RemarkMemoryCluster")
+    assert told in (remark.notes, remark.reasons)
+
+
 def test_what_a_warp_of_its_own_fetches_is_named():
     found = remarks("matmul_f16_nt", "sm_90", "warp-specialize")
     instructions = [dict(remark.notes)["Instruction"] for remark in found["RemarkMemoryLoadInstructionSelected"]]
@@ -90,7 +101,9 @@ def test_reasons_of_a_narrow_access():
 
 def test_accesses_that_may_end_inside_say_so():
     selected = remarks("vector_add_f32", "sm_90")["RemarkMemoryStoreInstructionSelected"]
-    ragged = [op for op in module("vector_add_f32", "sm_90").walk() if op.name == VIEWS[1] and "ragged" in op.attributes]
+    ragged = [
+        op for op in module("vector_add_f32", "sm_90").walk() if op.name == VIEWS[1] and "ragged" in op.attributes
+    ]
     assert ["Edges" in dict(remark.notes) for remark in selected] == [bool(ragged)]
 
 

@@ -136,8 +136,7 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction kerne
     fprintf(log, " %p %u,%u,%u %u,%u,%u %u %p", (void *)kernel, config->gridDimX, config->gridDimY, config->gridDimZ,
             config->blockDimX, config->blockDimY, config->blockDimZ, config->sharedMemBytes, (void *)config->hStream);
     for (unsigned given = 0; given < config->numAttrs; ++given)
-        fprintf(log, " %d:%u,%u,%u", config->attrs[given].id, config->attrs[given].value.clusterDim.x,
-                config->attrs[given].value.clusterDim.y, config->attrs[given].value.clusterDim.z);
+        fprintf(log, " attribute:%d", config->attrs[given].id);
     fprintf(log, " %s", extra ? "extra" : "params");
     snprintf(sizes, sizeof sizes, "%s", getenv("FAKE_CUDA_PARAMS"));
     for (char *size = strtok(sizes, ","); size; size = strtok(NULL, ","))

@@ -88,20 +88,14 @@ def test_every_element_has_a_data_type(element):
     assert bindings.named("cuTensorMapEncodeTiled")
 
 
-@pytest.mark.parametrize(("cluster", "attributes"), [((1, 1, 1), 0), ((2, 1, 1), 1)])
-def test_launch_is_configured(cluster, attributes):
+def test_launch_is_configured():
     bindings = CheckedBindings()
-    CudaDriver(bindings).launch(
-        cuda.CUkernel(4), LaunchConfig((5, 6, 7), (128, 1, 1), cluster, 1000, 99), [b"12345678"]
-    )
+    CudaDriver(bindings).launch(cuda.CUkernel(4), LaunchConfig((5, 6, 7), (128, 1, 1), 1000, 99), [b"12345678"])
     (call,) = bindings.named("cuLaunchKernelEx")
     config = call["config"]
     assert (config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX) == (5, 6, 7, 128)
     assert (config.sharedMemBytes, int(config.hStream), int(call["f"])) == (1000, 99, 4)
-    assert (config.numAttrs, len(config.attrs)) == (attributes, attributes)
-    if attributes:
-        size = config.attrs[0].value.clusterDim
-        assert (size.x, size.y, size.z) == cluster
+    assert config.numAttrs == 0
 
 
 def test_failure_names_the_call_and_the_driver_s_reason():

@@ -63,17 +63,17 @@ def test_parameters_are_those_that_the_emulator_gets(package):
     ((entry, config, params),) = driver.of("launch")
     assert (entry, params) == (PLAIN, pack_arguments(CASES[PLAIN], list(values.values())))
     threads = artifacts_of(PLAIN, "sm_90").manifest["kernels"][PLAIN]["threads_per_cta"]
-    assert config == LaunchConfig(grid, (threads, 1, 1), (1, 1, 1), 0, 77)
+    assert config == LaunchConfig(grid, (threads, 1, 1), 0, 77)
 
 
-def test_tensor_map_shared_memory_and_cluster_are_set_up(package):
+def test_tensor_map_and_shared_memory_are_set_up_and_the_grid_counts_clusters(package):
     driver, (x, y, out) = FakeDriver(90), vectors(np.float16)
     Library(package, driver)[TENSOR].launch((4, 2), Address(x), 1000, 64, y, out)
     ((tensor_map,),) = driver.of("encode")
     assert (tensor_map.address, tensor_map.shape, tensor_map.strides) == (x.ctypes.data, (1000, 4), (128,))
     assert (tensor_map.box, tensor_map.swizzle, tensor_map.fill) == ((64, 4), "128B", "nan")
     ((entry, config, params),) = driver.of("launch")
-    assert entry == TENSOR and (config.cluster, config.shared_memory) == ((2, 1, 1), 102400)
+    assert entry == TENSOR and (config.grid, config.shared_memory) == ((4, 2, 1), 102400)
     assert [len(param) for param in params] == [8, 4, 4, 8, 4, 4, 8, 4, 4, 128]
     assert driver.of("allow_shared_memory") == [(TENSOR, 0, 102400)]
 
@@ -131,10 +131,10 @@ def test_wrong_grid_is_refused(grid):
         check_grid("k", grid, (1, 1, 1))
 
 
-def test_grid_must_be_a_multiple_of_the_cluster():
-    assert check_grid("k", (4, 2), (2, 2, 1)) == (4, 2, 1)
-    with pytest.raises(InvalidInput, match="not a multiple of its cluster"):
-        check_grid("k", (3,), (2, 1, 1))
+def test_a_grid_counts_clusters_and_their_ctas_must_fit():
+    assert check_grid("k", (3, 2**15 - 1), (2, 2, 1)) == (3, 2**15 - 1, 1)
+    with pytest.raises(InvalidInput, match="cannot be launched on a grid of"):
+        check_grid("k", (3, 2**15), (2, 2, 1))
 
 
 def test_damaged_package_is_refused_when_opened(package, tmp_path):

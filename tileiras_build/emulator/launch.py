@@ -39,7 +39,7 @@ def launch(
 ) -> None:
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
-    ``grid`` counts CTAs per axis; ``params`` holds one bytes object per kernel parameter, in order; trailing tensor
+    ``grid`` counts CTAs per axis, or clusters where the kernel says ``.blocksareclusters``; ``params`` holds one bytes object per kernel parameter, in order; trailing tensor
     maps may be left out: they are encoded from the manifest (EmulatorError where a driver would refuse). The CTA's
     shape is the kernel's ``.reqntid``, else ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``; dynamic
     shared memory comes from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``.
@@ -78,6 +78,8 @@ def execute(program: Program, grid, block, params, memory, dynamic, check_races,
     block = (*((block,) if isinstance(block, int) else block), 1, 1)[:3]
     races = os.environ.get("TILEIRAS_EMULATOR_RACES", "") not in ("", "0") if check_races is None else check_races
     options = Options(races, counters)
+    if program.blocks_are_clusters:
+        grid = tuple(count * size for count, size in zip(grid, program.cluster))
     check_shape(program.cluster, grid)
     total = grid[0] * grid[1] * grid[2]
     block_params = parameter_block(program, params)

@@ -298,6 +298,8 @@ class _Parser:
         function = Function(name, header.group(1) == "entry", self.formals(params), self.formals(results))
         for tuning in _FUNCTION_TUNING.finditer(head):
             function.directives[tuning.group(1)] = tuple(int(n) for n in tuning.group(2).split(",") if n.strip())
+        if re.search(r"\.blocksareclusters\b", head):
+            function.directives["blocksareclusters"] = ()
         if "reqntid" in function.directives:
             function.reqntid = (*function.directives["reqntid"], 1, 1)[:3]
         if end == semicolon:

@@ -92,6 +92,8 @@ class Program:
         required = self.entry.directives.get("reqnctapercluster")
         self.explicit_cluster = required is not None or cluster is not None
         self.cluster = (*(required if required and all(required) else cluster or (1,)), 1, 1)[:3]
+        # PTX ISA 9.0, section 11.8, .blocksareclusters: the launch's grid counts clusters.
+        self.blocks_are_clusters = "blocksareclusters" in self.entry.directives
         self.cluster_size = self.cluster[0] * self.cluster[1] * self.cluster[2]
         self.constants: dict = {}
         self.namespace = {**isa.NAMESPACE, **numerics.NAMESPACE, **runtime.NAMESPACE}

@@ -166,10 +166,9 @@ def _image_rows(kernels) -> Iterator[str]:
     for _, images in kernels:
         for image in order(images):
             launch, maps = image.launch, len(image.launch["tensor_maps"])
-            cluster = ", ".join(map(str, launch["cluster"]))
             yield (
                 f"    {{{image.gpu.number}, {_highest(image)}, {image.offset}u, {image.size}u, {launch['threads_per_cta']}, "
-                f"{launch['shared_memory']['dynamic']}, {{{cluster}}}, {first}, {maps}}},"
+                f"{launch['shared_memory']['dynamic']}, {first}, {maps}}},"
             )
             first += maps
 

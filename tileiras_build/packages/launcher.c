@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
     int number, highest;
     size_t offset, size;
-    unsigned threads, shared_memory, cluster[3];
+    unsigned threads, shared_memory;
     int first_map, maps;
 } image_row;
 
@@ -201,21 +201,12 @@ static CUresult encode(CUtensorMap *map, const tensor_map_row *row, void **param
 static CUresult enqueue(@_library *library, int index, @_grid grid, CUstream stream, void **params)
 {
     const image_row *image = &images[index];
-    CUlaunchAttribute cluster;
     CUlaunchConfig config;
     memset(&config, 0, sizeof config);
-    memset(&cluster, 0, sizeof cluster);
     config.gridDimX = grid.x, config.gridDimY = grid.y, config.gridDimZ = grid.z;
     config.blockDimX = image->threads, config.blockDimY = config.blockDimZ = 1;
     config.sharedMemBytes = image->shared_memory;
     config.hStream = stream;
-    if (image->cluster[0] * image->cluster[1] * image->cluster[2] > 1) {
-        cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
-        cluster.value.clusterDim.x = image->cluster[0];
-        cluster.value.clusterDim.y = image->cluster[1];
-        cluster.value.clusterDim.z = image->cluster[2];
-        config.attrs = &cluster, config.numAttrs = 1;
-    }
     return cuLaunchKernelEx(&config, (CUfunction)library->loaded[index], params, NULL);
 }
 
@@ -231,8 +222,6 @@ static CUresult launch(@_library *library, int kernel, @_grid grid, CUstream str
         status = find_image(kernel, device, &index);
     if (status)
         return status;
-    if (grid.x % images[index].cluster[0] || grid.y % images[index].cluster[1] || grid.z % images[index].cluster[2])
-        return CUDA_ERROR_INVALID_VALUE;
     status = load(library, kernels[kernel].entry, index);
     if (!status)
         status = allow_shared_memory(library, index, device);

@@ -35,7 +35,7 @@ void @_close(@_library *library);
 /*
  * Each function below launches one kernel on the current context's GPU. The first launch of a kernel loads it and must
  * not run beside another launch of it. Results besides the driver's: CUDA_ERROR_NO_BINARY_FOR_GPU where the kernel was
- * built for none like this GPU, CUDA_ERROR_INVALID_VALUE where the grid is no multiple of the kernel's cluster.
+ * built for none like this GPU. A grid counts tile blocks, whether one CTA or a cluster executes each.
  * An array travels as its address, lengths and strides (in elements), floats of 16 and 8 bits as their bits.
  */
 

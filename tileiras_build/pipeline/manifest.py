@@ -13,6 +13,9 @@ into the 128-byte parameter number ``param`` (kind ``tensor_map``). ``base`` is 
 parameter; each entry of ``shape`` and ``strides`` is an integer, or ``{"param": i, "times": n}``: an integer parameter
 times n (1 where absent). An extent of 0 is encoded as 1: the driver knows no empty tensor, and none is read.
 
+``cluster`` is the shape of the cluster of CTAs that executes one tile program; it is compiled into the kernel, whose
+grid counts tile programs (``.blocksareclusters``) and thus takes no launch attribute.
+
 It travels in ``.ll`` as named metadata, in ``.ptx`` as one comment line (``ll_to_ptx/metadata.py`` reads both), and
 lies beside the cubin as ``.json``.
 """

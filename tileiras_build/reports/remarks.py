@@ -57,9 +57,19 @@ class _Kernel:
         self.num_warps = func.attributes["num_warps"].value.data
 
     def remarks(self) -> Iterator[Remark]:
+        yield from self._cluster()
         for op in self.func.walk():
             if (describe := DESCRIBE.get(op.name)) is not None:
                 yield from describe(self, op)
+
+    def _cluster(self) -> Iterator[Remark]:
+        """What became of the hint num_cta_in_cga."""
+        if (ctas := self.func.attributes.get("num_ctas")) is not None:
+            notes = (("CTAs", ctas.value.data),)
+            yield self.remark(self.func, PASSED, MEMORY, "RemarkMemoryCluster", "Tiles are divided over CTAs", notes)
+        if (reason := self.func.attributes.get("num_ctas_declined")) is not None:
+            message = "Tiles are not divided over CTAs"
+            yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryCluster", message, (), (reason.data,))
 
     def remark(self, op: Operation, kind: str, category: str, name: str, message: str, notes=(), reasons=()) -> Remark:
         """A remark on ``op``; ``notes`` are (key, value) pairs of any printable values."""
@@ -149,7 +159,9 @@ def width_limits(op: Any, analysis: AxisAnalysis) -> list[tuple[int, str]]:
     ]
     if not in_bounds[fastest] and not _may_end_inside(op):
         size = facts.sizes[source]
-        limits.append((size, f"the extent of dimension {fastest} {_multiple(size)}, so its end may fall inside an access"))
+        limits.append(
+            (size, f"the extent of dimension {fastest} {_multiple(size)}, so its end may fall inside an access")
+        )
     for dim in range(len(facts.type.tile)):
         if dim != fastest and (stride := facts.strides[facts.type.dim_map[dim]]):
             limits.append((stride, f"the stride of dimension {dim} {_multiple(stride)}"))

@@ -28,11 +28,11 @@ _FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 
 @dataclass(frozen=True)
 class LaunchConfig:
-    """How a kernel is launched: blocks, threads of a block, blocks of a cluster, dynamic shared bytes, stream handle."""
+    """How a kernel is launched: blocks (of kernels for clusters: clusters), threads of a block, dynamic shared bytes, stream
+    handle."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    cluster: tuple[int, int, int]
     shared_memory: int
     stream: int
 
@@ -160,19 +160,9 @@ class CudaDriver:
         made.gridDimX, made.gridDimY, made.gridDimZ = config.grid
         made.blockDimX, made.blockDimY, made.blockDimZ = config.block
         made.sharedMemBytes, made.hStream = config.shared_memory, cuda.CUstream(config.stream)
-        made.attrs = attributes = [self._cluster(config.cluster)] if config.cluster != (1, 1, 1) else []
-        made.numAttrs = len(attributes)
         held = [ctypes.create_string_buffer(data, len(data)) for data in params]
         pointers = (ctypes.c_void_p * max(len(held), 1))(*map(ctypes.addressof, held))
         self._call("cuLaunchKernelEx", made, cuda.CUfunction(int(kernel)), ctypes.addressof(pointers), 0)
-
-    def _cluster(self, cluster: tuple[int, int, int]):
-        attribute = self._cuda.CUlaunchAttribute()
-        attribute.id = self._cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-        value = self._cuda.CUlaunchAttributeValue()
-        value.clusterDim.x, value.clusterDim.y, value.clusterDim.z = cluster
-        attribute.value = value
-        return attribute
 
     def _call(self, name: str, *arguments):
         """The result of a driver function; raises InvalidInput[driver] with the driver's own name for the error."""

@@ -121,7 +121,7 @@ class Kernel:
     def launch(self, grid: int | Sequence[int], *arguments: object, stream: object = None) -> None:
         """Enqueue the kernel on ``stream`` (a stream of any CUDA library, its handle, or None: the default stream).
 
-        ``grid`` counts blocks along up to three axes. ``arguments`` are arrays with DLPack or the CUDA array interface,
+        ``grid`` counts tile blocks along up to three axes, whether one CTA or a cluster executes each. ``arguments`` are arrays with DLPack or the CUDA array interface,
         and numbers: see ``arguments.py``. Raises InvalidInput, and Unsupported[no-image].
         """
         driver, handle = self.library.driver, stream_handle(stream)
@@ -135,7 +135,6 @@ class Kernel:
         config = LaunchConfig(
             blocks,
             (launch["threads_per_cta"], 1, 1),
-            tuple(launch["cluster"]),
             launch["shared_memory"]["dynamic"],
             handle,
         )
@@ -159,13 +158,11 @@ def _on_device(view: ArrayView, device: int) -> ArrayView:
 
 
 def check_grid(entry: str, grid: int | Sequence[int], cluster: Sequence[int]) -> tuple[int, int, int]:
-    """The three numbers of blocks; raises InvalidInput[launch-grid]."""
+    """The three numbers of tile blocks, each of which a ``cluster`` of CTAs executes; raises InvalidInput[launch-grid]."""
     given = (grid,) if isinstance(grid, int) else tuple(grid)
     blocks = (*given, 1, 1)[:3]
-    if not 1 <= len(given) <= 3 or any(not 1 <= count <= most for count, most in zip(blocks, _MAX_GRID, strict=True)):
+    most = tuple(limit // size for limit, size in zip(_MAX_GRID, cluster, strict=True))
+    if not 1 <= len(given) <= 3 or any(not 1 <= count <= limit for count, limit in zip(blocks, most, strict=True)):
         message = f"kernel {entry} cannot be launched on a grid of {given}"
-        raise InvalidInput("launch-grid", message, remedy=f"give one to three positive numbers up to {_MAX_GRID}")
-    if any(count % size for count, size in zip(blocks, cluster, strict=True)):
-        message = f"the grid {blocks} of kernel {entry} is not a multiple of its cluster {tuple(cluster)}"
-        raise InvalidInput("launch-grid", message, remedy="round the grid up")
+        raise InvalidInput("launch-grid", message, remedy=f"give one to three positive numbers up to {most}")
     return blocks

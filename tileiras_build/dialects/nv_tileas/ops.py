@@ -30,6 +30,7 @@ def _counterpart(source: type[TableOperation]) -> type[TableOperation]:
 COUNTERPARTS: dict[str, type[TableOperation]] = {op.name: _counterpart(op) for op in OPERATIONS if op.name not in KEPT}
 
 ConvertLayoutOp = define("nv_tileas.convert_layout", "sources*", "results*", "the same tiles in other layouts")
+CtaRankOp = define("nv_tileas.get_cta_rank", "", "result", "the CTA's number among those of the tile program")
 BarrierOp = define("nv_tileas.barrier", "", "", "all threads meet; memory before is seen after", pure=False)
 
 # Asynchronous copies into a ring of buffers.
@@ -128,6 +129,7 @@ AgentSwitchOp = define(
 )
 SCHEDULED = (
     ConvertLayoutOp,
+    CtaRankOp,
     BarrierOp,
     AllocTensorOp,
     AsyncTiledLoadOp,

@@ -11,6 +11,7 @@ from ..strategies import choose, runs
 from .assign_layouts import AssignLayouts
 from .assign_scratch import AssignScratch
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
+from .distribute_over_ctas import DistributeOverCtas
 from .legalize_dot import LegalizeDot
 from .order_tokens import OrderTokens
 from .pipeline_loads import PipelineLoads
@@ -20,6 +21,7 @@ from .specialize_warps import SpecializeWarps
 PASSES = (
     ConvertTileAAToTileAS,  # first: all passes here read nv_tileas
     LegalizeDot,  # before layouts: it changes the types of operands
+    DistributeOverCtas,  # after LegalizeDot: scales are gone; before barriers, layouts and schedules, which are one CTA's
     OrderTokens,  # before scratch: its barriers also part the users of scratch
     SelectAsync,  # before layouts: warpgroups hold their accumulators in their own way
     AssignLayouts,

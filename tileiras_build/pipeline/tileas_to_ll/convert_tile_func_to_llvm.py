@@ -110,7 +110,9 @@ def specification(op: Operation) -> KernelSpecAttr | None:
     if warps is None:
         return None
     producers = op.attributes.get("producer_warps")
-    return KernelSpecAttr.of(warps.value.data + (producers.value.data if producers is not None else 0))
+    ctas = op.attributes.get("num_ctas")
+    cluster = (1 if ctas is None else ctas.value.data, 1, 1)
+    return KernelSpecAttr.of(warps.value.data + (producers.value.data if producers is not None else 0), cluster)
 
 
 def _refuse_results(returns: list[Operation]) -> None:

@@ -90,6 +90,7 @@ class KernelEmitter:
     ):
         self.module, self.job, self.target = module, job, job.target
         self.num_warps, self.producer_warps = num_warps, producer_warps
+        self.ctas = 1  # that a tile program is divided over
         self.handlers = handlers
         # What the phases have decided: the writer of each operation, and where buffers are (phases.py).
         self.writers: dict[Operation, Handler] = {}

@@ -127,6 +127,8 @@ class ModuleEmitter:
         producers = op.attributes["producer_warps"].value.data if "producer_warps" in op.attributes else 0
         e = KernelEmitter(self, self.job, warps, HANDLERS, producers)
         e.name = name
+        if (ctas := op.attributes.get("num_ctas")) is not None:
+            e.ctas = ctas.value.data
         block = op.regions[0].blocks[0]
         parameters = [self._parameter(e, argument, i) for i, argument in enumerate(block.args)]
         self.debug.start_function(name, op)

@@ -12,13 +12,23 @@ AXES = "xyz"
 def emit_program_id(e: KernelEmitter, op: Any) -> None:
     axis = AXES[op.attributes["axis"].value.data]
     with e.in_prologue():
-        e.values[op.result] = e.b.pure(f"call i32 @llvm.nvvm.read.ptx.sreg.ctaid.{axis}()")
+        e.values[op.result] = e.b.pure(f"call i32 @llvm.nvvm.read.ptx.sreg.{_unit(e)}id.{axis}()")
 
 
 def emit_num_programs(e: KernelEmitter, op: Any) -> None:
     axis = AXES[op.attributes["axis"].value.data]
     with e.in_prologue():
-        e.values[op.result] = e.b.pure(f"call i32 @llvm.nvvm.read.ptx.sreg.nctaid.{axis}()")
+        e.values[op.result] = e.b.pure(f"call i32 @llvm.nvvm.read.ptx.sreg.n{_unit(e)}id.{axis}()")
+
+
+def _unit(e: KernelEmitter) -> str:
+    """What executes a tile program: one CTA, or the cluster that it is divided over."""
+    return "cluster" if e.ctas > 1 else "cta"
+
+
+def emit_cta_rank(e: KernelEmitter, op: Any) -> None:
+    with e.in_prologue():
+        e.values[op.result] = e.b.pure("call i32 @llvm.nvvm.read.ptx.sreg.cluster.ctarank()")
 
 
 def emit_token(e: KernelEmitter, op: Any) -> None:
@@ -60,6 +70,7 @@ def emit_grid_dependency(e: KernelEmitter, op: Any) -> None:
 HANDLERS: dict[str, Handler] = {
     "nv_tileas.get_program_id": emit_program_id,
     "nv_tileas.get_num_programs": emit_num_programs,
+    "nv_tileas.get_cta_rank": emit_cta_rank,
     "nv_tileas.create_mem_token": emit_token,
     "nv_tileas.join_mem_token": emit_token,
     "nv_tileas.fence_alias": emit_token,

@@ -1,0 +1,267 @@
+"""Which tiles of a kernel follow, element for element, when one of them is divided over the CTAs of a cluster.
+
+Each CTA holds one of ``ctas`` equal parts of a tile along one of its dimensions: CTA number r the r-th part. A tile that
+nothing divides is whole in every CTA. RULES says, for an operation with one divided tile, how all its tiles must lie so
+that each CTA computes its part of the results from its parts of the operands alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..shared.eliminate_common import is_pure
+from .kinds import ELEMENTWISE, FREE, POINTER, is_tile, kind_of, tiles
+
+FOR, LOOP, IF = "nv_tileas.for", "nv_tileas.loop", "nv_tileas.if"
+STRUCTURED = (FOR, LOOP, IF)
+LEAVES = ("nv_tileas.continue", "nv_tileas.break", "nv_tileas.yield")
+VIEW_ACCESSES = ("nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.tiled_atomic_rmw")
+
+# Where a tile is divided: a dimension, or None where every CTA has all of it. The tiles of one operation, each with that.
+Parts = list[tuple[SSAValue, int | None]]
+Rule = Callable[[Any, SSAValue, int, int], Parts | None]
+
+
+class Undivided(Exception):
+    """A tile cannot be divided as asked."""
+
+
+class Division:
+    """The tiles that are divided so far. ``divide`` adds one and all that follow from it, or raises Undivided."""
+
+    def __init__(self, ctas: int):
+        self.ctas = ctas
+        self.dims: dict[SSAValue, int] = {}
+        self.whole: set[SSAValue] = set()
+        # The operations that compute parts of their results.
+        self.operations: set[Operation] = set()
+        # Operands of which a part is computed anew, by the operation that reads them and the position there.
+        self.remade: dict[tuple[Operation, int], int] = {}
+
+    def copy(self) -> Division:
+        """The same division, to be continued independently."""
+        made = Division(self.ctas)
+        made.dims, made.whole = dict(self.dims), set(self.whole)
+        made.operations, made.remade = set(self.operations), dict(self.remade)
+        return made
+
+    def divide(self, op: Operation, value: SSAValue, dim: int) -> None:
+        """Divide ``value``, a tile of ``op``, along ``dim``."""
+        pending = [(op, value, dim)]
+        while pending:
+            op, value, dim = pending.pop()
+            parts = relate(op, value, dim, self.ctas)
+            if parts is None:
+                raise Undivided(f"{op.name} needs whole tiles")
+            self.operations.add(op)
+            for part, where in parts:
+                pending += self._note(op, part, where)
+
+    def _note(self, op: Operation, value: SSAValue, dim: int | None) -> list[tuple[Operation, SSAValue, int]]:
+        """What follows from where a tile of ``op`` is divided, if that was not known."""
+        if is_remakable(value):
+            self._remake(op, value, dim)
+            return []
+        if dim is None:
+            self.whole.add(value)
+        known = dim is None or value in self.dims
+        if dim is not None and self.dims.setdefault(value, dim) != dim:
+            raise Undivided("a tile would be divided along two dimensions")
+        if value in self.whole and value in self.dims:
+            raise Undivided("a tile would be both divided and whole")
+        return [] if known else [(user, value, dim) for user in _around(value)]
+
+    def _remake(self, op: Operation, value: SSAValue, dim: int | None) -> None:
+        if dim is None:
+            return
+        check_remakable(value, dim, self.ctas)
+        for use in value.uses:
+            if _holder(use.operation) is op:
+                self.remade[use.operation, use.index] = dim
+
+
+def _around(value: SSAValue) -> Iterator[Operation]:
+    """The operations that make or use a tile; of a tile that a region carries, the one with the region."""
+    yield value.owner.parent_op() if isinstance(value.owner, Block) else value.owner
+    for use in value.uses:
+        yield _holder(use.operation)
+
+
+def _holder(op: Operation) -> Operation:
+    return target_of(op) if op.name in LEAVES else op
+
+
+# ---- tiles that are computed again ---------------------------------------------------------------
+def is_remakable(value: SSAValue) -> bool:
+    """Whether a tile follows from scalars alone, so that any part of it can be computed anew."""
+    op = value.owner
+    if isinstance(op, Block) or not is_pure(op):
+        return False
+    return all(is_remakable(operand) for operand in tiles(op.operands))
+
+
+def check_remakable(value: SSAValue, dim: int, ctas: int) -> None:
+    """Raise Undivided if a part of such a tile cannot be computed anew."""
+    op = value.owner
+    parts = relate(op, value, dim, ctas)
+    if parts is None or (op.name == "arith.constant" and not _is_splat(op.properties["value"], shape_of(value))):
+        raise Undivided(f"{op.name} needs whole tiles")
+    for operand, where in parts:
+        if where is not None and operand in op.operands:
+            check_remakable(operand, where, ctas)
+
+
+def _is_splat(value: Any, shape: tuple[int, ...]) -> bool:
+    """Whether the elements of a constant tile are the same, byte for byte."""
+    data, count = value.data.data, prod(shape)
+    return data == data[: len(data) // count] * count
+
+
+# ---- the rules -----------------------------------------------------------------------------------
+def relate(op: Operation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    """How the tiles of ``op`` lie when its tile ``value`` is divided along ``dim``; None where there is no way."""
+    if shape_of(value)[dim] % ctas:
+        return None
+    rule = RULES.get(op.name)
+    if rule is None:
+        rule = _same if kind_of(op) in (ELEMENTWISE, POINTER, FREE) else _refuse
+    return rule(op, value, dim, ctas)
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    return tuple(value.type.get_shape())
+
+
+def _refuse(op: Any, value: SSAValue, dim: int, ctas: int) -> None:
+    return None
+
+
+def _same(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    """Tiles of one shape, element by element."""
+    every = tiles((*op.operands, *op.results))
+    return None if any(shape_of(other) != shape_of(value) for other in every) else [(other, dim) for other in every]
+
+
+def _broadcast(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts:
+    whole = shape_of(op.source)[dim] != shape_of(op.result)[dim]
+    return [(op.source, None if whole else dim), (op.result, dim)]
+
+
+def _view(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    """Equal parts of a dimension are equal parts of any other that the same elements come before."""
+    other = op.result if value is op.source else op.source
+    before = prod(shape_of(value)[:dim])
+    shape = shape_of(other)
+    found = [d for d, size in enumerate(shape) if prod(shape[:d]) == before and size % ctas == 0]
+    return [(value, dim), (other, found[-1])] if found else None
+
+
+def _permute(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts:
+    order = list(op.attributes["permutation"].get_values())
+    source = dim if value is op.source else order[dim]
+    return [(op.source, source), (op.result, order.index(source))]
+
+
+def _reduce(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    axis = op.attributes["axis"].value.data
+    source = dim + (dim >= axis) if value in op.results else dim
+    if source == axis:
+        return None
+    return [(tile, source) for tile in op.sources] + [(tile, source - (source > axis)) for tile in tiles(op.results)]
+
+
+def _scan(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    return None if dim == op.attributes["axis"].value.data else _same(op, value, dim, ctas)
+
+
+def _dot(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    """Rows of the result follow from rows of the left operand, columns from columns of the right one."""
+    if op.lhs_scale is not None:
+        return None
+    row = len(shape_of(value)) - 2
+    if dim == (row + 1 if value is op.lhs else row if value is op.rhs else None):
+        return None
+    left = None if dim == row + 1 else dim
+    right = None if dim == row else dim
+    return [(op.lhs, left), (op.rhs, right), (op.acc, dim), (op.result, dim)]
+
+
+def _view_access(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    """Only views whose tiles start at multiples of a part, or wherever the program says."""
+    view, tile = op.view.type, op.value
+    sparse = [coord for coord in op.coords if is_tile(coord)]
+    if view.kind.data == "gather":
+        where = dim if value is tile else view.sparse.data
+        return [(tile, where)] + [(coord, 0 if where == view.sparse.data else None) for coord in sparse]
+    part = view.tile[dim] // ctas
+    return None if sparse or view.steps[dim] % part else [(tile, dim)]
+
+
+def _reinterpret(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
+    fits = all(shape_of(tile)[0] % ctas == 0 for tile in (op.source, op.result))
+    return [(op.source, 0), (op.result, 0)] if fits else None
+
+
+def _assert(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts:
+    return [(op.condition, dim)]
+
+
+# ---- control flow --------------------------------------------------------------------------------
+def target_of(op: Operation) -> Operation:
+    """The operation whose region a terminator ends, or which it leaves or repeats."""
+    kinds = STRUCTURED if op.name == "nv_tileas.yield" else (FOR, LOOP)
+    around = op.parent_op()
+    while op.name != "nv_tileas.yield" and around.name not in kinds:
+        around = around.parent_op()
+    return around
+
+
+def carried(op: Any) -> list[list[SSAValue]]:
+    """The values that are one variable of the program: what a loop carries, what the branches of a choice give."""
+    ends = {name: [end for end in op.walk() if end.name == name and target_of(end) is op] for name in LEAVES}
+    if op.name == IF:
+        return _columns(op.results, [end.operands for end in ends["nv_tileas.yield"]])
+    again = [end.operands for end in ends["nv_tileas.continue"]]
+    args = op.regions[0].blocks[0].args
+    if op.name == FOR:
+        left = [end.operands for end in ends["nv_tileas.break"]]
+        return _columns(op.results, [op.initial, args[1:], *again, *left])
+    return [
+        *_columns(args, [op.initial, *again]),
+        *_columns(op.results, [end.operands for end in ends["nv_tileas.break"]]),
+    ]
+
+
+def _columns(first: Iterable[SSAValue], rows: list[Any]) -> list[list[SSAValue]]:
+    return [[value, *(row[index] for row in rows)] for index, value in enumerate(first)]
+
+
+def _carry(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts:
+    return [(other, dim) for group in carried(op) if value in group for other in group]
+
+
+RULES: dict[str, Rule] = {
+    "nv_tileaa.func": _refuse,
+    "nv_tileas.broadcast": _broadcast,
+    "nv_tileas.view": _view,
+    "nv_tileas.permute": _permute,
+    "nv_tileas.reduce": _reduce,
+    "nv_tileas.scan": _scan,
+    "nv_tileas.dot": _dot,
+    "nv_tileas.reinterpret": _reinterpret,
+    "nv_tileas.assert": _assert,
+    **dict.fromkeys(VIEW_ACCESSES, _view_access),
+    **dict.fromkeys(STRUCTURED, _carry),
+}
+
+
+def part_type(type: TensorType, dim: int, ctas: int) -> TensorType:
+    """The type of one CTA's part of a tile."""
+    shape = list(type.get_shape())
+    shape[dim] //= ctas
+    return TensorType(type.element_type, shape)

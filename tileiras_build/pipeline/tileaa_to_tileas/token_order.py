@@ -1,0 +1,60 @@
+"""Which accesses to memory tokens put in an order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.ir import Operation, SSAValue
+
+from ..analysis.cta_split import STRUCTURED, carried
+from .order_tokens import ACCESSES, TOKEN, WRITE
+
+
+def ordered_pairs(func: Operation) -> Iterator[tuple[Operation, Operation]]:
+    """(first, second) for each two accesses of which the second comes after the first, one of them a write.
+
+    An access of a loop that its own token comes back to is such a pair with itself.
+    """
+    behind = _behind(func)
+    for op in func.walk():
+        for first in _before(op, behind) if op.name in ACCESSES else ():
+            if (ACCESSES[first.name] | ACCESSES[op.name]) & WRITE:
+                yield first, op
+
+
+Behind = dict[SSAValue, frozenset[Operation]]
+
+
+def _behind(func: Operation) -> Behind:
+    """The accesses that each token comes after."""
+    behind: Behind = {}
+    again = True
+    while again:
+        again = False
+        for op in func.walk():
+            for token, accesses in _follow(op, behind):
+                if not accesses <= behind.get(token, frozenset()):
+                    behind[token] = behind.get(token, frozenset()) | accesses
+                    again = True
+    return behind
+
+
+def _before(op: Operation, behind: Behind) -> frozenset[Operation]:
+    return frozenset().union(*(behind.get(value, frozenset()) for value in op.operands if value.type.name == TOKEN))
+
+
+def _follow(op: Operation, behind: Behind) -> Iterator[tuple[SSAValue, frozenset[Operation]]]:
+    """The tokens that an operation gives, and what they come after."""
+    if op.name not in STRUCTURED:
+        own = frozenset({op} if op.name in ACCESSES else ())
+        yield from ((result, _before(op, behind) | own) for result in op.results if result.type.name == TOKEN)
+        return
+    for group in carried(op):
+        if group[0].type.name == TOKEN:
+            together = frozenset().union(*(behind.get(value, frozenset()) for value in group))
+            given = [value for value in group if value.owner is op or value.owner in _blocks(op)]
+            yield from ((value, together) for value in given)
+
+
+def _blocks(op: Operation) -> list:
+    return [block for region in op.regions for block in region.blocks]
