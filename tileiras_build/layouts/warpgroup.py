@@ -6,6 +6,10 @@ With p = 32 / element bits:
     C (M, N)   registers  column pair, row + 8, columns in steps of 8, further rows;  lanes  columns in steps of 2, rows
     A (M, K)   registers  p consecutive k, row + 8, k in steps of 4 p, further rows;  lanes  k in steps of p, rows
 
+Where the rows of the left operand are read one element at a time from lines of 32 rows, swizzled as 128B, its *scattered*
+rows make these reads free of bank conflicts: the lanes' row bits are bits 0, 1 and 4 of the row number, the register's is
+bit 2, the warps' are 3 and 5. The rows of C follow.
+
 Warpgroups lie next to each other along M while there are rows of 64 left, then along N. With one warpgroup along N the
 C of a product is the A of a next one.
 """
@@ -19,6 +23,7 @@ from functools import cached_property, lru_cache
 from .linear_layout import LinearLayout, dim_bases, log2_exact
 
 ROWS, WARPS, MOST_COLUMNS, K_BYTES = 64, 4, 256, 32
+SCATTERED, SCATTERED_SWIZZLE = (0, 1, 4, 2, 3, 5), "128B"
 
 
 @dataclass(frozen=True)
@@ -31,10 +36,11 @@ class WarpgroupTiling:
     element_bits: int
     groups_m: int
     groups_n: int
+    scattered: bool = False
 
     @cached_property
     def c(self) -> LinearLayout:
-        rows, columns = dim_bases((self.m, self.n))
+        rows, columns = self._ordered(self.m, self.n)
         group = log2_exact(self.group_n)
         registers = [columns[0], rows[3], *columns[3:group], *self._further_rows(rows)]
         return LinearLayout(
@@ -47,7 +53,7 @@ class WarpgroupTiling:
     @cached_property
     def a(self) -> LinearLayout:
         """The left operand in registers, the same in all groups along N."""
-        rows, ks = dim_bases((self.m, self.k))
+        rows, ks = self._ordered(self.m, self.k)
         low = log2_exact(32 // self.element_bits)
         registers = [*ks[:low], rows[3], *ks[low + 2 :], *self._further_rows(rows)]
         repeated = (0,) * log2_exact(self.groups_n)
@@ -57,6 +63,13 @@ class WarpgroupTiling:
             (rows[4], rows[5], *self._group_rows(rows), *repeated),
             (self.m, self.k),
         )
+
+    def _ordered(self, rows: int, others: int) -> tuple[list[int], list[int]]:
+        """The bits of a row number in the order of the instruction's rows, and those of the other dimension."""
+        units, other_units = dim_bases((rows, others))
+        if self.scattered:
+            units = [*(units[bit] for bit in SCATTERED), *units[len(SCATTERED) :]]
+        return units, other_units
 
     def _group_rows(self, rows: list[int]) -> list[int]:
         return rows[6 : 6 + log2_exact(self.groups_m)]
@@ -117,7 +130,9 @@ class WarpgroupTiling:
 
 
 @lru_cache(maxsize=256)
-def warpgroup_tiling(m: int, n: int, k: int, element_bits: int, num_warps: int) -> WarpgroupTiling | None:
+def warpgroup_tiling(
+    m: int, n: int, k: int, element_bits: int, num_warps: int, scattered: bool = False
+) -> WarpgroupTiling | None:
     """The tiling of a product over all warps; None where the tile is too small for them or for the instruction."""
     depth = K_BYTES * 8 // element_bits
     groups = num_warps // WARPS
@@ -125,4 +140,4 @@ def warpgroup_tiling(m: int, n: int, k: int, element_bits: int, num_warps: int) 
         return None
     groups_m = min(groups, m // ROWS)
     groups_n = groups // groups_m
-    return None if n // groups_n < 8 else WarpgroupTiling(m, n, k, element_bits, groups_m, groups_n)
+    return None if n // groups_n < 8 else WarpgroupTiling(m, n, k, element_bits, groups_m, groups_n, scattered)

@@ -45,7 +45,9 @@ STRATEGIES: tuple[Strategy, ...] = (
     Strategy(
         "warp-specialize",
         "one warp only fetches tiles by TMA, the others only compute; the launcher encodes tensor maps",
-        frozenset({"tileas-select-async", "tileas-specialize-warps", "tileas-pipeline-loads"}),
+        frozenset(
+            {"tileas-exchange-operands", "tileas-select-async", "tileas-specialize-warps", "tileas-pipeline-loads"}
+        ),
         "tma",
         ("nvptx",),
     ),

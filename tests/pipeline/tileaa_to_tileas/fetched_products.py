@@ -93,6 +93,19 @@ def chained(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     ct.store(out, (ct.bid(0), 0), acc)
 
 
+@ct.kernel
+def computed_left(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = (2 a) @ b, both rounded if they are f32."""
+    dtype = ct.tfloat32 if a.dtype == ct.float32 else a.dtype
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, column), (K, N), padding_mode=ZERO)
+        acc = ct.mma((x + x).astype(dtype), y.astype(dtype), acc)
+    ct.store(out, (row, column), acc)
+
+
 def rows(dtype: str) -> Array:
     return Array(dtype, 2, stride_divisible_by=16)
 
@@ -101,8 +114,8 @@ def columns(dtype: str) -> Array:
     return Array(dtype, 2, unit_stride=0, stride_divisible_by=16)
 
 
-def _case(name, kernel, dtype, tiles, out="float32", right=rows) -> Case:
-    return Case(name, kernel, (rows(dtype), right(dtype), rows(out), *tiles))
+def _case(name, kernel, dtype, tiles, out="float32", right=rows, left=rows) -> Case:
+    return Case(name, kernel, (left(dtype), right(dtype), rows(out), *tiles))
 
 
 CASES = [
@@ -117,6 +130,10 @@ CASES = [
     _case("tf32_columns", product_tf32, "float32", (128, 64, 32), right=columns),
     _case("tf32_rows", product_tf32, "float32", (128, 128, 32)),
     _case("tf32_tall", product_tf32, "float32", (256, 64, 16), right=columns),
+    _case("tf32_turned", product_tf32, "float32", (64, 64, 32), right=columns, left=columns),
+    _case("tf32_both_turned", product_tf32, "float32", (128, 64, 32), left=columns),
+    _case("computed_left", computed_left, "float16", (128, 64, 64)),
+    _case("computed_left_tf32", computed_left, "float32", (128, 64, 32), right=columns),
     _case("nested", nested, "float16", (128, 64, 32)),
     _case("added", added, "float16", (128, 64, 32)),
     Case("after_a_flag", after_a_flag, (Array("int32", 1), *(rows("float16"),) * 2, rows("float32"), 128, 64, 32)),

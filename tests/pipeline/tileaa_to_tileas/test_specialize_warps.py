@@ -8,6 +8,7 @@ import pytest
 from tests.emulated_kernels import cases, compiled, run
 from tileiras_build.checkers.scratch import check_scratch
 from tileiras_build.driver import lower
+from tileiras_build.emulator import Counters
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.text_format import parse
 from tileiras_build.targets import TARGETS
@@ -27,8 +28,10 @@ PRODUCTS = {
     "f8_columns": (WGMMA, TCGEN05),
     "i8_columns": (WGMMA, TCGEN05),
     "tf32_columns": (WGMMA, TCGEN05),
-    "tf32_rows": (MMA, TCGEN05),
+    "tf32_rows": (WGMMA, TCGEN05),
     "tf32_tall": (WGMMA, TCGEN05),
+    "tf32_turned": (WGMMA, MMA),
+    "tf32_both_turned": (MMA, TCGEN05),
 }
 
 
@@ -37,8 +40,11 @@ def operands(name, m, n, k):
     rng = np.random.default_rng(m * n + k)
     left, right, out = cases(KERNELS)[name].arguments[:3]
     a, b = (rng.integers(-3, 4, shape) for shape in ((m, k), (k, n)))
-    b = b.astype(right.dtype) if right.unit_stride == -1 else np.asfortranarray(b.astype(right.dtype))
-    return a.astype(left.dtype), b, rng.integers(-3, 4, (m, n)).astype(out.dtype)
+    a, b = (
+        np.asarray(value, array.dtype, order="C" if array.unit_stride == -1 else "F")
+        for value, array in ((a, left), (b, right))
+    )
+    return a, b, rng.integers(-3, 4, (m, n)).astype(out.dtype)
 
 
 def check(name, sm, sizes, grid=(1, 1, 1), start=False):
@@ -51,7 +57,8 @@ def check(name, sm, sizes, grid=(1, 1, 1), start=False):
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_tiles_that_stick_out_of_the_arrays(name, sm):
     m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
-    check(name, sm, (m + 22, n + 16, 2 * k + 16), (2, 2, 1))
+    more = 22 if cases(KERNELS)[name].arguments[0].unit_stride == -1 else 16
+    check(name, sm, (m + more, n + 16, 2 * k + 16), (2, 2, 1))
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
@@ -79,6 +86,24 @@ def test_f32_is_rounded_to_tf32_on_the_way(wide, name, sm):
     assert (to_tf32(given) != given).any()
     found = run(KERNELS, name, sm, [a, b, out], (1, 128 // (64 if name == "tf32_columns" else 128), 1))[2]
     np.testing.assert_array_equal(found.astype(np.float64), to_tf32(a) @ to_tf32(b))
+
+
+def test_operands_that_no_instruction_transposes_are_read_without_bank_conflicts():
+    a, b, out = operands("tf32_rows", 128, 128, 64)
+    counters = Counters()
+    run(KERNELS, "tf32_rows", "sm_90", [a, b, out], counters=counters)
+    assert counters.accesses and not any(counters.bank_conflicts.values())
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", ["computed_left", "computed_left_tf32"])
+@pytest.mark.parametrize("steps", [1, 4])
+def test_a_left_operand_that_each_iteration_computes(steps, name, sm):
+    m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
+    a, b, out = operands(name, m, n, steps * k)
+    found = run(KERNELS, name, sm, [a, b, out])[2]
+    np.testing.assert_array_equal(found.astype(np.float64), 2 * a.astype(np.float64) @ b.astype(np.float64))
+    assert {"sm_90": WGMMA, "sm_100": TCGEN05}.get(sm, MMA) in compiled(KERNELS, name, sm).ptx
 
 
 @pytest.mark.parametrize("sm", SMS)

@@ -108,7 +108,7 @@ def warpgroup_tiling_of(op: Any, num_warps: int) -> WarpgroupTiling:
     atom = warpgroup_atom_of(op)
     m, n = op.result.type.get_shape()
     k = k_of(op)
-    return warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], num_warps)
+    return warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], num_warps, "scattered_rows" in op.attributes)
 
 
 def k_of(op: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import Pure
 
 from ...layouts import SharedLayout
@@ -14,6 +14,7 @@ from .kinds import is_tile
 # What only renames the elements of a tile, and what may also convert them.
 RENAMES = ("nv_tileas.view", "nv_tileas.permute")
 PASSED_THROUGH = (*RENAMES, "nv_tileas.fp_to_fp", "nv_tileas.convert_layout")
+PRODUCTS = ("nv_tileas.dot", "nv_tileas.async.dot")
 LOOP, TOKEN = "nv_tileas.for", "nv_tileaa.mem_token"
 GRID_DEPENDENCY = "nv_tileas.grid_dependency"
 ENTRIES = ("nv_tileaa.func", "func.func")
@@ -76,6 +77,18 @@ def placement_after(
         elif link.name != "nv_tileas.convert_layout" and renames_only and not rounds_to_tf32(link):
             return None
     return placement
+
+
+def only_accumulates(product: Any) -> bool:
+    """Whether the loop does nothing with the sum but add to it, and multiplies nothing else."""
+    block, last = product.parent, product.parent.last_op
+    argument = product.acc
+    if not isinstance(argument.owner, Block) or argument.owner is not block or len(list(argument.uses)) != 1:
+        return False
+    others = sum(op.name in PRODUCTS for op in block.walk())
+    uses = list(product.result.uses)
+    returns = len(uses) == 1 and uses[0].operation is last and uses[0].index == argument.index - 1
+    return returns and others == 1
 
 
 def loops_around(op: Operation) -> list[Operation] | None:

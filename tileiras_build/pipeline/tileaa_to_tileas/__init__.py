@@ -12,6 +12,7 @@ from .assign_layouts import AssignLayouts
 from .assign_scratch import AssignScratch
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .distribute_over_ctas import DistributeOverCtas
+from .exchange_operands import ExchangeOperands
 from .legalize_dot import LegalizeDot
 from .order_tokens import OrderTokens
 from .pipeline_loads import PipelineLoads
@@ -23,6 +24,7 @@ PASSES = (
     LegalizeDot,  # before layouts: it changes the types of operands
     DistributeOverCtas,  # after LegalizeDot: scales are gone; before barriers, layouts and schedules, which are one CTA's
     OrderTokens,  # before scratch: its barriers also part the users of scratch
+    ExchangeOperands,  # before SelectAsync: it decides which operand may come through registers
     SelectAsync,  # before layouts: warpgroups hold their accumulators in their own way
     AssignLayouts,
     EliminateCommon,  # after layouts: conversions of one tile may repeat

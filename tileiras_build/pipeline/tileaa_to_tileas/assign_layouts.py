@@ -545,10 +545,10 @@ def _rewrite_dot(rw: _Rewriter, op: Any) -> None:
 
 
 def _rewrite_fetching_dot(rw: _Rewriter, op: Any, layouts: tuple[LinearLayout | None, LinearLayout]) -> None:
-    """The right operand, and the left one where it is fetched, stay in shared memory: any layout will do."""
+    """The right operand, and the left one where it is fetched and not scattered, stay in shared memory: any layout will do."""
     left, accumulators = layouts
     source = source_load(op, 0)
-    if source is None or "tma" not in source[0].attributes:
+    if source is None or "tma" not in source[0].attributes or "scattered_rows" in op.attributes:
         rw.require(op, 0, left, exact=False)
     rw.require(op, 2, accumulators)
     rw.produce(op.result, accumulators)

@@ -3,7 +3,8 @@
 In:    nv_tileas products in counted loops, without layouts.
 Out:   ``tma`` on the tiled_loads whose tiles TMA will bring to shared memory ahead of time, ``swizzle`` where they must
        lie there in another way than others; ``warpgroup`` (a wgmma row of the target) or ``tensor_memory`` (a tcgen05
-       row) on the products that read them there.
+       row) on the products that read them there; ``scattered_rows`` on a warpgroup product whose left operand comes from
+       there through registers.
 After: legalize_dot (operand types are the target's). Before: assign_layouts (a warpgroup's accumulators have their own
        layout), specialize_warps (which builds the pipelines).
 Sound: a load may run ahead of the program if its place follows from scalars alone and no token orders it after a
@@ -22,6 +23,7 @@ from ...layouts import matrix_operand, tensor_memory_tile, unpack, warpgroup_til
 from ...layouts.matrix_descriptor import WIDE
 from ...layouts.tensor_memory import ALL_COLUMNS, COLUMN_BITS
 from ...layouts.tensor_memory import ROWS as LANES
+from ...layouts.warpgroup import SCATTERED_SWIZZLE
 from ...targets import ELEMENT_BITS, TensorMemoryAtom, WarpgroupAtom
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_atoms import choose_atom
@@ -45,6 +47,7 @@ LEAST_WARPS = 4
 LEAST_STAGES, SMALL_BYTES = 2, 1024
 TRANSPOSED_BITS = (16, 32)
 COLUMN_UNIT = 16  # of a tcgen05 product of 128 rows
+REGISTER_BITS = 32  # of an element that fills a register: any thread may read it from anywhere
 _Found = tuple[Any, list[Operation], TensorBox]
 
 
@@ -62,15 +65,20 @@ class SelectAsync(EdgePass):
 
 
 def _select(func: Operation, job: Job, warps: int) -> None:
-    if any(op.name == GRID_DEPENDENCY for op in func.walk()):
-        return  # what a kernel may read before the grid that it depends on has ended, its tokens alone do not say
+    if not may_fetch(func):
+        return
     analysis = AxisAnalysis()
     for op in func.walk():
-        if op.name == "nv_tileas.dot" and _may_run_ahead(op):
+        if op.name == "nv_tileas.dot" and may_run_ahead(op):
             _select_product(op, job, warps, analysis)
 
 
-def _may_run_ahead(op: Operation) -> bool:
+def may_fetch(func: Operation) -> bool:
+    """Whether tokens say all of what loads come after: not what may be read before the grid that a kernel depends on."""
+    return not any(op.name == GRID_DEPENDENCY for op in func.walk())
+
+
+def may_run_ahead(op: Operation) -> bool:
     """In a loop that writes nothing and whose trips, like those of the loops around it, scalars alone decide."""
     loops = loops_around(op)
     if not loops or any(inner.name in ORDERED for inner in loops[-1].walk()):
@@ -80,7 +88,7 @@ def _may_run_ahead(op: Operation) -> bool:
 
 
 def _select_product(op: Any, job: Job, warps: int, analysis: AxisAnalysis) -> None:
-    boxes = {index: found for index in (0, 1) if (found := _fetched(op, index, analysis)) is not None}
+    boxes = {index: found for index in (0, 1) if (found := fetched(op, index, analysis)) is not None}
     bytes = sum(box.tile_bytes for _, _, box in boxes.values())
     if 1 not in boxes or LEAST_STAGES * bytes + SMALL_BYTES > job.target.max_shared_memory:
         return
@@ -111,7 +119,7 @@ def _suits_fragments(op: Any, index: int, found: _Found, job: Job) -> bool:
     return unpack(placement.bases[0], placement.shape)[k_dim] != 0
 
 
-def _fetched(op: Any, index: int, analysis: AxisAnalysis) -> _Found | None:
+def fetched(op: Any, index: int, analysis: AxisAnalysis) -> _Found | None:
     """The load, the chain and the box of an operand that TMA can fetch."""
     found = source_load(op, index)
     if found is None:
@@ -126,11 +134,37 @@ def _fetched(op: Any, index: int, analysis: AxisAnalysis) -> _Found | None:
 
 def _warpgroup_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> WarpgroupAtom | None:
     """The wgmma row for a product whose operands lie as the row wants them."""
-    atom = job.target.warpgroup_atom(*_types(op))
-    if atom is None or len(op.lhs.type.get_shape()) != 2 or not _readable(op, boxes, atom):
+    atom = warpgroup_row(op, job)
+    if atom is None:
         return None
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
-    return None if warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], warps) is None else atom
+    if warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], warps) is None:
+        return None
+    if not _readable(op, boxes, atom):
+        if not _readable_through_registers(boxes, atom):
+            return None
+        op.attributes["scattered_rows"] = UnitAttr()
+    return atom
+
+
+def warpgroup_row(op: Any, job: Job) -> WarpgroupAtom | None:
+    """The wgmma row for the types of a product of matrices."""
+    return job.target.warpgroup_atom(*_types(op)) if len(op.lhs.type.get_shape()) == 2 else None
+
+
+def _readable_through_registers(boxes: dict[int, Any], atom: WarpgroupAtom) -> bool:
+    """Whether the instruction reads the right operand, and threads the left one without bank conflicts."""
+    if 0 not in boxes or ELEMENT_BITS[atom.a_type] != REGISTER_BITS:
+        return False
+    return is_canonical(boxes[1], 0, atom) and is_scattered(boxes[0], 1)
+
+
+def is_scattered(found: _Found, k_dim: int) -> bool:
+    """Whether an operand lies with its rows in swizzled lines, as ``WarpgroupTiling`` spreads scattered rows over lanes."""
+    _, chain, box = found
+    placement = placement_after(chain, box.placement)
+    operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
+    return operand is not None and not operand.k_major and operand.swizzle == SCATTERED_SWIZZLE
 
 
 def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> TensorMemoryAtom | None:
@@ -140,7 +174,7 @@ def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) ->
         return None
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
     bits = ELEMENT_BITS[atom.a_type]
-    if m % LANES or n % COLUMN_UNIT or k < atom.k or (0 not in boxes and bits == COLUMN_BITS):
+    if m % LANES or n % COLUMN_UNIT or k < atom.k:
         return None
     tiles = [tensor_memory_tile(m, n, COLUMN_BITS, warps)]
     tiles += [] if 0 in boxes else [tensor_memory_tile(m, k, bits, warps)]
@@ -184,6 +218,11 @@ def _canonical(found: _Found, k_dim: int, atom: Any) -> _Found | None:
         if operand is not None and (operand.k_major or operand.swizzle in atom.mn_major):
             return load, chain, one
     return None
+
+
+def is_canonical(found: _Found, k_dim: int, atom: Any) -> bool:
+    """Whether an instruction can read an operand where TMA puts it."""
+    return _canonical(found, k_dim, atom) is not None
 
 
 # What a product is marked with -> who chooses its row; a target has one family at most.

@@ -63,7 +63,15 @@ from ...layouts.tensor_memory import LEAST_COLUMNS
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_atoms import k_of, tensor_memory_tiles
 from ..analysis.kinds import is_tile
-from ..analysis.operand_chains import LOOP, ScalarSlice, loops_around, placement_after, rounds_to_tf32, source_load
+from ..analysis.operand_chains import (
+    LOOP,
+    ScalarSlice,
+    loops_around,
+    only_accumulates,
+    placement_after,
+    rounds_to_tf32,
+    source_load,
+)
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..contracts import EdgePass
 from ..job import Job
@@ -119,10 +127,12 @@ class _Fetch:
 class _Sum:
     """The accumulators of one product in tensor memory; ``pipeline`` fills when they are complete.
 
-    ``running``: they stay there for all of the innermost loop. ``loops``: those around where they are read.
+    ``running``: they stay there for all of the innermost loop; ``waited``: but each product is waited for, since the next
+    one's left operand takes the place of its own. ``loops``: those around where they are waited for.
     """
 
     running: bool
+    waited: bool
     loops: list[Operation]
     pipeline: SSAValue
     tile: SSAValue
@@ -263,9 +273,10 @@ class _Specializer:
             tile = self._tile(memory, column, accumulators)
             operand = self._tile(memory, column + accumulators, left) if left else None
             column += accumulators + left
-            running = _only_accumulates(ring.product)
-            loops = list(ring.loops[:-1] if running else ring.loops)
-            ring.sum = _Sum(running, loops, self._pipeline(1, 1, 0), tile, operand)
+            running = only_accumulates(ring.product)
+            waited = running and left > 0 and _is_inside(ring.product.lhs, ring.loops[-1])
+            loops = list(ring.loops[:-1] if running and not waited else ring.loops)
+            ring.sum = _Sum(running, waited, loops, self._pipeline(1, 1, 0), tile, operand)
 
     def _tile(self, memory: SSAValue, column: int, columns: int) -> SSAValue:
         attributes = {"column": IntegerAttr(column, i32)}
@@ -455,15 +466,16 @@ class _Consumer:
             else:
                 _before(TmemStoreOp.make([initial, sum.tile, None], []), loop)
                 _before(BarrierOp.make([], []), loop)
-            _before(UmmaCommitOp.make([sum.pipeline], []), old)
-            result.replace_all_uses_with(self._read(sum, result.type, old, tokens))
-            if sum.loops:
+            if not sum.waited:
+                _before(UmmaCommitOp.make([sum.pipeline], []), old)
+                self._wait(sum, old, tokens)
+            result.replace_all_uses_with(_before(TmemLoadOp.make([sum.tile], [result.type]), old))
+            if len(ring.loops) > 1:
                 _before(BarrierOp.make([], []), old)  # before the next round overwrites what others still read
 
-    def _read(self, sum: _Sum, type: Attribute, place: Operation, tokens: Tokens) -> SSAValue:
+    def _wait(self, sum: _Sum, place: Operation, tokens: Tokens) -> None:
         _before(ConsumerWaitOp.make([sum.pipeline, tokens[sum]], []), place)
         tokens[sum] = _before(AdvanceOp.make([sum.pipeline, tokens[sum]], [i32]), place)
-        return _before(TmemLoadOp.make([sum.tile], [type]), place)
 
     def _accumulate(self, ring: _Ring, stage: SSAValue, tokens: Tokens) -> None:
         """The product in tensor memory in place of ``dot``; its commit gives the stage back."""
@@ -483,13 +495,15 @@ class _Consumer:
         else:
             _before(BarrierOp.make([], []), product)  # operands are written, the last sum is read
             accumulate = _before(_constant_i1(False), product)
-        ready = None if sum.running else sum.pipeline
+        ready = sum.pipeline if sum.waited or not sum.running else None
         given = [*operands, sum.tile, accumulate, *stages, ring.pipeline, tokens[ring], ready]
         _before(AsyncUmmaOp.make(given, [], kept), product)
+        if ready is not None:
+            self._wait(sum, product, tokens)
         if sum.running:
             product.result.replace_all_uses_with(product.acc)
             return
-        result = self._read(sum, product.result.type, product, tokens)
+        result = _before(TmemLoadOp.make([sum.tile], [product.result.type]), product)
         if not _is_zero(product.acc):
             result = _before(_sum_of(result, product.acc), product)
         product.result.replace_all_uses_with(result)
@@ -510,6 +524,8 @@ class _Consumer:
             if not _is_inside(value, loop):
                 place = loop
         _before(TmemStoreOp.make([value, ring.sum.left, None], []), place)
+        if ring.sum.running:
+            _before(BarrierOp.make([], []), place)  # all of it is written
 
     # ---- products of warps -------------------------------------------------------------------------
     def _finish(self, loop: Any, states: list[_Ring | _Sum], tokens: Tokens) -> None:
@@ -571,6 +587,9 @@ class _Consumer:
         operands, stages = [product.lhs, product.rhs], [None, None]
         kept = {key: value for key, value in product.attributes.items() if key not in CHOICES}
         for fetch in ring.fetches:
+            if fetch.index == 0 and "scattered_rows" in product.attributes:
+                operands[0] = _read(fetch, stage, product)
+                continue
             operands[fetch.index], stages[fetch.index] = fetch.buffer, stage
             placement = placement_after(fetch.chain, fetch.box.placement)
             kept[("lhs", "rhs")[fetch.index] + "_placement"] = SharedLayoutAttr(placement)
@@ -580,25 +599,14 @@ class _Consumer:
         """The product of a warpgroup in place of ``dot``; whether it is still under way afterwards."""
         product = ring.product
         operands, stages, kept = self._operands(ring, stage)
-        # Sums of 16 bits travel in pairs: carrying them takes the pairs apart, so they must be complete.
-        behind = _only_accumulates(product) and element_of(product.result.type).bits == 32
+        # Sums of 16 bits travel in pairs: carrying them takes the pairs apart, so they must be complete. A left operand
+        # in registers is under way with its product, and the next iteration has another.
+        behind = only_accumulates(product) and element_of(product.result.type).bits == 32 and stages[0] is not None
         kept |= {"atom": product.attributes["warpgroup"], "pending": IntegerAttr(int(behind), i32)}
         made = AsyncDotOp.make([*operands, product.acc, *stages], [product.result.type], kept)
         _before(made, product)
         product.result.replace_all_uses_with(made.result)
         return behind
-
-
-def _only_accumulates(product: Any) -> bool:
-    """Whether the loop does nothing with the sum but add to it, and multiplies nothing else."""
-    block, last = product.parent, product.parent.last_op
-    argument = product.acc
-    if not isinstance(argument.owner, Block) or argument.owner is not block or len(list(argument.uses)) != 1:
-        return False
-    others = sum(op.name in ("nv_tileas.dot", AsyncDotOp.name) for op in block.walk())
-    uses = list(product.result.uses)
-    returns = len(uses) == 1 and uses[0].operation is last and uses[0].index == argument.index - 1
-    return returns and others == 1
 
 
 def _is_under_way(loop: Any, index: int) -> bool:
@@ -650,8 +658,8 @@ def _less(loop: Any) -> str:
     return "ult" if "unsigned" in loop.attributes else "slt"
 
 
-def _read(fetch: _Fetch, stage: SSAValue, product: Any) -> None:
-    """The operand of a product of single warps: read from the stage in the fragment that the product wants."""
+def _read(fetch: _Fetch, stage: SSAValue, product: Any) -> SSAValue:
+    """An operand in registers: read from the stage in the fragment that the product wants."""
     layout = fragment_of(fetch.load, fetch.chain)
     type = TensorType(fetch.element, fetch.load.value.type.get_shape())
     current = _before(LocalLoadOp.make([fetch.buffer, stage], [with_layout(type, layout)]), product)
@@ -664,6 +672,7 @@ def _read(fetch: _Fetch, stage: SSAValue, product: Any) -> None:
             type = link.results[0].type
         current = _before(link.make([current], [with_layout(type, layout)], dict(link.attributes)), product)
     product.operands[fetch.index] = current
+    return current
 
 
 def _drop(fetch: _Fetch) -> None:

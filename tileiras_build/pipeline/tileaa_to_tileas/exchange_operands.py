@@ -1,0 +1,104 @@
+"""Exchange the operands of products whose right one lies in memory as no warpgroup instruction reads it.
+
+In:    nv_tileas products in counted loops, without layouts.
+Out:   C = A B is summed as the transpose of B' A', where wgmma wants both operands along k, A is so and B is not: what
+       was the right operand is now the left one, which may come through registers. The loop carries the transpose of C,
+       and what it starts from and leaves is permuted.
+After: legalize_dot (operand types are the target's). Before: select_async (which chooses the instruction).
+Sound: element (j, i) of B' A' is the sum over k of B[k, j] A[i, k], the same products in the same order; the loop does
+       nothing else with the sum.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, TensorType, i32
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.nv_tileas.ops import COUNTERPARTS
+from ...layouts import warpgroup_tiling
+from ...targets import ELEMENT_BITS
+from ..analysis.axis_info import AxisAnalysis
+from ..analysis.operand_chains import only_accumulates
+from ..contracts import EdgePass
+from ..job import Job
+from .choose_warps import choose_warps
+from .select_async import (
+    LEAST_WARPS,
+    REGISTER_BITS,
+    fetched,
+    is_canonical,
+    is_scattered,
+    may_fetch,
+    may_run_ahead,
+    warpgroup_row,
+)
+
+FIRST_INITIAL = 3  # operand of a loop, after its bounds and its step
+PermuteOp, DotOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("permute", "dot"))
+
+
+class ExchangeOperands(EdgePass):
+    """Products as the transposes of others."""
+
+    name = "tileas-exchange-operands"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        if not job.target.has("wgmma"):
+            return
+        for func in module.body.block.ops:
+            if func.name != "nv_tileaa.func" or not may_fetch(func) or choose_warps(func, job) < LEAST_WARPS:
+                continue
+            for op in [op for op in func.walk() if op.name == "nv_tileas.dot"]:
+                if _wants_it(op, job, choose_warps(func, job)):
+                    _exchange(op)
+
+
+def _wants_it(op: Any, job: Job, warps: int) -> bool:
+    atom = warpgroup_row(op, job)
+    if atom is None or ELEMENT_BITS[atom.a_type] != REGISTER_BITS:
+        return False
+    if not may_run_ahead(op) or not only_accumulates(op):
+        return False
+    (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
+    analysis = AxisAnalysis()
+    left, right = (fetched(op, index, analysis) for index in (0, 1))
+    if left is None or right is None or is_canonical(right, 0, atom) or not is_canonical(left, 1, atom):
+        return False
+    return is_scattered(right, 0) and warpgroup_tiling(n, m, k, REGISTER_BITS, warps) is not None
+
+
+def _exchange(op: Any) -> None:
+    block, index = op.parent, op.acc.index - 1
+    loop = block.parent_op()
+    turned = _turned_type(op.acc.type)
+    operands = [_turned(op, op.rhs), _turned(op, op.lhs), op.acc, None, None]
+    product = DotOp.make(operands, [turned], dict(op.attributes))
+    block.insert_op_before(product, op)
+    op.result.replace_all_uses_with(product.result)
+    op.detach()
+    op.erase()
+    initial, result = loop.initial[index], loop.results[index]
+    loop.operands[FIRST_INITIAL + index] = _turned(loop, initial)
+    block.args[1 + index]._type = turned
+    uses = list(result.uses)
+    result._type = turned
+    back = PermuteOp.make([result], [_turned_type(turned)], _swap())
+    loop.parent.insert_op_after(back, loop)
+    for use in uses:
+        use.operation.operands[use.index] = back.results[0]
+
+
+def _swap() -> dict[str, Any]:
+    return {"permutation": DenseArrayBase.from_list(i32, [1, 0])}
+
+
+def _turned_type(type: TensorType) -> TensorType:
+    return TensorType(type.element_type, type.get_shape()[::-1])
+
+
+def _turned(place: Operation, value: SSAValue) -> SSAValue:
+    permute = PermuteOp.make([value], [_turned_type(value.type)], _swap())
+    place.parent.insert_op_before(permute, place)
+    return permute.results[0]
