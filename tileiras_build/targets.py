@@ -209,7 +209,7 @@ def _wgmma(a_type: str, b_type: str, accumulator_type: str) -> WarpgroupAtom:
 
 @dataclass(frozen=True)
 class TensorMemoryAtom:
-    """One ``tcgen05.mma`` family: D(128,n) = A(128,k) * B(k,n) + D with D in tensor memory, n a multiple of 16 up to 256.
+    """One ``tcgen05.mma`` family: D(m,n) = A(m,k) * B(k,n) + D with D in tensor memory, m 128 or 64, n up to 256.
 
     ``k`` elements are 32 bytes. ``kind`` is the instruction's kind as LLVM numbers it; ``formats`` are the fields of the
     instruction descriptor for D, A and B (PTX ISA 9.0, 9.7.16.4, "Instruction descriptor"); i8 operands have theirs

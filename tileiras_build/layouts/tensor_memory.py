@@ -8,7 +8,12 @@ column c of the tile in a column of its own. A warp reaches the 32 lanes of its 
                registers  the other columns, then further rows
     A (M, K)   the same with K in the place of N, 32 / element bits neighbors to a column
 
-Each further tile of 128 rows has columns of its own.
+Each further tile of 128 rows has columns of its own. A product of 64 rows keeps them in the first 16 lanes of each 32
+(section 9.7.16.10.5, Layout F), which the shapes 16x256b (elements of 32 bits) and 16x128b (smaller ones) move: thread t
+of warp w holds rows 16 (w mod 4) + t / 4 and 8 more, as mma.sync has them:
+
+    C, A       registers  neighbors in 8 (16x128b: 4) bytes, row + 8, columns in steps of 32 (16) bytes;
+               lanes  columns in between, rows;  warps  rows 16 and 32, then columns from the highest
 """
 
 from __future__ import annotations
@@ -19,13 +24,29 @@ from functools import cached_property, lru_cache
 
 from .linear_layout import LinearLayout, dim_bases, log2_exact
 
-ROWS, WARPS, MOST_COLUMNS, K_BYTES = 128, 4, 256, 32
+ROWS, HALF_ROWS, WARPS, MOST_COLUMNS, K_BYTES = 128, 64, 4, 256, 32
 COLUMN_BITS, ALL_COLUMNS, LEAST_COLUMNS = 32, 512, 32
 
 
 @dataclass(frozen=True)
+class DataShape:
+    """A shape of tcgen05.ld and .st: ``words`` columns and ``registers`` of a thread in one repetition, and the most of
+    those in one instruction."""
+
+    name: str
+    words: int
+    registers: int
+    most: int = 128
+
+
+WHOLE = DataShape("32x32b", 1, 1)
+# Bytes of the neighbors that a thread has from half the lanes -> shape.
+HALVES = {8: DataShape("16x256b", 8, 4), 4: DataShape("16x128b", 4, 2)}
+
+
+@dataclass(frozen=True)
 class TensorMemoryTile:
-    """A tile of 128 rows or more in tensor memory, spread over warps: ``groups_m`` x ``groups_n`` times four of them."""
+    """A tile of 64, 128 or more rows in tensor memory, spread over warps: ``groups_m`` x ``groups_n`` times four of them."""
 
     rows: int
     columns: int
@@ -35,6 +56,10 @@ class TensorMemoryTile:
 
     @cached_property
     def layout(self) -> LinearLayout:
+        return self._half if self.rows == HALF_ROWS else self._whole
+
+    @property
+    def _whole(self) -> LinearLayout:
         rows, columns = dim_bases((self.rows, self.columns))
         own = log2_exact(self.columns // self.groups_n)
         upper = 7 + log2_exact(self.groups_m)
@@ -46,13 +71,34 @@ class TensorMemoryTile:
         )
 
     @property
+    def _half(self) -> LinearLayout:
+        rows, columns = dim_bases((self.rows, self.columns))
+        own = log2_exact(self.columns // self.groups_n)
+        low = log2_exact(self._neighbor_bytes * 8 // self.element_bits)
+        return LinearLayout(
+            (*columns[:low], rows[3], *columns[low + 2 : own]),
+            (columns[low], columns[low + 1], *rows[:3]),
+            (rows[4], rows[5], *columns[own:]),
+            (self.rows, self.columns),
+        )
+
+    @property
+    def _neighbor_bytes(self) -> int:
+        return 8 if self.element_bits == COLUMN_BITS else 4
+
+    @property
+    def shape(self) -> DataShape:
+        """The shape of the instructions that move it."""
+        return HALVES[self._neighbor_bytes] if self.rows == HALF_ROWS else WHOLE
+
+    @property
     def words(self) -> int:
-        """Columns of tensor memory that 128 rows take."""
+        """Columns of tensor memory that 64 or 128 rows take."""
         return self.columns * self.element_bits // COLUMN_BITS
 
     @property
     def total_words(self) -> int:
-        return self.words * (self.rows // ROWS)
+        return self.words * max(1, self.rows // ROWS)
 
     @property
     def warp_words(self) -> int:
@@ -61,29 +107,41 @@ class TensorMemoryTile:
 
     @property
     def own_tiles(self) -> int:
-        """Tiles of 128 rows that one warp moves."""
-        return self.rows // (ROWS * self.groups_m)
+        """Tiles of 64 or 128 rows that one warp moves."""
+        return max(1, self.rows // (ROWS * self.groups_m))
+
+    def pieces(self) -> Iterator[tuple[int, int, int]]:
+        """(own tile, first word, repetitions) of every load or store of a warp."""
+        shape = self.shape
+        step = min(self.warp_words, shape.most // shape.registers * shape.words)
+        for own in range(self.own_tiles):
+            for first in range(0, self.warp_words, step):
+                yield own, first, step // shape.words
 
 
 @lru_cache(maxsize=256)
 def tensor_memory_tile(rows: int, columns: int, element_bits: int, num_warps: int) -> TensorMemoryTile | None:
     """The tile over all warps; None where it is too small for them or too large for tensor memory."""
     groups = num_warps // WARPS
-    if rows < ROWS or not groups:
+    if rows < HALF_ROWS or not groups:
         return None
-    groups_m = min(groups, rows // ROWS)
+    groups_m = max(1, min(groups, rows // ROWS))
     tile = TensorMemoryTile(rows, columns, element_bits, groups_m, groups // groups_m)
-    return tile if tile.warp_words >= 1 and tile.total_words <= ALL_COLUMNS else None
+    return tile if tile.warp_words >= tile.shape.words and tile.total_words <= ALL_COLUMNS else None
 
 
 @dataclass(frozen=True)
 class TensorProduct:
-    """A product of M x K by K x N elements as instructions of 128 rows and up to 256 columns."""
+    """A product of M x K by K x N elements as instructions of 64 or 128 rows and up to 256 columns."""
 
     m: int
     n: int
     k: int
     element_bits: int
+
+    @property
+    def rows(self) -> int:
+        return min(self.m, ROWS)
 
     @property
     def columns(self) -> int:
@@ -96,7 +154,7 @@ class TensorProduct:
 
     def instructions(self) -> Iterator[tuple[int, int, int]]:
         """(row, column, k) where each instruction starts; k innermost."""
-        for row in range(0, self.m, ROWS):
+        for row in range(0, self.m, self.rows):
             for column in range(0, self.n, self.columns):
                 for k in range(0, self.k, self.depth):
                     yield row, column, k

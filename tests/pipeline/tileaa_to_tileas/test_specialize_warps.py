@@ -30,7 +30,11 @@ PRODUCTS = {
     "tf32_columns": (WGMMA, TCGEN05),
     "tf32_rows": (WGMMA, TCGEN05),
     "tf32_tall": (WGMMA, TCGEN05),
-    "tf32_turned": (WGMMA, MMA),
+    "tf32_turned": (WGMMA, TCGEN05),
+    "f16_short": (WGMMA, TCGEN05),
+    "f16_short_wide": (WGMMA, TCGEN05),
+    "f8_short": (WGMMA, TCGEN05),
+    "i8_short": (WGMMA, TCGEN05),
     "tf32_both_turned": (MMA, TCGEN05),
 }
 
@@ -96,14 +100,20 @@ def test_operands_that_no_instruction_transposes_are_read_without_bank_conflicts
 
 
 @pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize("name", ["computed_left", "computed_left_tf32"])
+@pytest.mark.parametrize(
+    "name", ["computed_left", "computed_left_tf32", "computed_left_short", "computed_left_tf32_short"]
+)
 @pytest.mark.parametrize("steps", [1, 4])
 def test_a_left_operand_that_each_iteration_computes(steps, name, sm):
     m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
     a, b, out = operands(name, m, n, steps * k)
     found = run(KERNELS, name, sm, [a, b, out])[2]
     np.testing.assert_array_equal(found.astype(np.float64), 2 * a.astype(np.float64) @ b.astype(np.float64))
-    assert {"sm_90": WGMMA, "sm_100": TCGEN05}.get(sm, MMA) in compiled(KERNELS, name, sm).ptx
+    transposed = (
+        sm == "sm_90" and "tf32_short" in name
+    )  # a right operand that wgmma does not read, a left one not in memory
+    instruction = MMA if transposed else {"sm_90": WGMMA, "sm_100": TCGEN05}.get(sm, MMA)
+    assert instruction in compiled(KERNELS, name, sm).ptx
 
 
 @pytest.mark.parametrize("sm", SMS)
@@ -149,7 +159,8 @@ def test_a_product_in_place(sm):
 
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("steps", [1, 2, 5])
-def test_a_left_operand_from_registers(steps, sm):
+@pytest.mark.parametrize("name", ["chained", "chained_short"])
+def test_a_left_operand_from_registers(name, steps, sm):
     rng = np.random.default_rng(steps)
     q, k, v = (
         rng.integers(-2, 3, shape).astype(np.float16) for shape in ((150, 64), (64 * steps, 64), (64 * steps, 64))
@@ -161,7 +172,7 @@ def test_a_left_operand_from_registers(steps, sm):
         part = slice(64 * step, 64 * (step + 1))
         scores = q.astype(np.float64) @ k[part].T.astype(np.float64)
         acc = acc * 0.5 + (scores * scores).astype(np.float16).astype(np.float64) @ v[part].astype(np.float64)
-    found = run(KERNELS, "chained", sm, [q, k, v, out], (2, 1, 1))[3]
+    found = run(KERNELS, name, sm, [q, k, v, out], (3 if name == "chained_short" else 2, 1, 1))[3]
     np.testing.assert_allclose(found, acc, rtol=2e-3, atol=1e-2)
 
 

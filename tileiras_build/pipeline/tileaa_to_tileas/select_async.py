@@ -46,7 +46,7 @@ LEAST_WARPS = 4
 # Bytes beside two stages: mbarriers, and what aligning a ring may cost.
 LEAST_STAGES, SMALL_BYTES = 2, 1024
 TRANSPOSED_BITS = (16, 32)
-COLUMN_UNIT = 16  # of a tcgen05 product of 128 rows
+COLUMN_UNIT = {128: 16, 64: 8}  # rows of a tcgen05 product -> what its columns are a multiple of
 REGISTER_BITS = 32  # of an element that fills a register: any thread may read it from anywhere
 _Found = tuple[Any, list[Operation], TensorBox]
 
@@ -174,7 +174,8 @@ def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) ->
         return None
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
     bits = ELEMENT_BITS[atom.a_type]
-    if m % LANES or n % COLUMN_UNIT or k < atom.k:
+    unit = COLUMN_UNIT.get(min(m, LANES))
+    if unit is None or n % unit or k < atom.k:
         return None
     tiles = [tensor_memory_tile(m, n, COLUMN_BITS, warps)]
     tiles += [] if 0 in boxes else [tensor_memory_tile(m, k, bits, warps)]

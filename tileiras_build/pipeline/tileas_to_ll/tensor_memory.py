@@ -21,7 +21,6 @@ from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .pipelines import empty_barrier
 from .shared_memory import pack_words
 
-MOST_WORDS = 128  # of one tcgen05.ld or .st
 LANE_SHIFT = 16
 
 
@@ -40,7 +39,7 @@ def emit_alloc_tmem(e: KernelEmitter, op: Any) -> None:
 
 # ---- tiles between registers and tensor memory -----------------------------------------------------
 def _warp_address(e: KernelEmitter, tile: TensorMemoryTile, column: int, own: int, first: int) -> Value:
-    """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 128 rows."""
+    """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 64 or 128 rows."""
     images = [32 << LANE_SHIFT, 64 << LANE_SHIFT]
     images += [tile.words << bit for bit in range(log2_exact(tile.groups_m))]
     images += [tile.warp_words << bit for bit in range(log2_exact(tile.groups_n))]
@@ -49,21 +48,16 @@ def _warp_address(e: KernelEmitter, tile: TensorMemoryTile, column: int, own: in
     return e.b.add(e.b.add(e.tensor_base, part), column + own * tile.groups_m * tile.words + first)
 
 
-def _pieces(tile: TensorMemoryTile) -> list[tuple[int, int, int]]:
-    """(own tile, first word, words) of every load or store of a warp."""
-    step = min(tile.warp_words, MOST_WORDS)
-    return [(own, first, step) for own in range(tile.own_tiles) for first in range(0, tile.warp_words, step)]
-
-
 def emit_tmem_load(e: KernelEmitter, op: Any) -> None:
     element, shape = e.element(op.result), op.result.type.get_shape()
     tile = tensor_memory_tile(*shape, element.bits, e.num_warps)
     e.b.call_void("@llvm.nvvm.tcgen05.fence.after.thread.sync", "")
     vectors = []
-    for own, first, count in _pieces(tile):
+    for own, first, repetitions in tile.pieces():
         address = _pointer(e, _warp_address(e, tile, e.values[op.source], own, first))
+        count = repetitions * tile.shape.registers
         type = "i32" if count == 1 else f"<{count} x i32>"
-        name = f"@llvm.nvvm.tcgen05.ld.32x32b.x{count}"
+        name = f"@llvm.nvvm.tcgen05.ld.{tile.shape.name}.x{repetitions}"
         vectors.append((e.b.call(type, name, f"ptr addrspace({TENSOR}) {address}, i1 false"), count))
     e.b.call_void("@llvm.nvvm.tcgen05.wait.ld", "")
     e.b.call_void("@llvm.nvvm.tcgen05.fence.before.thread.sync", "")
@@ -91,12 +85,14 @@ def _store(e: KernelEmitter, op: Any) -> None:
     tile = tensor_memory_tile(*shape, element.bits, e.num_warps)
     registers = e.packed_as(op.value, tile.layout)
     words = pack_words(e, element, registers)
-    for own, first, count in _pieces(tile):
+    start = 0
+    for own, first, repetitions in tile.pieces():
         address = _pointer(e, _warp_address(e, tile, e.values[op.dest], own, first))
-        start = own * tile.warp_words + first
+        count = repetitions * tile.shape.registers
         vector = _vector(e, words[start : start + count])
+        start += count
         type = "i32" if count == 1 else f"<{count} x i32>"
-        name = f"@llvm.nvvm.tcgen05.st.32x32b.x{count}"
+        name = f"@llvm.nvvm.tcgen05.st.{tile.shape.name}.x{repetitions}"
         e.b.call_void(name, f"ptr addrspace({TENSOR}) {address}, {type} {vector}, i1 false")
     e.b.call_void("@llvm.nvvm.tcgen05.wait.st", "")
     e.b.call_void("@llvm.nvvm.tcgen05.fence.before.thread.sync", "")
@@ -181,7 +177,7 @@ class _Product:
     def _descriptor(self) -> int:
         signs = operand_signs(self.op)
         left = self.left is not None and not self.left[0].k_major
-        return self.atom.descriptor(ROWS, self.product.columns, left, not self.right[0].k_major, signs)
+        return self.atom.descriptor(self.product.rows, self.product.columns, left, not self.right[0].k_major, signs)
 
     def _left(self, row: int, k: int) -> str:
         """An operand in tensor memory: 32-bit words of neighbors along k."""
