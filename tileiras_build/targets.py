@@ -256,7 +256,7 @@ _MN_MAJOR = {16: ("128B", "64B", "32B"), 32: ("128B_ATOM_32B",)}
 def _tcgen05(a_type: str, b_type: str, accumulator_type: str, capability: str = "tcgen05") -> TensorMemoryAtom:
     bits = ELEMENT_BITS[a_type]
     formats = _TENSOR_ACCUMULATORS[accumulator_type], _TENSOR_FORMATS[a_type], _TENSOR_FORMATS[b_type]
-    name = f"tcgen05_m128k{256 // bits}_{a_type}_{b_type}_{accumulator_type}"
+    name = f"tcgen05_k{256 // bits}_{a_type}_{b_type}_{accumulator_type}"
     kind, mn_major = _TENSOR_KINDS[a_type], _MN_MAJOR.get(bits, ())
     return TensorMemoryAtom(name, 256 // bits, a_type, b_type, accumulator_type, kind, formats, mn_major, capability)
 
