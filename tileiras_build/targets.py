@@ -350,6 +350,7 @@ CAPABILITIES: dict[str, frozenset[int]] = {
     "tma_im2col_w": _from(100),
     "tma_gather4_cta": _from(100),
     "tma_gather4": _only(*_DATACENTER),
+    "tma_multicast": _only(90, *_DATACENTER),  # into the shared memory of several CTAs, at full speed
     "tma_cta_group": _only(*_DATACENTER),
     "tcgen05": _only(*_DATACENTER),
     "tcgen05_i8": _only(100, 110),

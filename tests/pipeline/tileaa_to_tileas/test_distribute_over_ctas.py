@@ -92,7 +92,7 @@ def test_attention_by_rows(sm, ctas, used):
 @pytest.mark.parametrize("ctas", CTAS)
 def test_parts_of_products_that_the_instruction_does_not_fit_stay_together(ctas):
     size, reason = clusters(f"attention_{ctas}", "sm_100")
-    assert (size, reason) == (1, "a part of a product is smaller than tcgen05 makes")
+    assert (size, reason) == (1, "parts of a product are too small for tcgen05")
 
 
 # ---- other tiles ---------------------------------------------------------------------------------

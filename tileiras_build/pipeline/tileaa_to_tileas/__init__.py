@@ -14,6 +14,7 @@ from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .distribute_over_ctas import DistributeOverCtas
 from .exchange_operands import ExchangeOperands
 from .legalize_dot import LegalizeDot
+from .multicast_loads import MulticastLoads
 from .order_tokens import OrderTokens
 from .pipeline_loads import PipelineLoads
 from .select_async import SelectAsync
@@ -29,6 +30,7 @@ PASSES = (
     AssignLayouts,
     EliminateCommon,  # after layouts: conversions of one tile may repeat
     SpecializeWarps,  # after layouts: fragments are known; before PipelineLoads: what is left is copied by all threads
+    MulticastLoads,  # after SpecializeWarps: loads have pipelines; before scratch, which counts nothing of it
     PipelineLoads,  # after layouts: operand fragments decide how stages are placed
     AssignScratch,  # last: sizes follow from layouts, barriers from the final order
 )

@@ -55,9 +55,10 @@ MOST_CTAS = 8  # of a cluster on every GPU that has them
 STORES = ("nv_tileas.tiled_store", "nv_tileas.store")
 ATOMICS = ("nv_tileas.tiled_atomic_rmw", "nv_tileas.atomic_rmw", "nv_tileas.atomic_cas")
 ONCE = ("nv_tileas.print", "nv_tileas.alloca", "nv_tileas.fence_alias")
-# The least rows and columns of a tensor-core instruction of a kind, by the targets' names of the kinds.
-LEAST_PRODUCT = {"wgmma": (64, 8), "tcgen05": (128, 16)}
-LEAST_FRAGMENT = (16, 8)
+# Rows and columns from which on a product has the instruction of a kind (by the targets' names of the kinds), then
+# those from which on it runs at full speed: tcgen05 takes as long for 64 rows as for 128.
+STEPS = {"wgmma": ((64, 8),), "tcgen05": ((64, 16), (128, 16))}
+FRAGMENTS = ((16, 8),)
 SplatOp, BlockTileOp, IfOp, YieldOp, CreateTokenOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("splat", "block_tile", "if", "yield", "create_mem_token")
 )
@@ -151,8 +152,8 @@ def _division(func: Operation, job: Job, ctas: int) -> Division:
 def _check_product(op: Any, division: Division, job: Job) -> None:
     if op not in division.operations:
         raise Undivided("a product would be computed by each CTA")
-    if _fits(shape_of(op.result), job) and not _fits(_part_shape(op, division), job):
-        raise Undivided(f"a part of a product is smaller than {job.target.tier.matrix_product} makes")
+    if _speed(_part_shape(op, division), job) < _speed(shape_of(op.result), job):
+        raise Undivided(f"parts of a product are too small for {job.target.tier.matrix_product}")
 
 
 def _extended(division: Division, op: Any, job: Job) -> Division | None:
@@ -169,18 +170,19 @@ def _extended(division: Division, op: Any, job: Job) -> Division | None:
 
 
 def _fitness(division: Division, job: Job) -> tuple[int, int]:
-    """How many products are divided, and how many of them the target's best instruction still fits."""
+    """How many products are divided, and how well the target's best instruction still fits them."""
     products = [op for op in division.operations if op.name == "nv_tileas.dot"]
-    return len(products), sum(_fits(_part_shape(op, division), job) for op in products)
+    return len(products), sum(_speed(_part_shape(op, division), job) for op in products)
 
 
 def _part_shape(op: Any, division: Division) -> tuple[int, ...]:
     return tuple(part_type(op.result.type, division.dims[op.result], division.ctas).get_shape())
 
 
-def _fits(shape: tuple[int, ...], job: Job) -> bool:
-    rows, columns = LEAST_PRODUCT.get(job.target.tier.matrix_product, LEAST_FRAGMENT)
-    return shape[-2] % rows == 0 and shape[-1] % columns == 0
+def _speed(shape: tuple[int, ...], job: Job) -> int:
+    """How many of the steps of the target's kind of product a tile of a result has passed."""
+    steps = STEPS.get(job.target.tier.matrix_product, FRAGMENTS)
+    return sum(shape[-2] % rows == 0 and shape[-1] % columns == 0 for rows, columns in steps)
 
 
 def _check_order(func: Operation, division: Division) -> None:

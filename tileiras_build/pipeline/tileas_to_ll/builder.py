@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 Value = int | str
 
-GLOBAL, SHARED, LOCAL, TENSOR, PARAM = 1, 3, 5, 6, 101
+GLOBAL, SHARED, LOCAL, TENSOR, CLUSTER, PARAM = 1, 3, 5, 6, 7, 101
 
 CONVERGENT = "#1"
 

@@ -151,6 +151,12 @@ class KernelEmitter:
         return self.b.value(f"extractvalue {{ i32, i1 }} {elected}, 1")
 
     @cached_property
+    def cta_rank(self) -> Value:
+        """The CTA's number in its cluster."""
+        with self.in_prologue():
+            return self.b.pure("call i32 @llvm.nvvm.read.ptx.sreg.cluster.ctarank()")
+
+    @cached_property
     def is_first_warp(self) -> Value:
         with self.in_prologue():
             return self.b.compare("eq", self.uniform_warp, 0)

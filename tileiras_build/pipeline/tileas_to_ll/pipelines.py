@@ -1,7 +1,8 @@
 """Agents, and the rings of stages between them (PTX ISA 9.0, section 9.7.13.15, mbarrier).
 
 A pipeline of n stages is n full mbarriers, then n empty ones. A full one completes its phase when the agent that fetches
-has arrived and all bytes it announced have; an empty one when every computing warp has arrived. A token is twice the
+has arrived and all bytes it announced have; an empty one when every computing warp has arrived. Stages that the CTAs of a cluster fill together (``ctas``) are empty when the warps
+of all of them have arrived, at the mbarrier of each CTA: none writes into another's shared memory too early. A token is twice the
 stage plus the phase, which changes each time around.
 """
 
@@ -50,7 +51,7 @@ def _initialize(e: KernelEmitter) -> None:
     """One thread sets the arrivals that each mbarrier waits for; all agents see them after the barrier."""
     with e.b.when(e.first_thread):
         for op in e.pipelines:
-            stages, consumers = op.result.type.stages.data, op.attributes["consumers"].value.data
+            stages, consumers = op.result.type.stages.data, op.attributes["consumers"].value.data * ctas_of(op.result)
             for number, arrivals in enumerate([1] * stages + [consumers] * stages):
                 address = e.b.add(e.shared_base, e.values[op.result] + MBARRIER_BYTES * number)
                 text = f"mbarrier.init.shared::cta.b64 [$0], {arrivals};"
@@ -60,10 +61,36 @@ def _initialize(e: KernelEmitter) -> None:
         with e.b.when(e.is_first_warp):
             _allocate(e, e.tensor_memory.result.type.columns.data)
         e.b.call_void("@llvm.nvvm.tcgen05.fence.before.thread.sync", "")
-    e.b.call_void("@llvm.nvvm.barrier.cta.sync.aligned.all", "i32 0")
+    _meet(e)
     if e.tensor_memory is not None:
         e.b.call_void("@llvm.nvvm.tcgen05.fence.after.thread.sync", "")
         e.tensor_base = e.b.value(f"load volatile i32, ptr addrspace({SHARED}) {_tensor_slot(e)}, align 4")
+
+
+def ctas_of(pipeline: Any) -> int:
+    """The CTAs that fill the stages of a pipeline together."""
+    ctas = pipeline.owner.attributes.get("ctas")
+    return 1 if ctas is None else ctas.value.data
+
+
+def _reaches_others(e: KernelEmitter) -> bool:
+    return any(ctas_of(op.result) > 1 for op in e.pipelines)
+
+
+def _meet(e: KernelEmitter) -> None:
+    """All threads of the CTA, or of the cluster where mbarriers and shared memory of its CTAs are each other's."""
+    if not _reaches_others(e):
+        e.b.call_void("@llvm.nvvm.barrier.cta.sync.aligned.all", "i32 0")
+        return
+    e.b.call_void("@llvm.nvvm.barrier.cluster.arrive.aligned", "")
+    e.b.call_void("@llvm.nvvm.barrier.cluster.wait.aligned", "")
+
+
+def _part(e: KernelEmitter) -> None:
+    """No CTA ends while another may still write into its shared memory; agents come here one by one."""
+    if _reaches_others(e):
+        e.b.call_void("@llvm.nvvm.barrier.cluster.arrive", "")
+        e.b.call_void("@llvm.nvvm.barrier.cluster.wait", "")
 
 
 # ---- tensor memory -------------------------------------------------------------------------------
@@ -86,14 +113,14 @@ def _free(e: KernelEmitter, columns: int) -> None:
 
 
 # ---- waiting -------------------------------------------------------------------------------------
-def wait(e: KernelEmitter, address: Value, parity: Value) -> None:
-    """Until the phase of an mbarrier with this parity is complete."""
+def wait(e: KernelEmitter, address: Value, parity: Value, scope: str = "cta") -> None:
+    """Until the phase of an mbarrier with this parity is complete; threads of ``scope`` arrive at it."""
     again, done = e.b.label(), e.b.label()
     pointer = e.b.pointer(address, SHARED)
     parity = e.b.add(parity, 0)
     e.b.branch(again)
     e.b.start(again)
-    name = "@llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta"
+    name = f"@llvm.nvvm.mbarrier.try.wait.parity.scope.{scope}.space.cta"
     complete = e.b.call("i1", name, f"ptr addrspace({SHARED}) {pointer}, i32 {parity}")
     e.b.branch_if(complete, done, again)
     e.b.start(done)
@@ -104,7 +131,7 @@ def wait(e: KernelEmitter, address: Value, parity: Value) -> None:
 def emit_producer_acquire(e: KernelEmitter, op: Any) -> None:
     stage = stage_of(e, op)
     # The first time around every stage is empty: the phase before the first one counts as complete.
-    wait(e, empty_barrier(e, op, stage), e.b.xor(_phase_of(e, op), 1))
+    wait(e, empty_barrier(e, op, stage), e.b.xor(_phase_of(e, op), 1), _scope(op))
     bytes = op.pipeline.owner.attributes["bytes"].value.data
     text = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
     full = full_barrier(e, op, stage)
@@ -112,7 +139,11 @@ def emit_producer_acquire(e: KernelEmitter, op: Any) -> None:
 
 
 def emit_consumer_wait(e: KernelEmitter, op: Any) -> None:
-    wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op))
+    wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op), _scope(op))
+
+
+def _scope(op: Any) -> str:
+    return "cta" if ctas_of(op.pipeline) == 1 else "cluster"
 
 
 def emit_consumer_release(e: KernelEmitter, op: Any) -> None:
@@ -121,13 +152,26 @@ def emit_consumer_release(e: KernelEmitter, op: Any) -> None:
         last = op.pipeline.type.stages.data - 1
         first = b.compare("eq", stage, 0)
         stage = b.pure(f"select i1 {boolean(first)}, i32 {last}, i32 {b.sub(stage, 1)}")
+    ctas = ctas_of(op.pipeline)
     with e.in_prologue():
-        leads = b.compare("eq", e.lane, 0)
+        leads = b.compare("ult", e.lane, ctas) if ctas > 1 else b.compare("eq", e.lane, 0)
     enabled = leads if op.enabled is None else b.all_of([leads, e.scalar(op.enabled)])
     b.call_void("@llvm.nvvm.bar.warp.sync", "i32 -1")
-    text = "@$0 mbarrier.arrive.shared::cta.b64 _, [$1];"
     address = empty_barrier(e, op, stage)
+    if ctas > 1:
+        _arrive_everywhere(e, address, enabled, ctas)
+        return
+    text = "@$0 mbarrier.arrive.shared::cta.b64 _, [$1];"
     b.line(f'call void asm sideeffect "{text}", "b,r,~{{memory}}"(i1 {boolean(enabled)}, i32 {address})')
+
+
+def _arrive_everywhere(e: KernelEmitter, address: Value, enabled: Value, ctas: int) -> None:
+    """A lane for each CTA of the cluster arrives at the mbarrier at this place there."""
+    rank = e.b.and_(e.lane, ctas - 1)
+    there = f'call i32 asm "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r"(i32 {address}, i32 {rank})'
+    text = "@$0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [$1];"
+    operands = f"i1 {boolean(enabled)}, i32 {e.b.value(there)}"
+    e.b.line(f'call void asm sideeffect "{text}", "b,r,~{{memory}}"({operands})')
 
 
 # ---- agents --------------------------------------------------------------------------------------
@@ -161,6 +205,7 @@ def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
                 _free(e, e.tensor_memory.result.type.columns.data)
         b.branch(done)
     b.start(done)
+    _part(e)
 
 
 def _set_registers(e: KernelEmitter, op: Any, agent: int) -> None:

@@ -27,8 +27,7 @@ def _unit(e: KernelEmitter) -> str:
 
 
 def emit_cta_rank(e: KernelEmitter, op: Any) -> None:
-    with e.in_prologue():
-        e.values[op.result] = e.b.pure("call i32 @llvm.nvvm.read.ptx.sreg.cluster.ctarank()")
+    e.values[op.result] = e.cta_rank
 
 
 def emit_token(e: KernelEmitter, op: Any) -> None:

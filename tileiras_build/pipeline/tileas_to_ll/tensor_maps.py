@@ -10,7 +10,7 @@ from typing import Any
 
 from ..analysis.tensor_maps import TensorBox, map_entry
 from .async_copies import stage_address
-from .builder import SHARED, Value
+from .builder import CLUSTER, SHARED, Value
 from .kernel_emitter import Handler, KernelEmitter
 from .pipelines import full_barrier, stage_of
 from .views import TiledView
@@ -41,10 +41,17 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: Any) -> None:
     stage = stage_of(e, op)
     base = stage_address(e, op.buffer, stage)
     barrier = e.b.pointer(full_barrier(e, op, stage), SHARED)
-    for corner in product(*(range(0, view.type.tile[dim], extent) for dim, extent in zip(tile_dims, box.box))):
-        place = e.b.pointer(e.b.add(base, _offset(placement, tile_dims, corner)), SHARED)
+    extents = [view.type.tile[dim] for dim in tile_dims]
+    if (shared := op.attributes.get("multicast")) is not None:
+        position = tile_dims.index(shared.value.data)
+        extents[position] //= e.ctas
+        corner = tuple(extent if index == position else 0 for index, extent in enumerate(extents))
+        starts[position] = e.b.add(starts[position], e.b.mul(e.cta_rank, extents[position]))
+        base = e.b.add(base, e.b.mul(e.cta_rank, _offset(placement, tile_dims, corner)))
+    for corner in product(*(range(0, extent, step) for extent, step in zip(extents, box.box))):
+        place = e.b.add(base, _offset(placement, tile_dims, corner))
         coordinates = [e.b.add(start, step) for start, step in zip(starts, corner)]
-        _copy(e, place, barrier, e.values[op.desc], coordinates)
+        _copy(e, place, barrier, e.values[op.desc], coordinates, everywhere=shared is not None)
 
 
 def _offset(placement: Any, tile_dims: list[int], corner: tuple[int, ...]) -> int:
@@ -56,10 +63,18 @@ def _offset(placement: Any, tile_dims: list[int], corner: tuple[int, ...]) -> in
     return placement.offset(index) * placement.element_bits // 8
 
 
-def _copy(e: KernelEmitter, place: Value, barrier: Value, map: Value, coordinates: list[Value]) -> None:
-    name = f"@llvm.nvvm.cp.async.bulk.tensor.g2s.cta.tile.{len(coordinates)}d"
-    places = f"ptr addrspace({SHARED}) {place}, ptr addrspace({SHARED}) {barrier}, ptr {map}"
-    e.b.call_void(name, ", ".join([places, *(f"i32 {value}" for value in coordinates), "i64 0, i1 false"]))
+def _copy(
+    e: KernelEmitter, place: Value, barrier: Value, map: Value, coordinates: list[Value], *, everywhere: bool
+) -> None:
+    """``everywhere``: to the same place of every CTA of the cluster, each counting the bytes at its own mbarrier."""
+    space, form, more = (
+        (CLUSTER, "", f"i16 {(1 << e.ctas) - 1}, i64 0, i1 true, i1 false, i32 0")
+        if everywhere
+        else (SHARED, ".cta", "i64 0, i1 false")
+    )
+    name = f"@llvm.nvvm.cp.async.bulk.tensor.g2s{form}.tile.{len(coordinates)}d"
+    places = f"ptr addrspace({space}) {e.b.pointer(place, space)}, ptr addrspace({SHARED}) {barrier}, ptr {map}"
+    e.b.call_void(name, ", ".join([places, *(f"i32 {value}" for value in coordinates), more]))
 
 
 HANDLERS: dict[str, Handler] = {

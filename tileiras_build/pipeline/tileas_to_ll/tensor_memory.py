@@ -18,7 +18,7 @@ from ..analysis.dot_atoms import operand_signs, tensor_memory_atom_of
 from .async_copies import matrix_descriptor, stage_address
 from .builder import SHARED, TENSOR, Value, boolean
 from .kernel_emitter import Handler, KernelEmitter, layout_of
-from .pipelines import empty_barrier
+from .pipelines import ctas_of, empty_barrier
 from .shared_memory import pack_words
 
 LANE_SHIFT = 16
@@ -115,9 +115,13 @@ def _one_thread(e: KernelEmitter):
         yield
 
 
-def _commit(e: KernelEmitter, address: Value) -> None:
-    pointer = e.b.pointer(address, SHARED)
-    e.b.call_void("@llvm.nvvm.tcgen05.commit.shared.cg1", f"ptr addrspace({SHARED}) {pointer}")
+def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
+    """At the mbarrier of this CTA, or at those of all CTAs of the cluster."""
+    pointer = f"ptr addrspace({SHARED}) {e.b.pointer(address, SHARED)}"
+    if ctas > 1:
+        e.b.call_void("@llvm.nvvm.tcgen05.commit.mc.shared.cg1", f"{pointer}, i16 {(1 << ctas) - 1}")
+    else:
+        e.b.call_void("@llvm.nvvm.tcgen05.commit.shared.cg1", pointer)
 
 
 def _ready(e: KernelEmitter, pipeline: Any) -> Value:
@@ -130,7 +134,7 @@ def emit_async_umma(e: KernelEmitter, op: Any) -> None:
         e.b.call_void("@llvm.nvvm.tcgen05.fence.after.thread.sync", "")
         product.emit()
         if op.pipeline is not None:
-            _commit(e, empty_barrier(e, op, e.b.shift(e.scalar(op.token), -1)))
+            _commit(e, empty_barrier(e, op, e.b.shift(e.scalar(op.token), -1)), ctas_of(op.pipeline))
         if op.ready is not None:
             _commit(e, _ready(e, op.ready))
 

@@ -1,0 +1,96 @@
+"""The proof of clusters accepts what multicast_loads makes and refuses each change that lets CTAs disagree."""
+
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
+
+from tests.emulated_kernels import compiled
+from tileiras_build.checkers.clusters import check_clusters
+from tileiras_build.dialects import arith
+from tileiras_build.errors import InternalError
+from tileiras_build.pipeline.text_format import parse
+
+KERNELS = Path(__file__).parents[1] / "pipeline" / "tileaa_to_tileas" / "clustered.py"
+PRODUCTS = ("product", "product_columns", "product_tall", "product_wide", "product_f8", "persistent")
+
+
+def module_of(name, sm="sm_90"):
+    return parse(compiled(KERNELS, name, sm).tileas.encode())
+
+
+def parts(name, sm="sm_90"):
+    """The module, its get_cta_rank, its load for all CTAs, and its load for one."""
+    module = module_of(name, sm)
+    loads = [op for op in module.walk() if op.name.endswith("tiled_tma_load")]
+    [rank] = [op for op in module.walk() if op.name.endswith("get_cta_rank")]
+    return module, rank, *sorted(loads, key=lambda op: "multicast" not in op.attributes)
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+@pytest.mark.parametrize("ctas", [2, 4])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_are_proved(name, ctas, sm):
+    assert check_clusters(module_of(f"{name}_{ctas}", sm)) == 1
+
+
+def test_both_operands_that_all_rows_need():
+    assert check_clusters(module_of("attention_2")) == 2
+
+
+def refused(module, message):
+    with pytest.raises(InternalError, match=f"cluster-proof.*{message}"):
+        check_clusters(module)
+
+
+@pytest.mark.parametrize("waits", [None, 1, 4])
+def test_a_stage_that_waits_for_other_than_all_ctas(waits):
+    module, _, load, _ = parts("product_2")
+    pipeline = load.pipeline.owner
+    del pipeline.attributes["ctas"]
+    if waits is not None:
+        pipeline.attributes["ctas"] = IntegerAttr(waits, i32)
+    refused(module, "a stage that 2 CTAs fill is waited for by")
+
+
+def test_a_tile_that_is_not_the_same():
+    module, _, _, own = parts("product_2")
+    own.attributes["multicast"] = IntegerAttr(0, i32)
+    refused(module, "its tile is not the same in every CTA")
+
+
+def _add_rank(module, rank, user, index):
+    """The rank added to an operand."""
+    moved = arith.AddiOp.make([user.operands[index], rank.results[0]], [i32])
+    user.parent.insert_op_before(moved, user)
+    user.operands[index] = moved.results[0]
+
+
+def test_a_place_that_the_rank_moves_through_a_loop():
+    module, rank, load, _ = parts("persistent_2")
+    loop = load.parent_op().parent_op()
+    _add_rank(module, rank, loop, 0)
+    refused(module, "its tile is not the same in every CTA|does not happen as often")
+
+
+def test_a_loop_that_not_every_cta_runs_as_often():
+    module, rank, load, _ = parts("product_2")
+    [computing] = [op for op in module.walk() if op.name == "nv_tileas.for" and op is not load.parent_op()]
+    _add_rank(module, rank, computing, 1)
+    refused(module, "does not happen as often in every CTA")
+
+
+@pytest.mark.parametrize(("change", "message"), [(lambda box: [box[0], 2 * box[1]], "is fetched twice|goes to"),
+                                                 (lambda box: [box[0] // 2, box[1]], "goes to")])  # fmt: skip
+def test_boxes_that_are_not_the_share(change, message):
+    module, _, load, _ = parts("product_2")
+    descriptor = load.desc.owner
+    box = change(list(descriptor.attributes["box"].get_values()))
+    descriptor.attributes["box"] = DenseArrayBase.from_list(i64, box)
+    refused(module, message)
+
+
+def test_shares_along_another_dimension():
+    module, _, load, _ = parts("product_2")
+    load.attributes["multicast"] = IntegerAttr(1 - load.attributes["multicast"].value.data, i32)
+    refused(module, "is fetched twice|goes to")

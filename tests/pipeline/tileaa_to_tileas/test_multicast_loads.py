@@ -1,0 +1,87 @@
+"""Tiles that all CTAs of a cluster need: each fetches a share for all, where the target does that at full speed."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tileiras_build
+from tests.emulated_kernels import aligned, bytecode, cases, compiled
+from tileiras_build import emulator
+from tileiras_build.bytecode.export import pack_arguments
+from tileiras_build.driver import lower
+from tileiras_build.emulator import EmulatorFault
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.ll_to_ptx.metadata import manifest_of_ptx
+from tileiras_build.reports import sass
+from tileiras_build.targets import TARGETS
+
+KERNELS = Path(__file__).with_name("clustered.py")
+
+
+def loads(name, sm):
+    """(dimension shared or None, box, fastest dimension first) of the loads, in the order of the program."""
+    text = compiled(KERNELS, name, sm).tileas
+    boxes = dict(re.findall(r"(%\d+) = nv_tileas.make_tiled_tma_desc .*?box = array<i64: ([\d, ]*)>", text))
+    found = re.findall(r"tiled_tma_load %\d+, (%\d+), .*? \{(?:multicast = (\d) : i32)?", text)
+    return [(int(dim) if dim else None, [int(extent) for extent in boxes[desc].split(",")]) for desc, dim in found]
+
+
+@pytest.mark.parametrize(
+    ("name", "sm", "expected"),
+    [
+        ("product_2", "sm_90", [(None, [32, 64]), (0, [64, 16])]),  # rows of 128 bytes: 16 of 32 for each CTA
+        ("product_2", "sm_100", [(0, [32, 64]), (None, [32, 32])]),  # by columns: 128 rows must stay together
+        ("product_tall_2", "sm_90", [(None, [64, 128]), (0, [64, 32])]),
+        ("product_tall_4", "sm_90", [(None, [64, 64]), (0, [64, 16])]),
+        ("product_wide_2", "sm_90", [(None, [64, 64]), (1, [64, 64])]),  # two boxes, one for each CTA
+        ("product_wide_4", "sm_90", [(0, [64, 32]), (None, [32, 64])]),
+        ("product_2", "sm_120", [(None, [32, 64]), (None, [64, 32])]),
+    ],
+)
+def test_what_each_cta_fetches(name, sm, expected):
+    assert loads(name, sm) == expected
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+@pytest.mark.parametrize("name", ["product_2", "product_wide_4", "persistent_4"])
+def test_the_machine_code_multicasts(name, sm):
+    text = sass.disassemble(tileiras_build.compile(bytecode(KERNELS, name), sm).cubin)
+    assert "UTMALDG.2D.MULTICAST" in text and ("UTCBAR.MULTICAST" in text) == (sm == "sm_100")
+
+
+def test_no_cta_ends_before_the_others():
+    """Others may still write into its shared memory: all threads meet before they exit."""
+    ptx = compiled(KERNELS, "product_2", "sm_90").ptx
+    body = ptx[ptx.rindex("barrier.cluster.arrive;") :]
+    assert re.fullmatch(r"barrier.cluster.arrive;\s+barrier.cluster.wait;\s+ret;", body[: body.index("ret;") + 4])
+
+
+def test_without_shared_fetches_there_is_no_cluster_barrier():
+    assert "barrier.cluster" not in compiled(KERNELS, "product_2", "sm_120").ptx
+    assert "barrier.cluster" not in compiled(KERNELS, "rows_normalized_2", "sm_90").ptx
+
+
+def launch(text, sm):
+    """Run product_2, from its .tileas, for a loop longer than the ring; whether the result is right."""
+    name = "product_2"
+    ptx = lower(text.encode(), "tileas", "ptx", Job(TARGETS[sm]))[".ptx"].decode()
+    artifacts = SimpleNamespace(ptx=ptx, manifest=manifest_of_ptx(ptx))
+    rng = np.random.default_rng(3)
+    a, b = (aligned(rng.integers(-3, 4, shape).astype(np.float16)) for shape in ((128, 32 * 20), (32 * 20, 64)))
+    out, memory = aligned(np.zeros((128, 64), np.float32)), emulator.Memory()
+    for array in (a, b, out):
+        memory.map(array.ctypes.data, array.nbytes)
+    parameters = pack_arguments(cases(KERNELS)[name], [a, b, out])
+    emulator.launch(artifacts, name, (1, 1, 1), parameters, memory=memory, check_races=True)
+    return np.array_equal(out, a.astype(np.float64) @ b.astype(np.float64))
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_a_stage_that_only_the_own_warps_empty_is_a_race(sm):
+    text = compiled(KERNELS, "product_2", sm).tileas
+    assert launch(text, sm)
+    with pytest.raises(EmulatorFault, match="race|happen"):
+        launch(text.replace(", ctas = 2 : i32", ""), sm)

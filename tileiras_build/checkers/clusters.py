@@ -1,0 +1,163 @@
+"""Proof that the CTAs of a cluster fill each other's shared memory in step, and that their shares are the whole tile.
+
+What depends on the rank of a CTA is followed forward from ``get_cta_rank`` through a kernel, loops and choices included.
+For each load that all CTAs of a cluster make together (``multicast``):
+
+- its pipeline waits for the warps of as many CTAs as fill its stages, which is all of the kernel's;
+- where its tile is, does not depend on the rank; nor does, how often anything happens on its pipeline;
+- the boxes that the CTAs fetch are the tile's elements once each, and each element is copied to where the placement of
+  the stage has it (PTX ISA 9.0, section 5.5.7, "Swizzling modes": address bits 4 to 6 are XORed with bits 7 to 9).
+
+Every check raises ``InternalError`` with id ``cluster-proof`` and says what is wrong with which load.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from ..errors import InternalError
+from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
+
+RANK, LOAD, YIELD = "nv_tileas.get_cta_rank", "nv_tileas.async.tiled_tma_load", "nv_tileas.yield"
+SWIZZLED_BITS = {"128B": 3, "64B": 2, "32B": 1}
+
+
+def check_clusters(module: ModuleOp) -> int:
+    """Check every kernel of a nv_tileas module; how many loads of several CTAs were looked at."""
+    count = 0
+    for kernel in kernels_of(module):
+        loads = [op for op in kernel.walk() if op.name == LOAD and "multicast" in op.attributes]
+        count += len(loads)
+        differing = _differing(kernel) if loads else set()
+        for load in loads:
+            _check_load(kernel, load, differing)
+    return count
+
+
+def _fail(load: Operation, message: str) -> None:
+    raise InternalError("cluster-proof", f"{load.name} for several CTAs: {message}", remedy="report this as a bug")
+
+
+# ---- what differs between CTAs ---------------------------------------------------------------------------------
+def _differing(kernel: Operation) -> set[SSAValue]:
+    """The values that may not be the same in every CTA of a cluster."""
+    found: set[SSAValue] = set()
+    before = -1
+    while len(found) > before:
+        before = len(found)
+        for op in kernel.walk():
+            _spread(op, found)
+    return found
+
+
+def _spread(op: Operation, found: set[SSAValue]) -> None:
+    if op.name == RANK or (not op.regions and any(operand in found for operand in op.operands)):
+        found.update(op.results)
+    if op.name in (CONTINUE, BREAK, YIELD):
+        around = _left(op)
+        for index, operand in enumerate(op.operands):
+            if operand in found:
+                _mark(around, index, found)
+    first = 3 if op.name == LOOPS[0] else 0
+    if op.name in LOOPS:
+        for index, operand in enumerate(op.operands[first:]):
+            if operand in found:
+                _mark(op, index, found)
+    if op.name in LOOPS and any(operand in found for operand in op.operands[:first]):
+        found.update((*op.results, *op.regions[0].blocks[0].args))
+    if op.name == BRANCH and op.operands[0] in found:
+        found.update(op.results)
+
+
+def _left(op: Operation) -> Operation:
+    """The operation to whose results, or to whose next round, a terminator's values go."""
+    around = op.parent_op()
+    while op.name != YIELD and around.name not in LOOPS:
+        around = around.parent_op()
+    return around
+
+
+def _mark(op: Operation, index: int, found: set[SSAValue]) -> None:
+    if index < len(op.results):
+        found.add(op.results[index])
+    if op.name in LOOPS:
+        args = op.regions[0].blocks[0].args
+        position = index + (op.name == LOOPS[0])
+        if position < len(args):
+            found.add(args[position])
+
+
+# ---- one load --------------------------------------------------------------------------------------------------
+def _check_load(kernel: Operation, load: Any, differing: set[SSAValue]) -> None:
+    ctas = kernel.attributes["num_ctas"].value.data if "num_ctas" in kernel.attributes else 1
+    waits_for = load.pipeline.owner.attributes.get("ctas")
+    if ctas < 2 or waits_for is None or waits_for.value.data != ctas:
+        _fail(load, f"a stage that {ctas} CTAs fill is waited for by {waits_for.value.data if waits_for else 1}")
+    if any(coord in differing for coord in load.coords):
+        _fail(load, "its tile is not the same in every CTA")
+    for op in kernel.walk():
+        if load.pipeline in op.operands and _differs_around(op, kernel, differing):
+            _fail(load, f"{op.name} does not happen as often in every CTA")
+    _check_shares(load, ctas)
+
+
+def _differs_around(op: Operation, kernel: Operation, differing: set[SSAValue]) -> bool:
+    around = op.parent_op()
+    while around is not kernel:
+        deciding = (
+            around.operands[:3] if around.name == LOOPS[0] else around.operands[:1] if around.name == BRANCH else ()
+        )
+        if any(value in differing for value in deciding):
+            return True
+        around = around.parent_op()
+    return False
+
+
+# ---- shares ----------------------------------------------------------------------------------------------------
+def _check_shares(load: Any, ctas: int) -> None:
+    """Copy the tile, element by element, as the CTAs do."""
+    placement, view = load.buffer.type.placement.data, load.view.type
+    places: dict[tuple[int, ...], int] = {}
+    for coordinates, place in _copied(load, ctas):
+        if coordinates in places:
+            _fail(load, f"element {coordinates} is fetched twice")
+        places[coordinates] = place
+    for coordinates in product(*map(range, view.tile)):
+        index = 0
+        for extent, coordinate in zip(view.tile, coordinates):
+            index = index * extent + coordinate
+        if places.get(coordinates) != placement.offset(index):
+            _fail(load, f"element {coordinates} goes to {places.get(coordinates)}, not to {placement.offset(index)}")
+
+
+def _copied(load: Any, ctas: int):
+    """(coordinates in the tile, element offset in the stage) of all that all CTAs fetch."""
+    descriptor, view, placement = load.desc.owner, load.view.type, load.buffer.type.placement.data
+    order = [view.dim_map.index(dim) for dim in descriptor.attributes["dims"].get_values()]
+    box, shared = descriptor.attributes["box"].get_values(), load.attributes["multicast"].value.data
+    for rank in range(ctas):
+        ranges = []
+        for dim, step in zip(order, box):
+            part = view.tile[dim] // ctas if dim == shared else view.tile[dim]
+            first = rank * part if dim == shared else 0
+            ranges.append(range(first, first + part, step))
+        for corner in product(*ranges):
+            yield from _box(dict(zip(order, corner)), dict(zip(order, box)), view.tile, placement, descriptor)
+
+
+def _box(corner: dict[int, int], box: dict[int, int], tile: tuple[int, ...], placement: Any, descriptor: Any):
+    """The elements of a box, fastest dimension first from where it starts, with TMA's swizzle of their addresses."""
+    index = 0
+    for dim, extent in enumerate(tile):
+        index = index * extent + corner[dim]
+    start, bits = placement.offset(index), SWIZZLED_BITS[descriptor.attributes["swizzle_mode"].data]
+    slowest_first = list(box)[::-1]
+    for number, inside in enumerate(product(*(range(box[dim]) for dim in slowest_first))):
+        address = (start + number) * placement.element_bits // 8
+        address ^= (address >> 7 & (1 << bits) - 1) << 4
+        coordinates = {dim: corner[dim] + step for dim, step in zip(slowest_first, inside)}
+        yield tuple(coordinates[dim] for dim in range(len(tile))), address * 8 // placement.element_bits

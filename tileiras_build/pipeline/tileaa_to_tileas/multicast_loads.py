@@ -1,0 +1,120 @@
+"""Fetch a tile that all CTAs of a cluster need once: each CTA fetches a share of it for all of them.
+
+In:    asynchronous TMA loads of kernels whose tiles are divided over CTAs (num_ctas).
+Out:   ``multicast`` (a dimension of the tile) on the loads whose tile is the same in every CTA, with a tensor map whose
+       box is no larger than a CTA's share; ``ctas`` on their pipelines, whose stages are empty only when the warps of
+       all CTAs have released them.
+After: specialize_warps (loads have pipelines). Before: assign_scratch.
+Sound: the place of such a tile, and how often it is fetched, follow from nothing but what all CTAs of a cluster have in
+       common, so the n-th item of its pipeline is the same tile in each of them; a share is whole lines of whole swizzle patterns,
+       so that it lies in a stage where the whole box would have put it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32, i64
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, CtaRankOp, MakeTiledTmaDescOp
+from ..analysis.operand_chains import LOOP
+from ..analysis.tensor_maps import PATTERN_LINES
+from ..contracts import EdgePass
+from ..job import Job
+
+
+class MulticastLoads(EdgePass):
+    """Tiles that several CTAs fetch together."""
+
+    name = "tileas-multicast-loads"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        if not job.target.has("tma_multicast"):
+            return
+        for func in module.body.block.ops:
+            if (ctas := func.attributes.get("num_ctas")) is not None:
+                for load in [op for op in func.walk() if op.name == AsyncTiledTmaLoadOp.name]:
+                    _share(load, ctas.value.data)
+
+
+def _share(load: Any, ctas: int) -> None:
+    if any(_follows_rank(value, set()) for value in _decisive(load)):
+        return
+    dim = _shared_dim(load, ctas)
+    if dim is None:
+        return
+    load.attributes["multicast"] = IntegerAttr(dim, i32)
+    load.pipeline.owner.attributes["ctas"] = IntegerAttr(ctas, i32)
+    _narrow(load, dim, load.view.type.tile[dim] // ctas)
+
+
+# ---- what all CTAs have in common ----------------------------------------------------------------
+def _decisive(load: Any) -> list[SSAValue]:
+    """What says where a tile is fetched from, and how often."""
+    values = list(load.coords)
+    around = load.parent_op()
+    while around.name == LOOP:
+        values += [around.lower, around.upper, around.step]
+        around = around.parent_op()
+    return values
+
+
+def _follows_rank(value: SSAValue, seen: set[SSAValue]) -> bool:
+    """Whether a scalar may depend on which CTA of its cluster computes it."""
+    if value in seen:
+        return False
+    seen.add(value)
+    owner = value.owner
+    sources = _carried(value, owner) if isinstance(owner, Block) else list(owner.operands)
+    return getattr(owner, "name", None) == CtaRankOp.name or any(_follows_rank(source, seen) for source in sources)
+
+
+def _carried(argument: Any, block: Block) -> list[SSAValue]:
+    loop = block.parent_op()
+    if loop.name != LOOP:
+        return []
+    if argument.index == 0:
+        return [loop.lower, loop.upper, loop.step]
+    return [loop.initial[argument.index - 1], block.last_op.operands[argument.index - 1]]
+
+
+# ---- shares --------------------------------------------------------------------------------------
+def _shared_dim(load: Any, ctas: int) -> int | None:
+    """The dimension of the tile of which each CTA fetches a part: whole boxes, else whole patterns of one box."""
+    tile, order, box = load.view.type.tile, *_box(load)
+    if tile[order[0]] % (ctas * box[0]) == 0:
+        return order[0]
+    longer = [dim for dim in order[1:] if tile[dim] > 1]
+    if not longer or tile[longer[-1]] % ctas:
+        return None
+    lines = tile[longer[-1]] // ctas
+    for dim in longer[:-1]:
+        lines *= tile[dim]
+    return longer[-1] if lines % PATTERN_LINES == 0 else None
+
+
+def _box(load: Any) -> tuple[list[int], list[int]]:
+    """The tile's dimensions as the tensor map has them, fastest first, and the extents of its box along them."""
+    dims, box = (list(load.desc.owner.attributes[key].get_values()) for key in ("dims", "box"))
+    return [load.view.type.dim_map.index(dim) for dim in dims], box
+
+
+def _narrow(load: Any, dim: int, most: int) -> None:
+    """A tensor map of the load's own whose box fits into a share."""
+    order, box = _box(load)
+    position, old = order.index(dim), load.desc.owner
+    if box[position] <= most:
+        return
+    box[position] = most
+    attributes = dict(old.attributes) | {"box": DenseArrayBase.from_list(i64, box)}
+    made = MakeTiledTmaDescOp.make(list(old.operands), [old.results[0].type], attributes)
+    old.parent.insert_op_after(made, old)
+    load.operands[_index(load, "desc")] = made.results[0]
+    if not list(old.results[0].uses):
+        old.detach()
+        old.erase()
+
+
+def _index(load: Operation, name: str) -> int:
+    return next(index for index, operand in enumerate(load.operands) if operand is getattr(load, name))
