@@ -43,6 +43,7 @@ def test_code_that_meets_all_demands(fast_path):
         (("LDL",) * 9, {"kernel": "softmax"}, "9 spill instructions"),
         (("MOV",) * 116, {"kernel": "softmax"}, "1.16x the instructions"),
         (GOOD, {"sm": "sm_90"}, "no HGMMA"),
+        (("UTMALDG", "HGMMA", "BRA"), {"sm": "sm_90"}, "no UTMASTG"),
         (("LDG", "LDSM", "HMMA", "BRA"), {}, "no LDGSTS"),
         (("LDSM", "MOV", "LDGSTS", "HMMA", "BRA"), {}, "ahead"),
     ],
@@ -63,3 +64,9 @@ def test_products_without_an_instruction_have_no_demands(fast_path):
 
 def test_kernels_are_listed():
     assert len(list_cases(FOLDER / "fast_path_kernels.py")) >= 16
+
+
+def test_results_of_32_bits_need_no_tensor_copy(fast_path):
+    opcodes = ("UTMALDG", "HGMMA", "BRA")
+    assert failures(fast_path, opcodes, sm="sm_90", kernel="matmul_tf32") == []
+    assert failures(fast_path, opcodes, sm="sm_90", kernel="matmul_f16")

@@ -207,6 +207,73 @@ def test_stores(swizzle, corner):
     np.testing.assert_array_equal(tensor.view(np.uint16), expected.view(np.uint16))
 
 
+@pytest.mark.parametrize("wait", ["wait_group", "wait_group.read"])
+@pytest.mark.parametrize("line", [False, True])
+def test_a_wait_for_reads_leaves_what_is_not_written_unseen(wait, line):
+    """The thread that started a copy reads what it wrote: after a whole wait, and not before."""
+    tensor = aligned(np.full((8, 64), 5, np.uint16))
+    address = f"mov.u64 u6, {tensor.__array_interface__['data'][0]};"
+    copy = (
+        "@!p0 cp.async.bulk.global.shared::cta.bulk_group [u6], [t1], 1024;"
+        if line
+        else "@!p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [u2, {0, 0}], [t1];"
+    )
+    body = f"""{address} {copy} @!p0 cp.async.bulk.commit_group; @!p0 cp.async.bulk.{wait} 0;
+    mov.u32 t7, 99; @!p0 st.shared.u32 [t1], t7; @!p0 ld.global.u32 t8, [u6]; @!p0 st.shared.u32 [t1+4], t8; bar.sync 0;"""
+    image = execute(body, tensor, tensor_map(tensor, [64, 8])).view(np.uint32)
+    assert (image[0], image[1]) == (99, 0 if wait == "wait_group" else 0x50005)
+    assert not tensor.any()  # it wrote what was there when it read, at the latest when the thread exited
+
+
+def test_waits_count_the_newest_groups():
+    """Of two stores the older must have been written, the newer need not."""
+    tensor = aligned(np.full((16, 64), 5, np.uint16))
+    address = f"mov.u64 u6, {tensor.__array_interface__['data'][0]};"
+    store = "@!p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [u2, {{0, {}}}], [t1]; @!p0 cp.async.bulk.commit_group;"
+    body = f"""{address} {store.format(0)} {store.format(8)} @!p0 cp.async.bulk.wait_group 1;
+    @!p0 ld.global.u32 t7, [u6]; @!p0 ld.global.u32 t8, [u6+1024]; @!p0 cp.async.bulk.wait_group.read 0;
+    @!p0 st.shared.u32 [t1], t7; @!p0 st.shared.u32 [t1+4], t8; bar.sync 0;"""
+    image = execute(body, tensor, tensor_map(tensor, [64, 8])).view(np.uint32)
+    assert image[:2].tolist() == [0, 0x50005]
+
+
+@pytest.mark.parametrize("wait", ["", "@!p0 cp.async.bulk.wait_group.read 0; bar.sync 0;"])
+def test_a_write_to_what_a_store_still_reads(wait):
+    """Another thread overwrites the source: a race, unless the first has waited and both have met."""
+    tensor = random(np.random.default_rng(16), (8, 64), np.float16)
+    body = f"""@!p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [u2, {{0, 0}}], [t1]; @!p0 cp.async.bulk.commit_group; bar.sync 0;
+    {wait} mov.u32 t7, 1; setp.eq.u32 p3, t0, 40; @p3 st.shared.u32 [t1+64], t7; @!p0 cp.async.bulk.wait_group.read 0; bar.sync 0;"""
+    memory = emulator.Memory()
+    memory.map_array(tensor)
+    out = aligned(np.zeros(SHARED, np.uint8))
+    params = [memory.map_array(out).to_bytes(8, "little"), tensor_map(tensor, [64, 8], "128B").encode()]
+    text = PTX.format(body=(CLEAR + body).replace("{step}", "256"), threads=64)
+    if wait:
+        emulator.run_ptx(text, "k", 1, None, params, memory=memory, check_races=True)
+        assert not tensor.view(np.uint16).any()
+        return
+    with pytest.raises(EmulatorFault, match="a bulk copy read it .* with no barrier before this write"):
+        emulator.run_ptx(text, "k", 1, None, params, memory=memory, check_races=True)
+
+
+@pytest.mark.parametrize("rank", [1, 3, 4, 5])
+def test_stores_of_every_rank(rank):
+    """Clipped at either end of each dimension."""
+    rng = np.random.default_rng(17)
+    shape, box = (3, 2, 4, 3, 16)[-rank:], (2, 2, 3, 2, 16)[-rank:]
+    corner = (-1, 1, 2, -1, 8)[-rank:]
+    tensor = random(rng, shape, np.uint32)
+    expected = tensor.copy()
+    data = rng.integers(0, 256, SHARED).astype(np.uint8)
+    store(tensor, tensor_map(tensor, box[::-1]), corner[::-1], data)
+    values = data[: 4 * np.prod(box)].view(np.uint32).reshape(box)
+    for place in itertools.product(*map(range, box)):
+        index = tuple(first + step for first, step in zip(corner, place))
+        if all(0 <= i < n for i, n in zip(index, shape)):
+            expected[index] = values[place]
+    np.testing.assert_array_equal(tensor, expected)
+
+
 REDUCTIONS = {
     "add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
     "inc": lambda old, b: np.where(old >= b, 0, old + 1), "dec": lambda old, b: np.where((old == 0) | (old > b), b, old - 1),

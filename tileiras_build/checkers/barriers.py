@@ -18,7 +18,7 @@ from .program_paths import BREAK, CONTINUE, LOOPS, ProgramPaths, kernels_of, pat
 
 TOKEN = "nv_tileaa.mem_token"
 READS = ("load", "tiled_load")
-WRITES = ("store", "tiled_store", "atomic_rmw", "atomic_cas", "tiled_atomic_rmw")
+WRITES = ("store", "tiled_store", "async.tiled_tma_store", "atomic_rmw", "atomic_cas", "tiled_atomic_rmw")
 ACCESSES = frozenset(f"nv_tileas.{name}" for name in READS + WRITES)
 FENCE, BARRIER = "nv_tileas.fence_alias", "nv_tileas.barrier"
 
@@ -31,7 +31,7 @@ def check_barriers(module: ModuleOp) -> int:
 def _check_kernel(kernel: Operation) -> int:
     paths = paths_of(kernel)
     accesses = [op for op in paths.following if op.name in ACCESSES]
-    earlier = _dependencies(paths)
+    earlier = dependencies(paths)
     pairs = 0
     for first in accesses:
         for second in paths.reach(first, lambda op: op.name == BARRIER):
@@ -53,7 +53,7 @@ def _semantic(op: Operation) -> str:
 
 
 # ---- what a token comes after ------------------------------------------------------------------------------------
-def _dependencies(paths: ProgramPaths) -> dict[Operation, set[Operation]]:
+def dependencies(paths: ProgramPaths) -> dict[Operation, set[Operation]]:
     """For each operation the accesses that its token operands come after."""
     edges = [edge for op in paths.following for edge in _token_edges(op)]
     behind: dict[SSAValue, set[Operation]] = {}

@@ -1,8 +1,9 @@
 """The paths of a tile program: which operation may run right after which.
 
 Structured control flow becomes a graph whose nodes are operations. A counted loop is left from its header or by a
-break, an endless one by a break only; the regions of reductions and scans have no place in it. The other checkers of
-programs walk these paths; the passes that they check recurse over the structure instead.
+break, an endless one by a break only; the regions of reductions and scans have no place in it. Of agents the path is
+that of those which compute: one that fetches runs beside them, and ``pipelines.py`` proves that they agree. The other
+checkers of programs walk these paths; the passes that they check recurse over the structure instead.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from xdsl.ir import Block, Operation
 
 LOOPS = ("nv_tileas.for", "nv_tileas.loop")
 BRANCH, CONTINUE, BREAK = "nv_tileas.if", "nv_tileas.continue", "nv_tileas.break"
+AGENTS = "nv_tileas.agent_switch"
 
 
 @dataclass
@@ -68,6 +70,8 @@ def _walk(
             before = left + ([op] if op.name == LOOPS[0] else [])
         elif op.name == BRANCH:
             before = [end for region in op.regions for end in _walk(paths, region.blocks[0], [op], header, breaks)]
+        elif op.name == AGENTS:
+            before = _walk(paths, op.regions[1].blocks[0], [op], header, breaks)
         elif op.name == BREAK:
             breaks.append(op)
             return []

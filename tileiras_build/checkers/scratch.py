@@ -5,8 +5,8 @@ done may run ahead: until the next barrier its neighbors may still be reading. S
 is followed to the next barrier, its own or another operation's; an operation met on the way must not write to the
 same bytes, unless it begins with a barrier. What an operation that ends in a barrier leaves behind is nobody's.
 
-Storage that lives as long as the kernel shares no byte with anything; a ring shares none with other storage, and
-``rings.py`` proves when scratch may lie over it.
+Storage that lives as long as the kernel shares no byte with anything; a ring shares none with other storage. ``rings.py``
+and ``tma_stores.py`` prove when scratch may lie over it; here, that a barrier follows the last reading of its tiles.
 
 Not proved here: that a region is as large as its operation needs; the emulator faults where it is not.
 
@@ -21,7 +21,9 @@ from xdsl.ir import Operation
 from ..errors import InternalError
 from .program_paths import kernels_of, paths_of
 
-BARRIERS, RING = ("nv_tileas.barrier",), "nv_tileas.alloc_tensor"
+BARRIERS, RING, BUFFER = ("nv_tileas.barrier",), "nv_tileas.alloc_tensor", "nv_tileas.buffer"
+# Each thread waits for products in tensor memory itself; these it knows of its own warps only.
+RING_READERS = ("nv_tileas.local_load", "nv_tileas.async.dot")
 ALIGNMENT = 16
 
 
@@ -38,6 +40,10 @@ def _check_kernel(kernel: Operation) -> int:
         for other in paths.reach(op, _meets):
             if "scratch_offset" in other.attributes and "sync_before" not in other.attributes and _overlap(op, other):
                 _fail(kernel, f"{_text(other)} may write where {_text(op)} is still being read")
+    for op in (op for op in paths.following if op.name in RING_READERS):
+        for other in paths.reach(op, _meets):
+            if "scratch_offset" in other.attributes and "sync_before" not in other.attributes and _reads(op, other):
+                _fail(kernel, f"{_text(other)} may write where {op.name} still reads a ring")
     _check_storage(kernel, users, [op for op in paths.following if "shared_offset" in op.attributes])
     return len(users)
 
@@ -79,6 +85,19 @@ def _meets(op: Operation) -> bool:
 def _region(op: Operation) -> range:
     start = op.attributes["scratch_offset"].value.data
     return range(start, start + op.attributes["scratch_bytes"].value.data)
+
+
+def _reads(op: Operation, other: Operation) -> bool:
+    """Whether an operation reads a ring in the bytes of another's scratch."""
+    rings = (value.owner for value in op.operands if value.type.name == BUFFER)
+    return any(_common(_place(ring), _region(other)) for ring in rings)
+
+
+def _place(ring: Operation) -> range:
+    if "shared_offset" not in ring.attributes:
+        return range(0)
+    start = ring.attributes["shared_offset"].value.data
+    return range(start, start + ring.results[0].type.size_bytes)
 
 
 def _overlap(a: Operation, b: Operation) -> bool:

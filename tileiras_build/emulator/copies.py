@@ -2,7 +2,8 @@
 
 A piece of work is an object with ``land(machine)``, which does it, and ``only(member)``, the part that belongs to the
 threads where the mask over the batch's threads holds (or None). It is done at the wait, the latest moment that the
-ISA allows, so that a missing wait reads stale bytes.
+ISA allows, so that a missing wait reads stale bytes. Bulk copies also have ``read(machine)``, which takes what they
+copy but writes nothing yet, and ``was_read``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ class GroupQueue:
         while len(self.groups) > keep:
             for work in self.groups.pop(0):
                 work.land(machine)
+
+    def read(self, machine, keep: int) -> None:
+        """Let all groups but the newest ``keep`` read their sources; what they write is not seen yet."""
+        for batch in self.groups[: max(len(self.groups) - keep, 0)]:
+            for work in batch:
+                work.read(machine)
 
     def land_all(self, machine) -> None:
         if self.pending:

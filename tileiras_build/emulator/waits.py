@@ -90,11 +90,13 @@ class Waits:
 
     # -- exits ---------------------------------------------------------------------------------------
     def check_exit(self, group) -> None:
-        """Threads exit: their bulk copies must have read shared memory."""
+        """Threads exit: their bulk copies must have read shared memory; they write at the latest now."""
         self.changes += 1
-        unread = [copy for batch in (*group.bulk.groups, group.bulk.pending) for copy in batch]
+        copies = [copy for batch in (*group.bulk.groups, group.bulk.pending) for copy in batch]
+        unread = [copy for copy in copies if not copy.was_read]
         if unread:
             self.unfinished(unread[0], "a thread exits before its bulk copy has read shared memory (no wait_group)")
+        group.bulk.land_all(self.machine)
 
     def check_end(self) -> None:
         """All threads have exited: nothing may be on its way into their shared memory."""

@@ -24,6 +24,7 @@ a shared placement      SharedLayout.plain .swizzled .boxed; choose_swizzle(stor
                         bank_conflicts(layout, shared), largest_vector(layout, shared)
 ld.shared, st.shared    shared_access(layout, shared) -> SharedAccess
 ldmatrix, stmatrix      matrix_access(layout, shared) -> MatrixAccess or None
+either                  cheapest_access(layout, shared, matrices)
 text                    to_cute(layout), from_cute(text, shape), shared_to_cute(shared),
                         shared_from_cute(text, element_bits)
 """
@@ -35,6 +36,7 @@ from .conversion import (
     RegisterPermutation,
     RoundTripPass,
     SharedRoundTrip,
+    cheapest_access,
     plan_conversion,
     plan_round_trip,
 )

@@ -152,14 +152,14 @@ def _best_scratch(source: LinearLayout, target: LinearLayout, bits: int, stmatri
         bounds = least_wavefronts(source, shared, stmatrix), least_wavefronts(target, shared, ldmatrix)
         if None in bounds or best is not None and sum(bounds) >= best[0]:
             continue
-        store, load = _access(source, shared, stmatrix), _access(target, shared, ldmatrix)
+        store, load = cheapest_access(source, shared, stmatrix), cheapest_access(target, shared, ldmatrix)
         cost = _cost(store) + _cost(load)
         if best is None or cost < best[0]:
             best = cost, shared, store, load
     return best[1:] if best else _best_scratch(source, target, 8, stmatrix, ldmatrix)
 
 
-def _access(layout: LinearLayout, shared: SharedLayout, matrices: bool) -> SharedAccess | MatrixAccess | None:
+def cheapest_access(layout: LinearLayout, shared: SharedLayout, matrices: bool) -> SharedAccess | MatrixAccess | None:
     """The cheaper of plain and matrix instructions; None if 4-bit elements would have to be stored one by one."""
     matrix = matrix_access(layout, shared) if matrices else None
     if vector_wavefronts(layout, shared) is None:

@@ -46,7 +46,13 @@ STRATEGIES: tuple[Strategy, ...] = (
         "warp-specialize",
         "one warp only fetches tiles by TMA, the others only compute; the launcher encodes tensor maps",
         frozenset(
-            {"tileas-exchange-operands", "tileas-select-async", "tileas-specialize-warps", "tileas-pipeline-loads"}
+            {
+                "tileas-exchange-operands",
+                "tileas-select-async",
+                "tileas-specialize-warps",
+                "tileas-pipeline-loads",
+                "tileas-store-by-tma",
+            }
         ),
         "tma",
         ("nvptx",),

@@ -93,15 +93,17 @@ def _tiled(kernel: _Kernel, op: Any) -> Iterator[Remark]:
         what = "store" if _is_store(op) else "load"
         yield kernel.remark(
             op, FAILED, MEMORY, f"RemarkMemoryTma{what.capitalize()}Failed", f"Failed to select TMA {what} instruction",
-            (), (TENSOR_COPY_LIMIT,),
+            (), (TENSOR_COPY_LIMITS[what],),
         )  # fmt: skip
 
 
-def _fetched(kernel: _Kernel, op: Any) -> Iterator[Remark]:
-    """A tile that TMA copies to shared memory."""
+def _copied(kernel: _Kernel, op: Any) -> Iterator[Remark]:
+    """A tile that TMA copies to or from shared memory."""
     shape, element = list(op.view.type.tile), element_of(op.view.type.source.element_type)
-    notes = [("Instruction", TENSOR_COPY), ("Shape", shape), ("Width", f"{prod(shape) * element.bytes} bytes")]
-    name, message = "RemarkMemoryLoadInstructionSelected", "Load instruction selected"
+    what = "store" if _is_store(op) else "load"
+    bytes = prod(shape) * element.bytes
+    notes = [("Instruction", TENSOR_COPIES[what]), ("Shape", shape), ("Width", f"{bytes} bytes")]
+    name, message = f"RemarkMemory{what.capitalize()}InstructionSelected", f"{what.capitalize()} instruction selected"
     yield kernel.remark(op, PASSED, MEMORY, name, message, notes)
 
 
@@ -227,11 +229,16 @@ def _element(value: SSAValue) -> object:
     return value.type.element_type
 
 
-TENSOR_COPY = "Tensor copy to shared memory (cp.async.bulk.tensor)"
-TENSOR_COPY_LIMIT = (
-    "TMA fetches operands of products in a warp of their own (strategy warp-specialize), and only where the launcher "
-    "encodes the tensor maps of the manifest"
-)
+TENSOR_COPIES = {
+    "load": "Tensor copy to shared memory (cp.async.bulk.tensor)",
+    "store": "Tensor copy from shared memory (cp.async.bulk.tensor)",
+}
+TENSOR_COPY_LIMITS = {
+    "load": "TMA fetches operands of products in a warp of their own (strategy warp-specialize), and only where the "
+    "launcher encodes the tensor maps of the manifest",
+    "store": "TMA stores tiles of 16-byte aligned tensors that pass through shared memory anyway, in kernels whose "
+    "operands it fetches (strategy warp-specialize)",
+}
 PRODUCT_LIMIT = "products of whole warpgroups whose operands TMA fetches (strategy warp-specialize)"
 INSTRUCTIONS = {"nv_tileas.async_tiled_load": "Asynchronous copy to shared memory (cp.async)"}
 DESCRIBE = {
@@ -242,7 +249,8 @@ DESCRIBE = {
     "nv_tileas.store": _pointers,
     "nv_tileas.convert_layout": _conversion,
     "nv_tileas.dot": _product,
-    "nv_tileas.async.tiled_tma_load": _fetched,
+    "nv_tileas.async.tiled_tma_load": _copied,
+    "nv_tileas.async.tiled_tma_store": _copied,
     "nv_tileas.async.dot": _asynchronous_product,
     "nv_tileas.async.umma": _asynchronous_product,
 }

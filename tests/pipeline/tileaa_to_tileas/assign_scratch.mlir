@@ -161,3 +161,174 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
 }
 // ==>
 // error[shared-memory]: the kernel needs 1048576 bytes of shared memory, sm_90 has 232448; use smaller tiles
+
+// ---- what_tma_copies_is_read_before_it_is_overwritten
+!memref = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view = !nv_tileaa.tiled_view<partition, !memref, tile = [128, 128], dim_map = [0, 1], steps = [128, 128], sparse = -1, padding = none>
+!sums = tensor<128x128xf16, #cute.layout<(128,128), ((4,8),8,(2,2,16)):((2,128),2048,(1,1024,8))>>
+!rows = tensor<128x128xf16, #cute.layout<(128,128), (32,8,(8,8)):(8,256,(1,2048))>>
+nv_tileaa.func @k attributes {num_warps = 8 : i32} {
+^bb0(%p: !nv_tileaa.ptr<f16>, %rows: i32, %columns: i32, %stride: i32, %i: i32, %n: i32, %x: f16):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %pitch = nv_tileas.assume %stride {predicate = #cuda_tile.div_by<8>} : i32
+  %memref = nv_tileas.make_memref %base sizes(%rows, %columns) strides(%pitch) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !memref
+  %view = nv_tileas.block_tile %memref : (!memref) -> !view
+  %t = nv_tileas.create_mem_token : !nv_tileaa.mem_token
+  %desc = nv_tileas.make_tiled_tma_desc %memref {dims = array<i64: 1, 0>, box = array<i64: 64, 128>, swizzle_mode = "128B"} : (!memref) -> !nv_tileas.tma_desc
+  nv_tileas.agent_switch {
+    nv_tileas.yield
+  } {
+    %sums = nv_tileas.splat %x : (f16) -> !sums
+    nv_tileas.for %i, %n, %i : (i32, i32, i32) -> () {
+    ^bb1(%j: i32):
+      %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>} : (!view, !nv_tileas.tma_desc, !sums, i32, i32) -> !nv_tileaa.mem_token
+      nv_tileas.continue
+    }
+    nv_tileas.async.tma_store_wait {read}
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 128], dim_map = [0, 1], steps = [128, 128], sparse = -1, padding = none>
+#layout0 = #cute.layout<(128,128), ((4,8),8,(2,2,16)):((2,128),2048,(1,1024,8))>
+!tile_128x128xf16 = tensor<128x128xf16, #layout0>
+nv_tileaa.func @k attributes {num_warps = 8 : i32, shared_bytes = 32768 : i32} {
+^bb0(%p: !nv_tileaa.ptr<f16>, %rows: i32, %columns: i32, %stride: i32, %i: i32, %n: i32, %x: f16):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %pitch = nv_tileas.assume %stride {predicate = #cuda_tile.div_by<8>} : i32
+  %memref = nv_tileas.make_memref %base sizes(%rows, %columns) strides(%pitch) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !memref0
+  %view = nv_tileas.block_tile %memref : (!memref0) -> !view0
+  %t = nv_tileas.create_mem_token : !nv_tileaa.mem_token
+  %desc = nv_tileas.make_tiled_tma_desc %memref {dims = array<i64: 1, 0>, box = array<i64: 64, 128>, swizzle_mode = "128B"} : (!memref0) -> !nv_tileas.tma_desc
+  nv_tileas.agent_switch {
+    nv_tileas.yield
+  } {
+    %sums = nv_tileas.splat %x : (f16) -> !tile_128x128xf16
+    nv_tileas.for %i, %n, %i : (i32, i32, i32) -> () {
+    ^bb0(%j: i32):
+      nv_tileas.async.tma_store_wait {read}
+      %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, scratch_bytes = 32768 : i32, scratch_offset = 0 : i32, sync_before} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32) -> !nv_tileaa.mem_token
+      nv_tileas.continue
+    }
+    nv_tileas.async.tma_store_wait {read}
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}
+
+// ---- a_barrier_does_not_end_what_tma_reads
+!memref = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view = !nv_tileaa.tiled_view<partition, !memref, tile = [128, 128], dim_map = [0, 1], steps = [128, 128], sparse = -1, padding = none>
+!sums = tensor<128x128xf16, #cute.layout<(128,128), ((4,8),8,(2,2,16)):((2,128),2048,(1,1024,8))>>
+!rows = tensor<128x128xf16, #cute.layout<(128,128), (32,8,(8,8)):(8,256,(1,2048))>>
+nv_tileaa.func @k attributes {num_warps = 8 : i32} {
+^bb0(%p: !nv_tileaa.ptr<f16>, %rows: i32, %columns: i32, %stride: i32, %i: i32, %n: i32, %x: f16):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %pitch = nv_tileas.assume %stride {predicate = #cuda_tile.div_by<8>} : i32
+  %memref = nv_tileas.make_memref %base sizes(%rows, %columns) strides(%pitch) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !memref
+  %view = nv_tileas.block_tile %memref : (!memref) -> !view
+  %t = nv_tileas.create_mem_token : !nv_tileaa.mem_token
+  %desc = nv_tileas.make_tiled_tma_desc %memref {dims = array<i64: 1, 0>, box = array<i64: 64, 128>, swizzle_mode = "128B"} : (!memref) -> !nv_tileas.tma_desc
+  nv_tileas.agent_switch {
+    nv_tileas.yield
+  } {
+    %sums = nv_tileas.splat %x : (f16) -> !sums
+    %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>} : (!view, !nv_tileas.tma_desc, !sums, i32, i32) -> !nv_tileaa.mem_token
+    nv_tileas.barrier
+    %r = nv_tileas.convert_layout %sums : (!sums) -> !rows
+    nv_tileas.barrier
+    %q = nv_tileas.convert_layout %sums {again} : (!sums) -> !rows
+    nv_tileas.async.tma_store_wait {read}
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 128], dim_map = [0, 1], steps = [128, 128], sparse = -1, padding = none>
+#layout0 = #cute.layout<(128,128), ((4,8),8,(2,2,16)):((2,128),2048,(1,1024,8))>
+!tile_128x128xf16 = tensor<128x128xf16, #layout0>
+#layout1 = #cute.layout<(128,128), (32,8,(8,8)):(8,256,(1,2048))>
+!tile_128x128xf16_v1 = tensor<128x128xf16, #layout1>
+nv_tileaa.func @k attributes {num_warps = 8 : i32, shared_bytes = 65536 : i32} {
+^bb0(%p: !nv_tileaa.ptr<f16>, %rows: i32, %columns: i32, %stride: i32, %i: i32, %n: i32, %x: f16):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %pitch = nv_tileas.assume %stride {predicate = #cuda_tile.div_by<8>} : i32
+  %memref = nv_tileas.make_memref %base sizes(%rows, %columns) strides(%pitch) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !memref0
+  %view = nv_tileas.block_tile %memref : (!memref0) -> !view0
+  %t = nv_tileas.create_mem_token : !nv_tileaa.mem_token
+  %desc = nv_tileas.make_tiled_tma_desc %memref {dims = array<i64: 1, 0>, box = array<i64: 64, 128>, swizzle_mode = "128B"} : (!memref0) -> !nv_tileas.tma_desc
+  nv_tileas.agent_switch {
+    nv_tileas.yield
+  } {
+    %sums = nv_tileas.splat %x : (f16) -> !tile_128x128xf16
+    %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, scratch_bytes = 32768 : i32, scratch_offset = 0 : i32} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32) -> !nv_tileaa.mem_token
+    nv_tileas.barrier
+    %r = nv_tileas.convert_layout %sums {scratch_bytes = 32768 : i32, scratch_offset = 32768 : i32} : (!tile_128x128xf16) -> !tile_128x128xf16_v1
+    nv_tileas.barrier
+    nv_tileas.async.tma_store_wait {read}
+    %q = nv_tileas.convert_layout %sums {again, scratch_bytes = 32768 : i32, scratch_offset = 0 : i32, sync_before} : (!tile_128x128xf16) -> !tile_128x128xf16_v1
+    nv_tileas.async.tma_store_wait {read}
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}
+
+// ---- a_barrier_after_a_wait_does
+!memref = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view = !nv_tileaa.tiled_view<partition, !memref, tile = [128, 128], dim_map = [0, 1], steps = [128, 128], sparse = -1, padding = none>
+!sums = tensor<128x128xf16, #cute.layout<(128,128), ((4,8),8,(2,2,16)):((2,128),2048,(1,1024,8))>>
+!rows = tensor<128x128xf16, #cute.layout<(128,128), (32,8,(8,8)):(8,256,(1,2048))>>
+nv_tileaa.func @k attributes {num_warps = 8 : i32} {
+^bb0(%p: !nv_tileaa.ptr<f16>, %rows: i32, %columns: i32, %stride: i32, %i: i32, %n: i32, %x: f16):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %pitch = nv_tileas.assume %stride {predicate = #cuda_tile.div_by<8>} : i32
+  %memref = nv_tileas.make_memref %base sizes(%rows, %columns) strides(%pitch) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !memref
+  %view = nv_tileas.block_tile %memref : (!memref) -> !view
+  %t = nv_tileas.create_mem_token : !nv_tileaa.mem_token
+  %desc = nv_tileas.make_tiled_tma_desc %memref {dims = array<i64: 1, 0>, box = array<i64: 64, 128>, swizzle_mode = "128B"} : (!memref) -> !nv_tileas.tma_desc
+  nv_tileas.agent_switch {
+    nv_tileas.yield
+  } {
+    %sums = nv_tileas.splat %x : (f16) -> !sums
+    %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>} : (!view, !nv_tileas.tma_desc, !sums, i32, i32) -> !nv_tileaa.mem_token
+    %r = nv_tileas.convert_layout %sums : (!sums) -> !rows
+    nv_tileas.async.tma_store_wait
+    nv_tileas.barrier
+    %v = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>} : (!view, !nv_tileas.tma_desc, !sums, i32, i32) -> !nv_tileaa.mem_token
+    nv_tileas.async.tma_store_wait {read}
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}
+// ==>
+!memref0 = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [128, 128], dim_map = [0, 1], steps = [128, 128], sparse = -1, padding = none>
+#layout0 = #cute.layout<(128,128), ((4,8),8,(2,2,16)):((2,128),2048,(1,1024,8))>
+!tile_128x128xf16 = tensor<128x128xf16, #layout0>
+#layout1 = #cute.layout<(128,128), (32,8,(8,8)):(8,256,(1,2048))>
+!tile_128x128xf16_v1 = tensor<128x128xf16, #layout1>
+nv_tileaa.func @k attributes {num_warps = 8 : i32, shared_bytes = 65536 : i32} {
+^bb0(%p: !nv_tileaa.ptr<f16>, %rows: i32, %columns: i32, %stride: i32, %i: i32, %n: i32, %x: f16):
+  %base = nv_tileas.assume %p {predicate = #cuda_tile.div_by<16>} : !nv_tileaa.ptr<f16>
+  %pitch = nv_tileas.assume %stride {predicate = #cuda_tile.div_by<8>} : i32
+  %memref = nv_tileas.make_memref %base sizes(%rows, %columns) strides(%pitch) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !memref0
+  %view = nv_tileas.block_tile %memref : (!memref0) -> !view0
+  %t = nv_tileas.create_mem_token : !nv_tileaa.mem_token
+  %desc = nv_tileas.make_tiled_tma_desc %memref {dims = array<i64: 1, 0>, box = array<i64: 64, 128>, swizzle_mode = "128B"} : (!memref0) -> !nv_tileas.tma_desc
+  nv_tileas.agent_switch {
+    nv_tileas.yield
+  } {
+    %sums = nv_tileas.splat %x : (f16) -> !tile_128x128xf16
+    %u = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, scratch_bytes = 32768 : i32, scratch_offset = 0 : i32} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32) -> !nv_tileaa.mem_token
+    %r = nv_tileas.convert_layout %sums {scratch_bytes = 32768 : i32, scratch_offset = 32768 : i32} : (!tile_128x128xf16) -> !tile_128x128xf16_v1
+    nv_tileas.async.tma_store_wait
+    nv_tileas.barrier
+    %v = nv_tileas.async.tiled_tma_store %view, %desc, %sums coords(%i, %i) {placement = #cute.shared<16, swizzle<3,3,3> o (128,(64,2)):(64,(1,8192))>, scratch_bytes = 32768 : i32, scratch_offset = 0 : i32} : (!view0, !nv_tileas.tma_desc, !tile_128x128xf16, i32, i32) -> !nv_tileaa.mem_token
+    nv_tileas.async.tma_store_wait {read}
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}

@@ -79,6 +79,21 @@ AsyncTiledTmaLoadOp = define(
     "copy a tile of a view to a stage; its mbarrier counts the bytes",
     pure=False,
 )
+AsyncTiledTmaStoreOp = define(
+    "nv_tileas.async.tiled_tma_store",
+    "view desc value coords* token?",
+    "result_token",
+    "a tile goes to the operation's shared memory; from there one thread's copies, a group, write it where it lies in "
+    "the tensor",
+    pure=False,
+)
+AsyncTmaStoreWaitOp = define(
+    "nv_tileas.async.tma_store_wait",
+    "",
+    "",
+    "until the copies of all tiled_tma_store have written (``read``: have read shared memory)",
+    pure=False,
+)
 AsyncDotOp = define(
     "nv_tileas.async.dot",
     "lhs rhs acc lhs_stage? rhs_stage?",
@@ -143,6 +158,8 @@ SCHEDULED = (
     ConsumerReleaseOp,
     AdvanceOp,
     AsyncTiledTmaLoadOp,
+    AsyncTiledTmaStoreOp,
+    AsyncTmaStoreWaitOp,
     AsyncDotOp,
     AsyncDotWaitOp,
     CreateTmemOp,

@@ -3,7 +3,8 @@
 A box of a tensor lies in shared memory row after row, 16-byte chunks swizzled: the chunk's number within a row of the
 pattern (32, 64 or 128 bytes) is XORed with the number of the 128-byte row that its address lies in, or in one mode the
 number of the 32-byte chunk (section 5.5.6, swizzling modes). Copies to shared memory land when their mbarrier is looked at (``waits.py``), copies from it when
-their bulk group is waited for (``copies.py``): the latest moments that the ISA allows.
+their bulk group is waited for (``copies.py``): the latest moments that the ISA allows. A wait for reads alone
+(``.read``) takes what is in shared memory, but leaves global memory as it is until a whole wait or the thread's exit.
 """
 
 from __future__ import annotations
@@ -104,6 +105,17 @@ class Copy:
     """What the race check wants of a copy: the bytes of shared memory, and when they are read or written."""
 
     clocks = None  # of the race check, one per copy
+    taken = None  # what a copy from shared memory has read, one row per copy
+
+    @property
+    def was_read(self) -> bool:
+        return self.taken is not None
+
+    def read(self, machine) -> None:
+        """Read the source now; the bytes are written when the copy lands."""
+        if self.taken is None:
+            self.watch_landing(machine)
+            self.taken = self.sources(machine)
 
     def kept(self, member):
         """Which copies belong to threads of a mask, or None where none does."""
@@ -146,7 +158,12 @@ class BoxCopy(Copy):
             None if self.positions is None else self.positions[keep], self.function,
         )  # fmt: skip
         out.clocks = None if self.clocks is None else self.clocks[keep]
+        out.taken = None if self.taken is None else self.taken[keep]
         return out
+
+    def sources(self, machine) -> np.ndarray:
+        """The 16-byte chunks of each box in shared memory."""
+        return machine.shared_view(np.complex128)[box_chunks(self.tensor, self.start) + self.bias[:, None, None]]
 
     def shared_bytes(self) -> np.ndarray:
         chunks = box_chunks(self.tensor, self.start) + self.bias[:, None, None]
@@ -156,18 +173,19 @@ class BoxCopy(Copy):
         if self.landed:
             return
         self.landed = True
-        self.watch_landing(machine)
         elements = Elements(self.tensor, self.coordinates)
-        chunks = box_chunks(self.tensor, self.start) + self.bias[:, None, None]
         view, index = global_view(machine, self.ins, self.flat[0], self.tensor.base, elements.only(), elements.unit)
         if self.positions is not None:
-            self.load(machine, elements, chunks, view, index)
-        elif self.function is None:
-            self.store(machine, elements, chunks, view, index)
+            self.watch_landing(machine)
+            return self.load(machine, elements, view, index)
+        self.read(machine)
+        if self.function is None:
+            self.store(elements, view, index)
         else:
-            self.reduce(machine, chunks)
+            self.reduce(machine)
 
-    def load(self, machine, elements, chunks, view, index):
+    def load(self, machine, elements, view, index):
+        chunks = box_chunks(self.tensor, self.start) + self.bias[:, None, None]
         if elements.all:
             data = view[index]
         else:
@@ -188,14 +206,14 @@ class BoxCopy(Copy):
         pattern = self.tensor.kind.nan.to_bytes(self.tensor.kind.bytes, "little")
         return np.frombuffer(pattern * CHUNK, dtype)[0]
 
-    def store(self, machine, elements, chunks, view, index):
-        data = machine.shared_view(np.complex128)[chunks].view(view.dtype).reshape(elements.offset.shape)
+    def store(self, elements, view, index):
+        data = self.taken.view(view.dtype).reshape(elements.offset.shape)
         view[index] = data if elements.all else data[elements.valid]
 
-    def reduce(self, machine, chunks):
+    def reduce(self, machine):
         """Element by element, one copy after another: copies may overlap."""
         unit = self.tensor.kind.bytes
-        data = machine.shared_view(np.complex128)[chunks].view(_UNITS[unit]).reshape(len(chunks), -1)
+        data = self.taken.view(_UNITS[unit]).reshape(len(self.taken), -1)
         for i in range(len(data)):
             elements = ElementsOfOne(self.tensor, self.coordinates[i : i + 1])
             view, index = global_view(machine, self.ins, self.flat[i], self.tensor.base, elements.only(), unit)
@@ -254,17 +272,22 @@ class LineCopy(Copy):
             self.dtype,
         )
         out.clocks = None if self.clocks is None else self.clocks[keep]
+        out.taken = None if self.taken is None else [line for line, kept in zip(self.taken, keep) if kept]
         return out
+
+    def sources(self, machine) -> list:
+        """The bytes of each line; None for one of none."""
+        sizes = enumerate(self.sizes.tolist())
+        return [self.bytes_at(machine, self.source, i, size).copy() if size else None for i, size in sizes]
 
     def land(self, machine) -> None:
         if self.landed:
             return
         self.landed = True
-        self.watch_landing(machine)
+        self.read(machine)
         for i, size in enumerate(self.sizes.tolist()):
             if size:
-                target, source = self.bytes_at(machine, self.to, i, size), self.bytes_at(machine, self.source, i, size)
-                self.move(target, source)
+                self.move(self.bytes_at(machine, self.to, i, size), self.taken[i])
         if self.positions is not None:
             sizes = self.sizes.astype(np.int64)
             change(machine, self.ins, self.positions, self.flat, 0 * sizes, -sizes, clocks=self.clocks)
@@ -513,7 +536,8 @@ def emit_bulk(e, ins, mods, reduces: bool):
     if mods[:1] == ("commit_group",):
         return e.line(f"{active(e)}g.bulk.commit()")
     if mods[:1] == ("wait_group",):
-        return e.line(f"{active(e)}g.bulk.land(g.m, {ins.args[0].value})")
+        wait = "read" if mods[1:] == ("read",) else "land"
+        return e.line(f"{active(e)}g.bulk.{wait}(g.m, {ins.args[0].value})")
     if mods[:1] == ("prefetch",):
         return None
     if any(m.startswith(("im2col", "tile::")) or m == "cp_mask" for m in mods):

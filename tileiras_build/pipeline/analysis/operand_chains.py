@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType
@@ -21,8 +22,11 @@ ENTRIES = ("nv_tileaa.func", "func.func")
 EXITS = ("nv_tileas.continue", "nv_tileas.break")
 WRITES = frozenset(
     f"nv_tileas.{name}"
-    for name in ("store", "tiled_store", "atomic_rmw", "atomic_cas", "tiled_atomic_rmw", "fence_alias", "barrier")
-)
+    for name in (
+        "store", "tiled_store", "async.tiled_tma_store", "atomic_rmw", "atomic_cas", "tiled_atomic_rmw", "fence_alias",
+        "barrier",
+    )
+)  # fmt: skip
 ORDERED = WRITES | {"nv_tileas.print"}
 
 
@@ -119,18 +123,23 @@ def _leaves(op: Operation, loop: Operation) -> bool:
     return around is loop
 
 
-def runs_free(token: SSAValue | None, seen: set[SSAValue] | None = None) -> bool:
+def runs_free(token: SSAValue | None) -> bool:
     """Whether nothing that a memory token stands for must come first: a write, an acquire, the grid before this one."""
+    return not stands_for(token, _orders)
+
+
+def stands_for(token: SSAValue | None, acts: Callable[[Operation], bool], seen: set[SSAValue] | None = None) -> bool:
+    """Whether an operation for which ``acts`` holds may be among those that a memory token comes after."""
     seen = set() if seen is None else seen
     if token is None or token in seen:
-        return True
+        return False
     seen.add(token)
     if isinstance(token, BlockArgument):
-        return _carried(token, seen)
+        return _carries(token, acts, seen)
     owner = token.owner
-    if any(_orders(op) for op in owner.walk()):
-        return False
-    return all(runs_free(value, seen) for value in owner.operands if value.type.name == TOKEN)
+    if any(acts(op) for op in owner.walk()):
+        return True
+    return any(stands_for(value, acts, seen) for value in owner.operands if value.type.name == TOKEN)
 
 
 def _orders(op: Operation) -> bool:
@@ -139,12 +148,12 @@ def _orders(op: Operation) -> bool:
     return acquires or op.name in WRITES or op.name == GRID_DEPENDENCY
 
 
-def _carried(token: BlockArgument, seen: set[SSAValue]) -> bool:
+def _carries(token: BlockArgument, acts: Callable[[Operation], bool], seen: set[SSAValue]) -> bool:
     loop = token.block.parent_op()
     if loop is None or loop.name in ENTRIES:
-        return True
+        return False
     tokens = [value for value in loop.operands if value.type.name == TOKEN]
-    return not any(_orders(op) for op in loop.walk()) and all(runs_free(t, seen) for t in tokens)
+    return any(acts(op) for op in loop.walk()) or any(stands_for(value, acts, seen) for value in tokens)
 
 
 class ScalarSlice:

@@ -1,4 +1,4 @@
-"""Which tiled loads TMA can make, and the tensor map that each needs.
+"""Which tiled loads and stores TMA can make, and the tensor map that each needs.
 
 A tensor map is encoded on the host before the launch, so base, extents and strides of the tensor must be parameters of
 the kernel or constants (design, section 5). TMA wants a base of 16-byte alignment and strides that are multiples of 16
@@ -34,6 +34,7 @@ MAP_ELEMENTS = {
     "i8": "u8", "i16": "u16", "i32": "u32", "i64": "u64", "f16": "f16", "bf16": "bf16", "f32": "f32", "tf32": "f32",
     "f64": "f64", "f8E4M3FN": "u8", "f8E5M2": "u8", "f8E8M0FNU": "u8",
 }  # fmt: skip
+LOAD = "nv_tileas.tiled_load"
 PASSED = ("nv_tileas.assume", "nv_tileaa.assume", "builtin.unrealized_conversion_cast")
 
 
@@ -69,20 +70,21 @@ class TensorBox:
         return self.placement.size_bytes
 
 
-def tensor_box(load: Any, chain: list[Operation], analysis: AxisAnalysis) -> TensorBox | None:
-    """The box with which TMA loads the tile of a ``tiled_load`` that ``chain`` makes an operand; None where it cannot."""
-    view = load.view.type
-    element = element_of(load.value.type)
+def tensor_box(access: Any, chain: list[Operation], analysis: AxisAnalysis) -> TensorBox | None:
+    """The box with which TMA moves the tile of a ``tiled_load`` that ``chain`` makes an operand, or of a ``tiled_store``;
+    None where it cannot."""
+    view = access.view.type
+    element = element_of(access.value.type)
     if view.kind.data == "gather" or element.name not in MAP_ELEMENTS or str(view.source.element_type) != element.name:
         return None
-    if view.padding.data not in ("none", "zero") or not 1 <= len(view.tile) <= MOST_RANK:
+    if not 1 <= len(view.tile) <= MOST_RANK or sorted(view.dim_map) != list(range(len(view.source.shape))):
         return None
-    if sorted(view.dim_map) != list(range(len(view.source.shape))):
+    if access.name == LOAD and view.padding.data not in ("none", "zero"):
         return None
-    facts = ViewFacts(load.view, analysis)
+    facts = ViewFacts(access.view, analysis)
     if not _is_aligned(facts, element.bytes) or not _is_on_host(facts):
         return None
-    swizzle = load.attributes["swizzle"].data if "swizzle" in load.attributes else None
+    swizzle = access.attributes["swizzle"].data if "swizzle" in access.attributes else None
     box = _box(facts, element.bytes, swizzle)
     return box if box is None else replace(box, rounds=any(rounds_to_tf32(link) for link in chain))
 

@@ -19,6 +19,7 @@ from .order_tokens import OrderTokens
 from .pipeline_loads import PipelineLoads
 from .select_async import SelectAsync
 from .specialize_warps import SpecializeWarps
+from .store_by_tma import StoreByTma
 
 PASSES = (
     ConvertTileAAToTileAS,  # first: all passes here read nv_tileas
@@ -32,6 +33,7 @@ PASSES = (
     SpecializeWarps,  # after layouts: fragments are known; before PipelineLoads: what is left is copied by all threads
     MulticastLoads,  # after SpecializeWarps: loads have pipelines; before scratch, which counts nothing of it
     PipelineLoads,  # after layouts: operand fragments decide how stages are placed
+    StoreByTma,  # after PipelineLoads: rings have their sizes, and no load is moved any more
     AssignScratch,  # last: sizes follow from layouts, barriers from the final order
 )
 

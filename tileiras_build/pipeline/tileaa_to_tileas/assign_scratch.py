@@ -13,14 +13,14 @@ Sound: a walk over the program, loop bodies twice, keeps the regions that may st
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i32
 from xdsl.ir import Block, Operation
 
 from ...dialects.cuda_tile.location import source_location
-from ...dialects.nv_tileas.ops import BarrierOp, ConvertLayoutOp
+from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp, ConvertLayoutOp
 from ...dialects.nv_tileas.types import BufferType
 from ...errors import Unsupported
 from ...layouts import SharedRoundTrip
@@ -32,6 +32,7 @@ from ..shared.element_types import element_of
 
 # Scratch starts on a row of all banks; a ring where the longest swizzle repeats.
 ALIGNMENT, RING_ALIGNMENT = 128, 1024
+STORE_BY_TMA, STORE_WAIT = AsyncTiledTmaStoreOp.name, AsyncTmaStoreWaitOp.name
 TENSOR_ADDRESS_BYTES = 16  # where an allocation of tensor memory leaves its address
 
 
@@ -68,12 +69,16 @@ def _place_shared(func: Operation, users: list[Operation], most: int) -> int:
     """Offsets of all shared memory; its size. From the bottom: scratch beside rings, rings; other scratch over both; storage."""
     storage = _place_storage(func, 0)
     rings = [op for op in func.walk() if op.name == "nv_tileas.alloc_tensor"]
-    lives = [_Life.of(ring) for ring in rings]
+    lives = [RingLife.of(ring) for ring in rings]
     beside = [op for op in users if any(life.covers(op) for life in lives)]
     apart = [op for op in users if op not in beside]
-    ring_bytes = sum(-(-ring.result.type.size_bytes // RING_ALIGNMENT) * RING_ALIGNMENT for ring in rings)
-    total = _place_rings(rings, _place(beside, most - storage - ring_bytes))
+    total = _place_rings(rings, _place(beside, most - storage - sum(map(ring_bytes, rings))))
     return _place_storage(func, max(total, _place(apart, most - storage)))
+
+
+def ring_bytes(ring: Any) -> int:
+    """Bytes of shared memory that an alloc_tensor takes."""
+    return -(-ring.result.type.size_bytes // RING_ALIGNMENT) * RING_ALIGNMENT
 
 
 def largest_scratch(ops: Iterable[Operation], job: Job) -> int:
@@ -83,7 +88,7 @@ def largest_scratch(ops: Iterable[Operation], job: Job) -> int:
 
 
 @dataclass(frozen=True)
-class _Life:
+class RingLife:
     """While a ring holds tiles: from the first to the last operation of one block in which it is used."""
 
     block: Block
@@ -91,7 +96,7 @@ class _Life:
     last: Operation
 
     @classmethod
-    def of(cls, ring: Any) -> _Life:
+    def of(cls, ring: Any) -> RingLife:
         users = [use.operation for use in ring.result.uses] or [ring]
         block = next(block for block in _blocks_around(users[0]) if all(_lifted(op, block) for op in users))
         switch = _lifted(users[0], block)
@@ -102,7 +107,7 @@ class _Life:
         return cls(block, ordered[0], ordered[-1])
 
     @classmethod
-    def _beside_agent(cls, block: Block, users: list[Operation]) -> _Life:
+    def _beside_agent(cls, block: Block, users: list[Operation]) -> RingLife:
         """Another agent may fill the ring as soon as there are agents, until the last of its tiles is read here."""
         lifted = {_lifted(op, block) for op in users}
         return cls(block, block.first_op, [op for op in block.ops if op in lifted][-1])
@@ -133,9 +138,10 @@ def _lifted(op: Operation, block: Block) -> Operation | None:
 def _place(users: list[Operation], room: int) -> int:
     """Neighbors alternate between two regions, so that one need not wait for the other's readers; one if both do not fit.
 
-    ``room`` is the bytes that are left for scratch.
+    ``room`` is the bytes that are left for scratch. What TMA reads starts where its swizzle does.
     """
-    sizes = [aligned(op.attributes["scratch_bytes"].value.data) for op in users]
+    unit = RING_ALIGNMENT if any(op.name == STORE_BY_TMA for op in users) else ALIGNMENT
+    sizes = [-(-op.attributes["scratch_bytes"].value.data // unit) * unit for op in users]
     first, second = max(sizes[0::2], default=0), max(sizes[1::2], default=0)
     alternate = first + second <= room
     for number, op in enumerate(users):
@@ -237,6 +243,10 @@ def _atomic_bytes(op: Any, job: Job) -> int:
     return _tile_bytes(op.value) if layout.free_bits("lane") or layout.free_bits("warp") else 0
 
 
+def _stored_bytes(op: Any, job: Job) -> int:
+    return op.attributes["placement"].data.size_bytes
+
+
 SIZES = {
     "nv_tileas.convert_layout": conversion_bytes,
     "nv_tileas.reduce": _reduce_bytes,
@@ -245,6 +255,7 @@ SIZES = {
     "nv_tileas.dot": _dot_bytes,
     "nv_tileas.atomic_rmw": _atomic_bytes,
     "nv_tileas.atomic_cas": _atomic_bytes,
+    STORE_BY_TMA: _stored_bytes,
 }
 
 
@@ -283,11 +294,15 @@ RING_USERS = ("nv_tileas.async_tiled_load", "nv_tileas.local_load", "nv_tileas.a
 
 @dataclass(frozen=True)
 class _Region:
-    """Bytes of shared memory; ``ring`` where they hold tiles that a pipeline's own barriers protect from its copies."""
+    """Bytes of shared memory; ``ring`` where they hold tiles that a pipeline's own barriers protect from its copies.
+
+    ``copied``: TMA reads them until a thread has waited for it.
+    """
 
     start: int
     end: int
     ring: bool = False
+    copied: bool = False
 
     @classmethod
     def all_of(cls, op: Any) -> list[_Region]:
@@ -296,7 +311,7 @@ class _Region:
             rings = (value.owner for value in op.operands if isinstance(value.type, BufferType))
             return [cls.of_ring(ring) for ring in rings]
         start = op.attributes["scratch_offset"].value.data
-        return [cls(start, start + op.attributes["scratch_bytes"].value.data)]
+        return [cls(start, start + op.attributes["scratch_bytes"].value.data, copied=op.name == STORE_BY_TMA)]
 
     @classmethod
     def of_ring(cls, ring: Any) -> _Region:
@@ -323,7 +338,9 @@ class _Hazards:
 
     def _operation(self, op: Operation, reading: frozenset[_Region]) -> frozenset[_Region]:
         if op.name == "nv_tileas.barrier":
-            return frozenset()
+            return _copied(reading)
+        if op.name == STORE_WAIT:
+            return _read_by_threads(reading)
         if op.name in ("nv_tileas.for", "nv_tileas.loop"):
             return self._loop(op, reading)
         if op.name == "nv_tileas.agent_switch":
@@ -349,16 +366,29 @@ class _Hazards:
 
     def _user(self, op: Operation, reading: frozenset[_Region]) -> frozenset[_Region]:
         regions = frozenset(_Region.all_of(op))
-        meets = any(region.meets(other) for region in regions for other in reading)
+        met = {other for region in regions for other in reading if region.meets(other)}
+        if any(other.copied for other in met):
+            op.parent.insert_op_before(AsyncTmaStoreWaitOp.make([], [], {"read": UnitAttr()}), op)
+            reading = _read_by_threads(reading)
         if op.name not in RING_USERS:
-            if meets:
+            if met:
                 op.attributes["sync_before"] = UnitAttr()
-            # Its own barrier, between writes and reads, ends all earlier reading.
-            return regions
-        if meets:
+            # Its own barrier, between writes and reads, ends all earlier reading by threads.
+            return regions | _copied(reading)
+        if met:
             op.parent.insert_op_before(BarrierOp.make([], []), op)
-            reading = frozenset()
+            reading = _copied(reading)
         return reading | regions
+
+
+def _copied(reading: frozenset[_Region]) -> frozenset[_Region]:
+    """What TMA may be reading, which no barrier ends."""
+    return frozenset(region for region in reading if region.copied)
+
+
+def _read_by_threads(reading: frozenset[_Region]) -> frozenset[_Region]:
+    """After a wait for TMA: its regions are read like others, for threads that have not waited know nothing yet."""
+    return frozenset(replace(region, copied=False) for region in reading)
 
 
 def _uses_region(op: Operation) -> bool:

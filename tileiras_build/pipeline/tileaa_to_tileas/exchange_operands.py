@@ -63,7 +63,7 @@ def _wants_it(op: Any, job: Job, warps: int) -> bool:
         return False
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
     analysis = AxisAnalysis()
-    left, right = (fetched(op, index, analysis) for index in (0, 1))
+    left, right = (fetched(op, index, job, analysis) for index in (0, 1))
     if left is None or right is None or is_canonical(right, 0, atom) or not is_canonical(left, 1, atom):
         return False
     return is_scattered(right, 0) and warpgroup_tiling(n, m, k, REGISTER_BITS, warps) is not None

@@ -39,6 +39,7 @@ from ..analysis.operand_chains import (
 from ..analysis.tensor_maps import TensorBox, tensor_box, wide_box
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.optimization_hints import hint
 from .choose_warps import choose_warps
 
 # Fewer warps than this leave nothing to set one aside for.
@@ -88,7 +89,7 @@ def may_run_ahead(op: Operation) -> bool:
 
 
 def _select_product(op: Any, job: Job, warps: int, analysis: AxisAnalysis) -> None:
-    boxes = {index: found for index in (0, 1) if (found := fetched(op, index, analysis)) is not None}
+    boxes = {index: found for index in (0, 1) if (found := fetched(op, index, job, analysis)) is not None}
     bytes = sum(box.tile_bytes for _, _, box in boxes.values())
     if 1 not in boxes or LEAST_STAGES * bytes + SMALL_BYTES > job.target.max_shared_memory:
         return
@@ -119,7 +120,7 @@ def _suits_fragments(op: Any, index: int, found: _Found, job: Job) -> bool:
     return unpack(placement.bases[0], placement.shape)[k_dim] != 0
 
 
-def fetched(op: Any, index: int, analysis: AxisAnalysis) -> _Found | None:
+def fetched(op: Any, index: int, job: Job, analysis: AxisAnalysis) -> _Found | None:
     """The load, the chain and the box of an operand that TMA can fetch."""
     found = source_load(op, index)
     if found is None:
@@ -127,6 +128,8 @@ def fetched(op: Any, index: int, analysis: AxisAnalysis) -> _Found | None:
     load, chain = found
     slice = ScalarSlice()
     if not all(slice.add(coord) and coord.type == i32 for coord in load.coords) or not runs_free(load.token):
+        return None
+    if hint(load, job, "allow_tma") == 0:
         return None
     box = tensor_box(load, chain, analysis)
     return None if box is None else (load, chain, box)

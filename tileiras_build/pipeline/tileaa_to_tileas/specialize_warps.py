@@ -52,13 +52,12 @@ from ...dialects.nv_tileas.ops import (
     CreatePipelineOp,
     CreateTmemOp,
     LocalLoadOp,
-    MakeTiledTmaDescOp,
     ProducerAcquireOp,
     TmemLoadOp,
     TmemStoreOp,
     UmmaCommitOp,
 )
-from ...dialects.nv_tileas.types import BufferType, PipelineType, TmaDescType, TmemType
+from ...dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ...layouts.tensor_memory import LEAST_COLUMNS
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_atoms import k_of, tensor_memory_tiles
@@ -80,6 +79,7 @@ from ..shared.optimization_hints import hint
 from .assign_scratch import largest_scratch
 from .pipeline_loads import REGISTER_FILE, constant_i32, forwarded, fragment_of, resident_ctas, with_layout
 from .select_async import LEAST_STAGES, SMALL_BYTES, products
+from .tma_descriptors import descriptor_of, hoist
 
 MOST_STAGES = 6  # more hide no more latency
 # From so many computing warps on registers are short: a whole warpgroup fetches, and gives its own away.
@@ -194,7 +194,7 @@ class _Specializer:
                 self.slice.add(coord)
         self._set_warps()
         for fetch in (fetch for ring in self.rings for fetch in ring.fetches):
-            self._hoist(fetch.load.view)
+            hoist(fetch.load.view, self.entry)
         body = self._outline()
         self._create_rings(body)
         fetching = _Producer(self).run(body)
@@ -222,19 +222,6 @@ class _Specializer:
                 body.add_op(op)
         body.add_op(YieldOp.make([[]], []))
         return body
-
-    def _hoist(self, value: SSAValue) -> None:
-        """A view that a tensor map describes follows from the kernel's parameters: compute it before any loop."""
-        op = value.owner
-        if isinstance(op, Block) or op.parent is self.entry:
-            return
-        for operand in op.operands:
-            self._hoist(operand)
-        place = op
-        while place.parent is not self.entry:
-            place = place.parent_op()
-        op.detach()
-        _before(op, place)
 
     def _is_common(self, op: Operation) -> bool:
         """Pure, without tiles, and computed from nothing that stays behind."""
@@ -297,18 +284,9 @@ class _Specializer:
         return max(1, (room - scratch) // size)
 
     def _descriptor(self, fetch: _Fetch) -> SSAValue:
-        box = fetch.box
-        attributes = {
-            "dims": DenseArrayBase.from_list(i64, box.dims),
-            "box": DenseArrayBase.from_list(i64, box.box),
-            "swizzle_mode": StringAttr(box.swizzle),
-        } | ({"rounds": UnitAttr()} if box.rounds else {})
-        memref = fetch.load.view.owner.operands[0]
-        for other in self.entry.ops:
-            same = other.name == MakeTiledTmaDescOp.name and other.operands[0] is memref
-            if same and dict(other.attributes) == attributes:
-                return other.results[0]
-        return self._add(MakeTiledTmaDescOp.make([memref], [TmaDescType()], attributes))
+        made = descriptor_of(fetch.load.view, fetch.box, self.entry, self.entry.last_op)
+        self.shared.add(made.owner)
+        return made
 
     def _add(self, op: Operation) -> SSAValue:
         """At the end of what both agents share."""

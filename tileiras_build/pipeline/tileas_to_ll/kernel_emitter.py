@@ -161,6 +161,12 @@ class KernelEmitter:
         with self.in_prologue():
             return self.b.compare("eq", self.uniform_warp, 0)
 
+    @contextmanager
+    def one_thread(self):
+        """What one thread of the first warp does, always the same one."""
+        with self.b.when(self.is_first_warp), self.b.when(self.elect()):
+            yield
+
     @cached_property
     def print_buffer(self) -> str:
         """Stack space for the arguments of vprintf."""

@@ -68,10 +68,16 @@ def _choose_pointer_space(e: KernelEmitter, kernel: Operation) -> None:
 
 
 def _check_copy(e: KernelEmitter, op: Operation) -> None:
+    if op.name == "nv_tileas.async.tiled_tma_store":
+        return _check_shapes(op, tuple(op.view.type.tile), tuple(op.attributes["placement"].data.shape))
     if op.buffer not in e.buffers.places:
         raise InternalError("copy-buffer", f"{op.name} copies to a buffer that has no place in shared memory")
     given = tuple(op.attributes["layout"].data.shape) if "layout" in op.attributes else op.view.type.tile
     wanted = tuple(op.buffer.type.placement.data.shape)
+    _check_shapes(op, given, wanted)
+
+
+def _check_shapes(op: Operation, given: tuple[int, ...], wanted: tuple[int, ...]) -> None:
     if wanted != given:
         raise InternalError("copy-shape", f"{op.name} copies a tile of shape {given} to a buffer of shape {wanted}")
 
@@ -132,7 +138,7 @@ PHASES: tuple[Phase, ...] = (
         "convert-bulk-copies",
         "copies between global and shared memory have a destination of their shape",
         "convert-tiles",
-        takes=("nv_tileas.async_tiled_load", "nv_tileas.async.tiled_tma_load"),
+        takes=("nv_tileas.async_tiled_load", "nv_tileas.async.tiled_tma_load", "nv_tileas.async.tiled_tma_store"),
         check=_check_copy,
     ),
     Phase(
@@ -147,7 +153,12 @@ PHASES: tuple[Phase, ...] = (
         "convert-async-pipelines",
         "no wait lets more copies be under way than there are stages",
         "convert-cute",
-        takes=("nv_tileas.async_commit", "nv_tileas.async_wait", "nv_tileas.async.pipeline."),
+        takes=(
+            "nv_tileas.async_commit",
+            "nv_tileas.async_wait",
+            "nv_tileas.async.tma_store_wait",
+            "nv_tileas.async.pipeline.",
+        ),
         check=_check_wait,
     ),
     Phase(

@@ -7,7 +7,6 @@ threads and the products of another are ordered by the barrier between them and 
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import Any
 
 from ...layouts import MatrixOperand, TensorMemoryTile, TensorProduct, matrix_operand, tensor_memory_tile
@@ -108,13 +107,6 @@ def _vector(e: KernelEmitter, words: list[Value]) -> Value:
 
 
 # ---- products --------------------------------------------------------------------------------------
-@contextmanager
-def _one_thread(e: KernelEmitter):
-    """What one thread of the first warp does."""
-    with e.b.when(e.is_first_warp), e.b.when(e.elect()):
-        yield
-
-
 def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
     """At the mbarrier of this CTA, or at those of all CTAs of the cluster."""
     pointer = f"ptr addrspace({SHARED}) {e.b.pointer(address, SHARED)}"
@@ -130,7 +122,7 @@ def _ready(e: KernelEmitter, pipeline: Any) -> Value:
 
 def emit_async_umma(e: KernelEmitter, op: Any) -> None:
     product = _Product(e, op)
-    with _one_thread(e):
+    with e.one_thread():
         e.b.call_void("@llvm.nvvm.tcgen05.fence.after.thread.sync", "")
         product.emit()
         if op.pipeline is not None:
@@ -140,7 +132,7 @@ def emit_async_umma(e: KernelEmitter, op: Any) -> None:
 
 
 def emit_umma_commit(e: KernelEmitter, op: Any) -> None:
-    with _one_thread(e):
+    with e.one_thread():
         _commit(e, _ready(e, op.ready))
 
 

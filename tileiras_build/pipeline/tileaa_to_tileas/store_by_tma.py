@@ -1,0 +1,224 @@
+"""Let TMA write the tiles of results that would pass through shared memory anyway.
+
+In:    tiled_stores with layouts, in kernels whose agents fetch by TMA.
+Out:   async.tiled_tma_store for each of them that meets all of RULES: the tile goes from the layout in which it was
+       computed to shared memory, and one thread copies it from there. ``async.tma_store_wait`` before what a token
+       orders after such a store, and, until shared memory is read, at the end of the agent that computes.
+After: specialize_warps (the kernel has tensor maps), pipeline_loads (no load moves over a store any more).
+Before: assign_scratch (gives the tiles their shared memory, and waits before it is used again).
+Sound: TMA writes no element outside the extents of the memory reference, as a view's store does not. Where a token
+       orders an access after the store, the thread whose copies they are waits until they have written, then all
+       threads meet. What the store must come after, they have done before they meet in it; a proxy fence stands
+       between, of all memory (``after_accesses``) where these are accesses that are no copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp, UnitAttr, i32
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.cute.shared import SharedLayoutAttr
+from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
+from ...layouts import MatrixAccess, SharedAccess, SharedRoundTrip, cheapest_access
+from ..analysis.axis_info import AxisAnalysis
+from ..analysis.conversions import conversion_plan
+from ..analysis.operand_chains import LOOP, TOKEN, stands_for
+from ..analysis.tensor_maps import TensorBox, tensor_box
+from ..contracts import EdgePass
+from ..job import Job
+from ..shared.element_types import element_of
+from ..shared.optimization_hints import hint
+from .assign_scratch import RingLife, aligned, ring_bytes
+from .order_tokens import ACCESSES
+from .select_async import SMALL_BYTES
+from .tma_descriptors import descriptor_of, hoist
+
+SWITCH, STORE, CONVERSION = "nv_tileas.agent_switch", "nv_tileas.tiled_store", "nv_tileas.convert_layout"
+ORDERED = (*ACCESSES, AsyncTiledTmaStoreOp.name, "nv_tileas.fence_alias")
+LOOPS, EXITS = (LOOP, "nv_tileas.loop"), ("nv_tileas.continue", "nv_tileas.break")
+
+
+class StoreByTma(EdgePass):
+    """Stores of results by TMA."""
+
+    name = "tileas-store-by-tma"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for func in module.body.block.ops:
+            if func.name == "nv_tileaa.func":
+                _change(func, job)
+
+
+def _change(func: Operation, job: Job) -> None:
+    entry = func.regions[0].blocks[0]
+    switch = next((op for op in entry.ops if op.name == SWITCH), None)
+    if switch is None:
+        return
+    stores = [_Store(op, func, job) for op in switch.regions[1].walk() if op.name == STORE]
+    chosen = [store for store in stores if all(holds(store) for holds in RULES)]
+    made = [_replace(store, entry, switch) for store in chosen]
+    for store in made:
+        if stands_for(store.token, _is_ordinary):
+            store.attributes["after_accesses"] = UnitAttr()
+    _order(made)
+    if made:
+        end = switch.regions[1].blocks[0].last_op
+        end.parent.insert_op_before(AsyncTmaStoreWaitOp.make([], [], {"read": UnitAttr()}), end)
+
+
+# ---- which stores ----------------------------------------------------------------------------------
+@dataclass(eq=False)
+class _Store:
+    """A tiled_store of a kernel with agents."""
+
+    op: Any
+    func: Operation
+    job: Job
+
+    @cached_property
+    def conversion(self) -> Any | None:
+        """The convert_layout of this store alone."""
+        made = self.op.value.owner
+        alone = isinstance(made, Operation) and made.name == CONVERSION and len(list(self.op.value.uses)) == 1
+        return made if alone and len(made.results) == 1 else None
+
+    @cached_property
+    def trip(self) -> SharedRoundTrip | None:
+        """How the tile passes through shared memory now."""
+        if self.conversion is None:
+            return None
+        layouts = (value.type.encoding.data for value in (self.conversion.operands[0], self.op.value))
+        plan = conversion_plan(self.job.target, *layouts, element_of(self.op.value.type))
+        return plan if isinstance(plan, SharedRoundTrip) else None
+
+    @cached_property
+    def box(self) -> TensorBox | None:
+        return tensor_box(self.op, [], AxisAnalysis())
+
+    @cached_property
+    def access(self) -> SharedAccess | MatrixAccess | None:
+        """How a thread's registers get to where TMA reads them."""
+        layout = self.conversion.operands[0].type.encoding.data
+        return cheapest_access(layout, self.box.placement, self.job.target.has("stmatrix"))
+
+    @property
+    def room(self) -> int:
+        """Bytes of shared memory that cost neither stages nor another CTA on the multiprocessor.
+
+        Those of the conversion; those of rings that are drained; all that is left where rings leave no room for a
+        second CTA.
+        """
+        rings = [op for op in self.func.walk() if op.name == "nv_tileas.alloc_tensor"]
+        whole, most = sum(ring_bytes(ring) for ring in rings), self.job.target.max_shared_memory
+        total = most - SMALL_BYTES * len(rings) if 2 * whole > most else whole
+        filled = whole if any(RingLife.of(ring).covers(self.op) for ring in rings) else 0
+        return max(aligned(self.trip.scratch_bytes), total - filled)
+
+    @property
+    def instructions(self) -> int:
+        """Instructions of a thread that move the tile without TMA: to shared memory, back, and out."""
+        parts = (move for part in self.trip.passes for move in (part.store, part.load))
+        registers = self.op.value.type.encoding.data.num_registers
+        elsewhere = registers if "ragged" in self.op.attributes else 0
+        wide = registers // self.op.attributes["vector"].value.data
+        return sum(move.num_instructions for move in parts) + wide + elsewhere
+
+
+def _is_plain(store: _Store) -> bool:
+    """A weak store, which may use TMA, of a tile that TMA can number."""
+    weak = store.op.attributes["mem_semantic"].data == "weak"
+    return weak and hint(store.op, store.job, "allow_tma") != 0 and all(coord.type == i32 for coord in store.op.coords)
+
+
+def _moves_no_slower(store: _Store) -> bool:
+    """Without bank conflicts, and in no more instructions than what it replaces."""
+    access = store.access
+    return access is not None and access.conflicts == 1 and access.num_instructions <= store.instructions
+
+
+# What a store must fulfil, cheapest first; a rule may rely on those before it.
+RULES: tuple[Callable[[_Store], bool], ...] = (
+    _is_plain,
+    lambda store: store.trip is not None,
+    lambda store: store.box is not None,
+    lambda store: store.box.tile_bytes <= store.room,
+    _moves_no_slower,
+)
+
+
+# ---- the change ------------------------------------------------------------------------------------
+def _replace(store: _Store, entry: Block, switch: Operation) -> Operation:
+    """TMA's store in place of conversion and store."""
+    op, conversion, box = store.op, store.conversion, store.box
+    hoist(op.view.owner.operands[0], entry)
+    descriptor = descriptor_of(op.view, box, entry, switch)
+    attributes = {"placement": SharedLayoutAttr(box.placement)}
+    attributes |= {key: op.attributes[key] for key in ("loc",) if key in op.attributes}
+    operands = [op.view, descriptor, conversion.operands[0], op.coords, op.token]
+    made = AsyncTiledTmaStoreOp.make(operands, [op.result_token.type], attributes)
+    op.parent.insert_op_before(made, op)
+    op.result_token.replace_all_uses_with(made.result_token)
+    for gone in (op, conversion):
+        gone.detach()
+        gone.erase()
+    return made
+
+
+def _is_ordinary(op: Operation) -> bool:
+    """Whether an operation accesses or orders global memory other than by TMA: copies see that over a wider fence."""
+    return op.name in ORDERED and op.name != AsyncTiledTmaStoreOp.name
+
+
+# ---- what comes after ------------------------------------------------------------------------------
+def _order(stores: list[Any]) -> None:
+    """Before each operation that a token orders after a store: wait until it is written, and meet."""
+    seen: set[SSAValue] = set()
+    later = {op for store in stores for op in _ordered_after(store.result_token, seen)}
+    for op in later:
+        place = op.prev_op
+        if place is None or place.name != BarrierOp.name:
+            place = BarrierOp.make([], [])
+            op.parent.insert_op_before(place, op)
+        place.parent.insert_op_before(AsyncTmaStoreWaitOp.make([], []), place)
+
+
+def _ordered_after(token: SSAValue, seen: set[SSAValue]) -> Iterator[Operation]:
+    """The first operations on each way of a token that act after it."""
+    if token in seen:
+        return
+    seen.add(token)
+    for use in list(token.uses):
+        if use.operation.name in ORDERED:
+            yield use.operation
+            continue
+        for value in _passed_to(use.operation, use.index):
+            yield from _ordered_after(value, seen)
+
+
+def _passed_to(op: Operation, index: int) -> list[SSAValue]:
+    """The tokens that operand ``index`` of an operation may become."""
+    if op.name in LOOPS:
+        return _carried(op, index - (3 if op.name == LOOP else 0))
+    if op.name in EXITS:
+        return _carried(_loop_of(op), index)
+    results = op.parent_op().results if op.name == "nv_tileas.yield" else op.results
+    return [value for value in results if value.type.name == TOKEN]
+
+
+def _carried(loop: Operation, index: int) -> list[SSAValue]:
+    """What a loop carries at a place: the argument, and the result."""
+    arguments = loop.regions[0].blocks[0].args[1 if loop.name == LOOP else 0 :]
+    values = [*arguments[index : index + 1], *loop.results[index : index + 1]]
+    return [value for value in values if value.type.name == TOKEN]
+
+
+def _loop_of(op: Operation) -> Operation:
+    around = op.parent_op()
+    while around.name not in LOOPS:
+        around = around.parent_op()
+    return around

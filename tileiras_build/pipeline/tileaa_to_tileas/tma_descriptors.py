@@ -1,0 +1,41 @@
+"""Tensor maps of a kernel: one for each memory reference and box, among what all agents share."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DenseArrayBase, StringAttr, UnitAttr, i64
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.nv_tileas.ops import MakeTiledTmaDescOp
+from ...dialects.nv_tileas.types import TmaDescType
+from ..analysis.tensor_maps import TensorBox
+
+
+def hoist(value: SSAValue, entry: Block) -> None:
+    """Compute what a tensor map describes, which follows from the kernel's parameters, in the block ``entry``."""
+    op = value.owner
+    if isinstance(op, Block) or op.parent is entry:
+        return
+    for operand in op.operands:
+        hoist(operand, entry)
+    place = op
+    while place.parent is not entry:
+        place = place.parent_op()
+    op.detach()
+    entry.insert_op_before(op, place)
+
+
+def descriptor_of(view: SSAValue, box: TensorBox, entry: Block, place: Operation) -> SSAValue:
+    """The tensor map with which TMA moves tiles of a view, made before ``place`` of ``entry`` where there is none."""
+    attributes = {
+        "dims": DenseArrayBase.from_list(i64, box.dims),
+        "box": DenseArrayBase.from_list(i64, box.box),
+        "swizzle_mode": StringAttr(box.swizzle),
+    } | ({"rounds": UnitAttr()} if box.rounds else {})
+    memref = view.owner.operands[0]
+    for other in entry.ops:
+        same = other.name == MakeTiledTmaDescOp.name and other.operands[0] is memref
+        if same and dict(other.attributes) == attributes:
+            return other.results[0]
+    made = MakeTiledTmaDescOp.make([memref], [TmaDescType()], attributes)
+    entry.insert_op_before(made, place)
+    return made.results[0]
