@@ -6,7 +6,7 @@ import pytest
 
 from tileiras_build.checkers.layouts import check_access, check_tensor_tile, check_warpgroup, count_conflicts
 from tileiras_build.errors import InternalError
-from tileiras_build.layouts import SharedLayout, shared_access, tensor_memory_tile, warpgroup_tiling
+from tileiras_build.layouts import Atom, SharedLayout, mma_tiling, shared_access, tensor_memory_tile, warpgroup_tiling
 
 
 @pytest.mark.parametrize("warps", [4, 8])
@@ -48,6 +48,26 @@ def test_a_fragment_whose_rows_are_exchanged():
 
     with pytest.raises(InternalError, match="the ISA says"):
         check_warpgroup(Exchanged)
+
+
+@pytest.mark.parametrize("warps", [(1, 1), (4, 2), (2, 4)])
+@pytest.mark.parametrize(("m", "n", "k", "block"), [(128, 128, 128, 32), (64, 32, 256, 32), (128, 64, 32, 32)])
+def test_scales_are_where_the_instruction_looks(m, n, k, block, warps):
+    """Section 9.7.14.3: row r of A has its word in lane 4 (r mod 8) + 2 thread + r div 8, column c of B in 4 c + thread."""
+    tiling = mma_tiling(m, n, k, Atom(16, 8, 32, 8), *warps)
+    for operand, lines, threads in (("A", 16, 2), ("B", 8, 4)):
+        scales = tiling.scales(operand, block)
+        for warp in range(warps[0] * warps[1]):
+            for tile in range(tiling.m_tiles if operand == "A" else tiling.n_tiles):
+                c = tiling.c_registers(*((tile, 0) if operand == "A" else (0, tile)))
+                for line in range(lines):
+                    at_c = (c[2 * (line // 8)], 4 * (line % 8)) if operand == "A" else (c[line % 2], line // 2)
+                    expected = tiling.c.apply(*at_c, warp)[0 if operand == "A" else 1]
+                    for step in range(k // block):
+                        word, byte, thread = scales.registers(tile, step)
+                        lane = 4 * (line % 8) + (2 * thread + line // 8 if operand == "A" else thread)
+                        place = (expected, step) if operand == "A" else (step, expected)
+                        assert thread < threads and scales.layout.apply(word[byte], lane, warp) == place
 
 
 def test_scattered_rows_are_read_without_conflicts():

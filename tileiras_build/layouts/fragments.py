@@ -13,7 +13,14 @@ A CTA tile repeats the atom: warps lie next to it (M first, then N, then the bat
     B (K, N):  registers  atom, n tiles, k tiles     replicated over the warps of M
     C (M, N):  registers  atom, n tiles, m tiles     with 1 warp along N equal to the A of a next product
 
-followed by the batch where there is one. The order of A and C makes a chained product (attention) free of conversions;
+followed by the batch where there is one. Scales of blocks along k (section 9.7.14.3, "Block scaling") are bytes, four of one row
+or column to a word; an instruction names the byte, and which thread of each four has the word:
+
+    A scales (M, K / block)   lanes  bit 0: row + 8, bit 1: the next m tile, bits 2 to 4: rows
+    B scales (K / block, N)   lanes  bits 0 and 1: the next n tiles, bits 2 to 4: columns
+                              registers  scales, further tiles
+
+The order of A and C makes a chained product (attention) free of conversions;
 that of B lets one ldmatrix load what consecutive products of one step along k need.
 """
 
@@ -25,6 +32,7 @@ from functools import cached_property, lru_cache
 
 from .linear_layout import LinearLayout, dim_bases, log2_exact
 
+WORD_BYTES = 4
 # (m, n, k) -> element bits of A and B for which mma.sync has this atom.
 ATOMS: dict[tuple[int, int, int], frozenset[int]] = {
     (8, 8, 4): frozenset({64}),
@@ -79,6 +87,21 @@ class Atom:
 
 
 @dataclass(frozen=True)
+class ScaleTiling:
+    """The scales of one operand: ``count`` along k of each of ``tiles`` atoms of a warp, ``threads`` of which lie in lanes."""
+
+    layout: LinearLayout
+    count: int
+    tiles: int
+    threads: int
+
+    def registers(self, tile: int, first: int, batch: int = 0) -> tuple[range, int, int]:
+        """(registers of the word, byte in it, thread) of scale number ``first`` along k of an atom."""
+        start = ((batch * self.tiles + tile) // self.threads) * self.count + first // WORD_BYTES * WORD_BYTES
+        return range(start, start + min(WORD_BYTES, self.count)), first % WORD_BYTES, tile % self.threads
+
+
+@dataclass(frozen=True)
 class MmaTiling:
     """A product of (batch,) M x K by K x N tiles, cut into atoms and spread over warps.
 
@@ -115,6 +138,35 @@ class MmaTiling:
     def c(self) -> LinearLayout:
         return self._operand("C", {"M": self.m, "N": self.n}, "NM")
 
+    def scales(self, operand: str, block: int) -> ScaleTiling:
+        """How threads hold the scales of A or B, one for ``block`` elements along k."""
+        is_a = operand == "A"
+        count = self.k // block
+        shape = (self.m, count) if is_a else (count, self.n)
+        units = dim_bases(shape)
+        lines, along = (units[0], units[1]) if is_a else (units[1], units[0])
+        dims, atom = ("M", self.atom.m) if is_a else ("N", self.atom.n)
+        left = {dims: lines[log2_exact(atom) :], "batch": self._batch_bits(shape)}
+        warps = self._warp_bits(left)
+        low = [lines[3]] if is_a else []
+        taken = min(2 - len(low), len(left[dims]))
+        low += left[dims][:taken] + [0] * (2 - len(low) - taken)
+        registers = (*along, *left[dims][taken:], *left["batch"])
+        full = shape if self.batch is None else (self.batch, *shape)
+        tiles = 1 << len(left[dims])
+        return ScaleTiling(LinearLayout(registers, (*low, *lines[:3]), tuple(warps), full), count, tiles, 1 << taken)
+
+    def _batch_bits(self, shape: tuple[int, int]) -> list[int]:
+        return [shape[0] * shape[1] << bit for bit in range(log2_exact(self.batch or 1))]
+
+    def _warp_bits(self, left: dict[str, list[int]]) -> list[int]:
+        """What the warps' bits are, taken from what is ``left`` of each dimension."""
+        warps = []
+        for name, count in (("M", self.warps_m), ("N", self.warps_n), ("batch", self.warps_batch)):
+            for _ in range(log2_exact(count)):
+                warps.append(left[name].pop(0) if left.get(name) else 0)
+        return warps
+
     def _operand(self, operand: str, dims: dict[str, int], order: str) -> LinearLayout:
         """``order``: the dimensions whose tiles fill registers, fastest first. Batch bits are the highest of the
         packed index.
@@ -124,11 +176,8 @@ class MmaTiling:
         # Widening the dimensions keeps the atom at the tile's origin.
         corner = atom.resize(0, shape[0]).resize(1, shape[1])
         left = {name: units[log2_exact(size) :] for name, units, size in zip(dims, dim_bases(shape), atom.shape)}
-        left["batch"] = [shape[0] * shape[1] << bit for bit in range(log2_exact(self.batch or 1))]
-        warps = []
-        for name, count in (("M", self.warps_m), ("N", self.warps_n), ("batch", self.warps_batch)):
-            for _ in range(log2_exact(count)):
-                warps.append(left[name].pop(0) if left.get(name) else 0)
+        left["batch"] = self._batch_bits(shape)
+        warps = self._warp_bits(left)
         registers = corner.registers + tuple(unit for name in (*order, "batch") for unit in left[name])
         full = shape if self.batch is None else (self.batch, *shape)
         return LinearLayout(registers, corner.lanes, tuple(warps), full)
@@ -164,19 +213,24 @@ class MmaTiling:
         count = self.atom.fragment(operand).num_registers
         return range(tile * count, (tile + 1) * count)
 
-    def atoms(self) -> Iterator[tuple[range, range, range]]:
-        """(a, b, c) registers of every mma of a warp, k outermost so that consecutive ones do not wait for each
-        other.
-        """
+    def tiles(self) -> Iterator[tuple[int, int, int, int]]:
+        """(batch, k tile, m tile, n tile) of every mma of a warp, in the order of ``atoms``."""
         for batch in range(self.batch_tiles):
             for k_tile in range(self.k_tiles):
                 for m_tile in range(self.m_tiles):
                     for n_tile in range(self.n_tiles):
-                        yield (
-                            self.a_registers(m_tile, k_tile, batch),
-                            self.b_registers(n_tile, k_tile, batch),
-                            self.c_registers(m_tile, n_tile, batch),
-                        )
+                        yield batch, k_tile, m_tile, n_tile
+
+    def atoms(self) -> Iterator[tuple[range, range, range]]:
+        """(a, b, c) registers of every mma of a warp, k outermost so that consecutive ones do not wait for each
+        other.
+        """
+        for batch, k_tile, m_tile, n_tile in self.tiles():
+            yield (
+                self.a_registers(m_tile, k_tile, batch),
+                self.b_registers(n_tile, k_tile, batch),
+                self.c_registers(m_tile, n_tile, batch),
+            )
 
 
 @lru_cache(maxsize=1024)

@@ -69,3 +69,17 @@ nv_tileaa.func @k {
   %r = nv_tileas.dot %6, %13, %c : (tensor<64x64xbf16>, tensor<64x64xbf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
   nv_tileaa.return
 }
+
+// ---- scales_of_the_target_stay
+// run: tileas-legalize-dot sm_120
+nv_tileaa.func @k {
+^bb0(%a: tensor<64x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<64x64xf32>, %s: tensor<64x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
+  %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) : (tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<64x64xf32>, tensor<64x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<64x64xf32>
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%a: tensor<64x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<64x64xf32>, %s: tensor<64x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
+  %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) : (tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<64x64xf32>, tensor<64x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<64x64xf32>
+  nv_tileaa.return
+}

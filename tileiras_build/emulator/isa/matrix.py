@@ -19,6 +19,7 @@ import numpy as np
 from .. import numerics
 from ..access import Selection, Site
 from ..emit import items_of
+from ..faults import EmulatorError
 from . import RESULT_KINDS, handles, helper
 from .memory import address_expression, resolve_space, space_of
 from .warp import wait_for_mates
@@ -223,6 +224,7 @@ def scales(group, word, byte_id, thread_id, count, rows, type_):
     Row r of A takes its factors from lane 4 * (r % 8) + selector, where selectors thread_id * 2 and + 1 serve the
     upper and lower eight rows; column n of B from lane 4 * n + thread_id (section 9.7.14.3, block scaling).
     """
+    byte_id, thread_id = (selector(chosen) for chosen in (byte_id, thread_id))
     lanes = group.to_warps(word).reshape(-1, 8, 4)
     if rows == 16:
         words = np.concatenate([lanes[:, :, 2 * thread_id], lanes[:, :, 2 * thread_id + 1]], axis=1)
@@ -230,6 +232,14 @@ def scales(group, word, byte_id, thread_id, count, rows, type_):
         words = lanes[:, :, thread_id]
     codes = np.ascontiguousarray(words)[..., None].view(np.uint8)[..., byte_id : byte_id + count]
     return numerics.decode_scale(codes) if type_ == "ue8m0" else np.abs(numerics.table("e4m3")[codes & 0x7F])
+
+
+def selector(value) -> int:
+    """A byte or thread that an instruction names: one for all threads."""
+    chosen = np.unique(value)
+    if len(chosen) != 1:
+        raise EmulatorError(f"threads name different scale factors: {chosen.tolist()}")
+    return int(chosen[0])
 
 
 @helper
@@ -251,7 +261,7 @@ def scale_operands(e, ins, types, a: str, b: str, k: int):
     scale_type = types[4] if len(types) > 4 else "ue8m0"
     out = []
     for matrix, at, rows, axis in ((a, 4, 16, 2), (b, 6, 8, 1)):
-        byte_id, thread_id = (i.value for i in items_of(ins.args[at + 1]))
+        byte_id, thread_id = (e.use(i, "u16") for i in items_of(ins.args[at + 1]))
         word = e.use(items_of(ins.args[at])[0], "u32")
         factors = f"scales(g, {word}, {byte_id}, {thread_id}, {count}, {rows}, {scale_type!r})"
         out.append(e.temp(f"apply_scales({matrix}, {factors}, {axis})"))

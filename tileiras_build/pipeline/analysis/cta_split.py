@@ -181,14 +181,13 @@ def _scan(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
 
 def _dot(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
     """Rows of the result follow from rows of the left operand, columns from columns of the right one."""
-    if op.lhs_scale is not None:
-        return None
     row = len(shape_of(value)) - 2
-    if dim == (row + 1 if value is op.lhs else row if value is op.rhs else None):
+    if dim == (row + 1 if value in (op.lhs, op.lhs_scale) else row if value in (op.rhs, op.rhs_scale) else None):
         return None
     left = None if dim == row + 1 else dim
     right = None if dim == row else dim
-    return [(op.lhs, left), (op.rhs, right), (op.acc, dim), (op.result, dim)]
+    scales = [] if op.lhs_scale is None else [(op.lhs_scale, left), (op.rhs_scale, right)]
+    return [(op.lhs, left), (op.rhs, right), *scales, (op.acc, dim), (op.result, dim)]
 
 
 def _view_access(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:

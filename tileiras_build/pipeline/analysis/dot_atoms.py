@@ -24,6 +24,9 @@ from ...targets import (
     WarpgroupAtom,
 )
 
+# Scales that the instructions take as Tile IR means them: they read f8E4M3FN without its sign.
+SCALE_TYPES = ("f8E8M0FNU",)
+
 
 @cache
 def atoms_by_name(target: Target) -> dict[str, MmaAtom]:
@@ -35,13 +38,24 @@ def atom_named(target: Target, name: str) -> MmaAtom:
     return atoms_by_name(target)[name]
 
 
-def choose_atom(target: Target, a_type: str, b_type: str, accumulator: str, k: int) -> MmaAtom | None:
+def choose_atom(target: Target, op: Any) -> MmaAtom | None:
     """The preferred row whose k is no longer than the tile's, else the one with the shortest k; None where there is no row."""
-    rows = target.mma_atoms(a_type, b_type, accumulator)
+    if op.lhs_scale is not None:
+        return scaled_atom(target, op)
+    k = op.lhs.type.get_shape()[-1]
+    rows = target.mma_atoms(*(str(value.type.element_type) for value in (op.lhs, op.rhs, op.result)))
     if not rows:
         return None
     fitting = [row for row in rows if row.k <= k]
     return fitting[0] if fitting else min(rows, key=lambda row: row.k)
+
+
+def scaled_atom(target: Target, op: Any) -> MmaAtom | None:
+    """The row that multiplies and scales; None where there is none for the types and blocks of a product."""
+    types = [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result, op.lhs_scale)]
+    k, count = op.lhs.type.get_shape()[-1], op.lhs_scale.type.get_shape()[-1]
+    rows = target.mma_atoms(*types) if types[-1] in SCALE_TYPES else []
+    return next((row for row in rows if row.k <= k and row.scale_block * count == k), None)
 
 
 def padded_shape(m: int, n: int, k: int, atom: MmaAtom) -> tuple[int, int, int]:
@@ -51,7 +65,7 @@ def padded_shape(m: int, n: int, k: int, atom: MmaAtom) -> tuple[int, int, int]:
 
 def layout_atom(atom: MmaAtom) -> Atom:
     """The row's shape as ``layouts`` knows it."""
-    return Atom(atom.m, atom.n, atom.k, ELEMENT_BITS[atom.a_type])
+    return Atom(atom.m, atom.n, atom.k, atom.packed_bits or ELEMENT_BITS[atom.a_type])
 
 
 def operand_signs(op: Any) -> tuple[bool, bool]:

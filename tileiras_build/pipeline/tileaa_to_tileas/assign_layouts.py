@@ -36,6 +36,7 @@ from . import layout_rules as rules
 from .choose_warps import choose_warps
 
 # How strongly anchors ask, per element: a product's accumulators are used every iteration, memory once.
+FIRST_SCALE = 3  # operand of a product, after its factors and the sum before
 DOT_WEIGHT, MEMORY_WEIGHT, SCAN_WEIGHT, PASSED_ON = 1000, 10, 5, 0.5
 # An element moved from the accumulator fragment costs less than a trip through shared memory if stores stay this wide.
 DIRECT_STORE_BYTES = 8
@@ -242,7 +243,6 @@ def _anchor_atomic(kernel: _Kernel, op: Any) -> None:
 def _anchor_dot(kernel: _Kernel, op: Any) -> None:
     """The accumulator's fragment; operands are converted, unless a fused multiply-add reads them from shared memory."""
     batch, m, n, k = product_shape(op)
-    types = [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]
     kernel.union([op.acc, op.result] if not _is_free(op.acc) else [op.result])
     if "warpgroup" in op.attributes:
         kernel.vote(op.result, rules.warpgroup_layouts(op, kernel.num_warps)[1], DOT_WEIGHT * kernel._size(op.result))
@@ -252,7 +252,7 @@ def _anchor_dot(kernel: _Kernel, op: Any) -> None:
             op.result, rules.tensor_memory_layouts(op, kernel.num_warps)[1], DOT_WEIGHT * kernel._size(op.result)
         )
         return
-    atom = choose_atom(kernel.job.target, *types, k)
+    atom = choose_atom(kernel.job.target, op)
     if atom is None:
         kernel.vote(op.result, kernel.default_layout(op.result), DOT_WEIGHT * kernel._size(op.result))
         return
@@ -264,6 +264,9 @@ def _anchor_dot(kernel: _Kernel, op: Any) -> None:
     op.attributes["warps"] = DenseArrayBase.from_list(i32, warps)
     layout = rules.restricted(tiling_for(op, atom, warps).c, tuple(op.result.type.get_shape()))
     kernel.vote(op.result, layout, DOT_WEIGHT * kernel._size(op.result))
+    if op.lhs_scale is not None:
+        for scale, layout in zip((op.lhs_scale, op.rhs_scale), rules.scale_layouts(op, kernel.job.target)):
+            kernel.vote(scale, layout, DOT_WEIGHT * kernel._size(scale))
 
 
 def _feeds_product(kernel: _Kernel, op: Any) -> bool:
@@ -493,10 +496,15 @@ def _rewrite_shape(rw: _Rewriter, op: Operation) -> None:
 def _rewrite_tiled_load(rw: _Rewriter, op: Any) -> None:
     layout = rw.kernel.ports[op]
     wanted = rw.kernel.layout(op.value)
-    if rw.kernel._size(op.value) <= 32 * rw.kernel.num_warps:
-        layout = wanted  # one element a thread at most: any layout reads as well
+    if rw.kernel._size(op.value) <= 32 * rw.kernel.num_warps or _only_scales(op.value):
+        layout = wanted  # one element a thread at most, or bytes of few lines: any layout reads as well
     _require_index(rw, op, layout)
     rw.produce(op.value, layout)
+
+
+def _only_scales(value: SSAValue) -> bool:
+    """Whether products multiply by a tile, and nothing else reads it."""
+    return all(use.operation.name == "nv_tileas.dot" and use.index >= FIRST_SCALE for use in value.uses)
 
 
 def _require_index(rw: _Rewriter, op: Any, layout: LinearLayout) -> None:
@@ -538,6 +546,9 @@ def _rewrite_dot(rw: _Rewriter, op: Any) -> None:
         rw.require(op, 0, layout[0], exact=False)
         rw.require(op, 1, layout[1], exact=False)
         rw.require(op, 2, layout[2], exact=False)
+        if op.lhs_scale is not None:
+            for index, scales in enumerate(rules.scale_layouts(op, rw.kernel.job.target), FIRST_SCALE):
+                rw.require(op, index, scales, exact=False)
         rw.produce(op.result, layout[2])
         return
     rw.require(op, 2, layout)

@@ -73,6 +73,15 @@ def dot_layouts(op: Any, target: Any) -> tuple[LinearLayout, LinearLayout, Linea
     return tuple(restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, values))
 
 
+def scale_layouts(op: Any, target: Any) -> tuple[LinearLayout, LinearLayout]:
+    """How threads hold the scales of a product's operands."""
+    atom = atom_named(target, op.attributes["atom"].data)
+    tiling = tiling_of(op, atom)
+    layouts = (tiling.scales(operand, atom.scale_block).layout for operand in "AB")
+    scales = (op.lhs_scale, op.rhs_scale)
+    return tuple(restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, scales))
+
+
 def warpgroup_layouts(op: Any, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
     """The fragments of a warpgroup product's left operand, where it is in registers, and of its result."""
     tiling = warpgroup_tiling_of(op, num_warps)

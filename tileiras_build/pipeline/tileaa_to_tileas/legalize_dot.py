@@ -1,8 +1,8 @@
 """Rewrite matrix products for which the GPU has no instruction into ones that it has.
 
 In:    nv_tileas.dot of any types, with or without block scales.
-Out:   no dot has scales: operands are multiplied by them in bf16 first. fp8 operands are f16 where there is no fp8
-       product.
+Out:   no dot has scales but those that the target multiplies by in its products: other operands are multiplied by them in
+       bf16 first. fp8 operands are f16 where there is no fp8 product.
 After: convert_tileaa_to_tileas. Before: layouts are assigned.
 Sound: f16 holds every fp8 value, and bf16 every product of an fp4 or fp8 value and a scale (4 + 4 significant bits and
        an f32's exponents) but those under its smallest number; the sums are f32 sums as before.
@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, bf16, f16, f
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.nv_tileas.ops import COUNTERPARTS
+from ..analysis.dot_atoms import scaled_atom
 from ..contracts import EdgePass
 from ..job import Job
 
@@ -38,7 +39,8 @@ class LegalizeDot(EdgePass):
 
 def _legalize(op: Any, job: Job) -> None:
     if op.lhs_scale is not None:
-        _apply_scales(op)
+        if scaled_atom(job.target, op) is None:
+            _apply_scales(op)
         return
     types = [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]
     if types[0] in FP8 and not job.target.mma_atoms(*types):

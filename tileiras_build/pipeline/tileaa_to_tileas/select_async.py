@@ -113,7 +113,7 @@ def _suits_fragments(op: Any, index: int, found: _Found, job: Job) -> bool:
     """
     _, chain, box = found
     shape = op.lhs.type.get_shape()
-    if box.placement.element_bits in TRANSPOSED_BITS or choose_atom(job.target, *_types(op), shape[-1]) is None:
+    if box.placement.element_bits in TRANSPOSED_BITS or choose_atom(job.target, op) is None:
         return True
     placement = placement_after(chain, box.placement, renames_only=False)
     k_dim = len(shape) - 1 - index

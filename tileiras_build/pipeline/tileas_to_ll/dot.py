@@ -18,6 +18,7 @@ from .kernel_emitter import Handler, KernelEmitter, layout_of, taken
 from .shared_memory import load_shared, pack_word, store_registers
 
 VECTOR_BYTES = 16
+FP4_BITS, FP4_PADDING = 4, 2
 
 
 def emit_dot(e: KernelEmitter, op: Any) -> None:
@@ -34,16 +35,50 @@ def _emit_mma(e: KernelEmitter, op: Any) -> None:
     b_words = _operand_words(e, op.rhs, tiling.b, atom.b_value, tiling, 1)
     accumulators = _accumulators(e, op, tiling, atom)
     intrinsic = _intrinsic(op, atom)
-    for a, b, c in tiling.atoms():
+    scales = None if op.lhs_scale is None else _Scales(e, op, atom, tiling)
+    for tile, (a, b, c) in zip(tiling.tiles(), tiling.atoms()):
         operands = [f"{atom.a_value} {word}" for word in a_words(a)]
         operands += [f"{atom.b_value} {word}" for word in b_words(b)]
         values = _c_values(e, atom, [accumulators[register] for register in c])
         operands += [f"{atom.c_value} {value}" for value in values]
+        operands += [] if scales is None else scales.operands(*tile)
         type = "{" + ", ".join([atom.c_value] * atom.c_registers) + "}"
         result = e.b.call(type, f"@{intrinsic}", ", ".join(operands))
         for register, value in zip(c, _c_scalars(e, atom, e.b.unpack(type, result, atom.c_registers))):
             accumulators[register] = value
     _set_result(e, op, tiling, accumulators)
+
+
+class _Scales:
+    """The scales of a product's operands in the registers of their threads."""
+
+    def __init__(self, e: KernelEmitter, op: Any, atom: MmaAtom, tiling: MmaTiling):
+        self.e, self.atom = e, atom
+        self.sides = [
+            (value, tiling.scales(operand, atom.scale_block))
+            for value, operand in ((op.lhs_scale, "A"), (op.rhs_scale, "B"))
+        ]
+        self.held = [
+            e.packed_as(value, _restricted(scales.layout, tuple(value.type.get_shape())))
+            for value, scales in self.sides
+        ]
+
+    def operands(self, batch: int, k_tile: int, m_tile: int, n_tile: int) -> list[str]:
+        """The word, the byte in it and the thread that has it, for A and for B."""
+        first = k_tile * self.atom.k // self.atom.scale_block
+        result = []
+        for (value, scales), registers, tile in zip(self.sides, self.held, (m_tile, n_tile)):
+            members, byte, thread = scales.registers(tile, first, batch)
+            word = _bytes(self.e, element_of(value.type), [registers[register] for register in members])
+            result += [f"i32 {word}", f"i16 {byte}", f"i16 {thread}"]
+        return result
+
+
+def _bytes(e: KernelEmitter, element: Element, values: list[Any]) -> Value:
+    """Up to four bytes as a word; what is above them is not looked at."""
+    if len(values) == 1:
+        return e.b.pure(f"zext i8 {taken(e.b, values[0])} to i32")
+    return pack_word(e, element, values)
 
 
 def _intrinsic(op: Any, atom: MmaAtom) -> str:
@@ -73,9 +108,23 @@ def _operand_words(e: KernelEmitter, value: Any, layout: LinearLayout, type: str
         if element.bits >= 32:
             return [_typed_scalar(e, element, taken(e.b, registers[register]), type) for register in members]
         groups = [members[i : i + per_word] for i in range(0, len(members), per_word)]
-        return [_typed_word(e, pack_word(e, element, [registers[r] for r in group]), type) for group in groups]
+        packed = [pack_word(e, element, [registers[r] for r in group]) for group in groups]
+        return [_typed_word(e, word, type) for word in _narrowed(e, element, packed, tiling)]
 
     return words
+
+
+def _narrowed(e: KernelEmitter, element: Element, words: list[Value], tiling: MmaTiling) -> list[Value]:
+    """fp4 as instructions read it: two to a byte, or in the middle of one (PTX ISA 9.0, section 9.7.14.5.12).
+
+    Two words of four neighbors along k become one with the elements of the second between those of the first: A and B
+    have them in the same order, and all have one scale.
+    """
+    if element.per_byte == 1:
+        return words
+    if tiling.atom.element_bits == 8:
+        return [e.b.shift(word, FP4_PADDING) for word in words]
+    return [e.b.or_(low, e.b.shift(high, FP4_BITS)) for low, high in zip(words[::2], words[1::2])]
 
 
 def _typed_scalar(e: KernelEmitter, element: Element, value: Value, type: str) -> Value:

@@ -1,0 +1,57 @@
+"""Products of small floats with a scale for each block along k: in loops and alone, in batches, of every type."""
+
+import cuda.tile as ct
+
+from tileiras_build.bytecode.export import Array, Case
+
+ConstInt = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+
+
+@ct.kernel
+def scaled(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
+    """out = (a * a_scale) @ (b * b_scale), a scale for BLOCK elements along k."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, column), (K, N), padding_mode=ZERO)
+        x_scale = ct.load(a_scale, (row, k), (M, K // BLOCK), padding_mode=ZERO)
+        y_scale = ct.load(b_scale, (k, column), (K // BLOCK, N), padding_mode=ZERO)
+        acc = ct.mma_scaled(x, x_scale, y, y_scale, acc)
+    ct.store(out, (row, column), acc)
+
+
+@ct.kernel
+def scaled_batch(a, a_scale, b, b_scale, out, B: ConstInt, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
+    """The same for each of B matrices, without a loop."""
+    x, y = ct.load(a, (0, 0, 0), (B, M, K)), ct.load(b, (0, 0, 0), (B, K, N))
+    x_scale = ct.load(a_scale, (0, 0, 0), (B, M, K // BLOCK))
+    y_scale = ct.load(b_scale, (0, 0, 0), (B, K // BLOCK, N))
+    ct.store(out, (0, 0, 0), ct.mma_scaled(x, x_scale, y, y_scale, ct.zeros((B, M, N), dtype=ct.float32)))
+
+
+def _array(dtype: str, ndim: int = 2, unit: int = -1) -> Array:
+    return Array(dtype, ndim, unit_stride=unit, stride_divisible_by=16)
+
+
+def _case(name, dtype, tiles, scale="float8_e8m0fnu", kernel=scaled, ndim=2) -> Case:
+    unit = 0 if ndim == 2 else -1  # of the right operand
+    left, right = _array(dtype, ndim), _array(dtype, ndim, unit)
+    scales = Array(scale, ndim), Array(scale, ndim, unit_stride=unit)
+    return Case(name, kernel, (left, scales[0], right, scales[1], _array("float32", ndim), *tiles))
+
+
+E4M3, E5M2, FP4 = "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn"
+CASES = [
+    _case("e4m3", E4M3, (128, 128, 128, 32)),
+    _case("e5m2", E5M2, (128, 64, 64, 32)),
+    _case("e4m3_one_scale", E4M3, (64, 64, 32, 32)),
+    _case("e4m3_deep", E4M3, (32, 32, 256, 32)),
+    _case("e4m3_narrow", E4M3, (16, 8, 64, 32)),
+    _case("e4m3_batch", E4M3, (2, 32, 16, 64, 32), kernel=scaled_batch, ndim=3),
+    _case("fp4", FP4, (64, 64, 128, 32)),
+    _case("fp4_one_scale", FP4, (32, 32, 32, 32)),
+    _case("fp4_blocks_of_16", FP4, (64, 64, 64, 16)),
+    _case("fp4_signed_scales", FP4, (64, 64, 64, 16), "float8_e4m3fn"),
+]

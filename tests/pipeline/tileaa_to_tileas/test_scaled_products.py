@@ -1,0 +1,120 @@
+"""Block-scaled products: right numbers for every type, block and shape, by the instruction that scales where there is one."""
+
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tileiras_build
+from tests.emulated_kernels import aligned, bytecode, cases, compiled, run
+from tileiras_build import emulator
+from tileiras_build.bytecode.export import pack_arguments
+from tileiras_build.reports import sass
+from tileiras_build.targets import TARGETS
+
+KERNELS = Path(__file__).with_name("scaled_products.py")
+PARAMETERS = 5  # of a matrix: its address, lengths and strides
+SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
+BLOCK_SCALE = {
+    "e4m3": "kind::mxf8f6f4",
+    "e5m2": "kind::mxf8f6f4",
+    "e4m3_one_scale": "kind::mxf8f6f4",
+    "e4m3_deep": "kind::mxf8f6f4",
+    "e4m3_narrow": "kind::mxf8f6f4",
+    "e4m3_batch": "kind::mxf8f6f4",
+    "fp4": "kind::mxf4.",
+    "fp4_one_scale": "kind::mxf8f6f4",
+    # No instruction has a power of two for 16 elements, and none a scale with a sign.
+    "fp4_blocks_of_16": None,
+    "fp4_signed_scales": None,
+}
+
+
+def sizes(name):
+    return [argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int)]
+
+
+def operands(name, shape, seed=0):
+    """(a, a scales, b, b scales, result) for (…, m, n, k): exact sums, for the scales are near one."""
+    rng = np.random.default_rng(seed)
+    *batch, m, n, k = shape
+    left, scale = cases(KERNELS)[name].arguments[:2]
+    block = sizes(name)[-1]
+    values = [0, 0.5, 1, -1, 1.5, -2, 3, -4, 6]
+    a, b = (rng.choice(values, (*batch, *dims)) for dims in ((m, k), (n, k)))
+    if scale.dtype == "float8_e8m0fnu":
+        scales = [np.exp2(rng.integers(-2, 3, (*batch, rows, k // block))) for rows in (m, n)]
+    else:
+        scales = [rng.choice([0.5, -1, 1.5, 2], (*batch, rows, k // block)) for rows in (m, n)]
+    a, b = (stored(value, left.dtype) for value in (a, b))
+    scales = [value.astype(np.dtype(scale.dtype)) for value in scales]
+    return a, scales[0], b.swapaxes(-1, -2), scales[1].swapaxes(-1, -2), np.full((*batch, m, n), 7, np.float32)
+
+
+def stored(values, dtype):
+    return values.astype(np.dtype(getattr(ml_dtypes, dtype)))
+
+
+def expected(name, a, a_scale, b, b_scale):
+    block = sizes(name)[-1]
+    left = a.astype(np.float64) * np.repeat(a_scale.astype(np.float64), block, axis=-1)
+    return left @ (b.astype(np.float64) * np.repeat(b_scale.astype(np.float64), block, axis=-2))
+
+
+def run_any(name, sm, given, grid=(1, 1, 1)):
+    """The result; fp4 lies in memory two to a byte."""
+    case = cases(KERNELS)[name]
+    if case.arguments[0].dtype != "float4_e2m1fn":
+        return run(KERNELS, name, sm, given, grid)[4]
+    copies = [aligned(value) for value in given]
+    parameters, memory = pack_arguments(case, copies), emulator.Memory()
+    halves = [np.asarray(value, order="K").ravel(order="K").view(np.uint8) for value in (copies[0], copies[2])]
+    packed = [aligned(codes[::2] | codes[1::2] << 4) for codes in halves]
+    for at, codes in zip((0, 2), packed):
+        parameters[at * PARAMETERS] = codes.ctypes.data.to_bytes(8, "little")
+    for array in (*packed, copies[1], copies[3], copies[4]):
+        memory.map(array.ctypes.data, array.nbytes)
+    emulator.launch(compiled(KERNELS, name, sm), name, grid, parameters, memory=memory, check_races=True)
+    return copies[4]
+
+
+def shape_of(name):
+    """Sizes that take several tiles and steps, where the kernel has a loop."""
+    if "batch" in name:
+        return sizes(name)[:-1]
+    m, n, k, _ = sizes(name)
+    return 2 * m, 2 * n, 3 * k
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", BLOCK_SCALE)
+def test_numbers(name, sm):
+    given = operands(name, shape_of(name))
+    found = run_any(name, sm, given, (1, 1, 1) if "batch" in name else (2, 2, 1))
+    np.testing.assert_array_equal(found, expected(name, *given[:4]))
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_120", "sm_121"])
+@pytest.mark.parametrize("name", BLOCK_SCALE)
+def test_the_instruction_scales_where_it_can(name, sm):
+    ptx = compiled(KERNELS, name, sm).ptx
+    kind = BLOCK_SCALE[name] if TARGETS[sm].has("mma_block_scale") else None
+    assert ("block_scale" in ptx, kind is None or kind in ptx) == (kind is not None, True)
+
+
+@pytest.mark.parametrize("name", ["e4m3", "fp4"])
+def test_a_scale_that_is_no_number(name):
+    """It spoils the row of the result, or the column."""
+    given = operands(name, sizes(name)[:-1])
+    given[1][3, 0] = np.nan
+    found = run_any(name, "sm_120", given)
+    assert np.isnan(found[3]).all() and not np.isnan(np.delete(found, 3, axis=0)).any()
+
+
+@pytest.mark.parametrize("name", ["e4m3", "e5m2", "fp4"])
+def test_the_assembler_takes_it(name):
+    """A product of scaled blocks is one instruction there, too."""
+    artifacts = tileiras_build.compile(bytecode(KERNELS, name), "sm_120")
+    [listing] = sass.read_listings(sass.disassemble(artifacts.cubin))
+    assert listing.count("QMMA", "OMMA") >= 4 and not listing.count(*sass.SPILL, "HMMA")
