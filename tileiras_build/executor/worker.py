@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import os
+import select
 import signal
 import sys
+import threading
 from multiprocessing.connection import Connection
 
 from ..errors import InternalError
@@ -21,6 +23,7 @@ def serve(connection: Connection, log: str) -> None:
     """
     _leave_terminal()
     _write_to(log)
+    threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
     while True:
         try:
             function, arguments = connection.recv()
@@ -36,6 +39,17 @@ def _leave_terminal() -> None:
     os.setpgid(0, 0)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def _end_with(connection: Connection) -> None:
+    """End this process and what it started when the build has gone, also in the middle of a call.
+
+    The build may have been killed; and the fork server, whose end would be a signal, lives while a worker does.
+    """
+    watch = select.poll()
+    watch.register(connection.fileno(), 0)  # only that the other end was closed
+    watch.poll()
+    os.killpg(0, signal.SIGKILL)
 
 
 def _write_to(log: str) -> None:
