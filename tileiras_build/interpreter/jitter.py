@@ -58,8 +58,12 @@ class Choice:
         if dtype.kind in "iu":
             return values
         with np.errstate(all="ignore"):
-            telling = np.array(TELLING).astype(dtype)[self.garbage.integers(0, len(TELLING), shape)]
-        return np.where(self.garbage.integers(0, 2, shape) == 0, telling, values)
+            telling = np.array(TELLING).astype(dtype)
+        if self.garbage.integers(0, 2):
+            # What several values decide together shows only where they are alike.
+            return np.full(shape, self.garbage.choice(telling))
+        chosen = self.garbage.choice(telling, shape)
+        return np.where(self.garbage.integers(0, 2, shape) == 0, chosen, values)
 
     def spread(self, values: np.ndarray, element_type: Attribute, amount: np.ndarray | float) -> np.ndarray:
         """Held floats moved by at most ``amount`` (absolute), then rounded to their type."""
