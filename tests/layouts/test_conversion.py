@@ -5,13 +5,14 @@ import time
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from tileiras_build.checkers.layouts import check_conversion, count_conflicts
+from tileiras_build.checkers.layouts import check_conversion, check_parts, count_conflicts
 from tileiras_build.layouts import (
     Atom,
     LinearLayout,
     MatrixAccess,
     NoOp,
     RegisterPermutation,
+    SharedLayout,
     SharedRoundTrip,
     WarpShuffle,
     coalesced,
@@ -19,6 +20,9 @@ from tileiras_build.layouts import (
     plan_conversion,
     plan_round_trip,
     plan_warp_shuffle,
+    tensor_memory_tile,
+    tile_parts,
+    warpgroup_tiling,
 )
 from .strategies import layout_pairs
 
@@ -165,3 +169,39 @@ def test_planning_is_fast():
     started = time.process_time()
     plan_round_trip.__wrapped__(source, target, bits)
     assert time.process_time() - started < 0.1
+
+
+# ---- parts -------------------------------------------------------------------------------------------
+SUMS = warpgroup_tiling(128, 256, 64, 16, 8).c
+ROWS = tensor_memory_tile(128, 256, 32, 8).layout
+
+
+@pytest.mark.parametrize("matrices", [False, True])
+@pytest.mark.parametrize("bits", [8, 16, 32])
+@pytest.mark.parametrize("parts", [1, 2, 4])
+def test_parts_of_sums_lie_as_the_whole_does(parts, bits, matrices):
+    """Warpgroups divide rows: any boxes of columns are a part."""
+    shared = SharedLayout.boxed((128, 256), (1, 0), bits, 64)
+    found = tile_parts(SUMS, shared, parts, 128 * 64 * 8 // bits, matrices)
+    assert len(found.moves) == parts
+    check_parts(SUMS, shared, found)
+
+
+def test_parts_that_warps_do_not_share():
+    """Eight warps divide the columns of tensor memory in two: a part is the same boxes of either half."""
+    shared = SharedLayout.boxed((128, 256), (1, 0), 16, 128)
+    block = 128 * 64
+    assert tile_parts(ROWS, shared, 4, block, False) is None
+    halves = tile_parts(ROWS, shared, 2, block, False)
+    check_parts(ROWS, shared, halves)
+    assert [halves.place(box * block) for box in range(4)] == [(0, 0), (1, 0), (0, block), (1, block)]
+
+
+@settings(max_examples=80, deadline=None)
+@given(layout_pairs(), st.sampled_from([8, 16, 32]), st.booleans(), st.sampled_from([2, 4]))
+def test_random_parts(pair, bits, matrices, parts):
+    layout, _ = pair
+    shared = SharedLayout.plain(layout.shape, range(len(layout.shape)), bits)
+    found = tile_parts(layout, shared, parts, 1, matrices) if layout.is_surjective else None
+    if found is not None:
+        check_parts(layout, shared, found)

@@ -21,6 +21,7 @@ from tileiras_build.layouts import (
     SharedAccess,
     SharedLayout,
     SharedRoundTrip,
+    TileParts,
     WarpShuffle,
 )
 
@@ -243,6 +244,21 @@ def check_access(layout: LinearLayout, shared: SharedLayout, access: SharedAcces
     held = {element for registers in expected.values() for element in registers}
     if stored.cells != {offset: element for offset, element in full.cells.items() if element in held}:
         fail("the stores do not fill the placement")
+
+
+def check_parts(layout: LinearLayout, shared: SharedLayout, parts: TileParts) -> None:
+    """Stores of each part fill a region of its own with what the placement of the whole has at the part's offsets."""
+    size = shared.size_bytes // len(parts.moves)
+    regions = [SharedMemory(size, shared.element_bits) for _ in parts.moves]
+    threads = distribute(layout)
+    for move, region in zip(parts.moves, regions):
+        store(move, threads, region)
+    for offset in range(shared.size):
+        part, inside = parts.place(offset)
+        if regions[part].cells.pop(inside, None) != shared.element(offset):
+            fail(f"element {shared.element(offset)} is not at offset {inside} of part {part}")
+    if any(region.cells for region in regions):
+        fail("a part holds more than its elements")
 
 
 def count_conflicts(access: SharedAccess | MatrixAccess, warp: int = 0) -> int:

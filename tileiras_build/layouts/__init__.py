@@ -24,7 +24,8 @@ a shared placement      SharedLayout.plain .swizzled .boxed; choose_swizzle(stor
                         bank_conflicts(layout, shared), largest_vector(layout, shared)
 ld.shared, st.shared    shared_access(layout, shared) -> SharedAccess
 ldmatrix, stmatrix      matrix_access(layout, shared) -> MatrixAccess or None
-either                  cheapest_access(layout, shared, matrices)
+either                  cheapest_access(layout, shared, matrices); tile_parts(layout, shared, parts, block, matrices)
+                        -> TileParts: several moves, .place(offset)
 text                    to_cute(layout), from_cute(text, shape), shared_to_cute(shared),
                         shared_from_cute(text, element_bits)
 """
@@ -36,9 +37,11 @@ from .conversion import (
     RegisterPermutation,
     RoundTripPass,
     SharedRoundTrip,
+    TileParts,
     cheapest_access,
     plan_conversion,
     plan_round_trip,
+    tile_parts,
 )
 from .cute import from_cute, shared_from_cute, shared_to_cute, to_cute
 from .fragments import ATOMS, Atom, MmaTiling, fragment, mma_layouts, mma_tiling, split_warps

@@ -228,3 +228,53 @@ class _Part:
         part = layout.with_registers(columns).then(matrix, (layout.size >> len(cut),))
         starts, offsets = f2.enumerate_span(cut), f2.enumerate_span(columns)
         return cls(part, tuple(tuple(number[start ^ offset] for offset in offsets) for start in starts))
+
+
+# A tile that is moved to shared memory part by part, each to where there is room for one.
+
+
+@dataclass(frozen=True)
+class TileParts:
+    """The parts are numbered by the offset bits ``cut`` of the whole tile's placement, ascending; ``moves``: one for each
+    part, its offsets counted from the part's start.
+    """
+
+    cut: tuple[int, ...]
+    moves: tuple[SharedAccess | MatrixAccess, ...]
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """(part, offset in it) of an element offset of the whole."""
+        part = sum((offset >> bit & 1) << number for number, bit in enumerate(self.cut))
+        for bit in reversed(self.cut):
+            offset = offset >> bit + 1 << bit | offset & (1 << bit) - 1
+        return part, offset
+
+
+@lru_cache(maxsize=1024)
+def tile_parts(
+    layout: LinearLayout, shared: SharedLayout, parts: int, block: int, matrices: bool
+) -> TileParts | None:
+    """The cheapest moves from ``layout`` of ``parts`` equal parts of a placement, in whole blocks of ``block`` elements
+    (both powers of two); None if parts are not made of the same registers in every thread.
+    """
+    moved, span = union((*layout.lanes, *layout.warps)), f2.Span(layout.registers)
+    units = {bit: shared.bases[bit] for bit in range(len(shared.bases) - 1, log2_exact(block) - 1, -1)}
+    free = [bit for bit, unit in units.items() if not unit & (unit - 1) and not unit & moved and unit in span]
+    cut = tuple(sorted(free[: log2_exact(parts)]))
+    if 1 << len(cut) < parts:
+        return None
+    held, numbers, _ = layout.distinct_registers()
+    part = _Part.of(held, [shared.bases[bit] for bit in cut], numbers)
+    access = cheapest_access(part.layout, _first_part(shared, cut), matrices)
+    return None if access is None else TileParts(cut, tuple(_renumber(access, own, ()) for own in part.registers))
+
+
+def _first_part(shared: SharedLayout, cut: tuple[int, ...]) -> SharedLayout:
+    """The placement of part 0 as a tile of one dimension; the whole where nothing is cut."""
+    if not cut:
+        return shared
+    gone = [shared.bases[bit] for bit in cut]
+    kept = [1 << bit for bit in range(len(shared.bases)) if 1 << bit not in gone]
+    inside = (base for bit, base in enumerate(shared.bases) if bit not in cut)
+    bases = tuple(sum(1 << place for place, unit in enumerate(kept) if base & unit) for base in inside)
+    return SharedLayout((1 << len(kept),), shared.element_bits, bases)

@@ -117,6 +117,11 @@ class SharedLayout:
         return SharedLayout(shape, self.element_bits, tuple(map(moved, self.bases)))
 
     @property
+    def size(self) -> int:
+        """Elements."""
+        return 1 << len(self.bases)
+
+    @property
     def size_bytes(self) -> int:
         return max(1, (self.element_bits << len(self.bases)) // 8)
 

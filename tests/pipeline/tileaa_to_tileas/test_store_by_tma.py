@@ -13,7 +13,8 @@ KERNELS = Path(__file__).with_name("stored_tiles.py")
 SMS = ("sm_90", "sm_100", "sm_120")
 STORE = "cp.async.bulk.tensor.{}d.global.shared::cta"
 PRODUCTS = ("f16", "bf16_wide", "f16_tall", "f16_narrow", "f16_to_f8", "f16_to_i32", "f16_to_f32", "f16_to_i8")
-CHOSEN = ("f16", "bf16_wide", "f16_tall", "f16_narrow", "f16_to_f8", "f16_to_i8", "transposed", "persistent", "twice")
+CHOSEN = ("f16", "bf16_wide", "f16_tall", "f16_narrow", "f16_to_f8", "f16_to_i8", "transposed", "persistent", "persistent_wide",
+          "twice")  # fmt: skip
 UNTOUCHED = 77  # what elements hold that no store may reach
 
 
@@ -187,3 +188,16 @@ def test_written_is_waited_for_only_where_a_token_asks(name, waits, sm):
 @pytest.mark.parametrize(("name", "wider"), [("f16", False), ("persistent", False), ("written_before", True)])
 def test_all_of_memory_is_fenced_only_after_other_accesses(name, wider):
     assert ("fence.proxy.async;" in compiled(KERNELS, name, "sm_90").ptx) == wider
+
+
+@pytest.mark.parametrize(("sm", "parts", "slots"), [("sm_90", 4, 2), ("sm_100", 2, 1), ("sm_120", 4, 2)])
+def test_a_tile_that_has_no_room_beside_the_ring_is_stored_in_parts(sm, parts, slots):
+    """Two at a time, where warps do not divide the columns."""
+    assert f"parts = {parts} : i32, slots = {slots} : i32" in compiled(KERNELS, "persistent_wide", sm).tileas
+    assert "parts = 1 : i32, slots = 1 : i32" in compiled(KERNELS, "bf16_wide", sm).tileas
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+def test_stages_are_not_fewer_for_a_store(sm):
+    """Of 48 KiB each four have room in 227 KiB, beside 32 KiB for the tile in parts."""
+    assert "!nv_tileas.pipeline<#builtin.int<4>>" in compiled(KERNELS, "persistent_wide", sm).tileas

@@ -83,8 +83,8 @@ AsyncTiledTmaStoreOp = define(
     "nv_tileas.async.tiled_tma_store",
     "view desc value coords* token?",
     "result_token",
-    "a tile goes to the operation's shared memory; from there one thread's copies, a group, write it where it lies in "
-    "the tensor",
+    "a tile goes to the operation's shared memory, and from there by copies of one thread to its place in the tensor; "
+    "in ``parts``, a group each, of which so many as there are ``slots`` are in shared memory at once",
     pure=False,
 )
 AsyncTmaStoreWaitOp = define(

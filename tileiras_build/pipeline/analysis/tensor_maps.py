@@ -12,6 +12,7 @@ rounding on GPUs (``TensorDescriptor``, ``round_f32_to_tf32``).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -68,6 +69,11 @@ class TensorBox:
     @property
     def tile_bytes(self) -> int:
         return self.placement.size_bytes
+
+    @property
+    def elements(self) -> int:
+        """Elements of one box."""
+        return prod(self.box)
 
 
 def tensor_box(access: Any, chain: list[Operation], analysis: AxisAnalysis) -> TensorBox | None:

@@ -33,6 +33,8 @@ from ..shared.element_types import element_of
 # Scratch starts on a row of all banks; a ring where the longest swizzle repeats.
 ALIGNMENT, RING_ALIGNMENT = 128, 1024
 STORE_BY_TMA, STORE_WAIT = AsyncTiledTmaStoreOp.name, AsyncTmaStoreWaitOp.name
+# What names the instruction of a product; one without reads its operands from scratch.
+TENSOR_CORES = ("atom", "warpgroup", "tensor_memory")
 TENSOR_ADDRESS_BYTES = 16  # where an allocation of tensor memory leaves its address
 
 
@@ -231,7 +233,9 @@ def _insert_bytes(op: Any, job: Job) -> int:
 
 
 def _dot_bytes(op: Any, job: Job) -> int:
-    return 0 if "atom" in op.attributes else aligned(_tile_bytes(op.lhs)) + _tile_bytes(op.rhs)
+    if any(row in op.attributes for row in TENSOR_CORES):
+        return 0
+    return aligned(_tile_bytes(op.lhs)) + _tile_bytes(op.rhs)
 
 
 def _atomic_bytes(op: Any, job: Job) -> int:
@@ -244,7 +248,8 @@ def _atomic_bytes(op: Any, job: Job) -> int:
 
 
 def _stored_bytes(op: Any, job: Job) -> int:
-    return op.attributes["placement"].data.size_bytes
+    parts, slots = (op.attributes[key].value.data for key in ("parts", "slots"))
+    return op.attributes["placement"].data.size_bytes // parts * slots
 
 
 SIZES = {

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp, UnitAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
-from ...layouts import MatrixAccess, SharedAccess, SharedRoundTrip, cheapest_access
+from ...layouts import SharedRoundTrip, TileParts, tile_parts
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.conversions import conversion_plan
 from ..analysis.operand_chains import LOOP, TOKEN, stands_for
@@ -33,13 +33,14 @@ from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
 from ..shared.optimization_hints import hint
-from .assign_scratch import RingLife, aligned, ring_bytes
+from .assign_scratch import RING_ALIGNMENT, RingLife, aligned, ring_bytes
 from .order_tokens import ACCESSES
 from .select_async import SMALL_BYTES
 from .tma_descriptors import descriptor_of, hoist
 
 SWITCH, STORE, CONVERSION = "nv_tileas.agent_switch", "nv_tileas.tiled_store", "nv_tileas.convert_layout"
 ORDERED = (*ACCESSES, AsyncTiledTmaStoreOp.name, "nv_tileas.fence_alias")
+SLOTS = 2  # parts of a tile in shared memory at once: one is written while the other is copied
 LOOPS, EXITS = (LOOP, "nv_tileas.loop"), ("nv_tileas.continue", "nv_tileas.break")
 
 
@@ -101,10 +102,25 @@ class _Store:
         return tensor_box(self.op, [], AxisAnalysis())
 
     @cached_property
-    def access(self) -> SharedAccess | MatrixAccess | None:
-        """How a thread's registers get to where TMA reads them."""
-        layout = self.conversion.operands[0].type.encoding.data
-        return cheapest_access(layout, self.box.placement, self.job.target.has("stmatrix"))
+    def parts(self) -> tuple[int, int, TileParts] | None:
+        """In how many parts the tile has room in shared memory, how many of them at a time, and how registers get there.
+
+        Whole, or else two of them at a time, or else one.
+        """
+        layout, box = self.conversion.operands[0].type.encoding.data, self.box
+        matrices = self.job.target.has("stmatrix")
+        for count, slots in sorted(self._divisions(), key=lambda found: (found[1] < min(SLOTS, found[0]), found)):
+            if (parts := tile_parts(layout, box.placement, count, box.elements, matrices)) is not None:
+                return count, slots, parts
+        return None
+
+    def _divisions(self) -> Iterator[tuple[int, int]]:
+        """(parts, how many of them have room) where boxes and the swizzle allow."""
+        whole = self.box.tile_bytes
+        for count in (1 << bit for bit in range((self.box.placement.size // self.box.elements).bit_length())):
+            slots = min(self.room * count // whole, SLOTS, count)
+            if slots and whole // count % RING_ALIGNMENT == 0:
+                yield count, slots
 
     @property
     def room(self) -> int:
@@ -137,8 +153,9 @@ def _is_plain(store: _Store) -> bool:
 
 def _moves_no_slower(store: _Store) -> bool:
     """Without bank conflicts, and in no more instructions than what it replaces."""
-    access = store.access
-    return access is not None and access.conflicts == 1 and access.num_instructions <= store.instructions
+    moves = store.parts[-1].moves
+    instructions = sum(move.num_instructions for move in moves)
+    return instructions <= store.instructions and all(move.conflicts == 1 for move in moves)
 
 
 # What a store must fulfil, cheapest first; a rule may rely on those before it.
@@ -146,7 +163,7 @@ RULES: tuple[Callable[[_Store], bool], ...] = (
     _is_plain,
     lambda store: store.trip is not None,
     lambda store: store.box is not None,
-    lambda store: store.box.tile_bytes <= store.room,
+    lambda store: store.parts is not None,
     _moves_no_slower,
 )
 
@@ -157,7 +174,12 @@ def _replace(store: _Store, entry: Block, switch: Operation) -> Operation:
     op, conversion, box = store.op, store.conversion, store.box
     hoist(op.view.owner.operands[0], entry)
     descriptor = descriptor_of(op.view, box, entry, switch)
-    attributes = {"placement": SharedLayoutAttr(box.placement)}
+    parts, slots, _ = store.parts
+    attributes = {
+        "placement": SharedLayoutAttr(box.placement),
+        "parts": IntegerAttr(parts, i32),
+        "slots": IntegerAttr(slots, i32),
+    }
     attributes |= {key: op.attributes[key] for key in ("loc",) if key in op.attributes}
     operands = [op.view, descriptor, conversion.operands[0], op.coords, op.token]
     made = AsyncTiledTmaStoreOp.make(operands, [op.result_token.type], attributes)

@@ -6,12 +6,13 @@ are groups of the thread that starts them (section 9.7.9.27.4.3, cp.async.bulk.w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from itertools import product
 from typing import Any
 
-from ...layouts import cheapest_access
+from ...layouts import TileParts, tile_parts
 from ..analysis.tensor_maps import TensorBox, map_entry
 from .async_copies import stage_address
 from .builder import CLUSTER, SHARED, Value
@@ -56,67 +57,81 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: Any) -> None:
         extents[position] //= e.ctas
         corner = tuple(extent if index == position else 0 for index, extent in enumerate(extents))
         starts[position] = e.b.add(starts[position], e.b.mul(e.cta_rank, extents[position]))
-        base = e.b.add(base, e.b.mul(e.cta_rank, _offset(placement, tile_dims, corner)))
-    for place, coordinates in _boxes(e, box, tile_dims, extents, starts, placement, base):
+        base = e.b.add(base, e.b.mul(e.cta_rank, _offset_bytes(placement, tile_dims, corner)))
+    for corner in _corners(box, extents):
+        place = e.b.add(base, _offset_bytes(placement, tile_dims, corner))
+        coordinates = [e.b.add(start, step) for start, step in zip(starts, corner)]
         _load(e, place, barrier, e.values[op.desc], coordinates, everywhere=shared is not None)
 
 
 def emit_async_tiled_tma_store(e: KernelEmitter, op: Any) -> None:
-    """All threads write the tile to shared memory and meet; what they wrote is seen by the copies, which read it."""
-    view, placement = e.values[op.view], op.attributes["placement"].data
-    scratch = op.attributes["scratch_offset"].value.data
+    """For each part: all threads write it to shared memory and meet; what they wrote is seen by the copies."""
+    placement, scratch = op.attributes["placement"].data, op.attributes["scratch_offset"].value.data
+    parts, slots = (op.attributes[key].value.data for key in ("parts", "slots"))
+    box = box_of(op.desc.owner, placement)
+    whole = tile_parts(layout_of(op.value), placement, parts, box.elements, e.target.has("stmatrix"))
+    registers = e.packed(op.value)
     if "sync_before" in op.attributes:
         e.barrier()
-    access = cheapest_access(layout_of(op.value), placement, e.target.has("stmatrix"))
-    store_registers(e, access, e.element(op.value), e.packed(op.value), scratch)
-    e.b.line(f'call void asm sideeffect "{FENCES["after_accesses" in op.attributes]}", "~{{memory}}"()')
-    e.barrier()
-    with e.one_thread():
-        _start_stores(e, op, view, placement, e.b.add(e.shared_base, scratch))
+    for number, move in enumerate(whole.moves):
+        start = scratch + number % slots * (placement.size_bytes // parts)
+        if number >= slots:
+            _wait_for_stores(e, slots - 1, ".read")
+            e.barrier()
+        store_registers(e, move, e.element(op.value), registers, start)
+        e.b.line(f'call void asm sideeffect "{FENCES["after_accesses" in op.attributes]}", "~{{memory}}"()')
+        e.barrier()
+        with e.one_thread():
+            _start_stores(e, op, box, partial(_in_part, whole, number), e.b.add(e.shared_base, start))
 
 
-def _start_stores(e: KernelEmitter, op: Any, view: TiledView, placement: Any, base: Value) -> None:
-    """An extent of 0 is 1 for the tensor map: then nothing is copied."""
-    box = box_of(op.desc.owner, placement)
+def _in_part(whole: TileParts, number: int, offset: int) -> int | None:
+    """The offset in part ``number`` of an offset of the whole; None where that lies in another part."""
+    part, inside = whole.place(offset)
+    return inside if part == number else None
+
+
+def _start_stores(e: KernelEmitter, op: Any, box: TensorBox, placed: Callable[[int], int | None], base: Value) -> None:
+    """The copies of one part. An extent of 0 is 1 for the tensor map: then nothing is copied."""
+    view: TiledView = e.values[op.view]
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
     starts = [e.b.mul(e.scalar(op.coords[dim]), view.type.steps[dim]) for dim in tile_dims]
     extents = [view.type.tile[dim] for dim in tile_dims]
     filled = e.b.all_of([e.b.compare("ne", size, 0) for size in view.memory.sizes if isinstance(size, str)])
     with nullcontext() if filled is None else e.b.when(filled):
-        for place, coordinates in _boxes(e, box, tile_dims, extents, starts, placement, base):
-            _store(e, place, e.values[op.desc], coordinates)
+        for corner in _corners(box, extents):
+            if (offset := placed(_offset(box.placement, tile_dims, corner))) is not None:
+                place = e.b.add(base, offset * box.placement.element_bits // 8)
+                _store(e, place, e.values[op.desc], [e.b.add(start, step) for start, step in zip(starts, corner)])
         e.b.call_void("@llvm.nvvm.cp.async.bulk.commit.group", "")
 
 
 def emit_async_tma_store_wait(e: KernelEmitter, op: Any) -> None:
-    """The warp whose thread starts all copies; its other threads have started none, and wait for none."""
-    read = ".read" if "read" in op.attributes else ""
+    _wait_for_stores(e, 0, ".read" if "read" in op.attributes else "")
+
+
+def _wait_for_stores(e: KernelEmitter, pending: int, what: str) -> None:
+    """In the warp whose thread starts all copies; its other threads have started none, and wait for none."""
     with e.b.when(e.is_first_warp):
-        e.b.call_void(f"@llvm.nvvm.cp.async.bulk.wait.group{read}", "i32 0")
+        e.b.call_void(f"@llvm.nvvm.cp.async.bulk.wait.group{what}", f"i32 {pending}")
 
 
-def _boxes(
-    e: KernelEmitter,
-    box: TensorBox,
-    tile_dims: list[int],
-    extents: list[int],
-    starts: list[Value],
-    placement: Any,
-    base: Value,
-) -> Iterator[tuple[Value, list[Value]]]:
-    """The address of each box of a tile in shared memory, and its first element in the tensor."""
-    for corner in product(*(range(0, extent, step) for extent, step in zip(extents, box.box))):
-        place = e.b.add(base, _offset(placement, tile_dims, corner))
-        yield place, [e.b.add(start, step) for start, step in zip(starts, corner)]
+def _corners(box: TensorBox, extents: list[int]) -> Iterator[tuple[int, ...]]:
+    """The first element of each box of a tile."""
+    return product(*(range(0, extent, step) for extent, step in zip(extents, box.box)))
+
+
+def _offset_bytes(placement: Any, tile_dims: list[int], corner: tuple[int, ...]) -> int:
+    return _offset(placement, tile_dims, corner) * placement.element_bits // 8
 
 
 def _offset(placement: Any, tile_dims: list[int], corner: tuple[int, ...]) -> int:
-    """Bytes from the tile's start to a box."""
+    """Elements from the tile's start to a box."""
     index = 0
     coordinates = dict(zip(tile_dims, corner))
     for dim, size in enumerate(placement.shape):
         index = index * size + coordinates[dim]
-    return placement.offset(index) * placement.element_bits // 8
+    return placement.offset(index)
 
 
 def _load(
