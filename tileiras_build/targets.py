@@ -206,6 +206,8 @@ def _wgmma(a_type: str, b_type: str, accumulator_type: str) -> WarpgroupAtom:
 
 # ---------------------------------------------------------------------------------------------- tcgen05 rows
 
+UE8M0 = 1  # the type of scales in an instruction descriptor
+
 
 @dataclass(frozen=True)
 class TensorMemoryAtom:
@@ -214,6 +216,7 @@ class TensorMemoryAtom:
     ``k`` elements are 32 bytes. ``kind`` is the instruction's kind as LLVM numbers it; ``formats`` are the fields of the
     instruction descriptor for D, A and B (PTX ISA 9.0, 9.7.16.4, "Instruction descriptor"); i8 operands have theirs
     from their signedness. ``mn_major``: the swizzles in which the operands may be MN-major in shared memory (Table 52).
+    Block-scaled rows carry ``scale_type`` and ``scale_block`` (elements of k that share a scale).
     """
 
     name: str
@@ -225,6 +228,8 @@ class TensorMemoryAtom:
     formats: tuple[int, int, int]
     mn_major: tuple[str, ...]
     capability: str = "tcgen05"
+    scale_type: str | None = None
+    scale_block: int = 0
 
     def __post_init__(self) -> None:
         if self.k * ELEMENT_BITS[self.a_type] != 256 or self.capability not in CAPABILITIES:
@@ -244,6 +249,18 @@ class TensorMemoryAtom:
             | n >> 3 << 17
             | m >> 4 << 24
         )
+
+    def scaled_descriptor(self, m: int, n: int, number: int) -> int:
+        """The instruction descriptor of a block-scaled row (Table 43) that takes byte ``number`` of the words of scales."""
+        _, a, b = self.formats
+        return number << 4 | a << 7 | b << 10 | n >> 3 << 17 | UE8M0 << 23 | m >> 7 << 27 | number << 29
+
+
+def _tcgen05_scaled(a_type: str, b_type: str) -> TensorMemoryAtom:
+    """Kind mxf8f6f4, whose instruction names itself: powers of two scale blocks of 32 elements."""
+    formats = 1, _TENSOR_FORMATS[a_type], _TENSOR_FORMATS[b_type]
+    name = f"tcgen05_mxf8f6f4_k32_{a_type}_{b_type}_f32_ue8m0"
+    return TensorMemoryAtom(name, 32, a_type, b_type, "f32", 0, formats, (), "tcgen05", "f8E8M0FNU", 32)
 
 
 _TENSOR_FORMATS = {"f16": 0, "bf16": 1, "tf32": 2, "f8E4M3FN": 0, "f8E5M2": 1, "i8": 0}
@@ -400,6 +417,7 @@ TENSOR_MEMORY_ATOMS: tuple[TensorMemoryAtom, ...] = (
     _tcgen05("tf32", "tf32", "f32"),
     _tcgen05("i8", "i8", "i32", "tcgen05_i8"),
     *(_tcgen05(a, b, "f32") for a in _F8 for b in _F8),
+    *(_tcgen05_scaled(a, b) for a in _F8 for b in _F8),
 )
 
 _LDMATRIX = "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{count}"
@@ -567,9 +585,12 @@ class Target:
         """The wgmma row for the MLIR dtypes; None where the GPU has none."""
         return self._row(WARPGROUP_ATOMS, (a_type, b_type, accumulator_type))
 
-    def tensor_memory_atom(self, a_type: str, b_type: str, accumulator_type: str) -> TensorMemoryAtom | None:
-        """The tcgen05 row for the MLIR dtypes; None where the GPU has none."""
-        return self._row(TENSOR_MEMORY_ATOMS, (a_type, b_type, accumulator_type))
+    def tensor_memory_atom(
+        self, a_type: str, b_type: str, accumulator_type: str, scale_type: str | None = None
+    ) -> TensorMemoryAtom | None:
+        """The tcgen05 row for the MLIR dtypes; None where the GPU has none. ``scale_type`` selects block-scaled rows."""
+        rows = tuple(atom for atom in TENSOR_MEMORY_ATOMS if atom.scale_type == scale_type)
+        return self._row(rows, (a_type, b_type, accumulator_type))
 
     def _row(self, rows: tuple, wanted: tuple[str, str, str]):
         able = (atom for atom in rows if self.has(atom.capability))

@@ -6,7 +6,15 @@ import pytest
 
 from tileiras_build.checkers.layouts import check_access, check_tensor_tile, check_warpgroup, count_conflicts
 from tileiras_build.errors import InternalError
-from tileiras_build.layouts import Atom, SharedLayout, mma_tiling, shared_access, tensor_memory_tile, warpgroup_tiling
+from tileiras_build.layouts import (
+    Atom,
+    ScaleColumns,
+    SharedLayout,
+    mma_tiling,
+    shared_access,
+    tensor_memory_tile,
+    warpgroup_tiling,
+)
 
 
 @pytest.mark.parametrize("warps", [4, 8])
@@ -68,6 +76,24 @@ def test_scales_are_where_the_instruction_looks(m, n, k, block, warps):
                         lane = 4 * (line % 8) + (2 * thread + line // 8 if operand == "A" else thread)
                         place = (expected, step) if operand == "A" else (step, expected)
                         assert thread < threads and scales.layout.apply(word[byte], lane, warp) == place
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize(("lines", "count"), [(128, 4), (256, 2), (256, 8), (64, 1), (16, 4), (32, 16)])
+@pytest.mark.parametrize("line_dim", [0, 1])
+def test_scales_in_tensor_memory(line_dim, lines, count, warps):
+    """Section 9.7.16.10.7: line i of an instruction in lane i mod 32, word i div 32, byte by byte along k."""
+    columns = ScaleColumns((lines, count)[:: 1 - 2 * line_dim], line_dim, warps)
+    per_instruction = min(lines, 256 if line_dim else 128)
+    for warp in range(warps):
+        for line in range(lines):
+            first = line // per_instruction * per_instruction
+            for number in range(count):
+                word = columns.word(first, number) + (line - first) // 32
+                register = word * min(count, 4) + number % 4
+                assert word < columns.words
+                place = (line, number) if line_dim == 0 else (number, line)
+                assert columns.layout.apply(register, line % 32, warp) == place
 
 
 def test_scattered_rows_are_read_without_conflicts():

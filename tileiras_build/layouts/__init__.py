@@ -10,7 +10,7 @@ for mma.sync            fragment(m, n, k, operand, element_bits), mma_tiling(m, 
                         -> MmaTiling (.a .b .c, .a_registers(...), .atoms()), mma_layouts(...), split_warps(...), ATOMS
 for wgmma               warpgroup_tiling(m, n, k, element_bits, num_warps) -> WarpgroupTiling (.a .c, .instructions())
 for tcgen05             tensor_memory_tile(rows, columns, element_bits, num_warps) -> TensorMemoryTile (.layout),
-                        TensorProduct(m, n, k, element_bits).instructions()
+                        TensorProduct(m, n, k, element_bits).instructions(), ScaleColumns(shape, line_dim, num_warps)
 both                    matrix_operand(shared, k_dim) -> MatrixOperand: the canonical layout of a placement
 which element is where  .index .apply .register_offsets .thread_index .preimage .as_array
 replication             .free_bits(input) .is_injective .distinct_registers()
@@ -52,6 +52,6 @@ from .placement import choose_swizzle
 from .shared_access import SharedAccess, VectorAccess, shared_access
 from .shared_layout import SharedLayout, bank_conflicts, largest_vector, storage_bits
 from .swizzle import NO_SWIZZLE, Swizzle
-from .tensor_memory import TensorMemoryTile, TensorProduct, tensor_memory_tile
+from .tensor_memory import ScaleColumns, TensorMemoryTile, TensorProduct, tensor_memory_tile
 from .warp_shuffle import Shuffle, Swap, WarpShuffle, plan_warp_shuffle
 from .warpgroup import WarpgroupTiling, warpgroup_tiling

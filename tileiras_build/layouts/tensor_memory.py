@@ -24,6 +24,7 @@ from functools import cached_property, lru_cache
 
 from .linear_layout import LinearLayout, dim_bases, log2_exact
 
+LANES, WORD_SCALES = 32, 4
 ROWS, HALF_ROWS, WARPS, MOST_COLUMNS, K_BYTES = 128, 64, 4, 256, 32
 COLUMN_BITS, ALL_COLUMNS, LEAST_COLUMNS = 32, 512, 32
 
@@ -128,6 +129,61 @@ def tensor_memory_tile(rows: int, columns: int, element_bits: int, num_warps: in
     groups_m = max(1, min(groups, rows // ROWS))
     tile = TensorMemoryTile(rows, columns, element_bits, groups_m, groups // groups_m)
     return tile if tile.warp_words >= tile.shape.words and tile.total_words <= ALL_COLUMNS else None
+
+
+@dataclass(frozen=True)
+class ScaleColumns:
+    """Scales of blocks along k in tensor memory (section 9.7.16.10.7, one for each 32 elements).
+
+    Those of line i (a row of A, a column of B) are in lane i mod 32 of every warp, column i / 32; four of one line fill the
+    word, the next four come after all lines of an instruction. ``line_dim``: the lines' dimension of the tile of scales.
+    """
+
+    shape: tuple[int, int]
+    line_dim: int
+    num_warps: int
+
+    @property
+    def lines(self) -> int:
+        return self.shape[self.line_dim]
+
+    @property
+    def count(self) -> int:
+        """Scales of one line."""
+        return self.shape[1 - self.line_dim]
+
+    @property
+    def per_word(self) -> int:
+        return min(self.count, WORD_SCALES)
+
+    @property
+    def instruction_words(self) -> int:
+        """Columns that the scales of an instruction take."""
+        most = MOST_COLUMNS if self.line_dim else ROWS
+        return max(1, min(self.lines, most) // LANES)
+
+    @property
+    def words(self) -> int:
+        """Columns of all of them."""
+        return max(1, self.lines // LANES) * max(1, self.count // WORD_SCALES)
+
+    def word(self, line: int, number: int) -> int:
+        """Where the scales of an instruction begin that starts at a line, and the scale ``number`` of each is used."""
+        groups = max(1, self.count // WORD_SCALES)
+        return (line // (LANES * self.instruction_words) * groups + number // WORD_SCALES) * self.instruction_words
+
+    @cached_property
+    def layout(self) -> LinearLayout:
+        """Each warp holds all of them: registers are the words in order."""
+        units = dim_bases(self.shape)
+        lines, along = units[self.line_dim], units[1 - self.line_dim]
+        low, inside = log2_exact(self.per_word), 5 + log2_exact(self.instruction_words)
+        return LinearLayout(
+            (*along[:low], *lines[5:inside], *along[low:], *lines[inside:]),
+            (*lines[:5], *[0] * (5 - len(lines[:5]))),
+            (0,) * log2_exact(self.num_warps),
+            self.shape,
+        )
 
 
 @dataclass(frozen=True)

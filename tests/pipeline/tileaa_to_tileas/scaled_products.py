@@ -23,6 +23,34 @@ def scaled(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, B
 
 
 @ct.kernel
+def scaled_rows(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
+    """The same, all tiles of rows by one block."""
+    for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
+        acc = ct.zeros((M, N), dtype=ct.float32)
+        for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+            x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+            y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO)
+            x_scale = ct.load(a_scale, (row, k), (M, K // BLOCK), padding_mode=ZERO)
+            y_scale = ct.load(b_scale, (k, 0), (K // BLOCK, N), padding_mode=ZERO)
+            acc = ct.mma_scaled(x, x_scale, y, y_scale, acc)
+        ct.store(out, (row, 0), acc)
+
+
+@ct.kernel
+def scaled_twice(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
+    """Twice the product: what each step adds is doubled in registers."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, column), (K, N), padding_mode=ZERO)
+        x_scale = ct.load(a_scale, (row, k), (M, K // BLOCK), padding_mode=ZERO)
+        y_scale = ct.load(b_scale, (k, column), (K // BLOCK, N), padding_mode=ZERO)
+        acc += 2 * ct.mma_scaled(x, x_scale, y, y_scale, ct.zeros((M, N), dtype=ct.float32))
+    ct.store(out, (row, column), acc)
+
+
+@ct.kernel
 def scaled_batch(a, a_scale, b, b_scale, out, B: ConstInt, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
     """The same for each of B matrices, without a loop."""
     x, y = ct.load(a, (0, 0, 0), (B, M, K)), ct.load(b, (0, 0, 0), (B, K, N))
@@ -46,6 +74,11 @@ E4M3, E5M2, FP4 = "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn"
 CASES = [
     _case("e4m3", E4M3, (128, 128, 128, 32)),
     _case("e5m2", E5M2, (128, 64, 64, 32)),
+    _case("e4m3_tall", E4M3, (256, 32, 64, 32)),
+    _case("e4m3_wide", E4M3, (128, 256, 128, 32)),
+    _case("e5m2_long", E5M2, (128, 16, 256, 32)),
+    _case("e4m3_rows", E4M3, (128, 32, 64, 32), kernel=scaled_rows),
+    _case("e4m3_twice", E4M3, (128, 32, 64, 32), kernel=scaled_twice),
     _case("e4m3_one_scale", E4M3, (64, 64, 32, 32)),
     _case("e4m3_deep", E4M3, (32, 32, 256, 32)),
     _case("e4m3_narrow", E4M3, (16, 8, 64, 32)),

@@ -10,6 +10,8 @@ import tileiras_build
 from tests.emulated_kernels import aligned, bytecode, cases, compiled, run
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import pack_arguments
+from tileiras_build.checkers.pipelines import check_pipelines
+from tileiras_build.pipeline.text_format import parse
 from tileiras_build.reports import sass
 from tileiras_build.targets import TARGETS
 
@@ -19,6 +21,11 @@ SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 BLOCK_SCALE = {
     "e4m3": "kind::mxf8f6f4",
     "e5m2": "kind::mxf8f6f4",
+    "e4m3_tall": "kind::mxf8f6f4",
+    "e4m3_wide": "kind::mxf8f6f4",
+    "e5m2_long": "kind::mxf8f6f4",
+    "e4m3_rows": "kind::mxf8f6f4",
+    "e4m3_twice": "kind::mxf8f6f4",
     "e4m3_one_scale": "kind::mxf8f6f4",
     "e4m3_deep": "kind::mxf8f6f4",
     "e4m3_narrow": "kind::mxf8f6f4",
@@ -29,6 +36,10 @@ BLOCK_SCALE = {
     "fp4_blocks_of_16": None,
     "fp4_signed_scales": None,
 }
+
+
+# Tensor memory has 128 rows or more; fp4 is not fetched.
+IN_TENSOR_MEMORY = ("e4m3", "e5m2", "e4m3_tall", "e4m3_wide", "e5m2_long", "e4m3_rows", "e4m3_twice")
 
 
 def sizes(name):
@@ -84,15 +95,24 @@ def shape_of(name):
     if "batch" in name:
         return sizes(name)[:-1]
     m, n, k, _ = sizes(name)
-    return 2 * m, 2 * n, 3 * k
+    return 2 * m, n if name == "e4m3_rows" else 2 * n, 3 * k
 
 
 @pytest.mark.parametrize("sm", SMS)
 @pytest.mark.parametrize("name", BLOCK_SCALE)
 def test_numbers(name, sm):
     given = operands(name, shape_of(name))
-    found = run_any(name, sm, given, (1, 1, 1) if "batch" in name else (2, 2, 1))
-    np.testing.assert_array_equal(found, expected(name, *given[:4]))
+    found = run_any(name, sm, given, (1, 1, 1) if "batch" in name or name == "e4m3_rows" else (2, 2, 1))
+    np.testing.assert_array_equal(found, (2 if name == "e4m3_twice" else 1) * expected(name, *given[:4]))
+
+
+@pytest.mark.parametrize("sm", ["sm_100", "sm_120"])
+@pytest.mark.parametrize("steps", [0, 1, 2, 9, 16])
+def test_loops_of_any_length(steps, sm):
+    m, n, k = sizes("e5m2")[:3]
+    a, a_scale, b, b_scale, out = operands("e5m2", (m, n, max(steps, 1) * k), seed=steps)
+    given = [a, a_scale, b, b_scale, out] if steps else [a[:, :0], a_scale[:, :0], b[:0], b_scale[:0], out]
+    np.testing.assert_array_equal(run_any("e5m2", sm, given), expected("e5m2", *given[:4]))
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_120", "sm_121"])
@@ -103,18 +123,28 @@ def test_the_instruction_scales_where_it_can(name, sm):
     assert ("block_scale" in ptx, kind is None or kind in ptx) == (kind is not None, True)
 
 
+@pytest.mark.parametrize("name", IN_TENSOR_MEMORY)
+def test_tensor_memory_holds_scales(name):
+    for sm in ("sm_100", "sm_103", "sm_110"):
+        assert f"tcgen05.mma.cta_group::1.{BLOCK_SCALE[name]}.block_scale" in compiled(KERNELS, name, sm).ptx
+        assert check_pipelines(parse(compiled(KERNELS, name, sm).tileas.encode())) >= 2
+
+
+@pytest.mark.parametrize("sm", ["sm_100", "sm_120"])
 @pytest.mark.parametrize("name", ["e4m3", "fp4"])
-def test_a_scale_that_is_no_number(name):
-    """It spoils the row of the result, or the column."""
+def test_a_scale_that_is_no_number(name, sm):
+    """It spoils the row of the result."""
     given = operands(name, sizes(name)[:-1])
     given[1][3, 0] = np.nan
-    found = run_any(name, "sm_120", given)
+    found = run_any(name, sm, given)
     assert np.isnan(found[3]).all() and not np.isnan(np.delete(found, 3, axis=0)).any()
 
 
-@pytest.mark.parametrize("name", ["e4m3", "e5m2", "fp4"])
-def test_the_assembler_takes_it(name):
+@pytest.mark.parametrize(
+    ("name", "sm"), [("e4m3", "sm_120"), ("e5m2", "sm_121"), ("fp4", "sm_120"), ("e4m3", "sm_100"), ("e5m2", "sm_103")]
+)
+def test_the_assembler_takes_it(name, sm):
     """A product of scaled blocks is one instruction there, too."""
-    artifacts = tileiras_build.compile(bytecode(KERNELS, name), "sm_120")
+    artifacts = tileiras_build.compile(bytecode(KERNELS, name), sm)
     [listing] = sass.read_listings(sass.disassemble(artifacts.cubin))
-    assert listing.count("QMMA", "OMMA") >= 4 and not listing.count(*sass.SPILL, "HMMA")
+    assert listing.count("QMMA", "OMMA", "UTCQMMA") >= 2 and not listing.count(*sass.SPILL, "HMMA")

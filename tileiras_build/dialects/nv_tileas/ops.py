@@ -118,14 +118,14 @@ AllocTmemOp = define(
 TmemLoadOp = define("nv_tileas.tmem_load", "source", "result", "read a tile into registers", pure=False)
 TmemStoreOp = define(
     "nv_tileas.tmem_store",
-    "value dest enabled?",
+    "value dest enabled? stage?",
     "",
-    "write a tile from registers, or nothing where not enabled",
+    "write a tile from registers, or nothing where not enabled; scales: the part of a stage",
     pure=False,
 )
 AsyncUmmaOp = define(
     "nv_tileas.async.umma",
-    "lhs rhs acc accumulate lhs_stage? rhs_stage? pipeline? token? ready?",
+    "lhs rhs acc accumulate lhs_stage? rhs_stage? pipeline? token? ready? lhs_scale? rhs_scale?",
     "",
     "one thread multiplies operands in shared memory (lhs: or tensor memory) into tensor memory; what is done later "
     "empties the stage of the pipeline, and fills ready",

@@ -8,6 +8,7 @@ from typing import Any
 from ...layouts import (
     Atom,
     MmaTiling,
+    ScaleColumns,
     TensorMemoryTile,
     WarpgroupTiling,
     mma_tiling,
@@ -56,6 +57,20 @@ def scaled_atom(target: Target, op: Any) -> MmaAtom | None:
     k, count = op.lhs.type.get_shape()[-1], op.lhs_scale.type.get_shape()[-1]
     rows = target.mma_atoms(*types) if types[-1] in SCALE_TYPES else []
     return next((row for row in rows if row.k <= k and row.scale_block * count == k), None)
+
+
+def scaled_tensor_atom(target: Target, op: Any) -> TensorMemoryAtom | None:
+    """The tcgen05 row that multiplies and scales; None where there is none for the types and blocks of a product."""
+    types = [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result, op.lhs_scale)]
+    k, count = op.lhs.type.get_shape()[-1], op.lhs_scale.type.get_shape()[-1]
+    row = target.tensor_memory_atom(*types) if types[-1] in SCALE_TYPES else None
+    return row if row is not None and row.scale_block * count == k else None
+
+
+def scale_columns(op: Any, num_warps: int) -> list[ScaleColumns]:
+    """How the scales of a product lie in tensor memory: those of its left operand and of its right one."""
+    scales = ((op.lhs_scale, 0), (op.rhs_scale, 1))
+    return [ScaleColumns(tuple(value.type.get_shape()), dim, num_warps) for value, dim in scales]
 
 
 def padded_shape(m: int, n: int, k: int, atom: MmaAtom) -> tuple[int, int, int]:

@@ -13,7 +13,7 @@ from .assign_scratch import AssignScratch
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .distribute_over_ctas import DistributeOverCtas
 from .exchange_operands import ExchangeOperands
-from .legalize_dot import LegalizeDot
+from .legalize_dot import ApplyScales, LegalizeDot
 from .multicast_loads import MulticastLoads
 from .order_tokens import OrderTokens
 from .pipeline_loads import PipelineLoads
@@ -28,6 +28,7 @@ PASSES = (
     OrderTokens,  # before scratch: its barriers also part the users of scratch
     ExchangeOperands,  # before SelectAsync: it decides which operand may come through registers
     SelectAsync,  # before layouts: warpgroups hold their accumulators in their own way
+    ApplyScales,  # after SelectAsync: only products in tensor memory keep scales that no mma.sync takes
     AssignLayouts,
     EliminateCommon,  # after layouts: conversions of one tile may repeat
     SpecializeWarps,  # after layouts: fragments are known; before PipelineLoads: what is left is copied by all threads

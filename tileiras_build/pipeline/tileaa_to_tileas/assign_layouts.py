@@ -251,6 +251,7 @@ def _anchor_dot(kernel: _Kernel, op: Any) -> None:
         kernel.vote(
             op.result, rules.tensor_memory_layouts(op, kernel.num_warps)[1], DOT_WEIGHT * kernel._size(op.result)
         )
+        _vote_for_scales(kernel, op)
         return
     atom = choose_atom(kernel.job.target, op)
     if atom is None:
@@ -264,9 +265,15 @@ def _anchor_dot(kernel: _Kernel, op: Any) -> None:
     op.attributes["warps"] = DenseArrayBase.from_list(i32, warps)
     layout = rules.restricted(tiling_for(op, atom, warps).c, tuple(op.result.type.get_shape()))
     kernel.vote(op.result, layout, DOT_WEIGHT * kernel._size(op.result))
-    if op.lhs_scale is not None:
-        for scale, layout in zip((op.lhs_scale, op.rhs_scale), rules.scale_layouts(op, kernel.job.target)):
-            kernel.vote(scale, layout, DOT_WEIGHT * kernel._size(scale))
+    _vote_for_scales(kernel, op)
+
+
+def _vote_for_scales(kernel: _Kernel, op: Any) -> None:
+    if op.lhs_scale is None:
+        return
+    layouts = rules.scale_layouts(op, kernel.job.target, kernel.num_warps)
+    for scale, layout in zip((op.lhs_scale, op.rhs_scale), layouts):
+        kernel.vote(scale, layout, DOT_WEIGHT * kernel._size(scale))
 
 
 def _feeds_product(kernel: _Kernel, op: Any) -> bool:
@@ -546,9 +553,7 @@ def _rewrite_dot(rw: _Rewriter, op: Any) -> None:
         rw.require(op, 0, layout[0], exact=False)
         rw.require(op, 1, layout[1], exact=False)
         rw.require(op, 2, layout[2], exact=False)
-        if op.lhs_scale is not None:
-            for index, scales in enumerate(rules.scale_layouts(op, rw.kernel.job.target), FIRST_SCALE):
-                rw.require(op, index, scales, exact=False)
+        _require_scales(rw, op)
         rw.produce(op.result, layout[2])
         return
     rw.require(op, 2, layout)
@@ -562,7 +567,16 @@ def _rewrite_fetching_dot(rw: _Rewriter, op: Any, layouts: tuple[LinearLayout | 
     if source is None or "tma" not in source[0].attributes or "scattered_rows" in op.attributes:
         rw.require(op, 0, left, exact=False)
     rw.require(op, 2, accumulators)
+    _require_scales(rw, op)
     rw.produce(op.result, accumulators)
+
+
+def _require_scales(rw: _Rewriter, op: Any) -> None:
+    if op.lhs_scale is None:
+        return
+    layouts = rules.scale_layouts(op, rw.kernel.job.target, rw.kernel.num_warps)
+    for index, layout in enumerate(layouts, FIRST_SCALE):
+        rw.require(op, index, layout, exact=False)
 
 
 def _rewrite_reduce(rw: _Rewriter, op: Any) -> None:

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 
 from ...layouts import LinearLayout
 from ...layouts.linear_layout import dim_bases
-from ..analysis.dot_atoms import atom_named, tensor_memory_tiles, tiling_of, warpgroup_tiling_of
+from ..analysis.dot_atoms import atom_named, scale_columns, tensor_memory_tiles, tiling_of, warpgroup_tiling_of
 from ..analysis.kinds import ELEMENTWISE, kind_of
 from ..shared.element_types import element_of
 
@@ -73,8 +73,10 @@ def dot_layouts(op: Any, target: Any) -> tuple[LinearLayout, LinearLayout, Linea
     return tuple(restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, values))
 
 
-def scale_layouts(op: Any, target: Any) -> tuple[LinearLayout, LinearLayout]:
+def scale_layouts(op: Any, target: Any, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
     """How threads hold the scales of a product's operands."""
+    if "tensor_memory" in op.attributes:
+        return tuple(columns.layout for columns in scale_columns(op, num_warps))
     atom = atom_named(target, op.attributes["atom"].data)
     tiling = tiling_of(op, atom)
     layouts = (tiling.scales(operand, atom.scale_block).layout for operand in "AB")

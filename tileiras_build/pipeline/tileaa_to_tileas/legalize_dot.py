@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, bf16, f16, f
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.nv_tileas.ops import COUNTERPARTS
-from ..analysis.dot_atoms import scaled_atom
+from ..analysis.dot_atoms import scaled_atom, scaled_tensor_atom
 from ..contracts import EdgePass
 from ..job import Job
 
@@ -37,9 +37,22 @@ class LegalizeDot(EdgePass):
                 _legalize(op, job)
 
 
+class ApplyScales(EdgePass):
+    """Scales are applied first where the product that could take them is not made in tensor memory."""
+
+    name = "tileas-apply-scales"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for op in list(module.walk()):
+            if op.name != "nv_tileas.dot" or op.lhs_scale is None or "tensor_memory" in op.attributes:
+                continue
+            if scaled_atom(job.target, op) is None:
+                _apply_scales(op)
+
+
 def _legalize(op: Any, job: Job) -> None:
     if op.lhs_scale is not None:
-        if scaled_atom(job.target, op) is None:
+        if scaled_atom(job.target, op) is None and scaled_tensor_atom(job.target, op) is None:
             _apply_scales(op)
         return
     types = [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]

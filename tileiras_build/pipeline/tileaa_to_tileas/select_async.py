@@ -21,12 +21,12 @@ from xdsl.ir import Operation
 
 from ...layouts import matrix_operand, tensor_memory_tile, unpack, warpgroup_tiling
 from ...layouts.matrix_descriptor import WIDE
-from ...layouts.tensor_memory import ALL_COLUMNS, COLUMN_BITS
+from ...layouts.tensor_memory import ALL_COLUMNS, COLUMN_BITS, MOST_COLUMNS
 from ...layouts.tensor_memory import ROWS as LANES
 from ...layouts.warpgroup import SCATTERED_SWIZZLE
 from ...targets import ELEMENT_BITS, TensorMemoryAtom, WarpgroupAtom
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.dot_atoms import choose_atom
+from ..analysis.dot_atoms import choose_atom, scale_columns, scaled_tensor_atom
 from ..analysis.operand_chains import (
     GRID_DEPENDENCY,
     ORDERED,
@@ -46,6 +46,7 @@ from .choose_warps import choose_warps
 LEAST_WARPS = 4
 # Bytes beside two stages: mbarriers, and what aligning a ring may cost.
 LEAST_STAGES, SMALL_BYTES = 2, 1024
+MOST_STAGES = 6  # more hide no more latency
 TRANSPOSED_BITS = (16, 32)
 COLUMN_UNIT = {128: 16, 64: 8}  # rows of a tcgen05 product -> what its columns are a multiple of
 REGISTER_BITS = 32  # of an element that fills a register: any thread may read it from anywhere
@@ -94,7 +95,10 @@ def _select_product(op: Any, job: Job, warps: int, analysis: AxisAnalysis) -> No
     if 1 not in boxes or LEAST_STAGES * bytes + SMALL_BYTES > job.target.max_shared_memory:
         return
     atoms = {name: atom for name, choose in FAMILIES.items() if (atom := choose(op, job, warps, boxes)) is not None}
-    if not atoms and not all(_suits_fragments(op, index, found, job) for index, found in boxes.items()):
+    applied_first = op.lhs_scale is not None and choose_atom(job.target, op) is None
+    if not atoms and (
+        applied_first or not all(_suits_fragments(op, index, found, job) for index, found in boxes.items())
+    ):
         return
     for load, _, box in boxes.values():
         load.attributes["tma"] = UnitAttr()
@@ -152,7 +156,9 @@ def _warpgroup_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> War
 
 def warpgroup_row(op: Any, job: Job) -> WarpgroupAtom | None:
     """The wgmma row for the types of a product of matrices."""
-    return job.target.warpgroup_atom(*_types(op)) if len(op.lhs.type.get_shape()) == 2 else None
+    if op.lhs_scale is not None or len(op.lhs.type.get_shape()) != 2:
+        return None
+    return job.target.warpgroup_atom(*_types(op))
 
 
 def _readable_through_registers(boxes: dict[int, Any], atom: WarpgroupAtom) -> bool:
@@ -172,18 +178,20 @@ def is_scattered(found: _Found, k_dim: int) -> bool:
 
 def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> TensorMemoryAtom | None:
     """The tcgen05 row for such a product whose accumulators, and left operand unless it is fetched, fit in tensor memory."""
-    atom = job.target.tensor_memory_atom(*_types(op))
+    scaled = op.lhs_scale is not None
+    atom = scaled_tensor_atom(job.target, op) if scaled else job.target.tensor_memory_atom(*_types(op))
     if atom is None or len(op.lhs.type.get_shape()) != 2 or not _readable(op, boxes, atom):
         return None
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
     bits = ELEMENT_BITS[atom.a_type]
     unit = COLUMN_UNIT.get(min(m, LANES))
-    if unit is None or n % unit or k < atom.k:
+    if unit is None or n % unit or k < atom.k or scaled and (0 not in boxes or m < LANES or n > MOST_COLUMNS):
         return None
     tiles = [tensor_memory_tile(m, n, COLUMN_BITS, warps)]
     tiles += [] if 0 in boxes else [tensor_memory_tile(m, k, bits, warps)]
     taken = sum(int(other.attributes["tensor_words"].value.data) for other in _others(op))
-    if None in tiles or (words := sum(tile.total_words for tile in tiles)) + taken > ALL_COLUMNS:
+    scales = [MOST_STAGES * columns.words for columns in scale_columns(op, warps)] if scaled else []
+    if None in tiles or (words := sum(tile.total_words for tile in tiles) + sum(scales)) + taken > ALL_COLUMNS:
         return None
     op.attributes["tensor_words"] = IntegerAttr(words, i32)
     return atom

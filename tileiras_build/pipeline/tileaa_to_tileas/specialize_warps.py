@@ -60,7 +60,7 @@ from ...dialects.nv_tileas.ops import (
 from ...dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ...layouts.tensor_memory import LEAST_COLUMNS
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.dot_atoms import k_of, tensor_memory_tiles
+from ..analysis.dot_atoms import k_of, scale_columns, tensor_memory_tiles
 from ..analysis.kinds import is_tile
 from ..analysis.operand_chains import (
     LOOP,
@@ -78,10 +78,9 @@ from ..shared.element_types import element_of
 from ..shared.optimization_hints import hint
 from .assign_scratch import largest_scratch
 from .pipeline_loads import REGISTER_FILE, constant_i32, forwarded, fragment_of, resident_ctas, with_layout
-from .select_async import LEAST_STAGES, SMALL_BYTES, products
+from .select_async import LEAST_STAGES, MOST_STAGES, SMALL_BYTES, products
 from .tma_descriptors import descriptor_of, hoist
 
-MOST_STAGES = 6  # more hide no more latency
 # From so many computing warps on registers are short: a whole warpgroup fetches, and gives its own away.
 MANY_WARPS, WARPGROUP = 8, 4
 # setmaxnreg takes multiples of 8 from 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
@@ -137,6 +136,7 @@ class _Sum:
     pipeline: SSAValue
     tile: SSAValue
     left: SSAValue | None
+    scales: list[SSAValue] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -240,23 +240,24 @@ class _Specializer:
                 type = BufferType(fetch.element, IntAttr(stages), SharedLayoutAttr(fetch.box.placement))
                 fetch.buffer = self._add(AllocTensorOp.make([], [type]))
             ring.pipeline = self._pipeline(stages, ring.consumers or self.warps, ring.stage_bytes)
-        self._create_sums()
+        self._create_sums(stages)
 
     def _pipeline(self, stages: int, consumers: int, bytes: int) -> SSAValue:
         attributes = {"consumers": IntegerAttr(consumers, i32), "bytes": IntegerAttr(bytes, i32)}
         return self._add(CreatePipelineOp.make([], [PipelineType(IntAttr(stages))], attributes))
 
-    def _create_sums(self) -> None:
+    def _create_sums(self, stages: int) -> None:
         rings = [ring for ring in self.rings if ring.consumers]
         if not rings:
             return
         tiles = [_tensor_tiles(ring, self.warps) for ring in rings]
-        total = sum(words for pair in tiles for words in pair)
+        scales = [_scale_words(ring, self.warps, stages) for ring in rings]
+        total = sum(words for parts in (*tiles, *scales) for words in parts)
         whole = 1 << max(total, LEAST_COLUMNS).bit_length() - 1
         whole = whole if whole >= total else 2 * whole
         memory = self._add(CreateTmemOp.make([], [TmemType(IntAttr(whole))]))
         column = 0
-        for ring, (left, accumulators) in zip(rings, tiles):
+        for ring, (left, accumulators), words in zip(rings, tiles, scales):
             tile = self._tile(memory, column, accumulators)
             operand = self._tile(memory, column + accumulators, left) if left else None
             column += accumulators + left
@@ -264,6 +265,9 @@ class _Specializer:
             waited = running and left > 0 and _is_inside(ring.product.lhs, ring.loops[-1])
             loops = list(ring.loops[:-1] if running and not waited else ring.loops)
             ring.sum = _Sum(running, waited, loops, self._pipeline(1, 1, 0), tile, operand)
+            for count in words:
+                ring.sum.scales.append(self._tile(memory, column, count))
+                column += count
 
     def _tile(self, memory: SSAValue, column: int, columns: int) -> SSAValue:
         attributes = {"column": IntegerAttr(column, i32)}
@@ -440,9 +444,9 @@ class _Consumer:
             if _is_zero(initial):
                 predicate = StringAttr("uge" if "unsigned" in loop.attributes else "sge")
                 never = _before(arith.CmpiOp.make([loop.lower, loop.upper], [i1], {"predicate": predicate}), loop)
-                _before(TmemStoreOp.make([initial, sum.tile, never], []), loop)
+                _before(TmemStoreOp.make([initial, sum.tile, never, None], []), loop)
             else:
-                _before(TmemStoreOp.make([initial, sum.tile, None], []), loop)
+                _before(TmemStoreOp.make([initial, sum.tile, None, None], []), loop)
                 _before(BarrierOp.make([], []), loop)
             if not sum.waited:
                 _before(UmmaCommitOp.make([sum.pipeline], []), old)
@@ -466,6 +470,13 @@ class _Consumer:
         m, n = product.result.type.get_shape()
         shape = DenseArrayBase.from_list(i64, [m, n, k_of(product)])
         kept |= {"atom": product.attributes["tensor_memory"], "shape": shape}
+        # What used a stage before is done, or it would not be full again: so are the scales of its products.
+        for line_dim, tile in enumerate(sum.scales):
+            value = (product.lhs_scale, product.rhs_scale)[line_dim]
+            attributes = {"line_dim": IntegerAttr(line_dim, i32)}
+            _before(TmemStoreOp.make([value, tile, None, stage], [], attributes), product)
+        if sum.running and sum.scales:
+            _before(BarrierOp.make([], []), product)  # all of them are written
         if sum.running:
             index = product.acc.index - 1
             self.running.setdefault(block, []).append((index, ring))
@@ -475,6 +486,7 @@ class _Consumer:
             accumulate = _before(_constant_i1(False), product)
         ready = sum.pipeline if sum.waited or not sum.running else None
         given = [*operands, sum.tile, accumulate, *stages, ring.pipeline, tokens[ring], ready]
+        given += sum.scales or [None, None]
         _before(AsyncUmmaOp.make(given, [], kept), product)
         if ready is not None:
             self._wait(sum, product, tokens)
@@ -501,7 +513,7 @@ class _Consumer:
         for loop in reversed(ring.loops):
             if not _is_inside(value, loop):
                 place = loop
-        _before(TmemStoreOp.make([value, ring.sum.left, None], []), place)
+        _before(TmemStoreOp.make([value, ring.sum.left, None, None], []), place)
         if ring.sum.running:
             _before(BarrierOp.make([], []), place)  # all of it is written
 
@@ -630,6 +642,13 @@ def _tensor_tiles(ring: _Ring, warps: int) -> tuple[int, int]:
     left, accumulators = tensor_memory_tiles(ring.product, warps)
     fetched = any(fetch.index == 0 for fetch in ring.fetches)
     return 0 if fetched else left.total_words, accumulators.total_words
+
+
+def _scale_words(ring: _Ring, warps: int, stages: int) -> list[int]:
+    """Columns of tensor memory for the scales of each operand, of all stages."""
+    if ring.product.lhs_scale is None:
+        return []
+    return [stages * columns.words for columns in scale_columns(ring.product, warps)]
 
 
 def _less(loop: Any) -> str:

@@ -15,7 +15,7 @@ from ..analysis.dot_atoms import atom_named, operand_signs, tiling_of
 from ..shared.element_types import Element, element_of
 from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of, taken
-from .shared_memory import load_shared, pack_word, store_registers
+from .shared_memory import load_shared, pack_bytes, pack_word, store_registers
 
 VECTOR_BYTES = 16
 FP4_BITS, FP4_PADDING = 4, 2
@@ -69,16 +69,9 @@ class _Scales:
         result = []
         for (value, scales), registers, tile in zip(self.sides, self.held, (m_tile, n_tile)):
             members, byte, thread = scales.registers(tile, first, batch)
-            word = _bytes(self.e, element_of(value.type), [registers[register] for register in members])
+            word = pack_bytes(self.e, element_of(value.type), [registers[register] for register in members])
             result += [f"i32 {word}", f"i16 {byte}", f"i16 {thread}"]
         return result
-
-
-def _bytes(e: KernelEmitter, element: Element, values: list[Any]) -> Value:
-    """Up to four bytes as a word; what is above them is not looked at."""
-    if len(values) == 1:
-        return e.b.pure(f"zext i8 {taken(e.b, values[0])} to i32")
-    return pack_word(e, element, values)
 
 
 def _intrinsic(op: Any, atom: MmaAtom) -> str:

@@ -171,6 +171,13 @@ def pack_words(e: KernelEmitter, element: Element, values: Sequence[Any]) -> lis
     return [pack_word(e, element, values[first : first + count]) for first in range(0, len(values), count)]
 
 
+def pack_bytes(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Value:
+    """Up to four bytes as a word; what is above them is not looked at."""
+    if len(values) == 1:
+        return e.b.pure(f"zext i8 {taken(e.b, values[0])} to i32")
+    return pack_word(e, element, values)
+
+
 def pack_word(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Value:
     """The 32-bit word of consecutive elements, lowest first; a word that was loaded whole is used again."""
     first = values[0]

@@ -9,16 +9,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...layouts import MatrixOperand, TensorMemoryTile, TensorProduct, matrix_operand, tensor_memory_tile
+from ...layouts import (
+    MatrixOperand,
+    ScaleColumns,
+    TensorMemoryTile,
+    TensorProduct,
+    matrix_operand,
+    tensor_memory_tile,
+)
 from ...layouts.linear_layout import log2_exact
-from ...layouts.tensor_memory import ROWS
+from ...layouts.tensor_memory import ROWS, WARPS, WORD_SCALES
 from ...targets import ELEMENT_BITS
 from ..analysis.dot_atoms import operand_signs, tensor_memory_atom_of
 from .async_copies import matrix_descriptor, stage_address
 from .builder import SHARED, TENSOR, Value, boolean
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .pipelines import ctas_of, empty_barrier
-from .shared_memory import pack_words
+from .shared_memory import pack_bytes, pack_words
 
 LANE_SHIFT = 16
 
@@ -73,6 +80,8 @@ def _scalars(e: KernelEmitter, type: str, vector: Value, count: int) -> list[Val
 
 
 def emit_tmem_store(e: KernelEmitter, op: Any) -> None:
+    if op.stage is not None:
+        return _store_scales(e, op)
     if op.enabled is None:
         return _store(e, op)
     with e.b.when(e.scalar(op.enabled)):
@@ -95,6 +104,30 @@ def _store(e: KernelEmitter, op: Any) -> None:
         e.b.call_void(name, f"ptr addrspace({TENSOR}) {address}, {type} {vector}, i1 false")
     e.b.call_void("@llvm.nvvm.tcgen05.wait.st", "")
     e.b.call_void("@llvm.nvvm.tcgen05.fence.before.thread.sync", "")
+
+
+def _store_scales(e: KernelEmitter, op: Any) -> None:
+    """Each of the first four warps writes all scales to its own lanes."""
+    columns = ScaleColumns(tuple(op.value.type.get_shape()), op.attributes["line_dim"].value.data, e.num_warps)
+    held = e.packed_as(op.value, columns.layout)
+    element, step = e.element(op.value), columns.per_word
+    words = [pack_bytes(e, element, held[first : first + step]) for first in range(0, len(held), step)]
+    address = _stage_address(e, e.values[op.dest], columns, op.stage)
+    with e.in_prologue():
+        lanes = e.b.linear(e.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
+        writes = e.b.compare("ult", e.uniform_warp, WARPS)
+    with e.b.when(writes):
+        pointer = _pointer(e, e.b.add(address, lanes))
+        type = "i32" if len(words) == 1 else f"<{len(words)} x i32>"
+        name = f"@llvm.nvvm.tcgen05.st.32x32b.x{len(words)}"
+        e.b.call_void(name, f"ptr addrspace({TENSOR}) {pointer}, {type} {_vector(e, words)}, i1 false")
+        e.b.call_void("@llvm.nvvm.tcgen05.wait.st", "")
+    e.b.call_void("@llvm.nvvm.tcgen05.fence.before.thread.sync", "")
+
+
+def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: Any) -> Value:
+    start = e.b.mul(e.scalar(stage), columns.words)
+    return e.b.add(e.b.add(e.tensor_base, start), tile)
 
 
 def _vector(e: KernelEmitter, words: list[Value]) -> Value:
@@ -146,6 +179,15 @@ class _Product:
         self.product = TensorProduct(m, n, k, ELEMENT_BITS[self.atom.a_type])
         self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
         self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0)
+        self.scales = [] if op.lhs_scale is None else self._scales(m, n, k // self.atom.scale_block)
+
+    def _scales(self, m: int, n: int, count: int) -> list[tuple[ScaleColumns, Value]]:
+        """How the scales of each operand lie, and where those of this stage begin."""
+        found = []
+        for dim, (shape, tile) in enumerate((((m, count), self.op.lhs_scale), ((count, n), self.op.rhs_scale))):
+            columns = ScaleColumns(shape, dim, self.e.num_warps)
+            found.append((columns, _stage_address(self.e, self.e.values[tile], columns, self.op.rhs_stage)))
+        return found
 
     def _in_shared(self, name: str, buffer: Any, stage: Any, k_dim: int) -> tuple[MatrixOperand, Value]:
         """The canonical layout of an operand and the descriptor of its first element."""
@@ -166,9 +208,22 @@ class _Product:
             ("shared", f"i64 {self._advanced(self.left, row, k)}") if self.left else ("tensor", self._left(row, k))
         )
         enabled = "true" if k else boolean(e.scalar(self.op.accumulate))
+        if self.scales:
+            return self._scaled_instruction(target, left, right, enabled, (row, column, k))
         operands = f"ptr addrspace({TENSOR}) {_pointer(e, target)}, {left}, i64 {right}, i32 {self._descriptor()}"
         flags = f"i1 {enabled}, i32 {self.atom.kind}, i32 1, i32 0"
         e.b.call_void(f"@llvm.nvvm.tcgen05.mma.{form}", f"{operands}, {flags}")
+
+    def _scaled_instruction(
+        self, target: Value, left: str, right: Value, enabled: str, at: tuple[int, int, int]
+    ) -> None:
+        e, (row, column, k) = self.e, at
+        number = k // self.atom.scale_block
+        descriptor = self.atom.scaled_descriptor(self.product.rows, self.product.columns, number % WORD_SCALES)
+        operands = f"ptr addrspace({TENSOR}) {_pointer(e, target)}, {left}, i64 {right}, i32 {descriptor}, i1 {enabled}"
+        for (columns, start), line in zip(self.scales, (row, column)):
+            operands += f", ptr addrspace({TENSOR}) {_pointer(e, e.b.add(start, columns.word(line, number)))}"
+        e.b.call_void("@llvm.nvvm.tcgen05.mma.shared.mxf8f6f4.block_scale", f"{operands}, i32 1, i32 0")
 
     def _descriptor(self) -> int:
         signs = operand_signs(self.op)
