@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
 
+from tests.emulated_kernels import compiled
 from tileiras_build.dialects.nv_tileas.ops import ConvertLayoutOp
 from tileiras_build.driver import lower
 from tileiras_build.errors import Location
@@ -16,6 +17,7 @@ from tileiras_build.reports.remarks import Remark, collect, render_text, render_
 from tileiras_build.targets import TARGETS
 
 PREBUILT = Path(__file__).resolve().parents[2] / "examples" / "prebuilt"
+STORES = Path(__file__).resolve().parents[1] / "pipeline" / "tileaa_to_tileas" / "stored_tiles.py"
 VIEWS = ("nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.async_tiled_load")
 
 
@@ -65,6 +67,15 @@ def test_what_a_warp_of_its_own_fetches_is_named():
     (product,) = found["RemarkTensorCoreMMA"]
     assert dict(product.notes)["Instruction"] == "Tensor-core wgmma.mma_async.sync.aligned"
     assert "RemarkTensorCoreMMAGeneration" not in found and "RemarkMemoryTmaLoadFailed" not in found
+
+
+def test_what_tma_stores_is_named():
+    tileas = parse(compiled(STORES, "f16", "sm_90").tileas.encode())
+    found = {remark.name: remark for remark in collect(tileas, TARGETS["sm_90"])}
+    notes = dict(found["RemarkMemoryStoreInstructionSelected"].notes)
+    assert notes["Instruction"] == "Tensor copy from shared memory (cp.async.bulk.tensor)"
+    assert notes["Width"] == f"{128 * 128 * 2} bytes"
+    assert "RemarkMemoryTmaStoreFailed" not in found
 
 
 def test_a_product_without_tensor_cores():

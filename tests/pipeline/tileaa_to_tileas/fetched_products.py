@@ -69,6 +69,17 @@ def after_a_flag(flag, a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
+def forbidden(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b without TMA for the right operand, and so for none."""
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (0, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, 0), (K, N), padding_mode=ZERO, allow_tma=False)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (0, 0), acc)
+
+
+@ct.kernel
 def in_place(a, b, M: ConstInt, K: ConstInt):
     """a = a @ b, tile by tile: each product reads what the one before wrote."""
     for step in range(2):
@@ -144,6 +155,7 @@ CASES = [
     _case("computed_left_tf32", computed_left, "float32", (128, 64, 32), right=columns),
     _case("nested", nested, "float16", (128, 64, 32)),
     _case("added", added, "float16", (128, 64, 32)),
+    _case("forbidden", forbidden, "float16", (128, 64, 32)),
     Case("after_a_flag", after_a_flag, (Array("int32", 1), *(rows("float16"),) * 2, rows("float32"), 128, 64, 32)),
     Case("in_place", in_place, (rows("float16"), rows("float16"), 128, 64)),
     Case("chained", chained, (rows("float16"),) * 3 + (rows("float32"), 128, 64, 64)),

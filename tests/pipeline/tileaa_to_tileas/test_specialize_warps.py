@@ -149,6 +149,10 @@ def test_loads_that_must_come_after_something_are_not_fetched_ahead(name):
     assert "tma" not in compiled(KERNELS, name, "sm_90").tileas
 
 
+def test_loads_whose_hint_forbids_tma_are_not_fetched():
+    assert "tma" not in compiled(KERNELS, "forbidden", "sm_90").tileas.replace("allow_tma", "")
+
+
 @pytest.mark.parametrize("sm", SMS)
 def test_a_product_in_place(sm):
     rng = np.random.default_rng(3)
