@@ -7,12 +7,14 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
 
 from tests.emulated_kernels import compiled
 from tileiras_build.checkers.clusters import check_clusters
+from tileiras_build.checkers.pipelines import check_pipelines
 from tileiras_build.dialects import arith
 from tileiras_build.errors import InternalError
 from tileiras_build.pipeline.text_format import parse
 
 KERNELS = Path(__file__).parents[1] / "pipeline" / "tileaa_to_tileas" / "clustered.py"
 PRODUCTS = ("product", "product_columns", "product_tall", "product_wide", "product_f8", "persistent")
+PAIRS = ("product_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_persistent")
 
 
 def module_of(name, sm="sm_90"):
@@ -94,3 +96,59 @@ def test_shares_along_another_dimension():
     module, _, load, _ = parts("product_2")
     load.attributes["multicast"] = IntegerAttr(1 - load.attributes["multicast"].value.data, i32)
     refused(module, "is fetched twice|goes to")
+
+
+# ---- pairs ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", PAIRS)
+def test_pairs_are_proved(name):
+    module = module_of(f"{name}_2", "sm_100")
+    assert check_clusters(module) == 1 and check_pipelines(module) == 2
+
+
+def pair_of(name):
+    """The module of a pair, and its operations by the ends of their names."""
+    module = module_of(name, "sm_100")
+    return module, lambda end: [op for op in module.walk() if op.name.endswith(end)]
+
+
+@pytest.mark.parametrize("end", ["async.umma", "create_tmem"])
+def test_a_product_of_one_cta_in_a_pair(end):
+    module, find = pair_of("product_tall_2")
+    del find(end)[0].attributes["pair"]
+    refused(module, "not one product of two CTAs")
+
+
+def test_a_stage_that_expects_too_much():
+    module, find = pair_of("product_tall_2")
+    [pipeline] = [op for op in find("pipeline.create") if "pair" in op.attributes]
+    pipeline.attributes["bytes"] = IntegerAttr(pipeline.attributes["bytes"].value.data * 2, i32)
+    refused(module, "a stage of 40960 bytes expects 81920|a stage of .* bytes expects")
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_parts_that_both_ctas_fetch(which):
+    module, find = pair_of("product_tall_2")
+    load, [rank] = find("tiled_tma_load")[which], find("get_cta_rank")
+    index = next(i for i, coord in enumerate(load.operands) if rank.results[0] in getattr(coord.owner, "operands", ()))
+    load.operands[index] = load.operands[index].owner.operands[0]
+    refused(module, "its tile is not this CTA's part")
+
+
+def test_a_sum_that_one_cta_hears_of():
+    module, find = pair_of("product_tall_2")
+    del find("umma_commit")[0].ready.owner.attributes["ctas"]
+    refused(module, "the sum is complete in one CTA only")
+
+
+def test_a_sum_that_is_overwritten_too_early():
+    module, find = pair_of("pair_persistent_2")
+    find("umma_acquire")[0].detach()
+    refused(module, "accumulators are overwritten before both CTAs have read them")
+
+
+def test_a_sum_that_is_not_released():
+    module, find = pair_of("pair_persistent_2")
+    [release] = find("consumer_release")
+    release.detach()
+    with pytest.raises(InternalError, match="pipeline-proof.*still hold one that is not released"):
+        check_pipelines(module)

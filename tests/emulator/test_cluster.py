@@ -222,6 +222,21 @@ def test_a_line_for_the_whole_cluster():
     np.testing.assert_array_equal(out, [np.arange(100, 132) if cta % 2 else np.zeros(32) for cta in range(8)])
 
 
+def test_a_wait_that_is_over_for_one_cta_only():
+    """Rank 1 can go on only once rank 0 has: they do not wait for each other's part of a group of threads."""
+    body = (
+        "@!p0 mbarrier.init.shared.b64 [t2], 1; @!p0 fence.mbarrier_init.release.cluster;"
+        + SYNC
+        + """setp.eq.u32 p1, t3, 0; @!p1 bra WAIT; @!p0 mbarrier.arrive.shared.b64 _, [t2];
+    WAIT: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p2, [t2], 0; @!p2 bra WAIT;
+    mapa.shared::cluster.u32 t10, t2, 1; not.pred p3, p0; and.pred p1, p1, p3; @p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [t10]; add.u32 t9, t3, 7;"""
+        + SYNC
+    )
+    out = np.zeros(2, np.uint32)
+    run(kernel(body + NUMBER + STORE), out, grid=2)
+    assert out.tolist() == [7, 8]
+
+
 def test_a_grid_that_counts_clusters():
     """PTX ISA 9.0, section 11.8, .blocksareclusters."""
     out = np.zeros(12, np.uint32)

@@ -8,7 +8,15 @@ For each load that all CTAs of a cluster make together (``multicast``):
 - the boxes that the CTAs fetch are the tile's elements once each, and each element is copied to where the placement of
   the stage has it (PTX ISA 9.0, section 5.5.7, "Swizzling modes": address bits 4 to 6 are XORed with bits 7 to 9).
 
-Every check raises ``InternalError`` with id ``cluster-proof`` and says what is wrong with which load.
+For each pipeline whose stages two CTAs hold together (``pair``):
+
+- the kernel has two CTAs; its one product and the tensor memory are a pair's, and the pipeline of its sum is both CTAs';
+- a stage expects the bytes that the loads of one CTA bring, and each load brings the CTA its part: the rank is added to
+  one coordinate of its tile, and to no other;
+- how often anything happens on either pipeline, does not depend on the rank;
+- a sum that is made again is made only after the warps of both CTAs have released the last one.
+
+Every check raises ``InternalError`` with id ``cluster-proof`` and says what is wrong with which load or pipeline.
 """
 
 from __future__ import annotations
@@ -23,23 +31,28 @@ from ..errors import InternalError
 from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
 
 RANK, LOAD, YIELD = "nv_tileas.get_cta_rank", "nv_tileas.async.tiled_tma_load", "nv_tileas.yield"
+PIPELINE, PRODUCT, MEMORY = "nv_tileas.async.pipeline.create", "nv_tileas.async.umma", "nv_tileas.create_tmem"
+COMMIT, ACQUIRE = "nv_tileas.async.umma_commit", "nv_tileas.async.umma_acquire"
 SWIZZLED_BITS = {"128B": 3, "64B": 2, "32B": 1}
 
 
 def check_clusters(module: ModuleOp) -> int:
-    """Check every kernel of a nv_tileas module; how many loads of several CTAs were looked at."""
+    """Check every kernel of a nv_tileas module; how many loads and pipelines of several CTAs were looked at."""
     count = 0
     for kernel in kernels_of(module):
         loads = [op for op in kernel.walk() if op.name == LOAD and "multicast" in op.attributes]
-        count += len(loads)
-        differing = _differing(kernel) if loads else set()
+        pairs = [op for op in kernel.walk() if op.name == PIPELINE and "pair" in op.attributes]
+        count += len(loads) + len(pairs)
+        differing = _differing(kernel) if loads or pairs else set()
         for load in loads:
             _check_load(kernel, load, differing)
+        for pair in pairs:
+            _check_pair(kernel, pair, differing)
     return count
 
 
-def _fail(load: Operation, message: str) -> None:
-    raise InternalError("cluster-proof", f"{load.name} for several CTAs: {message}", remedy="report this as a bug")
+def _fail(op: Operation, message: str) -> None:
+    raise InternalError("cluster-proof", f"{op.name} for several CTAs: {message}", remedy="report this as a bug")
 
 
 # ---- what differs between CTAs ---------------------------------------------------------------------------------
@@ -99,10 +112,14 @@ def _check_load(kernel: Operation, load: Any, differing: set[SSAValue]) -> None:
         _fail(load, f"a stage that {ctas} CTAs fill is waited for by {waits_for.value.data if waits_for else 1}")
     if any(coord in differing for coord in load.coords):
         _fail(load, "its tile is not the same in every CTA")
-    for op in kernel.walk():
-        if load.pipeline in op.operands and _differs_around(op, kernel, differing):
-            _fail(load, f"{op.name} does not happen as often in every CTA")
+    _check_turns(kernel, load.pipeline, differing)
     _check_shares(load, ctas)
+
+
+def _check_turns(kernel: Operation, pipeline: SSAValue, differing: set[SSAValue]) -> None:
+    for op in kernel.walk():
+        if pipeline in op.operands and _differs_around(op, kernel, differing):
+            _fail(pipeline.owner, f"{op.name} does not happen as often in every CTA")
 
 
 def _differs_around(op: Operation, kernel: Operation, differing: set[SSAValue]) -> bool:
@@ -161,3 +178,51 @@ def _box(corner: dict[int, int], box: dict[int, int], tile: tuple[int, ...], pla
         address ^= (address >> 7 & (1 << bits) - 1) << 4
         coordinates = {dim: corner[dim] + step for dim, step in zip(slowest_first, inside)}
         yield tuple(coordinates[dim] for dim in range(len(tile))), address * 8 // placement.element_bits
+
+
+# ---- pairs -----------------------------------------------------------------------------------------------------
+def _check_pair(kernel: Operation, pipeline: Any, differing: set[SSAValue]) -> None:
+    found = {name: [op for op in kernel.walk() if op.name == name] for name in (PRODUCT, MEMORY, COMMIT, ACQUIRE)}
+    alike = all("pair" in op.attributes for op in found[PRODUCT] + found[MEMORY])
+    if kernel.attributes["num_ctas"].value.data != 2 or [len(found[PRODUCT]), len(found[COMMIT]), alike] != [
+        1,
+        1,
+        True,
+    ]:
+        _fail(pipeline, "not one product of two CTAs in tensor memory of both")
+    loads = [op for op in kernel.walk() if op.name == LOAD and op.pipeline is pipeline.results[0]]
+    brought = sum(load.buffer.type.placement.data.size_bytes for load in loads)
+    if brought != pipeline.attributes["bytes"].value.data:
+        _fail(pipeline, f"a stage of {brought} bytes expects {pipeline.attributes['bytes'].value.data}")
+    for load in loads:
+        if sorted(_rank_factor(coord) for coord in load.coords) != [*[0] * (len(load.coords) - 1), 1]:
+            _fail(load, "its tile is not this CTA's part")
+    [commit] = found[COMMIT]
+    if (ctas := commit.ready.owner.attributes.get("ctas")) is None or ctas.value.data != 2:
+        _fail(commit, "the sum is complete in one CTA only")
+    if commit.parent_op().name in LOOPS and not any(op.pipeline is commit.ready for op in found[ACQUIRE]):
+        _fail(commit, "accumulators are overwritten before both CTAs have read them")
+    for turning in (pipeline.results[0], commit.ready):
+        _check_turns(kernel, turning, differing)
+
+
+def _rank_factor(value: SSAValue) -> int:
+    """How often the CTA's rank is added to an integer."""
+    owner = value.owner
+    if not isinstance(owner, Operation):
+        return 0
+    if owner.name == RANK:
+        return 1
+    if owner.name == "arith.addi":
+        return sum(_rank_factor(operand) for operand in owner.operands)
+    if owner.name == "arith.muli":
+        (first, second), (a, b) = owner.operands, (_constant_of(operand) for operand in owner.operands)
+        return _rank_factor(first) * b if b is not None else _rank_factor(second) * (a or 0)
+    return 0
+
+
+def _constant_of(value: SSAValue) -> int | None:
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.name != "arith.constant":
+        return None
+    return owner.properties["value"].value.data

@@ -216,6 +216,13 @@ class _Agent:
         if op.ready is not None:
             self.filled[op.ready] += 1
 
+    def reuse(self, op: Any) -> None:
+        """Accumulators are overwritten: their last sum was read and released."""
+        pipeline = op.pipeline
+        self._expect(op, self.filled[pipeline])
+        if self.released[pipeline] + pipeline.type.stages.data <= self.filled[pipeline]:
+            self.fail(f"the accumulators of sum {self.filled[pipeline]} still hold one that is not released")
+
     def commit(self, op: Any) -> None:
         self.filled[op.ready] += 1
 
@@ -241,4 +248,5 @@ STEPS = {
     "nv_tileas.async.dot_wait": _Agent.finish,
     "nv_tileas.async.umma": _Agent.issue,
     "nv_tileas.async.umma_commit": _Agent.commit,
+    "nv_tileas.async.umma_acquire": _Agent.reuse,
 }

@@ -521,10 +521,10 @@ class Machine:
         if not ready.any():
             self.waits.sleep(group, positions)
             return
-        for mask in (ready, ~ready):  # the sleepers find out which mbarriers are theirs when they try again
-            part = group.take(mask)
-            part.pc = group.pc
-            self.push(part)
+        rest, part = group.take(~ready), group.take(ready)
+        rest.pc = part.pc = group.pc
+        self.waits.sleep(rest, positions)
+        self.push(part)
 
     # -- barriers ------------------------------------------------------------------------------------
     def on_barrier(self, group: Group, barrier, count, red, predicate, waits: bool, after: int):

@@ -134,6 +134,13 @@ AsyncUmmaOp = define(
 UmmaCommitOp = define(
     "nv_tileas.async.umma_commit", "ready", "", "all products before, once done, fill ready", pure=False
 )
+UmmaAcquireOp = define(
+    "nv_tileas.async.umma_acquire",
+    "pipeline token",
+    "",
+    "until all warps have released the accumulators that fill the pipeline",
+    pure=False,
+)
 AgentSwitchOp = define(
     "nv_tileas.agent_switch",
     "",
@@ -168,5 +175,6 @@ SCHEDULED = (
     TmemStoreOp,
     AsyncUmmaOp,
     UmmaCommitOp,
+    UmmaAcquireOp,
     AgentSwitchOp,
 )

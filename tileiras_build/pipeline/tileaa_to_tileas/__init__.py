@@ -16,6 +16,7 @@ from .exchange_operands import ExchangeOperands
 from .legalize_dot import ApplyScales, LegalizeDot
 from .multicast_loads import MulticastLoads
 from .order_tokens import OrderTokens
+from .pair_ctas import PairCtas
 from .pipeline_loads import PipelineLoads
 from .select_async import SelectAsync
 from .specialize_warps import SpecializeWarps
@@ -32,6 +33,7 @@ PASSES = (
     AssignLayouts,
     EliminateCommon,  # after layouts: conversions of one tile may repeat
     SpecializeWarps,  # after layouts: fragments are known; before PipelineLoads: what is left is copied by all threads
+    PairCtas,  # after SpecializeWarps: stages and tensor memory are known; before MulticastLoads: what a pair shares
     MulticastLoads,  # after SpecializeWarps: loads have pipelines; before scratch, which counts nothing of it
     PipelineLoads,  # after layouts: operand fragments decide how stages are placed
     StoreByTma,  # after PipelineLoads: rings have their sizes, and no load is moved any more

@@ -39,7 +39,7 @@ class MulticastLoads(EdgePass):
 
 
 def _share(load: Any, ctas: int) -> None:
-    if any(_follows_rank(value, set()) for value in _decisive(load)):
+    if depends_on_rank(load) or "pair" in load.pipeline.owner.attributes:
         return
     dim = _shared_dim(load, ctas)
     if dim is None:
@@ -50,6 +50,11 @@ def _share(load: Any, ctas: int) -> None:
 
 
 # ---- what all CTAs have in common ----------------------------------------------------------------
+def depends_on_rank(load: Any) -> bool:
+    """Whether what a load fetches, or how often, may differ between the CTAs of a cluster."""
+    return any(_follows_rank(value, set()) for value in _decisive(load))
+
+
 def _decisive(load: Any) -> list[SSAValue]:
     """What says where a tile is fetched from, and how often."""
     values = list(load.coords)

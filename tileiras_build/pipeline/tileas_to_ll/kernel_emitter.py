@@ -156,6 +156,11 @@ class KernelEmitter:
         with self.in_prologue():
             return self.b.pure("call i32 @llvm.nvvm.read.ptx.sreg.cluster.ctarank()")
 
+    @property
+    def tensor_group(self) -> str:
+        """The CTAs that tcgen05 acts for, all instructions of a kernel the same, as LLVM's names end."""
+        return "cg2" if "pair" in self.tensor_memory.attributes else "cg1"
+
     @cached_property
     def is_first_warp(self) -> Value:
         with self.in_prologue():

@@ -73,8 +73,24 @@ def ctas_of(pipeline: Any) -> int:
     return 1 if ctas is None else ctas.value.data
 
 
+def is_pair(pipeline: Any) -> bool:
+    """Whether the CTA of rank 0 waits for the stages of both CTAs of a pair."""
+    return "pair" in pipeline.owner.attributes
+
+
 def _reaches_others(e: KernelEmitter) -> bool:
-    return any(ctas_of(op.result) > 1 for op in e.pipelines)
+    return any(ctas_of(op.result) > 1 or is_pair(op.result) for op in e.pipelines)
+
+
+def leads_pair(e: KernelEmitter) -> Value:
+    with e.in_prologue():
+        return e.b.compare("eq", e.cta_rank, 0)
+
+
+def barrier_of_pair(e: KernelEmitter, address: Value) -> Value:
+    """The mbarrier at the same place in the CTA of rank 0."""
+    text = "mapa.shared::cluster.u32 $0, $1, 0;"
+    return e.b.value(f'call i32 asm "{text}", "=r,r"(i32 {e.b.add(address, 0)})')
 
 
 def _meet(e: KernelEmitter) -> None:
@@ -103,13 +119,13 @@ def _tensor_slot(e: KernelEmitter) -> Value:
 def _allocate(e: KernelEmitter, columns: int) -> None:
     """Another CTA may allocate as soon as this one has."""
     slot = f"ptr addrspace({SHARED}) {_tensor_slot(e)}"
-    e.b.call_void("@llvm.nvvm.tcgen05.alloc.shared.cg1", f"{slot}, i32 {columns}")
-    e.b.call_void("@llvm.nvvm.tcgen05.relinq.alloc.permit.cg1", "")
+    e.b.call_void(f"@llvm.nvvm.tcgen05.alloc.shared.{e.tensor_group}", f"{slot}, i32 {columns}")
+    e.b.call_void(f"@llvm.nvvm.tcgen05.relinq.alloc.permit.{e.tensor_group}", "")
 
 
 def _free(e: KernelEmitter, columns: int) -> None:
     pointer = e.b.pointer(e.tensor_base, TENSOR)
-    e.b.call_void("@llvm.nvvm.tcgen05.dealloc.cg1", f"ptr addrspace({TENSOR}) {pointer}, i32 {columns}")
+    e.b.call_void(f"@llvm.nvvm.tcgen05.dealloc.{e.tensor_group}", f"ptr addrspace({TENSOR}) {pointer}, i32 {columns}")
 
 
 # ---- waiting -------------------------------------------------------------------------------------
@@ -133,12 +149,27 @@ def emit_producer_acquire(e: KernelEmitter, op: Any) -> None:
     # The first time around every stage is empty: the phase before the first one counts as complete.
     wait(e, empty_barrier(e, op, stage), e.b.xor(_phase_of(e, op), 1), _scope(op))
     bytes = op.pipeline.owner.attributes["bytes"].value.data
+    if is_pair(op.pipeline):
+        with e.b.when(leads_pair(e)):
+            _expect(e, full_barrier(e, op, stage), 2 * bytes)
+    else:
+        _expect(e, full_barrier(e, op, stage), bytes)
+
+
+def emit_umma_acquire(e: KernelEmitter, op: Any) -> None:
+    wait(e, empty_barrier(e, op, stage_of(e, op)), e.b.xor(_phase_of(e, op), 1), _scope(op))
+
+
+def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
     text = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
-    full = full_barrier(e, op, stage)
     e.b.line(f'call void asm sideeffect "{text}", "r,r,~{{memory}}"(i32 {full}, i32 {bytes})')
 
 
 def emit_consumer_wait(e: KernelEmitter, op: Any) -> None:
+    if is_pair(op.pipeline):
+        with e.b.when(leads_pair(e)):
+            wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op), "cluster")
+        return
     wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op), _scope(op))
 
 
@@ -222,5 +253,6 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.async.pipeline.producer_acquire": emit_producer_acquire,
     "nv_tileas.async.pipeline.consumer_wait": emit_consumer_wait,
     "nv_tileas.async.pipeline.consumer_release": emit_consumer_release,
+    "nv_tileas.async.umma_acquire": emit_umma_acquire,
     "nv_tileas.agent_switch": emit_agent_switch,
 }

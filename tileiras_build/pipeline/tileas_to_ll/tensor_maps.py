@@ -15,9 +15,9 @@ from typing import Any
 from ...layouts import TileParts, tile_parts
 from ..analysis.tensor_maps import TensorBox, map_entry
 from .async_copies import stage_address
-from .builder import CLUSTER, SHARED, Value
+from .builder import CLUSTER, SHARED, Value, boolean
 from .kernel_emitter import Handler, KernelEmitter, layout_of
-from .pipelines import full_barrier, stage_of
+from .pipelines import barrier_of_pair, full_barrier, is_pair, stage_of
 from .shared_memory import store_registers
 from .views import TiledView
 
@@ -50,7 +50,9 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: Any) -> None:
     starts = [e.b.mul(e.scalar(op.coords[dim]), view.type.steps[dim]) for dim in tile_dims]
     stage = stage_of(e, op)
     base = stage_address(e, op.buffer, stage)
-    barrier = e.b.pointer(full_barrier(e, op, stage), SHARED)
+    full = full_barrier(e, op, stage)
+    pair = is_pair(op.pipeline)
+    barrier = e.b.pointer(barrier_of_pair(e, full) if pair else full, SHARED)
     extents = [view.type.tile[dim] for dim in tile_dims]
     if (shared := op.attributes.get("multicast")) is not None:
         position = tile_dims.index(shared.value.data)
@@ -61,7 +63,7 @@ def emit_async_tiled_tma_load(e: KernelEmitter, op: Any) -> None:
     for corner in _corners(box, extents):
         place = e.b.add(base, _offset_bytes(placement, tile_dims, corner))
         coordinates = [e.b.add(start, step) for start, step in zip(starts, corner)]
-        _load(e, place, barrier, e.values[op.desc], coordinates, everywhere=shared is not None)
+        _load(e, place, barrier, e.values[op.desc], coordinates, everywhere=shared is not None, pair=pair)
 
 
 def emit_async_tiled_tma_store(e: KernelEmitter, op: Any) -> None:
@@ -135,14 +137,21 @@ def _offset(placement: Any, tile_dims: list[int], corner: tuple[int, ...]) -> in
 
 
 def _load(
-    e: KernelEmitter, place: Value, barrier: Value, map: Value, coordinates: list[Value], *, everywhere: bool
+    e: KernelEmitter,
+    place: Value,
+    barrier: Value,
+    map: Value,
+    coordinates: list[Value],
+    *,
+    everywhere: bool,
+    pair: bool,
 ) -> None:
-    """``everywhere``: to the same place of every CTA of the cluster, each counting the bytes at its own mbarrier."""
-    space, form, more = (
-        (CLUSTER, "", f"i16 {(1 << e.ctas) - 1}, i64 0, i1 true, i1 false, i32 0")
-        if everywhere
-        else (SHARED, ".cta", "i64 0, i1 false")
-    )
+    """``everywhere``: to the same place of every CTA of the cluster, each counting the bytes at its own mbarrier;
+    ``pair``: the mbarrier may be that of the other CTA of the pair."""
+    in_cluster = everywhere or pair
+    space, form = (CLUSTER, "") if in_cluster else (SHARED, ".cta")
+    mask, flag, group = (1 << e.ctas) - 1, boolean(int(everywhere)), 2 if pair else 0
+    more = f"i16 {mask}, i64 0, i1 {flag}, i1 false, i32 {group}" if in_cluster else "i64 0, i1 false"
     name = f"@llvm.nvvm.cp.async.bulk.tensor.g2s{form}.tile.{len(coordinates)}d"
     places = f"ptr addrspace({space}) {e.b.pointer(place, space)}, ptr addrspace({SHARED}) {barrier}, ptr {map}"
     e.b.call_void(name, ", ".join([places, *(f"i32 {value}" for value in coordinates), more]))

@@ -7,6 +7,7 @@ threads and the products of another are ordered by the barrier between them and 
 
 from __future__ import annotations
 
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from ...layouts import (
@@ -24,7 +25,7 @@ from ..analysis.dot_atoms import operand_signs, tensor_memory_atom_of
 from .async_copies import matrix_descriptor, stage_address
 from .builder import SHARED, TENSOR, Value, boolean
 from .kernel_emitter import Handler, KernelEmitter, layout_of
-from .pipelines import ctas_of, empty_barrier
+from .pipelines import ctas_of, empty_barrier, is_pair, leads_pair
 from .shared_memory import pack_bytes, pack_words
 
 LANE_SHIFT = 16
@@ -140,13 +141,20 @@ def _vector(e: KernelEmitter, words: list[Value]) -> Value:
 
 
 # ---- products --------------------------------------------------------------------------------------
+@contextmanager
+def _issuing(e: KernelEmitter):
+    """What one thread does, in a pair of CTAs one of both."""
+    with nullcontext() if e.tensor_group == "cg1" else e.b.when(leads_pair(e)), e.one_thread():
+        yield
+
+
 def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
     """At the mbarrier of this CTA, or at those of all CTAs of the cluster."""
     pointer = f"ptr addrspace({SHARED}) {e.b.pointer(address, SHARED)}"
     if ctas > 1:
-        e.b.call_void("@llvm.nvvm.tcgen05.commit.mc.shared.cg1", f"{pointer}, i16 {(1 << ctas) - 1}")
+        e.b.call_void(f"@llvm.nvvm.tcgen05.commit.mc.shared.{e.tensor_group}", f"{pointer}, i16 {(1 << ctas) - 1}")
     else:
-        e.b.call_void("@llvm.nvvm.tcgen05.commit.shared.cg1", pointer)
+        e.b.call_void(f"@llvm.nvvm.tcgen05.commit.shared.{e.tensor_group}", pointer)
 
 
 def _ready(e: KernelEmitter, pipeline: Any) -> Value:
@@ -155,18 +163,19 @@ def _ready(e: KernelEmitter, pipeline: Any) -> Value:
 
 def emit_async_umma(e: KernelEmitter, op: Any) -> None:
     product = _Product(e, op)
-    with e.one_thread():
+    with _issuing(e):
         e.b.call_void("@llvm.nvvm.tcgen05.fence.after.thread.sync", "")
         product.emit()
         if op.pipeline is not None:
-            _commit(e, empty_barrier(e, op, e.b.shift(e.scalar(op.token), -1)), ctas_of(op.pipeline))
+            ctas = 2 if is_pair(op.pipeline) else ctas_of(op.pipeline)
+            _commit(e, empty_barrier(e, op, e.b.shift(e.scalar(op.token), -1)), ctas)
         if op.ready is not None:
             _commit(e, _ready(e, op.ready))
 
 
 def emit_umma_commit(e: KernelEmitter, op: Any) -> None:
-    with e.one_thread():
-        _commit(e, _ready(e, op.ready))
+    with _issuing(e):
+        _commit(e, _ready(e, op.ready), ctas_of(op.ready))
 
 
 class _Product:
@@ -177,6 +186,7 @@ class _Product:
         self.atom = tensor_memory_atom_of(op)
         m, n, k = op.attributes["shape"].get_values()
         self.product = TensorProduct(m, n, k, ELEMENT_BITS[self.atom.a_type])
+        self.pair = int("pair" in op.attributes)
         self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
         self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0)
         self.scales = [] if op.lhs_scale is None else self._scales(m, n, k // self.atom.scale_block)
@@ -211,7 +221,7 @@ class _Product:
         if self.scales:
             return self._scaled_instruction(target, left, right, enabled, (row, column, k))
         operands = f"ptr addrspace({TENSOR}) {_pointer(e, target)}, {left}, i64 {right}, i32 {self._descriptor()}"
-        flags = f"i1 {enabled}, i32 {self.atom.kind}, i32 1, i32 0"
+        flags = f"i1 {enabled}, i32 {self.atom.kind}, i32 {1 + self.pair}, i32 0"
         e.b.call_void(f"@llvm.nvvm.tcgen05.mma.{form}", f"{operands}, {flags}")
 
     def _scaled_instruction(
@@ -228,7 +238,9 @@ class _Product:
     def _descriptor(self) -> int:
         signs = operand_signs(self.op)
         left = self.left is not None and not self.left[0].k_major
-        return self.atom.descriptor(self.product.rows, self.product.columns, left, not self.right[0].k_major, signs)
+        return self.atom.descriptor(
+            self.product.rows << self.pair, self.product.columns, left, not self.right[0].k_major, signs
+        )
 
     def _left(self, row: int, k: int) -> str:
         """An operand in tensor memory: 32-bit words of neighbors along k."""

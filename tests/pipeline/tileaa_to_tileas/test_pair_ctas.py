@@ -1,0 +1,63 @@
+"""Products of pairs of CTAs in tensor memory: right numbers and no race, and who makes none."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tileiras_build
+from tests.emulated_kernels import bytecode, cases, compiled, run
+from tileiras_build.reports import sass
+
+KERNELS = Path(__file__).with_name("clustered.py")
+PAIRS = ("product_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_persistent")
+
+
+def check(name, sizes, grid, sm="sm_100"):
+    """Small integers, so that every sum is exact in any order."""
+    m, n, k = sizes
+    left, right, out = cases(KERNELS)[name].arguments[:3]
+    rng = np.random.default_rng(m * n + k)
+    a, b = rng.integers(-3, 4, (m, k)).astype(left.dtype), rng.integers(-3, 4, (k, n)).astype(right.dtype)
+    b = b if right.unit_stride == -1 else np.asfortranarray(b)
+    result = run(KERNELS, name, sm, [a, b, np.full((m, n), 9, out.dtype)], grid)[2]
+    np.testing.assert_array_equal(result.astype(np.float64), a.astype(np.float64) @ b.astype(np.float64))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_tiles_that_stick_out_of_the_arrays(name):
+    m, n, k = (argument for argument in cases(KERNELS)[f"{name}_2"].arguments if isinstance(argument, int))
+    assert "tcgen05.mma.cta_group::2" in compiled(KERNELS, f"{name}_2", "sm_100").ptx
+    check(f"{name}_2", (m + 22, n + 16, 2 * k + 16), (2, 2, 1))
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7, 13])
+@pytest.mark.parametrize("name", ["product_tall", "pair_persistent"])
+def test_loops_shorter_and_longer_than_the_ring(name, steps):
+    check(f"{name}_2", (256, 64, 64 * steps), (1, 1, 1))
+
+
+@pytest.mark.parametrize(("steps", "blocks"), [(1, 1), (3, 1), (9, 2)])
+def test_sums_that_are_made_again_and_again(steps, blocks):
+    check("pair_persistent_2", (3 * 256 + 16, 2 * 64 + 16, 64 * steps), (blocks, 1, 1))
+
+
+def test_the_machine_code_is_that_of_pairs():
+    text = sass.disassemble(tileiras_build.compile(bytecode(KERNELS, "product_tall_2"), "sm_100").cubin)
+    assert all(name in text for name in ("UTCHMMA.2CTA", "UTMALDG.2D.2CTA", "UTCBAR.2CTA.MULTICAST"))
+    assert "UTMALDG.2D.MULTICAST" not in text
+
+
+def test_a_stage_holds_half_of_the_right_operand_and_there_are_more_of_them():
+    """128 x 64 elements of the left one and 64 x 128 of the right one, where each of two lone CTAs has 64 x 256."""
+    pair, alone = (compiled(KERNELS, "pair_wide_2", sm).tileas for sm in ("sm_100", "sm_90"))
+    assert "bytes = 32768 : i32, pair" in pair and "bytes = 49152 : i32, ctas = 2" in alone
+    stages = [int(re.search(r"pipeline.create.*pipeline<#builtin.int<(\d+)>", text)[1]) for text in (pair, alone)]
+    assert stages[0] > stages[1]
+
+
+@pytest.mark.parametrize("name", ["product_2", "product_wide_2", "product_tall_4"])
+def test_products_by_columns_or_of_more_ctas_are_of_one(name):
+    ptx = compiled(KERNELS, name, "sm_100").ptx
+    assert "cta_group::1" in ptx and "cta_group::2" not in ptx

@@ -1,0 +1,216 @@
+"""Let the two CTAs of a cluster make one product in tensor memory (tcgen05, cta_group::2).
+
+In:    a kernel divided over two CTAs by the rows of its only product, whose sum stays in tensor memory while a loop
+       runs and starts from zero: each CTA fetches its rows of the left operand and all of the right one.
+Out:   each CTA fetches half of the columns of the right operand; ``pair`` on the pipeline of the stages, on the product
+       and on the tensor memory: the CTA of rank 0 issues products of twice the rows, which read the stages of both CTAs
+       and write the accumulators of both, when the stages of both are full, and empties them in both. ``ctas`` on the
+       pipeline of the sum, which is complete in both CTAs at once; where the loop runs again, umma_acquire waits in both
+       until the warps of both have released the sum, in place of a barrier of each. More stages, where they are smaller.
+After: specialize_warps. Before: multicast_loads (nothing is left that both CTAs need), assign_scratch.
+Sound: the accumulators of a CTA are its rows with all columns, as before (PTX ISA 9.0, section 9.7.16.10.5, Layout A).
+       Loops and places do not depend on the rank but for the rows, so that the n-th stages, and sums, of both CTAs
+       belong together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr, ModuleOp, UnitAttr, i32, i64
+from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
+
+from ...dialects import arith
+from ...dialects.cute.shared import SharedLayoutAttr
+from ...dialects.nv_tileaa.types import TiledViewType
+from ...dialects.nv_tileas.ops import (
+    COUNTERPARTS,
+    AsyncTiledTmaLoadOp,
+    AsyncUmmaOp,
+    BarrierOp,
+    ConsumerReleaseOp,
+    ConsumerWaitOp,
+    CreateTmemOp,
+    CtaRankOp,
+    MakeTiledTmaDescOp,
+    TmemStoreOp,
+    UmmaAcquireOp,
+    UmmaCommitOp,
+)
+from ...dialects.nv_tileas.types import BufferType, PipelineType
+from ...layouts import SharedLayout, matrix_operand
+from ...layouts.tensor_memory import MOST_COLUMNS, ROWS
+from ..analysis.operand_chains import LOOP
+from ..analysis.tensor_maps import PATTERN_LINES, SHORTEST_LINE
+from ..contracts import EdgePass
+from ..job import Job
+from .multicast_loads import depends_on_rank
+from .specialize_warps import MOST_STAGES
+
+PAIR, COLUMN_UNIT = 2, 32  # columns of a product of a pair, whatever its types and orders (table 39)
+BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
+
+
+class PairCtas(EdgePass):
+    """Products of pairs of CTAs."""
+
+    name = "tileas-pair-ctas"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        if not job.target.has("tma_cta_group"):
+            return
+        for func in module.body.block.ops:
+            ctas = func.attributes.get("num_ctas")
+            if ctas is not None and ctas.value.data == PAIR and (product := _product(func)) is not None:
+                _pair(func, product)
+
+
+# ---- which products ------------------------------------------------------------------------------
+def _product(func: Operation) -> Any:
+    """The product that a pair can make; None where there is none."""
+    found = [op for op in func.walk() if op.name == AsyncUmmaOp.name]
+    if len(found) != 1 or any(op.name == TmemStoreOp.name and op.enabled is None for op in func.walk()):
+        return None
+    [op] = found
+    m, n, _ = op.attributes["shape"].get_values()
+    fits = m % ROWS == 0 and n % COLUMN_UNIT == 0 and n <= MOST_COLUMNS
+    if not fits or op.lhs_stage is None or op.ready is not None or op.lhs_scale is not None:
+        return None
+    return op if _is_divided_by_rows(op) and _half(op) is not None else None
+
+
+def _load_of(buffer: Any) -> Any:
+    return next(use.operation for use in buffer.uses if use.operation.name == AsyncTiledTmaLoadOp.name)
+
+
+def _is_divided_by_rows(op: Any) -> bool:
+    return depends_on_rank(_load_of(op.lhs)) and not depends_on_rank(_load_of(op.rhs))
+
+
+def _half(op: Any) -> tuple[int, SharedLayout, SharedLayout] | None:
+    """(dimension of the fetched tile that is the columns, placement of half of it, the same as the product sees it)."""
+    load, old = _load_of(op.rhs), op.attributes["rhs_placement"].data
+    whole = load.buffer.type.placement.data
+    for columns, permutation in ((1, [0, 1]), (0, [1, 0])):
+        if len(whole.shape) == 2 and whole.permute_dims(permutation) == old:
+            half = _placed(load, columns)
+            seen = None if half is None else half.permute_dims(permutation)
+            if seen is not None and _majorness(seen) == _majorness(old):
+                return columns, half, seen
+    return None
+
+
+def _majorness(placement: SharedLayout) -> bool | None:
+    operand = matrix_operand(placement, 0)
+    return None if operand is None else operand.k_major
+
+
+def _placed(load: Any, dim: int) -> SharedLayout | None:
+    """Half a tile as TMA puts it into shared memory; None where TMA cannot."""
+    tile, order, bytes = _halved(load, dim), _order(load), load.buffer.type.placement.data.element_bits // 8
+    line = min(int(load.desc.owner.attributes["swizzle_mode"].data.removesuffix("B")), tile[order[0]] * bytes)
+    if line < SHORTEST_LINE or tile[0] * tile[1] * bytes % (line * PATTERN_LINES):
+        return None
+    return SharedLayout.boxed(tile, order, 8 * bytes, line)
+
+
+def _halved(load: Any, dim: int) -> list[int]:
+    return [extent // PAIR if index == dim else extent for index, extent in enumerate(load.view.type.tile)]
+
+
+def _order(load: Any) -> list[int]:
+    """The tile's dimensions, fastest in memory first."""
+    return [load.view.type.dim_map.index(dim) for dim in load.desc.owner.attributes["dims"].get_values()]
+
+
+# ---- the pair ------------------------------------------------------------------------------------
+def _pair(func: Operation, op: Any) -> None:
+    columns, half, seen = _half(op)
+    load = _load_of(op.rhs)
+    _fetch_half(load, columns, half)
+    op.attributes["pair"] = UnitAttr()
+    op.attributes["rhs_placement"] = SharedLayoutAttr(seen)
+    _resize(op, half)
+    for other in func.walk():
+        if other.name == CreateTmemOp.name:
+            other.attributes["pair"] = UnitAttr()
+    [commit] = [other for other in func.walk() if other.name == UmmaCommitOp.name]
+    commit.ready.owner.attributes["ctas"] = IntegerAttr(PAIR, i32)
+    if commit.parent_op().name == LOOP:
+        commit.ready.owner.attributes["consumers"] = func.attributes["num_warps"]
+        _hand_over(op, commit)
+
+
+def _hand_over(op: Any, commit: Any) -> None:
+    """A sum that is made again and again: both CTAs wait until both have read the last one."""
+    wait = next(use.operation for use in commit.ready.uses if use.operation.name == ConsumerWaitOp.name)
+    [barrier] = [other for other in _after(wait) if other.name == BarrierOp.name][:1]
+    loop = op.parent_op()
+    loop.parent.insert_op_before(UmmaAcquireOp.make([commit.ready, wait.token], []), loop)
+    barrier.parent.insert_op_before(ConsumerReleaseOp.make([commit.ready, wait.token, None], []), barrier)
+    barrier.detach()
+    barrier.erase()
+
+
+def _after(op: Operation) -> list[Operation]:
+    ops = list(op.parent.ops)
+    return ops[ops.index(op) :]
+
+
+def _fetch_half(load: Any, dim: int, half: SharedLayout) -> None:
+    """The CTA's half of the columns: a smaller tile, found that many steps further."""
+    old, descriptor = load.view.type, load.desc.owner
+    tile, steps, box = _halved(load, dim), list(old.steps), list(descriptor.attributes["box"].get_values())
+    steps[dim] = tile[dim]
+    coord = load.coords[dim]
+    index = [name for name, _ in load.operand_groups].index("coords") + dim
+    factor = _inserted(load, _constant(old.steps[dim] // tile[dim]))
+    scaled = _inserted(load, arith.MuliOp.make([coord, factor], [i32]))
+    load.operands[index] = _inserted(load, arith.AddiOp.make([scaled, _rank(load)], [i32]))
+    position = _order(load).index(dim)
+    box[position] = min(box[position], tile[dim])
+    line = box[0] * half.element_bits // 8
+    attributes = dict(descriptor.attributes)
+    attributes |= {
+        "box": DenseArrayBase.from_list(i64, box),
+        "swizzle_mode": type(attributes["swizzle_mode"])(f"{line}B"),
+    }
+    made = MakeTiledTmaDescOp.make(list(descriptor.operands), [descriptor.results[0].type], attributes)
+    type_ = TiledViewType.of(old.kind.data, old.source, tile, old.dim_map, steps, padding=old.padding.data)
+    view = BlockTileOp.make([load.view.owner.operands[0]], [type_])
+    load.operands[0] = _inserted(descriptor, view)
+    load.operands[1] = _inserted(descriptor, made)
+    if not list(descriptor.results[0].uses):
+        descriptor.detach()
+        descriptor.erase()
+
+
+def _rank(load: Operation) -> Any:
+    func = load
+    while func.name != "nv_tileaa.func":
+        func = func.parent_op()
+    return next(op for op in func.walk() if op.name == CtaRankOp.name).results[0]
+
+
+def _resize(op: Any, half: SharedLayout) -> None:
+    """As many stages as the room of the old ones holds, each with half of the right operand."""
+    pipeline, stages = op.pipeline, op.pipeline.type.stages.data
+    left, right = op.lhs.type, op.rhs.type
+    room = (left.stage_bytes + right.stage_bytes) * stages
+    types = [left, BufferType(right.element_type, right.stages, SharedLayoutAttr(half))]
+    size = sum(type.stage_bytes for type in types)
+    count = IntAttr(max(stages, min(MOST_STAGES, room // size)))
+    for buffer, type in zip((op.lhs, op.rhs), types):
+        Rewriter.replace_value_with_new_type(buffer, BufferType(type.element_type, count, type.placement))
+    pipeline.owner.attributes |= {"pair": UnitAttr(), "bytes": IntegerAttr(size, i32)}
+    Rewriter.replace_value_with_new_type(pipeline, PipelineType(count))
+
+
+def _constant(value: int) -> Operation:
+    return arith.ConstantOp.create(result_types=[i32], properties={"value": IntegerAttr(value, i32)})
+
+
+def _inserted(place: Operation, op: Operation) -> Any:
+    place.parent.insert_op_before(op, place)
+    return op.results[0]
