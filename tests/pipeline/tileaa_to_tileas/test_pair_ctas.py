@@ -49,6 +49,12 @@ def test_the_machine_code_is_that_of_pairs():
     assert "UTMALDG.2D.MULTICAST" not in text
 
 
+def test_tensor_memory_is_freed_when_both_ctas_have_read_it():
+    """PTX ISA 9.0, section 9.7.16.5, table 47: the cluster meets, then each CTA frees and exits."""
+    ptx = compiled(KERNELS, "pair_persistent_2", "sm_100").ptx
+    assert 0 < ptx.index("barrier.cluster.wait;") < ptx.index("tcgen05.dealloc.cta_group::2")
+
+
 def test_a_stage_holds_half_of_the_right_operand_and_there_are_more_of_them():
     """128 x 64 elements of the left one and 64 x 128 of the right one, where each of two lone CTAs has 64 x 256."""
     pair, alone = (compiled(KERNELS, "pair_wide_2", sm).tileas for sm in ("sm_100", "sm_90"))

@@ -123,9 +123,11 @@ def _allocate(e: KernelEmitter, columns: int) -> None:
     e.b.call_void(f"@llvm.nvvm.tcgen05.relinq.alloc.permit.{e.tensor_group}", "")
 
 
-def _free(e: KernelEmitter, columns: int) -> None:
-    pointer = e.b.pointer(e.tensor_base, TENSOR)
-    e.b.call_void(f"@llvm.nvvm.tcgen05.dealloc.{e.tensor_group}", f"ptr addrspace({TENSOR}) {pointer}, i32 {columns}")
+def _free(e: KernelEmitter) -> None:
+    columns = e.tensor_memory.result.type.columns.data
+    with e.b.when(e.is_first_warp):
+        pointer = f"ptr addrspace({TENSOR}) {e.b.pointer(e.tensor_base, TENSOR)}"
+        e.b.call_void(f"@llvm.nvvm.tcgen05.dealloc.{e.tensor_group}", f"{pointer}, i32 {columns}")
 
 
 # ---- waiting -------------------------------------------------------------------------------------
@@ -230,13 +232,14 @@ def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
     with b.scope():
         _set_registers(e, op, 1)
         e.emit_block(op.regions[1].blocks[0])
-        if e.tensor_memory is not None:
+        if e.tensor_memory is not None and e.tensor_group == "cg1":
             e.barrier()  # no warp reads what the first one frees
-            with b.when(e.is_first_warp):
-                _free(e, e.tensor_memory.result.type.columns.data)
+            _free(e)
         b.branch(done)
     b.start(done)
     _part(e)
+    if e.tensor_memory is not None and e.tensor_group == "cg2":
+        _free(e)  # neither CTA of the pair reads any more (PTX ISA 9.0, section 9.7.16.5, table 47)
 
 
 def _set_registers(e: KernelEmitter, op: Any, agent: int) -> None:
