@@ -907,6 +907,7 @@ STEPS = (
 )  # fmt: skip
 LATER_STEPS = (*STEPS, *(packed_halves, ties_away, truth, through_storage) * 4)
 MAX_STEPS = 8
+CTAS = (1, 1, 2, 4)  # that a program asks for
 
 
 def random_program(choices: Choices, steps: Sequence[Callable[[Builder], None]] = STEPS, *,
@@ -927,14 +928,14 @@ def random_program(choices: Choices, steps: Sequence[Callable[[Builder], None]] 
         b.store(value)
         stored[len(b.buffers) - 1] = value.ssa.owner
     b.emit(ct.ReturnOp, [], [])
-    return Program(_module(b), b.buffers, stored)
+    return Program(_module(b, b.pick(CTAS)), b.buffers, stored)
 
 
-def _module(b: Builder) -> builtin.ModuleOp:
+def _module(b: Builder, ctas: int) -> builtin.ModuleOp:
     types = [argument.type for argument in b.entry.args]
     entry = ct.EntryOp.create(
         properties={"sym_name": StringAttr(ENTRY), "function_type": FunctionType.from_lists(types, []),
-                    "optimization_hints": ct.OptimizationHintsAttr({})},
+                    "optimization_hints": ct.OptimizationHintsAttr({"default": {"num_cta_in_cga": ctas}})},
         regions=[Region(b.entry)])
     module = ct.ModuleOp.create(properties={"sym_name": StringAttr("kernels")}, regions=[Region(Block([entry]))])
     return builtin.ModuleOp([module])

@@ -86,6 +86,11 @@ def block_numbers(out, M: ConstInt):
     ct.store(out, (ct.bid(0), ct.bid(1)), ct.full((M, 1), ct.num_blocks(0) * 100 + ct.bid(0), dtype=ct.int32))
 
 
+def doubled(x, out, M: ConstInt):
+    """out = 2 x."""
+    ct.store(out, (ct.bid(0),), ct.load(x, (ct.bid(0),), (M,), padding_mode=ZERO) * 2)
+
+
 def beside(out, sums, M: ConstInt):
     """out[i] = i in parts, and a sum of all elements of the tile that each CTA has whole."""
     ct.store(out, (0,), ct.arange(M, dtype=ct.int32))
@@ -146,6 +151,7 @@ KERNELS = {
     "counted": (counted, (LINE, LINE, 256)),
     "in_place": (in_place, (F32, 16, 32)),
     "block_numbers": (block_numbers, (Array("int32", 2), 16)),
+    "doubled": (doubled, (Array("int32", 1, shape_divisible_by=16),) * 2 + (64,)),
     "beside": (beside, (LINE, LINE, 64)),
     "row_sum": (row_sum, (F32, Array("float32", 1), 64)),
     "shifted": (shifted, (LINE, 128)),
@@ -176,6 +182,7 @@ CASES = [
     _case("counted_2"), _case("counted_4"),
     _case("in_place_2"), _case("in_place_4"),
     _case("block_numbers_2"), _case("block_numbers_4"),
+    _case("doubled_2"), _case("doubled_4"),
     _case("beside_2"), _case("beside_4"),
     _case("row_sum_2"), _case("row_sum_4"),
     _case("shifted_2"), _case("shifted_4"),

@@ -135,6 +135,16 @@ def test_what_is_written_where_it_was_read(sm, ctas):
 
 
 @each
+@pytest.mark.parametrize("size", [80, 96, 112, 128])
+def test_tiles_whose_last_parts_are_outside(size, sm, ctas):
+    """Each extent is known to be a multiple of a part, and is none of the tile's."""
+    x = integers((size,), np.int32)
+    out = run(KERNELS, f"doubled_{ctas}", sm, [x, np.zeros(size, np.int32)], (2, 1, 1))[1]
+    np.testing.assert_array_equal(out, 2 * x)
+    assert clusters(f"doubled_{ctas}", sm) == (ctas, None)
+
+
+@each
 def test_programs_are_numbered_as_without_clusters(sm, ctas):
     out = run(KERNELS, f"block_numbers_{ctas}", sm, [np.zeros((48, 2), np.int32)], (3, 2, 1))[0]
     np.testing.assert_array_equal(out, np.repeat(300 + np.arange(3), 16)[:, None] + np.zeros((1, 2)))

@@ -32,6 +32,7 @@ from xdsl.rewriter import Rewriter
 from ...dialects import arith
 from ...dialects.nv_tileaa.types import TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS, CtaRankOp
+from ..analysis.axis_info import AxisAnalysis
 from ..analysis.cta_split import (
     LEAVES,
     STRUCTURED,
@@ -44,6 +45,7 @@ from ..analysis.cta_split import (
     shape_of,
 )
 from ..analysis.kinds import is_tile
+from ..analysis.memory_access import ViewFacts
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.eliminate_common import EliminateCommon
@@ -270,16 +272,18 @@ class _Rewriter:
     def _access(self, op: Any) -> None:
         """The CTA's part of the tile: a smaller tile, found that many steps further."""
         dim, old = _dim(op, self.division), op.view.type
+        kind = old.kind.data
+        if kind == "partition" and not ViewFacts(op.view, AxisAnalysis()).in_bounds()[dim]:
+            kind = "strided"  # a tile begins inside its tensor, but its second half may not
         tile, steps = list(old.tile), list(old.steps)
         tile[dim] //= self.ctas
-        gathers = old.kind.data == "gather"
-        if not gathers:
+        if kind != "gather":
             self._move(op, dim, old.steps[dim] // tile[dim], 1)
             steps[dim] = tile[dim]
         elif dim != old.sparse.data:
             self._move(op, dim, 1, tile[dim])
         type = TiledViewType.of(
-            old.kind.data, old.source, tile, old.dim_map, steps, sparse=old.sparse.data, padding=old.padding.data
+            kind, old.source, tile, old.dim_map, steps, sparse=old.sparse.data, padding=old.padding.data
         )
         op.operands[0] = _inserted(op, BlockTileOp.make([op.view.owner.operands[0]], [type], _place_of(op)))
 
