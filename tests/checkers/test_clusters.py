@@ -6,8 +6,11 @@ import pytest
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i32, i64
 
 from tests.emulated_kernels import compiled
+from tileiras_build.checkers.barriers import check_barriers
 from tileiras_build.checkers.clusters import check_clusters
 from tileiras_build.checkers.pipelines import check_pipelines
+from tileiras_build.checkers.rings import check_rings
+from tileiras_build.checkers.scratch import check_scratch
 from tileiras_build.dialects import arith
 from tileiras_build.errors import InternalError
 from tileiras_build.pipeline.text_format import parse
@@ -34,6 +37,14 @@ def parts(name, sm="sm_90"):
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products_are_proved(name, ctas, sm):
     assert check_clusters(module_of(f"{name}_{ctas}", sm)) == 1
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
+@pytest.mark.parametrize("name", ["product_wide_4", "attention_2", "rows_normalized_4", "pair_persistent_2"])
+def test_what_is_proved_of_one_cta_holds_in_a_cluster(name, sm):
+    module = module_of(name, sm)
+    for check in (check_barriers, check_pipelines, check_rings, check_scratch):
+        check(module)
 
 
 def test_both_operands_that_all_rows_need():
