@@ -77,12 +77,22 @@ def test_parts_are_multiplied_by_the_targets_own_instruction(name, ctas):
         assert instruction in ptx and "cp.async.bulk.tensor" in ptx
 
 
-@pytest.mark.parametrize(("sm", "ctas", "used"), [("sm_90", 2, 2), ("sm_90", 4, 2), ("sm_120", 2, 2), ("sm_120", 4, 4)])
-def test_attention_by_rows(sm, ctas, used):
-    name, length = f"attention_{ctas}", 128 + 40
+@pytest.mark.parametrize(
+    ("name", "sm", "used"),
+    [
+        ("attention_2", "sm_90", 2),
+        ("attention_4", "sm_90", 2),
+        ("attention_2", "sm_120", 2),
+        ("attention_4", "sm_120", 4),
+        ("attention_tall_2", "sm_90", 2),
+        ("attention_tall_2", "sm_100", 2),
+    ],
+)
+def test_attention_by_rows(name, sm, used):
+    length = 256 + 40
     rng = np.random.default_rng(5)
     q, k, v = (rng.uniform(-1, 1, (length, 64)).astype(np.float16) for _ in range(3))
-    out = run(KERNELS, name, sm, [q, k, v, np.zeros((length, 64), np.float32)], (2, 1, 1))[3]
+    out = run(KERNELS, name, sm, [q, k, v, np.zeros((length, 64), np.float32)], (3, 1, 1))[3]
     scores = np.where(np.tri(length, dtype=bool), q.astype(np.float64) @ k.T.astype(np.float64), -np.inf)
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     np.testing.assert_allclose(out, powers / powers.sum(axis=1, keepdims=True) @ v, atol=2e-3)
