@@ -46,6 +46,12 @@ def _sleep(name, job):
     time.sleep(60)
 
 
+def _hoard(name, job):
+    kept = []
+    while True:
+        kept.append(bytearray(64 << 20))
+
+
 def _pause(name, job):
     time.sleep(1)
 
@@ -58,13 +64,13 @@ def _read_libdevice(name, job):
     assert Path(job.libdevice).is_file()
 
 
-
 BEHAVIORS = {
     "fail": _fail,
     "contract": _contract,
     "broken": _broken,
     "crash": _crash,
     "sleep": _sleep,
+    "hoard": _hoard,
     "pause": _pause,
     "nap": _nap,
     "libdevice": _read_libdevice,

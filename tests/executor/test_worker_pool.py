@@ -13,7 +13,7 @@ import pytest
 
 from tileiras_build.errors import InternalError, Unsupported
 from tileiras_build.executor import make_executor
-from tileiras_build.executor.worker_pool import WorkerPool, describe_exit
+from tileiras_build.executor.worker_pool import WorkerPool, describe_exit, memory_share
 
 TASKS = "tests.executor.tasks"
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,6 +52,23 @@ def test_crash_names_the_signal_and_last_words(pool):
     with pytest.raises(InternalError, match="SIGSEGV.*LLVM ERROR: bad"):
         pool.run(f"{TASKS}:crash", "LLVM ERROR: bad")
     assert pool.run(f"{TASKS}:double", 2) == 4
+
+
+def test_call_that_takes_too_much_memory_fails_alone():
+    with WorkerPool(1, memory=1 << 30) as pool:
+        for _ in range(2):
+            with pytest.raises(InternalError, match="worker-memory.*more than 1024 MiB.*TILEIRAS_MEMORY"):
+                pool.run(f"{TASKS}:hoard")
+        assert pool.run(f"{TASKS}:double", 2) == 4
+
+
+def test_compiler_that_aborts_for_memory_is_said_to(pool):
+    with pytest.raises(InternalError, match="worker-memory"):
+        pool.run(f"{TASKS}:crash", "LLVM ERROR: out of memory")
+
+
+def test_share_of_memory_leaves_enough_for_one_step():
+    assert memory_share(1) > memory_share(10_000) >= 4 << 30
 
 
 def test_exit_status_is_named(pool):

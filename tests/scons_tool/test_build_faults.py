@@ -100,6 +100,14 @@ def test_one_failing_kernel_fails_alone(project):
     assert project.steps(sm="90") == chain("c", targets=["sm_90"])
 
 
+def test_step_that_takes_too_much_memory_fails_alone(project):
+    project.write("SConstruct", SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 5', 'env["TILEIRAS_MEMORY"] = 1024'))
+    project.write("c.tilebc", "kernel c\nll: hoard\n")
+    done = project.run("-k", sm="90")
+    assert "internal error[worker-memory]: " in done.stderr and "1024 MiB" in done.stderr
+    assert {"a.cubin", "b.cubin"} <= {path.name for path in (project.folder / "build/sm_90").iterdir()}
+
+
 def test_records_are_written_when_due_and_seldom():
     now, written = [0.0], []
     records = Records(interval=60, clock=lambda: now[0])

@@ -18,12 +18,12 @@ class Executor(Protocol):
         """End all workers."""
 
 
-def make_executor(workers: int, *, timeout: float | None = None) -> Executor:
-    """A pool of ``workers`` processes, or, for 0, an executor that runs in this process."""
+def make_executor(workers: int, *, timeout: float | None = None, memory: int | None = None) -> Executor:
+    """A pool of ``workers`` processes of at most ``memory`` bytes each, or, for 0, an executor in this process."""
     if workers == 0:
         from .in_process import InProcessExecutor
 
         return InProcessExecutor()
     from .worker_pool import WorkerPool
 
-    return WorkerPool(workers, timeout=timeout)
+    return WorkerPool(workers, timeout=timeout, memory=memory)

@@ -23,6 +23,7 @@ from ..pipeline.stages import Stage, load
 from . import Executor, cluster_worker
 from .cluster_calls import Call, Calls
 from .cluster_worker import Missing, Needed
+from .once import Once
 
 PORTABLE = frozenset({"tileiras_build.driver:lower"})  # reads nothing but its arguments and the job's files
 CONNECT = 20.0  # seconds for the scheduler to answer
@@ -55,7 +56,7 @@ class ClusterExecutor:
         patience: float = PATIENCE,
     ):
         self.address, self._say, self._patience = address, say, patience
-        self._make_local, self._local, self._starting = local, None, threading.Lock()
+        self._local, self._counting = Once(local), threading.Lock()
         self._client = _connect(address, connect)
         self._digest = cluster_worker.code_digest()
         self._resource = cluster_worker.resource(self._digest)
@@ -81,26 +82,18 @@ class ClusterExecutor:
         InternalError[cluster-lost] where the scheduler is gone or has had no fitting worker for long.
         """
         if function not in PORTABLE:
-            return self.local.run(function, *arguments, timeout=timeout)
+            return self._local.get().run(function, *arguments, timeout=timeout)
         needed, paths = _files_of(*arguments)
         sent: dict[str, bytes] = {}
         while isinstance(answer := self._call(needed, sent, arguments, timeout), Missing):
             sent = {digest: read_file(paths[digest]) for digest in answer.digests} | sent
         worker, result, error = answer
-        with self._starting:
+        with self._counting:
             self._steps += 1
             self._used.add(worker)
         if error is not None:
             raise error
         return result
-
-    @property
-    def local(self) -> Executor:
-        """The executor of calls that read this machine's files."""
-        with self._starting:
-            if self._local is None:
-                self._local = self._make_local()
-            return self._local
 
     def summary(self) -> str:
         """One line for the end of the build; "" where nothing ran."""
@@ -111,15 +104,13 @@ class ClusterExecutor:
     def interrupt(self) -> None:
         """End all calls, from another thread than theirs; the workers finish the steps that they are at."""
         self._lose(InternalError("interrupted", "the build was interrupted"))
-        if self._local is not None:
-            getattr(self._local, "interrupt", lambda: None)()
+        self._local.interrupt()
 
     def close(self) -> None:
         """Leave the cluster as it is, and end what runs here."""
         self._ended.set()
         self._calls.end()
-        if self._local is not None:
-            self._local.close()
+        self._local.close()
         with suppress(Exception):
             self._client.close(timeout=2)
 

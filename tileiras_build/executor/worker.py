@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import select
 import signal
 import sys
 import threading
+from contextlib import suppress
 from multiprocessing.connection import Connection
 
 from ..errors import InternalError
@@ -16,11 +18,13 @@ from ..pipeline.stages import load
 _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
 
 
-def serve(connection: Connection, log: str) -> None:
+def serve(connection: Connection, log: str, memory: int) -> None:
     """Serve calls ``(function, arguments)`` until the pipe ends, answering ``(succeeded, result or exception)``.
 
-    What the calls print, and what LLVM says before it aborts, goes to the file ``log``.
+    What the calls print, and what LLVM says before it aborts, goes to the file ``log``. ``memory`` is how many bytes
+    the process, and each that it starts, may have of its own.
     """
+    _limit_memory(memory)
     _leave_terminal()
     _write_to(log)
     threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
@@ -29,7 +33,32 @@ def serve(connection: Connection, log: str) -> None:
             function, arguments = connection.recv()
         except EOFError:
             return
-        _answer(connection, *_call(function, arguments))
+        succeeded, result = _call(function, arguments)
+        if not succeeded and _is_out_of_memory(result):
+            result = too_little(memory)
+        _answer(connection, succeeded, result)
+
+
+def _limit_memory(bytes: int) -> None:
+    """Where the system counts a process's own pages under this limit (Linux does)."""
+    with suppress(OSError, ValueError):
+        _, most = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (bytes, most))
+
+
+def _is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether there is a MemoryError among the causes of an exception, which may be among its own."""
+    seen = []
+    while error is not None and error not in seen:
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return any(isinstance(error, MemoryError) for error in seen)
+
+
+def too_little(memory: int) -> InternalError:
+    """What is said of a step that needs more than its share of ``memory`` bytes."""
+    remedy = "raise TILEIRAS_MEMORY (MiB) of the environment, or build with fewer jobs"
+    return InternalError("worker-memory", f"the step needs more than {memory >> 20} MiB of memory", remedy=remedy)
 
 
 def _leave_terminal() -> None:

@@ -21,22 +21,34 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from ..errors import InternalError
-from .worker import serve
+from .worker import serve, too_little
 
 TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
 LAST_LINES = 5
 _PRELOAD = "tileiras_build.executor.preload"
+LEAST_MEMORY = 4 << 30  # bytes: ptxas needs as much for the largest kernels that are seen
+MEMORY_SHARE = 0.8
+_OUT_OF_MEMORY = ("out of memory", "std::bad_alloc")  # what LLVM says before it aborts
 _spawning = threading.Lock()
 
 
 class WorkerPool:
     """Runs functions in up to ``size`` processes, started when first needed.
 
-    ``timeout`` (seconds, None = none) bounds each call; ``tasks_per_worker`` calls and a worker is replaced.
+    ``timeout`` (seconds, None = none) bounds each call; ``memory`` (bytes, None: ``memory_share``) what each worker, and
+    each program that it starts, may write to; after ``tasks_per_worker`` calls a worker is replaced.
     """
 
-    def __init__(self, size: int, *, timeout: float | None = None, tasks_per_worker: int = TASKS_PER_WORKER):
+    def __init__(
+        self,
+        size: int,
+        *,
+        timeout: float | None = None,
+        memory: int | None = None,
+        tasks_per_worker: int = TASKS_PER_WORKER,
+    ):
         self.timeout, self.tasks_per_worker = timeout, tasks_per_worker
+        self._memory = memory or memory_share(size)
         self._free = threading.Semaphore(size)
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
@@ -49,7 +61,8 @@ class WorkerPool:
         """The result of ``function`` ("module:function") in a worker; blocks the calling thread.
 
         Raises the function's own exception; InternalError[worker-died] with the signal and the last lines that the
-        worker wrote; InternalError[worker-timeout]; InternalError[interrupted] after ``interrupt``.
+        worker wrote; InternalError[worker-memory]; InternalError[worker-timeout]; InternalError[interrupted] after
+        ``interrupt``.
         """
         with self._free:
             self._refuse_if_interrupted()
@@ -98,7 +111,7 @@ class WorkerPool:
     def _take(self) -> _Worker:
         with suppress(IndexError):
             return self._idle.pop()
-        worker = _Worker(self._logs)
+        worker = _Worker(self._logs, self._memory)
         self._all.add(worker)
         return worker
 
@@ -113,14 +126,14 @@ class WorkerPool:
 class _Worker:
     """One process, its pipe and its log; used by one thread at a time."""
 
-    def __init__(self, logs: Path):
-        self.tasks = 0
+    def __init__(self, logs: Path, memory: int):
+        self.tasks, self._memory = 0, memory
         self.log, self._read = _new_log(logs), 0
         context = multiprocessing.get_context("forkserver")
         with _spawning, _hidden_main():
             context.set_forkserver_preload([_PRELOAD])
             self.connection, theirs = context.Pipe()
-            self.process = context.Process(target=serve, args=(theirs, str(self.log)), daemon=True)
+            self.process = context.Process(target=serve, args=(theirs, str(self.log), memory), daemon=True)
             self.process.start()
             theirs.close()
 
@@ -154,7 +167,10 @@ class _Worker:
 
     def _death(self) -> InternalError:
         self.process.join(5)
-        lines = self._new_text().splitlines()[-LAST_LINES:]
+        text = self._new_text()
+        if any(words in text for words in _OUT_OF_MEMORY):
+            return too_little(self._memory)
+        lines = text.splitlines()[-LAST_LINES:]
         said = f"; its last words: {' | '.join(line.strip() for line in lines)}" if lines else ""
         return InternalError("worker-died", f"the worker process {describe_exit(self.process.exitcode)}{said}")
 
@@ -174,6 +190,12 @@ class _Worker:
             return ""
         self._read += len(data)
         return data.decode(errors="replace")
+
+
+def memory_share(workers: int) -> int:
+    """The bytes that one of ``workers`` may take, so that together they leave something of this machine's memory."""
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(LEAST_MEMORY, int(MEMORY_SHARE * total / workers))
 
 
 def describe_exit(code: int | None) -> str:

@@ -16,6 +16,7 @@ from functools import cache
 
 from ..executor import Executor
 from ..executor.cache import BuildCache
+from ..executor.once import Once
 from ..files import file_digest, read_file
 from ..pipeline.job import Job
 from ..pipeline.stages import Stage, load, source_digest
@@ -29,7 +30,7 @@ class CachingExecutor:
 
     def __init__(self, cache: BuildCache, make: Callable[[], Executor]):
         self.cache, self._thread = cache, threading.local()
-        self._make, self._inner, self._starting = make, None, threading.Lock()
+        self._inner = Once(make)
 
     def run(self, function: str, *arguments: object, timeout: float | None = None) -> object:
         """The function's result, from the cache where it has one. Raises what the inner executor raises."""
@@ -38,7 +39,7 @@ class CachingExecutor:
         self._thread.taken = found is not None
         if found is not None:
             return found
-        made = self.inner.run(function, *arguments, timeout=timeout)
+        made = self._inner.get().run(function, *arguments, timeout=timeout)
         if entry:
             self.cache.keep(entry[0], made)
         return made
@@ -48,27 +49,17 @@ class CachingExecutor:
         """Whether the cache answered this thread's last call."""
         return getattr(self._thread, "taken", False)
 
-    @property
-    def inner(self) -> Executor:
-        """The executor of what is not found."""
-        with self._starting:
-            if self._inner is None:
-                self._inner = self._make()
-            return self._inner
-
     def interrupt(self) -> None:
         """End all calls."""
-        if self._inner is not None:
-            getattr(self._inner, "interrupt", lambda: None)()
+        self._inner.interrupt()
 
     def close(self) -> None:
         """End all workers."""
-        if self._inner is not None:
-            self._inner.close()
+        self._inner.close()
 
     def summary(self) -> str:
         """What the cache did, and the inner executor, a line each; "" if nothing was asked."""
-        lines = [self.cache.summary(), getattr(self._inner, "summary", str)()]
+        lines = [self.cache.summary(), self._inner.summary()]
         return "\n".join(filter(None, lines))
 
 

@@ -24,6 +24,7 @@ from SCons.Scanner import ScannerBase
 
 from ..errors import InvalidInput, Location, TileirasError
 from ..executor import Executor
+from ..executor.once import Once
 from ..pipeline.stages import STAGES, InputFile, Stage, load
 from ..reports.timeline import Recorder
 from . import commands, packages, report
@@ -98,7 +99,7 @@ class Build:
         self.shortcut = shortcut
         self.artifacts: list = []
         self.visited: list = []
-        self._executor, self._starting = executor, threading.Lock()
+        self._executor = Once(start_executor, executor)
         self.progress = Progress(sys.stdout)
         self.recorder = Recorder()
         self.records = Records()
@@ -154,25 +155,20 @@ class Build:
         while numbers := os.read(heard, 64):
             if _ENDING.intersection(numbers):
                 self.interrupted = True
-                interrupt = getattr(self._executor, "interrupt", lambda: None)
-                interrupt()
+                self._executor.interrupt()
 
     def executor(self, env) -> Executor:
         """The executor, started at the first step that needs one."""
-        with self._starting:
-            if self._executor is None:
-                self._executor = start_executor(env)
-            return self._executor
+        return self._executor.get(env)
 
     def finish(self) -> None:
         """At exit: show the summary and end the workers."""
-        if self._executor is not None:
-            self._executor.close()
+        self._executor.close()
         option = SCons.Script.GetOption
         quiet = self.interrupted or option("no_exec") or option("clean") or option("silent")
         if self.build_dirs and not quiet:
             self.progress.summarize(SCons.Script.GetBuildFailures(), self.build_dirs[0])
-            self.progress.add_line(getattr(self._executor, "summary", str)())
+            self.progress.add_line(self._executor.summary())
         if self.build_dirs and not (option("no_exec") or option("clean")):
             keep_timeline(self.recorder, self.progress.steps, self.build_dirs[0], option("num_jobs"))
         if self.build_dirs and not self.interrupted and not SCons.Script.Main.exit_status:

@@ -13,6 +13,7 @@ from ..executor.cache import BuildCache, open_store
 from .caching import CachingExecutor
 
 LOCAL = "local"
+MIB = 1 << 20
 _PROTOCOLS = ("tcp", "tls")  # of Dask schedulers
 
 
@@ -47,9 +48,10 @@ def check_executor(text: str) -> None:
 
 def _start(env) -> Executor:
     place, jobs = str(env.get("executor", LOCAL)), env.GetOption("num_jobs")
+    memory = env["TILEIRAS_MEMORY"] * MIB if "TILEIRAS_MEMORY" in env else None
     check_executor(place)
     if place == LOCAL:
-        return make_executor(jobs)
+        return make_executor(jobs, memory=memory)
     from ..executor.cluster import ClusterExecutor
 
-    return ClusterExecutor(place, lambda: make_executor(min(jobs, os.cpu_count() or 1)), jobs=jobs)
+    return ClusterExecutor(place, lambda: make_executor(min(jobs, os.cpu_count() or 1), memory=memory), jobs=jobs)

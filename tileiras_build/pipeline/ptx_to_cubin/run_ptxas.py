@@ -19,6 +19,7 @@ _FUNCTION = re.compile(r"Function properties for (\S+)\s+\d+ bytes stack frame, 
 _NOTE = re.compile(
     r"^ptxas (?:info|warning)\s*: (?:\(C\d+\) )?(Potential Performance Loss.*|.*setmaxnreg.*)$", re.MULTILINE
 )
+_NO_MEMORY = "Memory allocation failure"
 _SIZE_LEVELS = {"s": 3, "z": 3}  # ptxas has no levels for size
 _SHOWN = 4  # complaints quoted in a diagnostic
 
@@ -44,8 +45,8 @@ def options(job: Job) -> list[str]:
 def assemble(ptx: str, job: Job, ptxas: Path) -> Assembled:
     """Assemble PTX text.
 
-    Raises InvalidInput[ptxas] with ptxas' own lines, [ptxas-crash] when a signal ended it, [ptxas-io] when the
-    operating system refuses memory or the process.
+    Raises InvalidInput[ptxas] with ptxas' own lines, [ptxas-crash] when a signal ended it, [ptxas-memory] when it found
+    too little, [ptxas-io] when the operating system refuses memory or the process.
     """
     command = [str(ptxas), *options(job)]
     try:
@@ -56,6 +57,9 @@ def assemble(ptx: str, job: Job, ptxas: Path) -> Assembled:
         ) from error
     if status < 0:
         raise _crashed(-status, command)
+    if status != 0 and _NO_MEMORY in text:
+        remedy = f"free memory, or build with fewer jobs; repeat with `{repeat_command(command)}`"
+        raise InvalidInput("ptxas-memory", "ptxas found too little memory", remedy=remedy) from MemoryError()
     if status != 0 or not cubin:
         raise _refused(text, ptx, command)
     spills = {name: (int(stores), int(loads)) for name, stores, loads in _FUNCTION.findall(text)}
