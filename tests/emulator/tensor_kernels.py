@@ -63,11 +63,12 @@ def scaled_instruction(m, n, a, b, scale_type, a_id=0, b_id=0) -> int:
 
 def tensor_program(
     shared_bytes: int, issue: str, columns: int, *, wait: bool = True, body: str = "", group: int = 1,
-    cluster: str = "", allocated: int | None = None,
+    cluster: str = "", allocated: int | None = None, parted: bool = True,
 ) -> str:  # fmt: skip
     """PTX of kernel k(shared image, cells in, cells out): 128 threads per CTA, cells are (lanes, columns) words.
 
     ``issue`` is run by thread 0 with t1 = the tensor address, t5 = the shared image's address, bar = an mbarrier.
+    ``parted``: the CTAs of a pair meet before they free its tensor memory.
     """
     allocated = allocated or max(32, 1 << (columns - 1).bit_length())
     registers = ", ".join(f"r{i}" for i in range(32))
@@ -111,7 +112,7 @@ G: {body}
 tcgen05.fence::after_thread_sync;
 {dump}
 bar.sync 0;
-{"barrier.cluster.arrive; barrier.cluster.wait;" if group == 2 else ""}
+{"barrier.cluster.arrive; barrier.cluster.wait;" if group == 2 and parted else ""}
 @p2 bra Z;
 tcgen05.dealloc.cta_group::{group}.sync.aligned.b32 t1, {allocated};
 Z: ret;

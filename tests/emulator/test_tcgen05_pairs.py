@@ -139,3 +139,15 @@ def test_small_shapes_are_refused():
     shared = np.zeros((2, 65536), np.uint8)
     with pytest.raises(EmulatorFault, match="no product of M = 64"):
         run_tensor(shared, product("kind::f16", *WORDS, instruction(64, 32)), np.zeros((2, 128, 32), np.uint32), **PAIR)
+
+
+@pytest.mark.parametrize("parted", [True, False])
+def test_a_pair_frees_what_the_peer_may_still_read(parted):
+    """PTX ISA 9.0, section 9.7.16.5, table 47: the CTAs meet before they free tensor memory of both."""
+    cells = np.arange(2 * 128 * 32, dtype=np.uint32).reshape(2, 128, 32)
+    options = {"grid": 2, "group": 2, "cluster": ".reqnctapercluster 2, 1, 1", "wait": False, "races": True}
+    if parted:
+        np.testing.assert_array_equal(run_tensor(np.zeros((2, 16), np.uint8), "", cells, **options), cells)
+        return
+    with pytest.raises(EmulatorFault, match="race on tensor memory: warp . of the peer CTA may still access"):
+        run_tensor(np.zeros((2, 16), np.uint8), "", cells, parted=False, **options)

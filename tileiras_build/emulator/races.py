@@ -44,6 +44,7 @@ class Races:
         for warp in range(self.warps):
             self.known[np.arange(ctas), warp, ORDER, self.first_agent + warp] = 1
         self.async_clock = np.zeros((ctas, self.roles), np.int32)
+        self.tensor_clock = np.zeros((ctas, self.warps), np.int32)  # of each warp's last tcgen05.ld or .st
         self.copy_roles: dict[int, int] = {}
         self.at_barrier: dict[tuple, np.ndarray] = {}
         self.at_cluster: dict[int, np.ndarray] = {}
@@ -179,6 +180,22 @@ class Races:
         for position, c, warp in self.warps_at(positions, flat):
             if position in self.done:
                 self.learn(c, warp, self.done[position])
+
+    # -- tensor memory -------------------------------------------------------------------------------
+    def tensor_moved(self, ctas, warps) -> None:
+        """Warps read or write tensor memory with tcgen05.ld or .st."""
+        self.tensor_clock[ctas, warps] = self.clock(ctas, warps)
+
+    def tensor_freed(self, ins, cta: int, warp: int, peer: int) -> None:
+        """A warp frees what it has with the peer CTA, whose accesses it must come after (PTX ISA 9.0, table 47)."""
+        first = int(self.first_agent[peer])
+        known = self.known[cta, warp, ORDER, first : first + self.warps]
+        late = np.flatnonzero(self.tensor_clock[peer] > known)
+        if late.size:
+            raise EmulatorFault(
+                f"race on tensor memory: warp {late[0]} of the peer CTA may still access what this frees for both",
+                instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, warp * 32),
+            )  # fmt: skip
 
     # -- ordinary accesses ---------------------------------------------------------------------------
     def access(self, site, start, flat, writes: bool, data) -> None:

@@ -228,6 +228,11 @@ def tensor_dealloc(ins, group, address, columns):
     ctas, warps = warps_of(group, ins)
     for cta, warp, start, count in zip(ctas, warps, per_warp(group, ins, address), per_warp(group, ins, columns)):
         memory.release(ins, int(cta), int(warp) * 32, int(start), int(count))
+        if group.machine.race is not None and is_pair(ins):
+            clusters = group.machine.clusters
+            group.machine.race.tensor_freed(
+                ins, int(cta), int(warp), int(clusters.of_rank(cta, clusters.rank(cta) ^ 1))
+            )
     group.machine.unpark()
 
 
@@ -328,6 +333,8 @@ class Transfer:
                 "a tcgen05.st to these columns has not been waited for (tcgen05.wait::st)",
             )
             memory.loading[some, which, span.halves, span.first : span.last] = True
+        if group.machine.race is not None:
+            group.machine.race.tensor_moved(ctas, warps)
         words = memory.cells.reshape(-1)[index]
         out = words[:, 0] if not self.packed else (words[:, 0] & 0xFFFF) | (words[:, 1] << np.uint32(16))
         return [group.from_warps(value) for value in out]
@@ -345,6 +352,8 @@ class Transfer:
                     "an asynchronous operation still uses these columns: commit and wait first",
                 )
             memory.storing[some, which, span.halves, span.first : span.last] = True
+        if group.machine.race is not None:
+            group.machine.race.tensor_moved(ctas, warps)
         words = np.stack([np.broadcast_to(group.to_warps(v), (group.warps, 32)) for v in values])[:, None]
         if self.packed:
             words = np.concatenate([words & np.uint32(0xFFFF), words >> np.uint32(16)], axis=1)
