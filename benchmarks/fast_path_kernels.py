@@ -131,7 +131,6 @@ CASES = [
     _product("matmul_f16_128x256x64", "float16", 128, 256, 64),
     _product("matmul_f16_256x128x64", "float16", 256, 128, 64),
     _product("matmul_f16_256x128x64_2ctas", "float16", 256, 128, 64, kernel=matmul.replace_hints(num_ctas=2)),
-    _product("matmul_f16_256x256x64_2ctas", "float16", 256, 256, 64, kernel=matmul.replace_hints(num_ctas=2)),
     _product("matmul_bf16_128x128x64", "bfloat16", 128, 128, 64),
     _product("matmul_bf16_128x256x64", "bfloat16", 128, 256, 64),
     _product("matmul_bf16_256x128x64", "bfloat16", 256, 128, 64),
