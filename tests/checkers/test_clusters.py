@@ -17,7 +17,10 @@ from tileiras_build.pipeline.text_format import parse
 
 KERNELS = Path(__file__).parents[1] / "pipeline" / "tileaa_to_tileas" / "clustered.py"
 PRODUCTS = ("product", "product_columns", "product_tall", "product_wide", "product_f8", "persistent")
-PAIRS = ("product_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_persistent")
+PAIRS = (
+    "product_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_tf32", "pair_tf32_columns",
+    "pair_persistent",
+)  # fmt: skip
 
 
 def module_of(name, sm="sm_90"):

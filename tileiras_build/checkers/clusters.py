@@ -6,7 +6,7 @@ For each load that all CTAs of a cluster make together (``multicast``):
 - its pipeline waits for the warps of as many CTAs as fill its stages, which is all of the kernel's;
 - where its tile is, does not depend on the rank; nor does, how often anything happens on its pipeline;
 - the boxes that the CTAs fetch are the tile's elements once each, and each element is copied to where the placement of
-  the stage has it (PTX ISA 9.0, section 5.5.7, "Swizzling modes": address bits 4 to 6 are XORed with bits 7 to 9).
+  the stage has it (PTX ISA 9.0, section 5.5.7, "Swizzling modes").
 
 For each pipeline whose stages two CTAs hold together (``pair``):
 
@@ -33,7 +33,8 @@ from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
 RANK, LOAD, YIELD = "nv_tileas.get_cta_rank", "nv_tileas.async.tiled_tma_load", "nv_tileas.yield"
 PIPELINE, PRODUCT, MEMORY = "nv_tileas.async.pipeline.create", "nv_tileas.async.umma", "nv_tileas.create_tmem"
 COMMIT, ACQUIRE = "nv_tileas.async.umma_commit", "nv_tileas.async.umma_acquire"
-SWIZZLED_BITS = {"128B": 3, "64B": 2, "32B": 1}
+# Swizzling mode -> how many address bits are XORed with those from bit 7 on, and the first of them.
+SWIZZLES = {"128B": (3, 4), "64B": (2, 4), "32B": (1, 4), "128B_ATOM_32B": (2, 5)}
 
 
 def check_clusters(module: ModuleOp) -> int:
@@ -171,11 +172,11 @@ def _box(corner: dict[int, int], box: dict[int, int], tile: tuple[int, ...], pla
     index = 0
     for dim, extent in enumerate(tile):
         index = index * extent + corner[dim]
-    start, bits = placement.offset(index), SWIZZLED_BITS[descriptor.attributes["swizzle_mode"].data]
+    start, (bits, first) = placement.offset(index), SWIZZLES[descriptor.attributes["swizzle_mode"].data]
     slowest_first = list(box)[::-1]
     for number, inside in enumerate(product(*(range(box[dim]) for dim in slowest_first))):
         address = (start + number) * placement.element_bits // 8
-        address ^= (address >> 7 & (1 << bits) - 1) << 4
+        address ^= (address >> 7 & (1 << bits) - 1) << first
         coordinates = {dim: corner[dim] + step for dim, step in zip(slowest_first, inside)}
         yield tuple(coordinates[dim] for dim in range(len(tile))), address * 8 // placement.element_bits
 

@@ -19,6 +19,17 @@ def product(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (row, column), acc.astype(out.dtype))
 
 
+def product_tf32(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b, the operands rounded to tf32."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO).astype(ct.tfloat32)
+        y = ct.load(b, (k, column), (K, N), padding_mode=ZERO).astype(ct.tfloat32)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, column), acc)
+
+
 def persistent(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b, each block taking every so many-th tile."""
     columns = ct.cdiv(out.shape[1], N)
@@ -144,6 +155,8 @@ KERNELS = {
     "pair_high": (product, (F16, F16, F16, 512, 64, 32)),
     "pair_f8": (product, (*BYTES, 256, 128, 64)),
     "pair_narrow": (product, (F16, F16, _rows("float32"), 256, 32, 64)),
+    "pair_tf32": (product_tf32, (_rows("float32"),) * 3 + (256, 64, 32)),
+    "pair_tf32_columns": (product_tf32, (_rows("float32"), _columns("float32"), _rows("float32"), 256, 64, 32)),
     "pair_persistent": (persistent, (F16, F16, F16, 256, 64, 64)),
     "attention": (attention, (F16, F16, F16, _rows("float32"), 128, 64, 64)),
     "attention_tall": (attention, (F16, F16, F16, _rows("float32"), 256, 64, 64)),
@@ -176,7 +189,7 @@ CASES = [
     _case("product_f8_2"), _case("product_f8_4"),
     _case("persistent_2"), _case("persistent_4"),
     _case("pair_columns_2"), _case("pair_wide_2"), _case("pair_high_2"), _case("pair_f8_2"), _case("pair_narrow_2"),
-    _case("pair_persistent_2"),
+    _case("pair_tf32_2"), _case("pair_tf32_columns_2"), _case("pair_persistent_2"),
     _case("attention_2"), _case("attention_4"),
     _case("attention_tall_2"),
     _case("rows_normalized_2"), _case("rows_normalized_4"),

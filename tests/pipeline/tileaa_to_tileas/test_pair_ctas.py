@@ -11,7 +11,10 @@ from tests.emulated_kernels import bytecode, cases, compiled, run
 from tileiras_build.reports import sass
 
 KERNELS = Path(__file__).with_name("clustered.py")
-PAIRS = ("product_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_persistent")
+PAIRS = (
+    "product_tall", "pair_columns", "pair_wide", "pair_high", "pair_f8", "pair_narrow", "pair_tf32", "pair_tf32_columns",
+    "pair_persistent",
+)  # fmt: skip
 
 
 def check(name, sizes, grid, sm="sm_100"):
@@ -30,6 +33,13 @@ def test_tiles_that_stick_out_of_the_arrays(name):
     m, n, k = (argument for argument in cases(KERNELS)[f"{name}_2"].arguments if isinstance(argument, int))
     assert "tcgen05.mma.cta_group::2" in compiled(KERNELS, f"{name}_2", "sm_100").ptx
     check(f"{name}_2", (m + 22, n + 16, 2 * k + 16), (2, 2, 1))
+
+
+@pytest.mark.parametrize("sm", ["sm_90", "sm_120"])
+@pytest.mark.parametrize("name", ["pair_tf32", "pair_tf32_columns", "pair_persistent"])
+def test_targets_without_pairs(name, sm):
+    m, n, k = (argument for argument in cases(KERNELS)[f"{name}_2"].arguments if isinstance(argument, int))
+    check(f"{name}_2", (m + 22, n + 16, 2 * k + 16), (2, 2, 1), sm)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 7, 13])

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr, ModuleOp, UnitAttr, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i32, i64
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
@@ -40,9 +40,11 @@ from ...dialects.nv_tileas.ops import (
 )
 from ...dialects.nv_tileas.types import BufferType, PipelineType
 from ...layouts import SharedLayout, matrix_operand
+from ...layouts.matrix_descriptor import WIDE, WIDE_CHUNK
 from ...layouts.tensor_memory import MOST_COLUMNS, ROWS
+from ..analysis.memory_access import VECTOR_BYTES
 from ..analysis.operand_chains import LOOP
-from ..analysis.tensor_maps import PATTERN_LINES, SHORTEST_LINE
+from ..analysis.tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 from ..contracts import EdgePass
 from ..job import Job
 from .multicast_loads import depends_on_rank
@@ -96,7 +98,7 @@ def _half(op: Any) -> tuple[int, SharedLayout, SharedLayout] | None:
         if len(whole.shape) == 2 and whole.permute_dims(permutation) == old:
             half = _placed(load, columns)
             seen = None if half is None else half.permute_dims(permutation)
-            if seen is not None and _majorness(seen) == _majorness(old):
+            if seen is not None and _majorness(seen) == _majorness(old) is not None:
                 return columns, half, seen
     return None
 
@@ -109,10 +111,14 @@ def _majorness(placement: SharedLayout) -> bool | None:
 def _placed(load: Any, dim: int) -> SharedLayout | None:
     """Half a tile as TMA puts it into shared memory; None where TMA cannot."""
     tile, order, bytes = _halved(load, dim), _order(load), load.buffer.type.placement.data.element_bits // 8
-    line = min(int(load.desc.owner.attributes["swizzle_mode"].data.removesuffix("B")), tile[order[0]] * bytes)
-    if line < SHORTEST_LINE or tile[0] * tile[1] * bytes % (line * PATTERN_LINES):
+    line, wide = min(LONGEST_LINE, tile[order[0]] * bytes), _is_wide(load)
+    if line < (LONGEST_LINE if wide else SHORTEST_LINE) or tile[0] * tile[1] * bytes % (line * PATTERN_LINES):
         return None
-    return SharedLayout.boxed(tile, order, 8 * bytes, line)
+    return SharedLayout.boxed(tile, order, 8 * bytes, line, WIDE_CHUNK if wide else VECTOR_BYTES)
+
+
+def _is_wide(load: Any) -> bool:
+    return load.desc.owner.attributes["swizzle_mode"].data == WIDE
 
 
 def _halved(load: Any, dim: int) -> list[int]:
@@ -170,12 +176,9 @@ def _fetch_half(load: Any, dim: int, half: SharedLayout) -> None:
     load.operands[index] = _inserted(load, arith.AddiOp.make([scaled, _rank(load)], [i32]))
     position = _order(load).index(dim)
     box[position] = min(box[position], tile[dim])
-    line = box[0] * half.element_bits // 8
+    swizzle = WIDE if _is_wide(load) else f"{box[0] * half.element_bits // 8}B"
     attributes = dict(descriptor.attributes)
-    attributes |= {
-        "box": DenseArrayBase.from_list(i64, box),
-        "swizzle_mode": type(attributes["swizzle_mode"])(f"{line}B"),
-    }
+    attributes |= {"box": DenseArrayBase.from_list(i64, box), "swizzle_mode": StringAttr(swizzle)}
     made = MakeTiledTmaDescOp.make(list(descriptor.operands), [descriptor.results[0].type], attributes)
     type_ = TiledViewType.of(old.kind.data, old.source, tile, old.dim_map, steps, padding=old.padding.data)
     view = BlockTileOp.make([load.view.owner.operands[0]], [type_])
