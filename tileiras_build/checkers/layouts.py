@@ -420,7 +420,7 @@ def check_tensor_tile(tile) -> None:
         group_m, group_n = warp // 4 % tile.groups_m, warp // 4 // tile.groups_m
         for lane in range(LANES):
             register = 0
-            for own, first, repetitions in tile.pieces():
+            for own, first, repetitions in tile.pieces(tile.shape.most):
                 for i in range(repetitions * tile.shape.registers):
                     place, word = DATA_PATHS[tile.shape.name](lane, i)
                     row = warp % 4 * min(32, tile.rows // 4) + place + 128 * (own * tile.groups_m + group_m)

@@ -111,10 +111,11 @@ class TensorMemoryTile:
         """Tiles of 64 or 128 rows that one warp moves."""
         return max(1, self.rows // (ROWS * self.groups_m))
 
-    def pieces(self) -> Iterator[tuple[int, int, int]]:
-        """(own tile, first word, repetitions) of every load or store of a warp."""
+    def pieces(self, most: int) -> Iterator[tuple[int, int, int]]:
+        """(own tile, first word, repetitions) of every load or store of a warp, of ``most`` registers (a power of two) each.
+        """
         shape = self.shape
-        step = min(self.warp_words, shape.most // shape.registers * shape.words)
+        step = min(self.warp_words, max(min(shape.most, most) // shape.registers, 1) * shape.words)
         for own in range(self.own_tiles):
             for first in range(0, self.warp_words, step):
                 yield own, first, step // shape.words

@@ -32,6 +32,18 @@ def product_tf32(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (row, column), acc)
 
 
+@ct.kernel(occupancy=2)
+def product_of_two(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b; two blocks share a multiprocessor."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (k, column), (K, N), padding_mode=ZERO)
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, column), acc)
+
+
 @ct.kernel
 def nested(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b, all tiles of rows by one block."""
@@ -134,6 +146,9 @@ CASES = [
     _case("f16_columns", product, "float16", (128, 64, 32), right=columns),
     _case("bf16_wide", product, "bfloat16", (128, 256, 64)),
     _case("f16_tall", product, "float16", (256, 128, 64)),
+    _case("f16_square", product, "float16", (256, 256, 32)),
+    _case("f16_of_two", product_of_two, "float16", (128, 128, 64)),
+    _case("f16_wide_of_two", product_of_two, "float16", (128, 256, 64)),
     _case("f16_deep", product, "float16", (128, 32, 128), right=columns),
     _case("f16_half_sum", product, "float16", (128, 64, 64), "float16"),
     _case("f8_columns", product, "float8_e4m3fn", (128, 64, 64), right=columns),

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import cases, compiled, run
+import tileiras_build
+from tests.emulated_kernels import bytecode, cases, compiled, run
 from tileiras_build.checkers.scratch import check_scratch
 from tileiras_build.driver import lower
 from tileiras_build.emulator import Counters
@@ -23,6 +24,9 @@ PRODUCTS = {
     "f16_columns": (WGMMA, TCGEN05),
     "bf16_wide": (WGMMA, TCGEN05),
     "f16_tall": (WGMMA, TCGEN05),
+    "f16_square": (MMA, TCGEN05),  # its sums would fill all registers,
+    "f16_of_two": (WGMMA, TCGEN05),
+    "f16_wide_of_two": (MMA, TCGEN05),  # or all of half of them
     "f16_deep": (WGMMA, TCGEN05),
     "f16_half_sum": (WGMMA, MMA),
     "f8_columns": (WGMMA, TCGEN05),
@@ -114,6 +118,13 @@ def test_a_left_operand_that_each_iteration_computes(steps, name, sm):
     )  # a right operand that wgmma does not read, a left one not in memory
     instruction = MMA if transposed else {"sm_90": WGMMA, "sm_100": TCGEN05}.get(sm, MMA)
     assert instruction in compiled(KERNELS, name, sm).ptx
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", ["f16_square", "f16_of_two", "f16_wide_of_two"])
+def test_what_takes_many_registers_is_assembled(name, sm):
+    """No instruction has more registers than a thread."""
+    assert tileiras_build.compile(bytecode(KERNELS, name), sm).cubin
 
 
 @pytest.mark.parametrize("sm", SMS)

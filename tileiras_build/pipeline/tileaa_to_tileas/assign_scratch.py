@@ -75,7 +75,9 @@ def _place_shared(func: Operation, users: list[Operation], most: int) -> int:
     beside = [op for op in users if any(life.covers(op) for life in lives)]
     apart = [op for op in users if op not in beside]
     total = _place_rings(rings, _place(beside, most - storage - sum(map(ring_bytes, rings))))
-    return _place_storage(func, max(total, _place(apart, most - storage)))
+    # Tiles for TMA were chosen for what rings leave: two at a time may not take more.
+    room = total if rings and any(op.name == STORE_BY_TMA for op in apart) else most - storage
+    return _place_storage(func, max(total, _place(apart, room)))
 
 
 def ring_bytes(ring: Any) -> int:

@@ -1,4 +1,4 @@
-"""How many warps run a kernel: enough to keep tiles in registers, no more than there is work for."""
+"""How many warps run a kernel: enough to keep tiles in registers, no more than there is work for; and their registers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,19 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
 from ..job import Job
+from ..shared.optimization_hints import hint
 
 # Elements of the largest tile -> warps. A tile of 1,024 gives each of 128 threads two 16-byte accesses of f32; past 8,192
 # elements a thread would hold more than 64 of them.
 STEPS = ((256, 1), (512, 2), (8192, 4), (32768, 8))
 MOST_WARPS = 16
+# From so many computing warps on registers are short: a whole warpgroup fetches, and gives its own away.
+MANY_WARPS, WARPGROUP = 8, 4
+# setmaxnreg takes multiples of 8 from 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
+FETCHING_REGISTERS, MOST_REGISTERS, REGISTER_UNIT = 24, 240, 8
+REGISTER_FILE = 65536
+# What a thread needs beside the sums of a warpgroup's product: descriptors, addresses, counters of the ring.
+BESIDE_SUMS = 26
 
 
 def choose_warps(func: Operation, job: Job) -> int:
@@ -26,3 +34,31 @@ def _size(type: object) -> int:
     for extent in type.get_shape():
         size *= extent
     return size
+
+
+def divides_registers(func: Operation, job: Job, warps: int) -> bool:
+    """Whether threads that fetch give registers to those that compute; not where the occupancy is asked for."""
+    return warps >= MANY_WARPS and job.target.has("setmaxnreg") and not hint(func, job, "occupancy")
+
+
+def divided_registers(warps: int) -> list[int]:
+    """Registers of a thread that fetches, and of one of ``warps`` warps that compute.
+
+    No more than all threads were launched with, in whole units each: a thread waits in vain for others.
+    """
+    fetching, computing = 32 * WARPGROUP, 32 * warps
+    left = _launched(fetching + computing) * (fetching + computing) - FETCHING_REGISTERS * fetching
+    return [FETCHING_REGISTERS, min(left // computing // REGISTER_UNIT * REGISTER_UNIT, MOST_REGISTERS)]
+
+
+def _launched(threads: int) -> int:
+    """Registers with which each of so many threads of a multiprocessor can start."""
+    return min(REGISTER_FILE // threads // REGISTER_UNIT * REGISTER_UNIT, MOST_REGISTERS)
+
+
+def sums_fit(words: int, func: Operation, job: Job, warps: int) -> bool:
+    """Whether the threads that compute have registers for a tile of so many 32-bit words, beside all else."""
+    occupancy = hint(func, job, "occupancy") or 1
+    divided = divides_registers(func, job, warps)
+    most = divided_registers(warps)[1] if divided else _launched(32 * (warps + 1) * occupancy)
+    return words // (32 * warps) + BESIDE_SUMS <= most

@@ -44,11 +44,12 @@ from ..shared.element_types import element_of
 from ..shared.optimization_hints import hint
 from . import layout_rules as rules
 from .assign_scratch import largest_scratch
+from .choose_warps import REGISTER_FILE
 
 # A ring deeper than this hides no more latency; a third CTA on a multiprocessor hides less than more stages do.
 MOST_STAGES, LEAST_STAGES, MOST_CTAS = 4, 2, 2
 # Registers of a thread beside its accumulators: operands of the product at hand, addresses, indices.
-OTHER_REGISTERS, REGISTER_FILE = 64, 65536
+OTHER_REGISTERS = 64
 # cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
 LEAST_COPY_BYTES = 4
 PASSED_THROUGH = ("nv_tileas.view", "nv_tileas.permute", "nv_tileas.fp_to_fp", "nv_tileas.convert_layout")

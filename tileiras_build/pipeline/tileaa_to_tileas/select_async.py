@@ -39,8 +39,9 @@ from ..analysis.operand_chains import (
 from ..analysis.tensor_maps import TensorBox, tensor_box, wide_box
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.element_types import element_of
 from ..shared.optimization_hints import hint
-from .choose_warps import choose_warps
+from .choose_warps import choose_warps, sums_fit
 
 # Fewer warps than this leave nothing to set one aside for.
 LEAST_WARPS = 4
@@ -147,6 +148,8 @@ def _warpgroup_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> War
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
     if warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], warps) is None:
         return None
+    if not sums_fit(m * n * element_of(op.result.type).bits // 32, _kernel_of(op), job, warps):
+        return None
     if not _readable(op, boxes, atom):
         if not _readable_through_registers(boxes, atom):
             return None
@@ -197,11 +200,15 @@ def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) ->
     return atom
 
 
-def _others(op: Operation) -> list[Operation]:
-    """The products of the kernel that have tensor memory already."""
+def _kernel_of(op: Operation) -> Operation:
     while op.name != "nv_tileaa.func":
         op = op.parent_op()
-    return [other for other in op.walk() if "tensor_words" in other.attributes]
+    return op
+
+
+def _others(op: Operation) -> list[Operation]:
+    """The products of the kernel that have tensor memory already."""
+    return [other for other in _kernel_of(op).walk() if "tensor_words" in other.attributes]
 
 
 def _types(op: Any) -> list[str]:

@@ -75,16 +75,12 @@ from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
-from ..shared.optimization_hints import hint
 from .assign_scratch import largest_scratch
-from .pipeline_loads import REGISTER_FILE, constant_i32, forwarded, fragment_of, resident_ctas, with_layout
+from .choose_warps import WARPGROUP, divided_registers, divides_registers
+from .pipeline_loads import constant_i32, forwarded, fragment_of, resident_ctas, with_layout
 from .select_async import LEAST_STAGES, MOST_STAGES, SMALL_BYTES, products
 from .tma_descriptors import descriptor_of, hoist
 
-# From so many computing warps on registers are short: a whole warpgroup fetches, and gives its own away.
-MANY_WARPS, WARPGROUP = 8, 4
-# setmaxnreg takes multiples of 8 from 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
-FETCHING_REGISTERS, MOST_REGISTERS, REGISTER_UNIT = 24, 240, 8
 CHOICES = ("warpgroup", "tensor_memory", "tensor_words", "warps")
 tf32 = FloatTF32Type()
 ZERO_KEEPERS = ("nv_tileas.splat", "nv_tileas.convert_layout", "nv_tileas.view", "nv_tileas.broadcast")
@@ -203,13 +199,10 @@ class _Specializer:
         self.entry.insert_op_before(switch, self.entry.last_op)
 
     def _set_warps(self) -> None:
-        many = self.warps >= MANY_WARPS and self.job.target.has("setmaxnreg")
-        self.func.attributes["producer_warps"] = IntegerAttr(WARPGROUP if many else 1, i32)
-        if many and not hint(self.func, self.job, "occupancy"):
-            threads = 32 * self.warps
-            left = (REGISTER_FILE - 32 * WARPGROUP * FETCHING_REGISTERS) // threads // REGISTER_UNIT * REGISTER_UNIT
-            registers = [FETCHING_REGISTERS, min(left, MOST_REGISTERS)]
-            self.func.attributes["agent_registers"] = DenseArrayBase.from_list(i32, registers)
+        divided = divides_registers(self.func, self.job, self.warps)
+        self.func.attributes["producer_warps"] = IntegerAttr(WARPGROUP if divided else 1, i32)
+        if divided:
+            self.func.attributes["agent_registers"] = DenseArrayBase.from_list(i32, divided_registers(self.warps))
 
     def _outline(self) -> Block:
         """All but the scalars that both agents may need, moved to a block of its own."""

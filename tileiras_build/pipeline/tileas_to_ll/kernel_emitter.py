@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .analyze_buffers import Buffers
     from .module_emitter import ModuleEmitter
 
+# Of a multiprocessor, and those of a thread that an instruction with many registers leaves free.
+REGISTER_FILE, OTHER_REGISTERS = 65536, 20
 # The barrier of the warps that compute, where others do not (0 is the one of all threads).
 COMPUTE_BARRIER = 1
 
@@ -104,6 +106,7 @@ class KernelEmitter:
         self.tensor_memory: Any = None
         self.tensor_base: Value = 0
         self.name = ""
+        self.most_registers: int | None = None  # of a thread, where the kernel says so
         self.pointer_space = ".global"
 
     # ---- thread position -------------------------------------------------------------------------
@@ -171,6 +174,12 @@ class KernelEmitter:
         """What one thread of the first warp does, always the same one."""
         with self.b.when(self.is_first_warp), self.b.when(self.elect()):
             yield
+
+    @property
+    def vector_registers(self) -> int:
+        """The most registers of one instruction, a power of two, that leave a thread some for all else."""
+        share = self.most_registers or REGISTER_FILE // (32 * (self.num_warps + self.producer_warps))
+        return 1 << (share - OTHER_REGISTERS).bit_length() - 1
 
     @cached_property
     def print_buffer(self) -> str:

@@ -127,6 +127,7 @@ class ModuleEmitter:
         producers = op.attributes["producer_warps"].value.data if "producer_warps" in op.attributes else 0
         e = KernelEmitter(self, self.job, warps, HANDLERS, producers)
         e.name = name
+        e.most_registers = op.attributes["nvvm.maxnreg"].value.data if "nvvm.maxnreg" in op.attributes else None
         if (ctas := op.attributes.get("num_ctas")) is not None:
             e.ctas = ctas.value.data
         block = op.regions[0].blocks[0]

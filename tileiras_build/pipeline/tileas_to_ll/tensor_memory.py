@@ -60,7 +60,7 @@ def emit_tmem_load(e: KernelEmitter, op: Any) -> None:
     tile = tensor_memory_tile(*shape, element.bits, e.num_warps)
     e.b.call_void("@llvm.nvvm.tcgen05.fence.after.thread.sync", "")
     vectors = []
-    for own, first, repetitions in tile.pieces():
+    for own, first, repetitions in tile.pieces(e.vector_registers):
         address = _pointer(e, _warp_address(e, tile, e.values[op.source], own, first))
         count = repetitions * tile.shape.registers
         type = "i32" if count == 1 else f"<{count} x i32>"
@@ -95,7 +95,7 @@ def _store(e: KernelEmitter, op: Any) -> None:
     registers = e.packed_as(op.value, tile.layout)
     words = pack_words(e, element, registers)
     start = 0
-    for own, first, repetitions in tile.pieces():
+    for own, first, repetitions in tile.pieces(e.vector_registers):
         address = _pointer(e, _warp_address(e, tile, e.values[op.dest], own, first))
         count = repetitions * tile.shape.registers
         vector = _vector(e, words[start : start + count])
