@@ -20,7 +20,7 @@ WARP = 32
 # Bits of one element, by MLIR spelling; tf32 travels in 32-bit registers.
 ELEMENT_BITS = {
     "f64": 64, "f32": 32, "tf32": 32, "i32": 32, "f16": 16, "bf16": 16, "i8": 8, "f8E4M3FN": 8, "f8E5M2": 8,
-    "f6E2M3FN": 8, "f6E3M2FN": 8, "f4E2M1FN": 8,
+    "f6E2M3FN": 8, "f6E3M2FN": 8, "f4E2M1FN": 8, "f4E2M1FNx2": 8,
 }  # fmt: skip
 # Bits of one operand value of an instruction, by LLVM spelling.
 VALUE_BITS = {"i32": 32, "float": 32, "double": 64, "<2 x half>": 32}
@@ -42,7 +42,7 @@ class MmaAtom:
     ``*_type`` are MLIR dtypes. ``*_registers`` counts the operand values per lane and ``*_value`` is the LLVM type of
     one of them; D has C's. ``intrinsic`` and ``ptx`` may hold ``{signs}`` / ``{a}`` / ``{b}``: the signedness of i8
     operands, chosen at the operation (``intrinsic_name`` and ``ptx_name`` fill them in). Block-scaled rows carry
-    ``scale_type`` and ``scale_block`` (elements of k that share a scale); their call takes six more arguments, see
+    ``scale_type`` and ``scale_block`` (elements of k that share a scale; pairs of fp4 are one element); their call takes six more arguments, see
     reference PTX ISA 9.0, 9.7.14.3.
     """
 
@@ -153,11 +153,20 @@ def _scaled(shape, kind, scale_count, a, b, scale, block, packed) -> MmaAtom:
     )  # fmt: skip
 
 
+def _in_pairs(row: MmaAtom) -> MmaAtom:
+    """The same instruction for operands that are bytes of two fp4 each: its k counts bytes."""
+    pair = f"{row.a_type}x2"
+    return replace(
+        row, name=f"{row.name}_pairs", k=row.k // 2, a_type=pair, b_type=pair, scale_block=row.scale_block // 2, packed_bits=0
+    )  # fmt: skip
+
+
 def _mma_block_scaled() -> list[MmaAtom]:
     fp4, e8m0 = "f4E2M1FN", "f8E8M0FNU"
     return [
         _scaled((16, 8, 64), "mxf4nvf4", 4, fp4, fp4, "f8E4M3FN", 16, 4),
         _scaled((16, 8, 64), "mxf4", 2, fp4, fp4, e8m0, 32, 4),
+        _in_pairs(_scaled((16, 8, 64), "mxf4", 2, fp4, fp4, e8m0, 32, 4)),
         *(_scaled((16, 8, 32), "mxf8f6f4", 1, a, b, e8m0, 32, 0) for a in _F864 for b in _F864),
     ]
 

@@ -51,6 +51,20 @@ def scaled_twice(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: Const
 
 
 @ct.kernel
+def scaled_turned(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
+    """The same for a right operand that is stored by its columns and turned in the kernel."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (column, k), (N, K), padding_mode=ZERO).transpose()
+        x_scale = ct.load(a_scale, (row, k), (M, K // BLOCK), padding_mode=ZERO)
+        y_scale = ct.load(b_scale, (column, k), (N, K // BLOCK), padding_mode=ZERO).transpose()
+        acc = ct.mma_scaled(x, x_scale, y, y_scale, acc)
+    ct.store(out, (row, column), acc)
+
+
+@ct.kernel
 def scaled_batch(a, a_scale, b, b_scale, out, B: ConstInt, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
     """The same for each of B matrices, without a loop."""
     x, y = ct.load(a, (0, 0, 0), (B, M, K)), ct.load(b, (0, 0, 0), (B, K, N))
@@ -59,13 +73,13 @@ def scaled_batch(a, a_scale, b, b_scale, out, B: ConstInt, M: ConstInt, N: Const
     ct.store(out, (0, 0, 0), ct.mma_scaled(x, x_scale, y, y_scale, ct.zeros((B, M, N), dtype=ct.float32)))
 
 
-def _array(dtype: str, ndim: int = 2, unit: int = -1) -> Array:
-    return Array(dtype, ndim, unit_stride=unit, stride_divisible_by=16)
+def _array(dtype: str, ndim: int = 2, unit: int = -1, even: bool = False) -> Array:
+    return Array(dtype, ndim, unit_stride=unit, stride_divisible_by=16, shape_divisible_by=2 if even else 1)
 
 
-def _case(name, dtype, tiles, scale="float8_e8m0fnu", kernel=scaled, ndim=2) -> Case:
-    unit = 0 if ndim == 2 else -1  # of the right operand
-    left, right = _array(dtype, ndim), _array(dtype, ndim, unit)
+def _case(name, dtype, tiles, scale="float8_e8m0fnu", kernel=scaled, ndim=2, even=False) -> Case:
+    unit = 0 if kernel not in (scaled_batch, scaled_turned) else -1  # of the right operand
+    left, right = _array(dtype, ndim, even=even), _array(dtype, ndim, unit, even)
     scales = Array(scale, ndim), Array(scale, ndim, unit_stride=unit)
     return Case(name, kernel, (left, scales[0], right, scales[1], _array("float32", ndim), *tiles))
 
@@ -84,6 +98,9 @@ CASES = [
     _case("e4m3_narrow", E4M3, (16, 8, 64, 32)),
     _case("e4m3_batch", E4M3, (2, 32, 16, 64, 32), kernel=scaled_batch, ndim=3),
     _case("fp4", FP4, (64, 64, 128, 32)),
+    _case("fp4_pairs", FP4, (64, 64, 128, 32), even=True),
+    _case("fp4_pairs_large", FP4, (128, 128, 256, 32), even=True),
+    _case("fp4_pairs_turned", FP4, (32, 64, 128, 32), kernel=scaled_turned, even=True),
     _case("fp4_one_scale", FP4, (32, 32, 32, 32)),
     _case("fp4_blocks_of_16", FP4, (64, 64, 64, 16)),
     _case("fp4_signed_scales", FP4, (64, 64, 64, 16), "float8_e4m3fn"),

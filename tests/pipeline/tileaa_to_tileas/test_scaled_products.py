@@ -31,6 +31,9 @@ BLOCK_SCALE = {
     "e4m3_narrow": "kind::mxf8f6f4",
     "e4m3_batch": "kind::mxf8f6f4",
     "fp4": "kind::mxf4.",
+    "fp4_pairs": "kind::mxf4.",
+    "fp4_pairs_large": "kind::mxf4.",
+    "fp4_pairs_turned": "kind::mxf4.",
     "fp4_one_scale": "kind::mxf8f6f4",
     # No instruction has a power of two for 16 elements, and none a scale with a sign.
     "fp4_blocks_of_16": None,
@@ -80,7 +83,7 @@ def run_any(name, sm, given, grid=(1, 1, 1)):
         return run(KERNELS, name, sm, given, grid)[4]
     copies = [aligned(value) for value in given]
     parameters, memory = pack_arguments(case, copies), emulator.Memory()
-    halves = [np.asarray(value, order="K").ravel(order="K").view(np.uint8) for value in (copies[0], copies[2])]
+    halves = [value.ravel(order="K").view(np.uint8) for value in (copies[0], copies[2])]
     packed = [aligned(codes[::2] | codes[1::2] << 4) for codes in halves]
     for at, codes in zip((0, 2), packed):
         parameters[at * PARAMETERS] = codes.ctypes.data.to_bytes(8, "little")
@@ -102,7 +105,8 @@ def shape_of(name):
 @pytest.mark.parametrize("name", BLOCK_SCALE)
 def test_numbers(name, sm):
     given = operands(name, shape_of(name))
-    found = run_any(name, sm, given, (1, 1, 1) if "batch" in name or name == "e4m3_rows" else (2, 2, 1))
+    passed = [*given[:2], given[2].T, given[3].T, given[4]] if "turned" in name else given
+    found = run_any(name, sm, passed, (1, 1, 1) if "batch" in name or name == "e4m3_rows" else (2, 2, 1))
     np.testing.assert_array_equal(found, (2 if name == "e4m3_twice" else 1) * expected(name, *given[:4]))
 
 
@@ -113,6 +117,13 @@ def test_loops_of_any_length(steps, sm):
     a, a_scale, b, b_scale, out = operands("e5m2", (m, n, max(steps, 1) * k), seed=steps)
     given = [a, a_scale, b, b_scale, out] if steps else [a[:, :0], a_scale[:, :0], b[:0], b_scale[:0], out]
     np.testing.assert_array_equal(run_any("e5m2", sm, given), expected("e5m2", *given[:4]))
+
+
+@pytest.mark.parametrize("name", ["fp4_pairs", "fp4_pairs_large", "fp4_pairs_turned"])
+def test_pairs_of_fp4_are_copied_and_multiplied_as_bytes(name):
+    artifacts = compiled(KERNELS, name, "sm_120")
+    assert artifacts.tileas.count("nv_tileas.dot") == 1 and "packed" in artifacts.tileas
+    assert "cp.async.ca" in artifacts.ptx or "cp.async.cg" in artifacts.ptx
 
 
 @pytest.mark.parametrize("sm", ["sm_90", "sm_120", "sm_121"])

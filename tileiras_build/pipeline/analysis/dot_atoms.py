@@ -27,6 +27,7 @@ from ...targets import (
 
 # Scales that the instructions take as Tile IR means them: they read f8E4M3FN without its sign.
 SCALE_TYPES = ("f8E8M0FNU",)
+PAIR = "f4E2M1FNx2"  # two fp4 in a byte, the type of products that are ``packed``
 
 
 @cache
@@ -54,6 +55,8 @@ def choose_atom(target: Target, op: Any) -> MmaAtom | None:
 def scaled_atom(target: Target, op: Any) -> MmaAtom | None:
     """The row that multiplies and scales; None where there is none for the types and blocks of a product."""
     types = [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result, op.lhs_scale)]
+    if "packed" in op.attributes:
+        types[:2] = (PAIR, PAIR)
     k, count = op.lhs.type.get_shape()[-1], op.lhs_scale.type.get_shape()[-1]
     rows = target.mma_atoms(*types) if types[-1] in SCALE_TYPES else []
     return next((row for row in rows if row.k <= k and row.scale_block * count == k), None)

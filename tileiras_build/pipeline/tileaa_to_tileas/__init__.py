@@ -16,6 +16,7 @@ from .exchange_operands import ExchangeOperands
 from .legalize_dot import ApplyScales, LegalizeDot
 from .multicast_loads import MulticastLoads
 from .order_tokens import OrderTokens
+from .pack_fp4 import PackFp4
 from .pair_ctas import PairCtas
 from .pipeline_loads import PipelineLoads
 from .select_async import SelectAsync
@@ -26,6 +27,7 @@ PASSES = (
     ConvertTileAAToTileAS,  # first: all passes here read nv_tileas
     LegalizeDot,  # before layouts: it changes the types of operands
     DistributeOverCtas,  # after LegalizeDot: scales are gone; before barriers, layouts and schedules, which are one CTA's
+    PackFp4,  # after LegalizeDot: only products that scale by themselves read pairs; before SelectAsync: pairs are fetched
     OrderTokens,  # before scratch: its barriers also part the users of scratch
     ExchangeOperands,  # before SelectAsync: it decides which operand may come through registers
     SelectAsync,  # before layouts: warpgroups hold their accumulators in their own way
