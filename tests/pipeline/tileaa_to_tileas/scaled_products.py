@@ -8,8 +8,7 @@ ConstInt = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
 
 
-@ct.kernel
-def scaled(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
+def scaled_function(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
     """out = (a * a_scale) @ (b * b_scale), a scale for BLOCK elements along k."""
     row, column = ct.bid(0), ct.bid(1)
     acc = ct.zeros((M, N), dtype=ct.float32)
@@ -20,6 +19,10 @@ def scaled(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, B
         y_scale = ct.load(b_scale, (k, column), (K // BLOCK, N), padding_mode=ZERO)
         acc = ct.mma_scaled(x, x_scale, y, y_scale, acc)
     ct.store(out, (row, column), acc)
+
+
+scaled = ct.kernel(scaled_function)
+scaled_by_two_ctas = ct.kernel(num_ctas=2)(scaled_function)
 
 
 @ct.kernel
@@ -92,6 +95,7 @@ CASES = [
     _case("e4m3_wide", E4M3, (128, 256, 128, 32)),
     _case("e5m2_long", E5M2, (128, 16, 256, 32)),
     _case("e4m3_rows", E4M3, (128, 32, 64, 32), kernel=scaled_rows),
+    _case("e4m3_two_ctas", E4M3, (256, 64, 128, 32), kernel=scaled_by_two_ctas),
     _case("e4m3_twice", E4M3, (128, 32, 64, 32), kernel=scaled_twice),
     _case("e4m3_one_scale", E4M3, (64, 64, 32, 32)),
     _case("e4m3_deep", E4M3, (32, 32, 256, 32)),

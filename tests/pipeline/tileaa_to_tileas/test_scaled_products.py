@@ -26,6 +26,7 @@ BLOCK_SCALE = {
     "e5m2_long": "kind::mxf8f6f4",
     "e4m3_rows": "kind::mxf8f6f4",
     "e4m3_twice": "kind::mxf8f6f4",
+    "e4m3_two_ctas": "kind::mxf8f6f4",
     "e4m3_one_scale": "kind::mxf8f6f4",
     "e4m3_deep": "kind::mxf8f6f4",
     "e4m3_narrow": "kind::mxf8f6f4",
@@ -43,6 +44,7 @@ BLOCK_SCALE = {
 
 # Tensor memory has 128 rows or more; fp4 is not fetched.
 IN_TENSOR_MEMORY = ("e4m3", "e5m2", "e4m3_tall", "e4m3_wide", "e5m2_long", "e4m3_rows", "e4m3_twice")
+IN_TENSOR_MEMORY += ("e4m3_two_ctas",)
 
 
 def sizes(name):
