@@ -74,9 +74,9 @@ def test_second_build_waits_for_the_first(project):
 
 
 def limit_files() -> None:
-    """Files may have 3 kB: what a full disk answers, for files of that size."""
+    """Files may have 1 kB: what a full disk answers, for files of that size."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
 
 def test_disk_that_is_full_fails_steps_and_leaves_nothing_half_written(project):

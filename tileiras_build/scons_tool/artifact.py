@@ -21,6 +21,7 @@ import SCons.Node.FS
 import SCons.Script
 from SCons.Executor import Executor
 
+from .compact_records import Entries
 from .explain import why
 from .reading import READING
 
@@ -148,7 +149,7 @@ def _ordinary_run() -> bool:
 
 def is_settled(node: ArtifactFile) -> bool:
     """Whether record, dependencies and file agree; then the node's info is the recorded one."""
-    entry = node.dir.sconsign().entries.get(node.name)
+    entry = _record(node)
     if entry is None or not matches(entry.ninfo, node.stat()):
         return False
     record = entry.binfo
@@ -156,6 +157,12 @@ def is_settled(node: ArtifactFile) -> bool:
         return False
     node.ninfo = entry.ninfo
     return True
+
+
+def _record(node) -> object | None:
+    """What the last build has recorded of the node, to read."""
+    entries = node.dir.sconsign().entries
+    return entries.look(node.name) if isinstance(entries, Entries) else entries.get(node.name)
 
 
 def matches(recorded, found: os.stat_result | None) -> bool:

@@ -16,6 +16,8 @@ from collections.abc import Callable
 import SCons.SConsign
 import SCons.Script.Main
 
+from . import compact_records
+
 INTERVAL = 60.0  # seconds between two writes while steps are being built
 LEAST_SHARE = 20.0  # a write that takes a second is followed by at least as many without one
 
@@ -51,6 +53,7 @@ class Records:
 
     def attach(self) -> None:
         """Take the place of SCons' own write at its end."""
+        compact_records.use()
         SCons.SConsign.write = self.finish
 
     def step(self) -> None:
@@ -64,6 +67,7 @@ class Records:
 
     def finish(self) -> None:
         """Write the records; a disk that is full fails the build, and the next one builds again what is not known."""
+        compact_records.use()
         problem = _try(self._write_at_end)
         if problem:
             print(f"scons: *** {problem}", file=sys.stderr)
@@ -74,6 +78,7 @@ class Records:
 
 
 def _write_now() -> None:
+    compact_records.use()
     for folder in SCons.SConsign.sig_files:
         folder.write(sync=0)
     for database in SCons.SConsign.DB_sync_list:

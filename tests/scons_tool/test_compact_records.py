@@ -1,0 +1,78 @@
+"""Records as tuples: the same objects come back, also those that nobody asked for, and SCons' own code reads them."""
+
+import pickle
+
+import pytest
+from SCons.Node.FS import FileBuildInfo, FileNodeInfo
+from SCons.SConsign import SConsignEntry
+
+from tileiras_build.scons_tool import compact_records
+from tileiras_build.scons_tool.compact_records import Entries
+
+
+def info(number: int) -> FileNodeInfo:
+    made = FileNodeInfo()
+    made.csig, made.timestamp, made.size = f"csig{number}", number + 0.5, number
+    return made
+
+
+def entry(number: int) -> SConsignEntry:
+    made = SConsignEntry()
+    made.binfo, made.ninfo = FileBuildInfo(), info(number)
+    made.binfo.bsources, made.binfo.bsourcesigs = ["k.tileas"], [info(number + 1)]
+    made.binfo.bdepends, made.binfo.bdependsigs = [], []
+    made.binfo.bimplicit, made.binfo.bimplicitsigs = ["libdevice.bc"], [info(number + 2)]
+    made.binfo.bact, made.binfo.bactsig = "the action", "its hash"
+    return made
+
+
+def source() -> SConsignEntry:
+    """Of a file that nothing makes: SCons leaves most of it unset."""
+    made = SConsignEntry()
+    made.binfo, made.ninfo = FileBuildInfo(), info(9)
+    return made
+
+
+def contents(thing):
+    if isinstance(thing, list):
+        return [contents(element) for element in thing]
+    slots = [name for kind in type(thing).mro() for name in getattr(kind, "__slots__", ()) if name != "__weakref__"]
+    if not slots:
+        return thing
+    return type(thing), {name: contents(getattr(thing, name)) for name in slots if hasattr(thing, name)}
+
+
+@pytest.fixture(params=[False, True])
+def lazy(request, monkeypatch):
+    monkeypatch.setattr(compact_records, "_lazy", request.param)
+    return request.param
+
+
+def copied(entries: dict) -> Entries:
+    return pickle.loads(pickle.dumps(entries))
+
+
+def test_objects_come_back_as_they_were(lazy):
+    given = {"a.ll": entry(1), "b.ll": entry(5), "a.tilebc": source()}
+    read = copied(copied(Entries(given)))
+    assert set(read) == (set() if lazy else set(given))
+    assert {name: contents(read[name]) for name in given} == {name: contents(made) for name, made in given.items()}
+    assert "c.ll" not in read and read.get("c.ll") is None and read.look("c.ll") is None
+    with pytest.raises(KeyError):
+        read["c.ll"]
+
+
+def test_looking_keeps_nothing_and_asking_does(lazy):
+    read = copied(Entries({"a.ll": entry(1)}))
+    assert "a.ll" in read
+    assert contents(read.look("a.ll")) == contents(entry(1))
+    read["a.ll"].ninfo.csig = "changed"
+    assert read.look("a.ll").ninfo.csig == "changed"
+    assert copied(read)["a.ll"].ninfo.csig == "changed"
+
+
+def test_entry_that_is_replaced_is_written(lazy):
+    read = copied(Entries({"a.ll": entry(1), "b.ll": entry(2)}))
+    read["a.ll"] = entry(7)
+    again = copied(read)
+    assert contents(again["a.ll"]) == contents(entry(7)) and contents(again["b.ll"]) == contents(entry(2))
