@@ -9,6 +9,7 @@ which it does for those that it builds; the tuples of all others are written as 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from operator import attrgetter
 from types import MappingProxyType
 
@@ -47,7 +48,9 @@ class Entries(dict):
 
     def get(self, name: str, default=None):
         """As a dictionary's."""
-        return self[name] if name in self else default
+        with suppress(KeyError):
+            return self[name]
+        return default
 
     def __reduce__(self):
         return unpack, (self._rows | {name: _pack_entry(entry) for name, entry in self.items()},)
