@@ -8,12 +8,13 @@ from ..contracts import run_passes
 from ..job import Job
 from ..shared.eliminate_common import EliminateCommon
 from ..strategies import choose, runs
+from .apply_scales import ApplyScales
 from .assign_layouts import AssignLayouts
 from .assign_scratch import AssignScratch
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .distribute_over_ctas import DistributeOverCtas
 from .exchange_operands import ExchangeOperands
-from .legalize_dot import ApplyScales, LegalizeDot
+from .legalize_dot import LegalizeDot
 from .multicast_loads import MulticastLoads
 from .order_tokens import OrderTokens
 from .pack_fp4 import PackFp4
@@ -26,7 +27,7 @@ from .store_by_tma import StoreByTma
 PASSES = (
     ConvertTileAAToTileAS,  # first: all passes here read nv_tileas
     LegalizeDot,  # before layouts: it changes the types of operands
-    DistributeOverCtas,  # after LegalizeDot: scales are gone; before barriers, layouts and schedules, which are one CTA's
+    DistributeOverCtas,  # after LegalizeDot: products are the target's; before barriers, layouts and schedules, which are one CTA's
     PackFp4,  # after LegalizeDot: only products that scale by themselves read pairs; before SelectAsync: pairs are fetched
     OrderTokens,  # before scratch: its barriers also part the users of scratch
     ExchangeOperands,  # before SelectAsync: it decides which operand may come through registers

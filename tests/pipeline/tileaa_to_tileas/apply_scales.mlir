@@ -1,0 +1,56 @@
+// Scales stay where tensor memory takes them.
+// run: tileas-apply-scales sm_100
+
+// ---- a_product_of_warps
+nv_tileaa.func @k {
+^bb0(%a: tensor<128x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<128x64xf32>, %s: tensor<128x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
+  %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) : (tensor<128x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<128x64xf32>, tensor<128x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<128x64xf32>
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%a: tensor<128x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<128x64xf32>, %s: tensor<128x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
+  %0 = nv_tileas.fp_to_fp %s {rounding_mode = "nearest_even"} : (tensor<128x2xf8E8M0FNU>) -> tensor<128x2xf32>
+  %1 = nv_tileas.view %0 : (tensor<128x2xf32>) -> tensor<128x2x1xf32>
+  %2 = nv_tileas.broadcast %1 : (tensor<128x2x1xf32>) -> tensor<128x2x32xf32>
+  %3 = nv_tileas.view %2 : (tensor<128x2x32xf32>) -> tensor<128x64xf32>
+  %4 = nv_tileas.fp_to_fp %a {rounding_mode = "nearest_even"} : (tensor<128x64xf8E4M3FN>) -> tensor<128x64xf32>
+  %5 = nv_tileas.mulf %4, %3 {rounding_mode = "nearest_even"} : tensor<128x64xf32>
+  %6 = nv_tileas.fp_to_fp %5 {rounding_mode = "nearest_even"} : (tensor<128x64xf32>) -> tensor<128x64xbf16>
+  %7 = nv_tileas.fp_to_fp %t {rounding_mode = "nearest_even"} : (tensor<2x64xf8E8M0FNU>) -> tensor<2x64xf32>
+  %8 = nv_tileas.view %7 : (tensor<2x64xf32>) -> tensor<2x1x64xf32>
+  %9 = nv_tileas.broadcast %8 : (tensor<2x1x64xf32>) -> tensor<2x32x64xf32>
+  %10 = nv_tileas.view %9 : (tensor<2x32x64xf32>) -> tensor<64x64xf32>
+  %11 = nv_tileas.fp_to_fp %b {rounding_mode = "nearest_even"} : (tensor<64x64xf8E4M3FN>) -> tensor<64x64xf32>
+  %12 = nv_tileas.mulf %11, %10 {rounding_mode = "nearest_even"} : tensor<64x64xf32>
+  %13 = nv_tileas.fp_to_fp %12 {rounding_mode = "nearest_even"} : (tensor<64x64xf32>) -> tensor<64x64xbf16>
+  %r = nv_tileas.dot %6, %13, %c : (tensor<128x64xbf16>, tensor<64x64xbf16>, tensor<128x64xf32>) -> tensor<128x64xf32>
+  nv_tileaa.return
+}
+
+// ---- a_product_in_tensor_memory
+nv_tileaa.func @k {
+^bb0(%a: tensor<128x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<128x64xf32>, %s: tensor<128x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
+  %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) {tensor_memory = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0"} : (tensor<128x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<128x64xf32>, tensor<128x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<128x64xf32>
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%a: tensor<128x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<128x64xf32>, %s: tensor<128x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
+  %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) {tensor_memory = "tcgen05_mxf8f6f4_k32_f8E4M3FN_f8E4M3FN_f32_ue8m0"} : (tensor<128x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<128x64xf32>, tensor<128x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<128x64xf32>
+  nv_tileaa.return
+}
+
+// ---- a_product_that_scales_by_itself
+// run: tileas-apply-scales sm_120
+nv_tileaa.func @k {
+^bb0(%a: tensor<128x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<128x64xf32>, %s: tensor<128x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
+  %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) : (tensor<128x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<128x64xf32>, tensor<128x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<128x64xf32>
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%a: tensor<128x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<128x64xf32>, %s: tensor<128x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
+  %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) : (tensor<128x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<128x64xf32>, tensor<128x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<128x64xf32>
+  nv_tileaa.return
+}
