@@ -15,7 +15,7 @@ nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints
 }
 // ==>
 !memref0 = !nv_tileaa.memref<f32, [?], [1]>
-!view0 = !nv_tileaa.tiled_view<partition, !memref0, tile = [32], dim_map = [0], steps = [32], sparse = -1, padding = none>
+!view0 = !nv_tileaa.tiled_view<strided, !memref0, tile = [32], dim_map = [0], steps = [32], sparse = -1, padding = none>
 nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<sm_90 = {num_cta_in_cga = 2}>, num_ctas = 2 : i32} {
 ^bb0(%p: !nv_tileaa.ptr<f32>, %n: i32):
   %0 = nv_tileas.get_cta_rank : i32
