@@ -98,6 +98,18 @@ def test_end_of_build_shows_resources(built):
     assert rows == [[kernel, sm, "42", "1040", "0", "0", "8"] for kernel in "ab" for sm in ("sm_90", "sm_100")]
 
 
+def test_end_of_a_build_of_a_large_library_shows_what_was_built(project):
+    small = "from tileiras_build.scons_tool import progress\nprogress.TABLE_LIMIT = 3\n"
+    project.write("SConstruct", small + SCONSTRUCT)
+    first = project.run().stdout
+    assert "\n4 cubins; see: tileiras-build report build\n" in first and "registers" not in first
+    project.write("a.tilebc", "kernel a\nedited\n")
+    second = project.run().stdout
+    assert "\n4 cubins; see: tileiras-build report build\n" in second
+    rows = [line.split()[:2] for line in second.splitlines() if " sm_" in line and not line.startswith("[")]
+    assert rows == [["a", "sm_90"], ["a", "sm_100"]]
+
+
 def test_second_build_does_nothing_and_says_so(built):
     done = built.run()
     assert done.returncode == 0

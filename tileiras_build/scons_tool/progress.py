@@ -125,18 +125,27 @@ class Progress:
             self.stream.write(f"\n{text}\n")
 
     def _print_table(self, lost: set[tuple[str, str]], build_dir: str) -> None:
+        """Of all cubins, or in a large library of those that this run has built."""
+        current = [node for node in self.manifests if node.get_state() in _CURRENT and self._place(node) not in lost]
+        many = len(current) > TABLE_LIMIT
+        shown = [node for node in current if node.get_state() == SCons.Node.executed] if many else current
+        if len(shown) <= TABLE_LIMIT:
+            self._print_rows(shown)
+        if many:
+            self.stream.write(f"\n{_count(len(current), 'cubin')}; see: tileiras-build report {build_dir}\n")
+
+    def _place(self, node) -> tuple[str, str]:
+        step = self.steps[node]
+        return step.target, step.kernel
+
+    def _print_rows(self, nodes: list) -> None:
         rows, unreadable = [], 0
-        for node, manifest in self.manifests.items():
-            step = self.steps[node]
-            if node.get_state() not in _CURRENT or (step.target, step.kernel) in lost:
-                continue
+        for node in nodes:
             try:
-                rows += read_manifest(Path(manifest.path))
+                rows += read_manifest(Path(self.manifests[node].path))
             except TileirasError:
                 unreadable += 1
-        if len(rows) > TABLE_LIMIT:
-            self.stream.write(f"\n{_count(len(rows), 'cubin')}; see: tileiras-build report {build_dir}\n")
-        elif rows:
+        if rows:
             self.stream.write(f"\n{resource_table(rows)}\n")
         if unreadable:
             self.stream.write(f"{_count(unreadable, 'launch manifest')} cannot be read\n")
