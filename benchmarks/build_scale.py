@@ -7,7 +7,8 @@ each example is compiled once per target, and the others' files are its files wi
 of thousands of kernels is there in minutes. What is measured is the real tool on the real graph. A new ptxas, a new
 libdevice, another option and one more target are dry runs: what they would build is counted, deciding it is timed.
 ``--cold`` kernels are built for real, with one job and with several; the CPU time of the scons process itself is what
-SCons and the dispatch cost. Seconds are medians of wall and of CPU time (user + system, of all processes); on a machine
+SCons and the dispatch cost. Where ninja and NVIDIA's tileiras are installed, the same kernels and targets are built by
+ninja with one tileiras command for each cubin: its first build is seeded as ours is. Seconds are medians of wall and of CPU time (user + system, of all processes); on a machine
 that others use read the CPU time, and ratios. Memory is the peak of the scons process.
 """
 
@@ -29,6 +30,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from compile_speed import find_peer
 from tileiras_build import driver
 from tileiras_build.bytecode.export import list_cases
 from tileiras_build.executor.forked import ForkedExecutor
@@ -89,6 +91,17 @@ Default(Alias("kernels", last))
 """
 
 
+NINJA = """rule cubin
+  command = tileiras --gpu-name sm_$sm $in -o $out
+"""
+
+# What stands for tileiras while the ninja build is seeded: any file is a result.
+STAND_IN = """#!/bin/sh
+for last; do :; done
+echo seeded > "$last"
+"""
+
+
 class Seeds:
     """An executor whose artifacts are those of an example kernel with the name replaced."""
 
@@ -145,8 +158,13 @@ class Library:
         """The folder of the plain SConstruct."""
         return self.folder / "plain"
 
+    @property
+    def ninja(self) -> Path:
+        """The folder of the ninja build."""
+        return self.folder / "ninja"
+
     def generate(self) -> None:
-        """Write the kernels and the SConstructs, compile the templates and seed both build folders."""
+        """Write the kernels and the build scripts, compile the templates and seed the build folders."""
         for folder in (self.folder / "kernels", self.folder / "seeds", self.plain):
             folder.mkdir(parents=True)
         self._compile_templates()
@@ -158,6 +176,34 @@ class Library:
         os.symlink("../kernels", self.plain / "kernels")
         self.scons("-Q", "-s", "-f", "seed.scons")
         self.scons_plain("-Q", "-s", f"seed={self.folder}")
+        if find_peers():
+            self._generate_ninja()
+
+    def _generate_ninja(self) -> None:
+        self.ninja.mkdir()
+        os.symlink("../kernels", self.ninja / "kernels")
+        names = sorted(path.name for path in (self.folder / "kernels").iterdir())
+        self.write_ninja(self.ninja, names)
+        stand_in = self.folder / "stand-in" / "tileiras"
+        stand_in.parent.mkdir()
+        stand_in.write_text(STAND_IN)
+        stand_in.chmod(0o755)
+        self.run_ninja(self.ninja, f"-j{self.jobs}", first=stand_in.parent)
+
+    def write_ninja(self, folder: Path, names: list[str]) -> None:
+        """Write the build.ninja of the kernels ``names``."""
+        edges = [
+            f"build build/sm_{sm}/{name.removesuffix('.tilebc')}.cubin: cubin kernels/{name}\n  sm = {sm}\n"
+            for name in names
+            for sm in self.sm.split(",")
+        ]
+        (folder / "build.ninja").write_text(NINJA + "".join(edges))
+
+    def run_ninja(self, folder: Path, *arguments: str, first: Path | None = None) -> Run:
+        """Run ninja in ``folder``; ``first`` is looked through for tileiras before anything else."""
+        ninja, tileiras = find_peers()
+        path = os.pathsep.join(map(str, filter(None, (first, tileiras.parent, os.environ["PATH"]))))
+        return run_build([ninja, *arguments], folder, {"PATH": path})
 
     def _compile_templates(self) -> None:
         # In a child: the memory of this process would count as that of the scons processes that it starts.
@@ -256,11 +302,22 @@ class Run:
         return sum(line.startswith("[") for line in self.text.splitlines())
 
 
+def find_peers() -> tuple[str, Path] | None:
+    """The programs ninja and tileiras; None where one is missing."""
+    ninja, tileiras = shutil.which("ninja"), find_peer()
+    return (ninja, Path(tileiras)) if ninja and tileiras else None
+
+
 def run_scons(folder: Path, *arguments: str, check: bool = True) -> Run:
     """Run scons in ``folder`` and measure it."""
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'benchmarks'}"}
+    more = {"PYTHONPATH": f"{ROOT}:{ROOT / 'benchmarks'}"}
+    return run_build([sys.executable, "-m", "SCons", *arguments], folder, more, check=check)
+
+
+def run_build(command: list[str], folder: Path, more: dict[str, str], *, check: bool = True) -> Run:
+    """Run a build's command in ``folder``, with ``more`` in its environment, and measure it."""
+    environment = os.environ | more
     start = time.perf_counter()
-    command = [sys.executable, "-m", "SCons", *arguments]
     process = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -349,32 +406,48 @@ def measure(library: Library, repeat: int) -> list[Row]:
     ):
         rows.append(times(f"{what} (dry run)", lambda options=options: library.scons(*dry, *options)))
     rows.append(times("one more target (dry run)", lambda: library.scons(*dry, f"sm={library.sm},120")))
+    if find_peers():
+        library.run_ninja(library.ninja)  # what seeding changed after its start
+        rows.append(times("ninja with tileiras, nothing to do", lambda: library.run_ninja(library.ninja)))
+        rows.append(times("ninja, one kernel edited", lambda: edit(library, library.ninja)))
     return rows
 
 
-def edit(library: Library) -> Run:
-    """Swap the body of kernel 0 for another example's and build."""
+def edit(library: Library, ninja: Path | None = None) -> Run:
+    """Swap the body of kernel 0 for another example's and build, with ninja in the folder ``ninja``."""
     bodies = ("transpose_f16", TEMPLATES[0])
     current = library.kernel(0, bodies[0])
     path = library.folder / "kernels" / f"k00000_{TEMPLATES[0]}.tilebc"
     path.write_bytes(library.kernel(0, bodies[1]) if path.read_bytes() == current else current)
-    return library.scons("-Q")
+    return library.run_ninja(ninja) if ninja else library.scons("-Q")
 
 
 def measure_cold(library: Library, kernels: int) -> list[Row]:
     """A part of the library built for real, with one job and with several."""
+    names = sorted(path.name for path in (library.folder / "kernels").iterdir())[:kernels]
     rows = []
     for jobs in (1, library.jobs):
-        folder = library.folder / f"cold{jobs}"
-        (folder / "kernels").mkdir(parents=True)
-        for path in sorted((library.folder / "kernels").iterdir())[:kernels]:
-            shutil.copy(path, folder / "kernels")
+        folder = _part(library, names, f"cold{jobs}")
         shutil.copy(library.folder / "SConstruct", folder)
-        print(f"  cold, -j{jobs} ...", file=sys.stderr, flush=True)
-        rows.append(
-            Row(f"cold, {kernels} kernels, -j{jobs}", [run_scons(folder, f"sm={library.sm}", f"-j{jobs}", "-Q")])
-        )
+        run = run_scons(folder, f"sm={library.sm}", f"-j{jobs}", "-Q")
+        rows.append(Row(f"cold, {kernels} kernels, -j{jobs}", [run]))
+    if find_peers():
+        folder = _part(library, names, "cold-ninja")
+        library.write_ninja(folder, names)
+        run = library.run_ninja(folder, f"-j{library.jobs}")
+        rows.append(Row(f"cold, ninja with tileiras, -j{library.jobs}", [run]))
     return rows
+
+
+def _part(library: Library, names: list[str], name: str) -> Path:
+    """A folder with some of the library's kernels."""
+    print(f"  {name} ...", file=sys.stderr, flush=True)
+    folder = library.folder / name
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "kernels").mkdir(parents=True)
+    for kernel in names:
+        shutil.copy(library.folder / "kernels" / kernel, folder / "kernels")
+    return folder
 
 
 def _options() -> argparse.Namespace:
