@@ -31,6 +31,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from compile_speed import find_peer
+
 from tileiras_build import driver
 from tileiras_build.bytecode.export import list_cases
 from tileiras_build.executor.forked import ForkedExecutor
