@@ -13,6 +13,7 @@ import logging
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -30,6 +31,7 @@ CONNECT = 20.0  # seconds for the scheduler to answer
 GATHER = 30.0  # seconds for the first fitting worker to appear
 PATIENCE = 60.0  # seconds without one, later
 WATCH = 1.0
+QUESTIONS = 10  # to a worker that gives no answer
 _REMEDY = "start one with: dask scheduler; and workers with: dask worker ADDRESS; or build with executor=local"
 
 
@@ -62,6 +64,7 @@ class ClusterExecutor:
         self._resource = cluster_worker.resource(self._digest)
         self._calls = Calls(self._client, self._resource, self._gone)
         self._threads: dict[str, int] = {}  # of the workers that fit
+        self._asked: Counter[tuple] = Counter()
         self._refused: dict[tuple, str] = {}
         self._lost: InternalError | None = None
         self._without_since = time.monotonic()
@@ -152,10 +155,10 @@ class ClusterExecutor:
         """Wait for a worker that fits; workers that do not are an answer as soon as all have been asked."""
         deadline = time.monotonic() + seconds
         while True:
-            known = self._look()
+            all_asked = self._look()
             if self._threads:
                 return
-            if known:
+            if all_asked:
                 raise InvalidInput("executor-version", self._unfit(), remedy="install the same version everywhere")
             if time.monotonic() > deadline:
                 message = f"the scheduler {self.address} has no workers"
@@ -187,8 +190,8 @@ class ClusterExecutor:
                 )
                 self._lose(InternalError("cluster-lost", message))
 
-    def _look(self) -> int:
-        """Ask the workers that are new, and count who fits; returns how many workers there are."""
+    def _look(self) -> bool:
+        """Ask the workers that are new, and count who fits; whether there are workers, and all have answered."""
         workers = self._client.scheduler_info(n_workers=-1)["workers"]
         new = [
             address
@@ -201,15 +204,21 @@ class ClusterExecutor:
         for address, answer in (self._enlist(new) if new else {}).items():
             if isinstance(answer, tuple) and answer[1] == self._digest:
                 fitting[address] = workers[address]["nthreads"]
-            elif address in workers:
+            elif address in workers and self._is_final((address, workers[address].get("id")), answer):
                 self._refused[address, workers[address].get("id")] = _reason(answer)
-        if fitting and not self._threads:
+        if fitting and fitting.keys().isdisjoint(self._threads):
+            # None that had a call is left; whether there was a moment without any, a look may have missed.
             self._calls.repeat()
         self._calls.use(sum(fitting.values()))
         if self._threads and not fitting:
             self._without_since = time.monotonic()
         self._threads = fitting
-        return len(workers)
+        return bool(workers) and all((address, info.get("id")) in self._refused for address, info in workers.items())
+
+    def _is_final(self, worker: tuple, answer: object) -> bool:
+        """Whether not to ask again: a worker that has just started may lose a question."""
+        self._asked[worker] += 1
+        return isinstance(answer, (tuple, ImportError)) or self._asked[worker] == QUESTIONS
 
     def _enlist(self, workers: list[str]) -> dict:
         return self._client.run(cluster_worker.enlist, self._digest, workers=workers, on_error="return")
