@@ -51,6 +51,7 @@ class Memory:
 
     def __init__(self):
         self.regions: list[Region] = []
+        self.heap = None  # a heap.Heap, once a kernel asks for one
         self._bases = None
 
     def map(self, address: int, size: int, keep=None) -> None:
@@ -66,6 +67,11 @@ class Memory:
             else:
                 rest.append(region)
         self.regions = sorted([*rest, Region(start, end - start, keeps)], key=lambda r: r.base)
+        self._bases = None
+
+    def unmap(self, address: int) -> None:
+        """Take away the region that starts at ``address``."""
+        self.regions = [region for region in self.regions if region.base != address]
         self._bases = None
 
     def map_array(self, array: np.ndarray) -> int:

@@ -10,46 +10,27 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import SCons.Script
-from SCons.Action import FunctionAction
-from SCons.Errors import BuildError
-
 from ..driver import lower_command
-from ..errors import TileirasError
 from ..files import write_files
 from .actions import ExportAction, StageAction, kernel_name
+from .always import AlwaysAction
 
-ALIAS = "commands"
 FILE_NAME = "compile_commands.json"
 
 
-def is_wanted() -> bool:
-    """Whether this run of SCons was asked for the commands: their list reads the whole graph."""
-    return ALIAS in map(str, SCons.Script.COMMAND_LINE_TARGETS)
+class CommandsAction(AlwaysAction):
+    """Writes the commands of the artifacts that libraries end in. The list reads the whole graph."""
 
-
-class CommandsAction(FunctionAction):
-    """Writes the commands of the artifacts that libraries end in."""
+    alias = "commands"
 
     def __init__(self, last: list):
         self.last = last
-        super().__init__(self._build, {})
+        super().__init__()
 
-    def get_presig(self, target, source, env, executor=None) -> bytes:
-        """Nothing: the list is written at every call."""
-        return b""
-
-    def strfunction(self, target, source, env, executor=None) -> str:
-        """The line that is shown."""
-        return f"{ALIAS} {target[0].path}"
-
-    def _build(self, target, source, env) -> BuildError | None:
+    def write(self, path: str, env) -> None:
+        """Write the list."""
         rows = list(commands(self.last, env.Dir("#").get_abspath()))
-        try:
-            write_files({Path(target[0].path): (json.dumps(rows, indent=1) + "\n").encode()})
-        except TileirasError as error:
-            return BuildError(target, str(error), status=error.exit_code, exitstatus=error.exit_code)
-        return None
+        write_files({Path(path): (json.dumps(rows, indent=1) + "\n").encode()})
 
 
 def add_commands(env, folder: str, last: list) -> None:
@@ -58,7 +39,7 @@ def add_commands(env, folder: str, last: list) -> None:
     if node.has_builder():
         node.builder.action.last.extend(last)
         return
-    env.Alias(ALIAS, env.Command(node, [], CommandsAction(list(last))))
+    env.Alias(CommandsAction.alias, env.Command(node, [], CommandsAction(list(last))))
     env.AlwaysBuild(node)
 
 

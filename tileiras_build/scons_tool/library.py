@@ -237,9 +237,9 @@ class Chain:
         ]
         if self._verification is not None:
             self._verification.add(env, kernels, own, self.table)
-        if commands.is_wanted():
+        if commands.CommandsAction.is_wanted():
             commands.add_commands(env, settings.build_dir, last)
-        if report.is_wanted():
+        if report.ReportAction.is_wanted():
             report.add_report(env, folder, last)
         return env.Alias(name, last)
 

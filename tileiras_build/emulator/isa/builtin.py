@@ -1,4 +1,5 @@
-"""Functions of the CUDA system that kernels call: vprintf, __assertfail (PTX writers guide, "system calls")."""
+"""Functions of the CUDA system that kernels call: vprintf, __assertfail, malloc, free (PTX writers guide, "System Calls").
+"""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from ..access import Site
 from ..faults import EmulatorFault
+from ..heap import Heap
 from . import helper
 
 _FORMAT = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|j|z|t|L)?([diouxXeEfFgGaAcsp%])")
@@ -122,11 +124,31 @@ def call_assertfail(group, ins, results, arguments):
     )
 
 
+def _heap(machine) -> Heap:
+    memory = machine.memory
+    memory.heap = memory.heap or Heap(memory)
+    return memory.heap
+
+
 @helper
 def call_malloc(group, ins, results, arguments):
-    raise EmulatorFault("device malloc is not supported", instruction=ins.text, line=ins.line)
+    """malloc(size): an address of the device's heap, 0 where it is full."""
+    m = group.machine
+    for one in each_thread(group):
+        view = m.local_view(np.uint64).reshape(-1, m.local_size // 8)
+        view[one.flat, results[0].offset // 8] = _heap(m).allocate(int(argument(one, arguments[0])[0]))
 
 
 @helper
 def call_free(group, ins, results, arguments):
-    raise EmulatorFault("device free is not supported", instruction=ins.text, line=ins.line)
+    """free(address) of what malloc gave, once; of 0 it does nothing."""
+    for one in each_thread(group):
+        address = int(argument(one, arguments[0])[0])
+        if not _heap(one.machine).free(address):
+            cta, tid = divmod(int(one.flat[0]), one.machine.threads)
+            raise EmulatorFault(
+                f"free of {address:#x}, which malloc did not give or free has taken",
+                instruction=ins.text,
+                line=ins.line,
+                thread=one.machine.thread_name(cta, tid),
+            )

@@ -35,6 +35,7 @@ ALIGNMENT, RING_ALIGNMENT = 128, 1024
 STORE_BY_TMA, STORE_WAIT = AsyncTiledTmaStoreOp.name, AsyncTmaStoreWaitOp.name
 # What names the instruction of a product; one without reads its operands from scratch.
 TENSOR_CORES = ("atom", "warpgroup", "tensor_memory")
+ADDRESS_BYTES = 16  # of an address that one thread leaves for all
 TENSOR_ADDRESS_BYTES = 16  # where an allocation of tensor memory leaves its address
 
 
@@ -182,19 +183,19 @@ def _place_storage(func: Operation, total: int) -> int:
             total = aligned(total) + TENSOR_ADDRESS_BYTES
         if op.name != "nv_tileas.alloca":
             continue
-        if "global" in op.attributes:
-            raise Unsupported(
-                "alloca-global",
-                "alloca of storage that other tile programs can reach has no lowering",
-                location=source_location(op),
-                remedy="pass a global array to the kernel",
-            )
-        size = element_of(op.result.type.pointee).global_bytes(op.attributes["num_elem"].value.data)
-        alignment = max(op.attributes["alignment"].value.data, 16)
+        size, alignment = _storage(op)
         total = -(-total // alignment) * alignment
         op.attributes["shared_offset"] = IntegerAttr(total, i32)
         total += size
     return total
+
+
+def _storage(op: Any) -> tuple[int, int]:
+    """Size and alignment, bytes, of what an alloca needs in shared memory: itself, or its address on the heap."""
+    if "global" in op.attributes:
+        return ADDRESS_BYTES, ADDRESS_BYTES
+    size = element_of(op.result.type.pointee).global_bytes(op.attributes["num_elem"].value.data)
+    return size, max(op.attributes["alignment"].value.data, 16)
 
 
 # ---- sizes ---------------------------------------------------------------------------------------

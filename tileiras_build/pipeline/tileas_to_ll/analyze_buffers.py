@@ -35,7 +35,7 @@ def analyze_buffers(kernel: Operation, shared_bytes: int) -> Buffers:
     for op in kernel.walk():
         if op.name in STORAGE:
             found.places[op.results[0]] = _place(op, shared_bytes)
-            found.generic |= op.name == "nv_tileas.alloca"
+            found.generic |= op.name == "nv_tileas.alloca" and "global" not in op.attributes
         elif op.name == "nv_tileas.print":
             found.print_bytes = max(found.print_bytes, _argument_bytes(op))
     return found

@@ -101,6 +101,7 @@ class KernelEmitter:
         self.prologue: list[str] = []
         self.values: dict[SSAValue, Any] = {}
         self.loops: list[Any] = []
+        self.heap: dict[Block, list[Value]] = {}  # addresses that blocks have allocated on the device's heap
         self.pipelines: list[Any] = []
         self.tensor_maps = 0
         self.tensor_memory: Any = None

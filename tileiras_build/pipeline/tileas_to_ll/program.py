@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import heap
 from .kernel_emitter import Handler, KernelEmitter
 
 AXES = "xyz"
@@ -51,6 +52,9 @@ def emit_get_global(e: KernelEmitter, op: Any) -> None:
 def emit_alloca(e: KernelEmitter, op: Any) -> None:
     """Storage of the tile program: a place in shared memory, as a generic address that all its threads see."""
     offset = e.buffers.places[op.result]
+    if "global" in op.attributes:
+        e.values[op.result] = heap.allocate(e, op, offset)
+        return
     with e.in_prologue():
         place = f"getelementptr (i8, ptr addrspace(3) @{e.module.shared_memory_symbol}, i32 {offset})"
         generic = e.b.value(f"ptrtoint ptr addrspacecast (ptr addrspace(3) {place} to ptr) to i64")
