@@ -398,10 +398,16 @@ def operation_names() -> list[str]:
     return sorted(row.name for row in rows)
 
 
+def form_line(words: str, name: str, element: str, form: str) -> str:
+    """What comes of a form of an operation that its row does not try."""
+    refusal = outcome(name, element, TABLES_TARGET, form)
+    return f"- {words}: {f'`{refusal}`' if refusal else 'supported'}"
+
+
 def tables() -> str:
     """What follows the operations: made from the source, at once."""
     refusals = "\n".join(f"- `{id}`" for id in refusal_ids())
-    forms = "\n".join(f"- {words}: `{outcome(*trial, TABLES_TARGET, form)}`" for words, *trial, form in FORMS)
+    forms = "\n".join(form_line(*row) for row in FORMS)
     return f"""{TABLES}
 
 The shape of the mma.sync instruction that is used. `as f16`: the operands are widened, which is exact. `fma`:
@@ -409,7 +415,7 @@ multiply-adds of each thread.
 
 {product_table()}
 
-## Forms that are refused
+## Other forms
 
 {forms}
 
