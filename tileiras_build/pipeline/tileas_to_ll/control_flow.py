@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from ..shared.element_types import element_of
-from . import heap
+from . import heap_storage
 from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 
@@ -158,14 +158,14 @@ def _emit_body(e: KernelEmitter, block: Any, loop: Loop) -> None:
 
 
 def emit_continue(e: KernelEmitter, op: Any) -> None:
-    heap.leave_loop(e, op)
+    heap_storage.leave_loop(e, op)
     loop = e.loops[-1]
     loop.continues.append((_flatten(e, op.operands), e.b.block))
     e.b.branch(loop.latch)
 
 
 def emit_break(e: KernelEmitter, op: Any) -> None:
-    heap.leave_loop(e, op)
+    heap_storage.leave_loop(e, op)
     loop = e.loops[-1]
     loop.breaks.append((_flatten(e, op.operands), e.b.block))
     e.b.branch(loop.exit)
@@ -197,11 +197,11 @@ def emit_if(e: KernelEmitter, op: Any) -> None:
 
 def emit_yield(e: KernelEmitter, op: Any) -> None:
     """Its operands are read by the operation around it."""
-    heap.leave_block(e, op.parent)
+    heap_storage.leave_block(e, op.parent)
 
 
 def emit_return(e: KernelEmitter, op: Any) -> None:
-    heap.leave_kernel(e, op)
+    heap_storage.leave_kernel(e, op)
     e.b.line("ret void")
 
 

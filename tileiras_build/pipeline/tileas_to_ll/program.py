@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import heap
+from . import heap_storage
 from .kernel_emitter import Handler, KernelEmitter
 
 AXES = "xyz"
@@ -53,7 +53,7 @@ def emit_alloca(e: KernelEmitter, op: Any) -> None:
     """Storage of the tile program: a place in shared memory, as a generic address that all its threads see."""
     offset = e.buffers.places[op.result]
     if "global" in op.attributes:
-        e.values[op.result] = heap.allocate(e, op, offset)
+        e.values[op.result] = heap_storage.allocate(e, op, offset)
         return
     with e.in_prologue():
         place = f"getelementptr (i8, ptr addrspace(3) @{e.module.shared_memory_symbol}, i32 {offset})"
