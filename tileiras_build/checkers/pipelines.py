@@ -18,11 +18,11 @@ from collections import defaultdict
 from itertools import product
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 
-from ..errors import InternalError
-from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
+from .program_paths import kernels_of
+from .program_runs import ProgramRun
 
 TRIPS, ARMS = (0, 1, 2, 3, 7, 13), (0, 1)
 PIPELINE = "nv_tileas.async.pipeline."
@@ -58,12 +58,13 @@ def _check(kernel: Operation, switch: Operation, trips: int, arm: int) -> None:
             computing.fail(f"{waited} items are waited for, {fetching.acquired[pipeline]} are fetched")
 
 
-class _Agent:
-    """One run of one agent: the integers known, and how far it is in each pipeline."""
+class _Agent(ProgramRun):
+    """One run of one agent: how far it is in each pipeline."""
+
+    proof, arithmetic, compare = "pipeline-proof", ARITHMETIC, COMPARE
 
     def __init__(self, kernel: Operation, trips: int, arm: int):
-        self.kernel, self.trips, self.arm = kernel, trips, arm
-        self.numbers: dict[SSAValue, int | None] = {}
+        super().__init__(kernel, trips, arm)
         self.acquired: dict[SSAValue, int] = defaultdict(int)
         self.waited: dict[SSAValue, int] = defaultdict(int)
         self.released: dict[SSAValue, int] = defaultdict(int)
@@ -71,39 +72,9 @@ class _Agent:
         self.under_way: list[set[tuple[SSAValue, int]]] = []
         self.pipelines = _pipelines_of(kernel)
         for op in kernel.regions[0].blocks[0].ops:
-            self._step(op)
+            self.step(op)
 
-    # ---- control -----------------------------------------------------------------------------------------------
-    def block(self, block: Block) -> Operation | None:
-        """Run a block; the break or continue that left it, or None."""
-        for op in block.ops:
-            if op.name in (BREAK, CONTINUE):
-                return op
-            if op.name in LOOPS:
-                self._loop(op)
-            elif op.name == BRANCH:
-                if (left := self._branch(op)) is not None:
-                    return left
-            else:
-                self._step(op)
-        return None
-
-    def _loop(self, op: Operation) -> None:
-        counted = op.name == LOOPS[0]
-        block = op.regions[0].blocks[0]
-        values = [self.numbers.get(value) for value in (op.operands[3:] if counted else op.operands)]
-        for index in self._indices(op) if counted else range(max(self.trips, 1)):
-            if counted:
-                self.numbers[block.args[0]] = index
-            self.numbers.update(zip(block.args[1:] if counted else block.args, values))
-            left = self.block(block)
-            if left is not None:
-                values = [self.numbers.get(value) for value in left.operands]
-                if left.name == BREAK:
-                    break
-        self.numbers.update(zip(op.results, values))
-
-    def _indices(self, op: Operation) -> range:
+    def indices(self, op: Operation) -> range:
         """The loop's own bounds where they are known; else as many trips as this run has."""
         lower, upper, step = (self.numbers.get(value) for value in op.operands[:3])
         if None not in (lower, upper, step):
@@ -112,30 +83,12 @@ class _Agent:
         self.numbers[op.operands[0]], self.numbers[op.operands[1]] = first, first + self.trips
         return range(first, first + self.trips)
 
-    def _branch(self, op: Operation) -> Operation | None:
-        block = op.regions[self.arm].blocks[0]
-        left = self.block(block)
-        if left is None and block.last_op is not None:
-            self.numbers.update(zip(op.results, (self.numbers.get(value) for value in block.last_op.operands)))
-        return left
-
-    # ---- integers ----------------------------------------------------------------------------------------------
-    def _step(self, op: Operation) -> None:
+    def step(self, op: Operation) -> None:
+        """Follow the integers and the items of the pipelines."""
         if (step := STEPS.get(op.name)) is not None:
             step(self, op)
         elif len(op.results) == 1:
-            self.numbers[op.results[0]] = self._number(op)
-
-    def _number(self, op: Operation) -> int | None:
-        if op.name == "arith.constant":
-            value = op.properties["value"]
-            return value.value.data if isinstance(value, IntegerAttr) else None
-        values = [self.numbers.get(value) for value in op.operands]
-        if None in values or not values:
-            return None
-        if op.name == "arith.cmpi":
-            return int(COMPARE[op.attributes["predicate"].data](*values))
-        return ARITHMETIC[op.name](*values) if op.name in ARITHMETIC else None
+            self.numbers[op.results[0]] = self.number(op)
 
     # ---- events ------------------------------------------------------------------------------------------------
     def advance(self, op: Any) -> None:
@@ -225,12 +178,6 @@ class _Agent:
 
     def commit(self, op: Any) -> None:
         self.filled[op.ready] += 1
-
-    def fail(self, message: str) -> None:
-        name = self.kernel.attributes["sym_name"].data
-        raise InternalError(
-            "pipeline-proof", f"kernel {name}, loops run {self.trips} times: {message}", remedy="report this as a bug"
-        )
 
 
 def _pipelines_of(kernel: Operation) -> dict[SSAValue, SSAValue]:

@@ -14,12 +14,13 @@ Every check raises ``InternalError`` with id ``ring-proof`` and says what is wro
 from __future__ import annotations
 
 from itertools import product
+from operator import eq
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 
-from ..errors import InternalError
-from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
+from .program_paths import kernels_of
+from .program_runs import ProgramRun
 
 TRIPS, ARMS = (0, 1, 2, 3, 6, 9), (0, 1)
 Place = tuple[SSAValue, int]
@@ -42,12 +43,13 @@ def check_rings(module: ModuleOp) -> int:
     return count
 
 
-class _Run:
-    """One run: the integers known, and the state of every stage."""
+class _Run(ProgramRun):
+    """One run: the state of every stage."""
+
+    proof, arithmetic, compare = "ring-proof", ARITHMETIC, {"eq": eq}
 
     def __init__(self, kernel: Operation, trips: int, arm: int):
-        self.kernel, self.trips, self.arm = kernel, trips, arm
-        self.numbers: dict[SSAValue, int | None] = {}
+        super().__init__(kernel, trips, arm)
         self.reading: set[Place] = set()
         self.scratch: range = range(0)
         self.uncommitted: set[Place] = set()
@@ -55,67 +57,26 @@ class _Run:
         self.landed: set[Place] = set()
         self.visible: set[Place] = set()
 
-    def block(self, block: Block) -> Operation | None:
-        """Run a block; the break or continue that left it, or None."""
-        for op in block.ops:
-            if op.name in (BREAK, CONTINUE):
-                return op
-            if op.name in LOOPS:
-                self._loop(op)
-            elif op.name == BRANCH:
-                if (left := self._branch(op)) is not None:
-                    return left
-            else:
-                self._step(op)
-        return None
-
-    def _loop(self, op: Operation) -> None:
-        counted = op.name == LOOPS[0]
-        block = op.regions[0].blocks[0]
-        values = [self.numbers.get(value) for value in (op.operands[3:] if counted else op.operands)]
-        for _ in range(self.trips if counted else max(self.trips, 1)):
-            self.numbers.update(zip(block.args[1:] if counted else block.args, values))
-            left = self.block(block)
-            if left is not None:
-                values = [self.numbers.get(value) for value in left.operands]
-                if left.name == BREAK:
-                    break
-        self.numbers.update(zip(op.results, values))
-
-    def _branch(self, op: Operation) -> Operation | None:
-        block = op.regions[self.arm].blocks[0]
-        left = self.block(block)
-        if left is None and block.last_op is not None:
-            self.numbers.update(zip(op.results, (self.numbers.get(value) for value in block.last_op.operands)))
-        return left
-
-    def _step(self, op: Operation) -> None:
+    def step(self, op: Operation) -> None:
+        """Follow the integers and the stages of the rings."""
         if "scratch_offset" in op.attributes:
             self._use_scratch(op)
         elif (step := STEPS.get(op.name)) is not None:
             step(self, op)
-        elif (number := self._number(op)) is not None:
+        elif (number := self.number(op)) is not None:
             self.numbers[op.results[0]] = number
 
-    # ---- integers ----------------------------------------------------------------------------------------------
-    def _number(self, op: Operation) -> int | None:
-        if op.name == "arith.constant":
-            value = op.properties["value"]
-            return value.value.data if isinstance(value, IntegerAttr) else None
-        values = [self.numbers.get(value) for value in op.operands]
-        if op.name == "arith.select" and values[0] is not None:
-            return values[1] if values[0] else values[2]
-        if None in values or not values:
-            return None
-        if op.name == "arith.cmpi" and op.attributes["predicate"].data == "eq":
-            return int(values[0] == values[1])
-        return ARITHMETIC[op.name](*values) if op.name in ARITHMETIC else None
+    def number(self, op: Operation) -> int | None:
+        """As of every run; a selection is known if the value that it takes is."""
+        if op.name == "arith.select" and (condition := self.numbers.get(op.operands[0])) is not None:
+            return self.numbers.get(op.operands[1 if condition else 2])
+        return super().number(op)
 
     # ---- events --------------------------------------------------------------------------------------------------
     def _place(self, op: Operation) -> Place:
         stage = self.numbers.get(op.stage)
         if stage is None or not 0 <= stage < op.buffer.type.stages.data:
-            self._fail(f"{op.name} uses stage {stage}")
+            self.fail(f"{op.name} uses stage {stage}")
         return op.buffer, stage
 
     def _use_scratch(self, op: Operation) -> None:
@@ -127,7 +88,7 @@ class _Run:
         under_way = self.uncommitted.union(self.landed, *self.groups)
         for place in self.reading | under_way:
             if _common(region, _bytes_of(place)):
-                self._fail(f"{op.name} writes over stage {place[1]} while it may be copied to or read")
+                self.fail(f"{op.name} writes over stage {place[1]} while it may be copied to or read")
         self._barrier()
         self.visible = {place for place in self.visible if not _common(region, _bytes_of(place))}
         self.scratch = region
@@ -135,9 +96,9 @@ class _Run:
     def copy(self, op: Operation) -> None:
         place = self._place(op)
         if _common(self.scratch, _bytes_of(place)):
-            self._fail(f"stage {place[1]} is copied to while scratch in its bytes may still be read")
+            self.fail(f"stage {place[1]} is copied to while scratch in its bytes may still be read")
         if place in self.reading:
-            self._fail(f"stage {place[1]} is copied to while it may still be read")
+            self.fail(f"stage {place[1]} is copied to while it may still be read")
         self.visible.discard(place)
         self.landed.discard(place)
         self.uncommitted.add(place)
@@ -161,14 +122,8 @@ class _Run:
     def read(self, op: Operation) -> None:
         place = self._place(op)
         if place not in self.visible:
-            self._fail(f"stage {place[1]} is read before every thread's copies to it have landed and been seen")
+            self.fail(f"stage {place[1]} is read before every thread's copies to it have landed and been seen")
         self.reading.add(place)
-
-    def _fail(self, message: str) -> None:
-        name = self.kernel.attributes["sym_name"].data
-        raise InternalError(
-            "ring-proof", f"kernel {name}, loops run {self.trips} times: {message}", remedy="report this as a bug"
-        )
 
 
 def _bytes_of(place: Place) -> range:

@@ -1,0 +1,99 @@
+"""A run of a tile program on its integers alone, for proofs that look at every run of a few kinds.
+
+Loops go round as often as the run says, branches go to the side that it says. The passes that are checked recurse over
+the structure instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..errors import InternalError
+from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS
+
+
+class ProgramRun:
+    """One run of a kernel: loops of ``trips`` trips, branches to region ``arm``, and the integers that are known.
+
+    A proof says what a step does, in ``step``, and which operations on integers it follows.
+    """
+
+    proof = ""  # the id of its errors
+    arithmetic: Mapping[str, Callable[[int, int], int]] = MappingProxyType({})
+    compare: Mapping[str, Callable[[int, int], bool]] = MappingProxyType({})
+
+    def __init__(self, kernel: Operation, trips: int, arm: int):
+        self.kernel, self.trips, self.arm = kernel, trips, arm
+        self.numbers: dict[SSAValue, int | None] = {}
+
+    def step(self, op: Operation) -> None:
+        """Run an operation that is no control flow."""
+        raise NotImplementedError
+
+    def indices(self, op: Operation) -> Iterable[int | None]:
+        """The loop variable in each trip of a counted loop, None where the proof does not ask."""
+        return [None] * self.trips
+
+    # ---- control -----------------------------------------------------------------------------------------------
+    def block(self, block: Block) -> Operation | None:
+        """Run a block; the break or continue that left it, or None."""
+        for op in block.ops:
+            if op.name in (BREAK, CONTINUE):
+                return op
+            if op.name in LOOPS:
+                self._loop(op)
+            elif op.name == BRANCH:
+                if (left := self._branch(op)) is not None:
+                    return left
+            else:
+                self.step(op)
+        return None
+
+    def _loop(self, op: Operation) -> None:
+        counted = op.name == LOOPS[0]
+        block = op.regions[0].blocks[0]
+        values = self._known(op.operands[3:] if counted else op.operands)
+        for index in self.indices(op) if counted else range(max(self.trips, 1)):
+            if counted:
+                self.numbers[block.args[0]] = index
+            self.numbers.update(zip(block.args[1:] if counted else block.args, values))
+            left = self.block(block)
+            if left is not None:
+                values = self._known(left.operands)
+                if left.name == BREAK:
+                    break
+        self.numbers.update(zip(op.results, values))
+
+    def _branch(self, op: Operation) -> Operation | None:
+        block = op.regions[self.arm].blocks[0]
+        left = self.block(block)
+        if left is None and block.last_op is not None:
+            self.numbers.update(zip(op.results, self._known(block.last_op.operands)))
+        return left
+
+    # ---- integers ----------------------------------------------------------------------------------------------
+    def _known(self, values: Iterable[SSAValue]) -> list[int | None]:
+        return [self.numbers.get(value) for value in values]
+
+    def number(self, op: Operation) -> int | None:
+        """The result of an operation on integers; None where it is not known."""
+        if op.name == "arith.constant":
+            value = op.properties["value"]
+            return value.value.data if isinstance(value, IntegerAttr) else None
+        values = self._known(op.operands)
+        if None in values or not values:
+            return None
+        if op.name == "arith.cmpi" and (predicate := op.attributes["predicate"].data) in self.compare:
+            return int(self.compare[predicate](*values))
+        return self.arithmetic[op.name](*values) if op.name in self.arithmetic else None
+
+    def fail(self, message: str) -> None:
+        """Raise InternalError with the proof's id."""
+        name = self.kernel.attributes["sym_name"].data
+        raise InternalError(
+            self.proof, f"kernel {name}, loops run {self.trips} times: {message}", remedy="report this as a bug"
+        )
