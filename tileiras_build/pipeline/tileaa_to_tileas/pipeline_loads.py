@@ -38,6 +38,7 @@ from ...layouts import LinearLayout, coalesced, largest_vector, spread_vector
 from ...layouts.placement import choose_swizzle
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.memory_access import ViewFacts
+from ..analysis.operand_chains import ORDERED, PASSED_THROUGH
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
@@ -52,9 +53,6 @@ MOST_STAGES, LEAST_STAGES, MOST_CTAS = 4, 2, 2
 OTHER_REGISTERS = 64
 # cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
 LEAST_COPY_BYTES = 4
-PASSED_THROUGH = ("nv_tileas.view", "nv_tileas.permute", "nv_tileas.fp_to_fp", "nv_tileas.convert_layout")
-WRITES = ("store", "tiled_store", "atomic_rmw", "atomic_cas", "tiled_atomic_rmw", "fence_alias", "barrier", "print")
-WRITE_NAMES = frozenset(f"nv_tileas.{name}" for name in WRITES)
 ForOp, CreateTokenOp = COUNTERPARTS["nv_tileaa.for"], COUNTERPARTS["nv_tileaa.create_mem_token"]
 
 
@@ -146,7 +144,7 @@ def _is_simple(block: Block) -> bool:
     if last is None or last.name != "nv_tileas.continue":
         return False
     exits = ("nv_tileas.continue", "nv_tileas.break")
-    return not any(op.name in WRITE_NAMES or (op.name in exits and op is not last) for op in block.walk())
+    return not any(op.name in ORDERED or (op.name in exits and op is not last) for op in block.walk())
 
 
 def _candidate(op: Any, block: Block, num_warps: int) -> _Candidate | None:
