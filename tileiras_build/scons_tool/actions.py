@@ -26,6 +26,11 @@ from .timing import BUILD, time_step
 TIMEOUT = 600.0  # seconds for one stage of one kernel; TILEIRAS_TIMEOUT of the environment overrides it
 
 
+def step_timeout(env) -> float:
+    """Seconds that one step of this environment may take."""
+    return env.get("TILEIRAS_TIMEOUT", TIMEOUT)
+
+
 class _WorkerAction(FunctionAction):
     """Calls a function in the executor and writes the files that it returns."""
 
@@ -101,7 +106,7 @@ class StageAction(_WorkerAction):
             self.job,
             path,
             rows,
-            timeout=env.get("TILEIRAS_TIMEOUT", TIMEOUT),
+            timeout=step_timeout(env),
         )
         kernel = kernel_name(target[0])
         return {kernel + suffix: data for suffix, data in files.items()}
@@ -126,7 +131,7 @@ class ExportAction(_WorkerAction):
             source[0].path,
             names,
             env.Dir("#").get_abspath(),
-            timeout=env.get("TILEIRAS_TIMEOUT", TIMEOUT),
+            timeout=step_timeout(env),
         )
         return {name + self.stage.suffix: data for name, data in made.items()}
 

@@ -20,7 +20,7 @@ from ..errors import InvalidInput, TileirasError
 from ..executor import Executor
 from ..pipeline.stages import Stage, source_digest
 from ..targets import TARGETS, find_target
-from .actions import TIMEOUT, _WorkerAction, kernel_name
+from .actions import _WorkerAction, kernel_name, step_timeout
 from .progress import Step
 from .settings import DEFAULTS, fail
 
@@ -56,7 +56,7 @@ class FatbinAction(_WorkerAction):
 
         name = kernel_name(target[0])
         parts = tuple(part for part, _ in read_parts(images_of(source)))
-        made = executor.run(FATBIN.edge, name, parts, timeout=env.get("TILEIRAS_TIMEOUT", TIMEOUT))
+        made = executor.run(FATBIN.edge, name, parts, timeout=step_timeout(env))
         return {target[0].name: made}
 
 

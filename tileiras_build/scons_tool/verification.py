@@ -21,7 +21,7 @@ from ..executor import Executor
 from ..files import read_file
 from ..pipeline.stages import Stage, find, source_digest
 from ..reports.table import align
-from .actions import TIMEOUT, _WorkerAction, kernel_name
+from .actions import _WorkerAction, kernel_name, step_timeout
 from .progress import Step
 
 ALIAS = "verify"
@@ -65,7 +65,7 @@ class VerifyAction(_WorkerAction):
         """Compare in a worker."""
         bytecode, ptx = (read_file(node.path) for node in source)
         result = executor.run(
-            VERIFIED.edge, bytecode, ptx, self.target, source[0].path, timeout=env.get("TILEIRAS_TIMEOUT", TIMEOUT)
+            VERIFIED.edge, bytecode, ptx, self.target, source[0].path, timeout=step_timeout(env)
         )
         return {target[0].name: result}
 

@@ -27,7 +27,7 @@ from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp,
 from ...layouts import SharedRoundTrip, TileParts, tile_parts
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.conversions import conversion_plan
-from ..analysis.operand_chains import LOOP, TOKEN, stands_for
+from ..analysis.operand_chains import EXITS, LOOP, TOKEN, stands_for
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..contracts import EdgePass
 from ..job import Job
@@ -41,7 +41,7 @@ from .tma_descriptors import descriptor_of, hoist
 SWITCH, STORE, CONVERSION = "nv_tileas.agent_switch", "nv_tileas.tiled_store", "nv_tileas.convert_layout"
 ORDERED = (*ACCESSES, AsyncTiledTmaStoreOp.name, "nv_tileas.fence_alias")
 SLOTS = 2  # parts of a tile in shared memory at once: one is written while the other is copied
-LOOPS, EXITS = (LOOP, "nv_tileas.loop"), ("nv_tileas.continue", "nv_tileas.break")
+LOOPS = (LOOP, "nv_tileas.loop")
 
 
 class StoreByTma(EdgePass):
