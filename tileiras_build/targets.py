@@ -163,10 +163,13 @@ def _in_pairs(row: MmaAtom) -> MmaAtom:
 
 def _mma_block_scaled() -> list[MmaAtom]:
     fp4, e8m0 = "f4E2M1FN", "f8E8M0FNU"
+    nvf4 = _scaled((16, 8, 64), "mxf4nvf4", 4, fp4, fp4, "f8E4M3FN", 16, 4)
+    mxf4 = _scaled((16, 8, 64), "mxf4", 2, fp4, fp4, e8m0, 32, 4)
     return [
-        _scaled((16, 8, 64), "mxf4nvf4", 4, fp4, fp4, "f8E4M3FN", 16, 4),
-        _scaled((16, 8, 64), "mxf4", 2, fp4, fp4, e8m0, 32, 4),
-        _in_pairs(_scaled((16, 8, 64), "mxf4", 2, fp4, fp4, e8m0, 32, 4)),
+        nvf4,
+        mxf4,
+        _in_pairs(nvf4),
+        _in_pairs(mxf4),
         *(_scaled((16, 8, 32), "mxf8f6f4", 1, a, b, e8m0, 32, 0) for a in _F864 for b in _F864),
     ]
 
@@ -215,7 +218,9 @@ def _wgmma(a_type: str, b_type: str, accumulator_type: str) -> WarpgroupAtom:
 
 # ---------------------------------------------------------------------------------------------- tcgen05 rows
 
-UE8M0 = 1  # the type of scales in an instruction descriptor
+# Types of scales, and fp4 in the kinds that read pairs, as instruction descriptors number them (Tables 43 and 44).
+_SCALE_FORMATS = {"f8E4M3FN": 0, "f8E8M0FNU": 1}
+_PAIR_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -225,7 +230,8 @@ class TensorMemoryAtom:
     ``k`` elements are 32 bytes. ``kind`` is the instruction's kind as LLVM numbers it; ``formats`` are the fields of the
     instruction descriptor for D, A and B (PTX ISA 9.0, 9.7.16.4, "Instruction descriptor"); i8 operands have theirs
     from their signedness. ``mn_major``: the swizzles in which the operands may be MN-major in shared memory (Table 52).
-    Block-scaled rows carry ``scale_type`` and ``scale_block`` (elements of k that share a scale).
+    Block-scaled rows carry ``scale_type``, ``scale_block`` (elements of k that share a scale; pairs of fp4 are one element)
+    and ``scaled_kind``, their kind in the name of the LLVM intrinsic.
     """
 
     name: str
@@ -239,6 +245,7 @@ class TensorMemoryAtom:
     capability: str = "tcgen05"
     scale_type: str | None = None
     scale_block: int = 0
+    scaled_kind: str = ""
 
     def __post_init__(self) -> None:
         if self.k * ELEMENT_BITS[self.a_type] != 256 or self.capability not in CAPABILITIES:
@@ -260,16 +267,27 @@ class TensorMemoryAtom:
         )
 
     def scaled_descriptor(self, m: int, n: int, number: int) -> int:
-        """The instruction descriptor of a block-scaled row (Table 43) that takes byte ``number`` of the words of scales."""
+        """The instruction descriptor of a block-scaled row (Tables 43 and 44) that takes the scales from byte ``number`` of
+        their words on."""
         _, a, b = self.formats
-        return number << 4 | a << 7 | b << 10 | n >> 3 << 17 | UE8M0 << 23 | m >> 7 << 27 | number << 29
+        scale = _SCALE_FORMATS[self.scale_type]
+        return number << 4 | a << 7 | b << 10 | n >> 3 << 17 | scale << 23 | m >> 7 << 27 | number << 29
 
 
 def _tcgen05_scaled(a_type: str, b_type: str) -> TensorMemoryAtom:
     """Kind mxf8f6f4, whose instruction names itself: powers of two scale blocks of 32 elements."""
     formats = 1, _TENSOR_FORMATS[a_type], _TENSOR_FORMATS[b_type]
     name = f"tcgen05_mxf8f6f4_k32_{a_type}_{b_type}_f32_ue8m0"
-    return TensorMemoryAtom(name, 32, a_type, b_type, "f32", 0, formats, (), "tcgen05", "f8E8M0FNU", 32)
+    scales = "f8E8M0FNU", 32, "mxf8f6f4.block_scale"
+    return TensorMemoryAtom(name, 32, a_type, b_type, "f32", 0, formats, (), "tcgen05", *scales)
+
+
+def _tcgen05_pairs(kind: str, scale_type: str, block: int) -> TensorMemoryAtom:
+    """Kinds mxf4 and mxf4nvf4: 64 fp4 are 32 bytes of two, a scale for ``block`` of the 64."""
+    pair, scale = "f4E2M1FNx2", "ue4m3" if scale_type == "f8E4M3FN" else "ue8m0"
+    name = f"tcgen05_{kind}_k64_f4E2M1FN_f32_{scale}_block{block}"
+    scales = scale_type, block // 2, f"{kind}.block_scale.block{block}"
+    return TensorMemoryAtom(name, 32, pair, pair, "f32", 0, (1, _PAIR_FORMAT, _PAIR_FORMAT), (), "tcgen05", *scales)
 
 
 _TENSOR_FORMATS = {"f16": 0, "bf16": 1, "tf32": 2, "f8E4M3FN": 0, "f8E5M2": 1, "i8": 0}
@@ -427,6 +445,9 @@ TENSOR_MEMORY_ATOMS: tuple[TensorMemoryAtom, ...] = (
     _tcgen05("i8", "i8", "i32", "tcgen05_i8"),
     *(_tcgen05(a, b, "f32") for a in _F8 for b in _F8),
     *(_tcgen05_scaled(a, b) for a in _F8 for b in _F8),
+    _tcgen05_pairs("mxf4", "f8E8M0FNU", 32),
+    _tcgen05_pairs("mxf4nvf4", "f8E8M0FNU", 16),
+    _tcgen05_pairs("mxf4nvf4", "f8E4M3FN", 16),
 )
 
 _LDMATRIX = "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x{count}"
@@ -595,10 +616,13 @@ class Target:
         return self._row(WARPGROUP_ATOMS, (a_type, b_type, accumulator_type))
 
     def tensor_memory_atom(
-        self, a_type: str, b_type: str, accumulator_type: str, scale_type: str | None = None
+        self, a_type: str, b_type: str, accumulator_type: str, scale_type: str | None = None, scale_block: int = 0
     ) -> TensorMemoryAtom | None:
-        """The tcgen05 row for the MLIR dtypes; None where the GPU has none. ``scale_type`` selects block-scaled rows."""
-        rows = tuple(atom for atom in TENSOR_MEMORY_ATOMS if atom.scale_type == scale_type)
+        """The tcgen05 row for the MLIR dtypes; None where the GPU has none. ``scale_type`` and ``scale_block`` (elements of
+        k that share a scale) select block-scaled rows.
+        """
+        wanted = scale_type, scale_block
+        rows = tuple(atom for atom in TENSOR_MEMORY_ATOMS if (atom.scale_type, atom.scale_block) == wanted)
         return self._row(rows, (a_type, b_type, accumulator_type))
 
     def _row(self, rows: tuple, wanted: tuple[str, str, str]):

@@ -96,3 +96,49 @@ nv_tileaa.func @k {
   %d = nv_tileas.dot %x, %y, %c lhs_scale(%sa) rhs_scale(%sb) : (tensor<64x64xf4E2M1FN>, tensor<64x64xf4E2M1FN>, tensor<64x64xf32>, tensor<64x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<64x64xf32>
   nv_tileaa.return
 }
+
+// ---- elements_unpacked_from_bytes
+nv_tileaa.func @k {
+^bb0(%a: tensor<64x32xi8>, %b: tensor<64x32xi8>, %c: tensor<64x64xf32>, %sa: tensor<64x4xf8E4M3FN>, %sb: tensor<4x64xf8E4M3FN>):
+  %0 = nv_tileas.view %a : (tensor<64x32xi8>) -> tensor<2048xi8>
+  %1 = nv_tileas.reinterpret %0 : (tensor<2048xi8>) -> tensor<4096xf4E2M1FN>
+  %2 = nv_tileas.view %1 : (tensor<4096xf4E2M1FN>) -> tensor<64x64xf4E2M1FN>
+  %3 = nv_tileas.view %b : (tensor<64x32xi8>) -> tensor<2048xi8>
+  %4 = nv_tileas.reinterpret %3 : (tensor<2048xi8>) -> tensor<4096xf4E2M1FN>
+  %5 = nv_tileas.view %4 : (tensor<4096xf4E2M1FN>) -> tensor<64x64xf4E2M1FN>
+  %6 = nv_tileas.permute %5 {permutation = array<i32: 1, 0>} : (tensor<64x64xf4E2M1FN>) -> tensor<64x64xf4E2M1FN>
+  %d = nv_tileas.dot %2, %6, %c lhs_scale(%sa) rhs_scale(%sb) : (tensor<64x64xf4E2M1FN>, tensor<64x64xf4E2M1FN>, tensor<64x64xf32>, tensor<64x4xf8E4M3FN>, tensor<4x64xf8E4M3FN>) -> tensor<64x64xf32>
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%a: tensor<64x32xi8>, %b: tensor<64x32xi8>, %c: tensor<64x64xf32>, %sa: tensor<64x4xf8E4M3FN>, %sb: tensor<4x64xf8E4M3FN>):
+  %0 = nv_tileas.permute %b {permutation = array<i32: 1, 0>} : (tensor<64x32xi8>) -> tensor<32x64xi8>
+  %d = nv_tileas.dot %a, %0, %c lhs_scale(%sa) rhs_scale(%sb) {packed} : (tensor<64x32xi8>, tensor<32x64xi8>, tensor<64x64xf32>, tensor<64x4xf8E4M3FN>, tensor<4x64xf8E4M3FN>) -> tensor<64x64xf32>
+  nv_tileaa.return
+}
+
+// ---- bytes_of_neighbors_along_n_stay_apart
+nv_tileaa.func @k {
+^bb0(%a: tensor<64x32xi8>, %b: tensor<64x32xi8>, %c: tensor<64x64xf32>, %sa: tensor<64x4xf8E4M3FN>, %sb: tensor<4x64xf8E4M3FN>):
+  %0 = nv_tileas.view %a : (tensor<64x32xi8>) -> tensor<2048xi8>
+  %1 = nv_tileas.reinterpret %0 : (tensor<2048xi8>) -> tensor<4096xf4E2M1FN>
+  %2 = nv_tileas.view %1 : (tensor<4096xf4E2M1FN>) -> tensor<64x64xf4E2M1FN>
+  %3 = nv_tileas.view %b : (tensor<64x32xi8>) -> tensor<2048xi8>
+  %4 = nv_tileas.reinterpret %3 : (tensor<2048xi8>) -> tensor<4096xf4E2M1FN>
+  %5 = nv_tileas.view %4 : (tensor<4096xf4E2M1FN>) -> tensor<64x64xf4E2M1FN>
+  %d = nv_tileas.dot %2, %5, %c lhs_scale(%sa) rhs_scale(%sb) : (tensor<64x64xf4E2M1FN>, tensor<64x64xf4E2M1FN>, tensor<64x64xf32>, tensor<64x4xf8E4M3FN>, tensor<4x64xf8E4M3FN>) -> tensor<64x64xf32>
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k {
+^bb0(%a: tensor<64x32xi8>, %b: tensor<64x32xi8>, %c: tensor<64x64xf32>, %sa: tensor<64x4xf8E4M3FN>, %sb: tensor<4x64xf8E4M3FN>):
+  %0 = nv_tileas.view %a : (tensor<64x32xi8>) -> tensor<2048xi8>
+  %1 = nv_tileas.reinterpret %0 : (tensor<2048xi8>) -> tensor<4096xf4E2M1FN>
+  %2 = nv_tileas.view %1 : (tensor<4096xf4E2M1FN>) -> tensor<64x64xf4E2M1FN>
+  %3 = nv_tileas.view %b : (tensor<64x32xi8>) -> tensor<2048xi8>
+  %4 = nv_tileas.reinterpret %3 : (tensor<2048xi8>) -> tensor<4096xf4E2M1FN>
+  %5 = nv_tileas.view %4 : (tensor<4096xf4E2M1FN>) -> tensor<64x64xf4E2M1FN>
+  %d = nv_tileas.dot %2, %5, %c lhs_scale(%sa) rhs_scale(%sb) : (tensor<64x64xf4E2M1FN>, tensor<64x64xf4E2M1FN>, tensor<64x64xf32>, tensor<64x4xf8E4M3FN>, tensor<4x64xf8E4M3FN>) -> tensor<64x64xf32>
+  nv_tileaa.return
+}

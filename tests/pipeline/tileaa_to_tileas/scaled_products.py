@@ -67,6 +67,28 @@ def scaled_turned(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: Cons
     ct.store(out, (row, column), acc)
 
 
+def _unpacked(bytes, rows, k):
+    """The fp4 elements of bytes that hold two each."""
+    return ct.unpack_from_bytes(bytes.reshape((-1,)), ct.float4_e2m1fn).reshape((rows, k))
+
+
+def scaled_bytes_function(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
+    """The product of fp4 that frameworks keep two to a byte; the right operand and its scales are stored by columns."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K // 2))):
+        x = _unpacked(ct.load(a, (row, k), (M, K // 2), padding_mode=ZERO), M, K)
+        y = _unpacked(ct.load(b, (column, k), (N, K // 2), padding_mode=ZERO), N, K).transpose()
+        x_scale = ct.load(a_scale, (row, k), (M, K // BLOCK), padding_mode=ZERO)
+        y_scale = ct.load(b_scale, (column, k), (N, K // BLOCK), padding_mode=ZERO).transpose()
+        acc = ct.mma_scaled(x, x_scale, y, y_scale, acc)
+    ct.store(out, (row, column), acc)
+
+
+scaled_bytes = ct.kernel(scaled_bytes_function)
+scaled_bytes_by_two_ctas = ct.kernel(num_ctas=2)(scaled_bytes_function)
+
+
 @ct.kernel
 def scaled_batch(a, a_scale, b, b_scale, out, B: ConstInt, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
     """The same for each of B matrices, without a loop."""
@@ -78,6 +100,10 @@ def scaled_batch(a, a_scale, b, b_scale, out, B: ConstInt, M: ConstInt, N: Const
 
 def _array(dtype: str, ndim: int = 2, unit: int = -1, even: bool = False) -> Array:
     return Array(dtype, ndim, unit_stride=unit, stride_divisible_by=16, shape_divisible_by=2 if even else 1)
+
+
+def _bytes(name, tiles, scale="float8_e8m0fnu", kernel=scaled_bytes) -> Case:
+    return Case(name, kernel, (*[_array("uint8"), Array(scale, 2)] * 2, _array("float32"), *tiles))
 
 
 def _case(name, dtype, tiles, scale="float8_e8m0fnu", kernel=scaled, ndim=2, even=False) -> Case:
@@ -108,4 +134,15 @@ CASES = [
     _case("fp4_one_scale", FP4, (32, 32, 32, 32)),
     _case("fp4_blocks_of_16", FP4, (64, 64, 64, 16)),
     _case("fp4_signed_scales", FP4, (64, 64, 64, 16), "float8_e4m3fn"),
+    _case("nvfp4_pairs", FP4, (64, 64, 128, 16), "float8_e4m3fn", even=True),
+    _case("nvfp4_pairs_turned", FP4, (32, 64, 64, 16), "float8_e4m3fn", kernel=scaled_turned, even=True),
+    _bytes("mxfp4_bytes", (128, 128, 256, 32)),
+    _bytes("mxfp4_bytes_tall", (256, 64, 128, 32)),
+    _bytes("mxfp4_bytes_short", (128, 64, 64, 32)),
+    _bytes("mxfp4_bytes_small", (64, 64, 128, 32)),
+    _bytes("mxfp4_bytes_of_16", (128, 64, 128, 16)),
+    _bytes("nvfp4_bytes", (128, 128, 256, 16), "float8_e4m3fn"),
+    _bytes("nvfp4_bytes_wide", (128, 256, 128, 16), "float8_e4m3fn"),
+    _bytes("nvfp4_bytes_tall", (256, 128, 64, 16), "float8_e4m3fn"),
+    _bytes("nvfp4_bytes_two_ctas", (256, 64, 128, 16), "float8_e4m3fn", scaled_bytes_by_two_ctas),
 ]

@@ -36,15 +36,37 @@ BLOCK_SCALE = {
     "fp4_pairs_large": "kind::mxf4.",
     "fp4_pairs_turned": "kind::mxf4.",
     "fp4_one_scale": "kind::mxf8f6f4",
-    # No instruction has a power of two for 16 elements, and none a scale with a sign.
+    "nvfp4_pairs": "kind::mxf4nvf4.",
+    "nvfp4_pairs_turned": "kind::mxf4nvf4.",
+    "mxfp4_bytes": "kind::mxf4.",
+    "mxfp4_bytes_tall": "kind::mxf4.",
+    "mxfp4_bytes_short": "kind::mxf4.",
+    "mxfp4_bytes_small": "kind::mxf4.",
+    "nvfp4_bytes": "kind::mxf4nvf4.",
+    "nvfp4_bytes_wide": "kind::mxf4nvf4.",
+    "nvfp4_bytes_tall": "kind::mxf4nvf4.",
+    "nvfp4_bytes_two_ctas": "kind::mxf4nvf4.",
+    # mma.sync of PTX ISA 9.0 has no power of two for 16 elements, and elements that are not read in pairs keep the signs of scales.
     "fp4_blocks_of_16": None,
     "fp4_signed_scales": None,
+    "mxfp4_bytes_of_16": None,
 }
+SIGNED = ("fp4_signed_scales",)
 
-
-# Tensor memory has 128 rows or more; fp4 is not fetched.
-IN_TENSOR_MEMORY = ("e4m3", "e5m2", "e4m3_tall", "e4m3_wide", "e5m2_long", "e4m3_rows", "e4m3_twice")
-IN_TENSOR_MEMORY += ("e4m3_two_ctas",)
+# Tensor memory has 128 rows or more; fp4 is fetched where it lies in bytes.
+IN_TENSOR_MEMORY = {
+    **dict.fromkeys(
+        (
+            "e4m3", "e5m2", "e4m3_tall", "e4m3_wide", "e5m2_long", "e4m3_rows", "e4m3_twice", "e4m3_two_ctas",
+        ),
+        "kind::mxf8f6f4.block_scale",
+    ),
+    **dict.fromkeys(("mxfp4_bytes", "mxfp4_bytes_tall", "mxfp4_bytes_short"), "kind::mxf4.block_scale.block32"),
+    **dict.fromkeys(
+        ("mxfp4_bytes_of_16", "nvfp4_bytes", "nvfp4_bytes_wide", "nvfp4_bytes_tall", "nvfp4_bytes_two_ctas"),
+        "kind::mxf4nvf4.block_scale.block16",
+    ),
+}  # fmt: skip
 
 
 def sizes(name):
@@ -57,15 +79,26 @@ def operands(name, shape, seed=0):
     *batch, m, n, k = shape
     left, scale = cases(KERNELS)[name].arguments[:2]
     block = sizes(name)[-1]
-    values = [0, 0.5, 1, -1, 1.5, -2, 3, -4, 6]
+    values, dtype = [0, 0.5, 1, -1, 1.5, -2, 3, -4, 6], "float4_e2m1fn" if in_bytes(name) else left.dtype
     a, b = (rng.choice(values, (*batch, *dims)) for dims in ((m, k), (n, k)))
     if scale.dtype == "float8_e8m0fnu":
         scales = [np.exp2(rng.integers(-2, 3, (*batch, rows, k // block))) for rows in (m, n)]
     else:
-        scales = [rng.choice([0.5, -1, 1.5, 2], (*batch, rows, k // block)) for rows in (m, n)]
-    a, b = (stored(value, left.dtype) for value in (a, b))
+        factors = [0.5, -1, 1.5, 2] if name in SIGNED else [0.5, 1, 1.5, 2, 0, -0.0]
+        scales = [rng.choice(factors, (*batch, rows, k // block)) for rows in (m, n)]
+    a, b = (stored(value, dtype) for value in (a, b))
     scales = [value.astype(np.dtype(scale.dtype)) for value in scales]
     return a, scales[0], b.swapaxes(-1, -2), scales[1].swapaxes(-1, -2), np.full((*batch, m, n), 7, np.float32)
+
+
+def in_bytes(name):
+    return cases(KERNELS)[name].arguments[0].dtype == "uint8"
+
+
+def in_pairs(values):
+    """fp4 as memory holds it, two to a byte along the last dimension."""
+    codes = values.view(np.uint8)
+    return codes[..., ::2] | codes[..., 1::2] << 4
 
 
 def stored(values, dtype):
@@ -81,6 +114,8 @@ def expected(name, a, a_scale, b, b_scale):
 def run_any(name, sm, given, grid=(1, 1, 1)):
     """The result; fp4 lies in memory two to a byte."""
     case = cases(KERNELS)[name]
+    if in_bytes(name):
+        given = [in_pairs(given[0]), given[1], in_pairs(given[2].T), given[3].T, given[4]]
     if case.arguments[0].dtype != "float4_e2m1fn":
         return run(KERNELS, name, sm, given, grid)[4]
     copies = [aligned(value) for value in given]
@@ -139,8 +174,30 @@ def test_the_instruction_scales_where_it_can(name, sm):
 @pytest.mark.parametrize("name", IN_TENSOR_MEMORY)
 def test_tensor_memory_holds_scales(name):
     for sm in ("sm_100", "sm_103", "sm_110"):
-        assert f"tcgen05.mma.cta_group::1.{BLOCK_SCALE[name]}.block_scale" in compiled(KERNELS, name, sm).ptx
+        assert f"tcgen05.mma.cta_group::1.{IN_TENSOR_MEMORY[name]}" in compiled(KERNELS, name, sm).ptx
         assert check_pipelines(parse(compiled(KERNELS, name, sm).tileas.encode())) >= 2
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_100", "sm_120"])
+@pytest.mark.parametrize("name", ["mxfp4_bytes_short", "mxfp4_bytes_of_16", "nvfp4_bytes_wide", "nvfp4_bytes_tall"])
+def test_tiles_that_stick_out(name, sm):
+    """On every side: the bytes, their scales and the result."""
+    m, n, k, _ = sizes(name)
+    given = operands(name, (m + m // 2 + 1, n // 2 + 16, 2 * k + 32), seed=1)
+    np.testing.assert_array_equal(run_any(name, sm, given, (2, 1, 1)), expected(name, *given[:4]))
+
+
+@pytest.mark.parametrize("sm", ["sm_100", "sm_120"])
+@pytest.mark.parametrize("code", [0x7F, 0xFF])
+def test_both_codes_of_no_number(code, sm):
+    """They are scales without the sign, too; a zero with a sign is one (``operands``)."""
+    given = operands("nvfp4_bytes", sizes("nvfp4_bytes")[:-1])
+    given[1].view(np.uint8)[3, 5] = code
+    found = run_any("nvfp4_bytes", sm, given)
+    assert np.isnan(found[3]).all()
+    np.testing.assert_array_equal(
+        np.delete(found, 3, axis=0), np.delete(expected("nvfp4_bytes", *given[:4]), 3, axis=0)
+    )
 
 
 @pytest.mark.parametrize("sm", ["sm_100", "sm_120"])
@@ -154,10 +211,25 @@ def test_a_scale_that_is_no_number(name, sm):
 
 
 @pytest.mark.parametrize(
-    ("name", "sm"), [("e4m3", "sm_120"), ("e5m2", "sm_121"), ("fp4", "sm_120"), ("e4m3", "sm_100"), ("e5m2", "sm_103")]
+    ("name", "sm"),
+    [
+        ("e4m3", "sm_120"),
+        ("e5m2", "sm_121"),
+        ("fp4", "sm_120"),
+        ("e4m3", "sm_100"),
+        ("e5m2", "sm_103"),
+        ("mxfp4_bytes", "sm_100"),
+        ("mxfp4_bytes_of_16", "sm_103"),
+        ("mxfp4_bytes", "sm_121"),
+        ("nvfp4_bytes", "sm_103"),
+        ("nvfp4_bytes", "sm_120"),
+        ("nvfp4_bytes_wide", "sm_100"),
+    ],
 )
 def test_the_assembler_takes_it(name, sm):
     """A product of scaled blocks is one instruction there, too."""
     artifacts = tileiras_build.compile(bytecode(KERNELS, name), sm)
     [listing] = sass.read_listings(sass.disassemble(artifacts.cubin))
-    assert listing.count("QMMA", "OMMA", "UTCQMMA") >= 2 and not listing.count(*sass.SPILL, "HMMA")
+    assert listing.count("QMMA", "OMMA", "UTCQMMA", "UTCOMMA") >= 2 and not listing.count(
+        *sass.SPILL, "HMMA", "UTCHMMA"
+    )

@@ -25,9 +25,11 @@ from ...targets import (
     WarpgroupAtom,
 )
 
-# Scales that the instructions take as Tile IR means them: they read f8E4M3FN without its sign.
-SCALE_TYPES = ("f8E8M0FNU",)
+FP4 = "f4E2M1FN"
 PAIR = "f4E2M1FNx2"  # two fp4 in a byte, the type of products that are ``packed``
+# Scales that have no sign, and one whose sign the instructions do not read: Tile IR leaves open what negative scales do
+# (specification of mmaf_scaled). Where the elements are not read in pairs, they are scaled first, with the sign.
+UNSIGNED_SCALE, SIGNED_SCALE = "f8E8M0FNU", "f8E4M3FN"
 
 
 @cache
@@ -52,22 +54,43 @@ def choose_atom(target: Target, op: Any) -> MmaAtom | None:
     return fitting[0] if fitting else min(rows, key=lambda row: row.k)
 
 
-def scaled_atom(target: Target, op: Any) -> MmaAtom | None:
-    """The row that multiplies and scales; None where there is none for the types and blocks of a product."""
-    types = [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result, op.lhs_scale)]
-    if "packed" in op.attributes:
-        types[:2] = (PAIR, PAIR)
-    k, count = op.lhs.type.get_shape()[-1], op.lhs_scale.type.get_shape()[-1]
-    rows = target.mma_atoms(*types) if types[-1] in SCALE_TYPES else []
-    return next((row for row in rows if row.k <= k and row.scale_block * count == k), None)
+def scaled_atom(target: Target, op: Any, *, in_pairs: bool = False) -> MmaAtom | None:
+    """The row that multiplies and scales; None where there is none for the types and blocks of a product.
+
+    ``in_pairs``: the row for when its fp4 elements were read two to a byte.
+    """
+    types, k, block = _scaled_types(op, in_pairs)
+    rows = target.mma_atoms(*types) if _reads_scales(types) else []
+    return next((row for row in rows if row.k <= k and row.scale_block == block), None)
 
 
-def scaled_tensor_atom(target: Target, op: Any) -> TensorMemoryAtom | None:
+def scaled_tensor_atom(target: Target, op: Any, *, in_pairs: bool = False) -> TensorMemoryAtom | None:
     """The tcgen05 row that multiplies and scales; None where there is none for the types and blocks of a product."""
+    types, k, block = _scaled_types(op, in_pairs)
+    row = target.tensor_memory_atom(*types, block)
+    return row if row is not None and row.k <= k else None
+
+
+def scales_by_itself(target: Target, op: Any) -> bool:
+    """Whether an instruction might multiply and scale, once it is known how a product's operands are read."""
+    ways = (False, True) if str(op.lhs.type.element_type) == FP4 else (False,)
+    rows = (find(target, op, in_pairs=way) for find in (scaled_atom, scaled_tensor_atom) for way in ways)
+    return any(row is not None for row in rows)
+
+
+def _scaled_types(op: Any, in_pairs: bool) -> tuple[list[str], int, int]:
+    """The types of operands, result and scales, the length along k and the elements there that share a scale."""
     types = [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result, op.lhs_scale)]
     k, count = op.lhs.type.get_shape()[-1], op.lhs_scale.type.get_shape()[-1]
-    row = target.tensor_memory_atom(*types) if types[-1] in SCALE_TYPES else None
-    return row if row is not None and row.scale_block * count == k else None
+    packed = "packed" in op.attributes
+    if packed or in_pairs:
+        types[:2] = (PAIR, PAIR)
+        k = k if packed else k // 2
+    return types, k, k // count
+
+
+def _reads_scales(types: list[str]) -> bool:
+    return types[-1] == UNSIGNED_SCALE or types[0] == PAIR
 
 
 def scale_columns(op: Any, num_warps: int) -> list[ScaleColumns]:

@@ -27,8 +27,8 @@ from .store_by_tma import StoreByTma
 PASSES = (
     ConvertTileAAToTileAS,  # first: all passes here read nv_tileas
     LegalizeDot,  # before layouts: it changes the types of operands
+    PackFp4,  # after LegalizeDot: only products that may scale by themselves read pairs; before the choice of copies and CTAs: both are of bytes
     DistributeOverCtas,  # after LegalizeDot: products are the target's; before barriers, layouts and schedules, which are one CTA's
-    PackFp4,  # after LegalizeDot: only products that scale by themselves read pairs; before SelectAsync: pairs are fetched
     OrderTokens,  # before scratch: its barriers also part the users of scratch
     ExchangeOperands,  # before SelectAsync: it decides which operand may come through registers
     SelectAsync,  # before layouts: warpgroups hold their accumulators in their own way

@@ -28,7 +28,7 @@ from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_atoms import choose_atom, layout_atom, padded_shape, product_shape, tiling_for
 from ..analysis.kinds import ELEMENTWISE, FREE, POINTER, SHAPE, is_cheap, is_tile, kind_of, tiles
 from ..analysis.memory_access import ViewFacts, pointer_vector
-from ..analysis.operand_chains import source_load
+from ..analysis.operand_chains import RENAMES, source_load
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
@@ -510,8 +510,14 @@ def _rewrite_tiled_load(rw: _Rewriter, op: Any) -> None:
 
 
 def _only_scales(value: SSAValue) -> bool:
-    """Whether products multiply by a tile, and nothing else reads it."""
-    return all(use.operation.name == "nv_tileas.dot" and use.index >= FIRST_SCALE for use in value.uses)
+    """Whether products multiply by a tile, whatever its elements are called by then, and nothing else reads it."""
+    for use in value.uses:
+        op = use.operation
+        if op.name in RENAMES and not _only_scales(op.results[0]):
+            return False
+        if op.name not in RENAMES and (op.name != "nv_tileas.dot" or use.index < FIRST_SCALE):
+            return False
+    return True
 
 
 def _require_index(rw: _Rewriter, op: Any, layout: LinearLayout) -> None:

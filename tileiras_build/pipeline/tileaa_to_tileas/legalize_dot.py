@@ -1,8 +1,8 @@
 """Rewrite matrix products for which the GPU has no instruction into ones that it has.
 
 In:    nv_tileas.dot of any types, with or without block scales.
-Out:   no dot has scales but those that the target multiplies by in its products: other operands are multiplied by them in
-       bf16 first. fp8 operands are f16 where there is no fp8 product.
+Out:   no dot has scales but those that the target may multiply by in its products: other operands are multiplied by them
+       in bf16 first. fp8 operands are f16 where there is no fp8 product.
 After: convert_tileaa_to_tileas. Before: layouts are assigned.
 Sound: f16 holds every fp8 value; apply_scales says what bf16 holds.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, f16
 
-from ..analysis.dot_atoms import scaled_atom, scaled_tensor_atom
+from ..analysis.dot_atoms import scales_by_itself
 from ..contracts import EdgePass
 from ..job import Job
 from .apply_scales import apply_scales, converted
@@ -34,7 +34,7 @@ class LegalizeDot(EdgePass):
 
 def _legalize(op: Any, job: Job) -> None:
     if op.lhs_scale is not None:
-        if scaled_atom(job.target, op) is None and scaled_tensor_atom(job.target, op) is None:
+        if not scales_by_itself(job.target, op):
             apply_scales(op)
         return
     types = [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]

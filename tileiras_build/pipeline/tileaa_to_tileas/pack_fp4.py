@@ -1,9 +1,11 @@
 """Move fp4 operands of products two to a byte, as memory and the instructions hold them.
 
-In:    block-scaled nv_tileas products of fp4 tiles that are loaded with k as memory's fastest dimension.
+In:    block-scaled nv_tileas products of fp4 tiles that are loaded with k as memory's fastest dimension, or unpacked from
+       bytes along k.
 Out:   the loads are of bytes, half as many along k, and the product, marked ``packed``, is of pairs; so copies, shared
        memory and registers never take an element from its pair.
-After: legalize_dot (the product scales by itself), distribute_over_ctas. Before: select_async, assign_layouts.
+After: legalize_dot (the product may scale by itself). Before: distribute_over_ctas, select_async, assign_layouts;
+       apply_scales, which takes pairs apart where no instruction reads them after all.
 Sound: pairs begin on even elements in memory and in the tile, and the tensor ends between two of them, so a byte is
        inside the tensor with both of its elements or with none; zeros that pad a tile are zeros in pairs, too.
 """
@@ -20,15 +22,15 @@ from ...dialects.cuda_tile.attrs import DivByAttr
 from ...dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.dot_atoms import PAIR, scaled_atom
+from ..analysis.dot_atoms import FP4, scaled_atom, scaled_tensor_atom
 from ..analysis.memory_access import ViewFacts
 from ..contracts import EdgePass
 from ..job import Job
 
-FP4, PERMUTE = "f4E2M1FN", "nv_tileas.permute"
-BitcastOp, AssumeOp, MakeMemRefOp, BlockTileOp, TiledLoadOp, PermuteOp, DotOp = (
+PERMUTE, VIEW, REINTERPRET, LOAD = (f"nv_tileas.{name}" for name in ("permute", "view", "reinterpret", "tiled_load"))
+BitcastOp, AssumeOp, MakeMemRefOp, BlockTileOp, TiledLoadOp, PermuteOp, ViewOp, DotOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"]
-    for name in ("bitcast", "assume", "make_memref", "block_tile", "tiled_load", "permute", "dot")
+    for name in ("bitcast", "assume", "make_memref", "block_tile", "tiled_load", "permute", "view", "dot")
 )
 
 
@@ -46,8 +48,7 @@ class PackFp4(EdgePass):
 def _wants_pairs(op: Any, job: Job) -> bool:
     if op.lhs_scale is None or str(op.lhs.type.element_type) != FP4:
         return False
-    atom = scaled_atom(job.target, op)
-    if atom is None or not job.target.mma_atoms(PAIR, PAIR, "f32", atom.scale_type) or not atom.packed_bits:
+    if not any(find(job.target, op, in_pairs=True) for find in (scaled_atom, scaled_tensor_atom)):
         return False
     analysis = AxisAnalysis()
     rank = len(op.lhs.type.get_shape())
@@ -55,24 +56,46 @@ def _wants_pairs(op: Any, job: Job) -> bool:
 
 
 def _source(value: SSAValue, k_dim: int) -> tuple[Any, Any, int] | None:
-    """The load of an operand, the permute between if there is one, and which dimension of the loaded tile is k."""
+    """What makes an operand, the permute between if there is one, and which dimension of what is made is k."""
     owner, permute = value.owner, None
     if isinstance(owner, Operation) and owner.name == PERMUTE:
         permute, value = owner, owner.operands[0]
         k_dim = list(permute.attributes["permutation"].get_values())[k_dim]
         owner = value.owner
-    is_load = isinstance(owner, Operation) and owner.name == TiledLoadOp.name
-    if not is_load or len(list(value.uses)) != 1 or permute is not None and len(list(permute.results[0].uses)) != 1:
-        return None
-    return owner, permute, k_dim
+    return (owner, permute, k_dim) if isinstance(owner, Operation) else None
 
 
 def _has_pairs(value: SSAValue, k_dim: int, analysis: AxisAnalysis) -> bool:
-    """Whether the elements of an operand come from memory in pairs along k."""
+    """Whether the elements of an operand are bytes of two along k somewhere."""
     found = _source(value, k_dim)
     if found is None:
         return False
-    load, _, dim = found
+    owner, permute, dim = found
+    if owner.name != LOAD:
+        return _bytes_before(owner) is not None and _is_last(owner.results[0].type, dim)
+    single = len(list(owner.value.uses)) == 1 and (permute is None or len(list(permute.results[0].uses)) == 1)
+    return single and _loads_pairs(owner, dim, analysis)
+
+
+def _bytes_before(op: Any) -> SSAValue | None:
+    """The bytes that a tile of fp4 was unpacked from; views between do not move them."""
+    while op.name == VIEW and isinstance(op.operands[0].owner, Operation):
+        op = op.operands[0].owner
+    if op.name != REINTERPRET or str(op.operands[0].type.element_type) != "i8":
+        return None
+    value = op.operands[0]
+    while isinstance(value.owner, Operation) and value.owner.name == VIEW:
+        value = value.owner.operands[0]
+    return value
+
+
+def _is_last(type: TensorType, dim: int) -> bool:
+    shape = type.get_shape()
+    return dim == len(shape) - 1 and shape[dim] % 2 == 0
+
+
+def _loads_pairs(load: Any, dim: int, analysis: AxisAnalysis) -> bool:
+    """Whether a load of fp4 is one of bytes, too."""
     view = load.view.type
     if view.kind.data == "gather" or view.padding.data not in ("none", "zero") or view.tile[dim] % 2:
         return False
@@ -94,19 +117,44 @@ def _pack(op: Any) -> None:
     product = DotOp.make(operands, [op.result.type], dict(op.attributes) | {"packed": UnitAttr()})
     op.parent.insert_op_before(product, op)
     op.result.replace_all_uses_with(product.result)
-    gone = [op, *(link for value in (op.lhs, op.rhs) for link in _links(value))]
-    for old in gone:
-        old.detach()
-        old.erase()
+    gone = [op.lhs, op.rhs]
+    op.detach()
+    op.erase()
+    for value in gone:
+        _drop(value)
 
 
-def _links(value: SSAValue) -> list[Operation]:
-    owner = value.owner
-    return [owner, owner.operands[0].owner] if owner.name == PERMUTE else [owner]
+def _drop(value: SSAValue) -> None:
+    """What made a tile that nothing reads any more."""
+    while isinstance(op := value.owner, Operation) and op.parent is not None:
+        if op.name not in (PERMUTE, VIEW, REINTERPRET, LOAD) or any(list(result.uses) for result in op.results):
+            return
+        value = op.operands[0]
+        op.detach()
+        op.erase()
 
 
 def _packed(value: SSAValue, k_dim: int) -> SSAValue:
-    load, permute, dim = _source(value, k_dim)
+    owner, permute, dim = _source(value, k_dim)
+    made = _byte_load(owner, dim) if owner.name == LOAD else _byte_tile(owner)
+    if permute is None:
+        return made
+    order = list(permute.attributes["permutation"].get_values())
+    turned = TensorType(i8, [made.type.get_shape()[at] for at in order])
+    return _after(permute, PermuteOp.make([made], [turned], dict(permute.attributes)))
+
+
+def _byte_tile(owner: Any) -> SSAValue:
+    """The bytes of a tile that was unpacked, in its shape but for half the last dimension."""
+    source = _bytes_before(owner)
+    *outer, last = owner.results[0].type.get_shape()
+    shape = (*outer, last // 2)
+    if tuple(source.type.get_shape()) == shape:
+        return source
+    return _after(owner, ViewOp.make([source], [TensorType(i8, shape)]))
+
+
+def _byte_load(load: Any, dim: int) -> SSAValue:
     view = _byte_view(load.view, dim)
     shape = list(load.value.type.get_shape())
     shape[dim] //= 2
@@ -115,11 +163,7 @@ def _packed(value: SSAValue, k_dim: int) -> SSAValue:
     load.parent.insert_op_before(made, load)
     for old, new in zip(load.results[1:], made.results[1:]):
         old.replace_all_uses_with(new)
-    if permute is None:
-        return made.results[0]
-    order = list(permute.attributes["permutation"].get_values())
-    turned = TensorType(i8, [shape[at] for at in order])
-    return _after(permute, PermuteOp.make([made.results[0]], [turned], dict(permute.attributes)))
+    return made.results[0]
 
 
 def _byte_view(view: SSAValue, dim: int) -> SSAValue:

@@ -193,7 +193,8 @@ def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) ->
     tiles = [tensor_memory_tile(m, n, COLUMN_BITS, warps)]
     tiles += [] if 0 in boxes else [tensor_memory_tile(m, k, bits, warps)]
     taken = sum(int(other.attributes["tensor_words"].value.data) for other in _others(op))
-    scales = [MOST_STAGES * columns.words for columns in scale_columns(op, warps)] if scaled else []
+    stages = min(MOST_STAGES, job.target.max_shared_memory // sum(box.tile_bytes for _, _, box in boxes.values()))
+    scales = [stages * columns.words for columns in scale_columns(op, warps)] if scaled else []
     if None in tiles or (words := sum(tile.total_words for tile in tiles) + sum(scales)) + taken > ALL_COLUMNS:
         return None
     op.attributes["tensor_words"] = IntegerAttr(words, i32)

@@ -15,7 +15,7 @@ from ..analysis.dot_atoms import atom_named, operand_signs, tiling_of
 from ..shared.element_types import Element, element_of
 from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of, taken
-from .shared_memory import load_shared, pack_bytes, pack_word, store_registers
+from .shared_memory import load_shared, pack_scales, pack_word, store_registers
 
 VECTOR_BYTES = 16
 FP4_BITS, FP4_PADDING = 4, 2
@@ -69,7 +69,7 @@ class _Scales:
         result = []
         for (value, scales), registers, tile in zip(self.sides, self.held, (m_tile, n_tile)):
             members, byte, thread = scales.registers(tile, first, batch)
-            word = pack_bytes(self.e, element_of(value.type), [registers[register] for register in members])
+            word = pack_scales(self.e, element_of(value.type), [registers[register] for register in members])
             result += [f"i32 {word}", f"i16 {byte}", f"i16 {thread}"]
         return result
 

@@ -16,6 +16,8 @@ from .builder import CONVERGENT, Value
 from .kernel_emitter import KernelEmitter, Late, LateValue, Part, taken
 from .vector_access import from_border, to_border
 
+UNSIGNED_BYTES = 0x7F7F7F7F
+
 
 def _address(e: KernelEmitter, access: Any, xor: int, scratch: int, start: Value | None = None) -> tuple[Value, int]:
     """(address register, constant to add) of one instruction's place in the region at byte ``scratch``.
@@ -176,6 +178,14 @@ def pack_bytes(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Val
     if len(values) == 1:
         return e.b.pure(f"zext i8 {taken(e.b, values[0])} to i32")
     return pack_word(e, element, values)
+
+
+def pack_scales(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Value:
+    """Up to four scales as a word for an instruction: ue4m3 is f8E4M3FN with a zero for its sign (PTX ISA 9.0, section
+    5.2.3, "Alternate Floating-Point Data Formats"); Tile IR leaves open what negative scales do.
+    """
+    word = pack_bytes(e, element, values)
+    return e.b.and_(word, UNSIGNED_BYTES) if element.name == "f8E4M3FN" else word
 
 
 def pack_word(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Value:

@@ -26,7 +26,7 @@ from .async_copies import matrix_descriptor, stage_address
 from .builder import SHARED, TENSOR, Value, boolean
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .pipelines import ctas_of, empty_barrier, is_pair, leads_pair
-from .shared_memory import pack_bytes, pack_words
+from .shared_memory import pack_scales, pack_words
 
 LANE_SHIFT = 16
 
@@ -112,7 +112,7 @@ def _store_scales(e: KernelEmitter, op: Any) -> None:
     columns = ScaleColumns(tuple(op.value.type.get_shape()), op.attributes["line_dim"].value.data, e.num_warps)
     held = e.packed_as(op.value, columns.layout)
     element, step = e.element(op.value), columns.per_word
-    words = [pack_bytes(e, element, held[first : first + step]) for first in range(0, len(held), step)]
+    words = [pack_scales(e, element, held[first : first + step]) for first in range(0, len(held), step)]
     address = _stage_address(e, e.values[op.dest], columns, op.stage)
     with e.in_prologue():
         lanes = e.b.linear(e.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
@@ -233,7 +233,7 @@ class _Product:
         operands = f"ptr addrspace({TENSOR}) {_pointer(e, target)}, {left}, i64 {right}, i32 {descriptor}, i1 {enabled}"
         for (columns, start), line in zip(self.scales, (row, column)):
             operands += f", ptr addrspace({TENSOR}) {_pointer(e, e.b.add(start, columns.word(line, number)))}"
-        e.b.call_void("@llvm.nvvm.tcgen05.mma.shared.mxf8f6f4.block_scale", f"{operands}, i32 1, i32 0")
+        e.b.call_void(f"@llvm.nvvm.tcgen05.mma.shared.{self.atom.scaled_kind}", f"{operands}, i32 1, i32 0")
 
     def _descriptor(self) -> int:
         signs = operand_signs(self.op)
