@@ -310,9 +310,11 @@ FENCE, ONE_LEFT = "wgmma.fence.sync.aligned;", "wgmma.wait_group.sync.aligned 1;
 PARTS = {"D": "{D0, D1, D2, D3}", "E": "{E0, E1, E2, E3}", "A": "{A0, A1, A2, A3}"}
 
 
-def mma(d, a="da"):
+def mma(d, a="da", n=8):
+    """A product; one of 16 columns also has E."""
     turned = "0" if a == "A" else "0, 0"
-    return f"{opcode(8, 16, 'f32', 'f16', 'f16')} {PARTS[d]}, {PARTS.get(a, a)}, db, 1, 1, 1, {turned};"
+    registers = PARTS[d] if n == 8 else "{D0, D1, D2, D3, E0, E1, E2, E3}"
+    return f"{opcode(n, 16, 'f32', 'f16', 'f16')} {registers}, {PARTS.get(a, a)}, db, 1, 1, 1, {turned};"
 
 
 def flight(*lines):
@@ -332,7 +334,10 @@ SOUND = {
     "the older of two groups": (FENCE, mma("D"), COMMIT, mma("E"), COMMIT, ONE_LEFT, USE.format("D0"), ALL),
     "products chained on one accumulator": (FENCE, mma("D"), mma("D"), COMMIT, mma("D"), COMMIT, ALL, USE.format("D3")),
     "a copy, read after the wait": (FENCE, mma("D"), COMMIT, "mov.f32 x, D0;", ALL, USE.format("x")),
-    "zeros moved in after the fence": (FENCE, "mov.f32 D0, 0f00000000;", mma("D"), COMMIT, ALL),
+    "a copy over what is in flight of what is in flight": (FENCE, mma("D"), COMMIT, mma("E"), COMMIT, "mov.f32 D0, E0;", ALL, USE.format("D0")),
+    "a fresh register moved in after the fence": ("cvt.rn.f32.u32 x, t0;", FENCE, "mov.f32 D0, x;", mma("D"), COMMIT, ALL),
+    "another shape after the wait": (FENCE, mma("D"), COMMIT, ALL, mma("D", n=16), COMMIT, ALL),
+    "A read in flight": (FENCE, mma("D", "A"), mma("E", "A"), COMMIT, "st.global.b32 [u1], A0;", ALL),
     "A rewritten after the wait": (FENCE, mma("D", "A"), COMMIT, ALL, "add.u32 A0, A0, 1;", FENCE, mma("D", "A"), COMMIT, ALL),
     "a loop with a product always in flight": (
         "mov.u32 t9, 0;", FENCE, mma("D"), COMMIT, "LOOP:", FENCE, mma("E"), COMMIT, ONE_LEFT, USE.format("D0"), FENCE, mma("D"), COMMIT,
@@ -346,6 +351,16 @@ UNSOUND = {
     "a copy read before": ("x read before", (FENCE, mma("D"), COMMIT, "mov.f32 x, D0;", USE.format("x"), ALL)),
     "written before the wait": ("D2 written before", (FENCE, mma("D"), COMMIT, "cvt.rn.f32.u32 D2, t0;", ALL)),
     "A written before the wait": ("A1 written before", (FENCE, mma("D", "A"), COMMIT, "shl.b32 A1, t0, 1;", ALL)),
+    "a constant moved over A": ("A2 written before", (FENCE, mma("D", "A"), COMMIT, "mov.b32 A2, 0;", ALL)),
+    "a register moved over A": ("A2 written before", (FENCE, mma("D", "A"), COMMIT, "mov.b32 A2, t0;", ALL)),
+    "a register moved over an accumulator": ("D2 written before", (FENCE, mma("D"), COMMIT, "mov.f32 D2, x;", ALL)),
+    "a wait that not every thread executes": (
+        "D0 read before", (FENCE, mma("D"), COMMIT, "setp.ne.u32 p1, t1, t1;", "@p1 " + ALL, USE.format("D0"), ALL)),
+    "another shape in flight": ("D in D0, D1, D2, D3, which a product of another shape", (FENCE, mma("D"), mma("D", n=16), COMMIT, ALL)),
+    "D over A in flight": (
+        "D in A0, A1, A2, A3, which a product before may still be reading", (FENCE, mma("D", "A"), mma("A"), COMMIT, ALL)),
+    "zeros moved in after the fence": ("between writes of D0", (FENCE, "mov.f32 D0, 0f00000000;", mma("D"), COMMIT, ALL)),
+    "accumulators read after the fence": ("between reads of D0", (FENCE, mma("D"), COMMIT, ALL, USE.format("D0"), mma("D"), COMMIT, ALL)),
     "no fence at all": ("no wgmma.fence before this product", (mma("D"), COMMIT, ALL)),
     "accumulators written after the fence": ("no wgmma.fence between writes of D0", (FENCE, "add.f32 D0, D0, D0;", mma("D"), COMMIT, ALL)),
     "A written after the fence": ("writes of A3", (FENCE, "add.u32 A3, t0, t0;", mma("D", "A"), COMMIT, ALL)),

@@ -3,11 +3,13 @@
 A forward analysis over the program, once, before it runs:
 
 - a product's D may not be read or written, its A (in registers) not be written, before a wgmma.wait_group that covers it;
-- registers that other instructions have written reach a product only over a wgmma.fence.
+  only a product of the same shape may follow on the same D, which the ISA orders by itself;
+- what other instructions have written reaches a product, and what they have read its D, only over a wgmma.fence.
 
-``mov`` between registers renames: the copy is in flight, or fenced, as its source was - assemblers allocate both to one
-register where they can. A state is a tuple of bit masks of register slots: written since the last fence, then D by age
-(0: not committed, i: followed by i - 1 committed groups), then A by age; paths join by union.
+``mov`` from a register renames: the copy is in flight, or fenced, as its source was - assemblers allocate both to one
+register where they can. Over a register in flight that holds for a source in flight alone: any other value is a write.
+A state is a tuple of bit masks of register slots: written since the last fence, read since, D by age (0: not committed,
+i: followed by i - 1 committed groups), A by age, then D by shape of product; paths join by union.
 """
 
 from __future__ import annotations
@@ -17,8 +19,9 @@ from collections import deque
 from .parse import Immediate, Register, Vector
 
 AGES = 9  # a wait for all but more groups than this clears nothing
-_D, _A = 1, 1 + AGES
-_SIZE = 1 + 2 * AGES
+_WRITTEN, _READ, _D = 0, 1, 2
+_A = _D + AGES
+_SHAPES = _A + AGES
 
 
 def find_violations(program) -> dict[int, str]:
@@ -44,11 +47,13 @@ class _Analysis:
         self.program = program
         self.never = max(program.used, default=0) + 1  # the bit of no register: set until the first fence
         self.entry: dict[int, tuple] = {}  # state at the start of each block
+        shapes = {shape_of(ins) for ins in program.code if is_product(ins)}
+        self.shapes = {shape: _SHAPES + i for i, shape in enumerate(sorted(shapes))}
 
     def run(self) -> None:
         program = self.program
         start = program.starts[program.entry.name]
-        self.entry[start] = (-1, *[0] * (_SIZE - 1))
+        self.entry[start] = (-1, *[0] * (_SHAPES - 1 + len(self.shapes)))
         work = deque([start])
         while work:
             block = work.popleft()
@@ -61,7 +66,7 @@ class _Analysis:
 
     def join(self, block: int, state: tuple) -> bool:
         old = self.entry.get(block)
-        new = state if old is None else tuple(a | b for a, b in zip(old, state))
+        new = state if old is None else _joined(old, state)
         self.entry[block] = new
         return new != old
 
@@ -79,19 +84,19 @@ class _Analysis:
     def step(self, pc: int, state: tuple) -> tuple:
         ins = self.program.code[pc]
         if ins.op == "wgmma":
-            return self.step_wgmma(ins, list(state))
+            after = self.step_wgmma(ins, list(state))
+            return after if ins.predicate is None else _joined(state, after)
         if is_copy(ins):
             return self.step_copy(ins, state)
-        written = self.program.writes[pc]
-        if not written:
+        read, written = self.program.reads[pc], self.program.writes[pc]
+        if not read and not written:
             return state
-        return (state[0] | written, *(mask & ~written for mask in state[1:]))
+        return (state[_WRITTEN] | written, state[_READ] | read, *(mask & ~written for mask in state[_D:]))
 
-    @staticmethod
-    def step_wgmma(ins, state: list) -> tuple:
+    def step_wgmma(self, ins, state: list) -> tuple:
         form = ins.mods[0]
         if form == "fence":
-            state[0] = 0
+            state[_WRITTEN] = state[_READ] = 0
         elif form == "commit_group":
             for first in (_D, _A):
                 ages = state[first : first + AGES]
@@ -104,40 +109,53 @@ class _Analysis:
                     state[first + age] = 0
         else:
             d, a = _mask(ins.args[0]), _mask(ins.args[1]) if isinstance(ins.args[1], Vector) else 0
-            for age in range(AGES):
-                state[_D + age] &= ~d
+            for at in (*range(_D, _A), *self.shapes.values()):
+                state[at] &= ~d
             state[_D] |= d
             state[_A] |= a
+            state[self.shapes[shape_of(ins)]] |= d
         return tuple(state)
 
     @staticmethod
     def step_copy(ins, state: tuple) -> tuple:
         target, source = 1 << ins.args[0].index, _mask(ins.args[1])
         keep = ins.predicate is not None
-        return tuple((mask if keep else mask & ~target) | (target if mask & source else 0) for mask in state)
+        after = [(mask if keep else mask & ~target) | (target if mask & source else 0) for mask in state]
+        if isinstance(ins.args[1], Immediate):
+            after[_WRITTEN] |= target
+        return tuple(after)
 
     # -- rules ---------------------------------------------------------------------------------------
     def violation(self, pc: int, state: tuple) -> str | None:
-        ins, program = self.program.code[pc], self.program
-        d, a = _union(state[_D:_A]), _union(state[_A:])
+        ins = self.program.code[pc]
+        if is_product(ins):
+            return self.violation_of_product(ins, state)
         if ins.op == "wgmma":
-            if ins.mods[0] != "mma_async":
-                return None
-            left = _mask(ins.args[1]) if isinstance(ins.args[1], Vector) else 0
-            if state[0] >> self.never & 1:
-                return "no wgmma.fence before this product, on some path to it"
-            unfenced = state[0] & (_mask(ins.args[0]) | left)
-            if unfenced:
-                return f"no wgmma.fence between writes of {self.names(unfenced)} and this product"
-            return None if not left & d else f"A in {self.names(left & d)}, which a product before may still be writing"
-        if is_copy(ins):
             return None
-        if program.reads[pc] & d:
-            return f"{self.names(program.reads[pc] & d)} read before a wgmma.wait_group for the product that writes it"
-        touched = program.writes[pc] & (d | a)
-        if touched:
-            return f"{self.names(touched)} written before a wgmma.wait_group for the product that uses it"
-        return None
+        d, a = _union(state[_D:_A]), _union(state[_A:_SHAPES])
+        read, touched = self.program.reads[pc] & d, self.program.writes[pc] & (d | a)
+        if is_copy(ins):
+            read, touched = 0, 0 if _mask(ins.args[1]) & (d | a) else touched
+        if read:
+            return f"{self.names(read)} read before a wgmma.wait_group for the product that writes it"
+        return f"{self.names(touched)} written before a wgmma.wait_group for the product that uses it" if touched else None
+
+    def violation_of_product(self, ins, state: tuple) -> str | None:
+        target, left = _mask(ins.args[0]), _mask(ins.args[1]) if isinstance(ins.args[1], Vector) else 0
+        d, a = _union(state[_D:_A]), _union(state[_A:_SHAPES])
+        if state[_WRITTEN] >> self.never & 1:
+            return "no wgmma.fence before this product, on some path to it"
+        if unfenced := state[_WRITTEN] & (target | left):
+            return f"no wgmma.fence between writes of {self.names(unfenced)} and this product"
+        if unfenced := state[_READ] & target:
+            return f"no wgmma.fence between reads of {self.names(unfenced)} and this product, which writes it"
+        if left & d:
+            return f"A in {self.names(left & d)}, which a product before may still be writing"
+        if target & a:
+            return f"D in {self.names(target & a)}, which a product before may still be reading as A"
+        shape = shape_of(ins)
+        others = d & target & _union(state[at] for other, at in self.shapes.items() if other != shape)
+        return f"D in {self.names(others)}, which a product of another shape may still be writing" if others else None
 
     def names(self, mask: int) -> str:
         found = [register.name for slot, register in self.program.used.items() if mask >> slot & 1]
@@ -149,6 +167,19 @@ def _union(masks) -> int:
     for mask in masks:
         out |= mask
     return out
+
+
+def _joined(one: tuple, other: tuple) -> tuple:
+    return tuple(a | b for a, b in zip(one, other))
+
+
+def is_product(ins) -> bool:
+    return ins.op == "wgmma" and ins.mods[0] == "mma_async"
+
+
+def shape_of(ins) -> str:
+    """The shape of a product, as in m64n128k16."""
+    return next((mod for mod in ins.mods if mod.startswith("m64n")), "")
 
 
 def is_copy(ins) -> bool:
