@@ -24,21 +24,52 @@ def test_bytes_arrive_after_the_wait():
     np.testing.assert_array_equal(out, source)
 
 
-def test_bytes_have_not_arrived_before_the_wait():
-    zero = "mov.u32 t9, 7; st.shared.v4.u32 [t2], {t9, t9, t9, t9};"
-    out, _ = copy(zero + "cp.async.ca.shared.global [t2], [u5], 16; cp.async.commit_group; cp.async.wait_group 1;")
-    assert (out == 7).all()
-    out, source = copy(zero + "cp.async.ca.shared.global [t2], [u5], 16; cp.async.wait_all;")
+ZERO = "mov.u32 t9, 7; st.shared.v4.u32 [t2], {t9, t9, t9, t9};"
+ISSUE = "cp.async.ca.shared.global [t2], [u5], 16; cp.async.commit_group;"
+TOUCHES = {
+    "read": "ld.shared.u32 t8, [t2];", "read wide": "ld.shared.v4.u32 {t4, t5, t6, t7}, [t2];", "read a byte": "ld.shared.u8 t8, [t2+15];",
+    "read by another thread": "xor.b32 t8, t0, 1; mad.lo.u32 t8, t8, 16, t1; ld.shared.u32 t8, [t8];",
+    "read by one thread": "setp.eq.u32 p1, t0, 3; @p1 ld.shared.u32 t8, [t2];",
+    "read through a generic address": "cvt.u64.u32 u6, t2; cvta.shared.u64 u6, u6; ld.u32 t8, [u6];",
+    "read as a matrix": "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {t4, t5, t6, t7}, [t2];", "written": "st.shared.u32 [t2+4], t0;",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOUCHES)
+def test_bytes_touched_before_the_wait(name):
+    with pytest.raises(
+        EmulatorFault, match=r"shared memory (read|written) before the copy to it at line \d+ .cp.async.ca"
+    ):
+        copy(ISSUE + TOUCHES[name] + "cp.async.wait_all;")
+    out, source = copy(TOUCHES[name].replace("st.shared.u32 [t2+4], t0;", "") + ISSUE + "cp.async.wait_all;")
     np.testing.assert_array_equal(out, source)
+
+
+def test_what_lies_beside_a_copy_may_be_touched():
+    """Words 2 and 3 of each chunk of 16 bytes while the others are on their way."""
+    body = (
+        ZERO
+        + "cp.async.ca.shared.global [t2], [u5], 8; ld.shared.v2.u32 {t4, t5}, [t2+8]; st.shared.u32 [t2+12], t5; cp.async.wait_all;"
+    )
+    out, source = copy(body)
+    np.testing.assert_array_equal(out[:, :2], source[:, :2])
+    assert (out[:, 2:] == 7).all()
+
+
+def test_the_thread_that_reads_is_named():
+    with pytest.raises(EmulatorFault) as caught:
+        copy(ISSUE + TOUCHES["read by one thread"] + "cp.async.wait_all;")
+    assert caught.value.thread == ((0, 0, 0), (3, 0, 0)) and caught.value.address == 48
 
 
 def test_groups_complete_in_order():
     """Two groups; waiting for all but the newest leaves only the second one out."""
-    body = """mov.u32 t9, 7; st.shared.v4.u32 [t2], {t9, t9, t9, t9}; cp.async.ca.shared.global [t2], [u5], 8; cp.async.commit_group;
-    cp.async.ca.shared.global [t2+8], [u5+8], 8; cp.async.commit_group; cp.async.wait_group 1;"""
-    out, source = copy(body)
-    np.testing.assert_array_equal(out[:, :2], source[:, :2])
-    assert (out[:, 2:] == 7).all()
+    body = """cp.async.ca.shared.global [t2], [u5], 8; cp.async.commit_group; cp.async.ca.shared.global [t2+8], [u5+8], 8;
+    cp.async.commit_group; cp.async.wait_group 1; ld.shared.v2.u32 {t4, t5}, [t2];"""
+    out, source = copy(body + "cp.async.wait_all;")
+    np.testing.assert_array_equal(out, source)
+    with pytest.raises(EmulatorFault, match="before the copy to it"):
+        copy(body)
 
 
 @pytest.mark.parametrize("size", [0, 4, 10, 16])
@@ -57,13 +88,15 @@ def test_a_zero_source_size_reads_nothing():
 
 
 def test_predicated_copies_and_diverged_waits():
-    """Even lanes copy; lanes below 8 wait in a branch of their own."""
+    """Even lanes copy; lanes below 8 wait in a branch of their own, where alone the bytes are there."""
     body = """mov.u32 t9, 7; st.shared.v4.u32 [t2], {t9, t9, t9, t9}; and.b32 t3, t0, 1; setp.eq.u32 p1, t3, 0; @p1 cp.async.cg.shared.global [t2], [u5], 16;
-    cp.async.commit_group; setp.lt.u32 p2, t0, 8; @!p2 bra OTHER; cp.async.wait_group 0; OTHER:"""
-    out, source = copy(body)
-    lane = np.arange(32)
-    landed = (lane < 8) & (lane % 2 == 0)
-    np.testing.assert_array_equal(out, np.where(landed[:, None], source, 7))
+    cp.async.commit_group; setp.lt.u32 p2, t0, 8; @!p2 bra OTHER; cp.async.wait_group 0; OTHER: setp.lt.u32 p3, t0, LANES; @p3 ld.shared.u32 t4, [t2];
+    cp.async.wait_all;"""
+    out, source = copy(body.replace("LANES", "8"))
+    np.testing.assert_array_equal(out, np.where(np.arange(32)[:, None] % 2 == 0, source, 7))
+    with pytest.raises(EmulatorFault, match="before the copy to it") as caught:
+        copy(body.replace("LANES", "10"))
+    assert caught.value.thread[1] == (8, 0, 0)
 
 
 # -- mbarrier ----------------------------------------------------------------------------------------

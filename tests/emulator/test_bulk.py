@@ -169,15 +169,27 @@ def test_blocks_load_their_own_boxes():
     np.testing.assert_array_equal(out, tensor.view(np.uint8))
 
 
-def test_bytes_have_not_arrived_before_the_wait():
+@pytest.mark.parametrize("early", ["ld.shared.u32 t9, [t1+16];", "st.shared.u32 [t1+16], t3;"])
+@pytest.mark.parametrize("line", [False, True])
+def test_bytes_touched_before_the_wait(early, line):
     tensor = random(np.random.default_rng(6), (8, 64), np.float16)
-    copy = """@!p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [t2], 1024;
-    @!p0 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [t1], [u2, {0, 0}], [t2];\n"""
-    early = "ld.shared.u32 t9, [t1];" + WAIT + "bar.sync 0; @!p0 st.shared.u32 [t1+1024], t9; bar.sync 0;"
-    out = execute(copy + early, tensor, tensor_map(tensor, [64, 8], "128B"))
-    expected = box_image(tensor, [64, 8], (0, 0), "128B")
-    assert expected[:4].any()
-    np.testing.assert_array_equal(out, expected)  # the early read saw zeros
+    copy = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [t1], [u2, {0, 0}], [t2];"
+    if line:
+        copy = f"mov.u64 u6, {tensor.ctypes.data}; cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [t1], [u6], 1024, [t2];"
+    copy = (
+        "@!p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [t2], 1024; @!p0 "
+        + copy.replace("; cp", "; @!p0 cp")
+        + "bar.sync 0;\n"
+    )
+    descriptor = tensor_map(tensor, [64, 8], "128B")
+    out = execute(copy + WAIT + ("" if "st." in early else early), tensor, descriptor)
+    np.testing.assert_array_equal(
+        out[:1024], tensor.view(np.uint8).reshape(-1) if line else box_image(tensor, [64, 8], (0, 0), "128B")[:1024]
+    )
+    with pytest.raises(
+        EmulatorFault, match="shared memory (read|written) before the copy to it at line .*cp.async.bulk"
+    ):
+        execute(copy + early + WAIT, tensor, descriptor)
 
 
 # -- stores and reductions ---------------------------------------------------------------------------
@@ -491,7 +503,7 @@ def test_fewer_bytes_than_expected_never_complete():
 
 
 def test_a_load_that_nobody_waits_for():
-    assert "in flight" in faulty(EXPECT + LOAD.format(2, 0, "0, 0"))
+    assert "in flight" in faulty(EXPECT + LOAD.format(2, 0, "0, 0") + "ret;")
 
 
 def test_a_store_that_nobody_waits_for():

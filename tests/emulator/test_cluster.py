@@ -170,6 +170,27 @@ def test_asynchronous_stores():
         np.testing.assert_array_equal(out[cta], np.stack([sent, sent + 5, 0 * lane + 1 - cta, lane + cta], axis=1))
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_an_asynchronous_store_read_before_its_wait(waits):
+    body = (
+        NUMBER
+        + "@!p0 mbarrier.init.shared.b64 [t2], 1; @!p0 mbarrier.arrive.expect_tx.shared.b64 _, [t2], 256;"
+        + SYNC
+        + """mad.lo.u32 t11, t0, 8, t1; xor.b32 t12, t3, 1; mapa.shared::cluster.u32 t13, t11, t12; mapa.shared::cluster.u32 t14, t2, t12;
+    st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [t13+128], {t0, t8}, [t14];"""
+        + SYNC
+        + "WAIT: mbarrier.try_wait.parity.shared.b64 p2, [t2], 0; @!p2 bra WAIT; " * waits
+        + "ld.shared.u32 t9, [t11+132];" + SYNC + "LATE: mbarrier.try_wait.parity.shared.b64 p2, [t2], 0; @!p2 bra LATE;" + STORE
+    )  # fmt: skip
+    out = np.zeros(2, np.uint32)
+    if waits:
+        run(kernel(body), out, grid=2)
+        assert out.tolist() == [1, 0]
+        return
+    with pytest.raises(EmulatorFault, match="shared memory read before the copy to it at line .*st.async"):
+        run(kernel(body), out, grid=2)
+
+
 # -- the barrier -------------------------------------------------------------------------------------
 def test_threads_that_exited_are_not_waited_for():
     body = NUMBER + "setp.ge.u32 p1, t0, 16; @p1 exit;" + SYNC + "mov.u32 t9, 3;" + STORE

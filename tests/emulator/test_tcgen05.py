@@ -101,6 +101,15 @@ def test_ld(shape, count, packed):
                 assert out[32 * warp + t, r] == want
 
 
+def test_registers_may_be_read_before_the_wait():
+    """Their use is ordered after the load as it is; what the wait orders is tensor memory (section 9.7.16.6.4.5)."""
+    cells = aligned(np.arange(32 * 128, dtype=np.uint32).reshape(32, 128))
+    out = aligned(np.zeros((128, 1), np.uint32))
+    body = f"tcgen05.ld.sync.aligned.32x32b.x1.b32 {{r0}}, [t2]; {stores(1)} tcgen05.wait::ld.sync.aligned;"
+    run(transfer_kernel(body, 1, columns=32), cells, out)
+    np.testing.assert_array_equal(out[:, 0], cells[0])
+
+
 @pytest.mark.parametrize(
     "shape, count", [("32x32b", 16), ("16x64b", 8), ("16x128b", 4), ("16x256b", 2), ("16x32bx2", 4)]
 )
@@ -158,6 +167,8 @@ FAULTS = [
     ("add.u32 t4, t2, t0; tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [t4];", "different operands"),
     ("tcgen05.st.sync.aligned.32x32b.x1.b32 [t2], {t0}; tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [t2];", "wait::st"),
     ("tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [t2]; bar.sync 0; @!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t1, 32;", "tcgen05.ld of these columns has not been waited for"),
+    ("tcgen05.st.sync.aligned.32x32b.x1.b32 [t2], {t0}; bar.sync 0; @!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t1, 32;", "tcgen05.st to these columns has not been waited for"),
+    ("tcgen05.ld.sync.aligned.32x32b.x1.b32 {r0}, [t2]; tcgen05.st.sync.aligned.32x32b.x1.b32 [t2], {t0};", "wait::ld"),
     ("@!p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 t1, 64;", "no allocation of 64 columns"),
     ("@!p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 24;", "24 columns: must be a power of two"),
     ("@!p0 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;", "64 columns: more than the allocation of 32 before"),

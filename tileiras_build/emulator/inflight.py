@@ -138,7 +138,9 @@ class _Analysis:
             read, touched = 0, 0 if _mask(ins.args[1]) & (d | a) else touched
         if read:
             return f"{self.names(read)} read before a wgmma.wait_group for the product that writes it"
-        return f"{self.names(touched)} written before a wgmma.wait_group for the product that uses it" if touched else None
+        return (
+            f"{self.names(touched)} written before a wgmma.wait_group for the product that uses it" if touched else None
+        )
 
     def violation_of_product(self, ins, state: tuple) -> str | None:
         target, left = _mask(ins.args[0]), _mask(ins.args[1]) if isinstance(ins.args[1], Vector) else 0

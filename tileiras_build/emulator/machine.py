@@ -298,7 +298,7 @@ class Machine:
         self.shared_size = max(self.shared_size, 16)
         self.local_size = -(-program.local_size // 16) * 16
         self.local = np.full(self.local_size * self.threads * self.ctas, POISON, np.uint8)
-        self.race = self.watch = None
+        self.race = self.watch = self.flight = None
         if self.options.races or self.options.counters is not None:
             from .watch import Watch
 

@@ -151,6 +151,8 @@ class TensorMemory:
             fault(self.machine, ins, "operations on these columns have not been waited for", cta, tid, start)
         if self.loading[cta, :, :, start : start + columns].any():
             fault(self.machine, ins, "a tcgen05.ld of these columns has not been waited for", cta, tid, start)
+        if self.storing[cta, :, :, start : start + columns].any():
+            fault(self.machine, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
         self.owner[cta, start : start + columns] = FREE
 
     def finish(self) -> None:

@@ -1,26 +1,41 @@
-"""Optional observers of memory accesses: the shared-memory race check (``races.py``) and the bank-conflict counters."""
+"""Observers of memory accesses: copies on their way (``flight.py``), the race check (``races.py``), bank-conflict counters."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from .access import flat_threads
+from .flight import Flight
 from .races import Races
 
 UNORDERED = {"tcgen05"}  # what tcgen05.alloc writes is no ordinary store (races.py: tensor_writes)
 
 
+def flight_of(machine) -> Flight:
+    """The batch's marks of copies on their way, made (and looked at from then on) when the first one is issued."""
+    if machine.flight is None:
+        machine.flight = Flight(machine)
+        if machine.watch is None:
+            machine.watch = Watch(machine, False, None)
+    return machine.flight
+
+
 class Watch:
-    """Called for every access of one batch. ``races`` and ``counters`` switch its two halves."""
+    """Called for every access of one batch. ``races`` and ``counters`` switch the optional observers."""
 
     def __init__(self, machine, races: bool, counters):
         self.machine, self.counters = machine, counters
         self.races = Races(machine) if races else None
+        self.idle = not races and counters is None
 
     def __call__(self, site, group, pieces, writes: bool, selection, values=None):
         machine = self.machine
         for place, inside in pieces:
             if place.view != machine.shared_view:
+                continue
+            if machine.flight is not None and site.ins.op != "cp":
+                machine.flight.check(site, group, place, inside, writes, selection)
+            if self.idle:
                 continue
             start = place.offset.astype(np.int64) if place.bias is None else place.offset.astype(np.int64) + place.bias
             threads = (

@@ -9,7 +9,7 @@ their bulk group is waited for (``copies.py``): the latest moments that the ISA 
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..access import Selection, Site, flat_threads
 from ..faults import EmulatorFault
 from ..memory import PARAM_WINDOW
 from ..parse import TYPE_BITS, Address, Name, Variable, Vector
+from ..watch import flight_of
 from . import handles
 from .atomic import operation
 from .mbarrier import change
@@ -161,13 +162,29 @@ class BoxCopy(Copy):
         out.taken = None if self.taken is None else self.taken[keep]
         return out
 
+    @cached_property
+    def chunks(self) -> np.ndarray:
+        """Numbers of the 16-byte chunks of each box in the batch's shared memory (n, rows, chunks)."""
+        return box_chunks(self.tensor, self.start) + self.bias[:, None, None]
+
+    def take_off(self, machine) -> None:
+        for chunks in self.touched():
+            flight_of(machine).begin(self.ins, chunks, CHUNK)
+
+    def touched(self) -> list:
+        """The chunks of all boxes, as slices where each box is dense: the swizzle moves chunks within 128 bytes alone."""
+        tensor = self.tensor
+        count, left = divmod(tensor.rows * tensor.row_bytes, CHUNK)
+        if tensor.pitch != tensor.row_bytes or left or count * CHUNK % _BOX_ALIGN:
+            return [self.chunks]
+        return [slice(start, start + count) for start in (self.start + self.bias).tolist()]
+
     def sources(self, machine) -> np.ndarray:
-        """The 16-byte chunks of each box in shared memory."""
-        return machine.shared_view(np.complex128)[box_chunks(self.tensor, self.start) + self.bias[:, None, None]]
+        """The chunks of each box."""
+        return machine.shared_view(np.complex128)[self.chunks]
 
     def shared_bytes(self) -> np.ndarray:
-        chunks = box_chunks(self.tensor, self.start) + self.bias[:, None, None]
-        return (chunks[..., None] * CHUNK + np.arange(CHUNK)).reshape(len(chunks), -1)
+        return (self.chunks[..., None] * CHUNK + np.arange(CHUNK)).reshape(len(self.chunks), -1)
 
     def land(self, machine) -> None:
         if self.landed:
@@ -185,7 +202,6 @@ class BoxCopy(Copy):
             self.reduce(machine)
 
     def load(self, machine, elements, view, index):
-        chunks = box_chunks(self.tensor, self.start) + self.bias[:, None, None]
         if elements.all:
             data = view[index]
         else:
@@ -195,7 +211,9 @@ class BoxCopy(Copy):
         data = np.ascontiguousarray(data)
         if self.tensor.element == "tf32":
             data = rounded_to_tf32(data)
-        machine.shared_view(np.complex128)[chunks] = data.view(np.complex128).reshape(chunks.shape)
+        machine.shared_view(np.complex128)[self.chunks] = data.view(np.complex128).reshape(self.chunks.shape)
+        for chunks in self.touched():
+            machine.flight.end(chunks, CHUNK)
         bytes_ = np.full(len(self.flat), -self.tensor.box_bytes, np.int64)
         change(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_, clocks=self.clocks)
 
@@ -289,12 +307,23 @@ class LineCopy(Copy):
             if size:
                 self.move(self.bytes_at(machine, self.to, i, size), self.taken[i])
         if self.positions is not None:
+            for chunks in self.chunks():
+                machine.flight.end(chunks, CHUNK)
             sizes = self.sizes.astype(np.int64)
             change(machine, self.ins, self.positions, self.flat, 0 * sizes, -sizes, clocks=self.clocks)
 
     def shared_bytes(self) -> list:
         _, starts = self.source if self.positions is None else self.to
         return [start + np.arange(size) for start, size in zip(starts.tolist(), self.sizes.tolist())]
+
+    def chunks(self) -> list:
+        """Of each line in shared memory a slice of its 16-byte chunks."""
+        starts = self.to[1] // CHUNK
+        return [slice(start, start + size // CHUNK) for start, size in zip(starts.tolist(), self.sizes.tolist())]
+
+    def take_off(self, machine) -> None:
+        for chunks in self.chunks():
+            flight_of(machine).begin(self.ins, chunks, CHUNK)
 
     def move(self, target, source):
         if self.function is None:
@@ -405,6 +434,7 @@ class BulkSite:
                 self.ins, tensor, at[some], offset[some] // CHUNK, bias[parts] // CHUNK, flat[some], positions[parts]
             )
             copy.watch_issue(machine)
+            copy.take_off(machine)
             machine.waits.fly(copy.positions, copy)
 
     def store_tensor(self, group, map_address, coordinates, source, mask=None):
@@ -452,6 +482,7 @@ class BulkSite:
         target, origin = ("shared", offset[some] + bias), (origin[0], origin[1][some])
         copy = LineCopy(self.ins, flat[some], target, origin, sizes[some], positions, *self.line_reduction())
         copy.watch_issue(machine)
+        copy.take_off(machine)
         machine.waits.fly(positions, copy)
 
     def store_line(self, group, to, source, size, mask):

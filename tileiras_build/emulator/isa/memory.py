@@ -7,6 +7,7 @@ import numpy as np
 from ..access import Selection, Site
 from ..emit import SIGNED, UNSIGNED, items_of
 from ..parse import SINK, TYPE_BITS, Address, Immediate, Name, Register, Variable
+from ..watch import flight_of
 from . import handles
 
 SPACES = ("global", "shared", "local", "param", "const")
@@ -138,6 +139,7 @@ class PendingCopy:
 
     def land(self, machine):
         machine.shared_view(self.dtype)[self.index] = self.data
+        machine.flight.end(self.index, self.data.itemsize)
 
 
 class CopySite:
@@ -164,6 +166,7 @@ class CopySite:
         cta = group.cta[selection.rows, 0] if group.product else group.cta[0, selection.columns]
         flat = cta * group.machine.threads + group.tid[0, selection.columns]
         index = np.broadcast_to(place.index(self.size), count)
+        flight_of(group.machine).begin(self.target.ins, index, self.size)
         group.copies.pending.append(PendingCopy(flat, self.target.dtype, index, np.broadcast_to(data, count)))
 
     def fetch(self, group, source, source_size, selection):

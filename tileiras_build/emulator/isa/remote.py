@@ -7,6 +7,7 @@ import numpy as np
 
 from ..access import Selection, Site, flat_threads
 from ..emit import UNSIGNED, items_of
+from ..watch import flight_of
 from . import handles
 from .atomic import AtomicSite, handle_atomic
 from .mbarrier import change
@@ -25,6 +26,7 @@ class RemoteStore:
             return
         self.landed = True
         self.site.write(machine, self.index, self.values)
+        self.site.arrive(machine, self.index)
         bytes_ = np.full(len(self.flat), -self.site.bytes, np.int64)
         change(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_, clocks=self.clocks)
 
@@ -53,7 +55,19 @@ class RemoteSite:
         store = RemoteStore(self, flat, np.broadcast_to(index, n), picked, positions)
         if group.machine.race is not None:
             store.clocks = group.machine.race.issue_copies(positions, flat)
+        self.take_off(group.machine, store.index)
         group.machine.waits.fly(positions, store)
+
+    def take_off(self, machine, index) -> None:
+        """What st.async writes is on its way; reductions of several threads may meet."""
+        if self.atomic is None:
+            for i in range(self.count):
+                flight_of(machine).begin(self.ins, index + i, self.size)
+
+    def arrive(self, machine, index) -> None:
+        if self.atomic is None:
+            for i in range(self.count):
+                machine.flight.end(index + i, self.size)
 
     def write(self, machine, index, values):
         view = machine.shared_view(self.target.dtype)

@@ -351,6 +351,8 @@ class Transfer:
                     table,
                     "an asynchronous operation still uses these columns: commit and wait first",
                 )
+            why = "a tcgen05.ld of these columns has not been waited for (tcgen05.wait::ld)"
+            memory.require_quiet(self.ins, span, some, memory.loading, why)
             memory.storing[some, which, span.halves, span.first : span.last] = True
         if group.machine.race is not None:
             group.machine.race.tensor_moved(ctas, warps)

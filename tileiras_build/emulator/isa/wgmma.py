@@ -93,6 +93,8 @@ class SharedOperand:
         if np.ndim(descriptor) and (words != words[:, :1]).any():
             self.site.fault(group, f"the threads of a warpgroup have different descriptors of {self.name}")
         index = self.index(group, words[:, 0])
+        if group.machine.flight is not None:
+            group.machine.flight.check_chunks(self.site, group, index)
         if group.machine.race is not None:
             group.machine.race.product(self.site, group, index)
         return self.decode(group.machine.shared_view(np.complex128)[index])

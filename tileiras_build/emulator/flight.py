@@ -1,0 +1,75 @@
+"""Words of shared memory that asynchronous copies have yet to write: touching one before the copy was waited for is a fault.
+
+cp.async, bulk copies to shared memory and st.async promise their bytes to nobody before their wait (PTX ISA 9.0, section
+9.7.9.25.1, completion mechanisms): a read finds the old ones or the new ones, a write may be overwritten or not. A copy's
+words are marked from its issue until it lands, which in the emulator is when it is waited for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+WORD = 4  # the least that a copy writes, in bytes
+_KINDS = {4: np.uint8, 8: np.uint16, 16: np.uint32}  # marks of what an access of so many bytes touches
+_SHIFTS = {1: 2, 2: 1}  # from the index of a smaller element to that of its word
+MOST = 255  # instructions with a mark of their own; more share the last one
+
+
+class Flight:
+    """The marks of one batch, a byte per word: 0, or the number of the instruction that is on its way there."""
+
+    def __init__(self, machine):
+        self.machine = machine
+        marks = np.zeros(len(machine.shared) // WORD, np.uint8)
+        self.marks = {size: marks.view(kind) for size, kind in _KINDS.items()}
+        self.numbers: dict = {}
+        self.instructions: list = []
+
+    def begin(self, ins, index, size: int) -> None:
+        """Elements ``index`` of ``size`` bytes (4, 8 or 16) of the batch's shared memory are on their way."""
+        kind = _KINDS[size]
+        self.marks[size][index] = kind(self.number(ins) * (np.iinfo(kind).max // 255))
+
+    def end(self, index, size: int) -> None:
+        self.marks[size][index] = 0
+
+    def number(self, ins) -> int:
+        found = self.numbers.get(id(ins))
+        if found is None:
+            self.instructions.append(ins)
+            found = self.numbers[id(ins)] = min(len(self.instructions), MOST)
+        return found
+
+    def check(self, site, group, place, inside, writes: bool, selection) -> None:
+        """An ordinary access of a place in shared memory, by the threads ``inside`` of those selected (None: all)."""
+        size = site.bytes
+        if size in _SHIFTS:
+            found = self.marks[WORD].take(place.index(size) >> _SHIFTS[size])
+        else:
+            found = self.marks[min(size, 16)].take(place.index(min(size, 16)))
+            if size > 16:
+                found = found | self.marks[16].take(place.index(16) + 1)
+        if np.count_nonzero(found):
+            self.fault(site, group, place, found, inside, writes, selection)
+
+    def fault(self, site, group, place, found, inside, writes: bool, selection):
+        why = self.reason(found, writes)
+        if inside is not None:
+            site.fault(group, why)
+        shape = group.shape if selection is None else len(selection.rows)
+        site.blame(group, np.broadcast_to(found != 0, shape), why, place.offset, selection)
+
+    def check_chunks(self, site, group, index) -> None:
+        """A product or a copy reads 16-byte chunks of the batch's shared memory."""
+        found = self.marks[16].take(index)
+        if np.count_nonzero(found):
+            at = int(index.reshape(-1)[int(np.argmax(found.reshape(-1) != 0))])
+            site.fault(group, self.reason(found, False), address=at * 16 % self.machine.shared_size)
+
+    def reason(self, found, writes: bool) -> str:
+        number = int(found.reshape(-1)[int(np.argmax(found.reshape(-1) != 0))] if np.ndim(found) else found)
+        while not number & 0xFF:
+            number >>= 8
+        ins = self.instructions[(number & 0xFF) - 1]
+        did = "written" if writes else "read"
+        return f"shared memory {did} before the copy to it at line {ins.line} ({ins.text}) has been waited for"
