@@ -16,7 +16,7 @@ PLAIN, TENSOR = "vector_add_f32", "vector_add_f16"
 NAME = "sample"
 TENSOR_MAP = {
     "param": 9, "element": "f16", "base": {"param": 0},
-    "shape": [{"param": 1}, 4], "strides": [{"param": 2, "times": 2}], "box": [64, 4], "element_strides": [1, 1],
+    "shape": [{"param": 1, "over": 2}, 4], "strides": [{"param": 2, "times": 2}], "box": [64, 4], "element_strides": [1, 1],
     "swizzle": "128B", "interleave": "none", "fill": "nan", "l2_promotion": "128B",
 }  # fmt: skip
 

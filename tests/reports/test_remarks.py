@@ -18,6 +18,7 @@ from tileiras_build.targets import TARGETS
 
 PREBUILT = Path(__file__).resolve().parents[2] / "examples" / "prebuilt"
 STORES = Path(__file__).resolve().parents[1] / "pipeline" / "tileaa_to_tileas" / "stored_tiles.py"
+SCALED = STORES.with_name("scaled_products.py")
 VIEWS = ("nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.async_tiled_load")
 
 
@@ -67,6 +68,14 @@ def test_what_a_warp_of_its_own_fetches_is_named():
     (product,) = found["RemarkTensorCoreMMA"]
     assert dict(product.notes)["Instruction"] == "Tensor-core wgmma.mma_async.sync.aligned"
     assert "RemarkTensorCoreMMAGeneration" not in found and "RemarkMemoryTmaLoadFailed" not in found
+
+
+def test_a_stride_that_tma_cannot_rely_on():
+    """fp4 whose rows are multiples of 16 elements: 8 bytes, where 32 elements would do."""
+    tileas = parse(compiled(SCALED, "fp4_pairs_large", "sm_100").tileas.encode())
+    failed = [remark for remark in collect(tileas, TARGETS["sm_100"]) if remark.name == "RemarkMemoryTmaLoadFailed"]
+    known = "the stride of dimension 0 is only known to be a multiple of 8 bytes, and TMA needs 16"
+    assert sum(known in remark.reasons for remark in failed) == 1
 
 
 def test_what_tma_stores_is_named():

@@ -23,6 +23,15 @@ def test_values_come_from_the_parameters():
     )
 
 
+def test_a_value_may_be_divided():
+    row = ROW | {
+        "shape": [{"param": 1, "over": 2}, {"param": 2}, 3],
+        "strides": [{"param": 3, "times": 3, "over": 4}, 4096],
+    }
+    made = resolve("k", 0, row, params())
+    assert (made.shape, made.strides) == ((320, 480, 3), (768, 4096))
+
+
 def test_an_empty_tensor_is_encoded_as_one_element():
     assert resolve("k", 0, ROW, params(width=0, height=0)).shape == (1, 1, 3)
 

@@ -177,7 +177,7 @@ def from_manifest(description: dict, params: list[bytes]) -> TensorMap:
         if isinstance(item, int):
             return item
         number = int.from_bytes(params[item["param"]], "little", signed=True)
-        return number * item.get("times", 1)
+        return number * item.get("times", 1) // item.get("over", 1)
 
     element = _ALIASES.get(description["element"], description["element"])
     if element not in ELEMENTS:

@@ -151,14 +151,14 @@ def _tensor_map(row: dict, sizes: Sequence[int]) -> str:
 
 
 def _values(rows: Sequence[int | dict], sizes: Sequence[int]) -> str:
-    """Each value as {parameter, its bytes, factor}; a number has no parameter (-1) and is the factor."""
+    """Each value as {parameter, its bytes, factor, divisor}; a number has no parameter (-1) and is the factor."""
     parts = [
-        f"{{-1, 0, {row}LL}}"
+        f"{{-1, 0, {row}LL, 1}}"
         if isinstance(row, int)
-        else f"{{{row['param']}, {sizes[row['param']]}, {row.get('times', 1)}LL}}"
+        else f"{{{row['param']}, {sizes[row['param']]}, {row.get('times', 1)}LL, {row.get('over', 1)}}}"
         for row in rows
     ]
-    return ", ".join(parts) or "{-1, 0, 0LL}"
+    return ", ".join(parts) or "{-1, 0, 0LL, 1}"
 
 
 def _image_rows(kernels) -> Iterator[str]:

@@ -9,10 +9,11 @@
 #define TENSOR_MAPS @{map_count}@
 #define IMAGE_SIZE @{size}@u
 
-/* A number (parameter -1), or an integer parameter of so many bytes times a factor. */
+/* A number (parameter -1), or an integer parameter of so many bytes times a factor, divided. */
 typedef struct {
     int parameter, bytes;
     long long factor;
+    int divisor;
 } value;
 
 typedef struct {
@@ -175,10 +176,10 @@ static cuuint64_t evaluate(const value *value, void **params)
         return (cuuint64_t)value->factor;
     if (value->bytes == 8) {
         memcpy(&wide, params[value->parameter], 8);
-        return (cuuint64_t)(wide * value->factor);
+        return (cuuint64_t)(wide * value->factor / value->divisor);
     }
     memcpy(&word, params[value->parameter], 4);
-    return (cuuint64_t)(word * value->factor);
+    return (cuuint64_t)(word * value->factor / value->divisor);
 }
 
 static CUresult encode(CUtensorMap *map, const tensor_map_row *row, void **params)

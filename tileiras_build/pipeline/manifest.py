@@ -10,8 +10,8 @@
 ``param_sizes`` are those of the parameters that the program declares; ``params`` also has what is behind them. A tensor
 map is what ``cuTensorMapEncodeTiled`` takes, fastest dimension first, strides in bytes; the launcher encodes it
 into the 128-byte parameter number ``param`` (kind ``tensor_map``). ``base`` is ``{"param": i}``, the number of a pointer
-parameter; each entry of ``shape`` and ``strides`` is an integer, or ``{"param": i, "times": n}``: an integer parameter
-times n (1 where absent). An extent of 0 is encoded as 1: the driver knows no empty tensor, and none is read.
+parameter; each entry of ``shape`` and ``strides`` is an integer, or ``{"param": i, "times": n, "over": d}``: an integer
+parameter times n, then divided by d (1 where absent); the kernel relies on it being a multiple. An extent of 0 is encoded as 1: the driver knows no empty tensor, and none is read.
 
 ``cluster`` is the shape of the cluster of CTAs that executes one tile program; it is compiled into the kernel, whose
 grid counts tile programs (``.blocksareclusters``) and thus takes no launch attribute.

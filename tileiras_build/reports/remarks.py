@@ -20,6 +20,7 @@ from ..errors import Location
 from ..pipeline.analysis.axis_info import AxisAnalysis
 from ..pipeline.analysis.dot_atoms import atom_named, tensor_memory_atom_of, warpgroup_atom_of
 from ..pipeline.analysis.memory_access import VECTOR_BYTES, ViewFacts
+from ..pipeline.analysis.tensor_maps import TMA_ALIGNMENT, misalignments
 from ..pipeline.shared.element_types import element_of
 from ..targets import Target
 
@@ -93,8 +94,16 @@ def _tiled(kernel: _Kernel, op: Any) -> Iterator[Remark]:
         what = "store" if _is_store(op) else "load"
         yield kernel.remark(
             op, FAILED, MEMORY, f"RemarkMemoryTma{what.capitalize()}Failed", f"Failed to select TMA {what} instruction",
-            (), (TENSOR_COPY_LIMITS[what],),
+            (), (*_misalignments(kernel, op), TENSOR_COPY_LIMITS[what]),
         )  # fmt: skip
+
+
+def _misalignments(kernel: _Kernel, op: Any) -> list[str]:
+    """The promises that TMA would need."""
+    return [
+        f"{what} is only known to be a multiple of {bytes} bytes, and TMA needs {TMA_ALIGNMENT}"
+        for what, bytes in misalignments(ViewFacts(op.view, kernel.analysis))
+    ]
 
 
 def _copied(kernel: _Kernel, op: Any) -> Iterator[Remark]:

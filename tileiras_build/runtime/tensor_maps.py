@@ -1,8 +1,8 @@
 """Tensor maps (TMA descriptors) of a launch: from the manifest's rows to what the driver encodes.
 
 A row names the fields of ``cuTensorMapEncodeTiled``, fastest dimension first; a length or stride is a number,
-``{"param": i}`` or ``{"param": i, "times": n}``: the value of an integer parameter, times ``n``. The limits are those of
-the CUDA Driver API reference, "Tensor Map Object Management".
+``{"param": i}`` or ``{"param": i, "times": n, "over": d}``: the value of an integer parameter, times ``n``, divided by ``d``.
+The limits are those of the CUDA Driver API reference, "Tensor Map Object Management".
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def resolve(entry: str, index: int, row: dict, params: Sequence[bytes]) -> Tenso
 def _value(number: int | dict, params: Sequence[bytes]) -> int:
     if isinstance(number, int):
         return number
-    return int.from_bytes(params[number["param"]], "little", signed=True) * number.get("times", 1)
+    value = int.from_bytes(params[number["param"]], "little", signed=True)
+    return value * number.get("times", 1) // number.get("over", 1)
 
 
 def _problems(made: TensorMap) -> Iterator[str]:

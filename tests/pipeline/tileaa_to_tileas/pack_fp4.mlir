@@ -37,17 +37,17 @@ nv_tileaa.func @k {
   %ra = nv_tileas.make_memref %p sizes(%n, %k) strides(%s) : (!nv_tileaa.ptr<f4E2M1FN>, i32, i32, i32) -> !memref0
   %0 = nv_tileas.bitcast %p : (!nv_tileaa.ptr<f4E2M1FN>) -> !nv_tileaa.ptr<i8>
   %1 = arith.constant 1 : i32
-  %2 = arith.shrui %s, %1 : i32
+  %2 = arith.shrsi %s, %1 : i32
   %3 = nv_tileas.assume %2 {predicate = #cuda_tile.div_by<8>} : i32
   %4 = arith.constant 1 : i32
-  %5 = arith.shrui %k, %4 : i32
+  %5 = arith.shrsi %k, %4 : i32
   %6 = nv_tileas.make_memref %0 sizes(%n, %5) strides(%3) : (!nv_tileaa.ptr<i8>, i32, i32, i32) -> !memref1
   %rb = nv_tileas.make_memref %p sizes(%k, %n) strides(%s) : (!nv_tileaa.ptr<f4E2M1FN>, i32, i32, i32) -> !memref2
   %7 = nv_tileas.bitcast %p : (!nv_tileaa.ptr<f4E2M1FN>) -> !nv_tileaa.ptr<i8>
   %8 = arith.constant 1 : i32
-  %9 = arith.shrui %k, %8 : i32
+  %9 = arith.shrsi %k, %8 : i32
   %10 = arith.constant 1 : i32
-  %11 = arith.shrui %s, %10 : i32
+  %11 = arith.shrsi %s, %10 : i32
   %12 = nv_tileas.assume %11 {predicate = #cuda_tile.div_by<8>} : i32
   %13 = nv_tileas.make_memref %7 sizes(%9, %n) strides(%12) : (!nv_tileaa.ptr<i8>, i32, i32, i32) -> !memref3
   %a = nv_tileas.block_tile %ra : (!memref0) -> !view0

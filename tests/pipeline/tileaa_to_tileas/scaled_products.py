@@ -98,17 +98,17 @@ def scaled_batch(a, a_scale, b, b_scale, out, B: ConstInt, M: ConstInt, N: Const
     ct.store(out, (0, 0, 0), ct.mma_scaled(x, x_scale, y, y_scale, ct.zeros((B, M, N), dtype=ct.float32)))
 
 
-def _array(dtype: str, ndim: int = 2, unit: int = -1, even: bool = False) -> Array:
-    return Array(dtype, ndim, unit_stride=unit, stride_divisible_by=16, shape_divisible_by=2 if even else 1)
+def _array(dtype: str, ndim: int = 2, unit: int = -1, even: bool = False, stride: int = 16) -> Array:
+    return Array(dtype, ndim, unit_stride=unit, stride_divisible_by=stride, shape_divisible_by=2 if even else 1)
 
 
 def _bytes(name, tiles, scale="float8_e8m0fnu", kernel=scaled_bytes) -> Case:
     return Case(name, kernel, (*[_array("uint8"), Array(scale, 2)] * 2, _array("float32"), *tiles))
 
 
-def _case(name, dtype, tiles, scale="float8_e8m0fnu", kernel=scaled, ndim=2, even=False) -> Case:
+def _case(name, dtype, tiles, scale="float8_e8m0fnu", kernel=scaled, ndim=2, even=False, stride=16) -> Case:
     unit = 0 if kernel not in (scaled_batch, scaled_turned) else -1  # of the right operand
-    left, right = _array(dtype, ndim, even=even), _array(dtype, ndim, unit, even)
+    left, right = (_array(dtype, ndim, axis, even, stride) for axis in (-1, unit))
     scales = Array(scale, ndim), Array(scale, ndim, unit_stride=unit)
     return Case(name, kernel, (left, scales[0], right, scales[1], _array("float32", ndim), *tiles))
 
@@ -136,6 +136,9 @@ CASES = [
     _case("fp4_signed_scales", FP4, (64, 64, 64, 16), "float8_e4m3fn"),
     _case("nvfp4_pairs", FP4, (64, 64, 128, 16), "float8_e4m3fn", even=True),
     _case("nvfp4_pairs_turned", FP4, (32, 64, 64, 16), "float8_e4m3fn", kernel=scaled_turned, even=True),
+    _case("mxfp4_fetched", FP4, (128, 64, 128, 32), even=True, stride=32),
+    _case("nvfp4_fetched", FP4, (128, 128, 64, 16), "float8_e4m3fn", even=True, stride=32),
+    _case("nvfp4_fetched_turned", FP4, (256, 64, 128, 16), "float8_e4m3fn", kernel=scaled_turned, even=True, stride=32),
     _bytes("mxfp4_bytes", (128, 128, 256, 32)),
     _bytes("mxfp4_bytes_tall", (256, 64, 128, 32)),
     _bytes("mxfp4_bytes_short", (128, 64, 64, 32)),

@@ -38,6 +38,9 @@ BLOCK_SCALE = {
     "fp4_one_scale": "kind::mxf8f6f4",
     "nvfp4_pairs": "kind::mxf4nvf4.",
     "nvfp4_pairs_turned": "kind::mxf4nvf4.",
+    "mxfp4_fetched": "kind::mxf4.",
+    "nvfp4_fetched": "kind::mxf4nvf4.",
+    "nvfp4_fetched_turned": "kind::mxf4nvf4.",
     "mxfp4_bytes": "kind::mxf4.",
     "mxfp4_bytes_tall": "kind::mxf4.",
     "mxfp4_bytes_short": "kind::mxf4.",
@@ -53,7 +56,7 @@ BLOCK_SCALE = {
 }
 SIGNED = ("fp4_signed_scales",)
 
-# Tensor memory has 128 rows or more; fp4 is fetched where it lies in bytes.
+# Tensor memory has 128 rows or more; fp4 is fetched where rows are known to begin on multiples of 16 bytes.
 IN_TENSOR_MEMORY = {
     **dict.fromkeys(
         (
@@ -61,9 +64,14 @@ IN_TENSOR_MEMORY = {
         ),
         "kind::mxf8f6f4.block_scale",
     ),
-    **dict.fromkeys(("mxfp4_bytes", "mxfp4_bytes_tall", "mxfp4_bytes_short"), "kind::mxf4.block_scale.block32"),
     **dict.fromkeys(
-        ("mxfp4_bytes_of_16", "nvfp4_bytes", "nvfp4_bytes_wide", "nvfp4_bytes_tall", "nvfp4_bytes_two_ctas"),
+        ("mxfp4_fetched", "mxfp4_bytes", "mxfp4_bytes_tall", "mxfp4_bytes_short"), "kind::mxf4.block_scale.block32",
+    ),
+    **dict.fromkeys(
+        (
+            "mxfp4_bytes_of_16", "nvfp4_fetched", "nvfp4_fetched_turned",
+            "nvfp4_bytes", "nvfp4_bytes_wide", "nvfp4_bytes_tall", "nvfp4_bytes_two_ctas",
+        ),
         "kind::mxf4nvf4.block_scale.block16",
     ),
 }  # fmt: skip
@@ -163,6 +171,16 @@ def test_pairs_of_fp4_are_copied_and_multiplied_as_bytes(name):
     assert "cp.async.ca" in artifacts.ptx or "cp.async.cg" in artifacts.ptx
 
 
+@pytest.mark.parametrize("name", ["mxfp4_fetched", "nvfp4_fetched_turned"])
+def test_tensor_maps_of_fp4_are_of_bytes(name):
+    """Extents along k are halved, and so are strides."""
+    for sm in ("sm_100", "sm_120"):
+        maps = compiled(KERNELS, name, sm).manifest["kernels"][name]["tensor_maps"]
+        assert [row["element"] for row in maps[:2]] == ["u8", "u8"]
+        assert all(row["shape"][0]["over"] == row["strides"][0]["over"] == 2 for row in maps[:2])
+        assert all("over" not in row["shape"][1] for row in maps[:2])
+
+
 @pytest.mark.parametrize("sm", ["sm_90", "sm_120", "sm_121"])
 @pytest.mark.parametrize("name", BLOCK_SCALE)
 def test_the_instruction_scales_where_it_can(name, sm):
@@ -179,11 +197,21 @@ def test_tensor_memory_holds_scales(name):
 
 
 @pytest.mark.parametrize("sm", ["sm_80", "sm_100", "sm_120"])
-@pytest.mark.parametrize("name", ["mxfp4_bytes_short", "mxfp4_bytes_of_16", "nvfp4_bytes_wide", "nvfp4_bytes_tall"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mxfp4_fetched",
+        "mxfp4_bytes_short",
+        "mxfp4_bytes_of_16",
+        "nvfp4_fetched",
+        "nvfp4_bytes_wide",
+        "nvfp4_bytes_tall",
+    ],
+)
 def test_tiles_that_stick_out(name, sm):
     """On every side: the bytes, their scales and the result."""
     m, n, k, _ = sizes(name)
-    given = operands(name, (m + m // 2 + 1, n // 2 + 16, 2 * k + 32), seed=1)
+    given = operands(name, (m + m // 2 + 2, n // 2 + 16, 2 * k + 32), seed=1)
     np.testing.assert_array_equal(run_any(name, sm, given, (2, 1, 1)), expected(name, *given[:4]))
 
 

@@ -11,6 +11,7 @@ rounding on GPUs (``TensorDescriptor``, ``round_f32_to_tf32``).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
@@ -36,22 +37,30 @@ MAP_ELEMENTS = {
     "f64": "f64", "f8E4M3FN": "u8", "f8E5M2": "u8", "f8E8M0FNU": "u8",
 }  # fmt: skip
 LOAD = "nv_tileas.tiled_load"
-PASSED = ("nv_tileas.assume", "nv_tileaa.assume", "builtin.unrealized_conversion_cast")
+PASSED = ("nv_tileas.assume", "nv_tileaa.assume", "nv_tileas.bitcast", "builtin.unrealized_conversion_cast")
 
 
 def host_value(value: SSAValue) -> dict[str, int] | int | None:
-    """What the host computes a scalar from: ``{"param": i}`` or a constant; None where only the kernel knows it."""
+    """What the host computes a scalar from: ``{"param": i}``, also shifted to the right (``over``), or a constant; None
+    where only the kernel knows it.
+    """
+    shifted = 0
     while not isinstance(value, BlockArgument):
         owner = value.owner
+        if owner.name == "arith.shrsi" and isinstance(bits := host_value(owner.operands[1]), int):
+            shifted, value = shifted + bits, owner.operands[0]
+            continue
         if owner.name == "arith.constant":
             constant = owner.properties["value"]
-            return constant.value.data if isinstance(constant, IntegerAttr) else None
+            return constant.value.data >> shifted if isinstance(constant, IntegerAttr) else None
         if owner.name not in PASSED:
             return None
         value = owner.operands[0]
     parent = value.block.parent_op()
     is_parameter = parent is not None and parent.name in ("nv_tileaa.func", "func.func")
-    return {"param": value.index} if is_parameter else None
+    if not is_parameter:
+        return None
+    return {"param": value.index} | ({"over": 1 << shifted} if shifted else {})
 
 
 @dataclass(frozen=True)
@@ -88,7 +97,7 @@ def tensor_box(access: Any, chain: list[Operation], analysis: AxisAnalysis) -> T
     if access.name == LOAD and view.padding.data not in ("none", "zero"):
         return None
     facts = ViewFacts(access.view, analysis)
-    if not _is_aligned(facts, element.bytes) or not _is_on_host(facts):
+    if not _is_aligned(facts) or not _is_on_host(facts):
         return None
     swizzle = access.attributes["swizzle"].data if "swizzle" in access.attributes else None
     box = _box(facts, element.bytes, swizzle)
@@ -104,12 +113,21 @@ def wide_box(load: Any, box: TensorBox) -> TensorBox | None:
     return replace(box, swizzle=WIDE, placement=placement)
 
 
-def _is_aligned(facts: ViewFacts, bytes: int) -> bool:
+def misalignments(facts: ViewFacts) -> Iterator[tuple[str, int]]:
+    """(what, bytes that it is known to be a multiple of) for the address and each stride that TMA cannot rely on."""
+    base = facts.analysis(facts.memref.base).divisibility
+    if base % TMA_ALIGNMENT:
+        yield "the address", base
+    fastest = facts.type.dim_map[facts.order[0]] if facts.order else None
+    for dim, stride in enumerate(facts.strides):
+        bytes = stride * facts.element.bytes // facts.element.per_byte
+        if dim != fastest and bytes % TMA_ALIGNMENT:
+            yield f"the stride of dimension {dim}", bytes
+
+
+def _is_aligned(facts: ViewFacts) -> bool:
     fastest = facts.type.dim_map[facts.order[0]]
-    if facts.type.source.strides[fastest] != 1 or facts.analysis(facts.memref.base).divisibility % TMA_ALIGNMENT:
-        return False
-    others = [stride for dim, stride in enumerate(facts.strides) if dim != fastest]
-    return all(stride * bytes % TMA_ALIGNMENT == 0 for stride in others)
+    return facts.type.source.strides[fastest] == 1 and not any(misalignments(facts))
 
 
 def _is_on_host(facts: ViewFacts) -> bool:

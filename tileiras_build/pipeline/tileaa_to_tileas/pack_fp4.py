@@ -211,7 +211,7 @@ def _half(place: Operation, value: SSAValue, analysis: AxisAnalysis) -> SSAValue
     one = _after(
         place, arith.ConstantOp.create(result_types=[value.type], properties={"value": IntegerAttr(1, value.type)})
     )
-    half = _after(one.owner, arith.ShRUIOp.make([value, one], [value.type]))
+    half = _after(one.owner, arith.ShRSIOp.make([value, one], [value.type]))
     divisor = analysis(value).divisibility // 2
     if divisor < 2:
         return half
