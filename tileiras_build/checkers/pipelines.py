@@ -15,13 +15,14 @@ Every check raises ``InternalError`` with id ``pipeline-proof`` and says what is
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from itertools import product
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from .program_paths import kernels_of
+from .program_paths import LOOPS, kernels_of
 from .program_runs import ProgramRun
 
 TRIPS, ARMS = (0, 1, 2, 3, 7, 13), (0, 1)
@@ -71,17 +72,18 @@ class _Agent(ProgramRun):
         self.filled: dict[SSAValue, int] = defaultdict(int)
         self.under_way: list[set[tuple[SSAValue, int]]] = []
         self.pipelines = _pipelines_of(kernel)
+        self.assumed = _assumed_bounds(kernel, trips)
         for op in kernel.regions[0].blocks[0].ops:
             self.step(op)
 
     def indices(self, op: Operation) -> range:
-        """The loop's own bounds where they are known; else as many trips as this run has."""
-        lower, upper, step = (self.numbers.get(value) for value in op.operands[:3])
-        if None not in (lower, upper, step):
-            return range(lower, upper, max(step, 1))
-        first = lower or 0
-        self.numbers[op.operands[0]], self.numbers[op.operands[1]] = first, first + self.trips
-        return range(first, first + self.trips)
+        """From the loop's own bounds, as known or assumed."""
+        lower, upper, step = self._known(op.operands[:3])
+        return range(lower, upper, max(step, 1))
+
+    def _known(self, values: Iterable[SSAValue]) -> list[int | None]:
+        """What the run knows, else what it assumes."""
+        return [self.assumed.get(value) if self.numbers.get(value) is None else self.numbers[value] for value in values]
 
     def step(self, op: Operation) -> None:
         """Follow the integers and the items of the pipelines."""
@@ -158,6 +160,9 @@ class _Agent(ProgramRun):
         self.finish(op)
 
     def finish(self, op: Any) -> None:
+        """At most ``pending`` products stay under way; one that does not say waits for none."""
+        if "pending" not in op.attributes:
+            return
         pending = op.attributes["pending"].value.data
         self.under_way = self.under_way[len(self.under_way) - pending :] if pending else []
 
@@ -178,6 +183,34 @@ class _Agent(ProgramRun):
 
     def commit(self, op: Any) -> None:
         self.filled[op.ready] += 1
+
+
+def _assumed_bounds(kernel: Operation, trips: int) -> dict[SSAValue, int]:
+    """Numbers for the bounds that nothing tells: from 0 in steps of 1, with ``trips`` trips from the first bound.
+
+    A loop may start some steps later than another of the same program, at a sum of that one's bound.
+    """
+    assumed: dict[SSAValue, int] = {}
+    for loop in (op for op in kernel.walk() if op.name == LOOPS[0]):
+        lower, upper, step = loop.operands[:3]
+        for value, number in ((lower, 0), (_first(lower), 0), (step, 1)):
+            assumed.setdefault(value, number)
+        first, width = (_constant(value, assumed[value]) for value in (_first(lower), step))
+        assumed.setdefault(upper, first + trips * width)
+    return assumed
+
+
+def _first(value: SSAValue) -> SSAValue:
+    while isinstance(value.owner, Operation) and value.owner.name == "arith.addi":
+        value = value.owner.operands[0]
+    return value
+
+
+def _constant(value: SSAValue, other: int) -> int:
+    """A constant's number, or the other one."""
+    if not isinstance(value.owner, Operation) or value.owner.name != "arith.constant":
+        return other
+    return value.owner.properties["value"].value.data
 
 
 def _pipelines_of(kernel: Operation) -> dict[SSAValue, SSAValue]:

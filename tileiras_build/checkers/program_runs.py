@@ -1,6 +1,7 @@
 """A run of a tile program on its integers alone, for proofs that look at every run of a few kinds.
 
-Loops go round as often as the run says, branches go to the side that it says. The passes that are checked recurse over
+Loops go round as often as the run says, branches go to the side that it says, or to the one that known numbers say. The
+passes that are checked recurse over
 the structure instead.
 """
 
@@ -69,7 +70,8 @@ class ProgramRun:
         self.numbers.update(zip(op.results, values))
 
     def _branch(self, op: Operation) -> Operation | None:
-        block = op.regions[self.arm].blocks[0]
+        condition = self.numbers.get(op.operands[0])
+        block = op.regions[self.arm if condition is None else int(not condition)].blocks[0]
         left = self.block(block)
         if left is None and block.last_op is not None:
             self.numbers.update(zip(op.results, self._known(block.last_op.operands)))

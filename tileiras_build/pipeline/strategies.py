@@ -50,6 +50,7 @@ STRATEGIES: tuple[Strategy, ...] = (
                 "tileas-exchange-operands",
                 "tileas-select-async",
                 "tileas-specialize-warps",
+                "tileas-overlap-products",
                 "tileas-pipeline-loads",
                 "tileas-store-by-tma",
             }

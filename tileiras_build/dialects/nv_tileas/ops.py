@@ -98,7 +98,7 @@ AsyncDotOp = define(
     "nv_tileas.async.dot",
     "lhs rhs acc lhs_stage? rhs_stage?",
     "result",
-    "a warpgroup product with operands in shared memory (lhs: or registers); until at most pending are under way",
+    "a warpgroup product with operands in shared memory (lhs: or registers); until at most ``pending`` are under way, if it says",
     pure=False,
 )
 AsyncDotWaitOp = define(

@@ -100,14 +100,14 @@ def loops_around(op: Operation) -> list[Operation] | None:
     found: list[Operation] = []
     around = op.parent_op()
     while around is not None and around.name not in ENTRIES:
-        if around.name != LOOP or not _runs_to_its_end(around):
+        if around.name != LOOP or not runs_to_its_end(around):
             return None
         found.insert(0, around)
         around = around.parent_op()
     return found
 
 
-def _runs_to_its_end(loop: Operation) -> bool:
+def runs_to_its_end(loop: Operation) -> bool:
     block = loop.regions[0].blocks[0]
     last = block.last_op
     if last is None or last.name != "nv_tileas.continue":

@@ -17,6 +17,7 @@ from .exchange_operands import ExchangeOperands
 from .legalize_dot import LegalizeDot
 from .multicast_loads import MulticastLoads
 from .order_tokens import OrderTokens
+from .overlap_products import OverlapProducts
 from .pack_fp4 import PackFp4
 from .pair_ctas import PairCtas
 from .pipeline_loads import PipelineLoads
@@ -38,6 +39,7 @@ PASSES = (
     SpecializeWarps,  # after layouts: fragments are known; before PipelineLoads: what is left is copied by all threads
     PairCtas,  # after SpecializeWarps: stages and tensor memory are known; before MulticastLoads: what a pair shares
     MulticastLoads,  # after SpecializeWarps: loads have pipelines; before scratch, which counts nothing of it
+    OverlapProducts,  # after MulticastLoads: pipelines are complete; before PipelineLoads, whose waits count copies
     PipelineLoads,  # after layouts: operand fragments decide how stages are placed
     StoreByTma,  # after PipelineLoads: rings have their sizes, and no load is moved any more
     AssignScratch,  # last: sizes follow from layouts, barriers from the final order

@@ -1,7 +1,8 @@
 """Structured control flow as blocks and phis.
 
 A loop has a header block that tests, a body, a latch that collects every ``continue`` and an exit that collects every
-``break``. Each register of a carried tile is a phi of its own: scalar phis keep ptxas free (llvm-nvptx, section 2).
+``break``. Each register of a carried tile is a phi of its own: scalar phis keep ptxas free (llvm-nvptx, section 2). Only
+a tile of small elements that products alone read travels in the 32-bit words that they read.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from xdsl.ir import SSAValue
 from ..shared.element_types import element_of
 from . import heap_storage
 from .builder import Value
-from .kernel_emitter import Handler, KernelEmitter, layout_of
+from .kernel_emitter import Handler, KernelEmitter, Part, layout_of
+from .shared_memory import pack_words
 
+# What reads a tile word by word.
+WORD_READERS = ("nv_tileas.async.dot", "nv_tileas.tmem_store")
 Edge = tuple[list[Value], str]
 
 
@@ -27,6 +31,7 @@ class Loop:
 
     latch: str
     exit: str
+    words: frozenset[int] = frozenset()  # which carried values travel in words
     continues: list[Edge] = field(default_factory=list)
     breaks: list[Edge] = field(default_factory=list)
 
@@ -36,27 +41,57 @@ def carried(values: Sequence[SSAValue]) -> list[SSAValue]:
     return [value for value in values if value.type.name != "nv_tileaa.mem_token"]
 
 
-def _flatten(e: KernelEmitter, values: Sequence[SSAValue]) -> list[Value]:
-    return [register for value in carried(values) for register in e.registers(value)]
+def _in_words(arguments: Sequence[SSAValue]) -> frozenset[int]:
+    """Which of a loop's tiles travel in words: those of small elements, whole words of them, that only products read."""
+    return frozenset(index for index, value in enumerate(arguments) if _travels_in_words(value))
 
 
-def _types(values: Sequence[SSAValue]) -> list[str]:
+def _travels_in_words(value: SSAValue) -> bool:
+    if not isinstance(value.type, TensorType) or (bits := element_of(value.type).bits) not in (8, 16):
+        return False
+    readers = {use.operation.name for use in value.uses}
+    return bool(readers) and readers <= set(WORD_READERS) and layout_of(value).num_registers % (32 // bits) == 0
+
+
+def _flatten(e: KernelEmitter, values: Sequence[SSAValue], words: frozenset[int] = frozenset()) -> list[Value]:
+    registers: list[Value] = []
+    for index, value in enumerate(values):
+        if index in words:
+            registers += pack_words(e, e.element(value), e.packed(value))
+        elif value.type.name != "nv_tileaa.mem_token":
+            registers += e.registers(value)
+    return registers
+
+
+def _count(value: SSAValue) -> int:
+    return layout_of(value).num_registers if isinstance(value.type, TensorType) else 1
+
+
+def _types(values: Sequence[SSAValue], words: frozenset[int] = frozenset()) -> list[str]:
     """The LLVM type of each register of the values."""
     types = []
-    for value in carried(values):
-        count = layout_of(value).num_registers if isinstance(value.type, TensorType) else 1
-        types += [element_of(value.type).register] * count
+    for index, value in enumerate(values):
+        if index in words:
+            types += ["i32"] * (_count(value) * element_of(value.type).bits // 32)
+        elif value.type.name != "nv_tileaa.mem_token":
+            types += [element_of(value.type).register] * _count(value)
     return types
 
 
-def _bind(e: KernelEmitter, values: Sequence[SSAValue], registers: Sequence[Value]) -> None:
+def _bind(
+    e: KernelEmitter, values: Sequence[SSAValue], registers: Sequence[Value], words: frozenset[int] = frozenset()
+) -> None:
     position = 0
-    for value in values:
+    for index, value in enumerate(values):
         if value.type.name == "nv_tileaa.mem_token":
             e.values[value] = None
             continue
-        count = layout_of(value).num_registers if isinstance(value.type, TensorType) else 1
-        e.set(value, list(registers[position : position + count]))
+        per_word = 32 // element_of(value.type).bits if index in words else 1
+        count = _count(value) // per_word
+        held = list(registers[position : position + count])
+        if index in words:
+            held = [Part(word, place, element_of(value.type)) for word in held for place in range(per_word)]
+        e.set(value, held)
         position += count
 
 
@@ -100,10 +135,11 @@ def emit_for(e: KernelEmitter, op: Any) -> None:
     block = op.regions[0].blocks[0]
     lower, upper, step = e.scalar(op.lower), e.scalar(op.upper), e.scalar(op.step)
     index_type = element_of(op.lower.type).register
-    types = [index_type, *_types(op.results)]
+    words = _in_words(block.args[1:])
+    types = [index_type, *_types(op.results, words)]
+    initial = [lower, *_flatten(e, op.initial, words)]
     entry, header, body = b.block, b.label(), b.label()
-    loop = Loop(b.label(), b.label())
-    initial = [lower, *_flatten(e, op.initial)]
+    loop = Loop(b.label(), b.label(), words)
     b.branch(header)
     b.start(header)
     phis = _Header(e, types, initial, entry)
@@ -113,7 +149,7 @@ def emit_for(e: KernelEmitter, op: Any) -> None:
         b.branch_if(condition, body, loop.exit)
         b.start(body)
         e.values[block.args[0]] = phis.names[0]
-        _bind(e, block.args[1:], phis.names[1:])
+        _bind(e, block.args[1:], phis.names[1:], words)
         _emit_body(e, block, loop)
         b.start(loop.latch)
         values = _phi(types[1:], loop.continues, e) if loop.continues else []
@@ -121,7 +157,7 @@ def emit_for(e: KernelEmitter, op: Any) -> None:
         b.branch(header)
         phis.complete([following, *values], loop.latch)
     b.start(loop.exit)
-    _bind(e, op.results, _phi(types[1:], [(phis.names[1:], header), *loop.breaks], e))
+    _bind(e, op.results, _phi(types[1:], [(phis.names[1:], header), *loop.breaks], e), words)
 
 
 def emit_loop(e: KernelEmitter, op: Any) -> None:
@@ -160,14 +196,16 @@ def _emit_body(e: KernelEmitter, block: Any, loop: Loop) -> None:
 def emit_continue(e: KernelEmitter, op: Any) -> None:
     heap_storage.leave_loop(e, op)
     loop = e.loops[-1]
-    loop.continues.append((_flatten(e, op.operands), e.b.block))
+    values = _flatten(e, op.operands, loop.words)
+    loop.continues.append((values, e.b.block))
     e.b.branch(loop.latch)
 
 
 def emit_break(e: KernelEmitter, op: Any) -> None:
     heap_storage.leave_loop(e, op)
     loop = e.loops[-1]
-    loop.breaks.append((_flatten(e, op.operands), e.b.block))
+    values = _flatten(e, op.operands, loop.words)
+    loop.breaks.append((values, e.b.block))
     e.b.branch(loop.exit)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...dialects.nv_tileas.ops import AsyncDotOp
 from ...layouts import MatrixOperand, WarpgroupTiling, matrix_operand
 from ...layouts.linear_layout import log2_exact
 from ..analysis.dot_atoms import operand_signs, warpgroup_atom_of, warpgroup_tiling_of
@@ -26,28 +27,40 @@ def emit_async_dot(e: KernelEmitter, op: Any) -> None:
     tiling = warpgroup_tiling_of(op, e.num_warps)
     product = _Product(e, op, tiling)
     tiles = [(m, n) for m in range(tiling.m_tiles) for n in range(tiling.n_tiles)]
-    pending = op.attributes["pending"].value.data
+    waits = [_wait_text(op)] if "pending" in op.attributes else []
     words = _packed(e, op.result, list(e.registers_as(op.acc, tiling.c)))
     for number, (m_tile, n_tile) in enumerate(tiles):
         text = [FENCE] if number == 0 else []
         text += product.instructions(m_tile, n_tile)
         text += [COMMIT] if number == len(tiles) - 1 else []
-        text += [_wait_text(pending)] if len(tiles) == 1 else []
+        text += waits if len(tiles) == 1 else []
         product.run(text, words, tiling.c_registers(m_tile, n_tile))
-    if len(tiles) > 1:
-        words = _tied(e, op.result, [_wait_text(pending)], words, [])
+    if len(tiles) > 1 and waits:
+        words = _tied(e, op.result, waits, words, [])
     registers = _unpacked(e, op.result, words)
     e.values[op.result] = [registers[name] for name in tiling.c.register_permutation(layout_of(op.result))]
 
 
 def emit_async_dot_wait(e: KernelEmitter, op: Any) -> None:
-    pending = op.attributes["pending"].value.data
     words = _packed(e, op.result, e.registers(op.source))
-    e.values[op.result] = _unpacked(e, op.result, _tied(e, op.result, [_wait_text(pending)], words, []))
+    kept = [("i32", word) for word in _left_under_way(e, op.source.owner)]
+    e.values[op.result] = _unpacked(e, op.result, _tied(e, op.result, [_wait_text(op)], words, kept))
 
 
-def _wait_text(pending: int) -> str:
-    return f"wgmma.wait_group.sync.aligned {pending};"
+def _left_under_way(e: KernelEmitter, product: Any) -> list[Value]:
+    """The registers of a left operand, which the product reads until it is waited for: the wait names them as well."""
+    if not isinstance(product, AsyncDotOp) or product.lhs_stage is not None:
+        return []
+    return _left_words(e, product, warpgroup_tiling_of(product, e.num_warps))
+
+
+def _left_words(e: KernelEmitter, product: Any, tiling: WarpgroupTiling) -> list[Value]:
+    """A left operand in registers, as 32-bit words."""
+    return pack_words(e, e.element(product.lhs), e.packed_as(product.lhs, tiling.a))
+
+
+def _wait_text(op: Any) -> str:
+    return f"wgmma.wait_group.sync.aligned {op.attributes['pending'].value.data};"
 
 
 # ---- accumulators --------------------------------------------------------------------------------
@@ -120,7 +133,7 @@ class _Product:
         columns = log2_exact(tiling.group_n)
         others = range(2 + groups, 2 + groups + log2_exact(tiling.groups_n))
         self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0, columns, others)
-        self.words = None if self.left else self._words()
+        self.words = None if self.left else _left_words(e, op, tiling)
         element = e.element(op.result)
         self.per_register = 2 if element.bits == 16 else 1
 
@@ -135,11 +148,6 @@ class _Product:
             group = b.linear(e.uniform_warp, images)
         address = b.add(stage_address(e, buffer, e.scalar(stage)), group)
         return _Shared(layout, matrix_descriptor(e, address, layout.wgmma_descriptor))
-
-    def _words(self) -> list[Value]:
-        """The left operand in registers, as 32-bit words."""
-        e, element = self.e, self.e.element(self.op.lhs)
-        return pack_words(e, element, e.packed_as(self.op.lhs, self.tiling.a))
 
     # ---- text ------------------------------------------------------------------------------------
     def instructions(self, m_tile: int, n_tile: int) -> list[str]:

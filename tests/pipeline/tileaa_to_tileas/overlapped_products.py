@@ -1,0 +1,120 @@
+"""Loops in which one product makes the left operand of another, which adds to a sum."""
+
+import math
+
+import cuda.tile as ct
+
+from tileiras_build.bytecode.export import Array, Case
+
+ConstInt = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+
+
+@ct.kernel
+def weighted(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = softmax(q @ k.T) @ v, one block of rows at a time; rows of zeros where there are no keys."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    peak = ct.full((M, 1), -math.inf, dtype=ct.float32)
+    weight = ct.zeros((M, 1), dtype=ct.float32)
+    total = ct.zeros((M, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        scores = ct.where(step * N + ct.arange(N, dtype=ct.int32)[None, :] < k.shape[0], scores, -math.inf)
+        new_peak = ct.maximum(peak, ct.max(scores, axis=1, keepdims=True))
+        powers = ct.exp(scores - new_peak)
+        shrink = ct.exp(peak - new_peak)
+        weight = weight * shrink + ct.sum(powers, axis=1, keepdims=True)
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma(powers.astype(v.dtype), values, total * shrink)
+        peak = new_peak
+    ct.store(out, (ct.bid(0), 0), total / ct.maximum(weight, 1e-30))
+
+
+@ct.kernel
+def squared(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = (q @ k.T) ** 2 @ v: the sum is only added to."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    total = ct.zeros((M, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma((scores * scores).astype(v.dtype), values, total)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
+@ct.kernel
+def squared_persistent(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """The same, all rows by one block."""
+    for row in range(ct.num_tiles(q, axis=0, shape=(M, D))):
+        left = ct.load(q, (row, 0), (M, D), padding_mode=ZERO)
+        total = ct.zeros((M, D), dtype=ct.float32)
+        for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+            keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+            scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+            values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+            total = ct.mma((scores * scores).astype(v.dtype), values, total)
+        ct.store(out, (row, 0), total)
+
+
+@ct.kernel
+def squared_and_numbered(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = sum over steps of (step + 1) * ((q @ k.T) ** 2 @ v): what is done late asks which step it was."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    total = ct.zeros((M, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        part = ct.mma((scores * scores).astype(v.dtype), values, ct.zeros((M, D), dtype=ct.float32))
+        total = total + part * ct.astype(step + 1, ct.float32)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
+@ct.kernel
+def of_two(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = (q @ k.T) * (q @ v.T) @ v: two products make the left operand."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    total = ct.zeros((M, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        others = ct.load(v, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        more = ct.mma(left, others, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma((scores * more).astype(v.dtype), values, total)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
+@ct.kernel
+def fed_back(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """Each step's scores are shifted by the sum so far: nothing of the next step can come before it."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    total = ct.zeros((M, D), dtype=ct.float32)
+    for step in range(ct.num_tiles(k, axis=0, shape=(N, D))):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32)) + ct.max(total, axis=1, keepdims=True)
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma(scores.astype(v.dtype), values, total)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
+def rows(dtype: str) -> Array:
+    return Array(dtype, 2, stride_divisible_by=16)
+
+
+def _case(name: str, kernel, dtype: str, tiles: tuple[int, int, int]) -> Case:
+    return Case(name, kernel, (*(rows(dtype),) * 3, rows("float32"), *tiles))
+
+
+CASES = [
+    _case("weighted", weighted, "float16", (128, 64, 64)),
+    _case("weighted_bf16", weighted, "bfloat16", (64, 128, 64)),
+    _case("squared", squared, "float16", (128, 64, 64)),
+    _case("squared_short", squared, "float16", (64, 64, 64)),
+    _case("squared_persistent", squared_persistent, "float16", (64, 64, 64)),
+    _case("squared_and_numbered", squared_and_numbered, "float16", (64, 64, 64)),
+    _case("of_two", of_two, "float16", (64, 32, 64)),
+    _case("fed_back", fed_back, "float16", (64, 64, 64)),
+]

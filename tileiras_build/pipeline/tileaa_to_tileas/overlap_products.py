@@ -1,0 +1,356 @@
+"""Multiply while the next left operand is computed: what a loop adds to a sum last runs beside the next iteration's start.
+
+In:    counted loops of the agent that computes, in which one asynchronous product makes what becomes, by other
+       operations, the left operand of another, and that other adds to a sum that the loop carries.
+Out:   such a loop, one iteration behind with the later product and what follows from it: the first iteration's early part
+       stands before it, the last one's late part behind it, in an ``if`` that the loop runs at all. In an iteration both
+       products are issued before the first one is waited for (async.dot without ``pending``, async.dot_wait).
+After: specialize_warps, pair_ctas, multicast_loads (pipelines are complete). Before: pipeline_loads, assign_scratch.
+Sound: the late part touches nothing but the sum, the stage of its product, tensor memory of its own, and values that
+       the loop then carries; so it may come after the early part of the next iteration. That waits for the late product's
+       next stage already, while the last one is not given back: there are two or more. Waits of a pipeline stay in order,
+       and so do releases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i1, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.traits import Pure
+
+from ...dialects import arith
+from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncUmmaOp
+from ..analysis.kinds import is_tile
+from ..analysis.operand_chains import LOOP, runs_to_its_end
+from ..contracts import EdgePass
+from ..job import Job
+from ..shared.element_types import element_of
+from .choose_warps import sums_fit
+
+ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
+PRODUCTS = (AsyncDotOp.name, AsyncUmmaOp.name)
+SWITCH, BARRIER = "nv_tileas.agent_switch", "nv_tileas.barrier"
+# What may be done an iteration later, beside pure operations: all of it is about stages and tensor memory of the product.
+DEFERRED = frozenset(
+    f"nv_tileas.{name}"
+    for name in (
+        "async.dot", "async.umma", "async.pipeline.consumer_wait", "async.pipeline.consumer_release", "tmem_load",
+        "tmem_store", "barrier",
+    )
+)  # fmt: skip
+# Computed again rather than carried, if only the late part asks.
+REPEATED = ("nv_tileas.broadcast", "nv_tileas.splat", "nv_tileas.view", "arith.constant")
+
+
+class OverlapProducts(EdgePass):
+    """Products of two iterations under way at once."""
+
+    name = "tileas-overlap-products"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for func in module.body.block.ops:
+            for switch in [op for op in func.walk() if op.name == SWITCH]:
+                for loop in [op for op in switch.regions[1].walk() if op.name == LOOP]:
+                    if (parts := _parts(loop)) is not None and _fits(parts, func, job):
+                        _rewrite(loop, parts)
+
+
+# ---- the two parts of an iteration -----------------------------------------------------------------
+@dataclass(eq=False)
+class _Parts:
+    """What each iteration does early and late, in order; ``first`` and ``last``: the products of the two."""
+
+    block: Block
+    first: Any
+    last: Any
+    late: list[Operation]
+
+    @cached_property
+    def early(self) -> list[Operation]:
+        late = set(self.late)
+        return [op for op in self.block.ops if op not in late and op is not self.block.last_op]
+
+    @cached_property
+    def late_arguments(self) -> list[int]:
+        """Which carried values only the late part reads and makes."""
+        return [index for index, value in enumerate(self.block.last_op.operands) if value.owner in set(self.late)]
+
+    @cached_property
+    def early_arguments(self) -> list[int]:
+        return [index for index in range(len(self.block.args) - 1) if index not in self.late_arguments]
+
+    @cached_property
+    def handed(self) -> list[SSAValue]:
+        """What the late part reads of its iteration's early part."""
+        late, own = set(self.late), {self.block.args[1 + index] for index in self.late_arguments}
+        found: dict[SSAValue, None] = {}
+        for value in (value for top in self.late for op in top.walk() for value in op.operands):
+            inside = value.owner is self.block or (isinstance(value.owner, Operation) and value.owner.parent is self.block)
+            if inside and value.owner not in late and value not in own:
+                found[value] = None
+        return list(found)
+
+
+def _parts(loop: Operation) -> _Parts | None:
+    """The parts of a loop that can be overlapped."""
+    block = loop.regions[0].blocks[0]
+    found = [op for op in block.ops if op.name in PRODUCTS]
+    if len(found) < 2 or not runs_to_its_end(loop):
+        return None
+    first, last = found[0], found[-1]
+    needed = _sources([_left(last)], block)
+    if first not in needed or last in needed or not _has_two_stages(last):
+        return None
+    parts = _Parts(block, first, last, _late(block, last))
+    return parts if _is_separate(parts, needed) else None
+
+
+def _left(product: Any) -> SSAValue:
+    """The left operand, or what was stored last where the product finds it in tensor memory."""
+    if product.name == AsyncDotOp.name:
+        return product.lhs
+    stores = [op for op in product.parent.ops if op.name == "nv_tileas.tmem_store" and op.dest is product.lhs]
+    return stores[-1].value if stores else product.lhs
+
+
+def _sources(values: Iterable[SSAValue], block: Block) -> set[Operation]:
+    """The operations of a block that values are computed from; of tensor memory, what fills it."""
+    found: set[Operation] = set()
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        op = None if isinstance(value.owner, Block) else _top(value.owner, block)
+        for source in [] if op is None else [op, *_fillers(op)]:
+            if source not in found:
+                found.add(source)
+                waiting += [operand for inner in source.walk() for operand in inner.operands]
+    return found
+
+
+def _fillers(op: Any) -> Iterator[Operation]:
+    """The products of the block whose sum an operation reads from tensor memory."""
+    if op.name == "nv_tileas.tmem_load":
+        yield from (user for user in _users(op.source) if user.name == AsyncUmmaOp.name and user.parent is op.parent)
+
+
+def _top(op: Operation, block: Block) -> Operation | None:
+    """The operation of ``block`` that an operation is, or is inside."""
+    while op.parent is not block:
+        if (op := op.parent_op()) is None:
+            return None
+    return op
+
+
+def _users(value: SSAValue) -> list[Operation]:
+    return [use.operation for use in value.uses]
+
+
+def _late(block: Block, last: Any) -> list[Operation]:
+    """What follows from the later product, what gives its stage back, and barriers before such operations."""
+    found: set[Operation] = set()
+    waiting = [last, *_releases(last), *_own_memory(last)]
+    while waiting:
+        op = _top(waiting.pop(), block)
+        if op is None or op in found or op is block.last_op:
+            continue
+        found.add(op)
+        for use in (use for result in op.results for use in result.uses):
+            returned = use.operation is block.last_op
+            waiting += _users(block.args[1 + use.index]) if returned else [use.operation]
+    found |= set(_only_for(found, block))
+    return _with_barriers(found, block)
+
+
+def _tokens(product: Any) -> set[SSAValue]:
+    """The tokens of the stages that a product reads."""
+    stages = [stage for stage in (product.lhs_stage, product.rhs_stage) if stage is not None]
+    return {value for stage in stages if isinstance(stage.owner, Operation) for value in stage.owner.operands}
+
+
+def _at_its_stage(product: Any, name: str) -> list[Any]:
+    """The operations of that name on a stage that a product reads."""
+    tokens = _tokens(product)
+    return [op for op in product.parent.ops if op.name == f"nv_tileas.async.pipeline.{name}" and op.token in tokens]
+
+
+def _releases(product: Any) -> list[Operation]:
+    return _at_its_stage(product, "consumer_release")
+
+
+def _has_two_stages(product: Any) -> bool:
+    """Whether the next stage can be full while a product still reads this one."""
+    return all(wait.pipeline.type.stages.data > 1 for wait in _at_its_stage(product, "consumer_wait"))
+
+
+def _own_memory(product: Any) -> list[Operation]:
+    """Who writes and reads the product's tensor memory, and waits for what it fills there."""
+    if product.name == AsyncDotOp.name:
+        return []
+    tiles = [value for value in (product.lhs, product.acc) if value.type.name == "nv_tileas.tmem"]
+    return [user for value in (*tiles, product.ready) if value is not None for user in _users(value)]
+
+
+def _only_for(late: set[Operation], block: Block) -> Iterator[Operation]:
+    """Cheap operations whose results the late part alone reads: it can make them itself."""
+    done = set(late)
+    for op in reversed(list(block.ops)):
+        users = {_top(user, block) for result in op.results for user in _users(result)}
+        if op not in done and op.name in REPEATED and users and users <= done:
+            done.add(op)
+            yield op
+
+
+def _with_barriers(late: set[Operation], block: Block) -> list[Operation]:
+    """In order, with the barriers that stand before one of them."""
+    for op in reversed(list(block.ops)):
+        if op.name == BARRIER and op.next_op in late:
+            late.add(op)
+    return [op for op in block.ops if op in late]
+
+
+def _is_separate(parts: _Parts, needed: set[Operation]) -> bool:
+    """Whether the late part may be done later: the early one reads nothing that it makes, and it acts on its own alone."""
+    late, block = set(parts.late), parts.block
+    if late & needed or parts.first in late:
+        return False
+    own = [block.args[1 + index] for index in parts.late_arguments]
+    users = {_top(user, block) for value in (*own, *(r for op in parts.late for r in op.results)) for user in _users(value)}
+    inside = {user for user in users if user is not None and user is not block.last_op}
+    return inside <= late and all(_may_wait(op) for op in parts.late) and not _returns_arguments(block, own)
+
+
+def _returns_arguments(block: Block, own: list[SSAValue]) -> bool:
+    return any(value in own for value in block.last_op.operands)
+
+
+def _may_wait(op: Operation) -> bool:
+    return op.name in DEFERRED or any(isinstance(trait, Pure) for trait in op.traits.traits)
+
+
+def _fits(parts: _Parts, func: Operation, job: Job) -> bool:
+    """Whether threads have registers for the sum, the early product, the left operand on its way, and resident ones."""
+    tiles = [_result(parts.first), _result(parts.last), _left(parts.last)]
+    tiles += [op.lhs for op in parts.early if op.name == AsyncDotOp.name and is_tile(op.lhs)]
+    words = sum(_words(tile) for tile in dict.fromkeys(tiles))
+    return sums_fit(words, func, job, func.attributes["num_warps"].value.data)
+
+
+def _result(product: Any) -> SSAValue:
+    if product.name == AsyncDotOp.name:
+        return product.result
+    return next(op.result for op in _users(product.acc) if op.name == "nv_tileas.tmem_load")
+
+
+def _words(tile: SSAValue) -> int:
+    size = element_of(tile.type).bits
+    for extent in tile.type.get_shape():
+        size *= extent
+    return size // 32
+
+
+# ---- the change ------------------------------------------------------------------------------------
+def _rewrite(loop: Any, parts: _Parts) -> None:
+    """The early part of the first iteration, a loop that is one behind, the late part of the last."""
+    guard = arith.CmpiOp.make([loop.lower, loop.upper], [i1], {"predicate": StringAttr(_less(loop))})
+    body, never = Block(), Block()
+    never.add_op(YieldOp.make([list(loop.initial)], []))
+    _Writer(loop, parts).write(body)
+    made = IfOp.make([guard.results[0]], [result.type for result in loop.results], {}, [Region(body), Region(never)])
+    for op in (guard, made):
+        loop.parent.insert_op_before(op, loop)
+    for old, new in zip(loop.results, made.results):
+        old.replace_all_uses_with(new)
+    loop.detach()
+    loop.erase()
+
+
+def _less(loop: Any) -> str:
+    return "ult" if "unsigned" in loop.attributes else "slt"
+
+
+class _Writer:
+    """Copies of the parts of a loop's body."""
+
+    def __init__(self, loop: Any, parts: _Parts):
+        self.loop, self.parts = loop, parts
+
+    def write(self, target: Block) -> None:
+        loop, parts, arguments = self.loop, self.parts, self.parts.block.args
+        values = dict(zip(arguments, [loop.lower, *loop.initial]))
+        self._copy(parts.early, values, target)
+        second = arith.AddiOp.make([loop.lower, loop.step], [loop.lower.type])
+        target.add_op(second)
+        carried = [*self._next_early(values), *(loop.initial[index] for index in parts.late_arguments)]
+        carried += [values[value] for value in parts.handed]
+        inner = Block(arg_types=[arguments[0].type, *(value.type for value in carried)])
+        made = ForOp.make(
+            [second.results[0], loop.upper, loop.step, carried],
+            [value.type for value in carried],
+            dict(loop.attributes),
+            [Region(inner)],
+        )
+        self._iteration(inner)
+        target.add_op(made)
+        self._finish(list(made.results), target)
+
+    def _next_early(self, values: dict[SSAValue, SSAValue]) -> list[SSAValue]:
+        last = self.parts.block.last_op
+        return [values.get(last.operands[index], last.operands[index]) for index in self.parts.early_arguments]
+
+    def _split(self, carried: list[SSAValue]) -> tuple[dict[SSAValue, SSAValue], dict[SSAValue, SSAValue]]:
+        """What the old body's values are in the early part, and in the late one of the iteration before."""
+        parts, arguments = self.parts, self.parts.block.args
+        olds = [arguments[1 + index] for index in (*parts.early_arguments, *parts.late_arguments)] + parts.handed
+        count = len(parts.early_arguments)
+        return dict(zip(olds[:count], carried[:count])), dict(zip(olds[count:], carried[count:]))
+
+    def _iteration(self, inner: Block) -> None:
+        """Issue both products, then go on with the early part, then with the late one."""
+        parts = self.parts
+        early, late = self._split(list(inner.args[1:]))
+        early[parts.block.args[0]] = inner.args[0]
+        issue, rest = _until(parts.early, parts.first)
+        last_issue, last_rest = _until(parts.late, parts.last)
+        self._copy(issue, early, inner)
+        self._copy(last_issue, late, inner)
+        self._await(parts.first, early, inner, pending=1)
+        self._copy(rest, early, inner)
+        self._await(parts.last, late, inner, pending=0)
+        self._copy(last_rest, late, inner)
+        last = parts.block.last_op
+        following = [late[last.operands[index]] for index in parts.late_arguments]
+        handed = [early.get(value, value) for value in parts.handed]
+        inner.add_op(ContinueOp.make([[*self._next_early(early), *following, *handed]], []))
+
+    def _finish(self, results: list[SSAValue], target: Block) -> None:
+        """The late part of the last iteration, and what the old loop's results are."""
+        parts, last = self.parts, self.parts.block.last_op
+        _, late = self._split(results)
+        self._copy(parts.late, late, target)
+        ends = dict(zip(parts.early_arguments, results))
+        ends |= {index: late[last.operands[index]] for index in parts.late_arguments}
+        target.add_op(YieldOp.make([[ends[index] for index in range(len(self.loop.results))]], []))
+
+    def _copy(self, ops: list[Operation], values: dict[SSAValue, SSAValue], target: Block) -> None:
+        for op in ops:
+            target.add_op(op.clone(values))
+
+    def _await(self, product: Any, values: dict[SSAValue, SSAValue], target: Block, pending: int) -> None:
+        """A product of warpgroups, just issued, is waited for here: ``pending`` others may stay under way."""
+        if product.name != AsyncDotOp.name:
+            return
+        issued = values[product.result]
+        del issued.owner.attributes["pending"]
+        wait = AsyncDotWaitOp.make([issued], [issued.type], {"pending": IntegerAttr(pending, i32)})
+        target.add_op(wait)
+        values[product.result] = wait.result
+
+
+def _until(ops: list[Operation], last: Operation) -> tuple[list[Operation], list[Operation]]:
+    count = ops.index(last) + 1
+    return ops[:count], ops[count:]
