@@ -51,7 +51,8 @@ def operands(name, rows, length):
     dtype = cases(KERNELS)[name].arguments[0].dtype
     rng = np.random.default_rng(length)
     scale = 32 if name == "fed_back" else 4  # what is fed back grows
-    return [(rng.integers(-2, 3, (count, 64)) / scale).astype(dtype) for count in (rows, max(length, 1), max(length, 1))]
+    counts = (rows, max(length, 1), max(length, 1))
+    return [(rng.integers(-2, 3, (count, 64)) / scale).astype(dtype) for count in counts]
 
 
 @pytest.mark.parametrize("sm", SMS)

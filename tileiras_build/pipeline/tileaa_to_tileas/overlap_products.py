@@ -90,7 +90,7 @@ class _Parts:
         late, own = set(self.late), {self.block.args[1 + index] for index in self.late_arguments}
         found: dict[SSAValue, None] = {}
         for value in (value for top in self.late for op in top.walk() for value in op.operands):
-            inside = value.owner is self.block or (isinstance(value.owner, Operation) and value.owner.parent is self.block)
+            inside = self.block in (value.owner, getattr(value.owner, "parent", None))
             if inside and value.owner not in late and value not in own:
                 found[value] = None
         return list(found)
@@ -219,13 +219,11 @@ def _is_separate(parts: _Parts, needed: set[Operation]) -> bool:
     if late & needed or parts.first in late:
         return False
     own = [block.args[1 + index] for index in parts.late_arguments]
-    users = {_top(user, block) for value in (*own, *(r for op in parts.late for r in op.results)) for user in _users(value)}
-    inside = {user for user in users if user is not None and user is not block.last_op}
-    return inside <= late and all(_may_wait(op) for op in parts.late) and not _returns_arguments(block, own)
-
-
-def _returns_arguments(block: Block, own: list[SSAValue]) -> bool:
-    return any(value in own for value in block.last_op.operands)
+    made = [*own, *(result for op in parts.late for result in op.results)]
+    readers = {_top(user, block) for value in made for user in _users(value)} - {block.last_op}
+    if any(value in own for value in block.last_op.operands):
+        return False
+    return readers <= late and all(_may_wait(op) for op in parts.late)
 
 
 def _may_wait(op: Operation) -> bool:
