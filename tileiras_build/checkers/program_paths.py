@@ -71,7 +71,7 @@ def _walk(
         elif op.name == BRANCH:
             before = [end for region in op.regions for end in _walk(paths, region.blocks[0], [op], header, breaks)]
         elif op.name == AGENTS:
-            before = _walk(paths, op.regions[1].blocks[0], [op], header, breaks)
+            before = _walk(paths, op.regions[-1].blocks[0], [op], header, breaks)
         elif op.name == BREAK:
             breaks.append(op)
             return []

@@ -40,6 +40,7 @@ class TableOperation(Operation):
     operand_groups: tuple[tuple[str, str], ...] = ()
     result_groups: tuple[tuple[str, str], ...] = ()
     region_count: int = 0
+    optional_regions: int = 0
 
     @classmethod
     def make(
@@ -89,8 +90,10 @@ class TableOperation(Operation):
             raise VerifyException(f"{self.name} takes {minimum} operands, got {len(self.operands)}")
         if self.segmented and "operandSegmentSizes" not in self.properties:
             raise VerifyException(f"{self.name} needs operandSegmentSizes")
-        if len(self.regions) != self.region_count:
-            raise VerifyException(f"{self.name} takes {self.region_count} regions, got {len(self.regions)}")
+        most = self.region_count + self.optional_regions
+        if not self.region_count <= len(self.regions) <= most:
+            wanted = " to ".join(map(str, sorted({self.region_count, most})))
+            raise VerifyException(f"{self.name} takes {wanted} regions, got {len(self.regions)}")
 
     # ---- text ------------------------------------------------------------------------------------
     @classmethod
@@ -147,6 +150,7 @@ class TableOperation(Operation):
         operand_types, result_types = _parse_types(parser, len(operands))
         values = parser.resolve_operands(operands, operand_types, position)
         regions = [parser.parse_region() for _ in range(cls.region_count)]
+        regions += filter(None, [parser.parse_optional_region() for _ in range(cls.optional_regions)])
         properties = {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)} if cls.segmented else {}
         return cls.create(
             operands=values, result_types=result_types, properties=properties, attributes=attributes, regions=regions
@@ -220,6 +224,7 @@ def define(
     pure: bool = True,
     terminator: bool = False,
     regions: int = 0,
+    optional_regions: int = 0,
 ) -> type[TableOperation]:
     """The operation class of one row; ``?`` marks an optional group, ``*`` a variadic one."""
     groups, outputs = _parse_groups(operands), _parse_groups(results)
@@ -232,6 +237,7 @@ def define(
         "operand_groups": groups,
         "result_groups": outputs,
         "region_count": max(regions, 0),
+        "optional_regions": optional_regions,
         "segmented": sum(kind != "1" for _, kind in groups) > 1,
         "traits": traits_def(*traits),
     }

@@ -115,24 +115,34 @@ CreateTmemOp = define(
 AllocTmemOp = define(
     "nv_tileas.alloc_tmem", "source", "result", "a tile in tensor memory, from ``column`` on", pure=False
 )
-TmemLoadOp = define("nv_tileas.tmem_load", "source", "result", "read a tile into registers", pure=False)
+TmemLoadOp = define(
+    "nv_tileas.tmem_load",
+    "source stage?",
+    "result",
+    "read a tile, or the one of a stage, into registers",
+    pure=False,
+)
 TmemStoreOp = define(
     "nv_tileas.tmem_store",
     "value dest enabled? stage?",
     "",
-    "write a tile from registers, or nothing where not enabled; scales: the part of a stage",
+    "write a tile, or the one of a stage, from registers, or nothing where not enabled",
     pure=False,
 )
 AsyncUmmaOp = define(
     "nv_tileas.async.umma",
-    "lhs rhs acc accumulate lhs_stage? rhs_stage? pipeline? token? ready? lhs_scale? rhs_scale?",
+    "lhs rhs acc accumulate lhs_stage? rhs_stage? pipeline? token? ready? lhs_scale? rhs_scale? acc_stage?",
     "",
     "one thread multiplies operands in shared memory (lhs: or tensor memory) into tensor memory; what is done later "
     "empties the stage of the pipeline, and fills ready",
     pure=False,
 )
 UmmaCommitOp = define(
-    "nv_tileas.async.umma_commit", "ready", "", "all products before, once done, fill ready", pure=False
+    "nv_tileas.async.umma_commit",
+    "ready token?",
+    "",
+    "all products before, once done, fill ready, or the stage of it that a token names",
+    pure=False,
 )
 UmmaAcquireOp = define(
     "nv_tileas.async.umma_acquire",
@@ -145,9 +155,10 @@ AgentSwitchOp = define(
     "nv_tileas.agent_switch",
     "",
     "",
-    "warps of the first region fetch, those of the second compute",
+    "warps of the first region fetch, those of the last compute; one of a region between them issues products",
     pure=False,
     regions=2,
+    optional_regions=1,
 )
 SCHEDULED = (
     ConvertLayoutOp,

@@ -20,7 +20,13 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i32
 from xdsl.ir import Block, Operation
 
 from ...dialects.cuda_tile.location import source_location
-from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp, ConvertLayoutOp
+from ...dialects.nv_tileas.ops import (
+    AsyncTiledTmaStoreOp,
+    AsyncTmaStoreWaitOp,
+    BarrierOp,
+    ConsumerWaitOp,
+    ConvertLayoutOp,
+)
 from ...dialects.nv_tileas.types import BufferType
 from ...errors import Unsupported
 from ...layouts import SharedRoundTrip
@@ -32,7 +38,7 @@ from ..shared.element_types import element_of
 
 # Scratch starts on a row of all banks; a ring where the longest swizzle repeats.
 ALIGNMENT, RING_ALIGNMENT = 128, 1024
-STORE_BY_TMA, STORE_WAIT = AsyncTiledTmaStoreOp.name, AsyncTmaStoreWaitOp.name
+STORE_BY_TMA, STORE_WAIT, WAIT = AsyncTiledTmaStoreOp.name, AsyncTmaStoreWaitOp.name, ConsumerWaitOp.name
 # What names the instruction of a product; one without reads its operands from scratch.
 TENSOR_CORES = ("atom", "warpgroup", "tensor_memory")
 ADDRESS_BYTES = 16  # of an address that one thread leaves for all
@@ -106,15 +112,19 @@ class RingLife:
         block = next(block for block in _blocks_around(users[0]) if all(_lifted(op, block) for op in users))
         switch = _lifted(users[0], block)
         if switch.name == "nv_tileas.agent_switch":
-            return cls._beside_agent(switch.regions[1].blocks[0], users)
+            return cls._beside_agent(switch.regions[-1].blocks[0], users)
         lifted = {_lifted(op, block) for op in users}
         ordered = [op for op in block.ops if op in lifted]
         return cls(block, ordered[0], ordered[-1])
 
     @classmethod
     def _beside_agent(cls, block: Block, users: list[Operation]) -> RingLife:
-        """Another agent may fill the ring as soon as there are agents, until the last of its tiles is read here."""
-        lifted = {_lifted(op, block) for op in users}
+        """Another agent may fill the ring as soon as there are agents, until the last of its tiles is read here.
+
+        Where a third one reads them, what is waited for here is done with them.
+        """
+        here = [op for op in users if _lifted(op, block)] or [op for op in block.walk() if op.name == WAIT]
+        lifted = {_lifted(op, block) for op in here}
         return cls(block, block.first_op, [op for op in block.ops if op in lifted][-1])
 
     def covers(self, op: Operation) -> bool:
@@ -352,7 +362,7 @@ class _Hazards:
         if op.name in ("nv_tileas.for", "nv_tileas.loop"):
             return self._loop(op, reading)
         if op.name == "nv_tileas.agent_switch":
-            return self._block(op.regions[1].blocks[0], reading)  # the agent that fetches uses no scratch
+            return self._block(op.regions[-1].blocks[0], reading)  # the agent that fetches uses no scratch
         if op.name == "nv_tileas.if":
             ends = [self._block(region.blocks[0], reading) for region in op.regions]
             return frozenset().union(*ends)

@@ -5,8 +5,8 @@ In:    a kernel divided over two CTAs by the rows of its only product, whose sum
 Out:   each CTA fetches half of the columns of the right operand; ``pair`` on the pipeline of the stages, on the product
        and on the tensor memory: the CTA of rank 0 issues products of twice the rows, which read the stages of both CTAs
        and write the accumulators of both, when the stages of both are full, and empties them in both. ``ctas`` on the
-       pipeline of the sum, which is complete in both CTAs at once; where the loop runs again, umma_acquire waits in both
-       until the warps of both have released the sum, in place of a barrier of each. More stages, where they are smaller.
+       pipeline of the sum, which is complete in both CTAs at once; where the loop runs again, umma_acquire waits until
+       the warps of both have released the sum. More stages, where they are smaller.
 After: specialize_warps. Before: multicast_loads (nothing is left that both CTAs need), assign_scratch.
 Sound: the accumulators of a CTA are its rows with all columns, as before (PTX ISA 9.0, section 9.7.16.10.5, Layout A).
        Loops and places do not depend on the rank but for the rows, so that the n-th stages, and sums, of both CTAs
@@ -28,9 +28,6 @@ from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AsyncTiledTmaLoadOp,
     AsyncUmmaOp,
-    BarrierOp,
-    ConsumerReleaseOp,
-    ConsumerWaitOp,
     CreateTmemOp,
     CtaRankOp,
     MakeTiledTmaDescOp,
@@ -75,11 +72,20 @@ def _product(func: Operation) -> Any:
     if len(found) != 1 or any(op.name == TmemStoreOp.name and op.enabled is None for op in func.walk()):
         return None
     [op] = found
+    if _is_overwritten(func):
+        return None
     m, n, _ = op.attributes["shape"].get_values()
     fits = m % ROWS == 0 and n % COLUMN_UNIT == 0 and n <= MOST_COLUMNS
     if not fits or op.lhs_stage is None or op.ready is not None or op.lhs_scale is not None:
         return None
     return op if _is_divided_by_rows(op) and _half(op) is not None else None
+
+
+def _is_overwritten(func: Operation) -> bool:
+    """Whether a sum is made again and again, with a barrier of one CTA in between."""
+    names = {op.name for op in func.walk()}
+    again = any(op.parent_op().name == LOOP for op in func.walk() if op.name == UmmaCommitOp.name)
+    return again and UmmaAcquireOp.name not in names
 
 
 def _load_of(buffer: Any) -> Any:
@@ -143,25 +149,6 @@ def _pair(func: Operation, op: Any) -> None:
             other.attributes["pair"] = UnitAttr()
     [commit] = [other for other in func.walk() if other.name == UmmaCommitOp.name]
     commit.ready.owner.attributes["ctas"] = IntegerAttr(PAIR, i32)
-    if commit.parent_op().name == LOOP:
-        commit.ready.owner.attributes["consumers"] = func.attributes["num_warps"]
-        _hand_over(op, commit)
-
-
-def _hand_over(op: Any, commit: Any) -> None:
-    """A sum that is made again and again: both CTAs wait until both have read the last one."""
-    wait = next(use.operation for use in commit.ready.uses if use.operation.name == ConsumerWaitOp.name)
-    [barrier] = [other for other in _after(wait) if other.name == BarrierOp.name][:1]
-    loop = op.parent_op()
-    loop.parent.insert_op_before(UmmaAcquireOp.make([commit.ready, wait.token], []), loop)
-    barrier.parent.insert_op_before(ConsumerReleaseOp.make([commit.ready, wait.token, None], []), barrier)
-    barrier.detach()
-    barrier.erase()
-
-
-def _after(op: Operation) -> list[Operation]:
-    ops = list(op.parent.ops)
-    return ops[ops.index(op) :]
 
 
 def _fetch_half(load: Any, dim: int, half: SharedLayout) -> None:

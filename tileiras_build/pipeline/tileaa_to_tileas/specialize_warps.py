@@ -13,14 +13,11 @@ Sound: both agents run the same loops over the same scalars, so the n-th stage t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     FloatAttr,
-    FloatTF32Type,
     IntAttr,
     IntegerAttr,
     ModuleOp,
@@ -29,7 +26,6 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i1,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import Pure
@@ -44,7 +40,6 @@ from ...dialects.nv_tileas.ops import (
     AllocTmemOp,
     AsyncDotOp,
     AsyncDotWaitOp,
-    AsyncTiledTmaLoadOp,
     AsyncUmmaOp,
     BarrierOp,
     ConsumerReleaseOp,
@@ -52,42 +47,41 @@ from ...dialects.nv_tileas.ops import (
     CreatePipelineOp,
     CreateTmemOp,
     LocalLoadOp,
-    ProducerAcquireOp,
     TmemLoadOp,
     TmemStoreOp,
     UmmaCommitOp,
 )
 from ...dialects.nv_tileas.types import BufferType, PipelineType, TmemType
-from ...layouts.tensor_memory import LEAST_COLUMNS
-from ..analysis.axis_info import AxisAnalysis
-from ..analysis.dot_atoms import k_of, scale_columns, tensor_memory_tiles
+from ...layouts.tensor_memory import ALL_COLUMNS, LEAST_COLUMNS
+from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
 from ..analysis.kinds import is_tile
-from ..analysis.operand_chains import (
-    LOOP,
-    ScalarSlice,
-    loops_around,
-    only_accumulates,
-    placement_after,
-    rounds_to_tf32,
-    source_load,
-)
-from ..analysis.tensor_maps import TensorBox, tensor_box
+from ..analysis.operand_chains import LOOP, ScalarSlice, only_accumulates, rounds_to_tf32
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
+from .agent_slices import (
+    Fetch,
+    FetchingAgent,
+    ForOp,
+    IssuingAgent,
+    Ring,
+    Sum,
+    Tokens,
+    YieldOp,
+    is_later,
+    stage_of,
+    stage_operands,
+    tensor_attributes,
+)
 from .assign_scratch import largest_scratch
 from .choose_warps import WARPGROUP, divided_registers, divides_registers
 from .pipeline_loads import constant_i32, forwarded, fragment_of, resident_ctas, with_layout
 from .select_async import LEAST_STAGES, MOST_STAGES, SMALL_BYTES, products
 from .tma_descriptors import descriptor_of, hoist
 
-CHOICES = ("warpgroup", "tensor_memory", "tensor_words", "warps")
-tf32 = FloatTF32Type()
 ZERO_KEEPERS = ("nv_tileas.splat", "nv_tileas.convert_layout", "nv_tileas.view", "nv_tileas.broadcast")
-ForOp, YieldOp, ContinueOp, CreateTokenOp, AddFOp = (
-    COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "yield", "continue", "create_mem_token", "addf")
-)
-Insert = Callable[[Operation], SSAValue | None]
+CreateTokenOp, AddFOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "addf"))
+SUM_BUFFERS = 2  # one is read while the next sum comes together in the other
 
 
 class SpecializeWarps(EdgePass):
@@ -101,106 +95,45 @@ class SpecializeWarps(EdgePass):
                 _Specializer(func, job, found).run()
 
 
-@dataclass(eq=False)
-class _Fetch:
-    """One operand of a product: its load, the operations between, and where its tiles lie."""
-
-    index: int
-    load: Any
-    chain: list[Operation]
-    box: TensorBox
-    buffer: SSAValue | None = None
-    descriptor: SSAValue | None = None
-
-    @property
-    def element(self) -> Attribute:
-        """What lies in shared memory."""
-        return tf32 if self.box.rounds else self.load.value.type.element_type
-
-
-@dataclass(eq=False)
-class _Sum:
-    """The accumulators of one product in tensor memory; ``pipeline`` fills when they are complete.
-
-    ``running``: they stay there for all of the innermost loop; ``waited``: but each product is waited for, since the next
-    one's left operand takes the place of its own. ``loops``: those around where they are waited for.
-    """
-
-    running: bool
-    waited: bool
-    loops: list[Operation]
-    pipeline: SSAValue
-    tile: SSAValue
-    left: SSAValue | None
-    scales: list[SSAValue] = field(default_factory=list)
-
-
-@dataclass(eq=False)
-class _Ring:
-    """The stages of one product, and its accumulators where they are in tensor memory."""
-
-    product: Any
-    fetches: list[_Fetch]
-    loops: list[Operation]
-    pipeline: SSAValue | None = None
-    loads: dict[Operation, _Fetch] = field(default_factory=dict)
-    sum: _Sum | None = None
-
-    @property
-    def consumers(self) -> int | None:
-        """Arrivals that empty a stage: one commit where tensor memory accumulates; None for one of each warp."""
-        return 1 if "tensor_memory" in self.product.attributes else None
-
-    @property
-    def stage_bytes(self) -> int:
-        return sum(fetch.box.tile_bytes for fetch in self.fetches)
-
-
-def _ring(product: Any) -> _Ring:
-    analysis = AxisAnalysis()
-    fetches = []
-    for index in (0, 1):
-        found = source_load(product, index)
-        if found is not None and "tma" in found[0].attributes:
-            box = tensor_box(*found, analysis)
-            fetches.append(_Fetch(index, *found, box))
-    ring = _Ring(product, fetches, loops_around(product))
-    ring.loads = {fetch.load: fetch for fetch in fetches}
-    return ring
-
-
-# Where an agent stands in each ring, and in each sum.
-Tokens = dict["_Ring | _Sum", SSAValue]
-
-
 class _Specializer:
     def __init__(self, func: Operation, job: Job, found: list[Any]):
         self.func, self.job = func, job
         self.warps = func.attributes["num_warps"].value.data
-        self.rings = [_ring(product) for product in found]
+        self.rings = [Ring.of(product) for product in found]
         self.entry = func.regions[0].blocks[0]
-        self.slice = ScalarSlice()
         self.shared: set[Operation] = set()
+        self.ctas = 1  # that share a multiprocessor
+        # In a loop over tiles the products of the next one need not wait until the last sum has been stored.
+        self.issues_apart = all(map(_fills_sums, self.rings)) and any(len(ring.loops) > 1 for ring in self.rings)
 
     def run(self) -> None:
-        for ring in self.rings:
-            for loop in ring.loops:
-                self.slice.add_loop(loop)
-            for coord in (coord for fetch in ring.fetches for coord in fetch.load.coords):
-                self.slice.add(coord)
         self._set_warps()
         for fetch in (fetch for ring in self.rings for fetch in ring.fetches):
             hoist(fetch.load.view, self.entry)
+        loops, fetched = self._slice(places=False), self._slice(places=True)
         body = self._outline()
         self._create_rings(body)
-        fetching = _Producer(self).run(body)
-        _Consumer(self).run(body)
-        switch = AgentSwitchOp.make([], [], {}, [Region(fetching), Region(body)])
+        agents = [FetchingAgent(self.rings, fetched, self.rings).run(body)]
+        if self.issues_apart:
+            agents.append(IssuingAgent(self.rings, loops, [*self.rings, *self.sums]).run(body))
+        (_SumReader if self.issues_apart else _Consumer)(self).run(body)
+        switch = AgentSwitchOp.make([], [], {}, [Region(agent) for agent in (*agents, body)])
         self.entry.insert_op_before(switch, self.entry.last_op)
+
+    def _slice(self, places: bool) -> ScalarSlice:
+        """What the loops depend on, and where the tiles are."""
+        slice = ScalarSlice()
+        for ring in self.rings:
+            for loop in ring.loops:
+                slice.add_loop(loop)
+            for coord in (coord for fetch in ring.fetches for coord in fetch.load.coords if places):
+                slice.add(coord)
+        return slice
 
     def _set_warps(self) -> None:
         divided = divides_registers(self.func, self.job, self.warps)
-        self.func.attributes["producer_warps"] = IntegerAttr(WARPGROUP if divided else 1, i32)
+        agents = 2 if self.issues_apart else 1
+        self.func.attributes["producer_warps"] = IntegerAttr(WARPGROUP if divided else agents, i32)
         if divided:
             self.func.attributes["agent_registers"] = DenseArrayBase.from_list(i32, divided_registers(self.warps))
 
@@ -245,22 +178,33 @@ class _Specializer:
             return
         tiles = [_tensor_tiles(ring, self.warps) for ring in rings]
         scales = [_scale_words(ring, self.warps, stages) for ring in rings]
-        total = sum(words for parts in (*tiles, *scales) for words in parts)
-        whole = 1 << max(total, LEAST_COLUMNS).bit_length() - 1
-        whole = whole if whole >= total else 2 * whole
-        memory = self._add(CreateTmemOp.make([], [TmemType(IntAttr(whole))]))
+        buffers, columns = self._choose_columns(tiles, scales)
+        memory = self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))]))
         column = 0
         for ring, (left, accumulators), words in zip(rings, tiles, scales):
-            tile = self._tile(memory, column, accumulators)
-            operand = self._tile(memory, column + accumulators, left) if left else None
-            column += accumulators + left
-            running = only_accumulates(ring.product)
-            waited = running and left > 0 and _is_inside(ring.product.lhs, ring.loops[-1])
-            loops = list(ring.loops[:-1] if running and not waited else ring.loops)
-            ring.sum = _Sum(running, waited, loops, self._pipeline(1, 1, 0), tile, operand)
+            tile = self._tile(memory, column, buffers * accumulators)
+            column += buffers * accumulators
+            operand = self._tile(memory, column, left) if left else None
+            column += left
+            ring.sum = self._sum(ring, tile, operand, buffers)
             for count in words:
                 ring.sum.scales.append(self._tile(memory, column, count))
                 column += count
+
+    def _choose_columns(self, tiles: list[tuple[int, int]], scales: list[list[int]]) -> tuple[int, int]:
+        """(buffers of each sum, columns of all): two buffers where the CTAs of a multiprocessor have room for them."""
+        sums = sum(accumulators for _, accumulators in tiles)
+        others = sum(left for left, _ in tiles) + sum(map(sum, scales))
+        if self.issues_apart and self.ctas * (columns := _allocated(SUM_BUFFERS * sums + others)) <= ALL_COLUMNS:
+            return SUM_BUFFERS, columns
+        return 1, _allocated(sums + others)
+
+    def _sum(self, ring: Ring, tile: SSAValue, operand: SSAValue | None, buffers: int) -> Sum:
+        running = only_accumulates(ring.product)
+        waited = running and operand is not None and _is_inside(ring.product.lhs, ring.loops[-1])
+        loops = list(ring.loops[:-1] if running and not waited else ring.loops)
+        pipeline = self._pipeline(buffers, self.warps if self.issues_apart else 1, 0)
+        return Sum(running, waited, loops, pipeline, tile, operand)
 
     def _tile(self, memory: SSAValue, column: int, columns: int) -> SSAValue:
         attributes = {"column": IntegerAttr(column, i32)}
@@ -277,10 +221,11 @@ class _Specializer:
         scratch += SMALL_BYTES * len(self.rings)
         for ctas in range(resident_ctas(self.func, body, self.job), 0, -1):
             if (stages := (room // ctas - scratch) // size) >= LEAST_STAGES:
+                self.ctas = ctas
                 return min(stages, MOST_STAGES)
         return max(1, (room - scratch) // size)
 
-    def _descriptor(self, fetch: _Fetch) -> SSAValue:
+    def _descriptor(self, fetch: Fetch) -> SSAValue:
         made = descriptor_of(fetch.load.view, fetch.box, self.entry, self.entry.last_op)
         self.shared.add(made.owner)
         return made
@@ -292,86 +237,8 @@ class _Specializer:
         return op.results[0]
 
     @property
-    def sums(self) -> list[_Sum]:
+    def sums(self) -> list[Sum]:
         return [ring.sum for ring in self.rings if ring.sum is not None]
-
-    def rings_in(self, loop: Operation) -> list[_Ring]:
-        return [ring for ring in self.rings if loop in ring.loops]
-
-
-# ---- the agent that fetches ------------------------------------------------------------------------
-class _Producer:
-    """Clones the slice of the program that fetches."""
-
-    def __init__(self, whole: _Specializer):
-        self.whole = whole
-        self.values: dict[SSAValue, SSAValue] = {}
-
-    def run(self, body: Block) -> Block:
-        block = Block()
-        insert = _appender(block)
-        tokens = {ring: insert(constant_i32(0)) for ring in self.whole.rings}
-        self._block(body, block, tokens)
-        block.add_op(YieldOp.make([[]], []))
-        return block
-
-    def _block(self, source: Block, target: Block, tokens: dict[_Ring, SSAValue]) -> None:
-        insert = _appender(target)
-        for op in source.ops:
-            if op.name == LOOP and self.whole.rings_in(op):
-                self._loop(op, insert, tokens)
-            elif op in self.whole.slice.needed:
-                insert(self._clone(op))
-            else:
-                self._fetch(op, insert, tokens)
-
-    def _value(self, value: SSAValue) -> SSAValue:
-        return self.values.get(value, value)
-
-    def _clone(self, op: Operation) -> Operation:
-        clone = type(op).create(
-            operands=[self._value(operand) for operand in op.operands],
-            result_types=[result.type for result in op.results],
-            properties=dict(op.properties),
-            attributes=dict(op.attributes),
-        )
-        self.values.update(zip(op.results, clone.results))
-        return clone
-
-    def _loop(self, loop: Any, insert: Insert, tokens: dict[_Ring, SSAValue]) -> None:
-        block = loop.regions[0].blocks[0]
-        rings = self.whole.rings_in(loop)
-        kept = [arg.index - 1 for arg in block.args[1:] if arg in self.whole.slice.arguments]
-        types = [block.args[1 + index].type for index in kept] + [i32] * len(rings)
-        inner = Block(arg_types=[block.args[0].type, *types])
-        self.values[block.args[0]] = inner.args[0]
-        self.values.update((block.args[1 + index], arg) for index, arg in zip(kept, inner.args[1:]))
-        carried = dict(zip(rings, inner.args[1 + len(kept) :]))
-        self._block(block, inner, carried)
-        following = [self._value(block.last_op.operands[index]) for index in kept]
-        inner.add_op(ContinueOp.make([[*following, *(carried[ring] for ring in rings)]], []))
-        initial = [self._value(loop.initial[index]) for index in kept] + [tokens[ring] for ring in rings]
-        bounds = [self._value(value) for value in (loop.lower, loop.upper, loop.step)]
-        made = ForOp.make([*bounds, initial], types, dict(loop.attributes), [Region(inner)])
-        insert(made)
-        tokens.update(zip(rings, made.results[len(kept) :]))
-
-    def _fetch(self, op: Any, insert: Insert, tokens: dict[_Ring, SSAValue]) -> None:
-        ring = next((ring for ring in self.whole.rings if op in ring.loads), None)
-        if ring is None:
-            return
-        first, last = ring.fetches[0].load, ring.fetches[-1].load
-        if len(ring.fetches) == 2 and not first.is_before_in_block(last):
-            first, last = last, first
-        if op is first:
-            insert(ProducerAcquireOp.make([ring.pipeline, tokens[ring]], []))
-        fetch = ring.loads[op]
-        coords = [self._value(coord) for coord in op.coords]
-        operands = [op.view, fetch.descriptor, coords, fetch.buffer, ring.pipeline, tokens[ring]]
-        kept = {"loc": op.attributes["loc"]} if "loc" in op.attributes else {}
-        insert(AsyncTiledTmaLoadOp.make(operands, [], kept))
-        if op is last:
-            tokens[ring] = insert(AdvanceOp.make([ring.pipeline, tokens[ring]], [i32]))
 
 
 # ---- the agents that compute -----------------------------------------------------------------------
@@ -380,15 +247,19 @@ class _Consumer:
 
     def __init__(self, whole: _Specializer):
         self.whole = whole
-        self.running: dict[Block, list[tuple[int, _Ring]]] = {}  # which carried tiles of a loop are such sums
+        self.running: dict[Block, list[tuple[int, Ring]]] = {}  # which carried tiles of a loop are such sums
 
     def run(self, body: Block) -> None:
         first = body.first_op
-        states = [*self.whole.rings, *self.whole.sums]
-        self._block(body, {state: _before(constant_i32(0), first) for state in states})
+        self._block(body, {state: _before(constant_i32(0), first) for state in self.states})
 
-    def _states_in(self, loop: Operation) -> list[_Ring | _Sum]:
-        return [state for state in (*self.whole.rings, *self.whole.sums) if loop in state.loops]
+    @property
+    def states(self) -> list[Ring | Sum]:
+        """What the agent has tokens of."""
+        return [*self.whole.rings, *self.whole.sums]
+
+    def _states_in(self, loop: Operation) -> list[Ring | Sum]:
+        return [state for state in self.states if loop in state.loops]
 
     def _block(self, block: Block, tokens: Tokens) -> None:
         for op in list(block.ops):
@@ -398,7 +269,7 @@ class _Consumer:
                 if op is ring.product:
                     self._product(ring, tokens)
 
-    def _loop(self, loop: Any, states: list[_Ring | _Sum], tokens: Tokens) -> None:
+    def _loop(self, loop: Any, states: list[Ring | Sum], tokens: Tokens) -> None:
         block = loop.regions[0].blocks[0]
         carried = {state: block.insert_arg(i32, len(block.args)) for state in states}
         self._block(block, carried)
@@ -435,9 +306,7 @@ class _Consumer:
         for index, ring in self.running.get(loop.regions[0].blocks[0], ()):
             sum, initial, result = ring.sum, old.initial[index], old.results[index]
             if _is_zero(initial):
-                predicate = StringAttr("uge" if "unsigned" in loop.attributes else "sge")
-                never = _before(arith.CmpiOp.make([loop.lower, loop.upper], [i1], {"predicate": predicate}), loop)
-                _before(TmemStoreOp.make([initial, sum.tile, never, None], []), loop)
+                _before(TmemStoreOp.make([initial, sum.tile, _never(loop, loop), None], []), loop)
             else:
                 _before(TmemStoreOp.make([initial, sum.tile, None, None], []), loop)
                 _before(BarrierOp.make([], []), loop)
@@ -448,11 +317,11 @@ class _Consumer:
             if len(ring.loops) > 1:
                 _before(BarrierOp.make([], []), old)  # before the next round overwrites what others still read
 
-    def _wait(self, sum: _Sum, place: Operation, tokens: Tokens) -> None:
+    def _wait(self, sum: Sum, place: Operation, tokens: Tokens) -> None:
         _before(ConsumerWaitOp.make([sum.pipeline, tokens[sum]], []), place)
         tokens[sum] = _before(AdvanceOp.make([sum.pipeline, tokens[sum]], [i32]), place)
 
-    def _accumulate(self, ring: _Ring, stage: SSAValue, tokens: Tokens) -> None:
+    def _accumulate(self, ring: Ring, stage: SSAValue, tokens: Tokens) -> None:
         """The product in tensor memory in place of ``dot``; its commit gives the stage back."""
         product, sum = ring.product, ring.sum
         operands, stages, kept = self._operands(ring, stage)
@@ -460,9 +329,7 @@ class _Consumer:
         if sum.left is not None:
             operands[0] = sum.left
             self._store_left(ring)
-        m, n = product.result.type.get_shape()
-        shape = DenseArrayBase.from_list(i64, [m, n, k_of(product)])
-        kept |= {"atom": product.attributes["tensor_memory"], "shape": shape}
+        kept |= tensor_attributes(product)
         # What used a stage before is done, or it would not be full again: so are the scales of its products.
         for line_dim, tile in enumerate(sum.scales):
             value = (product.lhs_scale, product.rhs_scale)[line_dim]
@@ -479,7 +346,7 @@ class _Consumer:
             accumulate = _before(_constant_i1(False), product)
         ready = sum.pipeline if sum.waited or not sum.running else None
         given = [*operands, sum.tile, accumulate, *stages, ring.pipeline, tokens[ring], ready]
-        given += sum.scales or [None, None]
+        given += [*(sum.scales or [None, None]), None]
         _before(AsyncUmmaOp.make(given, [], kept), product)
         if ready is not None:
             self._wait(sum, product, tokens)
@@ -496,10 +363,9 @@ class _Consumer:
         loop = block.parent_op()
         if not _is_zero(loop.initial[index]):
             return _before(_constant_i1(True), product)
-        predicate = {"predicate": StringAttr("ne")}
-        return _before(arith.CmpiOp.make([block.args[0], loop.lower], [i1], predicate), product)
+        return _before(is_later(loop, block.args[0]), product)
 
-    def _store_left(self, ring: _Ring) -> None:
+    def _store_left(self, ring: Ring) -> None:
         """A left operand from registers goes to tensor memory where it is computed: once, if outside the loops."""
         product, value = ring.product, ring.product.lhs
         place = product
@@ -511,7 +377,7 @@ class _Consumer:
             _before(BarrierOp.make([], []), place)  # all of it is written
 
     # ---- products of warps -------------------------------------------------------------------------
-    def _finish(self, loop: Any, states: list[_Ring | _Sum], tokens: Tokens) -> None:
+    def _finish(self, loop: Any, states: list[Ring | Sum], tokens: Tokens) -> None:
         """Products left under way by the last iteration end here, and their stage is empty."""
         for result in list(loop.results):
             if result.type != i32 and _is_under_way(loop, result.index):
@@ -522,7 +388,7 @@ class _Consumer:
                     use.operation.operands[use.index] = wait.results[0]
                 self._release_last(loop, wait, states, tokens)
 
-    def _release_last(self, loop: Any, wait: Operation, states: list[_Ring | _Sum], tokens: Tokens) -> None:
+    def _release_last(self, loop: Any, wait: Operation, states: list[Ring | Sum], tokens: Tokens) -> None:
         ring = next(state for state in states if state.loops[-1] is loop)
         if len(ring.loops) == 1:
             return
@@ -531,11 +397,11 @@ class _Consumer:
         loop.parent.insert_op_after(release, wait)
         loop.parent.insert_op_after(ran, wait)
 
-    def _product(self, ring: _Ring, tokens: Tokens) -> None:
+    def _product(self, ring: Ring, tokens: Tokens) -> None:
         """Wait, multiply, give the stage back."""
         product, token = ring.product, tokens[ring]
         _before(ConsumerWaitOp.make([ring.pipeline, token], []), product)
-        stage = _before(arith.ShRUIOp.make([token, _before(constant_i32(1), product)], [i32]), product)
+        stage = stage_of(lambda op: _before(op, product), token)
         if ring.sum is not None:
             self._accumulate(ring, stage, tokens)
         else:
@@ -547,7 +413,7 @@ class _Consumer:
         for fetch in ring.fetches:
             _drop(fetch)
 
-    def _multiply_and_release(self, ring: _Ring, stage: SSAValue, token: SSAValue) -> None:
+    def _multiply_and_release(self, ring: Ring, stage: SSAValue, token: SSAValue) -> None:
         product, after = ring.product, ring.product.next_op
         if "warpgroup" not in product.attributes:
             for fetch in ring.fetches:
@@ -558,27 +424,24 @@ class _Consumer:
             _before(ConsumerReleaseOp.make([ring.pipeline, token, None], []), after)
             return
         block = product.parent
-        operands = [block.args[0], block.parent_op().lower]
-        later = _before(arith.CmpiOp.make(operands, [i1], {"predicate": StringAttr("ne")}), after)
+        later = _before(is_later(block.parent_op(), block.args[0]), after)
         _before(ConsumerReleaseOp.make([ring.pipeline, token, later], [], {"behind": UnitAttr()}), after)
 
     def _operands(
-        self, ring: _Ring, stage: SSAValue
+        self, ring: Ring, stage: SSAValue
     ) -> tuple[list[SSAValue], list[SSAValue | None], dict[str, Attribute]]:
         """What a product reads, the stages of what lies in shared memory, and how it lies there."""
         product = ring.product
-        operands, stages = [product.lhs, product.rhs], [None, None]
-        kept = {key: value for key, value in product.attributes.items() if key not in CHOICES}
+        operands, stages, kept = [product.lhs, product.rhs], [None, None], stage_operands(ring)
         for fetch in ring.fetches:
             if fetch.index == 0 and "scattered_rows" in product.attributes:
                 operands[0] = _read(fetch, stage, product)
+                del kept["lhs_placement"]
                 continue
             operands[fetch.index], stages[fetch.index] = fetch.buffer, stage
-            placement = placement_after(fetch.chain, fetch.box.placement)
-            kept[("lhs", "rhs")[fetch.index] + "_placement"] = SharedLayoutAttr(placement)
         return operands, stages, kept
 
-    def _multiply(self, ring: _Ring, stage: SSAValue) -> bool:
+    def _multiply(self, ring: Ring, stage: SSAValue) -> bool:
         """The product of a warpgroup in place of ``dot``; whether it is still under way afterwards."""
         product = ring.product
         operands, stages, kept = self._operands(ring, stage)
@@ -590,6 +453,101 @@ class _Consumer:
         _before(made, product)
         product.result.replace_all_uses_with(made.result)
         return behind
+
+
+class _SumReader(_Consumer):
+    """Changes the program in place: instead of products there are sums, each read from its buffer and given back."""
+
+    @property
+    def states(self) -> list[Ring | Sum]:
+        return self.whole.sums
+
+    def _block(self, block: Block, tokens: Tokens) -> None:
+        for op in list(block.ops):
+            if (ring := next((ring for ring in self.whole.rings if ring.loops[-1] is op), None)) is not None:
+                self._take_sum(ring, op, tokens)
+            elif op.name == LOOP and (states := self._states_in(op)):
+                self._loop(op, states, tokens)
+
+    def _take_sum(self, ring: Ring, loop: Any, tokens: Tokens) -> None:
+        """Wait until a buffer is full, read it, give it back; of the loop that filled it only what else it does is left."""
+        sum, index = ring.sum, ring.product.acc.index - 1
+        token, result = tokens[sum], loop.results[index]
+
+        def insert(op: Operation) -> Any:
+            return _before(op, loop)
+
+        insert(ConsumerWaitOp.make([sum.pipeline, token], []))
+        stage = stage_of(insert, token)
+        insert(TmemStoreOp.make([loop.initial[index], sum.tile, _never(loop, loop), stage], []))
+        result.replace_all_uses_with(insert(TmemLoadOp.make([sum.tile, stage], [result.type])))
+        insert(ConsumerReleaseOp.make([sum.pipeline, token, None], []))
+        tokens[sum] = insert(AdvanceOp.make([sum.pipeline, token], [i32]))
+        self._drop_product(ring, loop, index)
+
+    def _drop_product(self, ring: Ring, loop: Any, index: int) -> None:
+        block = loop.regions[0].blocks[0]
+        ring.product.result.replace_all_uses_with(ring.product.acc)
+        ring.product.detach()
+        ring.product.erase()
+        for fetch in ring.fetches:
+            _drop(fetch)
+        _erase_unused(block)
+        _rebuild_without(loop, index)
+
+
+def _erase_unused(block: Block) -> None:
+    """What has no effect and no use goes."""
+    for op in reversed(list(block.ops)):
+        pure = any(isinstance(trait, Pure) for trait in op.traits.traits)
+        if pure and not op.regions and not any(list(result.uses) for result in op.results):
+            op.detach()
+            op.erase()
+
+
+def _rebuild_without(loop: Any, index: int) -> None:
+    """The loop without a value that it carries, or nothing where it only passes on what it was given."""
+    block = loop.regions[0].blocks[0]
+    last, kept = block.last_op, [other for other in range(len(loop.results)) if other != index]
+    last.operands = [last.operands[other] for other in kept]
+    block.erase_arg(block.args[1 + index])
+    initial = [loop.initial[other] for other in kept]
+    if block.first_op is last and list(last.operands) == list(block.args[1:]):
+        results = initial
+    else:
+        types = [loop.results[other].type for other in kept]
+        operands = [loop.lower, loop.upper, loop.step, initial]
+        region = Region(loop.regions[0].detach_block(block))
+        made = ForOp.make(operands, types, dict(loop.attributes), [region])
+        _before(made, loop)
+        results = made.results
+    for other, result in zip(kept, results):
+        loop.results[other].replace_all_uses_with(result)
+    loop.detach()
+    loop.erase()
+
+
+def _fills_sums(ring: Ring) -> bool:
+    """Whether all of a product is fetched, and its sums come together in tensor memory, from zero, in a loop that adds
+    nothing else."""
+    product, loop = ring.product, ring.loops[-1]
+    fetched = ring.consumers and len(ring.fetches) == 2 and product.lhs_scale is None
+    return bool(fetched and only_accumulates(product) and _is_zero(loop.initial[product.acc.index - 1]))
+
+
+def _never(loop: Any, place: Operation) -> SSAValue:
+    """Whether a loop does not run at all."""
+    predicate = StringAttr("uge" if "unsigned" in loop.attributes else "sge")
+    return _before(arith.CmpiOp.make([loop.lower, loop.upper], [i1], {"predicate": predicate}), place)
+
+
+def _allocated(columns: int) -> int:
+    """Columns of tensor memory that an allocation for so many takes: a power of two."""
+    return max(1 << (columns - 1).bit_length(), LEAST_COLUMNS)
+
+
+def _constant_i1(value: bool) -> Operation:
+    return arith.ConstantOp.create(result_types=[i1], properties={"value": IntegerAttr(int(value), i1)})
 
 
 def _is_under_way(loop: Any, index: int) -> bool:
@@ -626,18 +584,14 @@ def _sum_of(first: SSAValue, second: SSAValue) -> Operation:
     )
 
 
-def _constant_i1(value: bool) -> Operation:
-    return arith.ConstantOp.create(result_types=[i1], properties={"value": IntegerAttr(int(value), i1)})
-
-
-def _tensor_tiles(ring: _Ring, warps: int) -> tuple[int, int]:
+def _tensor_tiles(ring: Ring, warps: int) -> tuple[int, int]:
     """Columns of tensor memory for the left operand (0 where it is fetched) and for the accumulators."""
     left, accumulators = tensor_memory_tiles(ring.product, warps)
     fetched = any(fetch.index == 0 for fetch in ring.fetches)
     return 0 if fetched else left.total_words, accumulators.total_words
 
 
-def _scale_words(ring: _Ring, warps: int, stages: int) -> list[int]:
+def _scale_words(ring: Ring, warps: int, stages: int) -> list[int]:
     """Columns of tensor memory for the scales of each operand, of all stages."""
     if ring.product.lhs_scale is None:
         return []
@@ -648,7 +602,7 @@ def _less(loop: Any) -> str:
     return "ult" if "unsigned" in loop.attributes else "slt"
 
 
-def _read(fetch: _Fetch, stage: SSAValue, product: Any) -> SSAValue:
+def _read(fetch: Fetch, stage: SSAValue, product: Any) -> SSAValue:
     """An operand in registers: read from the stage in the fragment that the product wants."""
     layout = fragment_of(fetch.load, fetch.chain)
     type = TensorType(fetch.element, fetch.load.value.type.get_shape())
@@ -665,7 +619,7 @@ def _read(fetch: _Fetch, stage: SSAValue, product: Any) -> SSAValue:
     return current
 
 
-def _drop(fetch: _Fetch) -> None:
+def _drop(fetch: Fetch) -> None:
     """The load and what only it fed are gone; what its token ordered follows what it followed."""
     load = fetch.load
     for link in reversed(fetch.chain):
@@ -683,11 +637,3 @@ def _drop(fetch: _Fetch) -> None:
 def _before(op: Operation, place: Operation) -> Any:
     place.parent.insert_op_before(op, place)
     return op.results[0] if op.results else None
-
-
-def _appender(block: Block) -> Insert:
-    def insert(op: Operation) -> SSAValue | None:
-        block.add_op(op)
-        return op.results[0] if op.results else None
-
-    return insert

@@ -60,7 +60,7 @@ def _change(func: Operation, job: Job) -> None:
     switch = next((op for op in entry.ops if op.name == SWITCH), None)
     if switch is None:
         return
-    stores = [_Store(op, func, job) for op in switch.regions[1].walk() if op.name == STORE]
+    stores = [_Store(op, func, job) for op in switch.regions[-1].walk() if op.name == STORE]
     chosen = [store for store in stores if all(holds(store) for holds in RULES)]
     made = [_replace(store, entry, switch) for store in chosen]
     for store in made:
@@ -68,7 +68,7 @@ def _change(func: Operation, job: Job) -> None:
             store.attributes["after_accesses"] = UnitAttr()
     _order(made)
     if made:
-        end = switch.regions[1].blocks[0].last_op
+        end = switch.regions[-1].blocks[0].last_op
         end.parent.insert_op_before(AsyncTmaStoreWaitOp.make([], [], {"read": UnitAttr()}), end)
 
 

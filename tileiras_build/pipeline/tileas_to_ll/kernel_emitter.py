@@ -106,6 +106,7 @@ class KernelEmitter:
         self.tensor_maps = 0
         self.tensor_memory: Any = None
         self.tensor_base: Value = 0
+        self.is_one_thread = False  # of the agent whose code is written, only one executes it
         self.name = ""
         self.most_registers: int | None = None  # of a thread, where the kernel says so
         self.pointer_space = ".global"
@@ -172,7 +173,10 @@ class KernelEmitter:
 
     @contextmanager
     def one_thread(self):
-        """What one thread of the first warp does, always the same one."""
+        """What one thread of the first warp does, always the same one; of an agent of one thread, that one."""
+        if self.is_one_thread:
+            yield
+            return
         with self.b.when(self.is_first_warp), self.b.when(self.elect()):
             yield
 

@@ -8,6 +8,7 @@ stage plus the phase, which changes each time around.
 
 from __future__ import annotations
 
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from ...dialects.nv_tileas.types import MBARRIER_BYTES
@@ -35,7 +36,12 @@ def emit_advance(e: KernelEmitter, op: Any) -> None:
 # ---- mbarriers -----------------------------------------------------------------------------------
 def full_barrier(e: KernelEmitter, op: Any, stage: Value) -> Value:
     """The 32-bit shared address of a stage's full mbarrier."""
-    return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.values[op.pipeline]), e.shared_base)
+    return barrier_in(e, op.pipeline, stage)
+
+
+def barrier_in(e: KernelEmitter, pipeline: Any, stage: Value) -> Value:
+    """``full_barrier`` of a pipeline."""
+    return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.values[pipeline]), e.shared_base)
 
 
 def empty_barrier(e: KernelEmitter, op: Any, stage: Value) -> Value:
@@ -85,6 +91,13 @@ def _reaches_others(e: KernelEmitter) -> bool:
 def leads_pair(e: KernelEmitter) -> Value:
     with e.in_prologue():
         return e.b.compare("eq", e.cta_rank, 0)
+
+
+@contextmanager
+def leading(e: KernelEmitter):
+    """What the first CTA of a pair does; an agent of one thread that issues products is in that one only."""
+    with nullcontext() if e.is_one_thread else e.b.when(leads_pair(e)):
+        yield
 
 
 def barrier_of_pair(e: KernelEmitter, address: Value) -> Value:
@@ -169,7 +182,7 @@ def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
 
 def emit_consumer_wait(e: KernelEmitter, op: Any) -> None:
     if is_pair(op.pipeline):
-        with e.b.when(leads_pair(e)):
+        with leading(e):
             wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op), "cluster")
         return
     wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op), _scope(op))
@@ -209,29 +222,24 @@ def _arrive_everywhere(e: KernelEmitter, address: Value, enabled: Value, ctas: i
 
 # ---- agents --------------------------------------------------------------------------------------
 def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
-    """The warps after those that compute fetch: one thread of the first of them."""
+    """The warps after those that compute: one thread of the first fetches, one of the next issues products."""
     b = e.b
     _initialize(e)
-    fetch, lead, compute, done = (b.label() for _ in range(4))
+    apart, compute, done = (b.label() for _ in range(3))
     with e.in_prologue():
-        fetches = b.compare("uge", e.uniform_warp, e.num_warps)
-    b.branch_if(fetches, fetch, compute)
-    b.start(fetch)
+        is_apart = b.compare("uge", e.uniform_warp, e.num_warps)
+    b.branch_if(is_apart, apart, compute)
+    b.start(apart)
     with b.scope():
         _set_registers(e, op, 0)
-        leads = e.elect()
-        if e.producer_warps > 1:
-            leads = b.all_of([leads, b.compare("eq", e.uniform_warp, e.num_warps)])
-        b.branch_if(leads, lead, done)
-        b.start(lead)
-        for index in range(e.tensor_maps):
-            b.call_void("@llvm.nvvm.prefetch.tensormap.p0", f"ptr %map{index}")
-        e.emit_block(op.regions[0].blocks[0])
+        elected = e.elect()
+        for number, region in enumerate(op.regions[:-1]):
+            _emit_one_thread(e, number, elected, region.blocks[0], done)
         b.branch(done)
     b.start(compute)
     with b.scope():
-        _set_registers(e, op, 1)
-        e.emit_block(op.regions[1].blocks[0])
+        _set_registers(e, op, -1)
+        e.emit_block(op.regions[-1].blocks[0])
         if e.tensor_memory is not None and e.tensor_group == "cg1":
             e.barrier()  # no warp reads what the first one frees
             _free(e)
@@ -240,6 +248,27 @@ def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
     _part(e)
     if e.tensor_memory is not None and e.tensor_group == "cg2":
         _free(e)  # neither CTA of the pair reads any more (PTX ISA 9.0, section 9.7.16.5, table 47)
+
+
+def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Any, done: str) -> None:
+    """The agent of one thread of warp ``number`` of those that do not compute: the first one fetches."""
+    b, leads = e.b, [elected]
+    if e.producer_warps > 1:
+        leads.append(b.compare("eq", e.uniform_warp, e.num_warps + number))
+    if number and e.tensor_group == "cg2":
+        leads.append(leads_pair(e))  # the other CTA's products are its own
+    lead, on = b.label(), b.label()
+    b.branch_if(b.all_of(leads), lead, on)
+    b.start(lead)
+    with b.scope():
+        if not number:
+            for index in range(e.tensor_maps):
+                b.call_void("@llvm.nvvm.prefetch.tensormap.p0", f"ptr %map{index}")
+        e.is_one_thread = True
+        e.emit_block(block)
+        e.is_one_thread = False
+        b.branch(done)
+    b.start(on)
 
 
 def _set_registers(e: KernelEmitter, op: Any, agent: int) -> None:

@@ -25,7 +25,7 @@ from ..analysis.dot_atoms import operand_signs, tensor_memory_atom_of
 from .async_copies import matrix_descriptor, stage_address
 from .builder import SHARED, TENSOR, Value, boolean
 from .kernel_emitter import Handler, KernelEmitter, layout_of
-from .pipelines import ctas_of, empty_barrier, is_pair, leads_pair
+from .pipelines import barrier_in, ctas_of, empty_barrier, is_pair, leading, stage_of
 from .shared_memory import pack_scales, pack_words
 
 LANE_SHIFT = 16
@@ -45,14 +45,20 @@ def emit_alloc_tmem(e: KernelEmitter, op: Any) -> None:
 
 
 # ---- tiles between registers and tensor memory -----------------------------------------------------
-def _warp_address(e: KernelEmitter, tile: TensorMemoryTile, column: int, own: int, first: int) -> Value:
+def _tile_start(e: KernelEmitter, tile: Any, stage: Any, words: int) -> Value:
+    """The address of a tile; of a stage's, where it has ``words`` columns for each."""
+    start = e.b.add(e.tensor_base, e.values[tile])
+    return start if stage is None else e.b.add(start, e.b.mul(e.scalar(stage), words))
+
+
+def _warp_address(e: KernelEmitter, tile: TensorMemoryTile, start: Value, own: int, first: int) -> Value:
     """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 64 or 128 rows."""
     images = [32 << LANE_SHIFT, 64 << LANE_SHIFT]
     images += [tile.words << bit for bit in range(log2_exact(tile.groups_m))]
     images += [tile.warp_words << bit for bit in range(log2_exact(tile.groups_n))]
     with e.in_prologue():
         part = e.b.linear(e.uniform_warp, images)
-    return e.b.add(e.b.add(e.tensor_base, part), column + own * tile.groups_m * tile.words + first)
+    return e.b.add(e.b.add(start, part), own * tile.groups_m * tile.words + first)
 
 
 def emit_tmem_load(e: KernelEmitter, op: Any) -> None:
@@ -60,8 +66,9 @@ def emit_tmem_load(e: KernelEmitter, op: Any) -> None:
     tile = tensor_memory_tile(*shape, element.bits, e.num_warps)
     e.b.call_void("@llvm.nvvm.tcgen05.fence.after.thread.sync", "")
     vectors = []
+    start = _tile_start(e, op.source, op.stage, tile.total_words)
     for own, first, repetitions in tile.pieces(e.vector_registers):
-        address = _pointer(e, _warp_address(e, tile, e.values[op.source], own, first))
+        address = _pointer(e, _warp_address(e, tile, start, own, first))
         count = repetitions * tile.shape.registers
         type = "i32" if count == 1 else f"<{count} x i32>"
         name = f"@llvm.nvvm.tcgen05.ld.{tile.shape.name}.x{repetitions}"
@@ -81,7 +88,7 @@ def _scalars(e: KernelEmitter, type: str, vector: Value, count: int) -> list[Val
 
 
 def emit_tmem_store(e: KernelEmitter, op: Any) -> None:
-    if op.stage is not None:
+    if "line_dim" in op.attributes:
         return _store_scales(e, op)
     if op.enabled is None:
         return _store(e, op)
@@ -94,9 +101,9 @@ def _store(e: KernelEmitter, op: Any) -> None:
     tile = tensor_memory_tile(*shape, element.bits, e.num_warps)
     registers = e.packed_as(op.value, tile.layout)
     words = pack_words(e, element, registers)
-    start = 0
+    place, start = _tile_start(e, op.dest, op.stage, tile.total_words), 0
     for own, first, repetitions in tile.pieces(e.vector_registers):
-        address = _pointer(e, _warp_address(e, tile, e.values[op.dest], own, first))
+        address = _pointer(e, _warp_address(e, tile, place, own, first))
         count = repetitions * tile.shape.registers
         vector = _vector(e, words[start : start + count])
         start += count
@@ -144,7 +151,7 @@ def _vector(e: KernelEmitter, words: list[Value]) -> Value:
 @contextmanager
 def _issuing(e: KernelEmitter):
     """What one thread does, in a pair of CTAs one of both."""
-    with nullcontext() if e.tensor_group == "cg1" else e.b.when(leads_pair(e)), e.one_thread():
+    with nullcontext() if e.tensor_group == "cg1" else leading(e), e.one_thread():
         yield
 
 
@@ -157,10 +164,6 @@ def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
         e.b.call_void(f"@llvm.nvvm.tcgen05.commit.shared.{e.tensor_group}", pointer)
 
 
-def _ready(e: KernelEmitter, pipeline: Any) -> Value:
-    return e.b.add(e.shared_base, e.values[pipeline])
-
-
 def emit_async_umma(e: KernelEmitter, op: Any) -> None:
     product = _Product(e, op)
     with _issuing(e):
@@ -170,12 +173,13 @@ def emit_async_umma(e: KernelEmitter, op: Any) -> None:
             ctas = 2 if is_pair(op.pipeline) else ctas_of(op.pipeline)
             _commit(e, empty_barrier(e, op, e.b.shift(e.scalar(op.token), -1)), ctas)
         if op.ready is not None:
-            _commit(e, _ready(e, op.ready))
+            _commit(e, barrier_in(e, op.ready, 0))
 
 
 def emit_umma_commit(e: KernelEmitter, op: Any) -> None:
+    stage = 0 if op.token is None else stage_of(e, op)
     with _issuing(e):
-        _commit(e, _ready(e, op.ready), ctas_of(op.ready))
+        _commit(e, barrier_in(e, op.ready, stage), ctas_of(op.ready))
 
 
 class _Product:
@@ -189,6 +193,8 @@ class _Product:
         self.pair = int("pair" in op.attributes)
         self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
         self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0)
+        words = m // self.product.rows * n
+        self.acc = _tile_start(e, op.acc, op.acc_stage, words)
         self.scales = [] if op.lhs_scale is None else self._scales(m, n, k // self.atom.scale_block)
 
     def _scales(self, m: int, n: int, count: int) -> list[tuple[ScaleColumns, Value]]:
@@ -211,8 +217,7 @@ class _Product:
 
     def _instruction(self, row: int, column: int, k: int) -> None:
         e, product = self.e, self.product
-        words = product.n
-        target = e.b.add(e.tensor_base, e.values[self.op.acc] + row // ROWS * words + column)
+        target = e.b.add(self.acc, row // ROWS * product.n + column)
         right = self._advanced(self.right, column, k)
         form, left = (
             ("shared", f"i64 {self._advanced(self.left, row, k)}") if self.left else ("tensor", self._left(row, k))
