@@ -164,5 +164,5 @@ def test_a_sum_that_is_not_released():
     module, find = pair_of("pair_persistent_2")
     [release] = find("consumer_release")
     release.detach()
-    with pytest.raises(InternalError, match="pipeline-proof.*still hold one that is not released"):
+    with pytest.raises(InternalError, match="pipeline-proof.*are not released"):
         check_pipelines(module)

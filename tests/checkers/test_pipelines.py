@@ -44,8 +44,7 @@ def refused(module, message):
 @pytest.mark.parametrize("sm", SMS)
 def test_a_wait_that_is_missing(sm):
     module = module_of("nested", sm)
-    [wait] = [op for op in find(module, "consumer_wait") if op.pipeline.type.stages.data > 1]
-    wait.detach()
+    next(op for op in find(module, "consumer_wait") if op.pipeline.type.stages.data > 2).detach()
     refused(module, "holds no item that was waited for")
 
 
@@ -92,3 +91,40 @@ def test_a_sum_that_is_read_before_its_commit():
     module = module_of("f16_columns", "sm_100")
     find(module, "umma_commit")[0].detach()
     refused(module, "waited for")
+
+
+# ---- products of an agent of their own ---------------------------------------------------------------------------
+@pytest.mark.parametrize("suffix", ["umma_acquire", "umma_commit", "consumer_release"])
+def test_a_step_of_the_ring_of_sums_that_is_missing(suffix):
+    module = module_of("nested", "sm_100")
+    find(module, suffix)[0].detach()
+    refused(module, "not acquired|are waited for|are not released|never filled")
+
+
+@pytest.mark.parametrize("suffix", ["tmem_load", "tmem_store", "async.umma"])
+def test_a_sum_of_another_stage(suffix):
+    module = module_of("nested", "sm_100")
+    [op] = find(module, suffix)
+    constant = find(module.body.block.first_op, "arith.constant")[0]
+    assert constant.results[0].type == i32
+    op.operands[-1] = constant.results[0]
+    refused(module, "which holds no sum|which is not acquired")
+
+
+def test_a_sum_that_is_released_before_it_is_read():
+    module = module_of("nested", "sm_100")
+    [load], [release] = find(module, "tmem_load"), find(module, "consumer_release")
+    release.detach()
+    load.parent.insert_op_before(release, load)
+    refused(module, "which holds no sum")
+
+
+def test_agents_that_wait_for_each_other():
+    """The epilogue of a tile begins when the products of the tile after the next are done: there are two buffers."""
+    module = module_of("nested", "sm_100")
+    [create] = [op for op in find(module, "pipeline.create") if op.result.type.stages.data == 2]
+    [commit], [acquire] = find(module, "umma_commit"), find(module, "umma_acquire")
+    acquire.detach()
+    commit.parent.insert_op_after(acquire, commit)
+    assert commit.ready is create.result
+    refused(module, "not acquired|for ever")

@@ -1,13 +1,16 @@
-"""Proof by running that the agents of a kernel agree: what one fetches, the other reads, stage by stage and phase by phase.
+"""Proof by running that the agents of a kernel agree: what one fills, another reads, stage by stage and phase by phase.
 
 Each agent of an ``agent_switch`` is run on its integers only, with every loop going round 0, 1, 2 and more times than a
-pipeline has stages, and every branch taken to either side. A pipeline of S stages is a queue of items; item n lies in
+pipeline has stages (loops inside others as often, or another number of times), and every branch taken to either side. A pipeline of S stages is a queue of items; item n lies in
 stage n mod S with phase (n div S) mod 2. Along such a run:
 
-- the n-th acquire, and the n-th wait, is for item n, and both agents have as many;
+- the n-th acquire, and the n-th wait, is for item n, and two agents have as many of them;
 - an item is read only after its wait and before its release, and released only when no product that reads it is under way;
 - releases come in order, and early enough: item n is waited for after item n - S is released, else nobody fills it;
-- a sum in tensor memory is waited for after what fills it was issued, each time with the other phase.
+- a sum in tensor memory is waited for after what fills it was issued, each time with the other phase;
+- where an agent of its own issues products, its sums are items too: a product adds to the one that is acquired and not
+  yet filled, each is filled once, and the agents that compute read one that they waited for and did not release. All
+  agents together, each going on as far as mbarriers let it, come to their ends.
 
 Every check raises ``InternalError`` with id ``pipeline-proof`` and says what is wrong with which item.
 """
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -25,8 +29,12 @@ from xdsl.ir import Operation, SSAValue
 from .program_paths import LOOPS, kernels_of
 from .program_runs import ProgramRun
 
-TRIPS, ARMS = (0, 1, 2, 3, 7, 13), (0, 1)
+# How often the outermost loops of a run go round, and those inside them.
+TRIPS = (*((trips, trips) for trips in (0, 1, 2, 3, 7, 13)), (1, 0), (3, 0), (2, 1), (5, 2))
+ARMS = (0, 1)
 PIPELINE = "nv_tileas.async.pipeline."
+PRODUCT, COMMIT = "nv_tileas.async.umma", "nv_tileas.async.umma_commit"
+TMEM_LOAD, TMEM_STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
 COMPARE = {
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "slt": lambda a, b: a < b, "ult": lambda a, b: a < b,
     "sge": lambda a, b: a >= b, "uge": lambda a, b: a >= b,
@@ -46,17 +54,58 @@ def check_pipelines(module: ModuleOp) -> int:
     return count
 
 
-def _check(kernel: Operation, switch: Operation, trips: int, arm: int) -> None:
+def _check(kernel: Operation, switch: Operation, trips: tuple[int, int], arm: int) -> None:
     agents = [_Agent(kernel, trips, arm) for _ in switch.regions]
     for agent, region in zip(agents, switch.regions):
         agent.block(region.blocks[0])
-    fetching, computing = agents
-    for pipeline, acquired in fetching.acquired.items():
-        if acquired != computing.waited[pipeline]:
-            fetching.fail(f"{acquired} items are fetched, {computing.waited[pipeline]} are waited for")
-    for pipeline, waited in computing.waited.items():
-        if pipeline not in computing.filled and fetching.acquired[pipeline] != waited:
-            computing.fail(f"{waited} items are waited for, {fetching.acquired[pipeline]} are fetched")
+    for pipeline in {pipeline for agent in agents for pipeline in (*agent.acquired, *agent.waited)}:
+        _check_ends(pipeline, agents)
+    _check_progress(agents)
+
+
+def _check_ends(pipeline: SSAValue, agents: list[_Agent]) -> None:
+    """As many items are filled as are waited for."""
+    acquired, filled, waited = (
+        sum(counts(agent).get(pipeline, 0) for agent in agents)
+        for counts in (lambda agent: agent.acquired, lambda agent: agent.filled, lambda agent: agent.waited)
+    )
+    reused = any(pipeline in agent.acquired for agent in agents)
+    if acquired != waited and (reused or not filled):
+        agents[0].fail(f"{acquired} items are acquired, {waited} are waited for")
+    if reused and filled and filled != acquired:
+        agents[0].fail(f"{acquired} items are acquired, {filled} are filled")
+
+
+def _check_progress(agents: list[_Agent]) -> None:
+    """Let each agent go on while what it waits for has happened: it waits in vain only if all are at their ends."""
+    done: dict[tuple[str, SSAValue], int] = defaultdict(int)
+    at = [0] * len(agents)
+    moving = True
+    while moving:
+        moving = False
+        for number, agent in enumerate(agents):
+            while at[number] < len(agent.events) and agent.events[at[number]].may_happen(done):
+                event = agent.events[at[number]]
+                done[event.kind, event.pipeline] += 1
+                at[number] += 1
+                moving = True
+    for number, agent in enumerate(agents):
+        if at[number] < len(agent.events):
+            event = agent.events[at[number]]
+            agent.fail(f"{event.kind} of item {done[event.kind, event.pipeline]} waits for ever")
+
+
+@dataclass(frozen=True)
+class _Event:
+    """What an agent does to a pipeline, after ``count`` events of the kind ``needs``."""
+
+    kind: str
+    pipeline: SSAValue
+    needs: str = ""
+    count: int = 0
+
+    def may_happen(self, done: dict[tuple[str, SSAValue], int]) -> bool:
+        return done[self.needs, self.pipeline] >= self.count
 
 
 class _Agent(ProgramRun):
@@ -64,14 +113,15 @@ class _Agent(ProgramRun):
 
     proof, arithmetic, compare = "pipeline-proof", ARITHMETIC, COMPARE
 
-    def __init__(self, kernel: Operation, trips: int, arm: int):
-        super().__init__(kernel, trips, arm)
+    def __init__(self, kernel: Operation, trips: tuple[int, int], arm: int):
+        super().__init__(kernel, trips[0], arm)
         self.acquired: dict[SSAValue, int] = defaultdict(int)
         self.waited: dict[SSAValue, int] = defaultdict(int)
         self.released: dict[SSAValue, int] = defaultdict(int)
         self.filled: dict[SSAValue, int] = defaultdict(int)
         self.under_way: list[set[tuple[SSAValue, int]]] = []
-        self.pipelines = _pipelines_of(kernel)
+        self.events: list[_Event] = []
+        self.pipelines, self.sums = _pipelines_of(kernel), _sums_of(kernel)
         self.assumed = _assumed_bounds(kernel, trips)
         for op in kernel.regions[0].blocks[0].ops:
             self.step(op)
@@ -100,15 +150,22 @@ class _Agent(ProgramRun):
             token = (token & 1) ^ 1 if following >= 2 * stages else following
         self.numbers[op.results[0]] = token
 
-    def _expect(self, op: Any, item: int) -> None:
-        stages = op.pipeline.type.stages.data
+    def _expect(self, op: Any, item: int, pipeline: Any = None) -> None:
+        stages = (pipeline or op.pipeline).type.stages.data
         want = 2 * (item % stages) + (item // stages) % 2
         if (token := self.numbers.get(op.token)) != want:
             self.fail(f"{op.name} of item {item} has token {token}, not {want}")
 
     def acquire(self, op: Any) -> None:
-        self._expect(op, self.acquired[op.pipeline])
-        self.acquired[op.pipeline] += 1
+        self.reuse(op)
+        self.events.append(_Event("fill", op.pipeline))
+
+    def reuse(self, op: Any) -> None:
+        """A stage, or accumulators, that are overwritten: what they held before was read and released."""
+        pipeline, item = op.pipeline, self.acquired[op.pipeline]
+        self._expect(op, item)
+        self.events.append(_Event("acquire", pipeline, "release", item + 1 - pipeline.type.stages.data))
+        self.acquired[pipeline] += 1
 
     def wait(self, op: Any) -> None:
         pipeline, item = op.pipeline, self.waited[op.pipeline]
@@ -118,6 +175,7 @@ class _Agent(ProgramRun):
         stages = pipeline.type.stages.data
         if pipeline not in self.filled and item - self.released[pipeline] >= stages:
             self.fail(f"item {item} is waited for while {stages} others are not released")
+        self.events.append(_Event("wait", pipeline, "fill", item + 1))
         self.waited[pipeline] += 1
 
     def release(self, op: Any) -> None:
@@ -132,7 +190,15 @@ class _Agent(ProgramRun):
             self.fail(f"item {item} is released before it is waited for")
         if any((pipeline, item) in group for group in self.under_way):
             self.fail(f"item {item} is released while a product that reads it is under way")
+        self._release_item(pipeline)
+
+    def _release_item(self, pipeline: SSAValue) -> None:
         self.released[pipeline] += 1
+        self.events.append(_Event("release", pipeline))
+
+    def _fill_item(self, pipeline: SSAValue) -> None:
+        self.filled[pipeline] += 1
+        self.events.append(_Event("fill", pipeline))
 
     def _items(self, op: Any) -> set[tuple[SSAValue, int]]:
         """What an operation reads: the item of each stage it names, which must be there."""
@@ -170,22 +236,47 @@ class _Agent(ProgramRun):
         """A commit gives the stage back once the product is done, so nothing is under way for the program."""
         self._items(op)
         self._expect(op, self.released[op.pipeline])
-        self.released[op.pipeline] += 1
+        self._release_item(op.pipeline)
         if op.ready is not None:
-            self.filled[op.ready] += 1
+            self._fill_item(op.ready)
+        if op.acc_stage is not None:
+            self._adds(op)
 
-    def reuse(self, op: Any) -> None:
-        """Accumulators are overwritten: their last sum was read and released."""
-        pipeline = op.pipeline
-        self._expect(op, self.filled[pipeline])
-        if self.released[pipeline] + pipeline.type.stages.data <= self.filled[pipeline]:
-            self.fail(f"the accumulators of sum {self.filled[pipeline]} still hold one that is not released")
+    def _adds(self, op: Any) -> None:
+        """The sum that a product adds to is acquired and not filled."""
+        if (pipeline := self.sums.get(op.acc)) is None:
+            self.fail("a product adds to a sum that is never filled")
+        item, stages = self.filled[pipeline], pipeline.type.stages.data
+        if self.acquired[pipeline] != item + 1 or self.numbers.get(op.acc_stage) != item % stages:
+            self.fail(f"a product adds to sum {item} in stage {self.numbers.get(op.acc_stage)}, which is not acquired")
 
     def commit(self, op: Any) -> None:
-        self.filled[op.ready] += 1
+        item = self.filled[op.ready]
+        if op.token is not None:
+            self._expect(op, item, op.ready)
+            if self.acquired[op.ready] != item + 1:
+                self.fail(f"sum {item} is filled and not acquired")
+        self._fill_item(op.ready)
+
+    def use_sum(self, op: Any) -> None:
+        """A tile in tensor memory that has stages is that of an item which was waited for and is not released."""
+        tile = op.operands[0] if op.name == TMEM_LOAD else op.dest
+        if tile not in self.sums:
+            return
+        pipeline, stage = self.sums[tile], None if op.stage is None else self.numbers.get(op.stage)
+        held = range(self.released[pipeline], self.waited[pipeline])
+        if all(item % pipeline.type.stages.data != stage for item in held):
+            self.fail(f"{op.name} of stage {stage}, which holds no sum that was waited for and is not released")
 
 
-def _assumed_bounds(kernel: Operation, trips: int) -> dict[SSAValue, int]:
+def _is_inside_loop(op: Operation) -> bool:
+    around = op.parent_op()
+    while around is not None and around.name not in LOOPS:
+        around = around.parent_op()
+    return around is not None
+
+
+def _assumed_bounds(kernel: Operation, trips: tuple[int, int]) -> dict[SSAValue, int]:
     """Numbers for the bounds that nothing tells: from 0 in steps of 1, with ``trips`` trips from the first bound.
 
     A loop may start some steps later than another of the same program, at a sum of that one's bound.
@@ -196,7 +287,7 @@ def _assumed_bounds(kernel: Operation, trips: int) -> dict[SSAValue, int]:
         for value, number in ((lower, 0), (_first(lower), 0), (step, 1)):
             assumed.setdefault(value, number)
         first, width = (_constant(value, assumed[value]) for value in (_first(lower), step))
-        assumed.setdefault(upper, first + trips * width)
+        assumed.setdefault(upper, first + trips[_is_inside_loop(loop)] * width)
     return assumed
 
 
@@ -218,6 +309,18 @@ def _pipelines_of(kernel: Operation) -> dict[SSAValue, SSAValue]:
     return {op.buffer: op.pipeline for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load"}
 
 
+def _sums_of(kernel: Operation) -> dict[SSAValue, SSAValue]:
+    """The pipeline of each tile of sums that has stages: what the first commit after its products fills."""
+    found: dict[SSAValue, SSAValue] = {}
+    acc = None
+    for op in kernel.walk():
+        if op.name == PRODUCT:
+            acc = op.acc
+        elif op.name == COMMIT and op.token is not None and acc is not None:
+            found[acc] = op.ready
+    return found
+
+
 STEPS = {
     PIPELINE + "advance": _Agent.advance,
     PIPELINE + "producer_acquire": _Agent.acquire,
@@ -226,7 +329,9 @@ STEPS = {
     "nv_tileas.local_load": _Agent.read,
     "nv_tileas.async.dot": _Agent.multiply,
     "nv_tileas.async.dot_wait": _Agent.finish,
-    "nv_tileas.async.umma": _Agent.issue,
-    "nv_tileas.async.umma_commit": _Agent.commit,
+    PRODUCT: _Agent.issue,
+    COMMIT: _Agent.commit,
     "nv_tileas.async.umma_acquire": _Agent.reuse,
+    TMEM_LOAD: _Agent.use_sum,
+    TMEM_STORE: _Agent.use_sum,
 }

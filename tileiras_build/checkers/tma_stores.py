@@ -10,7 +10,7 @@ from each store every path is followed
   after the store, nor a fence.
 
 A ring of buffers that another agent fills may share bytes with a store only where no path leads back to a use of the
-ring: then the agents are done with it.
+ring, or, where a third agent reads it, to a wait for what that one makes: then the agents are done with it.
 
 Every check raises ``InternalError`` with id ``tma-store-proof`` and names both operations.
 """
@@ -18,14 +18,15 @@ Every check raises ``InternalError`` with id ``tma-store-proof`` and names both 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from ..errors import InternalError
 from .barriers import ACCESSES, BARRIER, FENCE, dependencies
-from .program_paths import ProgramPaths, kernels_of, paths_of
+from .program_paths import AGENTS, ProgramPaths, kernels_of, paths_of
 
 STORE, WAIT, RETURN = "nv_tileas.async.tiled_tma_store", "nv_tileas.async.tma_store_wait", "nv_tileaa.return"
 RING, BUFFER, COPY = "nv_tileas.alloc_tensor", "nv_tileas.buffer", "nv_tileas.async_tiled_load"
+SUM_WAIT = "nv_tileas.async.pipeline.consumer_wait"
 PATTERN_BYTES = 1024  # the longest swizzle repeats after as many
 
 
@@ -62,10 +63,22 @@ def _check_reading(kernel: Operation, paths: ProgramPaths, store: Operation) -> 
 
 def _check_rings(kernel: Operation, paths: ProgramPaths, store: Operation) -> None:
     fetched = {value for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load" for value in op.operands}
+    apart = {buffer for op in _apart(kernel) for buffer in _buffers(op) if buffer in fetched}
     for op in paths.reach(store, lambda op: False):
-        for buffer in (value for value in op.operands if value.type.name == BUFFER):
-            if buffer in fetched and _common(_ring(buffer.owner), _scratch(store)):
+        # What is waited for is filled from the rings that only another agent reads.
+        for buffer in apart if op.name == SUM_WAIT else [buffer for buffer in _buffers(op) if buffer in fetched]:
+            if _common(_ring(buffer.owner), _scratch(store)):
                 _fail(kernel, f"{op.name} uses a ring in the bytes of {store.name}, which came before", store)
+
+
+def _apart(kernel: Operation) -> list[Operation]:
+    """What an agent that neither fetches nor computes does."""
+    switches = [op for op in kernel.walk() if op.name == AGENTS]
+    return [op for switch in switches for region in switch.regions[1:-1] for op in region.walk()]
+
+
+def _buffers(op: Operation) -> list[SSAValue]:
+    return [value for value in op.operands if value.type.name == BUFFER]
 
 
 def _check_writing(
