@@ -29,6 +29,20 @@ def matmul(a, b, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt):
 
 
 @ct.kernel
+def matmul_persistent(a, b, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt):
+    """``matmul`` with as many blocks as the launch has, each of which takes every so many-th tile."""
+    columns = ct.cdiv(c.shape[1], TILE_N)
+    for tile in range(ct.bid(0), ct.cdiv(c.shape[0], TILE_M) * columns, ct.num_blocks(0)):
+        row, column = tile // columns, tile % columns
+        total = ct.zeros((TILE_M, TILE_N), dtype=ct.float32)
+        for step in range(ct.num_tiles(a, axis=1, shape=(TILE_M, TILE_K))):
+            left = ct.load(a, (row, step), (TILE_M, TILE_K), padding_mode=ZERO)
+            right = ct.load(b, (step, column), (TILE_K, TILE_N), padding_mode=ZERO)
+            total = ct.mma(left, right, total)
+        ct.store(c, (row, column), total.astype(c.dtype))
+
+
+@ct.kernel
 def matmul_tf32(a, b, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt):
     """The same for f32 operands, rounded to tf32."""
     row, column = ct.bid(0), ct.bid(1)
@@ -131,6 +145,13 @@ CASES = [
     _product("matmul_f16_128x256x64", "float16", 128, 256, 64),
     _product("matmul_f16_256x128x64", "float16", 256, 128, 64),
     _product("matmul_f16_256x128x64_2ctas", "float16", 256, 128, 64, kernel=matmul.replace_hints(num_ctas=2)),
+    _product("matmul_persistent_f16_128x128x64", "float16", 128, 128, 64, kernel=matmul_persistent),
+    _product("matmul_persistent_f16_128x256x64", "float16", 128, 256, 64, kernel=matmul_persistent),
+    _product("matmul_persistent_f16_256x128x64", "float16", 256, 128, 64, kernel=matmul_persistent),
+    _product(
+        "matmul_persistent_f16_256x128x64_2ctas", "float16", 256, 128, 64,
+        kernel=matmul_persistent.replace_hints(num_ctas=2),
+    ),
     _product("matmul_bf16_128x128x64", "bfloat16", 128, 128, 64),
     _product("matmul_bf16_128x256x64", "bfloat16", 128, 256, 64),
     _product("matmul_bf16_256x128x64", "bfloat16", 256, 128, 64),
