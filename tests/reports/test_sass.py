@@ -50,6 +50,19 @@ def test_loads_ahead(parts, ahead):
     assert listing(*parts, END).loads_ahead is ahead
 
 
+def test_what_a_thread_may_execute_afterwards():
+    """Past jumps that may fall through, not past those that never do."""
+    one_way = "        /*0030*/                   BRA `(.L_x_2) ;\n"
+    perhaps = "        /*0030*/                   BRA.U UP0, `(.L_x_2) ;\n"
+    store, load = (f"        /*0040*/                   {opcode} R1, R2 ;\n" for opcode in ("STG", "LDG"))
+    assert "LDG" not in listing(PRODUCT, one_way, load, ".L_x_2:\n", store, END).reached_from("HMMA")
+    for jump in (perhaps, one_way.replace("BRA", "@P0 BRA").replace("   @", "@")):
+        kernel = listing(PRODUCT, jump, load, ".L_x_2:\n", store, END)
+        assert {"LDG", "STG"} <= kernel.reached_from("HMMA")
+        assert "HMMA" not in kernel.reached_from("STG")
+    assert "HMMA" in listing(".L_x_0:\n", PRODUCT, BACK, END).reached_from("HMMA")
+
+
 def test_each_section_is_a_kernel():
     both = read_listings(HEAD + COPY + HEAD.replace("text.k", "text.other") + PRODUCT)
     assert [(one.name, one.total) for one in both] == [("k", 1), ("other", 1)]

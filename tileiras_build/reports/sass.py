@@ -16,7 +16,7 @@ from cuda.pathfinder import find_nvidia_binary_utility
 
 from ..errors import InvalidInput
 
-_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)(.*);")
+_INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(@!?U?P\w+\s+)?([A-Z][\w.]*)(.*);")
 _LABEL = re.compile(r"^(\.L_\w+):")
 _TARGET = re.compile(r"`\((\.L_\w+)\)")
 _KERNEL = re.compile(r"^\s*\.section\s+\.text\.([\w$]+)")
@@ -27,15 +27,26 @@ TENSOR = ("HMMA", "IMMA", "DMMA", "QMMA", "OMMA", "BMMA", "HGMMA", "IGMMA", "QGM
 ASYNC_COPY = ("LDGSTS", "UTMALDG", "UBLKCP")
 SPILL = ("LDL", "STL")
 BRANCH = ("BRA", "BRX", "JMP")
+LEAVES = (*BRANCH, "EXIT", "RET")
+_CONDITION = re.compile(r"!?U?P\w+,")
 
 
 @dataclass(frozen=True)
 class Line:
-    """One instruction: its opcode without modifiers, its operands as printed, and the label that it jumps to."""
+    """One instruction: its opcode without modifiers, its operands as printed, and the label that it jumps to.
+
+    ``guarded``: a predicate before it says whether it is executed.
+    """
 
     opcode: str
     text: str
     jumps_to: str | None = None
+    guarded: bool = False
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the next instruction may be executed after this one."""
+        return self.guarded or self.opcode not in LEAVES or _CONDITION.match(self.text) is not None
 
 
 @dataclass(frozen=True)
@@ -71,6 +82,23 @@ class Listing:
         counted = [(sum(self.lines[i].opcode in TENSOR for i in loop), -len(loop), loop) for loop in self.loops]
         most = max(counted, key=lambda row: row[:2], default=(0, 0, None))
         return most[2] if most[0] else None
+
+    def reached_from(self, *opcodes: str) -> set[str]:
+        """The opcodes of what the same thread may execute after an instruction of one of these."""
+        waiting = [number for number, line in enumerate(self.lines) if line.opcode in opcodes]
+        seen: set[int] = set()
+        while waiting:
+            new = self._following(waiting.pop()) - seen
+            seen |= new
+            waiting.extend(new)
+        return {self.lines[number].opcode for number in seen}
+
+    def _following(self, number: int) -> set[int]:
+        line = self.lines[number]
+        found = {number + 1} if line.goes_on else set()
+        if line.opcode in BRANCH and line.jumps_to in self.labels:
+            found.add(self.labels[line.jumps_to])
+        return {other for other in found if other < len(self.lines)}
 
     @property
     def loads_ahead(self) -> bool:
@@ -119,5 +147,6 @@ def read_listings(text: str) -> list[Listing]:
 
 
 def _read_line(instruction: re.Match) -> Line:
-    target = _TARGET.search(instruction[2])
-    return Line(instruction[1].partition(".")[0], instruction[2].strip(), target and target[1])
+    guard, opcode, operands = instruction.groups()
+    target = _TARGET.search(operands)
+    return Line(opcode.partition(".")[0], operands.strip(), target and target[1], guard is not None)

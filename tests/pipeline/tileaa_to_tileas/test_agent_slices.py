@@ -9,11 +9,13 @@ import pytest
 
 import tileiras_build
 from tests.emulated_kernels import bytecode, cases, compiled, run
+from tests.pipeline.tileaa_to_tileas.held_agents import hold_computing_warps
 from tileiras_build.checkers.pipelines import check_pipelines
 from tileiras_build.checkers.rings import check_rings
 from tileiras_build.checkers.scratch import check_scratch
 from tileiras_build.checkers.tma_stores import check_tma_stores
 from tileiras_build.pipeline.text_format import parse
+from tileiras_build.reports import sass
 from tileiras_build.targets import TARGETS
 
 KERNELS = Path(__file__).with_name("persistent_products.py")
@@ -169,3 +171,33 @@ def test_as_many_buffers_as_the_blocks_of_a_multiprocessor_have_room_for(name, b
 @pytest.mark.parametrize("name", ["f16", "tall", "f16_2ctas", "gated"])
 def test_it_is_assembled(name, sm):
     assert tileiras_build.compile(bytecode(KERNELS, name), sm).cubin
+
+
+# ---- what does not wait for what -----------------------------------------------------------------------------------
+@pytest.mark.parametrize(("name", "tiles_ahead"), [("f16", 2), ("tall", 2), ("f16_2ctas", 2), ("square", 1)])
+def test_products_of_the_next_tile_are_done_while_the_epilogue_is_held(name, tiles_ahead, monkeypatch):
+    """From the first product on no computing warp runs until nobody else can go on."""
+    m, n, k = tile_of(name)
+    warps = int(re.search(r"num_warps = (\d+)", compiled(KERNELS, name, "sm_100").tileas)[1])
+    done = hold_computing_warps(monkeypatch, warps)
+    check(name, (4 * m, n, 3 * k), (1, 1, 1))
+    assert done.count("product") % 4 == 0
+    of_a_tile = done.count("product") // 4
+    assert done[: done.index("load")].count("product") == tiles_ahead * of_a_tile
+
+
+def listing_of(name):
+    [listing] = sass.read_listings(sass.disassemble(tileiras_build.compile(bytecode(KERNELS, name), "sm_100").cubin))
+    return listing
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16", "tall", "f16_2ctas", "grouped"])
+def test_no_thread_issues_products_after_it_has_read_a_sum(name):
+    listing = listing_of(name)
+    assert not {"UTCHMMA", "UTMALDG"} & listing.reached_from("LDTM")
+    assert not {"LDTM", "UTMASTG", "STG"} & listing.reached_from("UTCHMMA")
+    assert "UTCHMMA" in listing.reached_from("UTCHMMA") and "LDTM" in listing.reached_from("LDTM")
+
+
+def test_a_thread_that_computes_and_issues_does():
+    assert "UTCHMMA" in listing_of("from_a_tile").reached_from("LDTM")

@@ -1,0 +1,53 @@
+"""A scheduler of the emulator that holds back the warps which compute, to see how far the other agents get alone."""
+
+from __future__ import annotations
+
+from tileiras_build.emulator.isa.tcgen05 import Transfer
+from tileiras_build.emulator.isa.tcgen05_mma import Product
+from tileiras_build.emulator.machine import Machine
+from tileiras_build.emulator.tensor import TensorMemory
+
+
+def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
+    """From the first product on, the first ``warps`` warps of each CTA wait until nobody else can go on; then all run.
+
+    What is done is added to the list: a ``product`` that is complete, a ``load`` of its sum.
+    """
+    done: list[str] = []
+    held: list = []
+    free = False
+    next_group, complete, load, issue = Machine.next_group, TensorMemory.complete, Transfer.load, TensorMemory.issue
+    issued: list[Product] = []
+
+    def choose(machine):
+        nonlocal free
+        while True:
+            if held and not machine.ready and not machine.waits.revive():
+                free = True
+                while held:
+                    machine.push(held.pop())
+            group = next_group(machine)
+            computes = group is not None and int(group.tid.min()) < 32 * warps
+            if free or not issued or not computes:
+                return group
+            held.append(group)
+
+    def note_issue(memory, operation):
+        issue(memory, operation)
+        if isinstance(operation, Product):
+            issued.append(operation)
+
+    def note_completion(memory, operation):
+        complete(memory, operation)
+        if isinstance(operation, Product):
+            done.append("product")
+
+    def note_load(transfer, group, address):
+        done.append("load")
+        return load(transfer, group, address)
+
+    monkeypatch.setattr(Machine, "next_group", choose)
+    monkeypatch.setattr(TensorMemory, "issue", note_issue)
+    monkeypatch.setattr(TensorMemory, "complete", note_completion)
+    monkeypatch.setattr(Transfer, "load", note_load)
+    return done
