@@ -10,7 +10,7 @@ encodings, and layout changes, scratch memory and barriers are operations and at
     in_bounds                       dimensions along which no element can be outside the tensor
     atom, warps                     the mma row of a dot and how warps divide m, n and batch
     tma, warpgroup                  a tile that TMA fetches ahead of time; the wgmma row of a dot
-    producer_warps                  warps of a kernel that only fetch tiles, numbered after those that compute
+    producer_warps                  warps of a kernel that only fetch tiles or issue products, numbered after those that compute
 """
 
 from xdsl.ir import Dialect

@@ -1,14 +1,18 @@
-"""Set one warp aside to fetch tiles by TMA, ahead of the warps that compute.
+"""Set one warp aside to fetch tiles by TMA, ahead of the warps that compute, and one to issue products of loops over tiles.
 
 In:    tiled_loads marked ``tma`` in counted loops, products that read their tiles, all with layouts.
 Out:   the scalars of the kernel, then an agent_switch: its first region is the slice of the program that fetches (the
-       same loops, each with only what the tiles' places depend on), its second the program without those loads. Between
+       same loops, each with only what the tiles' places depend on), its last the program without those loads. Between
        them a ring of stages in shared memory for each product, with a full and an empty mbarrier per stage. Products of
-       warpgroups read their stages directly (async.dot), others by local_load. ``producer_warps`` on the kernel, and ``agent_registers`` where the agents divide its registers unevenly.
+       warpgroups read their stages directly (async.dot), others by local_load. Where all products sum up from zero in
+       tensor memory, in a loop inside another one, a region between the two issues them (agent_slices.py): the sums
+       are a ring, too, of two buffers where there is room, and the last region only reads them. ``producer_warps`` on the
+       kernel, and ``agent_registers`` where the agents divide its registers unevenly.
 After: assign_layouts, select_async. Before: pipeline_loads (other loads), assign_scratch (rings need room).
-Sound: both agents run the same loops over the same scalars, so the n-th stage that one fills is the n-th that the other
+Sound: all agents run the same loops over the same scalars, so the n-th stage that one fills is the n-th that another
        reads; a token that both carry names it. A stage is filled again only after every computing warp has arrived at
-       its empty mbarrier, which it does once its products of that stage are done.
+       its empty mbarrier, which it does once its products of that stage are done; a buffer of sums, once the registers of
+       every computing warp hold the last one. A sum of no products is the zeros that these warps write there themselves.
 """
 
 from __future__ import annotations

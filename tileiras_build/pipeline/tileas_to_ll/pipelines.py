@@ -1,9 +1,10 @@
 """Agents, and the rings of stages between them (PTX ISA 9.0, section 9.7.13.15, mbarrier).
 
 A pipeline of n stages is n full mbarriers, then n empty ones. A full one completes its phase when the agent that fetches
-has arrived and all bytes it announced have; an empty one when every computing warp has arrived. Stages that the CTAs of a cluster fill together (``ctas``) are empty when the warps
-of all of them have arrived, at the mbarrier of each CTA: none writes into another's shared memory too early. A token is twice the
-stage plus the phase, which changes each time around.
+has arrived and all bytes it announced have, or when the products of a sum are done; an empty one when every computing warp
+has arrived, or when the products that read the stage are done. Stages that the CTAs of a cluster fill together (``ctas``)
+are empty when the warps of all of them have arrived, at the mbarrier of each CTA: none writes into another's shared memory
+too early. A token is twice the stage plus the phase, which changes each time around.
 """
 
 from __future__ import annotations

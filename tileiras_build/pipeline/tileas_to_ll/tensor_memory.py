@@ -1,8 +1,9 @@
 """Products whose accumulators are in tensor memory (PTX ISA 9.0, section 9.7.16, tcgen05).
 
-The kernel has one allocation of columns. One thread of the first warp issues the products; each warp moves the 32 lanes
-of its number modulo 4. An address has the lane in its high and the column in its low 16 bits. Loads and stores of
-threads and the products of another are ordered by the barrier between them and a fence on either side of it.
+The kernel has one allocation of columns. One thread issues the products: of the first warp, or of a warp that does nothing
+else; each warp that computes moves the 32 lanes of its number modulo 4. An address has the lane in its high and the column
+in its low 16 bits. Loads and stores of threads and the products of another are ordered by the barrier or mbarrier between
+them and a fence on either side of it.
 """
 
 from __future__ import annotations
