@@ -18,6 +18,10 @@ PRODUCTS = {
     "matmul_f16_128x256x64": (128, 256, 64),
     "matmul_f16_256x128x64": (256, 128, 64),
     "matmul_f16_256x128x64_2ctas": (256, 128, 64),
+    "matmul_f16_128x128x64_persistent": (128, 128, 64),
+    "matmul_f16_128x256x64_persistent": (128, 256, 64),
+    "matmul_f16_256x128x64_persistent": (256, 128, 64),
+    "matmul_f16_256x128x64_persistent_2ctas": (256, 128, 64),
     "matmul_bf16_128x128x64": (128, 128, 64),
     "matmul_f8e4m3_128x128x64": (128, 128, 64),
     "matmul_tf32_128x128x32": (128, 128, 32),
@@ -54,6 +58,7 @@ def test_products(name, sm):
     kind, (m, n, k) = name.split("_")[1], PRODUCTS[name]
     if kind == "f8e4m3" and not find_target(sm).has("mma_fp8"):
         pytest.skip("converted in registers: not copied for ldmatrix")
+    m *= STEPS if "persistent" in name else 1  # tiles of one block
     a, b = uniform(1, (m, STEPS * k), TYPES[kind]), uniform(2, (STEPS * k, n), TYPES[kind])
     if kind == "tf32":
         # Multiples of 2**-8 are tf32 numbers.
