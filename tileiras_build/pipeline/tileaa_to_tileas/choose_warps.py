@@ -56,6 +56,15 @@ def _launched(threads: int) -> int:
     return min(REGISTER_FILE // threads // REGISTER_UNIT * REGISTER_UNIT, MOST_REGISTERS)
 
 
+def has_registers_for_issuing(words: int, func: Operation, job: Job, warps: int) -> bool:
+    """Whether another warp that computes nothing leaves the others their registers, or enough for ``words`` 32-bit words."""
+    if divides_registers(func, job, warps):
+        return True
+    occupancy = hint(func, job, "occupancy") or 1
+    before, after = (_launched(32 * (warps + agents) * occupancy) for agents in (1, 2))
+    return after == before or words // (32 * warps) + BESIDE_SUMS <= after
+
+
 def sums_fit(words: int, func: Operation, job: Job, warps: int) -> bool:
     """Whether the threads that compute have registers for a tile of so many 32-bit words, beside all else."""
     occupancy = hint(func, job, "occupancy") or 1

@@ -78,7 +78,7 @@ from .agent_slices import (
     tensor_attributes,
 )
 from .assign_scratch import largest_scratch
-from .choose_warps import WARPGROUP, divided_registers, divides_registers
+from .choose_warps import WARPGROUP, divided_registers, divides_registers, has_registers_for_issuing
 from .pipeline_loads import constant_i32, forwarded, fragment_of, resident_ctas, with_layout
 from .select_async import LEAST_STAGES, MOST_STAGES, SMALL_BYTES, products
 from .tma_descriptors import descriptor_of, hoist
@@ -108,7 +108,8 @@ class _Specializer:
         self.shared: set[Operation] = set()
         self.ctas = 1  # that share a multiprocessor
         # In a loop over tiles the products of the next one need not wait until the last sum has been stored.
-        self.issues_apart = all(map(_fills_sums, self.rings)) and any(len(ring.loops) > 1 for ring in self.rings)
+        again = any(len(ring.loops) > 1 for ring in self.rings)
+        self.issues_apart = again and all(map(_fills_sums, self.rings)) and self._has_registers()
 
     def run(self) -> None:
         self._set_warps()
@@ -123,6 +124,10 @@ class _Specializer:
         (_SumReader if self.issues_apart else _Consumer)(self).run(body)
         switch = AgentSwitchOp.make([], [], {}, [Region(agent) for agent in (*agents, body)])
         self.entry.insert_op_before(switch, self.entry.last_op)
+
+    def _has_registers(self) -> bool:
+        words = max(ring.product.result.type.encoding.data.size for ring in self.rings)
+        return has_registers_for_issuing(words, self.func, self.job, self.warps)
 
     def _slice(self, places: bool) -> ScalarSlice:
         """What the loops depend on, and where the tiles are."""
