@@ -109,11 +109,11 @@ def _case(name: str, kernel, dtype: str, tiles: tuple[int, int, int]) -> Case:
 
 
 CASES = [
-    _case("weighted", weighted, "float16", (128, 64, 64)),
+    _case("weighted", weighted, "float16", (128, 128, 64)),
     _case("weighted_bf16", weighted, "bfloat16", (64, 128, 64)),
     _case("squared", squared, "float16", (128, 64, 64)),
     _case("squared_short", squared, "float16", (64, 64, 64)),
-    _case("squared_persistent", squared_persistent, "float16", (64, 64, 64)),
+    _case("squared_persistent", squared_persistent, "float16", (128, 128, 64)),
     _case("squared_and_numbered", squared_and_numbered, "float16", (64, 64, 64)),
     _case("of_two", of_two, "float16", (64, 32, 64)),
     _case("fed_back", fed_back, "float16", (64, 64, 64)),

@@ -78,6 +78,18 @@ def test_both_products_are_issued_before_the_first_is_waited_for(name):
     assert events[: 4 + len(others)] == ["async.dot", "async.dot", "async.dot_wait", *others, "async.dot_wait"]
 
 
+@pytest.mark.parametrize("name", ["weighted", "squared_persistent"])
+def test_two_warpgroups_take_turns(name):
+    text = compiled(KERNELS, name, "sm_90").tileas
+    turn = text[text.index("async.sequence.wait") : text.index("async.sequence.arrive")]
+    assert turn.count("async.dot ") == 2
+    assert "async.dot_wait" not in turn
+
+
+def test_one_warpgroup_has_no_turns():
+    assert "async.sequence" not in compiled(KERNELS, "squared_short", "sm_90").tileas
+
+
 def test_what_the_early_part_reads_is_not_done_late():
     assert "nv_tileas.if" not in compiled(KERNELS, "fed_back", "sm_90").tileas
 

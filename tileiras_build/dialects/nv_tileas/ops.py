@@ -151,6 +151,16 @@ UmmaAcquireOp = define(
     "until all warps have released the accumulators that fill the pipeline",
     pure=False,
 )
+# Turns of the warpgroups that compute, one after the other (``warpgroups`` of them) for as long as the kernel runs.
+SequenceOpenOp, SequenceWaitOp, SequenceArriveOp, SequenceCloseOp = (
+    define(f"nv_tileas.async.sequence.{name}", "", "", meaning, pure=False)
+    for name, meaning in (
+        ("open", "the first warpgroup may have its first turn"),
+        ("wait", "until it is this warpgroup's turn"),
+        ("arrive", "this warpgroup's turn is over, the next one's begins"),
+        ("close", "the first warpgroup takes the turn that was left"),
+    )
+)
 AgentSwitchOp = define(
     "nv_tileas.agent_switch",
     "",
@@ -187,5 +197,9 @@ SCHEDULED = (
     AsyncUmmaOp,
     UmmaCommitOp,
     UmmaAcquireOp,
+    SequenceOpenOp,
+    SequenceWaitOp,
+    SequenceArriveOp,
+    SequenceCloseOp,
     AgentSwitchOp,
 )

@@ -22,6 +22,7 @@ from .pack_fp4 import PackFp4
 from .pair_ctas import PairCtas
 from .pipeline_loads import PipelineLoads
 from .select_async import SelectAsync
+from .sequence_products import SequenceProducts
 from .specialize_warps import SpecializeWarps
 from .store_by_tma import StoreByTma
 
@@ -42,7 +43,8 @@ PASSES = (
     OverlapProducts,  # after MulticastLoads: pipelines are complete; before PipelineLoads, whose waits count copies
     PipelineLoads,  # after layouts: operand fragments decide how stages are placed
     StoreByTma,  # after PipelineLoads: rings have their sizes, and no load is moved any more
-    AssignScratch,  # last: sizes follow from layouts, barriers from the final order
+    AssignScratch,  # sizes follow from layouts, barriers from the final order: only what changes neither comes after
+    SequenceProducts,  # after AssignScratch: no barrier may stand in a turn
 )
 
 

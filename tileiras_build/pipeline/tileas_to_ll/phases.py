@@ -158,6 +158,7 @@ PHASES: tuple[Phase, ...] = (
             "nv_tileas.async_wait",
             "nv_tileas.async.tma_store_wait",
             "nv_tileas.async.pipeline.",
+            "nv_tileas.async.sequence.",
         ),
         check=_check_wait,
     ),

@@ -1,0 +1,65 @@
+"""Let warpgroups take turns in issuing products, so that one multiplies while another computes the next left operands.
+
+In:    loops with several products of warpgroups (async.dot) that are issued before the first of them is waited for.
+Out:   ``async.sequence.wait`` before the first of these, ``arrive`` after the last; ``open`` and ``close`` around the
+       agent that computes.
+After: overlap_products (it issues them so), assign_scratch (all barriers of the agent are there).
+Sound: within a turn no warpgroup waits for another but by stages that are given back outside of turns. All warpgroups
+       run the same program, so each takes as many turns, and each turn that is waited for is given by one arrival.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.ir import Operation
+from xdsl.traits import Pure
+
+from ...dialects.nv_tileas.ops import AsyncDotOp, SequenceArriveOp, SequenceCloseOp, SequenceOpenOp, SequenceWaitOp
+from ..analysis.operand_chains import LOOP
+from ..contracts import EdgePass
+from ..job import Job
+from .choose_warps import WARPGROUP
+
+SWITCH, WAIT = "nv_tileas.agent_switch", "nv_tileas.async.pipeline.consumer_wait"
+LEAST_WARPGROUPS = 2
+
+
+class SequenceProducts(EdgePass):
+    """Turns of warpgroups."""
+
+    name = "tileas-sequence-products"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for func in module.body.block.ops:
+            for switch in [op for op in func.walk() if op.name == SWITCH]:
+                _change(switch, func.attributes["num_warps"].value.data // WARPGROUP)
+
+
+def _change(switch: Operation, warpgroups: int) -> None:
+    agent = switch.regions[1].blocks[0]
+    turns = [turn for loop in agent.walk() if loop.name == LOOP and (turn := _turn(loop))]
+    if warpgroups < LEAST_WARPGROUPS or not turns:
+        return
+    count = {"warpgroups": IntegerAttr(warpgroups, i32)}
+    for turn in turns:
+        turn[0].parent.insert_op_before(SequenceWaitOp.make([], [], count), turn[0])
+        turn[-1].parent.insert_op_after(SequenceArriveOp.make([], [], count), turn[-1])
+    agent.insert_op_before(SequenceOpenOp.make([], [], count), agent.first_op)
+    agent.insert_op_before(SequenceCloseOp.make([], [], count), agent.last_op)
+
+
+def _turn(loop: Operation) -> list[Operation]:
+    """From the first to the last product of a loop's body that is issued before any is waited for; empty if that is one."""
+    ops = list(loop.regions[0].blocks[0].ops)
+    issued = [op for op in ops if op.name == AsyncDotOp.name and "pending" not in op.attributes]
+    if len(issued) < 2:
+        return []
+    turn = ops[ops.index(issued[0]) : ops.index(issued[-1]) + 1]
+    return turn if all(_needs_no_other(op) for op in turn) else []
+
+
+def _needs_no_other(op: Operation) -> bool:
+    """Whether a warpgroup does this without the others: by registers, or stages that are full at some time."""
+    if op.name in (AsyncDotOp.name, WAIT):
+        return True
+    return "scratch_bytes" not in op.attributes and any(isinstance(trait, Pure) for trait in op.traits.traits)
