@@ -19,7 +19,6 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i32
 from xdsl.ir import Block, Operation
 
-from ...dialects.cuda_tile.location import source_location
 from ...dialects.nv_tileas.ops import (
     AsyncTiledTmaStoreOp,
     AsyncTmaStoreWaitOp,

@@ -55,7 +55,7 @@ class OverlapProducts(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
             for switch in [op for op in func.walk() if op.name == SWITCH]:
-                for loop in [op for op in switch.regions[1].walk() if op.name == LOOP]:
+                for loop in [op for op in switch.regions[-1].walk() if op.name == LOOP]:
                     if (parts := _parts(loop)) is not None and _fits(parts, func, job):
                         _rewrite(loop, parts)
 

@@ -36,7 +36,7 @@ class SequenceProducts(EdgePass):
 
 
 def _change(switch: Operation, warpgroups: int) -> None:
-    agent = switch.regions[1].blocks[0]
+    agent = switch.regions[-1].blocks[0]
     turns = [turn for loop in agent.walk() if loop.name == LOOP and (turn := _turn(loop))]
     if warpgroups < LEAST_WARPGROUPS or not turns:
         return
