@@ -9,7 +9,7 @@ import pytest
 
 import tileiras_build
 from tests.emulated_kernels import bytecode, cases, compiled, run
-from tests.pipeline.tileaa_to_tileas.held_agents import hold_computing_warps
+from tests.pipeline.tileaa_to_tileas.agent_orders import hold_computing_warps, shuffle_agents
 from tileiras_build.checkers.pipelines import check_pipelines
 from tileiras_build.checkers.rings import check_rings
 from tileiras_build.checkers.scratch import check_scratch
@@ -185,6 +185,14 @@ def test_products_of_the_next_tile_are_done_while_the_epilogue_is_held(name, til
     assert done.count("product") % 4 == 0
     of_a_tile = done.count("product") // 4
     assert done[: done.index("load")].count("product") == tiles_ahead * of_a_tile
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", ["f16", "square", "f16_2ctas", "f16_4ctas"])
+def test_any_order_of_agents(name, seed, monkeypatch):
+    m, n, k = tile_of(name)
+    shuffle_agents(monkeypatch, seed)
+    check(name, (3 * m, n, 2 * k), (1, 1, 1))
 
 
 def listing_of(name):

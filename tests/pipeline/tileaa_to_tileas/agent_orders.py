@@ -1,6 +1,8 @@
-"""A scheduler of the emulator that holds back the warps which compute, to see how far the other agents get alone."""
+"""Other orders for the emulator: warps that compute held back, to see how far the other agents get alone, and any order."""
 
 from __future__ import annotations
+
+import random
 
 from tileiras_build.emulator.isa.tcgen05 import Transfer
 from tileiras_build.emulator.isa.tcgen05_mma import Product
@@ -51,3 +53,18 @@ def hold_computing_warps(monkeypatch, warps: int) -> list[str]:
     monkeypatch.setattr(TensorMemory, "complete", note_completion)
     monkeypatch.setattr(Transfer, "load", note_load)
     return done
+
+
+def shuffle_agents(monkeypatch, seed: int) -> None:
+    """Whoever can go on may be the next to do so, for a few blocks."""
+    choice = random.Random(seed).choice
+    next_group = Machine.next_group
+
+    def choose(machine):
+        if len(machine.ready) < 2:
+            return next_group(machine)
+        groups = machine.ready.pop(choice(sorted(machine.ready)))
+        machine.quantum = choice((1, 3, 10))
+        return groups[0] if len(groups) == 1 else machine.merge(groups)
+
+    monkeypatch.setattr(Machine, "next_group", choose)
