@@ -219,7 +219,9 @@ class _Agent(ProgramRun):
         return pipeline, item
 
     def read(self, op: Any) -> None:
-        self._items(op)
+        """A stage that the other agent fills; ``rings`` looks at those that this one copies to."""
+        if op.buffer in self.pipelines:
+            self._items(op)
 
     def multiply(self, op: Any) -> None:
         self.under_way.append(self._items(op))

@@ -102,15 +102,17 @@ def _array(dtype: str, ndim: int = 2, unit: int = -1, even: bool = False, stride
     return Array(dtype, ndim, unit_stride=unit, stride_divisible_by=stride, shape_divisible_by=2 if even else 1)
 
 
-def _bytes(name, tiles, scale="float8_e8m0fnu", kernel=scaled_bytes) -> Case:
-    return Case(name, kernel, (*[_array("uint8"), Array(scale, 2)] * 2, _array("float32"), *tiles))
+def _bytes(name, tiles, scale="float8_e8m0fnu", kernel=scaled_bytes, aligned=1) -> Case:
+    """``aligned``: what strides of the scales are multiples of."""
+    arrays = [_array("uint8"), Array(scale, 2, stride_divisible_by=aligned)] * 2
+    return Case(name, kernel, (*arrays, _array("float32"), *tiles))
 
 
-def _case(name, dtype, tiles, scale="float8_e8m0fnu", kernel=scaled, ndim=2, even=False, stride=16) -> Case:
+def _case(name, dtype, tiles, scale="float8_e8m0fnu", kernel=scaled, ndim=2, even=False, stride=16, aligned=1) -> Case:
     unit = 0 if kernel not in (scaled_batch, scaled_turned) else -1  # of the right operand
     left, right = (_array(dtype, ndim, axis, even, stride) for axis in (-1, unit))
-    scales = Array(scale, ndim), Array(scale, ndim, unit_stride=unit)
-    return Case(name, kernel, (left, scales[0], right, scales[1], _array("float32", ndim), *tiles))
+    scales = (Array(scale, ndim, axis, aligned) for axis in (-1, unit))
+    return Case(name, kernel, (left, next(scales), right, next(scales), _array("float32", ndim), *tiles))
 
 
 E4M3, E5M2, FP4 = "float8_e4m3fn", "float8_e5m2", "float4_e2m1fn"
@@ -123,6 +125,8 @@ CASES = [
     _case("e4m3_rows", E4M3, (128, 32, 64, 32), kernel=scaled_rows),
     _case("e4m3_two_ctas", E4M3, (256, 64, 128, 32), kernel=scaled_by_two_ctas),
     _case("e4m3_twice", E4M3, (128, 32, 64, 32), kernel=scaled_twice),
+    _case("e4m3_ahead", E4M3, (128, 64, 128, 32), aligned=4),
+    _case("e4m3_ahead_rows", E4M3, (128, 32, 128, 32), kernel=scaled_rows, aligned=4),
     _case("e4m3_one_scale", E4M3, (64, 64, 32, 32)),
     _case("e4m3_deep", E4M3, (32, 32, 256, 32)),
     _case("e4m3_narrow", E4M3, (16, 8, 64, 32)),
@@ -147,5 +151,7 @@ CASES = [
     _bytes("nvfp4_bytes", (128, 128, 256, 16), "float8_e4m3fn"),
     _bytes("nvfp4_bytes_wide", (128, 256, 128, 16), "float8_e4m3fn"),
     _bytes("nvfp4_bytes_tall", (256, 128, 64, 16), "float8_e4m3fn"),
+    _bytes("mxfp4_bytes_ahead", (128, 64, 128, 32), aligned=4),
+    _bytes("nvfp4_bytes_ahead", (128, 128, 256, 16), "float8_e4m3fn", aligned=16),
     _bytes("nvfp4_bytes_two_ctas", (256, 64, 128, 16), "float8_e4m3fn", scaled_bytes_by_two_ctas),
 ]

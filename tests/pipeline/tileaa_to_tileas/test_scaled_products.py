@@ -11,6 +11,7 @@ from tests.emulated_kernels import aligned, bytecode, cases, compiled, run
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import pack_arguments
 from tileiras_build.checkers.pipelines import check_pipelines
+from tileiras_build.checkers.rings import check_rings
 from tileiras_build.pipeline.text_format import parse
 from tileiras_build.reports import sass
 from tileiras_build.targets import TARGETS
@@ -27,6 +28,8 @@ BLOCK_SCALE = {
     "e4m3_rows": "kind::mxf8f6f4",
     "e4m3_twice": "kind::mxf8f6f4",
     "e4m3_two_ctas": "kind::mxf8f6f4",
+    "e4m3_ahead": "kind::mxf8f6f4",
+    "e4m3_ahead_rows": "kind::mxf8f6f4",
     "e4m3_one_scale": "kind::mxf8f6f4",
     "e4m3_deep": "kind::mxf8f6f4",
     "e4m3_narrow": "kind::mxf8f6f4",
@@ -48,6 +51,8 @@ BLOCK_SCALE = {
     "nvfp4_bytes": "kind::mxf4nvf4.",
     "nvfp4_bytes_wide": "kind::mxf4nvf4.",
     "nvfp4_bytes_tall": "kind::mxf4nvf4.",
+    "mxfp4_bytes_ahead": "kind::mxf4.",
+    "nvfp4_bytes_ahead": "kind::mxf4nvf4.",
     "nvfp4_bytes_two_ctas": "kind::mxf4nvf4.",
     # mma.sync of PTX ISA 9.0 has no power of two for 16 elements, and elements that are not read in pairs keep the signs of scales.
     "fp4_blocks_of_16": None,
@@ -58,22 +63,17 @@ SIGNED = ("fp4_signed_scales",)
 
 # Tensor memory has 128 rows or more; fp4 is fetched where rows are known to begin on multiples of 16 bytes.
 IN_TENSOR_MEMORY = {
-    **dict.fromkeys(
-        (
-            "e4m3", "e5m2", "e4m3_tall", "e4m3_wide", "e5m2_long", "e4m3_rows", "e4m3_twice", "e4m3_two_ctas",
-        ),
-        "kind::mxf8f6f4.block_scale",
-    ),
-    **dict.fromkeys(
-        ("mxfp4_fetched", "mxfp4_bytes", "mxfp4_bytes_tall", "mxfp4_bytes_short"), "kind::mxf4.block_scale.block32",
-    ),
-    **dict.fromkeys(
-        (
-            "mxfp4_bytes_of_16", "nvfp4_fetched", "nvfp4_fetched_turned",
-            "nvfp4_bytes", "nvfp4_bytes_wide", "nvfp4_bytes_tall", "nvfp4_bytes_two_ctas",
-        ),
-        "kind::mxf4nvf4.block_scale.block16",
-    ),
+    name: kind
+    for kind, names in {
+        "kind::mxf8f6f4.block_scale":
+            "e4m3 e5m2 e4m3_tall e4m3_wide e5m2_long e4m3_rows e4m3_twice e4m3_two_ctas e4m3_ahead e4m3_ahead_rows",
+        "kind::mxf4.block_scale.block32":
+            "mxfp4_fetched mxfp4_bytes mxfp4_bytes_tall mxfp4_bytes_short mxfp4_bytes_ahead",
+        "kind::mxf4nvf4.block_scale.block16":
+            "mxfp4_bytes_of_16 nvfp4_fetched nvfp4_fetched_turned nvfp4_bytes nvfp4_bytes_wide nvfp4_bytes_tall"
+            " nvfp4_bytes_two_ctas nvfp4_bytes_ahead",
+    }.items()
+    for name in names.split()
 }  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def shape_of(name):
     if "batch" in name:
         return sizes(name)[:-1]
     m, n, k, _ = sizes(name)
-    return 2 * m, n if name == "e4m3_rows" else 2 * n, 3 * k
+    return 2 * m, n if name.endswith("rows") else 2 * n, 3 * k
 
 
 @pytest.mark.parametrize("sm", SMS)
@@ -151,17 +151,20 @@ def shape_of(name):
 def test_numbers(name, sm):
     given = operands(name, shape_of(name))
     passed = [*given[:2], given[2].T, given[3].T, given[4]] if "turned" in name else given
-    found = run_any(name, sm, passed, (1, 1, 1) if "batch" in name or name == "e4m3_rows" else (2, 2, 1))
+    found = run_any(name, sm, passed, (1, 1, 1) if "batch" in name or name.endswith("rows") else (2, 2, 1))
     np.testing.assert_array_equal(found, (2 if name == "e4m3_twice" else 1) * expected(name, *given[:4]))
 
 
 @pytest.mark.parametrize("sm", ["sm_100", "sm_120"])
-@pytest.mark.parametrize("steps", [0, 1, 2, 9, 16])
-def test_loops_of_any_length(steps, sm):
-    m, n, k = sizes("e5m2")[:3]
-    a, a_scale, b, b_scale, out = operands("e5m2", (m, n, max(steps, 1) * k), seed=steps)
+@pytest.mark.parametrize(
+    ("name", "steps"),
+    [*(("e5m2", steps) for steps in (0, 1, 2, 9, 16)), *(("nvfp4_bytes_ahead", steps) for steps in (1, 2, 5, 9))],
+)
+def test_loops_of_any_length(name, steps, sm):
+    m, n, k = sizes(name)[:3]
+    a, a_scale, b, b_scale, out = operands(name, (m, n, max(steps, 1) * k), seed=steps)
     given = [a, a_scale, b, b_scale, out] if steps else [a[:, :0], a_scale[:, :0], b[:0], b_scale[:0], out]
-    np.testing.assert_array_equal(run_any("e5m2", sm, given), expected("e5m2", *given[:4]))
+    np.testing.assert_array_equal(run_any(name, sm, given), expected(name, *given[:4]))
 
 
 @pytest.mark.parametrize("name", ["fp4_pairs", "fp4_pairs_large", "fp4_pairs_turned"])
@@ -187,6 +190,17 @@ def test_the_instruction_scales_where_it_can(name, sm):
     ptx = compiled(KERNELS, name, sm).ptx
     kind = BLOCK_SCALE[name] if TARGETS[sm].has("mma_block_scale") else None
     assert ("block_scale" in ptx, kind is None or kind in ptx) == (kind is not None, True)
+
+
+@pytest.mark.parametrize("sm", ["sm_100", "sm_120"])
+@pytest.mark.parametrize("name", ["e4m3_ahead", "e4m3_ahead_rows", "mxfp4_bytes_ahead", "nvfp4_bytes_ahead"])
+def test_scales_are_copied_ahead(name, sm):
+    """Where four bytes or more of a line are known to lie together."""
+    tileas = compiled(KERNELS, name, sm).tileas
+    loop = tileas[tileas.rindex("nv_tileas.for") :]
+    assert loop.count("nv_tileas.async_tiled_load") == 2 and "nv_tileas.tiled_load" not in loop
+    assert "cp.async.c" in compiled(KERNELS, name, sm).ptx
+    assert check_rings(parse(tileas.encode())) >= 1
 
 
 @pytest.mark.parametrize("name", IN_TENSOR_MEMORY)

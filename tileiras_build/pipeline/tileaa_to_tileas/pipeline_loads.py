@@ -1,6 +1,6 @@
 """Load the operands of matrix products ahead of time, through a ring of buffers in shared memory.
 
-In:    counted loops in which tiles are loaded from views and converted to an operand of a product.
+In:    counted loops in which tiles are loaded from views and converted to an operand of a product or to its scales.
 Out:   the loads are asynchronous copies, several iterations ahead, into nv_tileas.alloc_tensor rings; the operands are
        read by local_load (ldmatrix where the placement allows). Each iteration waits for its stage, meets at one
        barrier, and starts the copy of the stage that the last iteration freed. Where no two stages fit, the operands
@@ -9,6 +9,7 @@ After: assign_layouts (operand fragments are known). Before: assign_scratch (rin
 Sound: a loop is changed only if nothing in it writes memory, so a load may move before earlier iterations; a copy that
        would run past the last iteration is disabled and leaves zeros in a stage that no one reads. A stage is
        overwritten after the barrier that follows its last reading: a loop inside another one starts with a barrier.
+       A load of a loop in which threads meet is copied ahead only if its memory token has it wait for nothing.
        With one stage, the barrier after a product comes before any copy to the operands of another, hence after all
        that read them.
 """
@@ -31,6 +32,7 @@ from ...dialects.nv_tileas.ops import (
     AsyncTiledLoadOp,
     AsyncWaitOp,
     BarrierOp,
+    CreatePipelineOp,
     LocalLoadOp,
 )
 from ...dialects.nv_tileas.types import BufferType
@@ -38,7 +40,7 @@ from ...layouts import LinearLayout, coalesced, largest_vector, spread_vector
 from ...layouts.placement import choose_swizzle
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.memory_access import ViewFacts
-from ..analysis.operand_chains import ORDERED, PASSED_THROUGH
+from ..analysis.operand_chains import ORDERED, PASSED_THROUGH, runs_free
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
@@ -46,6 +48,7 @@ from ..shared.optimization_hints import hint
 from . import layout_rules as rules
 from .assign_scratch import largest_scratch
 from .choose_warps import REGISTER_FILE
+from .select_async import SMALL_BYTES
 
 # A ring deeper than this hides no more latency; a third CTA on a multiprocessor hides less than more stages do.
 MOST_STAGES, LEAST_STAGES, MOST_CTAS = 4, 2, 2
@@ -53,6 +56,7 @@ MOST_STAGES, LEAST_STAGES, MOST_CTAS = 4, 2, 2
 OTHER_REGISTERS = 64
 # cp.async copies 4, 8 or 16 bytes (PTX ISA 9.0, section 9.7.9.25).
 LEAST_COPY_BYTES = 4
+SUM = 2  # operand of a product: after it come scales
 ForOp, CreateTokenOp = COUNTERPARTS["nv_tileaa.for"], COUNTERPARTS["nv_tileaa.create_mem_token"]
 
 
@@ -69,7 +73,7 @@ class PipelineLoads(EdgePass):
 
 @dataclass
 class _Candidate:
-    """A load, the operations from it to the product's operand, and the fragment its tile is read in."""
+    """A load, the operations from it to the product's operand or scales, and the fragment its tile is read in."""
 
     load: Any
     chain: list[Operation]
@@ -79,6 +83,7 @@ class _Candidate:
     vector: int
     product: Operation
     ragged: bool
+    is_scale: bool
 
     @property
     def bytes(self) -> int:
@@ -94,11 +99,13 @@ def _pipeline(loop: Any, job: Job) -> None:
     if not candidates:
         return
     kernel = _kernel(loop)
-    stages = _choose_stages(kernel, loop, candidates, job)
-    if stages >= LEAST_STAGES:
-        _Rewriter(loop, candidates, stages).run()
-    elif stages and len({candidate.product for candidate in candidates}) > 1:
-        _Rotation(loop, candidates).run()
+    if (stages := _choose_stages(kernel, loop, candidates, job)) >= LEAST_STAGES:
+        return _Rewriter(loop, candidates, stages).run()
+    operands = [candidate for candidate in candidates if not candidate.is_scale]
+    if operands and (stages := _choose_stages(kernel, loop, operands, job)) >= LEAST_STAGES:
+        _Rewriter(loop, operands, stages).run()
+    elif stages and len({operand.product for operand in operands}) > 1:
+        _Rotation(loop, operands).run()
 
 
 def _choose_stages(kernel: Operation, loop: Operation, candidates: list[_Candidate], job: Job) -> int:
@@ -129,7 +136,8 @@ def _taken(kernel: Operation, loop: Operation, candidates: list[_Candidate], job
     """Bytes that a ring of this loop must leave: rings of other loops, and scratch that is used while it turns."""
     rings = sum(op.result.type.size_bytes for op in kernel.walk() if op.name == "nv_tileas.alloc_tensor")
     gone = {op for candidate in candidates for op in candidate.chain}
-    return rings + largest_scratch((op for op in loop.walk() if op not in gone), job)
+    small = SMALL_BYTES * sum(op.name == CreatePipelineOp.name for op in kernel.walk())
+    return rings + small + largest_scratch((op for op in loop.walk() if op not in gone), job)
 
 
 def _kernel(op: Operation) -> Operation:
@@ -144,7 +152,8 @@ def _is_simple(block: Block) -> bool:
     if last is None or last.name != "nv_tileas.continue":
         return False
     exits = ("nv_tileas.continue", "nv_tileas.break")
-    return not any(op.name in ORDERED or (op.name in exits and op is not last) for op in block.walk())
+    acts = ORDERED - {BarrierOp.name}
+    return not any(op.name in acts or (op.name in exits and op is not last) for op in block.walk())
 
 
 def _candidate(op: Any, block: Block, num_warps: int) -> _Candidate | None:
@@ -154,14 +163,16 @@ def _candidate(op: Any, block: Block, num_warps: int) -> _Candidate | None:
     chain = _chain_to_product(op.value, block)
     if chain is None or op.view.type.padding.data not in ("none", "zero"):
         return None
-    if not _movable(op, block):
+    if not _movable(op, block) or (_meets(block) and not runs_free(op.token)):
         return None
     fragment = fragment_of(op, chain)
     return _placed(op, chain, fragment, num_warps)
 
 
 def _chain_to_product(value: SSAValue, block: Block) -> list[Operation] | None:
-    """The single-use operations from a load's tile to a product of the same block."""
+    """The single-use operations from a load's tile to a product of the same block, or to what takes its scales to tensor
+    memory.
+    """
     chain: list[Operation] = []
     while len(list(value.uses)) == 1:
         use = next(iter(value.uses))
@@ -169,12 +180,19 @@ def _chain_to_product(value: SSAValue, block: Block) -> list[Operation] | None:
         if user.parent is not block:
             return None
         if user.name == "nv_tileas.dot":
-            return chain if use.index < 2 and "atom" in user.attributes else None
+            return chain if use.index != SUM and "atom" in user.attributes else None
+        if user.name == "nv_tileas.tmem_store":
+            return chain if user.stage is not None else None
         if user.name not in PASSED_THROUGH or len(user.results) != 1:
             return None
         chain.append(user)
         value = user.results[0]
     return None
+
+
+def _meets(block: Block) -> bool:
+    """Whether the threads meet in a loop: a load for which memory tokens have them do so stays after that."""
+    return any(op.name == BarrierOp.name for op in block.walk())
 
 
 def _movable(op: Any, block: Block) -> bool:
@@ -213,7 +231,8 @@ def _placed(op: Any, chain: list[Operation], fragment: LinearLayout, num_warps: 
     order = tuple(facts.order)
     vector = facts.vector(op.coords, facts.in_bounds(), ragged=True)
     shape = tuple(op.value.type.get_shape())
-    copied = coalesced(shape, order, spread_vector(op.value.type.encoding.data.size, num_warps, vector), num_warps)
+    spread = spread_vector(op.value.type.encoding.data.size, num_warps, vector)
+    copied = coalesced(shape, order, max(spread, min(vector, LEAST_COPY_BYTES // element.bytes)), num_warps)
     if element.per_byte > 1 or not fragment.is_surjective:
         return None
     placement = choose_swizzle(copied, fragment, copied.shape, element.bits, order=order, named=True)
@@ -222,7 +241,8 @@ def _placed(op: Any, chain: list[Operation], fragment: LinearLayout, num_warps: 
         return None
     [use] = (chain[-1].results[0] if chain else op.value).uses
     ragged = facts.vector(op.coords, facts.in_bounds()) < vector
-    return _Candidate(op, chain, fragment, placement, copied, vector, use.operation, ragged)
+    is_scale = use.operation.name != "nv_tileas.dot" or use.index > SUM
+    return _Candidate(op, chain, fragment, placement, copied, vector, use.operation, ragged, is_scale)
 
 
 class _Rewriter:

@@ -17,6 +17,7 @@ Sound: all agents run the same loops over the same scalars, so the n-th stage th
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -77,8 +78,9 @@ from .agent_slices import (
     stage_operands,
     tensor_attributes,
 )
-from .assign_scratch import largest_scratch
+from .assign_scratch import RING_ALIGNMENT, largest_scratch
 from .choose_warps import WARPGROUP, divided_registers, divides_registers, has_registers_for_issuing
+from .pipeline_loads import MOST_STAGES as COPY_STAGES
 from .pipeline_loads import constant_i32, forwarded, fragment_of, resident_ctas, with_layout
 from .select_async import LEAST_STAGES, MOST_STAGES, SMALL_BYTES, products
 from .tma_descriptors import descriptor_of, hoist
@@ -227,7 +229,7 @@ class _Specializer:
         gone = {op for ring in self.rings for fetch in ring.fetches for op in fetch.chain}
         early = [op for op in body.ops if op is last or op.is_before_in_block(last)]
         scratch = largest_scratch((op for top in early for op in top.walk() if op not in gone), self.job)
-        scratch += SMALL_BYTES * len(self.rings)
+        scratch += SMALL_BYTES * len(self.rings) + sum(_scale_bytes(ring.product) for ring in self.rings)
         for ctas in range(resident_ctas(self.func, body, self.job), 0, -1):
             if (stages := (room // ctas - scratch) // size) >= LEAST_STAGES:
                 self.ctas = ctas
@@ -605,6 +607,13 @@ def _scale_words(ring: Ring, warps: int, stages: int) -> list[int]:
     if ring.product.lhs_scale is None:
         return []
     return [stages * columns.words for columns in scale_columns(ring.product, warps)]
+
+
+def _scale_bytes(product: Any) -> int:
+    """Shared memory for the rings in which all threads copy scales ahead (PipelineLoads)."""
+    scales = [] if product.lhs_scale is None else [product.lhs_scale, product.rhs_scale]
+    bytes = (prod(value.type.get_shape()) * element_of(value.type).bytes for value in scales)
+    return sum(-(-COPY_STAGES * size // RING_ALIGNMENT) * RING_ALIGNMENT for size in bytes)
 
 
 def _less(loop: Any) -> str:
