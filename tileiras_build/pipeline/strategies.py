@@ -51,6 +51,7 @@ STRATEGIES: tuple[Strategy, ...] = (
                 "tileas-select-async",
                 "tileas-specialize-warps",
                 "tileas-overlap-products",
+                "tileas-issue-ahead",
                 "tileas-sequence-products",
                 "tileas-pipeline-loads",
                 "tileas-store-by-tma",

@@ -100,6 +100,17 @@ def fed_back(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     ct.store(out, (ct.bid(0), 0), total)
 
 
+@ct.kernel
+def weighted_steps(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = sum over steps of (step + 1) * (a[:, step] @ b[step]): each product's sum is read."""
+    total = ct.zeros((M, N), dtype=ct.float32)
+    for step in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        left = ct.load(a, (ct.bid(0), step), (M, K), padding_mode=ZERO)
+        right = ct.load(b, (step, 0), (K, N), padding_mode=ZERO)
+        total = total + ct.mma(left, right, ct.zeros((M, N), dtype=ct.float32)) * ct.astype(step + 1, ct.float32)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
 def rows(dtype: str) -> Array:
     return Array(dtype, 2, stride_divisible_by=16)
 
@@ -116,5 +127,6 @@ CASES = [
     _case("squared_persistent", squared_persistent, "float16", (128, 128, 64)),
     _case("squared_and_numbered", squared_and_numbered, "float16", (64, 64, 64)),
     _case("of_two", of_two, "float16", (64, 32, 64)),
+    Case("weighted_steps", weighted_steps, (rows("float16"), rows("float16"), rows("float32"), 128, 64, 64)),
     _case("fed_back", fed_back, "float16", (64, 64, 64)),
 ]

@@ -14,6 +14,7 @@ from .assign_scratch import AssignScratch
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .distribute_over_ctas import DistributeOverCtas
 from .exchange_operands import ExchangeOperands
+from .issue_ahead import IssueAhead
 from .legalize_dot import LegalizeDot
 from .multicast_loads import MulticastLoads
 from .order_tokens import OrderTokens
@@ -41,6 +42,7 @@ PASSES = (
     PairCtas,  # after SpecializeWarps: stages and tensor memory are known; before MulticastLoads: what a pair shares
     MulticastLoads,  # after SpecializeWarps: loads have pipelines; before scratch, which counts nothing of it
     OverlapProducts,  # after MulticastLoads: pipelines are complete; before PipelineLoads, whose waits count copies
+    IssueAhead,  # after OverlapProducts: of the loops that it leaves
     PipelineLoads,  # after layouts: operand fragments decide how stages are placed
     StoreByTma,  # after PipelineLoads: rings have their sizes, and no load is moved any more
     AssignScratch,  # sizes follow from layouts, barriers from the final order: only what changes neither comes after

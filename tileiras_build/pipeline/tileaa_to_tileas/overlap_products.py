@@ -172,19 +172,19 @@ def _tokens(product: Any) -> set[SSAValue]:
     return {value for stage in stages if isinstance(stage.owner, Operation) for value in stage.owner.operands}
 
 
-def _at_its_stage(product: Any, name: str) -> list[Any]:
+def at_its_stage(product: Any, name: str) -> list[Any]:
     """The operations of that name on a stage that a product reads."""
     tokens = _tokens(product)
     return [op for op in product.parent.ops if op.name == f"nv_tileas.async.pipeline.{name}" and op.token in tokens]
 
 
 def _releases(product: Any) -> list[Operation]:
-    return _at_its_stage(product, "consumer_release")
+    return at_its_stage(product, "consumer_release")
 
 
 def _has_two_stages(product: Any) -> bool:
     """Whether the next stage can be full while a product still reads this one."""
-    return all(wait.pipeline.type.stages.data > 1 for wait in _at_its_stage(product, "consumer_wait"))
+    return all(wait.pipeline.type.stages.data > 1 for wait in at_its_stage(product, "consumer_wait"))
 
 
 def _own_memory(product: Any) -> list[Operation]:
@@ -254,7 +254,7 @@ def _words(tile: SSAValue) -> int:
 # ---- the change ------------------------------------------------------------------------------------
 def _rewrite(loop: Any, parts: _Parts) -> None:
     """The early part of the first iteration, a loop that is one behind, the late part of the last."""
-    guard = arith.CmpiOp.make([loop.lower, loop.upper], [i1], {"predicate": StringAttr(_less(loop))})
+    guard = arith.CmpiOp.make([loop.lower, loop.upper], [i1], {"predicate": StringAttr(less(loop))})
     body, never = Block(), Block()
     never.add_op(YieldOp.make([list(loop.initial)], []))
     _Writer(loop, parts).write(body)
@@ -267,7 +267,7 @@ def _rewrite(loop: Any, parts: _Parts) -> None:
     loop.erase()
 
 
-def _less(loop: Any) -> str:
+def less(loop: Any) -> str:
     return "ult" if "unsigned" in loop.attributes else "slt"
 
 

@@ -1,0 +1,86 @@
+// A product whose sum each iteration reads: the next one is issued behind the reading.
+// run: tileas-issue-ahead sm_100
+
+// ---- the_next_product_behind_the_reading
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%zeros: tensor<128x16xf32>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %left = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>
+  %right = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>
+  %ring = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 4608 : i32} : !nv_tileas.pipeline<#builtin.int<2>>
+  %ready = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 0 : i32} : !nv_tileas.pipeline<#builtin.int<1>>
+  %memory = nv_tileas.create_tmem : !nv_tileas.tmem<#builtin.int<32>>
+  %sum = nv_tileas.alloc_tmem %memory {column = 0 : i32} : (!nv_tileas.tmem<#builtin.int<32>>) -> !nv_tileas.tmem<#builtin.int<16>>
+  nv_tileas.agent_switch {
+    nv_tileas.yield
+  } {
+    %result, %t, %u = nv_tileas.for %zero, %n, %one initial(%zeros, %zero, %zero) : (i32, i32, i32, tensor<128x16xf32>, i32, i32) -> (tensor<128x16xf32>, i32, i32) {
+    ^bb1(%i: i32, %total: tensor<128x16xf32>, %k: i32, %s: i32):
+      nv_tileas.async.pipeline.consumer_wait %ring, %k : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
+      %stage = arith.shrui %k, %one : i32
+      nv_tileas.barrier
+      %fresh = arith.constant 0 : i1
+      nv_tileas.async.umma %left, %right, %sum, %fresh lhs_stage(%stage) rhs_stage(%stage) pipeline(%ring) token(%k) ready(%ready) : (!nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, !nv_tileas.tmem<#builtin.int<16>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<2>>, i32, !nv_tileas.pipeline<#builtin.int<1>>) -> ()
+      nv_tileas.async.pipeline.consumer_wait %ready, %s : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> ()
+      %snext = nv_tileas.async.pipeline.advance %ready, %s : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> i32
+      %part = nv_tileas.tmem_load %sum : (!nv_tileas.tmem<#builtin.int<16>>) -> tensor<128x16xf32>
+      %more = nv_tileas.addf %total, %part {rounding_mode = "nearest_even"} : tensor<128x16xf32>
+      %knext = nv_tileas.async.pipeline.advance %ring, %k : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> i32
+      nv_tileas.continue %more, %knext, %snext : (tensor<128x16xf32>, i32, i32) -> ()
+    }
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {num_warps = 4 : i32} {
+^bb0(%zeros: tensor<128x16xf32>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %left = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>
+  %right = nv_tileas.alloc_tensor : !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>
+  %ring = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 4608 : i32} : !nv_tileas.pipeline<#builtin.int<2>>
+  %ready = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 0 : i32} : !nv_tileas.pipeline<#builtin.int<1>>
+  %memory = nv_tileas.create_tmem : !nv_tileas.tmem<#builtin.int<32>>
+  %sum = nv_tileas.alloc_tmem %memory {column = 0 : i32} : (!nv_tileas.tmem<#builtin.int<32>>) -> !nv_tileas.tmem<#builtin.int<16>>
+  nv_tileas.agent_switch {
+    nv_tileas.yield
+  } {
+    %0 = arith.cmpi %zero, %n {predicate = "slt"} : (i32, i32) -> i1
+    nv_tileas.if %0 : (i1) -> () {
+      nv_tileas.async.pipeline.consumer_wait %ring, %zero : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
+      %stage = arith.shrui %zero, %one : i32
+      nv_tileas.barrier
+      %fresh = arith.constant false
+      nv_tileas.async.umma %left, %right, %sum, %fresh lhs_stage(%stage) rhs_stage(%stage) pipeline(%ring) token(%zero) ready(%ready) : (!nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, !nv_tileas.tmem<#builtin.int<16>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<2>>, i32, !nv_tileas.pipeline<#builtin.int<1>>) -> ()
+      nv_tileas.yield
+    } {
+      nv_tileas.yield
+    }
+    %result, %t, %u = nv_tileas.for %zero, %n, %one initial(%zeros, %zero, %zero) : (i32, i32, i32, tensor<128x16xf32>, i32, i32) -> (tensor<128x16xf32>, i32, i32) {
+    ^bb0(%i: i32, %total: tensor<128x16xf32>, %k: i32, %s: i32):
+      nv_tileas.async.pipeline.consumer_wait %ready, %s : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> ()
+      %snext = nv_tileas.async.pipeline.advance %ready, %s : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> i32
+      %part = nv_tileas.tmem_load %sum : (!nv_tileas.tmem<#builtin.int<16>>) -> tensor<128x16xf32>
+      %knext = nv_tileas.async.pipeline.advance %ring, %k : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> i32
+      %1 = arith.addi %i, %one : i32
+      %2 = arith.cmpi %1, %n {predicate = "slt"} : (i32, i32) -> i1
+      nv_tileas.if %2 : (i1) -> () {
+        nv_tileas.async.pipeline.consumer_wait %ring, %knext : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
+        %stage_1 = arith.shrui %knext, %one : i32
+        nv_tileas.barrier
+        %fresh_1 = arith.constant false
+        nv_tileas.async.umma %left, %right, %sum, %fresh_1 lhs_stage(%stage_1) rhs_stage(%stage_1) pipeline(%ring) token(%knext) ready(%ready) : (!nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (128,16):(16,1)>>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, !nv_tileas.tmem<#builtin.int<16>>, i1, i32, i32, !nv_tileas.pipeline<#builtin.int<2>>, i32, !nv_tileas.pipeline<#builtin.int<1>>) -> ()
+        nv_tileas.yield
+      } {
+        nv_tileas.yield
+      }
+      %more = nv_tileas.addf %total, %part {rounding_mode = "nearest_even"} : tensor<128x16xf32>
+      %knext_1 = nv_tileas.async.pipeline.advance %ring, %k : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> i32
+      nv_tileas.continue %more, %knext_1, %snext : (tensor<128x16xf32>, i32, i32) -> ()
+    }
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}

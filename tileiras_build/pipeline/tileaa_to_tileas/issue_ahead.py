@@ -1,0 +1,155 @@
+"""Issue a product one iteration ahead: as soon as threads have read its last sum from tensor memory.
+
+In:    counted loops of the agent that computes, in which a product (async.umma) starts from zero, from operands that the
+       loop does not compute, and its sum is read once.
+Out:   such a loop with the next iteration's product right behind that reading, in an ``if`` that there is a next one; the
+       first iteration's product before the loop. It runs while threads compute with the sum that they have read.
+After: overlap_products (it leaves loops of which more can be issued ahead). Before: assign_scratch.
+Sound: a barrier stands between the reading of the sum and the product that overwrites it. The stage that the product
+       waits for is filled without anything that comes after it here: tiles are fetched in the program's order, and what
+       reads those of earlier iterations, and of this one before the product, has been issued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i1
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.traits import Pure
+
+from ...dialects import arith
+from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncUmmaOp
+from ..analysis.kinds import is_tile
+from ..analysis.operand_chains import LOOP, runs_to_its_end
+from ..contracts import EdgePass
+from ..job import Job
+from .overlap_products import BARRIER, SWITCH, at_its_stage, less
+
+IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
+LOAD, STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
+
+
+class IssueAhead(EdgePass):
+    """Products of the next iteration."""
+
+    name = "tileas-issue-ahead"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for func in module.body.block.ops:
+            for switch in [op for op in func.walk() if op.name == SWITCH]:
+                for loop in [op for op in switch.regions[-1].walk() if op.name == LOOP and runs_to_its_end(op)]:
+                    for product in [op for op in loop.regions[0].blocks[0].ops if op.name == AsyncUmmaOp.name]:
+                        if (issue := _issue(product)) is not None:
+                            _move(loop, issue)
+
+
+@dataclass(frozen=True, eq=False)
+class _Issue:
+    """A product, what it waits for and is computed from (``ops``, in order), and the reading of its sum.
+
+    ``following``: the scalars of which the next iteration's are made.
+    """
+
+    product: Any
+    read: Operation
+    ops: list[Operation]
+    following: list[Operation]
+
+
+def _issue(product: Any) -> _Issue | None:
+    """What issues a product; None where it cannot be issued ahead."""
+    block = product.parent
+    reads = [op for op in _users(product.acc) if op.name == LOAD and op.parent is block]
+    if product.ready is None or len(reads) != 1 or not _starts_from_zero(product) or not _is_alone(product):
+        return None
+    acts = [*at_its_stage(product, "consumer_wait"), *_barrier_before(product), product]
+    scalars = _scalars([value for op in acts for value in op.operands], block)
+    if scalars is None:
+        return None
+    ops = [op for op in block.ops if op in scalars or op in acts]
+    arguments = [value for op in ops for value in op.operands if value.owner is block and value.index]
+    following = _scalars([block.last_op.operands[value.index - 1] for value in arguments], block)
+    return None if following is None else _Issue(product, reads[0], ops, [op for op in block.ops if op in following])
+
+
+def _users(value: SSAValue) -> list[Operation]:
+    return [use.operation for use in value.uses]
+
+
+def _starts_from_zero(product: Any) -> bool:
+    constant = product.accumulate.owner
+    if not isinstance(constant, Operation) or constant.name != "arith.constant":
+        return False
+    value = constant.properties["value"]
+    return isinstance(value, IntegerAttr) and value.value.data == 0
+
+
+def _is_alone(product: Any) -> bool:
+    """Whether nothing but fetched tiles and what stands before the loop makes its operands, in this CTA alone."""
+    written = {op for tile in (product.lhs, product.acc) for op in _users(tile) if op.name == STORE}
+    inside = {op for op in product.parent.walk() if op.name == STORE}
+    paired = product.pipeline is not None and "pair" in product.pipeline.owner.attributes
+    return product.lhs_scale is None and not written & inside and not paired
+
+
+def _barrier_before(product: Operation) -> list[Operation]:
+    """The barrier that only scalars part from the product."""
+    op = product.prev_op
+    while op is not None and _is_scalar(op):
+        op = op.prev_op
+    return [op] if op is not None and op.name == BARRIER else []
+
+
+def _is_scalar(op: Operation) -> bool:
+    pure = any(isinstance(trait, Pure) for trait in op.traits.traits)
+    return pure and not op.regions and not any(is_tile(value) for value in (*op.operands, *op.results))
+
+
+def _scalars(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
+    """The scalar operations of a block that values are computed from; None where others are among them."""
+    found: set[Operation] = set()
+    waiting = list(values)
+    while waiting:
+        op = waiting.pop().owner
+        if isinstance(op, Block) or op.parent is not block or op in found:
+            continue
+        if not _is_scalar(op):
+            return None
+        found.add(op)
+        waiting += op.operands
+    return found
+
+
+# ---- the change ------------------------------------------------------------------------------------
+def _move(loop: Any, issue: _Issue) -> None:
+    block, last = issue.product.parent, issue.product.parent.last_op
+    first = dict(zip(block.args, [loop.lower, *loop.initial]))
+    for op in _guarded(loop, issue, loop.lower, first):
+        loop.parent.insert_op_before(op, loop)
+    values: dict[SSAValue, SSAValue] = {}
+    clones = [op.clone(values) for op in issue.following]
+    index = arith.AddiOp.make([block.args[0], loop.step], [block.args[0].type])
+    carried = {arg: values.get(last.operands[arg.index - 1], last.operands[arg.index - 1]) for arg in block.args[1:]}
+    following = {block.args[0]: index.results[0]} | carried
+    place = issue.read
+    for op in [*clones, index, *_guarded(loop, issue, index.results[0], following)]:
+        block.insert_op_after(op, place)
+        place = op
+    for op in reversed(issue.ops):
+        if not any(_users(result) for result in op.results):
+            op.detach()
+            op.erase()
+
+
+def _guarded(loop: Any, issue: _Issue, index: SSAValue, values: dict[SSAValue, SSAValue]) -> list[Operation]:
+    """The product of the iteration that begins with ``values``, if there is one of this index."""
+    runs = arith.CmpiOp.make([index, loop.upper], [i1], {"predicate": StringAttr(less(loop))})
+    body, never = Block(), Block()
+    for op in issue.ops:
+        body.add_op(op.clone(values))
+    for arm in (body, never):
+        arm.add_op(YieldOp.make([[]], []))
+    return [runs, IfOp.make([runs.results[0]], [], {}, [Region(body), Region(never)])]
