@@ -60,6 +60,10 @@ def _nap(name, job):
     time.sleep(0.1)
 
 
+def _surroundings(name, job):
+    print("surroundings:", os.environ.get("NEW"), os.environ.get("GONE"), Path.cwd())
+
+
 def _read_libdevice(name, job):
     assert Path(job.libdevice).is_file()
 
@@ -73,6 +77,7 @@ BEHAVIORS = {
     "hoard": _hoard,
     "pause": _pause,
     "nap": _nap,
+    "surroundings": _surroundings,
     "libdevice": _read_libdevice,
 }
 

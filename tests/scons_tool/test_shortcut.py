@@ -166,3 +166,56 @@ def test_other_files_of_the_build_script_count(built):
     (built.folder / "copy").unlink()
     assert not is_short(built.run(sm="90"))
     assert (built.folder / "copy").exists()
+
+
+# -- workers that start beside the reading of the build scripts ------------------------------------------------------
+STARTED = "\nfrom multiprocessing import forkserver\nprint('fork server:', forkserver._forkserver._forkserver_pid is not None)\n"
+
+
+def starts_early(done) -> bool:
+    assert done.returncode == 0, done.stderr
+    assert "fork server: " in done.stdout
+    return "fork server: True" in done.stdout
+
+
+def forget_builds(folder: Path) -> None:
+    for path in (folder / "build").glob(".up_to_date-*"):
+        path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("mutate", "options", "early"),
+    [
+        (lambda folder: (folder / "a.tilebc").write_text("kernel a\nedited\n"), [], True),
+        (lambda folder: shutil.rmtree(folder / "build"), [], True),
+        (forget_builds, [], False),  # all may be current
+        (lambda folder: (folder / "a.tilebc").write_text("kernel a\nedited\n"), ["-n"], False),
+        (lambda folder: (folder / "a.tilebc").write_text("kernel a\nedited\n"), ["-c"], False),
+        (lambda folder: shutil.rmtree(folder / "build"), ["cache=shared"], False),  # it may have all of it
+    ],
+    ids=["edit", "no build", "no record", "dry run", "clean", "cache"],
+)
+def test_workers_start_beside_the_reading_where_there_is_work(tmp_path, mutate, options, early):
+    project = Project(tmp_path)
+    project.write("SConstruct", WATCHED + STARTED)
+    assert starts_early(project.run(sm="90"))
+    mutate(tmp_path)
+    assert starts_early(project.run(*options, sm="90")) is early
+
+
+def test_workers_see_what_the_build_script_changes_after_they_have_begun(tmp_path):
+    """The environment and the folder are those of the build's steps, not those of the fork server's start."""
+    project = Project(tmp_path)
+    (tmp_path / "sub").mkdir()
+    project.write("a.tilebc", "kernel a\ntileaa: surroundings\n")
+    project.write("SConstruct", "from tileiras_build import scons_tool\nSConscript('sub/SConscript')\n")
+    shutil.copy(tmp_path / "ptxas", tmp_path / "sub")
+    shutil.copy(tmp_path / "libdevice.bc", tmp_path / "sub")
+    late = "import os\nos.environ['NEW'] = 'new'\ndel os.environ['GONE']\n"
+    project.write(
+        "sub/SConscript",
+        "ARGUMENTS.update(build_dir='#build')\n" + WATCHED.replace('Glob("', 'Glob("#/') + STARTED + late,
+    )
+    done = project.run(sm="90", GONE="there", NEW="old")
+    assert starts_early(done)
+    assert f"surroundings: new None {tmp_path}" in done.stderr

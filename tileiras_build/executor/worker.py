@@ -15,15 +15,18 @@ from multiprocessing.connection import Connection
 from ..errors import InternalError
 from ..pipeline.stages import load
 
+# Threads do not survive a fork, and a worker is one core's share of the build.
+OWN_VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
 _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
 
 
-def serve(connection: Connection, log: str, memory: int) -> None:
+def serve(connection: Connection, log: str, memory: int, surroundings: tuple[str, dict[str, str]]) -> None:
     """Serve calls ``(function, arguments)`` until the pipe ends, answering ``(succeeded, result or exception)``.
 
     What the calls print, and what LLVM says before it aborts, goes to the file ``log``. ``memory`` is how many bytes
-    the process, and each that it starts, may have of its own.
+    the process, and each that it starts, may have of its own; ``surroundings`` are the build's folder and environment.
     """
+    _move_into(*surroundings)
     _limit_memory(memory)
     _leave_terminal()
     _write_to(log)
@@ -37,6 +40,13 @@ def serve(connection: Connection, log: str, memory: int) -> None:
         if not succeeded and _is_out_of_memory(result):
             result = too_little(memory)
         _answer(connection, succeeded, result)
+
+
+def _move_into(folder: str, environment: dict[str, str]) -> None:
+    os.chdir(folder)
+    for name in os.environ.keys() - environment.keys() - OWN_VARIABLES.keys():
+        del os.environ[name]
+    os.environ.update(environment)
 
 
 def _limit_memory(bytes: int) -> None:

@@ -17,6 +17,7 @@ import tempfile
 import threading
 import types
 from contextlib import contextmanager, suppress
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -30,6 +31,13 @@ LEAST_MEMORY = 4 << 30  # bytes: ptxas needs as much for the largest kernels tha
 MEMORY_SHARE = 0.8
 _OUT_OF_MEMORY = ("out of memory", "std::bad_alloc")  # what LLVM says before it aborts
 _spawning = threading.Lock()
+
+
+def warm_up() -> None:
+    """Start the fork server, which imports what workers need while the caller goes on; the first worker waits for it."""
+    with _spawning, _hidden_main():
+        multiprocessing.get_context("forkserver").set_forkserver_preload([_PRELOAD])
+        forkserver.ensure_running()
 
 
 class WorkerPool:
@@ -130,10 +138,13 @@ class _Worker:
         self.tasks, self._memory = 0, memory
         self.log, self._read = _new_log(logs), 0
         context = multiprocessing.get_context("forkserver")
+        warm_up()
         with _spawning, _hidden_main():
-            context.set_forkserver_preload([_PRELOAD])
             self.connection, theirs = context.Pipe()
-            self.process = context.Process(target=serve, args=(theirs, str(self.log), memory), daemon=True)
+            # The fork server may be older than what the build script has changed since.
+            surroundings = (os.getcwd(), dict(os.environ))
+            arguments = (theirs, str(self.log), memory, surroundings)
+            self.process = context.Process(target=serve, args=arguments, daemon=True)
             self.process.start()
             theirs.close()
 

@@ -35,7 +35,7 @@ from .kernel_options import settings_by_kernel
 from .progress import BelowLine, Progress, Step
 from .reading import READING
 from .records import Records, lock_folder
-from .running import start_executor
+from .running import start_executor, warm_up
 from .settings import DEFAULTS, Settings, fail, is_explaining, read_settings
 from .shortcut import Shortcut, say_up_to_date
 from .timing import BUILD, keep_timeline
@@ -85,6 +85,9 @@ def _build_of_this_run(env, executor: Executor | None) -> Build:
             sys.exit(0)
         _current = Build(shortcut, executor)
         _current.attach()
+        if executor is None and _changes_files() and shortcut.misses():
+            with READING.aside():
+                warm_up(env)
     return _current
 
 

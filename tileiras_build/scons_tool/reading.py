@@ -66,6 +66,15 @@ class Reading:
         yield
         self._looking_up = False
 
+    @contextmanager
+    def aside(self):
+        """What the tool does for itself, and no result depends on: it is not watched."""
+        watching, self._watching = self._watching, False
+        try:
+            yield
+        finally:
+            self._watching = watching
+
     def look_at_scripts(self) -> None:
         """Add the build scripts themselves, which SCons opened before it ran them, and where they lie."""
         for node in SCons.Node.SConscriptNodes:

@@ -28,6 +28,20 @@ def start_executor(env) -> Executor:
     return CachingExecutor(cache, lambda: _start(env))
 
 
+def warm_up(env) -> None:
+    """Let what the workers need be imported beside the reading of the build scripts, where steps run in local workers.
+
+    With a cache it may be that none of them has anything to do.
+    """
+    option = SCons.Script.GetOption
+    cached = str(env.get("cache", "")) and not option("cache_disable")
+    if cached or option("clean") or str(env.get("executor", LOCAL)) != LOCAL:
+        return
+    from ..executor import worker_pool
+
+    worker_pool.warm_up()
+
+
 def check_cache(text: str) -> None:
     """Raises InvalidInput where ``text`` is not a value of ``cache=``."""
     if text:

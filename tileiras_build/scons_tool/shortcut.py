@@ -70,6 +70,12 @@ class Shortcut:
             return None
         return record["names"] if _states(record["paths"]) == record["states"] else None
 
+    def misses(self) -> bool:
+        """Whether there is surely work: nothing was ever built here, or what this command line has built is not current."""
+        if self.key is None or self.reading.doubt:
+            return False
+        return self.path.exists() or not self.folder.exists()
+
     def keep(self, artifacts: list, visited: list, built: bool) -> str | None:
         """Record the build that has just ended well; returns why not, if not.
 
