@@ -233,9 +233,14 @@ class FetchingAgent(AgentSlice):
 class IssuingAgent(AgentSlice):
     """Issues the products of all rings; each fills a sum in tensor memory, from zero, in the innermost loop around it."""
 
+    def __init__(self, rings: list[Ring], slice: ScalarSlice, states: list[Ring | Sum]):
+        super().__init__(rings, slice, states)
+        self.buffers: dict[Sum, SSAValue] = {}
+
     def enter(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
         for sum in self._filled_by(loop):
             insert(UmmaAcquireOp.make([sum.pipeline, tokens[sum]], []))
+            self.buffers[sum] = stage_of(insert, tokens[sum])
 
     def leave(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
         for sum in self._filled_by(loop):
@@ -251,13 +256,13 @@ class IssuingAgent(AgentSlice):
             return
         token, loop = tokens[ring], ring.loops[-1]
         insert(ConsumerWaitOp.make([ring.pipeline, token], []))
-        stage, acc_stage = (stage_of(insert, tokens[state]) for state in (ring, ring.sum))
+        stage = stage_of(insert, token)
         later = is_later(loop, loop.regions[0].blocks[0].args[0])
         later.operands = [self.value(operand) for operand in later.operands]
-        buffers = {fetch.index: fetch.buffer for fetch in ring.fetches}
-        given = [buffers[0], buffers[1], ring.sum.tile, insert(later), stage, stage, ring.pipeline, token]
+        operands = {fetch.index: fetch.buffer for fetch in ring.fetches}
+        given = [operands[0], operands[1], ring.sum.tile, insert(later), stage, stage, ring.pipeline, token]
         attributes = stage_operands(ring) | tensor_attributes(op)
-        insert(AsyncUmmaOp.make([*given, None, None, None, acc_stage], [], attributes))
+        insert(AsyncUmmaOp.make([*given, None, None, None, self.buffers[ring.sum]], [], attributes))
         tokens[ring] = insert(AdvanceOp.make([ring.pipeline, token], [i32]))
 
 
