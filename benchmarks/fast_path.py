@@ -2,7 +2,8 @@
 
     python benchmarks/fast_path.py [--sm 80,89,120] [--only NAME]... [--repeat 1] [--save FOLDER] [FILE.tilebc]...
 
-Without files the kernels of ``fast_path_kernels.py`` are exported. Nothing runs on a GPU: the figures are instructions
+Without files the kernels of ``fast_path_kernels.py`` are exported; those with block scales are compiled for targets
+with an instruction that scales. Nothing runs on a GPU: the figures are instructions
 in the cubins (``tileiras_build/reports/sass.py``), what a kernel takes, and CPU time, ours measured in a process that
 has compiled before. Exit status 1 if a static demand is not met; each failure is a row.
 """
@@ -38,6 +39,7 @@ PRODUCT = {
     "blackwell": (("UTCHMMA", "UTCQMMA", "UTCOMMA", "UTCIMMA"), ("UTMALDG",), STORE),
     "blackwell_consumer": (("HMMA", "QMMA", "OMMA"), ("UTMALDG",), STORE),
 }
+SCALED, SCALES = "scaled", ("tcgen05", "mma_block_scale")  # kernels, and what targets have for them
 WIDE_RESULTS = "tf32"  # in the name of a kernel whose results fill sectors from registers
 
 
@@ -91,8 +93,8 @@ class Row:
 
 def _is_product(row: Row) -> bool:
     """Whether the kernel is made of products for which the target has an instruction."""
-    lacks = "f8" in row.kernel and not row.target.has("mma_fp8")
-    return row.kernel.startswith(("matmul", "attention")) and not lacks
+    lacks = row.kernel.startswith("matmul_f8") and not row.target.has("mma_fp8")
+    return row.kernel.startswith(("matmul", "attention", SCALED)) and not lacks
 
 
 def _check_product(row: Row) -> list[str]:
@@ -111,6 +113,8 @@ def main() -> int:
     failures: list[tuple[str, str, str]] = []
     for target in parse_targets(options.sm):
         for name, bytecode in kernels.items():
+            if name.startswith(SCALED) and not any(map(target.has, SCALES)):
+                continue
             try:
                 rows.append(_measure(name, bytecode, target, peer, options))
             except TileirasError as error:

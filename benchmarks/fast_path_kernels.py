@@ -55,6 +55,36 @@ def matmul_tf32(a, b, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt):
 
 
 @ct.kernel
+def scaled_fp8(a, a_scale, b, b_scale, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt, BLOCK: ConstInt):
+    """c = a @ b^T for a (m, k), b (n, k), each with a scale for BLOCK elements along k."""
+    row, column = ct.bid(0), ct.bid(1)
+    total = ct.zeros((TILE_M, TILE_N), dtype=ct.float32)
+    for step in range(ct.num_tiles(a, axis=1, shape=(TILE_M, TILE_K))):
+        left = ct.load(a, (row, step), (TILE_M, TILE_K), padding_mode=ZERO)
+        right = ct.load(b, (column, step), (TILE_N, TILE_K), padding_mode=ZERO).transpose()
+        left_scale = ct.load(a_scale, (row, step), (TILE_M, TILE_K // BLOCK), padding_mode=ZERO)
+        right_scale = ct.load(b_scale, (column, step), (TILE_N, TILE_K // BLOCK), padding_mode=ZERO).transpose()
+        total = ct.mma_scaled(left, left_scale, right, right_scale, total)
+    ct.store(c, (row, column), total.astype(c.dtype))
+
+
+@ct.kernel
+def scaled_fp4(a, a_scale, b, b_scale, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt, BLOCK: ConstInt):
+    """The same for fp4 that lies two to a byte."""
+    row, column = ct.bid(0), ct.bid(1)
+    total = ct.zeros((TILE_M, TILE_N), dtype=ct.float32)
+    for step in range(ct.num_tiles(a, axis=1, shape=(TILE_M, TILE_K // 2))):
+        left = ct.load(a, (row, step), (TILE_M, TILE_K // 2), padding_mode=ZERO).reshape((-1,))
+        right = ct.load(b, (column, step), (TILE_N, TILE_K // 2), padding_mode=ZERO).reshape((-1,))
+        left = ct.unpack_from_bytes(left, ct.float4_e2m1fn).reshape((TILE_M, TILE_K))
+        right = ct.unpack_from_bytes(right, ct.float4_e2m1fn).reshape((TILE_N, TILE_K)).transpose()
+        left_scale = ct.load(a_scale, (row, step), (TILE_M, TILE_K // BLOCK), padding_mode=ZERO)
+        right_scale = ct.load(b_scale, (column, step), (TILE_N, TILE_K // BLOCK), padding_mode=ZERO).transpose()
+        total = ct.mma_scaled(left, left_scale, right, right_scale, total)
+    ct.store(c, (row, column), total.astype(c.dtype))
+
+
+@ct.kernel
 def attention(q, k, v, out, scale, TILE_M: ConstInt, TILE_N: ConstInt, HEAD_DIM: ConstInt, CAUSAL: ConstBool):
     """out = softmax(q k^T * scale) v per head; all (heads, length, HEAD_DIM), length a multiple of both tiles."""
     block, head = ct.bid(0), ct.bid(1)
@@ -128,6 +158,11 @@ def _product(name, dtype, m, n, k, out=None, kernel=matmul, unit_b=-1) -> Case:
     return Case(name, kernel, (*arrays, m, n, k))
 
 
+def _scaled(name, dtype, scale, m, n, k, block, kernel=scaled_fp4) -> Case:
+    arrays = _array(dtype, 2), _array(scale, 2)
+    return Case(name, kernel, (*arrays, *arrays, _array("float16", 2), m, n, k, block))
+
+
 def _attention(name: str, dtype: str, causal: bool) -> Case:
     tensor = Array(dtype, 3, stride_divisible_by=16, shape_divisible_by=(1, 128, HEAD_DIM))
     return Case(name, attention, (tensor,) * 4 + (Scalar("float32"), 128, 128, HEAD_DIM, causal))
@@ -161,6 +196,9 @@ CASES = [
     _product("matmul_bf16_256x128x64", "bfloat16", 256, 128, 64),
     _product("matmul_f8e4m3_128x128x64", "float8_e4m3fn", 128, 128, 64, "float16", unit_b=0),
     _product("matmul_tf32_128x128x32", "float32", 128, 128, 32, kernel=matmul_tf32),
+    _scaled("scaled_mxf8e4m3_128x128x128", "float8_e4m3fn", "float8_e8m0fnu", 128, 128, 128, 32, scaled_fp8),
+    _scaled("scaled_mxfp4_128x128x256", "uint8", "float8_e8m0fnu", 128, 128, 256, 32),
+    _scaled("scaled_nvfp4_128x128x256", "uint8", "float8_e4m3fn", 128, 128, 256, 16),
     _attention("attention_f16_128x128", "float16", False),
     _attention("attention_f16_128x128_causal", "float16", True),
     _rows("layer_norm_f16_4096", layer_norm, "float16", 2, Scalar("float32"), 4096),

@@ -77,7 +77,7 @@ def main() -> int:
     options = _options()
     target = find_target(options.sm)
     options.folder.mkdir(parents=True, exist_ok=True)
-    cases = {case.name: case for case in load_cases(KERNELS)}
+    cases = {case.name: case for case in load_cases(KERNELS) if case.name.startswith(tuple(PROBLEMS))}
     names = [name for name in cases if any(fnmatch.fnmatch(name, pattern) for pattern in options.only or ["*"])]
     rows = [_build(cases[name], code, target, options.folder) for name, code in export_kernels(KERNELS, names).items()]
     versions = {"tileiras_build": getattr(tileiras_build, "__version__", "checkout"), "target": target.arch}

@@ -26,6 +26,12 @@ PRODUCTS = {
     "matmul_f8e4m3_128x128x64": (128, 128, 64),
     "matmul_tf32_128x128x32": (128, 128, 32),
 }
+FP4 = ml_dtypes.float4_e2m1fn
+SCALED = {
+    "scaled_mxf8e4m3_128x128x128": (ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e8m0fnu, 32, (128, 128, 128)),
+    "scaled_mxfp4_128x128x256": (FP4, ml_dtypes.float8_e8m0fnu, 32, (128, 128, 256)),
+    "scaled_nvfp4_128x128x256": (FP4, ml_dtypes.float8_e4m3fn, 16, (128, 128, 256)),
+}
 TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f8e4m3": ml_dtypes.float8_e4m3fn, "tf32": np.float32}
 
 
@@ -68,6 +74,25 @@ def test_products(name, sm):
     actual = launch(name, sm, operands, most=most_words_of_a_bank(kind, sm))[2]
     relative = float(ml_dtypes.finfo(out.dtype).eps)
     np.testing.assert_allclose(wide(actual), wide(a) @ wide(b), rtol=relative, atol=1e-3)
+
+
+@pytest.mark.parametrize("sm", ["sm_100", "sm_103", "sm_120"])
+@pytest.mark.parametrize("name", SCALED)
+def test_products_of_scaled_blocks(name, sm):
+    elements, scale, block, (m, n, k) = SCALED[name]
+    rng, k = np.random.default_rng(3), 4 * k
+    codes = [rng.integers(0, 1 << 8, (rows, k)).astype(np.uint8) for rows in (m, n)]
+    codes = [array & (15 if elements is FP4 else 0xBF) for array in codes]  # fp8 below 2
+    factors = [rng.integers(0x30, 0x40, (rows, k // block)).astype(np.uint8) for rows in (m, n)]
+    if scale is ml_dtypes.float8_e8m0fnu:
+        factors = [array % 4 + 124 for array in factors]
+    values = [wide(array.view(elements)) for array in codes]
+    stored = [array[:, ::2] | array[:, 1::2] << 4 if elements is FP4 else array.view(elements) for array in codes]
+    scales = [array.view(scale) for array in factors]
+    out = np.full((m, n), np.nan, np.float16)
+    actual = launch(name, sm, [stored[0], scales[0], stored[1], scales[1], out])[4]
+    left, right = (array * np.repeat(wide(one), block, axis=1) for array, one in zip(values, scales))
+    np.testing.assert_allclose(wide(actual), left @ right.T, rtol=2**-10, atol=2**-8)
 
 
 @pytest.mark.parametrize("sm", SMS)
