@@ -105,7 +105,8 @@ def emit_local_load(e: KernelEmitter, op: Any) -> None:
     matrix = matrix_access(layout, placement) if e.target.has("ldmatrix") else None
     access: Any = matrix if matrix is not None and matrix.wavefronts <= plain.wavefronts else plain
     base = stage_address(e, op.buffer, e.scalar(op.stage))
-    loaded = load_registers(e, access, element, layout.num_registers, 0, base, late=_feeds_next_product(op))
+    late = _feeds_next_product(op)
+    loaded = load_registers(e, access, element, layout.num_registers, 0, base, late=late, in_words=True)
     e.values[op.result] = [loaded[number] for number in access.register_source]
 
 

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...layouts import MatrixAccess, SharedAccess
-from ..shared.element_types import Element
+from ..shared.element_types import ELEMENTS, Element
 from .access_text import load_text, register_type, store_text
 from .builder import CONVERGENT, Value
 from .kernel_emitter import KernelEmitter, Late, LateValue, Part, taken
 from .vector_access import from_border, to_border
 
+BYTES, WORD = 4, ELEMENTS["i32"]
 UNSIGNED_BYTES = 0x7F7F7F7F
 
 
@@ -61,22 +62,26 @@ def load_registers(
     start: Value | None = None,
     *,
     late: bool = False,
+    in_words: bool = False,
 ) -> list[Any]:
     """The ``count`` registers of this thread, read from the region at byte ``scratch``; None where not loaded.
 
-    ``late``: each instruction is written where the first of its registers is used; nothing may write there before.
+    ``in_words``: bytes stay in the words they are loaded in. ``late``: each instruction is written where the first of its registers is used; nothing may write there before.
     """
     if isinstance(access, MatrixAccess):
         return _load_matrices(e, access, element, count, scratch, start, late)
     registers: list[Any] = [None] * count
     for vector in access.vectors:
+        per_word = BYTES if in_words and element.bits == 8 and len(vector.registers) % BYTES == 0 else 1
+        count, type = len(vector.registers) // per_word, WORD if per_word > 1 else element
 
-        def load(vector: Any = vector) -> list[Value]:
+        def load(vector: Any = vector, count: int = count, type: Element = type) -> list[Value]:
             base, offset = _address(e, access, vector.xor, scratch, start)
-            return load_shared(e, element, len(vector.registers), base, offset + vector.add)
+            return load_shared(e, type, count, base, offset + vector.add)
 
-        for register, value in zip(vector.registers, _values(load, len(vector.registers), late)):
-            registers[register] = value
+        for index, value in enumerate(_values(load, count, late)):
+            for position, register in enumerate(vector.registers[index * per_word : (index + 1) * per_word]):
+                registers[register] = value if per_word == 1 else Part(value, position, element)
     return registers
 
 
