@@ -266,12 +266,13 @@ class TensorMemoryAtom:
             | m >> 4 << 24
         )
 
-    def scaled_descriptor(self, m: int, n: int, number: int) -> int:
+    def scaled_descriptor(self, m: int, n: int, a_mn_major: bool, b_mn_major: bool, number: int) -> int:
         """The instruction descriptor of a block-scaled row (Tables 43 and 44) that takes the scales from byte ``number`` of
         their words on."""
         _, a, b = self.formats
         scale = _SCALE_FORMATS[self.scale_type]
-        return number << 4 | a << 7 | b << 10 | n >> 3 << 17 | scale << 23 | m >> 7 << 27 | number << 29
+        orders = a_mn_major << 15 | b_mn_major << 16
+        return number << 4 | a << 7 | b << 10 | orders | n >> 3 << 17 | scale << 23 | m >> 7 << 27 | number << 29
 
 
 def _tcgen05_scaled(a_type: str, b_type: str) -> TensorMemoryAtom:
@@ -279,7 +280,7 @@ def _tcgen05_scaled(a_type: str, b_type: str) -> TensorMemoryAtom:
     formats = 1, _TENSOR_FORMATS[a_type], _TENSOR_FORMATS[b_type]
     name = f"tcgen05_mxf8f6f4_k32_{a_type}_{b_type}_f32_ue8m0"
     scales = "f8E8M0FNU", 32, "mxf8f6f4.block_scale"
-    return TensorMemoryAtom(name, 32, a_type, b_type, "f32", 0, formats, (), "tcgen05", *scales)
+    return TensorMemoryAtom(name, 32, a_type, b_type, "f32", 0, formats, _MN_MAJOR[8], "tcgen05", *scales)
 
 
 def _tcgen05_pairs(kind: str, scale_type: str, block: int) -> TensorMemoryAtom:
@@ -294,14 +295,14 @@ _TENSOR_FORMATS = {"f16": 0, "bf16": 1, "tf32": 2, "f8E4M3FN": 0, "f8E5M2": 1, "
 _TENSOR_KINDS = {"f16": 0, "bf16": 0, "tf32": 1, "f8E4M3FN": 2, "f8E5M2": 2, "i8": 3}
 _TENSOR_ACCUMULATORS = {"f32": 1, "i32": 2}
 # Bits of an element -> swizzles of MN-major operands.
-_MN_MAJOR = {16: ("128B", "64B", "32B"), 32: ("128B_ATOM_32B",)}
+_MN_MAJOR = {**dict.fromkeys((8, 16), ("128B", "64B", "32B")), 32: ("128B_ATOM_32B",)}
 
 
 def _tcgen05(a_type: str, b_type: str, accumulator_type: str, capability: str = "tcgen05") -> TensorMemoryAtom:
     bits = ELEMENT_BITS[a_type]
     formats = _TENSOR_ACCUMULATORS[accumulator_type], _TENSOR_FORMATS[a_type], _TENSOR_FORMATS[b_type]
     name = f"tcgen05_k{256 // bits}_{a_type}_{b_type}_{accumulator_type}"
-    kind, mn_major = _TENSOR_KINDS[a_type], _MN_MAJOR.get(bits, ())
+    kind, mn_major = _TENSOR_KINDS[a_type], _MN_MAJOR[bits]
     return TensorMemoryAtom(name, 256 // bits, a_type, b_type, accumulator_type, kind, formats, mn_major, capability)
 
 

@@ -21,7 +21,7 @@ def scaled_function(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: Co
     ct.store(out, (row, column), acc)
 
 
-scaled = ct.kernel(scaled_function)
+scaled, scaled_across = ct.kernel(scaled_function), ct.kernel(scaled_function)
 scaled_by_two_ctas = ct.kernel(num_ctas=2)(scaled_function)
 
 
@@ -109,7 +109,7 @@ def _bytes(name, tiles, scale="float8_e8m0fnu", kernel=scaled_bytes, aligned=1) 
 
 
 def _case(name, dtype, tiles, scale="float8_e8m0fnu", kernel=scaled, ndim=2, even=False, stride=16, aligned=1) -> Case:
-    unit = 0 if kernel not in (scaled_batch, scaled_turned) else -1  # of the right operand
+    unit = 0 if kernel not in (scaled_across, scaled_batch, scaled_turned) else -1  # of the right operand
     left, right = (_array(dtype, ndim, axis, even, stride) for axis in (-1, unit))
     scales = (Array(scale, ndim, axis, aligned) for axis in (-1, unit))
     return Case(name, kernel, (left, next(scales), right, next(scales), _array("float32", ndim), *tiles))
@@ -124,6 +124,7 @@ CASES = [
     _case("e5m2_long", E5M2, (128, 16, 256, 32)),
     _case("e4m3_rows", E4M3, (128, 32, 64, 32), kernel=scaled_rows),
     _case("e4m3_two_ctas", E4M3, (256, 64, 128, 32), kernel=scaled_by_two_ctas),
+    _case("e4m3_across", E4M3, (128, 64, 128, 32), kernel=scaled_across),
     _case("e4m3_twice", E4M3, (128, 32, 64, 32), kernel=scaled_twice),
     _case("e4m3_ahead", E4M3, (128, 64, 128, 32), aligned=4),
     _case("e4m3_ahead_rows", E4M3, (128, 32, 128, 32), kernel=scaled_rows, aligned=4),

@@ -26,6 +26,7 @@ BLOCK_SCALE = {
     "e4m3_wide": "kind::mxf8f6f4",
     "e5m2_long": "kind::mxf8f6f4",
     "e4m3_rows": "kind::mxf8f6f4",
+    "e4m3_across": "kind::mxf8f6f4",
     "e4m3_twice": "kind::mxf8f6f4",
     "e4m3_two_ctas": "kind::mxf8f6f4",
     "e4m3_ahead": "kind::mxf8f6f4",
@@ -66,7 +67,7 @@ IN_TENSOR_MEMORY = {
     name: kind
     for kind, names in {
         "kind::mxf8f6f4.block_scale":
-            "e4m3 e5m2 e4m3_tall e4m3_wide e5m2_long e4m3_rows e4m3_twice e4m3_two_ctas e4m3_ahead e4m3_ahead_rows",
+            "e4m3 e5m2 e4m3_tall e4m3_wide e5m2_long e4m3_rows e4m3_across e4m3_twice e4m3_two_ctas e4m3_ahead e4m3_ahead_rows",
         "kind::mxf4.block_scale.block32":
             "mxfp4_fetched mxfp4_bytes mxfp4_bytes_tall mxfp4_bytes_short mxfp4_bytes_ahead",
         "kind::mxf4nvf4.block_scale.block16":
@@ -96,7 +97,10 @@ def operands(name, shape, seed=0):
         scales = [rng.choice(factors, (*batch, rows, k // block)) for rows in (m, n)]
     a, b = (stored(value, dtype) for value in (a, b))
     scales = [value.astype(np.dtype(scale.dtype)) for value in scales]
-    return a, scales[0], b.swapaxes(-1, -2), scales[1].swapaxes(-1, -2), np.full((*batch, m, n), 7, np.float32)
+    right = [value.swapaxes(-1, -2) for value in (b, scales[1])]
+    if "across" in name:
+        right = [np.ascontiguousarray(value) for value in right]
+    return a, scales[0], *right, np.full((*batch, m, n), 7, np.float32)
 
 
 def in_bytes(name):

@@ -235,18 +235,21 @@ class _Product:
     ) -> None:
         e, (row, column, k) = self.e, at
         number = k // self.atom.scale_block
-        descriptor = self.atom.scaled_descriptor(self.product.rows, self.product.columns, number % WORD_SCALES)
+        size = self.product.rows, self.product.columns
+        descriptor = self.atom.scaled_descriptor(*size, *self._mn_major, number % WORD_SCALES)
         operands = f"ptr addrspace({TENSOR}) {_pointer(e, target)}, {left}, i64 {right}, i32 {descriptor}, i1 {enabled}"
         for (columns, start), line in zip(self.scales, (row, column)):
             operands += f", ptr addrspace({TENSOR}) {_pointer(e, e.b.add(start, columns.word(line, number)))}"
         e.b.call_void(f"@llvm.nvvm.tcgen05.mma.shared.{self.atom.scaled_kind}", f"{operands}, i32 1, i32 0")
 
     def _descriptor(self) -> int:
-        signs = operand_signs(self.op)
-        left = self.left is not None and not self.left[0].k_major
-        return self.atom.descriptor(
-            self.product.rows << self.pair, self.product.columns, left, not self.right[0].k_major, signs
-        )
+        size = self.product.rows << self.pair, self.product.columns
+        return self.atom.descriptor(*size, *self._mn_major, operand_signs(self.op))
+
+    @property
+    def _mn_major(self) -> tuple[bool, bool]:
+        """Of each operand."""
+        return self.left is not None and not self.left[0].k_major, not self.right[0].k_major
 
     def _left(self, row: int, k: int) -> str:
         """An operand in tensor memory: 32-bit words of neighbors along k."""
