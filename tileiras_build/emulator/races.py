@@ -10,7 +10,8 @@ Rules beside:
 - writing the value that is already there is no race; atomics are exempt; cp.async writes where it is issued;
 - between lanes of a warp, bar.warp.sync, and every barrier of the warp, orders;
 - the async proxy (bulk copies, operands of wgmma, tcgen05.mma and .cp) sees writes of ordinary stores only over a fence.proxy.async: a second
-  vector clock counts what also passed one, on either side of the synchronisation.
+  vector clock counts what also passed one, on either side of the synchronisation;
+- of columns of tensor memory each warp's last tcgen05.ld or .st counts: a product that writes there must come after it.
 
 Agents are numbered within their cluster: rank times ``roles`` plus role. Roles: the warps, the warpgroups' products, the warps'
 bulk stores, the warps' operations of tensor memory, then mbarriers in order of their first use.
@@ -21,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from .faults import EmulatorFault
+from .tensor import COLUMNS
 
 MBARRIERS = 64  # mbarriers of a CTA with a role of their own; more share them
 MANY, ASYNC = 32, 33  # in the place of a lane
@@ -45,6 +47,7 @@ class Races:
             self.known[np.arange(ctas), warp, ORDER, self.first_agent + warp] = 1
         self.async_clock = np.zeros((ctas, self.roles), np.int32)
         self.tensor_clock = np.zeros((ctas, self.warps), np.int32)  # of each warp's last tcgen05.ld or .st
+        self.column_clock = None  # the same by halves and columns
         self.copy_roles: dict[int, int] = {}
         self.at_barrier: dict[tuple, np.ndarray] = {}
         self.at_cluster: dict[int, np.ndarray] = {}
@@ -185,6 +188,30 @@ class Races:
     def tensor_moved(self, ctas, warps) -> None:
         """Warps read or write tensor memory with tcgen05.ld or .st."""
         self.tensor_clock[ctas, warps] = self.clock(ctas, warps)
+
+    def tensor_columns(self, span, ctas, warps) -> None:
+        """Warps of CTAs (n) read or write columns of tensor memory with tcgen05.ld or .st."""
+        if self.column_clock is None:
+            self.column_clock = np.zeros((self.machine.ctas, self.warps, 2, COLUMNS), np.int32)
+        clock = np.reshape(self.clock(ctas, warps), (-1, 1, 1))
+        self.column_clock[ctas, warps, span.halves, span.first : span.last] = clock
+
+    def tensor_overwritten(self, ins, spans, sides, ctas, tid: int) -> None:
+        """Thread ``tid`` of CTAs issues an operation that writes a span of each side: accesses of warps come before it."""
+        if self.column_clock is None:
+            return
+        for span, side in zip(spans, sides):
+            for cta, other in zip(ctas.tolist(), side.tolist()):
+                first = int(self.first_agent[other])
+                known = self.known[cta, tid // 32, ORDER, first : first + self.warps]
+                clocks = self.column_clock[other][:, span.halves, span.first : span.last]
+                late = np.flatnonzero(clocks.reshape(self.warps, -1).max(axis=1) > known)
+                if late.size:
+                    raise EmulatorFault(
+                        f"race on tensor memory: nothing orders what warp {late[0]} does in columns {span.first} to "
+                        f"{span.last - 1} before this operation writes there",
+                        instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, tid),
+                    )  # fmt: skip
 
     def tensor_freed(self, ins, cta: int, warp: int, peer: int) -> None:
         """A warp frees what it has with the peer CTA, whose accesses it must come after (PTX ISA 9.0, table 47)."""

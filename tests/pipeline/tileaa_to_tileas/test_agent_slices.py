@@ -3,18 +3,23 @@
 import re
 from itertools import product as product_of
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import tileiras_build
-from tests.emulated_kernels import bytecode, cases, compiled, run
+from tests.emulated_kernels import aligned, bytecode, cases, compiled, run
 from tests.pipeline.tileaa_to_tileas.agent_orders import hold_computing_warps, shuffle_agents
+from tileiras_build import emulator
+from tileiras_build.bytecode.export import pack_arguments
 from tileiras_build.checkers.pipelines import check_pipelines
 from tileiras_build.checkers.rings import check_rings
 from tileiras_build.checkers.scratch import check_scratch
 from tileiras_build.checkers.tma_stores import check_tma_stores
-from tileiras_build.pipeline.text_format import parse
+from tileiras_build.driver import lower
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.text_format import parse, render
 from tileiras_build.reports import sass
 from tileiras_build.targets import TARGETS
 
@@ -193,6 +198,36 @@ def test_any_order_of_agents(name, seed, monkeypatch):
     m, n, k = tile_of(name)
     shuffle_agents(monkeypatch, seed)
     check(name, (3 * m, n, 2 * k), (1, 1, 1))
+
+
+def release_early(find):
+    [load], [release] = find("tmem_load"), find("consumer_release")
+    release.detach()
+    load.parent.insert_op_before(release, load)
+
+
+def never_wait_for_a_buffer(find):
+    [acquire] = find("umma_acquire")
+    acquire.detach()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"), [(release_early, "race on tensor memory"), (never_wait_for_a_buffer, "deadlock")]
+)
+def test_the_emulator_sees_a_buffer_that_is_overwritten_too_early(change, message):
+    """Where nobody waits for buffers, their mbarriers run ahead of who waits for them."""
+    artifacts = compiled(KERNELS, "f16", "sm_100")
+    module = parse(artifacts.tileas.encode())
+    change(lambda suffix: [op for op in module.walk() if op.name.endswith(suffix)])
+    ptx = lower(render(module), "tileas", "ptx", Job(TARGETS["sm_100"]))[".ptx"].decode()
+    values = [aligned(value) for value in operands("f16", 4 * 128, 64, 2 * 32)]
+    memory = emulator.Memory()
+    for value in values:
+        memory.map(value.ctypes.data, value.nbytes)
+    parameters = pack_arguments(cases(KERNELS)["f16"], values)
+    with pytest.raises(emulator.EmulatorFault, match=message):
+        changed = SimpleNamespace(ptx=ptx, manifest=artifacts.manifest)
+        emulator.launch(changed, "f16", (1, 1, 1), parameters, memory=memory, check_races=True)
 
 
 def listing_of(name):

@@ -333,6 +333,8 @@ class Transfer:
                 "a tcgen05.st to these columns has not been waited for (tcgen05.wait::st)",
             )
             memory.loading[some, which, span.halves, span.first : span.last] = True
+            if group.machine.race is not None:
+                group.machine.race.tensor_columns(span, some, which)
         if group.machine.race is not None:
             group.machine.race.tensor_moved(ctas, warps)
         words = memory.cells.reshape(-1)[index]
@@ -354,6 +356,8 @@ class Transfer:
             why = "a tcgen05.ld of these columns has not been waited for (tcgen05.wait::ld)"
             memory.require_quiet(self.ins, span, some, memory.loading, why)
             memory.storing[some, which, span.halves, span.first : span.last] = True
+            if group.machine.race is not None:
+                group.machine.race.tensor_columns(span, some, which)
         if group.machine.race is not None:
             group.machine.race.tensor_moved(ctas, warps)
         words = np.stack([np.broadcast_to(group.to_warps(v), (group.warps, 32)) for v in values])[:, None]

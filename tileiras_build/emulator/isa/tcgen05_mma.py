@@ -305,6 +305,8 @@ class Product(Operation):
         self.span_columns()
         require_usable(memory, self)
         self.require_order(memory, ctas, tid)
+        if machine.race is not None:
+            machine.race.tensor_overwritten(form.ins, self.writes, self.sides, ctas, tid)
 
     # -- places ----------------------------------------------------------------------------------------
     def check_place(self, memory, ctas, tid):
