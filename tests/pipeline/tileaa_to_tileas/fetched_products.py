@@ -129,12 +129,61 @@ def computed_left(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     ct.store(out, (row, column), acc)
 
 
+def looked_up_function(a, order, groups, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a[order] @ b[group], with a group for each tile of rows, read from memory."""
+    row, column = ct.bid(0), ct.bid(1)
+    group = ct.load(groups, (row,), ())
+    lines = ct.gather(order, row * M + ct.arange(M, dtype=ct.int32))
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.cdiv(a.shape[1], K)):
+        x = ct.gather(a, (lines[:, None], (k * K + ct.arange(K, dtype=ct.int32))[None, :]))
+        y = ct.load(b, (group, k, column), (1, K, N), padding_mode=ZERO).reshape((K, N))
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, column), acc)
+
+
+looked_up = ct.kernel(looked_up_function)
+looked_up_by_two_ctas = ct.kernel(num_ctas=2)(looked_up_function)
+
+
+@ct.kernel
+def looked_up_twice(a, order, groups, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """The same for whole rows of a, where ``order`` says the group of the group."""
+    row, column = ct.bid(0), ct.bid(1)
+    group = ct.load(order, (ct.load(groups, (row,), ()),), ())
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (group, k, column), (1, K, N), padding_mode=ZERO).reshape((K, N))
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, column), acc)
+
+
+@ct.kernel
+def looked_up_late(a, order, groups, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ b[2], where the kernel itself writes the number of the group."""
+    row, column = ct.bid(0), ct.bid(1)
+    ct.store(groups, (row,), ct.full((1,), 2, dtype=ct.int32))
+    group = ct.load(groups, (row,), ())
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+        x = ct.load(a, (row, k), (M, K), padding_mode=ZERO)
+        y = ct.load(b, (group, k, column), (1, K, N), padding_mode=ZERO).reshape((K, N))
+        acc = ct.mma(x, y, acc)
+    ct.store(out, (row, column), acc)
+
+
 def rows(dtype: str) -> Array:
     return Array(dtype, 2, stride_divisible_by=16)
 
 
 def columns(dtype: str) -> Array:
     return Array(dtype, 2, unit_stride=0, stride_divisible_by=16)
+
+
+def _looked_up(name, kernel, tiles) -> Case:
+    stack = Array("float16", 3, stride_divisible_by=16)
+    return Case(name, kernel, (rows("float16"), Array("int32", 1), Array("int32", 1), stack, rows("float32"), *tiles))
 
 
 def _case(name, kernel, dtype, tiles, out="float32", right=rows, left=rows) -> Case:
@@ -176,5 +225,9 @@ CASES = [
     _case("forbidden", forbidden, "float16", (128, 64, 32)),
     Case("after_a_flag", after_a_flag, (Array("int32", 1), *(rows("float16"),) * 2, rows("float32"), 128, 64, 32)),
     Case("in_place", in_place, (rows("float16"), rows("float16"), 128, 64)),
+    _looked_up("looked_up", looked_up, (128, 64, 64)),
+    _looked_up("looked_up_by_two_ctas", looked_up_by_two_ctas, (256, 64, 64)),
+    _looked_up("looked_up_twice", looked_up_twice, (128, 64, 64)),
+    _looked_up("looked_up_late", looked_up_late, (128, 64, 64)),
     Case("chained", chained, (rows("float16"),) * 3 + (rows("float32"), 128, 64, 64)),
 ]

@@ -160,9 +160,31 @@ def test_a_loop_that_never_runs(name, sm):
     np.testing.assert_array_equal(found, out if name == "added" else np.zeros_like(out))
 
 
-@pytest.mark.parametrize("name", ["after_a_flag", "in_place"])
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", ["looked_up", "looked_up_by_two_ctas", "looked_up_twice", "looked_up_late"])
+def test_places_that_are_read_from_memory(name, sm):
+    """All threads look them up before the agents part, unless the kernel has written them."""
+    rng = np.random.default_rng(5)
+    m, n, k = (argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int))
+    a, b = rng.integers(-3, 4, (2 * m, 3 * k)).astype(np.float16), rng.integers(-3, 4, (3, 3 * k, n)).astype(np.float16)
+    order, groups, out = rng.permutation(2 * m).astype(np.int32), np.array([2, 1], np.int32), np.zeros((2 * m, n))
+    lines, found = np.arange(2 * m), groups
+    if name == "looked_up_twice":
+        order[:3] = 1, 0, 2
+        found = order[groups]
+    elif name == "looked_up_late":
+        groups, found = np.array([7, 7], np.int32), np.array([2, 2])
+    else:
+        lines = order
+    want = np.concatenate([a[part].astype(np.float64) @ b[group] for part, group in zip(lines.reshape(2, m), found)])
+    result = run(KERNELS, name, sm, [a, order, groups, b, out.astype(np.float32)], (2, 1, 1))[4]
+    np.testing.assert_array_equal(result.astype(np.float64), want)
+    assert ("cp.async.bulk.tensor" in compiled(KERNELS, name, sm).ptx) == (name != "looked_up_late")
+
+
+@pytest.mark.parametrize("name", ["after_a_flag", "in_place", "looked_up_late"])
 def test_loads_that_must_come_after_something_are_not_fetched_ahead(name):
-    """What they come after: an acquire, and a write of the loop around."""
+    """What they come after: an acquire, a write of the loop around, and one of what says where they are."""
     assert "tma" not in compiled(KERNELS, name, "sm_90").tileas
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType
@@ -156,14 +157,35 @@ def _carries(token: BlockArgument, acts: Callable[[Operation], bool], seen: set[
     return any(acts(op) for op in loop.walk()) or any(stands_for(value, acts, seen) for value in tokens)
 
 
+def looked_up(op: Any) -> list[Operation]:
+    """The operations by which a kernel takes a scalar from memory: the load of one element, before all loops and with
+    nothing that must come first, and what is between it and ``op``; none where ``op`` is something else.
+
+    Such a load may be made at the start of a kernel, by every agent's threads.
+    """
+    if op.name != "nv_tileas.extract_slice" or is_tile(op.results[0]):
+        return []
+    found, source = [op], op.operands[0]
+    while isinstance(source.owner, Operation) and source.owner.name == "nv_tileas.convert_layout":
+        found.append(source.owner)
+        source = source.owner.operands[0]
+    load = source.owner
+    if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or load.parent_op().name not in ENTRIES:
+        return []
+    plain = load.attributes["mem_semantic"].data == "weak" and runs_free(load.token)
+    return [*found, load] if plain and prod(load.value.type.get_shape()) == 1 else []
+
+
 class ScalarSlice:
     """The scalar operations that values depend on: what a warp that only fetches tiles must compute as well.
 
-    ``values`` that cannot be computed without tiles or memory make ``add`` return False.
+    ``values`` that cannot be computed without tiles or memory make ``add`` return False; ``lookups`` are the operations of
+    those that one element of memory decides (``looked_up``).
     """
 
     def __init__(self) -> None:
         self.needed: set[Operation] = set()
+        self.lookups: set[Operation] = set()
         self.arguments: set[BlockArgument] = set()
 
     def add(self, value: SSAValue) -> bool:
@@ -175,6 +197,10 @@ class ScalarSlice:
         op = value.owner
         if op in self.needed:
             return True
+        if found := looked_up(op):
+            self.needed.add(op)
+            self.lookups.update(found)
+            return all(self.add(operand) for operand in (found[-1].view, *found[-1].coords, *op.indices))
         pure = any(isinstance(trait, Pure) for trait in op.traits.traits)
         if not pure or op.regions or any(isinstance(result.type, TensorType) for result in op.results):
             return False

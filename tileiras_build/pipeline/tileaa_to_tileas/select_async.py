@@ -7,8 +7,9 @@ Out:   ``tma`` on the tiled_loads whose tiles TMA will bring to shared memory ah
        there through registers.
 After: legalize_dot (operand types are the target's). Before: assign_layouts (a warpgroup's accumulators have their own
        layout), specialize_warps (which builds the pipelines).
-Sound: a load may run ahead of the program if its place follows from scalars alone and no token orders it after a
-       write or an acquire; nothing around it but counted loops that run to their end decides whether it happens.
+Sound: a load may run ahead of the program if its place follows from scalars alone, among them elements of memory that
+       no token orders after anything either, and no token orders it after a write or an acquire; nothing around it but
+       counted loops that run to their end decides whether it happens.
 """
 
 from __future__ import annotations

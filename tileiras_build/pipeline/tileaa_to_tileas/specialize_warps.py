@@ -1,8 +1,9 @@
 """Set one warp aside to fetch tiles by TMA, ahead of the warps that compute, and one to issue products of loops over tiles.
 
 In:    tiled_loads marked ``tma`` in counted loops, products that read their tiles, all with layouts.
-Out:   the scalars of the kernel, then an agent_switch: its first region is the slice of the program that fetches (the
-       same loops, each with only what the tiles' places depend on), its last the program without those loads. Between
+Out:   the scalars of the kernel, with the loads of those that are looked up in memory, then an agent_switch: its first
+       region is the slice of the program that fetches (the same loops, each with only what the tiles' places depend on),
+       its last the program without those loads. Between
        them a ring of stages in shared memory for each product, with a full and an empty mbarrier per stage. Products of
        warpgroups read their stages directly (async.dot), others by local_load. Where all products sum up from zero in
        tensor memory, in a loop inside another one, a region between the two issues them (agent_slices.py): the sums
@@ -60,7 +61,7 @@ from ...dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ...layouts.tensor_memory import ALL_COLUMNS, LEAST_COLUMNS
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
 from ..analysis.kinds import is_tile
-from ..analysis.operand_chains import LOOP, ScalarSlice, only_accumulates, rounds_to_tf32
+from ..analysis.operand_chains import LOOP, TOKEN, ScalarSlice, only_accumulates, rounds_to_tf32
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
@@ -118,7 +119,7 @@ class _Specializer:
         for fetch in (fetch for ring in self.rings for fetch in ring.fetches):
             hoist(fetch.load.view, self.entry)
         loops, fetched = self._slice(places=False), self._slice(places=True)
-        body = self._outline()
+        body = self._outline(fetched.lookups)
         self._create_rings(body)
         agents = [FetchingAgent(self.rings, fetched, self.rings).run(body)]
         if self.issues_apart:
@@ -148,17 +149,26 @@ class _Specializer:
         if divided:
             self.func.attributes["agent_registers"] = DenseArrayBase.from_list(i32, divided_registers(self.warps))
 
-    def _outline(self) -> Block:
-        """All but the scalars that both agents may need, moved to a block of its own."""
+    def _outline(self, lookups: set[Operation]) -> Block:
+        """All but the scalars that both agents may need, moved to a block of its own; ``lookups`` are such scalars' loads."""
         body = Block()
         for op in list(self.entry.ops)[:-1]:
-            if self._is_common(op):
+            if op in lookups:
+                self._order_freely(op)
+            if op in lookups or self._is_common(op):
                 self.shared.add(op)
             else:
                 op.detach()
                 body.add_op(op)
         body.add_op(YieldOp.make([[]], []))
         return body
+
+    def _order_freely(self, op: Any) -> None:
+        """A load that waits for nothing needs no token of what stays behind."""
+        for index, token in enumerate(op.operands):
+            if token.type.name == TOKEN:
+                op.operands[index] = _before(CreateTokenOp.make([], [token.type]), op)
+                self.shared.add(op.operands[index].owner)
 
     def _is_common(self, op: Operation) -> bool:
         """Pure, without tiles, and computed from nothing that stays behind."""
