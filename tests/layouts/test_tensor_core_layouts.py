@@ -59,7 +59,9 @@ def test_a_fragment_whose_rows_are_exchanged():
 
 
 @pytest.mark.parametrize("warps", [(1, 1), (4, 2), (2, 4)])
-@pytest.mark.parametrize(("m", "n", "k", "block"), [(128, 128, 128, 32), (64, 32, 256, 32), (128, 64, 32, 32)])
+@pytest.mark.parametrize(
+    ("m", "n", "k", "block"), [(128, 128, 128, 32), (64, 32, 256, 32), (128, 64, 32, 32), (64, 64, 128, 8)]
+)
 def test_scales_are_where_the_instruction_looks(m, n, k, block, warps):
     """Section 9.7.14.3: row r of A has its word in lane 4 (r mod 8) + 2 thread + r div 8, column c of B in 4 c + thread."""
     tiling = mma_tiling(m, n, k, Atom(16, 8, 32, 8), *warps)
@@ -79,7 +81,9 @@ def test_scales_are_where_the_instruction_looks(m, n, k, block, warps):
 
 
 @pytest.mark.parametrize("warps", [4, 8])
-@pytest.mark.parametrize(("lines", "count"), [(128, 4), (256, 2), (256, 8), (64, 1), (16, 4), (32, 16)])
+@pytest.mark.parametrize(
+    ("lines", "count"), [(128, 4), (256, 2), (256, 8), (64, 1), (16, 4), (32, 16), (128, 16), (256, 16)]
+)
 @pytest.mark.parametrize("line_dim", [0, 1])
 def test_scales_in_tensor_memory(line_dim, lines, count, warps):
     """Section 9.7.16.10.7: line i of an instruction in lane i mod 32, word i div 32, byte by byte along k."""

@@ -134,7 +134,7 @@ def tensor_memory_tile(rows: int, columns: int, element_bits: int, num_warps: in
 
 @dataclass(frozen=True)
 class ScaleColumns:
-    """Scales of blocks along k in tensor memory (section 9.7.16.10.7, one for each 32 elements).
+    """Scales of blocks along k in tensor memory (section 9.7.16.10.7); an instruction takes one, two or four of each line.
 
     Those of line i (a row of A, a column of B) are in lane i mod 32 of every warp, column i / 32; four of one line fill the
     word, the next four come after all lines of an instruction. ``line_dim``: the lines' dimension of the tile of scales.
