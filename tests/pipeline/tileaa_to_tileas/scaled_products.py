@@ -89,6 +89,27 @@ scaled_bytes = ct.kernel(scaled_bytes_function)
 scaled_bytes_by_two_ctas = ct.kernel(num_ctas=2)(scaled_bytes_function)
 
 
+def _in_order(tile):
+    """The scales (lines, along k) of a tile (lines / 128, k / 4, 32, 16) that is stored as tensor memory holds it."""
+    blocks, steps = tile.shape[:2]
+    return tile.reshape((blocks, steps, 32, 4, 4)).permute((0, 3, 2, 1, 4)).reshape((blocks * 128, steps * 4))
+
+
+@ct.kernel
+def scaled_reordered(a, a_scale, b, b_scale, out, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
+    """The product of bytes for scales in the order of tensor memory, four dimensions of them."""
+    row, column = ct.bid(0), ct.bid(1)
+    acc = ct.zeros((M, N), dtype=ct.float32)
+    for k in range(ct.num_tiles(a, axis=1, shape=(M, K // 2))):
+        x = _unpacked(ct.load(a, (row, k), (M, K // 2), padding_mode=ZERO), M, K)
+        y = _unpacked(ct.load(b, (column, k), (N, K // 2), padding_mode=ZERO), N, K).transpose()
+        steps = K // BLOCK // 4
+        x_scale = _in_order(ct.load(a_scale, (row, k, 0, 0), (M // 128, steps, 32, 16), padding_mode=ZERO))
+        y_scale = _in_order(ct.load(b_scale, (column, k, 0, 0), (N // 128, steps, 32, 16), padding_mode=ZERO))
+        acc = ct.mma_scaled(x, x_scale, y, y_scale.transpose(), acc)
+    ct.store(out, (row, column), acc)
+
+
 @ct.kernel
 def scaled_batch(a, a_scale, b, b_scale, out, B: ConstInt, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt):
     """The same for each of B matrices, without a loop."""
@@ -102,9 +123,9 @@ def _array(dtype: str, ndim: int = 2, unit: int = -1, even: bool = False, stride
     return Array(dtype, ndim, unit_stride=unit, stride_divisible_by=stride, shape_divisible_by=2 if even else 1)
 
 
-def _bytes(name, tiles, scale="float8_e8m0fnu", kernel=scaled_bytes, aligned=1) -> Case:
+def _bytes(name, tiles, scale="float8_e8m0fnu", kernel=scaled_bytes, aligned=1, ndim=2) -> Case:
     """``aligned``: what strides of the scales are multiples of."""
-    arrays = [_array("uint8"), Array(scale, 2, stride_divisible_by=aligned)] * 2
+    arrays = [_array("uint8"), Array(scale, ndim, stride_divisible_by=aligned)] * 2
     return Case(name, kernel, (*arrays, _array("float32"), *tiles))
 
 
@@ -154,5 +175,6 @@ CASES = [
     _bytes("nvfp4_bytes_tall", (256, 128, 64, 16), "float8_e4m3fn"),
     _bytes("mxfp4_bytes_ahead", (128, 64, 128, 32), aligned=4),
     _bytes("nvfp4_bytes_ahead", (128, 128, 256, 16), "float8_e4m3fn", aligned=16),
+    _bytes("nvfp4_bytes_reordered", (128, 128, 256, 16), "float8_e4m3fn", scaled_reordered, aligned=16, ndim=4),
     _bytes("nvfp4_bytes_two_ctas", (256, 64, 128, 16), "float8_e4m3fn", scaled_bytes_by_two_ctas),
 ]

@@ -54,6 +54,7 @@ BLOCK_SCALE = {
     "nvfp4_bytes_tall": "kind::mxf4nvf4.",
     "mxfp4_bytes_ahead": "kind::mxf4.",
     "nvfp4_bytes_ahead": "kind::mxf4nvf4.",
+    "nvfp4_bytes_reordered": "kind::mxf4nvf4.",
     "nvfp4_bytes_two_ctas": "kind::mxf4nvf4.",
     # mma.sync of PTX ISA 9.0 has no power of two for 16 elements, and elements that are not read in pairs keep the signs of scales.
     "fp4_blocks_of_16": None,
@@ -72,7 +73,7 @@ IN_TENSOR_MEMORY = {
             "mxfp4_fetched mxfp4_bytes mxfp4_bytes_tall mxfp4_bytes_short mxfp4_bytes_ahead",
         "kind::mxf4nvf4.block_scale.block16":
             "mxfp4_bytes_of_16 nvfp4_fetched nvfp4_fetched_turned nvfp4_bytes nvfp4_bytes_wide nvfp4_bytes_tall"
-            " nvfp4_bytes_two_ctas nvfp4_bytes_ahead",
+            " nvfp4_bytes_two_ctas nvfp4_bytes_reordered nvfp4_bytes_ahead",
     }.items()
     for name in names.split()
 }  # fmt: skip
@@ -113,6 +114,14 @@ def in_pairs(values):
     return codes[..., ::2] | codes[..., 1::2] << 4
 
 
+def reordered(scales):
+    """(lines / 128, k / 4, 32, 16): a line's four scales, those of lines 32 apart, 32 lines."""
+    lines, along = scales.shape
+    return np.ascontiguousarray(
+        scales.reshape(lines // 128, 4, 32, along // 4, 4).transpose(0, 3, 2, 1, 4).reshape(-1, along // 4, 32, 16)
+    )
+
+
 def stored(values, dtype):
     return values.astype(np.dtype(getattr(ml_dtypes, dtype)))
 
@@ -127,7 +136,10 @@ def run_any(name, sm, given, grid=(1, 1, 1)):
     """The result; fp4 lies in memory two to a byte."""
     case = cases(KERNELS)[name]
     if in_bytes(name):
-        given = [in_pairs(given[0]), given[1], in_pairs(given[2].T), given[3].T, given[4]]
+        scales = [given[1], given[3].T]
+        if name.endswith("reordered"):
+            scales = [reordered(one) for one in scales]
+        given = [in_pairs(given[0]), scales[0], in_pairs(given[2].T), scales[1], given[4]]
     if case.arguments[0].dtype != "float4_e2m1fn":
         return run(KERNELS, name, sm, given, grid)[4]
     copies = [aligned(value) for value in given]
