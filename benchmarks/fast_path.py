@@ -109,6 +109,7 @@ def main() -> int:
     options = _options()
     kernels = _kernels(options)
     peer = compile_speed.find_peer()
+    compile_speed.freeze()
     rows: list[Row] = []
     failures: list[tuple[str, str, str]] = []
     for target in parse_targets(options.sm):
