@@ -20,6 +20,7 @@ and the only result have is written once; attributes of an operation with region
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -75,13 +76,13 @@ class TableOperation(Operation):
             return self._single_group(index)
         sizes = self.properties["operandSegmentSizes"].get_values()
         start = sum(sizes[:index])
-        return tuple(self.operands[start : start + sizes[index]])
+        return tuple(self._operands[start : start + sizes[index]])
 
     def _single_group(self, index: int) -> tuple[SSAValue, ...]:
-        kinds = [kind for _, kind in self.operand_groups]
-        extra = len(self.operands) - (len(kinds) - (1 if set(kinds) - {"1"} else 0))
-        start = sum(extra if kind != "1" else 1 for kind in kinds[:index])
-        return tuple(self.operands[start : start + (extra if kinds[index] != "1" else 1)])
+        fixed, ones, others, is_one = _group_place(self.operand_groups, index)
+        extra = len(self._operands) - fixed
+        start = ones + others * extra
+        return tuple(self._operands[start : start + (1 if is_one else extra)])
 
     def verify_(self) -> None:
         minimum = sum(kind == "1" for _, kind in self.operand_groups)
@@ -201,6 +202,14 @@ def _parse_types(parser: Parser, operands: int) -> tuple[Sequence[Attribute], Se
     if isinstance(type, FunctionType):
         return type.inputs.data, type.outputs.data
     return [type] * operands, [type]
+
+
+@cache
+def _group_place(groups: tuple[tuple[str, str], ...], index: int) -> tuple[int, int, int, bool]:
+    """How many groups are of one operand each, and of those before ``index`` how many are and are not; whether it is."""
+    kinds = [kind for _, kind in groups]
+    ones = kinds[:index].count("1")
+    return len(kinds) - (1 if set(kinds) - {"1"} else 0), ones, index - ones, kinds[index] == "1"
 
 
 def _operand_property(index: int, kind: str):

@@ -9,6 +9,7 @@ byte at least; in global memory ``per_byte`` elements of 4 bits share a byte.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
@@ -64,8 +65,11 @@ POINTER = Element("ptr", "ptr addrspace(1)", "i64", 64, "null")
 
 def element_of(type: Attribute) -> Element:
     """The row of a tile's or scalar's element type; raises Unsupported where there is none."""
-    if isinstance(type, TensorType):
-        type = type.element_type
+    return _row(type.element_type if isinstance(type, TensorType) else type)
+
+
+@cache
+def _row(type: Attribute) -> Element:
     if type.name in ("nv_tileaa.ptr", "llvm.ptr"):
         return POINTER
     if (row := ELEMENTS.get(str(type).removeprefix("!cuda_tile."))) is None:

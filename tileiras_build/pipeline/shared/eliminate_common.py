@@ -25,7 +25,7 @@ class EliminateCommon(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for block in (block for region in module.regions for block in region.blocks):
-            merge(block, [])
+            merge(block)
             _remove_unused(block)
 
 
@@ -49,27 +49,31 @@ def _key(op: Operation) -> tuple:
     return op.name, tuple(map(id, op.operands)), attributes, properties, tuple(result.type for result in op.results)
 
 
-def merge(
-    block: Block, outer: list[dict[tuple, Operation]], mergeable: Callable[[Operation], bool] = is_pure
-) -> None:
-    """Merge the ``mergeable`` operations of a block, at any depth, that repeat an earlier one of it or of ``outer``."""
-    known: dict[tuple, Operation] = {}
-    scopes = [*outer, known]
+def merge(block: Block, mergeable: Callable[[Operation], bool] = is_pure) -> None:
+    """Merge the ``mergeable`` operations of a block, at any depth, that repeat an earlier one in their scope."""
+    _merge(block, {}, mergeable)
+
+
+def _merge(block: Block, known: dict[tuple, Operation], mergeable: Callable[[Operation], bool]) -> None:
+    """``known``: what is in scope; it is the same again afterwards. Hashing a key is slow, so each is looked up once."""
+    added = []
     for op in list(block.ops):
         if not mergeable(op):
             for region in op.regions:
                 for inner in region.blocks:
-                    merge(inner, scopes, mergeable)
+                    _merge(inner, known, mergeable)
             continue
         key = _key(op)
-        earlier = next((scope[key] for scope in scopes if key in scope), None)
-        if earlier is None:
-            known[key] = op
+        earlier = known.setdefault(key, op)
+        if earlier is op:
+            added.append(key)
             continue
         for old, new in zip(op.results, earlier.results):
             old.replace_all_uses_with(new)
         op.detach()
         op.erase()
+    for key in added:
+        del known[key]
 
 
 def _remove_unused(block: Block) -> None:

@@ -107,7 +107,7 @@ def _check_wait(e: KernelEmitter, op: Operation) -> None:
 def _clean_up(e: KernelEmitter, kernel: Operation) -> None:
     for block in kernel.regions[0].blocks:
         # Only these: a buffer that is read twice may have been written in between.
-        merge(block, [], lambda op: op.name.startswith(ARITHMETIC))
+        merge(block, lambda op: op.name.startswith(ARITHMETIC))
 
 
 def _check_cast(e: KernelEmitter, op: Operation) -> None:
@@ -184,12 +184,13 @@ PHASES: tuple[Phase, ...] = (
 def convert_body(e: KernelEmitter, kernel: Operation) -> None:
     """Write the body of ``kernel`` by the phases; raises InternalError where one is missing, early or incomplete."""
     names: list[str] = []
+    body: list[Operation] | None = None
     for phase in PHASES:
         _check_order(phase, names)
         start = time.perf_counter()
-        _run(phase, e, kernel)
+        body = _run(phase, e, kernel, body)
         names.append(phase.name)
-        _check_legal(phase, e, kernel, frozenset(names))
+        _check_legal(phase, e, body, frozenset(names))
         if DEBUG.read() >= 2:
             print(f"{(time.perf_counter() - start) * 1e3:9.2f} ms  phase {phase.name} of {e.name}", file=sys.stderr)
     if names[-1:] != [WRITE]:
@@ -203,18 +204,22 @@ def _check_order(phase: Phase, done: list[str]) -> None:
         raise InternalError("phase-order", message)
 
 
-def _run(phase: Phase, e: KernelEmitter, kernel: Operation) -> None:
+def _run(phase: Phase, e: KernelEmitter, kernel: Operation, body: list[Operation] | None = None) -> list[Operation]:
+    """Run a phase over ``body``, the kernel's operations where they are known; returns them as they are afterwards."""
     if phase.prepare is not None:
         phase.prepare(e, kernel)
-    for op in body_of(kernel):
+        body = None
+    body = list(body_of(kernel)) if body is None else body
+    for op in body:
         if owner_of(op) == phase.name and op.name in e.handlers:
             if phase.check is not None:
                 phase.check(e, op)
             e.writers[op] = e.handlers[op.name]
+    return body
 
 
-def _check_legal(phase: Phase, e: KernelEmitter, kernel: Operation, done: frozenset[str]) -> None:
-    for op in body_of(kernel):
+def _check_legal(phase: Phase, e: KernelEmitter, body: list[Operation], done: frozenset[str]) -> None:
+    for op in body:
         if op not in e.writers and ((owner := owner_of(op)) is None or owner in done):
             error = InternalError("phase-contract", f"operation {op.name} survived phase {phase.name}")
             error.location = source_location(op)
