@@ -29,6 +29,8 @@ ATTRIBUTES = "attributes #1 = { convergent nounwind }"
 
 def escape(text: str) -> str:
     """A string as LLVM spells it between quotes."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return text
     return "".join(chr(c) if 32 <= c < 127 and c not in (34, 92) else f"\\{c:02X}" for c in text.encode())
 
 
