@@ -39,7 +39,7 @@ STRATEGIES: tuple[Strategy, ...] = (
     Strategy(
         "unspecialize",
         "all warps compute, and copy the tiles of later iterations into a ring of buffers",
-        frozenset({"tileas-pipeline-loads"}),
+        frozenset({"tileas-split-products", "tileas-pipeline-loads"}),
         "cp_async",
     ),
     Strategy(
@@ -47,6 +47,7 @@ STRATEGIES: tuple[Strategy, ...] = (
         "one warp only fetches tiles by TMA, the others only compute; the launcher encodes tensor maps",
         frozenset(
             {
+                "tileas-split-products",
                 "tileas-exchange-operands",
                 "tileas-select-async",
                 "tileas-specialize-warps",

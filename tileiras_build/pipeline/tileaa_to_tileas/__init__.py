@@ -25,6 +25,7 @@ from .pipeline_loads import PipelineLoads
 from .select_async import SelectAsync
 from .sequence_products import SequenceProducts
 from .specialize_warps import SpecializeWarps
+from .split_products import SplitProducts
 from .store_by_tma import StoreByTma
 
 PASSES = (
@@ -32,6 +33,7 @@ PASSES = (
     LegalizeDot,  # before layouts: it changes the types of operands
     PackFp4,  # after LegalizeDot: only products that may scale by themselves read pairs; before the choice of copies and CTAs: both are of bytes
     DistributeOverCtas,  # after LegalizeDot: products are the target's; before barriers, layouts and schedules, which are one CTA's
+    SplitProducts,  # after DistributeOverCtas: tiles are one CTA's; before the choice of copies, which need two stages
     OrderTokens,  # before scratch: its barriers also part the users of scratch
     ExchangeOperands,  # before SelectAsync: it decides which operand may come through registers
     SelectAsync,  # before layouts: warpgroups hold their accumulators in their own way
