@@ -59,6 +59,7 @@ class _Kernel:
 
     def remarks(self) -> Iterator[Remark]:
         yield from self._cluster()
+        yield from self._occupancy()
         for op in self.func.walk():
             if (describe := DESCRIBE.get(op.name)) is not None:
                 yield from describe(self, op)
@@ -71,6 +72,14 @@ class _Kernel:
         if (reason := self.func.attributes.get("num_ctas_declined")) is not None:
             message = "Tiles are not divided over CTAs"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryCluster", message, (), (reason.data,))
+
+    def _occupancy(self) -> Iterator[Remark]:
+        """What became of the hint occupancy."""
+        if (asked := self.func.attributes.get("occupancy_asked")) is not None:
+            notes = (("Asked", asked.value.data), ("CTAs", self.func.attributes["occupancy"].value.data))
+            reasons = ("the tiles of its products would not stay in registers",)
+            message = "Fewer CTAs share a multiprocessor"
+            yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryOccupancy", message, notes, reasons)
 
     def remark(self, op: Operation, kind: str, category: str, name: str, message: str, notes=(), reasons=()) -> Remark:
         """A remark on ``op``; ``notes`` are (key, value) pairs of any printable values."""

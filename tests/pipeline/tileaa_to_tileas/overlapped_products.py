@@ -100,6 +100,40 @@ def fed_back(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
     ct.store(out, (ct.bid(0), 0), total)
 
 
+@ct.kernel(occupancy=2)
+def in_two_loops(q, k, v, out, M: ConstInt, N: ConstInt, D: ConstInt):
+    """out = f(q @ k.T) @ v with f(x) = x * x for the first half of the steps, 2 * x * x for the others."""
+    left = ct.load(q, (ct.bid(0), 0), (M, D), padding_mode=ZERO)
+    total = ct.zeros((M, D), dtype=ct.float32)
+    steps = ct.num_tiles(k, axis=0, shape=(N, D))
+    for step in range(steps // 2):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma((scores * scores).astype(v.dtype), values, total)
+    for step in range(steps // 2, steps):
+        keys = ct.load(k, (0, step), (D, N), order="F", padding_mode=ZERO)
+        scores = ct.mma(left, keys, ct.zeros((M, N), dtype=ct.float32))
+        values = ct.load(v, (step, 0), (N, D), padding_mode=ZERO)
+        total = ct.mma((2 * scores * scores).astype(v.dtype), values, total)
+    ct.store(out, (ct.bid(0), 0), total)
+
+
+@ct.kernel
+def sums_of_two_loops(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = 3 (a @ b), tile by tile of rows: one sum after the other, of the same tiles."""
+    for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
+        total = ct.zeros((M, N), dtype=ct.float32)
+        for step in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+            left = ct.load(a, (row, step), (M, K), padding_mode=ZERO)
+            total = ct.mma(left, ct.load(b, (step, 0), (K, N), padding_mode=ZERO), total)
+        more = ct.zeros((M, N), dtype=ct.float32)
+        for step in range(ct.num_tiles(a, axis=1, shape=(M, K))):
+            left = ct.load(a, (row, step), (M, K), padding_mode=ZERO)
+            more = ct.mma(left, ct.load(b, (step, 0), (K, N), padding_mode=ZERO), more)
+        ct.store(out, (row, 0), total + more * 2.0)
+
+
 @ct.kernel
 def weighted_steps(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = sum over steps of (step + 1) * (a[:, step] @ b[step]): each product's sum is read."""
@@ -128,5 +162,8 @@ CASES = [
     _case("squared_and_numbered", squared_and_numbered, "float16", (64, 64, 64)),
     _case("of_two", of_two, "float16", (64, 32, 64)),
     Case("weighted_steps", weighted_steps, (rows("float16"), rows("float16"), rows("float32"), 128, 64, 64)),
+    _case("in_two_loops", in_two_loops, "float16", (128, 128, 64)),
+    _case("in_two_loops_short", in_two_loops, "float16", (64, 64, 64)),
+    Case("sums_of_two_loops", sums_of_two_loops, (rows("float16"), rows("float16"), rows("float32"), 128, 64, 64)),
     _case("fed_back", fed_back, "float16", (64, 64, 64)),
 ]

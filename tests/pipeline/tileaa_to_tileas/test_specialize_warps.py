@@ -24,9 +24,9 @@ PRODUCTS = {
     "f16_columns": (WGMMA, TCGEN05),
     "bf16_wide": (WGMMA, TCGEN05),
     "f16_tall": (WGMMA, TCGEN05),
-    "f16_square": (MMA, TCGEN05),  # its sums would fill all registers,
+    "f16_square": (MMA, TCGEN05),  # its sums would fill all registers;
     "f16_of_two": (WGMMA, TCGEN05),
-    "f16_wide_of_two": (MMA, TCGEN05),  # or all of half of them
+    "f16_wide_of_two": (WGMMA, TCGEN05),  # so would these half of them, and one block has all instead
     "f16_deep": (WGMMA, TCGEN05),
     "f16_half_sum": (WGMMA, MMA),
     "f8_columns": (WGMMA, TCGEN05),

@@ -14,3 +14,9 @@ def hint(op: Operation, job: Job, name: str) -> int | None:
         return None
     value = hints.for_target(job.target.name).get(name)
     return None if value is None else int(value)
+
+
+def occupancy(func: Operation, job: Job) -> int | None:
+    """CTAs that shall share a multiprocessor: what ChooseOccupancy decided, else the hint's; None where absent."""
+    chosen = func.attributes.get("occupancy")
+    return hint(func, job, "occupancy") if chosen is None else chosen.value.data

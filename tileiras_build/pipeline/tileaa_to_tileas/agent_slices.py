@@ -61,30 +61,43 @@ class Sum:
     """The accumulators of one product in tensor memory; ``pipeline`` fills when they are complete.
 
     ``running``: they stay there for all of the innermost loop; ``waited``: but each product is waited for, since the next
-    one's left operand takes the place of its own. ``loops``: those around where they are waited for. ``apart``: an agent of
-    its own issues the products, so that the accumulators are a ring that the agents which compute release.
+    one's left operand takes the place of its own. ``apart``: an agent of its own issues the products, so that the
+    accumulators are a ring that the agents which compute release. ``held``: the left operand that stays in tensor memory.
     """
 
     running: bool
     waited: bool
-    loops: list[Operation]
     pipeline: SSAValue
     tile: SSAValue
     left: SSAValue | None
     apart: bool = False
     scales: list[SSAValue] = field(default_factory=list)
+    held: SSAValue | None = None
+
+
+@dataclass(eq=False)
+class Stages:
+    """Shared memory that fills and empties in turn; ``buffers``, and tensor maps, of each operand that is fetched."""
+
+    pipeline: SSAValue
+    buffers: list[SSAValue]
+    descriptors: list[SSAValue]
 
 
 @dataclass(eq=False)
 class Ring:
-    """The stages of one product, and its accumulators where they are in tensor memory."""
+    """The stages of one product, and its accumulators where they are in tensor memory.
+
+    The same product of another loop, before or after this one's, has the same stages and accumulators (``used_again``).
+    """
 
     product: Any
     fetches: list[Fetch]
     loops: list[Operation]
-    pipeline: SSAValue | None = None
+    stages: Stages | None = None
     loads: dict[Operation, Fetch] = field(default_factory=dict)
     sum: Sum | None = None
+    used_again: bool = False
 
     @classmethod
     def of(cls, product: Any) -> Ring:
@@ -107,9 +120,30 @@ class Ring:
     def stage_bytes(self) -> int:
         return sum(fetch.box.tile_bytes for fetch in self.fetches)
 
+    @property
+    def pipeline(self) -> SSAValue:
+        return self.stages.pipeline
 
-# Where an agent stands in each ring, and in each sum.
-Tokens = dict[Ring | Sum, SSAValue]
+    @property
+    def sum_loops(self) -> list[Operation]:
+        """The loops around where the accumulators are waited for."""
+        return self.loops[:-1] if self.sum.running and not self.sum.waited else self.loops
+
+
+# Where an agent stands in the stages of each ring, and in each sum.
+State = Stages | Sum
+Tokens = dict[State, SSAValue]
+
+
+def stages_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
+    """The stages that products use, or those of them that are inside ``loop``."""
+    return list(dict.fromkeys(ring.stages for ring in rings if loop is None or loop in ring.loops))
+
+
+def sums_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
+    """The sums in tensor memory, or those that are waited for inside ``loop``."""
+    summed = [ring for ring in rings if ring.sum is not None]
+    return list(dict.fromkeys(ring.sum for ring in summed if loop is None or loop in ring.sum_loops))
 
 
 def stage_operands(ring: Ring) -> dict[str, Attribute]:
@@ -138,21 +172,25 @@ def is_later(loop: Any, index: SSAValue) -> Operation:
 class AgentSlice:
     """Clones the slice of a program that an agent of one thread executes.
 
-    ``states``: what it has tokens of. A kind of agent says what it does around loops and where the program has a load or
-    a product.
+    A kind of agent says what it has tokens of (``states``), and what it does around loops and where the program has a
+    load or a product.
     """
 
-    def __init__(self, rings: list[Ring], slice: ScalarSlice, states: list[Ring | Sum]):
-        self.rings, self.slice, self.states = rings, slice, states
+    def __init__(self, rings: list[Ring], slice: ScalarSlice):
+        self.rings, self.slice = rings, slice
         self.values: dict[SSAValue, SSAValue] = {}
 
     def run(self, body: Block) -> Block:
         block = Block()
         insert = _appender(block)
-        tokens = {state: insert(constant_i32(0)) for state in self.states}
+        tokens = {state: insert(constant_i32(0)) for state in self.states()}
         self._block(body, block, tokens)
         block.add_op(YieldOp.make([[]], []))
         return block
+
+    def states(self, loop: Operation | None = None) -> list[State]:
+        """What the agent has tokens of, or what of it is inside ``loop``."""
+        raise NotImplementedError
 
     def act(self, op: Any, insert: Insert, tokens: Tokens) -> None:
         """In place of an operation that is not cloned."""
@@ -192,7 +230,7 @@ class AgentSlice:
 
     def _loop(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
         block = loop.regions[0].blocks[0]
-        states = [state for state in self.states if loop in state.loops]
+        states = self.states(loop)
         kept = [arg.index - 1 for arg in block.args[1:] if arg in self.slice.arguments]
         types = [block.args[1 + index].type for index in kept] + [i32] * len(states)
         inner = Block(arg_types=[block.args[0].type, *types])
@@ -212,6 +250,9 @@ class AgentSlice:
 class FetchingAgent(AgentSlice):
     """Loads the tiles of all rings."""
 
+    def states(self, loop: Operation | None = None) -> list[State]:
+        return stages_of(self.rings, loop)
+
     def act(self, op: Any, insert: Insert, tokens: Tokens) -> None:
         ring = next((ring for ring in self.rings if op in ring.loads), None)
         if ring is None:
@@ -220,22 +261,25 @@ class FetchingAgent(AgentSlice):
         if len(ring.fetches) == 2 and not first.is_before_in_block(last):
             first, last = last, first
         if op is first:
-            insert(ProducerAcquireOp.make([ring.pipeline, tokens[ring]], []))
+            insert(ProducerAcquireOp.make([ring.pipeline, tokens[ring.stages]], []))
         fetch = ring.loads[op]
         coords = [self.value(coord) for coord in op.coords]
-        operands = [op.view, fetch.descriptor, coords, fetch.buffer, ring.pipeline, tokens[ring]]
+        operands = [op.view, fetch.descriptor, coords, fetch.buffer, ring.pipeline, tokens[ring.stages]]
         kept = {"loc": op.attributes["loc"]} if "loc" in op.attributes else {}
         insert(AsyncTiledTmaLoadOp.make(operands, [], kept))
         if op is last:
-            tokens[ring] = insert(AdvanceOp.make([ring.pipeline, tokens[ring]], [i32]))
+            tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, tokens[ring.stages]], [i32]))
 
 
 class IssuingAgent(AgentSlice):
     """Issues the products of all rings; each fills a sum in tensor memory, from zero, in the innermost loop around it."""
 
-    def __init__(self, rings: list[Ring], slice: ScalarSlice, states: list[Ring | Sum]):
-        super().__init__(rings, slice, states)
+    def __init__(self, rings: list[Ring], slice: ScalarSlice):
+        super().__init__(rings, slice)
         self.buffers: dict[Sum, SSAValue] = {}
+
+    def states(self, loop: Operation | None = None) -> list[State]:
+        return [*stages_of(self.rings, loop), *sums_of(self.rings, loop)]
 
     def enter(self, loop: Any, insert: Insert, tokens: Tokens) -> None:
         for sum in self._filled_by(loop):
@@ -254,7 +298,7 @@ class IssuingAgent(AgentSlice):
         ring = next((ring for ring in self.rings if op is ring.product), None)
         if ring is None:
             return
-        token, loop = tokens[ring], ring.loops[-1]
+        token, loop = tokens[ring.stages], ring.loops[-1]
         insert(ConsumerWaitOp.make([ring.pipeline, token], []))
         stage = stage_of(insert, token)
         later = is_later(loop, loop.regions[0].blocks[0].args[0])
@@ -263,7 +307,7 @@ class IssuingAgent(AgentSlice):
         given = [operands[0], operands[1], ring.sum.tile, insert(later), stage, stage, ring.pipeline, token]
         attributes = stage_operands(ring) | tensor_attributes(op)
         insert(AsyncUmmaOp.make([*given, None, None, None, self.buffers[ring.sum]], [], attributes))
-        tokens[ring] = insert(AdvanceOp.make([ring.pipeline, token], [i32]))
+        tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, token], [i32]))
 
 
 def stage_of(insert: Insert, token: SSAValue) -> SSAValue:

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
 from ..job import Job
-from ..shared.optimization_hints import hint
+from ..shared.optimization_hints import occupancy
 
 # Elements of the largest tile -> warps. A tile of 1,024 gives each of 128 threads two 16-byte accesses of f32; past 8,192
 # elements a thread would hold more than 64 of them.
@@ -37,8 +37,8 @@ def _size(type: object) -> int:
 
 
 def divides_registers(func: Operation, job: Job, warps: int) -> bool:
-    """Whether threads that fetch give registers to those that compute; not where the occupancy is asked for."""
-    return warps >= MANY_WARPS and job.target.has("setmaxnreg") and not hint(func, job, "occupancy")
+    """Whether threads that fetch give registers to those that compute; not where several CTAs share them."""
+    return warps >= MANY_WARPS and job.target.has("setmaxnreg") and (occupancy(func, job) or 1) == 1
 
 
 def divided_registers(warps: int) -> list[int]:
@@ -60,14 +60,18 @@ def has_registers_for_issuing(words: int, func: Operation, job: Job, warps: int)
     """Whether another warp that computes nothing leaves the others their registers, or enough for ``words`` 32-bit words."""
     if divides_registers(func, job, warps):
         return True
-    occupancy = hint(func, job, "occupancy") or 1
-    before, after = (_launched(32 * (warps + agents) * occupancy) for agents in (1, 2))
+    ctas = occupancy(func, job) or 1
+    before, after = (_launched(32 * (warps + agents) * ctas) for agents in (1, 2))
     return after == before or words // (32 * warps) + BESIDE_SUMS <= after
 
 
 def sums_fit(words: int, func: Operation, job: Job, warps: int) -> bool:
     """Whether the threads that compute have registers for a tile of so many 32-bit words, beside all else."""
-    occupancy = hint(func, job, "occupancy") or 1
-    divided = divides_registers(func, job, warps)
-    most = divided_registers(warps)[1] if divided else _launched(32 * (warps + 1) * occupancy)
-    return words // (32 * warps) + BESIDE_SUMS <= most
+    if not divides_registers(func, job, warps):
+        return fit(words, warps, occupancy(func, job) or 1)
+    return words // (32 * warps) + BESIDE_SUMS <= divided_registers(warps)[1]
+
+
+def fit(words: int, warps: int, ctas: int) -> bool:
+    """Whether each of so many CTAs of a multiprocessor, with a fetching warp, has registers for as many 32-bit words."""
+    return words // (32 * warps) + BESIDE_SUMS <= _launched(32 * (warps + 1) * ctas)

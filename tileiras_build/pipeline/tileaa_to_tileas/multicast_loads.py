@@ -34,8 +34,10 @@ class MulticastLoads(EdgePass):
             return
         for func in module.body.block.ops:
             if (ctas := func.attributes.get("num_ctas")) is not None:
-                for load in [op for op in func.walk() if op.name == AsyncTiledTmaLoadOp.name]:
-                    _share(load, ctas.value.data)
+                loads = [op for op in func.walk() if op.name == AsyncTiledTmaLoadOp.name]
+                for load in loads:
+                    if all(_is_as_often(other) for other in loads if other.pipeline is load.pipeline):
+                        _share(load, ctas.value.data)
 
 
 def _share(load: Any, ctas: int) -> None:
@@ -55,9 +57,19 @@ def depends_on_rank(load: Any) -> bool:
     return any(_follows_rank(value, set()) for value in _decisive(load))
 
 
+def _is_as_often(load: Any) -> bool:
+    """Whether all CTAs of a cluster fetch the tiles of a load equally often."""
+    return not any(_follows_rank(value, set()) for value in _bounds(load))
+
+
 def _decisive(load: Any) -> list[SSAValue]:
     """What says where a tile is fetched from, and how often."""
-    values = list(load.coords)
+    return [*load.coords, *_bounds(load)]
+
+
+def _bounds(load: Any) -> list[SSAValue]:
+    """Those of the loops around a load."""
+    values: list[SSAValue] = []
     around = load.parent_op()
     while around.name == LOOP:
         values += [around.lower, around.upper, around.step]

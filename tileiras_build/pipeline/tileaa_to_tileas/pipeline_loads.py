@@ -44,7 +44,7 @@ from ..analysis.operand_chains import ORDERED, PASSED_THROUGH, runs_free
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
-from ..shared.optimization_hints import hint
+from ..shared.optimization_hints import hint, occupancy
 from . import layout_rules as rules
 from .assign_scratch import largest_scratch
 from .choose_warps import REGISTER_FILE
@@ -123,7 +123,7 @@ def _choose_stages(kernel: Operation, loop: Operation, candidates: list[_Candida
 
 def resident_ctas(kernel: Operation, loop: Operation, job: Job) -> int:
     """CTAs that share a multiprocessor: what the kernel's hint asks for, else what its accumulators leave registers for."""
-    if asked := hint(kernel, job, "occupancy"):
+    if asked := occupancy(kernel, job):
         return asked
     warps = (kernel.attributes[key].value.data for key in ("num_warps", "producer_warps") if key in kernel.attributes)
     threads = 32 * sum(warps)

@@ -37,6 +37,7 @@ from ..analysis.operand_chains import (
     runs_free,
     source_load,
 )
+from ..analysis.shared_rings import ring_keys
 from ..analysis.tensor_maps import TensorBox, tensor_box, wide_box
 from ..contracts import EdgePass
 from ..job import Job
@@ -193,10 +194,12 @@ def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) ->
         return None
     tiles = [tensor_memory_tile(m, n, COLUMN_BITS, warps)]
     tiles += [] if 0 in boxes else [tensor_memory_tile(m, k, bits, warps)]
-    taken = sum(int(other.attributes["tensor_words"].value.data) for other in _others(op))
     stages = min(MOST_STAGES, job.target.max_shared_memory // sum(box.tile_bytes for _, _, box in boxes.values()))
     scales = [stages * columns.words for columns in scale_columns(op, warps)] if scaled else []
-    if None in tiles or (words := sum(tile.total_words for tile in tiles) + sum(scales)) + taken > ALL_COLUMNS:
+    if None in tiles:
+        return None
+    words = sum(tile.total_words for tile in tiles) + sum(scales)
+    if words + _taken_by_others(op, atom, boxes) > ALL_COLUMNS:
         return None
     op.attributes["tensor_words"] = IntegerAttr(words, i32)
     return atom
@@ -208,9 +211,18 @@ def _kernel_of(op: Operation) -> Operation:
     return op
 
 
-def _others(op: Operation) -> list[Operation]:
-    """The products of the kernel that have tensor memory already."""
-    return [other for other in _kernel_of(op).walk() if "tensor_words" in other.attributes]
+def _taken_by_others(op: Any, atom: TensorMemoryAtom, boxes: dict[int, Any]) -> int:
+    """Columns of the kernel's products that have tensor memory already; those that this one shares do not count."""
+    others = [other for other in _kernel_of(op).walk() if "tensor_words" in other.attributes]
+    op.attributes["tensor_memory"] = StringAttr(atom.name)
+    *keys, own = ring_keys([*((other, _fetched_indices(other)) for other in others), (op, boxes)])
+    del op.attributes["tensor_memory"]
+    words = {key: other.attributes["tensor_words"].value.data for key, other in zip(keys, others) if key != own}
+    return sum(words.values())
+
+
+def _fetched_indices(op: Any) -> list[int]:
+    return [index for index in (0, 1) if _is_marked(op, index)]
 
 
 def _types(op: Any) -> list[str]:

@@ -18,6 +18,7 @@ Sound: all agents run the same loops over the same scalars, so the n-th stage th
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from math import prod
 from typing import Any
 
@@ -62,6 +63,7 @@ from ...layouts.tensor_memory import ALL_COLUMNS, LEAST_COLUMNS
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
 from ..analysis.kinds import is_tile
 from ..analysis.operand_chains import LOOP, TOKEN, ScalarSlice, only_accumulates, rounds_to_tf32
+from ..analysis.shared_rings import ring_keys
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
@@ -71,12 +73,16 @@ from .agent_slices import (
     ForOp,
     IssuingAgent,
     Ring,
+    Stages,
+    State,
     Sum,
     Tokens,
     YieldOp,
     is_later,
     stage_of,
     stage_operands,
+    stages_of,
+    sums_of,
     tensor_attributes,
 )
 from .assign_scratch import RING_ALIGNMENT, largest_scratch
@@ -107,6 +113,7 @@ class _Specializer:
         self.func, self.job = func, job
         self.warps = func.attributes["num_warps"].value.data
         self.rings = [Ring.of(product) for product in found]
+        self.groups = _groups(self.rings)
         self.entry = func.regions[0].blocks[0]
         self.shared: set[Operation] = set()
         self.ctas = 1  # that share a multiprocessor
@@ -121,9 +128,9 @@ class _Specializer:
         loops, fetched = self._slice(places=False), self._slice(places=True)
         body = self._outline(fetched.lookups)
         self._create_rings(body)
-        agents = [FetchingAgent(self.rings, fetched, self.rings).run(body)]
+        agents = [FetchingAgent(self.rings, fetched).run(body)]
         if self.issues_apart:
-            agents.append(IssuingAgent(self.rings, loops, [*self.rings, *self.sums]).run(body))
+            agents.append(IssuingAgent(self.rings, loops).run(body))
         (_SumReader if self.issues_apart else _Consumer)(self).run(body)
         switch = AgentSwitchOp.make([], [], {}, [Region(agent) for agent in (*agents, body)])
         self.entry.insert_op_before(switch, self.entry.last_op)
@@ -181,36 +188,50 @@ class _Specializer:
     # ---- rings -----------------------------------------------------------------------------------
     def _create_rings(self, body: Block) -> None:
         stages = self._stages(body)
-        for ring in self.rings:
-            for fetch in ring.fetches:
-                fetch.descriptor = self._descriptor(fetch)
-                type = BufferType(fetch.element, IntAttr(stages), SharedLayoutAttr(fetch.box.placement))
-                fetch.buffer = self._add(AllocTensorOp.make([], [type]))
-            ring.pipeline = self._pipeline(stages, ring.consumers or self.warps, ring.stage_bytes)
+        for first, *others in self.groups:
+            first.stages = self._create_stages(first, stages)
+            for ring in others:
+                ring.stages = first.stages
+            for ring in (first, *others):
+                ring.used_again = len(ring.loops) > 1 or bool(others)
+                for fetch, buffer, descriptor in zip(ring.fetches, ring.stages.buffers, ring.stages.descriptors):
+                    fetch.buffer, fetch.descriptor = buffer, descriptor
         self._create_sums(stages)
+
+    def _create_stages(self, ring: Ring, count: int) -> Stages:
+        descriptors, buffers = [], []
+        for fetch in ring.fetches:
+            descriptors.append(self._descriptor(fetch))
+            type = BufferType(fetch.element, IntAttr(count), SharedLayoutAttr(fetch.box.placement))
+            buffers.append(self._add(AllocTensorOp.make([], [type])))
+        pipeline = self._pipeline(count, ring.consumers or self.warps, ring.stage_bytes)
+        return Stages(pipeline, buffers, descriptors)
 
     def _pipeline(self, stages: int, consumers: int, bytes: int) -> SSAValue:
         attributes = {"consumers": IntegerAttr(consumers, i32), "bytes": IntegerAttr(bytes, i32)}
         return self._add(CreatePipelineOp.make([], [PipelineType(IntAttr(stages))], attributes))
 
     def _create_sums(self, stages: int) -> None:
-        rings = [ring for ring in self.rings if ring.consumers]
-        if not rings:
+        groups = [group for group in self.groups if group[0].consumers]
+        if not groups:
             return
+        rings = [group[0] for group in groups]
         tiles = [_tensor_tiles(ring, self.warps) for ring in rings]
         scales = [_scale_words(ring, self.warps, stages) for ring in rings]
         buffers, columns = self._choose_columns(tiles, scales)
         memory = self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))]))
         column = 0
-        for ring, (left, accumulators), words in zip(rings, tiles, scales):
+        for group, (left, accumulators), words in zip(groups, tiles, scales):
             tile = self._tile(memory, column, buffers * accumulators)
             column += buffers * accumulators
             operand = self._tile(memory, column, left) if left else None
             column += left
-            ring.sum = self._sum(ring, tile, operand, buffers)
+            sum = self._sum(group[0], tile, operand, buffers)
             for count in words:
-                ring.sum.scales.append(self._tile(memory, column, count))
+                sum.scales.append(self._tile(memory, column, count))
                 column += count
+            for ring in group:
+                ring.sum = sum
 
     def _choose_columns(self, tiles: list[tuple[int, int]], scales: list[list[int]]) -> tuple[int, int]:
         """(buffers of each sum, columns of all): two buffers where the CTAs of a multiprocessor have room for them."""
@@ -223,9 +244,8 @@ class _Specializer:
     def _sum(self, ring: Ring, tile: SSAValue, operand: SSAValue | None, buffers: int) -> Sum:
         running = only_accumulates(ring.product)
         waited = running and operand is not None and _is_inside(ring.product.lhs, ring.loops[-1])
-        loops = list(ring.loops[:-1] if running and not waited else ring.loops)
         pipeline = self._pipeline(buffers, self.warps if self.issues_apart else 1, 0)
-        return Sum(running, waited, loops, pipeline, tile, operand)
+        return Sum(running, waited, pipeline, tile, operand)
 
     def _tile(self, memory: SSAValue, column: int, columns: int) -> SSAValue:
         attributes = {"column": IntegerAttr(column, i32)}
@@ -233,13 +253,13 @@ class _Specializer:
 
     def _stages(self, body: Block) -> int:
         """As many as shared memory holds beside the scratch that is used while a ring turns."""
-        size = sum(ring.stage_bytes for ring in self.rings)
+        size = sum(group[0].stage_bytes for group in self.groups)
         room = self.job.target.max_shared_memory
         last = [op for op in body.ops if any(op is ring.loops[0] for ring in self.rings)][-1]
         gone = {op for ring in self.rings for fetch in ring.fetches for op in fetch.chain}
         early = [op for op in body.ops if op is last or op.is_before_in_block(last)]
         scratch = largest_scratch((op for top in early for op in top.walk() if op not in gone), self.job)
-        scratch += SMALL_BYTES * len(self.rings) + sum(_scale_bytes(ring.product) for ring in self.rings)
+        scratch += SMALL_BYTES * len(self.groups) + sum(_scale_bytes(ring.product) for ring in self.rings)
         for ctas in range(resident_ctas(self.func, body, self.job), 0, -1):
             if (stages := (room // ctas - scratch) // size) >= LEAST_STAGES:
                 self.ctas = ctas
@@ -257,10 +277,6 @@ class _Specializer:
         self.shared.add(op)
         return op.results[0]
 
-    @property
-    def sums(self) -> list[Sum]:
-        return [ring.sum for ring in self.rings if ring.sum is not None]
-
 
 # ---- the agents that compute -----------------------------------------------------------------------
 class _Consumer:
@@ -272,25 +288,21 @@ class _Consumer:
 
     def run(self, body: Block) -> None:
         first = body.first_op
-        self._block(body, {state: _before(constant_i32(0), first) for state in self.states})
+        self._block(body, {state: _before(constant_i32(0), first) for state in self.states()})
 
-    @property
-    def states(self) -> list[Ring | Sum]:
-        """What the agent has tokens of."""
-        return [*self.whole.rings, *self.whole.sums]
-
-    def _states_in(self, loop: Operation) -> list[Ring | Sum]:
-        return [state for state in self.states if loop in state.loops]
+    def states(self, loop: Operation | None = None) -> list[State]:
+        """What the agent has tokens of, or what of it is inside ``loop``."""
+        return [*stages_of(self.whole.rings, loop), *sums_of(self.whole.rings, loop)]
 
     def _block(self, block: Block, tokens: Tokens) -> None:
         for op in list(block.ops):
-            if op.name == LOOP and (states := self._states_in(op)):
+            if op.name == LOOP and (states := self.states(op)):
                 self._loop(op, states, tokens)
             for ring in self.whole.rings:
                 if op is ring.product:
                     self._product(ring, tokens)
 
-    def _loop(self, loop: Any, states: list[Ring | Sum], tokens: Tokens) -> None:
+    def _loop(self, loop: Any, states: list[State], tokens: Tokens) -> None:
         block = loop.regions[0].blocks[0]
         carried = {state: block.insert_arg(i32, len(block.args)) for state in states}
         self._block(block, carried)
@@ -305,9 +317,9 @@ class _Consumer:
         tokens.update(zip(states, made.results[len(kept) :]))
         for index, result in zip(kept, made.results):
             loop.results[index].replace_all_uses_with(result)
-        for state in states:
-            state.loops[state.loops.index(loop)] = made
-        self._finish(made, states, tokens)
+        for ring in self.whole.rings:
+            ring.loops = [made if around is loop else around for around in ring.loops]
+        self._finish(made, tokens)
         self._read_sums(loop, made, tokens)
         loop.detach()
         loop.erase()
@@ -335,7 +347,7 @@ class _Consumer:
                 _before(UmmaCommitOp.make([sum.pipeline], []), old)
                 self._wait(sum, old, tokens)
             result.replace_all_uses_with(_before(TmemLoadOp.make([sum.tile], [result.type]), old))
-            if len(ring.loops) > 1:
+            if ring.used_again:
                 _before(BarrierOp.make([], []), old)  # before the next round overwrites what others still read
 
     def _wait(self, sum: Sum, place: Operation, tokens: Tokens) -> None:
@@ -366,7 +378,7 @@ class _Consumer:
             _before(BarrierOp.make([], []), product)  # operands are written, the last sum is read
             accumulate = _before(_constant_i1(False), product)
         ready = sum.pipeline if sum.waited or not sum.running else None
-        given = [*operands, sum.tile, accumulate, *stages, ring.pipeline, tokens[ring], ready]
+        given = [*operands, sum.tile, accumulate, *stages, ring.pipeline, tokens[ring.stages], ready]
         given += [*(sum.scales or [None, None]), None]
         _before(AsyncUmmaOp.make(given, [], kept), product)
         if ready is not None:
@@ -393,12 +405,15 @@ class _Consumer:
         for loop in reversed(ring.loops):
             if not _is_inside(value, loop):
                 place = loop
+        if ring.sum.held is value:
+            return  # the loop before has left it there
+        ring.sum.held = value if place is not product else None
         _before(TmemStoreOp.make([value, ring.sum.left, None, None], []), place)
         if ring.sum.running:
             _before(BarrierOp.make([], []), place)  # all of it is written
 
     # ---- products of warps -------------------------------------------------------------------------
-    def _finish(self, loop: Any, states: list[Ring | Sum], tokens: Tokens) -> None:
+    def _finish(self, loop: Any, tokens: Tokens) -> None:
         """Products left under way by the last iteration end here, and their stage is empty."""
         for result in list(loop.results):
             if result.type != i32 and _is_under_way(loop, result.index):
@@ -407,27 +422,28 @@ class _Consumer:
                 loop.parent.insert_op_after(wait, loop)
                 for use in uses:
                     use.operation.operands[use.index] = wait.results[0]
-                self._release_last(loop, wait, states, tokens)
+                self._release_last(loop, wait, tokens)
 
-    def _release_last(self, loop: Any, wait: Operation, states: list[Ring | Sum], tokens: Tokens) -> None:
-        ring = next(state for state in states if state.loops[-1] is loop)
-        if len(ring.loops) == 1:
+    def _release_last(self, loop: Any, wait: Operation, tokens: Tokens) -> None:
+        ring = next(ring for ring in self.whole.rings if ring.loops[-1] is loop)
+        if not ring.used_again:
             return
         ran = arith.CmpiOp.make([loop.lower, loop.upper], [i1], {"predicate": StringAttr(_less(loop))})
-        release = ConsumerReleaseOp.make([ring.pipeline, tokens[ring], ran.results[0]], [], {"behind": UnitAttr()})
+        operands = [ring.pipeline, tokens[ring.stages], ran.results[0]]
+        release = ConsumerReleaseOp.make(operands, [], {"behind": UnitAttr()})
         loop.parent.insert_op_after(release, wait)
         loop.parent.insert_op_after(ran, wait)
 
     def _product(self, ring: Ring, tokens: Tokens) -> None:
         """Wait, multiply, give the stage back."""
-        product, token = ring.product, tokens[ring]
+        product, token = ring.product, tokens[ring.stages]
         _before(ConsumerWaitOp.make([ring.pipeline, token], []), product)
         stage = stage_of(lambda op: _before(op, product), token)
         if ring.sum is not None:
             self._accumulate(ring, stage, tokens)
         else:
             self._multiply_and_release(ring, stage, token)
-        tokens[ring] = _before(AdvanceOp.make([ring.pipeline, token], [i32]), product.next_op)
+        tokens[ring.stages] = _before(AdvanceOp.make([ring.pipeline, token], [i32]), product.next_op)
         if not list(product.result.uses):
             product.detach()
             product.erase()
@@ -479,15 +495,14 @@ class _Consumer:
 class _SumReader(_Consumer):
     """Changes the program in place: instead of products there are sums, each read from its buffer and given back."""
 
-    @property
-    def states(self) -> list[Ring | Sum]:
-        return self.whole.sums
+    def states(self, loop: Operation | None = None) -> list[State]:
+        return sums_of(self.whole.rings, loop)
 
     def _block(self, block: Block, tokens: Tokens) -> None:
         for op in list(block.ops):
             if (ring := next((ring for ring in self.whole.rings if ring.loops[-1] is op), None)) is not None:
                 self._take_sum(ring, op, tokens)
-            elif op.name == LOOP and (states := self._states_in(op)):
+            elif op.name == LOOP and (states := self.states(op)):
                 self._loop(op, states, tokens)
 
     def _take_sum(self, ring: Ring, loop: Any, tokens: Tokens) -> None:
@@ -546,6 +561,15 @@ def _rebuild_without(loop: Any, index: int) -> None:
         loop.results[other].replace_all_uses_with(result)
     loop.detach()
     loop.erase()
+
+
+def _groups(rings: list[Ring]) -> list[list[Ring]]:
+    """The rings that use the same stages, each in a loop of its own, in program order."""
+    keys = ring_keys((ring.product, [fetch.index for fetch in ring.fetches]) for ring in rings)
+    groups: dict[Hashable, list[Ring]] = {}
+    for key, ring in zip(keys, rings):
+        groups.setdefault(key, []).append(ring)
+    return list(groups.values())
 
 
 def _fills_sums(ring: Ring) -> bool:

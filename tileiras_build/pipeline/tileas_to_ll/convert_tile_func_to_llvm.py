@@ -35,7 +35,7 @@ from ...dialects.nv_tileaa.kernel_spec import KernelSpecAttr
 from ...errors import InternalError, InvalidInput
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.optimization_hints import hint
+from ..shared.optimization_hints import occupancy
 from .type_converter import LLVMTypeConverter
 
 # 64 Ki registers per multiprocessor on every target, allotted to warps in units of 8 per thread
@@ -159,7 +159,7 @@ def launch_bounds(spec: KernelSpecAttr, op: Operation, job: Job) -> dict[str, At
         "nvvm.reqntid": IntegerAttr(threads, i32),
         "nvvm.minctasm": IntegerAttr(spec.num_ctas.data, i32),
     }
-    if limit := spec.max_registers.data or _register_limit(threads, hint(op, job, "occupancy")):
+    if limit := spec.max_registers.data or _register_limit(threads, occupancy(op, job)):
         bounds["nvvm.maxnreg"] = IntegerAttr(limit, i32)
     if job.target.has("cluster") and prod(spec.cluster_dim) > 1:
         bounds["nvvm.cluster_dim"] = DenseArrayBase.from_list(i32, spec.cluster_dim)
@@ -167,11 +167,11 @@ def launch_bounds(spec: KernelSpecAttr, op: Operation, job: Job) -> dict[str, At
     return bounds
 
 
-def _register_limit(threads: int, occupancy: int | None) -> int | None:
-    """Registers per thread when ``occupancy`` CTAs are resident; None where that was not asked for."""
-    if not occupancy:
+def _register_limit(threads: int, ctas: int | None) -> int | None:
+    """Registers per thread when so many CTAs are resident; None where that was not asked for."""
+    if not ctas:
         return None
-    limit = REGISTER_FILE // (occupancy * threads) // REGISTER_UNIT * REGISTER_UNIT
+    limit = REGISTER_FILE // (ctas * threads) // REGISTER_UNIT * REGISTER_UNIT
     return min(max(limit, 32), MAX_REGISTERS)
 
 

@@ -1,0 +1,63 @@
+// The hint occupancy is obeyed as far as registers reach.
+// run: tileas-choose-occupancy sm_90
+
+// ---- two_blocks_have_room
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 2}>} {
+^bb0(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %zeros: tensor<64x64xf32>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %sum = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, tensor<64x64xf32>) -> (tensor<64x64xf32>) {
+  ^bb1(%i: i32, %total: tensor<64x64xf32>):
+    %more = nv_tileas.dot %a, %b, %total : (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    nv_tileas.continue %more : (tensor<64x64xf32>) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 2}>, occupancy = 2 : i32} {
+^bb0(%a: tensor<64x64xf16>, %b: tensor<64x64xf16>, %zeros: tensor<64x64xf32>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %sum = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, tensor<64x64xf32>) -> tensor<64x64xf32> {
+  ^bb0(%i: i32, %total: tensor<64x64xf32>):
+    %more = nv_tileas.dot %a, %b, %total : (tensor<64x64xf16>, tensor<64x64xf16>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    nv_tileas.continue %more : (tensor<64x64xf32>) -> ()
+  }
+  nv_tileaa.return
+}
+
+// ---- four_of_large_sums_do_not
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 4}>} {
+^bb0(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %zeros: tensor<128x128xf32>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %sum = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, tensor<128x128xf32>) -> (tensor<128x128xf32>) {
+  ^bb1(%i: i32, %total: tensor<128x128xf32>):
+    %more = nv_tileas.dot %a, %b, %total : (tensor<128x64xf16>, tensor<64x128xf16>, tensor<128x128xf32>) -> tensor<128x128xf32>
+    nv_tileas.continue %more : (tensor<128x128xf32>) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 4}>, occupancy = 2 : i32, occupancy_asked = 4 : i32} {
+^bb0(%a: tensor<128x64xf16>, %b: tensor<64x128xf16>, %zeros: tensor<128x128xf32>, %n: i32):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %sum = nv_tileas.for %zero, %n, %one initial(%zeros) : (i32, i32, i32, tensor<128x128xf32>) -> tensor<128x128xf32> {
+  ^bb0(%i: i32, %total: tensor<128x128xf32>):
+    %more = nv_tileas.dot %a, %b, %total : (tensor<128x64xf16>, tensor<64x128xf16>, tensor<128x128xf32>) -> tensor<128x128xf32>
+    nv_tileas.continue %more : (tensor<128x128xf32>) -> ()
+  }
+  nv_tileaa.return
+}
+
+// ---- without_products_what_is_asked
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 16}>} {
+^bb0(%a: tensor<128x128xf32>):
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {optimization_hints = #cuda_tile.optimization_hints<default = {occupancy = 16}>, occupancy = 16 : i32} {
+^bb0(%a: tensor<128x128xf32>):
+  nv_tileaa.return
+}

@@ -1,0 +1,69 @@
+"""Loops one after the other with the same products: right numbers and no race for every division, and no memory of their own."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.emulated_kernels import compiled, run
+from tileiras_build.checkers.pipelines import check_pipelines
+from tileiras_build.checkers.scratch import check_scratch
+from tileiras_build.pipeline.text_format import parse
+
+KERNELS = Path(__file__).with_name("overlapped_products.py")
+SMS = ("sm_90", "sm_100", "sm_120")
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize(("name", "width"), [("in_two_loops", 128), ("in_two_loops_short", 64)])
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 9])
+def test_stages_that_two_loops_use_in_turn(steps, name, width, sm):
+    rng = np.random.default_rng(steps)
+    length = width * steps - (steps > 0) * 5
+    q, k, v = (
+        (rng.integers(-2, 3, (count, 64)) / 4).astype(np.float16) for count in (100, max(length, 1), max(length, 1))
+    )
+    k, v = k[:length], v[:length]
+    out = np.full((100, 64), np.nan, np.float32)
+    found = run(KERNELS, name, sm, [q, k, v, out], (2, 1, 1))[3]
+    factors = np.where(np.arange(length) < steps // 2 * width, 1, 2)
+    q, k, v = (values.astype(np.float64) for values in (q, k, v))
+    want = (factors * (q @ k.T) ** 2) @ v
+    np.testing.assert_allclose(found, want, atol=2.0**-9 * np.abs(want).max(initial=0))
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("steps", [0, 1, 3, 8])
+def test_sums_that_two_loops_inside_another_make(steps, sm):
+    rng = np.random.default_rng(steps)
+    a, b = (rng.integers(-2, 3, shape).astype(np.float16) for shape in ((300, 64 * 8), (64 * 8, 64)))
+    a, b = a[:, : 64 * steps], b[: 64 * steps]
+    out = np.full((300, 64), np.nan, np.float32)
+    found = run(KERNELS, "sums_of_two_loops", sm, [a, b, out])[2]
+    np.testing.assert_array_equal(found, 3 * a.astype(np.float64) @ b.astype(np.float64))
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize(
+    ("name", "rings", "buffers"), [("in_two_loops", 2, 2), ("in_two_loops_short", 2, 2), ("sums_of_two_loops", 1, 2)]
+)
+def test_each_product_has_its_memory_once(name, rings, buffers, sm):
+    text = compiled(KERNELS, name, sm).tileas
+    assert text.count("= nv_tileas.alloc_tensor") == buffers
+    assert text.count("= nv_tileas.make_tiled_tma_desc") <= buffers + 1
+    pipelines = [line for line in text.splitlines() if "async.pipeline.create" in line]
+    assert sum("bytes = 0 " not in line for line in pipelines) == rings
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", ["in_two_loops", "sums_of_two_loops"])
+def test_proofs_of_pipelines_and_scratch(name, sm):
+    module = parse(compiled(KERNELS, name, sm).tileas.encode())
+    assert check_pipelines(module) > 0
+    assert check_scratch(module) >= 0
+
+
+def test_one_block_keeps_what_two_would_spill():
+    text = compiled(KERNELS, "in_two_loops", "sm_90").tileas
+    assert "occupancy = 1 : i32, occupancy_asked = 2 : i32" in text
+    assert "occupancy = 2 : i32" in compiled(KERNELS, "in_two_loops_short", "sm_90").tileas

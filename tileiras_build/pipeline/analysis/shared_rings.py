@@ -1,0 +1,57 @@
+"""Products of loops one after the other that are alike: they can use the same shared memory and tensor memory in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from xdsl.ir import Block, Operation
+
+from .operand_chains import loops_around, only_accumulates, source_load
+
+# What says how a product is made.
+MARKS = ("warpgroup", "tensor_memory", "scattered_rows", "signedness_lhs", "signedness_rhs")
+
+
+def ring_keys(products: Iterable[tuple[Any, Iterable[int]]]) -> list[Hashable]:
+    """A key for each of the (product, operands that are fetched) of a kernel, in program order.
+
+    Products with one key are alike in what they fetch and multiply, and stand in loops of one block, each in its own: the
+    n-th such product of one loop has the key of the n-th of another.
+    """
+    keys: list[Hashable] = []
+    for product, fetched in products:
+        alike, loop = _alike(product, fetched), loops_around(product)[-1]
+        before = sum(1 for key in keys if key[:2] == (alike, loop))
+        keys.append((alike, loop, before))
+    return [(alike, loop.parent, before) for alike, loop, before in keys]
+
+
+def _alike(product: Any, fetched: Iterable[int]) -> Hashable:
+    values = (product.lhs, product.rhs, product.result)
+    types = tuple((str(value.type.element_type), tuple(value.type.get_shape())) for value in values)
+    tiles = tuple((index, *_tile(product, index)) for index in sorted(fetched))
+    marks = tuple(str(product.attributes.get(mark)) for mark in MARKS)
+    return types, tiles, marks, only_accumulates(product), is_computed_inside(product), product.lhs_scale is None
+
+
+def _tile(product: Any, index: int) -> Hashable:
+    """What is fetched for an operand, and what becomes of it."""
+    load, chain = source_load(product, index)
+    links = tuple((link.name, *_shape(link)) for link in chain if link.name != "nv_tileas.convert_layout")
+    return load.view.owner.operands[0], str(load.view.type), links
+
+
+def _shape(link: Operation) -> Hashable:
+    permutation = str(link.attributes.get("permutation"))
+    return str(link.results[0].type.element_type), tuple(link.results[0].type.get_shape()), permutation
+
+
+def is_computed_inside(product: Any) -> bool:
+    """Whether the innermost loop makes the left operand."""
+    owner = product.lhs.owner
+    place = owner if isinstance(owner, Block) else owner.parent
+    while place is not None and place is not product.parent:
+        around = place.parent_op()
+        place = None if around is None else around.parent
+    return place is not None
