@@ -119,14 +119,28 @@ def scaled_batch(a, a_scale, b, b_scale, out, B: ConstInt, M: ConstInt, N: Const
     ct.store(out, (0, 0, 0), ct.mma_scaled(x, x_scale, y, y_scale, ct.zeros((B, M, N), dtype=ct.float32)))
 
 
+@ct.kernel
+def scaled_bytes_batch(
+    a, a_scale, b, b_scale, out, B: ConstInt, M: ConstInt, N: ConstInt, K: ConstInt, BLOCK: ConstInt
+):
+    """The product of bytes for each of B matrices, without a loop."""
+    x = ct.unpack_from_bytes(ct.load(a, (0, 0, 0), (B, M, K // 2)).reshape((-1,)), ct.float4_e2m1fn).reshape((B, M, K))
+    y = ct.unpack_from_bytes(ct.load(b, (0, 0, 0), (B, N, K // 2)).reshape((-1,)), ct.float4_e2m1fn).reshape((B, N, K))
+    x_scale = ct.load(a_scale, (0, 0, 0), (B, M, K // BLOCK))
+    y_scale = ct.load(b_scale, (0, 0, 0), (B, N, K // BLOCK)).permute((0, 2, 1))
+    acc = ct.zeros((B, M, N), dtype=ct.float32)
+    ct.store(out, (0, 0, 0), ct.mma_scaled(x, x_scale, y.permute((0, 2, 1)), y_scale, acc))
+
+
 def _array(dtype: str, ndim: int = 2, unit: int = -1, even: bool = False, stride: int = 16) -> Array:
     return Array(dtype, ndim, unit_stride=unit, stride_divisible_by=stride, shape_divisible_by=2 if even else 1)
 
 
-def _bytes(name, tiles, scale="float8_e8m0fnu", kernel=scaled_bytes, aligned=1, ndim=2) -> Case:
+def _bytes(name, tiles, scale="float8_e8m0fnu", kernel=scaled_bytes, aligned=1, ndim=None) -> Case:
     """``aligned``: what strides of the scales are multiples of."""
-    arrays = [_array("uint8"), Array(scale, ndim, stride_divisible_by=aligned)] * 2
-    return Case(name, kernel, (*arrays, _array("float32"), *tiles))
+    rank = len(tiles) - 2
+    arrays = [_array("uint8", rank), Array(scale, ndim or rank, stride_divisible_by=aligned)] * 2
+    return Case(name, kernel, (*arrays, _array("float32", rank), *tiles))
 
 
 def _case(name, dtype, tiles, scale="float8_e8m0fnu", kernel=scaled, ndim=2, even=False, stride=16, aligned=1) -> Case:
@@ -176,5 +190,6 @@ CASES = [
     _bytes("mxfp4_bytes_ahead", (128, 64, 128, 32), aligned=4),
     _bytes("nvfp4_bytes_ahead", (128, 128, 256, 16), "float8_e4m3fn", aligned=16),
     _bytes("nvfp4_bytes_reordered", (128, 128, 256, 16), "float8_e4m3fn", scaled_reordered, aligned=16, ndim=4),
+    _bytes("nvfp4_bytes_batch", (2, 32, 16, 128, 16), "float8_e4m3fn", scaled_bytes_batch),
     _bytes("nvfp4_bytes_two_ctas", (256, 64, 128, 16), "float8_e4m3fn", scaled_bytes_by_two_ctas),
 ]

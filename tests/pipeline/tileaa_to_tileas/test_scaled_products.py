@@ -55,6 +55,7 @@ BLOCK_SCALE = {
     "mxfp4_bytes_ahead": "kind::mxf4.",
     "nvfp4_bytes_ahead": "kind::mxf4nvf4.",
     "nvfp4_bytes_reordered": "kind::mxf4nvf4.",
+    "nvfp4_bytes_batch": "kind::mxf4nvf4.",
     "nvfp4_bytes_two_ctas": "kind::mxf4nvf4.",
     # mma.sync of PTX ISA 9.0 has no power of two for 16 elements, and elements that are not read in pairs keep the signs of scales.
     "fp4_blocks_of_16": None,
@@ -136,10 +137,10 @@ def run_any(name, sm, given, grid=(1, 1, 1)):
     """The result; fp4 lies in memory two to a byte."""
     case = cases(KERNELS)[name]
     if in_bytes(name):
-        scales = [given[1], given[3].T]
+        turned, scales = given[2].swapaxes(-1, -2), [given[1], given[3].swapaxes(-1, -2)]
         if name.endswith("reordered"):
             scales = [reordered(one) for one in scales]
-        given = [in_pairs(given[0]), scales[0], in_pairs(given[2].T), scales[1], given[4]]
+        given = [in_pairs(given[0]), scales[0], in_pairs(turned), scales[1], given[4]]
     if case.arguments[0].dtype != "float4_e2m1fn":
         return run(KERNELS, name, sm, given, grid)[4]
     copies = [aligned(value) for value in given]
