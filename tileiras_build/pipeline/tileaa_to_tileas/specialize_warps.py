@@ -259,11 +259,14 @@ class _Specializer:
         gone = {op for ring in self.rings for fetch in ring.fetches for op in fetch.chain}
         early = [op for op in body.ops if op is last or op.is_before_in_block(last)]
         scratch = largest_scratch((op for top in early for op in top.walk() if op not in gone), self.job)
-        scratch += SMALL_BYTES * len(self.groups) + sum(_scale_bytes(ring.product) for ring in self.rings)
-        for ctas in range(resident_ctas(self.func, body, self.job), 0, -1):
-            if (stages := (room // ctas - scratch) // size) >= LEAST_STAGES:
-                self.ctas = ctas
-                return min(stages, MOST_STAGES)
+        scratch += SMALL_BYTES * len(self.groups)
+        copied = sum(_scale_bytes(ring.product) for ring in self.rings)
+        # Scales are not copied ahead where tiles then would not be.
+        for beside in dict.fromkeys((scratch + copied, scratch)):
+            for ctas in range(resident_ctas(self.func, body, self.job), 0, -1):
+                if (stages := (room // ctas - beside) // size) >= LEAST_STAGES:
+                    self.ctas = ctas
+                    return min(stages, MOST_STAGES)
         return max(1, (room - scratch) // size)
 
     def _descriptor(self, fetch: Fetch) -> SSAValue:
