@@ -240,6 +240,18 @@ def test_elements_outside_are_neither_read_nor_written():
     np.testing.assert_array_equal(launch("masked", [x, np.zeros_like(x)])[1], expected)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_zeros_outside_are_chosen_once(dtype):
+    """By the load; the padding value of another load is chosen after it."""
+    name = "zeros_outside_" + {"bfloat16": "bf16"}.get(dtype, dtype.replace("float", "f"))
+    x = random_integers(100).astype(dtype)
+    found = launch(name, [x, np.ones(128, dtype)])[1]
+    np.testing.assert_array_equal(found, np.concatenate([x, np.zeros(28, dtype)]))
+    lines = [line for one in (name, "masked") for line in compiled(KERNELS, one, "sm_80").ll.splitlines()]
+    chosen = {line.split()[-1] for line in lines if "select i1" in line}
+    assert not {"0x0000000000000000", "0xR0000"} & chosen and "-1" in chosen
+
+
 @pytest.mark.parametrize("width", [8, 9, 10, 12])
 def test_rows_that_begin_anywhere(width):
     x = np.arange(16 * width, dtype=np.float32).reshape(16, width)

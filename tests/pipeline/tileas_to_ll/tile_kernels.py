@@ -177,6 +177,12 @@ def masked(a, out, N: ct.Constant[int]):
 
 
 @ct.kernel
+def zeros_outside(a, out, N: ct.Constant[int]):
+    """Gather with indices outside the array, which read zeros."""
+    ct.store(out, (0,), ct.gather(a, ct.arange(N, dtype=ct.int32)))
+
+
+@ct.kernel
 def odd_rows(a, out, M: ct.Constant[int], N: ct.Constant[int]):
     """Copies an (M, N) corner through pointers; rows may begin anywhere."""
     rows, columns = ct.arange(M, dtype=ct.int32)[:, None], ct.arange(N, dtype=ct.int32)[None, :]
@@ -256,6 +262,9 @@ CASES = [
     Case("compare_and_swap_128", compare_and_swap, (I1, I1, I1, 128)),
     Case("compare_and_swap_4", compare_and_swap, (I1, I1, I1, 4)),
     Case("masked", masked, (I1, I1, 128)),
+    Case("zeros_outside_f32", zeros_outside, (*[Array("float32", 1)] * 2, 128)),
+    Case("zeros_outside_f64", zeros_outside, (*[Array("float64", 1)] * 2, 128)),
+    Case("zeros_outside_bf16", zeros_outside, (*[Array("bfloat16", 1)] * 2, 128)),
     Case("odd_rows", odd_rows, (F2, F2, 16, 8)),
     Case("diagonals", diagonals, (F1, F1, 16, 32)),
     Case("selected_64", selected, (I1, I1, 128, 64)),

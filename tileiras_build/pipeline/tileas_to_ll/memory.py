@@ -24,6 +24,7 @@ from .packed_elements import load_packed, store_packed
 from .vector_access import load_vector, store_vector
 from .views import TiledView
 
+ZERO = "0x0000000000000000"  # as constants of float and double are written
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 
 
@@ -394,7 +395,8 @@ def _known(mask: Value | None) -> Value | None:
 
 
 def _choose(e: KernelEmitter, element: Element, mask: Value, value: Value, other: Value) -> Value:
-    if other in (0, "0", element.zero):
+    """Masked loads give zeros themselves."""
+    if other in (0, "0", element.zero, ZERO):
         return value
     return e.b.value(f"select i1 {boolean(mask)}, {element.register} {value}, {element.register} {other}")
 
