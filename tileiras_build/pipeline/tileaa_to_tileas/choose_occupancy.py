@@ -10,17 +10,12 @@ Sound: a hint is no promise. Registers that a thread does not have are memory, i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
-from ..analysis.operand_chains import LOOP, only_accumulates
-from ..analysis.shared_rings import is_computed_inside
+from ..analysis.kept_tiles import kept_words
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.element_types import element_of
 from ..shared.optimization_hints import hint
 from .choose_warps import choose_warps, fit
 
@@ -43,28 +38,5 @@ class ChooseOccupancy(EdgePass):
 
 def _choose(func: Operation, asked: int, job: Job) -> int:
     warps = choose_warps(func, job)
-    words = max((_kept(loop, job) for loop in func.walk() if loop.name == LOOP), default=0)
+    words = kept_words(func, job.target)
     return next((ctas for ctas in range(asked, 1, -1) if fit(words, warps, ctas)), 1) if words else asked
-
-
-def _kept(loop: Operation, job: Job) -> int:
-    """32-bit words of the tiles that the products right inside a loop keep in registers, of all threads together."""
-    products = [op for op in loop.regions[0].blocks[0].ops if op.name == "nv_tileas.dot"]
-    tiles = dict.fromkeys(tile for product in products for tile in _kept_by(product, job))
-    return sum(_words(tile) for tile in tiles)
-
-
-def _kept_by(product: Any, job: Job) -> Iterator[SSAValue]:
-    """The sum, unless it stays in tensor memory, and a left operand that stays the same."""
-    in_tensor_memory = job.target.has("tcgen05")
-    if not (in_tensor_memory and only_accumulates(product)):
-        yield product.result
-    if not in_tensor_memory and not is_computed_inside(product):
-        yield product.lhs
-
-
-def _words(tile: SSAValue) -> int:
-    size = element_of(tile.type).bits
-    for extent in tile.type.get_shape():
-        size *= extent
-    return size // 32

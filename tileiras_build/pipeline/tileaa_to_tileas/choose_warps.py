@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
+from ..analysis.kept_tiles import kept_words
 from ..job import Job
 from ..shared.optimization_hints import occupancy
 
@@ -37,8 +38,16 @@ def _size(type: object) -> int:
 
 
 def divides_registers(func: Operation, job: Job, warps: int) -> bool:
-    """Whether threads that fetch give registers to those that compute; not where several CTAs share them."""
-    return warps >= MANY_WARPS and job.target.has("setmaxnreg") and (occupancy(func, job) or 1) == 1
+    """Whether threads that fetch give registers to those that compute.
+
+    Not where several CTAs share them, nor where mma.sync multiplies and its tiles fit into what all threads start with.
+    """
+    if warps < MANY_WARPS or not job.target.has("setmaxnreg") or (occupancy(func, job) or 1) > 1:
+        return False
+    if job.target.tier.matrix_product != "mma_sync":
+        return True
+    needed = kept_words(func, job.target) // (32 * warps) + BESIDE_SUMS
+    return needed > _launched(32 * (warps + WARPGROUP))
 
 
 def divided_registers(warps: int) -> list[int]:

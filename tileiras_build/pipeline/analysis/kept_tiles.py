@@ -1,0 +1,40 @@
+"""The tiles that the products of a loop keep in registers from one iteration to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from xdsl.ir import Operation, SSAValue
+
+from ...targets import Target
+from ..shared.element_types import element_of
+from .operand_chains import LOOP, only_accumulates
+from .shared_rings import is_computed_inside
+
+
+def kept_words(func: Operation, target: Target) -> int:
+    """32-bit words of the tiles that products keep in registers in the loop that keeps most, of all threads together."""
+    return max((_kept(loop, target) for loop in func.walk() if loop.name == LOOP), default=0)
+
+
+def _kept(loop: Operation, target: Target) -> int:
+    products = [op for op in loop.regions[0].blocks[0].ops if op.name == "nv_tileas.dot"]
+    tiles = dict.fromkeys(tile for product in products for tile in _kept_by(product, target))
+    return sum(_words(tile) for tile in tiles)
+
+
+def _kept_by(product: Any, target: Target) -> Iterator[SSAValue]:
+    """The sum, unless it stays in tensor memory, and a left operand that stays the same."""
+    in_tensor_memory = target.has("tcgen05")
+    if not (in_tensor_memory and only_accumulates(product)):
+        yield product.result
+    if not in_tensor_memory and not is_computed_inside(product):
+        yield product.lhs
+
+
+def _words(tile: SSAValue) -> int:
+    size = element_of(tile.type).bits
+    for extent in tile.type.get_shape():
+        size *= extent
+    return size // 32
