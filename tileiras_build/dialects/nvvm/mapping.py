@@ -208,8 +208,11 @@ def _wgmma(op: ops_matrix.WgmmaMmaAsyncOp) -> str:
     if a in ("f16", "bf16"):
         tail += f", {int(op.layoutA.word.data == 'col')}, {int(op.layoutB.word.data == 'row')}"
     scale = int(op.scaleD.word.data == "one")
+    # LLVM writes accumulators to the tied registers right before the assembly, behind every fence that stands outside it.
+    follows = isinstance(op.inouts.owner, ops_matrix.WgmmaMmaAsyncOp)
+    fence = "" if follows else "wgmma.fence.sync.aligned; "
     return (
-        f"{{.reg .pred p; setp.ne.b32 p, {scale}, 0; "
+        f"{fence}{{.reg .pred p; setp.ne.b32 p, {scale}, 0; "
         f"{name} {_braced(0, count)}, ${2 * count}, ${2 * count + 1}, p{tail};}}"
     )
 
