@@ -70,7 +70,7 @@ def test_tensor_map_and_shared_memory_are_set_up_and_the_grid_counts_clusters(pa
     driver, (x, y, out) = FakeDriver(90), vectors(np.float16)
     Library(package, driver)[TENSOR].launch((4, 2), Address(x), 1000, 64, y, out)
     ((tensor_map,),) = driver.of("encode")
-    assert (tensor_map.address, tensor_map.shape, tensor_map.strides) == (x.ctypes.data, (1000, 4), (128,))
+    assert (tensor_map.address, tensor_map.shape, tensor_map.strides) == (x.ctypes.data, (500, 4), (128,))
     assert (tensor_map.box, tensor_map.swizzle, tensor_map.fill) == ((64, 4), "128B", "nan")
     ((entry, config, params),) = driver.of("launch")
     assert entry == TENSOR and (config.grid, config.shared_memory) == ((4, 2, 1), 102400)
