@@ -81,7 +81,8 @@ def test_python_tells_the_driver_what_the_manifest_says(cuda, package, kernel, n
         assert (shared, more) == ("0", ["params", *words]) and not maps
         return
     assert (shared, more) == ("102400", ["params", *words, "ab" * 128])
-    # FLOAT16 is 6, swizzle 128B 3, promotion 128B 2, NaN fill 1; lengths (1000 over 2) / box / steps; the stride is 64 f16 in bytes.
+    # FLOAT16 is 6, swizzle 128B 3, promotion 128B 2, NaN fill 1; lengths (1000 over 2) / box / steps; the stride is 64
+    # f16 in bytes.
     assert maps == [
         ["cuTensorMapEncodeTiled", "6", "0x10000", "500/64/1", "4/4/1", "128", "0", "3", "2", "1", "aligned"]
     ]
