@@ -177,6 +177,25 @@ def test_scaled_matrix_product():
     assert np.allclose(apply(text, inputs, ((4, 4), "f32")), exact, rtol=1e-6)
 
 
+def test_what_a_negative_scale_does_is_open():
+    """An open element is 0 where no arbitrary numbers are asked for; those that no such scale touches are known."""
+    s, t = np.full((4, 2), 2.0), np.full((2, 4), 0.5)
+    s[1, 0], s[2, 1], t[1, 3] = -2.0, -0.0, -1.0
+    inputs = [("a", np.full(64, 0x23, np.int8), "i8"), ("c", np.full((4, 4), 100, np.float32), "f32"),
+              ("s", held_array(s, "f8E4M3FN"), "f8E4M3FN"), ("t", held_array(t, "f8E4M3FN"), "f8E4M3FN")]
+    text = ("%p = unpack %a : tile<64xi8> -> tile<128xf4E2M1FN>\n  %x = reshape %p : tile<128xf4E2M1FN> -> tile<4x32xf4E2M1FN>\n"
+            "  %y = reshape %p : tile<128xf4E2M1FN> -> tile<32x4xf4E2M1FN>\n"
+            "  %r = mmaf_scaled %x, %y, %c, %s, %t : tile<4x32xf4E2M1FN>, tile<32x4xf4E2M1FN>, tile<4x4xf32>, "
+            "tile<4x2xf8E4M3FN>, tile<2x4xf8E4M3FN>")
+    result = apply(text, inputs, ((4, 4), "f32"))
+    known = np.ones((4, 4), bool)
+    known[1, :] = known[:, 3] = False
+    x = np.tile([1.5, 1.0], 64)  # 3 and 2 as fp4, the lower half of a byte first
+    exact = (x.reshape(4, 32) * np.repeat(s, 16, 1)) @ (x.reshape(32, 4) * np.repeat(t, 16, 0)) + 100
+    assert np.allclose(result[known], exact[known], rtol=1e-6)
+    assert not result[~known].any()
+
+
 @pytest.mark.parametrize(("name", "function"), [("exp2", np.exp2), ("sin", np.sin), ("tanh", np.tanh), ("floor", np.floor),
                                                 ("rsqrt", lambda x: 1 / np.sqrt(x)), ("log", np.log)])
 def test_functions(name, function):
