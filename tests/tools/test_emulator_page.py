@@ -42,7 +42,7 @@ def test_samples_are_ptx(target, tmp_path):
 
 
 @cache
-def tested_words() -> list[set[str]]:
+def words_of_tests() -> list[set[str]]:
     """For each test file of the emulator the words in its strings, which hold the kernels."""
     found = []
     for path in TESTS.glob("*.py"):
@@ -54,7 +54,7 @@ def tested_words() -> list[set[str]]:
 
 def is_tested(name: str) -> bool:
     """Whether one file's kernels have all words of the name."""
-    return any(words.issuperset(name.split(".")) for words in tested_words())
+    return any(words.issuperset(name.split(".")) for words in words_of_tests())
 
 
 def test_implemented_instructions_are_tested():
