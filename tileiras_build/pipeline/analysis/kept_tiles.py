@@ -21,7 +21,7 @@ def kept_words(func: Operation, target: Target) -> int:
 def _kept(loop: Operation, target: Target) -> int:
     products = [op for op in loop.regions[0].blocks[0].ops if op.name == "nv_tileas.dot"]
     tiles = dict.fromkeys(tile for product in products for tile in _kept_by(product, target))
-    return sum(_words(tile) for tile in tiles)
+    return sum(tile_words(tile) for tile in tiles)
 
 
 def _kept_by(product: Any, target: Target) -> Iterator[SSAValue]:
@@ -33,7 +33,8 @@ def _kept_by(product: Any, target: Target) -> Iterator[SSAValue]:
         yield product.lhs
 
 
-def _words(tile: SSAValue) -> int:
+def tile_words(tile: SSAValue) -> int:
+    """32-bit words of a tile, of all threads together."""
     size = element_of(tile.type).bits
     for extent in tile.type.get_shape():
         size *= extent

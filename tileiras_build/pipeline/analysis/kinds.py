@@ -6,6 +6,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
+from xdsl.traits import Pure
 
 ELEMENTWISE, FREE, SHAPE, POINTER, OTHER = "elementwise", "free", "shape", "pointer", "other"
 
@@ -29,6 +30,11 @@ def kind_of(op: Operation) -> str:
 
 def is_tile(value: SSAValue) -> bool:
     return isinstance(value.type, TensorType)
+
+
+def is_pure(op: Operation) -> bool:
+    """Whether an operation has no effect but its results."""
+    return any(isinstance(trait, Pure) for trait in op.traits.traits)
 
 
 def tiles(values: Any) -> list[SSAValue]:

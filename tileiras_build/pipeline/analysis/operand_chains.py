@@ -6,18 +6,18 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.traits import Pure
 
 from ...layouts import SharedLayout
-from .kinds import is_tile
+from .kinds import is_pure, is_tile
 
 # What only renames the elements of a tile, and what may also convert them.
 RENAMES = ("nv_tileas.view", "nv_tileas.permute")
 PASSED_THROUGH = (*RENAMES, "nv_tileas.fp_to_fp", "nv_tileas.convert_layout")
 PRODUCTS = ("nv_tileas.dot", "nv_tileas.async.dot")
 LOOP, TOKEN = "nv_tileas.for", "nv_tileaa.mem_token"
+ZERO_KEEPERS = ("nv_tileas.splat", "nv_tileas.convert_layout", "nv_tileas.view", "nv_tileas.broadcast")
 GRID_DEPENDENCY = "nv_tileas.grid_dependency"
 ENTRIES = ("nv_tileaa.func", "func.func")
 EXITS = ("nv_tileas.continue", "nv_tileas.break")
@@ -124,6 +124,28 @@ def _leaves(op: Operation, loop: Operation) -> bool:
     return around is loop
 
 
+def is_inside(value: SSAValue, loop: Operation) -> bool:
+    """Whether a value is made in the body of a loop."""
+    place = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    while place is not None and (around := place.parent_op()) is not None:
+        if around is loop:
+            return True
+        place = around.parent
+    return False
+
+
+def is_zero(value: SSAValue) -> bool:
+    """Whether a tile is known to hold zeros."""
+    while isinstance(value.owner, Operation) and value.owner.name in ZERO_KEEPERS:
+        value = value.owner.operands[0]
+    if not isinstance(value.owner, Operation) or value.owner.name != "arith.constant":
+        return False
+    constant = value.owner.properties["value"]
+    if isinstance(constant, IntegerAttr | FloatAttr):
+        return constant.value.data == 0
+    return hasattr(constant, "as_array") and not constant.as_array().any()
+
+
 def runs_free(token: SSAValue | None) -> bool:
     """Whether nothing that a memory token stands for must come first: a write, an acquire, the grid before this one."""
     return not stands_for(token, _orders)
@@ -201,8 +223,7 @@ class ScalarSlice:
             self.needed.add(op)
             self.lookups.update(found)
             return all(self.add(operand) for operand in (found[-1].view, *found[-1].coords, *op.indices))
-        pure = any(isinstance(trait, Pure) for trait in op.traits.traits)
-        if not pure or op.regions or any(isinstance(result.type, TensorType) for result in op.results):
+        if not is_pure(op) or op.regions or any(isinstance(result.type, TensorType) for result in op.results):
             return False
         self.needed.add(op)
         return all(self.add(operand) for operand in op.operands)

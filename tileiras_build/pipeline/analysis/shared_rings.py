@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-from xdsl.ir import Block, Operation
+from xdsl.ir import Operation
 
-from .operand_chains import loops_around, only_accumulates, source_load
+from .operand_chains import is_inside, loops_around, only_accumulates, source_load
 
 # What says how a product is made.
 MARKS = ("warpgroup", "tensor_memory", "scattered_rows", "signedness_lhs", "signedness_rhs")
@@ -49,9 +49,4 @@ def _shape(link: Operation) -> Hashable:
 
 def is_computed_inside(product: Any) -> bool:
     """Whether the innermost loop makes the left operand."""
-    owner = product.lhs.owner
-    place = owner if isinstance(owner, Block) else owner.parent
-    while place is not None and place is not product.parent:
-        around = place.parent_op()
-        place = None if around is None else around.parent
-    return place is not None
+    return is_inside(product.lhs, product.parent_op())

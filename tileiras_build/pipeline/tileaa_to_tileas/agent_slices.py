@@ -61,8 +61,8 @@ class Sum:
     """The accumulators of one product in tensor memory; ``pipeline`` fills when they are complete.
 
     ``running``: they stay there for all of the innermost loop; ``waited``: but each product is waited for, since the next
-    one's left operand takes the place of its own. ``apart``: an agent of its own issues the products, so that the
-    accumulators are a ring that the agents which compute release. ``held``: the left operand that stays in tensor memory.
+    one's left operand takes the place of its own. ``held``: the left operand that stays in tensor memory. Where an agent
+    of its own issues the products, the accumulators are a ring that the agents which compute release.
     """
 
     running: bool
@@ -70,7 +70,6 @@ class Sum:
     pipeline: SSAValue
     tile: SSAValue
     left: SSAValue | None
-    apart: bool = False
     scales: list[SSAValue] = field(default_factory=list)
     held: SSAValue | None = None
 

@@ -46,7 +46,7 @@ def divides_registers(func: Operation, job: Job, warps: int) -> bool:
         return False
     if job.target.tier.matrix_product != "mma_sync":
         return True
-    needed = kept_words(func, job.target) // (32 * warps) + BESIDE_SUMS
+    needed = _needed(kept_words(func, job.target), warps)
     return needed > _launched(32 * (warps + WARPGROUP))
 
 
@@ -65,22 +65,27 @@ def _launched(threads: int) -> int:
     return min(REGISTER_FILE // threads // REGISTER_UNIT * REGISTER_UNIT, MOST_REGISTERS)
 
 
+def _needed(words: int, warps: int) -> int:
+    """Registers of a thread for its share of so many 32-bit words, and all else."""
+    return words // (32 * warps) + BESIDE_SUMS
+
+
 def has_registers_for_issuing(words: int, func: Operation, job: Job, warps: int) -> bool:
     """Whether another warp that computes nothing leaves the others their registers, or enough for ``words`` 32-bit words."""
     if divides_registers(func, job, warps):
         return True
     ctas = occupancy(func, job) or 1
     before, after = (_launched(32 * (warps + agents) * ctas) for agents in (1, 2))
-    return after == before or words // (32 * warps) + BESIDE_SUMS <= after
+    return after == before or _needed(words, warps) <= after
 
 
 def sums_fit(words: int, func: Operation, job: Job, warps: int) -> bool:
     """Whether the threads that compute have registers for a tile of so many 32-bit words, beside all else."""
     if not divides_registers(func, job, warps):
         return fit(words, warps, occupancy(func, job) or 1)
-    return words // (32 * warps) + BESIDE_SUMS <= divided_registers(warps)[1]
+    return _needed(words, warps) <= divided_registers(warps)[1]
 
 
 def fit(words: int, warps: int, ctas: int) -> bool:
     """Whether each of so many CTAs of a multiprocessor, with a fetching warp, has registers for as many 32-bit words."""
-    return words // (32 * warps) + BESIDE_SUMS <= _launched(32 * (warps + 1) * ctas)
+    return _needed(words, warps) <= _launched(32 * (warps + 1) * ctas)

@@ -16,17 +16,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i1
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.traits import Pure
 
 from ...dialects import arith
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncUmmaOp
-from ..analysis.kinds import is_tile
-from ..analysis.operand_chains import LOOP, runs_to_its_end
+from ..analysis.kinds import is_pure, is_tile
+from ..analysis.operand_chains import LOOP, is_zero, runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
-from .overlap_products import BARRIER, SWITCH, at_its_stage, less
+from .overlap_products import BARRIER, SWITCH, at_its_stage, users
+from .pipeline_loads import runs_at
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 LOAD, STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
@@ -62,8 +62,8 @@ class _Issue:
 def _issue(product: Any) -> _Issue | None:
     """What issues a product; None where it cannot be issued ahead."""
     block = product.parent
-    reads = [op for op in _users(product.acc) if op.name == LOAD and op.parent is block]
-    if product.ready is None or len(reads) != 1 or not _starts_from_zero(product) or not _is_alone(product):
+    reads = [op for op in users(product.acc) if op.name == LOAD and op.parent is block]
+    if product.ready is None or len(reads) != 1 or not is_zero(product.accumulate) or not _is_alone(product):
         return None
     acts = [*at_its_stage(product, "consumer_wait"), *_barrier_before(product), product]
     scalars = _scalars([value for op in acts for value in op.operands], block)
@@ -75,21 +75,9 @@ def _issue(product: Any) -> _Issue | None:
     return None if following is None else _Issue(product, reads[0], ops, [op for op in block.ops if op in following])
 
 
-def _users(value: SSAValue) -> list[Operation]:
-    return [use.operation for use in value.uses]
-
-
-def _starts_from_zero(product: Any) -> bool:
-    constant = product.accumulate.owner
-    if not isinstance(constant, Operation) or constant.name != "arith.constant":
-        return False
-    value = constant.properties["value"]
-    return isinstance(value, IntegerAttr) and value.value.data == 0
-
-
 def _is_alone(product: Any) -> bool:
     """Whether nothing but fetched tiles and what stands before the loop makes its operands, in this CTA alone."""
-    written = {op for tile in (product.lhs, product.acc) for op in _users(tile) if op.name == STORE}
+    written = {op for tile in (product.lhs, product.acc) for op in users(tile) if op.name == STORE}
     inside = {op for op in product.parent.walk() if op.name == STORE}
     paired = product.pipeline is not None and "pair" in product.pipeline.owner.attributes
     return product.lhs_scale is None and not written & inside and not paired
@@ -104,8 +92,7 @@ def _barrier_before(product: Operation) -> list[Operation]:
 
 
 def _is_scalar(op: Operation) -> bool:
-    pure = any(isinstance(trait, Pure) for trait in op.traits.traits)
-    return pure and not op.regions and not any(is_tile(value) for value in (*op.operands, *op.results))
+    return is_pure(op) and not op.regions and not any(is_tile(value) for value in (*op.operands, *op.results))
 
 
 def _scalars(values: Iterable[SSAValue], block: Block) -> set[Operation] | None:
@@ -139,14 +126,14 @@ def _move(loop: Any, issue: _Issue) -> None:
         block.insert_op_after(op, place)
         place = op
     for op in reversed(issue.ops):
-        if not any(_users(result) for result in op.results):
+        if not any(users(result) for result in op.results):
             op.detach()
             op.erase()
 
 
 def _guarded(loop: Any, issue: _Issue, index: SSAValue, values: dict[SSAValue, SSAValue]) -> list[Operation]:
     """The product of the iteration that begins with ``values``, if there is one of this index."""
-    runs = arith.CmpiOp.make([index, loop.upper], [i1], {"predicate": StringAttr(less(loop))})
+    runs = runs_at(loop, index)
     body, never = Block(), Block()
     for op in issue.ops:
         body.add_op(op.clone(values))

@@ -19,18 +19,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i1, i32
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.traits import Pure
 
 from ...dialects import arith
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncUmmaOp
-from ..analysis.kinds import is_tile
+from ..analysis.kept_tiles import tile_words
+from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import LOOP, runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.element_types import element_of
 from .choose_warps import sums_fit
+from .pipeline_loads import runs_at
 
 ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
 PRODUCTS = (AsyncDotOp.name, AsyncUmmaOp.name)
@@ -135,7 +135,7 @@ def _sources(values: Iterable[SSAValue], block: Block) -> set[Operation]:
 def _fillers(op: Any) -> Iterator[Operation]:
     """The products of the block whose sum an operation reads from tensor memory."""
     if op.name == "nv_tileas.tmem_load":
-        yield from (user for user in _users(op.source) if user.name == AsyncUmmaOp.name and user.parent is op.parent)
+        yield from (user for user in users(op.source) if user.name == AsyncUmmaOp.name and user.parent is op.parent)
 
 
 def _top(op: Operation, block: Block) -> Operation | None:
@@ -146,7 +146,7 @@ def _top(op: Operation, block: Block) -> Operation | None:
     return op
 
 
-def _users(value: SSAValue) -> list[Operation]:
+def users(value: SSAValue) -> list[Operation]:
     return [use.operation for use in value.uses]
 
 
@@ -161,7 +161,7 @@ def _late(block: Block, last: Any) -> list[Operation]:
         found.add(op)
         for use in (use for result in op.results for use in result.uses):
             returned = use.operation is block.last_op
-            waiting += _users(block.args[1 + use.index]) if returned else [use.operation]
+            waiting += users(block.args[1 + use.index]) if returned else [use.operation]
     found |= set(_only_for(found, block))
     return _with_barriers(found, block)
 
@@ -192,15 +192,15 @@ def _own_memory(product: Any) -> list[Operation]:
     if product.name == AsyncDotOp.name:
         return []
     tiles = [value for value in (product.lhs, product.acc) if value.type.name == "nv_tileas.tmem"]
-    return [user for value in (*tiles, product.ready) if value is not None for user in _users(value)]
+    return [user for value in (*tiles, product.ready) if value is not None for user in users(value)]
 
 
 def _only_for(late: set[Operation], block: Block) -> Iterator[Operation]:
     """Cheap operations whose results the late part alone reads: it can make them itself."""
     done = set(late)
     for op in reversed(list(block.ops)):
-        users = {_top(user, block) for result in op.results for user in _users(result)}
-        if op not in done and op.name in REPEATED and users and users <= done:
+        readers = {_top(user, block) for result in op.results for user in users(result)}
+        if op not in done and op.name in REPEATED and readers and readers <= done:
             done.add(op)
             yield op
 
@@ -220,41 +220,34 @@ def _is_separate(parts: _Parts, needed: set[Operation]) -> bool:
         return False
     own = [block.args[1 + index] for index in parts.late_arguments]
     made = [*own, *(result for op in parts.late for result in op.results)]
-    readers = {_top(user, block) for value in made for user in _users(value)} - {block.last_op}
+    readers = {_top(user, block) for value in made for user in users(value)} - {block.last_op}
     if any(value in own for value in block.last_op.operands):
         return False
     return readers <= late and all(_may_wait(op) for op in parts.late)
 
 
 def _may_wait(op: Operation) -> bool:
-    return op.name in DEFERRED or any(isinstance(trait, Pure) for trait in op.traits.traits)
+    return op.name in DEFERRED or is_pure(op)
 
 
 def _fits(parts: _Parts, func: Operation, job: Job) -> bool:
     """Whether threads have registers for the sum, the early product, the left operand on its way, and resident ones."""
     tiles = [_result(parts.first), _result(parts.last), _left(parts.last)]
     tiles += [op.lhs for op in parts.early if op.name == AsyncDotOp.name and is_tile(op.lhs)]
-    words = sum(_words(tile) for tile in dict.fromkeys(tiles))
+    words = sum(tile_words(tile) for tile in dict.fromkeys(tiles))
     return sums_fit(words, func, job, func.attributes["num_warps"].value.data)
 
 
 def _result(product: Any) -> SSAValue:
     if product.name == AsyncDotOp.name:
         return product.result
-    return next(op.result for op in _users(product.acc) if op.name == "nv_tileas.tmem_load")
-
-
-def _words(tile: SSAValue) -> int:
-    size = element_of(tile.type).bits
-    for extent in tile.type.get_shape():
-        size *= extent
-    return size // 32
+    return next(op.result for op in users(product.acc) if op.name == "nv_tileas.tmem_load")
 
 
 # ---- the change ------------------------------------------------------------------------------------
 def _rewrite(loop: Any, parts: _Parts) -> None:
     """The early part of the first iteration, a loop that is one behind, the late part of the last."""
-    guard = arith.CmpiOp.make([loop.lower, loop.upper], [i1], {"predicate": StringAttr(less(loop))})
+    guard = runs_at(loop, loop.lower)
     body, never = Block(), Block()
     never.add_op(YieldOp.make([list(loop.initial)], []))
     _Writer(loop, parts).write(body)
@@ -265,10 +258,6 @@ def _rewrite(loop: Any, parts: _Parts) -> None:
         old.replace_all_uses_with(new)
     loop.detach()
     loop.erase()
-
-
-def less(loop: Any) -> str:
-    return "ult" if "unsigned" in loop.attributes else "slt"
 
 
 class _Writer:

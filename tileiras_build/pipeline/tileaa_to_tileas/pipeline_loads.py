@@ -284,7 +284,7 @@ class _Rewriter:
         """The first stages - 1 tiles; those past the end are disabled."""
         index = self.loop.lower
         for stage in range(self.stages - 1):
-            enabled = self._before(_compare(self.loop, index))
+            enabled = self._before(runs_at(self.loop, index))
             place = self._before(constant_i32(stage))
             self._copy_all(self.candidates, index, place, enabled, self._before)
             index = self._before(_binary(arith.AddiOp, index, self.loop.step))
@@ -326,7 +326,7 @@ class _Rewriter:
         ahead = self.block.args[0]
         for _ in range(self.stages - 1):
             ahead = insert(_binary(arith.AddiOp, ahead, self.loop.step))
-        enabled = insert(_compare(self.loop, ahead))
+        enabled = insert(runs_at(self.loop, ahead))
         self._copy_all(self.candidates, ahead, write, enabled, insert)
 
     def _replace_loads(self, read: SSAValue) -> None:
@@ -413,7 +413,7 @@ class _Rotation(_Rewriter):
         if self.loop.parent_op().name != "nv_tileaa.func":
             self._before(BarrierOp.make([], []))
         lower = self.loop.lower
-        self._copy_all(self.groups[0], lower, self.stage, self._before(_compare(self.loop, lower)), self._before)
+        self._copy_all(self.groups[0], lower, self.stage, self._before(runs_at(self.loop, lower)), self._before)
         self._place_copies()
         self._replace_loads(self.stage)
         self.loop.parent.insert_op_after(_wait(0), self.loop)
@@ -428,7 +428,7 @@ class _Rotation(_Rewriter):
         insert = _inserter(places[-1])
         self._meet(places[-1])
         following = insert(_binary(arith.AddiOp, index, self.loop.step))
-        self._copy_all(self.groups[0], following, self.stage, insert(_compare(self.loop, following)), insert)
+        self._copy_all(self.groups[0], following, self.stage, insert(runs_at(self.loop, following)), insert)
 
     def _meet(self, place: Operation) -> None:
         """All copies have landed, and all threads are done with the product before."""
@@ -477,7 +477,7 @@ def _binary(kind: Any, a: SSAValue, b: SSAValue) -> Operation:
     return kind.make([a, b], [a.type])
 
 
-def _compare(loop: Any, index: SSAValue) -> Operation:
+def runs_at(loop: Any, index: SSAValue) -> Operation:
     """Whether the loop still runs at this index."""
     predicate = "ult" if "unsigned" in loop.attributes else "slt"
     return arith.CmpiOp.make([index, loop.upper], [i1], {"predicate": StringAttr(predicate)})

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 from xdsl.ir import Operation
-from xdsl.traits import Pure
 
 from ...dialects.nv_tileas.ops import AsyncDotOp, SequenceArriveOp, SequenceCloseOp, SequenceOpenOp, SequenceWaitOp
+from ..analysis.kinds import is_pure
 from ..analysis.operand_chains import LOOP
 from ..contracts import EdgePass
 from ..job import Job
@@ -62,4 +62,4 @@ def _needs_no_other(op: Operation) -> bool:
     """Whether a warpgroup does this without the others: by registers, or stages that are full at some time."""
     if op.name in (AsyncDotOp.name, WAIT):
         return True
-    return "scratch_bytes" not in op.attributes and any(isinstance(trait, Pure) for trait in op.traits.traits)
+    return "scratch_bytes" not in op.attributes and is_pure(op)

@@ -24,7 +24,6 @@ from typing import Any
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    FloatAttr,
     IntAttr,
     IntegerAttr,
     ModuleOp,
@@ -35,7 +34,6 @@ from xdsl.dialects.builtin import (
     i32,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.traits import Pure
 
 from ...dialects import arith
 from ...dialects.cute.shared import SharedLayoutAttr
@@ -61,8 +59,8 @@ from ...dialects.nv_tileas.ops import (
 from ...dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ...layouts.tensor_memory import ALL_COLUMNS, LEAST_COLUMNS
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
-from ..analysis.kinds import is_tile
-from ..analysis.operand_chains import LOOP, TOKEN, ScalarSlice, only_accumulates, rounds_to_tf32
+from ..analysis.kinds import is_pure, is_tile
+from ..analysis.operand_chains import LOOP, TOKEN, ScalarSlice, is_inside, is_zero, only_accumulates, rounds_to_tf32
 from ..analysis.shared_rings import ring_keys
 from ..contracts import EdgePass
 from ..job import Job
@@ -88,11 +86,10 @@ from .agent_slices import (
 from .assign_scratch import RING_ALIGNMENT, largest_scratch
 from .choose_warps import WARPGROUP, divided_registers, divides_registers, has_registers_for_issuing
 from .pipeline_loads import MOST_STAGES as COPY_STAGES
-from .pipeline_loads import constant_i32, forwarded, fragment_of, resident_ctas, with_layout
+from .pipeline_loads import constant_i32, forwarded, fragment_of, resident_ctas, runs_at, with_layout
 from .select_async import LEAST_STAGES, MOST_STAGES, SMALL_BYTES, products
 from .tma_descriptors import descriptor_of, hoist
 
-ZERO_KEEPERS = ("nv_tileas.splat", "nv_tileas.convert_layout", "nv_tileas.view", "nv_tileas.broadcast")
 CreateTokenOp, AddFOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("create_mem_token", "addf"))
 SUM_BUFFERS = 2  # one is read while the next sum comes together in the other
 
@@ -179,8 +176,7 @@ class _Specializer:
 
     def _is_common(self, op: Operation) -> bool:
         """Pure, without tiles, and computed from nothing that stays behind."""
-        pure = any(isinstance(trait, Pure) for trait in op.traits.traits)
-        if not pure or op.regions or any(is_tile(value) for value in (*op.operands, *op.results)):
+        if not is_pure(op) or op.regions or any(is_tile(value) for value in (*op.operands, *op.results)):
             return False
         owners = (value.owner for value in op.operands)
         return all(isinstance(owner, Block) or owner in self.shared for owner in owners)
@@ -243,7 +239,7 @@ class _Specializer:
 
     def _sum(self, ring: Ring, tile: SSAValue, operand: SSAValue | None, buffers: int) -> Sum:
         running = only_accumulates(ring.product)
-        waited = running and operand is not None and _is_inside(ring.product.lhs, ring.loops[-1])
+        waited = running and operand is not None and is_inside(ring.product.lhs, ring.loops[-1])
         pipeline = self._pipeline(buffers, self.warps if self.issues_apart else 1, 0)
         return Sum(running, waited, pipeline, tile, operand)
 
@@ -341,7 +337,7 @@ class _Consumer:
         """After the loop: wait for the last product, and read what has come together."""
         for index, ring in self.running.get(loop.regions[0].blocks[0], ()):
             sum, initial, result = ring.sum, old.initial[index], old.results[index]
-            if _is_zero(initial):
+            if is_zero(initial):
                 _before(TmemStoreOp.make([initial, sum.tile, _never(loop, loop), None], []), loop)
             else:
                 _before(TmemStoreOp.make([initial, sum.tile, None, None], []), loop)
@@ -390,14 +386,14 @@ class _Consumer:
             product.result.replace_all_uses_with(product.acc)
             return
         result = _before(TmemLoadOp.make([sum.tile], [product.result.type]), product)
-        if not _is_zero(product.acc):
+        if not is_zero(product.acc):
             result = _before(_sum_of(result, product.acc), product)
         product.result.replace_all_uses_with(result)
 
     def _accumulates(self, block: Block, index: int, product: Operation) -> SSAValue:
         """Whether there is something to add to: not in the first iteration, where the sum starts from zero."""
         loop = block.parent_op()
-        if not _is_zero(loop.initial[index]):
+        if not is_zero(loop.initial[index]):
             return _before(_constant_i1(True), product)
         return _before(is_later(loop, block.args[0]), product)
 
@@ -406,7 +402,7 @@ class _Consumer:
         product, value = ring.product, ring.product.lhs
         place = product
         for loop in reversed(ring.loops):
-            if not _is_inside(value, loop):
+            if not is_inside(value, loop):
                 place = loop
         if ring.sum.held is value:
             return  # the loop before has left it there
@@ -431,7 +427,7 @@ class _Consumer:
         ring = next(ring for ring in self.whole.rings if ring.loops[-1] is loop)
         if not ring.used_again:
             return
-        ran = arith.CmpiOp.make([loop.lower, loop.upper], [i1], {"predicate": StringAttr(_less(loop))})
+        ran = runs_at(loop, loop.lower)
         operands = [ring.pipeline, tokens[ring.stages], ran.results[0]]
         release = ConsumerReleaseOp.make(operands, [], {"behind": UnitAttr()})
         loop.parent.insert_op_after(release, wait)
@@ -538,8 +534,7 @@ class _SumReader(_Consumer):
 def _erase_unused(block: Block) -> None:
     """What has no effect and no use goes."""
     for op in reversed(list(block.ops)):
-        pure = any(isinstance(trait, Pure) for trait in op.traits.traits)
-        if pure and not op.regions and not any(list(result.uses) for result in op.results):
+        if is_pure(op) and not op.regions and not any(list(result.uses) for result in op.results):
             op.detach()
             op.erase()
 
@@ -580,7 +575,7 @@ def _fills_sums(ring: Ring) -> bool:
     nothing else."""
     product, loop = ring.product, ring.loops[-1]
     fetched = ring.consumers and len(ring.fetches) == 2 and product.lhs_scale is None
-    return bool(fetched and only_accumulates(product) and _is_zero(loop.initial[product.acc.index - 1]))
+    return bool(fetched and only_accumulates(product) and is_zero(loop.initial[product.acc.index - 1]))
 
 
 def _never(loop: Any, place: Operation) -> SSAValue:
@@ -602,27 +597,6 @@ def _is_under_way(loop: Any, index: int) -> bool:
     last = loop.regions[0].blocks[0].last_op
     owner = last.operands[index].owner
     return isinstance(owner, AsyncDotOp) and owner.attributes["pending"].value.data > 0
-
-
-def _is_inside(value: SSAValue, loop: Operation) -> bool:
-    place = value.owner if isinstance(value.owner, Block) else value.owner.parent
-    while place is not None and (around := place.parent_op()) is not None:
-        if around is loop:
-            return True
-        place = around.parent
-    return False
-
-
-def _is_zero(value: SSAValue) -> bool:
-    """Whether a tile is known to hold zeros."""
-    while isinstance(value.owner, Operation) and value.owner.name in ZERO_KEEPERS:
-        value = value.owner.operands[0]
-    if not isinstance(value.owner, Operation) or value.owner.name != "arith.constant":
-        return False
-    constant = value.owner.properties["value"]
-    if isinstance(constant, IntegerAttr | FloatAttr):
-        return constant.value.data == 0
-    return hasattr(constant, "as_array") and not constant.as_array().any()
 
 
 def _sum_of(first: SSAValue, second: SSAValue) -> Operation:
@@ -651,10 +625,6 @@ def _scale_bytes(product: Any) -> int:
     scales = [] if product.lhs_scale is None else [product.lhs_scale, product.rhs_scale]
     bytes = (prod(value.type.get_shape()) * element_of(value.type).bytes for value in scales)
     return sum(-(-COPY_STAGES * size // RING_ALIGNMENT) * RING_ALIGNMENT for size in bytes)
-
-
-def _less(loop: Any) -> str:
-    return "ult" if "unsigned" in loop.attributes else "slt"
 
 
 def _read(fetch: Fetch, stage: SSAValue, product: Any) -> SSAValue:

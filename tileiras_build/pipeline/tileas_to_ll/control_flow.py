@@ -36,11 +36,6 @@ class Loop:
     breaks: list[Edge] = field(default_factory=list)
 
 
-def carried(values: Sequence[SSAValue]) -> list[SSAValue]:
-    """The values that exist at run time: tokens do not."""
-    return [value for value in values if value.type.name != "nv_tileaa.mem_token"]
-
-
 def _in_words(arguments: Sequence[SSAValue]) -> frozenset[int]:
     """Which of a loop's tiles travel in words: those of small elements, whole words of them, that only products read."""
     return frozenset(index for index, value in enumerate(arguments) if _travels_in_words(value))
