@@ -107,6 +107,14 @@ def export(path, names=None, *, source_root=None):
     return {name: f"kernel {name}\n{bodies.get(f'BODY_{name}', '')}\n".encode() for name in list_cases(path)}
 
 
+def export_program(path, names=None, *, source_root=None):
+    """Runs the file as the real export does; VALUE of its module is the body of each kernel."""
+    from tileiras_build.bytecode.export import _load_module, list_cases
+
+    body = f"kernel NAME\nvalue {_load_module(path).VALUE!r}\n"
+    return {name: body.replace("NAME", name).encode() for name in list_cases(path)}
+
+
 def find_file(path=None):
     """As the finders of ptxas and libdevice; "installed" ones are beside the build."""
     return Path(path or os.environ["FAKE_INPUT"])
@@ -136,3 +144,5 @@ TABLE = (
         side_products=(".json",),
     ),
 )
+
+PROGRAM_TABLE = (Stage(".tilebc", "fake bytecode", f"{__name__}:export_program"), *TABLE[1:])

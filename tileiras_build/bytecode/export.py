@@ -41,6 +41,7 @@ import numpy as np
 from tileiras_build.bytecode.source_names import make_portable
 from tileiras_build.errors import InvalidInput, Location
 from tileiras_build.files import read_file, write_files
+from tileiras_build.reads.watch import watch
 
 BYTECODE_VERSION = "13.4"
 """Version of the bytecode written: the newest that cuda-tile 1.7 calls released."""
@@ -233,17 +234,21 @@ class _SourceLoader(importlib.machinery.SourceFileLoader):
 
 
 class _SiblingFinder:
-    """Finds modules beside the kernel file, as Python does for a script, except this package itself."""
+    """Finds modules beside the kernel file, as Python does for a script, except this package itself.
 
-    def __init__(self, folder: str):
-        self.folder = folder
+    Folders without an ``__init__.py`` are packages too, but come after all others: those are the ``last`` finder's.
+    """
+
+    def __init__(self, folder: str, last: bool = False):
+        self.folder, self.last = folder, last
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] == _own_package:
             return None
         for folder in [self.folder] if path is None else [entry for entry in path if _is_below(entry, self.folder)]:
+            watch().search(name.rpartition(".")[2], folder)
             spec = importlib.machinery.FileFinder(folder, (_SourceLoader, [".py"])).find_spec(name)
-            if spec is not None and spec.loader is not None:
+            if spec is not None and (spec.loader is None) == self.last:
                 return spec
         return None
 
@@ -255,19 +260,30 @@ def _is_below(path: str | None, folder: str) -> bool:
 @contextmanager
 def _isolated(folder: str):
     """Import modules beside the file afresh, and leave ``sys.modules`` as it was."""
-    entries = [Path(folder, entry) for entry in os.listdir(folder)]
-    siblings = {entry.stem for entry in entries if entry.suffix == ".py" or entry.is_dir()} - {_own_package}
+    watch().precede(folder)
+    with watch().aside():
+        entries = [Path(folder, entry) for entry in os.listdir(folder)]
+        siblings = {entry.stem for entry in entries if entry.suffix == ".py" or entry.is_dir()} - {_own_package}
     hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in siblings}
-    finder = _SiblingFinder(folder)
-    sys.meta_path.insert(0, finder)
+    first, last = _SiblingFinder(folder), _SiblingFinder(folder, last=True)
+    sys.meta_path.insert(0, first)
+    sys.meta_path.append(last)
     try:
         yield
     finally:
-        sys.meta_path.remove(finder)
+        sys.meta_path.remove(first)
+        sys.meta_path.remove(last)
         for name, module in list(sys.modules.items()):
-            if isinstance(getattr(module, "__loader__", None), _SourceLoader):
+            if _is_sibling(module, folder):
                 del sys.modules[name]
         sys.modules.update(hidden)
+
+
+def _is_sibling(module: types.ModuleType, folder: str) -> bool:
+    if isinstance(getattr(module, "__loader__", None), _SourceLoader):
+        return True
+    is_namespace = getattr(module, "__file__", None) is None
+    return is_namespace and any(_is_below(path, folder) for path in getattr(module, "__path__", ()))
 
 
 def load_cases(path: str | os.PathLike) -> list[Case]:
@@ -318,7 +334,9 @@ def export_kernels(
         raise _bad_table(path, f"no case named {unknown[0]!r}")
     chosen = [case for case in load_cases(path) if names is None or case.name in names]
     root = source_root or _folder_of(path)
-    return {case.name: make_portable(_export(case, rows[case.name], path), root) for case in chosen}
+    made = {case.name: _export(case, rows[case.name], path) for case in chosen}
+    with watch().aside():
+        return {name: make_portable(data, root) for name, data in made.items()}
 
 
 def export_file(

@@ -13,7 +13,11 @@ signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
 # What is imported stays: collecting between the imports finds nothing, and costs a tenth of them.
 gc.disable()
 
+from ..reads import loading, watch  # noqa: E402
 from .worker import OWN_VARIABLES  # noqa: E402
+
+loading.use_certain_code()
+watch.install().load()
 
 for name, value in OWN_VARIABLES.items():
     os.environ.setdefault(name, value)
@@ -34,6 +38,8 @@ for stage in STAGES[1:]:
 
 with suppress(Exception):
     load(STAGES[0].parse)
+
+watch.watch().loaded()
 
 # Frozen objects are never visited by a worker's collector, so their pages stay shared.
 gc.freeze()

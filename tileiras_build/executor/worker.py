@@ -40,6 +40,8 @@ def serve(connection: Connection, log: str, memory: int, surroundings: tuple[str
         if not succeeded and _is_out_of_memory(result):
             result = too_little(memory)
         _answer(connection, succeeded, result)
+        if getattr(result, "ends_worker", False):
+            return
 
 
 def _move_into(folder: str, environment: dict[str, str]) -> None:

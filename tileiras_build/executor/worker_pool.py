@@ -83,7 +83,7 @@ class WorkerPool:
                 raise
             finally:
                 # No answer (a crash, a timeout, Ctrl-C in this thread): the pipe's state is unknown.
-                self._give_back(worker, alive=answer is not None)
+                self._give_back(worker, alive=answer is not None and not getattr(answer[1], "ends_worker", False))
         succeeded, result = answer
         if succeeded:
             return result

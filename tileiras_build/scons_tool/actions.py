@@ -15,12 +15,14 @@ from SCons.Action import FunctionAction
 from SCons.Errors import BuildError
 from SCons.Util import hash_signature
 
-from ..errors import InternalError, TileirasError
+from ..errors import TileirasError
 from ..executor import Executor
 from ..files import read_file, write_files
 from ..pipeline.job import Job
 from ..pipeline.stages import Stage, source_digest
 from ..reports.timeline import BUILT, CACHED, FAILED
+from .artifact import ArtifactFile
+from .inputs import on_settled_inputs
 from .timing import BUILD, time_step
 
 TIMEOUT = 600.0  # seconds for one stage of one kernel; TILEIRAS_TIMEOUT of the environment overrides it
@@ -31,7 +33,7 @@ def step_timeout(env) -> float:
     return env.get("TILEIRAS_TIMEOUT", TIMEOUT)
 
 
-class _WorkerAction(FunctionAction):
+class WorkerAction(FunctionAction):
     """Calls a function in the executor and writes the files that it returns."""
 
     def __init__(self, stage: Stage, executor, signature: dict):
@@ -69,10 +71,13 @@ class _WorkerAction(FunctionAction):
 
     def _make(self, target, source, env) -> BuildError | None:
         try:
-            files = self.call(self.executor(env), target, source, env)
+            files = on_settled_inputs(target, lambda: self.call(self.executor(env), target, source, env))
             write_files({Path(node.path): files[node.name] for node in target})
         except TileirasError as error:
             return BuildError(target, str(error), status=error.exit_code, exitstatus=error.exit_code)
+        for node in target:
+            if isinstance(node, ArtifactFile):
+                node.written = hash_signature(files[node.name])
         return None
 
     def _outcome(self, env) -> str:
@@ -83,7 +88,7 @@ class _WorkerAction(FunctionAction):
         raise NotImplementedError
 
 
-class StageAction(_WorkerAction):
+class StageAction(WorkerAction):
     """Makes one artifact from the one before it (``source_stage``) for one job."""
 
     def __init__(self, source_stage: Stage, stage: Stage, job: Job, executor):
@@ -92,7 +97,7 @@ class StageAction(_WorkerAction):
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The line that is shown: stage, target and kernel."""
-        return f"{self.stage.name:7} {self.job.target.name:7} {kernel_name(target[0])}{_because(target)}"
+        return f"{self.stage.name:7} {self.job.target.name:7} {kernel_name(target[0])}{because(target)}"
 
     def call(self, executor, target, source, env):
         """Lower the source's bytes by one stage."""
@@ -112,41 +117,6 @@ class StageAction(_WorkerAction):
         return {kernel + suffix: data for suffix, data in files.items()}
 
 
-class ExportAction(_WorkerAction):
-    """Makes the bytecode of every kernel of a Python file."""
-
-    def __init__(self, stage: Stage, executor):
-        super().__init__(stage, executor, {"stage": stage.name, "code": source_digest(stage)})
-
-    def strfunction(self, target, source, env, executor=None) -> str:
-        """The line that is shown: stage, file and how many kernels it makes."""
-        return f"{self.stage.name:7} {len(target)} of {source[0].name}{_because(target)}"
-
-    def call(self, executor, target, source, env):
-        """Export the kernels that the targets are named for; paths in debug info are relative to the top folder."""
-        names = tuple(kernel_name(node) for node in target)
-        made = executor.run(
-            "tileiras_build.scons_tool.actions:export_named",
-            self.stage,
-            source[0].path,
-            names,
-            env.Dir("#").get_abspath(),
-            timeout=step_timeout(env),
-        )
-        return {name + self.stage.suffix: data for name, data in made.items()}
-
-
-def export_named(stage: Stage, path: str, names: tuple[str, ...], root: str) -> dict[str, bytes]:
-    """The bytecode of the kernels ``names`` of a Python file; runs in a worker."""
-    from ..pipeline.stages import load
-
-    made = load(stage.edge)(path, source_root=root)
-    missing = [name for name in names if name not in made]
-    if missing:
-        raise InternalError("export-names", f"{path} did not export {', '.join(missing)}")
-    return {name: made[name] for name in names}
-
-
 def stage_signature(stage: Stage, job: Job) -> dict:
     """What decides the bytes that ``stage`` makes, besides the contents of the files that it reads."""
     visible = stage.job(job)
@@ -154,7 +124,7 @@ def stage_signature(stage: Stage, job: Job) -> dict:
     return {"stage": stage.name, "code": source_digest(stage), "target": job.target.name, "options": options}
 
 
-def _because(targets: list) -> str:
+def because(targets: list) -> str:
     """Why the step runs, with ``explain=1``."""
     reason = next((node.reason for node in targets if hasattr(node, "reason")), None)
     return f": {reason}" if reason else ""

@@ -29,9 +29,13 @@ _NO_STATE, _UP_TO_DATE = SCons.Node.no_state, SCons.Node.up_to_date
 
 
 class ArtifactFile(SCons.Node.FS.File):
-    """The node of one artifact. ``asked`` are the files that its source may ask for (found by the scanner)."""
+    """The node of one artifact. ``asked`` are the files that its source may ask for (found by the scanner).
 
-    __slots__ = ("asked", "considered", "on_settled", "reason")
+    ``written`` is the signature of what this run's step has written here, None before.
+    ``reads`` tells, of a step that runs a person's program, whether what it has read is as it was.
+    """
+
+    __slots__ = ("asked", "considered", "on_settled", "reads", "reason", "written")
     explaining = False
 
     def diskcheck_match(self) -> None:
@@ -52,7 +56,7 @@ class ArtifactFile(SCons.Node.FS.File):
     def is_up_to_date(self) -> bool:
         """SCons' check of everything that the artifact is made from, and whether the file is what was recorded."""
         # SCons updates its records of the dependencies while it checks, so it has to check in any case.
-        current = super().is_up_to_date() and self.is_as_recorded()
+        current = super().is_up_to_date() and self.is_as_recorded() and self.change_of_reads() is None
         if self.explaining and not current:
             # Now, while the file and the record are still there.
             self.reason = why(self)
@@ -60,8 +64,11 @@ class ArtifactFile(SCons.Node.FS.File):
 
     def visited(self) -> None:
         """SCons is done with the node; each artifact's contents are recorded, also those that nothing is made from."""
-        self.get_csig()
+        found = self.get_csig()
         super().visited()
+        if self.written not in (None, found):
+            # Somebody else has written here since: the record is of the step's bytes, and the file is not theirs.
+            self.ninfo.csig, self.ninfo.timestamp = self.written, None
 
     def is_as_recorded(self) -> bool:
         """Whether the file has the size and time, or else the contents, of the last build's result."""
@@ -72,12 +79,18 @@ class ArtifactFile(SCons.Node.FS.File):
         return csig is not None and self.exists() and csig == self.get_content_hash()
 
 
+    def change_of_reads(self) -> str | None:
+        """What has changed of what the step has read, in a few words; None where nothing has."""
+        return self.reads.change() if self.reads is not None else None
+
+
 def make_artifact(folder, name: str, on_settled) -> SCons.Node.FS.File:
     """The node of the file ``name`` in ``folder`` (a Dir node): an ArtifactFile unless SCons knows the file already."""
     if name in folder.entries:
         return folder.File(name)
     node = folder.root._lookup_abs(f"{folder.get_labspath()}/{name}", ArtifactFile)
     node.asked, node.considered, node.on_settled = (), False, on_settled
+    node.reads = node.written = None
     return node
 
 
@@ -112,10 +125,19 @@ def _settle(nodes) -> None:
     for node in nodes:
         if isinstance(node, ArtifactFile):
             node.considered = True
+            _add_dependencies(node)
     if all(may_settle(node) and is_settled(node) for node in nodes):
         for node in nodes:
             node.state = _UP_TO_DATE
             node.on_settled(node)
+
+
+def _add_dependencies(node: ArtifactFile) -> None:
+    """What other steps make of what the step has read is made first, whether or not the build script says so."""
+    made = node.reads.made_by_steps() if node.reads is not None else []
+    new = [file for file in made if file not in node.depends and file not in node.sources]
+    if new:
+        node.add_dependency(new)
 
 
 class _Tops:
@@ -154,6 +176,8 @@ def is_settled(node: ArtifactFile) -> bool:
         return False
     record = entry.binfo
     if getattr(record, "bactsig", None) != _signature(node) or not _same_children(node, record):
+        return False
+    if node.change_of_reads() is not None:
         return False
     node.ninfo = entry.ninfo
     return True

@@ -3,6 +3,10 @@
 The key of a step is the SHA-256 of what decides its bytes: the signature that SCons compares, and the contents of
 the files that it reads. It holds no path and no machine, so every checkout of the same sources finds the same entries.
 Not built on SCons' CacheDir: its keys hold each target's path, and an entry per file instead of per step.
+
+What an export reads is known only when it has run. So it has two kinds of entry, as compiler caches have them: the first
+key, of the file alone, leads to what earlier exports of it have read; the first of these records that holds here leads to
+the kernels. An export that did what nobody can follow is not kept.
 """
 
 from __future__ import annotations
@@ -12,17 +16,36 @@ import json
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Protocol
 
 from ..executor import Executor
 from ..executor.cache import BuildCache
 from ..executor.once import Once
+from ..executor.watched import Watched
 from ..files import file_digest, read_file
 from ..pipeline.job import Job
-from ..pipeline.stages import Stage, load, source_digest
+from ..pipeline.stages import InputFile, Stage, load, source_digest
+from ..reads.looking import Looking, Stamp, stamp
+from ..reads.places import Places
+from ..reads.record import Comparison, Read, Record
 from .actions import stage_signature
+from .exports import CALL, EDGE
 
-VERSION = 1  # of what a key covers and of the files of an entry
+VERSION = 2  # of what a key covers and of the files of an entry
+CANDIDATES = 16  # records of one file; each is another state of what it reads
+_RECORDS = "records"
+
+
+class Entry(Protocol):
+    """What the cache keeps of one call."""
+
+    def find(self, cache: BuildCache) -> object | None:
+        """The result of the call, if the cache has it."""
+
+    def keep(self, cache: BuildCache, made: object) -> None:
+        """Keep what the call has returned, if it is what these inputs make."""
 
 
 class CachingExecutor:
@@ -35,13 +58,13 @@ class CachingExecutor:
     def run(self, function: str, *arguments: object, timeout: float | None = None) -> object:
         """The function's result, from the cache where it has one. Raises what the inner executor raises."""
         entry = _entry(function, arguments)
-        found = entry and self.cache.find(*entry)
+        found = entry.find(self.cache) if entry else None
         self._thread.taken = found is not None
         if found is not None:
             return found
         made = self._inner.get().run(function, *arguments, timeout=timeout)
         if entry:
-            self.cache.keep(entry[0], made)
+            entry.keep(self.cache, made)
         return made
 
     @property
@@ -63,8 +86,8 @@ class CachingExecutor:
         return "\n".join(filter(None, lines))
 
 
-def _entry(function: str, arguments: tuple) -> tuple | None:
-    """The key and the names of a call's files; None for calls that are not cached."""
+def _entry(function: str, arguments: tuple) -> Entry | None:
+    """The entry of a call; None for calls that are not cached."""
     try:
         return ENTRIES[function](*arguments) if function in ENTRIES else None
     except OSError:
@@ -72,37 +95,115 @@ def _entry(function: str, arguments: tuple) -> tuple | None:
         return None
 
 
-def _entry_of_lower(data: bytes, source: str, target: str, job: Job, name: str, rows: tuple[Stage, ...]):
-    """The key of one stage of one kernel, and the suffixes of the files it makes; ``name`` is for diagnostics only."""
+# ---- one stage of one kernel
+@dataclass(frozen=True)
+class LoweringEntry:
+    """The files that one stage makes, by suffix; ``stamps`` are those of the tools that it runs, by path."""
+
+    key: str
+    suffixes: tuple[str, ...]
+    stamps: dict[str, Stamp | None]
+
+    def find(self, cache: BuildCache) -> dict[str, bytes] | None:
+        """The files."""
+        return cache.find(self.key, self.suffixes)
+
+    def keep(self, cache: BuildCache, made: dict[str, bytes]) -> None:
+        """Keep them, unless a tool is no longer the one that the key is of."""
+        if all(stamp(path) == before for path, before in self.stamps.items()):
+            cache.keep(self.key, made)
+
+
+def _entry_of_lowering(data: bytes, source: str, target: str, job: Job, name: str, rows: tuple[Stage, ...]) -> Entry:
+    """The entry of one stage of one kernel; ``name`` is for diagnostics only."""
     stage = rows[-1]
     asked = [file for file in stage.inputs if file.asked_by is None or load(file.asked_by)(data)]
-    inputs = {file.option: file_digest(getattr(job, file.option)) for file in asked}
+    # Before the digests, which are those of the stamps or the entry is not kept.
+    stamps = {_path(job, file): stamp(_path(job, file)) for file in asked}
+    inputs = {file.option: file_digest(_path(job, file)) for file in asked}
     signature = _signature(stage, stage.job(job))
-    return _key(signature, source, hashlib.sha256(data).hexdigest(), inputs), (stage.suffix, *stage.side_products)
+    key = _key(signature, source, hashlib.sha256(data).hexdigest(), inputs)
+    return LoweringEntry(key, (stage.suffix, *stage.side_products), stamps)
 
 
-def _entry_of_export(stage: Stage, path: str, names: tuple[str, ...], root: str):
-    """The key of the bytecode of a Python file's kernels, and their names.
-
-    Debug information names the file relative to ``root``; what the file imports decides the bytes as well.
-    """
-    from ..bytecode.export import find_imports
-
-    files = [path, *sorted(map(str, find_imports(path)))]
-    read = {os.path.relpath(file, root): hashlib.sha256(read_file(file)).hexdigest() for file in files}
-    return _key({"stage": stage.name, "code": source_digest(stage)}, sorted(names), read, {}), names
-
-
-# The functions whose results are cached: their arguments to (key, names of the files in the result).
-ENTRIES = {
-    "tileiras_build.driver:lower": _entry_of_lower,
-    "tileiras_build.scons_tool.actions:export_named": _entry_of_export,
-}
+def _path(job: Job, file: InputFile) -> str:
+    return str(getattr(job, file.option))
 
 
 @cache
 def _signature(stage: Stage, job: Job) -> dict:
     return stage_signature(stage, job)
+
+
+# ---- the kernels of a Python file
+@dataclass(frozen=True)
+class ExportEntry:
+    """The kernels of a Python file, by name, and the records of what its exports have read."""
+
+    first_key: str
+    names: tuple[str, ...]
+    places: Places
+
+    def find(self, cache: BuildCache) -> Watched | None:
+        """The kernels, and the record that holds here."""
+        comparison = Comparison(Looking(self.places))
+        for record in self._records(cache):
+            if comparison.first_change(record) is None:
+                files = cache.find(self._key(record), self.names)
+                return Watched(files, _stamped(record, comparison.looking)) if files is not None else None
+        cache.missed()
+        return None
+
+    def keep(self, cache: BuildCache, made: Watched) -> None:
+        """Keep the kernels, unless what they were made from cannot be followed."""
+        if made.record.unfollowed or set(made.files) != set(self.names):
+            return
+        cache.keep(self._key(made.record), made.files)
+        plain = _stamped(made.record, None)
+        others = [record for record in self._records(cache) if record.digest() != plain.digest()]
+        records = [record.to_bytes().decode() for record in (plain, *others[: CANDIDATES - 1])]
+        cache.keep(self.first_key, {_RECORDS: json.dumps(records).encode()})
+
+    def _records(self, cache: BuildCache) -> list[Record]:
+        found = cache.find(self.first_key, (_RECORDS,), counted=False)
+        try:
+            texts = json.loads(found[_RECORDS]) if found else []
+            records = [Record.from_bytes(text.encode()) for text in texts]
+        except (ValueError, TypeError, AttributeError):
+            return []
+        return [record for record in records if record is not None]
+
+    def _key(self, record: Record) -> str:
+        return _key(self.first_key, sorted(self.names), record.digest())
+
+
+def _entry_of_export(function: str, root: str, stage: Stage, path: str, names: tuple[str, ...], *_) -> Entry | None:
+    """The entry of the export of a Python file, which lies in the project ``root``."""
+    if function != EDGE:
+        return None
+    read = {os.path.relpath(path, root): hashlib.sha256(read_file(path)).hexdigest()}
+    signature = {"stage": stage.name, "code": source_digest(stage)}
+    return ExportEntry(_key("export", signature, sorted(names), read), names, Places(root))
+
+
+def _stamped(record: Record, looking: Looking | None) -> Record:
+    """``record`` with this machine's stamps; without ``looking`` with none."""
+    stamps = looking.stamps if looking else {}
+    rows = [[_restamped(read, looking, stamps) for read in part] for part in record.parts()]
+    return Record.of(rows[0], rows[1], record.unfollowed)
+
+
+def _restamped(read: Read, looking: Looking | None, stamps: dict) -> Read:
+    if read.kind != "contents":
+        return read
+    return replace(read, stamp=stamps.get(looking.places.path(read.name)) if looking else None)
+
+
+# The functions whose results are cached, and what makes the entry of a call from its arguments.
+ENTRIES: dict[str, Callable[..., Entry | None]] = {
+    "tileiras_build.driver:lower": _entry_of_lowering,
+    CALL: _entry_of_export,
+}
 
 
 def _key(*parts: object) -> str:

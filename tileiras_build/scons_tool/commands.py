@@ -12,8 +12,9 @@ from pathlib import Path
 
 from ..driver import lower_command
 from ..files import write_files
-from .actions import ExportAction, StageAction, kernel_name
+from .actions import StageAction, kernel_name
 from .always import AlwaysAction
+from .exports import ExportAction
 
 FILE_NAME = "compile_commands.json"
 

@@ -14,6 +14,8 @@ def why(node) -> str:
     if not hasattr(record, "bact"):
         return "it has not been built before"
     reasons = [*_changes_of_action(node, record), *_changes_of_children(node, record)]
+    if change := node.change_of_reads():
+        reasons.append(change)
     if not node.exists():
         reasons.append("its file is missing")
     elif not reasons:

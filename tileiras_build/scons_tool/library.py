@@ -16,8 +16,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
+import SCons.Node.FS
 import SCons.Script
 from SCons.Builder import Builder
 from SCons.Scanner import ScannerBase
@@ -26,11 +28,15 @@ from ..errors import InvalidInput, Location, TileirasError
 from ..executor import Executor
 from ..executor.once import Once
 from ..pipeline.stages import STAGES, InputFile, Stage, load
+from ..reads.looking import Looking
+from ..reads.places import Places
+from ..reads.record import Comparison
 from ..reports.timeline import Recorder
 from . import commands, packages, report
-from .actions import ExportAction, StageAction
+from .actions import StageAction
 from .artifact import ArtifactFile, attach, make_artifact
 from .decider import has_changed
+from .exports import SUFFIX, ExportAction, ExportReads
 from .kernel_options import settings_by_kernel
 from .progress import BelowLine, Progress, Step
 from .reading import READING
@@ -125,6 +131,18 @@ class Build:
         node = make_artifact(folder, name, self.settled)
         self.artifacts.append(node)
         return node
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """What compares records of exports with what is there in this run."""
+        return Comparison(Looking(Places(SCons.Node.FS.get_default_fs().Dir("#").get_abspath())))
+
+    def remember_reads(self, nodes: list, path: str) -> None:
+        """The record at ``path`` tells what the step that makes ``nodes`` has read."""
+        reads = ExportReads(path, lambda: self.comparison)
+        for node in nodes:
+            if isinstance(node, ArtifactFile):
+                node.reads = reads
 
     def evaluated(self, node) -> None:
         """SCons has looked at ``node``, or will build it."""
@@ -269,7 +287,9 @@ class Chain:
         builder = self._cached(("export",), lambda: Builder(action=ExportAction(stage, self.build.executor)))
         folder = env.Dir(f"{settings.build_dir}/{stage.name}")
         made = [self.build.artifact(folder, name + stage.suffix) for name in names]
-        attach(env, builder, made, node, [env.fs.File(str(path)) for path in imports], [])
+        record = self.build.artifact(folder, names[0] + SUFFIX)
+        attach(env, builder, [*made, record], node, [env.fs.File(str(path)) for path in imports], [])
+        self.build.remember_reads([*made, record], record.get_abspath())
         self.build.progress.add(made[0], Step(stage.name, "", Path(path).stem))
         return [Kernel(name, bytecode) for name, bytecode in zip(names, made, strict=True)]
 

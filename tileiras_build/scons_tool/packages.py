@@ -20,7 +20,7 @@ from ..errors import InvalidInput, TileirasError
 from ..executor import Executor
 from ..pipeline.stages import Stage, source_digest
 from ..targets import TARGETS, find_target
-from .actions import _WorkerAction, kernel_name, step_timeout
+from .actions import WorkerAction, kernel_name, step_timeout
 from .progress import Step
 from .settings import DEFAULTS, fail
 
@@ -40,7 +40,7 @@ FATBIN = Stage(
 PACKED = Stage(".json", "the package of a library", "tileiras_build.packages.library:pack_library", sources=_CODE)
 
 
-class FatbinAction(_WorkerAction):
+class FatbinAction(WorkerAction):
     """Makes the fat binary of one kernel from its cubins and PTX."""
 
     def __init__(self, executor):
@@ -60,7 +60,7 @@ class FatbinAction(_WorkerAction):
         return {target[0].name: made}
 
 
-class PackageAction(_WorkerAction):
+class PackageAction(WorkerAction):
     """Writes the files of a package; ``members`` are (fat binary, its images) as nodes."""
 
     def __init__(self, name: str, embed: bool, members: list, executor):

@@ -28,6 +28,9 @@ import SCons.Script
 
 from ..files import write_files
 from ..pipeline.stages import PACKAGE
+from ..reads.looking import Looking
+from ..reads.places import Places
+from ..reads.record import Comparison
 from .artifact import ArtifactFile, matches
 from .reading import Reading, file_state, folder_state
 
@@ -88,7 +91,7 @@ class Shortcut:
                 time.sleep(_TICK)
             names = _built_targets()
             self._check_folders(artifacts, visited)
-            paths = self._current_files(artifacts, visited)
+            paths = self._current_files(artifacts, visited) | self._current_reads(artifacts)
         except _Doubt as doubt:
             return str(doubt)
         self._write({"key": self.key, "names": names, "folders": self.reading.folders}, paths)
@@ -130,6 +133,23 @@ class Shortcut:
         for node in inputs:
             if not isinstance(node, ArtifactFile):
                 _note_input(found, node)
+        return found
+
+    def _current_reads(self, artifacts: list) -> dict[str, tuple | None]:
+        """Path and state of what exports have read, each still what it was when it was read."""
+        found: dict[str, tuple | None] = {}
+        exports = {node.reads for node in artifacts if node.reads is not None and node.state in _DONE}
+        for reads in exports:
+            if isinstance(inputs := reads.inputs(), str):
+                raise _Doubt(inputs)
+            files, folders = inputs
+            found |= {path: file_state(path) for path in files - found.keys()}
+            for folder in folders:
+                self.reading.add_folder(folder)
+        # After the states are taken: what changes from now on differs from them.
+        now = Comparison(Looking(Places(os.getcwd())))
+        if change := next(filter(None, (reads.change_since(now) for reads in exports)), None):
+            raise _Doubt(change)
         return found
 
     def _write(self, record: dict, files: dict[str, tuple]) -> None:

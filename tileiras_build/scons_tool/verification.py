@@ -21,7 +21,7 @@ from ..executor import Executor
 from ..files import read_file
 from ..pipeline.stages import Stage, find, source_digest
 from ..reports.table import align
-from .actions import _WorkerAction, kernel_name, step_timeout
+from .actions import WorkerAction, kernel_name, step_timeout
 from .progress import Step
 
 ALIAS = "verify"
@@ -48,7 +48,7 @@ def is_wanted() -> bool:
     return ALIAS in map(str, SCons.Script.COMMAND_LINE_TARGETS)
 
 
-class VerifyAction(_WorkerAction):
+class VerifyAction(WorkerAction):
     """Verifies one kernel for one target; the sources are its bytecode and its PTX."""
 
     def __init__(self, target, executor):

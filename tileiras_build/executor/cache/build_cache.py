@@ -51,8 +51,11 @@ class BuildCache:
         self._reading = _Direction(self, "read", "it builds without the cache")
         self._writing = _Direction(self, "written", "it only reads")
 
-    def find(self, key: str, names: Collection[str]) -> dict[str, bytes] | None:
-        """The files ``names`` that the step ``key`` (64 hex digits) made; None where it must run."""
+    def find(self, key: str, names: Collection[str], *, counted: bool = True) -> dict[str, bytes] | None:
+        """The files ``names`` that the step ``key`` (64 hex digits) made; None where it must run.
+
+        What is no step's result, but leads to one, is not ``counted``.
+        """
         if self._reading.given_up:
             return None
         found, damaged = None, False
@@ -65,11 +68,16 @@ class BuildCache:
         else:
             self._reading.worked()
         with self._lock:
-            self.counts.hits += found is not None
-            self.counts.misses += found is None
+            self.counts.hits += counted and found is not None
+            self.counts.misses += counted and found is None
             self.counts.damaged += damaged
             self.counts.read += sum(map(len, (found or {}).values()))
         return found
+
+    def missed(self) -> None:
+        """Count a step that no entry leads to."""
+        with self._lock:
+            self.counts.misses += 1
 
     def keep(self, key: str, files: dict[str, bytes]) -> None:
         """Keep what the step ``key`` made. The record is written last: it promises the blobs."""

@@ -1,0 +1,60 @@
+"""Calls of functions that run people's own Python, in a worker: the result, and what was read for it."""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from ..pipeline.stages import load
+from ..reads.looking import is_installed, is_standard
+from ..reads.places import Places
+from ..reads.record import Record
+from ..reads.watch import PACKAGE, install
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What a call made, files by name, and the record of what it read."""
+
+    files: dict[str, bytes]
+    record: Record
+
+
+def call(function: str, root: str, *arguments: object) -> Watched:
+    """``function`` ("module:function") with what it reads; names in the record are relative to the project ``root``.
+
+    Raises what the function raises, and ReadsChanged where something that was read has changed meanwhile.
+    """
+    watch = install()
+    # What Python remembers of earlier calls' files.
+    importlib.invalidate_caches()
+    linecache.clearcache()
+    with _programs_unloaded():
+        watch.begin()
+        try:
+            files = load(function)(*arguments)
+            return Watched(files, watch.end(Places(root)))
+        finally:
+            watch.stop()
+
+
+@contextmanager
+def _programs_unloaded():
+    """Modules that are no installed libraries are loaded anew by each call, so that each call reads them."""
+    loaded = set(sys.modules)
+    try:
+        yield
+    finally:
+        for name in set(sys.modules) - loaded:
+            if _is_program(sys.modules[name]):
+                del sys.modules[name]
+
+
+def _is_program(module: object) -> bool:
+    origin = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
+    if not isinstance(origin, str) or origin.startswith(PACKAGE):
+        return False
+    return not is_installed(origin) and not is_standard(origin)

@@ -1,0 +1,214 @@
+"""The state of a thing that a program can look at, as a short text: the same text means that it would see the same.
+
+Each kind of question that a program can ask has a row in KINDS. The state of a file's contents is their SHA-256, which
+is taken anew only if the file's stat has changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping
+
+from .places import Places
+
+LEAVINGS = ("__pycache__", ".sconsign", ".up_to_date-")  # what builds leave in folders, and no program is about
+SHELL = frozenset(
+    ("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID", "PYTEST_CURRENT_TEST")
+)
+ABSENT, FOLDER, SPECIAL = "", "folder", "special"
+Stamp = tuple[int, int, int, int, int]
+
+_SUFFIXES = tuple(f".{name}" for name in ("py", "pyc", "so"))
+_TYPES = ((stat.S_ISREG, "file"), (stat.S_ISDIR, FOLDER))
+
+# The originals: a watched process replaces those of ``os`` by ones that tell.
+_stat, _lstat, _listdir, _scandir, _readlink = os.stat, os.lstat, os.listdir, os.scandir, os.readlink
+
+
+def stamp(path: str) -> Stamp | None:
+    """Everything of a file's stat that changes when the file does (times in ns); None where there is no file."""
+    try:
+        found = _stat(path)
+    except (OSError, ValueError):
+        return None
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode)
+
+
+def is_standard(path: str) -> bool:
+    """Whether ``path`` belongs to the standard library, which the interpreter's version stands for."""
+    return path.startswith(STANDARD) and not is_installed(path)
+
+
+def is_installed(path: str) -> bool:
+    """Whether ``path`` belongs to an installed library, or is where those are."""
+    return any(f"{os.sep}{name}{os.sep}" in f"{path}{os.sep}" for name in INSTALLED)
+
+
+def _folders(*names: str) -> tuple[str, ...]:
+    paths = (sysconfig.get_path(name) for name in names)
+    return tuple({found for path in paths for found in (path, os.path.realpath(path))})
+
+
+_ZIPPED = f"{sys.base_exec_prefix}/lib/python{sysconfig.get_config_var('py_version_nodot')}.zip"
+STANDARD = (*_folders("stdlib", "platstdlib"), _ZIPPED)
+INSTALLED = ("site-packages", "dist-packages")  # the names of the folders that pip and Debian install into
+
+
+class Looking:
+    """Looks at each thing once; ``known`` are contents seen earlier: stamp and state by path."""
+
+    def __init__(self, places: Places, known: Mapping[str, tuple[Stamp, str]] | None = None):
+        self.places, self._known = places, known or {}
+        self.stamps: dict[str, Stamp | None] = {}
+        self._states: dict[tuple[str, str], str] = {}
+        self._listings: dict[str, list[str]] = {}
+
+    def look(self, kind: str, name: str, known: tuple[Stamp, str] | None = None) -> str:
+        """The state of what is called ``name`` (``Places.name``); ``known`` is what its contents were at some stamp."""
+        state = self._states.get((kind, name))
+        if state is None:
+            state = self._states[kind, name] = KINDS[kind](self, name, known)
+        return state
+
+    def contents(self, name: str, known: tuple[Stamp, str] | None) -> str:
+        """SHA-256 of a file."""
+        path = self.places.path(name)
+        found = self.stamps[path] = stamp(path)
+        if found is None:
+            return ABSENT
+        known = known or self._known.get(path)
+        if known and tuple(known[0]) == found:
+            return known[1]
+        return _digest_of(path, found[-1])
+
+    def type(self, name: str, known: object) -> str:
+        """Whether there is a file or a folder."""
+        path = self.places.path(name)
+        found = self.stamps[path] = stamp(path)
+        return _type_of(found[-1]) if found else ABSENT
+
+    def stat(self, name: str, known: object) -> str:
+        """Type and permissions, size and time of modification."""
+        path = self.places.path(name)
+        found = self.stamps[path] = stamp(path)
+        return f"{found[-1]:o} {found[2]} {found[0]}" if found else ABSENT
+
+    def link(self, name: str, known: object) -> str:
+        """What is here without following it: where a link points to, or the type."""
+        path = self.places.path(name)
+        try:
+            mode = _lstat(path).st_mode
+            return f"-> {_readlink(path)}" if stat.S_ISLNK(mode) else _type_of(mode)
+        except (OSError, ValueError):
+            return ABSENT
+
+    def names(self, name: str, known: object) -> str:
+        """A folder's entries and their types."""
+        return _digest(_entries(self.places.path(name)))
+
+    def candidates(self, name: str, known: object) -> str:
+        """What a module of this name in this folder could be: ``folder//module``."""
+        folder, _, module = name.rpartition("//")
+        listing = self._listing(self.places.path(folder))
+        return " ".join(entry for entry in listing if entry == module or _is_module(entry, module))
+
+    def shadows(self, name: str, known: object) -> str:
+        """The modules of a folder that come before ones of the standard library."""
+        listing = self._listing(self.places.path(name))
+        return " ".join(entry for entry in listing if entry.partition(".")[0] in sys.stdlib_module_names)
+
+    def distributions(self, name: str, known: object) -> str:
+        """The distributions that are installed in a folder."""
+        listing = self._listing(self.places.path(name))
+        return _digest([entry for entry in listing if entry.endswith((".dist-info", ".egg-info"))])
+
+    def variable(self, name: str, known: object) -> str:
+        """A variable of the environment; its digest, since some are secrets."""
+        value = _environment().get(name)
+        return ABSENT if value is None else _digest(value)
+
+    def environment(self, name: str, known: object) -> str:
+        """The whole environment but what shells keep there for themselves."""
+        return _digest(sorted(item for item in _environment().items() if item[0] not in SHELL))
+
+    def path(self, name: str, known: object) -> str:
+        """Where modules are looked for."""
+        folders = [os.path.abspath(folder) for folder in sys.path]
+        return " ".join(self.places.name(folder) for folder in folders if not is_standard(folder))
+
+    def _listing(self, folder: str) -> list[str]:
+        if folder not in self._listings:
+            self._listings[folder] = _list(folder)
+        return self._listings[folder]
+
+
+KINDS: dict[str, Callable[[Looking, str, object], str]] = {
+    "contents": Looking.contents,
+    "type": Looking.type,
+    "stat": Looking.stat,
+    "link": Looking.link,
+    "names": Looking.names,
+    "candidates": Looking.candidates,
+    "shadows": Looking.shadows,
+    "distributions": Looking.distributions,
+    "variable": Looking.variable,
+    "environment": Looking.environment,
+    "path": Looking.path,
+}
+
+
+def _environment() -> dict[str, str]:
+    """A copy that no watcher of ``os.environ`` hears of."""
+    data = os.environ._data
+    return {os.environ.decodekey(key): os.environ.decodevalue(value) for key, value in list(data.items())}
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value).encode(errors="surrogateescape")).hexdigest()
+
+
+def _digest_of(path: str, mode: int) -> str:
+    if not stat.S_ISREG(mode):
+        return _type_of(mode)
+    try:
+        with open(path, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        return f"unreadable: {error.errno}"
+
+
+def _type_of(mode: int) -> str:
+    return next((name for is_type, name in _TYPES if is_type(mode)), SPECIAL)
+
+
+def _list(folder: str) -> list[str]:
+    try:
+        names = _listdir(folder)
+    except (OSError, ValueError):
+        return []
+    return sorted(name for name in names if not name.startswith(LEAVINGS))
+
+
+def _entries(folder: str) -> list[str] | None:
+    """The names in a folder with a mark for folders and links; None where there is none."""
+    try:
+        with _scandir(folder) as found:
+            rows = [f"{entry.name}{_mark(entry)}" for entry in found if not entry.name.startswith(LEAVINGS)]
+    except (OSError, ValueError):
+        return None
+    return sorted(rows)
+
+
+def _mark(entry: os.DirEntry) -> str:
+    if entry.is_symlink():
+        return "@"
+    return "/" if entry.is_dir(follow_symlinks=False) else ""
+
+
+def _is_module(entry: str, module: str) -> bool:
+    return entry.startswith(f"{module}.") and entry.endswith(_SUFFIXES)

@@ -1,0 +1,434 @@
+"""Sees what a program in this process reads: files, folders, modules and variables, whether they are there or not.
+
+Python's audit events name every file that is opened, every folder that is listed, and every program, connection and
+library that is used. Of a ``stat`` and of the environment there is no event: those functions of ``os`` are replaced.
+Modules are noted by what was looked for, and where. What Python's own library and this package read is not noted, nor
+what the program has made itself.
+
+A process serves many steps, and installed libraries stay loaded in it, with what they have read and remember. So what
+code of a library reads counts for every later step of the process too, and so do the files of all loaded libraries;
+what the program's own code reads, which is loaded anew each time, counts for its step.
+
+What nobody can see from here (another process's files, a server's answer) is told by ``Record.unfollowed``. Left out:
+the stat that a folder's entries carry (``os.DirEntry.stat``), the time, and random numbers.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from .looking import Looking, Stamp, is_installed, is_standard, stamp
+from .places import Places
+from .record import Read, Record, describe, render_block
+
+PACKAGE = str(Path(__file__).resolve().parent.parent)
+_METADATA = "importlib/metadata/__init__.py"
+_EDITABLE = "__editable___tileiras_build"  # setuptools' way to this package's sources
+_WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_RECENT = 50_000_000  # ns; a file that was changed so shortly ago may change again without a new time stamp
+
+_UNFOLLOWED = {
+    "subprocess.Popen": "it runs a program",
+    "os.system": "it runs a program",
+    "os.exec": "it runs a program",
+    "os.posix_spawn": "it runs a program",
+    "os.fork": "it starts a process",
+    "os.forkpty": "it starts a process",
+    "socket.connect": "it asks a server",
+    "socket.bind": "it asks a server",
+    "socket.sendto": "it asks a server",
+    "socket.getaddrinfo": "it asks a server",
+    "sqlite3.connect": "it reads a database",
+}
+_LISTINGS = ("os.listdir", "os.scandir")
+# Events of making something, and which argument names it.
+_MAKING = {"os.mkdir": 0, "os.rename": 1, "os.link": 1, "os.symlink": 1, "tempfile.mkdtemp": 0, "tempfile.mkstemp": 0}
+_DEVICES = ("/dev/", "/proc/", "/sys/")
+_HARMLESS = ("/dev/null", "/dev/urandom", "/dev/random", "/proc/self/")
+# What asks a stat for no more than whether there is something of a type: functions of os.path and pathlib.
+_TYPE_QUESTIONS = frozenset(("exists", "isfile", "isdir", "ismount", "is_file", "is_dir", "is_mount", "is_block_device"))
+_CONTENTS_QUESTIONS = frozenset(("getsize", "updatecache", "checkcache", "findsource", "getsourcefile"))
+# Where cuTile keeps what its launcher compiled, asked for when it is imported: no export reads that.
+_PLACES = frozenset(("HOME", "XDG_CACHE_HOME", "CUDA_TILE_CACHE_DIR", "CUDA_TILE_TEMP_DIR", "TMPDIR", "TEMP", "TMP"))
+_BY_PATH = frozenset(("contents", "type", "stat", "link", "names", "shadows", "distributions"))
+_Key = tuple[str, str]
+
+
+class ReadsChanged(Exception):
+    """What a step has read changed before the step ended: the argument says what, in a few words."""
+
+    ends_worker = True  # a process that has loaded what is no longer there
+
+
+class Watch:
+    """What this process reads while the watch is ``active``.
+
+    Names are absolute paths here; ``end`` gives them their names in a project.
+    """
+
+    def __init__(self):
+        self.active = self._loading = False
+        self._own: dict[_Key, Stamp | str | None] = {}
+        self._kept: dict[_Key, Stamp | str | None] = {}
+        self._early: dict[str, str] = {}
+        self._made: set[str] = set()
+        self._set: set[str] = set()
+        self._unfollowed: dict[str, None] = {}
+        self._modules: set[str] = set()
+        self._digests: dict[str, tuple[Stamp, str]] = {}
+        self._written = (-1, "[]")
+        self._looking = _looking()
+
+    # ---- the phases of a process
+
+    def load(self) -> None:
+        """From now on libraries are loaded: what is read belongs to them."""
+        self.active = self._loading = True
+
+    def loaded(self) -> None:
+        """The libraries are loaded."""
+        self._add_modules()
+        self.active = self._loading = False
+
+    def begin(self) -> None:
+        """A step begins."""
+        self._own, self._early, self._made, self._set, self._unfollowed = {}, {}, set(), set(), {}
+        self._looking = _looking()
+        self.active = True
+
+    def end(self, places: Places) -> Record:
+        """The step's record; raises ReadsChanged where something that was read is not what it was any more."""
+        self._add_modules()
+        self.active = False
+        looking = _looking()
+        reads = [self._read(looking, *item) for item in sorted(self._own.items(), key=_key)]
+        search_path = Read("path", "", Looking(places).look("path", ""))
+        portable = [*(_renamed(read, places) for read in reads if not _is_above(read, places)), search_path]
+        return Record(tuple(portable), self._block(looking, places), tuple(self._unfollowed))
+
+    def _block(self, looking: Looking, places: Places) -> str:
+        """The libraries' rows, which are written again only where there are more of them."""
+        reads = [self._read(looking, *item) for item in sorted(self._kept.items(), key=_key)]
+        if self._written[0] != len(reads):
+            self._written = len(reads), render_block(_renamed(read, places) for read in reads)
+        return self._written[1]
+
+    def stop(self) -> None:
+        """The step has failed."""
+        self.active = False
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """What is read here decides nothing."""
+        active, self.active = self.active, False
+        try:
+            yield
+        finally:
+            self.active = active
+
+    # ---- what the hooks and this package tell
+
+    def hear(self, event: str, arguments: tuple) -> None:
+        """An audit event."""
+        if not self.active:
+            return
+        if event == "open":
+            self._opened(*arguments)
+        elif event in _LISTINGS:
+            self._listed(arguments[0])
+        elif event == "import" and arguments[1]:
+            self.file(arguments[1])
+        elif event in _MAKING:
+            self._made.add(os.path.abspath(os.fsdecode(arguments[_MAKING[event]])))
+        elif event == "ctypes.dlopen" and isinstance(arguments[0], str) and os.sep in arguments[0]:
+            self.file(arguments[0])
+        elif event in _UNFOLLOWED:
+            self._unfollowed[_UNFOLLOWED[event]] = None
+
+    def file(self, path: str, kind: str = "contents") -> None:
+        """The program asks about ``path``."""
+        if not self.active:
+            return
+        name = os.path.abspath(path)
+        if name.startswith(_DEVICES):
+            if not name.startswith(_HARMLESS):
+                self._unfollowed[f"it reads {name}"] = None
+        elif not self._is_own(name):
+            self._note(kind, name)
+
+    def search(self, module: str, folder: str) -> bool:
+        """A module is looked for in a folder; whether something of its name is there."""
+        if not self.active or self._is_own(folder):
+            return True
+        if os.path.splitext(folder)[1]:
+            self.file(folder)  # it may be an archive
+        return bool(self._note("candidates", f"{os.path.abspath(folder)}//{module}"))
+
+    def precede(self, folder: str) -> None:
+        """Modules of ``folder`` come before installed ones and Python's own."""
+        if not self.active:
+            return
+        self._note("shadows", os.path.abspath(folder))
+        for module in {name.partition(".")[0] for name, module in list(sys.modules.items()) if _is_installed(module)}:
+            self.search(module, folder)
+
+    def link(self, path: str) -> None:
+        """The program asks what is at ``path`` without following it."""
+        self.file(path, "link")
+
+    def stat(self, path: str) -> None:
+        """The program asks for the stat of ``path``; by whom tells how much of it matters."""
+        if self.active:
+            self.file(path, _kind_of_stat())
+
+    def variable(self, name: str) -> None:
+        """The program asks for a variable of the environment."""
+        if not self.active or name in self._set or name in _PLACES and _is_about_places(self._loading):
+            return
+        self._note("variable", name)
+
+    def assigned(self, name: str) -> None:
+        """The program sets a variable."""
+        self._set.add(name)
+
+    def whole_environment(self) -> None:
+        """The program looks at all variables."""
+        if self.active:
+            self._note("environment", "")
+
+    # ---- how it is kept
+
+    def _opened(self, path: object, mode: object, flags: int) -> None:
+        if isinstance(path, int):
+            return
+        name = os.path.abspath(os.fsdecode(path))
+        if not flags & _WRITE:
+            self.file(name)
+            return
+        if ("contents", name) in self._own and name not in self._made:
+            self._unfollowed[f"it changes {name}, which it also reads"] = None
+        self._made.add(name)
+
+    def _listed(self, path: object) -> None:
+        caller = sys._getframe(2).f_code.co_filename
+        if isinstance(path, int) or "importlib._bootstrap" in caller:
+            return  # what importlib looks for is told by ``search``
+        folder = os.path.abspath(os.fsdecode(path or "."))
+        self.file(folder, "distributions" if caller.endswith(_METADATA) else "names")
+
+    def _note(self, kind: str, name: str) -> Stamp | str | None:
+        key = (kind, name)
+        if key in self._kept:
+            return self._kept[key]
+        rows = self._kept if self._loading or _is_for_library(name) else self._own
+        if key in self._own:
+            found = rows[key] = self._own.pop(key)
+            return found
+        with self.aside():
+            rows[key] = found = stamp(name) if kind == "contents" else self._looking.look(kind, name)
+            if kind == "contents" and found and time.time_ns() - found[1] < _RECENT:
+                self._early[name] = _looking().look(kind, name)
+        return found
+
+    def _is_own(self, name: str) -> bool:
+        """Whether a path belongs to Python, to this package, or to what the program has made."""
+        if "__pycache__" in name or name.startswith(PACKAGE) or _EDITABLE in name or is_standard(name):
+            return True
+        return name in self._made or any(name.startswith(f"{made}{os.sep}") for made in self._made)
+
+    def _add_modules(self) -> None:
+        """The files of all loaded libraries, and where each library was looked for."""
+        loading, self._loading = self._loading, True
+        for name in [name for name in sys.modules if name not in self._modules]:
+            self._modules.add(name)
+            module = sys.modules.get(name)
+            if _is_installed(module):
+                self.file(module.__file__)
+            if "." not in name and name not in sys.stdlib_module_names and getattr(module, "__spec__", None):
+                _note_search(self, name, None)
+        self._loading = loading
+
+    def _read(self, looking: Looking, key: _Key, found: Stamp | str | None) -> Read:
+        kind, name = key
+        state = looking.look(kind, name, self._digests.get(name))
+        now = looking.stamps[name] if kind == "contents" else state
+        if kind == "variable" and (name in self._set or key in self._kept):
+            return Read(kind, name, str(found))
+        if now != found or self._early.get(name, state) != state:
+            raise ReadsChanged(describe(Read(kind, name, state)))
+        if kind != "contents":
+            return Read(kind, name, state)
+        if found:
+            self._digests[name] = (found, state)
+        return Read(kind, name, state, found)
+
+
+def _looking() -> Looking:
+    """Looks by absolute paths."""
+    return Looking(Places("/", "/"))
+
+
+def _key(item: tuple[_Key, object]) -> _Key:
+    return item[0]
+
+
+def _renamed(read: Read, places: Places) -> Read:
+    if read.kind in _BY_PATH:
+        return Read(read.kind, places.name(read.name), read.state, read.stamp)
+    if read.kind == "candidates":
+        folder, _, module = read.name.rpartition("//")
+        return Read(read.kind, f"{places.name(folder)}//{module}", read.state)
+    return read
+
+
+def _is_above(read: Read, places: Places) -> bool:
+    """Whether it is what a path to the project or to Python goes through: where they lie decides nothing."""
+    return read.kind == "link" and places.lie_below(read.name)
+
+
+def _is_installed(module: object) -> bool:
+    origin = getattr(module, "__file__", None)
+    return isinstance(origin, str) and is_installed(origin) and not origin.startswith(PACKAGE)
+
+
+# ---- who asks
+def _callers() -> Iterator[FrameType]:
+    """The frames below this file's own, from the inside."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _is_of_python(frame: FrameType) -> bool:
+    file = frame.f_code.co_filename
+    return file.startswith("<frozen ") or is_standard(file)
+
+
+def _standard_callers() -> list[FrameType]:
+    """The frames of Python's own library between the program and what it calls."""
+    found = []
+    for frame in _callers():
+        if not _is_of_python(frame):
+            break
+        found.append(frame)
+    return found
+
+
+def _is_for_library(name: str) -> bool:
+    """Whether it is a library's file, or a library asks, and not for the source of a module that each step loads anew."""
+    if is_installed(name):
+        return True
+    asking = next((frame.f_code.co_filename for frame in _callers() if not _is_of_python(frame)), "")
+    by_library = is_installed(asking) and not asking.startswith(PACKAGE)
+    return by_library and not name.endswith(".py")
+
+
+def _kind_of_stat() -> str:
+    if any(frame.f_code.co_filename.endswith(_METADATA) for frame in _standard_callers()):
+        return "distributions"
+    names = {frame.f_code.co_name for frame in _standard_callers()}
+    if names & _TYPE_QUESTIONS:
+        return "type"
+    return "contents" if names & _CONTENTS_QUESTIONS else "stat"
+
+
+def _is_about_places(loading: bool) -> bool:
+    """Whether a library asks, or Python's ``tempfile``, which decides where files lie and not what is in them."""
+    return loading or _is_for_library("") or any(
+        frame.f_code.co_filename.endswith("/tempfile.py") for frame in _standard_callers()
+    )
+
+
+# ---- the hooks, which stay where they are
+_watch = Watch()
+_is_hooked = False
+
+
+def watch() -> Watch:
+    """The watch of this process; it is active between ``begin`` and ``end``."""
+    return _watch
+
+
+def install() -> Watch:
+    """Hook into this process, once; returns its watch."""
+    global _is_hooked
+    if not _is_hooked:
+        _is_hooked = True
+        sys.addaudithook(_watch.hear)
+        sys.meta_path.insert(0, _Searches())
+        os.environ.__class__ = os.environb.__class__ = _Environment
+        for name, tell in (("stat", Watch.stat), ("lstat", Watch.link), ("readlink", Watch.link), ("access", Watch.stat)):
+            setattr(os, name, _told(getattr(os, name), tell))
+    return _watch
+
+
+def _told(original: Callable, tell: Callable[[Watch, str], None]) -> Callable:
+    def function(path, *arguments, **options):
+        if _watch.active and not isinstance(path, int) and options.get("dir_fd") is None:
+            (tell if options.get("follow_symlinks", True) else Watch.link)(_watch, os.fsdecode(path))
+        return original(path, *arguments, **options)
+
+    function.__name__ = function.__qualname__ = original.__name__
+    function.__doc__ = original.__doc__
+    return function
+
+
+class _Environment(os._Environ):
+    """``os.environ`` that tells what it is asked for."""
+
+    def __getitem__(self, key):
+        if _watch.active:
+            _watch.variable(os.fsdecode(key))
+        return super().__getitem__(key)
+
+    def __setitem__(self, key, value):
+        _watch.assigned(os.fsdecode(key))
+        super().__setitem__(key, value)
+
+    def __delitem__(self, key):
+        _watch.assigned(os.fsdecode(key))
+        super().__delitem__(key)
+
+    def __iter__(self):
+        _watch.whole_environment()
+        return super().__iter__()
+
+
+class _Searches:
+    """The first finder of ``sys.meta_path``: finds nothing, and notes where the others look."""
+
+    def find_spec(self, name: str, path=None, target=None) -> None:
+        """None, always."""
+        if _watch.active:
+            _note_search(_watch, name.rpartition(".")[2], path)
+
+
+def _note_search(watch: Watch, module: str, path) -> None:
+    """Note each folder up to the one where ``module`` is found; Python's own modules can only be hidden."""
+    is_standard_module = path is None and module in sys.stdlib_module_names
+    for folder in sys.path if path is None else path:
+        if not isinstance(folder, str):
+            continue
+        if is_standard(os.path.abspath(folder)):
+            if is_standard_module:
+                return
+        elif is_standard_module:
+            watch._note("shadows", os.path.abspath(folder))
+        elif path is not None and is_installed(folder) and _has(folder, module):
+            return  # a library's own parts: the files that are loaded count
+        elif watch.search(module, folder):
+            return
+
+
+def _has(folder: str, module: str) -> bool:
+    with _watch.aside():
+        return bool(_looking().look("candidates", f"{folder}//{module}"))
