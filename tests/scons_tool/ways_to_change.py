@@ -161,10 +161,6 @@ WAYS: dict[str, Way] = {
         "from far_c import VALUE", {"first/x": "", "second/far_c.py": "VALUE = 1\n"}, write("first/far_c.py", "VALUE = 2\n"),
         {"PYTHONPATH": "{here}/first:{here}/second"},
     ),
-    "PYTHONPATH itself": Way(
-        "from far_d import VALUE", {"first/far_d.py": "VALUE = 1\n", "second/far_d.py": "VALUE = 2\n"},
-        environment={"PYTHONPATH": "{here}/first"}, later={"PYTHONPATH": "{here}/second"},
-    ),
     "a module in an archive": Way(
         "from packed import VALUE", {}, zipped("VALUE = 2\n"), {"PYTHONPATH": "{here}/modules.zip"}, before=zipped("VALUE = 1\n")
     ),

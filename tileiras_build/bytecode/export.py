@@ -306,7 +306,7 @@ def _load_module(path) -> types.ModuleType:
     folder, file_name = _folder_of(path), os.path.basename(path)
     name = file_name.removesuffix(".py")
     loader = _SourceLoader(name, os.path.join(folder, file_name))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader, origin=os.fspath(path)))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_file_location(name, loader.path, loader=loader))
     with _import_lock, _isolated(folder):
         sys.modules[name] = module  # dataclasses look their module up by name
         try:

@@ -14,12 +14,12 @@ signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
 gc.disable()
 
 from ..reads import loading, watch  # noqa: E402
-from .worker import OWN_VARIABLES  # noqa: E402
+from ..reads.looking import WORKER_VARIABLES  # noqa: E402
 
 loading.use_certain_code()
 watch.install().load()
 
-for name, value in OWN_VARIABLES.items():
+for name, value in WORKER_VARIABLES.items():
     os.environ.setdefault(name, value)
 
 from ..pipeline.stages import STAGES, load  # noqa: E402

@@ -14,9 +14,8 @@ from multiprocessing.connection import Connection
 
 from ..errors import InternalError
 from ..pipeline.stages import load
+from ..reads.looking import WORKER_VARIABLES
 
-# Threads do not survive a fork, and a worker is one core's share of the build.
-OWN_VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
 _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
 
 
@@ -46,7 +45,7 @@ def serve(connection: Connection, log: str, memory: int, surroundings: tuple[str
 
 def _move_into(folder: str, environment: dict[str, str]) -> None:
     os.chdir(folder)
-    for name in os.environ.keys() - environment.keys() - OWN_VARIABLES.keys():
+    for name in os.environ.keys() - environment.keys() - WORKER_VARIABLES.keys():
         del os.environ[name]
     os.environ.update(environment)
 

@@ -20,6 +20,8 @@ LEAVINGS = ("__pycache__", ".sconsign", ".up_to_date-")  # what builds leave in 
 SHELL = frozenset(
     ("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID", "PYTEST_CURRENT_TEST")
 )
+# Threads do not survive a fork, and a worker is one core's share of the build: each has these if they are not set.
+WORKER_VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
 ABSENT, FOLDER, SPECIAL = "", "folder", "special"
 Stamp = tuple[int, int, int, int, int]
 
@@ -163,9 +165,9 @@ KINDS: dict[str, Callable[[Looking, str, object], str]] = {
 
 
 def _environment() -> dict[str, str]:
-    """A copy that no watcher of ``os.environ`` hears of."""
+    """What a worker of this process sees; a copy that no watcher of ``os.environ`` hears of."""
     data = os.environ._data
-    return {os.environ.decodekey(key): os.environ.decodevalue(value) for key, value in list(data.items())}
+    return WORKER_VARIABLES | {os.environ.decodekey(key): os.environ.decodevalue(value) for key, value in list(data.items())}
 
 
 def _digest(value: object) -> str:

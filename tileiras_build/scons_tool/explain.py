@@ -20,6 +20,7 @@ def why(node) -> str:
         reasons.append("its file is missing")
     elif not reasons:
         reasons.append("it is always built" if node.always_build else "its file was changed")
+    reasons = list(dict.fromkeys(reasons))
     more = f" and {len(reasons) - SHOWN} more" if len(reasons) > SHOWN else ""
     return ", ".join(reasons[:SHOWN]) + more
 
