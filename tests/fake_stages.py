@@ -68,6 +68,19 @@ def _read_libdevice(name, job):
     assert Path(job.libdevice).is_file()
 
 
+def _gate(name, job):
+    """Waits in the middle of the step until the test lets it go on."""
+    Path("started").touch()
+    while not Path("go").exists():
+        time.sleep(0.01)
+
+
+def _rewrite(name, job):
+    """Changes the kernel's source while a step reads it, each time."""
+    source = Path("a.tilebc")
+    source.write_text(f"{source.read_text()}# {time.time_ns()}\n")
+
+
 BEHAVIORS = {
     "fail": _fail,
     "contract": _contract,
@@ -79,9 +92,18 @@ BEHAVIORS = {
     "nap": _nap,
     "surroundings": _surroundings,
     "libdevice": _read_libdevice,
+    "linked": _read_libdevice,
+    "gate": _gate,
+    "rewrite": _rewrite,
 }
 
-to_tileaa, to_ll, to_ptx = _edge("tileaa"), _edge("ll"), _edge("ptx")
+to_tileaa, to_ll = _edge("tileaa"), _edge("ll")
+
+
+def to_ptx(text, job):
+    """What is linked shows only where a kernel asks for that: a new libdevice is cut off else."""
+    linked = Path(job.libdevice).read_text() if "ptx: linked" in text else ""
+    return _edge("ptx")(text, job) + (f"linked {linked}\n" if linked else "")
 
 
 def to_tileas(text, job):
@@ -92,6 +114,7 @@ def to_tileas(text, job):
 
 def to_cubin(text, job):
     assembler = Path(job.ptxas).read_text().strip() if job.ptxas else "none"
+    _edge("cubin")(text, job)
     resources = {"registers": 42, "spill_stores": 0, "spill_loads": 8, "stack": 0, "shared": 1024}
     kernel = {"shared_memory": {"static": 1024, "dynamic": 16}, "resources": resources}
     manifest = {"version": 1, "target": job.target.name, "kernels": {text.split()[1]: kernel}}

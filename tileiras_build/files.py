@@ -47,7 +47,7 @@ def file_digest(path: str | os.PathLike) -> str:
     Read again only if its stat changes, since ptxas has tens of megabytes.
     """
     found = os.stat(path)
-    return _digest_as_of(os.fspath(path), found.st_mtime_ns, found.st_size, found.st_ino)
+    return _digest_as_of(os.fspath(path), found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
 
 
 @cache

@@ -6,16 +6,17 @@ is not a kernel's own is changed in a project of its own below.
 
 import os
 import shutil
-import sys
 import threading
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from tests.scons_tool.test_build import SCONSTRUCT, Project, chain, steps_of
+from tests.scons_tool.test_build import ROOT, SCONSTRUCT, Project, chain, steps_of
 from tests.scons_tool.test_caching import artifacts
-from tests.scons_tool.ways_to_change import WAYS, Way, in_place, renamed
+from tests.scons_tool.ways_to_change import WAYS, Way, in_place, renamed, write
 
 PROGRAMS = SCONSTRUCT.replace("fake_stages.TABLE", "fake_stages.PROGRAM_TABLE").replace(
     'sorted(Glob("*.tilebc") + Glob("*.py"), key=str)', 'sorted(Glob("*/k.py"), key=str)'
@@ -108,3 +109,226 @@ def test_what_nothing_changes_is_not_built(builds):
     assert not [step for step in builds["steps"] if ROW["nothing"] in step.split(":")[0]]
     # Only what runs a program is exported again and again, and ends there.
     assert builds["unchanged"] == builds["again"] == ["tilebc 1 of k.py"]
+
+
+# ---- what is not a kernel's own
+@dataclass(frozen=True)
+class Change:
+    """A change of a project with the kernels ``Sources``, and what is said to the builds after it."""
+
+    change: Callable[[Path], None] = lambda folder: None
+    options: tuple[str, ...] = ()
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def _edit(name: str, old: str, new: str, how: Callable = in_place) -> Callable[[Path], None]:
+    return lambda folder: how(name, (folder / name).read_text().replace(old, new))(folder)
+
+
+SOURCES = {
+    "a.tilebc": "kernel a\nvalue 1\n",
+    "b.tilebc": "kernel b\nptx: libdevice\nptx: linked\n",
+    "k.py": CASE.format(name="k") + "try:\n    from far import VALUE\nexcept ImportError:\n    from sizes import VALUE\n",
+    "sizes.py": "import os; VALUE = os.environ.get('SIZE', 1)\n",
+}
+CHANGES = {
+    "a source, in place": Change(_edit("a.tilebc", "value 1", "value 2")),
+    "a source, by rename": Change(_edit("a.tilebc", "value 1", "value 2", renamed)),
+    "a source that is longer": Change(write("a.tilebc", "kernel a\nvalue 11\n")),
+    "ptxas, in place": Change(in_place("ptxas", "ptxas 2")),
+    "ptxas, by rename": Change(renamed("ptxas", "ptxas 2")),
+    "libdevice, in place": Change(in_place("libdevice.bc", "libdevice 2")),
+    "libdevice, by rename": Change(renamed("libdevice.bc", "libdevice 2")),
+    "another ptxas": Change(write("ptxas-2", "ptxas 2"), ("ptxas=ptxas-2",)),
+    "opt": Change(options=("opt=1",)),
+    "the targets": Change(options=("sm=90,100",)),
+    "a variable": Change(environment={"SIZE": "2"}),
+    "the build script, in place": Change(_edit("SConstruct", '"kernels", sorted', '"kernels", kernels={"a": {"opt": 0}}, sources=sorted', write)),
+    "a build script of the same size": Change(_edit("SConstruct", "TIMEOUT\"] = 5", "TIMEOUT\"] = 6")),
+    "where Python looks for modules": Change(write("first/far.py", "VALUE = 5\n"), environment={"PYTHONPATH": "first"}),
+}
+
+
+class Changing(Project):
+    """A project with ``SOURCES``."""
+
+    def __init__(self, folder: Path):
+        super().__init__(folder)
+        for name, text in SOURCES.items():
+            self.write(name, text)
+        self.write("SConstruct", PROGRAMS.replace('"*/k.py"', '"k.py"').replace('Glob("', 'Glob("*.tilebc") + Glob("'))
+        self.path: tuple = (ROOT,)
+
+    def build(self, change: Change, *arguments: str) -> dict[str, str]:
+        path = [change.environment.get("PYTHONPATH"), *self.path]
+        environment = change.environment | {"PYTHONPATH": os.pathsep.join(map(str, filter(None, path)))}
+        # Of an option that is given twice the last counts.
+        done = self.run(*change.options, *arguments, sm="90", **environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return _without_records(artifacts(self))
+
+    def clean(self) -> None:
+        shutil.rmtree(self.folder / "build")
+        (self.folder / ".sconsign.dblite").unlink()
+
+    def check(self, before: dict[str, str], change: Change, cache: str) -> dict[str, str]:
+        """The artifacts after ``change``, which three builds make alike."""
+        change.change(self.folder)
+        incremental = self.build(change, cache)
+        self.clean()
+        cached = self.build(change, cache)
+        self.clean()
+        assert incremental == cached == self.build(change)
+        assert incremental != before, "the change changes nothing"
+        return incremental
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_three_builds_agree_after_a_change_of_the_project(tmp_path, name):
+    project, cache = Changing(tmp_path), f"cache={tmp_path / 'cache'}"
+    project.check(project.build(Change(), cache), CHANGES[name], cache)
+
+
+# A stage whose code lies in a package of the project's own, which is put before the real one.
+STAGE_CODE = "code/tileiras_build/pipeline/stage_code.py"
+TO_LL = "CODE = {}\n\n\ndef to_ll(text, job):\n    return text + f'code {{CODE}}\\n'\n"
+WITH_STAGE = PROGRAMS.replace("*/k.py", "k.py").replace('Glob("', 'Glob("*.tilebc") + Glob("').replace(
+    "from tests import fake_stages\n",
+    """from dataclasses import replace
+from tests import fake_stages
+edge = "tileiras_build.pipeline.stage_code:to_ll"
+rows = [replace(row, edge=edge, sources=("pipeline/stage_code.py",)) if row.suffix == ".ll" else row for row in fake_stages.PROGRAM_TABLE]
+fake_stages.PROGRAM_TABLE = tuple(rows)
+""",
+)
+
+def test_three_builds_agree_after_changes_of_a_stages_code(tmp_path):
+    """Of a size and a time that Python takes for unchanged."""
+    project, cache = Changing(tmp_path), f"cache={tmp_path / 'cache'}"
+    shutil.copytree(ROOT / "tileiras_build", tmp_path / "code/tileiras_build", ignore=shutil.ignore_patterns("__pycache__"))
+    project.write(STAGE_CODE, TO_LL.format(1))
+    project.write("SConstruct", WITH_STAGE)
+    project.path = (tmp_path / "code", ROOT)
+    made = project.check(project.build(Change(), cache), Change(in_place(STAGE_CODE, TO_LL.format(2))), cache)
+    project.check(made, Change(renamed(STAGE_CODE, TO_LL.format(3))), cache)
+
+
+def _without_records(made: dict[str, str]) -> dict[str, str]:
+    return {path: digest for path, digest in made.items() if not path.endswith(".reads")}
+
+
+# ---- changes while a step runs
+def _during(project: Project, change: Callable[[Path], None], *arguments: str):
+    """Build, and make ``change`` while a step waits at its gate."""
+    done = []
+    build = threading.Thread(target=lambda: done.append(project.run(*arguments, sm="90")))
+    build.start()
+    deadline = time.monotonic() + 100
+    while not (project.folder / "started").exists() and build.is_alive() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    change(project.folder)
+    (project.folder / "go").touch()
+    build.join()
+    return done[0]
+
+
+GATED = {
+    "a source": ({"a.tilebc": "kernel a\ntileaa: gate\nvalue 1\n"}, _edit("a.tilebc", "value 1", "value 2")),
+    "a source, by rename": ({"a.tilebc": "kernel a\ntileaa: gate\nvalue 1\n"}, _edit("a.tilebc", "value 1", "value 2", renamed)),
+    "ptxas": ({"a.tilebc": "kernel a\ncubin: gate\n"}, in_place("ptxas", "ptxas 2")),
+    "ptxas, by rename": ({"a.tilebc": "kernel a\ncubin: gate\n"}, renamed("ptxas", "ptxas 2")),
+    "libdevice": (
+        {"a.tilebc": "kernel a\nptx: libdevice\nptx: linked\nptx: gate\n"}, in_place("libdevice.bc", "libdevice 2")
+    ),
+    "a module that a file imports": (
+        {
+            "k.py": CASE.format(name="k")
+            + "import os, time\nfrom sizes import VALUE\nopen('started', 'w').close()\n"
+            + "while not os.path.exists('go'): time.sleep(0.01)\n",
+            "sizes.py": "VALUE = 1\n",
+        },
+        in_place("sizes.py", "VALUE = 2\n"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GATED)
+def test_what_changes_during_a_step_is_made_from_one_state_of_its_inputs(tmp_path, name):
+    """And the cache has nothing of the new state under the key of the old one: another checkout has that."""
+    files, change = GATED[name]
+    cache = f"cache={tmp_path / 'cache'}"
+
+    def checkout(name: str) -> Project:
+        (tmp_path / name).mkdir()
+        made = Project(tmp_path / name)
+        made.write("SConstruct", PROGRAMS.replace('"*/k.py"', '"k.py"').replace('Glob("', 'Glob("a.tilebc") + Glob("'))
+        for path, text in files.items():
+            made.write(path, text)
+        return made
+
+    edited, old, new = checkout("edited"), checkout("old"), checkout("new")
+    done = _during(edited, change, cache)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for project in (old, new):
+        (project.folder / "go").touch()
+    change(new.folder)
+    for project in (old, new):
+        assert project.run(cache, sm="90").returncode == 0
+        with_cache = _without_records(artifacts(project))
+        shutil.rmtree(project.folder / "build")
+        (project.folder / ".sconsign.dblite").unlink()
+        assert project.run(sm="90").returncode == 0
+        assert with_cache == _without_records(artifacts(project))
+    assert edited.run(cache, sm="90").returncode == 0
+    assert _without_records(artifacts(edited)) == _without_records(artifacts(new)) != _without_records(artifacts(old))
+
+
+def test_a_source_that_always_changes_fails_its_step(tmp_path):
+    project = Project(tmp_path)
+    project.write("a.tilebc", "kernel a\ntileaa: rewrite\n")
+    done = project.run("-k", sm="90")
+    assert done.returncode == 2
+    message = "a.tilebc: error[input-changed]: the file changed while a step read it, and once more when the step ran again"
+    assert message in done.stderr
+    assert steps_of(done) == sorted(["tileaa sm_90 a", *chain("b", targets=["sm_90"])])
+
+
+def test_an_import_that_always_changes_fails_its_step(tmp_path):
+    project = Project(tmp_path)
+    project.write("SConstruct", PROGRAMS.replace("*/k.py", "k.py"))
+    project.write("sizes_of_k.txt", "")
+    project.write(
+        "k.py",
+        CASE.format(name="k") + "import subprocess\nVALUE = open('sizes_of_k.txt').read()\n"
+        "subprocess.run('echo >> sizes_of_k.txt', shell=True)\n",
+    )
+    done = project.run(sm="90")
+    assert done.returncode == 2
+    assert "k.py: error[input-changed]: sizes_of_k.txt changed while the file was exported, and once more" in done.stderr
+
+
+TAMPER = """
+from tileiras_build.scons_tool import actions
+write_files = actions.write_files
+
+
+def write(files):
+    write_files(files)
+    for path in files:
+        if path.name == "a.ll":
+            path.write_bytes(b"kernel a, by somebody else")
+
+
+if ARGUMENTS.get("prefix") == "tampered":
+    actions.write_files = write
+"""
+
+
+def test_an_artifact_that_somebody_else_changes_is_not_taken_for_the_steps(tmp_path):
+    project = Project(tmp_path)
+    project.write("SConstruct", SCONSTRUCT.replace("variables =", TAMPER + "\nvariables =", 1))
+    done = project.run("prefix=tampered", "-k", sm="90")
+    assert done.returncode == 2
+    assert "build/sm_90/a.ll: error[input-changed]: this is not what the step that makes it has written" in done.stderr
+    assert not (tmp_path / "build/sm_90/a.ptx").exists()
+    assert project.steps(sm="90") == [f"{stage} sm_90 a" for stage in ("cubin", "ll", "ptx")]

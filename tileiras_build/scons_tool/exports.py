@@ -53,7 +53,8 @@ class ExportAction(WorkerAction):
                 return executor.run(CALL, EDGE, root, self.stage, path, names, root, timeout=step_timeout(env))
             except ReadsChanged as change:
                 if not attempts:
-                    message = f"{change} while the file was exported, and once more when it was exported again"
+                    changed = str(change).replace(f"{root}{os.sep}", "")
+                    message = f"{changed} while the file was exported, and once more when it was exported again"
                     remedy = "build again when nothing writes there"
                     raise InvalidInput("input-changed", message, location=Location(path), remedy=remedy) from None
 
