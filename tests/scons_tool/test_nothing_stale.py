@@ -332,3 +332,18 @@ def test_an_artifact_that_somebody_else_changes_is_not_taken_for_the_steps(tmp_p
     assert "build/sm_90/a.ll: error[input-changed]: this is not what the step that makes it has written" in done.stderr
     assert not (tmp_path / "build/sm_90/a.ptx").exists()
     assert project.steps(sm="90") == [f"{stage} sm_90 a" for stage in ("cubin", "ll", "ptx")]
+
+
+def test_a_file_that_another_step_makes_is_made_before_it_is_read(tmp_path):
+    """The build script does not say that the export reads it."""
+    project = Project(tmp_path)
+    made = '\nDefault(env.Command("made.txt", "in.txt", Copy("$TARGET", "$SOURCE")))\n'
+    project.write("SConstruct", PROGRAMS.replace('"*/k.py"', '"k.py"') + made)
+    project.write("k.py", CASE.format(name="k") + "VALUE = open('made.txt').read()\n")
+    project.write("in.txt", "1")
+    assert project.run("made.txt", sm="90").returncode == 0
+    assert project.run(sm="90").returncode == 0
+    project.write("in.txt", "2")
+    assert project.run(sm="90").returncode == 0
+    assert "value '2'" in (tmp_path / "build/sm_90/k.ptx").read_text()
+    assert project.steps(sm="90") == []

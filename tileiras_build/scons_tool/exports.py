@@ -6,6 +6,7 @@ step's dependencies; SCons itself knows only the file, and the modules beside it
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,0 +1,109 @@
+"""What a watched program reads, in a process of its own; ``tests/scons_tool/test_nothing_stale.py`` has the many ways."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = """
+import json, sys
+from tileiras_build.executor import watched
+from tileiras_build.reads.watch import install
+install().load(); import numpy; install().loaded()
+
+def program(name):
+    namespace = {}
+    exec(compile(open(name).read(), name, "exec"), namespace)
+    return {}
+
+sys.modules["programs"] = sys.modules["__main__"]
+rows = []
+for name in sys.argv[2:]:
+    record = watched.call("programs:program", sys.argv[1], name).record
+    rows.append({"reads": [read.to_json()[:3] for read in record.reads], "unfollowed": record.unfollowed,
+                 "libraries": [read.to_json()[:2] for read in record.parts()[1]]})
+print(json.dumps(rows))
+"""
+
+
+def watched(folder: Path, *programs: str, **environment: str) -> list[dict]:
+    """The records of programs that one process runs one after the other."""
+    names = [f"program_{number}.py" for number in range(len(programs))]
+    for name, program in zip(names, programs, strict=True):
+        (folder / name).write_text(program)
+    command = [sys.executable, "-c", RUN, str(folder), *names]
+    path = os.pathsep.join([str(ROOT), environment.pop("PYTHONPATH", "")])
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | environment | {"PYTHONPATH": path}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def names(record: dict, kind: str) -> list[str]:
+    return sorted(name for of, name, _ in record["reads"] if of == kind)
+
+
+def test_what_the_program_reads_is_its_own(tmp_path):
+    (tmp_path / "a.txt").write_text("1")
+    first, second = watched(tmp_path, "open('a.txt').read()", "import os; os.environ.get('B'); os.path.exists('c')")
+    assert names(first, "contents") == ["#/a.txt", "#/program_0.py"]
+    assert (names(second, "variable"), names(second, "type")) == (["B"], ["#/c"])
+    assert "#/a.txt" not in str(second)
+
+
+def test_a_loaded_library_counts_for_every_later_step(tmp_path):
+    """It is not loaded again, and remembers what it has read."""
+    site = tmp_path / "site-packages"
+    site.mkdir()
+    (site / "lib.py").write_text("import os\nVALUE = os.environ.get('LIB')\nopen(__file__[:-6] + 'conf.txt').read()\n")
+    (site / "conf.txt").write_text("")
+    first, second = watched(tmp_path, "import lib", "pass", PYTHONPATH=str(site))
+    assert first["libraries"] == second["libraries"]
+    kept = {tuple(row) for row in second["libraries"]}
+    assert {("contents", "#/site-packages/lib.py"), ("variable", "LIB"), ("contents", "#/site-packages/conf.txt")} <= kept
+    assert any(name.endswith("numpy/__init__.py") for _, name in kept)
+
+
+def test_a_programs_modules_are_loaded_by_each_step(tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far/sizes.py").write_text("")
+    records = watched(tmp_path, "import sizes", "import sizes", PYTHONPATH=str(tmp_path / "far"))
+    assert all("#/far/sizes.py" in names(record, "contents") for record in records)
+
+
+def test_what_the_program_makes_is_no_input(tmp_path):
+    program = (
+        "import os, tempfile\nopen('made.txt', 'w').write('1'); open('made.txt').read()\nos.mkdir('m'); os.listdir('m')\n"
+        "os.environ['SET'] = '1'; os.environ['SET']\nwith tempfile.NamedTemporaryFile() as t: open(t.name).read()\n"
+    )
+    (record,) = watched(tmp_path, program)
+    assert names(record, "contents") == ["#/program_0.py"]
+    assert names(record, "names") == names(record, "variable") == [] and record["unfollowed"] == []
+
+
+UNFOLLOWED = {
+    "import subprocess; subprocess.run(['true'])": "it runs a program",
+    "import os; os.system('true')": "it runs a program",
+    "import os; os._exit(0) if os.fork() == 0 else os.wait()": "it starts a process",
+    "import socket; socket.socket().bind(('127.0.0.1', 0))": "it asks a server",
+    "import sqlite3; sqlite3.connect(':memory:')": "it reads a database",
+    "open('/proc/uptime').read()": "it reads /proc/uptime",
+    "open('a.txt').read(); open('a.txt', 'a').write('')": "it changes {folder}/a.txt, which it also reads",
+}
+
+
+@pytest.mark.parametrize("program", UNFOLLOWED)
+def test_what_nobody_can_follow_is_said(tmp_path, program):
+    (tmp_path / "a.txt").write_text("1")
+    (record,) = watched(tmp_path, program)
+    assert record["unfollowed"] == [UNFOLLOWED[program].format(folder=tmp_path)]
+
+
+def test_pythons_own_library_is_not_noted(tmp_path):
+    (record,) = watched(tmp_path, "import wave, tempfile, colorsys; tempfile.gettempdir()")
+    assert names(record, "contents") == ["#/program_0.py"] and names(record, "variable") == []
