@@ -29,9 +29,7 @@ def call(function: str, root: str, *arguments: object) -> Watched:
     Raises what the function raises, and ReadsChanged where something that was read has changed meanwhile.
     """
     watch = install()
-    # What Python remembers of earlier calls' files.
-    importlib.invalidate_caches()
-    linecache.clearcache()
+    _forget_files()
     with _programs_unloaded():
         watch.begin()
         try:
@@ -39,6 +37,13 @@ def call(function: str, root: str, *arguments: object) -> Watched:
             return Watched(files, watch.end(Places(root)))
         finally:
             watch.stop()
+
+
+def _forget_files() -> None:
+    """Drop what Python remembers of the files of earlier calls."""
+    importlib.invalidate_caches()
+    for name in [name for name in linecache.cache if not is_installed(name) and not is_standard(name)]:
+        del linecache.cache[name]
 
 
 @contextmanager

@@ -25,7 +25,7 @@ WORKER_VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
 ABSENT, FOLDER, SPECIAL = "", "folder", "special"
 Stamp = tuple[int, int, int, int, int]
 
-_SUFFIXES = tuple(f".{name}" for name in ("py", "pyc", "so"))
+_SUFFIXES, _DISTRIBUTIONS = (".py", ".pyc", ".so"), (".dist-info", ".egg-info")
 _TYPES = ((stat.S_ISREG, "file"), (stat.S_ISDIR, FOLDER))
 
 # The originals: a watched process replaces those of ``os`` by ones that tell.
@@ -68,7 +68,7 @@ class Looking:
         self.places, self._known = places, known or {}
         self.stamps: dict[str, Stamp | None] = {}
         self._states: dict[tuple[str, str], str] = {}
-        self._listings: dict[str, list[str]] = {}
+        self._listings: dict[str, dict[str, list[str]]] = {}
 
     def look(self, kind: str, name: str, known: tuple[Stamp, str] | None = None) -> str:
         """The state of what is called ``name`` (``Places.name``); ``known`` is what its contents were at some stamp."""
@@ -116,18 +116,18 @@ class Looking:
     def candidates(self, name: str, known: object) -> str:
         """What a module of this name in this folder could be: ``folder//module``."""
         folder, _, module = name.rpartition("//")
-        listing = self._listing(self.places.path(folder))
-        return " ".join(entry for entry in listing if entry == module or _is_module(entry, module))
+        entries = self._listing(self.places.path(folder)).get(module, ())
+        return " ".join(entry for entry in entries if entry == module or entry.endswith(_SUFFIXES))
 
     def shadows(self, name: str, known: object) -> str:
         """The modules of a folder that come before ones of the standard library."""
         listing = self._listing(self.places.path(name))
-        return " ".join(entry for entry in listing if entry.partition(".")[0] in sys.stdlib_module_names)
+        return " ".join(entry for stem in sorted(listing.keys() & sys.stdlib_module_names) for entry in listing[stem])
 
     def distributions(self, name: str, known: object) -> str:
         """The distributions that are installed in a folder."""
         listing = self._listing(self.places.path(name))
-        return _digest([entry for entry in listing if entry.endswith((".dist-info", ".egg-info"))])
+        return _digest(sorted(entry for group in listing.values() for entry in group if entry.endswith(_DISTRIBUTIONS)))
 
     def variable(self, name: str, known: object) -> str:
         """A variable of the environment; its digest, since some are secrets."""
@@ -143,9 +143,12 @@ class Looking:
         folders = [os.path.abspath(folder) for folder in sys.path]
         return " ".join(self.places.name(folder) for folder in folders if not is_standard(folder))
 
-    def _listing(self, folder: str) -> list[str]:
+    def _listing(self, folder: str) -> dict[str, list[str]]:
+        """The names in a folder, by what is before the first dot."""
         if folder not in self._listings:
-            self._listings[folder] = _list(folder)
+            found = self._listings[folder] = {}
+            for entry in _list(folder):
+                found.setdefault(entry.partition(".")[0], []).append(entry)
         return self._listings[folder]
 
 
@@ -210,7 +213,3 @@ def _mark(entry: os.DirEntry) -> str:
     if entry.is_symlink():
         return "@"
     return "/" if entry.is_dir(follow_symlinks=False) else ""
-
-
-def _is_module(entry: str, module: str) -> bool:
-    return entry.startswith(f"{module}.") and entry.endswith(_SUFFIXES)

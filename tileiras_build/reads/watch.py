@@ -81,6 +81,7 @@ class Watch:
         self._set: set[str] = set()
         self._unfollowed: dict[str, None] = {}
         self._modules: set[str] = set()
+        self._libraries: set[str] = set()
         self._digests: dict[str, tuple[Stamp, str]] = {}
         self._written = (-1, "[]")
         self._looking = _looking()
@@ -114,10 +115,17 @@ class Watch:
 
     def _block(self, looking: Looking, places: Places) -> str:
         """The libraries' rows, which are written again only where there are more of them."""
-        reads = [self._read(looking, *item) for item in sorted(self._kept.items(), key=_key)]
-        if self._written[0] != len(reads):
+        if self._written[0] == len(self._kept):
+            self._check_kept(looking)
+        else:
+            reads = [self._read(looking, *item) for item in sorted(self._kept.items(), key=_key)]
             self._written = len(reads), render_block(_renamed(read, places) for read in reads)
         return self._written[1]
+
+    def _check_kept(self, looking: Looking) -> None:
+        for (kind, name), found in self._kept.items():
+            if kind != "variable" and found != (stamp(name) if kind == "contents" else looking.look(kind, name)):
+                raise ReadsChanged(describe(Read(kind, name, "")))
 
     def stop(self) -> None:
         """The step has failed."""
@@ -175,7 +183,7 @@ class Watch:
         if not self.active:
             return
         self._note("shadows", os.path.abspath(folder))
-        for module in {name.partition(".")[0] for name, module in list(sys.modules.items()) if _is_installed(module)}:
+        for module in self._libraries:
             self.search(module, folder)
 
     def link(self, path: str) -> None:
@@ -249,6 +257,7 @@ class Watch:
             self._modules.add(name)
             module = sys.modules.get(name)
             if _is_installed(module):
+                self._libraries.add(name.partition(".")[0])
                 self.file(module.__file__)
             if "." not in name and name not in sys.stdlib_module_names and getattr(module, "__spec__", None):
                 _note_search(self, name, None)
