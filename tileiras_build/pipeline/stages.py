@@ -23,12 +23,12 @@ PACKAGE = Path(__file__).resolve().parent.parent
 _IR_TEXT = "tileiras_build.pipeline.text_format"
 _TEXT = "tileiras_build.pipeline.text_files"
 _IR = (
-    *("errors.py", "knobs.py", "targets.py", "dialects", "layouts"),
+    *("errors.py", "knobs.py", "names.py", "targets.py", "dialects", "layouts"),
     *(f"pipeline/{name}.py" for name in ("__init__", "contracts", "job", "stages", "strategies", "text_files", "text_format")),
     *("pipeline/analysis", "pipeline/shared"),
 )
 _BACK_END = (
-    *("errors.py", "knobs.py", "targets.py"),
+    *("errors.py", "knobs.py", "names.py", "targets.py"),
     *("pipeline/stages.py", "pipeline/job.py", "pipeline/manifest.py", "pipeline/text_files.py"),
 )
 

@@ -22,6 +22,8 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from ..errors import InternalError, InvalidInput, Location, TileirasError
+from ..names import check_names
+from .shared.symbols import symbols
 from .text_files import decode
 
 # Dialect -> "module:dialect" of everything that a text artifact may hold; each is imported when it is first met.
@@ -84,7 +86,7 @@ def parse(data: bytes, name: str | None = None) -> ModuleOp:
     """The verified module that ``data`` (UTF-8 text) holds; raises InvalidInput with the line and column."""
     text = decode(data, name)
     try:
-        module = Parser(context(), text, name or "<input>").parse_module()
+        module = StringParser(context(), text, name or "<input>").parse_module()
         module.verify()
     except TileirasError:
         raise
@@ -94,7 +96,34 @@ def parse(data: bytes, name: str | None = None) -> ModuleOp:
         raise InvalidInput(
             "ir-invalid", f"the module does not verify: {_reason(error)}", location=Location(name)
         ) from error
+    check_names((kind, symbol, partial(_place, symbol, text, name)) for kind, symbol in symbols(module))
     return module
+
+
+class StringParser(Parser):
+    """xDSL takes a string with escaped bytes beyond ASCII for bytes, although its printer escapes them in every string."""
+
+    def parse_optional_str_literal(self) -> str | None:
+        """The string that is next, if one is; raises ParseError where it is not UTF-8."""
+        if (text := super().parse_optional_str_literal()) is not None:
+            return text
+        if (data := self.parse_optional_bytes_literal()) is None:
+            return None
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            self.raise_error("the string is not UTF-8")
+
+
+def _place(symbol: str, text: str, name: str | None) -> Location:
+    """Where a symbol stands in the text first; the file where it is spelled otherwise than the printer does."""
+    spelled = io.StringIO()
+    Printer(stream=spelled).print_symbol_name(symbol)
+    found = re.search(rf"{re.escape(spelled.getvalue())}(?![\w.$-])", text)
+    if found is None:
+        return Location(name)
+    offset = found.start()
+    return Location(name, text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
 
 
 def render(module: ModuleOp) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...names import llvm_string
 from .attrs import DICompileUnit, DIExpression, DISubprogram, DISubroutineType, Field, Node
 
 # MLIR's words -> LLVM's.
@@ -16,8 +17,7 @@ _EXTRA = {DICompileUnit: ", runtimeVersion: 0"}
 
 def quoted(text: str) -> str:
     """A string as LLVM spells it, with its quotes."""
-    body = "".join(chr(c) if 32 <= c < 127 and c not in (34, 92) else f"\\{c:02X}" for c in text.encode())
-    return f'"{body}"'
+    return f'"{llvm_string(text)}"'
 
 
 class DebugMetadata:

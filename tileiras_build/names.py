@@ -1,0 +1,80 @@
+"""Names that become symbols of machine code: what PTX can spell, and what its tools have taken.
+
+A kernel's name goes through LLVM IR, PTX, the cubin's symbol table, the launch manifest, C sources and reports, and must
+be the same in all of them. So the first stage, whichever file it starts from, accepts what all of them take as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from .errors import InvalidInput, Location
+
+# PTX ISA 9.0, section 4.4 "Identifiers", without those that begin with %: they are registers, and ptxas crashes where a
+# function is named like a special one.
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+", re.ASCII)
+KERNEL, GLOBAL = "kernel", "global"
+_SHOWN = 60  # characters of a name that a diagnostic quotes
+
+# Names that a module may get from elsewhere, which would then be two things: pattern -> whose they are.
+RESERVED = {
+    r"WARP_SZ": "PTX's name for the size of a warp",
+    r"vprintf|__assertfail|malloc|free": "a function that the driver provides",
+    r"__nv_.*|__internal_.*": "how libdevice names its functions",
+    r"__cuda.*": "how ptxas and libdevice name their own parts",
+    r"\$L__.*|__local_depot.*": "how LLVM names labels and the stack",
+    r"(?:param|retval)[0-9]+": "how LLVM names what a call passes",  # ptxas crashes
+}
+_RESERVED = re.compile("|".join(f"({pattern})" for pattern in RESERVED))
+
+
+def quoted_name(name: str) -> str:
+    """A name as a diagnostic shows it: between quotes, printable, on one line and not too long."""
+    return ascii(name if len(name) <= _SHOWN else f"{name[: _SHOWN - 3]}...")
+
+
+def check_name(kind: str, name: str, place: Callable[[], Location | None] = lambda: None) -> None:
+    """Raise InvalidInput[kernel-name or global-name] unless every artifact can carry ``name``.
+
+    ``kind`` is KERNEL or GLOBAL; ``place`` says where the name stands, and is asked only if it is refused.
+    """
+    found = _problem(name)
+    if found is not None:
+        problem, remedy = found
+        raise InvalidInput(f"{kind}-name", f"{kind} name {quoted_name(name)} is {problem}", location=place(), remedy=remedy)
+
+
+def check_names(rows: Iterable[tuple[str, str, Callable[[], Location | None]]]) -> None:
+    """``check_name`` for every (kind, name, place) of one module, in which a name stands for one thing."""
+    seen: set[str] = set()
+    for kind, name, place in rows:
+        check_name(kind, name, place)
+        if name in seen:
+            message = f"{kind} name {quoted_name(name)} is taken: the module has it twice"
+            raise InvalidInput(f"{kind}-name", message, location=place(), remedy="rename one")
+        seen.add(name)
+
+
+def _problem(name: str) -> tuple[str, str] | None:
+    """What is wrong with a name, and what to do."""
+    if _IDENTIFIER.fullmatch(name) is None:
+        return "not a PTX identifier", "use letters, digits, _ and $, not beginning with a digit, and more than a lone _ or $"
+    if reserved := _RESERVED.fullmatch(name):
+        return f"taken: {list(RESERVED.values())[reserved.lastindex - 1]}", "choose another"
+    return None
+
+
+def llvm_string(text: str) -> str:
+    """Text between the quotes of an LLVM string: everything but printable ASCII as the hexadecimal digits of its bytes."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return text
+    return "".join(chr(c) if 32 <= c < 127 and c not in (34, 92) else f"\\{c:02X}" for c in text.encode())
+
+
+_PLAIN = re.compile(r"[-A-Za-z$._][-A-Za-z$._0-9]*", re.ASCII)
+
+
+def llvm_symbol(name: str) -> str:
+    """A symbol as LLVM IR spells it behind @ or %: between quotes unless it is a plain word."""
+    return name if _PLAIN.fullmatch(name) else f'"{llvm_string(name)}"'
