@@ -14,7 +14,7 @@ from .errors import InvalidInput, Location
 # PTX ISA 9.0, section 4.4 "Identifiers", without those that begin with %: they are registers, and ptxas crashes where a
 # function is named like a special one.
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+", re.ASCII)
-KERNEL, GLOBAL = "kernel", "global"
+KERNEL, GLOBAL, FUNCTION = "kernel", "global", "function"
 _SHOWN = 60  # characters of a name that a diagnostic quotes
 
 # Names that a module may get from elsewhere, which would then be two things: pattern -> whose they are.
@@ -34,22 +34,29 @@ def quoted_name(name: str) -> str:
     return ascii(name if len(name) <= _SHOWN else f"{name[: _SHOWN - 3]}...")
 
 
-def check_name(kind: str, name: str, place: Callable[[], Location | None] = lambda: None) -> None:
-    """Raise InvalidInput[kernel-name or global-name] unless every artifact can carry ``name``.
+def is_identifier(name: str) -> bool:
+    """Whether PTX can spell a name."""
+    return _IDENTIFIER.fullmatch(name) is not None
 
-    ``kind`` is KERNEL or GLOBAL; ``place`` says where the name stands, and is asked only if it is refused.
+
+def name_fault(kind: str, name: str, place: Callable[[], Location | None] = lambda: None) -> InvalidInput | None:
+    """What is wrong with a name, [kernel-name, global-name or function-name]; None where every artifact can carry it.
+
+    ``kind`` is KERNEL, GLOBAL or FUNCTION; ``place`` says where the name stands, and is asked only if it is refused.
     """
     found = _problem(name)
-    if found is not None:
-        problem, remedy = found
-        raise InvalidInput(f"{kind}-name", f"{kind} name {quoted_name(name)} is {problem}", location=place(), remedy=remedy)
+    if found is None:
+        return None
+    problem, remedy = found
+    return InvalidInput(f"{kind}-name", f"{kind} name {quoted_name(name)} is {problem}", location=place(), remedy=remedy)
 
 
 def check_names(rows: Iterable[tuple[str, str, Callable[[], Location | None]]]) -> None:
-    """``check_name`` for every (kind, name, place) of one module, in which a name stands for one thing."""
+    """Raise the first fault of the (kind, name, place) of one module, in which a name also stands for one thing only."""
     seen: set[str] = set()
     for kind, name, place in rows:
-        check_name(kind, name, place)
+        if (fault := name_fault(kind, name, place)) is not None:
+            raise fault
         if name in seen:
             message = f"{kind} name {quoted_name(name)} is taken: the module has it twice"
             raise InvalidInput(f"{kind}-name", message, location=place(), remedy="rename one")
@@ -58,7 +65,7 @@ def check_names(rows: Iterable[tuple[str, str, Callable[[], Location | None]]]) 
 
 def _problem(name: str) -> tuple[str, str] | None:
     """What is wrong with a name, and what to do."""
-    if _IDENTIFIER.fullmatch(name) is None:
+    if not is_identifier(name):
         return "not a PTX identifier", "use letters, digits, _ and $, not beginning with a digit, and more than a lone _ or $"
     if reserved := _RESERVED.fullmatch(name):
         return f"taken: {list(RESERVED.values())[reserved.lastindex - 1]}", "choose another"
@@ -78,3 +85,14 @@ _PLAIN = re.compile(r"[-A-Za-z$._][-A-Za-z$._0-9]*", re.ASCII)
 def llvm_symbol(name: str) -> str:
     """A symbol as LLVM IR spells it behind @ or %: between quotes unless it is a plain word."""
     return name if _PLAIN.fullmatch(name) else f'"{llvm_string(name)}"'
+
+
+_ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2})")
+
+
+def llvm_name(spelled: str) -> str:
+    """The symbol that LLVM IR spells so, with or without quotes; what is not UTF-8 comes as lone surrogates."""
+    if not spelled.startswith('"'):
+        return spelled
+    raw = _ESCAPE.sub(lambda code: bytes([int(code[1], 16)]), spelled[1:-1].encode("utf-8", "surrogateescape"))
+    return raw.decode("utf-8", "surrogateescape")

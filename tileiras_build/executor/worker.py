@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection
 
 from ..errors import InternalError
 from ..pipeline.stages import load
+from .isolation import make_expendable
 
 # Threads do not survive a fork, and a worker is one core's share of the build.
 OWN_VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
@@ -30,6 +31,7 @@ def serve(connection: Connection, log: str, memory: int, surroundings: tuple[str
     _limit_memory(memory)
     _leave_terminal()
     _write_to(log)
+    make_expendable()
     threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
     while True:
         try:

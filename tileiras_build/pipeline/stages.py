@@ -56,7 +56,8 @@ class Stage:
     target: all others reach it with their defaults, so that the signature of a node cannot miss one. ``inputs`` are
     the files that the edge reads besides its artifact. ``sources`` (files, folders or globs in the package) and
     ``libraries`` (distributions) are the code whose change may change the artifact. ``side_products`` are suffixes
-    of files that are written beside the artifact.
+    of files that are written beside the artifact. ``may_abort``: a library runs in the edge's process that ends it on
+    some inputs; of text that the edge before has just made none is known.
     """
 
     suffix: str
@@ -69,6 +70,7 @@ class Stage:
     sources: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     side_products: tuple[str, ...] = ()
+    may_abort: bool = False
 
     def __post_init__(self):
         assert self.suffix.startswith("."), self.suffix
@@ -148,6 +150,7 @@ STAGES: tuple[Stage, ...] = (
         ),
         sources=(*_BACK_END, "libdevice", "pipeline/ll_to_ptx"),
         libraries=("llvmlite", "nvidia-nvvm"),
+        may_abort=True,
     ),
     Stage(
         ".cubin",

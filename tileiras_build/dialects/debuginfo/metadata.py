@@ -12,12 +12,13 @@ EMISSION_KINDS = {
     "DebugDirectivesOnly": "DebugDirectivesOnly",
     "None": "NoDebug",
 }
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _EXTRA = {DICompileUnit: ", runtimeVersion: 0"}
 
 
 def quoted(text: str) -> str:
-    """A string as LLVM spells it, with its quotes."""
-    return f'"{llvm_string(text)}"'
+    """A string as LLVM spells it, with its quotes; DWARF's strings end at a zero byte, so none may be in them."""
+    return f'"{llvm_string(text.replace(chr(0), REPLACEMENT))}"'
 
 
 class DebugMetadata:

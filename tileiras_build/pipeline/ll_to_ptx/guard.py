@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
-from ...errors import Diagnostics, InternalError, InvalidInput, Location, TileirasError, Unsupported
+from ...errors import Diagnostics, InternalError, Location, TileirasError, Unsupported
+from ...names import FUNCTION, GLOBAL, KERNEL, is_identifier, llvm_name, name_fault
 from ...targets import TARGETS, Target
 from .intrinsics import APPROXIMATE, ASSEMBLY, GENERIC, NO_DOUBLE, nvvm_need
-from .launch_attributes import check_launch_attributes
+from .launch_attributes import check_launch_attributes, lines_of
 
 _INTRINSIC = re.compile(r"@llvm\.([\w.]+)")
 _CALLED_APPROXIMATE = re.compile(r"call ([^@\n]*)@llvm\.((?:sin|cos|tanh)\.\w+)")
-_ENTRY = re.compile(r' ptx_kernel [^@\n]*@("[^"\n]*"|[^\s(]+)')
-_LEGAL_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
+_ENTRY = re.compile(r' (?:ptx_kernel|cc ?71) [^@\n]*@("[^"\n]*"|[^\s(]+)')
+_NAME = r'@(?P<name>"[^"\n]*"|[\w.$-]+)'
+_DEFINITIONS = (
+    (FUNCTION, "define ", re.compile(rf"define (?P<words>(?:(?!ptx_kernel |cc ?71 )[^@\n])*){_NAME}\(")),
+    (GLOBAL, "@", re.compile(rf"{_NAME} = (?P<words>[^\n]*?)(?:global|constant) ")),
+)
+_LOCAL = re.compile(r"\b(?:internal|private)\b")
 _SCOPE = re.compile(r'syncscope\("([^"]*)"\)')
 _SCOPES = frozenset(("block", "cluster", "device", "singlethread", ""))
 _ASM = re.compile(r' asm (?:(?:sideeffect|alignstack|inteldialect|unwind) )*"[^"\n]*", ?"([^"\n]*)"')
@@ -111,15 +118,16 @@ def check_approximate(text: str, target: Target) -> Iterator[TileirasError]:
 
 
 def check_names(text: str, target: Target) -> Iterator[TileirasError]:
+    """Symbols that PTX cannot spell."""
     for match in _ENTRY.finditer(text):
-        name = match[1].strip('"')
-        if not _LEGAL_NAME.match(name):
-            yield InvalidInput(
-                "kernel-name",
-                f"kernel name {name!r} is not a PTX identifier",
-                location=_line(text, match.start()),
-                remedy="use letters, digits, _ and $, not beginning with a digit",
-            )
+        if (fault := name_fault(KERNEL, llvm_name(match[1]), partial(_line, text, match.start()))) is not None:
+            yield fault
+    for kind, start, pattern in _DEFINITIONS:
+        for offset, line in lines_of(text, start):
+            found = pattern.match(line)
+            # What a module keeps to itself LLVM renames where it must.
+            if found is not None and _LOCAL.search(found["words"]) is None and not is_identifier(llvm_name(found["name"])):
+                yield name_fault(kind, llvm_name(found["name"]), partial(_line, text, offset))
 
 
 def check_scopes(text: str, target: Target) -> Iterator[TileirasError]:
