@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from ...errors import Diagnostics, InternalError, Location, TileirasError, Unsupported
-from ...names import FUNCTION, GLOBAL, KERNEL, is_identifier, llvm_name, name_fault
+from ...names import FUNCTION, GLOBAL, KERNEL, is_identifier, llvm_name, name_fault, quoted_name
 from ...targets import TARGETS, Target
-from .intrinsics import APPROXIMATE, ASSEMBLY, GENERIC, NO_DOUBLE, nvvm_need
+from .assembly import faults, needs_a_look
+from .intrinsics import APPROXIMATE, GENERIC, NO_DOUBLE, nvvm_need
 from .launch_attributes import check_launch_attributes, lines_of
 
 _INTRINSIC = re.compile(r"@llvm\.([\w.]+)")
@@ -28,7 +29,7 @@ _DEFINITIONS = (
 _LOCAL = re.compile(r"\b(?:internal|private)\b")
 _SCOPE = re.compile(r'syncscope\("([^"]*)"\)')
 _SCOPES = frozenset(("block", "cluster", "device", "singlethread", ""))
-_ASM = re.compile(r' asm (?:(?:sideeffect|alignstack|inteldialect|unwind) )*"[^"\n]*", ?"([^"\n]*)"')
+_ASM = re.compile(r' asm (?:(?:sideeffect|alignstack|inteldialect|unwind) )*"([^"]*)", ?"([^"\n]*)"')
 _CONSTRAINT = re.compile(r"(?:[=+]&?)?[bhrlqfdcn0N]|\d+|~\{memory\}|")
 _COLLECTIVE = re.compile(r' asm [^"\n]*"[^"\n]*\.(?:sync|aligned)\b[^\n]*')
 _CALL_GROUP = re.compile(r"\) #(\d+)")
@@ -92,17 +93,6 @@ def _beyond(operation: str, need: str, target: Target, location: Location) -> Un
     )
 
 
-def check_assembly_features(text: str, target: Target) -> Iterator[TileirasError]:
-    """Instructions in inline assembly that the GPU lacks."""
-    for mnemonic, need in ASSEMBLY.items():
-        if not target.has(need) and (found := text.find(mnemonic)) >= 0 and _in_assembly(text, found):
-            yield _beyond(f"inline assembly {mnemonic.rstrip('.')}", need, target, _line(text, found))
-
-
-def _in_assembly(text: str, offset: int) -> bool:
-    return " asm " in text[text.rfind("\n", 0, offset) + 1 : offset]
-
-
 def check_approximate(text: str, target: Target) -> Iterator[TileirasError]:
     if not any(f"@llvm.{name}" in text for name in APPROXIMATE):
         return
@@ -149,11 +139,16 @@ def check_scopes(text: str, target: Target) -> Iterator[TileirasError]:
 
 
 def check_assembly(text: str, target: Target) -> Iterator[TileirasError]:
-    seen = {}
+    """Instructions in inline assembly that the GPU lacks, and constraints that NVPTX does not know."""
+    templates: dict[str, int] = {}
+    constraints: dict[str, int] = {}
     for match in _ASM.finditer(text):
-        seen.setdefault(match[1], match.start())
-    for constraints, offset in seen.items():
-        bad = [word for word in constraints.split(",") if not _CONSTRAINT.fullmatch(word)]
+        templates.setdefault(match[1], match.start())
+        constraints.setdefault(match[2], match.start())
+    if needs_a_look(templates, target):
+        yield from _instruction_faults(templates, text, target)
+    for words, offset in constraints.items():
+        bad = [word for word in words.split(",") if not _CONSTRAINT.fullmatch(word)]
         if bad:
             yield InternalError(
                 "asm-constraint",
@@ -161,6 +156,24 @@ def check_assembly(text: str, target: Target) -> Iterator[TileirasError]:
                 location=_line(text, offset),
                 remedy="use b h r l q f d, with = for results, or an operand number",
             )
+
+
+def _instruction_faults(templates: dict[str, int], text: str, target: Target) -> Iterator[TileirasError]:
+    seen: set[tuple[str, str | None]] = set()
+    for template, offset in templates.items():
+        for name, need in faults(template, target):
+            if (name, need) in seen:
+                continue
+            seen.add((name, need))
+            if need is None:
+                yield InternalError(
+                    "assembly-unknown",
+                    f"inline assembly {quoted_name(name)} has no row in the table of instructions",
+                    location=_line(text, offset),
+                    remedy="add one to ll_to_ptx/assembly.py: ASSEMBLY",
+                )
+            else:
+                yield _beyond(f"inline assembly {name}", need, target, _line(text, offset))
 
 
 def check_convergence(text: str, target: Target) -> Iterator[TileirasError]:
@@ -232,12 +245,11 @@ def check_debug_info(text: str, target: Target) -> Iterator[TileirasError]:
 
 CHECKS = (
     check_intrinsics,  # not selectable on this GPU, or on none: abort
-    check_assembly_features,  # ptxas would refuse it, in words about PTX that the user never wrote
     check_launch_attributes,  # exit(1), or silently dropped
     check_approximate,  # abort
     check_names,  # abort
     check_scopes,  # exit(1)
-    check_assembly,  # exit(1)
+    check_assembly,  # ptxas would refuse it, in words about PTX that the user never wrote; exit(1) on constraints
     check_convergence,  # no failure, but LLVM may make it conditional
     check_shared_variables,  # abort
     check_allocas,  # abort
