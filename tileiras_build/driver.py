@@ -255,7 +255,9 @@ def reproducer(path: Path, stage: Stage, job: Job) -> str:
 
 def lower_command(path: Path | str, stage: Stage, job: Job) -> list[str]:
     """The same as a list of words, without the paths of libdevice and ptxas."""
-    command = ["tileiras-build", "lower", str(path), "--to", stage.name, "--sm", job.target.name]
+    # A file may be named like an option.
+    file = f"./{path}" if str(path).startswith("-") else str(path)
+    command = ["tileiras-build", "lower", file, "--to", stage.name, "--sm", job.target.name]
     command += ["--opt", str(job.opt_level)] if job.opt_level != 3 else []
     command += ["--lineinfo"] if job.lineinfo else []
     command += ["--serializer", job.serializer] if job.serializer != "nvptx" else []

@@ -7,7 +7,7 @@ be the same in all of them. So the first stage, whichever file it starts from, a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from .errors import InvalidInput, Location
 
@@ -26,6 +26,7 @@ RESERVED = {
     r"\$L__.*|__local_depot.*": "how LLVM names labels and the stack",
     r"(?:param|retval)[0-9]+": "how LLVM names what a call passes",  # ptxas crashes
 }
+_PARAMETER = re.compile(r"(.+)_param_[0-9]+")
 _RESERVED = re.compile("|".join(f"({pattern})" for pattern in RESERVED))
 
 
@@ -51,16 +52,50 @@ def name_fault(kind: str, name: str, place: Callable[[], Location | None] = lamb
     return InvalidInput(f"{kind}-name", f"{kind} name {quoted_name(name)} is {problem}", location=place(), remedy=remedy)
 
 
-def check_names(rows: Iterable[tuple[str, str, Callable[[], Location | None]]]) -> None:
-    """Raise the first fault of the (kind, name, place) of one module, in which a name also stands for one thing only."""
+def module_faults(rows: Iterable[tuple[str, str, Callable[[], Location | None]]]) -> Iterator[InvalidInput]:
+    """``name_fault`` of every (kind, name, place) of one module, in which a name also stands for one thing only."""
+    rows = list(rows)
+    kernels = {name for kind, name, _ in rows if kind == KERNEL}
     seen: set[str] = set()
     for kind, name, place in rows:
+        parameter = _PARAMETER.fullmatch(name)
         if (fault := name_fault(kind, name, place)) is not None:
-            raise fault
-        if name in seen:
-            message = f"{kind} name {quoted_name(name)} is taken: the module has it twice"
-            raise InvalidInput(f"{kind}-name", message, location=place(), remedy="rename one")
+            yield fault
+        elif name in seen:
+            yield _taken(kind, name, "the module has it twice", place)
+        elif parameter is not None and parameter[1] in kernels:
+            yield _taken(kind, name, f"how LLVM names a parameter of {quoted_name(parameter[1])}", place)
         seen.add(name)
+
+
+def _taken(kind: str, name: str, problem: str, place: Callable[[], Location | None]) -> InvalidInput:
+    message = f"{kind} name {quoted_name(name)} is taken: {problem}"
+    return InvalidInput(f"{kind}-name", message, location=place(), remedy="rename one")
+
+
+def check_names(rows: Iterable[tuple[str, str, Callable[[], Location | None]]]) -> None:
+    """Raise the first of ``module_faults``."""
+    if (fault := next(module_faults(rows), None)) is not None:
+        raise fault
+
+
+def check_file_name(stem: str, file: str) -> None:
+    """Raise InvalidInput[kernel-name] unless a build can name files, graph nodes and lines of text after ``stem``.
+
+    ``file`` is the kernel's file, for the location.
+    """
+    problem = next((problem for problem, is_bad in _BAD_STEMS.items() if is_bad(stem)), None)
+    if problem is not None:
+        message = f"kernel file name {quoted_name(stem)} {problem}"
+        raise InvalidInput(f"{KERNEL}-name", message, location=Location(file), remedy="rename the file")
+
+
+# What no kernel's file may be named. (Whatever else a file system can hold works.)
+_BAD_STEMS: dict[str, Callable[[str], bool]] = {
+    "is empty": lambda stem: not stem,
+    "has characters that no line of text can show": lambda stem: not stem.isprintable(),
+    "begins with #, which SCons takes for the project's folder": lambda stem: stem.startswith("#"),
+}
 
 
 def _problem(name: str) -> tuple[str, str] | None:

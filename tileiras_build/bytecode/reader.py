@@ -653,15 +653,17 @@ def verify(
             raise InvalidInput("ir-invalid", f"the bytecode does not verify: {problem}{byte}", location=where) from None
 
 
-def read_module(data: bytes, name: str | None = None, *, check: bool = True) -> builtin.ModuleOp:
+def read_module(
+    data: bytes, name: str | None = None, *, check: bool = True, any_name: bool = False
+) -> builtin.ModuleOp:
     """The module in ``data``; ``name`` is the file named in errors.
 
-    ``check`` verifies the operations as well. Raises InvalidInput for anything that is not valid Tile IR bytecode of
+    ``check`` verifies the operations as well; ``any_name`` lets kernels and globals have names that machine code cannot. Raises InvalidInput for anything that is not valid Tile IR bytecode of
     a version in opcodes.VERSIONS.
     """
     reader = Reader(bytes(data), name)
     module = reader.module()
     if check:
-        check_names(reader.names())
+        check_names(() if any_name else reader.names())
         verify(module, name, reader.places)
     return module

@@ -106,7 +106,7 @@ TILEBC = Stage(
     "tileiras_build.bytecode.export:export_kernels",
     parse="tileiras_build.bytecode.reader:read_module",
     render=None,
-    sources=("errors.py", "bytecode/export.py", "bytecode/source_names.py"),
+    sources=("errors.py", "names.py", "bytecode/export.py", "bytecode/source_names.py"),
     libraries=("cuda-tile",),
 )
 

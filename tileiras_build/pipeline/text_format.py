@@ -20,6 +20,8 @@ from xdsl.ir import Attribute, Dialect, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.lexer import Input
+from xdsl.utils.mlir_lexer import StringLiteral
 
 from ..errors import InternalError, InvalidInput, Location, TileirasError
 from ..names import check_names
@@ -65,6 +67,8 @@ ALIASES = {
     "nv_tileaa.tiled_view": "view",
     "tensor": "tile",
 }
+
+_SYMBOL = re.compile(r'@("(?:[^"\\\n]|\\.)*"|[\w$.-]+)')
 
 
 @cache
@@ -116,14 +120,17 @@ class StringParser(Parser):
 
 
 def _place(symbol: str, text: str, name: str | None) -> Location:
-    """Where a symbol stands in the text first; the file where it is spelled otherwise than the printer does."""
-    spelled = io.StringIO()
-    Printer(stream=spelled).print_symbol_name(symbol)
-    found = re.search(rf"{re.escape(spelled.getvalue())}(?![\w.$-])", text)
-    if found is None:
+    """Where a symbol stands in the text first; the file where it is no symbol but a string."""
+    starts = (match.start() for match in _SYMBOL.finditer(text) if _symbol_name(match[1]) == symbol)
+    if (offset := next(starts, None)) is None:
         return Location(name)
-    offset = found.start()
     return Location(name, text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
+
+
+def _symbol_name(spelled: str) -> str:
+    if not spelled.startswith('"'):
+        return spelled
+    return StringLiteral(0, len(spelled), Input(spelled, "")).bytes_contents.decode(errors="replace")
 
 
 def render(module: ModuleOp) -> bytes:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from ...errors import Diagnostics, InternalError, Location, TileirasError, Unsupported
-from ...names import FUNCTION, GLOBAL, KERNEL, is_identifier, llvm_name, name_fault, quoted_name
+from ...names import FUNCTION, GLOBAL, KERNEL, is_identifier, llvm_name, module_faults, name_fault, quoted_name
 from ...targets import TARGETS, Target
 from .assembly import faults, needs_a_look
 from .intrinsics import APPROXIMATE, GENERIC, NO_DOUBLE, nvvm_need
@@ -27,6 +27,7 @@ _DEFINITIONS = (
     (GLOBAL, "@", re.compile(rf"{_NAME} = (?P<words>[^\n]*?)(?:global|constant) ")),
 )
 _LOCAL = re.compile(r"\b(?:internal|private)\b")
+_STRING_LINE, _STRING = re.compile(r'^[@!][^\n]*"[^\n]*', re.MULTILINE), re.compile(r'(?<!@)"[^"\n]*"')
 _SCOPE = re.compile(r'syncscope\("([^"]*)"\)')
 _SCOPES = frozenset(("block", "cluster", "device", "singlethread", ""))
 _ASM = re.compile(r' asm (?:(?:sideeffect|alignstack|inteldialect|unwind) )*"([^"]*)", ?"([^"\n]*)"')
@@ -45,11 +46,23 @@ _LINE_TABLES = "emissionKind: LineTablesOnly"
 
 def check_module(text: str, target: Target) -> None:
     """Raise one diagnostic, or an ErrorGroup, for everything in the module that LLVM would die of."""
+    if next(_faults(text, target), None) is None:
+        return
+    # What a kernel prints may look like anything; blanking it costs more than the checks, which rarely find something.
     found = Diagnostics()
-    for check in CHECKS:
-        for error in check(text, target):
-            found.add(error)
+    for error in _faults(_without_strings(text), target):
+        found.add(error)
     found.raise_if_any()
+
+
+def _faults(text: str, target: Target) -> Iterator[TileirasError]:
+    for check in CHECKS:
+        yield from check(text, target)
+
+
+def _without_strings(text: str) -> str:
+    """The text with spaces for the strings of globals and metadata; everything stays in its place."""
+    return _STRING_LINE.sub(lambda line: _STRING.sub(lambda string: f'"{" " * (len(string[0]) - 2)}"', line[0]), text)
 
 
 def _line(text: str, offset: int) -> Location:
@@ -109,9 +122,8 @@ def check_approximate(text: str, target: Target) -> Iterator[TileirasError]:
 
 def check_names(text: str, target: Target) -> Iterator[TileirasError]:
     """Symbols that PTX cannot spell."""
-    for match in _ENTRY.finditer(text):
-        if (fault := name_fault(KERNEL, llvm_name(match[1]), partial(_line, text, match.start()))) is not None:
-            yield fault
+    kernels = ((KERNEL, llvm_name(match[1]), partial(_line, text, match.start())) for match in _ENTRY.finditer(text))
+    yield from module_faults(kernels)
     for kind, start, pattern in _DEFINITIONS:
         for offset, line in lines_of(text, start):
             found = pattern.match(line)

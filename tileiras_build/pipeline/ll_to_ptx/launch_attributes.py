@@ -40,7 +40,7 @@ DIRECTIVES = {
     )
 }
 _ZERO_ALLOWED = frozenset(("nvvm.cluster_dim",))
-_KERNEL = re.compile(r'@("[^"\n]*"|[\w.$]+)\(')
+_KERNEL = re.compile(r'@("[^"\n]*"|[\w.$-]+)')
 _ATTRIBUTE = re.compile(r'"(nvvm\.\w+)"(?:="([^"]*)")?')
 _GROUP = re.compile(r"attributes #(\d+) = \{([^\n]*)\}")
 _USE = re.compile(r"#(\d+)\b")
