@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 import sys
 import time
@@ -233,7 +234,8 @@ class _Run:
             (folder / f"{self._stem()}-{self.job.target.name}{suffix}").write_bytes(data)
 
     def _stem(self) -> str:
-        return Path(self.name).stem if self.name else "kernel"
+        """What dumps are named for: a part of a path that every file system takes, whatever the caller calls the input."""
+        return re.sub(r"[^\w.-]", "_", Path(self.name).stem)[:60] if self.name else "kernel"
 
 
 def _has_own_files(stage: Stage, job: Job) -> bool:
