@@ -4,6 +4,14 @@ from xdsl.dialects.builtin import StringAttr
 
 from tileiras_build.bytecode.text_parser import parse_text
 from tileiras_build.bytecode.writer import write_module
+from tileiras_build.dialects.cuda_tile.location import (
+    LOC,
+    CallSiteLocAttr,
+    DICompileUnitAttr,
+    DIFileAttr,
+    DILocAttr,
+    DISubprogramAttr,
+)
 
 # Every artifact carries these as they are.
 WORKING = {
@@ -120,4 +128,17 @@ def bytecode(*names: str, text: str = "") -> bytes:
         for key in ("str", "message"):
             if key in op.properties:
                 op.properties[key] = StringAttr(op.properties[key].data.replace("TEXT", text))
+    return write_module(module)
+
+
+def placed(name: str, text: str) -> bytes:
+    """A kernel whose source files and functions are all called ``text``, with calls inlined."""
+    module = parse_text(_KERNEL.replace("NUMBER", name))
+    file = DIFileAttr(text, text)
+    unit = DICompileUnitAttr(file)
+    outer = DILocAttr(text, 4, 5, DISubprogramAttr(file, 3, text, text, unit, 3))
+    inner = CallSiteLocAttr(DILocAttr(text, 9, 9, DISubprogramAttr(file, 7, f"{text}2", f"{text}2", unit, 7)), outer)
+    for number, op in enumerate(module.walk()):
+        if op.name.startswith("cuda_tile.") and op.name != "cuda_tile.module":
+            op.attributes[LOC] = outer if number % 3 else inner
     return write_module(module)

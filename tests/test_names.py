@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tileiras_build
-from tests.nasty_names import REFUSED, WORKING, bytecode
+from tests.nasty_names import REFUSED, WORKING, bytecode, placed
 from tileiras_build import driver
 from tileiras_build.bytecode.reader import read_module
 from tileiras_build.cli import main
@@ -149,6 +149,19 @@ def test_strings_are_the_same_in_memory_and_through_files(text):
     assert entries(made.cubin, made.manifest) == ["k"] and text.encode() in made.cubin
     for stage, following in (("tilebc", "tileaa"), ("tileaa", "tileas"), ("tileas", "ll")):
         data = driver.lower(data, stage, following, JOB)[f".{following}"]
+    assert data.decode() == made.ll
+
+
+@pytest.mark.parametrize("options", [{"lineinfo": True}, {"debug": True, "opt_level": 0}], ids=["lines", "debug"])
+@pytest.mark.parametrize("text", [*STRINGS.values(), "", "../x", "/a/b"], ids=[*STRINGS, "nothing", "upwards", "absolute"])
+def test_source_files_and_functions_may_be_called_anything(text, options):
+    data = placed("k", text)
+    made = tileiras_build.compile(data, "sm_80", **options)
+    assert entries(made.cubin, made.manifest) == ["k"]
+    paths = re.findall(r'^\s*\.file\s+\d+ "(.*)"$', made.ptx, re.MULTILINE)
+    assert len(paths) == len(set(paths)) <= 2
+    for stage, following in (("tilebc", "tileaa"), ("tileaa", "tileas"), ("tileas", "ll")):
+        data = driver.lower(data, stage, following, made.job)[f".{following}"]
     assert data.decode() == made.ll
 
 
