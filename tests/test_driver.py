@@ -32,6 +32,15 @@ def test_lower_runs_every_stage_between():
     assert files == {".ptx": b"kernel a\ntileas sm_90 O3\nll sm_90 O3\nptx sm_90 O3\n"}
 
 
+@pytest.mark.parametrize("name", ["a\0b.tilebc", "x" * 400, "../..", "a\nb", "größe\udcff", "."])
+def test_a_fault_leaves_its_dump_whatever_the_input_is_called(name, tmp_path):
+    with pytest.raises(InternalError, match="repeat it with") as caught:
+        driver.lower(b"kernel a\nll: bug\n", "tileaa", "cubin", job(), name, TABLE)
+    assert len(list((tmp_path / "dump").iterdir())) == 1
+    inputs = map(str, (tmp_path / "dump").glob("*/input.tileas"))
+    assert next(inputs) in shlex.split(str(caught.value).partition("repeat it with: ")[2])
+
+
 def test_last_stage_gives_the_manifest_too():
     files = lower("kernel a\n", "ptx", "cubin")
     assert files[".cubin"] == b"kernel a\ncubin none\n"

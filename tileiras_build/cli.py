@@ -16,6 +16,7 @@ from .files import read_file, write_files
 from .pipeline.job import SERIALIZERS
 from .pipeline.stages import STAGES, Stage, between, find
 from .pipeline.strategies import AUTO, NAMES
+from .pipeline.text_files import decode
 
 _STDOUT = "-"
 _NAMES = ", ".join(stage.name for stage in STAGES[1:])
@@ -333,8 +334,8 @@ def list_targets(options: argparse.Namespace) -> None:
 def list_libdevice(options: argparse.Namespace) -> None:
     """``libdevice FILE``: the table of functions, with what each brings along; ``--pin`` writes a self-contained .ll."""
     from .driver import lower
+    from .executor.forked import ForkedExecutor
     from .libdevice.blob import pin
-    from .reports.libdevice import linked_table
     from .pipeline.job import Job
     from .targets import find_target
 
@@ -342,7 +343,8 @@ def list_libdevice(options: argparse.Namespace) -> None:
     data = read_file(options.file)
     if source.name != "ll":
         data = lower(data, source.name, "ll", Job(target), name=options.file)[".ll"]
-    print(linked_table(data.decode(), options.libdevice, target.number))
+    arguments = decode(data, options.file), options.libdevice, target.number
+    print(ForkedExecutor().run("tileiras_build.reports.libdevice:linked_table", *arguments))
     if options.pin:
         write_files({Path(options.pin): pin(data.decode(), options.libdevice).encode()})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 import sys
 import time
@@ -13,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from .errors import InternalError, InvalidInput, Location, TileirasError
+from .executor.isolation import run_isolated
 from .knobs import CHECK, DEBUG, dump_folder
 from .pipeline.job import Job, check_debug
 from .pipeline.stages import STAGES, Stage, between, find, load
@@ -97,7 +99,8 @@ def compile(
     ``lineinfo`` keeps source lines, ``debug`` (at ``opt_level`` 0) lines and variables. ``libdevice`` and ``ptxas`` are
     paths (None = the installed wheels' own); ``name`` is the file that diagnostics
     name; ``serializer`` ("nvptx" or "libnvvm") makes the PTX; ``strategy`` says how copies overlap computation
-    (``strategies.NAMES``). Raises InvalidInput, Unsupported or InternalError.
+    (``strategies.NAMES``). Raises InvalidInput, Unsupported or InternalError; LLVM cannot end the calling process: a
+    libdevice of the caller's own is linked in another one.
     """
     target, level = find_target(gpu_name), check_opt_level(opt_level)
     job = check_debug(Job(target, level, lineinfo, debug, libdevice, ptxas, serializer, strategy))
@@ -117,7 +120,8 @@ def lower(
 ) -> dict[str, bytes]:
     """The files of artifact ``target`` (".ptx" or "ptx") made from the bytes of artifact ``source``.
 
-    Returns {suffix: bytes}: the artifact and its side products (".json" beside ".cubin"). Raises the three kinds.
+    Returns {suffix: bytes}: the artifact and its side products (".json" beside ".cubin"). Raises the three kinds. LLVM IR
+    and libraries of the caller's own are read in another process, in which LLVM may abort.
     """
     stages = between(source, target, table)
     run = _Run(data, find(source, table), job, name)
@@ -153,13 +157,19 @@ class _Run:
         self.reached = self.source
 
     def step(self, stage: Stage) -> object:
-        self.value = self._guard(stage, lambda: load(stage.edge)(self.value, stage.job(self.job)))
+        self.value = self._guard(stage, lambda: self._make(stage, stage.job(self.job)))
         self.reached = stage
         if CHECK.read() >= 1:
             self._guard(stage, lambda: _verify(self.value, stage))
         if DEBUG.read() >= 5:
             self._dump_artifacts(stage)
         return self.value
+
+    def _make(self, stage: Stage, job: Job) -> object:
+        """The value of ``stage``, made in a process that may die of it where this one has not written what is read."""
+        if stage.may_abort and (self.reached is self.source or _has_own_files(stage, job)):
+            return run_isolated(stage.edge, self.value, job)
+        return load(stage.edge)(self.value, job)
 
     def render(self, stage: Stage) -> dict[str, bytes]:
         return self._guard(stage, lambda: render(stage, self.value))
@@ -224,7 +234,14 @@ class _Run:
             (folder / f"{self._stem()}-{self.job.target.name}{suffix}").write_bytes(data)
 
     def _stem(self) -> str:
-        return Path(self.name).stem if self.name else "kernel"
+        """What dumps are named for: a part of a path that every file system takes, whatever the caller calls the input."""
+        return re.sub(r"[^\w.-]", "_", Path(self.name).stem)[:60] if self.name else "kernel"
+
+
+def _has_own_files(stage: Stage, job: Job) -> bool:
+    """Whether the caller names other files for the stage to read than the installed ones."""
+    named = [(file, getattr(job, file.option)) for file in stage.inputs]
+    return any(path is not None and load(file.find)(path) != load(file.find)(None) for file, path in named)
 
 
 def render(stage: Stage, value: object) -> dict[str, bytes]:
@@ -240,7 +257,9 @@ def reproducer(path: Path, stage: Stage, job: Job) -> str:
 
 def lower_command(path: Path | str, stage: Stage, job: Job) -> list[str]:
     """The same as a list of words, without the paths of libdevice and ptxas."""
-    command = ["tileiras-build", "lower", str(path), "--to", stage.name, "--sm", job.target.name]
+    # A file may be named like an option.
+    file = f"./{path}" if str(path).startswith("-") else str(path)
+    command = ["tileiras-build", "lower", file, "--to", stage.name, "--sm", job.target.name]
     command += ["--opt", str(job.opt_level)] if job.opt_level != 3 else []
     command += ["--lineinfo"] if job.lineinfo else []
     command += ["--serializer", job.serializer] if job.serializer != "nvptx" else []

@@ -24,11 +24,13 @@ class Location:
     offset: int | None = None
 
     def __str__(self) -> str:
+        # A file's name may hold line ends and worse, and a diagnostic is one line.
+        file = self.file if self.file is None or self.file.isprintable() else ascii(self.file)[1:-1]
         if self.offset is not None:
-            return f"{self.file or '<bytecode>'}: byte {self.offset:#x}"
+            return f"{file or '<bytecode>'}: byte {self.offset:#x}"
         if not self.line:
-            return self.file or ""
-        return f"{self.file}:{self.line}:{self.column}"
+            return file or ""
+        return f"{file}:{self.line}:{self.column}"
 
 
 class TileirasError(Exception):

@@ -382,17 +382,21 @@ CAPABILITIES: dict[str, frozenset[int]] = {
     "f64_mma_large": _from(90),  # m16n8k{4,8,16}; native on 90 only
     "f64_mma_large_native": _only(90),
     "setmaxnreg": _from(90),
+    "multimem": _from(90),
     "tensormap_replace": _from(90),
     "wgmma": _only(90),
     # sm_100 and later
     "f32x2": _from(100),  # add/mul/fma.f32x2 accepted
     "f32x2_native": _only(100, 103, 107),
     "max3": _from(100),  # three-input min/max
+    "mixed_float": _from(100),  # add/sub/fma of f32 with f16 or bf16
+    "bulk_store": _from(100),  # st.bulk
     "ldst_256": _from(100),  # 32-byte vector loads and stores
     "cluster_launch_control": _from(100),
     "ldmatrix_b8": _from(100),  # m16n16 b8 and fp4/fp6 unpacking, stmatrix m16n8 b8
     "cvt_fp4": _from(100),  # fp4, fp6, ue8m0 conversions
     "tma_im2col_w": _from(100),
+    "tma_im2col_w_cluster": _only(*_DATACENTER),  # into the shared memory of a cluster
     "tma_gather4_cta": _from(100),
     "tma_gather4": _only(*_DATACENTER),
     "tma_multicast": _only(90, *_DATACENTER),  # into the shared memory of several CTAs, at full speed

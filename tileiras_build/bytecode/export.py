@@ -41,6 +41,7 @@ import numpy as np
 from tileiras_build.bytecode.source_names import make_portable
 from tileiras_build.errors import InvalidInput, Location
 from tileiras_build.files import read_file, write_files
+from tileiras_build.names import KERNEL, check_names, quoted_name
 from tileiras_build.reads.watch import watch
 
 BYTECODE_VERSION = "13.4"
@@ -189,7 +190,8 @@ def _read_row(element: ast.expr, path: str) -> CaseRow:
     if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
         raise _bad_table(path, f"a row of {TABLE} is not a call whose first argument is a literal name", line, column)
     if not CASE_NAME.fullmatch(first.value):
-        raise _bad_table(path, f"case name {first.value!r} is not an identifier", line, column)
+        raise _bad_table(path, f"case name {quoted_name(first.value)} is not an identifier", line, column)
+    check_names([(KERNEL, first.value, lambda: Location(path, line, column))])
     return CaseRow(first.value, line, column)
 
 

@@ -569,4 +569,4 @@ def print_module(module: builtin.ModuleOp | ModuleOp, *, locations: bool = False
 
 def disassemble(data: bytes, *, locations: bool = False, name: str | None = None) -> str:
     """The public text of Tile IR bytecode; ``locations`` appends each operation's source location."""
-    return print_module(read_module(data, name), locations=locations)
+    return print_module(read_module(data, name, any_name=True), locations=locations)

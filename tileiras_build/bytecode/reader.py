@@ -11,9 +11,9 @@ The format is described in Tile IR's BytecodeReader.cpp; operations are read as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 
 from xdsl.dialects import builtin
@@ -55,6 +55,9 @@ from tileiras_build.dialects.cuda_tile.location import LOC, source_location
 from tileiras_build.dialects.cuda_tile.ops_control import TERMINATORS, EntryOp, GlobalOp, ModuleOp
 from tileiras_build.dialects.cuda_tile.types import BITS, TOKEN, TileType
 from tileiras_build.errors import InvalidInput, Location
+from tileiras_build.names import GLOBAL as GLOBAL_NAME
+from tileiras_build.names import KERNEL as KERNEL_NAME
+from tileiras_build.names import check_names
 
 MAGIC = b"\x7fTileIR\x00"
 MLIR_MAGIC = b"ML\xefR"
@@ -75,6 +78,7 @@ SECTION_ALIGNMENT = {STRINGS: 4, TYPES: 4, CONSTANTS: 8, DEBUG: 8, FUNCTIONS: 8}
 
 PRIVATE, KERNEL, HAS_HINTS = 1, 2, 4  # flags of a function
 
+NAMED = {EntryOp: KERNEL_NAME, GlobalOp: GLOBAL_NAME}  # what becomes a symbol of machine code
 UNIT = UnitAttr()
 CLASSES = {cls.name.removeprefix("cuda_tile."): cls for cls in OPERATIONS}
 ENUMS = {attr.members.__name__: attr for attr in ENUM_ATTRS}
@@ -162,11 +166,11 @@ class Reader:
         self.string_cache[index] = StringAttr(text)
         return self.string_cache[index]
 
-    def symbol_name(self, cursor: Cursor, what: str) -> StringAttr:
+    def symbol_name(self, cursor: Cursor, what: str, id: str = "bytecode-damaged") -> StringAttr:
         offset = cursor.position
         name = self.string_attr(cursor, what)
         if not name.data:
-            cursor.fail(f"{what} is empty", offset=offset)
+            cursor.fail(f"{what} is empty", id=id, offset=offset, remedy="name it")
         return name
 
     def constant(self, cursor: Cursor, type: Attribute) -> DenseConstantAttr:
@@ -448,7 +452,9 @@ class Reader:
         return [self._global(cursor) for _ in range(cursor.count("globals", fields))]
 
     def _global(self, cursor: Cursor) -> Operation:
-        properties: dict[str, Attribute] = {"sym_name": self.symbol_name(cursor, "the name of a global")}
+        offset = cursor.position
+        properties: dict[str, Attribute] = {
+            "sym_name": self.symbol_name(cursor, "the name of a global", f"{GLOBAL_NAME}-name")}
         type = self.types.read(cursor, "the type of a global")
         properties["value"] = self.constant(cursor, type)
         properties["alignment"] = self.integer(cursor.varint("an alignment"), i64)
@@ -457,7 +463,9 @@ class Reader:
             visibility = self.enum(cursor, "SymbolVisibility", ())
             if cursor.varint("a constant flag"):
                 properties["constant"] = UNIT
-        return GlobalOp.create(properties=properties | {"symbol_visibility": visibility})
+        op = GlobalOp.create(properties=properties | {"symbol_visibility": visibility})
+        self.places[op] = offset
+        return op
 
     def functions(self) -> list[Operation]:
         cursor = self.section(FUNCTIONS)
@@ -467,7 +475,7 @@ class Reader:
 
     def _function(self, cursor: Cursor) -> Operation:
         offset = cursor.position
-        name = self.symbol_name(cursor, "the name of a function")
+        name = self.symbol_name(cursor, "the name of a kernel", f"{KERNEL_NAME}-name")
         signature = self.types.read(cursor, "the signature of a function")
         if not isinstance(signature, FunctionType):
             cursor.fail(f"the signature of '{name.data}' is not a function type but {signature}", offset=offset)
@@ -485,7 +493,9 @@ class Reader:
         size = cursor.count("bytes of a function body")
         body = cursor.part(cursor.position, cursor.position + size)
         cursor.position += size
-        return self._entry(name, signature, hints, locations, body)
+        op = self._entry(name, signature, hints, locations, body)
+        self.places[op] = offset
+        return op
 
     def _function_hints(self, cursor: Cursor) -> OptimizationHintsAttr:
         offset = cursor.position
@@ -508,6 +518,12 @@ class Reader:
             properties={"sym_name": name, "function_type": signature, "optimization_hints": hints},
             attributes={} if location is None else {LOC: location},
             regions=[Region(block)])
+
+    def names(self) -> Iterator[tuple[str, str, Callable[[], Location]]]:
+        """What machine code will name, as ``check_names`` asks: kernels and globals, and where they are."""
+        for op, offset in self.places.items():
+            if type(op) in NAMED:
+                yield NAMED[type(op)], op.sym_name.data, partial(Location, self.file.name, offset=offset)
 
     def module(self) -> builtin.ModuleOp:
         if STRINGS not in self.sections:
@@ -637,14 +653,17 @@ def verify(
             raise InvalidInput("ir-invalid", f"the bytecode does not verify: {problem}{byte}", location=where) from None
 
 
-def read_module(data: bytes, name: str | None = None, *, check: bool = True) -> builtin.ModuleOp:
+def read_module(
+    data: bytes, name: str | None = None, *, check: bool = True, any_name: bool = False
+) -> builtin.ModuleOp:
     """The module in ``data``; ``name`` is the file named in errors.
 
-    ``check`` verifies the operations as well. Raises InvalidInput for anything that is not valid Tile IR bytecode of
+    ``check`` verifies the operations as well; ``any_name`` lets kernels and globals have names that machine code cannot. Raises InvalidInput for anything that is not valid Tile IR bytecode of
     a version in opcodes.VERSIONS.
     """
     reader = Reader(bytes(data), name)
     module = reader.module()
     if check:
+        check_names(() if any_name else reader.names())
         verify(module, name, reader.places)
     return module

@@ -9,6 +9,7 @@ import traceback
 
 from ..errors import InternalError
 from ..pipeline.stages import load
+from .isolation import make_expendable
 from .worker_pool import describe_exit
 
 
@@ -53,6 +54,7 @@ def _bare(error: Exception) -> Exception:
 def _serve(write_end: int, function: str, arguments: tuple) -> None:
     """The child: never returns to the caller's code."""
     status = 1
+    make_expendable()
     try:
         try:
             answer = (True, load(function)(*arguments))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..pipeline.stages import load
+from .isolation import expendable
 
 
 class InProcessExecutor:
@@ -10,7 +11,8 @@ class InProcessExecutor:
 
     def run(self, function: str, *arguments: object, timeout: float | None = None) -> object:
         """The result of the function named ``"module:function"``."""
-        return load(function)(*arguments)
+        with expendable():
+            return load(function)(*arguments)
 
     def close(self) -> None:
         """Nothing to end."""

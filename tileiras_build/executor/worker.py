@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection
 from ..errors import InternalError
 from ..pipeline.stages import load
 from ..reads.looking import WORKER_VARIABLES
+from .isolation import make_expendable
 
 _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
 
@@ -29,6 +30,7 @@ def serve(connection: Connection, log: str, memory: int, surroundings: tuple[str
     _limit_memory(memory)
     _leave_terminal()
     _write_to(log)
+    make_expendable()
     threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
     while True:
         try:

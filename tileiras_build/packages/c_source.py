@@ -11,7 +11,8 @@ import struct
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, Location
+from ..names import KERNEL, quoted_name
 from ..runtime.arguments import TENSOR_MAP
 from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
 from ..runtime.matching import order
@@ -30,6 +31,7 @@ _ELEMENTS = {
 _L2 = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
 _FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 _NEWEST = 0x7FFFFFFF
+_PARAMETER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _WORDS_PER_LINE = 6
 _FOLDER = Path(__file__).parent
 _NOTE = "/* Written by tileiras_build. */\n"
@@ -93,7 +95,10 @@ def _check_names(manifest: LibraryManifest) -> None:
     for entry, images in manifest.kernels.items():
         if owners.setdefault(c_name(entry), entry) != entry:
             message = f"kernels {owners[c_name(entry)]} and {entry} are both called {c_name(entry)} in C"
-            raise InvalidInput("package-c-name", message, remedy="rename one")
+            raise InvalidInput(f"{KERNEL}-name", message, location=Location(f"{manifest.name}.h"), remedy="rename one")
+        if wrong := {row["name"] for image in images for row in ordinary(image) if not _PARAMETER.fullmatch(row["name"])}:
+            message = f"kernel {entry} has a parameter named {quoted_name(min(wrong))}"
+            raise InvalidInput("package-parameters", message, remedy="build it again, or pack it without C sources")
         kinds = {tuple(row["kind"] for row in ordinary(image)) for image in images}
         unknown = {kind for row in kinds for kind in row} - _TYPES.keys()
         if len(kinds) > 1 or unknown:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from ..errors import InvalidInput, Location
 from ..files import read_file
+from ..names import KERNEL, check_names
 from ..pipeline.ll_to_ptx.metadata import manifest_of_ptx
 from ..runtime.library_manifest import CUBIN, FILE_NAME, PTX, Image, LibraryManifest, render
 from . import c_source
@@ -71,9 +72,10 @@ def _read_part(kind: str, path: Path) -> tuple[Part, dict]:
     else:
         path = path.with_suffix(".json")
         manifest = _json(path)
-    if not manifest or not manifest.get("kernels"):
+    if not isinstance(manifest, dict) or not manifest.get("kernels"):
         message = "this says of no kernel how it is launched"
         raise InvalidInput("package-manifest", message, location=Location(str(path)), remedy="build it again")
+    check_names((KERNEL, entry, lambda: Location(str(path))) for entry in manifest["kernels"])
     return Part(kind, manifest["target"], data), manifest
 
 

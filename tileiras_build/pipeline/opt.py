@@ -10,7 +10,6 @@ from functools import cache, partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from ..errors import InvalidInput, Location, TileirasError
@@ -93,7 +92,7 @@ def parse_module(text: str, name: str | None = None) -> ModuleOp:
     if _TILES.search(text):
         return text_format.parse(text.encode(), name)
     try:
-        module = Parser(context(), text, name or "<input>").parse_module()
+        module = text_format.StringParser(context(), text, name or "<input>").parse_module()
     except (ParseError, VerifyException) as error:
         raise _refused(error, text, name) from error
     verify(module, name)

@@ -23,12 +23,12 @@ PACKAGE = Path(__file__).resolve().parent.parent
 _IR_TEXT = "tileiras_build.pipeline.text_format"
 _TEXT = "tileiras_build.pipeline.text_files"
 _IR = (
-    *("errors.py", "knobs.py", "targets.py", "dialects", "layouts"),
+    *("errors.py", "knobs.py", "names.py", "targets.py", "dialects", "layouts"),
     *(f"pipeline/{name}.py" for name in ("__init__", "contracts", "job", "stages", "strategies", "text_files", "text_format")),
     *("pipeline/analysis", "pipeline/shared"),
 )
 _BACK_END = (
-    *("errors.py", "knobs.py", "targets.py"),
+    *("errors.py", "knobs.py", "names.py", "targets.py"),
     *("pipeline/stages.py", "pipeline/job.py", "pipeline/manifest.py", "pipeline/text_files.py"),
 )
 
@@ -56,7 +56,8 @@ class Stage:
     target: all others reach it with their defaults, so that the signature of a node cannot miss one. ``inputs`` are
     the files that the edge reads besides its artifact. ``sources`` (files, folders or globs in the package) and
     ``libraries`` (distributions) are the code whose change may change the artifact. ``side_products`` are suffixes
-    of files that are written beside the artifact.
+    of files that are written beside the artifact. ``may_abort``: a library runs in the edge's process that ends it on
+    some inputs; of text that the edge before has just made none is known.
     """
 
     suffix: str
@@ -69,6 +70,7 @@ class Stage:
     sources: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     side_products: tuple[str, ...] = ()
+    may_abort: bool = False
 
     def __post_init__(self):
         assert self.suffix.startswith("."), self.suffix
@@ -104,7 +106,7 @@ TILEBC = Stage(
     "tileiras_build.bytecode.export:export_kernels",
     parse="tileiras_build.bytecode.reader:read_module",
     render=None,
-    sources=("errors.py", "bytecode/export.py", "bytecode/source_names.py"),
+    sources=("errors.py", "names.py", "bytecode/export.py", "bytecode/source_names.py"),
     libraries=("cuda-tile",),
 )
 
@@ -148,6 +150,7 @@ STAGES: tuple[Stage, ...] = (
         ),
         sources=(*_BACK_END, "libdevice", "pipeline/ll_to_ptx"),
         libraries=("llvmlite", "nvidia-nvvm"),
+        may_abort=True,
     ),
     Stage(
         ".cubin",

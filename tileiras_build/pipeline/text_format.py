@@ -20,8 +20,12 @@ from xdsl.ir import Attribute, Dialect, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.lexer import Input
+from xdsl.utils.mlir_lexer import StringLiteral
 
 from ..errors import InternalError, InvalidInput, Location, TileirasError
+from ..names import check_names
+from .shared.symbols import symbols
 from .text_files import decode
 
 # Dialect -> "module:dialect" of everything that a text artifact may hold; each is imported when it is first met.
@@ -64,6 +68,8 @@ ALIASES = {
     "tensor": "tile",
 }
 
+_SYMBOL = re.compile(r'@("(?:[^"\\\n]|\\.)*"|[\w$.-]+)')
+
 
 @cache
 def context() -> Context:
@@ -84,7 +90,7 @@ def parse(data: bytes, name: str | None = None) -> ModuleOp:
     """The verified module that ``data`` (UTF-8 text) holds; raises InvalidInput with the line and column."""
     text = decode(data, name)
     try:
-        module = Parser(context(), text, name or "<input>").parse_module()
+        module = StringParser(context(), text, name or "<input>").parse_module()
         module.verify()
     except TileirasError:
         raise
@@ -94,7 +100,37 @@ def parse(data: bytes, name: str | None = None) -> ModuleOp:
         raise InvalidInput(
             "ir-invalid", f"the module does not verify: {_reason(error)}", location=Location(name)
         ) from error
+    check_names((kind, symbol, partial(_place, symbol, text, name)) for kind, symbol in symbols(module))
     return module
+
+
+class StringParser(Parser):
+    """xDSL takes a string with escaped bytes beyond ASCII for bytes, although its printer escapes them in every string."""
+
+    def parse_optional_str_literal(self) -> str | None:
+        """The string that is next, if one is; raises ParseError where it is not UTF-8."""
+        if (text := super().parse_optional_str_literal()) is not None:
+            return text
+        if (data := self.parse_optional_bytes_literal()) is None:
+            return None
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            self.raise_error("the string is not UTF-8")
+
+
+def _place(symbol: str, text: str, name: str | None) -> Location:
+    """Where a symbol stands in the text first; the file where it is no symbol but a string."""
+    starts = (match.start() for match in _SYMBOL.finditer(text) if _symbol_name(match[1]) == symbol)
+    if (offset := next(starts, None)) is None:
+        return Location(name)
+    return Location(name, text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset))
+
+
+def _symbol_name(spelled: str) -> str:
+    if not spelled.startswith('"'):
+        return spelled
+    return StringLiteral(0, len(spelled), Input(spelled, "")).bytes_contents.decode(errors="replace")
 
 
 def render(module: ModuleOp) -> bytes:

@@ -27,6 +27,7 @@ from SCons.Scanner import ScannerBase
 from ..errors import InvalidInput, Location, TileirasError
 from ..executor import Executor
 from ..executor.once import Once
+from ..names import check_file_name
 from ..pipeline.stages import STAGES, InputFile, Stage, load
 from ..reads.looking import Looking
 from ..reads.places import Places
@@ -267,7 +268,7 @@ class Chain:
     def _kernels(self, env, node, settings: Settings) -> list[Kernel]:
         first = self.table[0]
         if node.name.endswith(first.suffix):
-            return [Kernel(node.name.removesuffix(first.suffix), node)]
+            return [Kernel(_stem(node, first), node)]
         if not node.name.endswith(".py"):
             message = f"a kernel library is made from .py and {first.suffix} files"
             raise InvalidInput("library-source", message, location=Location(str(node)))
@@ -360,9 +361,16 @@ class Chain:
 
     def _one(self, env, settings: Settings, target, previous: Stage, stage: Stage, source):
         node = env.arg2nodes(source, env.fs.File)[0]
-        name = node.name.removesuffix(previous.suffix)
+        name = _stem(node, previous)
         folder = env.Dir(f"{settings.build_dir}/{target.name}")
         return self._make(env, settings, target, previous, stage, node, folder, name)[0]
+
+
+def _stem(node, stage: Stage) -> str:
+    """The kernel that a file of ``stage`` is named for; raises InvalidInput[kernel-name]."""
+    stem = node.name.removesuffix(stage.suffix)
+    check_file_name(stem, str(node))
+    return stem
 
 
 def _input_scanner(env, file: InputFile, job) -> ScannerBase:

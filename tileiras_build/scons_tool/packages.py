@@ -27,7 +27,7 @@ from .settings import DEFAULTS, fail
 PACKAGE, INSTALL = "package", "install"
 AUTO, NONE = "auto", "none"
 _CODE = (
-    *("errors.py", "targets.py", "runtime/library_manifest.py", "runtime/matching.py", "runtime/arguments.py"),
+    *("errors.py", "names.py", "targets.py", "runtime/library_manifest.py", "runtime/matching.py", "runtime/arguments.py"),
     *("packages", "packages/*.c", "packages/*.h"),
 )
 FATBIN = Stage(

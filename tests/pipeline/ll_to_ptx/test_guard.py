@@ -4,7 +4,7 @@ import pytest
 
 from tileiras_build.errors import ErrorGroup, InternalError, InvalidInput, TileirasError, Unsupported
 from tileiras_build.pipeline.ll_to_ptx.guard import check_module
-from tileiras_build.pipeline.ll_to_ptx.intrinsics import ASSEMBLY, NVVM, nvvm_need
+from tileiras_build.pipeline.ll_to_ptx.intrinsics import NVVM, nvvm_need
 from tileiras_build.targets import CAPABILITIES, TARGETS
 
 SM80, SM90, SM100, SM120 = (TARGETS[f"sm_{number}"] for number in (80, 90, 100, 120))
@@ -78,19 +78,6 @@ def test_every_gated_intrinsic_names_the_gpus_that_have_it(target):
             check_module(body(CALL.format(name)), target)
 
 
-@pytest.mark.seed("codegen-overview", "gated-families")
-@pytest.mark.parametrize("mnemonic, need", ASSEMBLY.items())
-def test_inline_assembly_is_gated_too(mnemonic, need):
-    line = f'call void asm sideeffect "{mnemonic}x [$0];", "l,~{{memory}}"(ptr addrspace(1) %p) #0'
-    text = body(line) + "attributes #0 = { convergent nounwind }\n"
-    for target in TARGETS.values():
-        if target.has(need):
-            check_module(text, target)
-        else:
-            with pytest.raises(Unsupported, match=f"needs {need}, which {target.name} does not have"):
-                check_module(text, target)
-
-
 def test_a_name_in_a_string_is_no_assembly():
     check_module('@s = constant [8 x i8] c"wgmma.x\\00"\n' + body("%x = add i32 1, 2"), SM80)
 
@@ -134,6 +121,13 @@ REFUSED = [
     ("kernel-name", InvalidInput, "define ptx_kernel void @1a() {\nret void\n}"),
     ("kernel-name", InvalidInput, 'define ptx_kernel void @"a-b"() {\nret void\n}'),
     ("kernel-name", InvalidInput, 'define ptx_kernel void @"\\C3\\A9"() {\nret void\n}'),
+    ("kernel-name", InvalidInput, 'define cc71 void @"a b"() {\nret void\n}'),
+    ("kernel-name", InvalidInput, 'define dso_local cc 71 void @"a\\0Ab"() {\nret void\n}'),
+    ("kernel-name", InvalidInput, "define ptx_kernel void @malloc() {\nret void\n}"),
+    ("function-name", InvalidInput, "define void @a.b() {\nret void\n}"),
+    ("global-name", InvalidInput, '@"a b" = addrspace(1) global i32 1'),
+    ("global-name", InvalidInput, "@a.b = addrspace(1) constant i32 1"),
+    ("global-name", InvalidInput, "@a.b = external addrspace(1) global i32"),
     ("sync-scope", InternalError, body('fence syncscope("galaxy") acquire')),
     ("sync-scope", Unsupported, body('fence syncscope("cluster") acquire')),
     ("asm-constraint", InternalError, body('call i32 asm "mov.b32 $0, 1;", "=x"()')),
@@ -164,6 +158,9 @@ ALLOWED = [
     body("", "@s = external addrspace(3) global [0 x i8], align 1024"),
     body('fence syncscope("device") acq_rel'),
     'define ptx_kernel void @"quoted"() {\nret void\n}',
+    '@s = constant [9 x i8] c"define ptx_kernel void @1a() call @llvm.nvvm.x() = atomicrmw \\00"\n' + body(""),
+    '!7 = !DIFile(filename: "@llvm.pow define cc71 void @a.b()", directory: "fp128 = alloca i8, addrspace(5)")\n' + body(""),
+    'define internal void @"a b"() {\nret void\n}\n@"c d" = private addrspace(1) constant i32 1',
     '!0 = !{!"{\\22kernels\\22:{\\22fp128\\22:1}}"}\n' + body(""),
 ]
 

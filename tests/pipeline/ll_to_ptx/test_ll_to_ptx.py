@@ -186,3 +186,20 @@ def test_memory_hardly_grows():
     for _ in range(60):
         ll_to_ptx.lower(MATH, Job(SM90))
     assert resident_bytes() - before < 60 * 100_000
+
+
+PRINTING = """target triple = "nvptx64-nvidia-cuda"
+declare i32 @vprintf(ptr, ptr)
+define ptx_kernel void @k(ptr %p) {
+  CALL
+  CALL
+  CALL
+  ret void
+}
+""".replace("CALL", "call i32 @vprintf(ptr %p, ptr null)")
+
+
+def test_the_same_module_gives_the_same_bytes_whatever_was_compiled_before():
+    first = ll_to_ptx.lower(PRINTING, Job(SM90))
+    assert first == ll_to_ptx.lower(PRINTING, Job(SM90))
+    assert re.findall(r"// callseq (\d+), 0", first) == ["0", "1", "2"]

@@ -160,7 +160,7 @@ def test_the_serializer_is_given_the_flags(options):
 
 @pytest.mark.seed("target-and-debug-info", "consumer-serializer", "consumer-assembler")
 def test_a_target_for_another_chip_is_not_serialized():
-    with pytest.raises(InternalError, match="sm_90 is serialized for sm_80"):
+    with pytest.raises(InvalidInput, match="sm_90 is serialized for sm_80"):
         check_serializable(after(module(), PASS), job("sm_80"))
 
 

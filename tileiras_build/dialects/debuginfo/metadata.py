@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...names import llvm_string
 from .attrs import DICompileUnit, DIExpression, DISubprogram, DISubroutineType, Field, Node
 
 # MLIR's words -> LLVM's.
@@ -11,13 +12,13 @@ EMISSION_KINDS = {
     "DebugDirectivesOnly": "DebugDirectivesOnly",
     "None": "NoDebug",
 }
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _EXTRA = {DICompileUnit: ", runtimeVersion: 0"}
 
 
 def quoted(text: str) -> str:
-    """A string as LLVM spells it, with its quotes."""
-    body = "".join(chr(c) if 32 <= c < 127 and c not in (34, 92) else f"\\{c:02X}" for c in text.encode())
-    return f'"{body}"'
+    """A string as LLVM spells it, with its quotes; DWARF's strings end at a zero byte, so none may be in them."""
+    return f'"{llvm_string(text.replace(chr(0), REPLACEMENT))}"'
 
 
 class DebugMetadata:

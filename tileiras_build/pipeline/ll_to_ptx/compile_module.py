@@ -24,6 +24,7 @@ from .ptx_header import fix_header
 # Device runtime functions that the driver defines at load time.
 PROVIDED = frozenset(("vprintf", "__assertfail", "malloc", "free"))
 _TRIPLE = re.compile(r'^target triple = "([^"]*)"', re.MULTILINE)
+_CALL = re.compile(r"// callseq (\d+)")
 _PLACE = re.compile(r"<string>:(\d+):(\d+): (?:error: )?(.*)")
 
 
@@ -53,7 +54,15 @@ class _Nvptx:
 
     def run(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, job: Job) -> str:
         run_passes(module, machine, job.opt_level)
-        return self._lines.restore(machine.emit_assembly(module))
+        return _number_calls(self._lines.restore(machine.emit_assembly(module)))
+
+
+def _number_calls(ptx: str) -> str:
+    """LLVM counts calls from the first that its target machine has lowered; the same module must give the same bytes."""
+    if "// callseq " not in ptx:
+        return ptx
+    numbers: dict[str, int] = {}
+    return _CALL.sub(lambda call: f"// callseq {numbers.setdefault(call[1], len(numbers))}", ptx)
 
 
 class _Libnvvm:

@@ -9,19 +9,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
-from ...errors import Diagnostics, InternalError, InvalidInput, Location, TileirasError, Unsupported
+from ...errors import Diagnostics, InternalError, Location, TileirasError, Unsupported
+from ...names import FUNCTION, GLOBAL, KERNEL, is_identifier, llvm_name, module_faults, name_fault, quoted_name
 from ...targets import TARGETS, Target
-from .intrinsics import APPROXIMATE, ASSEMBLY, GENERIC, NO_DOUBLE, nvvm_need
-from .launch_attributes import check_launch_attributes
+from .assembly import faults, needs_a_look
+from .intrinsics import APPROXIMATE, GENERIC, NO_DOUBLE, nvvm_need
+from .launch_attributes import check_launch_attributes, lines_of
 
 _INTRINSIC = re.compile(r"@llvm\.([\w.]+)")
 _CALLED_APPROXIMATE = re.compile(r"call ([^@\n]*)@llvm\.((?:sin|cos|tanh)\.\w+)")
-_ENTRY = re.compile(r' ptx_kernel [^@\n]*@("[^"\n]*"|[^\s(]+)')
-_LEGAL_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
+_ENTRY = re.compile(r' (?:ptx_kernel|cc ?71) [^@\n]*@("[^"\n]*"|[^\s(]+)')
+_NAME = r'@(?P<name>"[^"\n]*"|[\w.$-]+)'
+_DEFINITIONS = (
+    (FUNCTION, "define ", re.compile(rf"define (?P<words>(?:(?!ptx_kernel |cc ?71 )[^@\n])*){_NAME}\(")),
+    (GLOBAL, "@", re.compile(rf"{_NAME} = (?P<words>[^\n]*?)(?:global|constant) ")),
+)
+_LOCAL = re.compile(r"\b(?:internal|private)\b")
+_STRING_LINE, _STRING = re.compile(r'^[@!][^\n]*"[^\n]*', re.MULTILINE), re.compile(r'(?<!@)"[^"\n]*"')
 _SCOPE = re.compile(r'syncscope\("([^"]*)"\)')
 _SCOPES = frozenset(("block", "cluster", "device", "singlethread", ""))
-_ASM = re.compile(r' asm (?:(?:sideeffect|alignstack|inteldialect|unwind) )*"[^"\n]*", ?"([^"\n]*)"')
+_ASM = re.compile(r' asm (?:(?:sideeffect|alignstack|inteldialect|unwind) )*"([^"]*)", ?"([^"\n]*)"')
 _CONSTRAINT = re.compile(r"(?:[=+]&?)?[bhrlqfdcn0N]|\d+|~\{memory\}|")
 _COLLECTIVE = re.compile(r' asm [^"\n]*"[^"\n]*\.(?:sync|aligned)\b[^\n]*')
 _CALL_GROUP = re.compile(r"\) #(\d+)")
@@ -37,11 +46,23 @@ _LINE_TABLES = "emissionKind: LineTablesOnly"
 
 def check_module(text: str, target: Target) -> None:
     """Raise one diagnostic, or an ErrorGroup, for everything in the module that LLVM would die of."""
+    if next(_faults(text, target), None) is None:
+        return
+    # What a kernel prints may look like anything; blanking it costs more than the checks, which rarely find something.
     found = Diagnostics()
-    for check in CHECKS:
-        for error in check(text, target):
-            found.add(error)
+    for error in _faults(_without_strings(text), target):
+        found.add(error)
     found.raise_if_any()
+
+
+def _faults(text: str, target: Target) -> Iterator[TileirasError]:
+    for check in CHECKS:
+        yield from check(text, target)
+
+
+def _without_strings(text: str) -> str:
+    """The text with spaces for the strings of globals and metadata; everything stays in its place."""
+    return _STRING_LINE.sub(lambda line: _STRING.sub(lambda string: f'"{" " * (len(string[0]) - 2)}"', line[0]), text)
 
 
 def _line(text: str, offset: int) -> Location:
@@ -85,17 +106,6 @@ def _beyond(operation: str, need: str, target: Target, location: Location) -> Un
     )
 
 
-def check_assembly_features(text: str, target: Target) -> Iterator[TileirasError]:
-    """Instructions in inline assembly that the GPU lacks."""
-    for mnemonic, need in ASSEMBLY.items():
-        if not target.has(need) and (found := text.find(mnemonic)) >= 0 and _in_assembly(text, found):
-            yield _beyond(f"inline assembly {mnemonic.rstrip('.')}", need, target, _line(text, found))
-
-
-def _in_assembly(text: str, offset: int) -> bool:
-    return " asm " in text[text.rfind("\n", 0, offset) + 1 : offset]
-
-
 def check_approximate(text: str, target: Target) -> Iterator[TileirasError]:
     if not any(f"@llvm.{name}" in text for name in APPROXIMATE):
         return
@@ -111,15 +121,15 @@ def check_approximate(text: str, target: Target) -> Iterator[TileirasError]:
 
 
 def check_names(text: str, target: Target) -> Iterator[TileirasError]:
-    for match in _ENTRY.finditer(text):
-        name = match[1].strip('"')
-        if not _LEGAL_NAME.match(name):
-            yield InvalidInput(
-                "kernel-name",
-                f"kernel name {name!r} is not a PTX identifier",
-                location=_line(text, match.start()),
-                remedy="use letters, digits, _ and $, not beginning with a digit",
-            )
+    """Symbols that PTX cannot spell."""
+    kernels = ((KERNEL, llvm_name(match[1]), partial(_line, text, match.start())) for match in _ENTRY.finditer(text))
+    yield from module_faults(kernels)
+    for kind, start, pattern in _DEFINITIONS:
+        for offset, line in lines_of(text, start):
+            found = pattern.match(line)
+            # What a module keeps to itself LLVM renames where it must.
+            if found is not None and _LOCAL.search(found["words"]) is None and not is_identifier(llvm_name(found["name"])):
+                yield name_fault(kind, llvm_name(found["name"]), partial(_line, text, offset))
 
 
 def check_scopes(text: str, target: Target) -> Iterator[TileirasError]:
@@ -141,11 +151,16 @@ def check_scopes(text: str, target: Target) -> Iterator[TileirasError]:
 
 
 def check_assembly(text: str, target: Target) -> Iterator[TileirasError]:
-    seen = {}
+    """Instructions in inline assembly that the GPU lacks, and constraints that NVPTX does not know."""
+    templates: dict[str, int] = {}
+    constraints: dict[str, int] = {}
     for match in _ASM.finditer(text):
-        seen.setdefault(match[1], match.start())
-    for constraints, offset in seen.items():
-        bad = [word for word in constraints.split(",") if not _CONSTRAINT.fullmatch(word)]
+        templates.setdefault(match[1], match.start())
+        constraints.setdefault(match[2], match.start())
+    if needs_a_look(templates, target):
+        yield from _instruction_faults(templates, text, target)
+    for words, offset in constraints.items():
+        bad = [word for word in words.split(",") if not _CONSTRAINT.fullmatch(word)]
         if bad:
             yield InternalError(
                 "asm-constraint",
@@ -153,6 +168,24 @@ def check_assembly(text: str, target: Target) -> Iterator[TileirasError]:
                 location=_line(text, offset),
                 remedy="use b h r l q f d, with = for results, or an operand number",
             )
+
+
+def _instruction_faults(templates: dict[str, int], text: str, target: Target) -> Iterator[TileirasError]:
+    seen: set[tuple[str, str | None]] = set()
+    for template, offset in templates.items():
+        for name, need in faults(template, target):
+            if (name, need) in seen:
+                continue
+            seen.add((name, need))
+            if need is None:
+                yield InternalError(
+                    "assembly-unknown",
+                    f"inline assembly {quoted_name(name)} has no row in the table of instructions",
+                    location=_line(text, offset),
+                    remedy="add one to ll_to_ptx/assembly.py: ASSEMBLY",
+                )
+            else:
+                yield _beyond(f"inline assembly {name}", need, target, _line(text, offset))
 
 
 def check_convergence(text: str, target: Target) -> Iterator[TileirasError]:
@@ -224,12 +257,11 @@ def check_debug_info(text: str, target: Target) -> Iterator[TileirasError]:
 
 CHECKS = (
     check_intrinsics,  # not selectable on this GPU, or on none: abort
-    check_assembly_features,  # ptxas would refuse it, in words about PTX that the user never wrote
     check_launch_attributes,  # exit(1), or silently dropped
     check_approximate,  # abort
     check_names,  # abort
     check_scopes,  # exit(1)
-    check_assembly,  # exit(1)
+    check_assembly,  # ptxas would refuse it, in words about PTX that the user never wrote; exit(1) on constraints
     check_convergence,  # no failure, but LLVM may make it conditional
     check_shared_variables,  # abort
     check_allocas,  # abort

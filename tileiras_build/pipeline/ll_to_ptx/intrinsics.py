@@ -47,7 +47,8 @@ NVVM: dict[str, str | None] = {
     # Copies
     **_rows("cp_async", "cp.async.ca", "cp.async.cg", "cp.async.commit", "cp.async.wait", "cp.async.mbarrier"),
     **_rows("tma", "cp.async.bulk", "fence.proxy", "prefetch.tensormap", "prefetch.global"),
-    **_rows("tma_im2col_w", "cp.async.bulk.tensor.g2s.im2col.w", "cp.async.bulk.tensor.prefetch.im2col.w"),
+    **_rows("tma_im2col_w_cluster", "cp.async.bulk.tensor.g2s.im2col.w"),
+    **_rows("tma_im2col_w", "cp.async.bulk.tensor.prefetch.im2col.w"),
     **_rows("tma_gather4", "cp.async.bulk.tensor.g2s.tile.gather4", "cp.async.bulk.tensor.s2g.tile.scatter4"),
     **_rows("tma_gather4_cta", "cp.async.bulk.tensor.g2s.cta.tile.gather4"),
     **_rows("tensormap_replace", "tensormap.replace"),
@@ -80,24 +81,6 @@ NVVM: dict[str, str | None] = {
     **_rows(None, "mul24", "idp2a", "idp4a", "fns"),
 }  # fmt: skip
 XORSIGN = ".xorsign.abs"  # in the middle of a fmin/fmax name: needs "xorsign_abs"
-
-# How instructions in inline assembly begin that only some GPUs have. A name that begins another's is not a row.
-ASSEMBLY: dict[str, str] = {
-    "wgmma.": "wgmma",
-    "tcgen05.": "tcgen05",
-    "cp.async.bulk.": "tma",
-    "fence.proxy.async": "tma",
-    "fence.proxy.tensormap": "tma",
-    "tensormap.replace.": "tensormap_replace",
-    "setmaxnreg.": "setmaxnreg",
-    "mapa.": "cluster",
-    "barrier.cluster.": "cluster",
-    "mbarrier.try_wait.": "mbarrier_try_wait",
-    "elect.sync": "elect_sync",
-    "stmatrix.": "stmatrix",
-    "griddepcontrol.": "griddepcontrol",
-    "clusterlaunchcontrol.": "cluster_launch_control",
-}
 
 # Generic intrinsics that are known to compile on every GPU.
 GENERIC = frozenset(

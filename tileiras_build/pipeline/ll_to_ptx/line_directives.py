@@ -24,7 +24,8 @@ _NUMBER = {key: re.compile(rf"\b{key}: (\d+)") for key in ("line", "column")}
 _STRING = {key: re.compile(rf'\b{key}: "([^"]*)"') for key in ("name", "filename", "directory")}
 _COLUMN = re.compile(r"\bcolumn: \d+")
 _LOC = re.compile(r"^(\s*\.loc\s+)(\d+) (\d+) (\d+)([^\n]*)\n", re.MULTILINE)
-_LLVM_BYTE, _PTX_BYTE = re.compile(r"\\([0-9A-Fa-f]{2})"), re.compile(r"\\([0-7]{3})")
+_LLVM_BYTE, _PTX_BYTE = re.compile(r"\\([0-9A-Fa-f]{2})"), re.compile(r"\\([0-7]{3}|.)")
+_PTX_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _FILE = re.compile(r'^\s*\.file\s+(\d+) "([^"]*)"', re.MULTILINE)
 _LABEL = re.compile(r"^(\$L__(?:tmp|func_begin|func_end)\d+):\n", re.MULTILINE)
 _MENTION = re.compile(r"\$L__(?:tmp|func_begin|func_end)\d+\b(?!:)")
@@ -86,13 +87,13 @@ class LineDirectives:
 
     def _path(self, scope: str) -> str:
         file = self._nodes[_REFERENCE["file"].search(self._nodes[scope][3])[1]][3]
-        name, folder = (_decoded(_STRING[key].search(file)[1], _LLVM_BYTE, 16) for key in ("filename", "directory"))
+        name, folder = (_of_llvm(_STRING[key].search(file)[1]) for key in ("filename", "directory"))
         return f"{folder}/{name}" if folder else name
 
     def _function(self, scope: str) -> str:
         while self._nodes[scope][2] != "DISubprogram":
             scope = _REFERENCE["scope"].search(self._nodes[scope][3])[1]
-        return _decoded(_STRING["name"].search(self._nodes[scope][3])[1], _LLVM_BYTE, 16)
+        return _of_llvm(_STRING["name"].search(self._nodes[scope][3])[1])
 
     def restore(self, ptx: str) -> str:
         """PTX with the true columns and callers of inlined lines, and no needless labels."""
@@ -105,7 +106,7 @@ class _Restorer:
 
     def __init__(self, places: list[Place], ptx: str):
         self.places, self.ptx = places, ptx
-        self.files = {_decoded(path, _PTX_BYTE, 8): int(number) for number, path in _FILE.findall(ptx)}
+        self.files = {_of_ptx(path): int(number) for number, path in _FILE.findall(ptx)}
         self.names: dict[str, int] = {}  # function -> offset in .debug_str
         # Position -> the caller that it was last printed with; ptxas looks callers up by their position.
         self.known: dict[tuple[int, int, int], Place | None] = {}
@@ -156,15 +157,27 @@ class _Restorer:
         return f"\t.section\t.debug_str\n\t{{\n$L__inlined_names:\n.b8 {','.join(map(str, data))}\n\t}}\n"
 
 
-def _decoded(text: str, byte: re.Pattern, base: int) -> str:
-    """A string whose bytes outside ASCII are written as numbers."""
-    raw = byte.sub(lambda code: chr(int(code[1], base)), text)
+def _of_llvm(text: str) -> str:
+    """A string of LLVM IR, in which what is not printable ASCII is written as bytes."""
+    return _of_bytes(_LLVM_BYTE.sub(lambda code: chr(int(code[1], 16)), text))
+
+
+def _of_ptx(text: str) -> str:
+    """A string as LLVM prints it in PTX."""
+    return _of_bytes(_PTX_BYTE.sub(lambda code: _ptx_character(code[1]), text))
+
+
+def _ptx_character(code: str) -> str:
+    return chr(int(code, 8)) if len(code) == 3 else _PTX_LETTERS.get(code, code)
+
+
+def _of_bytes(raw: str) -> str:
     return raw if raw.isascii() else raw.encode("latin-1", "replace").decode("utf-8", "replace")
 
 
 def _encoded(path: str) -> str:
     """A path as LLVM prints it in PTX."""
-    return "".join(chr(c) if 32 <= c < 127 else f"\\{c:03o}" for c in path.encode())
+    return "".join("\\\\" if c == 92 else chr(c) if 32 <= c < 127 else f"\\{c:03o}" for c in path.encode())
 
 
 def _split(ptx: str) -> list[str]:

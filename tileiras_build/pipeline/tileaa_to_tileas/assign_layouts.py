@@ -18,7 +18,18 @@ import heapq
 from itertools import count
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, TensorType, UnitAttr, i1, i32
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    i1,
+    i32,
+)
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.cute import LayoutAttr
@@ -473,6 +484,9 @@ def typed(value: SSAValue, layout: LinearLayout) -> TensorType:
 
 def set_layout(value: SSAValue, layout: LinearLayout) -> None:
     value._type = typed(value, layout)
+    if isinstance(value.owner, ConstantOp):
+        # The elements' type is the result's: text has one for both.
+        value.owner.properties["value"] = DenseIntOrFPElementsAttr(value.type, value.owner.properties["value"].data)
 
 
 def _rewrite_elementwise(rw: _Rewriter, op: Operation) -> None:

@@ -132,7 +132,8 @@ def check_serializable(module: ModuleOp, job: Job) -> None:
     for op in device_modules(module):
         chip = target_of(op).chip.data
         if chip != job.target.name:
-            raise InternalError("target-mismatch", f"a module for {chip} is serialized for {job.target.name}")
+            remedy = f"choose {chip}, or lower the bytecode for {job.target.name}"
+            raise InvalidInput("target-mismatch", f"a module for {chip} is serialized for {job.target.name}", remedy=remedy)
         _check_clusters(op, chip)
 
 

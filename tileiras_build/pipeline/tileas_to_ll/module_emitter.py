@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
+from itertools import chain, count
 from typing import Any
 
 import numpy
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ...names import GLOBAL, llvm_string, llvm_symbol
 from ..job import Job
 from ..shared.element_types import POINTER, element_of
+from ..shared.symbols import symbols
 from .debug_info import DebugInfo
 from .emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes
 from .handlers import HANDLERS
@@ -27,13 +30,6 @@ TENSOR_MAP = f'ptr byval([{MAP_BYTES} x i8]) align {MAP_ALIGNMENT} "nvvm.grid_co
 ATTRIBUTES = "attributes #1 = { convergent nounwind }"
 
 
-def escape(text: str) -> str:
-    """A string as LLVM spells it between quotes."""
-    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
-        return text
-    return "".join(chr(c) if 32 <= c < 127 and c not in (34, 92) else f"\\{c:02X}" for c in text.encode())
-
-
 class ModuleEmitter:
     """Collects what kernels need at module level while they are written."""
 
@@ -45,7 +41,9 @@ class ModuleEmitter:
         self.tables: dict[tuple, str] = {}
         self.needs_libdevice = False
         self.debug = DebugInfo(job)
-        self.shared_memory_symbol = SYMBOL
+        self.taken = {name: kind for kind, name in symbols(module)}
+        self.variables = {name for name, kind in self.taken.items() if kind == GLOBAL}
+        self.shared_memory_symbol = self._fresh(SYMBOL)
         self.manifest: dict[str, Any] = {"version": 1, "target": job.target.arch, "kernels": {}}
 
     # ---- services to kernels -----------------------------------------------------------------------
@@ -56,19 +54,24 @@ class ModuleEmitter:
     def use_function(self, signature: str) -> None:
         self.declarations[f"declare {signature}"] = None
 
+    def _fresh(self, stem: str) -> str:
+        """``stem``, or the first of stem_0, stem_1, … that the program has not named something else."""
+        names = chain((stem,), (f"{stem}_{number}" for number in count()))
+        return next(name for name in names if name not in self.taken)
+
     def string_constant(self, text: str) -> str:
         if text not in self.strings:
-            name = self.strings[text] = f"str{len(self.strings)}"
+            name = self.strings[text] = self._fresh(f"str{len(self.strings)}")
             size = len(text.encode()) + 1
             self.globals.append(
-                f'@{name} = internal addrspace(1) constant [{size} x i8] c"{escape(text)}\\00", align 1'
+                f'@{name} = internal addrspace(1) constant [{size} x i8] c"{llvm_string(text)}\\00", align 1'
             )
         return self.strings[text]
 
     def constant_table(self, numbers: list[int], bits: int) -> str:
         key = (tuple(numbers), bits)
         if key not in self.tables:
-            name = self.tables[key] = f"table{len(self.tables)}"
+            name = self.tables[key] = self._fresh(f"table{len(self.tables)}")
             values = ", ".join(f"i{bits} {number}" for number in numbers)
             self.globals.append(
                 f"@{name} = internal addrspace(1) constant [{len(numbers)} x i{bits}] [{values}], align {max(bits // 8, 16)}"
@@ -120,7 +123,7 @@ class ModuleEmitter:
         alignment = max(op.attributes["alignment"].value.data if "alignment" in op.attributes else 0, size)
         name = op.attributes["sym_name"].data
         self.globals.append(
-            f"@{name} = addrspace(1) global [{len(numbers)} x i{element.bits}] [{values}], align {alignment}"
+            f"@{llvm_symbol(name)} = addrspace(1) global [{len(numbers)} x i{element.bits}] [{values}], align {alignment}"
         )
 
     def _emit_kernel(self, op: Operation) -> str:
@@ -143,7 +146,7 @@ class ModuleEmitter:
         attributes = [f'"nvvm.reqntid"="{32 * (warps + producers)}"']
         if "nvvm.maxnreg" in op.attributes:
             attributes.append(f'"nvvm.maxnreg"="{op.attributes["nvvm.maxnreg"].value.data}"')
-        head = f"define ptx_kernel void @{name}({', '.join(parameters)}) {' '.join(attributes + launch_attributes(op))}{self.debug.function_suffix()} {{"
+        head = f"define ptx_kernel void @{llvm_symbol(name)}({', '.join(parameters)}) {' '.join(attributes + launch_attributes(op))}{self.debug.function_suffix()} {{"
         self.manifest["kernels"][name]["cluster"] = cluster_of(op)
         return "\n".join([head, "entry:", *e.prologue, *e.b.lines, "}"])
 
@@ -183,7 +186,7 @@ class ModuleEmitter:
 
     def _metadata(self) -> list[str]:
         number = 1
-        lines = [f"!tileiras.manifest = !{{!{number}}}", f'!{number} = !{{!"{escape(json.dumps(self.manifest))}"}}']
+        lines = [f"!tileiras.manifest = !{{!{number}}}", f'!{number} = !{{!"{llvm_string(json.dumps(self.manifest))}"}}']
         number += 1
         if self.needs_libdevice:
             lines += [f"!tileiras.libdevice = !{{!{number}}}", f'!{number} = !{{!"libdevice.10.bc"}}']

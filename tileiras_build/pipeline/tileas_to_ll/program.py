@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...dialects.cuda_tile.location import source_location
+from ...errors import InvalidInput
+from ...names import llvm_symbol, quoted_name
 from . import heap_storage
 from .kernel_emitter import Handler, KernelEmitter
 
@@ -46,7 +49,11 @@ def emit_cast(e: KernelEmitter, op: Any) -> None:
 
 
 def emit_get_global(e: KernelEmitter, op: Any) -> None:
-    e.values[op.result] = f"@{op.attributes['symbol'].data}"
+    name = op.attributes["symbol"].data
+    if name not in e.module.variables:
+        message = f"the kernel {e.name} takes the address of {quoted_name(name)}, which is no global of its module"
+        raise InvalidInput("global-unknown", message, location=source_location(op), remedy="define it")
+    e.values[op.result] = f"@{llvm_symbol(name)}"
 
 
 def emit_alloca(e: KernelEmitter, op: Any) -> None:

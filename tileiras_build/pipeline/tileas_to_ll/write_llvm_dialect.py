@@ -17,6 +17,7 @@ from ...dialects.gpu_ext import GPUModuleOp
 from ...dialects.llvm_ext import AddrSpaceCastOp
 from ...dialects.vector_ext import FromElementsOp
 from ...errors import Unsupported
+from ...names import llvm_string, llvm_symbol
 
 TRIPLE = "nvptx64-nvidia-cuda"
 
@@ -52,10 +53,6 @@ def _aggregate(type: Attribute) -> str:
     if isinstance(type, llvm.LLVMVoidType):
         return "void"
     raise Unsupported("ll-type", f"type {type} has no LLVM form", remedy="convert the operation that makes it")
-
-
-def _string(text: str) -> str:
-    return "".join(c if 32 <= ord(c) < 127 and c not in '"\\' else f"\\{b:02X}" for c in text for b in c.encode()[:1])
 
 
 def _constant(value: Attribute, type: Attribute) -> str:
@@ -143,7 +140,7 @@ def _empty(w: FunctionWriter, op: Operation) -> None:
 
 @writes(llvm.AddressOfOp)
 def _address_of(w: FunctionWriter, op: llvm.AddressOfOp) -> None:
-    w.names[op.result] = f"@{_symbol(op.global_name.root_reference.data)}"
+    w.names[op.result] = f"@{llvm_symbol(op.global_name.root_reference.data)}"
 
 
 @writes(llvm.ICmpOp)
@@ -214,7 +211,7 @@ def _from_elements(w: FunctionWriter, op: FromElementsOp) -> None:
 def _call(w: FunctionWriter, op: llvm.CallOp) -> None:
     result = type_text(op.returned.type) if op.returned else "void"
     arguments = ", ".join(w.typed(value) for value in op.args)
-    w.emit(op, f"call {result} @{_symbol(op.callee.root_reference.data)}({arguments})")
+    w.emit(op, f"call {result} @{llvm_symbol(op.callee.root_reference.data)}({arguments})")
 
 
 @writes(llvm.CallIntrinsicOp)
@@ -237,7 +234,7 @@ def _inline_assembly(w: FunctionWriter, op: llvm.InlineAsmOp) -> None:
     result = type_text(op.res.type) if op.res else "void"
     effects = "sideeffect " if op.has_side_effects else ""
     convergent = " convergent" if "convergent" in op.attributes else ""
-    text = f'asm {effects}"{_string(op.asm_string.data)}", "{op.constraints.data}"'
+    text = f'asm {effects}"{llvm_string(op.asm_string.data)}", "{op.constraints.data}"'
     w.emit(op, f"call {result} {text}({', '.join(w.typed(value) for value in op.operands_)}){convergent and ' #0'}")
 
 
@@ -280,11 +277,6 @@ def _incoming(block: Block, function: llvm.FuncOp) -> Iterator[tuple[Block, list
 LAUNCH = ("nvvm.reqntid", "nvvm.maxntid", "nvvm.cluster_dim", "nvvm.minctasm", "nvvm.maxnreg", "nvvm.blocksareclusters")
 
 
-def _symbol(name: str) -> str:
-    plain = name.replace(".", "").replace("_", "").replace("$", "").isalnum() and not name[0].isdigit()
-    return name if plain else f'"{_string(name)}"'
-
-
 def write(module: ModuleOp) -> str:
     """LLVM IR text of the functions and globals of a module, and of the gpu.modules in it."""
     operations = [op for op in module.body.blocks[0].ops if not isinstance(op, GPUModuleOp)]
@@ -303,12 +295,12 @@ def write(module: ModuleOp) -> str:
 def _global(op: llvm.GlobalOp) -> str:
     space = op.addr_space.value.data
     kind = "constant" if op.constant else "global"
-    value = f'c"{_string(op.value.data)}"' if isinstance(op.value, builtin.StringAttr) else "poison"
+    value = f'c"{llvm_string(op.value.data)}"' if isinstance(op.value, builtin.StringAttr) else "poison"
     external = op.linkage.linkage.data == "external" and op.value is None
     alignment = f", align {op.alignment.value.data}" if op.alignment else ""
     where = f"addrspace({space}) " if space else ""
     body = type_text(op.global_type) + ("" if external else f" {value}")
-    return f"@{_symbol(op.sym_name.data)} = {op.linkage.linkage.data} {where}{kind} {body}{alignment}"
+    return f"@{llvm_symbol(op.sym_name.data)} = {op.linkage.linkage.data} {where}{kind} {body}{alignment}"
 
 
 def _function(op: Operation, declarations: dict[str, str]) -> str:
@@ -317,13 +309,13 @@ def _function(op: Operation, declarations: dict[str, str]) -> str:
     result = type_text(op.function_type.output)
     if not op.body.blocks:
         inputs = ", ".join(type_text(type) for type in op.function_type.inputs)
-        return f"declare {result} @{_symbol(op.sym_name.data)}({inputs})"
+        return f"declare {result} @{llvm_symbol(op.sym_name.data)}({inputs})"
     writer = FunctionWriter()
     arguments = ", ".join(writer.typed(value) for value in op.body.blocks[0].args)
     _body(writer, op)
     declarations.update(writer.declarations)
     kernel = "ptx_kernel " if "nvvm.kernel" in op.attributes else ""
-    head = f"define {kernel}{result} @{_symbol(op.sym_name.data)}({arguments}){_launch(op)} {{"
+    head = f"define {kernel}{result} @{llvm_symbol(op.sym_name.data)}({arguments}){_launch(op)} {{"
     return "\n".join([head, *writer.lines, "}"])
 
 

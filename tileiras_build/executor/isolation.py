@@ -1,0 +1,60 @@
+"""Where LLVM reads what this compiler did not write: in a process that may die of it.
+
+LLVM aborts on some inputs. A worker may die: its call fails, and that is all. The process that a user's program runs in
+may not, so what comes from outside is worked on in a worker that this process keeps.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from ..pipeline.stages import load
+
+if TYPE_CHECKING:
+    from .worker_pool import WorkerPool
+
+_is_expendable: ContextVar[bool] = ContextVar("is_expendable", default=False)
+_pools: dict[int, WorkerPool] = {}  # by process: a fork has none of its parent's workers
+_starting = threading.Lock()
+
+
+def make_expendable() -> None:
+    """This process, or this thread of it, may die of a call: it was started for that."""
+    _is_expendable.set(True)
+
+
+@contextmanager
+def expendable() -> Iterator[None]:
+    """For the time of a call the caller takes the risk."""
+    token = _is_expendable.set(True)
+    try:
+        yield
+    finally:
+        _is_expendable.reset(token)
+
+
+def run_isolated(function: str, *arguments: object) -> object:
+    """The result of ``function`` ("module:function"), from another process unless this one may die.
+
+    Raises the function's own exception, and what ``WorkerPool.run`` raises for a worker that died.
+    """
+    if _is_expendable.get():
+        return load(function)(*arguments)
+    return _pool().run(function, *arguments)
+
+
+def _pool() -> WorkerPool:
+    from .worker_pool import WorkerPool
+
+    with _starting:
+        if os.getpid() not in _pools:
+            # multiprocessing forbids daemons to have children, since it would not end them. Ours end with their parent.
+            multiprocessing.current_process()._config["daemon"] = False
+            _pools[os.getpid()] = WorkerPool(os.cpu_count() or 1)
+        return _pools[os.getpid()]
