@@ -209,7 +209,7 @@ DOUBTS = {
     "open('/dev/urandom', 'rb').read(1)": "read /dev/urandom",
     "import os; os.stat('a.tilebc', dir_fd=os.open('.', os.O_RDONLY))": "open folders",
     "import os; os.getxattr('a.tilebc', 'user.x') if os.path.exists('none') else os.listxattr('a.tilebc')": "os.listxattr",
-    "import time; time.time()": "SConstruct:10 uses time",
+    "import time; time.time()": "SConstruct:11 uses time",
     "import datetime; datetime.datetime.now()": "uses datetime",
     "import random; random.random()": "uses random",
     "import uuid; uuid.uuid4()": "uses uuid",

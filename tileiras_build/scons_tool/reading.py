@@ -37,6 +37,7 @@ _DOUBTFUL = (
     *("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate"),
     *("os.chmod", "os.chown", "os.utime", "os.setxattr", "os.removexattr"),
 )
+_ABILITIES = (os.supports_dir_fd, os.supports_effective_ids, os.supports_fd, os.supports_follow_symlinks)
 _LISTINGS = ("os.listdir", "os.scandir")
 _WRITE_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _MARGIN = 0.05  # seconds; kernels stamp files with a clock that ticks every 1 to 10 ms
@@ -87,7 +88,7 @@ class Reading:
         self.detected_tools = False
         self._watching = self._looking_up = False
         self._own: set[str] = set()
-        self._replaced: list[tuple[object, str, object]] = []
+        self._replaced: list[tuple[object, str, Callable, Callable]] = []
 
     def start(self) -> None:
         """Watch from now on, if SCons is reading build scripts."""
@@ -103,8 +104,11 @@ class Reading:
     def stop(self) -> None:
         """The build scripts are read."""
         self._watching = False
-        while self._replaced:
-            setattr(*self._replaced.pop())
+        for owner, name, real, other in self._replaced:
+            setattr(owner, name, real)
+            for abilities in _ABILITIES:
+                abilities.discard(other)
+        self._replaced.clear()
 
     @contextmanager
     def looking_up(self):
@@ -249,10 +253,10 @@ class Reading:
 
     def _replace(self, owner: object, name: str, other: Callable) -> None:
         real = getattr(owner, name)
-        for abilities in (os.supports_dir_fd, os.supports_effective_ids, os.supports_fd, os.supports_follow_symlinks):
+        for abilities in _ABILITIES:
             if real in abilities:
                 abilities.add(other)
-        self._replaced.append((owner, name, real))
+        self._replaced.append((owner, name, real, other))
         setattr(owner, name, other)
 
     def _noting(self, real: Callable, heard: Callable) -> Callable:
