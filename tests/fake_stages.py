@@ -22,8 +22,8 @@ TABLE = (
     _stage(
         ".cubin",
         "to_cubin",
-        parse="tileiras_build.pipeline.stages:parse_cubin",
-        render="tileiras_build.pipeline.stages:render_cubin",
+        parse="tileiras_build.pipeline.manifest:parse_cubin",
+        render="tileiras_build.pipeline.manifest:render_cubin",
         inputs=(InputFile("ptxas", f"{EDGES}:find_file"),),
         side_products=(".json",),
     ),

@@ -28,7 +28,7 @@ import SCons.Node.Python
 import SCons.Script
 
 from ..files import write_files
-from ..pipeline.stages import PACKAGE
+from ..sources import PACKAGE, installed
 from .artifact import ArtifactFile, matches
 from .asked import ask, is_same_kind
 from .reading import TERMINAL, Reading, file_state, folder_state, variable
@@ -55,8 +55,8 @@ class Shortcut:
             reading.look_at_scripts()
             for path in _code():
                 reading.add_file(path)
-            for path in {os.path.dirname(path) for path in map(str, PACKAGE.rglob("*.py"))}:
-                reading.add_folder(path)
+            for folder in installed().folders:
+                reading.add_folder(os.path.join(PACKAGE, folder))
 
     @property
     def path(self) -> Path:
@@ -308,5 +308,5 @@ def _key() -> str:
 def _code() -> list[str]:
     """The files of all code that has a part in the build: loaded modules, and all of this package for the workers."""
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    package = [str(path) for pattern in ("*.py", "*.c", "*.h") for path in PACKAGE.rglob(pattern)]
+    package = [os.path.join(PACKAGE, path) for path in installed().files]
     return [os.path.abspath(path) for path in (*modules, *package) if path]
