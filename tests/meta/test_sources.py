@@ -1,10 +1,12 @@
 """A stage's signature covers the code that makes the artifact: what it can import, what it executes, whose it is."""
 
+import ast
 import json
 import pickle
 import subprocess
 import sys
 from dataclasses import replace
+from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
 
@@ -65,7 +67,19 @@ HARMLESS = {
     "typing_extensions": "the types of other libraries",
     "immutabledict": "a part of xdsl",
     "ordered-set": "a part of xdsl",
+    "SCons": "hands the steps out",
 }
+
+
+@pytest.mark.parametrize("stage", [stage for _, stage in EDGES], ids=lambda stage: stage.name)
+def test_libraries_are_all_that_the_sources_import(stage):
+    """C code is seen nowhere else: a trace hears of Python's functions."""
+    owners = metadata.packages_distributions() | {"cuda": ["cuda-pathfinder"]}
+    nodes = [node for path in source_files(stage) if path.suffix == ".py" for node in ast.walk(ast.parse(path.read_bytes()))]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    tops = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {PACKAGE.name}
+    assert sorted({owners[top][0] for top in tops} - set(stage.libraries) - HARMLESS.keys()) == []
 
 
 def trace(tmp_path: Path, first: list[str], calls: list) -> dict:

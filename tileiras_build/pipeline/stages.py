@@ -26,6 +26,7 @@ _TEXT = "tileiras_build.pipeline.text_files"
 _MANIFEST = "tileiras_build.pipeline.manifest"
 # What takes an artifact through its edge, and what it asks, besides the code of the edge itself.
 _RUN = ("driver.py", "errors.py", "knobs.py", "pipeline/job.py", "pipeline/stages.py", "sources.py", "targets.py")
+_IR_LIBRARIES = ("xdsl", "numpy", "ml_dtypes")
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ STAGES: tuple[Stage, ...] = (
         render=f"{_IR_TEXT}:render",
         options=("opt_level", "lineinfo", "debug"),
         sources=_RUN,
-        libraries=("xdsl",),
+        libraries=_IR_LIBRARIES,
     ),
     Stage(
         ".tileas",
@@ -125,7 +126,7 @@ STAGES: tuple[Stage, ...] = (
         render=f"{_IR_TEXT}:render",
         options=("opt_level", "lineinfo", "debug", "strategy", "serializer"),
         sources=_RUN,
-        libraries=("xdsl",),
+        libraries=_IR_LIBRARIES,
     ),
     Stage(
         ".ll",
@@ -133,7 +134,7 @@ STAGES: tuple[Stage, ...] = (
         "tileiras_build.pipeline.tileas_to_ll:lower",
         options=("opt_level", "lineinfo", "debug"),
         sources=_RUN,
-        libraries=("xdsl",),
+        libraries=_IR_LIBRARIES,
     ),
     Stage(
         ".ptx",

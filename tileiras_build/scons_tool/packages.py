@@ -27,15 +27,22 @@ from .settings import DEFAULTS, fail
 PACKAGE, INSTALL = "package", "install"
 AUTO, NONE = "auto", "none"
 _OWN = ("scons_tool/packages.py",)
+_LIBRARIES = ("numpy", "ml_dtypes")
 FATBIN = Stage(
     ".fatbin",
     "the cubins of one kernel, and PTX",
     "tileiras_build.packages.fatbin:make_fatbin",
     modules=("tileiras_build.packages.library",),
     sources=_OWN,
-    libraries=("nvidia-cuda-nvcc",),
+    libraries=(*_LIBRARIES, "nvidia-cuda-nvcc"),
 )
-PACKED = Stage(".json", "the package of a library", "tileiras_build.packages.library:pack_library", sources=_OWN)
+PACKED = Stage(
+    ".json",
+    "the package of a library",
+    "tileiras_build.packages.library:pack_library",
+    sources=_OWN,
+    libraries=_LIBRARIES,
+)
 
 
 class FatbinAction(_WorkerAction):
