@@ -34,6 +34,7 @@ class Package:
     def __init__(self, root: Path = PACKAGE):
         self.root = str(root)
         self._contents: dict[str, bytes] = {}
+        self._states: list[tuple] = []
         self._needed: dict[str, frozenset[str]] = {}
 
     @cached_property
@@ -54,9 +55,15 @@ class Package:
     def read(self, path: str) -> bytes:
         """The contents of a file."""
         if path not in self._contents:
+            # Before anything is read: what changes while it is counts as changed.
+            self._states = self._states or self._current_states()
             with open(os.path.join(self.root, path), "rb") as stream:
                 self._contents[path] = stream.read()
         return self._contents[path]
+
+    def is_as_read(self) -> bool:
+        """Whether the files are still those that were read, by their stat."""
+        return not self._states or self._states == self._current_states()
 
     def code_of(self, modules: Iterable[str]) -> frozenset[str]:
         """The files of the code of ``modules``, dotted names with or without a function (``module:function``)."""
@@ -75,6 +82,9 @@ class Package:
         for path in sorted(paths):
             digest.update(f"{path}\0".encode() + self.read(path) + b"\0")
         return digest.digest()
+
+    def _current_states(self) -> list[tuple]:
+        return [_state(os.path.join(self.root, path)) for path in sorted(self.files)]
 
     def _data_beside(self, paths: set[str]) -> set[str]:
         folders = {path.rpartition("/")[0] for path in paths} - {""}
@@ -118,6 +128,14 @@ def library_version(name: str) -> str:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
         return "none"
+
+
+def _state(path: str) -> tuple:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
 
 
 def _join(folder: str, name: str) -> str:

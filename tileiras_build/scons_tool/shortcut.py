@@ -30,13 +30,14 @@ import SCons.Script
 from ..files import write_files
 from ..sources import PACKAGE, installed
 from .artifact import ArtifactFile, matches
-from .asked import ask, is_same_kind
+from .asked import QUESTIONS, ask, is_same_kind
 from .reading import TERMINAL, Reading, file_state, folder_state, variable
 from .script_code import Code
 
 KEPT = 4  # records: as many command lines are remembered
 _TICK = 0.05  # seconds, more than the tick of the clock that stamps files
 _OPTIONS = frozenset(("-Q", "-k", "-s", "--keep-going", "--silent", "--quiet"))
+_FORMAT = ("key", "names", "folders", "variables", "arguments", "asked", sorted(QUESTIONS))  # of a record
 _FILE_QUESTIONS = ("kind", "seen", "state")  # what the state of a file answers
 _DONE = (SCons.Node.up_to_date, SCons.Node.executed)
 
@@ -301,7 +302,7 @@ def _key() -> str:
     """A digest of what a run is asked, and by which environment and interpreter."""
     environment = {name: value for name, value in os.environ.items() if name not in TERMINAL}
     machine = [*os.uname(), os.cpu_count(), os.getuid(), os.geteuid(), os.getgid(), os.getegid(), os.getgroups()]
-    asked = [_split_options()[1], sorted(environment.items()), os.getcwd(), sys.version, sys.path, machine]
+    asked = [_FORMAT, _split_options()[1], sorted(environment.items()), os.getcwd(), sys.version, sys.path, machine]
     return hashlib.sha256(json.dumps(asked).encode(errors="surrogateescape")).hexdigest()
 
 
