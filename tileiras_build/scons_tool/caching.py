@@ -20,6 +20,7 @@ from ..executor.once import Once
 from ..files import file_digest, read_file
 from ..pipeline.job import Job
 from ..pipeline.stages import Stage, load, source_digest
+from ..sources import installed
 from .actions import stage_signature
 
 VERSION = 1  # of what a key covers and of the files of an entry
@@ -40,7 +41,8 @@ class CachingExecutor:
         if found is not None:
             return found
         made = self._inner.get().run(function, *arguments, timeout=timeout)
-        if entry:
+        # The key holds the code that was read; workers may have loaded another by now.
+        if entry and installed().is_as_read():
             self.cache.keep(entry[0], made)
         return made
 
