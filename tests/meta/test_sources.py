@@ -56,6 +56,7 @@ def test_a_stage_is_not_made_by_the_code_of_later_ones():
 
 
 # ---- what runs -----------------------------------------------------------------------------------------------------
+LOWER = "tileiras_build.driver:lower"
 KERNELS = {"gelu.py": ["gelu_erf_f32"], "matmul.py": ["matmul_f16_nt"], "softmax.py": ["softmax_f32"]}
 JOBS = [Job(TARGETS[name]) for name in ("sm_80", "sm_90", "sm_100")]
 OTHER_JOBS = [replace(JOBS[0], lineinfo=True), replace(JOBS[0], opt_level=0, debug=True)]
@@ -75,7 +76,8 @@ HARMLESS = {
 def test_libraries_are_all_that_the_sources_import(stage):
     """C code is seen nowhere else: a trace hears of Python's functions."""
     owners = metadata.packages_distributions() | {"cuda": ["cuda-pathfinder"]}
-    nodes = [node for path in source_files(stage) if path.suffix == ".py" for node in ast.walk(ast.parse(path.read_bytes()))]
+    trees = [ast.parse(path.read_bytes()) for path in source_files(stage) if path.suffix == ".py"]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
     tops = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {PACKAGE.name}
@@ -135,13 +137,14 @@ def test_sources_cover_what_is_executed(source, stage, artifacts, tmp_path):
     for (suffix, name, job), data in artifacts.items():
         if suffix == source.suffix:
             more = [*OTHER_JOBS, *([LIBNVVM] if name == "softmax_f32" else [])] if job is JOBS[0] else []
-            calls += [("tileiras_build.driver:lower", (data, suffix, stage.suffix, each, name)) for each in (job, *more)]
-    check(stage, trace(tmp_path, ["tileiras_build.driver:lower", *functions(source, stage)], calls))
+            calls += [(LOWER, (data, suffix, stage.suffix, each, name)) for each in (job, *more)]
+    check(stage, trace(tmp_path, [LOWER, *functions(source, stage)], calls))
 
 
 def test_sources_cover_what_an_export_executes(tmp_path):
     function = "tileiras_build.scons_tool.actions:export_named"
-    calls = [(function, (STAGES[0], str(ROOT / "examples/kernels" / file), tuple(names), str(ROOT))) for file, names in KERNELS.items()]
+    folder = ROOT / "examples/kernels"
+    calls = [(function, (STAGES[0], str(folder / file), tuple(names), str(ROOT))) for file, names in KERNELS.items()]
     check(STAGES[0], trace(tmp_path, [function, STAGES[0].edge], calls))
 
 
@@ -163,4 +166,5 @@ def test_sources_cover_what_a_package_executes(artifacts, tmp_path):
     check(FATBIN, traced)
     # It must hold the cubin.
     (tmp_path / "softmax_f32.fatbin").write_bytes(artifacts[".cubin", "softmax_f32", JOBS[1]])
-    check(PACKED, trace(tmp_path, first, [("tests.meta.pack_one:pack", (str(tmp_path / "softmax_f32.fatbin"), images))]))
+    arguments = (str(tmp_path / "softmax_f32.fatbin"), images)
+    check(PACKED, trace(tmp_path, first, [("tests.meta.pack_one:pack", arguments)]))

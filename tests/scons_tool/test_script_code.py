@@ -72,7 +72,10 @@ def test_what_is_watched_is_none(tmp_path, text):
     assert code(tmp_path, text) == Code()
 
 
-@pytest.mark.parametrize("text", ["GetOption('num_jobs')", "env.GetOption('silent')", "import sys; sys.argv", "from sys import argv"])
+ASKING = ["GetOption('num_jobs')", "env.GetOption('silent')", "import sys; sys.argv", "from sys import argv"]
+
+
+@pytest.mark.parametrize("text", ASKING)
 def test_the_command_line_is_asked(tmp_path, text):
     assert code(tmp_path, text) == Code(asks_command_line=True)
 

@@ -45,9 +45,11 @@ actions.source_digest = lambda stage: stages.source_digest(stage, package)
 version = Path("llvm").read_text()
 stages.library_version = lambda name: version if name == "llvmlite" else "1"
 real = {stage.suffix: stage for stage in stages.STAGES}
-files = {suffix: [str(path.relative_to(stages.PACKAGE)) for path in stages.source_files(stage)] for suffix, stage in real.items()}
+def files(stage):
+    return tuple(str(path.relative_to(stages.PACKAGE)) for path in stages.source_files(stage))
+
 table = tuple(
-    replace(fake, sources=tuple(files[fake.suffix]), libraries=real[fake.suffix].libraries) for fake in fake_stages.TABLE
+    replace(fake, sources=files(real[fake.suffix]), libraries=real[fake.suffix].libraries) for fake in fake_stages.TABLE
 )
 """
 

@@ -99,8 +99,8 @@ def lower(needed: tuple[Needed, ...], sent: dict[str, bytes], arguments: tuple, 
     from distributed import get_worker
 
     if not installed().is_as_read():
-        remedy = "restart the worker"
-        return get_worker().address, None, InternalError("worker-code", f"the code of a worker has {CHANGED}", remedy=remedy)
+        message = f"the code of a worker has {CHANGED}"
+        return get_worker().address, None, InternalError("worker-code", message, remedy="restart the worker")
     missing = tuple(file.digest for file in needed if file.digest not in sent and _path(file) is None)
     if missing:
         return Missing(missing)

@@ -2,7 +2,8 @@
 
 A kernel that calls three functions links three closures of a few kilobytes instead of the whole library. Closures live
 in memory and in a cache directory, keyed by all they depend on: the library's bytes, the code that makes them, the
-versions of LLVM and llvmlite, the data layout, the function and, where the function asks for it, the GPU. They are plain derived data: deleting them costs time only.
+versions of LLVM and llvmlite, the data layout, the function and, where the function asks for it, the GPU. They are plain
+derived data: deleting them costs time only.
 """
 
 from __future__ import annotations

@@ -58,13 +58,16 @@ def _glob(path: str, pattern: str) -> list[str]:
 
 def _entries(path: str, _more: str) -> list[list]:
     """The names with the kind of each, and of what it links to: what a scan of the folder tells of them."""
-    return [[name, ask("link-kind", os.path.join(path, name)), ask("kind", os.path.join(path, name))] for name in _names(path)]
+    return _answers("link-kind", "kind", path)
 
 
 def _entry_states(path: str, _more: str) -> list[list]:
-    return [
-        [name, ask("link-state", os.path.join(path, name)), ask("state", os.path.join(path, name))] for name in _names(path)
-    ]
+    return _answers("link-state", "state", path)
+
+
+def _answers(first: str, second: str, path: str) -> list[list]:
+    names = [(name, os.path.join(path, name)) for name in _names(path)]
+    return [[name, ask(first, inner), ask(second, inner)] for name, inner in names]
 
 
 QUESTIONS: dict[str, Callable[[str, str], object]] = {

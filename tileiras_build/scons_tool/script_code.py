@@ -41,7 +41,7 @@ _SYS = frozenset(
     """.split()
 )
 _ALLOWED = {"os": _OS, "sys": _SYS}
-_NAMES = frozenset(("__builtins__", "__import__", "__loader__", "__spec__", "compile", "eval", "exec", "hash", "id", "input"))
+_NAMES = frozenset("__builtins__ __import__ __loader__ __spec__ compile eval exec hash id input".split())
 _ATTRIBUTES = frozenset(
     """
     __builtins__ __globals__ __loader__ __spec__ disk_usage get_terminal_size getatime isatty os posix st_atime
