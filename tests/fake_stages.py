@@ -3,169 +3,30 @@
 A kernel's "bytecode" is text, each line an instruction to the stage it names, such as ``ll: fail``.
 """
 
-import os
-import signal
-import sys
-import time
-from pathlib import Path
-
-from tileiras_build.errors import InternalError, Location, Unsupported
 from tileiras_build.pipeline.stages import InputFile, Stage
 
-LIBDEVICE_LINE = "ptx: libdevice"
-
-
-def _edge(name):
-    def lower(text, job):
-        for line in text.splitlines():
-            if line.startswith(f"{name}: "):
-                BEHAVIORS[line.removeprefix(f"{name}: ")](name, job)
-        return f"{text}{name} {job.target.name} O{job.opt_level}\n"
-
-    return lower
-
-
-def _fail(name, job):
-    raise Unsupported("fake-no-row", f"no row in {name}", location=Location("k.py", 3, 4), remedy="use another")
-
-
-def _contract(name, job):
-    raise InternalError("pass-contract", "operation x.y survived pass z, which removes it")
-
-
-def _broken(name, job):
-    raise ZeroDivisionError("a bug")
-
-
-def _crash(name, job):
-    print("LLVM ERROR: cannot select", file=sys.stderr)
-    os.kill(os.getpid(), signal.SIGABRT)
-
-
-def _sleep(name, job):
-    time.sleep(60)
-
-
-def _hoard(name, job):
-    kept = []
-    while True:
-        kept.append(bytearray(64 << 20))
-
-
-def _pause(name, job):
-    time.sleep(1)
-
-
-def _nap(name, job):
-    time.sleep(0.1)
-
-
-def _surroundings(name, job):
-    print("surroundings:", os.environ.get("NEW"), os.environ.get("GONE"), Path.cwd())
-
-
-def _read_libdevice(name, job):
-    assert Path(job.libdevice).is_file()
-
-
-def _gate(name, job):
-    """Waits in the middle of the step until the test lets it go on."""
-    Path("started").touch()
-    while not Path("go").exists():
-        time.sleep(0.01)
-
-
-def _rewrite(name, job):
-    """Changes the kernel's source while a step reads it, each time."""
-    source = Path("a.tilebc")
-    source.write_text(f"{source.read_text()}# {time.time_ns()}\n")
-
-
-BEHAVIORS = {
-    "fail": _fail,
-    "contract": _contract,
-    "broken": _broken,
-    "crash": _crash,
-    "sleep": _sleep,
-    "hoard": _hoard,
-    "pause": _pause,
-    "nap": _nap,
-    "surroundings": _surroundings,
-    "libdevice": _read_libdevice,
-    "linked": _read_libdevice,
-    "gate": _gate,
-    "rewrite": _rewrite,
-}
-
-to_tileaa, to_ll = _edge("tileaa"), _edge("ll")
-
-
-def to_ptx(text, job):
-    """What is linked shows only where a kernel asks for that: a new libdevice is cut off else."""
-    linked = Path(job.libdevice).read_text() if "ptx: linked" in text else ""
-    return _edge("ptx")(text, job) + (f"linked {linked}\n" if linked else "")
-
-
-def to_tileas(text, job):
-    """Drops comments: what changes nothing but a comment is cut off here."""
-    kept = [line for line in text.splitlines() if not line.startswith("#")]
-    return _edge("tileas")("\n".join(kept) + "\n", job)
-
-
-def to_cubin(text, job):
-    assembler = Path(job.ptxas).read_text().strip() if job.ptxas else "none"
-    _edge("cubin")(text, job)
-    resources = {"registers": 42, "spill_stores": 0, "spill_loads": 8, "stack": 0, "shared": 1024}
-    kernel = {"shared_memory": {"static": 1024, "dynamic": 16}, "resources": resources}
-    manifest = {"version": 1, "target": job.target.name, "kernels": {text.split()[1]: kernel}}
-    return f"{text}cubin {assembler}\n".encode(), manifest
-
-
-def export(path, names=None, *, source_root=None):
-    """Each line ``kernel NAME`` of the Python file's CASES table starts a kernel."""
-    from tileiras_build.bytecode.export import list_cases
-
-    text = Path(path).read_text()
-    bodies = dict(line.split(" = ", 1) for line in text.splitlines() if line.startswith("BODY_"))
-    return {name: f"kernel {name}\n{bodies.get(f'BODY_{name}', '')}\n".encode() for name in list_cases(path)}
-
-
-def export_program(path, names=None, *, source_root=None):
-    """Runs the file as the real export does; VALUE of its module is the body of each kernel."""
-    from tileiras_build.bytecode.export import _load_module, list_cases
-
-    body = f"kernel NAME\nvalue {_load_module(path).VALUE!r}\n"
-    return {name: body.replace("NAME", name).encode() for name in list_cases(path)}
-
-
-def find_file(path=None):
-    """As the finders of ptxas and libdevice; "installed" ones are beside the build."""
-    return Path(path or os.environ["FAKE_INPUT"])
-
-
-def asks_libdevice(data):
-    return data.find(LIBDEVICE_LINE.encode()) >= 0
+EDGES = "tests.fake_edges"
 
 
 def _stage(suffix, edge, **more):
     options = ("opt_level", "lineinfo")
-    return Stage(suffix, f"fake {suffix}", f"{__name__}:{edge}", options=options, **more)
+    return Stage(suffix, f"fake {suffix}", f"{EDGES}:{edge}", options=options, **more)
 
 
 TABLE = (
-    Stage(".tilebc", "fake bytecode", f"{__name__}:export"),
+    Stage(".tilebc", "fake bytecode", f"{EDGES}:export"),
     _stage(".tileaa", "to_tileaa"),
     _stage(".tileas", "to_tileas"),
     _stage(".ll", "to_ll"),
-    _stage(".ptx", "to_ptx", inputs=(InputFile("libdevice", f"{__name__}:find_file", f"{__name__}:asks_libdevice"),)),
+    _stage(".ptx", "to_ptx", inputs=(InputFile("libdevice", f"{EDGES}:find_file", f"{EDGES}:asks_libdevice"),)),
     _stage(
         ".cubin",
         "to_cubin",
-        parse="tileiras_build.pipeline.stages:parse_cubin",
-        render="tileiras_build.pipeline.stages:render_cubin",
-        inputs=(InputFile("ptxas", f"{__name__}:find_file"),),
+        parse="tileiras_build.pipeline.manifest:parse_cubin",
+        render="tileiras_build.pipeline.manifest:render_cubin",
+        inputs=(InputFile("ptxas", f"{EDGES}:find_file"),),
         side_products=(".json",),
     ),
 )
 
-PROGRAM_TABLE = (Stage(".tilebc", "fake bytecode", f"{__name__}:export_program"), *TABLE[1:])
+PROGRAM_TABLE = (Stage(".tilebc", "fake bytecode", f"{EDGES}:export_program"), *TABLE[1:])

@@ -206,6 +206,20 @@ def test_workers_of_another_version_get_nothing(tmp_path):
         assert "warning[executor-version]: the worker tcp://" in said[1] and said[1].endswith("it gets no steps")
 
 
+def test_worker_whose_code_changes_under_it_gets_nothing(tmp_path):
+    """What it has loaded is the one code, what it would still load the other."""
+    code = tmp_path / "code"
+    shutil.copytree(ROOT / "tileiras_build", code / "tileiras_build", ignore=shutil.ignore_patterns("__pycache__"))
+    with cluster(tmp_path) as made:
+        made.add_worker(code=code)
+        with connect(made) as executor:
+            assert together(executor, 1)() == paused(1)
+            with open(code / "tileiras_build/pipeline/ll_to_ptx/__init__.py", "a") as stream:
+                stream.write("\n# another version\n")
+            with pytest.raises(InternalError, match="the code of a worker has changed since .* restart the worker"):
+                executor.run(LOWER, *arguments())
+
+
 def test_parts_that_stay_away_end_the_calls(tmp_path):
     with cluster(tmp_path) as made:
         with pytest.raises(InvalidInput, match="has no workers; start one with") as caught:

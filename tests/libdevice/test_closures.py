@@ -9,6 +9,8 @@ from tileiras_build.errors import InvalidInput
 from tileiras_build.libdevice import closures
 from tileiras_build.libdevice.find import find_libdevice
 from tileiras_build.pipeline.ll_to_ptx.machine import library_machine
+from tileiras_build.pipeline.stages import find, source_files
+from tileiras_build.sources import PACKAGE, installed
 
 
 @pytest.fixture
@@ -52,6 +54,21 @@ def test_bytes_do_not_depend_on_the_cache(store, tmp_path):
     fresh = closures.ClosureStore(find_libdevice(), library_machine(), tmp_path / "other")
     fresh.bitcode("__nv_cosf", 90)  # another history
     assert fresh.bitcode("__nv_sinf", 90) == store.bitcode("__nv_sinf", 90)
+
+
+@pytest.mark.parametrize("what", ["code_digest", "library_version"])
+def test_closures_of_other_code_are_made_again(store, tmp_path, monkeypatch, what):
+    store.bitcode("__nv_expf", 90)
+    monkeypatch.setattr(closures, what, lambda *names: f"another {names}")
+    assert again(tmp_path)._read(("__nv_expf", None)) is None
+    again(tmp_path).bitcode("__nv_expf", 90)
+    assert files(tmp_path) == ["__nv_expf.bc", "__nv_expf.bc"]
+
+
+def test_the_code_of_closures_is_all_that_makes_them():
+    code = installed().code_of(closures._CODE)
+    assert {"libdevice/closures.py", "libdevice/library.py", "pipeline/ll_to_ptx/machine.py", "targets.py"} <= code
+    assert code <= {path.relative_to(PACKAGE).as_posix() for path in source_files(find("ptx"))}
 
 
 @pytest.mark.parametrize("damage", [b"", b"short", b"\0" * 4000])

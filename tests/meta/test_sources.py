@@ -1,21 +1,170 @@
-"""A stage's signature covers the code that makes the artifact: every module its edge needs is among its sources."""
+"""A stage's signature covers the code that makes the artifact: what it can import, what it executes, whose it is."""
+
+import ast
+import json
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from importlib import metadata
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from tests.meta.import_graph import closure, module_files
+from tileiras_build.bytecode.export import export_kernels
+from tileiras_build.driver import lower
+from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import PACKAGE, STAGES, source_files
+from tileiras_build.scons_tool.packages import FATBIN, PACKED
+from tileiras_build.scons_tool.verification import VERIFIED
+from tileiras_build.targets import TARGETS
 
+ROOT = PACKAGE.parent
+EDGES = [*zip((None, *STAGES), STAGES, strict=False), (None, FATBIN), (None, PACKED), (None, VERIFIED)]
 # Names and rows only; what they name is looked up here.
 TABLE = "tileiras_build.pipeline.stages"
 
 
-EDGES = list(zip((None, *STAGES), STAGES, strict=False))
+def paths(stage) -> set[str]:
+    return {path.relative_to(PACKAGE).as_posix() for path in source_files(stage)}
+
+
+def functions(source, stage) -> list[str]:
+    return [name for name in (stage.edge, stage.render, source.parse if source else None) if name]
 
 
 @pytest.mark.parametrize(("source", "stage"), EDGES, ids=lambda stage: stage and stage.name)
-def test_sources_cover_the_edge(source, stage):
-    functions = [stage.edge, stage.render, source.parse if source else None]
-    modules = [function.partition(":")[0] for function in functions if function]
-    needed = {module_files()[module] for module in closure(*modules) - {TABLE}}
-    missing = needed - set(source_files(stage)) - {PACKAGE / "__init__.py", PACKAGE / "files.py"}
-    assert sorted(str(path.relative_to(PACKAGE)) for path in missing) == []
+def test_sources_cover_what_the_edge_can_import(source, stage):
+    """By the syntax trees; ``sources.py`` reads import statements as text."""
+    modules = [name.partition(":")[0] for name in (*functions(source, stage), *stage.modules)]
+    needed = {module_files()[module].relative_to(PACKAGE).as_posix() for module in closure(*modules) - {TABLE}}
+    assert sorted(needed - paths(stage)) == []
+
+
+def test_a_stage_is_not_made_by_the_code_of_later_ones():
+    """An edit there ends at a stage's artifact where that comes out the same."""
+    folders = ["pipeline/tilebc_to_tileaa/", "pipeline/tileaa_to_tileas/", "pipeline/tileas_to_ll/"]
+    folders += ["pipeline/ll_to_ptx/", "pipeline/ptx_to_cubin/"]
+    for position, stage in enumerate(STAGES[1:]):
+        later = tuple(folders[position + 1 :])
+        assert not [path for path in paths(stage) if later and path.startswith(later)]
+        earlier = [path for path in paths(stage) if path.startswith(tuple(folders[:position]))]
+        # What travels in the artifact is read by those that wrote it.
+        assert set(earlier) <= {"pipeline/ll_to_ptx/metadata.py"}
+
+
+# ---- what runs -----------------------------------------------------------------------------------------------------
+LOWER = "tileiras_build.driver:lower"
+KERNELS = {"gelu.py": ["gelu_erf_f32"], "matmul.py": ["matmul_f16_nt"], "softmax.py": ["softmax_f32"]}
+JOBS = [Job(TARGETS[name]) for name in ("sm_80", "sm_90", "sm_100")]
+OTHER_JOBS = [replace(JOBS[0], lineinfo=True), replace(JOBS[0], opt_level=0, debug=True)]
+LIBNVVM = replace(JOBS[0], serializer="libnvvm")
+# Distributions whose functions run and decide nothing of the bytes.
+HARMLESS = {
+    "cuda-pathfinder": "finds files, whose contents count",
+    "cloudpickle": "carries calls",
+    "typing_extensions": "the types of other libraries",
+    "immutabledict": "a part of xdsl",
+    "ordered-set": "a part of xdsl",
+    "SCons": "hands the steps out",
+}
+
+
+@pytest.mark.parametrize("stage", [stage for _, stage in EDGES], ids=lambda stage: stage.name)
+def test_libraries_are_all_that_the_sources_import(stage):
+    """C code is seen nowhere else: a trace hears of Python's functions."""
+    owners = metadata.packages_distributions() | {"cuda": ["cuda-pathfinder"]}
+    trees = [ast.parse(path.read_bytes()) for path in source_files(stage) if path.suffix == ".py"]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
+    tops = {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {PACKAGE.name}
+    assert sorted({owners[top][0] for top in tops} - set(stage.libraries) - HARMLESS.keys()) == []
+
+
+def trace(tmp_path: Path, first: list[str], calls: list) -> dict:
+    path = tmp_path / "calls"
+    path.write_bytes(pickle.dumps((first, calls)))
+    command = [sys.executable, "-m", "tests.meta.trace_code", str(path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def packages_above(path: str) -> set[str]:
+    return {parent.as_posix() for parent in Path(path).parents} - {"."}
+
+
+def dotted(package: str) -> str:
+    return f"{PACKAGE.name}.{package.replace('/', '.')}"
+
+
+def check(stage, traced: dict) -> None:
+    """What was executed is covered; so is what was imported, but for what a package imports for its other modules."""
+    own = paths(stage)
+    assert sorted(set(traced["executed"]) - own) == []
+    packages = {package for path in own for package in packages_above(path)}
+    reached = {module_files()[name].relative_to(PACKAGE).as_posix() for name in closure(*map(dotted, packages))}
+    inits = {f"{package}/__init__.py" for path in reached | own for package in packages_above(path)}
+    assert sorted(set(traced["imported"]) - own - reached - inits - {"__init__.py"}) == []
+    assert sorted(set(traced["libraries"]) - set(stage.libraries) - HARMLESS.keys()) == []
+
+
+@pytest.fixture(scope="module")
+def bytecode():
+    """Bytecode of some example kernels, by name."""
+    files = ((ROOT / "examples/kernels" / file, names) for file, names in KERNELS.items())
+    return {name: data for path, names in files for name, data in export_kernels(path, names).items()}
+
+
+@pytest.fixture(scope="module")
+def artifacts(bytecode):
+    """(suffix, kernel, job) to the bytes of every artifact, for each of JOBS."""
+    made = {(".tilebc", name, job): data for name, data in bytecode.items() for job in JOBS}
+    for before, stage in pairwise(STAGES):
+        for name in bytecode:
+            for job in JOBS:
+                files = lower(made[before.suffix, name, job], before.suffix, stage.suffix, job)
+                made |= {(suffix, name, job): data for suffix, data in files.items()}
+    return made
+
+
+@pytest.mark.parametrize(("source", "stage"), list(pairwise(STAGES)), ids=lambda stage: stage.name)
+def test_sources_cover_what_is_executed(source, stage, artifacts, tmp_path):
+    calls = []
+    for (suffix, name, job), data in artifacts.items():
+        if suffix == source.suffix:
+            more = [*OTHER_JOBS, *([LIBNVVM] if name == "softmax_f32" else [])] if job is JOBS[0] else []
+            calls += [(LOWER, (data, suffix, stage.suffix, each, name)) for each in (job, *more)]
+    check(stage, trace(tmp_path, [LOWER, *functions(source, stage)], calls))
+
+
+def test_sources_cover_what_an_export_executes(tmp_path):
+    function = "tileiras_build.scons_tool.actions:export_named"
+    folder = ROOT / "examples/kernels"
+    calls = [(function, (STAGES[0], str(folder / file), tuple(names), str(ROOT))) for file, names in KERNELS.items()]
+    check(STAGES[0], trace(tmp_path, [function, STAGES[0].edge], calls))
+
+
+def test_sources_cover_what_a_verification_executes(artifacts, tmp_path):
+    calls = [
+        (VERIFIED.edge, (artifacts[".tilebc", name, job], artifacts[".ptx", name, job], job.target.name, name))
+        for name, job in (("softmax_f32", JOBS[0]), ("softmax_f32", JOBS[1]))
+    ]
+    check(VERIFIED, trace(tmp_path, [VERIFIED.edge], calls))
+
+
+def test_sources_cover_what_a_package_executes(artifacts, tmp_path):
+    for (suffix, name, job), data in artifacts.items():
+        if name == "softmax_f32" and job is JOBS[1]:
+            (tmp_path / f"{name}{suffix}").write_bytes(data)
+    images = (("cubin", str(tmp_path / "softmax_f32.cubin")),)
+    first = [FATBIN.edge, PACKED.edge]
+    traced = trace(tmp_path, first, [("tests.meta.pack_one:make_parts", (images,))])
+    check(FATBIN, traced)
+    # It must hold the cubin.
+    (tmp_path / "softmax_f32.fatbin").write_bytes(artifacts[".cubin", "softmax_f32", JOBS[1]])
+    arguments = (str(tmp_path / "softmax_f32.fatbin"), images)
+    check(PACKED, trace(tmp_path, first, [("tests.meta.pack_one:pack", arguments)]))

@@ -76,3 +76,12 @@ def test_entry_that_is_replaced_is_written(lazy):
     read["a.ll"] = entry(7)
     again = copied(read)
     assert contents(again["a.ll"]) == contents(entry(7)) and contents(again["b.ll"]) == contents(entry(2))
+
+
+def test_rows_of_another_layout_are_no_records(lazy, monkeypatch):
+    """A later version may keep more of an artifact, or in another order."""
+    written = pickle.dumps(Entries({"a.ll": entry(1)}))
+    monkeypatch.setattr(compact_records, "LAYOUT", f"{compact_records.LAYOUT} more")
+    read = pickle.loads(written)
+    assert "a.ll" not in read and read.look("a.ll") is None
+    assert "a.ll" in copied(Entries({"a.ll": entry(1)}))

@@ -169,7 +169,10 @@ def test_other_files_of_the_build_script_count(built):
 
 
 # -- workers that start beside the reading of the build scripts ------------------------------------------------------
-STARTED = "\nfrom multiprocessing import forkserver\nprint('fork server:', forkserver._forkserver._forkserver_pid is not None)\n"
+STARTED = """
+from tileiras_build.executor import worker_pool
+print("fork server:", worker_pool.forkserver._forkserver._forkserver_pid is not None)
+"""
 
 
 def starts_early(done) -> bool:

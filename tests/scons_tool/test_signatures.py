@@ -18,7 +18,9 @@ CHANGES = {
     "libdevice": (["ptx"], []),
     "the passes of .tileaa": (["tileaa"], ["tileaa"]),
     "the passes of .ll": (["ll"], ["ll"]),
-    "the manifest's rules": (["ptx", "cubin"], ["ptx", "cubin"]),
+    "the making of closures of libdevice": (["ptx"], ["ptx"]),
+    "the driver": (CHAIN, CHAIN),
+    "the manifest's rules": (["cubin"], ["cubin"]),
     "the tables of targets": (CHAIN, CHAIN),
     "a version of LLVM": (["ptx"], ["ptx"]),
     "nothing, ptxas touched": ([], []),
@@ -43,8 +45,11 @@ actions.source_digest = lambda stage: stages.source_digest(stage, package)
 version = Path("llvm").read_text()
 stages.library_version = lambda name: version if name == "llvmlite" else "1"
 real = {stage.suffix: stage for stage in stages.STAGES}
+def files(stage):
+    return tuple(str(path.relative_to(stages.PACKAGE)) for path in stages.source_files(stage))
+
 table = tuple(
-    replace(fake, sources=real[fake.suffix].sources, libraries=real[fake.suffix].libraries) for fake in fake_stages.TABLE
+    replace(fake, sources=files(real[fake.suffix]), libraries=real[fake.suffix].libraries) for fake in fake_stages.TABLE
 )
 """
 
@@ -82,6 +87,8 @@ def change(project, what: str) -> list[str]:
         "libdevice": lambda: project.write("libdevice.bc", "libdevice 2"),
         "the passes of .tileaa": lambda: append(folder / "package/pipeline/tilebc_to_tileaa/__init__.py", "# edited\n"),
         "the passes of .ll": lambda: append(folder / "package/pipeline/tileas_to_ll/__init__.py", "# edited\n"),
+        "the making of closures of libdevice": lambda: append(folder / "package/libdevice/closures.py", "# edited\n"),
+        "the driver": lambda: append(folder / "package/driver.py", "# edited\n"),
         "the manifest's rules": lambda: append(folder / "package/pipeline/manifest.py", "# edited\n"),
         "the tables of targets": lambda: append(folder / "package/targets.py", "# edited\n"),
         "a version of LLVM": lambda: project.write("llvm", "22.2"),

@@ -267,7 +267,8 @@ def _files_of(data: bytes, source: str, target: str, job: Job, name: str, rows: 
 
 def _reason(answer: object) -> str:
     if isinstance(answer, tuple):
-        return f"has tileiras-build {answer[0]} (code {answer[1][:8]})"
+        code = answer[1] if answer[1] == cluster_worker.CHANGED else answer[1][:8]
+        return f"has tileiras-build {answer[0]} (code {code})"
     if isinstance(answer, ImportError):
         return f"lacks a module ({answer})"
     return f"could not be asked ({type(answer).__name__}: {answer})"

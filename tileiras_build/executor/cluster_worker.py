@@ -21,14 +21,16 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from ..errors import TileirasError
+from ..errors import InternalError, TileirasError
 from ..files import file_digest, write_files
 from ..pipeline.job import Job
-from ..pipeline.stages import PACKAGE, STAGES, load, source_digest
+from ..pipeline.stages import STAGES, load, source_digest
+from ..sources import installed
 from .worker_pool import WorkerPool
 
 # What a step needs besides the sources of its stage.
-_OWN = ("driver.py", "files.py", "executor/*.py")
+_OWN = ("tileiras_build.executor.cluster_worker", "tileiras_build.executor.preload", "tileiras_build.executor.worker")
+CHANGED = "changed since the worker has loaded it"  # in the place of a digest
 _starting = threading.Lock()
 _kept: dict[str, str] = {}
 _pool: WorkerPool | None = None
@@ -64,8 +66,7 @@ def code_digest() -> str:
     digest = hashlib.sha256()
     for stage in STAGES[1:]:
         digest.update(source_digest(stage).encode())
-    for path in sorted(path for pattern in _OWN for path in PACKAGE.glob(pattern)):
-        digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode() + path.read_bytes())
+    digest.update(installed().digest(installed().code_of(_OWN)))
     return digest.hexdigest()
 
 
@@ -76,9 +77,10 @@ def resource(digest: str) -> str:
 
 async def enlist(digest: str, dask_worker) -> tuple[str, str, str]:
     """Give the Dask worker this runs in the resource if its code has ``digest``; its version, digest and host."""
-    if code_digest() == digest:
+    if code_digest() == digest and installed().is_as_read():
         await dask_worker.set_resources(**{resource(digest): dask_worker.state.nthreads})
-    return version(), code_digest(), dask_worker.ip
+    known = code_digest() if installed().is_as_read() else CHANGED
+    return version(), known, dask_worker.ip
 
 
 def lower_all(calls: bytes) -> tuple[float, list]:
@@ -96,6 +98,9 @@ def lower(needed: tuple[Needed, ...], sent: dict[str, bytes], arguments: tuple, 
     """
     from distributed import get_worker
 
+    if not installed().is_as_read():
+        message = f"the code of a worker has {CHANGED}"
+        return get_worker().address, None, InternalError("worker-code", message, remedy="restart the worker")
     missing = tuple(file.digest for file in needed if file.digest not in sent and _path(file) is None)
     if missing:
         return Missing(missing)

@@ -1,8 +1,9 @@
 """Ready-made bitcode of single ``__nv_*`` functions, optimized once and kept.
 
 A kernel that calls three functions links three closures of a few kilobytes instead of the whole library. Closures live
-in memory and in a cache directory, keyed by all they depend on: the library's bytes, the LLVM version, the data layout,
-the function and, where the function asks for it, the GPU. They are plain derived data: deleting them costs time only.
+in memory and in a cache directory, keyed by all they depend on: the library's bytes, the code that makes them, the
+versions of LLVM and llvmlite, the data layout, the function and, where the function asks for it, the GPU. They are plain
+derived data: deleting them costs time only.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from ..errors import InvalidInput
+from ..sources import code_digest, library_version
 from .blob import Blob
 from .library import Closure, Library
 
-# Raise when the way closures are made changes.
-RECIPE = 1
+# Whoever has the store made gives it the machine.
+_CODE = (__name__, "tileiras_build.pipeline.ll_to_ptx.machine")
 _DIGEST_BYTES = 32
 
 
@@ -85,7 +87,8 @@ class ClosureStore:
 
     def _key(self) -> str:
         version = ".".join(map(str, llvm.llvm_version_info))
-        text = f"{RECIPE} {version} {self._layout} {self.blob.digest()}"
+        made_by = f"{code_digest(*_CODE)} {version} {library_version('llvmlite')}"
+        text = f"{made_by} {self._layout} {self.blob.digest()}"
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def _file(self, key: tuple[str, int | None]) -> Path:

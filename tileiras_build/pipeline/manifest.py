@@ -33,6 +33,17 @@ def render_manifest(manifest: dict) -> bytes:
     return (json.dumps(manifest, indent=1) + "\n").encode()
 
 
+def parse_cubin(data: bytes, name: str | None = None) -> tuple[bytes, dict]:
+    """A cubin is the last artifact: nothing is made from it, so its manifest stays empty."""
+    return data, {}
+
+
+def render_cubin(value: tuple[bytes, dict]) -> dict[str, bytes]:
+    """The files of a cubin: itself, and its manifest as JSON."""
+    cubin, manifest = value
+    return {".cubin": cubin, ".json": render_manifest(manifest)}
+
+
 def asks_libdevice(data) -> bool:
     """Whether LLVM IR text, as bytes or a memory map of its file, asks for a libdevice that it does not carry."""
     named = data.find(b"\n" + _LIBDEVICE) >= 0 or data[: len(_LIBDEVICE)] == _LIBDEVICE

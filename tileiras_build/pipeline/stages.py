@@ -13,24 +13,20 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from importlib import import_module, metadata
+from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 from ..errors import InternalError, InvalidInput
+from ..sources import PACKAGE, Package, installed, library_version
 from .job import Job
 
-PACKAGE = Path(__file__).resolve().parent.parent
 _IR_TEXT = "tileiras_build.pipeline.text_format"
 _TEXT = "tileiras_build.pipeline.text_files"
-_IR = (
-    *("errors.py", "knobs.py", "names.py", "targets.py", "dialects", "layouts"),
-    *(f"pipeline/{name}.py" for name in ("__init__", "contracts", "job", "stages", "strategies", "text_files", "text_format")),
-    *("pipeline/analysis", "pipeline/shared"),
-)
-_BACK_END = (
-    *("errors.py", "knobs.py", "names.py", "targets.py"),
-    *("pipeline/stages.py", "pipeline/job.py", "pipeline/manifest.py", "pipeline/text_files.py"),
-)
+_MANIFEST = "tileiras_build.pipeline.manifest"
+# What takes an artifact through its edge, and what it asks, besides the code of the edge itself.
+_RUN = ("driver.py", "errors.py", "knobs.py", "pipeline/job.py", "pipeline/stages.py", "sources.py", "targets.py")
+_IR_LIBRARIES = ("xdsl", "numpy", "ml_dtypes")
 
 
 @dataclass(frozen=True)
@@ -54,10 +50,11 @@ class Stage:
     ``suffix`` is the file name's ending (".tileaa"), ``edge`` the function that makes the artifact's value; the first
     one makes it from a Python file's path. ``options`` are the fields of Job that the edge may read besides the
     target: all others reach it with their defaults, so that the signature of a node cannot miss one. ``inputs`` are
-    the files that the edge reads besides its artifact. ``sources`` (files, folders or globs in the package) and
-    ``libraries`` (distributions) are the code whose change may change the artifact. ``side_products`` are suffixes
-    of files that are written beside the artifact. ``may_abort``: a library runs in the edge's process that ends it on
-    some inputs; of text that the edge before has just made none is known.
+    the files that the edge reads besides its artifact. ``side_products`` are suffixes of files that are written beside
+    the artifact. The code whose change may change the artifact is that of ``edge``, of ``render``, of the ``parse`` of
+    the stage before and of ``modules``, with all that it imports; ``sources``, files or folders in the package;
+    ``libraries``, distributions, and "python" where its version counts. ``may_abort``: a library runs in the edge's
+    process that ends it on some inputs; of text that the edge before has just made none is known.
     """
 
     suffix: str
@@ -67,6 +64,7 @@ class Stage:
     render: str | None = f"{_TEXT}:encode"
     options: tuple[str, ...] = ()
     inputs: tuple[InputFile, ...] = ()
+    modules: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     side_products: tuple[str, ...] = ()
@@ -106,8 +104,8 @@ TILEBC = Stage(
     "tileiras_build.bytecode.export:export_kernels",
     parse="tileiras_build.bytecode.reader:read_module",
     render=None,
-    sources=("errors.py", "names.py", "bytecode/export.py", "bytecode/source_names.py"),
-    libraries=("cuda-tile",),
+    sources=("pipeline/stages.py", "scons_tool/exports.py", "sources.py"),
+    libraries=("cuda-tile", "numpy", "ml_dtypes", "python"),
 )
 
 STAGES: tuple[Stage, ...] = (
@@ -119,8 +117,8 @@ STAGES: tuple[Stage, ...] = (
         parse=f"{_IR_TEXT}:parse",
         render=f"{_IR_TEXT}:render",
         options=("opt_level", "lineinfo", "debug"),
-        sources=(*_IR, "bytecode", "pipeline/tilebc_to_tileaa"),
-        libraries=("xdsl",),
+        sources=_RUN,
+        libraries=_IR_LIBRARIES,
     ),
     Stage(
         ".tileas",
@@ -129,16 +127,16 @@ STAGES: tuple[Stage, ...] = (
         parse=f"{_IR_TEXT}:parse",
         render=f"{_IR_TEXT}:render",
         options=("opt_level", "lineinfo", "debug", "strategy", "serializer"),
-        sources=(*_IR, "pipeline/tileaa_to_tileas"),
-        libraries=("xdsl",),
+        sources=_RUN,
+        libraries=_IR_LIBRARIES,
     ),
     Stage(
         ".ll",
         "LLVM IR text",
         "tileiras_build.pipeline.tileas_to_ll:lower",
         options=("opt_level", "lineinfo", "debug"),
-        sources=(*_IR, "pipeline/tileas_to_ll"),
-        libraries=("xdsl",),
+        sources=_RUN,
+        libraries=_IR_LIBRARIES,
     ),
     Stage(
         ".ptx",
@@ -146,9 +144,9 @@ STAGES: tuple[Stage, ...] = (
         "tileiras_build.pipeline.ll_to_ptx:lower",
         options=("opt_level", "lineinfo", "debug", "serializer"),
         inputs=(
-            InputFile("libdevice", "tileiras_build.libdevice:find_libdevice", "tileiras_build.pipeline.manifest:asks_libdevice"),
+            InputFile("libdevice", "tileiras_build.libdevice:find_libdevice", f"{_MANIFEST}:asks_libdevice"),
         ),
-        sources=(*_BACK_END, "libdevice", "pipeline/ll_to_ptx"),
+        sources=_RUN,
         libraries=("llvmlite", "nvidia-nvvm"),
         may_abort=True,
     ),
@@ -156,11 +154,11 @@ STAGES: tuple[Stage, ...] = (
         ".cubin",
         "SASS for one SM, and its launch manifest",
         "tileiras_build.pipeline.ptx_to_cubin:lower",
-        parse=f"{__name__}:parse_cubin",
-        render=f"{__name__}:render_cubin",
+        parse=f"{_MANIFEST}:parse_cubin",
+        render=f"{_MANIFEST}:render_cubin",
         options=("opt_level", "lineinfo", "debug"),
         inputs=(InputFile("ptxas", "tileiras_build.pipeline.ptx_to_cubin:find_ptxas"),),
-        sources=(*_BACK_END, "pipeline/ll_to_ptx/metadata.py", "pipeline/ptx_to_cubin"),
+        sources=_RUN,
         side_products=(".json",),
     ),
 )
@@ -204,39 +202,25 @@ def load(name: str) -> Callable:
 @cache
 def source_digest(stage: Stage, package: Path = PACKAGE) -> str:
     """SHA-256 (hex) over the code that makes ``stage``: its source files, and the versions of its libraries."""
-    digest = hashlib.sha256()
-    for path in source_files(stage, package):
-        digest.update(f"{path.relative_to(package).as_posix()}\0".encode() + path.read_bytes() + b"\0")
+    code = _package(package)
+    digest = hashlib.sha256(code.digest(_source_paths(stage, code)))
     for library in stage.libraries:
         digest.update(f"{library}={library_version(library)}\0".encode())
     return digest.hexdigest()
 
 
 def source_files(stage: Stage, package: Path = PACKAGE) -> list[Path]:
-    """The Python files of ``stage.sources``, sorted, without repeats."""
-    found: set[Path] = set()
+    """The files of the code that makes ``stage``, sorted."""
+    return [Path(package, path) for path in sorted(_source_paths(stage, _package(package)))]
+
+
+def _package(folder: Path) -> Package:
+    return installed() if folder == PACKAGE else Package(folder)
+
+
+def _source_paths(stage: Stage, code: Package) -> set[str]:
+    reader = next((before.parse for before, row in pairwise(STAGES) if row == stage), None)
+    paths = set(code.code_of(filter(None, (stage.edge, stage.render, reader, *stage.modules))))
     for entry in stage.sources:
-        path = package / entry
-        found.update(path.rglob("*.py") if path.is_dir() else package.glob(entry))
-    return sorted(found)
-
-
-def library_version(name: str) -> str:
-    """The installed version of distribution ``name``, "none" where it is absent."""
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "none"
-
-
-def parse_cubin(data: bytes, name: str | None = None) -> tuple[bytes, dict]:
-    """A cubin is the last artifact: nothing is made from it, so its manifest stays empty."""
-    return data, {}
-
-
-def render_cubin(value: tuple[bytes, dict]) -> dict[str, bytes]:
-    """The files of a cubin: itself, and its manifest as JSON."""
-    from .manifest import render_manifest
-
-    cubin, manifest = value
-    return {".cubin": cubin, ".json": render_manifest(manifest)}
+        paths.update(path for path in code.files if path == entry or path.startswith(f"{entry}/"))
+    return paths

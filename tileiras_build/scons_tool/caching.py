@@ -30,6 +30,7 @@ from ..pipeline.stages import InputFile, Stage, load, source_digest
 from ..reads.looking import Looking, Stamp, stamp
 from ..reads.places import Places
 from ..reads.record import Comparison, Read, Record
+from ..sources import installed
 from .actions import stage_signature
 from .exports import CALL, EDGE
 
@@ -63,7 +64,8 @@ class CachingExecutor:
         if found is not None:
             return found
         made = self._inner.get().run(function, *arguments, timeout=timeout)
-        if entry:
+        # The key holds the code that was read; workers may have loaded another by now.
+        if entry and installed().is_as_read():
             entry.keep(self.cache, made)
         return made
 

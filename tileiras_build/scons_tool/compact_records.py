@@ -20,6 +20,7 @@ from SCons.SConsign import SConsignEntry
 _INFO = ("csig", "timestamp", "size")
 _INFOS = ("bsourcesigs", "bdependsigs", "bimplicitsigs")
 _NAMES = ("bsources", "bdepends", "bimplicit", "bact", "bactsig")
+LAYOUT = " ".join((*_INFO, *_INFOS, *_NAMES))  # of a row
 
 
 class Entries(dict):
@@ -53,7 +54,7 @@ class Entries(dict):
         return default
 
     def __reduce__(self):
-        return unpack, (self._rows | {name: _pack_entry(entry) for name, entry in self.items()},)
+        return unpack, (self._rows | {name: _pack_entry(entry) for name, entry in self.items()}, LAYOUT)
 
 
 def use() -> None:
@@ -68,11 +69,15 @@ def use() -> None:
 _lazy = False  # SCons' ``sconsign`` command shows what a dictionary of all entries holds
 
 
-def unpack(rows: dict[str, object]) -> Entries:
-    """The records that ``Entries.__reduce__`` has made rows of; a row that is no tuple is the entry itself."""
-    entries = Entries(rows=rows)
+def unpack(rows: dict[str, object], layout: str = "") -> Entries:
+    """The records that ``Entries.__reduce__`` has made rows of; a row that is no tuple is the entry itself.
+
+    Rows of another version's layout are no records: what they are of is built again.
+    """
+    kept = rows if layout == LAYOUT else {}
+    entries = Entries(rows=kept)
     if not _lazy:
-        for name in rows:
+        for name in kept:
             entries[name]
     return entries
 

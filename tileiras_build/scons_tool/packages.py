@@ -26,18 +26,23 @@ from .settings import DEFAULTS, fail
 
 PACKAGE, INSTALL = "package", "install"
 AUTO, NONE = "auto", "none"
-_CODE = (
-    *("errors.py", "names.py", "targets.py", "runtime/library_manifest.py", "runtime/matching.py", "runtime/arguments.py"),
-    *("packages", "packages/*.c", "packages/*.h"),
-)
+_OWN = ("scons_tool/packages.py",)
+_LIBRARIES = ("numpy", "ml_dtypes")
 FATBIN = Stage(
     ".fatbin",
     "the cubins of one kernel, and PTX",
     "tileiras_build.packages.fatbin:make_fatbin",
-    sources=_CODE,
-    libraries=("nvidia-cuda-nvcc",),
+    modules=("tileiras_build.packages.library",),
+    sources=_OWN,
+    libraries=(*_LIBRARIES, "nvidia-cuda-nvcc"),
 )
-PACKED = Stage(".json", "the package of a library", "tileiras_build.packages.library:pack_library", sources=_CODE)
+PACKED = Stage(
+    ".json",
+    "the package of a library",
+    "tileiras_build.packages.library:pack_library",
+    sources=_OWN,
+    libraries=_LIBRARIES,
+)
 
 
 class FatbinAction(WorkerAction):

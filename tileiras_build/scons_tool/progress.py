@@ -68,7 +68,7 @@ class Progress:
     def show(self, line: str, target, source, env) -> None:
         """SCons' PRINT_CMD_LINE_FUNC: show that ``target`` is being built."""
         with self._lock:
-            if target[0] not in self.steps:
+            if not target or target[0] not in self.steps:
                 self.end_line()
                 self.stream.write(line + "\n")
                 return

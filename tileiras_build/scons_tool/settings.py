@@ -157,7 +157,9 @@ def _check_explain(name, value, env) -> None:
 
 
 def _check_build_dir(name, value, env) -> None:
-    if not value or os.path.exists(value) and not os.path.isdir(value):
+    with READING.aside():
+        good = value and (os.path.isdir(value) or not os.path.exists(value))
+    if not good:
         fail(InvalidInput("option-value", f"build_dir={value} is not a folder", remedy="name a folder, or a new one"))
 
 

@@ -17,6 +17,7 @@ import re
 import sys
 import time
 from array import array
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,17 +28,20 @@ import SCons.Node.Python
 import SCons.Script
 
 from ..files import write_files
-from ..pipeline.stages import PACKAGE
 from ..reads.looking import Looking
 from ..reads.places import Places
 from ..reads.record import Comparison
+from ..sources import PACKAGE, installed
 from .artifact import ArtifactFile, matches
-from .reading import Reading, file_state, folder_state
+from .asked import QUESTIONS, ask, is_same_kind
+from .reading import TERMINAL, Reading, file_state, folder_state, variable
+from .script_code import Code
 
 KEPT = 4  # records: as many command lines are remembered
 _TICK = 0.05  # seconds, more than the tick of the clock that stamps files
 _OPTIONS = frozenset(("-Q", "-k", "-s", "--keep-going", "--silent", "--quiet"))
-_SHELL = ("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID")
+_FORMAT = ("key", "names", "folders", "variables", "arguments", "asked", sorted(QUESTIONS))  # of a record
+_FILE_QUESTIONS = ("kind", "seen", "state")  # what the state of a file answers
 _DONE = (SCons.Node.up_to_date, SCons.Node.executed)
 
 
@@ -49,13 +53,14 @@ class Shortcut:
     """The shortcut of one run, whose records lie in ``folder``."""
 
     def __init__(self, reading: Reading, folder: Path):
-        self.reading, self.folder = reading, folder
-        self.key = None if _unusual_options() else _key()
-        reading.look_at_scripts()
-        for path in _code():
-            reading.add_file(path)
-        for path in {os.path.dirname(path) for path in map(str, PACKAGE.rglob("*.py"))}:
-            reading.add_folder(path)
+        self.reading, self.folder, self._code = reading, folder, Code()
+        with reading.aside():
+            self.key = None if _unusual_options() else _key()
+            reading.look_at_scripts()
+            for path in _code():
+                reading.add_file(path)
+            for folder in installed().folders:
+                reading.add_folder(os.path.join(PACKAGE, folder))
 
     @property
     def path(self) -> Path:
@@ -66,18 +71,27 @@ class Shortcut:
         """The names of the targets, if nothing has changed since they were built; else None."""
         if self.key is None or self.reading.doubt:
             return None
-        record = _read(self.path)
-        if record is None or record["key"] != self.key:
-            return None
+        with self.reading.aside():
+            record = _read(self.path)
+            return record["names"] if record is not None and self._is_current(record) else None
+
+    def _is_current(self, record: dict) -> bool:
+        if record["key"] != self.key or record["arguments"] not in (None, sys.argv[1:]):
+            return False
+        if any(variable(name) != value for name, value in record["variables"].items()):
+            return False
         if any(folder_state(path) != state for path, state in record["folders"].items()):
-            return None
-        return record["names"] if _states(record["paths"]) == record["states"] else None
+            return False
+        if any(ask(how, path) != answer for how, path, answer in record["asked"]):
+            return False
+        return _states(record["paths"]) == record["states"]
 
     def misses(self) -> bool:
         """Whether there is surely work: nothing was ever built here, or what this command line has built is not current."""
         if self.key is None or self.reading.doubt:
             return False
-        return self.path.exists() or not self.folder.exists()
+        with self.reading.aside():
+            return self.path.exists() or not self.folder.exists()
 
     def keep(self, artifacts: list, visited: list, built: bool) -> str | None:
         """Record the build that has just ended well; returns why not, if not.
@@ -89,12 +103,13 @@ class Shortcut:
             if built:
                 # A file that is written again within the clock's tick would keep its time.
                 time.sleep(_TICK)
-            names = _built_targets()
-            self._check_folders(artifacts, visited)
+            names, made = _built_targets(), _made_paths(artifacts, visited)
+            self._check_folders(made)
             paths = self._current_files(artifacts, visited) | self._current_reads(artifacts)
+            asked = list(self._current_answers(made, paths))
         except _Doubt as doubt:
             return str(doubt)
-        self._write({"key": self.key, "names": names, "folders": self.reading.folders}, paths)
+        self._write({"names": names, "asked": asked}, paths)
         return None
 
     def _check_run(self, visited: list) -> None:
@@ -104,10 +119,15 @@ class Shortcut:
             raise _Doubt("an option that changes what scons does")
         if self.reading.detected_tools and any(map(_is_made_by_tools, visited)):
             raise _Doubt("files that are made by other tools")
+        # Where SCons looked for them, and what else it would find there, was not watched.
+        if any(_is_made(node) and not isinstance(node, ArtifactFile) and node.implicit for node in visited):
+            raise _Doubt("dependencies that SCons finds itself")
+        self._code = self.reading.code()
+        if self._code.doubt:
+            raise _Doubt(self._code.doubt)
 
-    def _check_folders(self, artifacts: list, visited: list) -> None:
+    def _check_folders(self, made: set[str]) -> None:
         """What is new in a folder must have been made by this build; the record is of the folder with it."""
-        made = _made_paths(artifacts, visited)
         for path, before in self.reading.folders.items():
             names = folder_state(path)
             changed = {os.path.join(path, name) for name in set(names).symmetric_difference(before)}
@@ -152,7 +172,19 @@ class Shortcut:
             raise _Doubt(change)
         return found
 
+    def _current_answers(self, made: set[str], files: dict) -> Iterator[tuple]:
+        """What the build scripts asked besides, and is answered in the same way; without what the files' states say."""
+        for (how, path), before in self.reading.asked.items():
+            now = ask(how, path)
+            # A node's stat tells scripts whether it is there.
+            if now != before and not (how == "seen" and path in made and is_same_kind(now, before)):
+                raise _Doubt(path)
+            if how not in _FILE_QUESTIONS or files.get(path) is None:
+                yield how, path, now
+
     def _write(self, record: dict, files: dict[str, tuple]) -> None:
+        record |= {"key": self.key, "folders": self.reading.folders, "variables": self.reading.variables}
+        record["arguments"] = sys.argv[1:] if self._code.asks_command_line else None
         paths = sorted(files)
         states = array("q", [number for path in paths for number in files[path] or _ABSENT])
         body = "\0".join([json.dumps(record), *paths]).encode(errors="surrogateescape") + b"\0\0" + states.tobytes()
@@ -288,13 +320,14 @@ def _unusual_options() -> bool:
 
 def _key() -> str:
     """A digest of what a run is asked, and by which environment and interpreter."""
-    environment = {name: value for name, value in os.environ.items() if name not in _SHELL}
-    asked = [_split_options()[1], sorted(environment.items()), os.getcwd(), sys.version, sys.path, os.getuid()]
+    environment = {name: value for name, value in os.environ.items() if name not in TERMINAL}
+    machine = [*os.uname(), os.cpu_count(), os.getuid(), os.geteuid(), os.getgid(), os.getegid(), os.getgroups()]
+    asked = [_FORMAT, _split_options()[1], sorted(environment.items()), os.getcwd(), sys.version, sys.path, machine]
     return hashlib.sha256(json.dumps(asked).encode(errors="surrogateescape")).hexdigest()
 
 
 def _code() -> list[str]:
     """The files of all code that has a part in the build: loaded modules, and all of this package for the workers."""
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    package = [str(path) for pattern in ("*.py", "*.c", "*.h") for path in PACKAGE.rglob(pattern)]
+    package = [os.path.join(PACKAGE, path) for path in installed().files]
     return [os.path.abspath(path) for path in (*modules, *package) if path]

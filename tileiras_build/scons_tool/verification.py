@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import json
 from collections.abc import Iterable, Mapping
-from types import SimpleNamespace
 
 import SCons.Node
 import SCons.Script
@@ -28,16 +27,7 @@ ALIAS = "verify"
 VERIFIED = Stage(
     ".verified",
     "how the kernel fared in the emulator against the interpreter: JSON",
-    f"{__name__}:verify_kernels",
-    sources=(
-        "errors.py",
-        "targets.py",
-        "bytecode",
-        "dialects/cuda_tile",
-        "interpreter",
-        "emulator",
-        "scons_tool/verification.py",
-    ),
+    "tileiras_build.scons_tool.verify_step:verify_kernels",
     libraries=("numpy", "ml_dtypes", "xdsl"),
 )
 _CURRENT = (SCons.Node.executed, SCons.Node.up_to_date)
@@ -68,17 +58,6 @@ class VerifyAction(WorkerAction):
             VERIFIED.edge, bytecode, ptx, self.target, source[0].path, timeout=step_timeout(env)
         )
         return {target[0].name: result}
-
-
-def verify_kernels(bytecode: bytes, ptx: bytes, target: str, path: str) -> bytes:
-    """The contents of a ``.verified`` file; runs in a worker. Raises InternalError where numbers differ."""
-    from ..interpreter.check_kernels import check_kernels
-    from ..pipeline.ll_to_ptx.metadata import manifest_of_ptx
-
-    text = ptx.decode()
-    compiled = SimpleNamespace(ptx=text, manifest=manifest_of_ptx(text) or {})
-    checks = check_kernels(bytecode, compiled, target, path)
-    return json.dumps([check.to_json() for check in checks], indent=1).encode()
 
 
 class Verification:

@@ -1,0 +1,14 @@
+"""What the steps of a package call, for a trace of one kernel."""
+
+from tileiras_build.packages.fatbin import make_fatbin
+from tileiras_build.packages.library import KernelFiles, pack_library, read_parts
+
+
+def make_parts(images: tuple) -> bytes:
+    """As the step that makes a fat binary."""
+    return make_fatbin("kernel", tuple(part for part, _ in read_parts(images)))
+
+
+def pack(fatbin: str, images: tuple) -> dict[str, bytes]:
+    """As the step that packs a library."""
+    return pack_library("kernels", [KernelFiles("kernel", fatbin, images)], embed=True)

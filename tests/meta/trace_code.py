@@ -1,0 +1,75 @@
+"""Runs calls in an interpreter of their own and says whose code they executed: ``python -m tests.meta.trace_code FILE``.
+
+FILE is a pickle of (functions to import first, [(function, arguments), …]). Prints JSON: the package's files whose
+functions were executed and whose modules were imported, and the distributions whose Python functions were executed.
+"""
+
+import inspect
+import json
+import pickle
+import sys
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+
+def main(path: str) -> None:
+    from tileiras_build.sources import PACKAGE
+
+    first, calls = pickle.loads(Path(path).read_bytes())
+    from tileiras_build.pipeline.stages import load
+
+    # What runs while a module is imported is the import's, also where a package imports its other modules.
+    for function in first:
+        load(function)
+    executed: set[str] = set()
+
+    def hear(frame, event, argument):
+        if event == "call" and frame.f_code.co_flags & inspect.CO_OPTIMIZED and not _is_asked_for_a_module(frame):
+            executed.add(frame.f_code.co_filename)
+
+    functions = [(load(name), arguments) for name, arguments in calls]
+    sys.setprofile(hear)
+    for function, arguments in functions:
+        function(*arguments)
+    sys.setprofile(None)
+    files = [getattr(module, "__file__", None) for module in sys.modules.values()]
+    print(
+        json.dumps(
+            {
+                "executed": sorted(_inside(executed, PACKAGE)),
+                "imported": sorted(_inside(filter(None, files), PACKAGE)),
+                "libraries": sorted(_distributions(executed)),
+            }
+        )
+    )
+
+
+def _is_asked_for_a_module(frame) -> bool:
+    """By Python's import: finders of some libraries look at every import."""
+    return frame.f_back is not None and frame.f_back.f_code.co_filename.startswith("<frozen importlib")
+
+
+def _inside(files, folder: Path) -> set[str]:
+    return {Path(file).relative_to(folder).as_posix() for file in files if Path(file).is_relative_to(folder)}
+
+
+def _distributions(files) -> set[str]:
+    owners, found = metadata.packages_distributions(), set()
+    for file in files:
+        inner = file.rpartition("site-packages/")[2]
+        top = inner.partition("/")[0].removesuffix(".py")
+        # What pip puts there to find packages is none itself.
+        if "site-packages" in file and not top.startswith(("_distutils_hack", "__editable__")):
+            names = owners.get(top, [top])
+            found.update(names if len(names) == 1 else [name for name in names if _owns(name, inner)])
+    return found
+
+
+@cache
+def _owns(distribution: str, path: str) -> bool:
+    return path in map(str, metadata.files(distribution) or ())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,107 @@
+"""What code says of things that nobody watches: each word is a doubt, and what is watched is none."""
+
+import pytest
+
+from tileiras_build.scons_tool.script_code import Code, unwatched_start
+
+DOUBTS = {
+    "import time": "time",
+    "import os, time as clock": "time",
+    "from datetime import datetime": "datetime.datetime",
+    "from random import random": "random.random",
+    "def f():\n    import uuid": "uuid",
+    "import importlib": "importlib",
+    "import threading": "threading",
+    "import ctypes.util": "ctypes.util",
+    "from ctypes import CDLL": "ctypes.CDLL",
+    "import posix": "posix",
+    "from urllib import request": "urllib.request",
+    "import os; os.getpid()": "os.getpid",
+    "import os.path; os.urandom(4)": "os.urandom",
+    "import os as system; system.getloadavg()": "system.getloadavg",
+    "from os import getppid": "os.getppid",
+    "from os import *": "os.*",
+    "import os; getattr(os, 'getpid')": "os",
+    "import os; other = os": "os",
+    "from pathlib import os": "pathlib.os",
+    "import shutil; shutil.os.getpid()": "os",
+    "import sys; sys.modules": "sys.modules",
+    "import sys; sys.stdin.read()": "sys.stdin",
+    "import sys; sys.stdout.isatty()": "isatty",
+    "from sys import stdin": "sys.stdin",
+    "import os; os.path.getatime('x')": "getatime",
+    "import os; os.stat('x').st_atime": "st_atime",
+    "import shutil; shutil.disk_usage('.')": "disk_usage",
+    "File('x').getmtime()": "getmtime",
+    "File('x').get_timestamp()": "get_timestamp",
+    "exec('1')": "exec",
+    "eval('1')": "eval",
+    "__import__('time')": "__import__",
+    "input()": "input",
+    "hash('x')": "hash",
+}
+WATCHED = [
+    "import os, sys, re, json, glob",
+    "import os.path as path; path.exists('x')",
+    "from os.path import exists, getmtime; exists('x')",
+    "import os; os.path.getmtime('x'), os.stat('x').st_mtime, os.environ['HOME'], os.cpu_count()",
+    "from os import environ, listdir",
+    "import sys; sys.path.insert(0, 'x'), sys.platform",
+    "from collections.abc import Iterable",
+    "from urllib.parse import quote",
+    "import numpy, project_module",
+    "from .neighbour import name",
+    "import re; re.compile('x')",
+    "env = Environment(tools=['tileiras']); Glob('*')",
+]
+
+
+def code(tmp_path, text: str) -> Code:
+    (tmp_path / "script").write_text(text)
+    return Code.of([str(tmp_path / "script")])
+
+
+@pytest.mark.parametrize("text", DOUBTS)
+def test_what_nobody_watches_is_a_doubt(tmp_path, text):
+    line = text.count("\n") + 1
+    assert code(tmp_path, text).doubt == f"{tmp_path}/script:{line} uses {DOUBTS[text]}"
+
+
+@pytest.mark.parametrize("text", WATCHED)
+def test_what_is_watched_is_none(tmp_path, text):
+    assert code(tmp_path, text) == Code()
+
+
+ASKING = ["GetOption('num_jobs')", "env.GetOption('silent')", "import sys; sys.argv", "from sys import argv"]
+
+
+@pytest.mark.parametrize("text", ASKING)
+def test_the_command_line_is_asked(tmp_path, text):
+    assert code(tmp_path, text) == Code(asks_command_line=True)
+
+
+def test_what_is_no_source_is_a_doubt(tmp_path):
+    assert code(tmp_path, "\0").doubt == f"{tmp_path}/script is no Python source"
+    assert Code.of([str(tmp_path / "absent.so")]).doubt == f"{tmp_path}/absent.so is no Python source"
+
+
+BEFORE = {
+    "import os": True,
+    "import time, SCons.Script": True,
+    '"""What it is."""': True,
+    "DEPTH = 3": True,
+    "import project_module": False,
+    "from os import stat": False,
+    "from os import *": False,
+    "stat = os.stat": False,
+    "names = open('names').read()": False,
+    "value = table['x']": False,
+    "if True:\n    pass": False,
+}
+
+
+@pytest.mark.parametrize("text", BEFORE)
+def test_only_imports_and_constants_may_come_before_the_tool(tmp_path, text):
+    (tmp_path / "script").write_text(f"{text}\nimport tileiras_build\n")
+    line = text.count("\n") + 2
+    assert (unwatched_start(str(tmp_path / "script"), line) is None) is BEFORE[text]

@@ -1,0 +1,173 @@
+"""What the code of build scripts can learn that nobody watches, found in its syntax.
+
+``reading.py`` watches files, folders, programs and connections. A clock, random numbers, a terminal, the process itself
+or C code give no sign when they are asked, so code that names anything but what is listed here has no shortcut.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+_OWN = ("SCons", "tileiras_build")
+# Of the standard library, what sees nothing of the world but through files, folders and programs that are watched, or
+# what is part of a record's key (the environment, the machine's name and system).
+_MODULES = frozenset(
+    """
+    __future__ abc array ast base64 binascii bisect bz2 cmath codecs collections configparser contextlib copy csv
+    dataclasses decimal difflib enum errno filecmp fnmatch fractions functools glob graphlib gzip hashlib heapq html io
+    itertools json keyword linecache logging lzma marshal math numbers ntpath operator os pathlib pickle pkgutil platform
+    posixpath pprint re reprlib shlex shutil stat statistics string struct subprocess sys sysconfig tarfile textwrap
+    tokenize tomllib traceback types typing unicodedata warnings weakref xml zipfile zlib
+    """.split()
+)
+_MORE_MODULES = frozenset(("collections.abc", "os.path", "urllib.parse", "importlib.resources"))
+_OS = frozenset(
+    """
+    F_OK O_RDONLY PathLike R_OK SEEK_CUR SEEK_END SEEK_SET W_OK X_OK DirEntry access altsep chdir chmod chown close
+    cpu_count curdir defpath devnull environ environb error extsep fsdecode fsencode fspath get_exec_path
+    getcwd getcwdb getegid getenv getenvb geteuid getgid getgroups getuid linesep link listdir lstat makedirs mkdir name
+    open pardir path pathsep popen readlink remove removedirs rename renames replace rmdir scandir sep stat
+    stat_result strerror symlink system truncate uname unlink utime walk write
+    """.split()
+)
+_SYS = frozenset(
+    """
+    argv base_exec_prefix base_prefix byteorder dont_write_bytecode exc_info exec_prefix executable exit
+    flags float_info getdefaultencoding getfilesystemencoding getsizeof hash_info hexversion implementation int_info
+    intern maxsize maxunicode path platform prefix pycache_prefix stderr stdlib_module_names stdout version version_info
+    """.split()
+)
+_ALLOWED = {"os": _OS, "sys": _SYS}
+_NAMES = frozenset("__builtins__ __import__ __loader__ __spec__ compile eval exec hash id input".split())
+_ATTRIBUTES = frozenset(
+    """
+    __builtins__ __globals__ __loader__ __spec__ disk_usage get_terminal_size getatime isatty os posix st_atime
+    st_atime_ns start_time stdin sys
+    """.split()
+)
+_NODE_STATES = frozenset(("get_size", "get_timestamp", "getmtime", "getsize"))  # of nodes; of os.path they are watched
+_COMMAND_LINE = frozenset(("GetOption", "argv"))
+
+
+@dataclass
+class Code:
+    """What the code of ``files`` says: ``doubt`` is the first thing that nobody watches, with its place.
+
+    ``asks_command_line``: it may see options that otherwise make no difference, such as the number of jobs.
+    """
+
+    doubt: str | None = None
+    asks_command_line: bool = False
+
+    @classmethod
+    def of(cls, files: Iterable[str]) -> Code:
+        """Read ``files``, the sources of build scripts and of what they import."""
+        code = cls()
+        for path in sorted(files):
+            code._read(path)
+        return code
+
+    def _read(self, path: str) -> None:
+        try:
+            tree = parse(path)
+        except (OSError, SyntaxError, ValueError):
+            self.doubt = self.doubt or f"{path} is no Python source"
+            return
+        words = {word for node in ast.walk(tree) for word in (getattr(node, "id", None), getattr(node, "attr", None))}
+        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+        self.asks_command_line |= not _COMMAND_LINE.isdisjoint(words | imported)
+        self.doubt = self.doubt or next((f"{path}:{line} uses {what}" for line, what in _unwatched(tree)), None)
+
+
+def parse(path: str) -> ast.Module:
+    """The syntax tree of a Python file."""
+    with open(path, "rb") as stream:
+        return ast.parse(stream.read(), path)
+
+
+def _unwatched(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Line and name of everything that is not known to be watched."""
+    modules = dict(filter(None, map(_binding, _aliases(tree))))
+    bases = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found = _imported(node)
+        elif isinstance(node, ast.Attribute):
+            found = _attribute(node, modules)
+        elif isinstance(node, ast.Name):
+            # Whoever is given a whole module may ask it for anything.
+            passed = node.id in modules and id(node) not in bases and isinstance(node.ctx, ast.Load)
+            found = node.id if node.id in _NAMES or passed else None
+        else:
+            continue
+        if found:
+            yield node.lineno, found
+
+
+def _aliases(tree: ast.Module) -> Iterator[ast.alias]:
+    return (alias for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names)
+
+
+def _binding(alias: ast.alias) -> tuple[str, str] | None:
+    """The name that stands for a module of _ALLOWED after the import, and that module."""
+    module = alias.name if alias.asname else alias.name.partition(".")[0]
+    return (alias.asname or module, module) if module in _ALLOWED else None
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> str | None:
+    if isinstance(node, ast.Import):
+        return next((alias.name for alias in node.names if not _is_watched(alias.name)), None)
+    if node.level:
+        return None
+    allowed = _ALLOWED.get(node.module)
+    names = [alias.name for alias in node.names]
+    if allowed is not None:
+        return next((f"{node.module}.{name}" for name in names if name not in allowed), None)
+    if _is_watched(node.module):
+        return next((f"{node.module}.{name}" for name in names if name in _ATTRIBUTES), None)
+    return next((f"{node.module}.{name}" for name in names if not _is_watched(f"{node.module}.{name}")), None)
+
+
+def _is_watched(name: str) -> bool:
+    """Whether a module is watched, or none of the standard library: the code of all others is looked at itself."""
+    top = name.partition(".")[0]
+    return top not in sys.stdlib_module_names or top in _MODULES or name in _MORE_MODULES
+
+
+def _attribute(node: ast.Attribute, modules: dict[str, str]) -> str | None:
+    base = node.value.id if isinstance(node.value, ast.Name) else getattr(node.value, "attr", None)
+    allowed = _ALLOWED.get(modules.get(base)) if isinstance(node.value, ast.Name) else None
+    if allowed is not None:
+        return None if node.attr in allowed else f"{base}.{node.attr}"
+    if node.attr in _ATTRIBUTES or node.attr in _NODE_STATES and base not in ("path", "posixpath"):
+        return node.attr
+    return None
+
+
+def unwatched_start(path: str, line: int | None = None) -> str | None:
+    """What a script does before ``line`` (None: at all) that is more than to import known modules: where, or None."""
+    for statement in parse(path).body:
+        if (line is None or statement.end_lineno < line) and not _is_harmless(statement):
+            return f"{path}:{statement.lineno} runs before the tool is imported"
+    return None
+
+
+def _is_harmless(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Import):
+        return all(_is_known_module(alias.name) for alias in statement.names)
+    if isinstance(statement, ast.ImportFrom):
+        # A function of os that is taken before it is watched stays unwatched.
+        return statement.level == 0 and _is_known_module(statement.module) and statement.module != "os"
+    if isinstance(statement, (ast.Assign, ast.Expr)):
+        acting = (ast.Attribute, ast.Call, ast.Await, ast.Subscript)
+        return not any(isinstance(part, acting) for part in ast.walk(statement))
+    return False
+
+
+def _is_known_module(name: str) -> bool:
+    """A module that looks at nothing but itself when it is imported."""
+    top = name.partition(".")[0]
+    return top in sys.stdlib_module_names or top in _OWN
