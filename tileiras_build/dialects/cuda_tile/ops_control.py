@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    BFloat16Type,
-    Float16Type,
-    FunctionType,
-    IntegerAttr,
-    StringAttr,
-    SymbolRefAttr,
-    UnitAttr,
-    i1,
-    i32,
-)
+from xdsl.dialects.builtin import ArrayAttr, BFloat16Type, Float16Type, FunctionType, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import SymbolRefAttr, UnitAttr, i1, i32
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import (
     operand_def,
