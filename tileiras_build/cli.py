@@ -350,9 +350,11 @@ def list_libdevice(options: argparse.Namespace) -> None:
 def export_file(options: argparse.Namespace) -> None:
     """``export FILE.py -o DIR``: one .tilebc per case of the file."""
     from .bytecode.export import export_kernels
+    from .private_folder import temporaries
 
     read_file(options.file)
-    kernels = export_kernels(options.file, options.kernel, source_root=options.root)
+    with temporaries():
+        kernels = export_kernels(options.file, options.kernel, source_root=options.root)
     write_files({Path(options.output) / f"{name}{STAGES[0].suffix}": data for name, data in kernels.items()})
 
 

@@ -7,13 +7,10 @@ their SHA-256: the worker takes its own file with the same bytes, else asks for 
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import multiprocessing
 import os
 import pickle
-import shutil
-import tempfile
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -25,10 +22,11 @@ from ..errors import TileirasError
 from ..files import file_digest, write_files
 from ..pipeline.job import Job
 from ..pipeline.stages import PACKAGE, STAGES, load, source_digest
+from ..private_folder import Scratch
 from .worker_pool import WorkerPool
 
 # What a step needs besides the sources of its stage.
-_OWN = ("driver.py", "files.py", "executor/*.py")
+_OWN = ("driver.py", "files.py", "private_folder.py", "executor/*.py")
 _starting = threading.Lock()
 _kept: dict[str, str] = {}
 _pool: WorkerPool | None = None
@@ -127,7 +125,7 @@ def _path(file: Needed) -> str | None:
 
 def _keep(file: Needed, data: bytes) -> str:
     """Write the bytes that were sent; they stay until this process ends."""
-    path = _folder() / file.digest / file.option
+    path = _files().path / file.digest / file.option
     write_files({path: data})
     os.chmod(path, 0o755)
     _kept[file.digest] = str(path)
@@ -135,10 +133,8 @@ def _keep(file: Needed, data: bytes) -> str:
 
 
 @cache
-def _folder() -> Path:
-    folder = tempfile.mkdtemp(prefix="tileiras-files-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+def _files() -> Scratch:
+    return Scratch()
 
 
 def _own_pool(threads: int) -> WorkerPool:
