@@ -14,7 +14,9 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +44,8 @@ from .timing import BUILD, keep_timeline
 from .verification import Verification, is_wanted
 
 _ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+PATIENCE = 0.8  # seconds for running steps to end after a signal
+_INTERRUPTED = 2  # SCons' exit status of an interrupted build
 _current: Build | None = None
 
 
@@ -158,14 +162,28 @@ class Build:
         while numbers := os.read(heard, 64):
             if _ENDING.intersection(numbers):
                 self.interrupted = True
-                self._executor.interrupt()
+                threading.Thread(target=self._executor.interrupt, daemon=True).start()
+                self._leave_stuck_steps()
+
+    def _leave_stuck_steps(self) -> None:
+        """End the process where steps wait on: for a file system, say, that does not answer."""
+        until = time.monotonic() + PATIENCE
+        while self.progress.running:
+            if time.monotonic() > until:
+                print("\nscons: Build interrupted; steps that do not end are left.", file=sys.stderr, flush=True)
+                os._exit(_INTERRUPTED)
+            time.sleep(0.02)
 
     def executor(self, env) -> Executor:
         """The executor, started at the first step that needs one."""
         return self._executor.get(env)
 
     def finish(self) -> None:
-        """At exit: show the summary and end the workers."""
+        """At exit: show the summary and end the workers. Ctrl-C leaves the rest."""
+        with suppress(KeyboardInterrupt):
+            self._finish()
+
+    def _finish(self) -> None:
         self._executor.close()
         option = SCons.Script.GetOption
         quiet = self.interrupted or option("no_exec") or option("clean") or option("silent")
