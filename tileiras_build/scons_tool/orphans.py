@@ -20,6 +20,7 @@ import pickle
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import SCons.Node.FS
 import SCons.SConsign
@@ -37,30 +38,37 @@ _KEPT = ("package",)  # steps whose files are named after a package
 
 @dataclass
 class _Folder:
-    """A build folder: the kernels that it has, and the folders in it whose records are read."""
+    """A build folder: the nodes of this run in it, and the folders in it whose records are read."""
 
-    kernels: set[str] = field(default_factory=set)
+    artifacts: list
     parts: dict[str, object] = field(default_factory=dict)
 
+    @cached_property
+    def kernels(self) -> set[str]:
+        """The names of the kernels that exist."""
+        parts = set(self.parts.values())
+        return {kernel_name(node) for node in self.artifacts if node.dir in parts}
 
-def find_orphans(folders: Iterable[str], artifacts: Iterable, everywhere: bool = False) -> list[str]:
+
+def find_orphans(folders: Iterable[str], artifacts: list, everywhere: bool = False) -> list[str]:
     """The orphans in the build folders (paths as SCons has them), by path; ``artifacts`` are all nodes of this run."""
-    known = {folder: _Folder() for folder in folders}
+    known = {folder: _Folder(artifacts) for folder in folders}
     for part in {node.dir for node in artifacts}:
         if part.up().path in known:
             known[part.up().path].parts[part.path] = part
-    by_part = {part: folder for folder in known.values() for part in folder.parts.values()}
-    for node in artifacts:
-        if (folder := by_part.get(node.dir)) is not None:
-            folder.kernels.add(kernel_name(node))
     return sorted(path for place, folder in known.items() for path in _orphans_of(place, folder, everywhere))
 
 
 def _orphans_of(place: str, folder: _Folder, everywhere: bool) -> list[str]:
-    found = [path for part in folder.parts.values() for path in _in_records(part.path, part.sconsign().entries, folder)]
+    found: list[str] = []
+    for path, part in folder.parts.items():
+        entries = part.sconsign().entries
+        # Nearly always every file has its node, and that is all.
+        names = [name for name in _names(entries) if name not in part.entries]
+        found += _in_records(path, entries, names, folder)
     if found or everywhere or not folder.parts:
-        for part, entries in _other_records(place, folder.parts.keys()):
-            found += _in_records(part, entries, folder)
+        for path, entries in _other_records(place, folder.parts.keys()):
+            found += _in_records(path, entries, _names(entries), folder)
     return found
 
 
@@ -77,8 +85,11 @@ def _other_records(place: str, read: Iterable[str]) -> Iterator[tuple[str, dict]
                 yield part, pickle.loads(database[part])
 
 
-def _in_records(part: str, entries: dict, folder: _Folder) -> Iterator[str]:
-    names = entries.names() if isinstance(entries, Entries) else entries
+def _names(entries: dict) -> Iterable[str]:
+    return entries.names() if isinstance(entries, Entries) else entries
+
+
+def _in_records(part: str, entries: dict, names: Iterable[str], folder: _Folder) -> Iterator[str]:
     for name in names:
         if name.rpartition(".")[0] not in folder.kernels:
             entry = entries.look(name) if isinstance(entries, Entries) else entries[name]
