@@ -26,6 +26,13 @@ def test_one_that_cannot_be_written_means_none(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+def test_one_that_cannot_be_placed_means_none(tmp_path):
+    (tmp_path / "k.json").mkdir()
+    with pytest.raises(InvalidInput, match="k.json: error.write-failed"):
+        write_files({tmp_path / "k.cubin": b"1", tmp_path / "k.json": b"2"})
+    assert [path.name for path in tmp_path.iterdir()] == ["k.json"]
+
+
 def test_directory_in_the_place_of_the_output(tmp_path):
     (tmp_path / "k.cubin").mkdir()
     with pytest.raises(InvalidInput, match="k.cubin: error.write-failed.: cannot write the file: Is a directory"):
@@ -60,10 +67,17 @@ def _refuse_unnamed(monkeypatch):
     monkeypatch.setattr(os, "open", refuse)
 
 
-@pytest.mark.parametrize("unnamed", [True, False], ids=["files without a name", "file system without them"])
-def test_files_are_replaced_with_the_users_permissions_and_nothing_is_left(tmp_path, monkeypatch, unnamed):
-    if not unnamed:
-        _refuse_unnamed(monkeypatch)
+def _refuse_links(monkeypatch):
+    def refuse(*arguments, **more):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+
+
+@pytest.mark.parametrize("prepare", [lambda _: None, _refuse_unnamed, _refuse_links], ids=["all", "unnamed", "links"])
+def test_files_are_replaced_with_the_users_permissions_and_nothing_is_left(tmp_path, monkeypatch, prepare):
+    """Also on a file system that has no files without a name, or does not let them be linked."""
+    prepare(monkeypatch)
     path = tmp_path / ("k" * 240 + ".cubin")
     for data in (b"one", b"another", b""):
         write_files({path: data, tmp_path / "k.json": data})

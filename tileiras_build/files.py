@@ -78,7 +78,7 @@ def write_files(files: Mapping[Path, bytes]) -> None:
 
 
 def replace_files(files: Mapping[Path, bytes]) -> None:
-    """As ``write_files``, where nobody may have made a device, pipe or link that is to be written to: it is replaced."""
+    """As ``write_files``, but a device, pipe or link in the place of a file is replaced: anybody may have made it."""
     with _Placing() as placing:
         for path, data in files.items():
             placing.add(path, data)
@@ -98,17 +98,18 @@ class _Placing:
 
     def __init__(self):
         self.current: Path | None = None
-        self._unnamed: list[tuple[int, Path]] = []
+        self._unnamed: list[tuple[int, Path, bytes]] = []
         self._named: list[tuple[Path, Path]] = []
+        self._new: list[Path] = []
 
     def __enter__(self) -> _Placing:
         return self
 
     def __exit__(self, kind, error, trace) -> None:
-        for descriptor, _ in self._unnamed:
+        for descriptor, _, _ in self._unnamed:
             os.close(descriptor)
-        for temporary, _ in self._named:
-            temporary.unlink(missing_ok=True)
+        for path in [temporary for temporary, _ in self._named] + (self._new if error else []):
+            path.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise _write_failure(error, self.current) from None
 
@@ -117,9 +118,12 @@ class _Placing:
         self.current = path
         path.parent.mkdir(parents=True, exist_ok=True)
         if len(self._unnamed) < _UNNAMED and (descriptor := _open_unnamed(path.parent)) is not None:
-            self._unnamed.append((descriptor, path))
+            self._unnamed.append((descriptor, path, data))
             _write_all(descriptor, data)
-            return
+        else:
+            self._add_named(path, data)
+
+    def _add_named(self, path: Path, data: bytes) -> None:
         descriptor, name = tempfile.mkstemp(prefix=_hidden(path), dir=path.parent)
         self._named.append((Path(name), path))
         with os.fdopen(descriptor, "wb") as stream:
@@ -128,24 +132,28 @@ class _Placing:
 
     def place_all(self) -> None:
         """Give each file its place. Raises OSError."""
-        for descriptor, self.current in self._unnamed:
-            self._name(descriptor, self.current)
+        for descriptor, self.current, data in self._unnamed:
+            self._name(descriptor, self.current, data)
         # Those in whose places there is a file already are renamed last, together.
         for temporary, self.current in self._named:
             os.replace(temporary, self.current)
 
-    def _name(self, descriptor: int, path: Path) -> None:
+    def _name(self, descriptor: int, path: Path, data: bytes) -> None:
         try:
             _link(descriptor, path)
+            self._new.append(path)
         except FileExistsError:
             # Only a rename takes the place of another file, and it needs a name.
             temporary = path.parent / f"{_hidden(path)}{secrets.token_hex(4)}"
             _link(descriptor, temporary)
             self._named.append((temporary, path))
+        except OSError:
+            # Not allowed here; where even a file with a name is not, that says why.
+            self._add_named(path, data)
 
 
 def _open_unnamed(folder: Path) -> int | None:
-    """A descriptor of a new file without a name in ``folder`` (open(2), O_TMPFILE); None where there is no such thing."""
+    """A descriptor of a new file without a name (open(2), O_TMPFILE) in ``folder``; None where there are no such files."""
     if not os.path.isdir(_OPEN):
         return None
     try:

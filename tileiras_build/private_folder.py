@@ -30,7 +30,7 @@ _temporary: str | None = None  # the temporary folder, where libraries are shown
 
 
 def own_folder(path: Path, forbidden: int = _OTHERS) -> Path:
-    """``path``, made if absent, if it is a folder of this user's without the ``forbidden`` modes; else a new one beside it.
+    """``path``, made if absent, if it is a folder of this user's without the ``forbidden`` modes; else a new one.
 
     Raises OSError where no folder can be made.
     """

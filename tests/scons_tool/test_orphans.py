@@ -184,7 +184,8 @@ def test_libraries_share_a_folder_or_have_their_own(project):
     assert said(project.run(sm="90")) == []
     (project.folder / "more/d.tilebc").unlink()
     project.write("SConstruct", two.replace('["b.tilebc"]', '["a.tilebc"]'))
-    assert said(project.run("prune=1", "kernels", sm="90")) == ["removed 12 files of 2 kernels that do not exist any more"]
+    done = project.run("prune=1", "kernels", sm="90")
+    assert said(done) == ["removed 12 files of 2 kernels that do not exist any more"]
     assert files(project) == of("a", "sm_90") | of("b", "sm_90") | of("c", "sm_90")
     assert not (project.folder / "own/sm_90").exists()
 

@@ -18,7 +18,7 @@ class Once:
         self._starting, self._changed = False, threading.Condition()
 
     def get(self, *arguments: object) -> Executor:
-        """The executor; the first call's arguments start it. Raises what ``make`` raised, InternalError[interrupted]."""
+        """The executor; the first call's arguments start it. Raises what ``make`` raised, or InternalError."""
         with self._changed:
             if not (self._starting or self.started or self._refusal):
                 self._starting = True

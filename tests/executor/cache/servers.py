@@ -1,4 +1,4 @@
-"""HTTP servers on loopback for cache tests: nginx (Debian's) and WsgiDAV (from PyPI), each over a folder; and bad ones."""
+"""HTTP servers on loopback for cache tests: nginx (Debian's) and WsgiDAV (from PyPI) over a folder; and bad ones."""
 
 import os
 import shutil

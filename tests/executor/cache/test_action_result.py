@@ -19,9 +19,8 @@ from tileiras_build.executor.cache.action_result import (
 
 KEY = "ab" * 32
 FILES = {".cubin": Digest.of(b"machine code"), ".json": Digest.of(b"{}")}
-names = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="/\\"), min_size=1, max_size=20).filter(
-    lambda name: name not in (".", "..")
-)
+characters = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="/\\")
+names = st.text(characters, min_size=1, max_size=20).filter(lambda name: name not in (".", ".."))
 digests = st.binary(max_size=300).map(Digest.of)
 # ExecutedActionMetadata is field 9: a server may add to it, and write the fields in another order.
 FOREIGN = bytes([4 << 3, 0]) + bytes([9 << 3 | 2, 3, 2 << 3 | 2, 1, 65]) + bytes([10 << 3 | 5, 1, 2, 3, 4])

@@ -26,7 +26,8 @@ from tileiras_build.executor.cache.store import (
 
 NAME = "ab" * 32
 # A key and its certificate for 127.0.0.1, signed by itself, valid for a hundred years:
-# openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -addext subjectAltName=IP:127.0.0.1
+# openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500
+# -addext subjectAltName=IP:127.0.0.1
 PAIR = """-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgrmNjR66tF+makfuF
 WTdsHWpfhkCLY+iKHBTtbQ6PxkChRANCAAR+z62L9lsg4KffDw8rGPAc6xsjmpeb

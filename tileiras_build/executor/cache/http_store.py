@@ -1,8 +1,8 @@
 """A store on an HTTP/1.1 server: GET and PUT of ``<address>/ac/<name>`` and ``<address>/cas/<name>``.
 
 That is all that bazel-remote, nginx with WebDAV, Apache and object stores behind a gateway have in common, so it is
-all that is used. Each thread keeps one connection open. ``http://user:password@host`` sends them (RFC 7617). A redirection is
-not followed: whoever gave the address trusts that server, and perhaps no other.
+all that is used. Each thread keeps one connection open. ``http://user:password@host`` sends them (RFC 7617).
+A redirection is not followed: whoever gave the address trusts that server, and perhaps no other.
 """
 
 from __future__ import annotations

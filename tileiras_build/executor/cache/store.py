@@ -40,7 +40,7 @@ class Store(Protocol):
         """Keep a record, in the place of an older one. Raises StoreError."""
 
     def interrupt(self) -> None:
-        """End all requests, from another thread than theirs: they raise StoreInterrupted, and so does every later one."""
+        """End all requests, from another thread than theirs: they and all later ones raise StoreInterrupted."""
 
 
 def open_store(text: str, base: str | os.PathLike = ".") -> Store:
