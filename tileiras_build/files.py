@@ -153,7 +153,7 @@ class _Placing:
 
 
 def _open_unnamed(folder: Path) -> int | None:
-    """A descriptor of a new file without a name (open(2), O_TMPFILE) in ``folder``; None where there are no such files."""
+    """A descriptor of a new file without a name (O_TMPFILE) in ``folder``; None where there is no such thing."""
     if not os.path.isdir(_OPEN):
         return None
     try:
