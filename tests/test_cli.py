@@ -244,11 +244,17 @@ def test_cache_is_shown_checked_and_trimmed(tmp_path, capsys):
     assert main(["cache", str(tmp_path)]) == 0
     assert capsys.readouterr().out.startswith("1 step, 1 file, 1.2 kB")
     (tmp_path / "ac/ab" / ("ab" * 32)).write_bytes(b"damaged")
-    assert main(["cache", str(tmp_path), "--verify"]) == 0
+    record = f"{tmp_path}/ac/ab/{'ab' * 32}"
+    assert main(["cache", str(tmp_path), "--verify"]) == 1
+    said = capsys.readouterr()
+    assert said.out.splitlines() == [f"damaged {record}: not an ActionResult", "1 step, 1 file, 1.0 kB"]
+    assert said.err == f"{tmp_path}: error[cache-damaged]: 1 damaged entry; remove them with --repair\n"
+    assert main(["cache", str(tmp_path), "--verify", "--repair"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        f"removed {tmp_path}/ac/ab/{'ab' * 32}: damaged",
+        f"removed {record}: not an ActionResult",
         "0 steps, 1 file, 1.0 kB",
     ]
+    assert main(["cache", str(tmp_path), "--verify"]) == 0
     assert main(["cache", str(tmp_path), "--trim", "much"]) == 1
     assert "error[cache-size]: 'much' is not a size" in capsys.readouterr().err
 

@@ -1,8 +1,11 @@
 """The driver: stages run in order, options reach those that may read them, faults leave a reproducer."""
 
+import hashlib
+import os
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -114,3 +117,43 @@ def test_emulator_is_an_attribute():
     code = "import tileiras_build; print(tileiras_build.emulator.__name__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "tileiras_build.emulator\n"
+
+
+BROKEN = b"kernel a\nll: broken\n"
+
+
+def _plant_link(folder: Path, victim: Path) -> None:
+    """What a dump is called, for whoever looks at the source of this project."""
+    folder.mkdir(parents=True)
+    for name in ("error.txt", "input.tilebc", "input.tileas", "k-sm_90.ptx", "k-sm_90.ll"):
+        (folder / name).symlink_to(victim)
+
+
+@pytest.mark.parametrize("place", ["tileiras_dump", f"tileiras-{os.geteuid()}/dump", f"tileiras-{os.geteuid()}"])
+def test_dump_in_the_temporary_folder_is_written_through_nobodys_link(tmp_path, monkeypatch, place):
+    victim, temporary = tmp_path / "victim", tmp_path / "temporary"
+    victim.write_text("precious")
+    name = f"k-{hashlib.sha256(BROKEN).hexdigest()[:10]}"
+    _plant_link(temporary / place, victim)
+    _plant_link(temporary / place / name, victim)
+    monkeypatch.delenv("TILEIRAS_DUMP")
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    with pytest.raises(InternalError, match="repeat it with") as caught:
+        lower(BROKEN.decode(), "tilebc", "cubin")
+    monkeypatch.setenv("TILEIRAS_DEBUG", "5")
+    lower("kernel a\n", "tilebc", "ptx")
+    assert victim.read_text() == "precious"
+    dumped = Path(shlex.split(caught.value.remedy.partition("repeat it with: ")[2])[2])
+    assert dumped.is_file() and not dumped.is_symlink()
+
+
+def test_dump_in_a_folder_that_the_user_names_replaces_links(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    name = f"k-{hashlib.sha256(BROKEN).hexdigest()[:10]}"
+    _plant_link(tmp_path / "dump" / name, victim)
+    for _ in range(2):
+        with pytest.raises(InternalError, match="repeat it with"):
+            lower(BROKEN.decode(), "tilebc", "cubin")
+    assert victim.read_text() == "precious"
+    assert "ZeroDivisionError" in (tmp_path / "dump" / name / "error.txt").read_text()

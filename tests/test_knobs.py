@@ -1,5 +1,8 @@
 """Environment variables: values are checked, the defaults are valid."""
 
+import os
+import tempfile
+
 import pytest
 
 from tileiras_build.errors import InvalidInput
@@ -25,4 +28,5 @@ def test_dump_folder_is_the_knob(monkeypatch, tmp_path):
     monkeypatch.setenv(DUMP.name, str(tmp_path))
     assert dump_folder() == tmp_path
     monkeypatch.delenv(DUMP.name)
-    assert dump_folder().name == "tileiras_dump"
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert dump_folder() == tmp_path / f"tileiras-{os.geteuid()}/dump"

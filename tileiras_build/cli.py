@@ -82,7 +82,8 @@ def _add(commands, name: str, command: Callable, help: str) -> argparse.Argument
 
 def _add_cache(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", type=Path, help="the folder that builds name with cache=")
-    parser.add_argument("--verify", action="store_true", help="read everything, and remove what is damaged")
+    parser.add_argument("--verify", action="store_true", help="read everything, and name what is damaged")
+    parser.add_argument("--repair", action="store_true", help="the same, and remove what is damaged")
     parser.add_argument("--trim", metavar="SIZE", help="remove what was used longest ago until SIZE (20G, 500M) is left")
 
 
@@ -352,9 +353,11 @@ def list_libdevice(options: argparse.Namespace) -> None:
 def export_file(options: argparse.Namespace) -> None:
     """``export FILE.py -o DIR``: one .tilebc per case of the file."""
     from .bytecode.export import export_kernels
+    from .private_folder import temporaries
 
     read_file(options.file)
-    kernels = export_kernels(options.file, options.kernel, source_root=options.root)
+    with temporaries():
+        kernels = export_kernels(options.file, options.kernel, source_root=options.root)
     write_files({Path(options.output) / f"{name}{STAGES[0].suffix}": data for name, data in kernels.items()})
 
 
@@ -376,8 +379,26 @@ def look_at_cache(options: argparse.Namespace) -> None:
 
     limit = None if options.trim is None else contents.parse_size(options.trim)
     contents.measure(options.folder)
-    for path in contents.verify(options.folder) if options.verify else ():
-        print(f"removed {path}: damaged")
+    damaged = _verify_cache(options.folder, options.repair) if options.verify or options.repair else 0
     if limit is not None:
         contents.trim(options.folder, limit)
     print(contents.measure(options.folder))
+    if damaged:
+        what = f"{damaged} damaged {'entry' if damaged == 1 else 'entries'}"
+        remedy = "make it writable for you, or remove them by hand" if options.repair else "remove them with --repair"
+        raise InvalidInput("cache-damaged", what, location=Location(str(options.folder)), remedy=remedy)
+
+
+def _verify_cache(folder: Path, repair: bool) -> int:
+    """Name what is damaged, and remove it on request; how much is left of it."""
+    from .executor.cache import contents
+
+    left = 0
+    for damage in contents.verify(folder):
+        kept = contents.remove(damage) if repair else None
+        left += kept is not None or not repair
+        if not repair:
+            print(f"damaged {damage}")
+        else:
+            print(f"removed {damage}" if kept is None else f"cannot remove {damage}; {kept}")
+    return left

@@ -15,9 +15,11 @@ from pathlib import Path
 
 from .errors import InternalError, InvalidInput, Location, TileirasError
 from .executor.isolation import run_isolated
+from .files import replace_files
 from .knobs import CHECK, DEBUG, dump_folder
 from .pipeline.job import Job, check_debug
 from .pipeline.stages import STAGES, Stage, between, find, load
+from .private_folder import OTHERS_WRITE, own_folder
 from .targets import find_target
 
 
@@ -197,6 +199,8 @@ class _Run:
             path = self._write_dump(error)
         except OSError as failure:
             remedy = f"no dump: {failure.strerror or failure}"
+        except TileirasError as failure:
+            remedy = f"no dump: {failure.message}"
         else:
             remedy = f"a fault of tileiras_build; repeat it with: {reproducer(path, self._goal(stage), self.job)}"
         remedy = f"{error.remedy}; {remedy}" if error.remedy else remedy
@@ -216,22 +220,21 @@ class _Run:
         return STAGES[1] if stage is STAGES[0] else stage
 
     def _write_dump(self, error: BaseException) -> Path:
-        folder = dump_folder() / f"{self._stem()}-{hashlib.sha256(self.data).hexdigest()[:10]}"
-        folder.mkdir(parents=True, exist_ok=True)
+        name = f"{self._stem()}-{hashlib.sha256(self.data).hexdigest()[:10]}"
+        folder = own_folder(dump_folder() / name, OTHERS_WRITE)
         path = folder / f"input{self.source.suffix}"
-        path.write_bytes(self.data)
+        files = {path: self.data}
         if isinstance(self.value, str):
             # IR may be half changed by a failing pass; text is as the last stage left it.
             path = folder / f"input{self.reached.suffix}"
-            path.write_text(self.value)
-        (folder / "error.txt").write_text("".join(traceback.format_exception(sys.exc_info()[1] or error)))
+            files[path] = self.value.encode()
+        text = "".join(traceback.format_exception(sys.exc_info()[1] or error))
+        replace_files(files | {folder / "error.txt": text.encode(errors="replace")})
         return path
 
     def _dump_artifacts(self, stage: Stage) -> None:
-        folder = dump_folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        for suffix, data in render(stage, self.value).items():
-            (folder / f"{self._stem()}-{self.job.target.name}{suffix}").write_bytes(data)
+        folder, stem = dump_folder(), f"{self._stem()}-{self.job.target.name}"
+        replace_files({folder / f"{stem}{suffix}": data for suffix, data in render(stage, self.value).items()})
 
     def _stem(self) -> str:
         """What dumps are named for: a part of a path that every file system takes, whatever the caller calls the input."""

@@ -1,6 +1,6 @@
 """Reading inputs and writing artifacts, with one clear sentence for everything a file system can answer.
 
-An artifact appears whole or not at all: it is written beside its place under a temporary name and renamed.
+An artifact appears whole or not at all: it is written without a name, and then given its place.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import secrets
 import tempfile
-from contextlib import suppress
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,10 @@ from .errors import InvalidInput, Location
 # Reading the umask means setting it, which is safe only before there are threads.
 _UMASK = os.umask(0o022)
 os.umask(_UMASK)
+
+_OPEN = "/proc/self/fd"  # where Linux shows a process its open files, as links
+_UNNAMED = 64  # files without a name at once; each takes a descriptor, of which a process may have 1,024
+_SHOWN = 60  # characters of a name; in UTF-8 each has up to 4 bytes
 
 _READ_FAULTS = {
     FileNotFoundError: ("file-missing", "there is no such file"),
@@ -56,22 +61,28 @@ def _digest_as_of(path: str, *stat: int) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def write_files(files: dict[Path, bytes]) -> None:
-    """Write all of ``files``, or none of them and raise InvalidInput[write-failed] saying why."""
-    written: list[tuple[Path, Path]] = []
-    current = None
-    try:
-        for current, data in files.items():
-            if _is_device(current):
-                current.write_bytes(data)
-            else:
-                written.append((_write_beside(current, data), current))
-        for temporary, current in written:
-            os.replace(temporary, current)
-    except OSError as error:
-        for temporary, _ in written:
-            temporary.unlink(missing_ok=True)
-        raise _write_failure(error, current) from None
+def write_files(files: Mapping[Path, bytes]) -> None:
+    """Write all of ``files``, or none of them and raise InvalidInput[write-failed] saying why.
+
+    What is a device or pipe, such as /dev/stdout, is written to.
+    """
+    devices = [path for path in files if _is_device(path)]
+    with _Placing() as placing:
+        for path, data in files.items():
+            if path not in devices:
+                placing.add(path, data)
+        for path in devices:
+            placing.current = path
+            path.write_bytes(files[path])
+        placing.place_all()
+
+
+def replace_files(files: Mapping[Path, bytes]) -> None:
+    """As ``write_files``, but a device, pipe or link in the place of a file is replaced: anybody may have made it."""
+    with _Placing() as placing:
+        for path, data in files.items():
+            placing.add(path, data)
+        placing.place_all()
 
 
 def _is_device(path: Path) -> bool:
@@ -79,18 +90,94 @@ def _is_device(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
 
-def _write_beside(path: Path, data: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
+class _Placing:
+    """Files that are written and not yet in their places: without a name, so that nothing is left by who is killed.
+
+    Where a file system has no files without a name, or the process no more descriptors for them, they have hidden ones.
+    """
+
+    def __init__(self):
+        self.current: Path | None = None
+        self._unnamed: list[tuple[int, Path, bytes]] = []
+        self._named: list[tuple[Path, Path]] = []
+        self._new: list[Path] = []
+
+    def __enter__(self) -> _Placing:
+        return self
+
+    def __exit__(self, kind, error, trace) -> None:
+        for descriptor, _, _ in self._unnamed:
+            os.close(descriptor)
+        for path in [temporary for temporary, _ in self._named] + (self._new if error else []):
+            path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise _write_failure(error, self.current) from None
+
+    def add(self, path: Path, data: bytes) -> None:
+        """Write ``data``, which is to be ``path``. Raises OSError."""
+        self.current = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if len(self._unnamed) < _UNNAMED and (descriptor := _open_unnamed(path.parent)) is not None:
+            self._unnamed.append((descriptor, path, data))
+            _write_all(descriptor, data)
+        else:
+            self._add_named(path, data)
+
+    def _add_named(self, path: Path, data: bytes) -> None:
+        descriptor, name = tempfile.mkstemp(prefix=_hidden(path), dir=path.parent)
+        self._named.append((Path(name), path))
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(data)
             os.fchmod(descriptor, 0o666 & ~_UMASK)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
+
+    def place_all(self) -> None:
+        """Give each file its place. Raises OSError."""
+        for descriptor, self.current, data in self._unnamed:
+            self._name(descriptor, self.current, data)
+        # Those in whose places there is a file already are renamed last, together.
+        for temporary, self.current in self._named:
+            os.replace(temporary, self.current)
+
+    def _name(self, descriptor: int, path: Path, data: bytes) -> None:
+        try:
+            _link(descriptor, path)
+            self._new.append(path)
+        except FileExistsError:
+            # Only a rename takes the place of another file, and it needs a name.
+            temporary = path.parent / f"{_hidden(path)}{secrets.token_hex(4)}"
+            _link(descriptor, temporary)
+            self._named.append((temporary, path))
+        except OSError:
+            # Not allowed here; where even a file with a name is not, that says why.
+            self._add_named(path, data)
+
+
+def _open_unnamed(folder: Path) -> int | None:
+    """A descriptor of a new file without a name (O_TMPFILE) in ``folder``; None where there is no such thing."""
+    if not os.path.isdir(_OPEN):
+        return None
+    try:
+        return os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        if error.errno in (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.EMFILE):
+            return None
         raise
-    return Path(name)
+
+
+def _link(descriptor: int, path: Path) -> None:
+    # With a folder's descriptor, which an absolute path makes no use of, Python asks for linkat(2), which can follow.
+    os.link(f"{_OPEN}/{descriptor}", path, src_dir_fd=descriptor, follow_symlinks=True)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _hidden(path: Path) -> str:
+    """What the name of a temporary file begins with; a name has at most 255 bytes."""
+    return f".{path.name[:_SHOWN]}."
 
 
 def _write_failure(error: OSError, path: Path) -> InvalidInput:

@@ -7,11 +7,11 @@ The README's table of knobs is made from these rows (``markdown``).
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import InvalidInput
+from .private_folder import dump_root
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,24 @@ CHECK = Knob(
 DUMP = Knob(
     "TILEIRAS_DUMP",
     "",
-    "the folder for dumps of TILEIRAS_DEBUG and of internal errors (default: tileiras_dump in the temporary folder)",
+    "the folder for dumps of TILEIRAS_DEBUG and of internal errors "
+    "(default: dump in the temporary folder's tileiras-<user id>, which only you can look into)",
 )
 
 KNOBS: tuple[Knob, ...] = (DEBUG, CHECK, DUMP)
 
 
 def dump_folder() -> Path:
-    """Where dumps go; the folder need not exist yet."""
-    return Path(str(DUMP.read()) or Path(tempfile.gettempdir()) / "tileiras_dump")
+    """Where dumps go, made if absent. Raises InvalidInput[dump-folder]."""
+    given = str(DUMP.read())
+    try:
+        if not given:
+            return dump_root()
+        Path(given).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"cannot make a folder for dumps: {error.strerror or error}"
+        raise InvalidInput("dump-folder", message, remedy=f"set {DUMP.name} to a folder that can be written") from None
+    return Path(given)
 
 
 def markdown() -> str:

@@ -6,7 +6,7 @@ from tests.meta.import_graph import imports_of, is_type_only, module_files
 
 # From the bottom up; a package belongs to the first entry that is a prefix of its name.
 LAYERS = (
-    ("errors", "knobs", "files", "names", "sources"),
+    ("errors", "knobs", "files", "names", "private_folder", "sources"),
     ("targets", "layouts", "reads"),
     ("bytecode", "dialects", "libdevice"),
     ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages"),

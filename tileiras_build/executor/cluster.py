@@ -31,6 +31,7 @@ CONNECT = 20.0  # seconds for the scheduler to answer
 GATHER = 30.0  # seconds for the first fitting worker to appear
 PATIENCE = 60.0  # seconds without one, later
 WATCH = 1.0
+LOOK = 0.2  # seconds; a call that waits looks so often whether the build is ending
 QUESTIONS = 10  # to a worker that gives no answer
 _REMEDY = "start one with: dask scheduler; and workers with: dask worker ADDRESS; or build with executor=local"
 
@@ -114,6 +115,12 @@ class ClusterExecutor:
         self._ended.set()
         self._calls.end()
         self._local.close()
+        leaving = threading.Thread(target=self._leave, daemon=True)
+        leaving.start()
+        # A scheduler that does not answer holds up nobody who ends a build.
+        leaving.join(LOOK if self._lost else None)
+
+    def _leave(self) -> None:
         with suppress(Exception):
             self._client.close(timeout=2)
 
@@ -132,7 +139,7 @@ class ClusterExecutor:
         self._calls.put(waiting)
         while True:
             try:
-                return waiting.answer.result(WATCH)
+                return waiting.answer.result(LOOK)
             except concurrent.futures.TimeoutError:
                 self._refuse_if_lost()
 

@@ -7,24 +7,21 @@ their SHA-256: the worker takes its own file with the same bytes, else asks for 
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import multiprocessing
 import os
 import pickle
-import shutil
-import tempfile
 import threading
 import time
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
-from pathlib import Path
 
 from ..errors import InternalError, TileirasError
 from ..files import file_digest, write_files
 from ..pipeline.job import Job
 from ..pipeline.stages import STAGES, load, source_digest
+from ..private_folder import Scratch
 from ..sources import installed
 from .worker_pool import WorkerPool
 
@@ -132,7 +129,7 @@ def _path(file: Needed) -> str | None:
 
 def _keep(file: Needed, data: bytes) -> str:
     """Write the bytes that were sent; they stay until this process ends."""
-    path = _folder() / file.digest / file.option
+    path = _files().path / file.digest / file.option
     write_files({path: data})
     os.chmod(path, 0o755)
     _kept[file.digest] = str(path)
@@ -140,10 +137,8 @@ def _keep(file: Needed, data: bytes) -> str:
 
 
 @cache
-def _folder() -> Path:
-    folder = tempfile.mkdtemp(prefix="tileiras-files-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+def _files() -> Scratch:
+    return Scratch()
 
 
 def _own_pool(threads: int) -> WorkerPool:

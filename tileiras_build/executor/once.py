@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from ..errors import TileirasError
+from ..errors import InternalError
 from . import Executor
 
 
@@ -14,27 +14,40 @@ class Once:
 
     def __init__(self, make: Callable[..., Executor], executor: Executor | None = None):
         self.started, self._make = executor, make
-        self._refusal: TileirasError | None = None
-        self._starting = threading.Lock()
+        self._refusal: Exception | None = None
+        self._starting, self._changed = False, threading.Condition()
 
     def get(self, *arguments: object) -> Executor:
-        """The executor; the first call's arguments start it. Raises what ``make`` raised."""
-        with self._starting:
-            if self._refusal is not None:
-                raise self._refusal
+        """The executor; the first call's arguments start it. Raises what ``make`` raised, or InternalError."""
+        with self._changed:
+            if not (self._starting or self.started or self._refusal):
+                self._starting = True
+                # In a thread that may be left behind: a server may be asked, which may never answer.
+                threading.Thread(target=self._start, args=arguments, name="tileiras-start", daemon=True).start()
+            self._changed.wait_for(lambda: self.started or self._refusal)
             if self.started is None:
-                self.started = self._start(arguments)
+                raise self._refusal
             return self.started
 
-    def _start(self, arguments: tuple) -> Executor:
+    def _start(self, *arguments: object) -> None:
+        made = refusal = None
         try:
-            return self._make(*arguments)
-        except TileirasError as error:
-            self._refusal = error
-            raise
+            made = self._make(*arguments)
+        except Exception as error:
+            refusal = error
+        with self._changed:
+            late = self._refusal is not None
+            if not late:
+                self.started, self._refusal = made, refusal
+            self._changed.notify_all()
+        if late and made is not None:
+            made.close()
 
     def interrupt(self) -> None:
-        """End all calls, from another thread than theirs."""
+        """End all calls, from another thread than theirs, and the wait for the start."""
+        with self._changed:
+            self._refusal = InternalError("interrupted", "the build was interrupted")
+            self._changed.notify_all()
         getattr(self.started, "interrupt", lambda: None)()
 
     def close(self) -> None:

@@ -1,13 +1,26 @@
 """Imported once by the fork server: what every worker needs is then in memory when it is forked."""
 
+import atexit
 import gc
 import os
 import signal
 from contextlib import suppress
 
+from ..private_folder import sweep
+
+# The fork server is the last to end, also where its build was killed.
+atexit.register(sweep)
+
+
+def _end_with_build(*_) -> None:
+    if os.getppid() != _build:
+        sweep()
+        os._exit(1)
+
+
 # The fork server looks after its build only when all of this is imported, which takes seconds on a busy machine.
 _build = os.getppid()
-signal.signal(signal.SIGALRM, lambda *_: os._exit(1) if os.getppid() != _build else None)
+signal.signal(signal.SIGALRM, _end_with_build)
 signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
 
 # What is imported stays: collecting between the imports finds nothing, and costs a tenth of them.

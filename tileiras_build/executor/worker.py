@@ -11,9 +11,11 @@ import sys
 import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from ..errors import InternalError
 from ..pipeline.stages import load
+from ..private_folder import show_to_libraries
 from ..reads.looking import WORKER_VARIABLES
 from .isolation import make_expendable
 
@@ -23,7 +25,8 @@ _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
 def serve(connection: Connection, log: str, memory: int, surroundings: tuple[str, dict[str, str]]) -> None:
     """Serve calls ``(function, arguments)`` until the pipe ends, answering ``(succeeded, result or exception)``.
 
-    What the calls print, and what LLVM says before it aborts, goes to the file ``log``. ``memory`` is how many bytes
+    What the calls print, and what LLVM says before it aborts, goes to the file ``log``; what libraries put into the
+    temporary folder goes beside it. ``memory`` is how many bytes
     the process, and each that it starts, may have of its own; ``surroundings`` are the build's folder and environment.
     """
     _move_into(*surroundings)
@@ -31,6 +34,7 @@ def serve(connection: Connection, log: str, memory: int, surroundings: tuple[str
     _leave_terminal()
     _write_to(log)
     make_expendable()
+    show_to_libraries(Path(log).parent)
     threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
     while True:
         try:

@@ -22,6 +22,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from ..errors import InternalError
+from ..private_folder import Scratch
 from .worker import serve, too_little
 
 TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
@@ -31,13 +32,23 @@ LEAST_MEMORY = 4 << 30  # bytes: ptxas needs as much for the largest kernels tha
 MEMORY_SHARE = 0.8
 _OUT_OF_MEMORY = ("out of memory", "std::bad_alloc")  # what LLVM says before it aborts
 _spawning = threading.Lock()
+_scratch: Scratch | None = None  # of this process's fork server and workers
 
 
 def warm_up() -> None:
     """Start the fork server, which imports what workers need while the caller goes on; the first worker waits for it."""
     with _spawning, _hidden_main():
+        _make_scratch()
         multiprocessing.get_context("forkserver").set_forkserver_preload([_PRELOAD])
         forkserver.ensure_running()
+
+
+def _make_scratch() -> None:
+    global _scratch
+    if _scratch is None or _scratch.closed:
+        _scratch = Scratch()
+        # Where multiprocessing puts the fork server's socket; a folder of its own would stay behind if it is killed.
+        multiprocessing.current_process()._config.setdefault("tempdir", str(_scratch.path))
 
 
 class WorkerPool:
@@ -61,7 +72,6 @@ class WorkerPool:
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
         self._interrupted = False
-        self._logs = Path(tempfile.mkdtemp(prefix="tileiras-workers-"))
         self._owner = os.getpid()
         atexit.register(self.close)
 
@@ -104,7 +114,6 @@ class WorkerPool:
             worker.kill()
         self._all.clear()
         self._idle.clear()
-        shutil.rmtree(self._logs, ignore_errors=True)
 
     def __enter__(self):
         return self
@@ -119,7 +128,7 @@ class WorkerPool:
     def _take(self) -> _Worker:
         with suppress(IndexError):
             return self._idle.pop()
-        worker = _Worker(self._logs, self._memory)
+        worker = _Worker(self._memory)
         self._all.add(worker)
         return worker
 
@@ -132,13 +141,14 @@ class WorkerPool:
 
 
 class _Worker:
-    """One process, its pipe and its log; used by one thread at a time."""
+    """One process, its pipe, and its folder for its log and temporary files; used by one thread at a time."""
 
-    def __init__(self, logs: Path, memory: int):
+    def __init__(self, memory: int):
         self.tasks, self._memory = 0, memory
-        self.log, self._read = _new_log(logs), 0
         context = multiprocessing.get_context("forkserver")
         warm_up()
+        self._folder = Path(tempfile.mkdtemp(dir=_scratch.path))
+        self.log, self._read = self._folder / "log", 0
         with _spawning, _hidden_main():
             self.connection, theirs = context.Pipe()
             # The fork server may be older than what the build script has changed since.
@@ -166,7 +176,7 @@ class _Worker:
         self.end()
         self.connection.close()
         self.process.join(1)
-        self.log.unlink(missing_ok=True)
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def end(self) -> None:
         """End the process and what it started; a call that waits for it sees its pipe close."""
@@ -222,12 +232,6 @@ def describe_exit(code: int | None) -> str:
 
 def _ready(connection: Connection, timeout: float | None) -> bool:
     return timeout is None or connection.poll(timeout)
-
-
-def _new_log(folder: Path) -> Path:
-    descriptor, name = tempfile.mkstemp(dir=folder, suffix=".log")
-    os.close(descriptor)
-    return Path(name)
 
 
 @contextmanager

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import llvmlite.binding as llvm
 
 from ..errors import InvalidInput
+from ..files import replace_files
 from ..sources import code_digest, library_version
 from .blob import Blob
 from .library import Closure, Library
@@ -105,14 +106,9 @@ class ClosureStore:
         return bitcode if hashlib.sha256(bitcode).digest() == digest else None
 
     def _write(self, key: tuple[str, int | None], bitcode: bytes) -> None:
-        try:
-            self._directory.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=self._directory)
-            with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(bitcode).digest() + bitcode)
-            os.replace(temporary, self._file(key))
-        except OSError:
-            return  # a cache that cannot be written is a slow cache, not an error
+        # A cache that cannot be written is a slow cache, not an error.
+        with suppress(InvalidInput):
+            replace_files({self._file(key): hashlib.sha256(bitcode).digest() + bitcode})
 
 
 def optimize(closure: Closure, machine: llvm.TargetMachine) -> bytes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 from cuda import pathfinder
 
 from ..errors import InternalError, InvalidInput
+from ..private_folder import scratch
 from ..runtime.library_manifest import CUBIN, PTX
 from ..targets import find_target
 
@@ -53,7 +53,7 @@ def make_fatbin(name: str, parts: tuple[Part, ...], fatbinary: str | None = None
     The same parts give the same bytes. Raises InvalidInput[fatbinary] with the tool's own words.
     """
     program = find_fatbinary(fatbinary)
-    with tempfile.TemporaryDirectory(prefix="tileiras-fatbin-") as folder:
+    with scratch() as folder:
         images = []
         for index, part in enumerate(parts):
             file = f"{index}.{part.kind}"
@@ -77,7 +77,7 @@ def _arch(target: str) -> str:
     return find_target(target).arch.removeprefix("sm_")
 
 
-def _run(command: list[str], folder: str) -> None:
+def _run(command: list[str], folder: Path) -> None:
     try:
         done = subprocess.run(
             command, cwd=folder, capture_output=True, text=True, timeout=_TIMEOUT, stdin=subprocess.DEVNULL, check=False

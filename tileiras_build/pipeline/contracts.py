@@ -26,6 +26,7 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
 
 from ..errors import InternalError, TileirasError
+from ..files import replace_files
 from ..knobs import CHECK, DEBUG, dump_folder
 
 if TYPE_CHECKING:
@@ -127,6 +128,4 @@ def verify(module: ModuleOp, when: str) -> None:
 
 
 def _dump(module: ModuleOp, name: str) -> None:
-    folder = dump_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / name).write_text(str(module) + "\n")
+    replace_files({dump_folder() / name: f"{module}\n".encode()})

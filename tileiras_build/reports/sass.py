@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from pathlib import Path
 from cuda.pathfinder import find_nvidia_binary_utility
 
 from ..errors import InvalidInput
+from ..private_folder import scratch
 
 _INSTRUCTION = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(@!?U?P\w+\s+)?([A-Z][\w.]*)(.*);")
 _LABEL = re.compile(r"^(\.L_\w+):")
@@ -115,8 +115,8 @@ class Listing:
 
 def disassemble(cubin: bytes) -> str:
     """nvdisasm's text with labels. Raises InvalidInput[nvdisasm] where it is not installed or refuses the cubin."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "k.cubin"
+    with scratch() as folder:
+        path = folder / "k.cubin"
         path.write_bytes(cubin)
         command = [_find_nvdisasm(), "-c", str(path)]
         run = subprocess.run(command, capture_output=True, check=False, text=True, timeout=600)

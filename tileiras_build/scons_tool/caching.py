@@ -75,7 +75,8 @@ class CachingExecutor:
         return getattr(self._thread, "taken", False)
 
     def interrupt(self) -> None:
-        """End all calls."""
+        """End all calls, and what they wait for."""
+        self.cache.interrupt()
         self._inner.interrupt()
 
     def close(self) -> None:

@@ -35,6 +35,10 @@ class Entries(dict):
         row = self._rows.get(name)
         return _unpack_entry(row) if type(row) is tuple else self.get(name)
 
+    def names(self) -> list[str]:
+        """Of all records, in no order."""
+        return [*self, *self._rows]
+
     def __missing__(self, name: str) -> SConsignEntry:
         row = self._rows[name]
         self[name] = entry = _unpack_entry(row) if type(row) is tuple else row

@@ -26,7 +26,7 @@ def why(node) -> str:
 
 
 def _changes_of_action(node, record) -> Iterator[str]:
-    before, now = _parse(record.bact), _parse(str(node.get_executor()))
+    before, now = parse_signature(record.bact), parse_signature(str(node.get_executor()))
     if before is None or now is None:
         if record.bact != str(node.get_executor()):
             yield "its action changed"
@@ -48,7 +48,7 @@ def _changes_of_options(before: dict, now: dict) -> Iterator[str]:
             yield f"{name} was {before.get(name)}, is {now.get(name)}"
 
 
-def _parse(text: str) -> dict | None:
+def parse_signature(text: str) -> dict | None:
     """The signature that ``actions.py`` leaves as an action's text; None where the build script has added to it."""
     try:
         return json.loads(text)

@@ -14,7 +14,9 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,16 +41,19 @@ from .artifact import ArtifactFile, attach, make_artifact
 from .decider import has_changed
 from .exports import SUFFIX, ExportAction, ExportReads
 from .kernel_options import settings_by_kernel
+from .orphans import describe, find_orphans, remove_orphans
 from .progress import BelowLine, Progress, Step
 from .reading import READING
 from .records import Records, lock_folder
 from .running import start_executor, warm_up
-from .settings import DEFAULTS, Settings, fail, is_explaining, read_settings
+from .settings import DEFAULTS, Settings, fail, is_explaining, is_pruning, read_settings
 from .shortcut import Shortcut, say_up_to_date
 from .timing import BUILD, keep_timeline
 from .verification import Verification, is_wanted
 
 _ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+PATIENCE = 0.8  # seconds for running steps to end after a signal
+_INTERRUPTED = 2  # SCons' exit status of an interrupted build
 _current: Build | None = None
 
 
@@ -84,13 +89,15 @@ def _build_of_this_run(env, executor: Executor | None) -> Build:
     if _current is None:
         folder = Path(env.Dir("#").get_abspath(), str(env.get("build_dir", DEFAULTS["build_dir"])))
         shortcut = Shortcut(READING, folder)
-        names = shortcut.holds()
+        # What is up to date says nothing of files that nothing is made from any more.
+        pruning = is_pruning(env)
+        names = None if pruning else shortcut.holds()
         if not names and _changes_files() and lock_folder(env.Dir("#").get_abspath()):
-            names = shortcut.holds()
+            names = None if pruning else shortcut.holds()
         if names:
             say_up_to_date(names)
             sys.exit(0)
-        _current = Build(shortcut, executor)
+        _current = Build(shortcut, executor, pruning)
         _current.attach()
         if executor is None and _changes_files() and shortcut.misses():
             with READING.aside():
@@ -105,8 +112,8 @@ def _changes_files() -> bool:
 class Build:
     """What the environments of one SCons run share: the executor and the progress display."""
 
-    def __init__(self, shortcut: Shortcut, executor: Executor | None = None):
-        self.shortcut = shortcut
+    def __init__(self, shortcut: Shortcut, executor: Executor | None = None, pruning: bool = False):
+        self.shortcut, self.pruning = shortcut, pruning
         self.artifacts: list = []
         self.visited: list = []
         self._executor = Once(start_executor, executor)
@@ -116,6 +123,7 @@ class Build:
         self._begun = False
         self.build_dirs: list[str] = []
         self.interrupted = False
+        self.all_known = True  # the names of all kernels
 
     def attach(self) -> None:
         """Hook into SCons' progress and exit."""
@@ -177,26 +185,51 @@ class Build:
         while numbers := os.read(heard, 64):
             if _ENDING.intersection(numbers):
                 self.interrupted = True
-                self._executor.interrupt()
+                threading.Thread(target=self._executor.interrupt, daemon=True).start()
+                self._leave_stuck_steps()
+
+    def _leave_stuck_steps(self) -> None:
+        """End the process where steps wait on: for a file system, say, that does not answer."""
+        until = time.monotonic() + PATIENCE
+        while self.progress.running:
+            if time.monotonic() > until:
+                print("\nscons: Build interrupted; steps that do not end are left.", file=sys.stderr, flush=True)
+                os._exit(_INTERRUPTED)
+            time.sleep(0.02)
 
     def executor(self, env) -> Executor:
         """The executor, started at the first step that needs one."""
         return self._executor.get(env)
 
     def finish(self) -> None:
-        """At exit: show the summary and end the workers."""
+        """At exit: show the summary and end the workers. Ctrl-C leaves the rest."""
+        with suppress(KeyboardInterrupt):
+            self._finish()
+
+    def _finish(self) -> None:
         self._executor.close()
         option = SCons.Script.GetOption
         quiet = self.interrupted or option("no_exec") or option("clean") or option("silent")
         if self.build_dirs and not quiet:
             self.progress.summarize(SCons.Script.GetBuildFailures(), self.build_dirs[0])
             self.progress.add_line(self._executor.summary())
+        if not quiet or self.pruning:
+            self._look_for_orphans(quiet)
         if self.build_dirs and not (option("no_exec") or option("clean")):
             keep_timeline(self.recorder, self.progress.steps, self.build_dirs[0], option("num_jobs"))
         if self.build_dirs and not self.interrupted and not SCons.Script.Main.exit_status:
             doubt = self.shortcut.keep(self.artifacts, self.visited, bool(self.progress.built))
             if doubt and ArtifactFile.explaining:
                 print(f"scons: the next run will check every node: {doubt}")
+
+
+    def _look_for_orphans(self, quiet: bool) -> None:
+        """Name or remove them, if the build scripts were read to their end, so that all kernels are known."""
+        if not (self._begun and self.all_known) or self.interrupted or not _changes_files():
+            return
+        orphans = find_orphans(self.build_dirs, self.artifacts, self.pruning)
+        said = remove_orphans(orphans) if self.pruning else describe(orphans)
+        self.progress.add_line("" if quiet else said)
 
 
 @dataclass
@@ -285,6 +318,7 @@ class Chain:
         except TileirasError:
             # The same error is the file's own: it fails that step, and -k builds the others.
             names, imports = [Path(path).stem], []
+            self.build.all_known = False
         builder = self._cached(("export",), lambda: Builder(action=ExportAction(stage, self.build.executor)))
         folder = env.Dir(f"{settings.build_dir}/{stage.name}")
         made = [self.build.artifact(folder, name + stage.suffix) for name in names]

@@ -42,6 +42,7 @@ def variables(arguments: dict[str, str]) -> Variables:
         ("libdevice", "path of libdevice.10.bc (empty: the one of nvidia-nvvm)", DEFAULTS["libdevice"], _check_file),
         ("cache", "shared build cache: a folder, or http://host:port/path (empty: none)", "", _check_cache),
         ("explain", "say why each step runs: yes or no", "no", _check_explain),
+        ("prune", "remove what was built of kernels that do not exist any more: yes or no", "no", _check_prune),
         ("executor", "where steps run: local, or tcp://host:8786, a Dask scheduler", LOCAL, _check_executor),
         ("ptx", "whose PTX goes into packages for later GPUs: a number, auto or none", DEFAULTS["ptx"], _check_ptx),
         ("prefix", "folder that `scons install` puts packages into", DEFAULTS["prefix"]),
@@ -110,6 +111,11 @@ def is_explaining(env) -> bool:
     return _yes_no(env.get("explain", "no"), "explain")
 
 
+def is_pruning(env) -> bool:
+    """Whether the build removes what kernels have left that do not exist any more (``prune=1``)."""
+    return _yes_no(env.get("prune", "no"), "prune")
+
+
 def _yes_no(text: object, name: str = "lineinfo") -> bool:
     if str(text).lower() in _YES_NO:
         return _YES_NO[str(text).lower()]
@@ -153,6 +159,10 @@ def _check_lineinfo(name, value, env) -> None:
 
 
 def _check_explain(name, value, env) -> None:
+    _check(lambda text: _yes_no(text, name), value)
+
+
+def _check_prune(name, value, env) -> None:
     _check(lambda text: _yes_no(text, name), value)
 
 

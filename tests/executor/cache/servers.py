@@ -1,12 +1,14 @@
-"""Real HTTP servers on loopback for cache tests: nginx (Debian's) and WsgiDAV (from PyPI), each over a folder."""
+"""HTTP servers on loopback for cache tests: nginx (Debian's) and WsgiDAV (from PyPI) over a folder; and bad ones."""
 
 import os
 import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,6 +108,42 @@ def running(name: str, folder: Path):
         yield server
     finally:
         server.stop()
+
+
+@contextmanager
+def answering(serve: Callable[[socket.socket, threading.Event], None]):
+    """The address of a server that calls ``serve(connection, ended)`` for each connection, in a thread of its own."""
+    ended = threading.Event()
+
+    def converse(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            serve(connection, ended)
+
+    def accept(listener: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=converse, args=(connection,), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, args=(listener,), daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            ended.set()
+            listener.shutdown(socket.SHUT_RDWR)
+
+
+def says(reply: bytes):
+    """A conversation for ``answering``: one answer, and the end of the connection."""
+
+    def serve(connection: socket.socket, ended: threading.Event) -> None:
+        connection.recv(65536)
+        connection.sendall(reply)
+
+    return serve
 
 
 def free_port() -> int:

@@ -1,14 +1,26 @@
 """The ActionResult records: written as protocol buffers lay them down, and no damage is believed."""
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tileiras_build.executor.cache.action_result import DamagedRecord, Digest, decode, encode
+from tileiras_build.executor.cache.action_result import (
+    BLOB_LIMIT,
+    DamagedRecord,
+    Digest,
+    _field,
+    _seal,
+    _varint,
+    decode,
+    encode,
+)
 
 KEY = "ab" * 32
 FILES = {".cubin": Digest.of(b"machine code"), ".json": Digest.of(b"{}")}
-names = st.text(min_size=1, max_size=20)
+characters = st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="/\\")
+names = st.text(characters, min_size=1, max_size=20).filter(lambda name: name not in (".", ".."))
 digests = st.binary(max_size=300).map(Digest.of)
 # ExecutedActionMetadata is field 9: a server may add to it, and write the fields in another order.
 FOREIGN = bytes([4 << 3, 0]) + bytes([9 << 3 | 2, 3, 2 << 3 | 2, 1, 65]) + bytes([10 << 3 | 5, 1, 2, 3, 4])
@@ -82,3 +94,77 @@ def test_what_is_no_digest_is_refused(digest):
     """Such a record is made on purpose: its seal is right."""
     with pytest.raises(DamagedRecord, match="not an ActionResult"):
         decode(KEY, encode(KEY, {".ll": digest}))
+
+
+def _whole(fields: list[tuple[int, object]]) -> bytes:
+    return _message(*fields)
+
+
+def _message(*fields: tuple[int, object]) -> bytes:
+    """A message of fields (number, bytes or a number), in the wire format."""
+    return b"".join(
+        _field(number, value) if isinstance(value, bytes) else _varint(number << 3) + _varint(value)
+        for number, value in fields
+    )
+
+
+def _record(*files: bytes, key: str = KEY, sealed: dict | None = None) -> bytes:
+    """A record with a right seal over ``sealed`` around whatever ``files`` are."""
+    return b"".join(_field(2, file) for file in files) + _field(5, _seal(key, FILES if sealed is None else sealed))
+
+
+NAME, HASH = (1, b".ll"), (1, b"c" * 64)
+WRONG_FIELDS = {
+    "a number for the list of files": _message((2, 7)),
+    "a number for a name": _record(_message((1, 7), (2, _message(HASH, (2, 3))))),
+    "a number for a digest": _record(_message(NAME, (2, 7))),
+    "a number for a hash": _record(_message(NAME, (2, _message((1, 7), (2, 3))))),
+    "bytes for a size": _record(_message(NAME, (2, _message(HASH, (2, b"3"))))),
+    "no name": _record(_message((2, _message(HASH, (2, 3))))),
+    "no digest": _record(_message(NAME)),
+    "no hash": _record(_message(NAME, (2, _message((2, 3))))),
+    "a name that is no text": _record(_message((1, b"\xff"), (2, _message(HASH, (2, 3))))),
+    "a hash that is no text": _record(_message(NAME, (2, _message((1, b"\xff" * 64), (2, 3))))),
+    "a hash in other digits": _record(_message(NAME, (2, _message((1, "\u0663".encode() * 64), (2, 3))))),
+    "a size of more than 64 bits": _record(_message(NAME, (2, _message(HASH) + bytes([2 << 3] + [0xFF] * 10 + [1])))),
+    "a size that no artifact has": _record(_message(NAME, (2, _message(HASH, (2, BLOB_LIMIT + 1))))),
+    "a number for the seal": _message((5, 7)),
+    "a group": bytes([2 << 3 | 3]),
+    "a length beyond the end": bytes([2 << 3 | 2, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F]),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_FIELDS)
+def test_every_wrong_field_is_damage(case):
+    with pytest.raises(DamagedRecord):
+        decode(KEY, WRONG_FIELDS[case])
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "/etc/passwd", "../k.cubin", "a/b", "a\\b", "a\nb", "a\0b"])
+def test_name_that_is_no_file_name_is_damage(name):
+    """Such a record is made on purpose: its seal is right."""
+    with pytest.raises(DamagedRecord, match="not an ActionResult"):
+        decode(KEY, encode(KEY, {name: Digest.of(b"")}))
+
+
+def test_file_that_is_listed_twice_is_damage():
+    one, other = (_message(NAME, (2, _message((1, letter * 64), (2, 3)))) for letter in (b"c", b"d"))
+    sealed = {".ll": Digest("d" * 64, 3)}
+    assert decode(KEY, _record(other, sealed=sealed)) == sealed
+    with pytest.raises(DamagedRecord, match="listed twice"):
+        decode(KEY, _record(one, other, sealed=sealed))
+
+
+@settings(deadline=None)
+@given(
+    st.recursive(
+        st.binary(max_size=70) | st.integers(0, 1 << 40),
+        lambda inner: st.lists(st.tuples(st.integers(1, 9), inner), max_size=4).map(_whole),
+        max_leaves=8,
+    )
+)
+def test_messages_of_any_shape_are_read_or_damaged(value):
+    data = value if isinstance(value, bytes) else _message((2, value))
+    for record in (data, _field(2, data)):
+        with suppress(DamagedRecord):
+            decode(KEY, record)

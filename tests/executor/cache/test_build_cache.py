@@ -1,11 +1,14 @@
 """The cache over a folder: what is found, what damage costs, and what is said when the store fails."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from tileiras_build.executor.cache import BuildCache, StoreError, open_store
 from tileiras_build.executor.cache.action_result import Digest
 from tileiras_build.executor.cache.build_cache import FAILURES, Counts, size_text
-from tileiras_build.executor.cache.store import BLOBS, RESULTS
+from tileiras_build.executor.cache.store import BLOBS, RESULTS, StoreInterrupted, StoreTooSlow
 
 KEY, OTHER = "ab" * 32, "cd" * 32
 FILES = {".cubin": b"machine code", ".json": b"{}"}
@@ -139,6 +142,64 @@ def test_store_that_cannot_be_written_is_still_read():
         cache.keep(KEY, FILES)
     assert store.asked == {"read": 10, "write": FAILURES}
     assert len(said) == 2 and said[1].endswith("so for the rest of this build it only reads")
+
+
+class Slow(Failing):
+    """A store that takes all the time that a request has, or that is ended in the middle of one."""
+
+    error = StoreTooSlow("it did not answer in time")
+
+    def _answer(self, verb):
+        self.asked[verb] += 1
+        if self.left[verb]:
+            raise self.error
+
+
+def test_store_that_is_too_slow_is_given_up_at_once_with_one_sentence():
+    store, said = Slow(reads=100), []
+    cache = BuildCache(store, warn=said.append)
+    for _ in range(10):
+        assert cache.find(KEY, FILES) is None
+        cache.keep(KEY, FILES)
+    assert store.asked == {"read": 1, "write": 0}
+    assert said == [
+        "warning[cache-failed]: the cache http://host/cache cannot be read: it did not answer in time; "
+        "for the rest of this build it builds without the cache"
+    ]
+
+
+def test_store_that_is_too_slow_to_write_is_still_read():
+    store, said = Slow(writes=100), []
+    cache = BuildCache(store, warn=said.append)
+    for _ in range(10):
+        cache.find(KEY, FILES)
+        cache.keep(KEY, FILES)
+    assert store.asked == {"read": 10, "write": 1}
+    assert len(said) == 1 and said[0].endswith("it did not answer in time; for the rest of this build it only reads")
+
+
+def test_threads_that_wait_for_a_slow_store_say_it_once():
+    """All of them have asked before the first one is answered."""
+    everybody, said = threading.Barrier(8), []
+
+    class Waiting(Slow):
+        def read(self, kind, name, limit):
+            everybody.wait(20)
+            return super().read(kind, name, limit)
+
+    cache = BuildCache(Waiting(reads=100), warn=said.append)
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(lambda _: cache.find(KEY, FILES), range(8))) == [None] * 8
+    assert len(said) == 1
+
+
+def test_interrupted_store_is_no_news():
+    store, said = Slow(reads=100, writes=100), []
+    store.error = StoreInterrupted("the build is ending")
+    cache = BuildCache(store, warn=said.append)
+    assert cache.find(KEY, FILES) is None
+    cache.keep(KEY, FILES)
+    assert said == [] and store.asked == {"read": 1, "write": 0}
 
 
 def test_single_failures_are_forgiven():

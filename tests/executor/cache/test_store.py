@@ -3,19 +3,48 @@
 import hashlib
 import os
 import socket
+import ssl
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from tests.executor.cache.servers import SERVERS, free_port, require_nginx, running
+from tests.executor.cache.servers import SERVERS, answering, free_port, require_nginx, running, says
 from tileiras_build.errors import InvalidInput
+from tileiras_build.executor.cache import http_store
 from tileiras_build.executor.cache.http_store import HttpStore
-from tileiras_build.executor.cache.store import BLOBS, RESULTS, StoreError, open_store
+from tileiras_build.executor.cache.store import (
+    BLOBS,
+    RESULTS,
+    StoreError,
+    StoreInterrupted,
+    StoreTooSlow,
+    open_store,
+)
 
 NAME = "ab" * 32
+# A key and its certificate for 127.0.0.1, signed by itself, valid for a hundred years:
+# openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500
+# -addext subjectAltName=IP:127.0.0.1
+PAIR = """-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgrmNjR66tF+makfuF
+WTdsHWpfhkCLY+iKHBTtbQ6PxkChRANCAAR+z62L9lsg4KffDw8rGPAc6xsjmpeb
+Haviwkm30OvxxjQx8xgpAQRIsbWZjyR6QuOMBYC9Qn6llVAunfP7q8WV
+-----END PRIVATE KEY-----
+-----BEGIN CERTIFICATE-----
+MIIBkDCCATagAwIBAgIURda+7BSoqq6AiUxAvlKPFwqVt0owCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJMTI3LjAuMC4xMCAXDTI2MTEyMjA4MjAyM1oYDzIxMjYxMDI5
+MDgyMDIzWjAUMRIwEAYDVQQDDAkxMjcuMC4wLjEwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAAR+z62L9lsg4KffDw8rGPAc6xsjmpebHaviwkm30OvxxjQx8xgpAQRI
+sbWZjyR6QuOMBYC9Qn6llVAunfP7q8WVo2QwYjAdBgNVHQ4EFgQUd+Q7Ro4qKNdZ
+LQWlNS1RMoIdpFUwHwYDVR0jBBgwFoAUd+Q7Ro4qKNdZLQWlNS1RMoIdpFUwDwYD
+VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0gAMEUC
+IQDjyt+VOr2FypWooUdwNZk0vdWncSUTvVsaKtVWcCVqswIgPtmcLos9b/e4OJTq
+s+FnAb8+/lLWnd8lSItl1QlVfWg=
+-----END CERTIFICATE-----
+"""
 
 
 @pytest.fixture(scope="module", params=["folder", *SERVERS])
@@ -126,54 +155,242 @@ def test_host_that_has_no_address_says_so():
         HttpStore("http://nowhere.invalid").read(BLOBS, NAME, 10)
 
 
-@contextmanager
-def answering(reply: bytes | None):
-    """A socket that answers each connection with ``reply`` and ends it; None: says nothing."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        ended = threading.Event()
-
-        def serve():
-            while True:
-                try:
-                    connection, _ = listener.accept()
-                except OSError:
-                    return
-                with connection:
-                    connection.recv(65536)
-                    if reply is None:
-                        ended.wait(20)
-                    else:
-                        connection.sendall(reply)
-
-        threading.Thread(target=serve, daemon=True).start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        ended.set()
-        listener.shutdown(socket.SHUT_RDWR)
-
-
 BROKEN = {
     b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this": "not whole",
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nonl": "not whole",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfive\r\nonl": "not whole",
     b"HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n": "it answered 500 Internal Server Error",
     b"HTTP/1.1 301 Moved\r\nLocation: http://elsewhere/\r\nContent-Length: 0\r\n\r\n": "it answered 301",
+    b"HTTP/1.1 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n": "it answered 302",
+    b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n": "not whole",
+    b"HTTP/1.1 " + b"2" * 70_000: "not whole",
     b"SSH-2.0-OpenSSH_9.2\r\n": "not whole",
+    b"\0" * 1000: "not whole",
     b"": "not whole",
 }
 
 
-@pytest.mark.parametrize("reply", BROKEN)
+@pytest.mark.parametrize("reply", BROKEN, ids=lambda reply: repr(reply[:60]))
 def test_broken_answer_is_one_reason(reply):
-    with answering(reply) as address, pytest.raises(StoreError, match=BROKEN[reply]):
+    with answering(says(reply)) as address, pytest.raises(StoreError, match=BROKEN[reply]):
         HttpStore(address).read(BLOBS, NAME, 1000)
 
 
-def test_silent_server_is_not_waited_for():
-    with answering(None) as address, pytest.raises(StoreError, match="it did not answer in time"):
-        start = time.monotonic()
+WHOLE = {
+    "by its length": b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndata",
+    "in chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\ndat\r\n1\r\na\r\n0\r\n\r\n",
+    "until the end of the connection": b"HTTP/1.1 200 OK\r\n\r\ndata",
+    "by HTTP/1.0": b"HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\ndata",
+    "and no more": b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\ndata",
+}
+
+
+@pytest.mark.parametrize("how", WHOLE)
+def test_answer_is_read_however_it_is_delimited(how):
+    with answering(says(WHOLE[how])) as address:
+        store = HttpStore(address)
+        assert [store.read(BLOBS, NAME, 1000) for _ in range(2)] == [b"data"] * 2
+
+
+ENDLESS = {
+    "length": b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999\r\n\r\n",
+    "no length": b"HTTP/1.1 200 OK\r\n\r\n",
+    "chunks": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "chunk of a negative size": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n",
+    "headers": b"HTTP/1.1 100 Continue\r\n\r\n",
+}
+REPEATED = {"chunks": b"5\r\nabcde\r\n", "headers": b"HTTP/1.1 100 Continue\r\nX: y\r\n\r\n"}
+
+
+@pytest.mark.parametrize("what", ENDLESS)
+def test_endless_answer_is_read_to_the_limit_only(what):
+    """Counted where it is sent: what the two sides' buffers hold comes on top."""
+    sent = []
+
+    def serve(connection, ended):
+        connection.recv(65536)
+        connection.sendall(ENDLESS[what])
+        part = REPEATED.get(what, b"x") * (65536 // len(REPEATED.get(what, b"x")))
+        while not ended.is_set():
+            connection.sendall(part)
+            sent.append(len(part))
+
+    with answering(serve) as address:
+        store = HttpStore(address)
         try:
+            assert len(store.read(BLOBS, NAME, 1000)) == 1001
+        except StoreError as error:
+            assert "too long" in str(error) or "not whole" in str(error)
+    assert sum(sent) < 32 << 20
+
+
+def _never_answers(connection, ended):
+    connection.recv(65536)
+    ended.wait(60)
+
+
+def _drips(text: bytes):
+    """A server that sends ``text`` and then a byte every now and then: no single wait is long."""
+
+    def serve(connection, ended):
+        connection.recv(65536)
+        connection.sendall(text)
+        while not ended.wait(0.05):
+            connection.sendall(b"A")
+
+    return serve
+
+
+SLOW = {
+    "never answers": _never_answers,
+    "status line by the byte": _drips(b""),
+    "headers by the byte": _drips(b"HTTP/1.1 200 OK\r\nX: "),
+    "body by the byte": _drips(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"),
+    "chunk by the byte": _drips(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfffff\r\n"),
+    "extension of a chunk by the byte": _drips(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;"),
+    "trailer by the byte": _drips(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: "),
+}
+
+
+@pytest.mark.parametrize("how", SLOW)
+def test_one_deadline_is_for_the_whole_answer(how):
+    with answering(SLOW[how]) as address, pytest.raises(StoreTooSlow, match="it did not answer in time"):
+        HttpStore(address, timeout=0.3).read(BLOBS, NAME, 1000)
+
+
+def test_deadline_is_for_what_is_sent_too(monkeypatch):
+    """A server that takes the connection and reads nothing: its buffers and ours are full at some point."""
+    monkeypatch.setattr(http_store, "LEAST_SPEED", 1 << 40)
+    with answering(lambda connection, ended: ended.wait(60)) as address, pytest.raises(StoreTooSlow):
+        HttpStore(address, timeout=0.3).write(BLOBS, NAME, bytes(16 << 20))
+
+
+def test_large_record_has_more_time():
+    def serve(connection, ended):
+        connection.recv(65536)
+        ended.wait(0.5)
+        connection.sendall(WHOLE["by its length"])
+
+    with answering(serve) as address:
+        assert HttpStore(address, timeout=0.1).read(BLOBS, NAME, 60 * http_store.LEAST_SPEED) == b"data"
+
+
+@contextmanager
+def full():
+    """The address of a server that accepts nobody: its queue is full, so that to connect takes for ever."""
+    with socket.socket() as listener, ExitStack() as waiting:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(3):
+            client = waiting.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(listener.getsockname())
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def test_deadline_is_for_the_connection_too():
+    with full() as address, pytest.raises(StoreTooSlow):
+        HttpStore(address, timeout=0.3).read(BLOBS, NAME, 1000)
+
+
+@pytest.fixture
+def stuck_resolver(monkeypatch):
+    ended = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: ended.wait(60) and [])
+    yield
+    ended.set()
+
+
+def test_deadline_is_for_the_name_too(stuck_resolver):
+    with pytest.raises(StoreTooSlow):
+        HttpStore("http://somewhere", timeout=0.3).read(BLOBS, NAME, 1000)
+
+
+def interrupted(store) -> None:
+    """A request that is interrupted while it waits ends, and so does every later one."""
+    ended = []
+
+    def ask():
+        with pytest.raises(StoreInterrupted):
+            store.read(BLOBS, NAME, 1000)
+        ended.append(True)
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    time.sleep(0.2)
+    assert thread.is_alive()
+    store.interrupt()
+    thread.join(20)  # far less than the deadline
+    assert ended == [True]
+    with pytest.raises(StoreInterrupted):
+        store.read(BLOBS, NAME, 1000)
+
+
+@pytest.mark.parametrize("how", SLOW)
+def test_waiting_for_an_answer_ends_with_the_build(how):
+    with answering(SLOW[how]) as address:
+        interrupted(HttpStore(address, timeout=1000))
+
+
+def test_waiting_for_a_connection_ends_with_the_build():
+    with full() as address:
+        interrupted(HttpStore(address, timeout=1000))
+
+
+def test_waiting_for_a_name_ends_with_the_build(stuck_resolver):
+    interrupted(HttpStore("http://somewhere", timeout=1000))
+
+
+def test_second_address_is_asked_where_the_first_refuses(monkeypatch):
+    with answering(says(WHOLE["by its length"])) as address:
+        port = int(address.rpartition(":")[2])
+        both = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", number)) for number in (free_port(), port)]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: both)
+        assert HttpStore("http://somewhere").read(BLOBS, NAME, 1000) == b"data"
+
+
+@pytest.fixture
+def certified(tmp_path, monkeypatch):
+    """A server's side of TLS with a certificate of its own for 127.0.0.1, which clients here trust."""
+    (tmp_path / "pair.pem").write_text(PAIR)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "pair.pem"))
+    http_store._tls.cache_clear()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "pair.pem")
+    yield context
+    http_store._tls.cache_clear()
+
+
+def over_tls(context, serve):
+    def serve_plain(connection, ended):
+        with context.wrap_socket(connection, server_side=True) as secured:
+            serve(secured, ended)
+
+    return serve_plain
+
+
+def test_answer_over_tls_is_read(certified):
+    body = os.urandom(1 << 20)
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    with answering(over_tls(certified, says(head + body))) as address:
+        assert HttpStore(address.replace("http:", "https:")).read(BLOBS, NAME, 1 << 21) == body
+
+
+def test_certificate_that_nobody_vouches_for_is_refused(certified, monkeypatch):
+    monkeypatch.delenv("SSL_CERT_FILE")
+    http_store._tls.cache_clear()
+    with answering(over_tls(certified, says(b""))) as address, pytest.raises(StoreError, match="certificate"):
+        HttpStore(address.replace("http:", "https:")).read(BLOBS, NAME, 1000)
+
+
+@pytest.mark.parametrize("how", ["never answers", "body by the byte", "handshake"])
+def test_deadline_and_interrupt_hold_over_tls(certified, how):
+    serve = _never_answers if how == "handshake" else over_tls(certified, SLOW[how])
+    with answering(serve) as address:
+        address = address.replace("http:", "https:")
+        with pytest.raises(StoreTooSlow):
             HttpStore(address, timeout=0.3).read(BLOBS, NAME, 1000)
-        finally:
-            assert time.monotonic() - start < 15
+        interrupted(HttpStore(address, timeout=1000))
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,9 @@ from dataclasses import dataclass
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _WORKER = b"tileiras-build"
-_HASH = re.compile("[0-9a-f]{64}")
+_HASH = re.compile("[0-9a-f]{64}", re.ASCII)
+_NO_NAMES = ("", ".", "..")
+_NO_NAME = re.compile(r"[/\\\x00-\x1f\x7f]")  # a folder's part, or what splits the lines of the seal
 BLOB_LIMIT = 1 << 28  # bytes; no artifact comes near, and what a record claims is memory that a reader may need
 
 
@@ -50,9 +52,12 @@ def decode(key: str, data: bytes) -> dict[str, Digest]:
     """The files that the record of the step ``key`` lists; raises DamagedRecord."""
     try:
         fields = list(_fields(data))
-        files = dict(_read_output_file(value) for number, value in fields if number == 2)
-    except (ValueError, IndexError, TypeError, KeyError):
+        rows = [_read_output_file(value) for number, value in fields if number == 2]
+    except (ValueError, IndexError, KeyError):
         raise DamagedRecord("not an ActionResult") from None
+    files = dict(rows)
+    if len(files) < len(rows):
+        raise DamagedRecord("a file is listed twice")
     if [value for number, value in fields if number == 5] != [_seal(key, files)]:
         raise DamagedRecord("not the record of this key")
     return files
@@ -70,14 +75,30 @@ def _output_file(name: str, digest: Digest) -> bytes:
     return _field(1, name.encode()) + _field(2, _field(1, digest.hash.encode()) + size)
 
 
-def _read_output_file(data: bytes) -> tuple[str, Digest]:
-    fields = dict(_fields(data))
-    digest = dict(_fields(fields[2]))
+def _read_output_file(value: bytes | int) -> tuple[str, Digest]:
+    """The name and digest of one file; raises ValueError, IndexError or KeyError where it is not one."""
+    fields = dict(_fields(_bytes(value)))
+    digest = dict(_fields(_bytes(fields[2])))
     # Protocol buffers leave out a zero.
-    hash, size = digest[1].decode(), digest.get(2, 0)
-    if not _HASH.fullmatch(hash) or not 0 <= size <= BLOB_LIMIT:
+    name, hash, size = _bytes(fields[1]).decode(), _bytes(digest[1]).decode(), _number(digest.get(2, 0))
+    if not _HASH.fullmatch(hash) or size > BLOB_LIMIT:
         raise ValueError("not a digest")
-    return fields[1].decode(), Digest(hash, size)
+    if name in _NO_NAMES or _NO_NAME.search(name):
+        # Whoever reads records may make files of these names.
+        raise ValueError("not the name of a file")
+    return name, Digest(hash, size)
+
+
+def _bytes(value: bytes | int) -> bytes:
+    if isinstance(value, int):
+        raise ValueError("a number in the place of bytes")
+    return value
+
+
+def _number(value: bytes | int) -> int:
+    if not isinstance(value, int):
+        raise ValueError("bytes in the place of a number")
+    return value
 
 
 def _field(number: int, payload: bytes) -> bytes:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from .action_result import DamagedRecord, Digest, decode, encode
-from .store import BLOBS, RESULTS, Store, StoreError
+from .store import BLOBS, RESULTS, Store, StoreError, StoreInterrupted, StoreTooSlow
 
 FAILURES = 3  # in a row, and the rest of the build goes without
 RECORD_LIMIT = 1 << 20  # bytes; a record of a thousand files has 150 kB
@@ -38,7 +38,8 @@ class Counts:
 class BuildCache:
     """The cache of one build over ``store``; ``readonly`` ones keep nothing. Used by several threads at once.
 
-    ``warn`` is given one sentence when the store fails for the first time, and one when it is given up.
+    ``warn`` is given one sentence when the store fails for the first time, and one when it is given up: after FAILURES
+    in a row, or one that took all the time that a request has.
     """
 
     store: Store
@@ -95,6 +96,10 @@ class BuildCache:
         with self._lock:
             self.counts.written += sum(map(len, files.values()))
 
+    def interrupt(self) -> None:
+        """End what other threads ask of the store: they find nothing, and nothing is kept any more."""
+        self.store.interrupt()
+
     def summary(self) -> str:
         """One line for the end of the build; "" where no step asked."""
         counts = self.counts
@@ -136,19 +141,28 @@ class _Direction:
         self.in_a_row = 0
 
     def failed(self, error: StoreError) -> None:
+        if (message := self._count(error)) is not None:
+            place = self.cache.store.place
+            self.cache.warn(f"warning[cache-failed]: the cache {place} cannot be {self.verb}: {error}; {message}")
+
+    def _count(self, error: StoreError) -> str | None:
+        """What comes of the failure; None where that has been said, or nobody waits for it any more."""
         with self.cache._lock:
+            if self.given_up or isinstance(error, StoreInterrupted):
+                self.given_up = True
+                return None
             self.in_a_row += 1
-            self.given_up = self.given_up or self.in_a_row >= FAILURES
-            ended, first = self.given_up and self.in_a_row == FAILURES, not self.warned
-            self.warned = True
-        if ended:
-            message = f"{FAILURES} failures in a row, so for the rest of this build {self.consequence}"
-        elif first:
-            message = "the step is built instead" if self.verb == "read" else "the step is not kept"
-        else:
-            return
-        place = self.cache.store.place
-        self.cache.warn(f"warning[cache-failed]: the cache {place} cannot be {self.verb}: {error}; {message}")
+            first, self.warned = not self.warned, True
+            if isinstance(error, StoreTooSlow):
+                # The next one would hold a step up as long.
+                self.given_up = True
+                return f"for the rest of this build {self.consequence}"
+            if self.in_a_row >= FAILURES:
+                self.given_up = True
+                return f"{FAILURES} failures in a row, so for the rest of this build {self.consequence}"
+        if not first:
+            return None
+        return "the step is built instead" if self.verb == "read" else "the step is not kept"
 
 
 def size_text(size: float) -> str:

@@ -17,6 +17,14 @@ class StoreError(Exception):
     """The store did not answer, or not as agreed; the text says why, in words for the user."""
 
 
+class StoreTooSlow(StoreError):
+    """The store has not answered within the time of one request: another would only cost as much again."""
+
+
+class StoreInterrupted(StoreError):
+    """The build is ending."""
+
+
 class Store(Protocol):
     """Records of bytes by kind and name (64 hex digits); used by several threads at once."""
 
@@ -30,6 +38,9 @@ class Store(Protocol):
 
     def write(self, kind: str, name: str, data: bytes) -> None:
         """Keep a record, in the place of an older one. Raises StoreError."""
+
+    def interrupt(self) -> None:
+        """End all requests, from another thread than theirs: they and all later ones raise StoreInterrupted."""
 
 
 def open_store(text: str, base: str | os.PathLike = ".") -> Store:
