@@ -60,6 +60,7 @@ MAGIC = b"\x7fTileIR\x00"
 MLIR_MAGIC = b"ML\xefR"
 MODULE_NAME = "kernels"
 MAX_NESTING = 64  # regions in regions, arrays in arrays
+EXPANSION = 16  # bytes of constants that attributes may name, for each byte of the file
 
 STRINGS, FUNCTIONS, DEBUG, CONSTANTS, TYPES, GLOBALS, PRODUCER = range(1, 8)
 SECTION_NAMES = {
@@ -129,6 +130,7 @@ class Reader:
         self.types.read_all()
         self.debug = DebugInfo(self.file, self.sections.get(DEBUG), self.string)
         self.plans: dict[int, Plan] = {}
+        self.nameable = EXPANSION * len(data)
         self.places: dict[Operation, int] = {}
 
     # Tables
@@ -185,6 +187,15 @@ class Reader:
         except VerifyException as problem:
             cursor.fail(f"constant {index}: {problem}", offset=offset)
         self.constant_cache[index, type] = value
+        return value
+
+    def nested_constant(self, cursor: Cursor) -> DenseConstantAttr:
+        """A constant inside another attribute, whose text holds it each time that it is named."""
+        offset = cursor.position
+        value = self.constant(cursor, self.types.read(cursor, "the type of a constant"))
+        self.nameable -= len(value.raw)
+        if self.nameable < 0:
+            cursor.fail(f"attributes name constants of more than {EXPANSION} times the file's size", offset=offset)
         return value
 
     def integer(self, value: int, type: IntegerType) -> IntegerAttr:
@@ -542,7 +553,7 @@ TAGGED_READERS: dict[int, Callable[[Reader, Cursor, int], Attribute]] = {
     4: lambda reader, cursor, _: reader.types.read(cursor, "a type attribute"),
     5: lambda reader, cursor, _: reader.string_attr(cursor, "a string attribute"),
     6: lambda reader, cursor, depth: reader.array(cursor, None, None, depth),
-    7: lambda reader, cursor, _: reader.constant(cursor, reader.types.read(cursor, "the type of a constant")),
+    7: lambda reader, cursor, _: reader.nested_constant(cursor),
     8: Reader.div_by,
     9: lambda reader, cursor, _: SameElementsAttr(cursor.integers(8, "elements of an i64 array")),
     10: lambda reader, cursor, depth: DictionaryAttr(reader.dictionary(cursor, depth)),

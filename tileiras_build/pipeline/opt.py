@@ -11,9 +11,9 @@ from functools import cache, partial
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
-from xdsl.utils.exceptions import ParseError, VerifyException
 
-from ..errors import InvalidInput, Location, TileirasError
+from ..dialects.mlir_text import parse_checked
+from ..errors import InvalidInput
 from ..files import read_file
 from ..targets import TARGETS, Target, find_target
 from . import text_format
@@ -92,38 +92,9 @@ def parse_module(text: str, name: str | None = None) -> ModuleOp:
     """The verified module that MLIR text holds; raises InvalidInput with the line and column."""
     if _TILES.search(text):
         return text_format.parse(text.encode(), name)
-    try:
-        module = Parser(context(), text, name or "<input>").parse_module()
-    except (ParseError, VerifyException) as error:
-        raise _refused(error, text, name) from error
-    verify(module, name)
+    module = parse_checked(lambda: Parser(context(), text, name or "<input>"), Parser.parse_module, text, name)
+    text_format.verify_given(module, name)
     return module
-
-
-def _refused(error: ParseError | VerifyException, text: str, name: str | None) -> InvalidInput:
-    if isinstance(error, VerifyException):
-        return InvalidInput("ir-invalid", f"the module does not verify: {reason(error)}", location=Location(name))
-    start = error.span.start
-    line = text.count("\n", 0, start) + 1
-    column = start - text.rfind("\n", 0, start)
-    return InvalidInput("parse-failed", f"cannot parse: {reason(error.msg)}", location=Location(name, line, column))
-
-
-def verify(module: ModuleOp, name: str | None = None) -> None:
-    """Raise InvalidInput with the reason where the module does not verify."""
-    try:
-        module.verify()
-    except TileirasError:
-        raise
-    except VerifyException as error:
-        message = f"the module does not verify: {reason(error)}"
-        raise InvalidInput("ir-invalid", message, location=Location(name)) from error
-
-
-def reason(error: object) -> str:
-    """The last line of a message that also shows the IR around it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip(" ^|-")]
-    return lines[-1] if lines else "unknown reason"
 
 
 def run(

@@ -36,6 +36,8 @@ from tileiras_build.dialects.cuda_tile.record import record
 
 MAX_TILE_ELEMENTS = 1 << 24  # Tile IR Types.h: the largest number of elements of a tile
 
+MAX_RANK = 64  # NumPy's own limit; without one, a short file could name types of any size again and again
+
 i4 = IntegerType(4)
 
 
@@ -160,8 +162,15 @@ class PointerType(Data[tuple[Attribute, str | None]], TypeAttribute):
             printer.print_string(f", <{self.ptr_attr}>" if self.ptr_attr else "")
 
 
+def verify_rank(shape: Dims) -> None:
+    """Raise VerifyException for more dimensions than any program has."""
+    if len(shape) > MAX_RANK:
+        raise VerifyException(f"a type has at most {MAX_RANK} dimensions, got {len(shape)}")
+
+
 def verify_tile_shape(shape: Sequence[int], element_type: Attribute) -> None:
     """Raise VerifyException unless the shape is one of a tile: positive powers of two, not too many elements."""
+    verify_rank(shape)
     count = 1
     for dim in shape:
         if dim <= 0:
@@ -268,6 +277,7 @@ class TensorViewType(Data[tuple[Attribute, Dims, Dims, str | None]], TypeAttribu
 
     def verify(self) -> None:
         element_type, shape, strides, _ = self.data
+        verify_rank(shape)
         if element_type not in BITS:
             raise VerifyException(f"a tensor view cannot have elements of type {element_type}")
         if len(shape) != len(strides):
