@@ -235,7 +235,7 @@ def _blame_file(error: InternalError, source: Stage, path: str) -> TileirasError
     Bytecode is verified in full, so what fails after that is our fault. Text is checked by the verifiers of its
     operations, which do not know all that passes promise each other, and that LLVM takes for granted.
     """
-    if source is STAGES[0]:
+    if source is STAGES[0] or getattr(error, "from_outside", False):
         return error
     if error.id not in _BROKEN:
         return InvalidInput(error.id, error.message, location=error.location or Location(path))

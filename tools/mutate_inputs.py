@@ -274,15 +274,15 @@ def _stage(name: str, goals: tuple[str, ...], share: int) -> Kind:
 
 
 KINDS: dict[str, Kind] = {
-    "tilebc": Kind(Seeds.bytecode, damage_bytes, read_bytecode, 24),
-    "asm": Kind(Seeds.asm, damage_text, read_asm, 18),
-    "tileaa": _stage("tileaa", ("tileas", "ll"), 5),
-    "tileas": _stage("tileas", ("ll", "ll", "ptx"), 4),
-    "ll": _stage("ll", ("ptx",), 5),
-    "ptx": _stage("ptx", ("cubin",), 3),
-    "cache": Kind(lambda seeds: [b"{}", bytes(100)], damage_any, read_cache, 15),
-    "manifest": Kind(Seeds.manifests, damage_any, read_manifest, 13),
-    "npy": Kind(_arrays, damage_bytes, read_npy, 13),
+    "tilebc": Kind(Seeds.bytecode, damage_bytes, read_bytecode, 120),
+    "asm": Kind(Seeds.asm, damage_text, read_asm, 100),
+    "tileaa": _stage("tileaa", ("tileas", "ll"), 15),
+    "tileas": _stage("tileas", ("ll", "ll", "ptx"), 12),
+    "ll": _stage("ll", ("ptx",), 15),
+    "ptx": _stage("ptx", ("cubin",), 8),
+    "cache": Kind(lambda seeds: [b"{}", bytes(100)], damage_any, read_cache, 85),
+    "manifest": Kind(Seeds.manifests, damage_any, read_manifest, 70),
+    "npy": Kind(_arrays, damage_bytes, read_npy, 75),
 }
 
 

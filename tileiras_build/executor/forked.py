@@ -16,6 +16,19 @@ from ..pipeline.stages import load
 from .worker_pool import describe_exit
 
 
+class ProcessEnded(InternalError):
+    """The child ended without a result; ``code`` is its exit status, or the negative number of the signal."""
+
+    def __init__(self, code: int):
+        super().__init__("worker-died", f"the compiler process {describe_exit(code)}")
+        self.code = code
+
+    @property
+    def from_outside(self) -> bool:
+        """Whether somebody else ended it, such as a system without memory."""
+        return self.code in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGXCPU)
+
+
 class ForkedExecutor:
     """An executor that survives an LLVM abort without the cost of a worker pool."""
 
@@ -42,7 +55,7 @@ class ForkedExecutor:
             os.close(read_end)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if code != 0 or not data:
-            raise InternalError("worker-died", f"the compiler process {describe_exit(code)}")
+            raise ProcessEnded(code)
         succeeded, result = pickle.loads(data)
         if succeeded:
             return result

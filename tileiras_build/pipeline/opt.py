@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from ..dialects.mlir_text import parse_checked
-from ..errors import InvalidInput
+from ..errors import InternalError, InvalidInput, Location
 from ..files import read_file
 from ..targets import TARGETS, Target, find_target
 from . import text_format
@@ -118,8 +118,20 @@ def run_file(options: argparse.Namespace) -> None:
     from .tileas_to_ll.write_llvm_dialect import write
 
     data = sys.stdin.buffer.read() if options.file == "-" else read_file(options.file)
-    module = transform(decode(data, options.file), options.passes, job_of(options), options.file)
-    sys.stdout.write(write(module) if options.ll else text_format.render(module).decode())
+    text, job = decode(data, options.file), job_of(options)
+    try:
+        module = transform(text, options.passes, job, options.file)
+        result = write(module) if options.ll else text_format.render(module).decode()
+    except InternalError as error:
+        raise _blame_text(error, options.file) from error
+    sys.stdout.write(result)
+
+
+def _blame_text(error: InternalError, path: str) -> InvalidInput:
+    """Verifiers do not know all that passes promise each other; here nobody but the user made the promise."""
+    where = error.location or Location(path)
+    remedy = error.remedy or "see what `tileiras-build passes` says that the pass takes"
+    return InvalidInput(error.id, f"the passes cannot take this text: {error.message}", location=where, remedy=remedy)
 
 
 def job_of(options: argparse.Namespace) -> Job:
