@@ -33,7 +33,7 @@ from xdsl.utils.exceptions import VerifyException
 from tileiras_build.bytecode.constants import float_bits, float_value
 from tileiras_build.bytecode.printer import IMPLICIT, compile_formats
 from tileiras_build.bytecode.reader import CLASSES, ENUMS, MAX_NESTING, MODULE_NAME
-from tileiras_build.bytecode.text_scanner import NUMBER, VALUE, Scanner
+from tileiras_build.bytecode.text_scanner import NUMBER, VALUE, Scanner, shortened
 from tileiras_build.bytecode.writer import ROWS
 from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr, OptimizationHintsAttr, storage_bytes
 from tileiras_build.dialects.cuda_tile.base import SEGMENTS
@@ -174,7 +174,7 @@ class TextParser:
         """A region in braces; a missing terminator is ``implicit`` without operands."""
         self.scan.skip()
         start, outer = self.scan.position, self.values
-        if len(outer.maps) > MAX_NESTING:
+        if len(outer.maps) > MAX_NESTING + 1:  # the entry is one
             self.scan.fail(f"regions are nested more than {MAX_NESTING} deep", start)
         block = Block(arg_types=[type for _, type in arguments])
         self.values = outer.new_child({name: value for (name, _), value in zip(arguments, block.args)})
@@ -292,14 +292,19 @@ class TextParser:
 
     def number_bits(self, type: Attribute) -> int:
         """The bit pattern of a literal of an element type."""
+        self.scan.skip()
+        start = self.scan.position
         text = self.scan.match(NUMBER, "a number")
         if text in ("true", "false"):
             return int(text == "true")
-        if is_float(type):
-            return int(text, 16) if "0x" in text else float_bits(float(text), type)
+        if is_float(type) and "0x" not in text:
+            return float_bits(float(text), type)
         if not re.fullmatch(r"-?\d+|-?0x[0-9A-Fa-f]+", text):
-            self.scan.fail(f"{text} is not an integer")
-        return int(text, 0) & (1 << BITS[type]) - 1
+            self.scan.fail(f"{shortened(text)} is not an integer", start)
+        number, width = int(text, 16 if "0x" in text else 10), BITS[type]
+        if not -(1 << width - 1) <= number < 1 << width or (number < 0 and is_float(type)):
+            self.scan.fail(f"{shortened(text)} does not fit in {type}", start)
+        return number & (1 << width) - 1
 
 
 def _pack(words: list[int], type: TileType) -> bytes:
