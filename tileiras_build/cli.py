@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from .errors import InternalError, InvalidInput, Location, TileirasError
+from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError
 from .files import read_file, write_files
 from .pipeline.job import SERIALIZERS
 from .pipeline.stages import STAGES, Stage, between, find
@@ -209,7 +209,7 @@ def lower_file(options: argparse.Namespace) -> None:
     arguments = (data, source.name, goal.name, job, options.file)
     try:
         files = executor.run("tileiras_build.driver:lower", *arguments, timeout=options.timeout)
-    except InternalError as error:
+    except TileirasError as error:
         if error.id == "worker-timeout":
             raise _too_slow(goal, options) from None
         raise _blame_file(error, source, options.file) from error
@@ -229,13 +229,15 @@ def _too_slow(goal: Stage, options: argparse.Namespace) -> InvalidInput:
 _BROKEN = ("stage-failed", "pass-failed", "pass-contract", "ir-invalid", "worker-died")
 
 
-def _blame_file(error: InternalError, source: Stage, path: str) -> TileirasError:
+def _blame_file(error: TileirasError, source: Stage, path: str) -> TileirasError:
     """A stage's text is ours, so a fault in it is internal; but here the text is a file that the user gave.
 
     Bytecode is verified in full, so what fails after that is our fault. Text is checked by the verifiers of its
     operations, which do not know all that passes promise each other, and that LLVM takes for granted.
     """
-    if source is STAGES[0] or getattr(error, "from_outside", False):
+    if isinstance(error, ErrorGroup):
+        return ErrorGroup([_blame_file(one, source, path) for one in error.errors])
+    if source is STAGES[0] or not isinstance(error, InternalError) or getattr(error, "from_outside", False):
         return error
     if error.id not in _BROKEN:
         return InvalidInput(error.id, error.message, location=error.location or Location(path))

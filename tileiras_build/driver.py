@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from .errors import InternalError, InvalidInput, Location, TileirasError
+from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError
 from .knobs import CHECK, DEBUG, dump_folder
 from .pipeline.job import Job, check_debug
 from .pipeline.stages import STAGES, Stage, between, find, load
@@ -195,6 +195,8 @@ class _Run:
 
     def _located(self, error: TileirasError) -> TileirasError:
         """Stages that read text call it by its suffix (".ll:4:3"); where it is the given file, use the file's name."""
+        if isinstance(error, ErrorGroup):
+            return ErrorGroup([self._located(one) for one in error.errors])
         where = error.location
         if self.name is None or where is None or where.file != self.source.suffix or self.reached is not self.source:
             return error
