@@ -317,7 +317,8 @@ def run_file(options: argparse.Namespace) -> None:
     module, entries = _launches(options)
     if len(entries) != 1:
         raise InvalidInput("run-entry", f"the file has {len(entries)} kernels", remedy=f"name one: {', '.join(entries)}")
-    inputs, shown = _inputs(options, module, entries[0], lambda inputs: run_inputs(module, entries[0], inputs, options.max_steps))
+    run = lambda inputs: run_inputs(module, entries[0], inputs, options.max_steps)  # noqa: E731
+    inputs, shown = _inputs(options, module, entries[0], run)
     print(*shown, sep="\n")
     if options.output:
         print(*save_buffers(inputs, Path(options.output)), sep="\n")

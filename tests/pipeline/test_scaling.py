@@ -155,7 +155,7 @@ def test_the_deepest_nesting_of_bytecode_compiles(kind):
     head = {"for": "for %i{} in (%zero to %n, step %one) : tile<i32> {{", "if": "if %yes {{", "loop": "loop {{"}[kind]
     tail = "break\n}" if kind == "loop" else "}"
     text = entry([*(head.format(i) for i in range(64)), store("%f"), *[tail] * 64])
-    data = write_module(parse_text(text))
+    data, source = write_module(parse_text(text)), "tilebc"
     for stage in between("tilebc", "ll"):
-        data, source = driver.lower(data, "tilebc" if stage.name == "tileaa" else source, stage.name, JOB)[stage.suffix], stage.name
+        data, source = driver.lower(data, source, stage.name, JOB)[stage.suffix], stage.name
     assert b"ptx_kernel" in data

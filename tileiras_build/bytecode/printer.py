@@ -25,7 +25,8 @@ from tileiras_build.dialects.cuda_tile.ops_control import ContinueOp, EntryOp, G
 from tileiras_build.dialects.cuda_tile.types import is_float
 from tileiras_build.errors import InvalidInput, Location
 
-TEXT_PER_BYTE, SHORT_TEXT = 256, 1 << 22  # characters of text for each byte of bytecode; what is no more is never refused
+# Characters of text for each byte of bytecode; shorter text is never refused.
+TEXT_PER_BYTE, SHORT_TEXT = 256, 1 << 22
 HEX_THRESHOLD = 100  # MLIR prints larger constants that are not splats as bytes
 
 _UNARY = "{source} : {:result}"

@@ -20,7 +20,8 @@ def view(shape: str, strides: str, sizes: str = "", steps: str = "") -> str:
     """A tensor view of f32; ``sizes`` and ``steps`` are the operands or numbers."""
     type = f"tensor_view<{shape}xf32, strides=[{strides}]>"
     dynamic = "tile<i64> -> " if "%" in sizes + steps else ""
-    return f"%v = make_tensor_view %p, shape = [{sizes or shape.replace('x', ', ')}], strides = [{steps or strides}] : {dynamic}{type}"
+    sizes, steps = sizes or shape.replace("x", ", "), steps or strides
+    return f"%v = make_tensor_view %p, shape = [{sizes}], strides = [{steps}] : {dynamic}{type}"
 
 
 def partition(tile: str, strides: str, index: str) -> list[str]:

@@ -5,8 +5,8 @@ Out:   scratch_bytes and scratch_offset on operations that exchange data between
        operation's data may still be read; shared_bytes on the kernel; convert_layouts that stand together are one.
 After: assign_layouts, order_tokens. Before: LLVM IR is written.
 Sound: a walk over the program keeps the regions that may still be read since the last barrier: a loop's body is
-       walked with what its own end leaves, too; an operation that writes to one of them gets a barrier first. Each operation has its own barrier between its
-       writes and its reads. Scratch shares bytes with a ring only outside the statements of one block that fill and
+       walked with what its own end leaves, too; an operation that writes to one of them gets a barrier first. Each
+       operation has its own barrier between its writes and its reads. Scratch shares bytes with a ring only outside the statements of one block that fill and
        drain the ring, at whose end every thread has waited for its copies.
 """
 
