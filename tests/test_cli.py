@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -206,6 +207,63 @@ def test_crash_of_the_compiler_is_a_sentence(capsys, monkeypatch):
     monkeypatch.setattr("tileiras_build.executor.forked.load", stages.load)
     line = refusal(capsys, *lower(), code=3)
     assert line == "internal error[worker-died]: the compiler process was ended by SIGKILL"
+
+
+@pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV])
+def test_text_that_crashes_the_compiler_is_the_users(capsys, monkeypatch, number):
+    """A file of a stage that somebody wrote: LLVM takes for granted what its verifier does not ask."""
+    monkeypatch.setattr("tileiras_build.executor.forked.load", lambda name: lambda *arguments: os.kill(os.getpid(), number))
+    line = refusal(capsys, *lower())
+    assert line.startswith("k.ll: error[ll-text]: this is not .ll as the compiler writes it: the compiler process was ended")
+
+
+def test_assembly_that_ends_llvm_is_refused(capfd):
+    body = '  call void asm sideeffect "mov.b32 $0, $7;", "r"(i32 1) #0\n'
+    Path("k.ll").write_text(KERNEL.replace("  ret void", f"{body}  ret void") + "attributes #0 = { convergent }\n")
+    assert main(lower()) == 1
+    assert "k.ll: error[ll-text]: this is not .ll as the compiler writes it" in capfd.readouterr().err
+
+
+def test_several_faults_of_a_given_text_are_the_users(capsys):
+    calls = "".join(f"  %{n} = call i32 @llvm.nvvm.no.such{n}()\n" for n in range(2))
+    Path("k.ll").write_text("".join(KERNEL.replace("  ret void", f"{calls}  ret void")))
+    assert main(lower()) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(": ")[1] for line in lines] == ["error[intrinsic-unknown]"] * 2
+    assert all(line.startswith("k.ll:") for line in lines)
+
+
+def test_a_pass_that_cannot_take_a_given_text(capsys):
+    Path("k.tileas").write_text("builtin.module { nv_tileaa.func @k { nv_tileaa.return } }")
+    line = refusal(capsys, "lower", "k.tileas", "--to", "ll", "--sm", "90")
+    assert line.startswith("k.tileas: error[") or line.startswith("k.tileas:1:")
+
+
+def test_lower_ends_at_its_deadline(capsys, monkeypatch):
+    monkeypatch.setattr("tileiras_build.executor.forked.load", lambda name: lambda *arguments: time.sleep(600))
+    line = refusal(capsys, *lower("--timeout", "0.2"))
+    assert line == (
+        "k.ll: error[timeout]: no .cubin after 0.2 seconds; "
+        "give it longer with --timeout SECONDS, or without that option any time"
+    )
+
+
+def test_a_deadline_that_is_not_reached_changes_nothing():
+    assert main(lower("--timeout", "600", "-o", "k.cubin")) == 0
+    assert Path("k.cubin").read_bytes().startswith(b"\x7fELF")
+
+
+@pytest.mark.parametrize("word", ["0", "-1", "nan", "inf", "soon"])
+def test_a_deadline_is_a_positive_number(capsys, word):
+    with pytest.raises(SystemExit):
+        main(lower(f"--timeout={word}"))
+    assert f"'{word}' is not a positive number of seconds" in capsys.readouterr().err
+
+
+def test_lower_in_this_process_has_no_deadline(capsys):
+    with pytest.raises(SystemExit):
+        main(lower("--timeout", "3", "--in-process"))
+    assert "not allowed with argument" in capsys.readouterr().err
 
 
 def test_targets_are_listed(capsys):

@@ -9,9 +9,10 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from .errors import InternalError, InvalidInput, Location, TileirasError
+from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError
 from .files import read_file, write_files
 from .pipeline.job import SERIALIZERS
 from .pipeline.stages import STAGES, Stage, between, find
@@ -19,6 +20,7 @@ from .pipeline.strategies import AUTO, NAMES
 from .pipeline.text_files import decode
 
 _STDOUT = "-"
+MAX_STEPS = 1_000_000  # operations of one run in the interpreter: some ten seconds
 _NAMES = ", ".join(stage.name for stage in STAGES[1:])
 
 
@@ -99,7 +101,25 @@ def _add_lower(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ptxas", metavar="PATH", help="default: the nvidia-cuda-nvcc package's ptxas")
     parser.add_argument("--serializer", choices=SERIALIZERS, default=SERIALIZERS[0], help="what makes the PTX (default: nvptx)")
     _add_strategy(parser)
-    parser.add_argument("--in-process", action="store_true", help="without a guard against crashes of LLVM")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="end it after this time (default: never)")
+    how.add_argument("--in-process", action="store_true", help="without a guard against crashes of LLVM")
+
+
+def _seconds(text: str) -> float:
+    """A positive, finite number of seconds."""
+    with suppress(ValueError):
+        if 0 < (seconds := float(text)) < float("inf"):
+            return seconds
+    raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of seconds")
+
+
+def _steps(text: str) -> int:
+    """A positive number of operations."""
+    with suppress(ValueError):
+        if (steps := int(text)) > 0:
+            return steps
+    raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of operations")
 
 
 def _add_strategy(parser: argparse.ArgumentParser) -> None:
@@ -155,6 +175,10 @@ def _add_launch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--arg", action="append", default=[], metavar="ARG", help="DTYPE:SHAPE[:SEED], FILE.npy or a "
                         "number; an array also fills the sizes and strides after it; without any they are derived")
     parser.add_argument("--seed", type=int, default=0, help="of derived arguments (default: 0)")
+    parser.add_argument(
+        "--max-steps", type=_steps, metavar="N", default=MAX_STEPS,
+        help=f"operations after which one run of the kernel is given up (default: {MAX_STEPS})",
+    )
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -184,18 +208,44 @@ def lower_file(options: argparse.Namespace) -> None:
     job = Job(target, check_opt_level(options.opt), options.lineinfo, **files, **choices)
     data = read_file(options.file)
     executor = InProcessExecutor() if options.in_process else ForkedExecutor()
+    arguments = (data, source.name, goal.name, job, options.file)
     try:
-        files = executor.run("tileiras_build.driver:lower", data, source.name, goal.name, job, options.file)
-    except InternalError as error:
-        raise _blame_file(error, options.file) from error
+        files = executor.run("tileiras_build.driver:lower", *arguments, timeout=options.timeout)
+    except TileirasError as error:
+        if error.id == "worker-timeout":
+            raise _too_slow(goal, options) from None
+        raise _blame_file(error, source, options.file) from error
     _write_artifact(options, goal, files)
 
 
-def _blame_file(error: InternalError, path: str) -> TileirasError:
-    """A stage's text is ours, so a fault in it is internal; but here the text is a file that the user gave."""
-    if error.location is None or error.location.file != path:
+def _too_slow(goal: Stage, options: argparse.Namespace) -> InvalidInput:
+    return InvalidInput(
+        "timeout",
+        f"no {goal.suffix} after {options.timeout:g} seconds",
+        location=Location(options.file),
+        remedy="give it longer with --timeout SECONDS, or without that option any time",
+    )
+
+
+# Faults that say where they showed, not what is wrong with the text.
+_BROKEN = ("stage-failed", "pass-failed", "pass-contract", "ir-invalid", "worker-died")
+
+
+def _blame_file(error: TileirasError, source: Stage, path: str) -> TileirasError:
+    """A stage's text is ours, so a fault in it is internal; but here the text is a file that the user gave.
+
+    Bytecode is verified in full, so what fails after that is our fault. Text is checked by the verifiers of its
+    operations, which do not know all that passes promise each other, and that LLVM takes for granted.
+    """
+    if isinstance(error, ErrorGroup):
+        return ErrorGroup([_blame_file(one, source, path) for one in error.errors])
+    if source is STAGES[0] or not isinstance(error, InternalError) or getattr(error, "from_outside", False):
         return error
-    return InvalidInput(error.id, error.message, location=error.location)
+    if error.id not in _BROKEN:
+        return InvalidInput(error.id, error.message, location=error.location or Location(path))
+    message = f"this is not {source.suffix} as the compiler writes it: {error.message}"
+    remedy = "lower its .tilebc again; where nobody changed the file, report it as a fault of tileiras_build"
+    return InvalidInput(f"{source.name}-text", message, location=Location(path), remedy=remedy)
 
 
 def stage_of_file(path: str) -> Stage:
@@ -234,8 +284,9 @@ def assemble_file(options: argparse.Namespace) -> None:
     """``asm FILE.mlir -o OUT``: the bytecode of the public dialect's textual form."""
     from .bytecode.text_parser import parse_text
     from .bytecode.writer import write_module
+    from .pipeline.text_files import decode
 
-    module = parse_text(read_file(options.file).decode(), options.file)
+    module = parse_text(decode(read_file(options.file), options.file), options.file)
     write_files({Path(options.output or Path(options.file).with_suffix(STAGES[0].suffix)): write_module(module)})
 
 
@@ -268,7 +319,8 @@ def run_file(options: argparse.Namespace) -> None:
     module, entries = _launches(options)
     if len(entries) != 1:
         raise InvalidInput("run-entry", f"the file has {len(entries)} kernels", remedy=f"name one: {', '.join(entries)}")
-    inputs, shown = _inputs(options, module, entries[0], lambda inputs: run_inputs(module, entries[0], inputs))
+    run = lambda inputs: run_inputs(module, entries[0], inputs, options.max_steps)  # noqa: E731
+    inputs, shown = _inputs(options, module, entries[0], run)
     print(*shown, sep="\n")
     if options.output:
         print(*save_buffers(inputs, Path(options.output)), sep="\n")
@@ -277,16 +329,22 @@ def run_file(options: argparse.Namespace) -> None:
 def verify_file(options: argparse.Namespace) -> None:
     """``verify FILE --sm SM``: emulate the compiled kernels and compare with the interpreter, on the same inputs."""
     from .driver import compile
-    from .interpreter.verify import Expectation, emulate
+    from .interpreter.verify import emulate
 
     module, entries = _launches(options)
     artifacts = compile(read_file(options.file), options.sm, opt_level=options.opt, stop_at="ptx", name=options.file)
     for entry in entries:
-        inputs, expected = _inputs(options, module, entry, lambda inputs: Expectation(module, entry, inputs))  # noqa: B023
+        inputs, expected = _inputs(options, module, entry, _expectation(module, entry, options.max_steps))
         wrong = expected.compare(emulate(artifacts, entry, inputs))
         if wrong:
             raise InternalError("verify-mismatch", f"{entry} on {options.sm}: {'; '.join(map(str, wrong))}")
         print(f"{entry}: {len(inputs.buffers)} arrays agree on {options.sm}, grid {inputs.grid}")
+
+
+def _expectation(module, entry: str, steps: int) -> Callable:
+    from .interpreter.verify import Expectation
+
+    return lambda inputs: Expectation(module, entry, inputs, limit=steps)
 
 
 def list_passes(options: argparse.Namespace) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from .errors import InternalError, InvalidInput, Location, TileirasError
+from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError
 from .executor.isolation import run_isolated
 from .files import replace_files
 from .knobs import CHECK, DEBUG, dump_folder
@@ -209,6 +209,8 @@ class _Run:
 
     def _located(self, error: TileirasError) -> TileirasError:
         """Stages that read text call it by its suffix (".ll:4:3"); where it is the given file, use the file's name."""
+        if isinstance(error, ErrorGroup):
+            return ErrorGroup([self._located(one) for one in error.errors])
         where = error.location
         if self.name is None or where is None or where.file != self.source.suffix or self.reached is not self.source:
             return error

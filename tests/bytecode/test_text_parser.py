@@ -71,3 +71,44 @@ def test_comments_and_a_module_around_the_entries():
 def test_wrong_types_do_not_verify():
     with pytest.raises(InvalidInput, match="does not verify|is of type"):
         parse_text(ENTRY.format("%0 = negf %p : tile<f32>"))
+
+
+BAD = {
+    "no-digits": ("%0 = constant <i32: > : tile<i32>", "a constant of type"),
+    "hex": ('%0 = constant <i32: "0xZZ"> : tile<4xi32>', "this is not valid"),
+    "long-number": (f"%0 = constant <i32: {'1' * 5000}> : tile<i32>", "this is not valid"),
+    "count": ("%0:99999999999 = iota : tile<4xi32>", "1 to 65536 results"),
+    "no-results": ("%0:0 = iota : tile<4xi32>", "1 to 65536 results"),
+    "string": ('%0 = print_tko "abc', "expected a string"),
+    "string-in-brackets": ('%0 = negf %p : tile<"abc', "a string has no end"),
+    "escape": ('%0 = print_tko "\\FF" -> token', "not UTF-8"),
+    "rounding": ("%0 = constant <f32: 1.0> : tile<f32>\n %1 = sqrt %0 rounding<sideways> : tile<f32>", "this is not valid"),
+    "brackets": ("%0 = negf %p : tile" + "<" * 5000, "brackets are nested more than 64 deep"),
+    "strange-type": ("%0 = negf %p : " + "tile<" * 60, "balanced brackets"),
+    "verify": ("%0 = iota : tile<4xf32>", "does not verify"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line, message", BAD.values(), ids=BAD)
+def test_whatever_is_wrong_is_said_at_a_place(line, message):
+    with pytest.raises(InvalidInput, match=message) as caught:
+        parse_text(ENTRY.format(line), "k.mlir")
+    assert caught.value.location.line >= 2 and caught.value.location.column and len(str(caught.value)) < 400
+
+
+def test_regions_nest_as_deep_as_in_bytecode():
+    def nested(depth: int) -> str:
+        yes = "%t = constant <i1: true> : tile<i1>\n"
+        return "entry @k() {\n" + yes + "if %t {\n" * depth + "}\n" * depth + "return\n}"
+
+    read_module(write_module(parse_text(nested(64))))
+    for depth in (65, 5000):
+        with pytest.raises(InvalidInput, match="regions are nested more than 64 deep") as caught:
+            parse_text(nested(depth))
+        assert caught.value.location.line == 67
+
+
+def test_names_of_a_region_end_with_it():
+    text = "%t = constant <i1: true> : tile<i1>\n if %t {{\n %a = make_token : token\n }}\n %b = join_tokens %a : token"
+    with pytest.raises(InvalidInput, match="%a is not defined"):
+        parse_text(ENTRY.format(text.format()))

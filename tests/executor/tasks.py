@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import time
 
@@ -41,6 +42,14 @@ def leave(status):
 
 def sleep(seconds):
     time.sleep(seconds)
+
+
+def start_a_sleeper(note):
+    """A program that outlives its parent, as ptxas would."""
+    process = subprocess.Popen(["sleep", "600"])
+    with open(note, "w") as stream:
+        stream.write(str(process.pid))
+    process.wait()
 
 
 def say(text):

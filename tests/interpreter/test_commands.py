@@ -65,3 +65,61 @@ def test_asm_points_at_the_line(tmp_path, capsys):
     path.write_text("entry @k() {\n  %0 = frob\n  return\n}\n")
     assert main(["asm", str(path)]) == 1
     assert f"{path}:2:8: error[asm-syntax]: unknown operation 'frob'" in capsys.readouterr().err
+
+
+def endless(tmp_path) -> str:
+    """A kernel that waits for what nobody does."""
+    text = tmp_path / "wait.mlir"
+    text.write_text("entry @wait() {\n  loop {\n    %0 = make_token : token\n    continue\n  }\n  return\n}\n")
+    assert main(["asm", str(text)]) == 0
+    return str(tmp_path / "wait.tilebc")
+
+
+@pytest.mark.parametrize("command", [["run"], ["verify", "--sm", "90"]])
+def test_a_kernel_without_an_end_is_given_up(command, tmp_path, capsys):
+    assert main([command[0], endless(tmp_path), *command[1:], "--max-steps", "1000"]) == 1
+    said = capsys.readouterr().err
+    assert "too-long" in said and "than the 1000 operations that are allowed" in said and "--max-steps N" in said
+
+
+@pytest.mark.parametrize("command", ["run", "verify"])
+def test_there_is_a_limit_without_the_option(command):
+    from tileiras_build.cli import MAX_STEPS, _parser
+
+    words = [command, "k.tilebc", *(["--sm", "90"] if command == "verify" else [])]
+    assert _parser().parse_args(words).max_steps == MAX_STEPS == 1_000_000
+
+
+@pytest.mark.parametrize("word", ["0", "-5", "many"])
+def test_the_limit_is_a_positive_number(word, capsys):
+    with pytest.raises(SystemExit):
+        main(["run", "k.tilebc", f"--max-steps={word}"])
+    assert f"'{word}' is not a positive number of operations" in capsys.readouterr().err
+
+
+DAMAGED = {
+    "header": lambda data: data.replace(b"'shape'", b"'sh\0pe'"),
+    "expression": lambda data: data.replace(b"(300,)", b"(300, "),
+    "short": lambda data: data[:-5],
+    "huge": lambda data: data.replace(b"(300,), }   ", b"(9999999999,)}"),
+    "empty": lambda data: b"",
+    "archive": lambda data: b"PK\x03\x04" + data,
+    "objects": lambda data: data.replace(b"<f4", b"|O "),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
+def test_damaged_arrays_are_refused(damage, tmp_path, capsys):
+    path = tmp_path / "a.npy"
+    np.save(path, np.zeros(300, np.float32))
+    path.write_bytes(damage(path.read_bytes()))
+    assert main(["run", VECTOR_ADD, "--arg", str(path), *ARRAYS[2:]]) == 1
+    said = capsys.readouterr().err
+    assert "error[launch-argument]" in said and len(said.splitlines()) == 1
+
+
+def test_arrays_of_the_other_byte_order_keep_their_values(tmp_path, capsys):
+    np.save(tmp_path / "a.npy", np.arange(300, dtype=">f4"))
+    words = ["--arg", str(tmp_path / "a.npy"), "--arg", str(tmp_path / "a.npy"), "--arg", "f32:300"]
+    assert main(["run", VECTOR_ADD, *words, "--grid", "2", "-o", str(tmp_path)]) == 0
+    assert (np.load(tmp_path / "arg6.npy") == 2 * np.arange(300)).all()

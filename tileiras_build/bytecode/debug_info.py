@@ -21,6 +21,8 @@ from tileiras_build.dialects.cuda_tile.location import (
 
 MAX_DEPTH = 64  # scopes in scopes, call sites as callees of call sites; callers of callers are held flat
 MAX_SIZE = 4096  # attributes in one location, shared ones counted each time
+MAX_TOTAL = 1 << 21  # the same over all of a file, where it is short: each is hashed and printed once
+PARTS_PER_BYTE = 64  # and where it is long
 
 SCOPES = (DILexicalBlockAttr, DISubprogramAttr)
 LOCATIONS = (DILocAttr, CallSiteLocAttr, UnknownLocAttr)
@@ -38,6 +40,7 @@ class DebugInfo:
         self.sizes: dict[int, int] = {0: 1}
         self.depths: dict[int, int] = {0: 1}
         self.pending: list[int] = []
+        self.left = MAX_TOTAL + PARTS_PER_BYTE * len(file.data)
         if bounds is not None:
             self._read_tables(file.part(*bounds))
 
@@ -87,6 +90,9 @@ class DebugInfo:
         parse = PARSERS.get(entry.varint("a debug tag"))
         self.known[index] = UNKNOWN if parse is None else parse(self, entry)
         self.pending.pop()
+        self.left -= self.sizes[index]
+        if self.left < 0:
+            entry.fail(f"the debug attributes up to {index} expand to far more parts than the file has bytes")
         return self.known[index]
 
     def child(self, cursor: Cursor, kinds: tuple[type, ...] | type, what: str, *, flat: bool = False):

@@ -7,7 +7,8 @@ operation: text with directives in braces, each a value, its type, or a function
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i1, i64
@@ -15,14 +16,17 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from tileiras_build.bytecode.constants import float_bits
 from tileiras_build.bytecode.float_text import float_text
-from tileiras_build.bytecode.reader import read_module
+from tileiras_build.bytecode.reader import Reader, verify
 from tileiras_build.bytecode.ssa_names import Names
 from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr, storage_bytes
 from tileiras_build.dialects.cuda_tile.enums import RoundingMode, SymbolVisibility
 from tileiras_build.dialects.cuda_tile.location import LOC, CallSiteLocAttr, DILocAttr
 from tileiras_build.dialects.cuda_tile.ops_control import ContinueOp, EntryOp, GlobalOp, ModuleOp, YieldOp
 from tileiras_build.dialects.cuda_tile.types import is_float
+from tileiras_build.errors import InvalidInput, Location
 
+# Characters of text for each byte of bytecode; shorter text is never refused.
+TEXT_PER_BYTE, SHORT_TEXT = 256, 1 << 22
 HEX_THRESHOLD = 100  # MLIR prints larger constants that are not splats as bytes
 
 _UNARY = "{source} : {:result}"
@@ -229,11 +233,30 @@ def _location(loc: Attribute | None) -> str:
     return "".join(f"callsite({text} at " for text in inner) + last + ")" * len(inner)
 
 
+class Budget:
+    """How much text may be printed, so that what a short file names again and again does not become a long one."""
+
+    def __init__(self, limit: int | None = None, name: str | None = None,
+                 places: Mapping[Operation, int] = MappingProxyType({})):
+        self.limit, self.name, self.places, self.spent = limit, name, places, 0
+
+    def spend(self, size: int, op: Operation) -> None:
+        """Count the text of an operation; raises InvalidInput with its byte offset where it is too much."""
+        self.spent += size
+        if self.limit is not None and self.spent > self.limit:
+            raise InvalidInput(
+                "text-size", f"the text up to this {op.name.removeprefix('cuda_tile.')} is longer than {self.limit} "
+                "characters: far more than the file's size explains",
+                location=Location(self.name, offset=self.places.get(op)),
+                remedy="give a file that does not name the same long string, constant or location in every operation")
+
+
 class EntryPrinter:
     """Prints one entry."""
 
-    def __init__(self, types: TypeNames, locations: bool):
-        self.types, self.locations = types, locations
+    def __init__(self, types: TypeNames, locations: bool, budget: Budget | None = None):
+        self.types, self.locations, self.budget = types, locations, budget or Budget()
+        self.location_texts: dict[int, str] = {}
         self.lines: list[str] = []
         self.names: Names
 
@@ -246,7 +269,13 @@ class EntryPrinter:
         return ", ".join(self.types[value.type] for value in values)
 
     def location(self, op: Operation) -> str:
-        return f" {location_text(op.attributes.get(LOC))}" if self.locations else ""
+        if not self.locations:
+            return ""
+        loc = op.attributes.get(LOC)
+        # Most are shared objects, and a chain of calls is long.
+        if id(loc) not in self.location_texts:
+            self.location_texts[id(loc)] = f" {location_text(loc)}"
+        return self.location_texts[id(loc)]
 
     def region(self, region: Region, indent: str, implicit: type | None) -> str:
         """A region in braces; a terminator of class ``implicit`` without operands is not written."""
@@ -262,9 +291,13 @@ class EntryPrinter:
     def operation(self, op: Operation, indent: str) -> str:
         results = self.names.of_results(op)
         left = f"{results} = " if results else ""
+        before = self.budget.spent
         text = self.body(op, indent)
         mnemonic = op.name.removeprefix("cuda_tile.")
-        return f"{indent}{left}{mnemonic}{' ' if text else ''}{text}{self.location(op)}\n"
+        line = f"{indent}{left}{mnemonic}{' ' if text else ''}{text}{self.location(op)}\n"
+        inside = self.budget.spent - before
+        self.budget.spend(len(line) - inside, op)
+        return line
 
     def body(self, op: Operation, indent: str) -> str:
         parts = []
@@ -556,17 +589,31 @@ def _global(op: GlobalOp, types: TypeNames) -> str:
     return (f"global {private}{constant} {symbol(op.sym_name.data)}{aligned} {constant_text(op.value, types)}\n")
 
 
-def print_module(module: builtin.ModuleOp | ModuleOp, *, locations: bool = False) -> str:
-    """The public text of a module: its globals, then its entries."""
+def print_module(
+    module: builtin.ModuleOp | ModuleOp, *, locations: bool = False, budget: Budget | None = None
+) -> str:
+    """The public text of a module: its globals, then its entries; no longer than ``budget`` says."""
     inner = module if isinstance(module, ModuleOp) else next(
         op for op in module.body.block.ops if isinstance(op, ModuleOp))
     types = TypeNames()
     ops = list(inner.body.block.ops)
-    parts = [_global(op, types) for op in ops if isinstance(op, GlobalOp)]
-    parts += [EntryPrinter(types, locations).entry(op) for op in ops if isinstance(op, EntryOp)]
+    parts, budget = [], budget or Budget()
+    for op in ops:
+        if isinstance(op, GlobalOp):
+            parts.append(_global(op, types))
+            budget.spend(len(parts[-1]), op)
+    parts += [EntryPrinter(types, locations, budget).entry(op) for op in ops if isinstance(op, EntryOp)]
     return "".join(parts)
 
 
 def disassemble(data: bytes, *, locations: bool = False, name: str | None = None) -> str:
-    """The public text of Tile IR bytecode; ``locations`` appends each operation's source location."""
-    return print_module(read_module(data, name, any_name=True), locations=locations)
+    """The public text of Tile IR bytecode; ``locations`` appends each operation's source location.
+
+    Raises InvalidInput as ``read_module`` does, and for a file that names so much so often that its text would be
+    out of all proportion to it.
+    """
+    reader = Reader(bytes(data), name)
+    module = reader.module()
+    verify(module, name, reader.places)
+    limit = max(SHORT_TEXT, TEXT_PER_BYTE * len(data))
+    return print_module(module, locations=locations, budget=Budget(limit, name, reader.places))

@@ -63,6 +63,7 @@ MAGIC = b"\x7fTileIR\x00"
 MLIR_MAGIC = b"ML\xefR"
 MODULE_NAME = "kernels"
 MAX_NESTING = 64  # regions in regions, arrays in arrays
+EXPANSION = 16  # bytes of constants that attributes may name, for each byte of the file
 
 STRINGS, FUNCTIONS, DEBUG, CONSTANTS, TYPES, GLOBALS, PRODUCER = range(1, 8)
 SECTION_NAMES = {
@@ -133,6 +134,7 @@ class Reader:
         self.types.read_all()
         self.debug = DebugInfo(self.file, self.sections.get(DEBUG), self.string)
         self.plans: dict[int, Plan] = {}
+        self.nameable = EXPANSION * len(data)
         self.places: dict[Operation, int] = {}
 
     # Tables
@@ -189,6 +191,15 @@ class Reader:
         except VerifyException as problem:
             cursor.fail(f"constant {index}: {problem}", offset=offset)
         self.constant_cache[index, type] = value
+        return value
+
+    def nested_constant(self, cursor: Cursor) -> DenseConstantAttr:
+        """A constant inside another attribute, whose text holds it each time that it is named."""
+        offset = cursor.position
+        value = self.constant(cursor, self.types.read(cursor, "the type of a constant"))
+        self.nameable -= len(value.raw)
+        if self.nameable < 0:
+            cursor.fail(f"attributes name constants of more than {EXPANSION} times the file's size", offset=offset)
         return value
 
     def integer(self, value: int, type: IntegerType) -> IntegerAttr:
@@ -558,7 +569,7 @@ TAGGED_READERS: dict[int, Callable[[Reader, Cursor, int], Attribute]] = {
     4: lambda reader, cursor, _: reader.types.read(cursor, "a type attribute"),
     5: lambda reader, cursor, _: reader.string_attr(cursor, "a string attribute"),
     6: lambda reader, cursor, depth: reader.array(cursor, None, None, depth),
-    7: lambda reader, cursor, _: reader.constant(cursor, reader.types.read(cursor, "the type of a constant")),
+    7: lambda reader, cursor, _: reader.nested_constant(cursor),
     8: Reader.div_by,
     9: lambda reader, cursor, _: SameElementsAttr(cursor.integers(8, "elements of an i64 array")),
     10: lambda reader, cursor, depth: DictionaryAttr(reader.dictionary(cursor, depth)),
@@ -653,17 +664,15 @@ def verify(
             raise InvalidInput("ir-invalid", f"the bytecode does not verify: {problem}{byte}", location=where) from None
 
 
-def read_module(
-    data: bytes, name: str | None = None, *, check: bool = True, any_name: bool = False
-) -> builtin.ModuleOp:
+def read_module(data: bytes, name: str | None = None, *, check: bool = True) -> builtin.ModuleOp:
     """The module in ``data``; ``name`` is the file named in errors.
 
-    ``check`` verifies the operations as well; ``any_name`` lets kernels and globals have names that machine code cannot. Raises InvalidInput for anything that is not valid Tile IR bytecode of
-    a version in opcodes.VERSIONS.
+    ``check`` verifies the operations, and the names of kernels and globals, as well. Raises InvalidInput for anything
+    that is not valid Tile IR bytecode of a version in opcodes.VERSIONS.
     """
     reader = Reader(bytes(data), name)
     module = reader.module()
     if check:
-        check_names(() if any_name else reader.names())
+        check_names(reader.names())
         verify(module, name, reader.places)
     return module

@@ -53,7 +53,8 @@ PARTLY_NAMED = (ForOp, IfOp, LoopOp, ReduceOp, ScanOp)
 def _constant_name(op: ConstantOp) -> str:
     value, element_type = op.value, op.value.type.element_type
     if element_type == i1:
-        values = value.as_array()
+        # A splat stands for up to 2^24 elements.
+        values = value.splat_value() if value.is_splat else value.as_array()
         return "true" if values.all() else "cst_i1" if values.any() else "false"
     number = ""
     if value.is_splat and element_type in DTYPES:
@@ -74,6 +75,7 @@ class Names:
     def __init__(self, entry: EntryOp):
         self.text: dict[SSAValue, str] = {}
         self.results: dict[Operation, str] = {}
+        self.constants: dict[int, str] = {}  # by identity: many operations share one long constant
         self.hints: dict[SSAValue, str] = {}
         self._number_regions(entry)
 
@@ -85,16 +87,16 @@ class Names:
         return self.results.get(op, "")
 
     def _number_regions(self, entry: EntryOp) -> None:
-        pending = [(region, 0, 0, 0, frozenset()) for region in entry.regions]
+        pending = [(region, 0, 0, 0, ()) for region in entry.regions]
         while pending:
-            region, self.values, self.arguments, self.conflicts, outer = pending.pop()
-            self.used, self.outer = set(), outer
+            region, self.values, self.arguments, self.conflicts, self.outer = pending.pop()
+            self.used = set()
             self._number_region(region)
-            taken = None
+            # The sets themselves: a copy for each region would make many loops quadratic.
+            scopes = (*self.outer, self.used)
             for op in region.block.ops if region.blocks else ():
                 for inner in op.regions:
-                    taken = outer | self.used if taken is None else taken
-                    pending.append((inner, self.values, self.arguments, self.conflicts, taken))
+                    pending.append((inner, self.values, self.arguments, self.conflicts, scopes))
 
     def _number_region(self, region: Region) -> None:
         parent = region.parent
@@ -116,7 +118,7 @@ class Names:
 
     def _unique(self, name: str) -> str:
         unique = name
-        while unique in self.used or unique in self.outer:
+        while unique in self.used or any(unique in scope for scope in self.outer):
             unique = f"{name}_{self.conflicts}"
             self.conflicts += 1
         self.used.add(unique)
@@ -124,7 +126,9 @@ class Names:
 
     def _hints(self, op: Operation) -> tuple[str, ...]:
         if isinstance(op, ConstantOp):
-            return (_constant_name(op),)
+            if id(op.value) not in self.constants:
+                self.constants[id(op.value)] = _constant_name(op)
+            return (self.constants[id(op.value)],)
         if not isinstance(op, AssumeOp):
             return RESULT_NAMES.get(type(op), ())
         hint = self.hints.get(op.value)

@@ -8,6 +8,7 @@ read over: the text does not hold their scopes.
 from __future__ import annotations
 
 import re
+from collections import ChainMap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -27,19 +28,23 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from tileiras_build.bytecode.constants import float_bits, float_value
 from tileiras_build.bytecode.printer import IMPLICIT, compile_formats
-from tileiras_build.bytecode.reader import CLASSES, ENUMS, MODULE_NAME, verify
-from tileiras_build.bytecode.text_scanner import NUMBER, VALUE, Scanner
+from tileiras_build.bytecode.reader import CLASSES, ENUMS, MAX_NESTING, MODULE_NAME
+from tileiras_build.bytecode.text_scanner import NUMBER, VALUE, Scanner, shortened
 from tileiras_build.bytecode.writer import ROWS
 from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr, OptimizationHintsAttr, storage_bytes
 from tileiras_build.dialects.cuda_tile.base import SEGMENTS
 from tileiras_build.dialects.cuda_tile.enums import RoundingModeAttr, SymbolVisibilityAttr
 from tileiras_build.dialects.cuda_tile.ops_control import TERMINATORS, EntryOp, GlobalOp, ModuleOp
 from tileiras_build.dialects.cuda_tile.types import BITS, TileType, is_float
+from tileiras_build.dialects.mlir_text import reason
+from tileiras_build.errors import InvalidInput
 
 UNIT = UnitAttr()
+MAX_RESULTS = 1 << 16
 
 
 @dataclass
@@ -65,7 +70,8 @@ class TextParser:
 
     def __init__(self, text: str, name: str | None):
         self.scan = Scanner(text, name)
-        self.values: dict[str, SSAValue] = {}
+        self.values: ChainMap[str, SSAValue] = ChainMap()
+        self.places: dict[Operation, int] = {}
 
     # Values
 
@@ -89,7 +95,7 @@ class TextParser:
         """Name the results of an operation: one name each, or ``%name:count`` for all of them."""
         if len(names) == 1 and ":" in names[0]:
             base, count = names[0].split(":")
-            if int(count) != len(values):
+            if int(count) != len(values) or not values:
                 self.scan.fail(f"{base} names {count} results, but there are {len(values)}")
             self.values |= {f"{base}#{index}": value for index, value in enumerate(values)}
             self.values[base] = values[0]
@@ -104,13 +110,21 @@ class TextParser:
             name = self.scan.match(VALUE, "a value")
             if self.scan.text.startswith(":", self.scan.position):
                 self.scan.expect(":")
-                name += f":{self.scan.integer()}"
+                name += f":{self.count()}"
             names.append(name)
             if not self.scan.accept(","):
                 break
         if names:
             self.scan.expect("=")
         return names
+
+    def count(self) -> int:
+        """How many results one name stands for: each takes a type in the text, or a byte of bytecode."""
+        start = self.scan.position
+        number = self.scan.integer()
+        if not 0 < number <= MAX_RESULTS:
+            self.scan.fail(f"an operation has 1 to {MAX_RESULTS} results, not {number}", start)
+        return number
 
     # Operations
 
@@ -129,6 +143,7 @@ class TextParser:
         if self.scan.accept("loc"):
             self.scan.balanced()
         op = self.build(parts, start)
+        self.places[op] = start
         self.define(names, op.results)
         return op
 
@@ -157,9 +172,12 @@ class TextParser:
 
     def region(self, arguments: list[tuple[str, Attribute]], implicit: type | None) -> Region:
         """A region in braces; a missing terminator is ``implicit`` without operands."""
-        outer = dict(self.values)
+        self.scan.skip()
+        start, outer = self.scan.position, self.values
+        if len(outer.maps) > MAX_NESTING + 1:  # the entry is one
+            self.scan.fail(f"regions are nested more than {MAX_NESTING} deep", start)
         block = Block(arg_types=[type for _, type in arguments])
-        self.values |= {name: value for (name, _), value in zip(arguments, block.args)}
+        self.values = outer.new_child({name: value for (name, _), value in zip(arguments, block.args)})
         self.scan.expect("{")
         while not self.scan.accept("}"):
             block.add_op(self.operation())
@@ -205,7 +223,9 @@ class TextParser:
         return self.entry()
 
     def entry(self) -> EntryOp:
-        name, self.values = self.scan.symbol(), {}
+        self.scan.skip()
+        start = self.scan.position
+        name, self.values = self.scan.symbol(), ChainMap()
         arguments = self.arguments()
         hints = OptimizationHintsAttr({})
         if self.scan.accept("optimization_hints"):
@@ -215,10 +235,14 @@ class TextParser:
         if self.scan.accept("loc"):
             self.scan.balanced()
         signature = FunctionType.from_lists([type for _, type in arguments], [])
-        return EntryOp.create(regions=[region], properties={
+        op = EntryOp.create(regions=[region], properties={
             "sym_name": StringAttr(name), "function_type": signature, "optimization_hints": hints})
+        self.places[op] = start
+        return op
 
     def global_(self) -> GlobalOp:
+        self.scan.skip()
+        start = self.scan.position
         visibility = SymbolVisibilityAttr.of("private" if self.scan.accept("private") else "public")
         properties: dict[str, Attribute] = {"constant": UNIT} if self.scan.accept("constant") else {}
         properties |= {"sym_name": StringAttr(self.scan.symbol()), "symbol_visibility": visibility}
@@ -227,7 +251,17 @@ class TextParser:
             self.scan.expect("=")
             alignment = self.scan.integer()
         properties |= {"alignment": IntegerAttr(alignment, i64), "value": self.dense()}
-        return GlobalOp.create(properties=properties)
+        op = GlobalOp.create(properties=properties)
+        self.places[op] = start
+        return op
+
+    def verify(self, module: builtin.ModuleOp) -> None:
+        """Verify every operation; the first bad one is refused where it stands."""
+        for op in module.walk():
+            try:
+                op.verify_()
+            except VerifyException as problem:
+                self.scan.fail(f"the text does not verify: {reason(problem)}", self.places.get(op, 0), id="ir-invalid")
 
     # Constants
 
@@ -258,14 +292,19 @@ class TextParser:
 
     def number_bits(self, type: Attribute) -> int:
         """The bit pattern of a literal of an element type."""
+        self.scan.skip()
+        start = self.scan.position
         text = self.scan.match(NUMBER, "a number")
         if text in ("true", "false"):
             return int(text == "true")
-        if is_float(type):
-            return int(text, 16) if "0x" in text else float_bits(float(text), type)
+        if is_float(type) and "0x" not in text:
+            return float_bits(float(text), type)
         if not re.fullmatch(r"-?\d+|-?0x[0-9A-Fa-f]+", text):
-            self.scan.fail(f"{text} is not an integer")
-        return int(text, 0) & (1 << BITS[type]) - 1
+            self.scan.fail(f"{shortened(text)} is not an integer", start)
+        number, width = int(text, 16 if "0x" in text else 10), BITS[type]
+        if not -(1 << width - 1) <= number < 1 << width or (number < 0 and is_float(type)):
+            self.scan.fail(f"{shortened(text)} does not fit in {type}", start)
+        return number & (1 << width) - 1
 
 
 def _pack(words: list[int], type: TileType) -> bytes:
@@ -616,6 +655,13 @@ PLANS = compile_formats(DIRECTIVES, _value, _type)
 
 def parse_text(text: str, name: str | None = None) -> builtin.ModuleOp:
     """The verified module of a text; ``name`` is the file named in errors. Raises InvalidInput with line and column."""
-    module = TextParser(text, name).module()
-    verify(module, name)
+    parser = TextParser(text, name)
+    try:
+        module = parser.module()
+        parser.verify(module)
+    except InvalidInput:
+        raise
+    except Exception as problem:
+        # A number out of range or a word of no enumeration: the constructors of attributes say so in their own ways.
+        parser.scan.fail(f"this is not valid: {reason(problem)}")
     return module

@@ -9,9 +9,9 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin
 from xdsl.ir import Attribute
 from xdsl.parser import Parser
-from xdsl.utils.exceptions import ParseError, VerifyException
 
 from tileiras_build.dialects.cuda_tile import CudaTile
+from tileiras_build.dialects.mlir_text import check_text, reason
 from tileiras_build.errors import InvalidInput, Location
 
 BLANK = re.compile(r"(?:\s+|//[^\n]*)*")
@@ -21,10 +21,12 @@ INTEGER = re.compile(r"-?\d+")
 NUMBER = re.compile(r"true|false|-?0x[0-9A-Fa-f]+|-?(?:\d+\.?\d*(?:[eE][-+]?\d+)?)")
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 ESCAPE = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|(.))", re.DOTALL)
+SHOWN = 100  # characters
 DIALECT_TYPES = "tile|ptr|tensor_view|partition_view|strided_view|gather_scatter_view|token"
 ELEMENT_TYPES = "fnv8E5M3FNU"
 # An x may come before: 4xptr<f32>.
 DIALECT_TYPE = re.compile(rf"(?<![A-Za-wyz_.!])((?:{DIALECT_TYPES})(?=<|\W*$)|(?:{ELEMENT_TYPES})\b)")
+MAX_BRACKETS = 64  # of one type or attribute; views of tensor views of pointers are 4
 OPENING, CLOSING = "<([{", ">)]}"
 
 
@@ -38,12 +40,12 @@ class Scanner:
         self.context.load_dialect(Builtin)
         self.context.load_dialect(CudaTile)
 
-    def fail(self, message: str, position: int | None = None) -> NoReturn:
+    def fail(self, message: str, position: int | None = None, *, id: str = "asm-syntax") -> NoReturn:
         """Refuse the text, at the current position unless told."""
         before = self.text[: self.position if position is None else position]
         line = before.count("\n") + 1
         column = len(before) - before.rfind("\n")
-        raise InvalidInput("asm-syntax", message, location=Location(self.name or "<text>", line, column))
+        raise InvalidInput(id, message, location=Location(self.name or "<text>", line, column))
 
     def skip(self) -> None:
         self.position = BLANK.match(self.text, self.position).end()
@@ -88,8 +90,14 @@ class Scanner:
         return int(self.match(INTEGER, "an integer"))
 
     def string(self) -> str:
+        self.skip()
+        start = self.position
         raw = self.match(STRING, "a string")[1:-1].encode()
-        return ESCAPE.sub(lambda found: bytes.fromhex(found[1].decode()) if found[1] else found[2], raw).decode()
+        data = ESCAPE.sub(lambda found: bytes.fromhex(found[1].decode()) if found[1] else found[2], raw)
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            self.fail("the escapes of this string are not UTF-8", start)
 
     def symbol(self) -> str:
         """``@name`` or ``@"any name"``."""
@@ -104,12 +112,16 @@ class Scanner:
         end = word.end() if word else start
         while end < len(self.text) and (depth or self.text[end] in OPENING):
             if self.text[end] == '"':
-                end = STRING.match(self.text, end).end()
+                if (string := STRING.match(self.text, end)) is None:
+                    self.fail("a string has no end", end)
+                end = string.end()
                 continue
             depth += (self.text[end] in OPENING) - (self.text[end] in CLOSING)
             end += 1
             if not depth:
                 break
+            if depth > MAX_BRACKETS:
+                self.fail(f"brackets are nested more than {MAX_BRACKETS} deep", end - 1)
         if depth or end == start:
             self.fail("expected a type or an attribute with balanced brackets")
         self.position = end
@@ -139,7 +151,15 @@ class Scanner:
 
     def _parse(self, text: str, parse, start: int) -> Attribute:
         try:
+            check_text(text)
             return parse(Parser(self.context, text))
-        except (ParseError, VerifyException, ValueError, KeyError) as problem:
-            lines = str(problem).strip().splitlines()
-            self.fail(f"{text!r} is not valid: {lines[-1].strip() if lines else problem}", start)
+        except InvalidInput as problem:
+            self.fail(f"{shortened(text)!r} is not valid: {problem.message}", start)
+        except Exception as problem:
+            # A constructor that is given what its verifier would refuse may fail in any way.
+            self.fail(f"{shortened(text)!r} is not valid: {reason(problem)}", start)
+
+
+def shortened(text: str) -> str:
+    """As much of a text as a message quotes."""
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

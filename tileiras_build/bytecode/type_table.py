@@ -41,6 +41,7 @@ from tileiras_build.dialects.cuda_tile.types import (
 )
 
 DYNAMIC = -(1 << 63)  # a size or stride that is not known
+MAX_NESTING = 8  # a signature names views of tensor views of numbers: no more than 4 in valid files
 
 # Tag -> (first version, type): the types without parameters (Tile IR BytecodeTypeOpcodes.td).
 PLAIN_TYPES: dict[int, tuple[Version, Attribute]] = {
@@ -92,6 +93,8 @@ class TypeTable:
         cursor = self.file.part(*self.entries[index])
         if index in self.pending:
             cursor.fail(f"type {index} contains itself")
+        if len(self.pending) >= MAX_NESTING:
+            cursor.fail(f"types are nested more than {MAX_NESTING} deep")
         self.pending.add(index)
         offset = cursor.position
         try:
@@ -188,9 +191,17 @@ class TypeTable:
         return GatherScatterViewType(tile_shape, view, sparse_dim, self._padding(cursor, present))
 
     def function(self, cursor: Cursor) -> FunctionType:
-        inputs = [self.read(cursor, "a parameter type") for _ in range(cursor.count("parameters"))]
-        outputs = [self.read(cursor, "a result type") for _ in range(cursor.count("results"))]
+        inputs = [self._value_type(cursor, "a parameter type") for _ in range(cursor.count("parameters"))]
+        outputs = [self._value_type(cursor, "a result type") for _ in range(cursor.count("results"))]
         return FunctionType.from_lists(inputs, outputs)
+
+    def _value_type(self, cursor: Cursor, what: str) -> Attribute:
+        """A type that a value can have: functions of functions would name 2^n types in n entries."""
+        offset = cursor.position
+        type = self.read(cursor, what)
+        if isinstance(type, FunctionType):
+            cursor.fail(f"{what} cannot be a function type", offset=offset)
+        return type
 
 
 # Tag -> (first version, parser): the types with parameters.

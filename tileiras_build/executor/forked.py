@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import pickle
+import select
+import signal
 import sys
+import time
 import traceback
+from contextlib import suppress
 
 from ..errors import InternalError
 from ..pipeline.stages import load
@@ -13,22 +17,46 @@ from .isolation import make_expendable
 from .worker_pool import describe_exit
 
 
+class ProcessEnded(InternalError):
+    """The child ended without a result; ``code`` is its exit status, or the negative number of the signal."""
+
+    def __init__(self, code: int):
+        super().__init__("worker-died", f"the compiler process {describe_exit(code)}")
+        self.code = code
+
+    @property
+    def from_outside(self) -> bool:
+        """Whether somebody else ended it, such as a system without memory."""
+        return self.code in (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGXCPU)
+
+
 class ForkedExecutor:
-    """An executor that survives an LLVM abort without the cost of a worker pool; ``timeout`` is ignored."""
+    """An executor that survives an LLVM abort without the cost of a worker pool."""
 
     def run(self, function: str, *arguments: object, timeout: float | None = None) -> object:
-        """The result of the function named ``"module:function"``; InternalError[worker-died] if its process dies."""
+        """The result of the function named ``"module:function"``.
+
+        Raises the function's own exception, InternalError[worker-died] if its process dies, and
+        InternalError[worker-timeout] after ``timeout`` seconds, when that process and what it started are ended.
+        """
         read_end, write_end = os.pipe()
         sys.stdout.flush()
         child = os.fork()
         if child == 0:
+            if timeout is not None:
+                os.setpgid(0, 0)
             _serve(write_end, function, arguments)
         os.close(write_end)
-        with os.fdopen(read_end, "rb") as stream:
-            data = stream.read()
+        try:
+            data = _read_all(read_end, timeout)
+        except BaseException:
+            _end(child, group=timeout is not None)
+            raise
+        finally:
+            os.close(read_end)
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if code != 0 or not data:
-            raise InternalError("worker-died", f"the compiler process {describe_exit(code)}")
+            raise ProcessEnded(code)
         succeeded, result = pickle.loads(data)
         if succeeded:
             return result
@@ -42,6 +70,29 @@ class ForkedExecutor:
 
     def __exit__(self, *exception):
         self.close()
+
+
+def _read_all(descriptor: int, timeout: float | None) -> bytes:
+    """What the child writes until it ends; InternalError[worker-timeout] if it has not by then."""
+    deadline = None if timeout is None else time.monotonic() + timeout
+    parts = []
+    while True:
+        left = None if deadline is None else max(deadline - time.monotonic(), 0)
+        if not select.select([descriptor], [], [], left)[0]:
+            raise InternalError("worker-timeout", f"no result after {timeout:g} seconds")
+        if not (part := os.read(descriptor, 1 << 20)):
+            return b"".join(parts)
+        parts.append(part)
+
+
+def _end(child: int, *, group: bool) -> None:
+    """End the child, and with its group the programs that it started."""
+    with suppress(OSError):
+        if group:
+            os.killpg(child, signal.SIGKILL)
+    with suppress(OSError):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def _bare(error: Exception) -> Exception:

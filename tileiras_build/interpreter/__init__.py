@@ -21,13 +21,16 @@ def entry_names(module) -> list[str]:
     return [op.sym_name.data for op in module.walk() if isinstance(op, EntryOp)]
 
 
-def run_inputs(module, entry: str, inputs) -> list[str]:
-    """Run a kernel once on ``inputs`` and leave its results in their buffers; a line of text per buffer."""
+def run_inputs(module, entry: str, inputs, limit: int | None = None) -> list[str]:
+    """Run a kernel once on ``inputs`` and leave its results in their buffers; a line of text per buffer.
+
+    ``limit`` is the most operations that may run.
+    """
     memory = Memory()
     for buffer in inputs.buffers:
         buffer.restore()
         memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
-    launch(module, entry, inputs.grid, inputs.params, memory=memory)
+    launch(module, entry, inputs.grid, inputs.params, memory=memory, limit=limit)
     return [f"parameter {buffer.parameter}: {buffer.describe()}" for buffer in inputs.buffers]
 
 

@@ -32,10 +32,7 @@ def _array(text: str, element_type: Attribute) -> tuple[tuple[int, ...], np.ndar
     """The shape and the words of an array argument of a given element type."""
     size = storage_bits(element_type) // 8
     if text.endswith(".npy"):
-        try:
-            values = np.load(text)
-        except (OSError, ValueError) as problem:
-            raise _refuse(text, f"cannot be read: {problem}") from None
+        values = _load(text)
         if values.dtype.itemsize != size:
             raise _refuse(text, f"holds {values.dtype}, but the parameter points to {element_type}")
         return values.shape, np.ascontiguousarray(values)
@@ -49,6 +46,19 @@ def _array(text: str, element_type: Attribute) -> tuple[tuple[int, ...], np.ndar
     shape = tuple(map(int, match["shape"].split("x")))
     random = np.random.default_rng(int(match["seed"] or 0))
     return shape, to_words(random_elements(random, element_type, int(np.prod(shape))), element_type)
+
+
+def _load(text: str) -> np.ndarray:
+    """The array in a .npy file, in this machine's byte order."""
+    try:
+        values = np.load(text)
+    except Exception as problem:
+        # NumPy reads the header as a Python expression: a damaged one may fail in any way that Python's reader has.
+        lines = str(problem).splitlines() or [type(problem).__name__]
+        raise _refuse(text, f"cannot be read: {lines[0]}") from None
+    if not isinstance(values, np.ndarray):
+        raise _refuse(text, "holds several arrays")
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
 def _row_major(shape: tuple[int, ...]) -> list[int]:

@@ -44,7 +44,7 @@ class Launch:
     def __init__(self, module: Operation, grid: tuple[int, int, int], memory: Memory, choice: Choice,
                  output: Callable[[str], None], limit: int | None):
         self.grid, self.memory, self.choice, self.output = grid, memory, choice, output
-        self.left = limit
+        self.left = self.limit = limit
         self.globals: dict[str, int] = {}
         self.kept: list[np.ndarray] = []
         for op in module.walk():
@@ -129,8 +129,8 @@ class Frame:
             return
         self.launch.left -= 1
         if self.launch.left < 0:
-            raise fault(op, "too-long", "the kernel runs longer than allowed",
-                        remedy="raise the limit if it is not waiting for another block")
+            raise fault(op, "too-long", f"the kernel runs longer than the {self.launch.limit} operations that are allowed",
+                        remedy="raise the limit (--max-steps N) if it is not waiting for another block")
 
     def load(self, addresses: np.ndarray, element_type) -> np.ndarray:
         """Held values at flat addresses."""

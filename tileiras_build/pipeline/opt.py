@@ -10,9 +10,9 @@ from functools import cache, partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import ParseError, VerifyException
 
-from ..errors import InvalidInput, Location, TileirasError
+from ..dialects.mlir_text import parse_checked
+from ..errors import InternalError, InvalidInput, Location
 from ..files import read_file
 from ..targets import TARGETS, Target, find_target
 from . import text_format
@@ -91,38 +91,10 @@ def parse_module(text: str, name: str | None = None) -> ModuleOp:
     """The verified module that MLIR text holds; raises InvalidInput with the line and column."""
     if _TILES.search(text):
         return text_format.parse(text.encode(), name)
-    try:
-        module = text_format.StringParser(context(), text, name or "<input>").parse_module()
-    except (ParseError, VerifyException) as error:
-        raise _refused(error, text, name) from error
-    verify(module, name)
+    parser = text_format.StringParser
+    module = parse_checked(lambda: parser(context(), text, name or "<input>"), parser.parse_module, text, name)
+    text_format.verify_given(module, name)
     return module
-
-
-def _refused(error: ParseError | VerifyException, text: str, name: str | None) -> InvalidInput:
-    if isinstance(error, VerifyException):
-        return InvalidInput("ir-invalid", f"the module does not verify: {reason(error)}", location=Location(name))
-    start = error.span.start
-    line = text.count("\n", 0, start) + 1
-    column = start - text.rfind("\n", 0, start)
-    return InvalidInput("parse-failed", f"cannot parse: {reason(error.msg)}", location=Location(name, line, column))
-
-
-def verify(module: ModuleOp, name: str | None = None) -> None:
-    """Raise InvalidInput with the reason where the module does not verify."""
-    try:
-        module.verify()
-    except TileirasError:
-        raise
-    except VerifyException as error:
-        message = f"the module does not verify: {reason(error)}"
-        raise InvalidInput("ir-invalid", message, location=Location(name)) from error
-
-
-def reason(error: object) -> str:
-    """The last line of a message that also shows the IR around it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip(" ^|-")]
-    return lines[-1] if lines else "unknown reason"
 
 
 def run(
@@ -146,8 +118,20 @@ def run_file(options: argparse.Namespace) -> None:
     from .tileas_to_ll.write_llvm_dialect import write
 
     data = sys.stdin.buffer.read() if options.file == "-" else read_file(options.file)
-    module = transform(decode(data, options.file), options.passes, job_of(options), options.file)
-    sys.stdout.write(write(module) if options.ll else text_format.render(module).decode())
+    text, job = decode(data, options.file), job_of(options)
+    try:
+        module = transform(text, options.passes, job, options.file)
+        result = write(module) if options.ll else text_format.render(module).decode()
+    except InternalError as error:
+        raise _blame_text(error, options.file) from error
+    sys.stdout.write(result)
+
+
+def _blame_text(error: InternalError, path: str) -> InvalidInput:
+    """Verifiers do not know all that passes promise each other; here nobody but the user made the promise."""
+    where = error.location or Location(path)
+    remedy = error.remedy or "see what `tileiras-build passes` says that the pass takes"
+    return InvalidInput(error.id, f"the passes cannot take this text: {error.message}", location=where, remedy=remedy)
 
 
 def job_of(options: argparse.Namespace) -> Job:

@@ -19,10 +19,11 @@ from xdsl.dialects.builtin import ModuleOp, NoneAttr, TensorType
 from xdsl.ir import Attribute, Dialect, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import StringLiteral
 
+from ..dialects.mlir_text import parse_checked, reason
 from ..errors import InternalError, InvalidInput, Location, TileirasError
 from ..names import check_names
 from .shared.symbols import symbols
@@ -89,19 +90,25 @@ def _load(module: str, name: str) -> Dialect:
 def parse(data: bytes, name: str | None = None) -> ModuleOp:
     """The verified module that ``data`` (UTF-8 text) holds; raises InvalidInput with the line and column."""
     text = decode(data, name)
+    module = parse_checked(lambda: StringParser(context(), text, name or "<input>"), Parser.parse_module, text, name)
+    verify_given(module, name)
+    check_names((kind, symbol, partial(_place, symbol, text, name)) for kind, symbol in symbols(module))
+    return module
+
+
+def verify_given(module: ModuleOp, name: str | None = None) -> None:
+    """Raise InvalidInput with the reason where a module that was parsed from a file does not verify."""
     try:
-        module = StringParser(context(), text, name or "<input>").parse_module()
         module.verify()
     except TileirasError:
         raise
-    except ParseError as error:
-        raise _parse_failure(error, text, name) from error
     except VerifyException as error:
-        raise InvalidInput(
-            "ir-invalid", f"the module does not verify: {_reason(error)}", location=Location(name)
-        ) from error
-    check_names((kind, symbol, partial(_place, symbol, text, name)) for kind, symbol in symbols(module))
-    return module
+        message = f"the module does not verify: {reason(error)}"
+        raise InvalidInput("ir-invalid", message, location=Location(name)) from error
+    except Exception as error:
+        # A verifier may look at what the check before it should have refused.
+        message = f"the module does not verify: {type(error).__name__}: {reason(error)}"
+        raise InvalidInput("ir-invalid", message, location=Location(name)) from error
 
 
 class StringParser(Parser):
@@ -142,7 +149,7 @@ def render(module: ModuleOp) -> bytes:
     try:
         module.verify()
     except Exception as error:
-        raise InternalError("ir-invalid", f"cannot write IR that does not verify: {_reason(error)}") from error
+        raise InternalError("ir-invalid", f"cannot write IR that does not verify: {reason(error)}") from error
     body = io.StringIO()
     printer = _AliasPrinter(stream=body)
     printer.print_op(module)
@@ -195,16 +202,3 @@ class _AliasPrinter(Printer):
             stem += "_v" if number else ""
             return f"!{stem}{number or ''}"
         return f"{'!' if isinstance(attribute, TypeAttribute) else '#'}{stem}{number}"
-
-
-def _parse_failure(error: ParseError, text: str, name: str | None) -> InvalidInput:
-    start = error.span.start
-    line = text.count("\n", 0, start) + 1
-    column = start - (text.rfind("\n", 0, start) + 1) + 1
-    return InvalidInput("parse-failed", f"cannot parse: {_reason(error.msg)}", location=Location(name, line, column))
-
-
-def _reason(error: object) -> str:
-    """The last line of a message with xDSL's source excerpts: that is where the reason stands."""
-    lines = [line.strip() for line in str(error).splitlines() if re.search(r"\w", line)]
-    return lines[-1] if lines else "unknown reason"

@@ -7,7 +7,7 @@ from tileiras_build.errors import InternalError, InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx.machine import TRIPLE, data_layout, library_machine
-from tileiras_build.pipeline.ll_to_ptx.passes import LEVELS, run_passes
+from tileiras_build.pipeline.ll_to_ptx.passes import LEVELS, MOST_LOOPS, _has_many_loops, run_passes
 from tileiras_build.targets import TARGETS
 
 JOB = Job(TARGETS["sm_90"])
@@ -87,3 +87,45 @@ def test_passes_need_a_machine(monkeypatch):
     with llvm.create_context() as context, llvm.parse_assembly(KERNEL, context=context) as module:
         with pytest.raises(InternalError, match="target machine unavailable; cannot optimize with LLVM"):
             run_passes(module, None, 3)
+
+
+def chain_of_loops(count: int) -> str:
+    """A sum that each of ``count`` loops, one after the other, adds to."""
+    lines = ["define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n) {", "entry:", "  br label %l0"]
+    for i in range(count):
+        before, block = (f"%y{i - 1}", f"l{i - 1}") if i else ("0", "entry")
+        after = f"l{i + 1}" if i + 1 < count else "end"
+        lines += [
+            f"l{i}:",
+            f"  %x{i} = phi i32 [ {before}, %{block} ], [ %y{i}, %l{i} ]",
+            f"  %c{i} = phi i32 [ 0, %{block} ], [ %d{i}, %l{i} ]",
+            f"  %y{i} = add i32 %x{i}, %n",
+            f"  %d{i} = add i32 %c{i}, 1",
+            f"  %t{i} = icmp slt i32 %d{i}, %n",
+            f"  br i1 %t{i}, label %l{i}, label %{after}",
+        ]
+    return "\n".join([*lines, "end:", f"  store i32 %y{count - 1}, ptr addrspace(1) %p", "  ret void", "}"])
+
+
+@pytest.mark.parametrize("count, many", [(10, False), (MOST_LOOPS, False), (MOST_LOOPS + 1, True), (150, True)])
+def test_long_chains_of_loops_are_known(count, many):
+    module = llvm.parse_assembly(chain_of_loops(count))
+    assert [_has_many_loops(function) for function in module.functions if not function.is_declaration] == [many]
+
+
+def test_value_numbering_is_left_out_of_long_chains_of_loops(monkeypatch):
+    """It would end the process."""
+    added = []
+    original = llvm.create_new_module_pass_manager
+
+    def recording():
+        manager = original()
+        add = manager.add_new_gvn_pass
+        manager.add_new_gvn_pass = lambda: added.append("gvn") or add()
+        return manager
+
+    monkeypatch.setattr(llvm, "create_new_module_pass_manager", recording)
+    for count, expected in ((10, ["gvn"]), (120, [])):
+        added.clear()
+        run_passes(llvm.parse_assembly(chain_of_loops(count)), library_machine(TRIPLE), 3)
+        assert added == expected

@@ -81,10 +81,15 @@ def _as_splat(type: TileType, raw: bytes) -> bytes:
         return raw
     count = type.num_elements
     if type.element_type == i1:
-        splats = {_packed_ones(count): b"\xff", bytes((count + 7) // 8): b"\x00"}
-        return splats.get(raw, raw)
+        return _as_boolean_splat(raw, count)
     size = storage_bytes(type.element_type)
     return raw[:size] if len(raw) == size * count and raw == raw[:size] * count else raw
+
+
+def _as_boolean_splat(raw: bytes, count: int) -> bytes:
+    if len(raw) != (count + 7) // 8:
+        return raw
+    return {_packed_ones(count): b"\xff", bytes(len(raw)): b"\x00"}.get(raw, raw)
 
 
 def _packed_ones(count: int) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import ArrayAttr, BFloat16Type, Float16Type, FunctionType, IntegerAttr, StringAttr
 from xdsl.dialects.builtin import SymbolRefAttr, UnitAttr, i1, i32
@@ -81,6 +82,19 @@ class GlobalOp(TileOperation):
     CHECKS: ClassVar = (_rank,)
 
 
+_GLOBALS: WeakKeyDictionary[Operation, dict[str, GlobalOp]] = WeakKeyDictionary()
+
+
+def _find_global(module: Operation, name: str) -> GlobalOp | None:
+    """The global called ``name``; a search for each of its users would be quadratic."""
+    found = _GLOBALS.get(module, {}).get(name)
+    if found is None or found.parent_op() is not module or found.sym_name.data != name:
+        ops = [op for op in module.regions[0].block.ops if isinstance(op, GlobalOp)]
+        _GLOBALS[module] = {op.sym_name.data: op for op in reversed(ops)}
+        found = _GLOBALS[module].get(name)
+    return found
+
+
 @define
 class GetGlobalOp(TileOperation):
     """The address of a global. The public attribute ``name`` is ``op.symbol`` here."""
@@ -97,8 +111,8 @@ class GetGlobalOp(TileOperation):
             module = module.parent_op()
         if module is None:
             return
-        target = SymbolTable.lookup_symbol(module, name)
-        if not isinstance(target, GlobalOp):
+        target = _find_global(module, name)
+        if target is None:
             fail(f"'{name}' does not reference a valid global")
         pointee = self.result.type.element_type.pointee_type
         if target.value.type.element_type != pointee:

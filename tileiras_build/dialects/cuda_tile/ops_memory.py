@@ -46,6 +46,7 @@ from tileiras_build.dialects.cuda_tile.enums import (
     MemoryScope,
     MemoryScopeAttr,
 )
+from tileiras_build.dialects.cuda_tile.extents import check_elements, check_tensor, known_range
 from tileiras_build.dialects.cuda_tile.types import (
     BASE_FLOATS,
     BITS,
@@ -135,6 +136,26 @@ def _index_fits_view(op: Operation) -> None:
     flags = op.properties.get("inbounds")
     if flags is not None and len(flags) != view.index_rank:
         fail(f"expected {view.index_rank} inbounds flags, got {len(flags)}")
+    if not isinstance(view, GatherScatterViewType):
+        _tile_number_fits(view, indices)
+
+
+def _tile_number_fits(view: TileView, indices: list) -> None:
+    """Where a tile begins, for an index that is constant."""
+    steps = view.traversal_strides if isinstance(view, StridedViewType) else view.tile_shape
+    for dim, index in enumerate(indices):
+        stride = view.tensor_view.strides[view.dim_map[dim]]
+        for number in known_range(index) or ():
+            distance = number * steps[dim] * (stride or 1)
+            check_elements(f"the distance to tile {number},", distance, BITS[view.element_type], view.element_type)
+
+
+def _with_constants(dims, values) -> tuple[int | None, ...]:
+    """Sizes or strides, with the operands' values where they are constant and positive."""
+    ranges = (known_range(value) for value in values)
+    known = [found[0] if found is not None and found[0] > 0 else None for found in ranges]
+    waiting = iter(known)
+    return tuple(next(waiting) if dim is None else dim for dim in dims)
 
 
 def _packed_along_one_dimension(op: Operation) -> None:
@@ -180,6 +201,7 @@ class AllocaOp(TileOperation):
         size = 1 if pointee == i1 else BITS[pointee] // 8
         if alignment < size:
             fail(f"'alignment' ({alignment}) must be at least the natural size ({size} bytes) of {pointee}")
+        check_elements("an allocation", self.num_elem.value.data, BITS[pointee], pointee)
 
     CHECKS: ClassVar = (pointers("result"), scalars("result"), _alignment)
 
@@ -492,7 +514,13 @@ class MakeTensorViewOp(TileOperation):
             fail("expected dynamic sizes and strides to be scalar integers of one type, got "
                  + ", ".join(sorted(map(str, kinds))))
 
-    CHECKS: ClassVar = (pointers("base"), scalars("base"), of_type(TensorViewType, "result"), _view)
+    def _distances(self) -> None:
+        """Numbers that are operands, but constant, count as those in the type do."""
+        view = self.result.type
+        dims = (_with_constants(view.shape, self.dynamic_shape), _with_constants(view.strides, self.dynamic_strides))
+        check_tensor(*dims, BITS[view.element_type], view.element_type)
+
+    CHECKS: ClassVar = (pointers("base"), scalars("base"), of_type(TensorViewType, "result"), _view, _distances)
 
 
 @define

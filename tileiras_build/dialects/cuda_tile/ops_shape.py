@@ -47,6 +47,7 @@ from tileiras_build.dialects.cuda_tile.enums import (
     RoundingModeAttr,
     SignednessAttr,
 )
+from tileiras_build.dialects.cuda_tile.extents import check_elements, known_range
 from tileiras_build.dialects.cuda_tile.types import BITS, FLOATS, INTEGERS, NUMBERS, FloatNV8E5M3FNUType, TileType, i4
 
 WIDE_INTEGERS = (*INTEGERS, i4)
@@ -343,6 +344,12 @@ class IotaOp(TileOperation):
     CHECKS: ClassVar = (elements(INTEGERS, "result"), _range)
 
 
+def _offset_fits(op: Operation) -> None:
+    pointee = op.ptr.type.element_type.pointee_type
+    for count in known_range(op.offset) or ():
+        check_elements("an offset", count, BITS[pointee], pointee)
+
+
 @define
 class OffsetOp(TileOperation):
     """ptr moved by offset elements."""
@@ -357,6 +364,7 @@ class OffsetOp(TileOperation):
         elements(INTEGERS, "offset"),
         same_types("ptr", "result"),
         same_shapes("ptr", "offset"),
+        _offset_fits,
     )
 
 

@@ -32,9 +32,12 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tileiras_build.dialects.cuda_tile.enums import PaddingValue
+from tileiras_build.dialects.cuda_tile.extents import check_tensor, check_tiles
 from tileiras_build.dialects.cuda_tile.record import record
 
 MAX_TILE_ELEMENTS = 1 << 24  # Tile IR Types.h: the largest number of elements of a tile
+
+MAX_RANK = 64  # NumPy's own limit; without one, a short file could name types of any size again and again
 
 i4 = IntegerType(4)
 
@@ -160,8 +163,15 @@ class PointerType(Data[tuple[Attribute, str | None]], TypeAttribute):
             printer.print_string(f", <{self.ptr_attr}>" if self.ptr_attr else "")
 
 
+def verify_rank(shape: Dims) -> None:
+    """Raise VerifyException for more dimensions than any program has."""
+    if len(shape) > MAX_RANK:
+        raise VerifyException(f"a type has at most {MAX_RANK} dimensions, got {len(shape)}")
+
+
 def verify_tile_shape(shape: Sequence[int], element_type: Attribute) -> None:
     """Raise VerifyException unless the shape is one of a tile: positive powers of two, not too many elements."""
+    verify_rank(shape)
     count = 1
     for dim in shape:
         if dim <= 0:
@@ -268,6 +278,7 @@ class TensorViewType(Data[tuple[Attribute, Dims, Dims, str | None]], TypeAttribu
 
     def verify(self) -> None:
         element_type, shape, strides, _ = self.data
+        verify_rank(shape)
         if element_type not in BITS:
             raise VerifyException(f"a tensor view cannot have elements of type {element_type}")
         if len(shape) != len(strides):
@@ -278,6 +289,7 @@ class TensorViewType(Data[tuple[Attribute, Dims, Dims, str | None]], TypeAttribu
             if any(dim is not None and dim <= 0 for dim in dims):
                 raise VerifyException(
                     f"dimensions must have strictly positive constant {what} but got [{_dims_text(dims, ', ')}]")
+        check_tensor(shape, strides, BITS[element_type], element_type)
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser):
@@ -370,6 +382,11 @@ class TileView:
                 f"padding_value {padding.value} can only be used with floating point element types, "
                 f"got {tensor_view.element_type}")
 
+    def _verify_distances(self, steps: Sequence[int], dim_map: Sequence[int]) -> None:
+        """``steps``: elements from a tile to the next, per dimension of the tile."""
+        strides = [self.tensor_view.strides[dim] for dim in dim_map]
+        check_tiles(self.tile_shape, steps, strides, BITS[self.element_type], self.element_type)
+
     def _verify_dim_map(self, dim_map: Sequence[int]) -> None:
         rank = len(self.tile_shape)
         if sorted(dim_map) != list(range(rank)):
@@ -408,6 +425,7 @@ class PartitionViewType(TileView, Data[tuple], TypeAttribute):
     def verify(self) -> None:
         self._verify_tile()
         self._verify_dim_map(self.dim_map)
+        self._verify_distances(self.tile_shape, self.dim_map)
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser):
@@ -450,6 +468,7 @@ class StridedViewType(TileView, Data[tuple], TypeAttribute):
         if any(stride <= 0 for stride in self.traversal_strides):
             raise VerifyException(
                 f"traversal strides must be strictly positive but got [{_dims_text(self.traversal_strides, ', ')}]")
+        self._verify_distances(self.traversal_strides, self.dim_map)
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser):
@@ -492,6 +511,7 @@ class GatherScatterViewType(TileView, Data[tuple], TypeAttribute):
             raise VerifyException(
                 "gather dimension is outside of tensor view dimensions, expected strictly less than "
                 f"{self.tensor_view.rank}, got {self.sparse_dim}")
+        self._verify_distances(self.tile_shape, self.dim_map)
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser):

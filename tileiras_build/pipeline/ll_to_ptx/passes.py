@@ -7,6 +7,7 @@ generator runs its own cleanups (address spaces, load/store vectorizer, GVN, LSR
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
@@ -28,6 +29,13 @@ _FULL = (
     "sinking",  # what one agent or the end of the kernel alone needs: no register holds it elsewhere
     "global_dead_code_eliminate",  # inlined helpers
 )
+
+
+# NewGVN ends the process by an assertion when it has looked at a value 100 times, which a chain of so many loops makes
+# it do. What it would have found is left to the code generator's own GVN there.
+VALUE_NUMBERING = "new_gvn"
+MOST_LOOPS = 64
+_LABEL = re.compile(r"^([\w.$-]+|\"[^\"]*\"):|label %([\w.$-]+|\"[^\"]*\")", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -74,7 +82,20 @@ def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine | None, opt_l
             function.add_function_attribute(attribute)
     # A pass manager cannot run twice (LLVM asserts); a new one costs 0.1 ms.
     manager = llvm.create_new_module_pass_manager()
-    for name in level.passes:
+    skipped = {VALUE_NUMBERING} if any(map(_has_many_loops, module.functions)) else set()
+    for name in (name for name in level.passes if name not in skipped):
         getattr(manager, f"add_{name}_pass")()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
     manager.run(module, builder)
+
+
+def _has_many_loops(function: llvm.ValueRef) -> bool:
+    """Whether more than MOST_LOOPS branches of a function lead back."""
+    if function.is_declaration or len(list(function.blocks)) <= MOST_LOOPS:
+        return False
+    seen: set[str] = set()
+    back = 0
+    for label, target in _LABEL.findall(str(function)):
+        seen.add(label)
+        back += target in seen and bool(target)
+    return back > MOST_LOOPS

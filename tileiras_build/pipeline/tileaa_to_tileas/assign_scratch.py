@@ -4,9 +4,9 @@ In:    nv_tileas operations with layouts.
 Out:   scratch_bytes and scratch_offset on operations that exchange data between threads, sync_before where another
        operation's data may still be read; shared_bytes on the kernel; convert_layouts that stand together are one.
 After: assign_layouts, order_tokens. Before: LLVM IR is written.
-Sound: a walk over the program, loop bodies twice, keeps the regions that may still be read since the last barrier;
-       an operation that writes to one of them gets a barrier first. Each operation has its own barrier between its
-       writes and its reads. Scratch shares bytes with a ring only outside the statements of one block that fill and
+Sound: a walk over the program keeps the regions that may still be read since the last barrier: a loop's body is
+       walked with what its own end leaves, too; an operation that writes to one of them gets a barrier first. Each
+       operation has its own barrier between its writes and its reads. Scratch shares bytes with a ring only outside the statements of one block that fill and
        drain the ring, at whose end every thread has waited for its copies.
 """
 
@@ -339,14 +339,40 @@ class _Region:
         return self.start < other.end and other.start < self.end and not (self.ring and other.ring)
 
 
+MAX_STARTS = 4  # states in which one loop is entered that are told apart
+JUMPS = ("nv_tileas.break", "nv_tileas.continue")
+
+
 class _Hazards:
-    """The regions that threads may still be reading."""
+    """The regions that threads may still be reading.
+
+    Each walk over a body walks the loops in it, so two walks per loop would be 2^depth: what a loop leaves is kept for
+    each state in which it was entered, and one that is entered in many is taken to be entered in the worst.
+    """
 
     def __init__(self, func: Operation):
-        self.func = func
+        self.body = func.regions[0].blocks[0]
+        self.used: dict[Block, frozenset[_Region]] = {}
+        self.jumps: set[Block] = set()
+        self.ends: dict[Operation, dict[frozenset[_Region], frozenset[_Region]]] = {}
 
     def run(self) -> None:
-        self._block(self.func.regions[0].blocks[0], frozenset())
+        self._look_inside(self.body)
+        self._block(self.body, frozenset())
+
+    def _look_inside(self, block: Block) -> None:
+        """Note which regions a block uses at any depth, and whether anything in it leaves an iteration."""
+        used: set[_Region] = set()
+        for op in block.ops:
+            if op.name in JUMPS:
+                self.jumps.add(block)
+            if _uses_region(op):
+                used.update(_Region.all_of(op))
+            for inner in (inner for region in op.regions for inner in region.blocks):
+                self._look_inside(inner)
+                used |= self.used[inner]
+                self.jumps |= {block} if inner in self.jumps else set()
+        self.used[block] = frozenset(used)
 
     def _block(self, block: Block, reading: frozenset[_Region]) -> frozenset[_Region]:
         for op in block.ops:
@@ -368,18 +394,25 @@ class _Hazards:
         return self._user(op, reading) if _uses_region(op) else reading
 
     def _loop(self, op: Operation, reading: frozenset[_Region]) -> frozenset[_Region]:
+        """What a loop that is entered in the state ``reading`` leaves."""
+        ends = self.ends.setdefault(op, {})
+        if reading not in ends and len(ends) >= MAX_STARTS:
+            reading |= self.used[self.body] | _read_by_threads(self.used[self.body])
+        if reading not in ends:
+            ends[reading] = self._repeat(op, reading)
+        return ends[reading]
+
+    def _repeat(self, op: Operation, reading: frozenset[_Region]) -> frozenset[_Region]:
         """What the end of the body reads, its start may meet; ``continue`` and ``break`` may leave with anything it reads."""
         block = op.regions[0].blocks[0]
-        everything = frozenset(
-            region for inner in block.walk() if _uses_region(inner) for region in _Region.all_of(inner)
-        )
-        jumps = any(
-            inner.name in ("nv_tileas.break", "nv_tileas.continue") and inner.parent is not block
-            for inner in block.walk()
-        )
+        jumped = self.used[block] if self._jumps_inside(block) else frozenset()
         end = self._block(block, reading)
-        end = self._block(block, reading | end | (everything if jumps else frozenset()))
-        return reading | end | (everything if jumps else frozenset())
+        end = self._block(block, reading | end | jumped)
+        return reading | end | jumped
+
+    def _jumps_inside(self, block: Block) -> bool:
+        inner = (block for op in block.ops for region in op.regions for block in region.blocks)
+        return not self.jumps.isdisjoint(inner)
 
     def _user(self, op: Operation, reading: frozenset[_Region]) -> frozenset[_Region]:
         regions = frozenset(_Region.all_of(op))

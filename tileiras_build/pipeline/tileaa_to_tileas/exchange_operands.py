@@ -48,11 +48,17 @@ class ExchangeOperands(EdgePass):
         if not job.target.has("wgmma"):
             return
         for func in module.body.block.ops:
-            if func.name != "nv_tileaa.func" or not may_fetch(func) or choose_warps(func, job) < LEAST_WARPS:
-                continue
-            for op in [op for op in func.walk() if op.name == "nv_tileas.dot"]:
-                if _wants_it(op, job, choose_warps(func, job)):
-                    _exchange(op)
+            if func.name == "nv_tileaa.func" and may_fetch(func):
+                _exchange_in(func, job)
+
+
+def _exchange_in(func: Any, job: Job) -> None:
+    if (warps := choose_warps(func, job)) < LEAST_WARPS:
+        return
+    for op in [op for op in func.walk() if op.name == "nv_tileas.dot"]:
+        if _wants_it(op, job, warps):
+            _exchange(op)
+            warps = choose_warps(func, job)
 
 
 def _wants_it(op: Any, job: Job, warps: int) -> bool:

@@ -43,10 +43,23 @@ class OrderTokens(EdgePass):
 
 
 class _Orderer:
-    """``behind[token]``: what the accesses that a token follows did since the last barrier (READ, WRITE)."""
+    """``behind[token]``: what the accesses that a token follows did (READ, WRITE), and when.
+
+    A barrier ends all that came before it, so a time is enough to remember it by: forgetting each token would make
+    every barrier as long as the program before it.
+    """
 
     def __init__(self):
-        self.behind: dict[SSAValue, int] = {}
+        self.behind: dict[SSAValue, tuple[int, int]] = {}
+        self.now, self.barrier = 1, 0
+
+    def note(self, token: SSAValue, mask: int) -> None:
+        self.now += 1
+        self.behind[token] = mask, self.now
+
+    def _since_barrier(self, token: SSAValue) -> int:
+        mask, time = self.behind.get(token, (0, 0))
+        return mask if time > self.barrier else 0
 
     def block(self, block: Block) -> None:
         for op in list(block.ops):
@@ -61,16 +74,19 @@ class _Orderer:
             self._if(op)
         elif op.name == "nv_tileas.fence_alias":
             self._barrier_before(op)
-            self.behind[op.results[0]] = 0
+            self.note(op.results[0], 0)
         else:
-            for result in op.results:
-                if result.type.name == TOKEN:
-                    self.behind[result] = self._together(op)
+            self._results(op, self._together(op))
+
+    def _results(self, op: Operation, mask: int) -> None:
+        for result in op.results:
+            if result.type.name == TOKEN:
+                self.note(result, mask)
 
     def _together(self, op: Operation) -> int:
         mask = 0
         for operand in op.operands:
-            mask |= self.behind.get(operand, 0)
+            mask |= self._since_barrier(operand)
         return mask
 
     def _access(self, op: Operation) -> None:
@@ -82,9 +98,7 @@ class _Orderer:
         if conflict or releases:
             self._barrier_before(op)
             before = 0
-        for result in op.results:
-            if result.type.name == TOKEN:
-                self.behind[result] = before | kind
+        self._results(op, before | kind)
         if ordered and semantic.data in ("acquire", "acq_rel"):
             # What other threads do next must come after what this one acquired.
             op.parent.insert_op_after(BarrierOp.make([], []), op)
@@ -95,38 +109,31 @@ class _Orderer:
         self._cleared()
 
     def _cleared(self) -> None:
-        for token in self.behind:
-            self.behind[token] = 0
+        self.now += 1
+        self.barrier = self.now
 
     def _loop(self, op: Operation) -> None:
         block = op.regions[0].blocks[0]
         inside = 0
         for inner in block.walk():
             inside |= ACCESSES.get(inner.name, 0)
-        entering, before = self._together(op), dict(self.behind)
+        entering, before = self._together(op), self.barrier
         for argument in block.args:
             if argument.type.name == TOKEN:
-                self.behind[argument] = entering | inside
+                self.note(argument, entering | inside)
         self.block(block)
-        for result in op.results:
-            if result.type.name == TOKEN:
-                self.behind[result] = entering | inside
         # The body may not have run, nor a barrier in it: what was open before is open after.
-        for token, mask in before.items():
-            self.behind[token] |= mask
+        self.barrier = before
+        self._results(op, entering | inside)
 
     def _if(self, op: Operation) -> None:
-        before = dict(self.behind)
-        after: dict[SSAValue, int] = {}
-        inside = 0
+        before, after, inside = self.barrier, [], 0
         for region in op.regions:
-            self.behind = dict(before)
+            self.barrier = before
             self.block(region.blocks[0])
             last = region.blocks[0].last_op
             inside |= self._together(last) if last is not None else 0
-            for token, mask in self.behind.items():
-                after[token] = after.get(token, 0) | mask
-        self.behind = after
-        for result in op.results:
-            if result.type.name == TOKEN:
-                self.behind[result] = inside
+            after.append(self.barrier)
+        # What is open after one of the branches is open.
+        self.barrier = min(after)
+        self._results(op, inside)
