@@ -277,6 +277,21 @@ A kernel with an instruction that is missing is refused when it is loaded, with 
 |---|---|---|
 """
 
+TAIL = """
+## The same numbers on every machine
+
+What a kernel computes in the emulator does not depend on the CPU, on NumPy's or BLAS' choice of instructions, on the number
+of threads, or on how CTAs are batched. Where the ISA fixes a result, that is the result. Where it leaves one open:
+
+| instruction | what the ISA leaves open | in the emulator |
+|---|---|---|
+| `mma`, `wgmma`, `tcgen05.mma` of floats | order and rounding of the additions, at least single precision | the products of one instruction are added exactly and rounded once to f32, to nearest even, then added to the accumulator in f32 (in f32 and once more to f16 for an accumulator of f16); a sum of zeros is +0, a NaN canonical (`emulator/products.py`) |
+| `mma` of f64 | the order | fused multiply-adds along k, starting with the accumulator |
+| `ex2`, `lg2`, `sin`, `cos`, `tanh` `.approx` | an error | the correctly rounded result (`emulator/functions.py`) |
+| `rsqrt.approx` | an error | 1 / sqrt(x) in f64, rounded |
+| `rcp`, `sqrt`, `div` `.approx`, `.full` | an error | as `.rn` |
+"""
+
 
 def page() -> str:
     """The whole document."""
@@ -286,7 +301,7 @@ def page() -> str:
         lacks = [f"`{name}`" for name in rows if not is_implemented(family, name)]
         lines.append(f"| {family} | {', '.join(has)} | {', '.join(lacks)} |")
     count, total = len(implemented()), sum(map(len, INSTRUCTIONS.values()))
-    return HEAD + "\n".join(lines) + f"\n\n{count} of {total} are implemented.\n"
+    return HEAD + "\n".join(lines) + f"\n\n{count} of {total} are implemented.\n" + TAIL
 
 
 def main() -> int:
