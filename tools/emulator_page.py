@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from tileiras_build.emulator.faults import EmulatorError
+from tileiras_build.emulator.findings import FINDINGS
 from tileiras_build.emulator.isa import HANDLERS
 from tileiras_build.emulator.launch import Options
 from tileiras_build.emulator.parse import parse
@@ -280,7 +281,7 @@ A kernel with an instruction that is missing is refused when it is loaded, with 
 TAIL = """
 ## The same numbers on every machine
 
-What a kernel computes in the emulator does not depend on the CPU, on NumPy's or BLAS' choice of instructions, on the number
+What a kernel computes under `emulator.launch` does not depend on the CPU, on NumPy's or BLAS' choice of instructions, on the number
 of threads, or on how CTAs are batched. Where the ISA fixes a result, that is the result. Where it leaves one open:
 
 | instruction | what the ISA leaves open | in the emulator |
@@ -290,7 +291,27 @@ of threads, or on how CTAs are batched. Where the ISA fixes a result, that is th
 | `ex2`, `lg2`, `sin`, `cos`, `tanh` `.approx` | an error | the correctly rounded result (`emulator/functions.py`) |
 | `rsqrt.approx` | an error | 1 / sqrt(x) in f64, rounded |
 | `rcp`, `sqrt`, `div` `.approx`, `.full` | an error | as `.rn` |
+
+`sums="blas"` makes the first row faster and dependent on the machine: products are added in float32 in the order of NumPy's
+BLAS. It is what `emulator.run_ptx` does unless told `sums="exact"`; compare such results within the error of the sums.
 """
+
+FOUND = """
+## Findings
+
+What kernels that are right on hardware do although the ISA leaves it open has a name. In code of ours (`emulator.launch`,
+`tileiras-build verify`) it is a fault, in PTX of others (`emulator.run_ptx`) a warning of category `EmulatorWarning`, once for
+each instruction. `findings="fault"`, `"warning"` or `"silent"` of either call changes that for all, `findings={"NAME": "silent"}`
+for some, `verify --silence NAME` on the command line. What the ISA forbids has no name and is always a fault.
+
+| finding | what the kernel does |
+|---|---|
+"""
+
+
+def findings() -> str:
+    """The section on findings."""
+    return FOUND + "".join(f"| `{name}` | {what} |\n" for name, what in FINDINGS.items())
 
 
 def page() -> str:
@@ -301,7 +322,7 @@ def page() -> str:
         lacks = [f"`{name}`" for name in rows if not is_implemented(family, name)]
         lines.append(f"| {family} | {', '.join(has)} | {', '.join(lacks)} |")
     count, total = len(implemented()), sum(map(len, INSTRUCTIONS.values()))
-    return HEAD + "\n".join(lines) + f"\n\n{count} of {total} are implemented.\n" + TAIL
+    return HEAD + "\n".join(lines) + f"\n\n{count} of {total} are implemented.\n" + TAIL + findings()
 
 
 def main() -> int:

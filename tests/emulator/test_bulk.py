@@ -78,7 +78,7 @@ def execute(body, tensor, descriptor, image=None, threads=32):
     memory.map_array(tensor)
     params = [memory.map_array(out).to_bytes(8, "little"), descriptor.encode()]
     text = (CLEAR + body + DUMP).replace("{step}", str(4 * threads))
-    emulator.run_ptx(PTX.format(body=text, threads=threads), "k", 1, None, params, memory=memory)
+    emulator.run_ptx(PTX.format(body=text, threads=threads), "k", 1, None, params, memory=memory, findings="fault")
     return out
 
 
@@ -413,6 +413,53 @@ def test_a_map_made_on_the_device():
     np.testing.assert_array_equal(out, box_image(tensor, [64, 8], (0, 0), "128B")[:1024])
     made = decode(scratch.tobytes())
     assert made == tensor_map(tensor, [64, 8], "128B")
+
+
+def replace_in_cluster(address):
+    """Each CTA of a pair sets the rank of a map in shared memory and stores the map's second word."""
+    body = f""".shared .align 128 .b8 pad[256]; .shared .align 128 .b8 m[128]; mov.u32 t0, %tid.x; setp.ne.u32 p0, t0, 0; @p0 bra OUT; mov.u32 t3, m; {address}
+    mov.u32 t4, %cluster_ctarank; add.u32 t5, t4, 1; mov.u32 t6, 0; st.shared.u32 [m+4], t6;
+    tensormap.replace.tile.rank.shared::cta.b1024.b32 [u4], t5; ld.shared.u32 t6, [m+4]; mul.wide.u32 u5, t4, 4; add.u64 u5, u5, u0; st.global.u32 [u5], t6; OUT:"""
+    out = aligned(np.zeros(2, np.uint32))
+    run(kernel(body).replace(".reqntid", ".reqnctapercluster 2, 1, 1 .reqntid"), out, grid=2)
+    return out.view(np.uint8).reshape(2, 4)
+
+
+def test_a_map_in_shared_memory_of_a_cluster():
+    """The addresses of the second CTA have its rank in their upper bits."""
+    found = replace_in_cluster("mapa.shared::cluster.u32 t3, t3, {}; cvt.u64.u32 u4, t3;".replace("{}", "t7").replace(
+        "mapa", "mov.u32 t7, %cluster_ctarank; mapa"))  # fmt: skip
+    assert found[:, 0].tolist() == [1, 2]
+    with pytest.raises(EmulatorFault, match="shared memory of another CTA"):
+        replace_in_cluster("mapa.shared::cluster.u32 t3, t3, 1; cvt.u64.u32 u4, t3;")
+
+
+@pytest.mark.parametrize("more", ["cta_group::2.{}", "{}.cta_group::2"])
+def test_the_cta_group_may_stand_before_and_after(more):
+    """PTX ISA 9.0, section 9.7.9.25.5.2: .cta_group follows the dimensions; assemblers take it at the end, too."""
+    tensor = random(np.random.default_rng(3), (8, 64), np.float16)
+    form = more.format("shared::cluster.global.tile.mbarrier::complete_tx::bytes")
+    body = f"{EXPECT} @!p0 cp.async.bulk.tensor.2d.{form} [t1], [u2, {{0, 0}}], [t2];\n" + WAIT
+    np.testing.assert_array_equal(
+        execute(body, tensor, tensor_map(tensor, [64, 8], "128B"))[:1024], box_image(tensor, [64, 8], (0, 0), "128B")[:1024]
+    )
+
+
+def test_a_dimension_of_extent_one_needs_no_stride():
+    tensor = random(np.random.default_rng(4), (1, 8, 64), np.float16)
+    address = tensor.__array_interface__["data"][0]
+    flat = TensorMap("f16", address, (64, 8, 1), (128, 0), (64, 8, 1), (1, 1, 1), "128B")
+    np.testing.assert_array_equal(load(tensor, flat, (0, 0, 0)), box_image(tensor, [64, 8, 1], (0, 0, 0), "128B"))
+    assert "stride 0" in TensorMap("f16", address, (64, 8, 2), (128, 0), (64, 8, 1), (1, 1, 1)).problem()
+
+
+@pytest.mark.parametrize("corner", [0, 32, 96])
+def test_elements_of_four_bits(corner):
+    """Two to a byte: 192 elements in a row, of which a box has 128; coordinates count elements."""
+    tensor = random(np.random.default_rng(5), (8, 96), np.uint8)
+    packed = tensor_map(tensor, [64, 8], "64B", element="b4x16")
+    found = load(tensor, packed, (corner, 2))
+    np.testing.assert_array_equal(found, box_image(tensor, [64, 8], (corner // 2, 2), "64B"))
 
 
 DESCRIPTION = {

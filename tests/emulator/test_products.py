@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from ptx_kernels import aligned, kernel, run
 
 from tileiras_build.emulator import numerics, products
 from tileiras_build.emulator.products import NUMBERS, Factor, multiply, round_sums
@@ -132,12 +134,35 @@ def test_sums_of_any_numbers(terms):
     assert bits(round_sums(np.array(terms)) + np.float32(0)) == bits([nearest_float32(sum(map(Fraction, t), Fraction(0))) for t in terms])
 
 
+KERNEL = """.reg .b32 r<8>; .reg .f32 f<8>; .reg .b64 d<4>; mov.u32 r0, %tid.x; mul.wide.u32 d1, r0, 24; add.u64 d1, d1, u0;
+ld.global.v2.b32 {r1, r2}, [d1]; ld.global.v2.b32 {r3, r4}, [d1+8]; ld.global.v2.b32 {r5, r6}, [d1+16];
+mov.f32 f0, 0f3F800000; mov.f32 f1, f0; mov.f32 f2, f0; mov.f32 f3, f0;
+mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {f0, f1, f2, f3}, {r1, r2, r3, r4}, {r5, r6}, {f0, f1, f2, f3};
+mul.wide.u32 d2, r0, 16; add.u64 d2, d2, u1; st.global.v4.f32 [d2], {f0, f1, f2, f3};"""
+
+
+def launch_product(**options) -> np.ndarray:
+    """A product of random f16 plus ones: what the 32 lanes store."""
+    values = aligned(np.random.default_rng(5).standard_normal((32, 12)).astype(np.float16))
+    out = aligned(np.zeros((32, 4), np.float32))
+    run(kernel(KERNEL, 2, declare=".reg .b64 u<2>;"), values, out, **options)
+    return out
+
+
+def test_sums_of_a_launch():
+    """By default PTX is run with the order of the BLAS; both are close to each other, which is all that the ISA wants."""
+    exact, other = launch_product(sums="exact"), launch_product()
+    np.testing.assert_array_equal(other, launch_product(sums="blas"))
+    np.testing.assert_allclose(exact, other, rtol=0, atol=1e-4)
+    with pytest.raises(ValueError, match="sums cannot be 'fast'"):
+        launch_product(sums="fast")
+
+
 SCRIPT = """
-import numpy as np
-from tileiras_build.emulator.products import Factor, multiply
-rng = np.random.default_rng(5)
-a, b = (rng.standard_normal((4, 64, 64)).astype(np.float16).astype(np.float32) for _ in range(2))
-print(multiply(Factor(a, "f16"), Factor(b, "f16")).tobytes().hex())
+import sys
+sys.path.insert(0, sys.argv[1])
+from test_products import launch_product
+print(launch_product(sums="exact").tobytes().hex())
 """
 
 
@@ -146,7 +171,8 @@ def test_every_kernel_of_openblas_gives_the_same_bits():
     results = set()
     for core in ("Prescott", "Nehalem", "Haswell"):
         environment = {**os.environ, "OPENBLAS_CORETYPE": core}
-        done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+        command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         results.add(done.stdout)
     assert len(results) == 1
 

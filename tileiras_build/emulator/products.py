@@ -1,9 +1,10 @@
-"""Products of matrices: every sum exact and rounded once, whoever adds it up and in whatever order.
+"""Products of matrices, with sums that are exact, or in the order of the BLAS.
 
 The PTX ISA leaves the order and the rounding of the additions of a product open, above single precision (PTX ISA 9.0,
 sections 9.7.14.5.14, 9.7.15.5 and 9.7.16.10). Here an element of A B is the exact sum of its k products, rounded once to
 float32: to nearest even, a zero is +0. So a product is the same on every CPU, with every BLAS, for any number of threads,
-and however matrices are batched.
+and however matrices are batched. (``sums="blas"`` of a launch leaves the order to NumPy's BLAS in float32: faster, and other
+last bits on another CPU.)
 
 BLAS does the work where the order cannot matter. With numbers of A that are multiples of a unit u and at most a, those of B
 of v and b, all products are multiples of u v, and every sum of k of them is exact in float64 if k a b <= 2^53 u v. For f16
@@ -96,9 +97,19 @@ class Factor:
         return np.abs(self.wide, where=finite, out=np.zeros_like(self.wide)).max(axis=(-2, -1))
 
 
-@np.errstate(all="ignore")
-def multiply(left: Factor, right: Factor) -> np.ndarray:
+EXACTLY, BY_BLAS = SUMS = ("exact", "blas")  # how a launch may have its products added up
+
+
+def multiply(left: Factor, right: Factor, sums: str = EXACTLY) -> np.ndarray:
     """A B (…, m, n) in float32; the stacks are as long as each other, or one is of length 1."""
+    if sums == EXACTLY:
+        return multiply_exactly(left, right)
+    return in_blocks(left.values.astype(f32, copy=False), right.values.astype(f32, copy=False).swapaxes(-1, -2))
+
+
+@np.errstate(all="ignore")
+def multiply_exactly(left: Factor, right: Factor) -> np.ndarray:
+    """As ``multiply``, every sum exact and rounded once."""
     k = left.values.shape[-1]
     most = k * left.numbers.ratio * right.numbers.ratio
     if most <= EXACT[f32]:

@@ -522,7 +522,8 @@ class Program:
             if ins.negated and ins.op not in ("bra", "ret", "exit"):
                 emitter.predicate = emitter.temp(f"~{name}")
         if pc in self.violations:
-            emitter.line(f"violate(g, {emitter.constant(ins, 'ins')}, {self.violations[pc]!r}, {emitter.predicate})")
+            what = f"{emitter.constant(ins, 'ins')}, {emitter.constant(self.violations[pc], 'violation')}"
+            emitter.line(f"violate(g, {what}, {emitter.predicate})")
         return isa.HANDLERS[ins.op](emitter, ins)
 
 

@@ -22,12 +22,16 @@ _FORMAT = struct.Struct("<I8B5H5BQ5I4Q")
 
 @dataclass(frozen=True)
 class Element:
-    """One element type: its code, its bytes, the type of its reductions, the pattern that fills with NaN."""
+    """One element type: its code, its bytes, the type of its reductions, the pattern that fills with NaN.
+
+    ``per_byte`` elements share a byte: a map's shape and box then count bytes, coordinates of a copy elements.
+    """
 
     code: int
     bytes: int
     reduction: str | None
     nan: int | None = None
+    per_byte: int = 1
 
 
 ELEMENTS = {
@@ -35,6 +39,7 @@ ELEMENTS = {
     "u64": Element(4, 8, "u64"), "i64": Element(5, 8, "s64"), "f16": Element(6, 2, "f16", 0x7FFF),
     "f32": Element(7, 4, "f32", 0x7FFFFFFF), "f64": Element(9, 8, "f64", 0x7FFFFFFFFFFFFFFF),
     "bf16": Element(10, 2, "bf16", 0x7FFF), "tf32": Element(11, 4, "f32", 0x7FFFFFFF),
+    "b4x16": Element(13, 1, None, per_byte=2),
 }  # fmt: skip
 _ALIASES = {"i8": "u8", "i16": "u16", "s8": "u8", "s16": "u16", "s32": "i32", "s64": "i64"}
 _NAME_OF = {element.code: name for name, element in ELEMENTS.items()}
@@ -109,7 +114,8 @@ class TensorMap:
         yield lengths != {self.rank}, f"shape, strides, box and element_strides do not all have rank {self.rank}"
         yield from ((not 1 <= n <= 1 << 32, f"shape {n} is not 1 to 2^32") for n in self.shape)
         yield from (
-            (s % 16 != 0 or not 0 < s < 1 << 40, f"stride {s} is no multiple of 16 below 2^40") for s in self.strides
+            (s % 16 != 0 or not (0 < s or s == 0 and n == 1) or s >= 1 << 40, f"stride {s} is no multiple of 16 below 2^40")
+            for s, n in zip(self.strides, self.shape[1:])
         )
         yield from ((not 1 <= n <= 256, f"box dimension {n} is not 1 to 256") for n in self.box)
         yield from ((not 1 <= n <= 8, f"element stride {n} is not 1 to 8") for n in self.element_strides)

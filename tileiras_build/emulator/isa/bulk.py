@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import tensor_map
 from ..access import Selection, Site, flat_threads
+from ..cluster import OFFSET_MASK, RANK_SHIFT
 from ..faults import EmulatorFault
 from ..memory import PARAM_WINDOW
 from ..parse import TYPE_BITS, Address, Name, Variable, Vector
@@ -66,7 +67,7 @@ class Elements:
 
     def __init__(self, tensor, coordinates):
         size = tensor.kind.bytes
-        first = coordinates[:, 0] * size
+        first = coordinates[:, 0] * size // tensor.kind.per_byte
         width = tensor.shape[0] * size
         self.unit = unit_bytes(int(np.bitwise_or.reduce(first, initial=width)))
         column = first[:, None] + np.arange(0, tensor.row_bytes, self.unit)
@@ -563,7 +564,8 @@ def active(e) -> str:
 
 
 def emit_bulk(e, ins, mods, reduces: bool):
-    """cp.async.bulk… and cp.reduce.async.bulk…, ``mods`` from after ``bulk``."""
+    """cp.async.bulk… and cp.reduce.async.bulk…, ``mods`` from after ``bulk``; .cta_group may stand anywhere."""
+    mods = tuple(m for m in mods if not m.startswith("cta_group"))
     if mods[:1] == ("commit_group",):
         return e.line(f"{active(e)}g.bulk.commit()")
     if mods[:1] == ("wait_group",):
@@ -646,10 +648,19 @@ class MapSite:
             space, value = "shared", value & ((1 << 56) - 1)
         if space != "shared":
             return map_bytes(machine, self.ins, flat[i], value)
-        cta = int(flat[i]) // machine.threads
-        if value % 64 or value + tensor_map.SIZE > machine.shared_limit:
-            fault(machine, self.ins, flat[i], "tensor map misaligned or outside the shared memory", value)
-        return machine.shared[cta * machine.shared_size + value :][: tensor_map.SIZE]
+        return self.shared_bytes(machine, int(flat[i]), value)
+
+    def shared_bytes(self, machine, flat: int, value: int):
+        """A map in the thread's own CTA; in a cluster, addresses hold the CTA's rank."""
+        cta = flat // machine.threads
+        offset = value
+        if machine.cluster_size > 1:
+            rank, offset = value >> RANK_SHIFT, value & OFFSET_MASK
+            if rank != int(machine.clusters.rank(np.array([cta]))[0]):
+                fault(machine, self.ins, flat, "tensor map in the shared memory of another CTA", value)
+        if offset % 64 or offset + tensor_map.SIZE > machine.shared_limit:
+            fault(machine, self.ins, flat, "tensor map misaligned or outside the shared memory", value)
+        return machine.shared[cta * machine.shared_size + offset :][: tensor_map.SIZE]
 
     def replace(self, group, space, address, offset, value, mask=None):
         selection = Selection(group, True if mask is None else mask)

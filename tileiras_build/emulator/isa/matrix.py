@@ -102,16 +102,18 @@ def spread_c(group, product):
 @helper
 def multiply(group, a, b, integers):
     """The product as values per accumulator element, in float32 or int32."""
-    product = products.multiply(a, b)
+    product = products.multiply(a, b, group.machine.options.sums)
     return spread_c(group, product.astype(np.int32) if integers else product)
 
 
 @helper
 def multiply_f64(group, a, b, c):
-    """A B + C in float64, by fused multiply-adds in the order of k; ``c``: values per accumulator element."""
+    """A B + C in float64, by fused multiply-adds in the order of k or as BLAS does; ``c``: values per accumulator element."""
     total = [np.broadcast_to(group.to_warps(value), (group.warps, 32)) for value in c]
     total = np.stack(total).reshape(-1, 2, group.warps, 8, 4)  # (half, e, w, row, t)
     total = total.transpose(2, 0, 3, 4, 1).reshape(group.warps, -1, 8)
+    if group.machine.options.sums == products.BY_BLAS:
+        return spread_c(group, np.matmul(a.values, b.values.swapaxes(1, 2)) + total)
     for k in range(a.values.shape[2]):
         total = numerics.fma64(a.values[:, :, k, None], b.values[:, None, :, k], total)
     return spread_c(group, total)

@@ -11,8 +11,8 @@ some lanes of one CTA that hold some rows of D and some of its columns.
     F  M 64              lanes 0-15 (or 16-31) of every 32: 16 rows
     G  M 32, .ws         each 32 lanes a quarter of N
 
-``products.py`` says how products are summed. Consecutive ones that add to the same D are carried out in one go, each
-rounded as if it were alone.
+``products.py`` says how products are summed. Consecutive ones that add to the same D are carried out in one go, exact ones
+each rounded as if it were alone.
 """
 
 from __future__ import annotations
@@ -374,10 +374,15 @@ class Product(Operation):
         names = ("scaled",) * 2 if self.form.scale else (self.shape.a, self.shape.b)
         for block in self.blocks:
             factors = [p.factors(memory, block, l, r) for p, l, r in zip(every, lefts, rights)]
-            parts = [
-                products.multiply(products.Factor(b, names[1]), products.Factor(a, names[0])) for a, b in factors
-            ]
-            self.add(memory, block, parts)
+            self.add(memory, block, self.multiply(factors, names, memory.machine.options.sums))
+
+    def multiply(self, factors: list[tuple], names: tuple[str, str], sums: str) -> list[np.ndarray]:
+        """The products (CTAs, columns, rows) of pairs (A, B), to be added one after the other."""
+        if sums == products.BY_BLAS and self.shape.d != "s32":
+            factors = [tuple(np.concatenate(matrices, axis=2) for matrices in zip(*factors))]
+        return [
+            products.multiply(products.Factor(b, names[1]), products.Factor(a, names[0]), sums) for a, b in factors
+        ]
 
     def left(self) -> list[np.ndarray]:
         """A of each CTA (CTAs, its rows, k)."""

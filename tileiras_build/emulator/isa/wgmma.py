@@ -21,6 +21,7 @@ from .. import numerics, products
 from ..access import Site
 from ..descriptor import CHUNK, WGMMA_SWIZZLES, k_major_offsets, mn_major_offsets, swizzled
 from ..emit import items_of
+from ..faults import EmulatorFault
 from ..machine import Event
 from ..parse import Vector
 from . import GROUP_WIDE, RESULT_KINDS, WARP_WIDE, handles, helper
@@ -68,12 +69,18 @@ def gather_warpgroup(e):
 
 
 @helper
-def violate(group, ins, why, predicate):
-    """Fault for a use of registers that ``inflight.py`` has found, where any thread executes it."""
+def violate(group, ins, violation, predicate):
+    """Fault for a use of registers that ``inflight.py`` has found, where any thread executes it; or report a finding."""
     active = np.broadcast_to(True if predicate is None else predicate, group.shape)
-    if active.any():
-        position = tuple(int(i) for i in np.argwhere(active)[0])
-        Site(ins, "shared", 1).fault(group, why, position)
+    if not active.any():
+        return
+    position = tuple(int(i) for i in np.argwhere(active)[0])
+    try:
+        Site(ins, "shared", 1).fault(group, violation.why, position)
+    except EmulatorFault as found:
+        if violation.finding is None:
+            raise
+        group.machine.options.findings.report(violation.finding, found)
 
 
 # -- descriptors -------------------------------------------------------------------------------------
@@ -154,7 +161,7 @@ def warpgroup_fragment(group, a, type_, negative):
 @helper
 def warpgroup_multiply(group, a, b, integers):
     """A (n, 64, k) times B (n, columns, k): per register of D in order, each of the group's shape."""
-    product = products.multiply(a, b)
+    product = products.multiply(a, b, group.machine.options.sums)
     if integers:
         product = product.astype(np.int32)
     parts = product.reshape(-1, 4, 2, 8, product.shape[2] // 8, 4, 2)  # (n, warp, half, row, columns / 8, t, e)
