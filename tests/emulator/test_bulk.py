@@ -462,6 +462,41 @@ def test_elements_of_four_bits(corner):
     np.testing.assert_array_equal(found, box_image(tensor, [64, 8], (corner // 2, 2), "64B"))
 
 
+@pytest.mark.parametrize("rows", [(5, 0, 5, 7), (-1, 3, 8, 2)])
+@pytest.mark.parametrize("swizzle", ["none", "128B"])
+def test_four_rows_are_gathered(rows, swizzle):
+    """In the order of the coordinates, outside the tensor zeros."""
+    tensor = random(np.random.default_rng(6), (8, 96), np.float16)
+    at = ", ".join(map(str, (16, *rows)))
+    body = f"""@!p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [t2], 512;
+    @!p0 cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [t1], [u2, {{{at}}}], [t2];\n"""
+    found = execute(body + WAIT, tensor, tensor_map(tensor, [64, 1], swizzle))
+    four = np.stack([tensor[r] if 0 <= r < 8 else np.zeros(96, np.float16) for r in rows])
+    np.testing.assert_array_equal(found, box_image(four, [64, 4], (16, 0), swizzle))
+
+
+def test_four_rows_are_scattered():
+    tensor = random(np.random.default_rng(7), (8, 96), np.float16)
+    expected, data = tensor.copy(), np.random.default_rng(8).integers(0, 256, SHARED).astype(np.uint8)
+    memory = emulator.Memory()
+    memory.map_array(tensor)
+    image = aligned(data)
+    fill = "mul.lo.u32 t3, t0, 4; FILL: cvt.u64.u32 u5, t3; add.u64 u5, u5, u0; ld.global.u32 t6, [u5]; add.u32 t5, t1, t3; st.shared.u32 [t5], t6; add.u32 t3, t3, 128; setp.lt.u32 p1, t3, 16384; @p1 bra FILL; fence.proxy.async; bar.sync 0;"
+    body = fill + """@p0 bra OUT; cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [u2, {32, 6, -1, 0, 3}], [t1];
+    cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; OUT:"""
+    params = [memory.map_array(image).to_bytes(8, "little"), tensor_map(tensor, [64, 1]).encode()]
+    emulator.run_ptx(PTX.format(body=body, threads=32), "k", 1, None, params, memory=memory, findings="fault")
+    values = data[:512].view(np.float16).reshape(4, 64)
+    expected[6, 32:], expected[0, 32:], expected[3, 32:] = values[0], values[2], values[3]
+    np.testing.assert_array_equal(tensor.view(np.uint16), expected.view(np.uint16))
+
+
+def test_only_rows_of_a_matrix_can_be_gathered():
+    tensor = random(np.random.default_rng(6), (8, 64), np.float16)
+    body = "@!p0 cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [t1], [u2, {0, 0, 1, 2, 3}], [t2];\n"
+    assert "a box of 64x8 cannot be gathered" in faulty(body, tensor_map(tensor, [64, 8]), tensor)
+
+
 DESCRIPTION = {
     "param": 3, "element": "f16", "base": {"param": 0}, "shape": [{"param": 1}, {"param": 2}], "strides": [{"param": 1, "times": 2}],
     "box": [16, 4], "element_strides": [1, 1], "swizzle": "32B", "interleave": "none", "fill": "zero", "l2_promotion": "128B",

@@ -8,7 +8,7 @@ The hardware's encoding is opaque, so ours only has to hold the fields; 128 zero
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from .faults import EmulatorError
 
 SIZE = 128
+ROWS = 4  # of .tile::gather4 and .tile::scatter4
 _MAGIC = 0x50414D54  # "TMAP"
 _FORMAT = struct.Struct("<I8B5H5BQ5I4Q")
 
@@ -68,6 +69,17 @@ class TensorMap:
     swizzle: str = "none"
     fill: str = "zero"
     interleave: int = 0
+    gathers: bool = False  # the rows of a box lie anywhere along dimension 1
+
+    def gathering(self) -> TensorMap:
+        """The map as .tile::gather4 and .tile::scatter4 use it: four rows make a box. Raises ValueError where they cannot.
+
+        PTX ISA 9.0, section 5.5.4: the tensor has rank 2; its box is one row (CUDA driver API, "Tensor Map Object
+        Management").
+        """
+        if self.rank != 2 or self.box[1] != 1:
+            raise ValueError(f"a box of {'x'.join(map(str, self.box))} cannot be gathered: it must be one row of a matrix")
+        return replace(self, box=(self.box[0], ROWS), element_strides=(self.element_strides[0], 1), gathers=True)
 
     @property
     def rank(self) -> int:

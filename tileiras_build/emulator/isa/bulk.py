@@ -19,6 +19,7 @@ from ..cluster import OFFSET_MASK, RANK_SHIFT
 from ..faults import EmulatorFault
 from ..memory import PARAM_WINDOW
 from ..parse import TYPE_BITS, Address, Name, Variable, Vector
+from ..tensor_map import ROWS
 from ..watch import flight_of
 from . import handles
 from .atomic import operation
@@ -74,13 +75,20 @@ class Elements:
         inside = (column >= 0) & (column < width)
         row = np.zeros((len(first), tensor.rows), np.int64)
         alive = np.ones((len(first), tensor.rows), bool)
-        for d, steps in enumerate(row_steps(tensor.counts, tensor.element_strides), start=1):
-            at = coordinates[:, d, None] + steps
+        for d, at in enumerate(self.places(tensor, coordinates), start=1):
             alive &= (at >= 0) & (at < tensor.shape[d])
             row += at * tensor.strides[d - 1]
         self.offset = row[:, :, None] + column[:, None, :]  # bytes from the base, (n, rows, units)
         self.valid = alive[:, :, None] & inside[:, None, :]
         self.all = bool(alive.all() and inside.all())
+
+    @staticmethod
+    def places(tensor, coordinates):
+        """Where the rows of each box lie along dimension 1, 2, …: (n, rows) each."""
+        if tensor.gathers:
+            return [coordinates[:, 1:]]
+        steps = row_steps(tensor.counts, tensor.element_strides)
+        return [coordinates[:, d, None] + step for d, step in enumerate(steps, start=1)]
 
     def only(self):
         return self.offset if self.all else self.offset[self.valid]
@@ -406,7 +414,8 @@ class BulkSite:
         for value in np.unique(addresses).tolist():
             some = np.flatnonzero(addresses == value)
             try:
-                yield tensor_map.decode(read_map(group.machine, self.ins, flat[some[0]], value)), some
+                tensor = tensor_map.decode(read_map(group.machine, self.ins, flat[some[0]], value))
+                yield tensor.gathering() if gathers(self.ins.mods) else tensor, some
             except ValueError as error:
                 fault(group.machine, self.ins, flat[some[0]], str(error), value)
 
@@ -458,7 +467,7 @@ class BulkSite:
             group.bulk.pending.append(copy)
 
     def check_rank(self, machine, flat, tensor, at):
-        if tensor.rank != at.shape[1]:
+        if not tensor.gathers and tensor.rank != at.shape[1]:
             fault(machine, self.ins, flat, f"the tensor map has rank {tensor.rank}, the copy {at.shape[1]} coordinates")
 
     def reduction(self, machine, flat, tensor):
@@ -573,7 +582,7 @@ def emit_bulk(e, ins, mods, reduces: bool):
         return e.line(f"{active(e)}g.bulk.{wait}(g.m, {ins.args[0].value})")
     if mods[:1] == ("prefetch",):
         return None
-    if any(m.startswith(("im2col", "tile::")) or m == "cp_mask" for m in mods):
+    if any(m.startswith("im2col") or m == "cp_mask" for m in mods):
         e.fail("not supported")
     if mods[0] == "tensor":
         return emit_tensor(e, ins, mods, reduces)
@@ -588,12 +597,18 @@ def reduction_of(e, mods) -> str:
     return found if found is not None else e.fail("unknown operation")
 
 
+def gathers(mods) -> bool:
+    """tile::gather4 and tile::scatter4: a column, and four rows anywhere in a matrix."""
+    return "tile::gather4" in mods or "tile::scatter4" in mods
+
+
 def tensor_operand(e, mods, operand: Address) -> tuple[str, str]:
     """(source of the map's address, source of the coordinates) of ``[map, {c0, c1, …}]``."""
     [coordinates] = operand.extra
     items = coordinates.items if isinstance(coordinates, Vector) else [coordinates]
-    if len(items) != int(mods[1][0]):
-        e.fail(f"expected {mods[1][0]} coordinates")
+    count = 1 + ROWS if gathers(mods) else int(mods[1][0])
+    if len(items) != count or gathers(mods) and mods[1] != "2d":
+        e.fail(f"expected {count} coordinates")
     return map_address(e, Address(operand.base, operand.offset)), "[" + ", ".join(e.use(c, "s32") for c in items) + "]"
 
 
