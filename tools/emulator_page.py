@@ -176,7 +176,10 @@ INSTRUCTIONS: dict[str, dict[str, Sample | None]] = {
             "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [d0], [r0], 128;",
             "sm_90a sm_100a sm_120a",
         ),
-        "clusterlaunchcontrol": None,
+        "clusterlaunchcontrol.try_cancel": (
+            "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [r0], [r1];", "sm_100a"),
+        "clusterlaunchcontrol.query_cancel": (
+            "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 p0, q0;", "sm_100a"),
     },
     "matrices by warps": {
         "wmma": None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -22,12 +22,35 @@ BATCH_THREADS = int(os.environ.get("TILEIRAS_EMULATOR_BATCH", "32768"))  # large
 BATCH_BYTES = 1 << 30
 
 
+@dataclass
+class Remaining:
+    """The CTAs of a launch that have not started, cluster by cluster: from number ``first`` to ``end``."""
+
+    first: int
+    end: int
+    cluster: int
+
+    def start(self, most: int) -> tuple[int, int]:
+        """(the first of the CTAs that start now, how many)."""
+        first, count = self.first, min(most, self.end - self.first)
+        self.first += count
+        return first, count
+
+    def cancel(self) -> int | None:
+        """The first CTA of a cluster that now will not start, the last one; None where all have started."""
+        if self.first == self.end:
+            return None
+        self.end -= self.cluster
+        return self.end
+
+
 @dataclass(frozen=True)
 class Options:
     races: bool = False
     counters: Counters | None = None
     findings: Findings = field(default_factory=Findings)
     sums: str = EXACTLY
+    remaining: Remaining | None = None
 
     def __post_init__(self):
         if self.sums not in SUMS:
@@ -109,13 +132,15 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
     size = batch_size(program, block, dynamic)
     if options.races:
         size = max(min(size, 4096 // (block[0] * block[1] * block[2])), 1)  # shadow arrays are large
+    if program.cancels_launches:
+        size = min(size, -(-total // 2))
     size = -(-size // program.cluster_size) * program.cluster_size
+    remaining = Remaining(0, total, program.cluster_size)
+    options = replace(options, remaining=remaining)
     with np.errstate(all="ignore"):
-        for first in range(0, total, size):
-            machine = Machine(
-                program, grid, block, first, min(size, total - first), block_params, memory, dynamic, options
-            )
-            machine.run()
+        while remaining.first < remaining.end:
+            first, count = remaining.start(size)
+            Machine(program, grid, block, first, count, block_params, memory, dynamic, options).run()
 
 
 def batch_size(program: Program, block, dynamic: int) -> int:

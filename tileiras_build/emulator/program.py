@@ -118,6 +118,7 @@ class Program:
             ins.op in ("atom", "red") or (ins.op == "ld" and {"acquire", "volatile", "relaxed"} & set(ins.mods))
             for ins in self.code
         )
+        self.cancels_launches = any(ins.op == "clusterlaunchcontrol" for ins in self.code)
         self.waits = self.synchronises or any(ins.op == "mbarrier" for ins in self.code)
 
     # -- layout --------------------------------------------------------------------------------------
