@@ -121,6 +121,20 @@ INSTRUCTIONS: dict[str, dict[str, Sample | None]] = {
             "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [r0], [d0, {r1, r2}], [r3];",
             "sm_90a sm_100a sm_120a",
         ),
+        "cp.async.bulk.tensor.im2col": (
+            "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [r0], [d0, {r1, r2, r3}], [r4], "
+            "{h0};",
+            "sm_90a sm_100a sm_120a",
+        ),
+        "cp.async.bulk.tensor.gather4": (
+            "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [r0], "
+            "[d0, {r1, r2, r3, r4, r5}], [r6];",
+            "sm_100a",
+        ),
+        "cp.async.bulk.tensor.scatter4": (
+            "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [d0, {r1, r2, r3, r4, r5}], [r6];",
+            "sm_100a",
+        ),
         "cp.reduce.async.bulk.tensor": (
             "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [d0, {r1, r2}], [r0];",
             "sm_90a sm_100a sm_120a",

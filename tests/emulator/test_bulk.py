@@ -1,5 +1,6 @@
 """Bulk copies: boxes of tensors element by element after the ISA's rules, lines of bytes, and what goes wrong."""
 
+import dataclasses
 import itertools
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ from ptx_kernels import HEADER, aligned, kernel, run
 
 from tileiras_build import emulator
 from tileiras_build.emulator import EmulatorError, EmulatorFault
-from tileiras_build.emulator.tensor_map import TensorMap, decode
+from tileiras_build.emulator.tensor_map import Columns, TensorMap, decode
 
 NAMES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "uint8": "u8", "int32": "i32", "uint32": "u32", "uint64": "u64",
          "float64": "f64", "uint16": "u16", "int64": "i64"}  # fmt: skip
@@ -495,6 +496,117 @@ def test_only_rows_of_a_matrix_can_be_gathered():
     tensor = random(np.random.default_rng(6), (8, 64), np.float16)
     body = "@!p0 cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [t1], [u2, {0, 0, 1, 2, 3}], [t2];\n"
     assert "a box of 64x8 cannot be gathered" in faulty(body, tensor_map(tensor, [64, 8]), tensor)
+
+
+# -- columns of pixels -------------------------------------------------------------------------------
+def pixel_map(tensor, lower, upper, channels, pixels, steps=None, swizzle="none"):
+    plain = tensor_map(tensor, [1] * tensor.ndim, swizzle, steps)
+    return dataclasses.replace(plain, columns=Columns(lower, upper, channels, pixels))
+
+
+def pixel_image(tensor, lower, upper, channels, count, start, offsets, steps, swizzle="none"):
+    """Shared memory after the load of a column, from the list of all pixels of all bounding boxes in order (section 5.5.5).
+
+    ``start`` is (c, w, h, …, n). A pixel outside the tensor, and a channel too, reads as zero.
+    """
+    inner = tensor.ndim - 2
+    sizes = tensor.shape[::-1]  # C, W, H, …, N
+    axes = [range(lower[d], sizes[1 + d] + upper[d], steps[1 + d]) for d in range(inner)]
+    boxes = [(*place[::-1], n) for n in range(sizes[-1] + 1) for place in itertools.product(*reversed(axes))]
+    first = boxes.index(tuple(start[1:]))
+    rows = np.zeros((count, channels), tensor.dtype)
+    for row, place in zip(rows, boxes[first : first + count]):
+        at = [p + o for p, o in zip(place, (*offsets, 0))]
+        if all(0 <= i < n for i, n in zip(at, sizes[1:])):
+            found = tensor[tuple(at[::-1])][start[0] : start[0] + channels]
+            row[: len(found)] = found
+    return box_image(rows, [channels, count], (0, 0), swizzle)
+
+
+PIXELS = {  # shape N, …, W, C -> lower and upper corners, steps of C, W, …, start, offsets
+    "a row": ((2, 10, 32), (-1,), (-1,), (1, 1, 1), (0, 3, 0), (2,)),
+    "an image": ((2, 6, 7, 32), (-1, -1), (-1, -1), (1, 1, 1, 1), (16, 4, 2, 0), (1, 2)),
+    "every other pixel": ((2, 9, 9, 32), (0, -1), (0, 0), (1, 2, 2, 1), (0, 2, 3, 0), (0, 0)),
+    "a volume": ((2, 3, 4, 5, 32), (0, -1, -1), (-2, 0, 0), (1, 1, 1, 1, 1), (0, 1, 3, -1, 0), (2, 1, 0)),
+}
+
+
+@pytest.mark.parametrize("swizzle", ["none", "32B"])
+@pytest.mark.parametrize("name", PIXELS)
+def test_columns_of_pixels(name, swizzle):
+    """Across the ends of rows, images and volumes, and past the last image."""
+    shape, lower, upper, steps, start, offsets = PIXELS[name]
+    tensor = random(np.random.default_rng(9), shape, np.float16)
+    rank, at, more = len(shape), ", ".join(map(str, start)), ", ".join(map(str, offsets))
+    body = f"""@!p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [t2], 2048;
+    @!p0 cp.async.bulk.tensor.{rank}d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [t1], [u2, {{{at}}}], [t2], {{{more}}};\n"""
+    found = execute(body + WAIT, tensor, pixel_map(tensor, lower, upper, 16, 64, steps, swizzle))
+    expected = pixel_image(tensor, lower, upper, 16, 64, start, offsets, steps, swizzle)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_columns_are_stored_without_offsets():
+    tensor = random(np.random.default_rng(10), (2, 4, 5, 16), np.uint16)
+    expected = tensor.copy()
+    body = """st.shared.u32 [t1+96], 0x00070009; fence.proxy.async; bar.sync 0;
+    @!p0 cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [u2, {0, 3, 1, 0}], [t1]; @!p0 cp.async.bulk.commit_group;
+    @!p0 cp.async.bulk.wait_group 0;"""
+    execute(body, tensor, pixel_map(tensor, (0, 0), (0, 0), 16, 4))
+    expected.reshape(-1, 16)[8:12] = 0
+    expected.reshape(-1, 16)[11, :2] = 9, 7
+    np.testing.assert_array_equal(tensor, expected)
+
+
+def test_maps_of_the_other_mode():
+    tensor = random(np.random.default_rng(9), (2, 6, 64), np.float16)
+    pixel = "@!p0 cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [t1], [u2, {0, 0, 0}], [t2], {0};"
+    assert "not of the mode" in faulty(pixel, tensor_map(tensor, [64, 2, 1]), tensor)
+    assert "not of the mode" in faulty(LOAD.format(3, 0, "0, 0, 0"), pixel_map(tensor, (0,), (0,), 16, 4), tensor)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [({"lower": (-129, 0)}, "more than 8 bits"), ({"channels": 264}, "264 channels"), ({"pixels": 1025}, "1025 pixels"),
+     ({"upper": (0,)}, "does not have 2 dimensions")],
+)  # fmt: skip
+def test_columns_that_do_not_exist(changes, why):
+    tensor = random(np.random.default_rng(9), (2, 4, 5, 16), np.uint16)
+    good = pixel_map(tensor, (0, 0), (0, 0), 16, 4)
+    assert good.problem() is None and decode(good.encode()) == good
+    assert why in dataclasses.replace(good, columns=dataclasses.replace(good.columns, **changes)).problem()
+
+
+@pytest.mark.parametrize(("element", "packed"), [("b4x16_p64", 8), ("b6x16_p32", 12)])
+@pytest.mark.parametrize("corner", [0, 128, -128])
+@pytest.mark.parametrize("swizzle", ["none", "128B"])
+def test_padded_elements(element, packed, corner, swizzle):
+    """128 elements of 4 or 6 bits become 8 chunks of 16 bytes, each 16 elements and padding that is not said."""
+    width = 8 * packed
+    tensor = aligned(np.random.default_rng(5).integers(0, 256, (8, 2 * width)).astype(np.uint8))
+    found = load(tensor, tensor_map(tensor, [width, 8], swizzle, element=element), (corner, 2))
+    rows = np.zeros((8, 8, packed), np.uint8)
+    first = corner * packed // 16
+    for row in range(6):
+        data = tensor[2 + row, first : first + width] if first >= 0 else tensor[2 + row, :0]
+        rows[row].reshape(-1)[: len(data)] = data
+    for row, chunk in itertools.product(range(8), range(8)):
+        at = shared_offset(row, 16 * chunk, 128, swizzle)
+        np.testing.assert_array_equal(found[at : at + packed], rows[row, chunk])
+
+
+def test_padded_elements_cannot_be_stored():
+    tensor = random(np.random.default_rng(5), (8, 64), np.uint8)
+    body = "@!p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [u2, {0, 0}], [t1];"
+    assert "can only be loaded" in faulty(body, tensor_map(tensor, [64, 8], element="b4x16_p64"), tensor)
+
+
+@pytest.mark.parametrize(
+    ("box", "swizzle", "why"),
+    [([32, 8], "none", "not 128 wide"), ([64, 8], "64B", "more than the swizzle")],
+)
+def test_padded_elements_have_boxes_of_one_width(box, swizzle, why):
+    tensor = random(np.random.default_rng(5), (8, 64), np.uint8)
+    assert why in tensor_map(tensor, box, swizzle, element="b4x16_p64").problem()
 
 
 DESCRIPTION = {

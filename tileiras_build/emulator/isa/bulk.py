@@ -18,7 +18,7 @@ from ..access import Selection, Site, flat_threads
 from ..cluster import OFFSET_MASK, RANK_SHIFT
 from ..faults import EmulatorFault
 from ..memory import PARAM_WINDOW
-from ..parse import TYPE_BITS, Address, Name, Variable, Vector
+from ..parse import TYPE_BITS, Address, Immediate, Name, Variable, Vector
 from ..tensor_map import ROWS
 from ..watch import flight_of
 from . import handles
@@ -68,10 +68,10 @@ class Elements:
 
     def __init__(self, tensor, coordinates):
         size = tensor.kind.bytes
-        first = coordinates[:, 0] * size // tensor.kind.per_byte
+        first = coordinates[:, 0] * size * tensor.kind.bits // 8
         width = tensor.shape[0] * size
         self.unit = unit_bytes(int(np.bitwise_or.reduce(first, initial=width)))
-        column = first[:, None] + np.arange(0, tensor.row_bytes, self.unit)
+        column = first[:, None] + np.arange(0, tensor.data_bytes, self.unit)
         inside = (column >= 0) & (column < width)
         row = np.zeros((len(first), tensor.rows), np.int64)
         alive = np.ones((len(first), tensor.rows), bool)
@@ -87,11 +87,34 @@ class Elements:
         """Where the rows of each box lie along dimension 1, 2, …: (n, rows) each."""
         if tensor.gathers:
             return [coordinates[:, 1:]]
+        if tensor.columns is not None:
+            return pixels(tensor, coordinates)
         steps = row_steps(tensor.counts, tensor.element_strides)
         return [coordinates[:, d, None] + step for d, step in enumerate(steps, start=1)]
 
     def only(self):
         return self.offset if self.all else self.offset[self.valid]
+
+
+def pixels(tensor, coordinates) -> list[np.ndarray]:
+    """Where the pixels of columns lie along W, H, D, N (section 5.5.5): (copies, pixels) each.
+
+    ``coordinates`` (n, 2 * rank - 2) are the first pixel's and what is added to W, H, D of each. Pixels follow each other
+    along W, then H, then D in the bounding box, then in the next of N; ``element_strides`` are the steps.
+    """
+    columns, inner = tensor.columns, tensor.rank - 2
+    at = [coordinates[:, 1 + d].copy() for d in range(inner + 1)]
+    out = np.empty((inner + 1, len(coordinates), columns.pixels), np.int64)
+    for pixel in range(columns.pixels):
+        for d in range(inner + 1):
+            out[d, :, pixel] = at[d] + (coordinates[:, tensor.rank + d] if d < inner else 0)
+        ends = np.ones(len(coordinates), bool)
+        for d in range(inner):
+            at[d] += np.where(ends, tensor.element_strides[1 + d], 0)
+            ends &= at[d] > tensor.shape[1 + d] - 1 + columns.upper[d]
+            at[d][ends] = columns.lower[d]
+        at[inner] += ends
+    return list(out)
 
 
 def unit_bytes(number: int) -> int:
@@ -220,6 +243,8 @@ class BoxCopy(Copy):
         data = np.ascontiguousarray(data)
         if self.tensor.element == "tf32":
             data = rounded_to_tf32(data)
+        if self.tensor.kind.packed < CHUNK:
+            data = padded(data, self.tensor.kind.packed)
         machine.shared_view(np.complex128)[self.chunks] = data.view(np.complex128).reshape(self.chunks.shape)
         for chunks in self.touched():
             machine.flight.end(chunks, CHUNK)
@@ -247,6 +272,14 @@ class BoxCopy(Copy):
             values = data[i][elements.valid.reshape(-1)]
             index = index.reshape(-1)
             view[index] = self.function(view[index], values, None)
+
+
+def padded(data: np.ndarray, packed: int) -> np.ndarray:
+    """Chunks of 16 bytes that begin with ``packed`` bytes of data; the rest, which nobody may use, is ones."""
+    parts = data.view(np.uint8).reshape(-1, packed)
+    out = np.full((len(parts), CHUNK), 0xFF, np.uint8)
+    out[:, :packed] = parts
+    return out
 
 
 class ElementsOfOne(Elements):
@@ -456,6 +489,8 @@ class BulkSite:
         at = self.coordinates(coordinates, selection)
         for tensor, some in self.tensors(group, map_address, selection, flat):
             self.check_rank(machine, flat[some[0]], tensor, at)
+            if tensor.kind.packed < CHUNK:
+                fault(machine, self.ins, flat[some[0]], f"{tensor.element} elements can only be loaded")
             self.check_end(group, flat[some], offset[some], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
             function = None
             if self.function is not None:
@@ -467,6 +502,10 @@ class BulkSite:
             group.bulk.pending.append(copy)
 
     def check_rank(self, machine, flat, tensor, at):
+        if takes_pixels(self.ins.mods) != (tensor.columns is not None):
+            fault(machine, self.ins, flat, "the tensor map is not of the mode of this copy (tiles or im2col)")
+        if tensor.columns is not None and 2 * tensor.rank - 2 == at.shape[1]:
+            return
         if not tensor.gathers and tensor.rank != at.shape[1]:
             fault(machine, self.ins, flat, f"the tensor map has rank {tensor.rank}, the copy {at.shape[1]} coordinates")
 
@@ -582,7 +621,7 @@ def emit_bulk(e, ins, mods, reduces: bool):
         return e.line(f"{active(e)}g.bulk.{wait}(g.m, {ins.args[0].value})")
     if mods[:1] == ("prefetch",):
         return None
-    if any(m.startswith("im2col") or m == "cp_mask" for m in mods):
+    if any(m.startswith("im2col::") or m == "cp_mask" for m in mods):
         e.fail("not supported")
     if mods[0] == "tensor":
         return emit_tensor(e, ins, mods, reduces)
@@ -602,6 +641,23 @@ def gathers(mods) -> bool:
     return "tile::gather4" in mods or "tile::scatter4" in mods
 
 
+def takes_pixels(mods) -> bool:
+    """The im2col modes: columns of pixels."""
+    return "im2col" in mods or "im2col_no_offs" in mods
+
+
+def offsets_of(e, mods, rank: int) -> list:
+    """What im2col adds to the W, H, D of every pixel: the operand after the mbarrier, or nothing."""
+    if rank < 3:
+        e.fail("pixels need 3 to 5 dimensions")
+    if "im2col_no_offs" in mods:
+        return [Immediate("int", 0)] * (rank - 2)
+    operand = e.ins.args[3] if len(e.ins.args) > 3 else None
+    if not isinstance(operand, Vector) or len(operand.items) != rank - 2:
+        e.fail(f"expected {rank - 2} offsets")
+    return operand.items
+
+
 def tensor_operand(e, mods, operand: Address) -> tuple[str, str]:
     """(source of the map's address, source of the coordinates) of ``[map, {c0, c1, …}]``."""
     [coordinates] = operand.extra
@@ -609,7 +665,10 @@ def tensor_operand(e, mods, operand: Address) -> tuple[str, str]:
     count = 1 + ROWS if gathers(mods) else int(mods[1][0])
     if len(items) != count or gathers(mods) and mods[1] != "2d":
         e.fail(f"expected {count} coordinates")
-    return map_address(e, Address(operand.base, operand.offset)), "[" + ", ".join(e.use(c, "s32") for c in items) + "]"
+    places = [e.use(c, "s32") for c in items]
+    if takes_pixels(mods):
+        places += [e.use(offset, "u16") for offset in offsets_of(e, mods, count)]
+    return map_address(e, Address(operand.base, operand.offset)), "[" + ", ".join(places) + "]"
 
 
 def emit_tensor(e, ins, mods, reduces):
@@ -620,7 +679,7 @@ def emit_tensor(e, ins, mods, reduces):
         bar, bar_offset = shared_operand(e, mbar)
         site = e.constant(BulkSite(ins, offset, 0, bar_offset, _BOX_ALIGN), "bulk")
         address, coordinates = tensor_operand(e, mods, tensor)
-        ctas = e.use(ins.args[3], "u16") if "multicast::cluster" in mods else "None"
+        ctas = e.use(ins.args[3 + ("im2col" in mods)], "u16") if "multicast::cluster" in mods else "None"
         return e.line(f"{site}.load_tensor(g, {base}, {address}, {coordinates}, {bar}, {mask}, {ctas})")
     tensor, source = ins.args[:2]
     base, offset = shared_operand(e, source)
