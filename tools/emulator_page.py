@@ -208,6 +208,11 @@ INSTRUCTIONS: dict[str, dict[str, Sample | None]] = {
             "{f0, f1, f2, f3}, {r0, r1, r2, r3}, {r4, r5, r6, r7}, {f0, f1, f2, f3}, r8, 0;",
             "",
         ),
+        "mma.sp.s8": (
+            "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+            "{r0, r1, r2, r3}, {r4, r5}, {r6, r7}, {r0, r1, r2, r3}, r8, 0;",
+            "",
+        ),
         **words("ldmatrix stmatrix movmatrix"),
     },
     "matrices by warpgroups": {

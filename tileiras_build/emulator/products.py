@@ -23,6 +23,7 @@ import numpy as np
 from . import numerics
 from .numerics import f32, f64
 
+FEW = -30  # types with smaller exponents have units that say nothing
 EXACT = {f32: 2.0**24, f64: 2.0**53}  # up to which all multiples of 1 are in the type
 
 
@@ -59,7 +60,7 @@ class Factor:
     """
 
     def __init__(self, values: np.ndarray, kind: str):
-        self.values, self.numbers = values, NUMBERS.get(kind)
+        self.values, self.kind, self.numbers = values, kind, NUMBERS.get(kind)
 
     @cached_property
     def wide(self) -> np.ndarray:
@@ -78,6 +79,14 @@ class Factor:
         smallest = ((bits - one).min(axis=axis) + one).view(self.values.dtype)  # a zero less one is the largest of all
         exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
         return largest, np.ldexp(1.0, exponents + 1 - self.numbers.bits)
+
+    @cached_property
+    def bound(self) -> float:
+        """At least ``ratio``, by the smallest unit of the type: quickly known, and enough for types of few exponents."""
+        if self.numbers.lowest < FEW:
+            return math.inf
+        largest = max(float(self.values.max()), -float(self.values.min()))
+        return largest * 2.0 ** (self.numbers.bits - 1 - self.numbers.lowest)
 
     @cached_property
     def ratio(self) -> float:
@@ -116,7 +125,7 @@ def multiply_exactly(left: Factor, right: Factor) -> np.ndarray:
         return in_blocks(left.values, right.values.swapaxes(-1, -2)) + f32(0)
     sums = in_blocks(left.wide, right.wide.swapaxes(-1, -2))
     out = sums.astype(f32)
-    if not most <= EXACT[f64] and not k * left.ratio * right.ratio <= EXACT[f64]:
+    if not (most <= EXACT[f64] or k * left.bound * right.bound <= EXACT[f64] or k * left.ratio * right.ratio <= EXACT[f64]):
         sure = k * left.ratios * right.ratios <= EXACT[f64]
         if not sure.all():
             _correct(out, sums, left, right, np.nonzero(~sure))

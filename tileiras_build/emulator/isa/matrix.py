@@ -22,6 +22,7 @@ from ..emit import items_of
 from ..faults import EmulatorError
 from . import RESULT_KINDS, handles, helper
 from .memory import address_expression, resolve_space, space_of
+from .sparse import ORDERED, emit_spread
 from .warp import wait_for_mates
 
 # -- element types -----------------------------------------------------------------------------------
@@ -176,7 +177,8 @@ def mma_types(ins) -> list[str]:
 def handle_mma(e, ins):
     shape = next((_SHAPE.match(m) for m in ins.mods if _SHAPE.match(m)), None)
     types = mma_types(ins)
-    if shape is None or len(types) < 4 or types[1] == "b1" or any(m.startswith("sp") for m in ins.mods):
+    sparse = "sp" in ins.mods or ORDERED in ins.mods
+    if shape is None or len(types) < 4 or types[1] == "b1" or sparse and "block_scale" in ins.mods:
         e.fail("not supported")
     m, n, k = (int(g) for g in shape.groups())
     if n != 8 or (m, n, k) == (8, 8, 4) and types[1] == "f16":
@@ -188,9 +190,11 @@ def handle_mma(e, ins):
     a_name, b_name = ("e2m1_packed",) * 2 if packed_fp4 else (a_type, b_type)
     kind = "f64" if a_type == "f64" else "u32"
     read = "u64" if kind == "f64" else "u32"
-    check_counts(e, ins, m, k, 4 if packed_fp4 else _WIDTH[a_type])
+    check_counts(e, ins, m, k, 4 if packed_fp4 else _WIDTH[a_type], 2 if sparse else 1)
     a = fragment(e, ins.args[1], read, ("a", a_name, m), f"fragment_a(g, {a_name!r}, {m}, [{{}}])")
     b = fragment(e, ins.args[2], read, ("b", b_name), f"fragment_b(g, {b_name!r}, [{{}}])")
+    if sparse:
+        a = emit_spread(e, ins, a, a_type, k)
     if scaled:
         a, b = scale_operands(e, ins, types, a, b, k)
     if kind == "f64":
@@ -200,9 +204,10 @@ def handle_mma(e, ins):
     accumulate(e, ins, d_type, "s32" if integers else "f32", parts)
 
 
-def check_counts(e, ins, m, k, width):
+def check_counts(e, ins, m, k, width, sparsity):
+    """``sparsity``: of so many numbers of A one is there."""
     per = max(32, width) // width if width < 64 else 1
-    expected = (m * k // 32 // per, 8 * k // 32 // per)
+    expected = (m * k // sparsity // 32 // per, 8 * k // 32 // per)
     if (len(items_of(ins.args[1])), len(items_of(ins.args[2]))) != expected:
         e.fail(f"expected {expected[0]} and {expected[1]} registers for A and B")
 
