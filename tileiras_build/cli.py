@@ -189,6 +189,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 def _add_verify(parser: argparse.ArgumentParser) -> None:
     _add_launch(parser)
     parser.add_argument("--sm", required=True, metavar="SM", help="the target whose code is emulated")
+    parser.add_argument("--silence", action="append", default=[], metavar="FINDING",
+                        help="do not fail for one of the things that the ISA leaves open (docs/emulator.md, Findings)")
     parser.add_argument("--opt", type=int, default=3, metavar="0..3", help="optimization level (default: 3)")
 
 
@@ -331,11 +333,12 @@ def verify_file(options: argparse.Namespace) -> None:
     from .driver import compile
     from .interpreter.verify import emulate
 
+    silenced = _silenced(options.silence)
     module, entries = _launches(options)
     artifacts = compile(read_file(options.file), options.sm, opt_level=options.opt, stop_at="ptx", name=options.file)
     for entry in entries:
         inputs, expected = _inputs(options, module, entry, _expectation(module, entry, options.max_steps))
-        wrong = expected.compare(emulate(artifacts, entry, inputs))
+        wrong = expected.compare(emulate(artifacts, entry, inputs, silenced))
         if wrong:
             raise InternalError("verify-mismatch", f"{entry} on {options.sm}: {'; '.join(map(str, wrong))}")
         print(f"{entry}: {len(inputs.buffers)} arrays agree on {options.sm}, grid {inputs.grid}")
@@ -345,6 +348,16 @@ def _expectation(module, entry: str, steps: int) -> Callable:
     from .interpreter.verify import Expectation
 
     return lambda inputs: Expectation(module, entry, inputs, limit=steps)
+
+
+def _silenced(names: list[str]) -> dict[str, str]:
+    """How to treat findings of the emulator that are to be silent. Raises InvalidInput[finding-unknown]."""
+    from .emulator.findings import FINDINGS, SILENT
+
+    for name in names:
+        if name not in FINDINGS:
+            raise InvalidInput("finding-unknown", f"the emulator has no finding {name!r}", remedy=f"use {', '.join(FINDINGS)}")
+    return dict.fromkeys(names, SILENT)
 
 
 def list_passes(options: argparse.Namespace) -> None:

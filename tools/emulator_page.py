@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from tileiras_build.emulator.faults import EmulatorError
+from tileiras_build.emulator.findings import FINDINGS
 from tileiras_build.emulator.isa import HANDLERS
 from tileiras_build.emulator.launch import Options
 from tileiras_build.emulator.parse import parse
@@ -120,6 +121,20 @@ INSTRUCTIONS: dict[str, dict[str, Sample | None]] = {
             "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [r0], [d0, {r1, r2}], [r3];",
             "sm_90a sm_100a sm_120a",
         ),
+        "cp.async.bulk.tensor.im2col": (
+            "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [r0], [d0, {r1, r2, r3}], [r4], "
+            "{h0};",
+            "sm_90a sm_100a sm_120a",
+        ),
+        "cp.async.bulk.tensor.gather4": (
+            "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [r0], "
+            "[d0, {r1, r2, r3, r4, r5}], [r6];",
+            "sm_100a",
+        ),
+        "cp.async.bulk.tensor.scatter4": (
+            "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [d0, {r1, r2, r3, r4, r5}], [r6];",
+            "sm_100a",
+        ),
         "cp.reduce.async.bulk.tensor": (
             "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [d0, {r1, r2}], [r0];",
             "sm_90a sm_100a sm_120a",
@@ -175,7 +190,10 @@ INSTRUCTIONS: dict[str, dict[str, Sample | None]] = {
             "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [d0], [r0], 128;",
             "sm_90a sm_100a sm_120a",
         ),
-        "clusterlaunchcontrol": None,
+        "clusterlaunchcontrol.try_cancel": (
+            "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [r0], [r1];", "sm_100a"),
+        "clusterlaunchcontrol.query_cancel": (
+            "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 p0, q0;", "sm_100a"),
     },
     "matrices by warps": {
         "wmma": None,
@@ -188,6 +206,11 @@ INSTRUCTIONS: dict[str, dict[str, Sample | None]] = {
         "mma.sp": (
             "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 "
             "{f0, f1, f2, f3}, {r0, r1, r2, r3}, {r4, r5, r6, r7}, {f0, f1, f2, f3}, r8, 0;",
+            "",
+        ),
+        "mma.sp.s8": (
+            "mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+            "{r0, r1, r2, r3}, {r4, r5}, {r6, r7}, {r0, r1, r2, r3}, r8, 0;",
             "",
         ),
         **words("ldmatrix stmatrix movmatrix"),
@@ -277,6 +300,41 @@ A kernel with an instruction that is missing is refused when it is loaded, with 
 |---|---|---|
 """
 
+TAIL = """
+## The same numbers on every machine
+
+What a kernel computes under `emulator.launch` does not depend on the CPU, on NumPy's or BLAS' choice of instructions, on the number
+of threads, or on how CTAs are batched. Where the ISA fixes a result, that is the result. Where it leaves one open:
+
+| instruction | what the ISA leaves open | in the emulator |
+|---|---|---|
+| `mma`, `wgmma`, `tcgen05.mma` of floats | order and rounding of the additions, at least single precision | the products of one instruction are added exactly and rounded once to f32, to nearest even, then added to the accumulator in f32 (in f32 and once more to f16 for an accumulator of f16); a sum of zeros is +0, a NaN canonical (`emulator/products.py`) |
+| `mma` of f64 | the order | fused multiply-adds along k, starting with the accumulator |
+| `ex2`, `lg2`, `sin`, `cos`, `tanh` `.approx` | an error | the correctly rounded result (`emulator/functions.py`) |
+| `rsqrt.approx` | an error | 1 / sqrt(x) in f64, rounded |
+| `rcp`, `sqrt`, `div` `.approx`, `.full` | an error | as `.rn` |
+
+`sums="blas"` makes the first row faster and dependent on the machine: products are added in float32 in the order of NumPy's
+BLAS. It is what `emulator.run_ptx` does unless told `sums="exact"`; compare such results within the error of the sums.
+"""
+
+FOUND = """
+## Findings
+
+What kernels that are right on hardware do although the ISA leaves it open has a name. In code of ours (`emulator.launch`,
+`tileiras-build verify`) it is a fault, in PTX of others (`emulator.run_ptx`) a warning of category `EmulatorWarning`, once for
+each instruction. `findings="fault"`, `"warning"` or `"silent"` of either call changes that for all, `findings={"NAME": "silent"}`
+for some, `verify --silence NAME` on the command line. What the ISA forbids has no name and is always a fault.
+
+| finding | what the kernel does |
+|---|---|
+"""
+
+
+def findings() -> str:
+    """The section on findings."""
+    return FOUND + "".join(f"| `{name}` | {what} |\n" for name, what in FINDINGS.items())
+
 
 def page() -> str:
     """The whole document."""
@@ -286,7 +344,7 @@ def page() -> str:
         lacks = [f"`{name}`" for name in rows if not is_implemented(family, name)]
         lines.append(f"| {family} | {', '.join(has)} | {', '.join(lacks)} |")
     count, total = len(implemented()), sum(map(len, INSTRUCTIONS.values()))
-    return HEAD + "\n".join(lines) + f"\n\n{count} of {total} are implemented.\n"
+    return HEAD + "\n".join(lines) + f"\n\n{count} of {total} are implemented.\n" + TAIL + findings()
 
 
 def main() -> int:

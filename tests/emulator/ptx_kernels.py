@@ -37,7 +37,7 @@ def run(ptx: str, *arrays, grid=1, **options) -> None:
     for value in arrays:
         number = memory.map_array(value) if isinstance(value, np.ndarray) else int(value)
         params.append(number.to_bytes(8, "little"))
-    emulator.run_ptx(ptx, "k", grid, None, params, memory=memory, **options)
+    emulator.run_ptx(ptx, "k", grid, None, params, memory=memory, **{"findings": "fault"} | options)
 
 
 def evaluate(body: str, *inputs, out):

@@ -1,5 +1,6 @@
 """Bulk copies: boxes of tensors element by element after the ISA's rules, lines of bytes, and what goes wrong."""
 
+import dataclasses
 import itertools
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ from ptx_kernels import HEADER, aligned, kernel, run
 
 from tileiras_build import emulator
 from tileiras_build.emulator import EmulatorError, EmulatorFault
-from tileiras_build.emulator.tensor_map import TensorMap, decode
+from tileiras_build.emulator.tensor_map import Columns, TensorMap, decode
 
 NAMES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "uint8": "u8", "int32": "i32", "uint32": "u32", "uint64": "u64",
          "float64": "f64", "uint16": "u16", "int64": "i64"}  # fmt: skip
@@ -78,7 +79,7 @@ def execute(body, tensor, descriptor, image=None, threads=32):
     memory.map_array(tensor)
     params = [memory.map_array(out).to_bytes(8, "little"), descriptor.encode()]
     text = (CLEAR + body + DUMP).replace("{step}", str(4 * threads))
-    emulator.run_ptx(PTX.format(body=text, threads=threads), "k", 1, None, params, memory=memory)
+    emulator.run_ptx(PTX.format(body=text, threads=threads), "k", 1, None, params, memory=memory, findings="fault")
     return out
 
 
@@ -413,6 +414,199 @@ def test_a_map_made_on_the_device():
     np.testing.assert_array_equal(out, box_image(tensor, [64, 8], (0, 0), "128B")[:1024])
     made = decode(scratch.tobytes())
     assert made == tensor_map(tensor, [64, 8], "128B")
+
+
+def replace_in_cluster(address):
+    """Each CTA of a pair sets the rank of a map in shared memory and stores the map's second word."""
+    body = f""".shared .align 128 .b8 pad[256]; .shared .align 128 .b8 m[128]; mov.u32 t0, %tid.x; setp.ne.u32 p0, t0, 0; @p0 bra OUT; mov.u32 t3, m; {address}
+    mov.u32 t4, %cluster_ctarank; add.u32 t5, t4, 1; mov.u32 t6, 0; st.shared.u32 [m+4], t6;
+    tensormap.replace.tile.rank.shared::cta.b1024.b32 [u4], t5; ld.shared.u32 t6, [m+4]; mul.wide.u32 u5, t4, 4; add.u64 u5, u5, u0; st.global.u32 [u5], t6; OUT:"""
+    out = aligned(np.zeros(2, np.uint32))
+    run(kernel(body).replace(".reqntid", ".reqnctapercluster 2, 1, 1 .reqntid"), out, grid=2)
+    return out.view(np.uint8).reshape(2, 4)
+
+
+def test_a_map_in_shared_memory_of_a_cluster():
+    """The addresses of the second CTA have its rank in their upper bits."""
+    found = replace_in_cluster("mapa.shared::cluster.u32 t3, t3, {}; cvt.u64.u32 u4, t3;".replace("{}", "t7").replace(
+        "mapa", "mov.u32 t7, %cluster_ctarank; mapa"))  # fmt: skip
+    assert found[:, 0].tolist() == [1, 2]
+    with pytest.raises(EmulatorFault, match="shared memory of another CTA"):
+        replace_in_cluster("mapa.shared::cluster.u32 t3, t3, 1; cvt.u64.u32 u4, t3;")
+
+
+@pytest.mark.parametrize("more", ["cta_group::2.{}", "{}.cta_group::2"])
+def test_the_cta_group_may_stand_before_and_after(more):
+    """PTX ISA 9.0, section 9.7.9.25.5.2: .cta_group follows the dimensions; assemblers take it at the end, too."""
+    tensor = random(np.random.default_rng(3), (8, 64), np.float16)
+    form = more.format("shared::cluster.global.tile.mbarrier::complete_tx::bytes")
+    body = f"{EXPECT} @!p0 cp.async.bulk.tensor.2d.{form} [t1], [u2, {{0, 0}}], [t2];\n" + WAIT
+    np.testing.assert_array_equal(
+        execute(body, tensor, tensor_map(tensor, [64, 8], "128B"))[:1024], box_image(tensor, [64, 8], (0, 0), "128B")[:1024]
+    )
+
+
+def test_a_dimension_of_extent_one_needs_no_stride():
+    tensor = random(np.random.default_rng(4), (1, 8, 64), np.float16)
+    address = tensor.__array_interface__["data"][0]
+    flat = TensorMap("f16", address, (64, 8, 1), (128, 0), (64, 8, 1), (1, 1, 1), "128B")
+    np.testing.assert_array_equal(load(tensor, flat, (0, 0, 0)), box_image(tensor, [64, 8, 1], (0, 0, 0), "128B"))
+    assert "stride 0" in TensorMap("f16", address, (64, 8, 2), (128, 0), (64, 8, 1), (1, 1, 1)).problem()
+
+
+@pytest.mark.parametrize("corner", [0, 32, 96])
+def test_elements_of_four_bits(corner):
+    """Two to a byte: 192 elements in a row, of which a box has 128; coordinates count elements."""
+    tensor = random(np.random.default_rng(5), (8, 96), np.uint8)
+    packed = tensor_map(tensor, [64, 8], "64B", element="b4x16")
+    found = load(tensor, packed, (corner, 2))
+    np.testing.assert_array_equal(found, box_image(tensor, [64, 8], (corner // 2, 2), "64B"))
+
+
+@pytest.mark.parametrize("rows", [(5, 0, 5, 7), (-1, 3, 8, 2)])
+@pytest.mark.parametrize("swizzle", ["none", "128B"])
+def test_four_rows_are_gathered(rows, swizzle):
+    """In the order of the coordinates, outside the tensor zeros."""
+    tensor = random(np.random.default_rng(6), (8, 96), np.float16)
+    at = ", ".join(map(str, (16, *rows)))
+    body = f"""@!p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [t2], 512;
+    @!p0 cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [t1], [u2, {{{at}}}], [t2];\n"""
+    found = execute(body + WAIT, tensor, tensor_map(tensor, [64, 1], swizzle))
+    four = np.stack([tensor[r] if 0 <= r < 8 else np.zeros(96, np.float16) for r in rows])
+    np.testing.assert_array_equal(found, box_image(four, [64, 4], (16, 0), swizzle))
+
+
+def test_four_rows_are_scattered():
+    tensor = random(np.random.default_rng(7), (8, 96), np.float16)
+    expected, data = tensor.copy(), np.random.default_rng(8).integers(0, 256, SHARED).astype(np.uint8)
+    memory = emulator.Memory()
+    memory.map_array(tensor)
+    image = aligned(data)
+    fill = "mul.lo.u32 t3, t0, 4; FILL: cvt.u64.u32 u5, t3; add.u64 u5, u5, u0; ld.global.u32 t6, [u5]; add.u32 t5, t1, t3; st.shared.u32 [t5], t6; add.u32 t3, t3, 128; setp.lt.u32 p1, t3, 16384; @p1 bra FILL; fence.proxy.async; bar.sync 0;"
+    body = fill + """@p0 bra OUT; cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [u2, {32, 6, -1, 0, 3}], [t1];
+    cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; OUT:"""
+    params = [memory.map_array(image).to_bytes(8, "little"), tensor_map(tensor, [64, 1]).encode()]
+    emulator.run_ptx(PTX.format(body=body, threads=32), "k", 1, None, params, memory=memory, findings="fault")
+    values = data[:512].view(np.float16).reshape(4, 64)
+    expected[6, 32:], expected[0, 32:], expected[3, 32:] = values[0], values[2], values[3]
+    np.testing.assert_array_equal(tensor.view(np.uint16), expected.view(np.uint16))
+
+
+def test_only_rows_of_a_matrix_can_be_gathered():
+    tensor = random(np.random.default_rng(6), (8, 64), np.float16)
+    body = "@!p0 cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [t1], [u2, {0, 0, 1, 2, 3}], [t2];\n"
+    assert "a box of 64x8 cannot be gathered" in faulty(body, tensor_map(tensor, [64, 8]), tensor)
+
+
+# -- columns of pixels -------------------------------------------------------------------------------
+def pixel_map(tensor, lower, upper, channels, pixels, steps=None, swizzle="none"):
+    plain = tensor_map(tensor, [1] * tensor.ndim, swizzle, steps)
+    return dataclasses.replace(plain, columns=Columns(lower, upper, channels, pixels))
+
+
+def pixel_image(tensor, lower, upper, channels, count, start, offsets, steps, swizzle="none"):
+    """Shared memory after the load of a column, from the list of all pixels of all bounding boxes in order (section 5.5.5).
+
+    ``start`` is (c, w, h, …, n). A pixel outside the tensor, and a channel too, reads as zero.
+    """
+    inner = tensor.ndim - 2
+    sizes = tensor.shape[::-1]  # C, W, H, …, N
+    axes = [range(lower[d], sizes[1 + d] + upper[d], steps[1 + d]) for d in range(inner)]
+    boxes = [(*place[::-1], n) for n in range(sizes[-1] + 1) for place in itertools.product(*reversed(axes))]
+    first = boxes.index(tuple(start[1:]))
+    rows = np.zeros((count, channels), tensor.dtype)
+    for row, place in zip(rows, boxes[first : first + count]):
+        at = [p + o for p, o in zip(place, (*offsets, 0))]
+        if all(0 <= i < n for i, n in zip(at, sizes[1:])):
+            found = tensor[tuple(at[::-1])][start[0] : start[0] + channels]
+            row[: len(found)] = found
+    return box_image(rows, [channels, count], (0, 0), swizzle)
+
+
+PIXELS = {  # shape N, …, W, C -> lower and upper corners, steps of C, W, …, start, offsets
+    "a row": ((2, 10, 32), (-1,), (-1,), (1, 1, 1), (0, 3, 0), (2,)),
+    "an image": ((2, 6, 7, 32), (-1, -1), (-1, -1), (1, 1, 1, 1), (16, 4, 2, 0), (1, 2)),
+    "every other pixel": ((2, 9, 9, 32), (0, -1), (0, 0), (1, 2, 2, 1), (0, 2, 3, 0), (0, 0)),
+    "a volume": ((2, 3, 4, 5, 32), (0, -1, -1), (-2, 0, 0), (1, 1, 1, 1, 1), (0, 1, 3, -1, 0), (2, 1, 0)),
+}
+
+
+@pytest.mark.parametrize("swizzle", ["none", "32B"])
+@pytest.mark.parametrize("name", PIXELS)
+def test_columns_of_pixels(name, swizzle):
+    """Across the ends of rows, images and volumes, and past the last image."""
+    shape, lower, upper, steps, start, offsets = PIXELS[name]
+    tensor = random(np.random.default_rng(9), shape, np.float16)
+    rank, at, more = len(shape), ", ".join(map(str, start)), ", ".join(map(str, offsets))
+    body = f"""@!p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [t2], 2048;
+    @!p0 cp.async.bulk.tensor.{rank}d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [t1], [u2, {{{at}}}], [t2], {{{more}}};\n"""
+    found = execute(body + WAIT, tensor, pixel_map(tensor, lower, upper, 16, 64, steps, swizzle))
+    expected = pixel_image(tensor, lower, upper, 16, 64, start, offsets, steps, swizzle)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_columns_are_stored_without_offsets():
+    tensor = random(np.random.default_rng(10), (2, 4, 5, 16), np.uint16)
+    expected = tensor.copy()
+    body = """st.shared.u32 [t1+96], 0x00070009; fence.proxy.async; bar.sync 0;
+    @!p0 cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [u2, {0, 3, 1, 0}], [t1]; @!p0 cp.async.bulk.commit_group;
+    @!p0 cp.async.bulk.wait_group 0;"""
+    execute(body, tensor, pixel_map(tensor, (0, 0), (0, 0), 16, 4))
+    expected.reshape(-1, 16)[8:12] = 0
+    expected.reshape(-1, 16)[11, :2] = 9, 7
+    np.testing.assert_array_equal(tensor, expected)
+
+
+def test_maps_of_the_other_mode():
+    tensor = random(np.random.default_rng(9), (2, 6, 64), np.float16)
+    pixel = "@!p0 cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [t1], [u2, {0, 0, 0}], [t2], {0};"
+    assert "not of the mode" in faulty(pixel, tensor_map(tensor, [64, 2, 1]), tensor)
+    assert "not of the mode" in faulty(LOAD.format(3, 0, "0, 0, 0"), pixel_map(tensor, (0,), (0,), 16, 4), tensor)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [({"lower": (-129, 0)}, "more than 8 bits"), ({"channels": 264}, "264 channels"), ({"pixels": 1025}, "1025 pixels"),
+     ({"upper": (0,)}, "does not have 2 dimensions")],
+)  # fmt: skip
+def test_columns_that_do_not_exist(changes, why):
+    tensor = random(np.random.default_rng(9), (2, 4, 5, 16), np.uint16)
+    good = pixel_map(tensor, (0, 0), (0, 0), 16, 4)
+    assert good.problem() is None and decode(good.encode()) == good
+    assert why in dataclasses.replace(good, columns=dataclasses.replace(good.columns, **changes)).problem()
+
+
+@pytest.mark.parametrize(("element", "packed"), [("b4x16_p64", 8), ("b6x16_p32", 12)])
+@pytest.mark.parametrize("corner", [0, 128, -128])
+@pytest.mark.parametrize("swizzle", ["none", "128B"])
+def test_padded_elements(element, packed, corner, swizzle):
+    """128 elements of 4 or 6 bits become 8 chunks of 16 bytes, each 16 elements and padding that is not said."""
+    width = 8 * packed
+    tensor = aligned(np.random.default_rng(5).integers(0, 256, (8, 2 * width)).astype(np.uint8))
+    found = load(tensor, tensor_map(tensor, [width, 8], swizzle, element=element), (corner, 2))
+    rows = np.zeros((8, 8, packed), np.uint8)
+    first = corner * packed // 16
+    for row in range(6):
+        data = tensor[2 + row, first : first + width] if first >= 0 else tensor[2 + row, :0]
+        rows[row].reshape(-1)[: len(data)] = data
+    for row, chunk in itertools.product(range(8), range(8)):
+        at = shared_offset(row, 16 * chunk, 128, swizzle)
+        np.testing.assert_array_equal(found[at : at + packed], rows[row, chunk])
+
+
+def test_padded_elements_cannot_be_stored():
+    tensor = random(np.random.default_rng(5), (8, 64), np.uint8)
+    body = "@!p0 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [u2, {0, 0}], [t1];"
+    assert "can only be loaded" in faulty(body, tensor_map(tensor, [64, 8], element="b4x16_p64"), tensor)
+
+
+@pytest.mark.parametrize(
+    ("box", "swizzle", "why"),
+    [([32, 8], "none", "not 128 wide"), ([64, 8], "64B", "more than the swizzle")],
+)
+def test_padded_elements_have_boxes_of_one_width(box, swizzle, why):
+    tensor = random(np.random.default_rng(5), (8, 64), np.uint8)
+    assert why in tensor_map(tensor, box, swizzle, element="b4x16_p64").problem()
 
 
 DESCRIPTION = {

@@ -309,6 +309,13 @@ def test_registers_that_never_come():
     )
 
 
+def test_a_warp_may_have_been_launched_with_fewer_registers():
+    """128 threads could have 248 each; without .maxnreg how many they have is ptxas' choice, and so 232 may be more."""
+    out = np.zeros(1, np.uint32)
+    run(kernel("setmaxnreg.inc.sync.aligned.u32 232; mov.u32 t8, 0; mov.u32 t9, 3;" + STORE, "", threads=128), out)
+    assert out[0] == 3
+
+
 def test_warps_of_a_warpgroup_change_together():
     """Each may do so at a place of its own, to the same count."""
     body = "setp.lt.u32 p1, t0, 32; @p1 bra A; setmaxnreg.dec.sync.aligned.u32 {}; bra OUT; A: setmaxnreg.dec.sync.aligned.u32 40; {} OUT: mov.u32 t8, 0; mov.u32 t9, 1;"

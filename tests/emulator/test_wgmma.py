@@ -6,7 +6,6 @@ import pytest
 from ptx_kernels import aligned, kernel, run
 
 from tileiras_build.emulator import EmulatorFault, UnsupportedInstruction
-from tileiras_build.emulator.numerics import small_matmul
 
 DTYPES = {
     "f16": np.float16, "bf16": ml_dtypes.bfloat16, "tf32": np.float32, "s8": np.int8, "u8": np.uint8,
@@ -398,10 +397,3 @@ def test_forms_that_do_not_exist(form):
     last = "scale;" if "s8" in form else "scale, 1, 1, 0, 0;"
     with pytest.raises(UnsupportedInstruction):
         execute(f"wgmma.mma_async.sync.aligned.{form} {{D}}, da, db, {last}", np.zeros(65536, np.uint8), n, "f32", 0, 0)
-
-
-@pytest.mark.parametrize(("m", "k", "n"), [(64, 16, 8), (64, 32, 256), (128, 32, 250), (256, 64, 33)])
-def test_products_in_blocks(m, k, n):
-    rng = np.random.default_rng(n)
-    a, b = rng.integers(-8, 9, (3, m, k)).astype(np.float32), rng.integers(-8, 9, (3, k, n)).astype(np.float32)
-    np.testing.assert_array_equal(small_matmul(a, b), np.einsum("bmk,bkn->bmn", a, b))

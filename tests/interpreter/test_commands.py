@@ -32,12 +32,23 @@ def test_verify_takes_arguments(capsys):
 def test_verify_reports_a_difference(monkeypatch, capsys):
     from tileiras_build.interpreter import verify
 
-    def broken(artifacts, entry, inputs):
+    def broken(artifacts, entry, inputs, findings):
         return [np.zeros_like(verify.elements(buffer)) for buffer in inputs.buffers]
 
     monkeypatch.setattr(verify, "emulate", broken)
     assert main(["verify", VECTOR_ADD, "--sm", "80"]) == 3
     assert "verify-mismatch" in capsys.readouterr().err
+
+
+def test_verify_silences_findings(monkeypatch, capsys):
+    from tileiras_build.interpreter import verify
+
+    seen, emulate = [], verify.emulate
+    monkeypatch.setattr(verify, "emulate", lambda *arguments: seen.append(arguments[3]) or emulate(*arguments))
+    assert main(["verify", VECTOR_ADD, "--sm", "80", "--silence", "exit-before-read"]) == 0
+    assert seen == [{"exit-before-read": "silent"}]
+    assert main(["verify", VECTOR_ADD, "--sm", "80", "--silence", "other"]) != 0
+    assert "finding-unknown" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("arguments", "message"), [

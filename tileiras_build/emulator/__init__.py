@@ -14,11 +14,11 @@ import os
 # Its products are many and small: threads for one of them cost far more than they give. NumPy reads this once.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from .faults import EmulatorError, EmulatorFault, PtxSyntaxError, UnsupportedInstruction
+from .faults import EmulatorError, EmulatorFault, EmulatorWarning, PtxSyntaxError, UnsupportedInstruction
 from .launch import launch, run_ptx
 from .memory import Counters, Memory
 
 __all__ = [
-    "Counters", "EmulatorError", "EmulatorFault", "Memory", "PtxSyntaxError", "UnsupportedInstruction", "launch",
-    "run_ptx",
+    "Counters", "EmulatorError", "EmulatorFault", "EmulatorWarning", "Memory", "PtxSyntaxError",
+    "UnsupportedInstruction", "launch", "run_ptx",
 ]  # fmt: skip

@@ -7,6 +7,10 @@ class EmulatorError(Exception):
     """Base of the emulator's errors."""
 
 
+class EmulatorWarning(UserWarning):
+    """A finding (``findings.py``) in PTX that is not ours."""
+
+
 class PtxSyntaxError(EmulatorError):
     """The PTX text cannot be read; the message names the line."""
 

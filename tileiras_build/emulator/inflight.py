@@ -15,17 +15,27 @@ i: followed by i - 1 committed groups), A by age, then D by shape of product; pa
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 
 from .parse import Immediate, Register, Vector
 
+UNFENCED = "product-not-fenced"
 AGES = 9  # a wait for all but more groups than this clears nothing
 _WRITTEN, _READ, _D = 0, 1, 2
 _A = _D + AGES
 _SHAPES = _A + AGES
 
 
-def find_violations(program) -> dict[int, str]:
-    """What is wrong at which pc; the message names the registers."""
+@dataclass(frozen=True)
+class Violation:
+    """What is wrong, naming the registers; ``finding``: its name in ``findings.py``, or None for a fault."""
+
+    why: str
+    finding: str | None = None
+
+
+def find_violations(program) -> dict[int, Violation]:
+    """What is wrong at which pc."""
     if not any(ins.op == "wgmma" for ins in program.code):
         return {}
     analysis = _Analysis(program)
@@ -70,7 +80,7 @@ class _Analysis:
         self.entry[block] = new
         return new != old
 
-    def report(self) -> dict[int, str]:
+    def report(self) -> dict[int, Violation]:
         out = {}
         for block, state in self.entry.items():
             for pc in range(block, self.program.block_end[block]):
@@ -126,7 +136,7 @@ class _Analysis:
         return tuple(after)
 
     # -- rules ---------------------------------------------------------------------------------------
-    def violation(self, pc: int, state: tuple) -> str | None:
+    def violation(self, pc: int, state: tuple) -> Violation | None:
         ins = self.program.code[pc]
         if is_product(ins):
             return self.violation_of_product(ins, state)
@@ -137,27 +147,29 @@ class _Analysis:
         if is_copy(ins):
             read, touched = 0, 0 if _mask(ins.args[1]) & (d | a) else touched
         if read:
-            return f"{self.names(read)} read before a wgmma.wait_group for the product that writes it"
-        return (
-            f"{self.names(touched)} written before a wgmma.wait_group for the product that uses it" if touched else None
-        )
+            return Violation(f"{self.names(read)} read before a wgmma.wait_group for the product that writes it")
+        if touched:
+            return Violation(f"{self.names(touched)} written before a wgmma.wait_group for the product that uses it")
+        return None
 
-    def violation_of_product(self, ins, state: tuple) -> str | None:
+    def violation_of_product(self, ins, state: tuple) -> Violation | None:
         target, left = _mask(ins.args[0]), _mask(ins.args[1]) if isinstance(ins.args[1], Vector) else 0
         d, a = _union(state[_D:_A]), _union(state[_A:_SHAPES])
         if state[_WRITTEN] >> self.never & 1:
-            return "no wgmma.fence before this product, on some path to it"
+            return Violation("no wgmma.fence before this product, on some path to it")
         if unfenced := state[_WRITTEN] & (target | left):
-            return f"no wgmma.fence between writes of {self.names(unfenced)} and this product"
+            return Violation(f"no wgmma.fence between writes of {self.names(unfenced)} and this product", UNFENCED)
         if unfenced := state[_READ] & target:
-            return f"no wgmma.fence between reads of {self.names(unfenced)} and this product, which writes it"
+            why = f"no wgmma.fence between reads of {self.names(unfenced)} and this product, which writes it"
+            return Violation(why, UNFENCED)
         if left & d:
-            return f"A in {self.names(left & d)}, which a product before may still be writing"
+            return Violation(f"A in {self.names(left & d)}, which a product before may still be writing")
         if target & a:
-            return f"D in {self.names(target & a)}, which a product before may still be reading as A"
+            return Violation(f"D in {self.names(target & a)}, which a product before may still be reading as A")
         shape = shape_of(ins)
         others = d & target & _union(state[at] for other, at in self.shapes.items() if other != shape)
-        return f"D in {self.names(others)}, which a product of another shape may still be writing" if others else None
+        why = f"D in {self.names(others)}, which a product of another shape may still be writing"
+        return Violation(why) if others else None
 
     def names(self, mask: int) -> str:
         found = [register.name for slot, register in self.program.used.items() if mask >> slot & 1]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from . import tensor
 from .cluster import check_shape
+from .findings import FAULT, WARNING, Findings
 from .machine import Machine
 from .memory import Counters, Memory
+from .products import BY_BLAS, EXACTLY, SUMS
 from .program import Program, load
 from .special import SPECIALS
 from .tensor_map import complete_parameters
@@ -19,10 +22,40 @@ BATCH_THREADS = int(os.environ.get("TILEIRAS_EMULATOR_BATCH", "32768"))  # large
 BATCH_BYTES = 1 << 30
 
 
+@dataclass
+class Remaining:
+    """The CTAs of a launch that have not started, cluster by cluster: from number ``first`` to ``end``."""
+
+    first: int
+    end: int
+    cluster: int
+
+    def start(self, most: int) -> tuple[int, int]:
+        """(the first of the CTAs that start now, how many)."""
+        first, count = self.first, min(most, self.end - self.first)
+        self.first += count
+        return first, count
+
+    def cancel(self) -> int | None:
+        """The first CTA of a cluster that now will not start, the last one; None where all have started."""
+        if self.first == self.end:
+            return None
+        self.end -= self.cluster
+        return self.end
+
+
 @dataclass(frozen=True)
 class Options:
     races: bool = False
     counters: Counters | None = None
+    findings: Findings = field(default_factory=Findings)
+    sums: str = EXACTLY
+    remaining: Remaining | None = None
+
+    def __post_init__(self):
+        if self.sums not in SUMS:
+            raise ValueError(f"sums cannot be {self.sums!r}: use {' or '.join(SUMS)}")
+
     specials = SPECIALS
     codegen: tuple = ()
 
@@ -36,35 +69,49 @@ def launch(
     memory: Memory,
     check_races: bool | None = None,
     counters: Counters | None = None,
+    findings: str | Mapping[str, str] | None = None,
+    sums: str = EXACTLY,
 ) -> None:
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
     ``grid`` counts CTAs per axis, or clusters where the kernel says ``.blocksareclusters``; ``params`` holds one bytes object per kernel parameter, in order; trailing tensor
     maps may be left out: they are encoded from the manifest (EmulatorError where a driver would refuse). The CTA's
     shape is the kernel's ``.reqntid``, else ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``; dynamic
-    shared memory comes from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``.
+    shared memory comes from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``. ``findings`` says
+    how those of ``findings.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
+    by name. ``sums`` says how products of matrices are added up (``products.py``). Raises ValueError for a finding or sums
+    that do not exist.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
     program = load(artifacts.ptx, entry, cluster_of(kernel.get("cluster")))
     params = complete_parameters(entry, kernel, params, len(program.params))
     block = program.entry.reqntid or (kernel.get("threads_per_cta", 128), 1, 1)
     dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)
-    execute(program, grid, block, params, memory, dynamic, check_races, counters)
+    options = Options(races(check_races), counters, Findings(findings, FAULT), sums)
+    execute(program, grid, block, params, memory, dynamic, options)
 
 
 def run_ptx(
     ptx: str, entry: str, grid, block=None, params=(), *, memory: Memory | None = None, dynamic_shared: int = 0,
     check_races: bool | None = None, counters: Counters | None = None, cluster=None,
+    findings: str | Mapping[str, str] | None = None, sums: str = BY_BLAS,
 ) -> None:  # fmt: skip
     """Run a kernel of a PTX text. ``block`` may be None where the kernel has ``.reqntid``.
 
-    ``cluster`` is the shape of its clusters where it has no ``.reqnctapercluster``.
+    ``cluster`` is the shape of its clusters where it has no ``.reqnctapercluster``. ``findings`` is as of ``launch``, but
+    None means "warning": the text is somebody's. So are ``sums``, but those of the BLAS, which are faster.
     """
     program = load(ptx, entry, cluster_of(cluster))
     block = block or program.entry.reqntid
     if block is None:
         raise ValueError(f"kernel {entry} has no .reqntid: give the block")
-    execute(program, grid, block, params, memory or Memory(), dynamic_shared, check_races, counters)
+    options = Options(races(check_races), counters, Findings(findings, WARNING), sums)
+    execute(program, grid, block, params, memory or Memory(), dynamic_shared, options)
+
+
+def races(wanted: bool | None) -> bool:
+    """Whether to check for races: as told, else as the environment says."""
+    return os.environ.get("TILEIRAS_EMULATOR_RACES", "") not in ("", "0") if wanted is None else wanted
 
 
 def cluster_of(shape) -> tuple | None:
@@ -73,11 +120,9 @@ def cluster_of(shape) -> tuple | None:
     return None if shape == (1, 1, 1) else shape
 
 
-def execute(program: Program, grid, block, params, memory, dynamic, check_races, counters):
+def execute(program: Program, grid, block, params, memory, dynamic, options: Options):
     grid = (*((grid,) if isinstance(grid, int) else grid), 1, 1)[:3]
     block = (*((block,) if isinstance(block, int) else block), 1, 1)[:3]
-    races = os.environ.get("TILEIRAS_EMULATOR_RACES", "") not in ("", "0") if check_races is None else check_races
-    options = Options(races, counters)
     if program.blocks_are_clusters:
         grid = tuple(count * size for count, size in zip(grid, program.cluster))
     check_shape(program.cluster, grid)
@@ -85,15 +130,17 @@ def execute(program: Program, grid, block, params, memory, dynamic, check_races,
     block_params = parameter_block(program, params)
     program.reset_variables(memory)
     size = batch_size(program, block, dynamic)
-    if races:
+    if options.races:
         size = max(min(size, 4096 // (block[0] * block[1] * block[2])), 1)  # shadow arrays are large
+    if program.cancels_launches:
+        size = min(size, -(-total // 2))
     size = -(-size // program.cluster_size) * program.cluster_size
+    remaining = Remaining(0, total, program.cluster_size)
+    options = replace(options, remaining=remaining)
     with np.errstate(all="ignore"):
-        for first in range(0, total, size):
-            machine = Machine(
-                program, grid, block, first, min(size, total - first), block_params, memory, dynamic, options
-            )
-            machine.run()
+        while remaining.first < remaining.end:
+            first, count = remaining.start(size)
+            Machine(program, grid, block, first, count, block_params, memory, dynamic, options).run()
 
 
 def batch_size(program: Program, block, dynamic: int) -> int:

@@ -16,6 +16,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from . import functions
+
 f32, f64, u16, u32, u64 = np.float32, np.float64, np.uint16, np.uint32, np.uint64
 
 NAN32 = u32(0x7FFFFFFF).view(f32)
@@ -168,6 +170,8 @@ def widen(name: str, bits):
     """float32 values of 16-bit codes."""
     if name == "bf16":
         return (bits.astype(u32) << u32(16)).view(f32)
+    if name == "f16":
+        return bits.view(np.float16).astype(f32)
     return table(name)[bits]
 
 
@@ -462,12 +466,11 @@ def high_word(x):
 
 @export
 def approximate(name: str, x):
-    """ex2, lg2, sin, cos, tanh, rcp in the precision of x."""
-    return _APPROXIMATE[name](x)
+    """ex2, lg2, sin, cos, tanh of float32, and rcp, sqrt, rsqrt in the precision of x."""
+    return _APPROXIMATE[name](x) if name in _APPROXIMATE else functions.evaluate(name, x)
 
 
 _APPROXIMATE = {
-    "ex2": np.exp2, "lg2": np.log2, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
     "rcp": lambda x: x.dtype.type(1) / x, "sqrt": np.sqrt, "rsqrt": reciprocal_sqrt,
 }  # fmt: skip
 
@@ -627,23 +630,3 @@ def decode_scale(codes):
     """float32 values of ue8m0 codes."""
     codes = np.asarray(codes).astype(np.int64)
     return np.where(codes == 255, np.nan, np.ldexp(1.0, codes - 127)).astype(f32)
-
-
-# -- matrices ----------------------------------------------------------------------------------------
-ONE_THREAD = 1 << 18  # m * n * k up to which OpenBLAS multiplies without threads
-
-
-def small_matmul(a, b):
-    """np.matmul of stacks of small matrices, in blocks of columns for which BLAS starts no threads.
-
-    Its threads cost far more than they give here, and by orders of magnitude where the machine is busy.
-    """
-    (m, k), n = a.shape[-2:], b.shape[-1]
-    step = max(ONE_THREAD // (m * k), 1)
-    if n <= step:
-        return np.matmul(a, b)
-    shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), m, n)
-    out = np.empty(shape, np.result_type(a, b))
-    for at in range(0, n, step):
-        out[..., at : at + step] = np.matmul(a, b[..., at : at + step])
-    return out

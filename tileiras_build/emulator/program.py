@@ -118,6 +118,7 @@ class Program:
             ins.op in ("atom", "red") or (ins.op == "ld" and {"acquire", "volatile", "relaxed"} & set(ins.mods))
             for ins in self.code
         )
+        self.cancels_launches = any(ins.op == "clusterlaunchcontrol" for ins in self.code)
         self.waits = self.synchronises or any(ins.op == "mbarrier" for ins in self.code)
 
     # -- layout --------------------------------------------------------------------------------------
@@ -522,7 +523,8 @@ class Program:
             if ins.negated and ins.op not in ("bra", "ret", "exit"):
                 emitter.predicate = emitter.temp(f"~{name}")
         if pc in self.violations:
-            emitter.line(f"violate(g, {emitter.constant(ins, 'ins')}, {self.violations[pc]!r}, {emitter.predicate})")
+            what = f"{emitter.constant(ins, 'ins')}, {emitter.constant(self.violations[pc], 'violation')}"
+            emitter.line(f"violate(g, {what}, {emitter.predicate})")
         return isa.HANDLERS[ins.op](emitter, ins)
 
 

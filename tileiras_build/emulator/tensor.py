@@ -29,10 +29,14 @@ def tensor_of(machine) -> TensorMemory:
     return machine.tensor
 
 
-def fault(machine, ins, why: str, cta: int, tid: int = 0, address: int | None = None):
-    raise EmulatorFault(
+def fault(machine, ins, why: str, cta: int, tid: int = 0, address: int | None = None, finding: str | None = None):
+    """Raise a fault, or report a finding."""
+    found = EmulatorFault(
         why, instruction=ins.text, line=ins.line, thread=machine.thread_name(int(cta), int(tid)), address=address
     )
+    if finding is None:
+        raise found
+    machine.options.findings.report(finding, found)
 
 
 class Span:
@@ -150,7 +154,8 @@ class TensorMemory:
         if span.of(self.writing).any() or span.of(self.reading).any():
             fault(self.machine, ins, "operations on these columns have not been waited for", cta, tid, start)
         if self.loading[cta, :, :, start : start + columns].any():
-            fault(self.machine, ins, "a tcgen05.ld of these columns has not been waited for", cta, tid, start)
+            why = "a tcgen05.ld of these columns has not been waited for"
+            fault(self.machine, ins, why, cta, tid, start, "load-not-waited")
         if self.storing[cta, :, :, start : start + columns].any():
             fault(self.machine, ins, "a tcgen05.st to these columns has not been waited for", cta, tid, start)
         self.owner[cta, start : start + columns] = FREE
@@ -181,7 +186,8 @@ class TensorMemory:
         if found.any():
             rows = np.atleast_1d(np.asarray(ctas))
             busy = found.reshape(len(rows), -1).any(axis=1)
-            fault(self.machine, ins, why, rows[int(np.argmax(busy))], address=span.first)
+            finding = "load-not-waited" if table is self.loading else None
+            fault(self.machine, ins, why, rows[int(np.argmax(busy))], address=span.first, finding=finding)
 
     # -- the queue -----------------------------------------------------------------------------------
     def issue(self, operation: Operation) -> None:

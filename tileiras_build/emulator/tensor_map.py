@@ -8,7 +8,7 @@ The hardware's encoding is opaque, so ours only has to hold the fields; 128 zero
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -16,18 +16,30 @@ import numpy as np
 from .faults import EmulatorError
 
 SIZE = 128
+CHUNK = 16  # bytes that a swizzle moves together
+PADDED = 128  # padded elements of a row of a box
+ROWS = 4  # of .tile::gather4 and .tile::scatter4
 _MAGIC = 0x50414D54  # "TMAP"
 _FORMAT = struct.Struct("<I8B5H5BQ5I4Q")
+_COLUMNS = struct.Struct("<6h2H")
+_COLUMNS_AT = SIZE - _COLUMNS.size
 
 
 @dataclass(frozen=True)
 class Element:
-    """One element type: its code, its bytes, the type of its reductions, the pattern that fills with NaN."""
+    """One element type: its code, its bytes, the type of its reductions, the pattern that fills with NaN.
+
+    Elements of less than 8 ``bits`` lie close together in global memory; a map's shape and box then count bytes there,
+    coordinates of a copy elements. ``packed`` bytes of them fill a chunk of 16 bytes of shared memory, with padding after
+    them (section 5.5.1.1).
+    """
 
     code: int
     bytes: int
     reduction: str | None
     nan: int | None = None
+    bits: int = 8
+    packed: int = 16
 
 
 ELEMENTS = {
@@ -35,6 +47,8 @@ ELEMENTS = {
     "u64": Element(4, 8, "u64"), "i64": Element(5, 8, "s64"), "f16": Element(6, 2, "f16", 0x7FFF),
     "f32": Element(7, 4, "f32", 0x7FFFFFFF), "f64": Element(9, 8, "f64", 0x7FFFFFFFFFFFFFFF),
     "bf16": Element(10, 2, "bf16", 0x7FFF), "tf32": Element(11, 4, "f32", 0x7FFFFFFF),
+    "b4x16": Element(13, 1, None, bits=4), "b4x16_p64": Element(14, 1, None, bits=4, packed=8),
+    "b6x16_p32": Element(15, 1, None, bits=6, packed=12),
 }  # fmt: skip
 _ALIASES = {"i8": "u8", "i16": "u16", "s8": "u8", "s16": "u16", "s32": "i32", "s64": "i64"}
 _NAME_OF = {element.code: name for name, element in ELEMENTS.items()}
@@ -51,8 +65,27 @@ CHUNK_XOR = {"none": (0, 0), "32B": (1, 0), "64B": (3, 0), "128B": (7, 0), "128B
 
 
 @dataclass(frozen=True)
+class Columns:
+    """What cuTensorMapEncodeIm2col adds: a copy takes ``pixels`` of the tensor, one after another, ``channels`` of each.
+
+    The pixels are those of a bounding box in the dimensions W, H, D, in this order: from ``lower`` to ``upper``, the latter
+    counted from the tensor's last pixel.
+    """
+
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+    channels: int
+    pixels: int
+
+
+# Rank -> bits of an element of lower and upper (CUDA driver API, cuTensorMapEncodeIm2col).
+_CORNER_BITS = {3: 16, 4: 8, 5: 5}
+MOST_CHANNELS, MOST_PIXELS = 256, 1024
+
+
+@dataclass(frozen=True)
 class TensorMap:
-    """A tiled tensor, fastest dimension first. ``strides`` are bytes between neighbors of dimension 1, 2, …"""
+    """A tensor, fastest dimension first, tiled or (``columns``) of pixels. ``strides`` are bytes between neighbors of dimension 1, 2, …"""
 
     element: str
     base: int
@@ -63,6 +96,18 @@ class TensorMap:
     swizzle: str = "none"
     fill: str = "zero"
     interleave: int = 0
+    columns: Columns | None = None
+    gathers: bool = False  # the rows of a box lie anywhere along dimension 1
+
+    def gathering(self) -> TensorMap:
+        """The map as .tile::gather4 and .tile::scatter4 use it: four rows make a box. Raises ValueError where they cannot.
+
+        PTX ISA 9.0, section 5.5.4: the tensor has rank 2; its box is one row (CUDA driver API, "Tensor Map Object
+        Management").
+        """
+        if self.columns is not None or self.rank != 2 or self.box[1] != 1:
+            raise ValueError(f"a box of {'x'.join(map(str, self.box))} cannot be gathered: it must be one row of a matrix")
+        return replace(self, box=(self.box[0], ROWS), element_strides=(self.element_strides[0], 1), gathers=True)
 
     @property
     def rank(self) -> int:
@@ -74,12 +119,20 @@ class TensorMap:
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """Elements of a box along each dimension; the stride of dimension 0 does not count."""
+        """Elements of a box along each dimension; the stride of dimension 0 does not count. Of columns: of a row, rows."""
+        if self.columns is not None:
+            return self.columns.channels, self.columns.pixels
         return (self.box[0], *(-(-b // s) for b, s in zip(self.box[1:], self.element_strides[1:])))
 
     @property
+    def data_bytes(self) -> int:
+        """Of a row of a box in global memory."""
+        return self.counts[0] * self.kind.bytes
+
+    @property
     def row_bytes(self) -> int:
-        return self.box[0] * self.kind.bytes
+        """Of a row of a box in shared memory."""
+        return self.data_bytes * CHUNK // self.kind.packed
 
     @property
     def pitch(self) -> int:
@@ -92,7 +145,8 @@ class TensorMap:
 
     @property
     def box_bytes(self) -> int:
-        return self.rows * self.row_bytes
+        """What a copy of a box completes on its mbarrier: padding does not count."""
+        return self.rows * self.data_bytes
 
     def problem(self) -> str | None:
         """Why cuTensorMapEncodeTiled would refuse the map (CUDA driver API, "Tensor Map Object Management")."""
@@ -109,15 +163,33 @@ class TensorMap:
         yield lengths != {self.rank}, f"shape, strides, box and element_strides do not all have rank {self.rank}"
         yield from ((not 1 <= n <= 1 << 32, f"shape {n} is not 1 to 2^32") for n in self.shape)
         yield from (
-            (s % 16 != 0 or not 0 < s < 1 << 40, f"stride {s} is no multiple of 16 below 2^40") for s in self.strides
+            (s % 16 != 0 or not (0 < s or s == 0 and n == 1) or s >= 1 << 40, f"stride {s} is no multiple of 16 below 2^40")
+            for s, n in zip(self.strides, self.shape[1:])
         )
         yield from ((not 1 <= n <= 256, f"box dimension {n} is not 1 to 256") for n in self.box)
         yield from ((not 1 <= n <= 8, f"element stride {n} is not 1 to 8") for n in self.element_strides)
         yield self.row_bytes % 16 != 0, f"the box's rows have {self.row_bytes} bytes, no multiple of 16"
         wide = span is not None and self.row_bytes > span
         yield wide, f"the box's rows have {self.row_bytes} bytes, more than the swizzle of {span}"
+        yield from self.checks_of_padding() if self.kind.packed < CHUNK else ()
+        yield from self.checks_of_columns() if self.columns is not None else ()
         yield self.interleave != 0, "interleaved layouts are not supported"
         yield self.fill == "nan" and self.kind.nan is None, f"{self.element} has no NaN to fill with"
+
+    def checks_of_padding(self):
+        """CUDA driver API, cuTensorMapEncodeTiled: CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B and 16U6_ALIGN16B."""
+        whole = PADDED * self.kind.bits // 8
+        yield any(n % 32 for n in (self.base, *self.strides)), "base and strides of padded elements are not multiples of 32"
+        yield self.shape[0] % whole != 0, f"rows of padded elements are no multiple of {PADDED}"
+        yield self.counts[0] != whole, f"the box of padded elements is not {PADDED} wide"
+
+    def checks_of_columns(self):
+        corners, bits = (*self.columns.lower, *self.columns.upper), _CORNER_BITS.get(self.rank, 0)
+        yield not bits, f"rank {self.rank} of a tensor of pixels is not 3 to 5"
+        yield len(corners) != 2 * (self.rank - 2), f"the bounding box does not have {self.rank - 2} dimensions"
+        yield from ((not -(1 << bits - 1) <= n < 1 << bits - 1, f"corner {n} has more than {bits} bits") for n in corners)
+        yield not 1 <= self.columns.channels <= MOST_CHANNELS, f"{self.columns.channels} channels are not 1 to {MOST_CHANNELS}"
+        yield not 1 <= self.columns.pixels <= MOST_PIXELS, f"{self.columns.pixels} pixels are not 1 to {MOST_PIXELS}"
 
     def encode(self) -> bytes:
         five = lambda values, fill: (*values, *[fill] * (5 - len(values)))
@@ -125,7 +197,21 @@ class TensorMap:
             _MAGIC, self.rank - 1, self.kind.code, self.interleave, SWIZZLES[self.swizzle][0], FILLS[self.fill], 0,
             SWIZZLES[self.swizzle][1], 0, *five(self.box, 0), *five(self.element_strides, 0), self.base,
             *five(tuple(n - 1 for n in self.shape), 0), *five(self.strides, 0)[:4],
-        ).ljust(SIZE, b"\0")  # fmt: skip
+        ).ljust(_COLUMNS_AT, b"\0") + encode_columns(self.columns)  # fmt: skip
+
+
+def encode_columns(columns: Columns | None) -> bytes:
+    """The end of an encoded map: zeros for one of tiles."""
+    if columns is None:
+        return bytes(SIZE - _COLUMNS_AT)
+    three = lambda values: (*values, *[0] * (3 - len(values)))
+    return _COLUMNS.pack(*three(columns.lower), *three(columns.upper), columns.channels, columns.pixels)
+
+
+def decode_columns(data: bytes, rank: int) -> Columns | None:
+    """The columns in an encoded map, or None."""
+    *corners, channels, pixels = _COLUMNS.unpack(data[_COLUMNS_AT:])
+    return Columns(tuple(corners[: rank - 2]), tuple(corners[3 : rank + 1]), channels, pixels) if pixels else None
 
 
 def fields_of(data: bytes) -> list:
@@ -148,7 +234,7 @@ def decode(data: bytes) -> TensorMap:
     out = TensorMap(
         _NAME_OF[code], fields[19], tuple(n + 1 for n in fields[20 : 20 + rank]), tuple(fields[25 : 24 + rank]),
         tuple(fields[9 : 9 + rank]), tuple(fields[14 : 14 + rank]), _SWIZZLE_OF[swizzle, atomicity],
-        "nan" if fill else "zero", interleave,
+        "nan" if fill else "zero", interleave, decode_columns(data, rank),
     )  # fmt: skip
     if (why := out.problem()) is not None:
         raise ValueError(f"the tensor map is not valid: {why}")
@@ -166,7 +252,7 @@ def replaced(data: bytes, field: str, ordinal: int, value: int) -> bytes:
     fields[0] = _MAGIC
     at = _FIELD_AT[field] if field in _FIELD_AT else _ARRAY_AT[field] + ordinal
     fields[at] = value - 1 if field == "global_dim" else value
-    return _FORMAT.pack(*fields).ljust(SIZE, b"\0")
+    return _FORMAT.pack(*fields) + data[_FORMAT.size :]
 
 
 # -- from the launch manifest ------------------------------------------------------------------------

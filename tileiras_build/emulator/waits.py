@@ -95,7 +95,8 @@ class Waits:
         copies = [copy for batch in (*group.bulk.groups, group.bulk.pending) for copy in batch]
         unread = [copy for copy in copies if not copy.was_read]
         if unread:
-            self.unfinished(unread[0], "a thread exits before its bulk copy has read shared memory (no wait_group)")
+            why = "a thread exits before its bulk copy has read shared memory (no wait_group)"
+            self.machine.options.findings.report("exit-before-read", self.unfinished(unread[0], why))
         group.bulk.land_all(self.machine)
 
     def check_end(self) -> None:
@@ -103,14 +104,14 @@ class Waits:
         for copies in self.flying.values():
             for copy in copies:
                 if not copy.landed:
-                    self.unfinished(
+                    raise self.unfinished(
                         copy, "the kernel ends while this copy to shared memory is in flight (nobody waits for it)"
                     )
 
-    def unfinished(self, copy, why: str) -> None:
+    def unfinished(self, copy, why: str) -> EmulatorFault:
         cta, tid = divmod(int(copy.flat[0]), self.machine.threads)
         thread = self.machine.thread_name(cta, tid)
-        raise EmulatorFault(why, instruction=copy.ins.text, line=copy.ins.line, thread=thread)
+        return EmulatorFault(why, instruction=copy.ins.text, line=copy.ins.line, thread=thread)
 
     # -- deadlock ------------------------------------------------------------------------------------
     def deadlock(self, more=()) -> None:

@@ -1,4 +1,8 @@
-"""Matrix products: summed in float64 or int64, then moved by what the order and width of a sum leave open."""
+"""Matrix products: summed in float64 or int64, then moved by what the order and width of a sum leave open.
+
+Sums of float64 are made in the order of k, one product after the other: the same numbers on every CPU, which a BLAS does not
+promise.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,15 @@ SCALED_TINY = 2.0**-134
 EIGHT_BITS = (F8E4M3, F8E5M2)
 
 
+def product(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """lhs (…, m, k) times rhs (…, k, n) in float64."""
+    total = np.zeros((*np.broadcast_shapes(lhs.shape[:-2], rhs.shape[:-2]), lhs.shape[-2], rhs.shape[-1]))
+    scratch = np.empty_like(total)
+    for k in range(lhs.shape[-1]):
+        total += np.multiply(lhs[..., :, k, None], rhs[..., None, k, :], out=scratch)
+    return total
+
+
 def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float, lost: float = 0.0) -> np.ndarray:
     """lhs times rhs plus acc, moved by the error of a sum of that many products in that precision.
 
@@ -25,10 +38,10 @@ def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float
     """
     element_type = op.acc.type.element_type
     acc = to_float64(frame.get(op.acc), element_type)
-    total = np.matmul(lhs, rhs) + acc
+    total = product(lhs, rhs) + acc
     depth = np.sqrt(lhs.shape[-1] + 1)
     finite = [np.nan_to_num(np.abs(value), posinf=0) for value in (lhs, rhs, acc)]
-    size = np.matmul(finite[0], finite[1]) + finite[2]
+    size = product(finite[0], finite[1]) + finite[2]
     amount = size * epsilon * depth
     if lost:
         amount += lost * (finite[0].sum(-1, keepdims=True) + finite[1].sum(-2, keepdims=True))

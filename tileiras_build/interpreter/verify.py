@@ -176,12 +176,14 @@ def run_compiled(inputs: Inputs, run: Callable[[], None]) -> list[np.ndarray]:
         restore(inputs.buffers)
 
 
-def emulate(artifacts, entry: str, inputs: Inputs) -> list[np.ndarray]:
-    """Run compiled code in the emulator on the inputs' own memory; see ``run_compiled``."""
+def emulate(artifacts, entry: str, inputs: Inputs, findings: dict[str, str] | None = None) -> list[np.ndarray]:
+    """Run compiled code in the emulator on the inputs' own memory; see ``run_compiled``, ``emulator.launch``."""
     from .. import emulator
 
     memory = emulator.Memory()
     for buffer in inputs.buffers:
         memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
     return run_compiled(
-        inputs, lambda: emulator.launch(artifacts, entry, inputs.grid, inputs.params, memory=memory))
+        inputs,
+        lambda: emulator.launch(artifacts, entry, inputs.grid, inputs.params, memory=memory, findings=findings),
+    )

@@ -69,6 +69,7 @@ from . import (  # noqa: F401
     atomic,
     builtin,
     bulk,
+    cluster_launch,
     control,
     convert,
     floating,

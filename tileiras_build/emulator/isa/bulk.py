@@ -15,9 +15,11 @@ import numpy as np
 
 from .. import tensor_map
 from ..access import Selection, Site, flat_threads
+from ..cluster import OFFSET_MASK, RANK_SHIFT
 from ..faults import EmulatorFault
 from ..memory import PARAM_WINDOW
-from ..parse import TYPE_BITS, Address, Name, Variable, Vector
+from ..parse import TYPE_BITS, Address, Immediate, Name, Variable, Vector
+from ..tensor_map import ROWS
 from ..watch import flight_of
 from . import handles
 from .atomic import operation
@@ -66,23 +68,53 @@ class Elements:
 
     def __init__(self, tensor, coordinates):
         size = tensor.kind.bytes
-        first = coordinates[:, 0] * size
+        first = coordinates[:, 0] * size * tensor.kind.bits // 8
         width = tensor.shape[0] * size
         self.unit = unit_bytes(int(np.bitwise_or.reduce(first, initial=width)))
-        column = first[:, None] + np.arange(0, tensor.row_bytes, self.unit)
+        column = first[:, None] + np.arange(0, tensor.data_bytes, self.unit)
         inside = (column >= 0) & (column < width)
         row = np.zeros((len(first), tensor.rows), np.int64)
         alive = np.ones((len(first), tensor.rows), bool)
-        for d, steps in enumerate(row_steps(tensor.counts, tensor.element_strides), start=1):
-            at = coordinates[:, d, None] + steps
+        for d, at in enumerate(self.places(tensor, coordinates), start=1):
             alive &= (at >= 0) & (at < tensor.shape[d])
             row += at * tensor.strides[d - 1]
         self.offset = row[:, :, None] + column[:, None, :]  # bytes from the base, (n, rows, units)
         self.valid = alive[:, :, None] & inside[:, None, :]
         self.all = bool(alive.all() and inside.all())
 
+    @staticmethod
+    def places(tensor, coordinates):
+        """Where the rows of each box lie along dimension 1, 2, …: (n, rows) each."""
+        if tensor.gathers:
+            return [coordinates[:, 1:]]
+        if tensor.columns is not None:
+            return pixels(tensor, coordinates)
+        steps = row_steps(tensor.counts, tensor.element_strides)
+        return [coordinates[:, d, None] + step for d, step in enumerate(steps, start=1)]
+
     def only(self):
         return self.offset if self.all else self.offset[self.valid]
+
+
+def pixels(tensor, coordinates) -> list[np.ndarray]:
+    """Where the pixels of columns lie along W, H, D, N (section 5.5.5): (copies, pixels) each.
+
+    ``coordinates`` (n, 2 * rank - 2) are the first pixel's and what is added to W, H, D of each. Pixels follow each other
+    along W, then H, then D in the bounding box, then in the next of N; ``element_strides`` are the steps.
+    """
+    columns, inner = tensor.columns, tensor.rank - 2
+    at = [coordinates[:, 1 + d].copy() for d in range(inner + 1)]
+    out = np.empty((inner + 1, len(coordinates), columns.pixels), np.int64)
+    for pixel in range(columns.pixels):
+        for d in range(inner + 1):
+            out[d, :, pixel] = at[d] + (coordinates[:, tensor.rank + d] if d < inner else 0)
+        ends = np.ones(len(coordinates), bool)
+        for d in range(inner):
+            at[d] += np.where(ends, tensor.element_strides[1 + d], 0)
+            ends &= at[d] > tensor.shape[1 + d] - 1 + columns.upper[d]
+            at[d][ends] = columns.lower[d]
+        at[inner] += ends
+    return list(out)
 
 
 def unit_bytes(number: int) -> int:
@@ -211,6 +243,8 @@ class BoxCopy(Copy):
         data = np.ascontiguousarray(data)
         if self.tensor.element == "tf32":
             data = rounded_to_tf32(data)
+        if self.tensor.kind.packed < CHUNK:
+            data = padded(data, self.tensor.kind.packed)
         machine.shared_view(np.complex128)[self.chunks] = data.view(np.complex128).reshape(self.chunks.shape)
         for chunks in self.touched():
             machine.flight.end(chunks, CHUNK)
@@ -238,6 +272,14 @@ class BoxCopy(Copy):
             values = data[i][elements.valid.reshape(-1)]
             index = index.reshape(-1)
             view[index] = self.function(view[index], values, None)
+
+
+def padded(data: np.ndarray, packed: int) -> np.ndarray:
+    """Chunks of 16 bytes that begin with ``packed`` bytes of data; the rest, which nobody may use, is ones."""
+    parts = data.view(np.uint8).reshape(-1, packed)
+    out = np.full((len(parts), CHUNK), 0xFF, np.uint8)
+    out[:, :packed] = parts
+    return out
 
 
 class ElementsOfOne(Elements):
@@ -405,7 +447,8 @@ class BulkSite:
         for value in np.unique(addresses).tolist():
             some = np.flatnonzero(addresses == value)
             try:
-                yield tensor_map.decode(read_map(group.machine, self.ins, flat[some[0]], value)), some
+                tensor = tensor_map.decode(read_map(group.machine, self.ins, flat[some[0]], value))
+                yield tensor.gathering() if gathers(self.ins.mods) else tensor, some
             except ValueError as error:
                 fault(group.machine, self.ins, flat[some[0]], str(error), value)
 
@@ -446,6 +489,8 @@ class BulkSite:
         at = self.coordinates(coordinates, selection)
         for tensor, some in self.tensors(group, map_address, selection, flat):
             self.check_rank(machine, flat[some[0]], tensor, at)
+            if tensor.kind.packed < CHUNK:
+                fault(machine, self.ins, flat[some[0]], f"{tensor.element} elements can only be loaded")
             self.check_end(group, flat[some], offset[some], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
             function = None
             if self.function is not None:
@@ -457,7 +502,11 @@ class BulkSite:
             group.bulk.pending.append(copy)
 
     def check_rank(self, machine, flat, tensor, at):
-        if tensor.rank != at.shape[1]:
+        if takes_pixels(self.ins.mods) != (tensor.columns is not None):
+            fault(machine, self.ins, flat, "the tensor map is not of the mode of this copy (tiles or im2col)")
+        if tensor.columns is not None and 2 * tensor.rank - 2 == at.shape[1]:
+            return
+        if not tensor.gathers and tensor.rank != at.shape[1]:
             fault(machine, self.ins, flat, f"the tensor map has rank {tensor.rank}, the copy {at.shape[1]} coordinates")
 
     def reduction(self, machine, flat, tensor):
@@ -563,7 +612,8 @@ def active(e) -> str:
 
 
 def emit_bulk(e, ins, mods, reduces: bool):
-    """cp.async.bulk… and cp.reduce.async.bulk…, ``mods`` from after ``bulk``."""
+    """cp.async.bulk… and cp.reduce.async.bulk…, ``mods`` from after ``bulk``; .cta_group may stand anywhere."""
+    mods = tuple(m for m in mods if not m.startswith("cta_group"))
     if mods[:1] == ("commit_group",):
         return e.line(f"{active(e)}g.bulk.commit()")
     if mods[:1] == ("wait_group",):
@@ -571,7 +621,7 @@ def emit_bulk(e, ins, mods, reduces: bool):
         return e.line(f"{active(e)}g.bulk.{wait}(g.m, {ins.args[0].value})")
     if mods[:1] == ("prefetch",):
         return None
-    if any(m.startswith(("im2col", "tile::")) or m == "cp_mask" for m in mods):
+    if any(m.startswith("im2col::") or m == "cp_mask" for m in mods):
         e.fail("not supported")
     if mods[0] == "tensor":
         return emit_tensor(e, ins, mods, reduces)
@@ -586,13 +636,39 @@ def reduction_of(e, mods) -> str:
     return found if found is not None else e.fail("unknown operation")
 
 
+def gathers(mods) -> bool:
+    """tile::gather4 and tile::scatter4: a column, and four rows anywhere in a matrix."""
+    return "tile::gather4" in mods or "tile::scatter4" in mods
+
+
+def takes_pixels(mods) -> bool:
+    """The im2col modes: columns of pixels."""
+    return "im2col" in mods or "im2col_no_offs" in mods
+
+
+def offsets_of(e, mods, rank: int) -> list:
+    """What im2col adds to the W, H, D of every pixel: the operand after the mbarrier, or nothing."""
+    if rank < 3:
+        e.fail("pixels need 3 to 5 dimensions")
+    if "im2col_no_offs" in mods:
+        return [Immediate("int", 0)] * (rank - 2)
+    operand = e.ins.args[3] if len(e.ins.args) > 3 else None
+    if not isinstance(operand, Vector) or len(operand.items) != rank - 2:
+        e.fail(f"expected {rank - 2} offsets")
+    return operand.items
+
+
 def tensor_operand(e, mods, operand: Address) -> tuple[str, str]:
     """(source of the map's address, source of the coordinates) of ``[map, {c0, c1, …}]``."""
     [coordinates] = operand.extra
     items = coordinates.items if isinstance(coordinates, Vector) else [coordinates]
-    if len(items) != int(mods[1][0]):
-        e.fail(f"expected {mods[1][0]} coordinates")
-    return map_address(e, Address(operand.base, operand.offset)), "[" + ", ".join(e.use(c, "s32") for c in items) + "]"
+    count = 1 + ROWS if gathers(mods) else int(mods[1][0])
+    if len(items) != count or gathers(mods) and mods[1] != "2d":
+        e.fail(f"expected {count} coordinates")
+    places = [e.use(c, "s32") for c in items]
+    if takes_pixels(mods):
+        places += [e.use(offset, "u16") for offset in offsets_of(e, mods, count)]
+    return map_address(e, Address(operand.base, operand.offset)), "[" + ", ".join(places) + "]"
 
 
 def emit_tensor(e, ins, mods, reduces):
@@ -603,7 +679,7 @@ def emit_tensor(e, ins, mods, reduces):
         bar, bar_offset = shared_operand(e, mbar)
         site = e.constant(BulkSite(ins, offset, 0, bar_offset, _BOX_ALIGN), "bulk")
         address, coordinates = tensor_operand(e, mods, tensor)
-        ctas = e.use(ins.args[3], "u16") if "multicast::cluster" in mods else "None"
+        ctas = e.use(ins.args[3 + ("im2col" in mods)], "u16") if "multicast::cluster" in mods else "None"
         return e.line(f"{site}.load_tensor(g, {base}, {address}, {coordinates}, {bar}, {mask}, {ctas})")
     tensor, source = ins.args[:2]
     base, offset = shared_operand(e, source)
@@ -646,10 +722,19 @@ class MapSite:
             space, value = "shared", value & ((1 << 56) - 1)
         if space != "shared":
             return map_bytes(machine, self.ins, flat[i], value)
-        cta = int(flat[i]) // machine.threads
-        if value % 64 or value + tensor_map.SIZE > machine.shared_limit:
-            fault(machine, self.ins, flat[i], "tensor map misaligned or outside the shared memory", value)
-        return machine.shared[cta * machine.shared_size + value :][: tensor_map.SIZE]
+        return self.shared_bytes(machine, int(flat[i]), value)
+
+    def shared_bytes(self, machine, flat: int, value: int):
+        """A map in the thread's own CTA; in a cluster, addresses hold the CTA's rank."""
+        cta = flat // machine.threads
+        offset = value
+        if machine.cluster_size > 1:
+            rank, offset = value >> RANK_SHIFT, value & OFFSET_MASK
+            if rank != int(machine.clusters.rank(np.array([cta]))[0]):
+                fault(machine, self.ins, flat, "tensor map in the shared memory of another CTA", value)
+        if offset % 64 or offset + tensor_map.SIZE > machine.shared_limit:
+            fault(machine, self.ins, flat, "tensor map misaligned or outside the shared memory", value)
+        return machine.shared[cta * machine.shared_size + offset :][: tensor_map.SIZE]
 
     def replace(self, group, space, address, offset, value, mask=None):
         selection = Selection(group, True if mask is None else mask)

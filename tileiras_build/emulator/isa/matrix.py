@@ -6,8 +6,8 @@ Fragments follow one rule for every element type. With ``E`` elements per regist
     B (k x n): register r holds column lane / 4, rows E * t + e + 4 * E * r
     C (m x n): register r holds row (lane / 4) + 8 * (r / 2), column 2 * t + r % 2     (one element per register)
 
-(m8n8 shapes have rows 0-7 only: the factor r % 2 is absent.) Products are summed in float32 (integers exactly,
-float64 in float64).
+(m8n8 shapes have rows 0-7 only: the factor r % 2 is absent.) ``products.py`` says how products are summed; those of f64
+are a chain of fused multiply-adds along k that starts with C.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import re
 
 import numpy as np
 
-from .. import numerics
+from .. import numerics, products
 from ..access import Selection, Site
 from ..emit import items_of
 from ..faults import EmulatorError
 from . import RESULT_KINDS, handles, helper
 from .memory import address_expression, resolve_space, space_of
+from .sparse import ORDERED, emit_spread
 from .warp import wait_for_mates
 
 # -- element types -----------------------------------------------------------------------------------
@@ -36,7 +37,7 @@ def _nibbles(words, signed: bool):
 
 
 _DECODE = {
-    "f16": lambda w: numerics.table("f16")[w[..., None].view(np.uint16)],
+    "f16": lambda w: w[..., None].view(np.float16).astype(np.float32),
     "bf16": lambda w: (w[..., None].view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32),
     "tf32": lambda w: (w & np.uint32(0xFFFFE000)).view(np.float32)[..., None],
     "f64": lambda w: w.view(np.float64)[..., None],
@@ -76,20 +77,20 @@ def registers(group, values):
 
 @helper
 def fragment_a(group, type_, m, values):
-    """A as (warps, m, k) floats."""
+    """A, (warps, m, k)."""
     halves = m // 8
     lanes = _DECODE[type_](registers(group, values))  # (r, w, row, t, e)
     r, w, _, t, e = lanes.shape
     lanes = lanes.reshape(r // halves, halves, w, 8, t, e)
-    return np.ascontiguousarray(lanes.transpose(2, 1, 3, 0, 4, 5)).reshape(w, m, -1)
+    return products.Factor(np.ascontiguousarray(lanes.transpose(2, 1, 3, 0, 4, 5)).reshape(w, m, -1), type_)
 
 
 @helper
 def fragment_b(group, type_, values):
-    """B as (warps, k, 8) floats (a transposed view)."""
+    """The columns of B, (warps, 8, k)."""
     lanes = _DECODE[type_](registers(group, values))  # (r, w, column, t, e)
     w = lanes.shape[1]
-    return np.ascontiguousarray(lanes.transpose(1, 2, 0, 3, 4)).reshape(w, 8, -1).transpose(0, 2, 1)
+    return products.Factor(np.ascontiguousarray(lanes.transpose(1, 2, 0, 3, 4)).reshape(w, 8, -1), type_)
 
 
 def spread_c(group, product):
@@ -100,12 +101,23 @@ def spread_c(group, product):
 
 
 @helper
-def multiply(group, a, b, dtype):
-    """The product as values per accumulator element, in float32, float64 or int32."""
-    product = np.matmul(a, b)
-    if dtype == "s32":
-        product = product.astype(np.int64).astype(np.int32)
-    return spread_c(group, product)
+def multiply(group, a, b, integers):
+    """The product as values per accumulator element, in float32 or int32."""
+    product = products.multiply(a, b, group.machine.options.sums)
+    return spread_c(group, product.astype(np.int32) if integers else product)
+
+
+@helper
+def multiply_f64(group, a, b, c):
+    """A B + C in float64, by fused multiply-adds in the order of k or as BLAS does; ``c``: values per accumulator element."""
+    total = [np.broadcast_to(group.to_warps(value), (group.warps, 32)) for value in c]
+    total = np.stack(total).reshape(-1, 2, group.warps, 8, 4)  # (half, e, w, row, t)
+    total = total.transpose(2, 0, 3, 4, 1).reshape(group.warps, -1, 8)
+    if group.machine.options.sums == products.BY_BLAS:
+        return spread_c(group, np.matmul(a.values, b.values.swapaxes(1, 2)) + total)
+    for k in range(a.values.shape[2]):
+        total = numerics.fma64(a.values[:, :, k, None], b.values[:, None, :, k], total)
+    return spread_c(group, total)
 
 
 @helper
@@ -165,7 +177,8 @@ def mma_types(ins) -> list[str]:
 def handle_mma(e, ins):
     shape = next((_SHAPE.match(m) for m in ins.mods if _SHAPE.match(m)), None)
     types = mma_types(ins)
-    if shape is None or len(types) < 4 or types[1] == "b1" or any(m.startswith("sp") for m in ins.mods):
+    sparse = "sp" in ins.mods or ORDERED in ins.mods
+    if shape is None or len(types) < 4 or types[1] == "b1" or sparse and "block_scale" in ins.mods:
         e.fail("not supported")
     m, n, k = (int(g) for g in shape.groups())
     if n != 8 or (m, n, k) == (8, 8, 4) and types[1] == "f16":
@@ -177,19 +190,24 @@ def handle_mma(e, ins):
     a_name, b_name = ("e2m1_packed",) * 2 if packed_fp4 else (a_type, b_type)
     kind = "f64" if a_type == "f64" else "u32"
     read = "u64" if kind == "f64" else "u32"
-    check_counts(e, ins, m, k, 4 if packed_fp4 else _WIDTH[a_type])
+    check_counts(e, ins, m, k, 4 if packed_fp4 else _WIDTH[a_type], 2 if sparse else 1)
     a = fragment(e, ins.args[1], read, ("a", a_name, m), f"fragment_a(g, {a_name!r}, {m}, [{{}}])")
     b = fragment(e, ins.args[2], read, ("b", b_name), f"fragment_b(g, {b_name!r}, [{{}}])")
+    if sparse:
+        a = emit_spread(e, ins, a, a_type, k)
     if scaled:
         a, b = scale_operands(e, ins, types, a, b, k)
-    out = "s32" if d_type == "s32" else ("f64" if d_type == "f64" else "f32")
-    products = e.temp(f"multiply(g, {a}, {b}, {out!r})")
-    accumulate(e, ins, d_type, out, products)
+    if kind == "f64":
+        return accumulate_f64(e, ins, a, b)
+    integers = d_type == "s32"
+    parts = e.temp(f"multiply(g, {a}, {b}, {integers})")
+    accumulate(e, ins, d_type, "s32" if integers else "f32", parts)
 
 
-def check_counts(e, ins, m, k, width):
+def check_counts(e, ins, m, k, width, sparsity):
+    """``sparsity``: of so many numbers of A one is there."""
     per = max(32, width) // width if width < 64 else 1
-    expected = (m * k // 32 // per, 8 * k // 32 // per)
+    expected = (m * k // sparsity // 32 // per, 8 * k // 32 // per)
     if (len(items_of(ins.args[1])), len(items_of(ins.args[2]))) != expected:
         e.fail(f"expected {expected[0]} and {expected[1]} registers for A and B")
 
@@ -203,17 +221,22 @@ def fragment(e, operand, kind: str, what: tuple, template: str) -> str:
     return e.memo[key]
 
 
-def accumulate(e, ins, d_type: str, out: str, products: str):
+def accumulate_f64(e, ins, a: str, b: str):
+    old = ", ".join(e.use(c, "f64") for c in items_of(ins.args[3]))
+    e.set_tuple(items_of(ins.args[0]), "f64", f"multiply_f64(g, {a}, {b}, [{old}])")
+
+
+def accumulate(e, ins, d_type: str, out: str, parts: str):
     targets, sources = items_of(ins.args[0]), items_of(ins.args[3])
     if d_type == "f16":
         words = ", ".join(e.use(c, "u32") for c in sources)
-        return e.set_tuple(targets, "u32", f"add_f16({products}, [{words}])")
+        return e.set_tuple(targets, "u32", f"add_f16({parts}, [{words}])")
     accumulators = [e.use(c, out) for c in sources]
     for i, (target, c) in enumerate(zip(targets, accumulators)):
         if "satfinite" in ins.mods:
-            e.set(target, out, f"add_saturating({products}[{i}], {c})")
+            e.set(target, out, f"add_saturating({parts}[{i}], {c})")
         else:
-            e.set(target, out, f"{products}[{i}] + {c}")
+            e.set(target, out, f"{parts}[{i}] + {c}")
 
 
 # -- block scaling -----------------------------------------------------------------------------------
@@ -243,12 +266,11 @@ def selector(value) -> int:
 
 
 @helper
-def apply_scales(matrix, factors, axis):
-    """Multiply blocks of k by their factors; ``axis`` is the k axis of the matrix."""
-    if axis == 1:
-        matrix = matrix.transpose(0, 2, 1)
-    scaled = matrix * np.repeat(factors, matrix.shape[2] // factors.shape[2], axis=2)
-    return scaled.transpose(0, 2, 1) if axis == 1 else scaled
+def apply_scales(matrix, factors):
+    """Multiply blocks of k by their factors."""
+    values = matrix.values
+    scaled = values * np.repeat(factors.astype(np.float64), values.shape[2] // factors.shape[2], axis=2)
+    return products.Factor(scaled, "scaled")
 
 
 def scale_operands(e, ins, types, a: str, b: str, k: int):
@@ -260,11 +282,11 @@ def scale_operands(e, ins, types, a: str, b: str, k: int):
     )
     scale_type = types[4] if len(types) > 4 else "ue8m0"
     out = []
-    for matrix, at, rows, axis in ((a, 4, 16, 2), (b, 6, 8, 1)):
+    for matrix, at, rows in ((a, 4, 16), (b, 6, 8)):
         byte_id, thread_id = (e.use(i, "u16") for i in items_of(ins.args[at + 1]))
         word = e.use(items_of(ins.args[at])[0], "u32")
         factors = f"scales(g, {word}, {byte_id}, {thread_id}, {count}, {rows}, {scale_type!r})"
-        out.append(e.temp(f"apply_scales({matrix}, {factors}, {axis})"))
+        out.append(e.temp(f"apply_scales({matrix}, {factors})"))
     return out
 
 

@@ -2,8 +2,9 @@
 
 All warps of a warpgroup must change to the same count before one of them changes again.
 
-The pool holds what the CTA was launched with: threads times .maxnreg, or without it the most that .minnctapersm CTAs of
-this size can have of an SM's 64 Ki registers.
+The pool holds what the CTA was launched with: threads times .maxnreg. Without it the count is ptxas' choice, of which only a
+bound is known, the most that .minnctapersm CTAs of this size can have of an SM's 64 Ki registers; a warp that asks for
+fewer than the bound may have had fewer still, and gets them.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class RegisterPool:
         fixed = directives.get("maxnreg")
         share = SM_REGISTERS // (machine.threads * directives.get("minnctapersm", (1,))[0]) // STEP * STEP
         each = fixed[0] if fixed else min(share, 255 // STEP * STEP)
+        self.known = fixed is not None
         self.owned = np.full((machine.ctas, -(-machine.threads // 32)), each)
         self.free = np.zeros(machine.ctas, np.int64)  # in units of a register of every thread of a warp
         self.changes: dict[tuple, list[int]] = {}
@@ -67,15 +69,16 @@ def change_registers(group, ins, wanted: int, grows: bool, after: int):
 def serve(machine, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> bool:
     """One warp's change; False where the pool has too little."""
     more = wanted - int(pool.owned[cta, warp])
-    if more < 0 if grows else more > 0:
-        fault(machine, ins, cta, warp, f"the warp has {pool.owned[cta, warp]} registers per thread")
+    if more > 0 and not grows or more < 0 and grows and pool.known:
+        raise fault(machine, ins, cta, warp, f"the warp has {pool.owned[cta, warp]} registers per thread")
     if not more:
         return True
     check_turn(machine, pool, ins, cta, warp, wanted)
     if more > pool.free[cta]:
         return False
-    pool.free[cta] -= more
-    pool.owned[cta, warp] = wanted
+    if more > 0 or not grows:  # else the CTA was launched with fewer, and has them now
+        pool.free[cta] -= more
+        pool.owned[cta, warp] = wanted
     pool.changes.setdefault((cta, warp), []).append(wanted)
     return True
 
@@ -86,14 +89,16 @@ def check_turn(machine, pool, ins, cta: int, warp: int, wanted: int) -> None:
     for other in range(warp // 4 * 4, min(warp // 4 * 4 + 4, pool.owned.shape[1])):
         theirs = pool.changes.get((cta, other), [])
         if len(theirs) < turn:
-            fault(machine, ins, cta, warp, f"warp {other} of the warpgroup has not changed its registers before")
+            why = f"warp {other} of the warpgroup has not changed its registers before"
+            machine.options.findings.report("registers-differ", fault(machine, ins, cta, warp, why))
         if len(theirs) > turn and theirs[turn] != wanted:
-            fault(machine, ins, cta, warp, f"warp {other} of the warpgroup changes to {theirs[turn]} registers")
+            why = f"warp {other} of the warpgroup changes to {theirs[turn]} registers"
+            machine.options.findings.report("registers-differ", fault(machine, ins, cta, warp, why))
 
 
-def fault(machine, ins, cta: int, warp: int, why: str) -> None:
+def fault(machine, ins, cta: int, warp: int, why: str) -> EmulatorFault:
     thread = machine.thread_name(cta, 32 * warp)
-    raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread)
+    return EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread)
 
 
 @handles("setmaxnreg")

@@ -11,8 +11,8 @@ some lanes of one CTA that hold some rows of D and some of its columns.
     F  M 64              lanes 0-15 (or 16-31) of every 32: 16 rows
     G  M 32, .ws         each 32 lanes a quarter of N
 
-Sums are made in float32 (integers exactly), as elsewhere in the emulator. Consecutive products that add to the same D are
-carried out as one, which changes no more than the order of a sum.
+``products.py`` says how products are summed. Consecutive ones that add to the same D are carried out in one go, exact ones
+each rounded as if it were alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .. import descriptor, numerics
+from .. import descriptor, numerics, products
 from ..parse import Address, Immediate, Vector
 from ..tensor import LANES, Operation, Source, Span, fault, rows_of, tensor_of
 from . import helper
@@ -371,10 +371,18 @@ class Product(Operation):
         every = [self, *others]
         rights = [p.right() for p in every]
         lefts = [None if p.form.left_in_tensor else p.left() for p in every]
+        names = ("scaled",) * 2 if self.form.scale else (self.shape.a, self.shape.b)
         for block in self.blocks:
-            a, b = zip(*(p.factors(memory, block, l, r) for p, l, r in zip(every, lefts, rights)))
-            a, b = (np.concatenate(x, axis=2) if others else x[0] for x in (a, b))
-            self.add(memory, block, numerics.small_matmul(b, a.swapaxes(1, 2)))
+            factors = [p.factors(memory, block, l, r) for p, l, r in zip(every, lefts, rights)]
+            self.add(memory, block, self.multiply(factors, names, memory.machine.options.sums))
+
+    def multiply(self, factors: list[tuple], names: tuple[str, str], sums: str) -> list[np.ndarray]:
+        """The products (CTAs, columns, rows) of pairs (A, B), to be added one after the other."""
+        if sums == products.BY_BLAS and self.shape.d != "s32":
+            factors = [tuple(np.concatenate(matrices, axis=2) for matrices in zip(*factors))]
+        return [
+            products.multiply(products.Factor(b, names[1]), products.Factor(a, names[0]), sums) for a, b in factors
+        ]
 
     def left(self) -> list[np.ndarray]:
         """A of each CTA (CTAs, its rows, k)."""
@@ -433,16 +441,16 @@ class Product(Operation):
             factors = numerics.decode_scale(codes)
         else:
             factors = numerics.table("e4m3")[codes & 0x7F]
-        return matrix * np.repeat(factors, self.shape.k // self.form.scale, axis=2)
+        return matrix * np.repeat(factors.astype(np.float64), self.shape.k // self.form.scale, axis=2)
 
-    def add(self, memory, block: Block, product: np.ndarray) -> None:
-        """Add a product (CTAs, columns, rows) to the cells of D."""
+    def add(self, memory, block: Block, parts: list[np.ndarray]) -> None:
+        """Add products (CTAs, columns, rows) to the cells of D, one after the other."""
         rows = self.rows[block.side]
-        first, count = self.column, product.shape[1]
+        first, count = self.column, parts[0].shape[1]
         cells = memory.cells[rows, first : first + count]
         target = self.lanes(cells, block)
-        product = product.reshape(target.shape)
-        new = self.combine(target, product)
+        product, *later = [part.reshape(target.shape) for part in parts]
+        new = self.combine(target, product, later)
         if self.disabled is not None:
             off = np.broadcast_to(self.disabled[block.side], (LANES,))
             new = np.where(self.lanes(off, block), target, new)
@@ -450,11 +458,11 @@ class Product(Operation):
         if not isinstance(rows, slice):
             memory.cells[rows, first : first + count] = cells
 
-    def combine(self, old: np.ndarray, product: np.ndarray) -> np.ndarray:
-        """New cells from old ones and a product."""
+    def combine(self, old: np.ndarray, product: np.ndarray, later: list[np.ndarray]) -> np.ndarray:
+        """New cells from old ones, a product and those to be added after it."""
         d = self.shape.d
         if d == "s32":
-            total = product.astype(np.int64)
+            total = sum((part.astype(np.int64) for part in later), product.astype(np.int64))
             if self.keep:
                 total = total + old.view(np.int32)
             if self.shape.saturates:
@@ -464,10 +472,12 @@ class Product(Operation):
             value = old.view(np.float32) if d == "f32" else numerics.widen("f16", (old & 0xFFFF).astype(np.uint16))
             if self.form.shift:
                 value = value * np.float32(2.0**-self.form.shift)
-            product = product + value
+            product += value
+        for part in later:
+            product += part
         if d == "f16":
             return numerics.narrow("f16", np.ascontiguousarray(product)).astype(np.uint32)
-        return np.ascontiguousarray(product).view(np.uint32)
+        return numerics.bits32(np.ascontiguousarray(product))
 
 
 # -- zero-column mask --------------------------------------------------------------------------------

@@ -17,10 +17,11 @@ import re
 
 import numpy as np
 
-from .. import numerics
+from .. import numerics, products
 from ..access import Site
 from ..descriptor import CHUNK, WGMMA_SWIZZLES, k_major_offsets, mn_major_offsets, swizzled
 from ..emit import items_of
+from ..faults import EmulatorFault
 from ..machine import Event
 from ..parse import Vector
 from . import GROUP_WIDE, RESULT_KINDS, WARP_WIDE, handles, helper
@@ -68,12 +69,18 @@ def gather_warpgroup(e):
 
 
 @helper
-def violate(group, ins, why, predicate):
-    """Fault for a use of registers that ``inflight.py`` has found, where any thread executes it."""
+def violate(group, ins, violation, predicate):
+    """Fault for a use of registers that ``inflight.py`` has found, where any thread executes it; or report a finding."""
     active = np.broadcast_to(True if predicate is None else predicate, group.shape)
-    if active.any():
-        position = tuple(int(i) for i in np.argwhere(active)[0])
-        Site(ins, "shared", 1).fault(group, why, position)
+    if not active.any():
+        return
+    position = tuple(int(i) for i in np.argwhere(active)[0])
+    try:
+        Site(ins, "shared", 1).fault(group, violation.why, position)
+    except EmulatorFault as found:
+        if violation.finding is None:
+            raise
+        group.machine.options.findings.report(violation.finding, found)
 
 
 # -- descriptors -------------------------------------------------------------------------------------
@@ -88,7 +95,7 @@ class SharedOperand:
         self.site = Site(ins, "shared", CHUNK)
 
     def load(self, group, descriptor):
-        """The matrix as (warpgroups or 1, rows, k) floats."""
+        """The matrix, (warpgroups or 1, rows, k)."""
         words = by_warpgroup(group, descriptor)
         if np.ndim(descriptor) and (words != words[:, :1]).any():
             self.site.fault(group, f"the threads of a warpgroup have different descriptors of {self.name}")
@@ -141,20 +148,20 @@ class SharedOperand:
         values = values.reshape(*words.shape[:2], -1)
         if self.transposed:
             values = values.swapaxes(1, 2)
-        return -values if self.negative else values
+        return products.Factor(-values if self.negative else values, self.type)
 
 
 @helper
-def warpgroup_fragment(group, a, negative):
+def warpgroup_fragment(group, a, type_, negative):
     """Four fragments of 16 rows (warps, 16, k) as A of the warpgroups (n, 64, k)."""
-    a = a.reshape(-1, 64, a.shape[-1])
-    return -a if negative else a
+    values = a.values.reshape(-1, 64, a.values.shape[-1])
+    return products.Factor(-values if negative else values, type_)
 
 
 @helper
 def warpgroup_multiply(group, a, b, integers):
     """A (n, 64, k) times B (n, columns, k): per register of D in order, each of the group's shape."""
-    product = numerics.small_matmul(a, b.swapaxes(1, 2))
+    product = products.multiply(a, b, group.machine.options.sums)
     if integers:
         product = product.astype(np.int32)
     parts = product.reshape(-1, 4, 2, 8, product.shape[2] // 8, 4, 2)  # (n, warp, half, row, columns / 8, t, e)
@@ -215,7 +222,7 @@ class Product:
     def matrix(self, e, ins, name: str, operand, type_: str, rows: int, side: int) -> str:
         if isinstance(operand, Vector):
             part = fragment(e, operand, "u32", ("a", type_, 16), f"fragment_a(g, {type_!r}, 16, [{{}}])")
-            return e.temp(f"warpgroup_fragment(g, {part}, {self.negative[side]})")
+            return e.temp(f"warpgroup_fragment(g, {part}, {type_!r}, {self.negative[side]})")
         matrix = SharedOperand(ins, name, type_, rows, self.transposed[side], self.negative[side])
         return e.temp(f"{e.constant(matrix, 'operand')}.load(g, {e.use(operand, 'u64')})")
 
@@ -238,15 +245,15 @@ def handle_wgmma(e, ins):
     p = Product(e, ins)
     a = p.matrix(e, ins, "A", p.left, p.a, 64, 0)
     b = p.matrix(e, ins, "B", p.right, p.b, p.n, 1)
-    products = e.temp(f"warpgroup_multiply(g, {a}, {b}, {p.integers})")
+    parts = e.temp(f"warpgroup_multiply(g, {a}, {b}, {p.integers})")
     keep = e.temp(e.use(p.keep, "p"))
     if p.d == "f16":
         words = ", ".join(e.use(c, "u32") for c in p.targets)
-        return e.set_tuple(p.targets, "u32", f"accumulate_f16({products}, [{words}], {keep})")
+        return e.set_tuple(p.targets, "u32", f"accumulate_f16({parts}, [{words}], {keep})")
     olds = [e.use(c, p.d) for c in p.targets]
     add = "add_saturating({p}, {c})" if p.saturates else "{p} + {c}"
     for i, (target, old) in enumerate(zip(p.targets, olds)):
-        new = f"{products}[{i}]"
+        new = f"{parts}[{i}]"
         e.set(target, p.d, f"choose({keep}, {add.format(p=new, c=old)}, {new})")
 
 
