@@ -20,9 +20,12 @@ from pathlib import Path
 
 import numpy as np
 
-FLUSH_BYTES, WARM_UPS, PLACES = 256 << 20, 5, 8
+FLUSH_BYTES, WARM_UPS = 256 << 20, 5
 # Relative to the largest magnitude of the reference: a few units of the result's last place, f16 sums of 4096 terms.
 CLOSE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-3, "float8_e4m3fn": 1e-1}
+ENCODE = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_uint64, *[ctypes.c_void_p] * 4, *[ctypes.c_int] * 4,
+)  # fmt: skip
 MAP_TYPES = {"u8": "UINT8", "f16": "FLOAT16", "bf16": "BFLOAT16", "f32": "FLOAT32"}
 
 
@@ -44,34 +47,28 @@ def value_of(entry, packed: list[bytes]) -> int:
 
 
 def tensor_map(cuda, row: dict, packed: list[bytes]) -> bytes:
-    """The 128 bytes that ``cuTensorMapEncodeTiled`` makes of a row of the manifest.
-
-    The driver wants them at a multiple of 64, the bindings make them anywhere: try again behind what was refused.
-    """
-    held = []
-    for _ in range(PLACES):
-        status, made = encode(cuda, row, packed)
-        if not int(status):
-            break
-        held.append(cuda.CUtensorMap())
+    """The 128 bytes that ``cuTensorMapEncodeTiled`` makes of a row of the manifest, at a multiple of 64 as it wants them."""
+    status, function, *_ = cuda.cuGetProcAddress(b"cuTensorMapEncodeTiled", 12000, 0)
     check(status)
-    return ctypes.string_at(made.getPtr(), 128)
+    held, place = _aligned(bytes(128))
+    check(ENCODE(int(function))(place, *encode_arguments(cuda, row, packed)))
+    return ctypes.string_at(place, 128)
 
 
-def encode(cuda, row: dict, packed: list[bytes]):
-    """(status, descriptor) of one attempt."""
-    return cuda.cuTensorMapEncodeTiled(
-        getattr(cuda.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{MAP_TYPES[row['element']]}"),
-        len(row["shape"]),
+def encode_arguments(cuda, row: dict, packed: list[bytes]) -> tuple:
+    """What follows the descriptor's place in a call of ``cuTensorMapEncodeTiled``."""
+    shape = [value_of(entry, packed) or 1 for entry in row["shape"]]
+    strides = [value_of(entry, packed) for entry in row["strides"]]
+    return (
+        int(getattr(cuda.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{MAP_TYPES[row['element']]}")),
+        len(shape),
         int.from_bytes(packed[row["base"]["param"]], "little"),
-        [cuda.cuuint64_t(value_of(entry, packed) or 1) for entry in row["shape"]],
-        [cuda.cuuint64_t(value_of(entry, packed)) for entry in row["strides"]],
-        [cuda.cuuint32_t(number) for number in row["box"]],
-        [cuda.cuuint32_t(number) for number in row["element_strides"]],
-        cuda.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
-        getattr(cuda.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{row['swizzle'].upper()}"),
-        cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-        cuda.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        *((ctypes.c_uint64 * 5)(*numbers) for numbers in (shape, strides)),
+        *((ctypes.c_uint32 * 5)(*row[name]) for name in ("box", "element_strides")),
+        int(cuda.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE),
+        int(getattr(cuda.CUtensorMapSwizzle, f"CU_TENSOR_MAP_SWIZZLE_{row['swizzle'].upper()}")),
+        int(cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B),
+        int(cuda.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
     )
 
 

@@ -4,10 +4,10 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
+from tests.runtime.fake_driver import CheckedBindings, RecordingEncoder
 from tileiras_build.runtime.tensor_maps import resolve
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks" / "gpu"
@@ -52,24 +52,6 @@ class Array:
         return self.strides
 
 
-class Recorder(SimpleNamespace):
-    """The parts of ``cuda.bindings.driver`` that a tensor map needs."""
-
-    def __init__(self):
-        names = ("CUtensorMapDataType", "CUtensorMapInterleave", "CUtensorMapSwizzle", "CUtensorMapL2promotion")
-        members = {name: Members() for name in (*names, "CUtensorMapFloatOOBfill")}
-        super().__init__(cuuint64_t=int, cuuint32_t=int, CUtensorMap=object, **members)
-
-    def cuTensorMapEncodeTiled(self, *given):
-        self.given = given
-        return 1, None
-
-
-class Members:
-    def __getattr__(self, name):
-        return name
-
-
 def test_tensor_maps_are_those_of_the_runtime(plan):
     run = load("run")
     [row] = [row for row in plan[1]["kernels"] if row["kind"] == "product"]
@@ -77,15 +59,14 @@ def test_tensor_maps_are_those_of_the_runtime(plan):
     packed = run.parameters([*arrays, Array(0x3000, (4096, 4096), (4096, 1))], [])
     assert [len(data) for data in packed] == row["launch"]["param_sizes"]
     for index, entry in enumerate(row["launch"]["tensor_maps"]):
-        recorder = Recorder()
-        with pytest.raises(RuntimeError, match="CUDA: 1"):
-            run.tensor_map(recorder, entry, packed)
+        encoder = RecordingEncoder()
+        bindings = CheckedBindings({"cuGetProcAddress": encoder.address})
+        assert run.tensor_map(bindings, entry, packed) == b"\xab" * 128
         want = resolve(row["name"], index, entry, packed)
-        _, rank, address, shape, strides, box, steps, *_ = recorder.given
-        assert (rank, address) == (len(want.shape), want.address)
-        assert tuple(map(tuple, (shape, strides, box, steps))) == (
-            want.shape, want.strides, want.box, want.element_strides,
-        )  # fmt: skip
+        [call] = encoder.calls
+        assert (call.rank, call.address, call.place % 64) == (len(want.shape), want.address, 0)
+        lists = tuple(map(tuple, (call.shape, call.strides, call.box, call.steps)))
+        assert lists == (want.shape, want.strides, want.box, want.element_strides)
 
 
 def test_parameters_lie_where_tensor_maps_must():
