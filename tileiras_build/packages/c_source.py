@@ -15,7 +15,7 @@ from ..errors import InvalidInput
 from ..runtime.arguments import TENSOR_MAP
 from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
 from ..runtime.matching import order
-from ..targets import TARGETS
+from ..targets import COMMON_SHARED_MEMORY, TARGETS
 
 # The C type of each parameter kind; floats without a C type travel as their bits.
 _TYPES = {
@@ -60,6 +60,7 @@ def render_source(manifest: LibraryManifest) -> str:
         image_count=str(max(sum(len(images) for _, images in kernels), 1)),
         kernel_count=str(max(len(kernels), 1)),
         map_count=str(max(most, 1)),
+        common_shared_memory=str(COMMON_SHARED_MEMORY),
         embedded=", ".join(str(target.number) for target in TARGETS.values() if target.has("embedded")),
         functions="\n\n".join(_body(manifest.name, index, *kernel) for index, kernel in enumerate(kernels)),
     )

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import NamedTuple, Protocol
 
 from ..errors import InvalidInput
+from ..targets import COMMON_SHARED_MEMORY
 from .arguments import ArrayView
 from .tensor_maps import ALIGNMENT, SIZE, TensorMap
 
@@ -27,7 +28,6 @@ _ENCODE_TYPE = ctypes.CFUNCTYPE(
     ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p,  # shape, strides, box, element strides
     ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int,  # interleave, swizzle, L2 promotion, fill
 )  # fmt: skip
-_STATIC_LIMIT = 48 * 1024  # bytes of shared memory that a kernel may take without asking
 _DATA_TYPES = {
     "i8": "UINT8", "u8": "UINT8", "i16": "UINT16", "u16": "UINT16", "i32": "INT32", "u32": "UINT32", "i64": "INT64",
     "u64": "UINT64", "f16": "FLOAT16", "bf16": "BFLOAT16", "f32": "FLOAT32", "tf32": "TFLOAT32", "f64": "FLOAT64",
@@ -115,7 +115,7 @@ class CudaDriver:
 
     def allow_shared_memory(self, kernel: object, device: int, size: int) -> None:
         """Raise the kernel's limit where ``size`` is more than every kernel may take."""
-        if size > _STATIC_LIMIT:
+        if size > COMMON_SHARED_MEMORY:
             attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             self._call("cuKernelSetAttribute", attribute, size, kernel, self._cuda.CUdevice(device))
 
