@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DISTRIBUTION = "cuda-bindings"
 VERSIONS = ("12.9.0", "12.9.*", "13.0.*", "13.1.*", "<14")  # the oldest, the newest of some, the newest of all
-TESTS = ("tests/runtime",)
+TESTS = ("tests/runtime", "tests/strict_driver")
 
 
 def requirement(version: str) -> str:
@@ -69,7 +69,7 @@ def _try(version: str, folder: Path, tests: Sequence[str]) -> tuple[str, bool]:
 
 def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tests", nargs="*", default=list(TESTS), help="what pytest runs (default: tests/runtime)")
+    parser.add_argument("tests", nargs="*", default=list(TESTS), help="what pytest runs (default: what launches)")
     parser.add_argument("--versions", nargs="+", default=list(VERSIONS), metavar="VERSION")
     parser.add_argument("--folder", type=Path, help="where versions are installed, and found the next time")
     return parser.parse_args(words)

@@ -2,7 +2,7 @@
 
     python benchmarks/gpu/build.py FOLDER [--sm 90] [--only PATTERN]...
 
-FOLDER gets ``plan.json`` and the cubins. The machine with the GPU needs that folder, ``run.py`` and its three libraries.
+FOLDER gets ``plan.json`` and the cubins, ours with their PTX. The machine with the GPU needs that folder, ``run.py`` and its three libraries.
 """
 
 from __future__ import annotations
@@ -98,6 +98,7 @@ def _options() -> argparse.Namespace:
 def _build(case: Case, bytecode: bytes, target: Target, folder: Path) -> dict:
     artifacts = tileiras_build.compile(bytecode, target.name)
     (folder / f"{case.name}.ours.cubin").write_bytes(artifacts.cubin)
+    (folder / f"{case.name}.ours.ptx").write_text(artifacts.ptx)
     [launch] = artifacts.manifest["kernels"].values()
     arrays = [argument for argument in case.arguments if hasattr(argument, "ndim")]
     row = {"name": case.name, **problem(case), "launch": launch, "images": ["ours"]}

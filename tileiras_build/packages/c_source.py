@@ -30,6 +30,11 @@ _ELEMENTS = {
 _L2 = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
 _FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 _NEWEST = 0x7FFFFFFF
+# Where a library has none: C knows no empty table, and C++ warns of a row that is not whole.
+_NO_TENSOR_MAP = {
+    "param": 0, "base": {"param": 0}, "element": "u8", "shape": [1], "strides": [], "box": [1], "element_strides": [1],
+    "interleave": "none", "swizzle": "none", "l2_promotion": "none", "fill": "zero",
+}  # fmt: skip
 _WORDS_PER_LINE = 6
 _FOLDER = Path(__file__).parent
 _NOTE = "/* Written by tileiras_build. */\n"
@@ -54,7 +59,7 @@ def render_source(manifest: LibraryManifest) -> str:
     return _NOTE + _fill(
         template,
         manifest,
-        tensor_maps="\n".join(_tensor_map_rows(kernels)) or "    {0}",
+        tensor_maps="\n".join(_tensor_map_rows(kernels)) or _tensor_map(_NO_TENSOR_MAP, [8]),
         images="\n".join(_image_rows(kernels)) or "    {0}",
         kernels="\n".join(_kernel_rows(kernels)) or "    {0}",
         image_count=str(max(sum(len(images) for _, images in kernels), 1)),

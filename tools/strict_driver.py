@@ -1,0 +1,88 @@
+"""Send every example through the strict driver (tests/strict_driver); exit status 1 where one is refused or wrong.
+
+    python tools/strict_driver.py [--sm 80,90,100,120] [--by library,c] [--only PATTERN]...
+
+Each kernel is packed on its own, launched by ``runtime.Library`` and by a compiled C program, executed in the emulator,
+and compared with its reference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+import tileiras_build
+from tests.examples.example_library import CASES, bytecode_of, inputs_of
+from tests.runtime.fake_libcuda import compiler, run
+from tests.strict_driver import launch_case, packages
+from tests.strict_driver.server import StrictDriver, build
+from tileiras_build.targets import parse_targets
+
+CLIENT = ROOT / "tests" / "strict_driver" / "python_client.py"
+
+
+def library_command(folder: Path, _driver: Path, package: Path) -> list:
+    """A launch from Python."""
+    return [sys.executable, CLIENT, "library", package, folder / "case"]
+
+
+def c_command(folder: Path, driver: Path, package: Path) -> list:
+    """A launch from C; the program is compiled first."""
+    source, program = folder / "main.c", folder / "main"
+    source.write_text(launch_case.c_program(packages.NAME, folder / "case"))
+    sources = [source, package / f"src/{packages.NAME}.c"]
+    run([compiler("cc"), *sources, *launch_case.c_options(driver, package), "-o", program])
+    return ["sh", "-c", f"cd {folder / 'case'} && {program} {package / packages.NAME}.fatbin"]
+
+
+COMMANDS = {"library": library_command, "c": c_command}
+
+
+def faults(name: str, sm: str, by: str, driver: Path) -> list[str]:
+    """What is wrong with one launch; empty if nothing is."""
+    artifacts, values = tileiras_build.compile(bytecode_of(name), sm), inputs_of(name)
+    with tempfile.TemporaryDirectory() as scratch, StrictDriver(driver, sm) as gpu:
+        folder = Path(scratch)
+        package = packages.build(folder, name, artifacts)
+        case = launch_case.write(folder / "case", name, CASES[name].grid(values), values.values())
+        gpu.add(artifacts.cubin, artifacts.ptx)
+        done: subprocess.CompletedProcess = gpu.run(COMMANDS[by](folder, driver, package))
+        if done.returncode or gpu.refusals():
+            return gpu.refusals() or [done.stderr]
+        launch_case.fetch(case, values.values())
+    return CASES[name].find_faults(inputs_of(name), values)
+
+
+def main() -> int:
+    options = _options()
+    names = [name for name in CASES if any(fnmatch.fnmatch(name, pattern) for pattern in options.only or ["*"])]
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        build(Path(folder))
+        for target in parse_targets(options.sm):
+            for name in names:
+                for by in options.by.split(","):
+                    found = faults(name, target.name, by, Path(folder))
+                    wrong += bool(found)
+                    print(f"{target.name:7} {name:32} {by:8} {'; '.join(found) or 'right'}", flush=True)
+    print(f"{wrong} wrong")
+    return int(wrong > 0)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sm", default="80,90,100,120")
+    parser.add_argument("--by", default=",".join(COMMANDS), help="who launches (default: library,c)")
+    parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
