@@ -1,9 +1,9 @@
-"""Send every example through the strict driver (tests/strict_driver); exit status 1 where one is refused or wrong.
+"""Send every kernel through the strict driver (tests/strict_driver); exit status 1 where one is refused or wrong.
 
-    python tools/strict_driver.py [--sm 80,90,100,120] [--by library,c] [--only PATTERN]...
+    python tools/strict_driver.py [--sm 80,90,100,120] [--by library,c,runner] [--only PATTERN]...
 
-Each kernel is packed on its own, launched by ``runtime.Library`` and by a compiled C program, executed in the emulator,
-and compared with its reference.
+Each example is packed on its own, launched by ``runtime.Library`` and by a compiled C program, executed in the emulator,
+and compared with its reference. "runner" is benchmarks/gpu: it checks the benchmark kernels at sizes for an emulator.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from tests.strict_driver import launch_case, packages
 from tests.strict_driver.server import StrictDriver, build
 from tileiras_build.targets import parse_targets
 
+RUNNER = ROOT / "benchmarks" / "gpu"
 CLIENT = ROOT / "tests" / "strict_driver" / "python_client.py"
 
 
 def library_command(folder: Path, _driver: Path, package: Path) -> list:
     """A launch from Python."""
-    return [sys.executable, CLIENT, "library", package, folder / "case"]
+    return [sys.executable, CLIENT, package, folder / "case"]
 
 
 def c_command(folder: Path, driver: Path, package: Path) -> list:
@@ -60,18 +61,33 @@ def faults(name: str, sm: str, by: str, driver: Path) -> list[str]:
     return CASES[name].find_faults(inputs_of(name), values)
 
 
+def runner_wrong(sm: str, patterns: list[str], driver: Path) -> int:
+    """How many cases of the GPU runner are wrong; it prints them."""
+    only = [word for pattern in patterns for word in ("--only", pattern)]
+    with tempfile.TemporaryDirectory() as scratch, StrictDriver(driver, sm) as gpu:
+        words = [sys.executable, RUNNER / "build.py", scratch, "--sm", sm, "--small", *only]
+        if "0 kernels" in run(words).stdout:
+            return 0
+        gpu.add_folder(Path(scratch))
+        phases = ["--phases", "probe,check,time", "--runs", "2", "--limit", "300"]
+        done = gpu.run([sys.executable, RUNNER / "run.py", scratch, *phases], timeout=3000)
+        print(run([sys.executable, RUNNER / "report.py", f"{scratch}/results.jsonl"]).stdout, done.stderr, flush=True)
+        return done.returncode
+
+
 def main() -> int:
     options = _options()
-    names = [name for name in CASES if any(fnmatch.fnmatch(name, pattern) for pattern in options.only or ["*"])]
+    patterns, callers = options.only or ["*"], options.by.split(",")
+    names = [name for name in CASES if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         build(Path(folder))
         for target in parse_targets(options.sm):
-            for name in names:
-                for by in options.by.split(","):
-                    found = faults(name, target.name, by, Path(folder))
-                    wrong += bool(found)
-                    print(f"{target.name:7} {name:32} {by:8} {'; '.join(found) or 'right'}", flush=True)
+            for name, by in ((name, by) for name in names for by in callers if by in COMMANDS):
+                found = faults(name, target.name, by, Path(folder))
+                wrong += bool(found)
+                print(f"{target.name:7} {name:32} {by:8} {'; '.join(found) or 'right'}", flush=True)
+            wrong += runner_wrong(target.name, patterns, Path(folder)) if "runner" in callers else 0
     print(f"{wrong} wrong")
     return int(wrong > 0)
 
@@ -79,7 +95,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sm", default="80,90,100,120")
-    parser.add_argument("--by", default=",".join(COMMANDS), help="who launches (default: library,c)")
+    parser.add_argument("--by", default="library,c,runner", help="who launches")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match")
     return parser.parse_args()
 

@@ -80,9 +80,9 @@ class StrictDriver:
         self.images[hashlib.sha256(cubin).digest()] = ptx
 
     def add_folder(self, folder: Path) -> None:
-        """Every cubin of a folder that has its PTX beside it."""
-        for cubin in folder.glob("*.cubin"):
-            self.add(cubin.read_bytes(), cubin.with_suffix(".ptx").read_text())
+        """Every cubin of a folder that its PTX lies beside."""
+        for ptx in folder.glob("*.ptx"):
+            self.add(ptx.with_suffix(".cubin").read_bytes(), ptx.read_text())
 
     def environment(self) -> dict[str, str]:
         """Of a program that shall find this driver."""

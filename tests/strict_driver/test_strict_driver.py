@@ -1,36 +1,26 @@
-"""Library, C and C++ launcher and GPU runner through a driver that believes nothing, onto the emulator."""
+"""Library and the C and C++ launcher through a driver that believes nothing, onto the emulator."""
 
-import importlib.util
 import json
 import re
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import tileiras_build
 from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.runtime.fake_libcuda import compiler, run
 from tests.strict_driver import images, launch_case, packages, wrong_calls
-from tests.strict_driver.server import StrictDriver, build
+from tests.strict_driver.server import StrictDriver
 
 pytest.importorskip("cuda.bindings", reason="cuda-python is not installed: pip install 'tileiras-build[runtime]'")
 CLIENT = Path(__file__).with_name("python_client.py")
-GPU = Path(__file__).resolve().parents[2] / "benchmarks" / "gpu"
 PLAIN, LARGE, TENSOR, CLUSTER = "vector_add_f32", "matmul_f16_nt_wide", "matmul_f16_nt", "batch_matmul_bf16_pairs"
 # Plain loads and stores, cp.async with large shared memory, tensor maps on three generations, clusters.
 KERNELS = [
     (PLAIN, "sm_80"), (LARGE, "sm_80"), (TENSOR, "sm_90"), (LARGE, "sm_90"), (CLUSTER, "sm_90"), (TENSOR, "sm_100"),
     (CLUSTER, "sm_100"), (TENSOR, "sm_120"),
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def driver(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("driver")
-    build(folder)
-    return folder
 
 
 def case_of(folder, name):
@@ -63,14 +53,14 @@ def test_library_launches(driver, tmp_path, name, sm):
     values, case = case_of(tmp_path, name)
     with StrictDriver(driver, sm) as gpu:
         gpu.add(artifacts.cubin, artifacts.ptx)
-        check(gpu, gpu.run([sys.executable, CLIENT, "library", package, case]), name, values, case)
+        check(gpu, gpu.run([sys.executable, CLIENT, package, case]), name, values, case)
 
 
 def test_ptx_is_compiled_for_a_newer_gpu(driver, tmp_path):
     package = packages.build(tmp_path, PLAIN, tileiras_build.compile(bytecode_of(PLAIN), "sm_80"), ptx=True)
     values, case = case_of(tmp_path, PLAIN)
     with StrictDriver(driver, "sm_100") as gpu:
-        check(gpu, gpu.run([sys.executable, CLIENT, "library", package, case]), PLAIN, values, case)
+        check(gpu, gpu.run([sys.executable, CLIENT, package, case]), PLAIN, values, case)
 
 
 @pytest.mark.parametrize(
@@ -86,44 +76,6 @@ def test_c_and_c_plus_plus_launch(driver, tmp_path, name, sm, language):
         gpu.add(artifacts.cubin, artifacts.ptx)
         done = gpu.run(["sh", "-c", f"cd {case} && {program} {package / packages.NAME}.fatbin"])
         check(gpu, done, name, values, case)
-
-
-# ---- the GPU runner ----------------------------------------------------------------------------------------------
-BENCHMARKS = {"matmul_f16_128x128x64": "sm_90", "softmax_f16_4096": "sm_80"}
-
-
-@pytest.fixture(scope="module")
-def build_plan():
-    spec = importlib.util.spec_from_file_location("gpu_build", GPU / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def inputs_of_benchmark(name):
-    """Small arrays, the grid, and what the last array is to be."""
-    generator = np.random.default_rng(1)
-    if name.startswith("softmax"):
-        x = generator.uniform(-1, 1, (3, 4096)).astype(np.float16)
-        powers = np.exp(x.astype(np.float64))
-        return [x, np.full_like(x, np.nan)], (3, 1, 1), powers / powers.sum(1, keepdims=True)
-    a, b = (generator.uniform(-1, 1, (256, 256)).astype(np.float16) for _ in range(2))
-    return [a, b, np.full((256, 256), np.nan, np.float16)], (2, 2, 1), a.astype(np.float64) @ b.astype(np.float64)
-
-
-@pytest.mark.parametrize("name", BENCHMARKS)
-def test_gpu_runner_launches(driver, tmp_path, build_plan, monkeypatch, name):
-    sm, (values, grid, want) = BENCHMARKS[name], inputs_of_benchmark(name)
-    monkeypatch.setattr(build_plan, "_build_peer", lambda *_: False)
-    monkeypatch.setattr(sys, "argv", ["build.py", str(tmp_path), "--sm", sm, "--only", name])
-    assert build_plan.main() == 0
-    case = launch_case.write(tmp_path / "case", name, grid, values)
-    with StrictDriver(driver, sm) as gpu:
-        gpu.add_folder(tmp_path)
-        done = gpu.run([sys.executable, CLIENT, "runner", tmp_path, case])
-        assert (done.returncode, gpu.refusals()) == (0, []), done.stderr
-    launch_case.fetch(case, values)
-    np.testing.assert_allclose(values[-1].astype(np.float64), want, rtol=2e-3, atol=2e-3)
 
 
 # ---- what it refuses ---------------------------------------------------------------------------------------------
