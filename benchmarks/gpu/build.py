@@ -1,4 +1,4 @@
-"""Prebuild the kernels that ``run.py`` measures: ours and, where it is installed, tileiras' cubins of the same bytecode.
+"""Prebuild what ``run.py`` measures: our kernels and, where it is installed, tileiras' cubins of the same bytecode.
 
     python benchmarks/gpu/build.py FOLDER [--sm 90] [--small] [--only PATTERN]...
 
@@ -33,14 +33,16 @@ MOST_BYTES = 16 << 20  # of a plan with its cubins
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large problems are: sides of products and half of transposes, attention's length and heads, rows, elements."""
+    """How large problems are: sides of products (half of transposes), attention's length and heads, rows, elements."""
 
     side: int
     length: int
     heads: int
     rows: int
     elements: int
-    tail: int = 0  # what products have beyond ``side``: rows, and less columns; a multiple of 16, as kernels are promised
+    tail: int = (
+        0  # what products have beyond ``side``: rows, and less columns; a multiple of 16, as kernels are promised
+    )
 
 
 SMALL = Sizes(256, 256, 1, 4, 8192)
@@ -90,8 +92,8 @@ def _vector_add(case: Case, numbers: list[int], sizes: Sizes) -> dict:
 
 
 PROBLEMS: dict[str, Callable[[Case, list[int], Sizes], dict]] = {
-    "matmul": _product, "attention": _attention, "layer_norm": _layer_norm, "softmax": _softmax, "transpose": _transpose,
-    "vector_add": _vector_add,
+    "matmul": _product, "attention": _attention, "layer_norm": _layer_norm, "softmax": _softmax,
+    "transpose": _transpose, "vector_add": _vector_add,
 }  # fmt: skip
 KINDS = {"matmul": "product"}
 
@@ -112,8 +114,8 @@ def problem(case: Case, small: bool) -> dict:
 
 
 # ---- probes ----------------------------------------------------------------------------------------------------------
-# Each numbers 32 threads by way of what it tries; whether the build relies on it stands in the plan. read_all reads memory and keeps nothing: its sum is stored where it is
-# all ones and the number of bytes is 0, which never is.
+# Each numbers 32 threads by way of what it tries; whether our kernels need that stands in the plan. read_all reads
+# memory and keeps nothing: its sum is stored where it is all ones and the number of bytes is 0, which never is.
 PROBES = """
 .visible .entry static_shared(.param .u64 out) {
  .shared .align 16 .b8 room[SIZE];
@@ -126,7 +128,8 @@ PROBES = """
 .visible .entry heap(.param .u64 out) {
  .reg .u32 %r<4>; .reg .u64 %d<4>;
  ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4;
- { .param .b64 size; .param .b64 found; st.param.b64 [size], 64; call (found), malloc, (size); ld.param.b64 %d2, [found]; }
+ { .param .b64 size; .param .b64 found;
+   st.param.b64 [size], 64; call (found), malloc, (size); ld.param.b64 %d2, [found]; }
  st.u32 [%d2], %r0; ld.u32 %r1, [%d2]; add.u64 %d0, %d0, %d1; st.global.u32 [%d0], %r1;
  { .param .b64 place; st.param.b64 [place], %d2; call free, (place); } ret; }
 .visible .entry read_all(.param .u64 from, .param .u64 bytes) {

@@ -45,7 +45,9 @@ class Prepared:
         maps = [self.gpu.encode(one, self.params) for one in launch["tensor_maps"]]
         dynamic = launch["shared_memory"]["dynamic"]
         function = self.gpu.kernel(cubin, self.row["name"], dynamic)
-        return self.gpu.launcher(function, self.grid(), (launch["threads_per_cta"], 1, 1), dynamic, [*self.params, *maps])
+        return self.gpu.launcher(
+            function, self.grid(), (launch["threads_per_cta"], 1, 1), dynamic, [*self.params, *maps]
+        )
 
     def result(self, launch: Callable[[], None]) -> np.ndarray:
         """What a launch makes of a result that was NaN before."""
@@ -92,7 +94,11 @@ def time(case: Prepared, runs: int) -> dict:
 
 def summary(values: list[float]) -> dict:
     """Median, least and 90th percentile."""
-    return {"median": statistics.median(values), "min": min(values), "p90": sorted(values)[-(-9 * len(values) // 10) - 1]}
+    return {
+        "median": statistics.median(values),
+        "min": min(values),
+        "p90": sorted(values)[-(-9 * len(values) // 10) - 1],
+    }
 
 
 def flusher(gpu: Gpu, folder: Path) -> Callable[[], None]:
@@ -134,7 +140,8 @@ def main() -> int:
             row = next(row for row in plan["kernels"] if row["name"] == name)
             case = Prepared(gpu, folder, row, row["variants"][more[0]])
             found = {
-                "check": lambda: check(case), "time": lambda: time(case, int(more[1])), "tileiras": lambda: probe_tileiras(case),
+                "check": lambda: check(case), "time": lambda: time(case, int(more[1])),
+                "tileiras": lambda: probe_tileiras(case),
                 "once": lambda: {"wrong": [] if case.result(case.launcher()) is not None else ["nothing"]},
             }[what]()  # fmt: skip
     except DriverError as error:

@@ -28,8 +28,8 @@ class Config(ctypes.Structure):
     """CUlaunchConfig."""
 
     _fields_ = [
-        ("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3), ("shared", ctypes.c_uint), ("stream", ctypes.c_void_p),
-        ("attributes", ctypes.c_void_p), ("count", ctypes.c_uint),
+        ("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3), ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p), ("attributes", ctypes.c_void_p), ("count", ctypes.c_uint),
     ]  # fmt: skip
 
 
@@ -125,7 +125,12 @@ class Gpu:
         strides = [_value(number, params) for number in row["strides"]]
         wide = [(ctypes.c_uint64 * 5)(*numbers) for numbers in (shape, strides)]
         narrow = [(ctypes.c_uint32 * 5)(*row[name]) for name in ("box", "element_strides")]
-        modes = (_INTERLEAVES[row["interleave"]], _SWIZZLES[row["swizzle"]], _PROMOTIONS[row["l2_promotion"]], _FILLS[row["fill"]])
+        modes = (
+            _INTERLEAVES[row["interleave"]],
+            _SWIZZLES[row["swizzle"]],
+            _PROMOTIONS[row["l2_promotion"]],
+            _FILLS[row["fill"]],
+        )
         address = ctypes.c_uint64(int.from_bytes(params[row["base"]["param"]], "little"))
         self("cuTensorMapEncodeTiled", place, _ELEMENTS[row["element"]], len(shape), address, *wide, *narrow, *modes)
         return ctypes.string_at(place, 128)

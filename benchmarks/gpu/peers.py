@@ -1,4 +1,4 @@
-"""What kernels are compared with, where it is installed: torch (cuBLAS, its attention); else a copy of as many bytes."""
+"""What kernels are compared with: torch (cuBLAS, its attention) where it is installed, or a copy of as many bytes."""
 
 from __future__ import annotations
 

@@ -25,7 +25,12 @@ def _e4m3_values() -> np.ndarray:
 
 _E4M3 = _e4m3_values()
 STORED = {"float16": np.float16, "float32": np.float32, "bfloat16": np.uint16, "float8_e4m3fn": np.uint8}
-_NAN = {"float16": np.float16(np.nan), "float32": np.float32(np.nan), "bfloat16": np.uint16(0x7FC0), "float8_e4m3fn": np.uint8(0x7F)}
+_NAN = {
+    "float16": np.float16(np.nan),
+    "float32": np.float32(np.nan),
+    "bfloat16": np.uint16(0x7FC0),
+    "float8_e4m3fn": np.uint8(0x7F),
+}
 
 
 def encode(values: np.ndarray, dtype: str) -> np.ndarray:
@@ -63,7 +68,7 @@ class HostArray:
 
 
 def make_arrays(row: dict, variant: dict) -> list[HostArray]:
-    """Inputs in (-1, 1), the same for every run, and a result of NaN; unit stride along axis 0 means stored by columns."""
+    """Inputs in (-1, 1), always the same, and a result of NaN; unit stride along axis 0 means stored by columns."""
     generator = np.random.default_rng(0)
     arrays = []
     for shape, dtype, unit in zip(variant["shapes"], row["dtypes"], row["unit_strides"]):

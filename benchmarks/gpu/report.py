@@ -8,7 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 OURS, THEIRS = "ours", "tileiras"
-HEADER = "| kernel | largest error | ours ms (min, p90) | TFLOP/s | tileiras ms | ours is faster | peer ms | of the peer | remarks |"
+HEADER = (
+    "| kernel | largest error | ours ms (min, p90) | TFLOP/s | tileiras ms | ours is faster "
+    "| peer ms | of the peer | remarks |"
+)
 
 
 def last_run(lines: Iterable[str]) -> tuple[dict, list[dict]]:
@@ -44,7 +47,9 @@ def remark(row: dict) -> str:
 
 def _row(case: str, rows: list[dict], work: float) -> str:
     errors = [row["error"] for row in rows if row["phase"] == "check" and "error" in row]
-    remarks = [f"{row['phase']} {row['variant']}: {remark(row)}" for row in rows if row["phase"] != "probe" and remark(row)]
+    remarks = [
+        f"{row['phase']} {row['variant']}: {remark(row)}" for row in rows if row["phase"] != "probe" and remark(row)
+    ]
     times = next((row["ms"] for row in rows if row["phase"] == "time" and "ms" in row), {})
     ours, theirs = (times.get(by, {}).get("median") for by in (OURS, THEIRS))
     peer = next((by for by in times if by not in (OURS, THEIRS)), None)

@@ -20,42 +20,73 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
+from typing import IO
 
 CASE = Path(__file__).with_name("case.py")
 SANITIZERS = ("memcheck", "racecheck", "synccheck")
 PROFILED = ("product", "attention", "softmax")  # kinds of which ncu is asked
 SECTIONS = ("SpeedOfLight", "Occupancy", "WarpStateStats", "MemoryWorkloadAnalysis", "LaunchStats")
+NOT_NEEDED = "not needed"  # probes of what our kernels do without
 CLOCKS = "clocks.sm,clocks.mem,temperature.gpu,power.draw"
-PHASES = ("probe", "check", "sanitize", "time", "profile")
 Job = tuple[str, str, list[str]]  # case, variant, command
 
 
-def jobs(phase: str, plan: dict, folder: Path, names: Sequence[str], runs: int, right: set[str]) -> Iterator[Job]:
-    """What a phase runs; only what ``check`` found right is worth a time."""
-    rows = [row for row in plan["kernels"] if row["name"] in names]
-    own = [sys.executable, str(CASE), str(folder)]
-    if phase == "probe":
-        for entry, needed in plan["probes"]["entries"]:
-            yield entry, "needed" if needed else "not needed", [*own, entry, "probe"]
-        for name, what in plan["probes"]["cases"]:
-            yield name, what, [*own, name, what, "small"]
-    if phase == "check":
-        for row in rows:
-            yield from ((row["name"], variant, [*own, row["name"], "check", variant]) for variant in different(row))
-    if phase == "sanitize" and (tool := shutil.which("compute-sanitizer")):
-        for row in rows:
-            for kind in SANITIZERS:
-                yield row["name"], kind, [tool, "--tool", kind, "--error-exitcode", "9", *own, row["name"], "once", "small"]
-    if phase == "time":
-        for row in rows:
-            if row["name"] in right:
-                yield row["name"], "full", [*own, row["name"], "time", "full", str(runs)]
-    if phase == "profile" and (tool := shutil.which("ncu")):
-        sections = [word for section in SECTIONS for word in ("--section", section)]
-        for row in rows:
-            if row["kind"].startswith(PROFILED) and row["name"] in right:
-                yield row["name"], "full", [tool, *sections, *own, row["name"], "once", "full"]
+@dataclass(frozen=True)
+class Work:
+    """What a phase chooses from: the plan, the rows of its kernels, those found right, and the command of a case."""
+
+    plan: dict
+    rows: list[dict]
+    right: set[str]
+    own: list[str]
+    runs: int
+
+
+def probes(work: Work) -> Iterator[Job]:
+    """What is tried first: plain PTX, and a few kernels at a small size."""
+    for entry, needed in work.plan["probes"]["entries"]:
+        yield entry, "needed" if needed else NOT_NEEDED, [*work.own, entry, "probe"]
+    for name, what in work.plan["probes"]["cases"]:
+        yield name, what, [*work.own, name, what, "small"]
+
+
+def checks(work: Work) -> Iterator[Job]:
+    """Every variant of every kernel."""
+    for row in work.rows:
+        yield from ((row["name"], variant, [*work.own, row["name"], "check", variant]) for variant in different(row))
+
+
+def sanitizers(work: Work) -> Iterator[Job]:
+    """Each tool of compute-sanitizer over each kernel at a small size."""
+    if tool := shutil.which("compute-sanitizer"):
+        for row, kind in product(work.rows, SANITIZERS):
+            yield (
+                row["name"],
+                kind,
+                [tool, "--tool", kind, "--error-exitcode", "9", *work.own, row["name"], "once", "small"],
+            )
+
+
+def timings(work: Work) -> Iterator[Job]:
+    """Only what was found right is worth a time."""
+    for row in work.rows:
+        if row["name"] in work.right:
+            yield row["name"], "full", [*work.own, row["name"], "time", "full", str(work.runs)]
+
+
+def profiles(work: Work) -> Iterator[Job]:
+    """ncu's sections for the kernels that matter most."""
+    sections = [word for section in SECTIONS for word in ("--section", section)]
+    if tool := shutil.which("ncu"):
+        for row in work.rows:
+            if row["kind"].startswith(PROFILED):
+                yield row["name"], "full", [tool, *sections, *work.own, row["name"], "once", "full"]
+
+
+PHASES = {"probe": probes, "check": checks, "sanitize": sanitizers, "time": timings, "profile": profiles}
 
 
 def different(row: dict) -> list[str]:
@@ -67,7 +98,12 @@ def different(row: dict) -> list[str]:
 def run(command: Sequence[str], limit: float) -> dict:
     """The JSON of a case's last line, or how it failed; a case that does not end is killed with all that it started."""
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, stdin=subprocess.DEVNULL
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        stdin=subprocess.DEVNULL,
     )
     try:
         out, said = process.communicate(timeout=limit)
@@ -99,25 +135,32 @@ def is_right(row: dict) -> bool:
 def main() -> int:
     options = _options()
     plan = json.loads((options.folder / "plan.json").read_text())
-    patterns = options.only or ["*"]
-    names = [row["name"] for row in plan["kernels"] if any(fnmatch.fnmatch(row["name"], one) for one in patterns)]
-    limits = {row["name"]: row["limit"] for row in plan["kernels"] if "limit" in row}
-    bad: set[str] = set()
-    seen: set[str] = set()
+    phases, patterns = options.phases.split(","), options.only or ["*"]
+    rows = [row for row in plan["kernels"] if any(fnmatch.fnmatch(row["name"], one) for one in patterns)]
+    right = {row["name"] for row in rows}  # until a check says otherwise
+    work = Work(plan, rows, right, [sys.executable, str(CASE), str(options.folder)], options.runs)
     failures = 0
     with (options.folder / "results.jsonl").open("a") as log:
-        write(log, {"phase": "start", "versions": plan["versions"], "date": str(datetime.date.today()), "gpu": gpu_name()})
-        for phase in options.phases.split(","):
-            right = seen - bad if "check" in options.phases else set(names)
-            for name, variant, command in jobs(phase, plan, options.folder, names, options.runs, right):
-                row = {"phase": phase, "case": name, "variant": variant, **_timed(command, limits.get(name, options.limit), phase)}
-                write(log, row)
-                if phase == "check":
-                    seen.add(name)
-                    bad |= set() if is_right(row) else {name}
-                failures += variant != "not needed" and not is_right(row)
+        write(
+            log, {"phase": "start", "versions": plan["versions"], "date": str(datetime.date.today()), "gpu": gpu_name()}
+        )
+        for phase in phases:
+            failures += run_phase(phase, work, options.limit, log)
         write(log, {"phase": "end", "failures": failures})
     return int(failures > 0)
+
+
+def run_phase(phase: str, work: Work, limit: float, log: IO[str]) -> int:
+    """Run and write a phase's cases; how many of those that are needed failed."""
+    limits = {row["name"]: row["limit"] for row in work.rows if "limit" in row}
+    failures = 0
+    for name, variant, command in PHASES[phase](work):
+        row = {"phase": phase, "case": name, "variant": variant, **_timed(command, limits.get(name, limit), phase)}
+        write(log, row)
+        if phase == "check" and not is_right(row):
+            work.right.discard(name)
+        failures += variant != NOT_NEEDED and not is_right(row)
+    return failures
 
 
 def _timed(command: Sequence[str], limit: float, phase: str) -> dict:
@@ -127,7 +170,7 @@ def _timed(command: Sequence[str], limit: float, phase: str) -> dict:
     return found | measured | ({"clocks": [before, clocks()]} if before else {})
 
 
-def write(log, row: dict) -> None:
+def write(log: IO[str], row: dict) -> None:
     """A line that is on the disk before the next case starts."""
     log.write(json.dumps(row) + "\n")
     log.flush()

@@ -102,7 +102,9 @@ def launch(gpu, folder, *words, hangs="", tools=()):
         (folder / name).write_text(TOOL.format(python=sys.executable))
         (folder / name).chmod(0o755)
     path = os.pathsep.join([str(folder), os.environ["PATH"]])
-    return gpu.run(["env", f"STRICT_DRIVER_HANGS={hangs}", f"PATH={path}", sys.executable, FOLDER / "run.py", folder, *words])
+    return gpu.run(
+        ["env", f"STRICT_DRIVER_HANGS={hangs}", f"PATH={path}", sys.executable, FOLDER / "run.py", folder, *words]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +124,9 @@ def results(plan, tmp_path_factory):
         done = launch(gpu, folder, *words, hangs=HANGS)
         assert done.returncode == 1, done.stderr
         first = (folder / "results.jsonl").read_text()
-        more = launch(gpu, folder, "--phases", "sanitize,profile", "--only", RIGHT[0], tools=("compute-sanitizer", "ncu"))
+        more = launch(
+            gpu, folder, "--phases", "sanitize,profile", "--only", RIGHT[0], tools=("compute-sanitizer", "ncu")
+        )
         assert more.returncode == 0, more.stdout + more.stderr
         second = (folder / "results.jsonl").read_text()[len(first) :]
         return first, second, gpu.refusals()

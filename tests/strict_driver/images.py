@@ -1,4 +1,4 @@
-"""The images that ``wrong_calls.py`` loads: kernels that each make one wrong launch possible, and files that are none."""
+"""The images of ``wrong_calls.py``: kernels that each make one wrong launch possible, and files that are no images."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from tileiras_build.runtime.library_manifest import CUBIN, PTX
 
 _STORE = "ld.param.u64 %d0, [p]; mov.u32 %r0, %tid.x; st.global.u32 [%d0], %r0;"
 # Registers that are all alive at once.
-_MANY = "ld.param.u64 %d0, [p]; " + "".join(f"ld.global.volatile.u32 %r{i}, [%d0+{4 * i}]; " for i in range(100)) + "".join(
-    f"st.global.volatile.u32 [%d0+{4 * i}], %r{i}; " for i in range(100)
-)  # fmt: skip
+_MANY = "".join(
+    ["ld.param.u64 %d0, [p]; "]
+    + [f"ld.global.volatile.u32 %r{i}, [%d0+{4 * i}]; " for i in range(100)]
+    + [f"st.global.volatile.u32 [%d0+{4 * i}], %r{i}; " for i in range(100)]
+)
+_STATIC = ".shared .align 4 .b8 s[65536]; mov.u32 %r0, %tid.x; st.volatile.shared.u32 [s], %r0;"
 _MAP = ".param .align 64 .b8 p[128]"
 # Name -> (directives, parameter, body).
 KERNELS = {
@@ -25,7 +28,7 @@ KERNELS = {
     "pairs": (".reqnctapercluster 2", ".param .u64 p", _STORE),
     "tall": (".reqntid 32 .reqnctapercluster 1, 2 .blocksareclusters", ".param .u64 p", _STORE),
     "sixteen": (".reqnctapercluster 16", ".param .u64 p", _STORE),
-    "static": ("", ".param .u64 p", ".shared .align 4 .b8 s[65536]; mov.u32 %r0, %tid.x; st.volatile.shared.u32 [s], %r0;"),
+    "static": ("", ".param .u64 p", _STATIC),
     "mapped": ("", _MAP, "mov.u32 %r0, %tid.x;"),
 }  # fmt: skip
 

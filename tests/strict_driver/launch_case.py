@@ -23,13 +23,16 @@ FILE = "case.json"
 def write(folder: Path, kernel: str, grid: Sequence[int], values: Iterable) -> Path:
     """Write a launch into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [
-        _write_array(folder / f"{index}.bin", value) if isinstance(value, np.ndarray) else value.item() if hasattr(value, "item") else value
-        for index, value in enumerate(values)
-    ]  # fmt: skip
+    rows = [_row(folder / f"{index}.bin", value) for index, value in enumerate(values)]
     grid = [*grid, 1, 1][:3]
     (folder / FILE).write_text(json.dumps({"kernel": kernel, "grid": grid, "arguments": rows}))
     return folder
+
+
+def _row(path: Path, value) -> dict | int | float:
+    if isinstance(value, np.ndarray):
+        return _write_array(path, value)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _write_array(path: Path, array: np.ndarray) -> dict:
@@ -108,13 +111,15 @@ def c_program(library: str, case: Path) -> str:
     told = json.loads((case / FILE).read_text())
     arrays = [row for row in told["arguments"] if isinstance(row, dict)]
     before = [
-        f'    check(cuMemAlloc(&a[{i}], {row["size"]}), "cuMemAlloc");\n    transfer("{row["file"]}", a[{i}], {row["size"]}, 0);'
+        f'    check(cuMemAlloc(&a[{i}], {row["size"]}), "cuMemAlloc");\n'
+        f'    transfer("{row["file"]}", a[{i}], {row["size"]}, 0);'
         for i, row in enumerate(arrays)
     ]
     after = [f'    transfer("{row["file"]}", a[{i}], {row["size"]}, 1);' for i, row in enumerate(arrays)]
     return _PROGRAM.format(
         library=library, kernel=told["kernel"], grid=", ".join(map(str, told["grid"])), arrays=max(len(arrays), 1),
-        before="\n".join(before), after="\n".join(after), arguments="".join(f", {one}" for one in _c_arguments(told["arguments"])),
+        before="\n".join(before), after="\n".join(after),
+        arguments="".join(f", {one}" for one in _c_arguments(told["arguments"])),
     )  # fmt: skip
 
 

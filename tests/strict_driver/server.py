@@ -1,9 +1,9 @@
 """The other half of ``strict_driver.c``: builds it, holds the GPU's memory, and runs launches in the emulator.
 
-    with StrictDriver(folder, "sm_90") as gpu:
-        gpu.add(artifacts.cubin, artifacts.ptx)      # what a launch of this cubin executes
-        gpu.run([program, ...])                      # any program that finds libcuda.so.1 by dlopen or by the linker
-        assert gpu.refusals() == []
+with StrictDriver(folder, "sm_90") as gpu:
+    gpu.add(artifacts.cubin, artifacts.ptx)      # what a launch of this cubin executes
+    gpu.run([program, ...])                      # any program that finds libcuda.so.1 by dlopen or by the linker
+    assert gpu.refusals() == []
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def build(folder: Path) -> Path:
 
 
 class StrictDriver:
-    """A GPU of the emulator behind the driver in ``folder``; one at a time in a process, for its memory has one place."""
+    """A GPU of the emulator behind the driver in ``folder``; one at a time in a process: its memory has one place."""
 
     def __init__(self, folder: Path, sm: str):
         self.folder, self.target = folder, find_target(sm)

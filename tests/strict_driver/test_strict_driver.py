@@ -124,7 +124,9 @@ def reasons_in_the_source():
     source = Path(__file__).with_name("strict_driver.c").read_text()
     texts = re.findall(r'(?:REFUSE|REQUIRE|refuse)\((?:[^;"]|\n)*?((?:"[^"\n]*"\s*)+)[,)]', source)
     joined = ["".join(re.findall(r'"([^"\n]*)"', text)) for text in texts]
-    return {text: re.sub(r"%[#zl]*[a-z]+", ".*", re.escape(text).replace(r"\%", "%").replace(r"\#", "#")) for text in joined}
+    return {
+        text: re.sub(r"%[#zl]*[a-z]+", ".*", re.escape(text).replace(r"\%", "%").replace(r"\#", "#")) for text in joined
+    }
 
 
 def test_every_refusal_is_made_on_purpose(refused):

@@ -76,7 +76,9 @@ class Gpu:
             given[name] = given[name] and (kind * 5)(*given[name])
         return self("cuTensorMapEncodeTiled", *given.values())
 
-    def launch(self, function: P, sizes, grid=(1, 1, 1), block=(32, 1, 1), shared=0, stream=0, attributes=(), params=(), **more) -> int:
+    def launch(
+        self, function: P, sizes, grid=(1, 1, 1), block=(32, 1, 1), shared=0, stream=0, attributes=(), params=(), **more
+    ) -> int:
         """A launch; parameters are zeros of these sizes but for ``params``."""
         held = [ctypes.create_string_buffer(size) for size in sizes]
         pointers = (P * max(len(held), 1))(*map(ctypes.addressof, held))
@@ -87,7 +89,9 @@ class Gpu:
         kept = ctypes.create_string_buffer(rows)
         config.attributes = ctypes.addressof(kept) if rows else more.get("attribute_place")
         config.count = more.get("count", len(attributes))
-        return self("cuLaunchKernelEx", ctypes.byref(config), function, more.get("pointers", pointers), more.get("extra"))
+        return self(
+            "cuLaunchKernelEx", ctypes.byref(config), function, more.get("pointers", pointers), more.get("extra")
+        )
 
 
 @dataclass(frozen=True)
@@ -171,7 +175,12 @@ BEFORE = [
     Wrong("a call before cuInit", 3, "cuInit was not called", lambda gpu: gpu("cuDeviceGetCount", gpu.place(4))),
 ]
 WITHOUT_CONTEXT = [
-    Wrong("memory without a context", NO_CONTEXT, "no context is current", lambda gpu: gpu("cuMemAlloc_v2", gpu.place(8), L(64))),
+    Wrong(
+        "memory without a context",
+        NO_CONTEXT,
+        "no context is current",
+        lambda gpu: gpu("cuMemAlloc_v2", gpu.place(8), L(64)),
+    ),
     Wrong("a context that is none", BAD_HANDLE, "is no live context", lambda gpu: gpu("cuCtxSetCurrent", P(BAD))),
     Wrong("a context that was released", NO_CONTEXT, "is not retained", released_context),
     Wrong("a release too many", NO_CONTEXT, "was not retained", lambda gpu: gpu("cuDevicePrimaryCtxRelease_v2", 0)),
@@ -179,25 +188,33 @@ WITHOUT_CONTEXT = [
 ORDINARY = [
     Wrong("no second device", 101, "there is no device 1", lambda gpu: gpu("cuDeviceGet", gpu.place(4), 1)),
     Wrong("a result that is NULL", INVALID, "device is NULL", lambda gpu: gpu("cuDeviceGet", None, 0)),
-    Wrong("an attribute of devices", INVALID, "attribute 9999 is none", lambda gpu: gpu("cuDeviceGetAttribute", gpu.place(4), 9999, 0)),
+    Wrong("an attribute of devices", INVALID, "attribute 9999 is none",
+          lambda gpu: gpu("cuDeviceGetAttribute", gpu.place(4), 9999, 0)),
     Wrong("a name without room", INVALID, "room for 0 bytes", lambda gpu: gpu("cuDeviceGetName", gpu.place(4), 0, 0)),
     Wrong("no bytes", INVALID, "0 bytes are asked for", lambda gpu: gpu("cuMemAlloc_v2", gpu.place(8), L(0))),
     Wrong("free within", INVALID, "the start of no allocation", lambda gpu: gpu("cuMemFree_v2", L(gpu.memory + 256))),
     Wrong("copy past the end", INVALID, "not within one allocation", copy_out),
     Wrong("copy to nowhere", INVALID, "not within one", lambda gpu: gpu("cuMemcpyHtoD_v2", L(BAD), gpu.place(8), L(8))),
-    Wrong("copy from nowhere", INVALID, "not within one", lambda gpu: gpu("cuMemcpyDtoDAsync_v2", L(gpu.memory), L(BAD), L(8), None)),
-    Wrong("fill past the end", INVALID, "not within one", lambda gpu: gpu("cuMemsetD8Async", L(gpu.memory), 0, L(2 << 20), None)),
-    Wrong("fill on no stream", BAD_HANDLE, "is no live stream", lambda gpu: gpu("cuMemsetD8Async", L(gpu.memory), 0, L(8), P(BAD))),
-    Wrong("a pointer of the host", INVALID, "is in no allocation", lambda gpu: gpu("cuPointerGetAttribute", gpu.place(8), 2, L(BAD))),
-    Wrong("an attribute of pointers", INVALID, "99 is no attribute", lambda gpu: gpu("cuPointerGetAttribute", gpu.place(8), 99, L(gpu.memory))),
+    Wrong("copy from nowhere", INVALID, "not within one",
+          lambda gpu: gpu("cuMemcpyDtoDAsync_v2", L(gpu.memory), L(BAD), L(8), None)),
+    Wrong("fill past the end", INVALID, "not within one",
+          lambda gpu: gpu("cuMemsetD8Async", L(gpu.memory), 0, L(2 << 20), None)),
+    Wrong("fill on no stream", BAD_HANDLE, "is no live stream",
+          lambda gpu: gpu("cuMemsetD8Async", L(gpu.memory), 0, L(8), P(BAD))),
+    Wrong("a pointer of the host", INVALID, "is in no allocation",
+          lambda gpu: gpu("cuPointerGetAttribute", gpu.place(8), 2, L(BAD))),
+    Wrong("an attribute of pointers", INVALID, "99 is no attribute",
+          lambda gpu: gpu("cuPointerGetAttribute", gpu.place(8), 99, L(gpu.memory))),
     Wrong("flags of streams", INVALID, "flags are 0x8", lambda gpu: gpu("cuStreamCreate", gpu.place(8), 8)),
     Wrong("a stream that is none", BAD_HANDLE, "is no live stream", lambda gpu: gpu("cuStreamSynchronize", P(BAD))),
     Wrong("a stream that is gone", BAD_HANDLE, "is no live stream", dead_stream),
     Wrong("flags of events", INVALID, "flags are 0x10", lambda gpu: gpu("cuEventCreate", gpu.place(8), 16)),
     Wrong("an event that is none", BAD_HANDLE, "is no live event", lambda gpu: gpu("cuEventRecord", P(BAD), None)),
     Wrong("events without a time", BAD_HANDLE, "was not recorded", unrecorded),
-    Wrong("flags of waits", INVALID, "flags are 0x2", lambda gpu: gpu("cuStreamWaitEvent", None, P(gpu.made("cuEventCreate", 0)), 2)),
-    Wrong("a version of no driver", INVALID, "version 0", lambda gpu: gpu("cuGetProcAddress_v2", b"cuInit", gpu.place(8), 0, L(0), None)),
+    Wrong("flags of waits", INVALID, "flags are 0x2",
+          lambda gpu: gpu("cuStreamWaitEvent", None, P(gpu.made("cuEventCreate", 0)), 2)),
+    Wrong("a version of no driver", INVALID, "version 0",
+          lambda gpu: gpu("cuGetProcAddress_v2", b"cuInit", gpu.place(8), 0, L(0), None)),
     Wrong("no image", INVALID, "the image is NULL", load("")),
     Wrong("an image anywhere", INVALID, "is not on 8 bytes", load("large.cubin", 4)),
     Wrong("an image of text", NO_IMAGE, "no cubin and no fat binary", load("text")),
@@ -205,7 +222,8 @@ ORDINARY = [
     Wrong("an image of another GPU", 209, "the cubin is for sm_80, this GPU is sm_90", load("other.cubin")),
     Wrong("a fat binary of another GPU", 209, "has nothing for sm_90", load("other.fatbin")),
     Wrong("broken PTX", 218, "ptxas: ", load("broken.fatbin")),
-    Wrong("options of the compiler", INVALID, "1 options of the compiler are NULL", lambda gpu: load_library(gpu, 1, 0)),
+    Wrong("options of the compiler", INVALID, "1 options of the compiler are NULL",
+          lambda gpu: load_library(gpu, 1, 0)),
     Wrong("options of a library", INVALID, "1 options of the library are NULL", lambda gpu: load_library(gpu, 0, 1)),
     Wrong("a kernel that is not there", 500, "has no kernel absent", lambda gpu: get_function(gpu, b"absent")),
     Wrong("a kernel without a name", INVALID, "the name is NULL", lambda gpu: get_function(gpu, None)),
@@ -252,10 +270,12 @@ LAUNCHES = [
     Wrong("no blocks", INVALID, "0 blocks along axis 1", launch("plain", grid=(1, 0, 1))),
     Wrong("too many blocks", INVALID, "65536 blocks along axis 1", launch("plain", grid=(1, 65536, 1))),
     Wrong("too many blocks of clusters", INVALID, "65536 blocks along axis 1", launch("tall", grid=(1, 32768, 1))),
-    Wrong("part of a cluster", INVALID, "3 blocks along axis 0 are no whole clusters of 2", launch("pairs", grid=(3, 1, 1))),
+    Wrong("part of a cluster", INVALID, "3 blocks along axis 0 are no whole clusters of 2",
+          launch("pairs", grid=(3, 1, 1))),
     Wrong("no threads", INVALID, "0 threads along axis 1", launch("plain", block=(32, 0, 1))),
     Wrong("too many threads along z", INVALID, "65 threads along axis 2", launch("plain", block=(1, 1, 65))),
-    Wrong("other threads than compiled for", INVALID, "64 threads along axis 0, it was compiled for 32", launch("required", block=(64, 1, 1))),
+    Wrong("other threads than compiled for", INVALID, "64 threads along axis 0, it was compiled for 32",
+          launch("required", block=(64, 1, 1))),
     Wrong("too many threads", INVALID, "2048 threads in a block", launch("plain", block=(1024, 2, 1))),
     Wrong("more threads than compiled for", INVALID, "128 threads in a block", launch("bounded", block=(128, 1, 1))),
     Wrong("more registers than there are", 701, "1024 threads of", launch("wide", block=(1024, 1, 1))),
@@ -265,14 +285,18 @@ LAUNCHES = [
           launch("plain", shared=49153)),
     Wrong("attributes that are NULL", INVALID, "1 attributes are NULL", launch("plain", count=1)),
     Wrong("an attribute of launches", INVALID, "launch attribute 77", launch("plain", attributes=[attribute(77)])),
-    Wrong("another cluster", 912, "clusters of 4 x 1 x 1", launch("pairs", grid=(4, 1, 1), attributes=[attribute(4, 4, 1, 1)])),
-    Wrong("parameters as extra", INVALID, "to come as kernelParams", lambda gpu: launch("plain", extra=gpu.place(64))(gpu)),
+    Wrong("another cluster", 912, "clusters of 4 x 1 x 1",
+          launch("pairs", grid=(4, 1, 1), attributes=[attribute(4, 4, 1, 1)])),
+    Wrong("parameters as extra", INVALID, "to come as kernelParams",
+          lambda gpu: launch("plain", extra=gpu.place(64))(gpu)),
     Wrong("no parameters", INVALID, "takes 1 parameters and gets none", launch("plain", pointers=None)),
     Wrong("a parameter that is NULL", INVALID, "parameter 0 of 8 bytes is NULL", launch("plain", params=[(0, None)])),
     Wrong("a tensor map that is none", INVALID, "parameter 0 is to be a tensor map", launch("mapped", sizes=(128,))),
 ]  # fmt: skip
 FAULT = [
-    Wrong("a store to nowhere", 719, "launch: kernel plain: ", lambda gpu: launch("plain")(gpu) or gpu("cuCtxSynchronize")),
+    Wrong(
+        "a store to nowhere", 719, "launch: kernel plain: ", lambda gpu: launch("plain")(gpu) or gpu("cuCtxSynchronize")
+    ),
     Wrong("whatever comes after it", 719, "", lambda gpu: gpu("cuMemAlloc_v2", gpu.place(8), L(64))),
 ]
 WRONG = [*BEFORE, *WITHOUT_CONTEXT, *ORDINARY, *MAPS, *LAUNCHES, *FAULT]

@@ -229,8 +229,8 @@ def stream_handle(stream: object) -> int:
     for name in ("cuda_stream", "ptr", "handle"):
         if hasattr(stream, name):
             return int(getattr(stream, name))
-    if isinstance(stream, int):
-        return stream
+    if isinstance(stream, int) or hasattr(stream, "getPtr"):  # a handle of cuda.bindings before 13 has nothing else
+        return int(stream)
     message = f"a {type(stream).__name__} is no stream"
     raise InvalidInput("launch-stream", message, remedy="pass a stream of cuda.core, torch or CuPy, or its handle")
 
