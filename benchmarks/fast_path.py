@@ -14,6 +14,7 @@ import argparse
 import fnmatch
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,19 +46,20 @@ WIDE_RESULTS = "tf32"  # in the name of a kernel whose results fill sectors from
 
 @dataclass(frozen=True)
 class Measured:
-    """One compiler's cubin of one kernel; ``seconds`` of CPU time."""
+    """One compiler's cubin of one kernel; ``seconds`` of CPU time, ``notes`` of ptxas on lost performance."""
 
     listing: sass.Listing
     registers: int
     shared: int
     seconds: float
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, cubin: bytes, shared: int | None, seconds: float) -> Measured:
+    def of(cls, cubin: bytes, shared: int | None, seconds: float, notes: Sequence[str] = ()) -> Measured:
         """``shared``: bytes of shared memory where the cubin does not say (dynamic)."""
         [listing] = sass.read_listings(sass.disassemble(cubin))
         resources = read_cubin(cubin).kernels[listing.name]
-        return cls(listing, resources.registers, resources.shared if shared is None else shared, seconds)
+        return cls(listing, resources.registers, resources.shared if shared is None else shared, seconds, tuple(notes))
 
     @property
     def tensor(self) -> int:
@@ -83,7 +85,7 @@ class Row:
 
     def failures(self) -> list[str]:
         """The static demands that our cubin does not meet."""
-        found = []
+        found = list(self.ours.notes)
         if self.ours.spills > MOST_SPILLS:
             found.append(f"{self.ours.spills} spill instructions, at most {MOST_SPILLS}")
         if self.ratio is not None and self.ratio > MOST_OVER_PEER:
@@ -152,7 +154,7 @@ def _measure(name: str, bytecode: bytes, target: Target, peer: str | None, optio
     shared = sum(kernel["shared_memory"].values())
     seconds = min(compile_speed.run_ours(bytecode, target)[0] for _ in range(options.repeat))
     _save(options, name, target, "ours", artifacts.cubin)
-    ours = Measured.of(artifacts.cubin, shared, seconds)
+    ours = Measured.of(artifacts.cubin, shared, seconds, artifacts.manifest.get("notes", ()))
     return Row(name, target, ours, _measure_peer(name, bytecode, target, peer, options))
 
 

@@ -8,7 +8,9 @@ import pytest
 from tileiras_build.errors import InvalidInput
 from tileiras_build.pipeline import ll_to_ptx, ptx_to_cubin
 from tileiras_build.pipeline.job import Job
-from tileiras_build.targets import CAPABILITIES, MMA_ATOMS, TARGETS, Target, find_target, parse_targets
+from tileiras_build.targets import (
+    CAPABILITIES, COMMON_SHARED_MEMORY, MMA_ATOMS, TARGETS, Target, find_target, parse_targets,
+)  # fmt: skip
 
 NAMES = list(TARGETS)
 
@@ -83,19 +85,18 @@ def test_every_copy_row_assembles(name):
     assert set(manifest["kernels"]) == set(target.copy_atoms)
 
 
-@pytest.mark.parametrize("name", ["sm_80", "sm_89", "sm_90", "sm_107", "sm_120"])
-def test_static_shared_memory_limit_is_ptxas(name):
+@pytest.mark.parametrize("name", ["sm_80", "sm_89"])
+def test_static_shared_memory_beyond_the_common_is_refused(name):
     target = TARGETS[name]
     version = ".".join(map(str, target.ptx_version))
     source = (
         f".version {version}\n.target {target.arch}\n.address_size 64\n.visible .entry k() {{\n"
         ".shared .align 16 .b8 s[SIZE];\n.reg .b32 %r<2>;\nmov.u32 %r0, %tid.x;\nst.shared.u32 [s], %r0;\nret;\n}\n"
     )
-    limit = target.max_static_shared_memory
-    _, manifest = ptx_to_cubin.lower(source.replace("SIZE", str(limit)), Job(target))
-    assert manifest["kernels"]["k"]["resources"]["shared"] == limit
+    _, manifest = ptx_to_cubin.lower(source.replace("SIZE", str(COMMON_SHARED_MEMORY)), Job(target))
+    assert manifest["kernels"]["k"]["resources"]["shared"] == COMMON_SHARED_MEMORY
     with pytest.raises(InvalidInput, match=r"ptxas refuses.*shared"):
-        ptx_to_cubin.lower(source.replace("SIZE", str(limit + 16)), Job(target))
+        ptx_to_cubin.lower(source.replace("SIZE", str(COMMON_SHARED_MEMORY + 16)), Job(target))
 
 
 @pytest.mark.parametrize("text", ["90", "sm_90", "90a", "sm_90a", " SM_90A "])

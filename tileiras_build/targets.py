@@ -16,6 +16,9 @@ from functools import cached_property
 from .errors import InvalidInput
 
 WARP = 32
+# Bytes of shared memory that every kernel may take, static or dynamic; what is above is dynamic, and its launcher asks
+# for it (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and "Shared Memory").
+COMMON_SHARED_MEMORY = 48 * 1024
 
 # Bits of one element, by MLIR spelling; tf32 travels in 32-bit registers.
 ELEMENT_BITS = {
@@ -409,7 +412,6 @@ CAPABILITIES: dict[str, frozenset[int]] = {
     "cvt_stochastic": _only(100, 103, 107),  # cvt.rs
     "mma_f8f6f4": _only(*_CONSUMER),
     "mma_block_scale": _only(*_CONSUMER),
-    "static_shared_large": _from(90),  # ptxas takes static shared memory above 48 KB for 'a' targets only
     "embedded": _only(87, 88, 110),  # a system on chip: no cubins shared with others (88: in no table, the safe guess)
     "shared_reserved": _from(90),  # the system keeps 1 KB of every CTA's shared memory
 }
@@ -524,8 +526,7 @@ class Target:
 
     ``name`` is what users say ("sm_90"), ``arch`` what ptxas and the PTX ``.target`` line get ("sm_90a"),
     ``llvm_cpu`` and ``llvm_features`` what LLVM gets, ``ptx_version`` the (major, minor) that is printed.
-    Shared memory limits are bytes per CTA: ``max_shared_memory`` with the dynamic part opted in,
-    ``max_static_shared_memory`` what ptxas accepts as static.
+    ``max_shared_memory`` is what a CTA gets, in bytes, with the dynamic part opted in.
     """
 
     number: int
@@ -545,7 +546,7 @@ class Target:
             raise ValueError(f"{self.name}: arch {self.arch} is another GPU")
         if not self.has(self.tier.matrix_product) or not self.has(self.tier.copies):
             raise ValueError(f"{self.name}: tier {self.tier_name} needs capabilities it lacks")
-        if not 48 * 1024 < self.max_shared_memory <= 227 * 1024 or self.max_shared_memory % 1024:
+        if not COMMON_SHARED_MEMORY < self.max_shared_memory <= 227 * 1024 or self.max_shared_memory % 1024:
             raise ValueError(f"{self.name}: {self.max_shared_memory} bytes of shared memory")
         if self.ptx_version < (9, 0) or not self.llvm_features.startswith("+ptx"):
             raise ValueError(f"{self.name}: PTX version {self.ptx_version}, features {self.llvm_features}")
@@ -583,11 +584,6 @@ class Target:
     def portable(self) -> bool:
         """Whether code for this GPU also runs on later ones: arch-specific code ("sm_90a") does not."""
         return self.arch == self.name
-
-    @property
-    def max_static_shared_memory(self) -> int:
-        """Bytes of ``.shared`` variables that ptxas accepts; beyond it shared memory must be dynamic."""
-        return self.max_shared_memory if self.has("static_shared_large") else 48 * 1024
 
     def has(self, capability: str) -> bool:
         """Whether this GPU has a capability; KeyError for a name that no row knows."""

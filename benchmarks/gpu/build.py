@@ -1,8 +1,9 @@
-"""Prebuild the kernels that ``run.py`` measures: ours and, where it is installed, tileiras' cubins of the same bytecode.
+"""Prebuild what ``run.py`` measures: our kernels and, where it is installed, tileiras' cubins of the same bytecode.
 
-    python benchmarks/gpu/build.py FOLDER [--sm 90] [--only PATTERN]...
+    python benchmarks/gpu/build.py FOLDER [--sm 90] [--small] [--only PATTERN]...
 
-FOLDER gets ``plan.json`` and the cubins. The machine with the GPU needs that folder, ``run.py`` and its three libraries.
+FOLDER gets ``plan.json``, the cubins, ours with their PTX, and the probes. The machine with the GPU needs that folder
+and this one. ``--small`` is for a GPU that is emulated.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import fnmatch
 import json
 import sys
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -20,87 +23,193 @@ import compile_speed
 
 import tileiras_build
 from tileiras_build.bytecode.export import Case, export_kernels, load_cases
-from tileiras_build.targets import Target, find_target
+from tileiras_build.pipeline import ptx_to_cubin
+from tileiras_build.pipeline.job import Job
+from tileiras_build.targets import COMMON_SHARED_MEMORY, Target, find_target
 
 KERNELS = Path(__file__).resolve().parents[1] / "fast_path_kernels.py"
-SIZE, LENGTH, HEADS, ROWS, ELEMENTS = 4096, 4096, 32, 16384, 1 << 26
+MOST_BYTES = 16 << 20  # of a plan with its cubins
 
 
-def problem(case: Case) -> dict:
-    """What a kernel is run on: its kind, the arrays' shapes, scalars, grid and floating-point operations."""
-    numbers = [argument for argument in case.arguments if isinstance(argument, int)]
-    return next(made(case, numbers) for name, made in PROBLEMS.items() if case.name.startswith(name))
+@dataclass(frozen=True)
+class Sizes:
+    """How large problems are: sides of products (half of transposes), attention's length and heads, rows, elements."""
+
+    side: int
+    length: int
+    heads: int
+    rows: int
+    elements: int
+    tail: int = (
+        0  # what products have beyond ``side``: rows, and less columns; a multiple of 16, as kernels are promised
+    )
 
 
-def _product(case: Case, tiles: list[int]) -> dict:
-    grid = [SIZE // tiles[0], SIZE // tiles[1], 1]
-    return {"kind": "product", "shapes": [[SIZE, SIZE]] * 3, "scalars": [], "grid": grid, "work": 2 * SIZE**3}
+SMALL = Sizes(256, 256, 1, 4, 8192)
+# Sides of the tail are no multiples of any tile.
+TAIL, SMALL_TAIL = Sizes(1008, 896, 3, 37, 12288, tail=16), Sizes(208, 128, 2, 3, 12288, tail=16)
+FULL = Sizes(4096, 4096, 32, 16384, 1 << 26)
 
 
-def _attention(case: Case, numbers: list[int]) -> dict:
-    tile, dim, causal = numbers[0], numbers[2], bool(case.arguments[-1])
-    work = 4 * HEADS * LENGTH * LENGTH * dim // (2 if causal else 1)
-    kind = "attention_causal" if causal else "attention"
-    shapes = [[HEADS, LENGTH, dim]] * 4
-    return {"kind": kind, "shapes": shapes, "scalars": [dim**-0.5], "grid": [LENGTH // tile, HEADS, 1], "work": work}
+def variant(shapes: list, grid: list[int], scalars: tuple = (), work: float = 0) -> dict:
+    """What one launch is told."""
+    return {"shapes": shapes, "scalars": list(scalars), "grid": grid, "work": work}
 
 
-def _layer_norm(case: Case, numbers: list[int]) -> dict:
+def _tiles(length: int, tile: int) -> int:
+    return -(-length // tile)
+
+
+def _product(case: Case, numbers: list[int], sizes: Sizes) -> dict:
+    m, n, k = sizes.side + sizes.tail, sizes.side - sizes.tail, sizes.side
+    tiles = [_tiles(m, numbers[0]), _tiles(n, numbers[1])]
+    grid = [tiles[0] * tiles[1], 1, 1] if is_persistent(case) else [*tiles, 1]
+    return variant([[m, k], [k, n], [m, n]], grid, work=2 * m * n * k)
+
+
+def _attention(case: Case, numbers: list[int], sizes: Sizes) -> dict:
+    tile, dim, length = numbers[0], numbers[2], sizes.length
+    work = 4 * sizes.heads * length * length * dim // (2 if case.arguments[-1] else 1)
+    return variant([[sizes.heads, length, dim]] * 4, [length // tile, sizes.heads, 1], (dim**-0.5,), work)
+
+
+def _layer_norm(case: Case, numbers: list[int], sizes: Sizes) -> dict:
     n = numbers[0]
-    shapes = [[ROWS, n], [n], [n], [ROWS, n]]
-    return {"kind": "layer_norm", "shapes": shapes, "scalars": [1e-5], "grid": [ROWS, 1, 1], "work": 0}
+    return variant([[sizes.rows, n], [n], [n], [sizes.rows, n]], [sizes.rows, 1, 1], (1e-5,))
 
 
-def _softmax(case: Case, numbers: list[int]) -> dict:
-    shapes = [[ROWS, numbers[0]]] * 2
-    return {"kind": "softmax", "shapes": shapes, "scalars": [], "grid": [ROWS, 1, 1], "work": 0}
+def _softmax(case: Case, numbers: list[int], sizes: Sizes) -> dict:
+    return variant([[sizes.rows, numbers[0]]] * 2, [sizes.rows, 1, 1])
 
 
-def _transpose(case: Case, tiles: list[int]) -> dict:
-    grid = [2 * SIZE // tiles[0], 2 * SIZE // tiles[1], 1]
-    return {"kind": "transpose", "shapes": [[2 * SIZE, 2 * SIZE]] * 2, "scalars": [], "grid": grid, "work": 0}
+def _transpose(case: Case, numbers: list[int], sizes: Sizes) -> dict:
+    m, n = 2 * sizes.side + sizes.tail, 2 * sizes.side - sizes.tail
+    return variant([[m, n], [n, m]], [_tiles(m, numbers[0]), _tiles(n, numbers[1]), 1])
 
 
-def _vector_add(case: Case, tiles: list[int]) -> dict:
-    return {
-        "kind": "vector_add", "shapes": [[ELEMENTS]] * 3, "scalars": [], "grid": [ELEMENTS // tiles[0], 1, 1], "work": 0,
-    }  # fmt: skip
+def _vector_add(case: Case, numbers: list[int], sizes: Sizes) -> dict:
+    return variant([[sizes.elements]] * 3, [_tiles(sizes.elements, numbers[0]), 1, 1])
 
 
-PROBLEMS = {
+PROBLEMS: dict[str, Callable[[Case, list[int], Sizes], dict]] = {
     "matmul": _product, "attention": _attention, "layer_norm": _layer_norm, "softmax": _softmax,
     "transpose": _transpose, "vector_add": _vector_add,
 }  # fmt: skip
+KINDS = {"matmul": "product"}
 
 
+def is_persistent(case: Case) -> bool:
+    """Whether each block takes many tiles."""
+    return "persistent" in case.name
+
+
+def problem(case: Case, small: bool) -> dict:
+    """What a kernel is run on: its kind, and shapes, scalars, grid and operations of each variant."""
+    numbers = [argument for argument in case.arguments if isinstance(argument, int)]
+    prefix = next(name for name in PROBLEMS if case.name.startswith(name))
+    sizes = {"small": SMALL, "tail": SMALL_TAIL if small else TAIL, "full": SMALL if small else FULL}
+    variants = {name: PROBLEMS[prefix](case, numbers, size) for name, size in sizes.items()}
+    causal = "_causal" if prefix == "attention" and case.arguments[-1] else ""
+    return {"kind": KINDS.get(prefix, prefix) + causal, "persistent": is_persistent(case), "variants": variants}
+
+
+# ---- probes ----------------------------------------------------------------------------------------------------------
+# Each numbers 32 threads by way of what it tries; whether our kernels need that stands in the plan. read_all reads
+# memory and keeps nothing: its sum is stored where it is all ones and the number of bytes is 0, which never is.
+PROBES = """
+.visible .entry static_shared(.param .u64 out) {
+ .shared .align 16 .b8 room[SIZE];
+ .reg .u32 %r<4>; .reg .u64 %d<4>;
+ ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4; mov.u64 %d2, room; add.u64 %d2, %d2, %d1;
+ st.shared.u32 [%d2+PLACE], %r0; bar.sync 0; ld.shared.u32 %r1, [%d2+PLACE]; add.u64 %d0, %d0, %d1;
+ st.global.u32 [%d0], %r1; ret; }
+.extern .func (.param .b64 found) malloc (.param .b64 size);
+.extern .func free (.param .b64 place);
+.visible .entry heap(.param .u64 out) {
+ .reg .u32 %r<4>; .reg .u64 %d<4>;
+ ld.param.u64 %d0, [out]; mov.u32 %r0, %tid.x; mul.wide.u32 %d1, %r0, 4;
+ { .param .b64 size; .param .b64 found;
+   st.param.b64 [size], 64; call (found), malloc, (size); ld.param.b64 %d2, [found]; }
+ st.u32 [%d2], %r0; ld.u32 %r1, [%d2]; add.u64 %d0, %d0, %d1; st.global.u32 [%d0], %r1;
+ { .param .b64 place; st.param.b64 [place], %d2; call free, (place); } ret; }
+.visible .entry read_all(.param .u64 from, .param .u64 bytes) {
+ .reg .u32 %r<12>; .reg .u64 %d<8>; .reg .pred %p<3>;
+ ld.param.u64 %d0, [from]; ld.param.u64 %d1, [bytes]; mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x;
+ mov.u32 %r3, %nctaid.x; mad.lo.u32 %r4, %r1, %r2, %r0; mul.wide.u32 %d2, %r4, 16; mul.lo.u32 %r5, %r2, %r3;
+ mul.wide.u32 %d3, %r5, 16; mov.u32 %r6, 0;
+LOOP: setp.ge.u64 %p0, %d2, %d1; @%p0 bra DONE; add.u64 %d4, %d0, %d2;
+ ld.global.v4.u32 {%r7, %r8, %r9, %r10}, [%d4]; xor.b32 %r6, %r6, %r7; xor.b32 %r6, %r6, %r8; xor.b32 %r6, %r6, %r9;
+ xor.b32 %r6, %r6, %r10; add.u64 %d2, %d2, %d3; bra LOOP;
+DONE: setp.eq.u32 %p1, %r6, 0xffffffff; setp.eq.and.u64 %p2, %d1, 0, %p1; @%p2 st.global.u32 [%d0], %r6; ret; }
+"""
+
+
+def probes(target: Target) -> str:
+    """PTX of the probes; static shared memory is as large as ptxas takes it."""
+    size = target.max_shared_memory if target.has("tma") else COMMON_SHARED_MEMORY
+    version = ".".join(map(str, target.ptx_version))
+    text = PROBES.replace("SIZE", str(size)).replace("PLACE", str(size - 128))
+    return f".version {version}\n.target {target.arch}\n.address_size 64\n{text}"
+
+
+def probed_cases(rows: list[dict]) -> list[tuple[str, str]]:
+    """One kernel with tensor maps, one with clusters, one image of tileiras."""
+    tests = {
+        "check": lambda row: row["launch"]["tensor_maps"] and row["launch"]["cluster"] == [1, 1, 1],
+        "check ": lambda row: row["launch"]["cluster"] != [1, 1, 1],
+        "tileiras": lambda row: "tileiras" in row["images"],
+    }
+    found = {what: next((row["name"] for row in rows if test(row)), None) for what, test in tests.items()}
+    return [(name, what.strip()) for what, name in found.items() if name]
+
+
+# ---- building --------------------------------------------------------------------------------------------------------
 def main() -> int:
     options = _options()
     target = find_target(options.sm)
     options.folder.mkdir(parents=True, exist_ok=True)
     cases = {case.name: case for case in load_cases(KERNELS) if case.name.startswith(tuple(PROBLEMS))}
     names = [name for name in cases if any(fnmatch.fnmatch(name, pattern) for pattern in options.only or ["*"])]
-    rows = [_build(cases[name], code, target, options.folder) for name, code in export_kernels(KERNELS, names).items()]
-    versions = {"tileiras_build": getattr(tileiras_build, "__version__", "checkout"), "target": target.arch}
-    text = json.dumps({"versions": versions, "kernels": rows}, indent=1) + "\n"
-    (options.folder / "plan.json").write_text(text)
-    print(f"{len(rows)} kernels for {target.name} in {options.folder}")
-    return 0
+    rows = [
+        _build(cases[name], code, target, options.folder, options.small)
+        for name, code in export_kernels(KERNELS, names).items()
+    ]
+    _build_probes(target, options.folder)
+    plan = {
+        "versions": {"tileiras_build": getattr(tileiras_build, "__version__", "checkout"), "target": target.arch},
+        "flush_bytes": 1 << 16 if options.small else 256 << 20,
+        "probes": {"entries": [["static_shared", False], ["heap", True]], "cases": probed_cases(rows)},
+        "kernels": rows,
+    }
+    (options.folder / "plan.json").write_text(json.dumps(plan, indent=1) + "\n")
+    size = sum(file.stat().st_size for file in options.folder.iterdir())
+    print(f"{len(rows)} kernels for {target.name} in {options.folder}: {size} bytes")
+    return int(size > MOST_BYTES)
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sm", default="90", help="the GPU (default: 90)")
+    parser.add_argument("--small", action="store_true", help="sizes that an emulator can run")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match")
     return parser.parse_args()
 
 
-def _build(case: Case, bytecode: bytes, target: Target, folder: Path) -> dict:
+def _build_probes(target: Target, folder: Path) -> None:
+    text = probes(target)
+    cubin, _ = ptx_to_cubin.lower(text, Job(target))
+    (folder / "probes.cubin").write_bytes(cubin)
+    (folder / "probes.ptx").write_text(text)
+
+
+def _build(case: Case, bytecode: bytes, target: Target, folder: Path, small: bool) -> dict:
     artifacts = tileiras_build.compile(bytecode, target.name)
     (folder / f"{case.name}.ours.cubin").write_bytes(artifacts.cubin)
+    (folder / f"{case.name}.ours.ptx").write_text(artifacts.ptx)
     [launch] = artifacts.manifest["kernels"].values()
     arrays = [argument for argument in case.arguments if hasattr(argument, "ndim")]
-    row = {"name": case.name, **problem(case), "launch": launch, "images": ["ours"]}
+    row = {"name": case.name, **problem(case, small), "launch": launch, "images": ["ours"]}
     row["dtypes"] = [array.dtype for array in arrays]
     row["unit_strides"] = [array.unit_stride for array in arrays]
     if _build_peer(case.name, bytecode, target, folder):

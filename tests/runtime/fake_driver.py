@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
+from typing import NamedTuple
 
 import numpy as np
 from cuda.bindings import driver as real
@@ -80,3 +82,36 @@ class CheckedBindings:
     def named(self, name: str) -> list[dict]:
         """The arguments, by the real parameters' names, of every call of one function."""
         return [arguments for called, arguments in self.calls if called == name]
+
+
+class Encoding(NamedTuple):
+    """One call of ``cuTensorMapEncodeTiled``; ``modes`` are data type, interleave, swizzle, promotion and fill."""
+
+    place: int
+    rank: int
+    address: int
+    shape: list[int]
+    strides: list[int]
+    box: list[int]
+    steps: list[int]
+    modes: list[int]
+
+
+class RecordingEncoder:
+    """``cuTensorMapEncodeTiled`` at ``address``: writes 0xAB everywhere, answers ``status`` and remembers its calls."""
+
+    _TYPE = ctypes.CFUNCTYPE(
+        ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_uint64,
+        *[ctypes.POINTER(ctypes.c_uint64)] * 2, *[ctypes.POINTER(ctypes.c_uint32)] * 2, *[ctypes.c_int] * 4,
+    )  # fmt: skip
+
+    def __init__(self, status: int = 0):
+        self.status, self.calls = status, []
+        self._function = self._TYPE(self._encode)
+        self.address = ctypes.cast(self._function, ctypes.c_void_p).value
+
+    def _encode(self, place, element, rank, address, shape, strides, box, steps, *modes) -> int:
+        ctypes.memset(place, 0xAB, 128)
+        lists = [shape[:rank], strides[: rank - 1], box[:rank], steps[:rank]]
+        self.calls.append(Encoding(place, rank, address, *lists, [element, *modes]))
+        return self.status

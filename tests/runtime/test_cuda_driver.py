@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from cuda.bindings import driver as cuda
 
-from tests.runtime.fake_driver import CheckedBindings
+from tests.runtime.fake_driver import CheckedBindings, RecordingEncoder
 from tileiras_build.errors import InvalidInput
 from tileiras_build.runtime.arguments import ArrayView
-from tileiras_build.runtime.driver import CudaDriver, Driver, LaunchConfig, row_major, stream_handle
+from tileiras_build.runtime.driver import CudaDriver, Driver, LaunchConfig, aligned, row_major, stream_handle
 from tileiras_build.runtime.tensor_maps import TensorMap
 
 MAP = TensorMap("bf16", 0x1000, (640, 480), (2048,), (64, 128), (1, 2), "64B", "none", "nan", "128B")
@@ -62,30 +62,51 @@ def test_shared_memory_is_asked_for_beyond_the_common_limit_only():
 
 
 def test_descriptor_is_encoded():
-    made = cuda.CUtensorMap()
-    ctypes.memset(made.getPtr(), 0xAB, 128)
-    bindings = CheckedBindings({"cuTensorMapEncodeTiled": made})
-    assert CudaDriver(bindings).encode(MAP) == b"\xab" * 128
-    (call,) = bindings.named("cuTensorMapEncodeTiled")
-    assert (call["tensorRank"], call["globalAddress"]) == (2, 0x1000)
-    lists = [[int(n) for n in call[name]] for name in ("globalDim", "globalStrides", "boxDim", "elementStrides")]
-    assert lists == [[640, 480], [2048], [64, 128], [1, 2]]
-    assert [call[name].name for name in ("tensorDataType", "swizzle", "interleave", "l2Promotion", "oobFill")] == [
-        "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16",
-        "CU_TENSOR_MAP_SWIZZLE_64B",
-        "CU_TENSOR_MAP_INTERLEAVE_NONE",
-        "CU_TENSOR_MAP_L2_PROMOTION_L2_128B",
-        "CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA",
+    encoder = RecordingEncoder()
+    bindings = CheckedBindings({"cuGetProcAddress": encoder.address})
+    driver = CudaDriver(bindings)
+    assert driver.encode(MAP) == b"\xab" * 128
+    (call,) = encoder.calls
+    assert (call.rank, call.address) == (2, 0x1000)
+    assert (call.shape, call.strides, call.box, call.steps) == ([640, 480], [2048], [64, 128], [1, 2])
+    assert call.modes == [
+        cuda.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+        cuda.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+        cuda.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_64B,
+        cuda.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+        cuda.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA,
     ]
+    driver.encode(MAP)
+    (asked,) = bindings.named("cuGetProcAddress")
+    assert (asked["symbol"], asked["cudaVersion"], int(asked["flags"])) == (b"cuTensorMapEncodeTiled", 12000, 0)
+
+
+def test_descriptors_lie_on_64_bytes_wherever_python_has_room():
+    encoder = RecordingEncoder()
+    driver = CudaDriver(CheckedBindings({"cuGetProcAddress": encoder.address}))
+    held = [bytearray(16 * size) for size in range(1, 64) if driver.encode(MAP)]
+    assert len(held) == 63 and all(call.place % 64 == 0 for call in encoder.calls)
 
 
 @pytest.mark.parametrize(
     "element", ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "tf32", "f64"]
 )
 def test_every_element_has_a_data_type(element):
-    bindings = CheckedBindings({"cuTensorMapEncodeTiled": cuda.CUtensorMap()})
-    CudaDriver(bindings).encode(TensorMap(element, 0, (1,), (), (1,), (1,), "none", "none", "zero", "none"))
-    assert bindings.named("cuTensorMapEncodeTiled")
+    encoder = RecordingEncoder()
+    driver = CudaDriver(CheckedBindings({"cuGetProcAddress": encoder.address}))
+    driver.encode(TensorMap(element, 0, (1,), (), (1,), (1,), "none", "none", "zero", "none"))
+    assert len(encoder.calls) == 1
+
+
+def test_refused_descriptor_names_the_driver_s_reason():
+    driver = CudaDriver(CheckedBindings({"cuGetProcAddress": RecordingEncoder(status=1).address}))
+    with pytest.raises(InvalidInput, match="cuTensorMapEncodeTiled failed: CUDA_ERROR_INVALID_VALUE"):
+        driver.encode(MAP)
+
+
+def test_a_driver_without_tensor_maps_is_one_sentence():
+    with pytest.raises(InvalidInput, match="the driver has no cuTensorMapEncodeTiled; install the NVIDIA driver of"):
+        CudaDriver(CheckedBindings({"cuGetProcAddress": 0})).encode(MAP)
 
 
 def test_launch_is_configured():
@@ -96,6 +117,13 @@ def test_launch_is_configured():
     assert (config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX) == (5, 6, 7, 128)
     assert (config.sharedMemBytes, int(config.hStream), int(call["f"])) == (1000, 99, 4)
     assert config.numAttrs == 0
+
+
+def test_parameters_lie_on_64_bytes():
+    data = [bytes(range(size)) for size in (1, 4, 8, 128)]
+    places = [aligned(part) for part in data]
+    assert all(place.address % 64 == 0 for place in places)
+    assert [ctypes.string_at(place.address, len(part)) for place, part in zip(places, data)] == data
 
 
 def test_failure_names_the_call_and_the_driver_s_reason():
@@ -128,7 +156,7 @@ class Core:
         return 0, 12
 
 
-@pytest.mark.parametrize(("stream", "handle"), [(None, 0), (Torch(), 11), (Core(), 12), (13, 13)])
+@pytest.mark.parametrize(("stream", "handle"), [(None, 0), (Torch(), 11), (Core(), 12), (13, 13), (cuda.CUstream(14), 14)])
 def test_streams_of_all_libraries_are_understood(stream, handle):
     assert stream_handle(stream) == handle
 

@@ -16,7 +16,7 @@ from ..names import KERNEL, quoted_name
 from ..runtime.arguments import TENSOR_MAP
 from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
 from ..runtime.matching import order
-from ..targets import TARGETS
+from ..targets import COMMON_SHARED_MEMORY, TARGETS
 
 # The C type of each parameter kind; floats without a C type travel as their bits.
 _TYPES = {
@@ -32,6 +32,11 @@ _L2 = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
 _FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 _NEWEST = 0x7FFFFFFF
 _PARAMETER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+# Where a library has none: C knows no empty table, and C++ warns of a row that is not whole.
+_NO_TENSOR_MAP = {
+    "param": 0, "base": {"param": 0}, "element": "u8", "shape": [1], "strides": [], "box": [1], "element_strides": [1],
+    "interleave": "none", "swizzle": "none", "l2_promotion": "none", "fill": "zero",
+}  # fmt: skip
 _WORDS_PER_LINE = 6
 _FOLDER = Path(__file__).parent
 _NOTE = "/* Written by tileiras_build. */\n"
@@ -56,12 +61,13 @@ def render_source(manifest: LibraryManifest) -> str:
     return _NOTE + _fill(
         template,
         manifest,
-        tensor_maps="\n".join(_tensor_map_rows(kernels)) or "    {0}",
+        tensor_maps="\n".join(_tensor_map_rows(kernels)) or _tensor_map(_NO_TENSOR_MAP, [8]),
         images="\n".join(_image_rows(kernels)) or "    {0}",
         kernels="\n".join(_kernel_rows(kernels)) or "    {0}",
         image_count=str(max(sum(len(images) for _, images in kernels), 1)),
         kernel_count=str(max(len(kernels), 1)),
         map_count=str(max(most, 1)),
+        common_shared_memory=str(COMMON_SHARED_MEMORY),
         embedded=", ".join(str(target.number) for target in TARGETS.values() if target.has("embedded")),
         functions="\n\n".join(_body(manifest.name, index, *kernel) for index, kernel in enumerate(kernels)),
     )

@@ -8,6 +8,7 @@
 #define IMAGES @{image_count}@
 #define TENSOR_MAPS @{map_count}@
 #define IMAGE_SIZE @{size}@u
+#define COMMON_SHARED_MEMORY @{common_shared_memory}@u /* bytes that a kernel may take without asking */
 
 /* A number (parameter -1), or an integer parameter of so many bytes times a factor, divided. */
 typedef struct {
@@ -159,7 +160,7 @@ static CUresult allow_shared_memory(@_library *library, int index, CUdevice devi
 {
     unsigned long long bit = device < 64 ? 1ull << device : 0;
     CUresult status;
-    if (images[index].shared_memory <= 48 * 1024 || (library->allowed[index] & bit))
+    if (images[index].shared_memory <= COMMON_SHARED_MEMORY || (library->allowed[index] & bit))
         return CUDA_SUCCESS;
     status = cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)images[index].shared_memory,
                                   library->loaded[index], device);

@@ -13,6 +13,9 @@ into the 128-byte parameter number ``param`` (kind ``tensor_map``). ``base`` is 
 parameter; each entry of ``shape`` and ``strides`` is an integer, or ``{"param": i, "times": n, "over": d}``: an integer
 parameter times n, then divided by d (1 where absent); the kernel relies on it being a multiple. An extent of 0 is encoded as 1: the driver knows no empty tensor, and none is read.
 
+``shared_memory`` is in bytes; all of a kernel is dynamic where it takes more than every kernel may (``targets.py``), and
+the launcher asks for that with ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``.
+
 ``cluster`` is the shape of the cluster of CTAs that executes one tile program; it is compiled into the kernel, whose
 grid counts tile programs (``.blocksareclusters``) and thus takes no launch attribute.
 

@@ -1,5 +1,8 @@
 """The narrow seam to the CUDA driver: eight calls, made through cuda-python (``cuda.bindings``, ``cuda.core``).
 
+Tensor maps alone are encoded through the driver's own function: it wants them at a multiple of 64 bytes, and the
+bindings make them wherever Python has room.
+
 ``Library`` needs an object with the methods of ``Driver``; tests give it one that records. ``CudaDriver`` takes the
 binding module itself as a parameter, so that its calls too are checked on machines without a GPU.
 """
@@ -10,14 +13,21 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ..errors import InvalidInput
+from ..targets import COMMON_SHARED_MEMORY
 from .arguments import ArrayView
-from .tensor_maps import SIZE, TensorMap
+from .tensor_maps import ALIGNMENT, SIZE, TensorMap
 
-_PLACES = 8  # twice as many as there are multiples of 16 between two of 64
-_STATIC_LIMIT = 48 * 1024  # bytes of shared memory that a kernel may take without asking
+_ENCODE = b"cuTensorMapEncodeTiled"
+_ENCODE_SINCE = 12000  # the CUDA version that brought it, as the driver counts them
+_ENCODE_TYPE = ctypes.CFUNCTYPE(
+    ctypes.c_int,  # CUresult
+    ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_uint64,  # descriptor, data type, rank, global address
+    ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p,  # shape, strides, box, element strides
+    ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int,  # interleave, swizzle, L2 promotion, fill
+)  # fmt: skip
 _DATA_TYPES = {
     "i8": "UINT8", "u8": "UINT8", "i16": "UINT16", "u16": "UINT16", "i32": "INT32", "u32": "UINT32", "i64": "INT64",
     "u64": "UINT64", "f16": "FLOAT16", "bf16": "BFLOAT16", "f32": "FLOAT32", "tf32": "TFLOAT32", "f64": "FLOAT64",
@@ -74,6 +84,7 @@ class CudaDriver:
     def __init__(self, bindings=None):
         self._cuda = bindings or _import("cuda.bindings.driver")
         self._ready = False
+        self._encode_function = None
 
     def device(self) -> tuple[int, int]:
         """The current context's GPU; without a context, GPU 0 and its primary context."""
@@ -104,42 +115,41 @@ class CudaDriver:
 
     def allow_shared_memory(self, kernel: object, device: int, size: int) -> None:
         """Raise the kernel's limit where ``size`` is more than every kernel may take."""
-        if size > _STATIC_LIMIT:
+        if size > COMMON_SHARED_MEMORY:
             attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             self._call("cuKernelSetAttribute", attribute, size, kernel, self._cuda.CUdevice(device))
 
     def encode(self, tensor_map: TensorMap) -> bytes:
-        """``cuTensorMapEncodeTiled``.
+        """``cuTensorMapEncodeTiled``."""
+        made = aligned(bytes(SIZE))
+        shape, strides, box, steps = _encode_lists(tensor_map)
+        element, *modes = self._encode_modes(tensor_map)
+        rank, address = len(tensor_map.shape), tensor_map.address
+        status = self._encoder()(made.address, element, rank, address, shape, strides, box, steps, *modes)
+        self._check(_ENCODE.decode(), status)
+        return ctypes.string_at(made.address, SIZE)
 
-        The driver wants a descriptor at a multiple of 64 bytes, and the bindings make it wherever Python has room, at
-        multiples of 16: so try again behind what was refused, until it lies well.
-        """
-        held = []
-        for _ in range(_PLACES):
-            try:
-                return self._encode(tensor_map)
-            except InvalidInput as error:
-                refusal = error
-                held.append(self._cuda.CUtensorMap())
-        raise refusal
-
-    def _encode(self, tensor_map: TensorMap) -> bytes:
+    def _encode_modes(self, tensor_map: TensorMap) -> list[int]:
+        """The enumerations' numbers: data type, interleave, swizzle, L2 promotion, fill."""
         cuda = self._cuda
-        made = self._call(
-            "cuTensorMapEncodeTiled",
-            _member(cuda.CUtensorMapDataType, "DATA_TYPE", _DATA_TYPES[tensor_map.element]),
-            len(tensor_map.shape),
-            tensor_map.address,
-            [cuda.cuuint64_t(length) for length in tensor_map.shape],
-            [cuda.cuuint64_t(stride) for stride in tensor_map.strides],
-            [cuda.cuuint32_t(length) for length in tensor_map.box],
-            [cuda.cuuint32_t(step) for step in tensor_map.element_strides],
-            _member(cuda.CUtensorMapInterleave, "INTERLEAVE", tensor_map.interleave.upper()),
-            _member(cuda.CUtensorMapSwizzle, "SWIZZLE", tensor_map.swizzle.upper()),
-            _member(cuda.CUtensorMapL2promotion, "L2_PROMOTION", _L2_PROMOTION[tensor_map.l2_promotion]),
-            _member(cuda.CUtensorMapFloatOOBfill, "FLOAT_OOB_FILL", _FILL[tensor_map.fill]),
+        members = (
+            (cuda.CUtensorMapDataType, "DATA_TYPE", _DATA_TYPES[tensor_map.element]),
+            (cuda.CUtensorMapInterleave, "INTERLEAVE", tensor_map.interleave.upper()),
+            (cuda.CUtensorMapSwizzle, "SWIZZLE", tensor_map.swizzle.upper()),
+            (cuda.CUtensorMapL2promotion, "L2_PROMOTION", _L2_PROMOTION[tensor_map.l2_promotion]),
+            (cuda.CUtensorMapFloatOOBfill, "FLOAT_OOB_FILL", _FILL[tensor_map.fill]),
         )
-        return ctypes.string_at(made.getPtr(), SIZE)
+        return [int(getattr(kind, f"CU_TENSOR_MAP_{group}_{name}")) for kind, group, name in members]
+
+    def _encoder(self):
+        """The driver's function, as ctypes calls it."""
+        if self._encode_function is None:
+            address = self._call("cuGetProcAddress", _ENCODE, _ENCODE_SINCE, 0)
+            if not address:
+                remedy = "install the NVIDIA driver of CUDA 12.0 or a newer one"
+                raise InvalidInput("driver", f"the driver has no {_ENCODE.decode()}", remedy=remedy)
+            self._encode_function = _ENCODE_TYPE(int(address))
+        return self._encode_function
 
     def view(self, array: object, stream: int) -> ArrayView:
         """Through DLPack or the CUDA array interface; the array's producer makes ``stream`` wait for pending writes."""
@@ -160,8 +170,8 @@ class CudaDriver:
         made.gridDimX, made.gridDimY, made.gridDimZ = config.grid
         made.blockDimX, made.blockDimY, made.blockDimZ = config.block
         made.sharedMemBytes, made.hStream = config.shared_memory, cuda.CUstream(config.stream)
-        held = [ctypes.create_string_buffer(data, len(data)) for data in params]
-        pointers = (ctypes.c_void_p * max(len(held), 1))(*map(ctypes.addressof, held))
+        held = [aligned(data) for data in params]
+        pointers = (ctypes.c_void_p * max(len(held), 1))(*(place.address for place in held))
         self._call("cuLaunchKernelEx", made, cuda.CUfunction(int(kernel)), ctypes.addressof(pointers), 0)
 
     def _call(self, name: str, *arguments):
@@ -171,13 +181,35 @@ class CudaDriver:
         except (ImportError, OSError, RuntimeError) as error:
             remedy = "install an NVIDIA driver, or run on a machine that has one"
             raise InvalidInput("driver-missing", f"no CUDA driver can be loaded: {error}", remedy=remedy) from None
-        if int(status):
-            raise InvalidInput("driver", f"{name} failed: {getattr(status, 'name', status)}")
+        self._check(name, status)
         return results[0] if results else None
 
+    def _check(self, name: str, status: int) -> None:
+        if int(status):
+            names = (known.name for known in self._cuda.CUresult if int(known) == int(status))
+            raise InvalidInput("driver", f"{name} failed: {next(names, int(status))}")
 
-def _member(enumeration, group: str, name: str):
-    return getattr(enumeration, f"CU_TENSOR_MAP_{group}_{name}")
+
+class Place(NamedTuple):
+    """Host memory of our own: what keeps it, and its address."""
+
+    owner: object
+    address: int
+
+
+def aligned(data: bytes) -> Place:
+    """A copy of ``data`` at a multiple of 64 bytes, where the driver takes anything: tensor maps above all."""
+    owner = ctypes.create_string_buffer(len(data) + ALIGNMENT - 1)
+    address = -(-ctypes.addressof(owner) // ALIGNMENT) * ALIGNMENT
+    ctypes.memmove(address, data, len(data))
+    return Place(owner, address)
+
+
+def _encode_lists(tensor_map: TensorMap) -> tuple[ctypes.Array, ...]:
+    """Shape, strides, box and element strides as the driver reads them; an empty list still has an address."""
+    wide = [(ctypes.c_uint64 * max(len(row), 1))(*row) for row in (tensor_map.shape, tensor_map.strides)]
+    narrow = [(ctypes.c_uint32 * max(len(row), 1))(*row) for row in (tensor_map.box, tensor_map.element_strides)]
+    return (*wide, *narrow)
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:
@@ -197,8 +229,8 @@ def stream_handle(stream: object) -> int:
     for name in ("cuda_stream", "ptr", "handle"):
         if hasattr(stream, name):
             return int(getattr(stream, name))
-    if isinstance(stream, int):
-        return stream
+    if isinstance(stream, int) or hasattr(stream, "getPtr"):  # a handle of cuda.bindings before 13 has nothing else
+        return int(stream)
     message = f"a {type(stream).__name__} is no stream"
     raise InvalidInput("launch-stream", message, remedy="pass a stream of cuda.core, torch or CuPy, or its handle")
 

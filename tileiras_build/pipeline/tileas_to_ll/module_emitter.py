@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...names import GLOBAL, llvm_string, llvm_symbol
+from ...targets import COMMON_SHARED_MEMORY
 from ..job import Job
 from ..shared.element_types import POINTER, element_of
 from ..shared.symbols import symbols
@@ -89,8 +90,13 @@ class ModuleEmitter:
 
     @property
     def dynamic_shared(self) -> bool:
-        """More than ptxas allows in ``.shared`` variables: the launch must ask for it."""
-        return self.shared_bytes > self.job.target.max_static_shared_memory
+        """More than a kernel may have in ``.shared`` variables: the launch must ask for it."""
+        return self.shared_bytes > COMMON_SHARED_MEMORY
+
+    @property
+    def fills_multiprocessor(self) -> bool:
+        """Whether a second CTA of the kernels has no room beside the first."""
+        return 2 * self.shared_bytes > self.job.target.multiprocessor.shared_memory
 
     def emit(self) -> str:
         bodies = []
@@ -144,9 +150,10 @@ class ModuleEmitter:
         parameters += [f"{TENSOR_MAP} %map{index}" for index in range(len(descriptors))]
         self.manifest["kernels"][name] = self._kernel_manifest(block.args, descriptors, warps + producers)
         attributes = [f'"nvvm.reqntid"="{32 * (warps + producers)}"']
+        alone = self.dynamic_shared and e.most_registers is None and (producers > 0 or self.fills_multiprocessor)
         if "nvvm.maxnreg" in op.attributes:
             attributes.append(f'"nvvm.maxnreg"="{op.attributes["nvvm.maxnreg"].value.data}"')
-        head = f"define ptx_kernel void @{llvm_symbol(name)}({', '.join(parameters)}) {' '.join(attributes + launch_attributes(op))}{self.debug.function_suffix()} {{"
+        head = f"define ptx_kernel void @{llvm_symbol(name)}({', '.join(parameters)}) {' '.join(attributes + launch_attributes(op, alone))}{self.debug.function_suffix()} {{"
         self.manifest["kernels"][name]["cluster"] = cluster_of(op)
         return "\n".join([head, "entry:", *e.prologue, *e.b.lines, "}"])
 
@@ -199,10 +206,16 @@ def cluster_of(kernel: Operation) -> list[int]:
     return [1, 1, 1] if found is None else list(found.get_values())
 
 
-def launch_attributes(kernel: Operation) -> list[str]:
-    """What a kernel asks of its launch besides threads and registers; one CTA per multiprocessor is what all have."""
+def launch_attributes(kernel: Operation, alone: bool) -> list[str]:
+    """What a kernel asks of its launch besides threads and registers.
+
+    One CTA per multiprocessor is what all have. ``alone`` says it all the same, of kernels with dynamic shared memory:
+    ptxas, which cannot see its size, would save registers for CTAs that have no room, and ignore ``setmaxnreg`` for want
+    of a register count at entry.
+    """
     found = []
-    if (least := kernel.attributes.get("nvvm.minctasm")) is not None and least.value.data > 1:
+    least = kernel.attributes.get("nvvm.minctasm")
+    if least is not None and (least.value.data > 1 or alone):
         found.append(f'"nvvm.minctasm"="{least.value.data}"')
     if "nvvm.cluster_dim" in kernel.attributes:
         found.append(f'"nvvm.cluster_dim"="{",".join(map(str, cluster_of(kernel)))}"')

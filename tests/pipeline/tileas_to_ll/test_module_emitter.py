@@ -1,0 +1,46 @@
+"""Shared memory of a module: static up to what every kernel may take, dynamic beyond, and what ptxas makes of that."""
+
+import pytest
+
+import tileiras_build
+from tests.examples.example_library import bytecode_of
+from tileiras_build.pipeline.ptx_to_cubin import read_cubin
+from tileiras_build.targets import COMMON_SHARED_MEMORY, find_target
+
+SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
+LARGE, SMALL, REGISTERS = "matmul_f16_nt_wide", "softmax_f32", "attention_f16"
+
+
+def compiled(name, sm):
+    """Artifacts, the kernel's manifest, and what the cubin says that it takes."""
+    made = tileiras_build.compile(bytecode_of(name), sm)
+    return made, made.manifest["kernels"][name], read_cubin(made.cubin).kernels[name]
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_what_exceeds_the_common_limit_is_dynamic_and_lies_on_a_swizzle_pattern(sm):
+    made, kernel, cubin = compiled(LARGE, sm)
+    assert COMMON_SHARED_MEMORY < kernel["shared_memory"]["dynamic"] <= find_target(sm).max_shared_memory
+    assert kernel["shared_memory"]["static"] == cubin.shared == 0
+    assert ".extern .shared .align 1024 .b8 global_smem[];" in made.ptx
+
+
+@pytest.mark.parametrize("sm", SMS)
+def test_what_every_kernel_may_take_is_static(sm):
+    made, kernel, cubin = compiled(SMALL, sm)
+    assert 0 < kernel["shared_memory"]["static"] == cubin.shared <= COMMON_SHARED_MEMORY
+    assert kernel["shared_memory"]["dynamic"] == 0 and ".extern .shared" not in made.ptx
+
+
+@pytest.mark.parametrize("sm", SMS)
+@pytest.mark.parametrize("name", [LARGE, REGISTERS])
+def test_ptxas_knows_the_registers_at_entry(name, sm):
+    """Else it would ignore ``setmaxnreg``, and say so."""
+    assert "notes" not in compiled(name, sm)[0].manifest
+
+
+@pytest.mark.parametrize(("sm", "said"), [("sm_80", False), ("sm_90", True)])
+def test_one_cta_is_said_where_a_second_has_no_room(sm, said):
+    made, kernel, _ = compiled(LARGE, sm)
+    fills = 2 * kernel["shared_memory"]["dynamic"] > find_target(sm).multiprocessor.shared_memory
+    assert (".minnctapersm 1" in made.ptx) == said == fills

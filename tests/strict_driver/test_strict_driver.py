@@ -1,0 +1,136 @@
+"""Library and the C and C++ launcher through a driver that believes nothing, onto the emulator."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import tileiras_build
+from tests.examples.example_library import CASES, bytecode_of, inputs_of
+from tests.runtime.fake_libcuda import compiler, run
+from tests.strict_driver import images, launch_case, packages, wrong_calls
+from tests.strict_driver.server import StrictDriver
+
+pytest.importorskip("cuda.bindings", reason="cuda-python is not installed: pip install 'tileiras-build[runtime]'")
+CLIENT = Path(__file__).with_name("python_client.py")
+PLAIN, LARGE, TENSOR, CLUSTER = "vector_add_f32", "matmul_f16_nt_wide", "matmul_f16_nt", "batch_matmul_bf16_pairs"
+# Plain loads and stores, cp.async with large shared memory, tensor maps on three generations, clusters.
+KERNELS = [
+    (PLAIN, "sm_80"), (LARGE, "sm_80"), (TENSOR, "sm_90"), (LARGE, "sm_90"), (CLUSTER, "sm_90"), (TENSOR, "sm_100"),
+    (CLUSTER, "sm_100"), (TENSOR, "sm_120"),
+]  # fmt: skip
+
+
+def case_of(folder, name):
+    values = inputs_of(name)
+    return values, launch_case.write(folder / "case", name, CASES[name].grid(values), values.values())
+
+
+def check(gpu, done, name, values, case):
+    assert (done.returncode, gpu.refusals()) == (0, []), done.stderr
+    launch_case.fetch(case, values.values())
+    assert gpu.launches == [name] and CASES[name].find_faults(inputs_of(name), values) == []
+
+
+def from_c(folder, driver, package, language):
+    """The program of the case in ``folder``, built as C or C++."""
+    source = folder / "main.c"
+    source.write_text(launch_case.c_program(packages.NAME, folder / "case"))
+    kind = "c++" if language.startswith("c++") else "c"
+    options = [f"-std={language}", "-Wall", "-Wextra", "-Werror", "-pedantic-errors", "-x", kind]
+    sources = [source, package / f"src/{packages.NAME}.c", "-x", "none"]
+    tool = compiler("g++" if kind == "c++" else "gcc")
+    run([tool, *options, *sources, *launch_case.c_options(driver, package), "-o", folder / "main"])
+    return folder / "main"
+
+
+@pytest.mark.parametrize(("name", "sm"), KERNELS)
+def test_library_launches(driver, tmp_path, name, sm):
+    artifacts = tileiras_build.compile(bytecode_of(name), sm)
+    package = packages.build(tmp_path, name, artifacts)
+    values, case = case_of(tmp_path, name)
+    with StrictDriver(driver, sm) as gpu:
+        gpu.add(artifacts.cubin, artifacts.ptx)
+        check(gpu, gpu.run([sys.executable, CLIENT, package, case]), name, values, case)
+
+
+def test_ptx_is_compiled_for_a_newer_gpu(driver, tmp_path):
+    package = packages.build(tmp_path, PLAIN, tileiras_build.compile(bytecode_of(PLAIN), "sm_80"), ptx=True)
+    values, case = case_of(tmp_path, PLAIN)
+    with StrictDriver(driver, "sm_100") as gpu:
+        check(gpu, gpu.run([sys.executable, CLIENT, package, case]), PLAIN, values, case)
+
+
+@pytest.mark.parametrize(
+    ("name", "sm", "language"),
+    [(PLAIN, "sm_80", "c++11"), (LARGE, "sm_80", "c99"), (TENSOR, "sm_90", "c99"), (CLUSTER, "sm_90", "c++17")],
+)
+def test_c_and_c_plus_plus_launch(driver, tmp_path, name, sm, language):
+    artifacts = tileiras_build.compile(bytecode_of(name), sm)
+    package = packages.build(tmp_path, name, artifacts)
+    values, case = case_of(tmp_path, name)
+    program = from_c(tmp_path, driver, package, language)
+    with StrictDriver(driver, sm) as gpu:
+        gpu.add(artifacts.cubin, artifacts.ptx)
+        done = gpu.run(["sh", "-c", f"cd {case} && {program} {package / packages.NAME}.fatbin"])
+        check(gpu, done, name, values, case)
+
+
+# ---- what it refuses ---------------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def refused(driver, tmp_path_factory):
+    """Status and reason of each wrong call."""
+    folder = tmp_path_factory.mktemp("wrong")
+    cubin, ptx = images.build(folder)
+    with StrictDriver(driver, "sm_90") as gpu:
+        gpu.add(cubin, ptx)
+        done = gpu.run([sys.executable, wrong_calls.__file__, folder])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("wrong", wrong_calls.WRONG, ids=lambda wrong: wrong.name.replace(" ", "_"))
+def test_wrong_call_is_refused(refused, wrong):
+    status, reason = refused[wrong.name]
+    assert status == wrong.status and wrong.reason in reason
+
+
+ALONE = """
+import ctypes, sys
+from pathlib import Path
+from tests.strict_driver.wrong_calls import Gpu
+gpu = Gpu(Path(sys.argv[1]))
+sys.exit(gpu("cuInit", 0) or (gpu.start() or gpu.encode()))
+"""
+
+
+def test_a_gpu_without_tensor_maps_encodes_none(driver, tmp_path):
+    with StrictDriver(driver, "sm_80") as gpu:
+        done = gpu.run([sys.executable, "-c", ALONE, tmp_path])
+        assert done.returncode == 801 % 256
+        assert gpu.refusals() == ["cuTensorMapEncodeTiled: sm_80 has no tensor maps"]
+
+
+def test_a_machine_without_a_gpu_is_said(driver, tmp_path):
+    gpu = StrictDriver(driver, "sm_80")
+    done = gpu.run([sys.executable, "-c", ALONE, tmp_path])
+    assert done.returncode == 100 and "cuInit: STRICT_DRIVER_FOLDER holds no memory" in done.stderr
+
+
+def reasons_in_the_source():
+    """A pattern for each reason that the driver gives."""
+    source = Path(__file__).with_name("strict_driver.c").read_text()
+    texts = re.findall(r'(?:REFUSE|REQUIRE|refuse)\((?:[^;"]|\n)*?((?:"[^"\n]*"\s*)+)[,)]', source)
+    joined = ["".join(re.findall(r'"([^"\n]*)"', text)) for text in texts]
+    return {
+        text: re.sub(r"%[#zl]*[a-z]+", ".*", re.escape(text).replace(r"\%", "%").replace(r"\#", "#")) for text in joined
+    }
+
+
+def test_every_refusal_is_made_on_purpose(refused):
+    """What the two tests above have is not among them; a PTX that nobody compiles would need a driver alone."""
+    seen = "".join(reason for _, reason in refused.values())
+    never = [text for text, pattern in reasons_in_the_source().items() if not re.search(pattern, seen)]
+    assert never == ["STRICT_DRIVER_FOLDER holds no memory", "sm_%d has no tensor maps"]
