@@ -38,7 +38,7 @@ def no_parser(monkeypatch):
 
     monkeypatch.setattr(mlir_text, "Parser", refuse)
     monkeypatch.setattr(text_format, "Parser", refuse)
-    monkeypatch.setattr(opt, "Parser", refuse)
+    monkeypatch.setattr(text_format, "StringParser", refuse)
     refuse.parse_module = None
 
 

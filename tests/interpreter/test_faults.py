@@ -61,7 +61,7 @@ def test_index_outside_of_the_index_space():
 
 def test_endless_loop_stops_at_the_limit():
     text = kernel({}, "  loop {\n    continue\n  }")
-    with pytest.raises(InterpreterFault, match="runs longer than allowed"):
+    with pytest.raises(InterpreterFault, match="runs longer than the"):
         run(text, [], [], limit=1000)
 
 

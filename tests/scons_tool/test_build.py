@@ -254,7 +254,7 @@ def test_two_kernels_of_one_name_are_refused(project):
         (
             "ms=90",
             "unknown option ms=; use one of sm, opt, lineinfo, strategy, serializer, build_dir, ptxas, libdevice, "
-            "cache, explain, executor",
+            "cache, explain, prune, executor",
         ),
     ],
 )

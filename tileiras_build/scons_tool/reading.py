@@ -184,7 +184,7 @@ class Reading:
             self._run(arguments[0].co_filename, sys._getframe(1))
         elif event == "import" and arguments[1]:
             self._run(arguments[1], sys._getframe(1))
-        elif event.startswith(_DOUBTFUL) and not self._looking_up:
+        elif event.startswith(_DOUBTFUL) and not self._looking_up and not _is_about_compiled(arguments):
             self._doubtful(event)
 
     def _doubtful(self, event: str) -> None:
@@ -204,7 +204,7 @@ class Reading:
         # A folder is opened for its lock; what it holds is asked for by listing it.
         if kind == [stat.S_IFDIR]:
             return
-        if flags & _WRITE_FLAGS:
+        if flags & _WRITE_FLAGS and not _is_about_compiled((name,)):
             self.doubt = f"the build scripts write {name}"
         if kind is not None and not self._looking_up and _is_living(name):
             self.doubt = f"the build scripts read {name}"
@@ -335,6 +335,11 @@ def file_state(path: str) -> tuple | None:
 def folder_state(path: str) -> list[str]:
     """The names in a folder, without those that builds leave there."""
     return ask("names", path) or []
+
+
+def _is_about_compiled(arguments: tuple) -> bool:
+    """Whether Python keeps a module that it has compiled."""
+    return isinstance(arguments[0] if arguments else None, str) and "__pycache__" in arguments[0]
 
 
 def _absolute(path) -> str:
