@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..pipeline.stages import load
+from ..reads.loading import use_certain_code
 from ..reads.looking import is_installed, is_standard
 from ..reads.places import Places
 from ..reads.record import Record
@@ -28,6 +29,7 @@ def call(function: str, root: str, *arguments: object) -> Watched:
 
     Raises what the function raises, and ReadsChanged where something that was read has changed meanwhile.
     """
+    use_certain_code()
     watch = install()
     _forget_files()
     with _programs_unloaded():

@@ -16,15 +16,17 @@ from .looking import stamp
 from .watch import watch
 
 
+_original = machinery.SourceFileLoader.get_code
+
+
 def use_certain_code() -> None:
     """From now on this process loads modules so."""
-    original = machinery.SourceFileLoader.get_code
 
     def get_code(loader, name):
         source = loader.get_filename(name)
         watch().file(source)
         if is_certain(source) or not sys.dont_write_bytecode and _drop(cache_from_source(source)):
-            return original(loader, name)
+            return _original(loader, name)
         return loader.source_to_code(loader.get_data(source), source)
 
     machinery.SourceFileLoader.get_code = get_code
