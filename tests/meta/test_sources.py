@@ -102,7 +102,7 @@ def dotted(package: str) -> str:
 
 
 # Files that say where a step runs and where its files lie for a while, and decide nothing of what it makes.
-RUNNERS = ("executor/", "private_folder.py", "reads/looking.py")
+RUNNERS = ("executor/", "private_folder.py", "reads/")
 
 
 def check(stage, traced: dict) -> None:
