@@ -32,6 +32,7 @@ _METADATA = "importlib/metadata/__init__.py"
 _EDITABLE = "__editable___tileiras_build"  # setuptools' way to this package's sources
 _WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _RECENT = 50_000_000  # ns; a file that was changed so shortly ago may change again without a new time stamp
+_LOOK_AGAIN = 1.0  # seconds
 
 _UNFOLLOWED = {
     "subprocess.Popen": "it runs a program",
@@ -83,7 +84,7 @@ class Watch:
         self._modules: set[str] = set()
         self._libraries: set[str] = set()
         self._digests: dict[str, tuple[Stamp, str]] = {}
-        self._written = (-1, "[]")
+        self._written, self._checked = (-1, "[]"), 0.0
         self._looking = _looking()
 
     # ---- the phases of a process
@@ -114,12 +115,19 @@ class Watch:
         return Record(tuple(portable), self._block(looking, places), tuple(self._unfollowed))
 
     def _block(self, looking: Looking, places: Places) -> str:
-        """The libraries' rows, which are written again only where there are more of them."""
-        if self._written[0] == len(self._kept):
-            self._check_kept(looking)
-        else:
+        """The libraries' rows, which are written again only where there are more of them.
+
+        What was loaded is what they say, whatever is in the files by now: a look at them now and then ends a worker that
+        is out of date.
+        """
+        now = time.monotonic()
+        if self._written[0] != len(self._kept):
+            self._checked = now
             reads = [self._read(looking, *item) for item in sorted(self._kept.items(), key=_key)]
             self._written = len(reads), render_block(_renamed(read, places) for read in reads)
+        elif now - self._checked > _LOOK_AGAIN:
+            self._checked = now
+            self._check_kept(looking)
         return self._written[1]
 
     def _check_kept(self, looking: Looking) -> None:
