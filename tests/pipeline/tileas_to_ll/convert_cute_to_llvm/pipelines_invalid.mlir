@@ -6,7 +6,7 @@ func.func @k(%p: !cutlass.pipeline<0>) {
   func.return
 }
 // ==>
-// no_stages: error[ir-invalid]: the module does not verify: cutlass.pipeline.init: invalid numStages
+// no_stages:1:38: error[ir-invalid]: the module does not verify: cutlass.pipeline.init: invalid numStages
 
 // ---- nobody_produces
 // seed: lowering-overview role-companions

@@ -57,7 +57,7 @@ gpu.module @m {
   }
 }
 // ==>
-// an_unknown_swizzle: error[ir-invalid]: the module does not verify: swizzle 'swizzle_7b' of a tensor map must be one of none, swizzle_32b, swizzle_64b, swizzle_128b
+// an_unknown_swizzle:2:145: error[ir-invalid]: the module does not verify: swizzle 'swizzle_7b' of a tensor map must be one of none, swizzle_32b, swizzle_64b, swizzle_128b
 
 // ---- rebind_with_a_stride_too_many
 // seed: nvgpu-gpu-to-nvvm rebind-sequence
