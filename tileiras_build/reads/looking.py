@@ -12,14 +12,13 @@ import os
 import stat
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from .places import Places
 
 LEAVINGS = ("__pycache__", ".sconsign", ".up_to_date-")  # what builds leave in folders, and no program is about
-SHELL = frozenset(
-    ("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID", "PYTEST_CURRENT_TEST")
-)
+# What a shell and a terminal keep in the environment for themselves.
+TERMINAL = frozenset(("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID"))
 # Threads do not survive a fork, and a worker is one core's share of the build: each has these if they are not set.
 WORKER_VARIABLES = {"OPENBLAS_NUM_THREADS": "1"}
 ABSENT, FOLDER, SPECIAL = "", "folder", "special"
@@ -62,10 +61,10 @@ INSTALLED = ("site-packages", "dist-packages")  # the names of the folders that 
 
 
 class Looking:
-    """Looks at each thing once; ``known`` are contents seen earlier: stamp and state by path."""
+    """Looks at each thing once."""
 
-    def __init__(self, places: Places, known: Mapping[str, tuple[Stamp, str]] | None = None):
-        self.places, self._known = places, known or {}
+    def __init__(self, places: Places):
+        self.places = places
         self.stamps: dict[str, Stamp | None] = {}
         self._states: dict[tuple[str, str], str] = {}
         self._listings: dict[str, dict[str, list[str]]] = {}
@@ -83,7 +82,6 @@ class Looking:
         found = self.stamps[path] = stamp(path)
         if found is None:
             return ABSENT
-        known = known or self._known.get(path)
         if known and tuple(known[0]) == found:
             return known[1]
         return _digest_of(path, found[-1])
@@ -136,7 +134,7 @@ class Looking:
 
     def environment(self, name: str, known: object) -> str:
         """The whole environment but what shells keep there for themselves."""
-        return _digest(sorted(item for item in _environment().items() if item[0] not in SHELL))
+        return _digest(sorted(item for item in _environment().items() if item[0] not in TERMINAL))
 
     def path(self, name: str, known: object) -> str:
         """Where modules are looked for."""

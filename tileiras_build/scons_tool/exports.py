@@ -15,7 +15,7 @@ import SCons.Node.FS
 from ..errors import InternalError, InvalidInput, Location
 from ..executor.watched import Watched
 from ..pipeline.stages import Stage, source_digest
-from ..reads.looking import SHELL
+from ..reads.looking import TERMINAL
 from ..reads.record import Comparison, Read, Record
 from ..reads.watch import ReadsChanged
 from .actions import WorkerAction, because, kernel_name, step_timeout
@@ -131,7 +131,7 @@ class ExportReads:
 def _is_told_by_the_run(read: Read) -> bool:
     """Whether the environment, the search path or the absence of links says it, which every run compares."""
     if read.kind == "variable":
-        return read.name not in SHELL
+        return read.name not in TERMINAL
     return read.kind == "path" or read.kind == "link" and not read.state.startswith("->")
 
 

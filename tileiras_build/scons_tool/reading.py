@@ -27,10 +27,11 @@ import SCons.Script
 import SCons.Tool
 import SCons.Variables
 
+from ..reads.looking import TERMINAL
+from ..reads.looking import stamp as file_state
 from .asked import LEAVINGS, ask, kind_of, real_access, real_lstat, real_readlink, real_stat, seen_of, state_of
 from .script_code import Code, unwatched_start
 
-TERMINAL = ("_", "SHLVL", "OLDPWD", "PWD", "COLUMNS", "LINES", "WINDOWID", "TERM_SESSION_ID")  # its variables
 _DOUBTFUL = (
     *("subprocess.", "socket.", "urllib.", "http.", "ftplib.", "sqlite3.", "pty.", "shutil.", "builtins.input"),
     *("os.system", "os.exec", "os.fork", "os.spawn", "os.posix_spawn", "os.startfile", "os.getxattr", "os.listxattr"),
@@ -321,15 +322,6 @@ def variable(name: str) -> str | None:
     """A variable of the environment, without its being noted."""
     value = os.environ._data.get(os.fsencode(name))
     return None if value is None else os.fsdecode(value)
-
-
-def file_state(path: str) -> tuple | None:
-    """Everything of a file's stat that changes when the file does; None where there is none."""
-    try:
-        found = real_stat(path)
-    except (OSError, ValueError):
-        return None
-    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode)
 
 
 def folder_state(path: str) -> list[str]:
