@@ -88,6 +88,8 @@ class Row:
         found = list(self.ours.notes)
         if self.ours.spills > MOST_SPILLS:
             found.append(f"{self.ours.spills} spill instructions, at most {MOST_SPILLS}")
+        if fences := self.ours.listing.fences_in_loops:
+            found.append(f"fences of the whole GPU in a loop: {', '.join(fences)}")
         if self.ratio is not None and self.ratio > MOST_OVER_PEER:
             found.append(f"{self.ratio:.2f}x the instructions of tileiras, at most {MOST_OVER_PEER:.2f}x")
         return found + (_check_product(self) if _is_product(self) else [])

@@ -26,7 +26,10 @@ def fast_path(monkeypatch):
 
 def failures(fast_path, opcodes, sm="sm_80", kernel="matmul_f16", peer=100):
     def measured(opcodes):
-        lines = tuple(Line(opcode, "", "loop" if opcode == "BRA" else None) for opcode in opcodes)
+        lines = tuple(
+            Line(opcode.partition(".")[0], "", "loop" if opcode == "BRA" else None, mnemonic=opcode)
+            for opcode in opcodes
+        )
         return fast_path.Measured(Listing("k", lines, {"loop": 2}), 0, 0, 1.0)
 
     theirs = measured(["MOV"] * peer) if peer else None
@@ -46,6 +49,7 @@ def test_code_that_meets_all_demands(fast_path):
         (("UTMALDG", "HGMMA", "BRA"), {"sm": "sm_90"}, "no UTMASTG"),
         (("LDG", "LDSM", "HMMA", "BRA"), {}, "no LDGSTS"),
         (("LDSM", "MOV", "LDGSTS", "HMMA", "BRA"), {}, "ahead"),
+        ((*GOOD[:-1], "MEMBAR.ALL.GPU", "BRA"), {}, "fences of the whole GPU in a loop: MEMBAR.ALL.GPU"),
     ],
 )
 def test_each_demand(fast_path, opcodes, more, words):

@@ -1,5 +1,6 @@
 """The proof of stores by TMA accepts what the pipeline makes and refuses each wait and barrier that is missing."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,16 @@ from tileiras_build.pipeline.text_format import parse
 
 KERNELS = Path(__file__).parents[1] / "pipeline" / "tileaa_to_tileas" / "stored_tiles.py"
 SMS = ("sm_90", "sm_100", "sm_120")
-STORED = {"f16": 1, "persistent": 1, "twice": 2, "read_back": 1, "written_before": 1, "signalled": 1, "forbidden": 0}
+STORED = {
+    "f16": 1,
+    "persistent": 1,
+    "overwritten": 1,
+    "twice": 2,
+    "read_back": 1,
+    "written_before": 1,
+    "signalled": 1,
+    "forbidden": 0,
+}
 
 
 def module_of(name, sm="sm_90"):
@@ -82,16 +92,22 @@ def test_a_wait_that_comes_before_the_store():
     refused(module, "return comes while the copies")
 
 
-@pytest.mark.parametrize("name", ["read_back", "signalled"])
-def test_an_access_that_does_not_wait_until_a_store_has_written(name):
-    for change in (drop, lambda wait: wait.attributes.update(read=UnitAttr())):
-        module = module_of(name)
-        for wait in find(module, "async.tma_store_wait", read=False):
-            change(wait)
-        refused(module, "comes after nv_tileas.async.tiled_tma_store and does not wait until it has written")
+def only_reads(wait):
+    wait.attributes["read"] = UnitAttr()
 
 
-@pytest.mark.parametrize("name", ["read_back", "signalled", "persistent"])
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [*product(["read_back", "signalled"], [drop, only_reads]), ("overwritten", only_reads)],
+)
+def test_an_access_that_does_not_wait_until_a_store_has_written(name, change):
+    module = module_of(name)
+    for wait in find(module, "async.tma_store_wait", read=False):
+        change(wait)
+    refused(module, "comes after nv_tileas.async.tiled_tma_store and does not wait until it has written")
+
+
+@pytest.mark.parametrize("name", ["read_back", "signalled", "overwritten"])
 def test_a_wait_that_only_one_thread_knows_of(name):
     module = module_of(name)
     for wait in find(module, "async.tma_store_wait", read=False):

@@ -1,9 +1,12 @@
 """reports/sass.py: instructions, labels and loops of nvdisasm's text."""
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tileiras_build.errors import InvalidInput
-from tileiras_build.reports.sass import disassemble, read_listings
+from tileiras_build.reports.sass import cycles, disassemble, read_listings
 
 HEAD = """
 //--------------------- .text.k  --------------------------
@@ -71,3 +74,32 @@ def test_each_section_is_a_kernel():
 def test_what_is_no_cubin_is_refused():
     with pytest.raises(InvalidInput, match="nvdisasm"):
         disassemble(b"none")
+
+
+FENCE = "        /*0030*/               @P0 CCTL.IVALL ;\n"
+LOCAL = "        /*0030*/                   MEMBAR.ALL.CTA ;\n"
+
+
+def test_fences_of_the_gpu_that_a_loop_repeats():
+    """A wait whose second attempt stands behind the kernel repeats only what lies between it and its way back."""
+    away = "        /*0030*/               @P0 BRA `(.L_x_5) ;\n"
+    again = (
+        ".L_x_5:\n        /*0060*/                   SYNCS R1 ;\n        /*0070*/                   BRA `(.L_x_3) ;\n"
+    )
+    looped = listing(".L_x_0:\n", FENCE, LOCAL, PRODUCT, BACK, END)
+    assert looped.fences_in_loops == ["CCTL.IVALL"]
+    outside = listing(FENCE, ".L_x_3:\n", away, FENCE, END, again)
+    assert outside.repeated == [1, 5, 6]
+    assert outside.fences_in_loops == []
+
+
+@given(st.lists(st.lists(st.integers(0, 7), max_size=3, unique=True), min_size=8, max_size=8))
+def test_cycles_are_what_reaches_itself(targets):
+    reached = np.zeros((8, 8), bool)
+    for number, following in enumerate(targets):
+        reached[number, following] = True
+    for _ in range(3):
+        reached |= reached @ reached
+    both = reached & reached.T
+    expected = {tuple(np.flatnonzero(both[n])) for n in range(8) if both[n].sum() > 1}
+    assert {tuple(sorted(found)) for found in cycles(targets)} == expected

@@ -7,7 +7,7 @@ from each store every path is followed
 - to the next wait: the kernel does not end on it, and nothing on it uses the store's bytes of shared memory;
 - from there to the next barrier: nothing on it writes to those bytes, unless it begins with a barrier;
 - to the next wait for writing, and from there to the next barrier: on neither part stands an access that a token orders
-  after the store, nor a fence.
+  after the store, nor a fence; the store itself may, where each iteration of its loop stores tiles of its own.
 
 A ring of buffers that another agent fills may share bytes with a store only where no path leads back to a use of the
 ring, or, where a third agent reads it, to a wait for what that one makes: then the agents are done with it.
@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ..errors import InternalError
+from ..pipeline.analysis.distinct_tiles import stores_distinct_tiles
 from .barriers import ACCESSES, BARRIER, FENCE, dependencies
 from .program_paths import AGENTS, ProgramPaths, kernels_of, paths_of
 
@@ -85,7 +86,10 @@ def _check_writing(
     kernel: Operation, paths: ProgramPaths, store: Operation, earlier: dict[Operation, set[Operation]]
 ) -> None:
     def relies(op: Operation) -> bool:
-        return op.name == FENCE or (op.name in ACCESSES and store in earlier[op])
+        return op.name == FENCE or (op.name in ACCESSES and store in earlier[op] and not is_apart(op))
+
+    def is_apart(op: Operation) -> bool:
+        return op is store and stores_distinct_tiles(store)
 
     written = []
     for op in paths.reach(store, _waits_for_writing):

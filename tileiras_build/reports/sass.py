@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from cuda.pathfinder import find_nvidia_binary_utility
@@ -27,6 +28,8 @@ TENSOR = ("HMMA", "IMMA", "DMMA", "QMMA", "OMMA", "BMMA", "HGMMA", "IGMMA", "QGM
 ASYNC_COPY = ("LDGSTS", "UTMALDG", "UBLKCP")
 SPILL = ("LDL", "STL")
 BRANCH = ("BRA", "BRX", "JMP")
+# What waits for all that a thread wrote to reach the whole GPU, or drops what L1 holds; opcode and first modifiers.
+GPU_FENCES = ("MEMBAR.ALL.GPU", "MEMBAR.SC.GPU", "MEMBAR.ALL.SYS", "MEMBAR.SC.SYS", "ERRBAR", "CCTL.IVALL")
 LEAVES = (*BRANCH, "EXIT", "RET")
 _CONDITION = re.compile(r"!?U?P\w+,")
 
@@ -35,13 +38,14 @@ _CONDITION = re.compile(r"!?U?P\w+,")
 class Line:
     """One instruction: its opcode without modifiers, its operands as printed, and the label that it jumps to.
 
-    ``guarded``: a predicate before it says whether it is executed.
+    ``guarded``: a predicate before it says whether it is executed; ``mnemonic``: the opcode with its modifiers.
     """
 
     opcode: str
     text: str
     jumps_to: str | None = None
     guarded: bool = False
+    mnemonic: str = ""
 
     @property
     def goes_on(self) -> bool:
@@ -76,6 +80,17 @@ class Listing:
             if start is not None and start < number:
                 found.append(range(start, number + 1))
         return found
+
+    @property
+    def fences_in_loops(self) -> list[str]:
+        """The mnemonics of the fences of the whole GPU that a thread may pass again and again, in order."""
+        return [mnemonic for number in self.repeated if (mnemonic := self.lines[number].mnemonic) in GPU_FENCES]
+
+    @cached_property
+    def repeated(self) -> list[int]:
+        """The numbers of the instructions from which a path leads back to them, of more than a jump to itself."""
+        targets = [sorted(self._following(number)) for number in range(len(self.lines))]
+        return sorted(number for loop in cycles(targets) for number in loop)
 
     def product_loop(self) -> range | None:
         """The shortest loop that holds the most tensor instructions; None where no loop holds any."""
@@ -149,4 +164,37 @@ def read_listings(text: str) -> list[Listing]:
 def _read_line(instruction: re.Match) -> Line:
     guard, opcode, operands = instruction.groups()
     target = _TARGET.search(operands)
-    return Line(opcode.partition(".")[0], operands.strip(), target and target[1], guard is not None)
+    return Line(opcode.partition(".")[0], operands.strip(), target and target[1], guard is not None, opcode)
+
+
+def cycles(targets: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """The sets of more than one node of a graph that all reach each other (Kosaraju's algorithm).
+
+    ``targets[n]``: the nodes that node n leads to.
+    """
+    sources: list[list[int]] = [[] for _ in targets]
+    for number, following in enumerate(targets):
+        for target in following:
+            sources[target].append(number)
+    seen: set[int] = set()
+    ends = [number for start in range(len(targets)) for number in _postorder(start, targets, seen)]
+    seen = set()
+    for start in reversed(ends):
+        if len(found := list(_postorder(start, sources, seen))) > 1:
+            yield found
+
+
+def _postorder(start: int, targets: Sequence[Sequence[int]], seen: set[int]) -> Iterator[int]:
+    """The nodes reached from one that are not in ``seen``, which they enter, each after those that it leads to."""
+    if start in seen:
+        return
+    seen.add(start)
+    path = [(start, iter(targets[start]))]
+    while path:
+        number, following = path[-1]
+        if (new := next((target for target in following if target not in seen), None)) is None:
+            path.pop()
+            yield number
+        else:
+            seen.add(new)
+            path.append((new, iter(targets[new])))

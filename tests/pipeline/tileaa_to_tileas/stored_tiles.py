@@ -50,6 +50,14 @@ def persistent(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
 
 
 @ct.kernel
+def overwritten(a, b, out, M: ConstInt, N: ConstInt, K: ConstInt):
+    """out = a @ the last tile of columns of b, after all the others, which were stored in the same place."""
+    row = ct.bid(0)
+    for column in range(ct.num_tiles(b, axis=1, shape=(K, N))):
+        ct.store(out, (row, 0), _sum(a, b, row, column, M, N, K).astype(out.dtype))
+
+
+@ct.kernel
 def twice(a, b, out, more, M: ConstInt, N: ConstInt, K: ConstInt):
     """out = a @ b and more = its negative: two stores in a loop, each with its own place in shared memory."""
     for row in range(ct.num_tiles(a, axis=0, shape=(M, K))):
@@ -122,6 +130,7 @@ CASES = [
     Case("stacked", stacked, (rows("float16"), rows("float16"), rows("float16", 3), 128, 64, 64)),
     _case("persistent", persistent, (128, 128, 64)),
     _case("persistent_wide", persistent, (128, 256, 64)),
+    _case("overwritten", overwritten, (128, 64, 32)),
     _two("twice", twice, (128, 64, 32)),
     _two("read_back", read_back, (128, 128, 64)),
     _case("written_before", written_before, (128, 64, 64)),

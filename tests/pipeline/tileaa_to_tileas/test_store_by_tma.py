@@ -84,6 +84,14 @@ def test_a_block_stores_many_tiles(name, blocks, sm):
 
 
 @pytest.mark.parametrize("sm", SMS)
+def test_a_loop_stores_in_the_same_place(sm):
+    m, n, k = sizes("overwritten")
+    a, b, out = operands("overwritten", 2 * m, 3 * n, k)
+    found = run(KERNELS, "overwritten", sm, [a, b, np.ascontiguousarray(out[:, :n])], (2, 1, 1))[2]
+    np.testing.assert_array_equal(wide(found), wide(a) @ wide(b[:, -n:]))
+
+
+@pytest.mark.parametrize("sm", SMS)
 def test_two_stores_in_a_loop(sm):
     m, n, k = sizes("twice")
     a, b, out = operands("twice", 4 * m, n, k)
@@ -178,7 +186,9 @@ def test_sums_in_rows_of_a_thread_are_stored_by_tma_in_any_type():
 
 
 @pytest.mark.parametrize("sm", SMS)
-@pytest.mark.parametrize(("name", "waits"), [("f16", 0), ("twice", 0), ("persistent", 1), ("signalled", 1)])
+@pytest.mark.parametrize(
+    ("name", "waits"), [("f16", 0), ("twice", 0), ("persistent", 0), ("overwritten", 1), ("signalled", 1)]
+)
 def test_written_is_waited_for_only_where_a_token_asks(name, waits, sm):
     ptx = compiled(KERNELS, name, sm).ptx
     assert ptx.count("cp.async.bulk.wait_group ") == waits

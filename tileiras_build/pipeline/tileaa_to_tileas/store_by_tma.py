@@ -3,7 +3,8 @@
 In:    tiled_stores with layouts, in kernels whose agents fetch by TMA.
 Out:   async.tiled_tma_store for each of them that meets all of RULES: the tile goes from the layout in which it was
        computed to shared memory, and one thread copies it from there. ``async.tma_store_wait`` before what a token
-       orders after such a store, and, until shared memory is read, at the end of the agent that computes.
+       orders after such a store (but the same store of another tile, around a loop), and, until shared memory is read,
+       at the end of the agent that computes.
 After: specialize_warps (the kernel has tensor maps), pipeline_loads (no load moves over a store any more).
 Before: assign_scratch (gives the tiles their shared memory, and waits before it is used again).
 Sound: TMA writes no element outside the extents of the memory reference, as a view's store does not. Where a token
@@ -27,6 +28,7 @@ from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp,
 from ...layouts import SharedRoundTrip, TileParts, tile_parts
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.conversions import conversion_plan
+from ..analysis.distinct_tiles import stores_distinct_tiles
 from ..analysis.operand_chains import EXITS, LOOP, TOKEN, stands_for
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..contracts import EdgePass
@@ -199,14 +201,17 @@ def _is_ordinary(op: Operation) -> bool:
 # ---- what comes after ------------------------------------------------------------------------------
 def _order(stores: list[Any]) -> None:
     """Before each operation that a token orders after a store: wait until it is written, and meet."""
-    seen: set[SSAValue] = set()
-    later = {op for store in stores for op in _ordered_after(store.result_token, seen)}
-    for op in later:
+    for op in {op for store in stores for op in _ordered_after(store.result_token, set()) if _must_wait(op, store)}:
         place = op.prev_op
         if place is None or place.name != BarrierOp.name:
             place = BarrierOp.make([], [])
             op.parent.insert_op_before(place, op)
         place.parent.insert_op_before(AsyncTmaStoreWaitOp.make([], []), place)
+
+
+def _must_wait(op: Operation, store: Any) -> bool:
+    """Whether an operation may meet elements of a store that a token orders before it."""
+    return op is not store or not stores_distinct_tiles(store)
 
 
 def _ordered_after(token: SSAValue, seen: set[SSAValue]) -> Iterator[Operation]:

@@ -108,18 +108,25 @@ def barrier_of_pair(e: KernelEmitter, address: Value) -> Value:
 
 
 def _meet(e: KernelEmitter) -> None:
-    """All threads of the CTA, or of the cluster where mbarriers and shared memory of its CTAs are each other's."""
-    if not _reaches_others(e):
+    """All threads of the CTA, or of the cluster where mbarriers and shared memory of its CTAs are each other's.
+
+    The mbarriers have been released to the cluster by a fence; what else has been written is the CTA's own.
+    """
+    if not _reaches_others(e) or e.tensor_memory is not None:
         e.b.call_void("@llvm.nvvm.barrier.cta.sync.aligned.all", "i32 0")
+    if not _reaches_others(e):
         return
-    e.b.call_void("@llvm.nvvm.barrier.cluster.arrive.aligned", "")
+    e.b.call_void("@llvm.nvvm.barrier.cluster.arrive.relaxed.aligned", "")
     e.b.call_void("@llvm.nvvm.barrier.cluster.wait.aligned", "")
 
 
 def _part(e: KernelEmitter) -> None:
-    """No CTA ends while another may still write into its shared memory; agents come here one by one."""
+    """No CTA ends while another may still write into its shared memory; agents come here one by one.
+
+    There is nothing to be seen by the other CTAs, they only must have come.
+    """
     if _reaches_others(e):
-        e.b.call_void("@llvm.nvvm.barrier.cluster.arrive", "")
+        e.b.call_void("@llvm.nvvm.barrier.cluster.arrive.relaxed", "")
         e.b.call_void("@llvm.nvvm.barrier.cluster.wait", "")
 
 
@@ -145,14 +152,18 @@ def _free(e: KernelEmitter) -> None:
 
 
 # ---- waiting -------------------------------------------------------------------------------------
-def wait(e: KernelEmitter, address: Value, parity: Value, scope: str = "cta") -> None:
-    """Until the phase of an mbarrier with this parity is complete; threads of ``scope`` arrive at it."""
+def wait(e: KernelEmitter, address: Value, parity: Value) -> None:
+    """Until the phase of an mbarrier of this CTA with this parity is complete.
+
+    It acquires at the CTA's scope whoever arrives: what it guards lies in this CTA's shared and tensor memory. An acquire
+    of the cluster would drop all of L1 after every wait (CCTL.IVALL).
+    """
     again, done = e.b.label(), e.b.label()
     pointer = e.b.pointer(address, SHARED)
     parity = e.b.add(parity, 0)
     e.b.branch(again)
     e.b.start(again)
-    name = f"@llvm.nvvm.mbarrier.try.wait.parity.scope.{scope}.space.cta"
+    name = "@llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta"
     complete = e.b.call("i1", name, f"ptr addrspace({SHARED}) {pointer}, i32 {parity}")
     e.b.branch_if(complete, done, again)
     e.b.start(done)
@@ -163,7 +174,7 @@ def wait(e: KernelEmitter, address: Value, parity: Value, scope: str = "cta") ->
 def emit_producer_acquire(e: KernelEmitter, op: Any) -> None:
     stage = stage_of(e, op)
     # The first time around every stage is empty: the phase before the first one counts as complete.
-    wait(e, empty_barrier(e, op, stage), e.b.xor(_phase_of(e, op), 1), _scope(op))
+    wait(e, empty_barrier(e, op, stage), e.b.xor(_phase_of(e, op), 1))
     bytes = op.pipeline.owner.attributes["bytes"].value.data
     if is_pair(op.pipeline):
         with e.b.when(leads_pair(e)):
@@ -173,7 +184,7 @@ def emit_producer_acquire(e: KernelEmitter, op: Any) -> None:
 
 
 def emit_umma_acquire(e: KernelEmitter, op: Any) -> None:
-    wait(e, empty_barrier(e, op, stage_of(e, op)), e.b.xor(_phase_of(e, op), 1), _scope(op))
+    wait(e, empty_barrier(e, op, stage_of(e, op)), e.b.xor(_phase_of(e, op), 1))
 
 
 def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
@@ -184,13 +195,9 @@ def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
 def emit_consumer_wait(e: KernelEmitter, op: Any) -> None:
     if is_pair(op.pipeline):
         with leading(e):
-            wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op), "cluster")
+            wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op))
         return
-    wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op), _scope(op))
-
-
-def _scope(op: Any) -> str:
-    return "cta" if ctas_of(op.pipeline) == 1 else "cluster"
+    wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op))
 
 
 def emit_consumer_release(e: KernelEmitter, op: Any) -> None:
@@ -213,10 +220,14 @@ def emit_consumer_release(e: KernelEmitter, op: Any) -> None:
 
 
 def _arrive_everywhere(e: KernelEmitter, address: Value, enabled: Value, ctas: int) -> None:
-    """A lane for each CTA of the cluster arrives at the mbarrier at this place there."""
+    """A lane for each CTA of the cluster arrives at the mbarrier at this place there.
+
+    The arrival has no scope: it says that reads are done, there is no write for the other CTA to see, and a release of
+    the cluster would wait for all that this thread wrote anywhere (MEMBAR.ALL.GPU).
+    """
     rank = e.b.and_(e.lane, ctas - 1)
     there = f'call i32 asm "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r"(i32 {address}, i32 {rank})'
-    text = "@$0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [$1];"
+    text = "@$0 mbarrier.arrive.shared::cluster.b64 _, [$1];"
     operands = f"i1 {boolean(enabled)}, i32 {e.b.value(there)}"
     e.b.line(f'call void asm sideeffect "{text}", "b,r,~{{memory}}"({operands})')
 
