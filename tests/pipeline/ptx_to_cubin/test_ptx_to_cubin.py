@@ -48,6 +48,22 @@ def program(path, text):
     return str(path)
 
 
+def with_parameters(*sizes):
+    params = [{"name": f"arg{n}", "kind": "pointer", "size": size, "offset": 64} for n, size in enumerate(sizes)]
+    return manifest_comment({**MANIFEST, "kernels": {"k": {"params": params}}})
+
+
+def test_parameters_lie_where_the_cubin_has_them():
+    _, manifest = lower(source(note=with_parameters(8)), Job(SM90))
+    assert [row["offset"] for row in manifest["kernels"]["k"]["params"]] == [0]
+
+
+@pytest.mark.parametrize("sizes", [(4,), (8, 8)])
+def test_parameters_that_the_cubin_does_not_have(sizes):
+    with pytest.raises(InternalError, match="manifest-parameters"):
+        lower(source(note=with_parameters(*sizes)), Job(SM90))
+
+
 @pytest.mark.parametrize("name", list(TARGETS))
 def test_every_gpu(name):
     target = TARGETS[name]

@@ -26,7 +26,12 @@ def lower(ptx: str, job: Job) -> tuple[bytes, dict]:
 
 
 def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> dict:
-    """A copy of the manifest with ``kernels[name]["resources"]`` and, if ptxas had remarks, ``notes``."""
+    """A copy of the manifest as the cubin has it.
+
+    ``kernels[name]["resources"]`` join it and, if ptxas had remarks, ``notes``; the offsets of parameters are those of
+    the cubin. ptxas aligns a tensor map's address in the constant bank, in which parameters do not start at a multiple
+    of the map's size on every GPU.
+    """
     cubin = read_cubin(assembled.cubin)
     if cubin.number != job.target.number:
         raise InternalError("cubin-target", f"ptxas made code for sm_{cubin.number} instead of {job.target.name}")
@@ -36,7 +41,9 @@ def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> dict:
         raise InternalError("manifest-kernel", f"the manifest names kernel {name}, which the cubin lacks")
     for name, taken in cubin.kernels.items():
         stores, loads = assembled.spills.get(name, (0, 0))
-        kernels.setdefault(name, {})["resources"] = {
+        kernel = kernels.setdefault(name, {})
+        _place_parameters(name, kernel.get("params", []), taken)
+        kernel["resources"] = {
             "registers": taken.registers,
             "spill_stores": stores,
             "spill_loads": loads,
@@ -46,3 +53,12 @@ def complete_manifest(manifest: dict, assembled: Assembled, job: Job) -> dict:
     if assembled.notes:
         complete["notes"] = list(assembled.notes)
     return complete
+
+
+def _place_parameters(name: str, parameters: list[dict], taken: KernelResources) -> None:
+    sizes = [parameter["size"] for parameter in parameters]
+    if parameters and sizes != [placed.size for placed in taken.parameters]:
+        message = f"the manifest gives the parameters of kernel {name} {sizes} bytes, the cubin {taken.parameters}"
+        raise InternalError("manifest-parameters", message)
+    for parameter, placed in zip(parameters, taken.parameters):
+        parameter["offset"] = placed.offset

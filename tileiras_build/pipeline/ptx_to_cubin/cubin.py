@@ -1,7 +1,8 @@
 """Read what a cubin says about its kernels: a small ELF reader.
 
 Layout: ELF64 little-endian, machine 190. ``.text.<kernel>`` holds the code, ``.nv.shared.<kernel>`` the size of static
-shared memory, ``.nv.info`` one record per function and fact (format byte, attribute byte, 16-bit size or value, data).
+shared memory, ``.nv.info`` one record per function and fact (format byte, attribute byte, 16-bit size or value, data),
+``.nv.info.<kernel>`` those of one kernel, among them where each of its parameters lies.
 """
 
 from __future__ import annotations
@@ -19,8 +20,19 @@ _RESERVED_SHARED = 1024  # bytes the system adds to every CTA's shared memory
 _FUNCTION, _ENTRY = 2, 0x10  # symbol type, and the st_other bit of functions that can be launched
 _SIZED = 4  # EIFMT_SVAL: a record with data
 # Attribute numbers of .nv.info records, as `cuobjdump -elf` names them.
-_FRAME_SIZE, _MIN_STACK_SIZE, _REGCOUNT = 0x11, 0x12, 0x2F
+_FRAME_SIZE, _MIN_STACK_SIZE, _KPARAM_INFO, _REGCOUNT = 0x11, 0x12, 0x17, 0x2F
 _FACTS = {_REGCOUNT: "registers", _MIN_STACK_SIZE: "stack", _FRAME_SIZE: "frame"}
+
+
+_PARAMETER_SIZE_BIT = 18  # of the last word of a KPARAM_INFO record
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Where one parameter of a kernel lies: bytes from the start of the parameters, and how many."""
+
+    offset: int
+    size: int
 
 
 @dataclass(frozen=True)
@@ -31,6 +43,7 @@ class KernelResources:
     stack: int
     shared: int
     code_bytes: int
+    parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,17 +93,35 @@ def _read(data: bytes) -> Cubin:
     symbols = _symbols(data, sections)
     facts = _facts(data, sections, symbols)
     sizes = {section.name: section.size for section in sections}
-    entries = [symbol.name for symbol in symbols if symbol.is_entry]
-    return Cubin(number, {name: _resources(name, sizes, facts.get(name, {}), number) for name in entries})
+    infos = {
+        section.name: data[section.offset : section.offset + section.size]
+        for section in sections
+        if section.name.startswith(".nv.info.")
+    }
+    kernels = {
+        name: _resources(name, sizes, facts.get(name, {}), number, _parameters(infos.get(f".nv.info.{name}", b"")))
+        for name in (symbol.name for symbol in symbols if symbol.is_entry)
+    }
+    return Cubin(number, kernels)
 
 
-def _resources(name: str, sizes: dict, known: dict, number: int) -> KernelResources:
+def _parameters(info: bytes) -> tuple[Parameter, ...]:
+    """In the kernel's order: a record holds an index, ordinal and offset of 16 bits each, and a word with the size."""
+    records = (record for attribute, record in _records(info) if attribute == _KPARAM_INFO)
+    rows = sorted(struct.unpack("<IHHI", record)[1:] for record in records)
+    return tuple(Parameter(offset, word >> _PARAMETER_SIZE_BIT) for _, offset, word in rows)
+
+
+def _resources(
+    name: str, sizes: dict[str, int], known: dict[str, int], number: int, parameters: tuple[Parameter, ...]
+) -> KernelResources:
     shared = sizes.get(f".nv.shared.{name}", 0)
     target = TARGETS.get(f"sm_{number}")
     if shared and target is not None and target.has("shared_reserved"):
         shared -= _RESERVED_SHARED
     code = sizes.get(f".text.{name}", 0)
-    return KernelResources(known.get("registers", 0), max(known.get("stack", 0), known.get("frame", 0)), shared, code)
+    stack = max(known.get("stack", 0), known.get("frame", 0))
+    return KernelResources(known.get("registers", 0), stack, shared, code, parameters)
 
 
 def _sections(data: bytes) -> list[_Section]:
