@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import linecache
 import sys
 from contextlib import contextmanager
@@ -42,8 +41,16 @@ def call(function: str, root: str, *arguments: object) -> Watched:
 
 
 def _forget_files() -> None:
-    """Drop what Python remembers of the files of earlier calls."""
-    importlib.invalidate_caches()
+    """Drop what Python remembers of the files of earlier calls.
+
+    Installed libraries are listed anew where their folders' times change: listing them for each call costs more than
+    all else here.
+    """
+    for path, finder in list(sys.path_importer_cache.items()):
+        if finder is None:
+            del sys.path_importer_cache[path]
+        elif hasattr(finder, "invalidate_caches") and not is_installed(path) and not is_standard(path):
+            finder.invalidate_caches()
     for name in [name for name in linecache.cache if not is_installed(name) and not is_standard(name)]:
         del linecache.cache[name]
 

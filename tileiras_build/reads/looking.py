@@ -13,6 +13,7 @@ import stat
 import sys
 import sysconfig
 from collections.abc import Callable
+from functools import lru_cache
 
 from .places import Places
 
@@ -40,11 +41,13 @@ def stamp(path: str) -> Stamp | None:
     return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_mode)
 
 
+@lru_cache(maxsize=8192)
 def is_standard(path: str) -> bool:
     """Whether ``path`` belongs to the standard library, which the interpreter's version stands for."""
     return path.startswith(STANDARD) and not is_installed(path)
 
 
+@lru_cache(maxsize=8192)
 def is_installed(path: str) -> bool:
     """Whether ``path`` belongs to an installed library, or is where those are."""
     return any(f"{os.sep}{name}{os.sep}" in f"{path}{os.sep}" for name in INSTALLED)
