@@ -213,6 +213,11 @@ INSTRUCTIONS: dict[str, dict[str, Sample | None]] = {
             "{r0, r1, r2, r3}, {r4, r5}, {r6, r7}, {r0, r1, r2, r3}, r8, 0;",
             "",
         ),
+        "mma.sp.block_scale": (
+            "mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e4m3.f32.ue8m0 "
+            "{f0, f1, f2, f3}, {r0, r1, r2, r3}, {r4, r5, r6, r7}, {f0, f1, f2, f3}, r8, 0, r9, {0, 0}, r10, {0, 0};",
+            "sm_120a",
+        ),
         **words("ldmatrix stmatrix movmatrix"),
     },
     "matrices by warpgroups": {

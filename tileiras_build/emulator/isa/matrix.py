@@ -178,7 +178,7 @@ def handle_mma(e, ins):
     shape = next((_SHAPE.match(m) for m in ins.mods if _SHAPE.match(m)), None)
     types = mma_types(ins)
     sparse = "sp" in ins.mods or ORDERED in ins.mods
-    if shape is None or len(types) < 4 or types[1] == "b1" or sparse and "block_scale" in ins.mods:
+    if shape is None or len(types) < 4 or types[1] == "b1":
         e.fail("not supported")
     m, n, k = (int(g) for g in shape.groups())
     if n != 8 or (m, n, k) == (8, 8, 4) and types[1] == "f16":
@@ -190,13 +190,14 @@ def handle_mma(e, ins):
     a_name, b_name = ("e2m1_packed",) * 2 if packed_fp4 else (a_type, b_type)
     kind = "f64" if a_type == "f64" else "u32"
     read = "u64" if kind == "f64" else "u32"
-    check_counts(e, ins, m, k, 4 if packed_fp4 else _WIDTH[a_type], 2 if sparse else 1)
+    width = 4 if packed_fp4 else _WIDTH[a_type]
+    check_counts(e, ins, m, k, width, 2 if sparse else 1)
     a = fragment(e, ins.args[1], read, ("a", a_name, m), f"fragment_a(g, {a_name!r}, {m}, [{{}}])")
     b = fragment(e, ins.args[2], read, ("b", b_name), f"fragment_b(g, {b_name!r}, [{{}}])")
     if sparse:
-        a = emit_spread(e, ins, a, a_type, k)
+        a = emit_spread(e, ins, a, a_name, width, k)
     if scaled:
-        a, b = scale_operands(e, ins, types, a, b, k)
+        a, b = scale_operands(e, ins, types, a, b, 6 if sparse else 4)
     if kind == "f64":
         return accumulate_f64(e, ins, a, b)
     integers = d_type == "s32"
@@ -273,7 +274,8 @@ def apply_scales(matrix, factors):
     return products.Factor(scaled, "scaled")
 
 
-def scale_operands(e, ins, types, a: str, b: str, k: int):
+def scale_operands(e, ins, types, a: str, b: str, first: int):
+    """A and B times their scale factors, whose operands begin at ``first``."""
     vector = next((m for m in ins.mods if m.startswith("scale_vec::")), None)
     count = (
         int(vector.split("::")[1][0])
@@ -282,7 +284,7 @@ def scale_operands(e, ins, types, a: str, b: str, k: int):
     )
     scale_type = types[4] if len(types) > 4 else "ue8m0"
     out = []
-    for matrix, at, rows in ((a, 4, 16), (b, 6, 8)):
+    for matrix, at, rows in ((a, first, 16), (b, first + 2, 8)):
         byte_id, thread_id = (e.use(i, "u16") for i in items_of(ins.args[at + 1]))
         word = e.use(items_of(ins.args[at])[0], "u32")
         factors = f"scales(g, {word}, {byte_id}, {thread_id}, {count}, {rows}, {scale_type!r})"

@@ -1,9 +1,14 @@
-"""mma.sp of f16 and bf16: A has two numbers in four, which metadata place (PTX ISA 9.0, section 9.7.14.6).
+"""A with half of its numbers, which metadata place: mma.sp (PTX ISA 9.0, section 9.7.14.6); wgmma and tcgen05 share its codes.
 
-Registers hold A without its zeros (m x k / 2), laid out as a dense A of that size. Of the four numbers of a chunk of a row of
-A, two indices of 2 bits say which are there. One thread of each four (k = 16, the selector names it) or two (k = 32, the
-selector names the pair) hold the indices of rows lane / 4, in the low half of a register, and lane / 4 + 8; the second of a
-pair has columns 16 to 31. Other types have other granularities and layouts, and are refused.
+Registers hold A without its zeros (m x k / 2), laid out as a dense A of that size. Each row of A falls into chunks of 2
+(tf32), 4 (numbers of 16 or 8 bits) or 8 columns (of 4 bits, in pairs), and a code of 4 bits says which half of a chunk is
+there: two indices of 2 bits, the first number's low. tf32 has two codes, 0b0100 for the first number and 0b1110 for the other.
+
+A register of metadata holds eight codes: of four chunks of row lane / 4 and of row lane / 4 + 8 (numbers of 16 bits and
+more), or of eight chunks of one row (others, whose row + 8 is in the next lane). As many lanes of each four as that takes
+hold them; the selector says which lanes. Figures 119 to 147 show it. In words it is in CUTLASS, in the layouts ELayout_* of
+cute/atom/mma_traits_sm90_gmma_sparse.hpp and in cute/atom/mma_traits_sm120_sparse.hpp; and what ptxas makes of shapes that
+an architecture lacks moves metadata by it: m16n8k32 of s8 without order on sm_100, m16n8k64 of s4 on sm_90.
 """
 
 from __future__ import annotations
@@ -12,52 +17,95 @@ import numpy as np
 
 from .. import products
 from ..access import Site
+from ..emit import items_of
 from ..parse import Immediate
 from . import helper
 
 ORDERED = "sp::ordered_metadata"
-TYPES = ("f16", "bf16")
-COLUMNS = 16  # of A whose indices a half of a register holds
-SELECTORS = {16: 4, 32: 2}  # k -> how many choices of the threads that hold the metadata
+CHUNKS = {32: 2, 16: 4, 8: 4, 4: 8}  # bits of a number of A -> columns of a chunk
+# Type of A in an ``mma`` -> k -> how many choices of lanes there are.
+SELECTORS = {
+    "tf32": {8: 4, 16: 2},
+    **{name: {16: 4, 32: 2} for name in ("f16", "bf16")},
+    **{name: {32: 2, 64: 1} for name in ("s8", "u8")},
+    **{name: {64: 2, 128: 1} for name in ("s4", "u4")},
+    **{name: {64: 1} for name in ("e4m3", "e5m2", "e3m2", "e2m3", "e2m1")},
+    "e2m1_packed": {128: 1},
+}
+_CODES = np.arange(16)
+_FIRST, _SECOND = _CODES & 3, _CODES >> 2
+# Columns of a chunk -> for each code, the places of the numbers that are there.
+PLACES = {
+    2: (_CODES >> 3)[:, None],
+    4: np.stack([_FIRST, _SECOND], axis=1),
+    8: np.stack([2 * _FIRST, 2 * _FIRST + 1, 2 * _SECOND, 2 * _SECOND + 1], axis=1),
+}
+_OF_ONE = np.isin(_CODES, (0b0100, 0b1110))
+
+
+def possible_codes(chunk: int, ordered: bool) -> np.ndarray:
+    """Which of the 16 codes mean something."""
+    if chunk == 2:
+        return _OF_ONE
+    return _FIRST < _SECOND if ordered else _FIRST != _SECOND
+
+
+def read_codes(words: np.ndarray, selector: int, width: int, k: int) -> np.ndarray:
+    """The codes (warps, 16, chunks) of metadata (warps, 32); ``width`` bits of a number."""
+    count = k // CHUNKS[width] // 4  # lanes of each four that hold metadata
+    held = words.reshape(-1, 8, 4)[:, :, selector * count : (selector + 1) * count]
+    codes = held[..., None] >> np.arange(0, 32, 4, dtype=np.uint32) & np.uint32(15)
+    codes = codes.reshape(len(held), 8, -1, 2, 4 if width >= 16 else 8)  # (w, row, block, half, chunk)
+    return codes.transpose(0, 3, 1, 2, 4).reshape(len(held), 16, -1)
+
+
+def spread_numbers(values: np.ndarray, codes: np.ndarray, chunk: int) -> np.ndarray:
+    """A with its zeros (…, rows, k) of A without (…, rows, k / 2) and its codes (…, rows, chunks)."""
+    columns = PLACES[chunk][codes] + chunk * np.arange(codes.shape[-1])[:, None]
+    full = np.zeros((*values.shape[:-1], 2 * values.shape[-1]), values.dtype)
+    np.put_along_axis(full, columns.reshape(values.shape), values, axis=-1)
+    return full
+
+
+def impossible_code(codes: np.ndarray, chunk: int, ordered: bool) -> str | None:
+    """What is wrong with the first code (…, rows, chunks) that means nothing."""
+    wrong = ~possible_codes(chunk, ordered)[codes]
+    if not wrong.any():
+        return None
+    place = tuple(np.argwhere(wrong)[0].tolist())
+    code, start = int(codes[place]), chunk * place[-1]
+    why = f"metadata of row {place[-2]}, columns {start} to {start + chunk - 1} of A: "
+    if chunk == 2:
+        return f"{why}{code:#06b} is neither 0b0100 nor 0b1110"
+    return f"{why}indices {code & 3} and {code >> 2} are not possible"
 
 
 @helper
-def spread_out(group, ins, factor, metadata, selector: int):
-    """A with its zeros (warps, 16, k)."""
-    values = factor.values
-    k = 2 * values.shape[2]
-    places = indices(group.to_warps(metadata), selector, k)
-    check(group, ins, places.reshape(*places.shape[:2], -1, 2))
-    columns = np.arange(k // 2) // 2 * 4 + places
-    full = np.zeros((*values.shape[:2], k), values.dtype)
-    np.put_along_axis(full, columns, values, axis=2)
-    return products.Factor(full, factor.kind)
+def spread_out(group, ins, factor, metadata, selector: int, width: int, ordered: bool):
+    """A with its zeros (stack, rows, k): matrices of 16 rows each (``mma``) or 64 (``wgmma``)."""
+    rows, k = factor.values.shape[1], 2 * factor.values.shape[2]
+    codes = read_codes(group.to_warps(metadata), selector, width, k)
+    codes = codes.reshape(-1, rows, codes.shape[2])
+    if wrong := impossible_code(codes, CHUNKS[width], ordered):
+        Site(ins, "shared", 1).fault(group, wrong)
+    values = np.broadcast_to(factor.values, (len(codes), rows, k // 2))
+    return products.Factor(spread_numbers(values, codes, CHUNKS[width]), factor.kind)
 
 
-def indices(words: np.ndarray, selector: int, k: int) -> np.ndarray:
-    """The indices (warps, 16, k / 2) of metadata (warps, 32)."""
-    count = k // COLUMNS
-    holders = words.reshape(-1, 8, 4)[:, :, selector * count : (selector + 1) * count]
-    halves = np.ascontiguousarray(holders)[..., None].view(np.uint16)  # (w, row, column block, half)
-    rows = halves.transpose(0, 3, 1, 2).reshape(len(words), 16, count)
-    return (rows[..., None] >> np.arange(0, 16, 2, dtype=np.uint16) & 3).reshape(len(words), 16, -1).astype(np.int64)
-
-
-def check(group, ins, pairs: np.ndarray) -> None:
-    """The two numbers of a chunk lie in different places, in order where the instruction says so."""
-    wrong = pairs[..., 0] >= pairs[..., 1] if ORDERED in ins.mods else pairs[..., 0] == pairs[..., 1]
-    if wrong.any():
-        warp, row, chunk, *_ = (int(i) for i in np.argwhere(wrong)[0])
-        first, second = pairs[warp, row, chunk].tolist()
-        why = f"metadata of row {row}, columns {4 * chunk} to {4 * chunk + 3} of A: indices {first} and {second} are not possible"
-        Site(ins, "shared", 1).fault(group, why)
-
-
-def emit_spread(e, ins, a: str, a_type: str, k: int) -> str:
+def emit_spread(e, ins, a: str, a_type: str, width: int, k: int) -> str:
     """Source of A with its zeros; ``a`` holds it without."""
-    if a_type not in TYPES or k not in SELECTORS:
-        e.fail("not supported")
+    ordered = ORDERED in ins.mods
+    if k not in SELECTORS.get(a_type, {}):
+        e.fail("no such shape with a sparse A")
+    if not ordered and any(mod.startswith("kind::") for mod in ins.mods):
+        e.fail(f"a kind needs .{ORDERED}")
     metadata, selector = ins.args[4], ins.args[5]
-    if not isinstance(selector, Immediate) or not 0 <= selector.value < SELECTORS[k]:
-        e.fail(f"the sparsity selector must be 0 to {SELECTORS[k] - 1}")
-    return e.temp(f"spread_out(g, {e.constant(ins, 'ins')}, {a}, {e.use(metadata, 'u32')}, {selector.value})")
+    chosen = read_selector(e, selector, SELECTORS[a_type][k])
+    word = e.use(items_of(metadata)[0], "u32")
+    return e.temp(f"spread_out(g, {e.constant(ins, 'ins')}, {a}, {word}, {chosen}, {width}, {ordered})")
+
+
+def read_selector(e, selector, count: int) -> int:
+    if not isinstance(selector, Immediate) or not 0 <= selector.value < count:
+        e.fail(f"the sparsity selector must be 0{f' to {count - 1}' if count > 1 else ''}")
+    return selector.value
