@@ -70,7 +70,10 @@ def d_rows_columns(n, packed):
 def execute(
     text, image, n, d_type, desc_a, desc_b, start=None, before="wgmma.fence.sync.aligned;", a=None, threads=THREADS
 ):
-    """Run one product ``text`` (with {D} and {A}); returns D as (64, n) per warpgroup."""
+    """Run one product ``text`` (with {D} and {A}); returns D as (64, n) per warpgroup.
+
+    ``a`` (threads, registers): the words of A; a fifth one is in A4.
+    """
     count = n // (4 if d_type == "f16" else 2)
     groups = threads // THREADS
     lines = [
@@ -80,8 +83,8 @@ def execute(
     lines.append("cvt.u64.u32 u11, t8; add.u64 u11, u11, u1;")
     lines += [f"ld.global.b32 D{i}, [u11+{4 * i}];" for i in range(count)]
     a = aligned(np.zeros((threads, 4), np.uint32) if a is None else a)
-    lines.append(".reg .b32 A<4>; mad.lo.u32 t8, t0, 16, 0; cvt.u64.u32 u12, t8; add.u64 u12, u12, u2;")
-    lines += [f"ld.global.b32 A{i}, [u12+{4 * i}];" for i in range(4)]
+    lines.append(f".reg .b32 A<5>; mad.lo.u32 t8, t0, {4 * a.shape[1]}, 0; cvt.u64.u32 u12, t8; add.u64 u12, u12, u2;")
+    lines += [f"ld.global.b32 A{i}, [u12+{4 * i}];" for i in range(a.shape[1])]
     names = {"D": "{" + ", ".join(f"D{i}" for i in range(count)) + "}", "A": "{A0, A1, A2, A3}"}
     lines += [before, text.format(**names), "wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;"]
     lines += [f"st.global.b32 [u11+{4 * i}], D{i};" for i in range(count)]

@@ -1,4 +1,4 @@
-"""Warpgroup matrix products: wgmma.mma_async, fence, commit_group, wait_group (PTX ISA 9.0, section 9.7.15).
+"""Warpgroup matrix products: wgmma.mma_async, .sp, fence, commit_group, wait_group (PTX ISA 9.0, section 9.7.15).
 
 A warpgroup is four warps in a row, the first at a multiple of four; it computes D (64 x n) = A (64 x k) B (k x n) [+ D].
 Lane = 4 * row + t of warp w, with ``E`` elements per register:
@@ -6,6 +6,9 @@ Lane = 4 * row + t of warp w, with ``E`` elements per register:
     A (registers): register r holds row 16 w + row + 8 (r % 2), columns E t + e + 4 E (r / 2)
     D (32-bit):    register i holds row 16 w + row + 8 (i / 2 % 2), column 8 (i / 4) + 2 t + i % 2
     D (f16):       register i holds row 16 w + row + 8 (i % 2), columns 8 (i / 2) + 2 t + (0, 1)
+
+With .sp, k is twice as long and A without its zeros, 64 x k / 2, lies as a dense A of that size; each warp has the metadata
+of its 16 rows, as for mma.sp (``sparse.py``).
 
 The product is computed where it is issued, in float32 as for mma.sync (integers exactly). What a program may not see of
 that - registers read before the wait - is for ``inflight.py`` and the race check.
@@ -19,13 +22,14 @@ import numpy as np
 
 from .. import numerics, products
 from ..access import Site
-from ..descriptor import CHUNK, WGMMA_SWIZZLES, k_major_offsets, mn_major_offsets, swizzled
+from ..descriptor import BYTES_32, CHUNK, ROW_CHUNKS, WGMMA_SWIZZLES, k_major_offsets, mn_major_offsets, swizzled
 from ..emit import items_of
 from ..faults import EmulatorFault
 from ..machine import Event
 from ..parse import Vector
 from . import GROUP_WIDE, RESULT_KINDS, WARP_WIDE, handles, helper
 from .matrix import _DECODE, _WIDTH, fragment
+from .sparse import SELECTORS, read_selector
 
 GROUP = 128  # threads of a warpgroup
 _SHAPE = re.compile(r"m64n(\d+)k(\d+)$")
@@ -88,10 +92,11 @@ _RESERVED = ~((0x3FFF << 0) | (0x3FFF << 16) | (0x3FFF << 32) | (7 << 49) | (3 <
 
 
 class SharedOperand:
-    """A or B of one instruction in shared memory; ``rows`` of M or N."""
+    """A or B of one instruction in shared memory; ``rows`` of M or N, ``depth`` times 32 bytes of k."""
 
-    def __init__(self, ins, name: str, type_: str, rows: int, transposed: bool, negative: bool):
+    def __init__(self, ins, name: str, type_: str, rows: int, transposed: bool, negative: bool, depth: int = 1):
         self.name, self.type, self.rows, self.transposed, self.negative = name, type_, rows, transposed, negative
+        self.depth = depth
         self.site = Site(ins, "shared", CHUNK)
 
     def load(self, group, descriptor):
@@ -129,10 +134,16 @@ class SharedOperand:
         leading, stride = descriptor >> 16 & 0x3FFF, descriptor >> 32 & 0x3FFF
         base, swizzle = descriptor >> 49 & 7, WGMMA_SWIZZLES[descriptor >> 62]
         if self.transposed:
-            offsets = mn_major_offsets(swizzle, leading, stride, 16, self.rows // 8)
+            offsets = mn_major_offsets(swizzle, leading, stride, 16 * self.depth, self.rows // 8)
         else:
-            offsets = k_major_offsets(swizzle, leading, stride, self.rows)
+            self.check_depth(group, swizzle)
+            offsets = k_major_offsets(swizzle, leading, stride, self.rows, ROW_CHUNKS * self.depth)
         return swizzled(swizzle, start[:, None, None] + offsets, base)
+
+    def check_depth(self, group, swizzle):
+        """Rows of 64 bytes do not fit a pattern of 32; where the rest would lie, section 9.7.15.5.1.2.1.3 does not say."""
+        if self.depth > 1 and swizzle is BYTES_32:
+            self.site.fault(group, f"{self.name} of a sparse product cannot be K-major in the 32-byte swizzling mode")
 
     def outside(self, group, index):
         bad = int(index.max()) * CHUNK
@@ -191,21 +202,31 @@ class Product:
         shape = next((_SHAPE.match(m) for m in ins.mods if _SHAPE.match(m)), None)
         at = next((i for i, m in enumerate(ins.mods) if _SHAPE.match(m)), 0)
         types = [m for m in ins.mods[at + 1 :] if m != "satfinite"]
-        if shape is None or len(types) != 3 or "sp" in ins.mods or types[1] not in _SHARED_K:
+        if shape is None or len(types) != 3 or types[1] not in _SHARED_K:
             e.fail("not supported")
         self.d, self.a, self.b = types
-        self.n, k = int(shape[1]), int(shape[2])
+        self.n, self.k = int(shape[1]), int(shape[2])
+        self.sparse = "sp" in ins.mods
         self.integers = self.d == "s32"
         columns = self.n % 8 == 0 and 8 <= self.n <= 256 and not (self.integers and self.n > 32 and self.n % 16)
-        if k != _SHARED_K[self.a] or not columns:
+        if self.k != _SHARED_K[self.a] * self.depth or not columns:
             e.fail("no such shape")
         if self.b not in _PAIRS[self.a] or self.d not in _RESULTS.get(self.a, {"f32"}):
             e.fail("no product of these types")
         self.saturates = "satfinite" in ins.mods
         self.read_operands(e, ins)
 
+    @property
+    def depth(self) -> int:
+        """How many times 32 bytes of k there are in B."""
+        return 2 if self.sparse else 1
+
     def read_operands(self, e, ins):
-        self.targets, self.left, self.right, self.keep, *rest = [*items_of_first(ins), *ins.args[1:]]
+        self.targets, self.left, self.right, *rest = [*items_of_first(ins), *ins.args[1:]]
+        if self.sparse:
+            self.metadata, selector, *rest = rest
+            self.selector = read_selector(e, selector, SELECTORS[self.a][self.k])
+        self.keep, *rest = rest
         registers = self.n // (4 if self.d == "f16" else 2)
         from_registers = isinstance(self.left, Vector)
         count = 0 if self.integers else 2 + (2 - from_registers if _WIDTH[self.a] == 16 else 0)
@@ -223,8 +244,14 @@ class Product:
         if isinstance(operand, Vector):
             part = fragment(e, operand, "u32", ("a", type_, 16), f"fragment_a(g, {type_!r}, 16, [{{}}])")
             return e.temp(f"warpgroup_fragment(g, {part}, {type_!r}, {self.negative[side]})")
-        matrix = SharedOperand(ins, name, type_, rows, self.transposed[side], self.negative[side])
+        depth = self.depth if side else 1
+        matrix = SharedOperand(ins, name, type_, rows, self.transposed[side], self.negative[side], depth)
         return e.temp(f"{e.constant(matrix, 'operand')}.load(g, {e.use(operand, 'u64')})")
+
+    def spread(self, e, ins, a: str) -> str:
+        """Source of A with its zeros."""
+        word = e.use(self.metadata, "u32")
+        return e.temp(f"spread_out(g, {e.constant(ins, 'ins')}, {a}, {word}, {self.selector}, {_WIDTH[self.a]}, False)")
 
 
 def items_of_first(ins) -> list:
@@ -244,6 +271,8 @@ def handle_wgmma(e, ins):
         e.fail("not supported")
     p = Product(e, ins)
     a = p.matrix(e, ins, "A", p.left, p.a, 64, 0)
+    if p.sparse:
+        a = p.spread(e, ins, a)
     b = p.matrix(e, ins, "B", p.right, p.b, p.n, 1)
     parts = e.temp(f"warpgroup_multiply(g, {a}, {b}, {p.integers})")
     keep = e.temp(e.use(p.keep, "p"))
