@@ -350,7 +350,7 @@ def test_illegal_operands(change, message):
         run_tensor(shared, before + issue("kind::f16", **given), np.zeros((1, 128, 32), np.uint32))
 
 
-@pytest.mark.parametrize("text", ["tcgen05.mma.sp.cta_group::1.kind::f16 [t1], d0, d1, [t1], t9, p4;", "tcgen05.shift.cta_group::1.down [t1];"])  # fmt: skip
+@pytest.mark.parametrize("text", ["tcgen05.mma.cta_group::1.kind::f16.ashift [t1], [t1], d1, t9, p4;", "tcgen05.shift.cta_group::1.down [t1];"])  # fmt: skip
 def test_forms_not_supported(text):
     with pytest.raises(UnsupportedInstruction):
         run_tensor(np.zeros(1024, np.uint8), text, np.zeros((1, 128, 32), np.uint32), wait=False)

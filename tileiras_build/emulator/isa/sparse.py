@@ -40,14 +40,13 @@ PLACES = {
     4: np.stack([_FIRST, _SECOND], axis=1),
     8: np.stack([2 * _FIRST, 2 * _FIRST + 1, 2 * _SECOND, 2 * _SECOND + 1], axis=1),
 }
+# Which codes mean something; tcgen05 lists 0b0110 with the ordered ones (section 9.7.16.10.8.2).
+POSSIBLE = {
+    "any": _FIRST != _SECOND,
+    "ordered": _FIRST < _SECOND,
+    "tcgen05": (_FIRST < _SECOND) | (_CODES == 0b0110),
+}
 _OF_ONE = np.isin(_CODES, (0b0100, 0b1110))
-
-
-def possible_codes(chunk: int, ordered: bool) -> np.ndarray:
-    """Which of the 16 codes mean something."""
-    if chunk == 2:
-        return _OF_ONE
-    return _FIRST < _SECOND if ordered else _FIRST != _SECOND
 
 
 def read_codes(words: np.ndarray, selector: int, width: int, k: int) -> np.ndarray:
@@ -67,9 +66,9 @@ def spread_numbers(values: np.ndarray, codes: np.ndarray, chunk: int) -> np.ndar
     return full
 
 
-def impossible_code(codes: np.ndarray, chunk: int, ordered: bool) -> str | None:
+def impossible_code(codes: np.ndarray, chunk: int, possible: np.ndarray) -> str | None:
     """What is wrong with the first code (…, rows, chunks) that means nothing."""
-    wrong = ~possible_codes(chunk, ordered)[codes]
+    wrong = ~(_OF_ONE if chunk == 2 else possible)[codes]
     if not wrong.any():
         return None
     place = tuple(np.argwhere(wrong)[0].tolist())
@@ -81,12 +80,12 @@ def impossible_code(codes: np.ndarray, chunk: int, ordered: bool) -> str | None:
 
 
 @helper
-def spread_out(group, ins, factor, metadata, selector: int, width: int, ordered: bool):
+def spread_out(group, ins, factor, metadata, selector: int, width: int, possible: str):
     """A with its zeros (stack, rows, k): matrices of 16 rows each (``mma``) or 64 (``wgmma``)."""
     rows, k = factor.values.shape[1], 2 * factor.values.shape[2]
     codes = read_codes(group.to_warps(metadata), selector, width, k)
     codes = codes.reshape(-1, rows, codes.shape[2])
-    if wrong := impossible_code(codes, CHUNKS[width], ordered):
+    if wrong := impossible_code(codes, CHUNKS[width], POSSIBLE[possible]):
         Site(ins, "shared", 1).fault(group, wrong)
     values = np.broadcast_to(factor.values, (len(codes), rows, k // 2))
     return products.Factor(spread_numbers(values, codes, CHUNKS[width]), factor.kind)
@@ -102,7 +101,8 @@ def emit_spread(e, ins, a: str, a_type: str, width: int, k: int) -> str:
     metadata, selector = ins.args[4], ins.args[5]
     chosen = read_selector(e, selector, SELECTORS[a_type][k])
     word = e.use(items_of(metadata)[0], "u32")
-    return e.temp(f"spread_out(g, {e.constant(ins, 'ins')}, {a}, {word}, {chosen}, {width}, {ordered})")
+    possible = "ordered" if ordered else "any"
+    return e.temp(f"spread_out(g, {e.constant(ins, 'ins')}, {a}, {word}, {chosen}, {width}, {possible!r})")
 
 
 def read_selector(e, selector, count: int) -> int:

@@ -1,7 +1,8 @@
-"""tcgen05.mma and .mma.ws: D (M x N) = A (M x K) B (K x N) [+ D], D in tensor memory (PTX ISA 9.0, section 9.7.16.10).
+"""tcgen05.mma, .ws, .sp: D (M x N) = A (M x K) B (K x N) [+ D], D in tensor memory (PTX ISA 9.0, section 9.7.16.10).
 
-The instruction descriptor gives the shape and the exact types, K is 32 bytes of A and B. A lies in shared memory or in
-tensor memory, B in shared memory, scale factors in tensor memory. A product falls into *blocks* (section 9.7.16.10.5):
+The instruction descriptor gives the shape and the exact types, K is 32 bytes of A and B; with .sp it is 64 bytes of B, and A
+without its zeros has 32 (``tcgen05_sparse.py``). A lies in shared memory or in tensor memory, B in shared memory, scale
+factors and metadata in tensor memory. A product falls into *blocks* (section 9.7.16.10.5):
 some lanes of one CTA that hold some rows of D and some of its columns.
 
     A  M 256, two CTAs   lanes 0-127 of either CTA: its 128 rows
@@ -26,7 +27,7 @@ import numpy as np
 from .. import descriptor, numerics, products
 from ..parse import Address, Immediate, Vector
 from ..tensor import LANES, Operation, Source, Span, fault, rows_of, tensor_of
-from . import helper
+from . import helper, tcgen05_sparse
 from .matrix import _DECODE, decompress_fp6
 from .tcgen05 import (
     FORMS,
@@ -82,6 +83,7 @@ class Form:
     scale: int  # factors per row of A and column of B, 0 without block scaling
     left_in_tensor: bool
     shift: int  # scale-input-d
+    sparse: bool
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class Shape:
 
     m: int
     n: int
-    k: int
+    k: int  # numbers in 32 bytes of a row of A, K without a sparse A
     a: str
     b: str
     d: str
@@ -99,6 +101,12 @@ class Shape:
     saturates: bool
     scale_type: str | None
     scale_ids: tuple
+    selector: int | None  # of metadata, with a sparse A
+
+    @property
+    def depth(self) -> int:
+        """How many times 32 bytes a row of B has."""
+        return 1 if self.selector is None else 2
 
 
 class Wrong(Exception):
@@ -112,19 +120,19 @@ def choice(table: dict, code: int, what: str):
 
 
 @lru_cache(maxsize=1024)
-def read_instruction(word: int, kind_name: str, pair: bool, stationary: bool, scale: int) -> Shape | str:
+def read_instruction(word: int, kind: str, pair: bool, stationary: bool, scale: int, sparse: bool) -> Shape | str:
     """The fields of an instruction descriptor, or what is wrong with it."""
     try:
-        return _read(word, kind_name, pair, stationary, scale)
+        return _read(word, kind, pair, stationary, scale, sparse)
     except Wrong as wrong:
         return f"{wrong} ({word:#010x})"
 
 
-def _read(word: int, name: str, pair: bool, stationary: bool, scale: int) -> Shape:
+def _read(word: int, name: str, pair: bool, stationary: bool, scale: int, sparse: bool) -> Shape:
     kind, scaled = KINDS[name], bool(scale)
     packed = kind.k == 64
-    if word >> 2 & 1:
-        raise Wrong("the instruction descriptor asks for a sparse A")
+    if bool(word >> 2 & 1) != sparse:
+        raise Wrong(f"the instruction descriptor asks for a {'dense' if sparse else 'sparse'} A")
     reserved = (0x0700004B | (1 << 12) * packed) if scaled else 0x20800040
     if word & reserved:
         raise Wrong("reserved bits of the instruction descriptor must be 0")
@@ -141,12 +149,15 @@ def _read(word: int, name: str, pair: bool, stationary: bool, scale: int) -> Sha
     a = choice(kind.types, word >> 7 & 7, "type of A")
     b = choice(kind.types, word >> 10 & (3 if packed else 7), "type of B")
     check_shape(name, pair, stationary, scaled, m, n, turned, (a, b))
+    if sparse and (wrong := tcgen05_sparse.wrong_shape(m, n, pair, stationary, scaled)):
+        raise Wrong(wrong)
     d = "f32" if scaled else choice(kind.results, word >> 4 & 3, "type of D")
     saturates = bool(word >> 3 & 1) and not scaled
     if saturates and name != "i8":
         raise Wrong("only integers saturate")
     factors = read_scales(kind, word, scale) if scaled else (None, (0, 0))
-    return Shape(m, n, kind.k, a, b, d, negative, turned, saturates, *factors)
+    selector = (0 if scaled else word & 3) if sparse else None
+    return Shape(m, n, kind.k, a, b, d, negative, turned, saturates, *factors, selector)
 
 
 def read_scales(kind: Kind, word: int, scale: int):
@@ -244,18 +255,22 @@ class SharedMatrix:
         self.type, self.packed = (shape.a, shape.b)[side], shape.k == 64
         self.turned, self.negative, self.skip = shape.turned[side], shape.negative[side], skip
         fields = read_fields(machine, form.ins, word, ctas, tid)
-        self.check_swizzle(machine, form, fields, ctas, tid)
+        depth = shape.depth if side else 1
+        self.check_swizzle(machine, form, fields, depth, ctas, tid)
         if self.turned:
             per = descriptor.CHUNK * shape.k // 32  # elements along M or N in a chunk
-            chunks = descriptor.mn_major_chunks(fields, shape.k, -(-rows // per))
+            chunks = descriptor.mn_major_chunks(fields, shape.k * depth, -(-rows // per))
         else:
-            chunks = descriptor.k_major_chunks(fields, rows)
+            chunks = descriptor.k_major_chunks(fields, rows, descriptor.ROW_CHUNKS * depth)
         self.rows = rows
         self.chunks = inside_shared(machine, form.ins, chunks, ctas, tid)
 
-    def check_swizzle(self, machine, form, fields, ctas, tid):
-        """Table 52: which types may be MN-major in which mode."""
+    def check_swizzle(self, machine, form, fields, depth, ctas, tid):
+        """Table 52: which types may be MN-major in which mode; rows of 64 bytes do not fit a pattern of 32."""
         if not self.turned:
+            if depth > 1 and fields.swizzle is descriptor.BYTES_32:
+                why = "B of a sparse product cannot be K-major in the 32-byte swizzling mode"
+                fault(machine, form.ins, why, ctas[0], tid)
             return
         wide = fields.swizzle is descriptor.WIDE_ATOMS
         if self.type in PADDED or wide != (self.type == "tf32"):
@@ -285,7 +300,7 @@ class Product(Operation):
         self.rows = [rows_of(side) for side in self.sides]
         self.blocks = blocks_of(shape.m, shape.n, form.pair, form.stationary)
         self.keep, self.disabled, self.zero = operands["keep"], operands["disabled"], operands["zero"]
-        self.scale_places = operands["scales"]
+        self.scale_places, self.metadata = operands["scales"], operands["metadata"]
         self.column, self.half = place & 0xFFFF, 0
         self.check_place(memory, ctas, tid)
         share = len(self.sides)
@@ -315,6 +330,13 @@ class Product(Operation):
         if lane not in ((0, 16) if scattered else (0,)):
             fault(memory.machine, self.ins, f"lane {lane}: D of this layout cannot start there", ctas[0], tid)
         self.half = lane // 16
+        if self.form.sparse and (why := tcgen05_sparse.wrong_place(self.form.kind, self.shape.selector, self.metadata)):
+            fault(memory.machine, self.ins, why, ctas[0], tid)
+
+    @property
+    def metadata_columns(self) -> tuple[int, int]:
+        """The first column of metadata, and how many there are."""
+        return (self.metadata & 0xFFFF) + self.shape.selector, tcgen05_sparse.STORAGE[self.form.kind].columns
 
     def check_left(self, machine, ctas, tid):
         """A in tensor memory: K-major, the lanes of D."""
@@ -335,6 +357,8 @@ class Product(Operation):
             writes.append(Span(rows, self.column, width, halves))
             if self.a_place is not None:
                 reads.append(Span(rows, self.a_place & 0xFFFF, 8, halves))
+            if self.form.sparse:
+                reads.append(Span(rows, *self.metadata_columns))
             for place, count in zip(self.scale_places, self.scale_counts()):
                 reads.append(Span(rows, place & 0xFFFF, -(-count // 32)))
         self.writes, self.reads = tuple(writes), tuple(reads)
@@ -380,9 +404,7 @@ class Product(Operation):
         """The products (CTAs, columns, rows) of pairs (A, B), to be added one after the other."""
         if sums == products.BY_BLAS and self.shape.d != "s32":
             factors = [tuple(np.concatenate(matrices, axis=2) for matrices in zip(*factors))]
-        return [
-            products.multiply(products.Factor(b, names[1]), products.Factor(a, names[0]), sums) for a, b in factors
-        ]
+        return [products.multiply(products.Factor(b, names[1]), products.Factor(a, names[0]), sums) for a, b in factors]
 
     def left(self) -> list[np.ndarray]:
         """A of each CTA (CTAs, its rows, k)."""
@@ -404,10 +426,20 @@ class Product(Operation):
             start = block.rows.start - block.side * self.shape.m // len(self.sides)
             a = left[block.side][:, start : start + block.rows.stop - block.rows.start]
         b = right[:, block.columns]
+        if self.form.sparse:
+            a = self.spread(memory, block, a)
         if self.form.scale:
             a = self.scaled(memory, block, a, 0)
             b = self.scaled(memory, block, b, 1)
         return a, b
+
+    def spread(self, memory, block: Block, a: np.ndarray) -> np.ndarray:
+        """A with its zeros."""
+        first, count = self.metadata_columns
+        found = tcgen05_sparse.spread(self.form.kind, memory.cells[self.rows[block.side], first : first + count], a)
+        if isinstance(found, str):
+            fault(memory.machine, self.ins, found, self.sides[0][0])
+        return found
 
     def left_cells(self, memory, block: Block) -> np.ndarray:
         first = self.a_place & 0xFFFF
@@ -441,7 +473,7 @@ class Product(Operation):
             factors = numerics.decode_scale(codes)
         else:
             factors = numerics.table("e4m3")[codes & 0x7F]
-        return matrix * np.repeat(factors.astype(np.float64), self.shape.k // self.form.scale, axis=2)
+        return matrix * np.repeat(factors.astype(np.float64), matrix.shape[2] // self.form.scale, axis=2)
 
     def add(self, memory, block: Block, parts: list[np.ndarray]) -> None:
         """Add products (CTAs, columns, rows) to the cells of D, one after the other."""
@@ -518,25 +550,28 @@ def read_form(e, ins) -> Form:
     scaled = "block_scale" in ins.mods
     if kind not in KINDS or scaled != bool(KINDS[kind].scales):
         e.fail("no such kind")
-    if "sp" in ins.mods or "ashift" in ins.mods:
-        e.fail("sparse and shifted forms are not supported")
-    stationary = "ws" in ins.mods
+    if "ashift" in ins.mods:
+        e.fail("shifted forms are not supported")
+    stationary, sparse = "ws" in ins.mods, "sp" in ins.mods
     if stationary and (scaled or is_pair(ins)):
         e.fail("no such .ws form")
-    rest = ins.args[4:]
+    rest = ins.args[5 if sparse else 4 :]
     shift = 0
     if not stationary and len(rest) > 1 and isinstance(rest[-1], Immediate) and not scaled:
         shift = rest[-1].value
         if kind not in ("f16", "tf32") or not 0 <= shift <= 15:
             e.fail("scale-input-d must be 0 to 15, for kinds f16 and tf32")
     count = scale_count(e, ins, kind) if scaled else 0
-    return Form(ins, kind, is_pair(ins), stationary, count, isinstance(ins.args[1], Address), shift)
+    return Form(ins, kind, is_pair(ins), stationary, count, isinstance(ins.args[1], Address), shift, sparse)
 
 
 def handle_mma(e, ins):
     form = read_form(e, ins)
-    d, a, b, idesc, *rest = ins.args
-    lanes, scales, zero = "[]", "[]", "None"
+    d, a, b, *rest = ins.args
+    lanes, scales, zero, metadata = "[]", "[]", "None", "None"
+    if form.sparse:
+        metadata = tensor_address(e, rest.pop(0))
+    idesc, *rest = rest
     if rest and isinstance(rest[0], Vector):
         if len(rest[0].items) != (8 if form.pair else 4):
             e.fail("wrong number of words in disable-output-lane")
@@ -548,22 +583,25 @@ def handle_mma(e, ins):
         zero = e.use(rest[1], "u64")
     left = tensor_address(e, a) if form.left_in_tensor else e.use(a, "u64")
     operands = f"{tensor_address(e, d)}, {left}, {e.use(b, 'u64')}, {e.use(idesc, 'u32')}, {keep}"
-    e.line(f"tensor_product({e.constant(form, 'form')}, g, {mask_of(e)}, {operands}, {lanes}, {scales}, {zero})")
+    e.line(
+        f"tensor_product({e.constant(form, 'form')}, g, {mask_of(e)}, {operands}, {lanes}, {scales}, {zero}, {metadata})"
+    )
 
 
 @helper
-def tensor_product(form, group, mask, d, a, b, idesc, keep, lanes, scales, zero):
+def tensor_product(form, group, mask, d, a, b, idesc, keep, lanes, scales, zero, metadata):
     memory = tensor_of(group.machine)
     zeros = [] if zero is None else [zero]
-    issuers = Issuers(group, mask, d, a, b, idesc, keep, *lanes, *scales, *zeros)
+    places = [] if metadata is None else [metadata]
+    issuers = Issuers(group, mask, d, a, b, idesc, keep, *lanes, *scales, *places, *zeros)
     for ctas, tid, (d_, a_, b_, idesc_, keep_, *more) in issuers.batches():
-        shape = read_instruction(idesc_, form.kind, form.pair, form.stationary, form.scale)
+        shape = read_instruction(idesc_, form.kind, form.pair, form.stationary, form.scale, form.sparse)
         if isinstance(shape, str):
             fault(group.machine, form.ins, shape, ctas[0], tid)
         words, more = more[: len(lanes)], more[len(lanes) :]
         operands = {
             "a": a_, "b": b_, "keep": bool(keep_), "disabled": lane_mask(words), "scales": more[: len(scales)],
-            "zero": ZeroMask(more[-1]) if zeros and more[-1] else None,
+            "metadata": more[len(scales)] if places else None, "zero": ZeroMask(more[-1]) if zeros and more[-1] else None,
         }  # fmt: skip
         memory.issue(Product(memory, form, shape, ctas, tid, d_, operands))
 

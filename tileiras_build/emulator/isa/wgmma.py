@@ -251,7 +251,7 @@ class Product:
     def spread(self, e, ins, a: str) -> str:
         """Source of A with its zeros."""
         word = e.use(self.metadata, "u32")
-        return e.temp(f"spread_out(g, {e.constant(ins, 'ins')}, {a}, {word}, {self.selector}, {_WIDTH[self.a]}, False)")
+        return e.temp(f"spread_out(g, {e.constant(ins, 'ins')}, {a}, {word}, {self.selector}, {_WIDTH[self.a]}, 'any')")
 
 
 def items_of_first(ins) -> list:
