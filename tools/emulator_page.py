@@ -332,6 +332,7 @@ Forms of implemented instructions that stop with an error of their own, because 
 |---|---|---|
 | `tcgen05.mma.sp` | M = 64 without `.ws`; M = 128 of a pair of CTAs; sparsity selectors 2 and 3 | only figures 262 to 266 show the metadata |
 | `tcgen05.mma.sp`, `wgmma.mma_async.sp` | B K-major with the 32-byte swizzle | a row of B has 64 bytes, and the canonical layouts place 32 |
+| `tcgen05.ld.red` | `.16x32bx2` | whether the two accesses to a lane are reduced together |
 """
 
 FOUND = """

@@ -1,5 +1,7 @@
 """Tensor memory: allocation, ld and st, cp, commit; fragments and copies by the ISA's formulas."""
 
+import subprocess
+
 import numpy as np
 import pytest
 from ptx_kernels import HEADER, aligned, run
@@ -15,6 +17,7 @@ from tensor_kernels import (
 )
 
 from tileiras_build.emulator import EmulatorFault, UnsupportedInstruction
+from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 
 LANES = range(32)
 
@@ -128,20 +131,64 @@ def test_st_is_the_inverse_of_ld(shape, count, packed):
     np.testing.assert_array_equal(values, data)
 
 
-@pytest.mark.parametrize("form, reduce", [
-    ("min.f32", lambda v: np.fmin.reduce(v.view(np.float32), axis=1).view(np.uint32)),
-    ("max.abs.f32", lambda v: np.fmax.reduce(np.abs(v.view(np.float32)), axis=1).view(np.uint32)),
-    ("max.u32", lambda v: v.max(axis=1)), ("min.s32", lambda v: v.view(np.int32).min(axis=1).view(np.uint32)),
-])  # fmt: skip
-def test_ld_with_reduction(form, reduce):
+REDUCTIONS = {
+    "min.f32": lambda v: np.fmin.reduce(v.view(np.float32), axis=1),
+    "min.NaN.f32": lambda v: np.minimum.reduce(v.view(np.float32), axis=1),
+    "max.abs.f32": lambda v: np.fmax.reduce(np.abs(v.view(np.float32)), axis=1),
+    "max.abs.NaN.f32": lambda v: np.maximum.reduce(np.abs(v.view(np.float32)), axis=1),
+    "f32.max": lambda v: np.fmax.reduce(v.view(np.float32), axis=1),
+    "max.u32": lambda v: v.max(axis=1),
+    "min.u32": lambda v: v.min(axis=1),
+    "min.s32": lambda v: v.view(np.int32).min(axis=1),
+    "max.s32": lambda v: v.view(np.int32).max(axis=1),
+}
+
+
+def reduction(form: str, shape: str = "32x32b", count: int = 8, tail: str = "") -> str:
+    return f"tcgen05.ld.red.sync.aligned.{shape}.x{count}.{form} {registers_text(count)}, r{count}, [t2]{tail};"
+
+
+@pytest.mark.parametrize("count", [2, 8, 32])
+@pytest.mark.parametrize("form", REDUCTIONS)
+def test_ld_with_reduction(form, count):
+    """Over the columns of each lane; a NaN loses without .NaN."""
     rng = np.random.default_rng(0)
-    cells = aligned(rng.standard_normal((32, 128)).astype(np.float32).view(np.uint32))
-    out = aligned(np.zeros((128, 9), np.uint32))
-    operation, *middle, type_ = form.split(".")
-    body = f"tcgen05.ld.red.sync.aligned.32x32b.x8.{'.'.join([operation, *middle, type_])} {registers_text(8)}, r8, [t2]; tcgen05.wait::ld.sync.aligned; {stores(9)}"
-    run(transfer_kernel(body, 9, columns=32), cells, out)
-    np.testing.assert_array_equal(out[:, :8], cells[:8].T)
-    np.testing.assert_array_equal(out[:, 8], reduce(np.ascontiguousarray(cells[:8].T)))
+    values = rng.standard_normal((32, 128)).astype(np.float32)
+    if "f32" in form:
+        values[1, ::3] = np.nan
+    cells = aligned(values.view(np.uint32))
+    out = aligned(np.zeros((128, count + 1), np.uint32))
+    body = f"{reduction(form, count=count)} tcgen05.wait::ld.sync.aligned; {stores(count + 1)}"
+    run(transfer_kernel(body, count + 1, columns=32), cells, out)
+    np.testing.assert_array_equal(out[:, :count], cells[:count].T)
+    want = REDUCTIONS[form](np.ascontiguousarray(cells[:count].T))
+    np.testing.assert_array_equal(np.ascontiguousarray(out[:, count]).view(want.dtype), want)
+
+
+@pytest.mark.parametrize(
+    "text, why",
+    [
+        (reduction("max.u32", "16x32bx2", tail=", 16"), "the ISA does not say whether the two accesses"),
+        (reduction("max.u32", count=1), "no such form"),
+        (reduction("max.abs.u32"), "no such form"),
+        (reduction("pack::16b.max.u32"), "no such form"),
+    ],
+)
+def test_reductions_that_are_refused(text, why):
+    with pytest.raises(UnsupportedInstruction, match=why):
+        run(transfer_kernel(text, 9, columns=32), np.zeros((32, 128), np.uint32), np.zeros((128, 9), np.uint32))
+
+
+def test_reductions_are_what_ptxas_accepts(tmp_path):
+    source = tmp_path / "k.ptx"
+    body = "\n".join(reduction(form) for form in REDUCTIONS)
+    declare = ".reg .b32 r<9>; .reg .b32 t<3>;"
+    source.write_text(
+        f".version 9.0\n.target sm_103a\n.address_size 64\n.visible .entry k() {{\n{declare}\n{body}\nret;\n}}\n"
+    )
+    command = [find_ptxas(), "-arch=sm_103a", "-O0", "-o", tmp_path / "k.cubin", source]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_one_cta_group_per_kernel():

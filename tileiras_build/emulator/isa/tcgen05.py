@@ -388,9 +388,12 @@ def handle_ld(e, ins):
 
 def load_and_reduce(e, ins):
     """tcgen05.ld.red: also the least or greatest of a lane's columns."""
-    if "32x32b" not in ins.mods or "x1" in ins.mods:
-        e.fail("not supported")
-    kind, targets = ins.mods[-1], items_of(ins.args[0])
+    if "16x32bx2" in ins.mods:
+        e.fail("not supported: the ISA does not say whether the two accesses to a lane are reduced together")
+    kind, targets = next((m for m in ins.mods if m in ("f32", "u32", "s32")), None), items_of(ins.args[0])
+    allowed = {"32x32b", "f32", "abs", "NaN"} if kind == "f32" else {"32x32b", kind}
+    if "x1" in ins.mods or not allowed.issuperset(set(ins.mods[4:]) - {"min", "max", f"x{len(targets)}"}):
+        e.fail("no such form")
     values = e.temp(f"{transfer(e, ins, len(targets), None)}.load(g, {tensor_address(e, ins.args[2])})")
     operation = "min" if "min" in ins.mods else "max"
     flags = f"{'abs' in ins.mods}, {'NaN' in ins.mods}"
