@@ -335,6 +335,15 @@ Forms of implemented instructions that stop with an error of their own, because 
 | `tcgen05.ld.red` | `.16x32bx2` | whether the two accesses to a lane are reduced together |
 """
 
+ASSUMED = """
+## Registers at entry
+
+`setmaxnreg` moves registers between the warps of a CTA, which starts with what ptxas assigned to each thread. For artifacts
+with a cubin that is in the manifest. For PTX alone the emulator assumes what ptxas assigns at most: `.maxnreg`, or with
+`.minnctapersm` and the number of threads an equal share of an SM's 65536 registers, in whole warpgroups and multiples of 8; the
+least of both, and 255. With neither directive ptxas leaves `setmaxnreg` out (its remark C7508), and it has no effect here.
+"""
+
 FOUND = """
 ## Findings
 
@@ -361,7 +370,7 @@ def page() -> str:
         lacks = [f"`{name}`" for name in rows if not is_implemented(family, name)]
         lines.append(f"| {family} | {', '.join(has)} | {', '.join(lacks)} |")
     count, total = len(implemented()), sum(map(len, INSTRUCTIONS.values()))
-    return HEAD + "\n".join(lines) + f"\n\n{count} of {total} are implemented.\n" + REFUSED + TAIL + findings()
+    return HEAD + "\n".join(lines) + f"\n\n{count} of {total} are implemented.\n" + REFUSED + TAIL + ASSUMED + findings()
 
 
 def main() -> int:

@@ -1,10 +1,18 @@
 """Clusters: who is where, each other's shared memory, their barrier, multicasts, and registers traded in a CTA."""
 
+import re
+import subprocess
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from ptx_kernels import HEADER, aligned, run
 
+from tileiras_build import emulator
 from tileiras_build.emulator import EmulatorError, EmulatorFault, UnsupportedInstruction
+from tileiras_build.emulator.isa.registers import bound_at_entry
+from tileiras_build.emulator.parse import parse
+from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 
 
 def kernel(body, cluster="2, 1, 1", params=1, threads=32, directives=""):
@@ -290,48 +298,102 @@ def test_accesses_of_ctas_that_are_not_there():
 
 
 # -- registers ---------------------------------------------------------------------------------------
+TOLD = ".minnctapersm 1"  # lets ptxas tell the registers at entry
+
+
 def test_registers_move_between_warpgroups():
     """384 threads start with 168 each; the second group's 240 wait for what the first gives away."""
     body = """setp.lt.u32 p1, t0, 128; @p1 bra FIRST; setmaxnreg.inc.sync.aligned.u32 240; bra OUT;
     FIRST: mov.u32 t9, 0; L: add.u32 t9, t9, 1; setp.lt.u32 p2, t9, 200; @p2 bra L; setmaxnreg.dec.sync.aligned.u32 24; OUT: mov.u32 t8, 0; mov.u32 t9, 5;"""
     out = np.zeros(1, np.uint32)
-    run(kernel(body + STORE, "", threads=384), out)
+    run(kernel(body + STORE, "", threads=384, directives=TOLD), out)
     assert out[0] == 5
 
 
-def test_registers_that_never_come():
-    body = "setp.lt.u32 p1, t0, 128; @p1 bra FIRST; setmaxnreg.inc.sync.aligned.u32 240; bra OUT; FIRST: setmaxnreg.dec.sync.aligned.u32 32; OUT:"
-    message = fault(body, 1, cluster="", threads=384)
+NEVER = "setp.lt.u32 p1, t0, 128; @p1 bra FIRST; setmaxnreg.inc.sync.aligned.u32 240; bra OUT; FIRST: setmaxnreg.dec.sync.aligned.u32 32; OUT:"
+
+
+@pytest.mark.parametrize("directives", [TOLD, ".maxnreg 168", ".maxnreg 168 .minnctapersm 1"])
+def test_registers_that_never_come(directives):
+    message = fault(NEVER, 1, cluster="", threads=384, directives=directives)
     assert "deadlock" in message and "240 registers per thread" in message
-    assert "has 168 registers" in fault("setmaxnreg.dec.sync.aligned.u32 176;", 1, cluster="", threads=384)
-    assert "has 64 registers" in fault(
-        "setmaxnreg.inc.sync.aligned.u32 56;", 1, cluster="", threads=128, directives=".maxnreg 64"
+    assert "has 168 registers" in fault(
+        "setmaxnreg.dec.sync.aligned.u32 176;", 1, cluster="", threads=384, directives=directives
     )
 
 
-def test_a_warp_may_have_been_launched_with_fewer_registers():
-    """128 threads could have 248 each; without .maxnreg how many they have is ptxas' choice, and so 232 may be more."""
+@pytest.mark.parametrize("text", [NEVER, "setmaxnreg.dec.sync.aligned.u32 176;"])
+def test_a_hint_that_ptxas_leaves_out(text):
+    """Without .maxnreg and .minnctapersm it cannot tell the registers at entry."""
     out = np.zeros(1, np.uint32)
-    run(kernel("setmaxnreg.inc.sync.aligned.u32 232; mov.u32 t8, 0; mov.u32 t9, 3;" + STORE, "", threads=128), out)
+    run(kernel(text + "mov.u32 t8, 0; mov.u32 t9, 3;" + STORE, "", threads=384), out)
     assert out[0] == 3
+
+
+@pytest.mark.parametrize("directives", [TOLD, ".maxnreg 248"])
+def test_a_warp_may_have_been_launched_with_fewer_registers(directives):
+    """Of 248 and 232 the second may be more: without a cubin how many there are is ptxas' choice."""
+    out = np.zeros(1, np.uint32)
+    body = "setmaxnreg.inc.sync.aligned.u32 232; mov.u32 t8, 0; mov.u32 t9, 3;" + STORE
+    run(kernel(body, "", threads=128, directives=directives), out)
+    assert out[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("registers", "count", "why"), [(64, 56, "has 64 registers"), (104, 232, "deadlock"), (None, 56, None)]
+)
+def test_registers_of_a_cubin(registers, count, why):
+    """The manifest of artifacts says what ptxas assigned."""
+    resources = {} if registers is None else {"resources": {"registers": registers}}
+    body = f"setmaxnreg.inc.sync.aligned.u32 {count};"
+    artifacts = SimpleNamespace(
+        ptx=kernel(body, "", threads=128, directives=TOLD), manifest={"kernels": {"k": resources}}
+    )
+    memory = emulator.Memory()
+    params = [memory.map_array(aligned(np.zeros(16, np.uint32))).to_bytes(8, "little")]
+    if why is None:
+        return emulator.launch(artifacts, "k", 1, params, memory=memory)
+    with pytest.raises(EmulatorFault, match=why):
+        emulator.launch(artifacts, "k", 1, params, memory=memory)
+
+
+ENTRIES = [(384, TOLD), (256, ".minnctapersm 2"), (288, TOLD), (416, TOLD), (160, TOLD), (1024, TOLD), (384, ".maxnreg 100"),
+           (384, ".maxnreg 104 .minnctapersm 1"), (256, ".maxnreg 255 .minnctapersm 3"), (128, TOLD)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("threads", "directives"), ENTRIES)
+def test_registers_at_entry_are_those_of_ptxas(threads, directives, tmp_path):
+    text = kernel("setmaxnreg.dec.sync.aligned.u32 24;", "", 0, threads, directives)
+    (tmp_path / "k.ptx").write_text(text)
+    command = [find_ptxas(), "-arch=sm_120a", "-v", "-o", tmp_path / "k.cubin", tmp_path / "k.ptx"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert bound_at_entry(parse(text).functions["k"].directives, threads) == int(
+        re.search(r"Used (\d+) registers", done.stderr)[1]
+    )
 
 
 def test_warps_of_a_warpgroup_change_together():
     """Each may do so at a place of its own, to the same count."""
     body = "setp.lt.u32 p1, t0, 32; @p1 bra A; setmaxnreg.dec.sync.aligned.u32 {}; bra OUT; A: setmaxnreg.dec.sync.aligned.u32 40; {} OUT: mov.u32 t8, 0; mov.u32 t9, 1;"
     out = np.zeros(1, np.uint32)
-    run(kernel(body.format(40, "") + STORE, "", threads=128), out)
+    run(kernel(body.format(40, "") + STORE, "", threads=128, directives=TOLD), out)
     assert out[0] == 1
-    assert "of the warpgroup changes to" in fault(body.format(48, "mov.u32 t9, 2;"), 1, cluster="", threads=128)
+    assert "of the warpgroup changes to" in fault(
+        body.format(48, "mov.u32 t9, 2;"), 1, cluster="", threads=128, directives=TOLD
+    )
     assert "has not changed its registers" in fault(
         "setp.ge.u32 p1, t0, 32; @p1 bra B; setmaxnreg.dec.sync.aligned.u32 40; setmaxnreg.dec.sync.aligned.u32 32; B: bar.sync 0;",
         1,
         cluster="",
         threads=128,
+        directives=TOLD,
     )
 
 
 @pytest.mark.parametrize("count", [16, 100, 264])
 def test_register_counts_that_do_not_exist(count):
     with pytest.raises(UnsupportedInstruction, match="a multiple of 8 from 24 to 256"):
-        run(kernel(f"setmaxnreg.dec.sync.aligned.u32 {count};", "", threads=128), np.zeros(1, np.uint32))
+        run(
+            kernel(f"setmaxnreg.dec.sync.aligned.u32 {count};", "", threads=128, directives=TOLD),
+            np.zeros(1, np.uint32),
+        )

@@ -88,7 +88,7 @@ def text(stages: int, edit=()) -> str:
         for i in range(stages)
     )
     return f"""{HEADER.replace("sm_120a", "sm_90a")}
-.visible .entry k(.param .align 64 .b8 map_a[128], .param .align 64 .b8 map_b[128], .param .align 64 .b8 map_c[128], .param .u32 p_depth) .reqntid 384, 1, 1 {{
+.visible .entry k(.param .align 64 .b8 map_a[128], .param .align 64 .b8 map_b[128], .param .align 64 .b8 map_c[128], .param .u32 p_depth) .reqntid 384, 1, 1 .minnctapersm 1 {{
 .reg .pred p<4>; .reg .pred scale, leader; .reg .b32 t<10>; .reg .b32 tid, lane128, group, k, depth, stage, parity, full, empty, last, ring, tile, full0, empty0, row, column, h0;
 .reg .b64 da, db; .reg .f32 d<64>;
 .shared .align 1024 .b8 s_ring[{stages * STAGE_BYTES}]; .shared .align 1024 .b8 s_tile[32768]; .shared .align 8 .b64 s_full[{stages}]; .shared .align 8 .b64 s_empty[{stages}];

@@ -51,6 +51,7 @@ class Options:
     findings: Findings = field(default_factory=Findings)
     sums: str = EXACTLY
     remaining: Remaining | None = None
+    registers: int | None = None  # per thread at entry, as ptxas assigned them; None where there is only PTX
 
     def __post_init__(self):
         if self.sums not in SUMS:
@@ -77,7 +78,7 @@ def launch(
     ``grid`` counts CTAs per axis, or clusters where the kernel says ``.blocksareclusters``; ``params`` holds one bytes object per kernel parameter, in order; trailing tensor
     maps may be left out: they are encoded from the manifest (EmulatorError where a driver would refuse). The CTA's
     shape is the kernel's ``.reqntid``, else ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``; dynamic
-    shared memory comes from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``. ``findings`` says
+    shared memory and, of a cubin, the registers at entry come from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``. ``findings`` says
     how those of ``findings.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
     by name. ``sums`` says how products of matrices are added up (``products.py``). Raises ValueError for a finding or sums
     that do not exist.
@@ -87,7 +88,8 @@ def launch(
     params = complete_parameters(entry, kernel, params, len(program.params))
     block = program.entry.reqntid or (kernel.get("threads_per_cta", 128), 1, 1)
     dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)
-    options = Options(races(check_races), counters, Findings(findings, FAULT), sums)
+    registers = kernel.get("resources", {}).get("registers")
+    options = Options(races(check_races), counters, Findings(findings, FAULT), sums, registers=registers)
     execute(program, grid, block, params, memory, dynamic, options)
 
 

@@ -2,9 +2,10 @@
 
 All warps of a warpgroup must change to the same count before one of them changes again.
 
-The pool holds what the CTA was launched with: threads times .maxnreg. Without it the count is ptxas' choice, of which only a
-bound is known, the most that .minnctapersm CTAs of this size can have of an SM's 64 Ki registers; a warp that asks for
-fewer than the bound may have had fewer still, and gets them.
+The pool holds what the CTA was launched with, threads times the registers at entry: those of the cubin (``Options.registers``)
+where there is one. Of PTX alone a bound is known, the least of .maxnreg and, with .minnctapersm, what so many CTAs of this
+size can have of an SM's 64 Ki registers; a warp that asks for fewer than the bound may have had fewer still, and gets them.
+With neither directive ptxas cannot tell the registers at entry and leaves setmaxnreg out (its remark C7508): no effect.
 """
 
 from __future__ import annotations
@@ -16,20 +17,30 @@ from . import WARP_WIDE, handles, helper
 from .warp import wait_for_mates
 
 SM_REGISTERS = 65536
+WARPGROUP = 128  # threads: the unit of allocation
 LEAST, MOST, STEP = 24, 256, 8
+LARGEST = 255  # registers of a thread at entry
 WARP_WIDE.add("setmaxnreg")
+
+
+def bound_at_entry(directives: dict, threads: int) -> int | None:
+    """The most registers per thread that ptxas can have assigned; None where it cannot tell."""
+    bounds = list(directives.get("maxnreg", ()))
+    if "minnctapersm" in directives and ("reqntid" in directives or "maxntid" in directives):
+        whole = -(-threads // WARPGROUP) * WARPGROUP
+        bounds.append(SM_REGISTERS // (whole * directives["minnctapersm"][0]) // STEP * STEP)
+    return min(*bounds, LARGEST) if bounds else None
 
 
 class RegisterPool:
     """Registers per thread of each warp of each CTA, what is left in the CTA's pool, and each warp's changes."""
 
     def __init__(self, machine):
-        directives = machine.program.entry.directives
-        fixed = directives.get("maxnreg")
-        share = SM_REGISTERS // (machine.threads * directives.get("minnctapersm", (1,))[0]) // STEP * STEP
-        each = fixed[0] if fixed else min(share, 255 // STEP * STEP)
-        self.known = fixed is not None
-        self.owned = np.full((machine.ctas, -(-machine.threads // 32)), each)
+        bound = bound_at_entry(machine.program.entry.directives, machine.threads)
+        told = machine.options.registers
+        self.ignored = bound is None
+        self.known = told is not None
+        self.owned = np.full((machine.ctas, -(-machine.threads // 32)), told or bound or 0)
         self.free = np.zeros(machine.ctas, np.int64)  # in units of a register of every thread of a warp
         self.changes: dict[tuple, list[int]] = {}
 
@@ -68,6 +79,10 @@ def change_registers(group, ins, wanted: int, grows: bool, after: int):
 
 def serve(machine, pool, ins, cta: int, warp: int, wanted: int, grows: bool) -> bool:
     """One warp's change; False where the pool has too little."""
+    if pool.ignored:
+        check_turn(machine, pool, ins, cta, warp, wanted)
+        pool.changes.setdefault((cta, warp), []).append(wanted)
+        return True
     more = wanted - int(pool.owned[cta, warp])
     if more > 0 and not grows or more < 0 and grows and pool.known:
         raise fault(machine, ins, cta, warp, f"the warp has {pool.owned[cta, warp]} registers per thread")
