@@ -126,6 +126,16 @@ INSTRUCTIONS: dict[str, dict[str, Sample | None]] = {
             "{h0};",
             "sm_90a sm_100a sm_120a",
         ),
+        "cp.async.bulk.tensor.im2col::w": (
+            "cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes [r0], [d0, {r1, r2, r3}], [r4], "
+            "{0, 1};",
+            "sm_100a sm_120a",
+        ),
+        "cp.async.bulk.tensor.im2col::w::128": (
+            "cp.async.bulk.tensor.3d.shared::cta.global.im2col::w::128.mbarrier::complete_tx::bytes [r0], [d0, {r1, r2, r3}], "
+            "[r4], {0, 1};",
+            "sm_100a",
+        ),
         "cp.async.bulk.tensor.gather4": (
             "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes [r0], "
             "[d0, {r1, r2, r3, r4, r5}], [r6];",
@@ -332,6 +342,7 @@ Forms of implemented instructions that stop with an error of their own, because 
 |---|---|---|
 | `tcgen05.mma.sp` | M = 64 without `.ws`; M = 128 of a pair of CTAs; sparsity selectors 2 and 3 | only figures 262 to 266 show the metadata |
 | `tcgen05.mma.sp`, `wgmma.mma_async.sp` | B K-major with the 32-byte swizzle | a row of B has 64 bytes, and the canonical layouts place 32 |
+| `cp.async.bulk.tensor.im2col::w`, `.im2col::w::128` | a wHalo other than 0 | only figures 18 and 19 show which pixels follow, and where |
 | `tcgen05.ld.red` | `.16x32bx2` | whether the two accesses to a lane are reduced together |
 """
 
@@ -370,7 +381,9 @@ def page() -> str:
         lacks = [f"`{name}`" for name in rows if not is_implemented(family, name)]
         lines.append(f"| {family} | {', '.join(has)} | {', '.join(lacks)} |")
     count, total = len(implemented()), sum(map(len, INSTRUCTIONS.values()))
-    return HEAD + "\n".join(lines) + f"\n\n{count} of {total} are implemented.\n" + REFUSED + TAIL + ASSUMED + findings()
+    return (
+        HEAD + "\n".join(lines) + f"\n\n{count} of {total} are implemented.\n" + REFUSED + TAIL + ASSUMED + findings()
+    )
 
 
 def main() -> int:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import subprocess
 from types import SimpleNamespace
 
 import ml_dtypes
@@ -10,8 +11,9 @@ import pytest
 from ptx_kernels import HEADER, aligned, kernel, run
 
 from tileiras_build import emulator
-from tileiras_build.emulator import EmulatorError, EmulatorFault
+from tileiras_build.emulator import EmulatorError, EmulatorFault, UnsupportedInstruction
 from tileiras_build.emulator.tensor_map import Columns, TensorMap, decode
+from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 
 NAMES = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "uint8": "u8", "int32": "i32", "uint32": "u32", "uint64": "u64",
          "float64": "f64", "uint16": "u16", "int64": "i64"}  # fmt: skip
@@ -442,7 +444,8 @@ def test_the_cta_group_may_stand_before_and_after(more):
     form = more.format("shared::cluster.global.tile.mbarrier::complete_tx::bytes")
     body = f"{EXPECT} @!p0 cp.async.bulk.tensor.2d.{form} [t1], [u2, {{0, 0}}], [t2];\n" + WAIT
     np.testing.assert_array_equal(
-        execute(body, tensor, tensor_map(tensor, [64, 8], "128B"))[:1024], box_image(tensor, [64, 8], (0, 0), "128B")[:1024]
+        execute(body, tensor, tensor_map(tensor, [64, 8], "128B"))[:1024],
+        box_image(tensor, [64, 8], (0, 0), "128B")[:1024],
     )
 
 
@@ -483,8 +486,11 @@ def test_four_rows_are_scattered():
     memory.map_array(tensor)
     image = aligned(data)
     fill = "mul.lo.u32 t3, t0, 4; FILL: cvt.u64.u32 u5, t3; add.u64 u5, u5, u0; ld.global.u32 t6, [u5]; add.u32 t5, t1, t3; st.shared.u32 [t5], t6; add.u32 t3, t3, 128; setp.lt.u32 p1, t3, 16384; @p1 bra FILL; fence.proxy.async; bar.sync 0;"
-    body = fill + """@p0 bra OUT; cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [u2, {32, 6, -1, 0, 3}], [t1];
+    body = (
+        fill
+        + """@p0 bra OUT; cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [u2, {32, 6, -1, 0, 3}], [t1];
     cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; OUT:"""
+    )
     params = [memory.map_array(image).to_bytes(8, "little"), tensor_map(tensor, [64, 1]).encode()]
     emulator.run_ptx(PTX.format(body=body, threads=32), "k", 1, None, params, memory=memory, findings="fault")
     values = data[:512].view(np.float16).reshape(4, 64)
@@ -557,6 +563,83 @@ def test_columns_are_stored_without_offsets():
     np.testing.assert_array_equal(tensor, expected)
 
 
+WIDE = {  # shape N, …, W, C -> lower and upper corner of W, steps of C, W, …, start, wOffset
+    "a row": ((3, 10, 64), 0, 0, (1, 1, 1), (0, 3, 0), 0),
+    "an image, moved": ((4, 6, 7, 64), -1, 0, (1, 1, 1, 1), (16, -1, 2, 1), 2),
+    "every other pixel": ((4, 3, 67, 64), -1, 0, (1, 2, 1, 1), (0, -1, 2, 0), 1),
+    "a volume": ((2, 3, 4, 5, 64), -2, 1, (1, 1, 1, 1, 1), (0, 1, 3, 2, 0), 0),
+    "before the box": ((3, 4, 9, 64), 2, 0, (1, 1, 1, 1), (0, -1, 2, 0), 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["im2col::w", "im2col::w::128"])
+@pytest.mark.parametrize("name", WIDE)
+def test_pixels_along_a_row(name, mode):
+    """H and D stay: the last pixel of a row's box is followed by the first of the same row of the next image."""
+    shape, lower, upper, steps, start, offset = WIDE[name]
+    tensor = random(np.random.default_rng(9), shape, np.float16)
+    rank, count = len(shape), 48 if mode == "im2col::w" else 128
+    plain = tensor_map(tensor, [1] * rank, "64B", steps)
+    descriptor = dataclasses.replace(plain, columns=Columns((lower,), (upper,), 32, 48, mode))
+    at = ", ".join(map(str, start))
+    body = f"""@!p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [t2], {64 * count};
+    @!p0 cp.async.bulk.tensor.{rank}d.shared::cta.global.{mode}.mbarrier::complete_tx::bytes [t1], [u2, {{{at}}}], [t2], {{0, {offset}}};\n"""
+    found = execute(body + WAIT, tensor, descriptor)
+    rows = np.zeros((count, 32), tensor.dtype)
+    w, n = start[1], start[-1]
+    for row in rows:
+        if 0 <= w + offset < shape[-2] and n < shape[0]:
+            values = tensor[(n, *start[-2:1:-1], w + offset)][start[0] : start[0] + 32]
+            row[: len(values)] = values
+        w += steps[1]
+        if w > shape[-2] - 1 + upper:
+            w, n = lower, n + 1
+    np.testing.assert_array_equal(found, box_image(rows, [32, count], (0, 0), "64B"))
+
+
+def test_what_only_figures_show_of_wide_modes():
+    tensor = random(np.random.default_rng(9), (2, 6, 7, 64), np.float16)
+    plain = tensor_map(tensor, [1] * 4, "64B")
+    descriptor = dataclasses.replace(plain, columns=Columns((0,), (0,), 32, 16, "im2col::w"))
+    load = "@!p0 cp.async.bulk.tensor.4d.shared::cta.global.{}.mbarrier::complete_tx::bytes [t1], [u2, {{0, 0, 0, 0}}], [t2], {{{}}};"
+    assert "a wHalo of 2 is not supported" in faulty(load.format("im2col::w", "2, 0"), descriptor, tensor)
+    assert "a wOffset of 32 is not 0 to 31" in faulty(load.format("im2col::w", "0, 32"), descriptor, tensor)
+    assert "not of the mode of this copy (im2col::w::128)" in faulty(
+        load.format("im2col::w::128", "0, 0"), descriptor, tensor
+    )
+    assert "not of the mode of this copy (im2col)" in faulty(load.format("im2col", "0, 0"), descriptor, tensor)
+    with pytest.raises(UnsupportedInstruction, match="expected 2 offsets"):
+        execute(load.format("im2col::w", "0"), tensor, descriptor)
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "lower", "why"), [("none", (0,), "needs a swizzling mode"), ("64B", (0, 0), "does not have 1 dimensions"), ("64B", (1 << 15,), "more than 16 bits")]
+)  # fmt: skip
+def test_wide_maps_that_do_not_exist(swizzle, lower, why):
+    tensor = random(np.random.default_rng(9), (2, 4, 5, 64), np.uint16)
+    plain = tensor_map(tensor, [1] * 4, swizzle)
+    columns = Columns((0,), (0,), 32, 4, "im2col::w")
+    good = dataclasses.replace(plain, columns=columns, swizzle="64B")
+    assert good.problem() is None and decode(good.encode()) == good
+    assert why in dataclasses.replace(plain, columns=dataclasses.replace(columns, lower=lower)).problem()
+
+
+@pytest.mark.parametrize(
+    ("target", "modes"), [("sm_100a", ["im2col::w", "im2col::w::128"]), ("sm_120a", ["im2col::w"])]
+)
+def test_wide_modes_are_what_ptxas_accepts(target, modes, tmp_path):
+    lines = [
+        f"cp.async.bulk.tensor.4d.shared::cta.global.{mode}.mbarrier::complete_tx::bytes [t1], [u2, {{t3, t4, t5, t6}}], [t2], {{0, 1}};"
+        for mode in modes
+    ]
+    source = tmp_path / "k.ptx"
+    body = "\n".join([".reg .b32 t<8>; .reg .b64 u<4>;", *lines, "ret;"])
+    source.write_text(f".version 9.0\n.target {target}\n.address_size 64\n.visible .entry k() {{\n{body}\n}}\n")
+    command = [find_ptxas(), f"-arch={target}", "-O0", "-o", tmp_path / "k.cubin", source]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_maps_of_the_other_mode():
     tensor = random(np.random.default_rng(9), (2, 6, 64), np.float16)
     pixel = "@!p0 cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [t1], [u2, {0, 0, 0}], [t2], {0};"
@@ -592,6 +675,43 @@ def test_padded_elements(element, packed, corner, swizzle):
     for row, chunk in itertools.product(range(8), range(8)):
         at = shared_offset(row, 16 * chunk, 128, swizzle)
         np.testing.assert_array_equal(found[at : at + packed], rows[row, chunk])
+
+
+@pytest.mark.parametrize("corner", [0, 128, 256])
+@pytest.mark.parametrize("swizzle", ["none", "128B"])
+def test_codes_of_six_bits_are_stored(corner, swizzle):
+    """.b6p2x16: the low 6 bits of each byte, packed; what lies past the tensor is left out."""
+    tensor = aligned(np.random.default_rng(5).integers(0, 256, (8, 192)).astype(np.uint8))
+    expected, data = tensor.copy(), np.random.default_rng(6).integers(0, 256, (4, 128)).astype(np.uint8)
+    image = np.zeros(SHARED, np.uint8)
+    for row, byte in itertools.product(range(4), range(128)):
+        image[shared_offset(row, byte, 128, swizzle)] = data[row, byte]
+    store_image(image, tensor, tensor_map(tensor, [96, 4], swizzle, element="b6x16_p32"), f"{corner}, 6")
+    bits = (data[..., None] >> np.arange(6) & 1).astype(np.uint8).reshape(4, -1)
+    packed = np.packbits(bits, axis=1, bitorder="little")
+    first = corner * 6 // 8
+    expected[6:, first : first + 96] = packed[:2, : 192 - first]
+    np.testing.assert_array_equal(tensor, expected)
+
+
+def store_image(image, tensor, descriptor, at: str) -> None:
+    """Fill shared memory from ``image`` and store one box."""
+    memory = emulator.Memory()
+    memory.map_array(tensor)
+    rank = at.count(",") + 1
+    fill = "mul.lo.u32 t3, t0, 4; FILL: cvt.u64.u32 u5, t3; add.u64 u5, u5, u0; ld.global.u32 t6, [u5]; add.u32 t5, t1, t3; st.shared.u32 [t5], t6; add.u32 t3, t3, 128; setp.lt.u32 p1, t3, 16384; @p1 bra FILL; fence.proxy.async; bar.sync 0;"
+    body = f"""{fill} @p0 bra OUT; cp.async.bulk.tensor.{rank}d.global.shared::cta.bulk_group [u2, {{{at}}}], [t1];
+    cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; OUT:"""
+    params = [memory.map_array(aligned(image)).to_bytes(8, "little"), descriptor.encode()]
+    emulator.run_ptx(PTX.format(body=body, threads=32), "k", 1, None, params, memory=memory, findings="fault")
+
+
+@pytest.mark.parametrize("element", ["b4x16_p64", "b6x16_p32"])
+def test_padded_elements_start_at_multiples_of_128(element):
+    tensor = random(np.random.default_rng(5), (8, 192), np.uint8)
+    width = 64 if element == "b4x16_p64" else 96
+    descriptor = tensor_map(tensor, [width, 8], element=element)
+    assert "must be a multiple of 128" in faulty(LOAD.format(2, 0, "64, 0"), descriptor, tensor)
 
 
 def test_padded_elements_cannot_be_stored():

@@ -21,7 +21,7 @@ PADDED = 128  # padded elements of a row of a box
 ROWS = 4  # of .tile::gather4 and .tile::scatter4
 _MAGIC = 0x50414D54  # "TMAP"
 _FORMAT = struct.Struct("<I8B5H5BQ5I4Q")
-_COLUMNS = struct.Struct("<6h2H")
+_COLUMNS = struct.Struct("<6h2HB")
 _COLUMNS_AT = SIZE - _COLUMNS.size
 
 
@@ -50,7 +50,8 @@ ELEMENTS = {
     "b4x16": Element(13, 1, None, bits=4), "b4x16_p64": Element(14, 1, None, bits=4, packed=8),
     "b6x16_p32": Element(15, 1, None, bits=6, packed=12),
 }  # fmt: skip
-_ALIASES = {"i8": "u8", "i16": "u16", "s8": "u8", "s16": "u16", "s32": "i32", "s64": "i64"}
+# b6x16_p32 and b6p2x16 have one code: the first is for loads, the second for stores (section 5.5.1.1).
+_ALIASES = {"b6p2x16": "b6x16_p32", "i8": "u8", "i16": "u16", "s8": "u8", "s16": "u16", "s32": "i32", "s64": "i64"}
 _NAME_OF = {element.code: name for name, element in ELEMENTS.items()}
 # Name -> the codes of .swizzle_mode and .swizzle_atomicity.
 SWIZZLES = {"none": (0, 0), "32B": (1, 0), "64B": (2, 0), "128B": (3, 0), "128B_ATOM_32B": (3, 1)}
@@ -69,17 +70,27 @@ class Columns:
     """What cuTensorMapEncodeIm2col adds: a copy takes ``pixels`` of the tensor, one after another, ``channels`` of each.
 
     The pixels are those of a bounding box in the dimensions W, H, D, in this order: from ``lower`` to ``upper``, the latter
-    counted from the tensor's last pixel.
+    counted from the tensor's last pixel. ``wide``, the load mode of the maps of cuTensorMapEncodeIm2colWide ("im2col::w" or
+    "im2col::w::128"): the box has W alone, H and D are those of the copy.
     """
 
     lower: tuple[int, ...]
     upper: tuple[int, ...]
     channels: int
     pixels: int
+    wide: str = ""
+
+    @property
+    def mode(self) -> str:
+        """The load mode of copies that use the map."""
+        return self.wide or "im2col"
 
 
 # Rank -> bits of an element of lower and upper (CUDA driver API, cuTensorMapEncodeIm2col).
 _CORNER_BITS = {3: 16, 4: 8, 5: 5}
+WIDE_MODES = ("", "im2col::w", "im2col::w::128")
+_WIDE_CORNER_BITS = 16
+WIDE_PIXELS = 128  # of im2col::w::128, whatever the map says
 MOST_CHANNELS, MOST_PIXELS = 256, 1024
 
 
@@ -106,7 +117,9 @@ class TensorMap:
         Management").
         """
         if self.columns is not None or self.rank != 2 or self.box[1] != 1:
-            raise ValueError(f"a box of {'x'.join(map(str, self.box))} cannot be gathered: it must be one row of a matrix")
+            raise ValueError(
+                f"a box of {'x'.join(map(str, self.box))} cannot be gathered: it must be one row of a matrix"
+            )
         return replace(self, box=(self.box[0], ROWS), element_strides=(self.element_strides[0], 1), gathers=True)
 
     @property
@@ -121,7 +134,7 @@ class TensorMap:
     def counts(self) -> tuple[int, ...]:
         """Elements of a box along each dimension; the stride of dimension 0 does not count. Of columns: of a row, rows."""
         if self.columns is not None:
-            return self.columns.channels, self.columns.pixels
+            return self.columns.channels, WIDE_PIXELS if self.columns.wide == WIDE_MODES[2] else self.columns.pixels
         return (self.box[0], *(-(-b // s) for b, s in zip(self.box[1:], self.element_strides[1:])))
 
     @property
@@ -163,7 +176,10 @@ class TensorMap:
         yield lengths != {self.rank}, f"shape, strides, box and element_strides do not all have rank {self.rank}"
         yield from ((not 1 <= n <= 1 << 32, f"shape {n} is not 1 to 2^32") for n in self.shape)
         yield from (
-            (s % 16 != 0 or not (0 < s or s == 0 and n == 1) or s >= 1 << 40, f"stride {s} is no multiple of 16 below 2^40")
+            (
+                s % 16 != 0 or not (0 < s or s == 0 and n == 1) or s >= 1 << 40,
+                f"stride {s} is no multiple of 16 below 2^40",
+            )
             for s, n in zip(self.strides, self.shape[1:])
         )
         yield from ((not 1 <= n <= 256, f"box dimension {n} is not 1 to 256") for n in self.box)
@@ -179,16 +195,26 @@ class TensorMap:
     def checks_of_padding(self):
         """CUDA driver API, cuTensorMapEncodeTiled: CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B and 16U6_ALIGN16B."""
         whole = PADDED * self.kind.bits // 8
-        yield any(n % 32 for n in (self.base, *self.strides)), "base and strides of padded elements are not multiples of 32"
+        yield (
+            any(n % 32 for n in (self.base, *self.strides)),
+            "base and strides of padded elements are not multiples of 32",
+        )
         yield self.shape[0] % whole != 0, f"rows of padded elements are no multiple of {PADDED}"
         yield self.counts[0] != whole, f"the box of padded elements is not {PADDED} wide"
 
     def checks_of_columns(self):
-        corners, bits = (*self.columns.lower, *self.columns.upper), _CORNER_BITS.get(self.rank, 0)
-        yield not bits, f"rank {self.rank} of a tensor of pixels is not 3 to 5"
-        yield len(corners) != 2 * (self.rank - 2), f"the bounding box does not have {self.rank - 2} dimensions"
-        yield from ((not -(1 << bits - 1) <= n < 1 << bits - 1, f"corner {n} has more than {bits} bits") for n in corners)
-        yield not 1 <= self.columns.channels <= MOST_CHANNELS, f"{self.columns.channels} channels are not 1 to {MOST_CHANNELS}"
+        corners, wide = (*self.columns.lower, *self.columns.upper), self.columns.wide
+        yield self.rank not in _CORNER_BITS, f"rank {self.rank} of a tensor of pixels is not 3 to 5"
+        bits, sides = (_WIDE_CORNER_BITS, 1) if wide else (_CORNER_BITS[self.rank], self.rank - 2)
+        yield len(corners) != 2 * sides, f"the bounding box does not have {sides} dimensions"
+        yield wide and self.swizzle == "none", f"a map for {wide} needs a swizzling mode"
+        yield from (
+            (not -(1 << bits - 1) <= n < 1 << bits - 1, f"corner {n} has more than {bits} bits") for n in corners
+        )
+        yield (
+            not 1 <= self.columns.channels <= MOST_CHANNELS,
+            f"{self.columns.channels} channels are not 1 to {MOST_CHANNELS}",
+        )
         yield not 1 <= self.columns.pixels <= MOST_PIXELS, f"{self.columns.pixels} pixels are not 1 to {MOST_PIXELS}"
 
     def encode(self) -> bytes:
@@ -205,13 +231,16 @@ def encode_columns(columns: Columns | None) -> bytes:
     if columns is None:
         return bytes(SIZE - _COLUMNS_AT)
     three = lambda values: (*values, *[0] * (3 - len(values)))
-    return _COLUMNS.pack(*three(columns.lower), *three(columns.upper), columns.channels, columns.pixels)
+    wide = WIDE_MODES.index(columns.wide)
+    return _COLUMNS.pack(*three(columns.lower), *three(columns.upper), columns.channels, columns.pixels, wide)
 
 
 def decode_columns(data: bytes, rank: int) -> Columns | None:
     """The columns in an encoded map, or None."""
-    *corners, channels, pixels = _COLUMNS.unpack(data[_COLUMNS_AT:])
-    return Columns(tuple(corners[: rank - 2]), tuple(corners[3 : rank + 1]), channels, pixels) if pixels else None
+    *corners, channels, pixels, wide = _COLUMNS.unpack(data[_COLUMNS_AT:])
+    sides = 1 if wide else rank - 2
+    lower, upper = tuple(corners[:sides]), tuple(corners[3 : 3 + sides])
+    return Columns(lower, upper, channels, pixels, WIDE_MODES[wide]) if pixels else None
 
 
 def fields_of(data: bytes) -> list:

@@ -100,16 +100,17 @@ def pixels(tensor, coordinates) -> list[np.ndarray]:
     """Where the pixels of columns lie along W, H, D, N (section 5.5.5): (copies, pixels) each.
 
     ``coordinates`` (n, 2 * rank - 2) are the first pixel's and what is added to W, H, D of each. Pixels follow each other
-    along W, then H, then D in the bounding box, then in the next of N; ``element_strides`` are the steps.
+    along W, then H, then D in the bounding box, then in the next of N; ``element_strides`` are the steps. In the wide modes
+    (im2col::w, im2col::w::128) H and D stay as they are.
     """
     columns, inner = tensor.columns, tensor.rank - 2
     at = [coordinates[:, 1 + d].copy() for d in range(inner + 1)]
-    out = np.empty((inner + 1, len(coordinates), columns.pixels), np.int64)
-    for pixel in range(columns.pixels):
+    out = np.empty((inner + 1, len(coordinates), tensor.rows), np.int64)
+    for pixel in range(tensor.rows):
         for d in range(inner + 1):
             out[d, :, pixel] = at[d] + (coordinates[:, tensor.rank + d] if d < inner else 0)
         ends = np.ones(len(coordinates), bool)
-        for d in range(inner):
+        for d in range(len(columns.lower)):
             at[d] += np.where(ends, tensor.element_strides[1 + d], 0)
             ends &= at[d] > tensor.shape[1 + d] - 1 + columns.upper[d]
             at[d][ends] = columns.lower[d]
@@ -259,7 +260,8 @@ class BoxCopy(Copy):
         return np.frombuffer(pattern * CHUNK, dtype)[0]
 
     def store(self, elements, view, index):
-        data = self.taken.view(view.dtype).reshape(elements.offset.shape)
+        taken = self.taken if self.tensor.kind.packed == CHUNK else packed(self.taken)
+        data = taken.view(view.dtype).reshape(elements.offset.shape)
         view[index] = data if elements.all else data[elements.valid]
 
     def reduce(self, machine):
@@ -280,6 +282,13 @@ def padded(data: np.ndarray, packed: int) -> np.ndarray:
     out = np.full((len(parts), CHUNK), 0xFF, np.uint8)
     out[:, :packed] = parts
     return out
+
+
+def packed(chunks: np.ndarray) -> np.ndarray:
+    """.b6p2x16: the low 6 bits of 16 bytes each, one after another in 12 bytes (section 5.5.1.1)."""
+    codes = np.ascontiguousarray(chunks)[..., None].view(np.uint8).reshape(-1, 4, 4).astype(np.uint32) & 63
+    words = (codes << np.array([0, 6, 12, 18], np.uint32)).sum(axis=2, dtype=np.uint32)
+    return np.ascontiguousarray(words[..., None].view(np.uint8)[..., :3]).reshape(-1)
 
 
 class ElementsOfOne(Elements):
@@ -467,9 +476,11 @@ class BulkSite:
         offset, bias = self.in_shared(self.shared_to, group, to, selection)
         positions = self.barriers(group, mbar, selection)
         at = self.coordinates(coordinates, selection)
+        if is_wide(self.ins.mods):
+            at = self.without_halo(machine, flat, at)
         copies, bias, positions = self.targets(group, selection, flat, bias, positions, ctas)
         for tensor, chosen in self.tensors(group, map_address, selection, flat):
-            self.check_rank(machine, flat[chosen[0]], tensor, at)
+            self.check_rank(machine, flat[chosen[0]], tensor, at[chosen])
             self.check_end(group, flat[chosen], offset[chosen], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
             parts = np.flatnonzero(np.isin(copies, chosen))
             some = copies[parts]
@@ -488,8 +499,8 @@ class BulkSite:
         offset, bias = self.in_shared(self.shared_from, group, source, selection)
         at = self.coordinates(coordinates, selection)
         for tensor, some in self.tensors(group, map_address, selection, flat):
-            self.check_rank(machine, flat[some[0]], tensor, at)
-            if tensor.kind.packed < CHUNK:
+            self.check_rank(machine, flat[some[0]], tensor, at[some])
+            if tensor.kind.packed < CHUNK and tensor.kind.bits == 4:
                 fault(machine, self.ins, flat[some[0]], f"{tensor.element} elements can only be loaded")
             self.check_end(group, flat[some], offset[some], (tensor.rows - 1) * tensor.pitch + tensor.row_bytes)
             function = None
@@ -501,9 +512,26 @@ class BulkSite:
             copy.watch_issue(machine)
             group.bulk.pending.append(copy)
 
+    def without_halo(self, machine, flat, at):
+        """The coordinates of a wide mode without the last, wHalo, which must be 0. What W has more is wOffset."""
+        halo, offset = at[:, -1], at[:, (at.shape[1] + 1) // 2]
+        if halo.any():
+            first = int(np.flatnonzero(halo)[0])
+            why = (
+                f"a wHalo of {halo[first]} is not supported: only figures 18 and 19 of the ISA show which pixels follow"
+            )
+            fault(machine, self.ins, flat[first], why)
+        if (offset >= MOST_OFFSET).any():
+            fault(machine, self.ins, flat[0], f"a wOffset of {offset.max()} is not 0 to {MOST_OFFSET - 1}")
+        return at[:, :-1]
+
     def check_rank(self, machine, flat, tensor, at):
-        if takes_pixels(self.ins.mods) != (tensor.columns is not None):
-            fault(machine, self.ins, flat, "the tensor map is not of the mode of this copy (tiles or im2col)")
+        mode = mode_of(self.ins.mods)
+        if mode != (tensor.columns.mode if tensor.columns is not None else "tile"):
+            fault(machine, self.ins, flat, f"the tensor map is not of the mode of this copy ({mode})")
+        if tensor.kind.packed < CHUNK and (at[:, 0] % tensor_map.PADDED).any():
+            why = f"the first coordinate of {tensor.element} elements must be a multiple of {tensor_map.PADDED}"
+            fault(machine, self.ins, flat, why)
         if tensor.columns is not None and 2 * tensor.rank - 2 == at.shape[1]:
             return
         if not tensor.gathers and tensor.rank != at.shape[1]:
@@ -621,7 +649,7 @@ def emit_bulk(e, ins, mods, reduces: bool):
         return e.line(f"{active(e)}g.bulk.{wait}(g.m, {ins.args[0].value})")
     if mods[:1] == ("prefetch",):
         return None
-    if any(m.startswith("im2col::") or m == "cp_mask" for m in mods):
+    if any(m.startswith("im2col") and m not in _PIXEL_MODES or m == "cp_mask" for m in mods):
         e.fail("not supported")
     if mods[0] == "tensor":
         return emit_tensor(e, ins, mods, reduces)
@@ -641,21 +669,41 @@ def gathers(mods) -> bool:
     return "tile::gather4" in mods or "tile::scatter4" in mods
 
 
+# The load modes that take columns of pixels -> the mode of their maps.
+_PIXEL_MODES = {name: name for name in ("im2col", *tensor_map.WIDE_MODES[1:])} | {"im2col_no_offs": "im2col"}
+MOST_OFFSET = 32  # wOffset
+
+
+def mode_of(mods) -> str:
+    """The mode of a map that a copy can use."""
+    return next((_PIXEL_MODES[m] for m in mods if m in _PIXEL_MODES), "tile")
+
+
 def takes_pixels(mods) -> bool:
     """The im2col modes: columns of pixels."""
-    return "im2col" in mods or "im2col_no_offs" in mods
+    return mode_of(mods) != "tile"
+
+
+def is_wide(mods) -> bool:
+    """im2col::w and im2col::w::128: pixels along W alone."""
+    return mode_of(mods) in tensor_map.WIDE_MODES
 
 
 def offsets_of(e, mods, rank: int) -> list:
-    """What im2col adds to the W, H, D of every pixel: the operand after the mbarrier, or nothing."""
+    """What im2col adds to the W, H, D of every pixel: the operand after the mbarrier, or nothing; then a wHalo."""
     if rank < 3:
         e.fail("pixels need 3 to 5 dimensions")
+    none = Immediate("int", 0)
     if "im2col_no_offs" in mods:
-        return [Immediate("int", 0)] * (rank - 2)
+        return [none] * (rank - 2)
     operand = e.ins.args[3] if len(e.ins.args) > 3 else None
-    if not isinstance(operand, Vector) or len(operand.items) != rank - 2:
-        e.fail(f"expected {rank - 2} offsets")
-    return operand.items
+    count = 2 if is_wide(mods) else rank - 2
+    if not isinstance(operand, Vector) or len(operand.items) != count:
+        e.fail(f"expected {count} offsets")
+    if not is_wide(mods):
+        return operand.items
+    halo, offset = operand.items
+    return [offset, *[none] * (rank - 3), halo]
 
 
 def tensor_operand(e, mods, operand: Address) -> tuple[str, str]:
@@ -679,7 +727,7 @@ def emit_tensor(e, ins, mods, reduces):
         bar, bar_offset = shared_operand(e, mbar)
         site = e.constant(BulkSite(ins, offset, 0, bar_offset, _BOX_ALIGN), "bulk")
         address, coordinates = tensor_operand(e, mods, tensor)
-        ctas = e.use(ins.args[3 + ("im2col" in mods)], "u16") if "multicast::cluster" in mods else "None"
+        ctas = e.use(ins.args[3 + takes_pixels(mods)], "u16") if "multicast::cluster" in mods else "None"
         return e.line(f"{site}.load_tensor(g, {base}, {address}, {coordinates}, {bar}, {mask}, {ctas})")
     tensor, source = ins.args[:2]
     base, offset = shared_operand(e, source)
