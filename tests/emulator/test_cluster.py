@@ -357,6 +357,14 @@ def test_registers_of_a_cubin(registers, count, why):
         emulator.launch(artifacts, "k", 1, params, memory=memory)
 
 
+def test_registers_are_given_in_steps_of_eight():
+    """255 at entry are 256 of the pool: nothing is left to wait for."""
+    out = np.zeros(1, np.uint32)
+    body = "setmaxnreg.inc.sync.aligned.u32 256; mov.u32 t8, 0; mov.u32 t9, 3;" + STORE
+    run(kernel(body, "", threads=256, directives=".maxnreg 256"), out)
+    assert out[0] == 3
+
+
 ENTRIES = [(384, TOLD), (256, ".minnctapersm 2"), (288, TOLD), (416, TOLD), (160, TOLD), (1024, TOLD), (384, ".maxnreg 100"),
            (384, ".maxnreg 104 .minnctapersm 1"), (256, ".maxnreg 255 .minnctapersm 3"), (128, TOLD)]  # fmt: skip
 

@@ -40,7 +40,8 @@ class RegisterPool:
         told = machine.options.registers
         self.ignored = bound is None
         self.known = told is not None
-        self.owned = np.full((machine.ctas, -(-machine.threads // 32)), told or bound or 0)
+        entry = -(-(told or bound or 0) // STEP) * STEP  # registers are given in steps: 255 take 256
+        self.owned = np.full((machine.ctas, -(-machine.threads // 32)), entry)
         self.free = np.zeros(machine.ctas, np.int64)  # in units of a register of every thread of a warp
         self.changes: dict[tuple, list[int]] = {}
 
