@@ -340,7 +340,7 @@ Forms of implemented instructions that stop with an error of their own, because 
 
 | instruction | form | why |
 |---|---|---|
-| `tcgen05.mma.sp` | M = 64 without `.ws`; M = 128 of a pair of CTAs; sparsity selectors 2 and 3 | only figures 262 to 266 show the metadata |
+| `tcgen05.mma.sp` | M = 64 without `.ws`; M = 128 of a pair of CTAs; sparsity selectors 2 and 3; metadata from an odd column | only figures 262 to 266 show the metadata |
 | `tcgen05.mma.sp`, `wgmma.mma_async.sp` | B K-major with the 32-byte swizzle | a row of B has 64 bytes, and the canonical layouts place 32 |
 | `cp.async.bulk.tensor.im2col::w`, `.im2col::w::128` | a wHalo other than 0 | only figures 18 and 19 show which pixels follow, and where |
 | `tcgen05.ld.red` | `.16x32bx2` | whether the two accesses to a lane are reduced together |

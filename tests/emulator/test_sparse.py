@@ -208,7 +208,7 @@ def test_block_scaled(kind, k, a_type, b_type, vector, count, scale, sel_a, sel_
 
 
 # -- metadata that mean nothing ----------------------------------------------------------------------
-def with_codes(form: str, k: int, type_: str, code: int, values=None):
+def with_codes(form: str, k: int, type_: str, code: int):
     """Run with one code for all chunks; D words."""
     width = width_of(type_)
     count = 16 * k // 2 // 32 // (32 // width)

@@ -9,7 +9,7 @@ same CTA:
 
 With .ws and M < 128 the other lanes hold copies. Figures 263, 265 and 267 show it; in words, as layouts of CUTLASS, tmem_e_frg
 and tmem_e_frg_ws of cute/atom/mma_traits_sm100_frag.hpp. Layouts C and F have the metadata of 64 rows in figures 262, 264 and
-266 alone: they are refused, as are the selectors 2 and 3.
+266 alone: they are refused, as are the selectors 2 and 3 and metadata from an odd column.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..tensor import LANES
 from .sparse import CHUNKS, POSSIBLE, impossible_code, spread_numbers
-
-LANES = 128
 
 
 @dataclass(frozen=True)
