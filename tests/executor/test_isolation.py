@@ -11,6 +11,7 @@ from tests.nasty_names import bytecode
 from tileiras_build import driver
 from tileiras_build.errors import InternalError, InvalidInput
 from tileiras_build.executor import isolation
+from tileiras_build.executor.expendable import expendable
 from tileiras_build.executor.forked import ForkedExecutor
 from tileiras_build.executor.in_process import InProcessExecutor
 from tileiras_build.libdevice import find_libdevice
@@ -65,7 +66,7 @@ def test_from_several_threads_at_once():
 
 def test_what_may_die_works_in_its_own_process():
     assert isolation.run_isolated(PID) != os.getpid()
-    with isolation.expendable():
+    with expendable():
         assert isolation.run_isolated(PID) == os.getpid()
     assert InProcessExecutor().run("tileiras_build.executor.isolation:run_isolated", PID) == os.getpid()
     assert isolation.run_isolated(PID) != os.getpid()

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from tileiras_build.pipeline.stages import PACKAGE
+from tileiras_build.reports.sass import cycles
 
 
 @cache
@@ -66,3 +67,21 @@ def is_type_only(module: str, imported: str) -> bool:
     path = module_files()[module]
     names = lambda nodes: [base for node in nodes if (base := _base(module, path, node)) == imported]  # noqa: E731
     return bool(names(guarded)) and len(names(guarded)) == len(names(every))
+
+
+def circles() -> list[list[str]]:
+    """The groups of modules that import one another in a circle, each sorted; imports for type checkers do not count."""
+    names = sorted(module_files())
+    numbers = {name: number for number, name in enumerate(names)}
+    targets = [sorted(numbers[imported] for imported in _needed_by(name)) for name in names]
+    return sorted(sorted(names[number] for number in circle) for circle in cycles(targets))
+
+
+def _needed_by(module: str) -> set[str]:
+    """What a module imports itself: of ``from package import module`` the module alone."""
+    path, found = module_files()[module], set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and not is_type_only(module, base := _base(module, path, node)):
+            members = (f"{base}.{alias.name}" for alias in node.names)
+            found |= {member if member in module_files() else base for member in members}
+    return found & imports_of(module)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.meta.import_graph import imports_of, is_type_only, module_files
+from tests.meta.import_graph import circles, imports_of, is_type_only, module_files
 
 # From the bottom up; a package belongs to the first entry that is a prefix of its name.
 LAYERS = (
@@ -47,3 +47,7 @@ def test_emulator_and_runtime_share_nothing_with_the_compiler(module):
 
 def test_every_module_has_a_layer():
     assert [module for module in MODULES if not any(module.split(".")[1] in names for names in LAYERS)] == []
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    assert circles() == []

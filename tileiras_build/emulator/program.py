@@ -13,6 +13,7 @@ import numpy as np
 from . import inflight, isa, numerics, runtime
 from .emit import DTYPES, FLOATS, UNSIGNED, Emitter, items_of
 from .faults import EmulatorError, PtxSyntaxError, UnsupportedInstruction
+from .isa.builtin import BUILTIN_CALLS
 from .memory import PARAM_WINDOW
 from .parse import (
     SINK,
@@ -30,7 +31,6 @@ from .parse import (
     parse,
 )
 
-BUILTIN_CALLS = {"vprintf", "__assertfail", "malloc", "free"}
 _NO_RESULT = {"bra", "brx", "bar", "barrier", "nanosleep", "call", "ret", "exit", "trap", "st", "red", "setmaxnreg",
               "discard", "prefetch", "prefetchu", "pmevent", "tensormap", "_call", "_arguments"}  # fmt: skip
 _BARRIERS = {"bar", "barrier", "setmaxnreg"}

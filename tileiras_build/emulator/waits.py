@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from .faults import EmulatorFault
+from .mbarrier_words import describe
 
 SHOWN = 6  # waits that a deadlock message describes
 FRUITLESS = 2000  # failed mbarrier.test_wait in a row, with nobody else to run, that make a deadlock
@@ -167,8 +168,6 @@ class Waits:
                     yield group, group.pc, self.mbarrier_state(position)
 
     def mbarrier_state(self, position: int) -> str:
-        from .isa.mbarrier import describe
-
         machine = self.machine
         cta, word = divmod(position, machine.shared_size // 8)
         return f"waits for the mbarrier at shared {word * 8:#x} of CTA {machine.thread_name(cta, 0)[0]}, {describe(machine, position)}"

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from ..errors import InternalError
 from ..pipeline.stages import load
-from .isolation import make_expendable
+from .expendable import make_expendable
 from .worker_pool import describe_exit
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..pipeline.stages import load
-from .isolation import expendable
+from .expendable import expendable
 
 
 class InProcessExecutor:

@@ -9,34 +9,16 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from ..pipeline.stages import load
+from .expendable import is_expendable
 
 if TYPE_CHECKING:
     from .worker_pool import WorkerPool
 
-_is_expendable: ContextVar[bool] = ContextVar("is_expendable", default=False)
 _pools: dict[int, WorkerPool] = {}  # by process: a fork has none of its parent's workers
 _starting = threading.Lock()
-
-
-def make_expendable() -> None:
-    """This process, or this thread of it, may die of a call: it was started for that."""
-    _is_expendable.set(True)
-
-
-@contextmanager
-def expendable() -> Iterator[None]:
-    """For the time of a call the caller takes the risk."""
-    token = _is_expendable.set(True)
-    try:
-        yield
-    finally:
-        _is_expendable.reset(token)
 
 
 def run_isolated(function: str, *arguments: object) -> object:
@@ -44,7 +26,7 @@ def run_isolated(function: str, *arguments: object) -> object:
 
     Raises the function's own exception, and what ``WorkerPool.run`` raises for a worker that died.
     """
-    if _is_expendable.get():
+    if is_expendable():
         return load(function)(*arguments)
     return _pool().run(function, *arguments)
 

@@ -17,7 +17,7 @@ from ..errors import InternalError
 from ..pipeline.stages import load
 from ..private_folder import show_to_libraries
 from ..reads.looking import WORKER_VARIABLES
-from .isolation import make_expendable
+from .expendable import make_expendable
 
 _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
 

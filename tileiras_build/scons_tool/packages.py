@@ -19,13 +19,13 @@ from SCons.Builder import Builder
 from ..errors import InvalidInput, TileirasError
 from ..executor import Executor
 from ..pipeline.stages import Stage, source_digest
-from ..targets import TARGETS, find_target
+from ..targets import TARGETS
 from .actions import WorkerAction, kernel_name, step_timeout
+from .portable import AUTO, NONE, portable_target
 from .progress import Step
 from .settings import DEFAULTS, fail
 
 PACKAGE, INSTALL = "package", "install"
-AUTO, NONE = "auto", "none"
 _OWN = ("scons_tool/packages.py",)
 _LIBRARIES = ("numpy", "ml_dtypes")
 FATBIN = Stage(
@@ -162,7 +162,7 @@ class Packages:
             able = [node for node in cubins if TARGETS[node.dir.name].portable]
             newest = max(able, key=lambda node: TARGETS[node.dir.name].number, default=None)
             return [] if newest is None else [newest.dir.File(f"{kernel_name(newest)}.ptx")]
-        target = _portable_target(ptx)
+        target = portable_target(ptx)
         node = cubins[0].dir.up().Dir(target.name).File(f"{kernel_name(cubins[0])}.ptx")
         return [node if node.has_builder() else self._lower(env, cubins[0], str(target.number))]
 
@@ -202,17 +202,3 @@ def _by_kernel(env, name: str, library) -> Mapping[str, list]:
 def _manifest_of(image):
     """Where an image says how it is launched: beside a cubin, in PTX itself."""
     return image.dir.File(f"{kernel_name(image)}.json") if image.name.endswith(".cubin") else image
-
-
-def _portable_target(text: str):
-    target = find_target(text)
-    if target.portable:
-        return target
-    remedy = f"use ptx={', '.join(str(row.number) for row in TARGETS.values() if row.portable)}, auto or none"
-    raise InvalidInput("package-ptx", f"PTX of {target.arch} runs on no other GPU than {target.name}", remedy=remedy)
-
-
-def check_ptx(text: str) -> None:
-    """Raises InvalidInput where ``ptx=text`` is neither auto nor none nor a GPU whose PTX runs on later ones."""
-    if text not in (AUTO, NONE):
-        _portable_target(text)

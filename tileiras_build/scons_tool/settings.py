@@ -15,6 +15,7 @@ from ..pipeline.job import SERIALIZERS, Job
 from ..pipeline.stages import Stage, load
 from ..pipeline.strategies import AUTO, NAMES
 from ..targets import TARGETS, Target, parse_targets
+from .portable import check_ptx
 from .reading import READING
 from .running import LOCAL, check_cache, check_executor
 
@@ -141,8 +142,6 @@ def _check_sm(name, value, env) -> None:
 
 
 def _check_ptx(name, value, env) -> None:
-    from .packages import check_ptx
-
     _check(check_ptx, value)
 
 

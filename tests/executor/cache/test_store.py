@@ -15,13 +15,13 @@ from tests.executor.cache.servers import SERVERS, answering, free_port, require_
 from tileiras_build.errors import InvalidInput
 from tileiras_build.executor.cache import http_store
 from tileiras_build.executor.cache.http_store import HttpStore
+from tileiras_build.executor.cache.places import open_store
 from tileiras_build.executor.cache.store import (
     BLOBS,
     RESULTS,
     StoreError,
     StoreInterrupted,
     StoreTooSlow,
-    open_store,
 )
 
 NAME = "ab" * 32

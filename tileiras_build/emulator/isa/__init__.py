@@ -1,69 +1,6 @@
-"""The instruction set, one module per family. Each module adds rows ``opcode -> handler`` to ``HANDLERS``.
-
-A handler ``handler(emitter, instruction)`` emits Python for one instruction; a control-flow handler returns the last
-line of the generated function. Helpers that generated code calls go to ``NAMESPACE``. Opcodes in ``WARP_WIDE``
-need all living threads of their warps (or of their mask), those in ``GROUP_WIDE`` all threads of their warpgroups.
-"""
+"""The instruction set, one module per family; importing it registers them all (``registry``)."""
 
 from __future__ import annotations
-
-HANDLERS: dict = {}
-NAMESPACE: dict = {}
-WARP_WIDE: set[str] = set()
-GROUP_WIDE: set[str] = set()
-RESULT_KINDS: dict = {}
-
-_ARITHMETIC = {"add", "sub", "mul", "fma", "mad", "div", "min", "max", "abs", "neg", "sqrt", "rsqrt", "rcp", "ex2",
-               "lg2", "sin", "cos", "tanh", "copysign", "rem"}  # fmt: skip
-
-
-def starts_function(ins, together: bool, fine: bool) -> bool:
-    """Whether a group may have to wait at this instruction, and come back to it: its function must start with it.
-
-    ``together``: the threads of the warpgroups are known to be together. ``fine``: those of the warps are not.
-    """
-    if ins.op == "mbarrier":
-        return ins.mods[0] == "try_wait"
-    if ins.op == "setmaxnreg":
-        return True
-    return (fine and is_warp_wide(ins)) or (not together and ins.op in GROUP_WIDE)
-
-
-def is_warp_wide(ins) -> bool:
-    """Whether an instruction needs all living threads of its warps, or of its mask."""
-    return ins.op in WARP_WIDE or (ins.op in ("bar", "barrier") and "warp" in ins.mods)
-
-
-def handles(*opcodes: str, warp_wide: bool = False):
-    """Register a handler for opcodes."""
-
-    def register(function):
-        for opcode in opcodes:
-            HANDLERS[opcode] = function
-        if warp_wide:
-            WARP_WIDE.update(opcodes)
-        return function
-
-    return register
-
-
-def helper(function):
-    """Make a function callable from generated code."""
-    NAMESPACE[function.__name__] = function
-    return function
-
-
-def result_kind(ins, position: int) -> str:
-    """The kind of a destination as far as register kinds care: a float kind, or anything else for bits."""
-    special = RESULT_KINDS.get(ins.op)
-    if special is not None:
-        return special(ins, position)
-    if ins.op in _ARITHMETIC and ins.mods:
-        return ins.mods[-1]
-    if ins.op == "cvt":
-        return ins.mods[-2]
-    return "bits"
-
 
 from . import (  # noqa: F401
     atomic,
@@ -72,6 +9,7 @@ from . import (  # noqa: F401
     cluster_launch,
     control,
     convert,
+    copy,
     floating,
     integer,
     matrix,
@@ -86,3 +24,6 @@ from . import (  # noqa: F401
     warp,
     wgmma,
 )
+from .registry import GROUP_WIDE, HANDLERS, NAMESPACE, is_warp_wide, result_kind, starts_function
+
+__all__ = ["GROUP_WIDE", "HANDLERS", "NAMESPACE", "is_warp_wide", "result_kind", "starts_function"]

@@ -8,8 +8,8 @@ from .. import numerics
 from ..access import Selection, Site
 from ..emit import UNSIGNED, items_of
 from ..parse import SINK, TYPE_BITS
-from . import handles
 from .memory import address_expression, resolve_space, space_of, widen_address
+from .registry import handles
 
 _OPERATIONS = {"add", "and", "or", "xor", "min", "max", "exch", "cas", "inc", "dec"}
 

@@ -21,10 +21,10 @@ from ..memory import PARAM_WINDOW
 from ..parse import TYPE_BITS, Address, Immediate, Name, Variable, Vector
 from ..tensor_map import ROWS
 from ..watch import flight_of
-from . import handles
 from .atomic import operation
 from .mbarrier import change
 from .memory import address_expression, resolve_space, space_of, widen_address
+from .registry import handles
 from .warp import wait_for_mates
 
 CHUNK = 16

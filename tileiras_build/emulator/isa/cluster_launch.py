@@ -12,8 +12,8 @@ import numpy as np
 from ..access import Selection, Site, flat_threads
 from ..emit import items_of
 from ..parse import SINK
-from . import handles, helper
 from .bulk import BulkSite, LineCopy, shared_operand
+from .registry import handles, helper
 
 BYTES = 16
 CANCELLED, REFUSED = 0x434E434C, 0x46524C43  # what the last word says; anything else is no response

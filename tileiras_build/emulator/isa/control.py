@@ -7,7 +7,8 @@ import numpy as np
 from .. import machine
 from ..faults import EmulatorFault
 from ..parse import Arguments, Name, Variable
-from . import NAMESPACE, handles, helper
+from .builtin import BUILTIN_CALLS
+from .registry import NAMESPACE, handles, helper
 
 NAMESPACE["Event"] = machine.Event
 NAMESPACE["RETURN"] = machine.Event("return")
@@ -96,8 +97,6 @@ def call_parts(ins):
 
 @handles("call")
 def handle_call(e, ins):
-    from ..program import BUILTIN_CALLS
-
     results, name, arguments = call_parts(ins)
     if name in BUILTIN_CALLS:
         e.line(

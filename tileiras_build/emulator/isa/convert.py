@@ -6,8 +6,8 @@ import numpy as np
 
 from .. import numerics
 from ..emit import KIND_BITS, kind_of
-from . import handles, helper
 from .integer import INTEGER_TYPES
+from .registry import handles, helper
 
 _INTEGER_ROUNDINGS = ("rni", "rzi", "rmi", "rpi")
 _FLOAT_ROUNDINGS = ("rn", "rz", "rm", "rp", "rna", "rs")

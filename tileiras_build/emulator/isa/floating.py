@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from . import handles, integer
+from . import integer
 from .integer import INTEGER_TYPES
+from .registry import handles
 
 _ROUNDINGS = {"rn", "rz", "rm", "rp"}
 _PACKED = {"f16": ("f16", False), "f16x2": ("f16", True), "bf16": ("bf16", False), "bf16x2": ("bf16", True)}

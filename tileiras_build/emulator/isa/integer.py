@@ -6,7 +6,7 @@ import numpy as np
 
 from ..emit import KIND_BITS, UNSIGNED, kind_of
 from ..parse import SINK, Immediate, Pair
-from . import handles, helper
+from .registry import handles, helper
 
 INTEGER_TYPES = {"u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"}
 _WIDER = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64", "u8": "u16", "s8": "s16"}

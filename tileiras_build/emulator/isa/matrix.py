@@ -20,8 +20,8 @@ from .. import numerics, products
 from ..access import Selection, Site
 from ..emit import items_of
 from ..faults import EmulatorError
-from . import RESULT_KINDS, handles, helper
 from .memory import address_expression, resolve_space, space_of
+from .registry import RESULT_KINDS, handles, helper
 from .sparse import ORDERED, emit_spread
 from .warp import wait_for_mates
 

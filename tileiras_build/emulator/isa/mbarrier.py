@@ -11,30 +11,12 @@ import numpy as np
 from ..access import Selection, Site, flat_threads
 from ..faults import EmulatorFault
 from ..machine import Event
+from ..mbarrier_words import COUNT_LIMIT, describe, pack, unpack
 from ..parse import SINK, Address, Register
-from . import handles, helper
 from .memory import address_expression
+from .registry import handles, helper
 
-_BIAS = 1 << 22
-COUNT_LIMIT = (1 << 20) - 1
 _u64 = np.uint64
-
-
-def pack(expected, pending, tx, phase):
-    """Fields (int64 arrays) as words."""
-    word = expected | pending << 20 | (tx + _BIAS) << 40 | phase << 63
-    return np.asarray(word, np.int64).view(_u64)
-
-
-def unpack(words):
-    """(expected, pending, tx, phase) of words, int64 arrays."""
-    bits = np.asarray(words).view(np.int64)
-    return bits & 0xFFFFF, bits >> 20 & 0xFFFFF, (bits >> 40 & 0x7FFFFF) - _BIAS, bits >> 63 & 1
-
-
-def describe(machine, position: int) -> str:
-    expected, pending, tx, phase = (int(x) for x in unpack(machine.shared_view(_u64)[position]))
-    return f"in phase {phase} with {pending} of {expected} arrivals and {tx} bytes to come"
 
 
 def fault(machine, ins, flat, why: str, position) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..faults import EmulatorFault
-from . import WARP_WIDE, handles, helper
+from .registry import WARP_WIDE, handles, helper
 from .warp import wait_for_mates
 
 SM_REGISTERS = 65536

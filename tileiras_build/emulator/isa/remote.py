@@ -8,10 +8,10 @@ import numpy as np
 from ..access import Selection, Site, flat_threads
 from ..emit import UNSIGNED, items_of
 from ..watch import flight_of
-from . import handles
 from .atomic import AtomicSite, handle_atomic
 from .mbarrier import change
 from .memory import access_shape, address_expression, handle_store
+from .registry import handles
 
 
 class RemoteStore:

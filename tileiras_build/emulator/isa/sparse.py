@@ -19,7 +19,7 @@ from .. import products
 from ..access import Site
 from ..emit import items_of
 from ..parse import Immediate
-from . import helper
+from .registry import helper
 
 ORDERED = "sp::ordered_metadata"
 CHUNKS = {32: 2, 16: 4, 8: 4, 4: 8}  # bits of a number of A -> columns of a chunk

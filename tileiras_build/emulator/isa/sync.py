@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import handles, helper
+from .registry import handles, helper
 
 
 @handles("bar", "barrier")

@@ -17,10 +17,10 @@ from ..emit import items_of
 from ..machine import pick
 from ..parse import SINK, Address, Immediate
 from ..tensor import Operation, Span, fault, rows_of, tensor_of
-from . import WARP_WIDE, handles, helper
 from .matrix import DECOMPRESS
 from .mbarrier import BarrierSite, change
 from .memory import address_expression
+from .registry import WARP_WIDE, handles, helper
 from .warp import wait_for_mates
 
 WARP_WIDE.add("tcgen05")

@@ -27,8 +27,9 @@ import numpy as np
 from .. import descriptor, numerics, products
 from ..parse import Address, Immediate, Vector
 from ..tensor import LANES, Operation, Source, Span, fault, rows_of, tensor_of
-from . import helper, tcgen05_sparse
+from . import tcgen05_sparse
 from .matrix import _DECODE, decompress_fp6
+from .registry import helper
 from .tcgen05 import (
     FORMS,
     Issuers,

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..emit import kind_of
 from ..parse import SINK, Immediate, Pair
-from . import WARP_WIDE, handles, helper
+from .registry import WARP_WIDE, handles, helper
 
 LANES = np.arange(32, dtype=np.uint32)
 ALL = 0xFFFFFFFF

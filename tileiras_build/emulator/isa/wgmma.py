@@ -27,8 +27,8 @@ from ..emit import items_of
 from ..faults import EmulatorFault
 from ..machine import Event
 from ..parse import Vector
-from . import GROUP_WIDE, RESULT_KINDS, WARP_WIDE, handles, helper
 from .matrix import _DECODE, _WIDTH, fragment
+from .registry import GROUP_WIDE, RESULT_KINDS, WARP_WIDE, handles, helper
 from .sparse import SELECTORS, read_selector
 
 GROUP = 128  # threads of a warpgroup

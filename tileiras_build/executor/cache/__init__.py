@@ -6,6 +6,7 @@ damaged record costs a rebuild and is then written anew.
 """
 
 from .build_cache import BuildCache
-from .store import Store, StoreError, open_store
+from .places import open_store
+from .store import Store, StoreError
 
 __all__ = ["BuildCache", "Store", "StoreError", "open_store"]

@@ -1,0 +1,42 @@
+"""What ``cache=`` may name: a folder, or a server."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ...errors import InvalidInput
+from .store import Store
+
+_REMEDY = "use a folder, or http://host:port/path"
+
+
+def open_store(text: str, base: str | os.PathLike = ".") -> Store:
+    """The store called ``text``: an http(s) address, or a folder (relative to ``base``).
+
+    Nothing is asked of a server yet. Raises InvalidInput[cache-place] where ``text`` is neither.
+    """
+    if text.partition("://")[0].lower() in ("http", "https"):
+        from .http_store import HttpStore
+
+        return HttpStore(_checked_address(text))
+    if "://" in text:
+        raise InvalidInput("cache-place", f"cache={text} is neither a folder nor an HTTP server", remedy=_REMEDY)
+    folder = Path(base, os.path.expanduser(text))
+    if folder.exists() and not folder.is_dir():
+        raise InvalidInput("cache-place", f"cache={text} is a file", remedy=_REMEDY)
+    from .folder_store import FolderStore
+
+    return FolderStore(folder)
+
+
+def _checked_address(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        if parts.hostname and (parts.port is None or parts.port > 0) and not parts.query and not parts.fragment:
+            return text
+        reason = "it lacks a host, or has a query"
+    except ValueError as error:
+        reason = str(error)
+    raise InvalidInput("cache-place", f"cache={text} is not the address of a server: {reason}", remedy=_REMEDY)
