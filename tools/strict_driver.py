@@ -1,18 +1,29 @@
 """Send every kernel through the strict driver (tests/strict_driver); exit status 1 where one is wrong.
 
-    python tools/strict_driver.py [--sm 80,90,100,120] [--by library,c,runner] [--only PATTERN]...
+    python tools/strict_driver.py [--sm 80,90,100,120] [--by library,c,ptx,project,runner] [--bindings VERSION...]
+                                  [--only PATTERN]... [--jobs 2]
 
-Each example is packed on its own, launched by ``runtime.Library`` and by a compiled C program, executed in the emulator,
-and compared with its reference. "runner" is benchmarks/gpu: it checks the benchmark kernels at sizes for an emulator.
+All examples are compiled for all GPUs into one package; each is launched from it, executed in the emulator, and compared
+with its reference. Who launches: "library" is ``runtime.Library``, once with each version of cuda-bindings that
+``--bindings`` names as tools/bindings_matrix.py does (default: the installed one); "c" a compiled C program; "ptx" the
+Library with a package of nothing but PTX for sm_80, which the driver compiles. "project" is the Python package that SCons
+makes of examples/project. "runner" is benchmarks/gpu: all its phases over the benchmark kernels at sizes for an emulator.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,80 +34,212 @@ from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.runtime.fake_libcuda import compiler, run
 from tests.strict_driver import launch_case, packages
 from tests.strict_driver.server import StrictDriver, build
+from tileiras_build.runtime.library_manifest import PTX
 from tileiras_build.targets import parse_targets
+from tools import bindings_matrix
 
-RUNNER = ROOT / "benchmarks" / "gpu"
-CLIENT = ROOT / "tests" / "strict_driver" / "python_client.py"
+RUNNER, PROJECT = ROOT / "benchmarks" / "gpu", ROOT / "examples" / "project"
+CLIENTS = ROOT / "tests" / "strict_driver"
+OLDEST = "sm_80"  # whose PTX runs on every GPU
+LIBRARY, C, FROM_PTX, FROM_PROJECT, BY_RUNNER = CALLERS = ("library", "c", "ptx", "project", "runner")
 
 
-def library_command(folder: Path, _driver: Path, package: Path) -> list:
+@dataclass(frozen=True)
+class Sweep:
+    """Where things lie: artifacts by GPU, the packages made of them, and the cuda-bindings to import (empty: installed)."""
+
+    folder: Path
+    bindings: Mapping[str, str]
+
+    def artifacts(self, sm: str) -> Path:
+        """Of every kernel for one GPU."""
+        return self.folder / sm
+
+    @property
+    def package(self) -> Path:
+        """Every kernel for every GPU."""
+        return self.folder / packages.NAME
+
+    @property
+    def ptx_package(self) -> Path:
+        """Every kernel as PTX."""
+        return self.folder / "ptx" / packages.NAME
+
+    @property
+    def object_file(self) -> Path:
+        """The C launcher of the package, compiled once."""
+        return self.folder / "launcher.o"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel on one GPU by one caller, with a version of cuda-bindings where the caller knows any."""
+
+    name: str
+    sm: str
+    by: str
+    version: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.sm:7} {self.name:32} {' '.join(filter(None, [self.by, self.version])):16}"
+
+
+# ---- launching -------------------------------------------------------------------------------------------------------
+def library_command(sweep: Sweep, launch: Launch, folder: Path, driver: Path) -> list:
     """A launch from Python."""
-    return [sys.executable, CLIENT, package, folder / "case"]
+    package = sweep.ptx_package if launch.by == FROM_PTX else sweep.package
+    return [sys.executable, CLIENTS / "python_client.py", package, folder / "case"]
 
 
-def c_command(folder: Path, driver: Path, package: Path) -> list:
+def c_command(sweep: Sweep, launch: Launch, folder: Path, driver: Path) -> list:
     """A launch from C; the program is compiled first."""
     source, program = folder / "main.c", folder / "main"
     source.write_text(launch_case.c_program(packages.NAME, folder / "case"))
-    sources = [source, package / f"src/{packages.NAME}.c"]
-    run([compiler("cc"), *sources, *launch_case.c_options(driver, package), "-o", program])
-    return ["sh", "-c", f"cd {folder / 'case'} && {program} {package / packages.NAME}.fatbin"]
+    options = launch_case.c_options(driver, sweep.package)
+    run([compiler("cc"), source, sweep.object_file, *options, "-o", program])
+    return ["sh", "-c", f"cd {folder / 'case'} && {program} {sweep.package / packages.NAME}.fatbin"]
 
 
-COMMANDS = {"library": library_command, "c": c_command}
+COMMANDS = {LIBRARY: library_command, C: c_command, FROM_PTX: library_command}
 
 
-def faults(name: str, sm: str, by: str, driver: Path) -> list[str]:
+def compile_one(sweep: Sweep, name: str, sm: str) -> None:
+    """Write what a kernel compiles to."""
+    packages.write_artifacts(sweep.artifacts(sm), name, tileiras_build.compile(bytecode_of(name), sm))
+
+
+def faults(sweep: Sweep, launch: Launch) -> list[str]:
     """What is wrong with one launch; empty if nothing is."""
-    artifacts, values = tileiras_build.compile(bytecode_of(name), sm), inputs_of(name)
-    with tempfile.TemporaryDirectory() as scratch, StrictDriver(driver, sm) as gpu:
+    name, values = launch.name, inputs_of(launch.name)
+    driver, artifacts = sweep.folder / f"driver-{os.getpid()}", sweep.artifacts(launch.sm)
+    if not driver.exists():
+        shutil.copytree(sweep.folder / "driver", driver, symlinks=True)
+    with tempfile.TemporaryDirectory() as scratch, StrictDriver(driver, launch.sm) as gpu:
         folder = Path(scratch)
-        package = packages.build(folder, name, artifacts)
         case = launch_case.write(folder / "case", name, CASES[name].grid(values), values.values())
-        gpu.add(artifacts.cubin, artifacts.ptx)
-        done: subprocess.CompletedProcess = gpu.run(COMMANDS[by](folder, driver, package))
-        if done.returncode or gpu.refusals():
-            return gpu.refusals() or [done.stderr]
+        gpu.add((artifacts / f"{name}.cubin").read_bytes(), (artifacts / f"{name}.ptx").read_text())
+        command = COMMANDS[launch.by](sweep, launch, folder, driver)
+        done = gpu.run(command, python_path=[sweep.bindings.get(launch.version, "")])
+        if done.returncode or gpu.refusals() or gpu.launches != [name]:
+            return gpu.refusals() or [done.stderr or f"launched: {gpu.launches}"]
         launch_case.fetch(case, values.values())
     return CASES[name].find_faults(inputs_of(name), values)
 
 
-def runner_wrong(sm: str, patterns: list[str], driver: Path) -> int:
+def launches(names: Sequence[str], sms: Sequence[str], callers: Sequence[str], versions: Sequence[str]) -> Iterator[Launch]:
+    """Every launch of single kernels."""
+    with_versions = {LIBRARY: versions, FROM_PTX: versions[:1], C: [""]}
+    for sm in sms:
+        for name in names:
+            for by in (by for by in callers if by in with_versions):
+                yield from (Launch(name, sm, by, version) for version in with_versions[by])
+
+
+def sweep_kernels(sweep: Sweep, names: Sequence[str], options: argparse.Namespace, sms: Sequence[str]) -> int:
+    """Compile, pack and launch; how many launches are wrong."""
+    jobs = list(launches(names, sms, options.by, list(sweep.bindings)))
+    if not jobs:
+        return 0
+    with ProcessPoolExecutor(options.jobs) as pool:
+        wanted = [(name, sm) for sm in sorted({*sms, OLDEST}) for name in names]
+        list(pool.map(partial(compile_one, sweep), *zip(*wanted), chunksize=4))
+        pack(sweep, names, sms)
+        found = zip(jobs, pool.map(partial(faults, sweep), jobs))
+        return sum(_say(launch, wrong) for launch, wrong in found)
+
+
+def pack(sweep: Sweep, names: Sequence[str], sms: Sequence[str]) -> None:
+    """The package of all cubins and that of PTX, and the former's C launcher as an object file."""
+    packages.pack(sweep.folder, names, map(sweep.artifacts, sms))
+    packages.pack(sweep.ptx_package.parent, names, [sweep.artifacts(OLDEST)], kind=PTX)
+    source = sweep.package / f"src/{packages.NAME}.c"
+    options = launch_case.c_options(sweep.folder / "driver", sweep.package)
+    run([compiler("cc"), "-c", *options, source, "-o", sweep.object_file])
+
+
+def _say(launch: Launch, wrong: Sequence[str]) -> bool:
+    print(launch, "; ".join(wrong) or "right", flush=True)
+    return bool(wrong)
+
+
+# ---- the example project ---------------------------------------------------------------------------------------------
+def sweep_project(sweep: Sweep, sms: Sequence[str]) -> int:
+    """How many GPUs the example project's package is wrong on, with any version of cuda-bindings."""
+    folder, site = sweep.folder / "project", sweep.folder / "site"
+    shutil.copytree(PROJECT, folder)
+    targets = f"sm={','.join(sm.removeprefix('sm_') for sm in sms)}"
+    environment = bindings_matrix.path_with(ROOT, os.environ)
+    words = [sys.executable, "-m", "SCons", "-Q", "-j2", targets, "install", f"prefix={site}"]
+    run(words, cwd=folder, env=environment)
+    pairs = [(sm, version) for sm in sms for version in sweep.bindings]
+    return sum(_say(Launch("*", sm, FROM_PROJECT, version), _project_faults(sweep, sm, version)) for sm, version in pairs)
+
+
+def _project_faults(sweep: Sweep, sm: str, version: str) -> list[str]:
+    with StrictDriver(sweep.folder / "driver", sm) as gpu:
+        gpu.add_folder(sweep.folder / "project" / "build" / sm)
+        command = [sys.executable, CLIENTS / "project_client.py"]
+        done = gpu.run(command, python_path=[sweep.bindings[version], str(sweep.folder / "site")])
+        return gpu.refusals() or ([done.stderr] if done.returncode else [])
+
+
+# ---- the GPU runner --------------------------------------------------------------------------------------------------
+def runner_wrong(sm: str, patterns: Sequence[str], driver: Path) -> int:
     """How many cases of the GPU runner are wrong; it prints them."""
     only = [f"--only={pattern}" for pattern in patterns]
     with tempfile.TemporaryDirectory() as scratch, StrictDriver(driver, sm) as gpu:
-        words = [sys.executable, RUNNER / "build.py", scratch, "--sm", sm, "--small", *only]
+        words = [sys.executable, RUNNER / "build.py", scratch, "--sm", sm, "--small", "--no-peer", *only]
         subprocess.run(list(map(str, words)), check=True)
         gpu.add_folder(Path(scratch))
-        phases = ["--phases", "probe,check,time", "--runs", "2", "--limit", "300"]
-        done = gpu.run([sys.executable, RUNNER / "run.py", scratch, *phases], timeout=3000)
-        print(run([sys.executable, RUNNER / "report.py", f"{scratch}/results.jsonl"]).stdout, done.stderr, flush=True)
+        start = time.monotonic()
+        done = gpu.run([sys.executable, RUNNER / "run.py", scratch, "--runs", "2", "--limit", "300"], timeout=3000)
+        table = run([sys.executable, RUNNER / "report.py", f"{scratch}/results.jsonl"]).stdout
+        print(f"{table}{done.stderr}all phases: {time.monotonic() - start:.0f} s", flush=True)
         return done.returncode
 
 
-def main() -> int:
-    options = _options()
-    patterns, callers = options.only or ["*"], options.by.split(",")
-    names = [name for name in CASES if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
-    wrong = 0
-    with tempfile.TemporaryDirectory() as folder:
-        build(Path(folder))
-        for target in parse_targets(options.sm):
-            for name, by in ((name, by) for name in names for by in callers if by in COMMANDS):
-                found = faults(name, target.name, by, Path(folder))
-                wrong += bool(found)
-                print(f"{target.name:7} {name:32} {by:8} {'; '.join(found) or 'right'}", flush=True)
-            wrong += runner_wrong(target.name, patterns, Path(folder)) if "runner" in callers else 0
+def main(words: Sequence[str] | None = None) -> int:
+    options = _options(words)
+    sms = [target.name for target in parse_targets(options.sm)]
+    names = [name for name in CASES if any(fnmatch.fnmatch(name, pattern) for pattern in options.only or ["*"])]
+    with tempfile.TemporaryDirectory(prefix="strict-") as scratch:
+        folder = Path(scratch)
+        (folder / "driver").mkdir()
+        build(folder / "driver")
+        sweep = Sweep(folder, _bindings(options, folder))
+        wrong = sweep_kernels(sweep, names, options, sms)
+        wrong += sweep_project(sweep, sms) if FROM_PROJECT in options.by else 0
+        for sm in sms if BY_RUNNER in options.by else ():
+            wrong += runner_wrong(sm, options.only or [], folder / "driver")
     print(f"{wrong} wrong")
     return int(wrong > 0)
 
 
-def _options() -> argparse.Namespace:
+def _bindings(options: argparse.Namespace, scratch: Path) -> dict[str, str]:
+    """The folder of each version of cuda-bindings; of the installed one none."""
+    found = {}
+    for version in options.bindings:
+        folder = bindings_matrix.install(version, options.folder or scratch / "bindings")
+        found[bindings_matrix.installed_version(bindings_matrix.path_with(folder, os.environ))] = str(folder)
+    return found or {"": ""}
+
+
+def _options(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sm", default="80,90,100,120")
-    parser.add_argument("--by", default="library,c,runner", help="who launches")
+    parser.add_argument("--by", type=_callers, default=CALLERS, help="who launches (default: all)")
+    parser.add_argument("--bindings", nargs="+", default=(), metavar="VERSION", help="such as 12.9.* 13.0.* '<14'")
+    parser.add_argument("--folder", type=Path, help="where cuda-bindings are installed, and found the next time")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match")
-    return parser.parse_args()
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="launches at a time")
+    return parser.parse_args(words)
+
+
+def _callers(text: str) -> list[str]:
+    unknown = set(found := text.split(",")) - set(CALLERS)
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{min(unknown)} launches nothing here; known: {', '.join(CALLERS)}")
+    return found
 
 
 if __name__ == "__main__":

@@ -13,21 +13,20 @@ from tileiras_build.runtime import Library
 
 
 class DeviceArray:
-    """An array of a case in the GPU's memory, as the CUDA array interface shows it."""
+    """An array in the GPU's memory, as the CUDA array interface shows it: ``data`` spans it, its first element lies
+    ``offset`` bytes in."""
 
-    def __init__(self, folder: Path, row: dict):
-        self.path, self.row, data = folder / row["file"], row, (folder / row["file"]).read_bytes()
-        self.base = int(checked(cuda.cuMemAlloc(len(data))))
+    def __init__(self, data: bytes, shape, strides, kind: str, offset: int = 0):
+        self.size, self.base = len(data), int(checked(cuda.cuMemAlloc(len(data))))
         checked(cuda.cuMemcpyHtoD(self.base, data, len(data)))
         self.__cuda_array_interface__ = {
-            "shape": tuple(row["shape"]), "strides": tuple(row["strides"]), "typestr": row["type"],
-            "data": (self.base + row["offset"], False), "version": 3,
+            "shape": tuple(shape), "strides": tuple(strides), "typestr": kind, "data": (self.base + offset, False), "version": 3,
         }  # fmt: skip
 
-    def fetch(self) -> None:
-        data = bytearray(self.row["size"])
+    def fetch(self) -> bytes:
+        data = bytearray(self.size)
         checked(cuda.cuMemcpyDtoH(data, self.base, len(data)))
-        self.path.write_bytes(data)
+        return bytes(data)
 
 
 def checked(answer):
@@ -37,19 +36,26 @@ def checked(answer):
     return results[0] if results else None
 
 
+def argument(folder: Path, row):
+    """An argument of a case."""
+    if not isinstance(row, dict):
+        return row
+    return DeviceArray((folder / row["file"]).read_bytes(), row["shape"], row["strides"], row["type"], row["offset"])
+
+
 def main() -> None:
     package, folder = sys.argv[1], Path(sys.argv[2])
     library = Library(package)
     library.driver.device()
     told = json.loads((folder / "case.json").read_text())
-    arguments = [DeviceArray(folder, row) if isinstance(row, dict) else row for row in told["arguments"]]
+    arguments = [argument(folder, row) for row in told["arguments"]]
     stream = checked(cuda.cuStreamCreate(0))
     library[told["kernel"]].launch(tuple(told["grid"]), *arguments, stream=stream)
     checked(cuda.cuStreamSynchronize(stream))
     library.close()
-    for array in arguments:
+    for row, array in zip(told["arguments"], arguments):
         if isinstance(array, DeviceArray):
-            array.fetch()
+            (folder / row["file"]).write_bytes(array.fetch())
 
 
 if __name__ == "__main__":

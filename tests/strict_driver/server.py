@@ -16,6 +16,7 @@ import socket
 import struct
 import subprocess
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.runtime.fake_libcuda import compiler, cuda_include, run
@@ -84,18 +85,18 @@ class StrictDriver:
         for ptx in folder.glob("*.ptx"):
             self.add(ptx.with_suffix(".cubin").read_bytes(), ptx.read_text())
 
-    def environment(self) -> dict[str, str]:
-        """Of a program that shall find this driver."""
-        paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    def environment(self, python_path: Sequence[str] = ()) -> dict[str, str]:
+        """Of a program that shall find this driver; Python imports from ``python_path`` first."""
+        paths = [*filter(None, python_path), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         own = {"STRICT_DRIVER_FOLDER": str(self.folder), "STRICT_DRIVER_SM": str(self.target.number)}
         return os.environ | own | {"LD_LIBRARY_PATH": str(self.folder), "PYTHONPATH": os.pathsep.join(paths)}
 
-    def run(self, command: list, timeout: float = 500) -> subprocess.CompletedProcess:
-        """A program's end, whatever its status."""
-        words = list(map(str, command))
-        return subprocess.run(
-            words, env=self.environment(), capture_output=True, text=True, timeout=timeout, check=False
-        )
+    def run(
+        self, command: list, timeout: float = 500, python_path: Sequence[str] = ()
+    ) -> subprocess.CompletedProcess:
+        """A program's end, whatever its status; ``python_path`` as in ``environment``."""
+        words, environment = list(map(str, command)), self.environment(python_path)
+        return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
 
     def refusals(self) -> list[str]:
         """What the driver has refused since it was entered: ``function: why``."""
