@@ -7,16 +7,17 @@ All examples are compiled for all GPUs into one package; each is launched from i
 with its reference. Who launches: "library" is ``runtime.Library``, once with each version of cuda-bindings that
 ``--bindings`` names as tools/bindings_matrix.py does (default: the installed one); "c" a compiled C program; "ptx" the
 Library with a package of nothing but PTX for sm_80, which the driver compiles. "project" is the Python package that SCons
-makes of examples/project. "runner" is benchmarks/gpu: all its phases over the benchmark kernels at sizes for an emulator.
+makes of examples/project. "runner" is benchmarks/gpu: all its phases over the benchmark kernels at sizes for an emulator,
+one of which hangs and one faults on purpose, with stand-ins for compute-sanitizer, ncu and nvidia-smi.
 """
 
 from __future__ import annotations
 
 import argparse
 import fnmatch
+import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -32,13 +33,13 @@ sys.path.insert(0, str(ROOT))
 import tileiras_build
 from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.runtime.fake_libcuda import compiler, run
-from tests.strict_driver import launch_case, packages
+from tests.strict_driver import gpu_run, launch_case, packages
 from tests.strict_driver.server import StrictDriver, build
 from tileiras_build.runtime.library_manifest import PTX
 from tileiras_build.targets import parse_targets
 from tools import bindings_matrix
 
-RUNNER, PROJECT = ROOT / "benchmarks" / "gpu", ROOT / "examples" / "project"
+PROJECT = ROOT / "examples" / "project"
 CLIENTS = ROOT / "tests" / "strict_driver"
 OLDEST = "sm_80"  # whose PTX runs on every GPU
 LIBRARY, C, FROM_PTX, FROM_PROJECT, BY_RUNNER = CALLERS = ("library", "c", "ptx", "project", "runner")
@@ -126,7 +127,9 @@ def faults(sweep: Sweep, launch: Launch) -> list[str]:
     return CASES[name].find_faults(inputs_of(name), values)
 
 
-def launches(names: Sequence[str], sms: Sequence[str], callers: Sequence[str], versions: Sequence[str]) -> Iterator[Launch]:
+def launches(
+    names: Sequence[str], sms: Sequence[str], callers: Sequence[str], versions: Sequence[str]
+) -> Iterator[Launch]:
     """Every launch of single kernels."""
     with_versions = {LIBRARY: versions, FROM_PTX: versions[:1], C: [""]}
     for sm in sms:
@@ -172,7 +175,9 @@ def sweep_project(sweep: Sweep, sms: Sequence[str]) -> int:
     words = [sys.executable, "-m", "SCons", "-Q", "-j2", targets, "install", f"prefix={site}"]
     run(words, cwd=folder, env=environment)
     pairs = [(sm, version) for sm in sms for version in sweep.bindings]
-    return sum(_say(Launch("*", sm, FROM_PROJECT, version), _project_faults(sweep, sm, version)) for sm, version in pairs)
+    return sum(
+        _say(Launch("*", sm, FROM_PROJECT, version), _project_faults(sweep, sm, version)) for sm, version in pairs
+    )
 
 
 def _project_faults(sweep: Sweep, sm: str, version: str) -> list[str]:
@@ -185,17 +190,22 @@ def _project_faults(sweep: Sweep, sm: str, version: str) -> list[str]:
 
 # ---- the GPU runner --------------------------------------------------------------------------------------------------
 def runner_wrong(sm: str, patterns: Sequence[str], driver: Path) -> int:
-    """How many cases of the GPU runner are wrong; it prints them."""
+    """How many cases of the GPU runner end otherwise than they should; it prints the table."""
     only = [f"--only={pattern}" for pattern in patterns]
     with tempfile.TemporaryDirectory() as scratch, StrictDriver(driver, sm) as gpu:
-        words = [sys.executable, RUNNER / "build.py", scratch, "--sm", sm, "--small", "--no-peer", *only]
-        subprocess.run(list(map(str, words)), check=True)
-        gpu.add_folder(Path(scratch))
+        plan = Path(scratch)
+        run([sys.executable, gpu_run.RUNNER / "build.py", plan, "--sm", sm, "--small", "--no-peer", *only])
+        gpu_run.write_tools(plan)
+        gpu_run.add_images(gpu, plan)
         start = time.monotonic()
-        done = gpu.run([sys.executable, RUNNER / "run.py", scratch, "--runs", "2", "--limit", "300"], timeout=3000)
-        table = run([sys.executable, RUNNER / "report.py", f"{scratch}/results.jsonl"]).stdout
-        print(f"{table}{done.stderr}all phases: {time.monotonic() - start:.0f} s", flush=True)
-        return done.returncode
+        done = gpu_run.run(gpu, plan, "--runs", "2", "--limit", "300")
+        wrong = gpu_run.unexpected(list(map(json.loads, (plan / "results.jsonl").read_text().splitlines())))
+        print(run([sys.executable, gpu_run.RUNNER / "report.py", plan / "results.jsonl"]).stdout, done.stderr)
+        print(
+            f"{sm}: all phases in {time.monotonic() - start:.0f} s; unexpected: {', '.join(wrong) or 'none'}",
+            flush=True,
+        )
+        return len(wrong)
 
 
 def main(words: Sequence[str] | None = None) -> int:

@@ -1,6 +1,6 @@
 """Prebuild what ``run.py`` measures: our kernels and, where it is installed, tileiras' cubins of the same bytecode.
 
-    python benchmarks/gpu/build.py FOLDER [--sm 90] [--small] [--only PATTERN]...
+    python benchmarks/gpu/build.py FOLDER [--sm 90] [--small] [--no-peer] [--only PATTERN]...
 
 FOLDER gets ``plan.json``, the cubins, ours with their PTX, and the probes. The machine with the GPU needs that folder
 and this one. ``--small`` is for a GPU that is emulated.
@@ -11,44 +11,53 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
+import math
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import compile_speed
+import numpy as np
 
 import tileiras_build
-from tileiras_build.bytecode.export import Case, export_kernels, load_cases
+from tileiras_build.bytecode.export import Array, Case, export_kernels, load_cases
 from tileiras_build.pipeline import ptx_to_cubin
 from tileiras_build.pipeline.job import Job
 from tileiras_build.targets import COMMON_SHARED_MEMORY, Target, find_target
 
-KERNELS = Path(__file__).resolve().parents[1] / "fast_path_kernels.py"
+BENCHMARKS = Path(__file__).resolve().parents[1]
+KERNELS = (BENCHMARKS / "fast_path_kernels.py", BENCHMARKS / "gpu_kernels.py")
 MOST_BYTES = 16 << 20  # of a plan with its cubins
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large problems are: sides of products (half of transposes), attention's length and heads, rows, elements."""
+    """How large problems are: sides of products (half of transposes), attention's length and heads, rows, elements.
+
+    ``tail`` is what products have beyond ``side``: so many rows more, and columns less.
+    """
 
     side: int
     length: int
     heads: int
     rows: int
     elements: int
-    tail: int = (
-        0  # what products have beyond ``side``: rows, and less columns; a multiple of 16, as kernels are promised
-    )
+    tail: int = 0
 
 
-SMALL = Sizes(256, 256, 1, 4, 8192)
-# Sides of the tail are no multiples of any tile.
-TAIL, SMALL_TAIL = Sizes(1008, 896, 3, 37, 12288, tail=16), Sizes(208, 128, 2, 3, 12288, tail=16)
-FULL = Sizes(4096, 4096, 32, 16384, 1 << 26)
+# Of kernels whose arrays are promised to be multiples of 16, of 128 along sequences and of 4096 elements; the sides of a
+# tail are no multiples of any tile. Of those that are promised nothing, everything is odd.
+PROMISED = {"small": Sizes(256, 256, 1, 4, 8192), "tail": Sizes(1008, 896, 3, 37, 12288, tail=16),
+            "full": Sizes(4096, 4096, 32, 16384, 1 << 26)}  # fmt: skip
+ODD = {"small": Sizes(251, 251, 1, 3, 8191), "tail": Sizes(1005, 901, 3, 37, 12289, tail=6),
+       "full": Sizes(4095, 4095, 32, 16383, (1 << 26) - 1)}  # fmt: skip
+# The same for a GPU that is emulated.
+SMALL = {"tail": Sizes(208, 128, 2, 3, 12288, tail=16), "full": PROMISED["small"]}
+SMALL_ODD = {"tail": Sizes(205, 133, 2, 3, 12289, tail=6), "full": ODD["small"]}
 
 
 def variant(shapes: list, grid: list[int], scalars: tuple = (), work: float = 0) -> dict:
@@ -60,31 +69,55 @@ def _tiles(length: int, tile: int) -> int:
     return -(-length // tile)
 
 
+def _up(length: int, multiple: int) -> int:
+    return _tiles(length, multiple) * multiple
+
+
+def _tiled(case: Case, tile: list[int], m: int, n: int) -> list[int]:
+    """A grid of the tiles of an (m, n) result; a persistent kernel counts them along one axis."""
+    rows, columns = _tiles(m, tile[0]), _tiles(n, tile[1])
+    return [rows * columns, 1, 1] if is_persistent(case) else [rows, columns, 1]
+
+
 def _product(case: Case, numbers: list[int], sizes: Sizes) -> dict:
     m, n, k = sizes.side + sizes.tail, sizes.side - sizes.tail, sizes.side
-    tiles = [_tiles(m, numbers[0]), _tiles(n, numbers[1])]
-    grid = [tiles[0] * tiles[1], 1, 1] if is_persistent(case) else [*tiles, 1]
-    return variant([[m, k], [k, n], [m, n]], grid, work=2 * m * n * k)
+    k = _up(k, numbers[2]) if "nan" in words(case) else k
+    added = {"gelu": [[n]], "residual": [[m, n]]}
+    shapes = [[m, k], [k, n], *(shape for word in words(case) for shape in added.get(word, [])), [m, n]]
+    return variant(shapes, _tiled(case, numbers, m, n), work=2 * m * n * k)
+
+
+def _scaled(case: Case, numbers: list[int], sizes: Sizes) -> dict:
+    """Arrays of scales have 16 columns or a multiple of it; two fp4 of an array of bytes are one element of it."""
+    block, pair = numbers[3], 2 if case.arguments[0].dtype == "uint8" else 1
+    m, n, k = sizes.side + sizes.tail, sizes.side - sizes.tail, _up(sizes.side, 16 * block)
+    operands = [[m, k // pair], [m, k // block], [n, k // pair], [n, k // block]]
+    return variant([*operands, [m, n]], _tiled(case, numbers, m, n), work=2 * m * n * k)
 
 
 def _attention(case: Case, numbers: list[int], sizes: Sizes) -> dict:
     tile, dim, length = numbers[0], numbers[2], sizes.length
     work = 4 * sizes.heads * length * length * dim // (2 if case.arguments[-1] else 1)
-    return variant([[sizes.heads, length, dim]] * 4, [length // tile, sizes.heads, 1], (dim**-0.5,), work)
+    return variant([[sizes.heads, length, dim]] * 4, [_tiles(length, tile), sizes.heads, 1], (dim**-0.5,), work)
+
+
+def _row_length(case: Case, tile: int, sizes: Sizes) -> int:
+    """A row fills its tile, or leaves some of it over."""
+    return tile - 1 - sizes.tail if is_odd(case) else tile
 
 
 def _layer_norm(case: Case, numbers: list[int], sizes: Sizes) -> dict:
-    n = numbers[0]
+    n = _row_length(case, numbers[0], sizes)
     return variant([[sizes.rows, n], [n], [n], [sizes.rows, n]], [sizes.rows, 1, 1], (1e-5,))
 
 
 def _softmax(case: Case, numbers: list[int], sizes: Sizes) -> dict:
-    return variant([[sizes.rows, numbers[0]]] * 2, [sizes.rows, 1, 1])
+    return variant([[sizes.rows, _row_length(case, numbers[0], sizes)]] * 2, [sizes.rows, 1, 1])
 
 
 def _transpose(case: Case, numbers: list[int], sizes: Sizes) -> dict:
-    m, n = 2 * sizes.side + sizes.tail, 2 * sizes.side - sizes.tail
-    return variant([[m, n], [n, m]], [_tiles(m, numbers[0]), _tiles(n, numbers[1]), 1])
+    m, n = 2 * sizes.side + sizes.tail - is_odd(case), 2 * sizes.side - sizes.tail - is_odd(case)
+    return variant([[m, n], [n, m]], _tiled(case, numbers, m, n))
 
 
 def _vector_add(case: Case, numbers: list[int], sizes: Sizes) -> dict:
@@ -92,25 +125,57 @@ def _vector_add(case: Case, numbers: list[int], sizes: Sizes) -> dict:
 
 
 PROBLEMS: dict[str, Callable[[Case, list[int], Sizes], dict]] = {
-    "matmul": _product, "attention": _attention, "layer_norm": _layer_norm, "softmax": _softmax,
+    "matmul": _product, "scaled": _scaled, "attention": _attention, "layer_norm": _layer_norm, "softmax": _softmax,
     "transpose": _transpose, "vector_add": _vector_add,
 }  # fmt: skip
+# What a name's first words and others among them make of it: a kind of ``problems.KINDS``.
 KINDS = {"matmul": "product"}
+KIND_WORDS = ("gelu", "residual", "causal")
+
+
+def words(case: Case) -> list[str]:
+    """What a case's name says."""
+    return case.name.split("_")
 
 
 def is_persistent(case: Case) -> bool:
     """Whether each block takes many tiles."""
-    return "persistent" in case.name
+    return "persistent" in words(case)
+
+
+def is_odd(case: Case) -> bool:
+    """Whether a kernel is promised nothing about lengths."""
+    return "odd" in words(case)
 
 
 def problem(case: Case, small: bool) -> dict:
-    """What a kernel is run on: its kind, and shapes, scalars, grid and operations of each variant."""
+    """What a kernel is run on: its kind, and shapes, scalars, grid, operations and bytes of each variant."""
     numbers = [argument for argument in case.arguments if isinstance(argument, int)]
     prefix = next(name for name in PROBLEMS if case.name.startswith(name))
-    sizes = {"small": SMALL, "tail": SMALL_TAIL if small else TAIL, "full": SMALL if small else FULL}
+    sizes = (ODD if is_odd(case) else PROMISED) | ((SMALL_ODD if is_odd(case) else SMALL) if small else {})
     variants = {name: PROBLEMS[prefix](case, numbers, size) for name, size in sizes.items()}
-    causal = "_causal" if prefix == "attention" and case.arguments[-1] else ""
-    return {"kind": KINDS.get(prefix, prefix) + causal, "persistent": is_persistent(case), "variants": variants}
+    for one in variants.values():
+        one["bytes"] = sum(map(_bytes, _arrays(case), one["shapes"]))
+    kind = "_".join([KINDS.get(prefix, prefix), *(word for word in words(case) if word in KIND_WORDS)])
+    return {"kind": kind, "persistent": is_persistent(case), "variants": variants}
+
+
+def _arrays(case: Case) -> list[Array]:
+    return [argument for argument in case.arguments if isinstance(argument, Array)]
+
+
+def _bytes(array: Array, shape: list[int]) -> int:
+    pair = 2 if array.dtype == "float4_e2m1fn" else 1
+    return math.prod(shape) * np.dtype(array.dtype).itemsize // pair
+
+
+def formats(case: Case) -> list[str]:
+    """How each array's numbers are stored: ``problems.FORMATS``. Scales of fp8 have no sign."""
+    scales = case.name.startswith("scaled")
+    return [
+        "scale_e4m3" if scales and i in (1, 3) and array.dtype == "float8_e4m3fn" else array.dtype
+        for i, array in enumerate(_arrays(case))
+    ]
 
 
 # ---- probes ----------------------------------------------------------------------------------------------------------
@@ -168,12 +233,7 @@ def main() -> int:
     options = _options()
     target = find_target(options.sm)
     options.folder.mkdir(parents=True, exist_ok=True)
-    cases = {case.name: case for case in load_cases(KERNELS) if case.name.startswith(tuple(PROBLEMS))}
-    names = [name for name in cases if any(fnmatch.fnmatch(name, pattern) for pattern in options.only or ["*"])]
-    rows = [
-        _build(cases[name], code, target, options.folder, options.small)
-        for name, code in export_kernels(KERNELS, names).items()
-    ]
+    rows = [_build(case, code, target, options) for case, code in kernels(options.only or ["*"])]
     _build_probes(target, options.folder)
     plan = {
         "versions": {"tileiras_build": getattr(tileiras_build, "__version__", "checkout"), "target": target.arch},
@@ -187,11 +247,20 @@ def main() -> int:
     return int(size > MOST_BYTES)
 
 
+def kernels(patterns: list[str]) -> Iterator[tuple[Case, bytes]]:
+    """Every case whose name matches, with its bytecode."""
+    for path in KERNELS:
+        cases = {case.name: case for case in load_cases(path)}
+        names = [name for name in cases if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
+        yield from ((cases[name], code) for name, code in export_kernels(path, names).items())
+
+
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sm", default="90", help="the GPU (default: 90)")
     parser.add_argument("--small", action="store_true", help="sizes that an emulator can run")
+    parser.add_argument("--no-peer", action="store_true", help="leave tileiras out")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match")
     return parser.parse_args()
 
@@ -203,16 +272,14 @@ def _build_probes(target: Target, folder: Path) -> None:
     (folder / "probes.ptx").write_text(text)
 
 
-def _build(case: Case, bytecode: bytes, target: Target, folder: Path, small: bool) -> dict:
-    artifacts = tileiras_build.compile(bytecode, target.name)
+def _build(case: Case, bytecode: bytes, target: Target, options: argparse.Namespace) -> dict:
+    artifacts, folder = tileiras_build.compile(bytecode, target.name), options.folder
     (folder / f"{case.name}.ours.cubin").write_bytes(artifacts.cubin)
     (folder / f"{case.name}.ours.ptx").write_text(artifacts.ptx)
     [launch] = artifacts.manifest["kernels"].values()
-    arrays = [argument for argument in case.arguments if hasattr(argument, "ndim")]
-    row = {"name": case.name, **problem(case, small), "launch": launch, "images": ["ours"]}
-    row["dtypes"] = [array.dtype for array in arrays]
-    row["unit_strides"] = [array.unit_stride for array in arrays]
-    if _build_peer(case.name, bytecode, target, folder):
+    row = {"name": case.name, **problem(case, options.small), "launch": launch, "images": ["ours"]}
+    row["dtypes"], row["unit_strides"] = formats(case), [array.unit_stride for array in _arrays(case)]
+    if not options.no_peer and _build_peer(case.name, bytecode, target, folder):
         row["images"].append("tileiras")
     return row
 

@@ -1,7 +1,8 @@
-"""One case in a process of its own, which may hang or fault: python case.py FOLDER CASE WHAT [VARIANT]
+"""One case in a process of its own, which may hang or fault: python case.py FOLDER CASE WHAT [VARIANT] [RUNS] [alone]
 
-WHAT is "probe" (of plan.json's probes), "check", "time" or "once" (a launch for a profiler or sanitizer). The last line
-of its output is a JSON object.
+WHAT is "probe" (of plan.json's probes), "check", "tileiras" (the same for that image), "time" or "once" (a launch for a
+profiler or sanitizer, on arrays without guards). "alone" times nothing but ours. The last line of its output is a JSON
+object.
 """
 
 from __future__ import annotations
@@ -16,18 +17,20 @@ import numpy as np
 import peers
 import problems
 from device import DriverError, Gpu
+from peers import Peer
 
 REPEATS = 3
 FLUSH_BYTES, WARM_UPS = 256 << 20, 5
+OURS = "ours"
 
 
 class Prepared:
     """Arrays of one variant on the GPU, and launches of a kernel's images on them."""
 
-    def __init__(self, gpu: Gpu, folder: Path, row: dict, variant: dict):
+    def __init__(self, gpu: Gpu, folder: Path, row: dict, variant: dict, guarded: bool = True):
         self.gpu, self.folder, self.row, self.variant = gpu, folder, row, variant
         self.arrays = problems.make_arrays(row, variant)
-        self.addresses = [gpu.put(array.memory) for array in self.arrays]
+        self.addresses = [gpu.put(array.memory, guarded) for array in self.arrays]
         self.params = problems.parameters(self.arrays, self.addresses, variant["scalars"])
 
     def grid(self) -> list[int]:
@@ -37,10 +40,10 @@ class Prepared:
             return grid
         return [min(grid[0], max(self.gpu.multiprocessors // int(cluster), 1)), 1, 1]
 
-    def launcher(self, by: str = "ours") -> Callable[[], None]:
+    def launcher(self, by: str = OURS) -> Callable[[], None]:
         """A launch of our image, or of tileiras', which carries its own launch shape: blocks of one thread."""
         launch, cubin = self.row["launch"], (self.folder / f"{self.row['name']}.{by}.cubin").read_bytes()
-        if by != "ours":
+        if by != OURS:
             return self.gpu.launcher(self.gpu.kernel(cubin, self.row["name"]), self.grid(), (1, 1, 1), 0, self.params)
         maps = [self.gpu.encode(one, self.params) for one in launch["tensor_maps"]]
         dynamic = launch["shared_memory"]["dynamic"]
@@ -51,12 +54,20 @@ class Prepared:
 
     def result(self, launch: Callable[[], None]) -> np.ndarray:
         """What a launch makes of a result that was NaN before."""
-        out = self.arrays[-1]
-        self.gpu.write(self.addresses[-1], out.memory)
+        self.gpu.write(self.addresses[-1], self.arrays[-1].memory)
         launch()
         self.gpu.finish()
-        made = self.gpu.read(self.addresses[-1], out.memory.nbytes).view(out.memory.dtype).reshape(out.memory.shape)
-        return made.T if out.view is not out.memory else made
+        return self._stored(-1)
+
+    def _stored(self, index: int) -> np.ndarray:
+        """What an array holds on the GPU."""
+        memory = self.arrays[index].memory
+        made = self.gpu.read(self.addresses[index], memory.nbytes).view(memory.dtype).reshape(memory.shape)
+        return made.T if self.arrays[index].view is not memory else made
+
+    def inputs_hold(self) -> bool:
+        """Whether what a kernel only reads is what it was."""
+        return all(self._stored(i).tobytes() == array.view.tobytes() for i, array in enumerate(self.arrays[:-1]))
 
     def guards_hold(self) -> bool:
         """Whether nothing beside the arrays was written."""
@@ -64,32 +75,56 @@ class Prepared:
         return all(self.gpu.guards_hold(address, array.memory.nbytes) for address, array in pairs)
 
 
-def check(case: Prepared) -> dict:
+def check(case: Prepared, by: str = OURS) -> dict:
     """The error, and what is wrong: an empty list if nothing is."""
-    launch = case.launcher()
+    launch = case.launcher(by)
     results = [case.result(launch) for _ in range(REPEATS)]
-    error = problems.error_of(case.row, case.variant, case.arrays, results[0])
-    close = problems.CLOSE[case.row["dtypes"][0]]
-    wrong = [] if error <= close else [f"error {error:.1e} of the largest value, at most {close:.0e}"]
+    reference = problems.Reference(case.row, case.variant, case.arrays)
+    wrong = reference.faults(results[0])
     if any(result.tobytes() != results[0].tobytes() for result in results[1:]):
         wrong.append(f"{REPEATS} launches differ")
     if not case.guards_hold():
         wrong.append("memory beside an array was written")
-    return {"error": error, "wrong": wrong}
+    if not case.inputs_hold():
+        wrong.append("an input was written")
+    return {"error": reference.error(results[0]), "wrong": wrong}
 
 
-def time(case: Prepared, runs: int) -> dict:
-    """Milliseconds by who ran, turn by turn, each with a cold L2 cache: median, least and 90th percentile."""
-    runners = {by: case.launcher(by) for by in case.row["images"]} | peers.find(case)
-    measure, flush, times = case.gpu.stopwatch(), flusher(case.gpu, case.folder), {by: [] for by in runners}
+# ---- times -----------------------------------------------------------------------------------------------------------
+def time(case: Prepared, runs: int, alone: bool) -> dict:
+    """Milliseconds by who ran, turn by turn, each with a cold L2 cache: median, least and 90th percentile; what was wrong
+    with our last result, and which peers cannot be compared with."""
+    runners, failed = ({}, {}) if alone else peers.find(case)
+    images = [OURS] if alone else case.row["images"]
+    runners = {by: _image(case, by) for by in images} | runners
+    times = measure(case, {by: one.run for by, one in runners.items()}, runs)
+    failed |= _faults(case, runners)
+    wrong = [failed.pop(OURS)] if OURS in failed else []
+    return {"ms": {by: summary(values) for by, values in times.items()}, "failed_peers": failed, "wrong": wrong}
+
+
+def _image(case: Prepared, by: str) -> Peer:
+    launch = case.launcher(by)
+    return Peer(launch, lambda: case.result(launch))
+
+
+def measure(case: Prepared, runners: dict[str, Callable[[], None]], runs: int) -> dict[str, list[float]]:
+    """Each runner's times after some that warm it up."""
+    stopwatch, flush, times = case.gpu.stopwatch(), flusher(case.gpu, case.folder), {by: [] for by in runners}
     for turn in range(WARM_UPS + runs):
         for by, run in runners.items():
             flush()
-            passed = measure(run)
+            passed = stopwatch(run)
             if turn >= WARM_UPS:
                 times[by].append(passed)
     case.gpu.finish()
-    return {"ms": {by: summary(values) for by, values in times.items()}}
+    return times
+
+
+def _faults(case: Prepared, runners: dict[str, Peer]) -> dict[str, str]:
+    reference = problems.Reference(case.row, case.variant, case.arrays)
+    found = {by: reference.faults(one.result()) for by, one in runners.items() if one.result}
+    return {by: "; ".join(faults) for by, faults in found.items() if faults}
 
 
 def summary(values: list[float]) -> dict:
@@ -110,6 +145,7 @@ def flusher(gpu: Gpu, folder: Path) -> Callable[[], None]:
     return gpu.launcher(function, (4 * gpu.multiprocessors, 1, 1), (256, 1, 1), 0, params)
 
 
+# ---- one case --------------------------------------------------------------------------------------------------------
 def probe(gpu: Gpu, folder: Path, entry: str) -> dict:
     """A probe kernel numbers its 32 threads by way of what it tries."""
     launch = gpu.launcher(
@@ -122,28 +158,28 @@ def probe(gpu: Gpu, folder: Path, entry: str) -> dict:
     return {"wrong": [] if (got == np.arange(32)).all() else [f"threads wrote {got.tolist()}"]}
 
 
-def probe_tileiras(case: Prepared) -> dict:
-    """tileiras' own image with blocks of one thread."""
-    error = problems.error_of(case.row, case.variant, case.arrays, case.result(case.launcher("tileiras")))
-    return {"error": error, "wrong": [] if error <= problems.CLOSE[case.row["dtypes"][0]] else [f"error {error:.1e}"]}
+def once(case: Prepared) -> dict:
+    """One launch, of which a tool tells the rest."""
+    case.result(case.launcher())
+    return {"wrong": []}
+
+
+def run(gpu: Gpu, folder: Path, name: str, what: str, more: list[str]) -> dict:
+    """What a case finds."""
+    if what == "probe":
+        return probe(gpu, folder, name)
+    plan = json.loads((folder / "plan.json").read_text())
+    row = next(row for row in plan["kernels"] if row["name"] == name)
+    case = Prepared(gpu, folder, row, row["variants"][more[0]], guarded=what != "once")
+    if what == "time":
+        return time(case, int(more[1]), alone="alone" in more)
+    return {"check": check, "tileiras": lambda case: check(case, "tileiras"), "once": once}[what](case)
 
 
 def main() -> int:
     folder, name, what, *more = sys.argv[1:]
-    folder = Path(folder)
-    plan = json.loads((folder / "plan.json").read_text())
     try:
-        gpu = Gpu()
-        if what == "probe":
-            found = probe(gpu, folder, name)
-        else:
-            row = next(row for row in plan["kernels"] if row["name"] == name)
-            case = Prepared(gpu, folder, row, row["variants"][more[0]])
-            found = {
-                "check": lambda: check(case), "time": lambda: time(case, int(more[1])),
-                "tileiras": lambda: probe_tileiras(case),
-                "once": lambda: {"wrong": [] if case.result(case.launcher()) is not None else ["nothing"]},
-            }[what]()  # fmt: skip
+        found = run(Gpu(), Path(folder), name, what, more)
     except DriverError as error:
         found = {"failed": str(error)}
     print(json.dumps(found), flush=True)

@@ -83,9 +83,12 @@ class Gpu:
         """Enqueue a copy on the GPU."""
         self("cuMemcpyDtoDAsync_v2", ctypes.c_uint64(target), ctypes.c_uint64(source), ctypes.c_size_t(size), None)
 
-    def put(self, data: np.ndarray) -> int:
-        """The address of a copy of ``data`` between two guards."""
+    def put(self, data: np.ndarray, guarded: bool = True) -> int:
+        """The address of a copy of ``data`` between two guards; or in an allocation of its own size."""
         size = data.nbytes
+        if not guarded:
+            self.write(base := self.allocate(size), data)
+            return base
         base = self.allocate(size + 2 * GUARD)
         self.write(base, np.full(GUARD, GUARD_BYTE, np.uint8))
         self.write(base + GUARD, data)

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 SAMPLED = 48  # rows of a result that are compared
-# Relative to the largest magnitude of the reference, by the type of the operands: a few units of the result's last
-# place for f16 sums; tf32 operands are rounded to 11 bits, sums of fp8 may be held in 13 bits for a while.
-CLOSE = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 2e-3, "float8_e4m3fn": 1e-2}
 
 
-# ---- formats that NumPy lacks: arrays of bits ----------------------------------------------------------------------
+# ---- formats: how numbers are stored -----------------------------------------------------------------------------
 def _e4m3_values() -> np.ndarray:
-    """The value of each byte: 4 bits of exponent (bias 7), 3 of mantissa, no infinity, NaN at the ends."""
+    """The value of each byte: 4 bits of exponent (bias 7), 3 of mantissa, no infinity, NaN at the ends (OCP 8-bit
+    floating point specification, section 5)."""
     bits = np.arange(128)
     exponent, mantissa = bits >> 3, bits & 7
     values = np.where(exponent == 0, mantissa / 8 * 2.0**-6, (1 + mantissa / 8) * 2.0 ** (exponent - 7))
@@ -24,47 +22,97 @@ def _e4m3_values() -> np.ndarray:
 
 
 _E4M3 = _e4m3_values()
-STORED = {"float16": np.float16, "float32": np.float32, "bfloat16": np.uint16, "float8_e4m3fn": np.uint8}
-_NAN = {
-    "float16": np.float16(np.nan),
-    "float32": np.float32(np.nan),
-    "bfloat16": np.uint16(0x7FC0),
-    "float8_e4m3fn": np.uint8(0x7F),
+_E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)  # OCP microscaling formats, section 5.3
+_E2M1 = np.concatenate([_E2M1, -_E2M1])
+_E8M0 = np.append(2.0 ** (np.arange(255) - 127.0), np.nan).astype(np.float32)  # the same, section 5.4
+
+
+def _nearest(steps: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The index of the step that is nearest to each magnitude."""
+    return np.searchsorted((steps[1:] + steps[:-1]) / 2, np.abs(values)).astype(np.uint8)
+
+
+def _to_bfloat16(values: np.ndarray) -> np.ndarray:
+    bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
+    return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
+
+
+def _from_bfloat16(stored: np.ndarray) -> np.ndarray:
+    return (stored.astype(np.uint32) << 16).view(np.float32)
+
+
+def _to_e4m3(values: np.ndarray) -> np.ndarray:
+    return _nearest(_E4M3[:127], values) | np.where(values < 0, 128, 0).astype(np.uint8)
+
+
+def _to_e2m1(values: np.ndarray) -> np.ndarray:
+    """Six times as much, two to a byte along the last axis, the first in the low bits."""
+    codes = _nearest(_E2M1[:8], 6 * values) | np.where(values < 0, 8, 0).astype(np.uint8)
+    return codes[..., ::2] | codes[..., 1::2] << 4
+
+
+def _from_e2m1(stored: np.ndarray) -> np.ndarray:
+    return _E2M1[np.stack([stored & 15, stored >> 4], axis=-1).reshape(*stored.shape[:-1], -1)]
+
+
+@dataclass(frozen=True)
+class Format:
+    """How numbers of an array are stored. ``encode`` takes numbers in (-1, 1), of which scales are made where the format
+    is one of scales; ``decode`` gives f32, which holds every format's numbers. ``values`` lie in a stored element, of
+    which a kernel is told that they are ``told``."""
+
+    stored: type
+    encode: Callable[[np.ndarray], np.ndarray]
+    decode: Callable[[np.ndarray], np.ndarray]
+    nan: int | float = 0
+    values: int = 1
+    told: int = 1
+
+
+def _same(stored: np.ndarray) -> np.ndarray:
+    return stored.astype(np.float32)
+
+
+FORMATS = {
+    "float16": Format(np.float16, lambda values: values.astype(np.float16), _same, np.nan),
+    "float32": Format(np.float32, lambda values: values.astype(np.float32), _same, np.nan),
+    "bfloat16": Format(np.uint16, _to_bfloat16, _from_bfloat16, 0x7FC0),
+    "float8_e4m3fn": Format(np.uint8, _to_e4m3, _E4M3.__getitem__, 0x7F),
+    # Scales: powers of two from 1/8 to 1, and fp8 without a sign.
+    "float8_e8m0fnu": Format(np.uint8, lambda values: (126 + 2 * values).astype(np.uint8), _E8M0.__getitem__, 0xFF),
+    "scale_e4m3": Format(np.uint8, lambda values: _to_e4m3(np.abs(values)), _E4M3.__getitem__, 0x7F),
+    # fp4, which kernels know as bytes or as elements.
+    "uint8": Format(np.uint8, _to_e2m1, _from_e2m1, values=2),
+    "float4_e2m1fn": Format(np.uint8, _to_e2m1, _from_e2m1, values=2, told=2),
 }
-
-
-def encode(values: np.ndarray, dtype: str) -> np.ndarray:
-    """Numbers as they are stored, rounded to nearest."""
-    if dtype == "bfloat16":
-        bits = values.astype(np.float32).view(np.uint32).astype(np.uint64)
-        return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16)
-    if dtype == "float8_e4m3fn":
-        steps = _E4M3[:127]
-        nearest = np.searchsorted((steps[1:] + steps[:-1]) / 2, np.abs(values)).astype(np.uint8)
-        return nearest | np.where(values < 0, 128, 0).astype(np.uint8)
-    return values.astype(STORED[dtype])
-
-
-def decode(stored: np.ndarray, dtype: str) -> np.ndarray:
-    """Stored numbers in float64."""
-    if dtype == "bfloat16":
-        return (stored.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-    return (_E4M3[stored] if dtype == "float8_e4m3fn" else stored).astype(np.float64)
 
 
 # ---- arrays ----------------------------------------------------------------------------------------------------------
 @dataclass
 class HostArray:
-    """An array as it is stored: ``memory`` is contiguous; ``view`` is what the kernel is told of it."""
+    """An array as it is stored: ``memory`` is contiguous; ``view`` has the axes that the kernel is told of."""
 
     dtype: str
     memory: np.ndarray
     view: np.ndarray
 
     @property
-    def numbers(self) -> np.ndarray:
-        """Its values in float64."""
-        return decode(self.view, self.dtype)
+    def format(self) -> Format:
+        """How its numbers are stored."""
+        return FORMATS[self.dtype]
+
+    @property
+    def told(self) -> tuple[list[int], list[int]]:
+        """Lengths and strides as the kernel is told of them, in elements."""
+        factor, view = self.format.told, self.view
+        shape, strides = list(view.shape), [stride // view.itemsize * factor for stride in view.strides]
+        if factor > 1:
+            shape[-1], strides[-1] = shape[-1] * factor, 1
+        return shape, strides
+
+    def numbers(self, where: object = ...) -> np.ndarray:
+        """Its values, or some of its rows, in float64."""
+        return self.format.decode(self.view[where]).astype(np.float64)
 
 
 def make_arrays(row: dict, variant: dict) -> list[HostArray]:
@@ -72,11 +120,12 @@ def make_arrays(row: dict, variant: dict) -> list[HostArray]:
     generator = np.random.default_rng(0)
     arrays = []
     for shape, dtype, unit in zip(variant["shapes"], row["dtypes"], row["unit_strides"]):
-        by_columns = unit == 0 and len(shape) == 2
-        values = generator.random(shape[::-1] if by_columns else shape, np.float32) * 2 - 1
-        memory = encode(values, dtype)
+        by_columns, known = unit == 0 and len(shape) == 2, FORMATS[dtype]
+        drawn = [*shape[:-1], shape[-1] * known.values // known.told]
+        values = generator.random(drawn[::-1] if by_columns else drawn, np.float32) * 2 - 1
+        memory = known.encode(values)
         arrays.append(HostArray(dtype, memory, memory.T if by_columns else memory))
-    arrays[-1].memory[...] = _NAN[arrays[-1].dtype]
+    arrays[-1].memory[...] = arrays[-1].format.nan
     return arrays
 
 
@@ -84,71 +133,138 @@ def parameters(arrays: list[HostArray], addresses: list[int], scalars: list[floa
     """cuTile's calling convention: address, lengths and strides of each array, then scalars as f32."""
     packed: list[bytes] = []
     for array, address in zip(arrays, addresses):
-        strides = (stride // array.view.itemsize for stride in array.view.strides)
+        shape, strides = array.told
         packed.append(np.uint64(address).tobytes())
-        packed += [np.int32(number).tobytes() for number in (*array.view.shape, *strides)]
+        packed += [np.int32(number).tobytes() for number in (*shape, *strides)]
     return packed + [np.float32(number).tobytes() for number in scalars]
 
 
 # ---- references ------------------------------------------------------------------------------------------------------
-Sample = tuple[object, np.ndarray]  # where in the result, and what must be there
+Where = object  # an index of the result
+Sample = tuple[Where, np.ndarray]  # where in the result, and what must be there
 
 
 def _rows(count: int) -> np.ndarray:
-    """Rows to compare: the first, the last, and others."""
-    return np.unique(np.concatenate([[0, count - 1], np.random.default_rng(1).integers(0, count, SAMPLED)]))
+    """Rows to compare: the first, the last, and one of each of as many stretches as are sampled, so that no tile is
+    left out."""
+    starts = np.linspace(0, count, SAMPLED + 1).astype(int)
+    return np.unique(
+        [0, count - 1, *np.random.default_rng(1).integers(starts[:-1], np.maximum(starts[1:], starts[:-1] + 1))]
+    )
 
 
 def _product(arrays: list[HostArray], scalars: list[float]) -> Sample:
     rows = _rows(arrays[0].view.shape[0])
-    return rows, arrays[0].numbers[rows] @ arrays[1].numbers
+    return rows, arrays[0].numbers(rows) @ arrays[1].numbers()
+
+
+def _product_gelu(arrays: list[HostArray], scalars: list[float]) -> Sample:
+    rows, total = _product(arrays, scalars)
+    x = total + arrays[2].numbers()
+    return rows, x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def _product_residual(arrays: list[HostArray], scalars: list[float]) -> Sample:
+    rows, total = _product(arrays, scalars)
+    return rows, total + arrays[2].numbers(rows)
+
+
+def _scaled(arrays: list[HostArray], scalars: list[float]) -> Sample:
+    rows = _rows(arrays[0].view.shape[0])
+    left, right = (_with_scales(*arrays[i : i + 2], where) for i, where in ((0, rows), (2, ...)))
+    return rows, left @ right.T
+
+
+def _with_scales(array: HostArray, scales: HostArray, where: Where) -> np.ndarray:
+    values, factors = array.numbers(where), scales.numbers(where)
+    return values * np.repeat(factors, values.shape[1] // factors.shape[1], axis=1)
 
 
 def _attend(arrays: list[HostArray], scalars: list[float], causal: bool) -> Sample:
-    rows, head = _rows(arrays[0].view.shape[1]), arrays[0].view.shape[0] - 1
-    q, k, v = (decode(array.view[head], array.dtype) for array in arrays[:3])
-    scores = q[rows] @ k.T * scalars[0]
+    heads, length = arrays[0].view.shape[:2]
+    rows, sampled = _rows(length), np.unique([0, heads - 1])
+    attended = [_attend_head(arrays, scalars[0], head, rows, causal) for head in sampled]
+    return (sampled[:, None], rows[None, :]), np.stack(attended)
+
+
+def _attend_head(arrays: list[HostArray], scale: float, head: int, rows: np.ndarray, causal: bool) -> np.ndarray:
+    q, k, v = (array.numbers(head) for array in arrays[:3])
+    scores = q[rows] @ k.T * scale
     if causal:
         scores[np.arange(scores.shape[1]) > rows[:, None]] = -np.inf
     powers = np.exp(scores - scores.max(1, keepdims=True))
-    return (head, rows), powers / powers.sum(1, keepdims=True) @ v
+    return powers / powers.sum(1, keepdims=True) @ v
 
 
 def _layer_norm(arrays: list[HostArray], scalars: list[float]) -> Sample:
     rows = _rows(arrays[0].view.shape[0])
-    x = decode(arrays[0].view[rows], arrays[0].dtype)
+    x = arrays[0].numbers(rows)
     centered = x - x.mean(1, keepdims=True)
     normal = centered / np.sqrt((centered**2).mean(1, keepdims=True) + scalars[0])
-    return rows, normal * arrays[1].numbers + arrays[2].numbers
+    return rows, normal * arrays[1].numbers() + arrays[2].numbers()
 
 
 def _softmax(arrays: list[HostArray], scalars: list[float]) -> Sample:
     rows = _rows(arrays[0].view.shape[0])
-    x = decode(arrays[0].view[rows], arrays[0].dtype)
+    x = arrays[0].numbers(rows)
     powers = np.exp(x - x.max(1, keepdims=True))
     return rows, powers / powers.sum(1, keepdims=True)
 
 
 def _transpose(arrays: list[HostArray], scalars: list[float]) -> Sample:
     rows = _rows(arrays[1].view.shape[0])
-    return rows, decode(arrays[0].view[:, rows].T, arrays[0].dtype)
+    return rows, arrays[0].numbers((slice(None), rows)).T
 
 
 def _vector_add(arrays: list[HostArray], scalars: list[float]) -> Sample:
-    return slice(None), arrays[0].numbers + arrays[1].numbers
+    return slice(None), arrays[0].numbers() + arrays[1].numbers()
 
 
-REFERENCES: dict[str, Callable[[list[HostArray], list[float]], Sample]] = {
-    "product": _product,
-    "attention": lambda arrays, scalars: _attend(arrays, scalars, causal=False),
-    "attention_causal": lambda arrays, scalars: _attend(arrays, scalars, causal=True),
-    "layer_norm": _layer_norm, "softmax": _softmax, "transpose": _transpose, "vector_add": _vector_add,
-}  # fmt: skip
+@dataclass(frozen=True)
+class Kind:
+    """What must come out, and how close: relative to the largest magnitude there, by the type of the first operand."""
+
+    reference: Callable[[list[HostArray], list[float]], Sample]
+    close: dict[str, float]
 
 
-def error_of(row: dict, variant: dict, arrays: list[HostArray], result: np.ndarray) -> float:
-    """The largest error of the sampled rows, relative to the largest magnitude there; infinite where one is NaN."""
-    where, want = REFERENCES[row["kind"]](arrays, variant["scalars"])
-    got = decode(result[where], arrays[-1].dtype)
-    error = np.abs(got - want).max() / np.abs(want).max()
-    return float(error) if np.isfinite(error) else float("inf")
+# Half a unit in the last place of a number near the largest is 2**-11 of it in f16, 2**-8 in bf16; sums of products are
+# held in f32, whose errors are far below that. tf32 operands are rounded to 11 bits. sm_90 holds sums of fp8 in 14 bits
+# for a while. The weights of attention are rounded to f16 as well. Copies are exact, one addition is rounded once.
+_PRODUCT = {"float16": 2e-3, "bfloat16": 8e-3, "float32": 2e-3, "float8_e4m3fn": 1e-2}
+_SCALED = {"float8_e4m3fn": 1e-2, "uint8": 4e-3, "float4_e2m1fn": 4e-3}
+_ROWS, _ATTENTION = {"float16": 2e-3}, {"float16": 4e-3}
+_EXACT, _SUM = {"float16": 0.0, "float32": 0.0}, {"float16": 2.0**-11, "float32": 2.0**-24}
+KINDS = {
+    "product": Kind(_product, _PRODUCT),
+    "product_gelu": Kind(_product_gelu, _PRODUCT),
+    "product_residual": Kind(_product_residual, _PRODUCT),
+    "scaled": Kind(_scaled, _SCALED),
+    "attention": Kind(lambda arrays, scalars: _attend(arrays, scalars, causal=False), _ATTENTION),
+    "attention_causal": Kind(lambda arrays, scalars: _attend(arrays, scalars, causal=True), _ATTENTION),
+    "layer_norm": Kind(_layer_norm, _ROWS),
+    "softmax": Kind(_softmax, _ROWS),
+    "transpose": Kind(_transpose, _EXACT),
+    "vector_add": Kind(_vector_add, _SUM),
+}
+
+
+class Reference:
+    """What a launch of a row's variant must make."""
+
+    def __init__(self, row: dict, variant: dict, arrays: list[HostArray]):
+        kind = KINDS[row["kind"]]
+        self.where, self.want = kind.reference(arrays, variant["scalars"])
+        self.close, self.format = kind.close[row["dtypes"][0]], arrays[-1].format
+
+    def error(self, result: np.ndarray) -> float:
+        """The largest error of the sampled rows, relative to the largest magnitude there; infinite where one is NaN."""
+        got = self.format.decode(result[self.where]).astype(np.float64)
+        error = np.abs(got - self.want).max() / np.abs(self.want).max()
+        return float(error) if np.isfinite(error) else float("inf")
+
+    def faults(self, result: np.ndarray) -> list[str]:
+        """What is wrong with a result, of which every element was NaN before; empty if nothing is."""
+        error, unwritten = self.error(result), int(np.isnan(self.format.decode(result)).sum())
+        wrong = [] if error <= self.close else [f"error {error:.1e} of the largest value, at most {self.close:.0e}"]
+        return wrong + ([f"{unwritten} elements are NaN or were never written"] if unwritten else [])

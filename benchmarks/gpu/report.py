@@ -1,4 +1,4 @@
-"""The table of docs/performance.md from the results of ``run.py``: python report.py RESULTS.jsonl [PLAN.json]"""
+"""The table of docs/performance.md from the results of ``run.py``: python report.py RESULTS.jsonl"""
 
 from __future__ import annotations
 
@@ -8,36 +8,45 @@ from collections.abc import Iterable
 from pathlib import Path
 
 OURS, THEIRS = "ours", "tileiras"
-HEADER = (
-    "| kernel | largest error | ours ms (min, p90) | TFLOP/s | tileiras ms | ours is faster "
-    "| peer ms | of the peer | remarks |"
-)
+PHASES = ("check", "time")  # that every kernel is to have a row of
+COLUMNS = (
+    "kernel", "largest error", "sanitizers", "ours ms (min, p90)", "rate", "SM MHz", "tileiras ms", "ours is faster",
+    "peers ms", "of the fastest peer", "remarks",
+)  # fmt: skip
+# Words before the number in ncu's sections, and what the column says.
+METRICS = {
+    "Duration": "time", "Compute (SM) Throughput": "SM %", "Memory Throughput": "memory %",
+    "Achieved Occupancy": "occupancy %", "Registers Per Thread": "registers", "No Eligible": "no warp eligible %",
+}  # fmt: skip
 
 
 def last_run(lines: Iterable[str]) -> tuple[dict, list[dict]]:
-    """What the last run says of itself, and its rows; a line that a crash cut off is left out."""
+    """What the last run, and those that it took up, say of themselves, and their rows: the last of each case. A line that
+    a crash cut off is left out."""
     start: dict = {}
-    rows: list[dict] = []
+    rows: dict[tuple, dict] = {}
     for line in lines:
         try:
             row = json.loads(line)
         except ValueError:
             continue
         if row["phase"] == "start":
-            start, rows = row, []
-        rows.append(row)
-    return start, rows
+            rows = rows if row.get("resumed") else {}
+            start = row
+        rows[row["phase"], row.get("case"), row.get("variant")] = row
+    return start, list(rows.values())
 
 
-def table(lines: Iterable[str], work: dict[str, float]) -> str:
-    """Markdown: one row for a case, in the order in which they were checked; ``work`` in floating-point operations."""
+def table(lines: Iterable[str]) -> str:
+    """Markdown: what the probes found, one row for a kernel of the plan, and ncu's numbers where there are any."""
     start, rows = last_run(lines)
-    cases = list(dict.fromkeys(row["case"] for row in rows if row["phase"] == "check"))
     versions = ", ".join(f"{name} {version}" for name, version in start.get("versions", {}).items())
     head = f"{start.get('gpu') or 'no GPU'}, {start.get('date')}, {versions}"
     probes = [f"- {row['case']} {row['variant']}: {remark(row) or 'works'}" for row in rows if row["phase"] == "probe"]
-    cells = [_row(case, [row for row in rows if row.get("case") == case], work.get(case, 0)) for case in cases]
-    return "\n".join([head, "", *probes, "", HEADER, "|" + "---|" * 9, *cells]) + "\n"
+    skipped = [f"- {row['phase']}: {row['skipped']}" for row in rows if "skipped" in row]
+    cells = [_row(kernel, _of(rows, kernel["name"])) for kernel in start.get("kernels", [])]
+    parts = [head, "", *probes, *skipped, "", *_markdown(COLUMNS, cells), *_profiles(rows)]
+    return "\n".join(parts) + "\n"
 
 
 def remark(row: dict) -> str:
@@ -45,20 +54,51 @@ def remark(row: dict) -> str:
     return row.get("failed") or "; ".join(row.get("wrong", []))
 
 
-def _row(case: str, rows: list[dict], work: float) -> str:
+def _of(rows: list[dict], case: str) -> list[dict]:
+    """A kernel's rows, without those of the probes."""
+    return [row for row in rows if row.get("case") == case and row["phase"] != "probe"]
+
+
+def _row(kernel: dict, rows: list[dict]) -> list[str]:
     errors = [row["error"] for row in rows if row["phase"] == "check" and "error" in row]
-    remarks = [
-        f"{row['phase']} {row['variant']}: {remark(row)}" for row in rows if row["phase"] != "probe" and remark(row)
-    ]
-    times = next((row["ms"] for row in rows if row["phase"] == "time" and "ms" in row), {})
+    sanitized = [row for row in rows if row["phase"] == "sanitize"]
+    timed = next((row for row in rows if row["phase"] == "time"), {})
+    clean = sum(not remark(row) for row in sanitized)
+    cells = [kernel["name"], f"{max(errors):.1e}" if errors else "", f"{clean}/{len(sanitized)}" if sanitized else ""]
+    return [*cells, *_times(kernel, timed), "; ".join(_remarks(rows)).replace("|", "/")]
+
+
+def _remarks(rows: list[dict]) -> list[str]:
+    """What was wrong, and what was not run."""
+    found = [f"{row['phase']} {row['variant']}: {remark(row)}" for row in rows if remark(row)]
+    timed = next((row for row in rows if row["phase"] == "time"), {})
+    found += [f"{by} is not compared: {why}" for by, why in timed.get("failed_peers", {}).items()]
+    wrong = any(remark(row) for row in rows if row["phase"] == "check")
+    missing = [phase for phase in PHASES if not any(row["phase"] == phase for row in rows)]
+    return found + [f"no {phase}" for phase in missing if not (wrong and phase == "time")]
+
+
+def _times(kernel: dict, timed: dict) -> list[str]:
+    """The cells from our time to the ratio with the fastest peer."""
+    times, failed = timed.get("ms", {}), timed.get("failed_peers", {})
     ours, theirs = (times.get(by, {}).get("median") for by in (OURS, THEIRS))
-    peer = next((by for by in times if by not in (OURS, THEIRS)), None)
-    other = times[peer]["median"] if peer else None
+    theirs = None if THEIRS in failed else theirs
+    peers = {by: one["median"] for by, one in times.items() if by not in (OURS, THEIRS, *failed)}
+    ranked = sorted(peers, key=peers.get)
     spread = f"{ours:.3f} ({times[OURS]['min']:.3f}, {times[OURS]['p90']:.3f})" if ours else ""
-    rate = f"{work / ours / 1e9:.0f}" if ours and work else ""
-    cells = [case, f"{max(errors):.1e}" if errors else "", spread, rate, _ms(theirs), _ratio(theirs, ours)]
-    cells += [f"{_ms(other)} ({peer})" if peer else "", _ratio(other, ours), "; ".join(remarks).replace("|", "/")]
-    return "| " + " | ".join(cells) + " |"
+    clock = timed.get("clocks", {}).get("clocks.sm")
+    cells = [spread, _rate(kernel, ours), f"{clock[1]:.0f}" if clock else "", _ms(theirs), _ratio(theirs, ours)]
+    fastest = _ratio(peers[ranked[0]], ours) if ranked else ""
+    return [*cells, ", ".join(f"{_ms(peers[by])} ({by})" for by in ranked), fastest]
+
+
+def _rate(kernel: dict, ours: float | None) -> str:
+    """Floating-point operations, or the bytes of all arrays, in a second."""
+    if not ours:
+        return ""
+    return (
+        f"{kernel['work'] / ours / 1e9:.0f} TFLOP/s" if kernel["work"] else f"{kernel['bytes'] / ours / 1e6:.0f} GB/s"
+    )
 
 
 def _ms(value: float | None) -> str:
@@ -69,11 +109,34 @@ def _ratio(other: float | None, ours: float | None) -> str:
     return f"{other / ours:.2f}x" if other and ours else ""
 
 
+def _markdown(columns: Iterable[str], rows: Iterable[list[str]]) -> list[str]:
+    head = list(columns)
+    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
+
+
+# ---- profiles --------------------------------------------------------------------------------------------------------
+def _profiles(rows: list[dict]) -> list[str]:
+    """A table of ncu's numbers; empty where it was not run."""
+    found = [
+        (row["case"], metrics(row.get("output", ""))) for row in rows if row["phase"] == "profile" and "case" in row
+    ]
+    cells = [[case, *(numbers.get(name, "") for name in METRICS)] for case, numbers in found]
+    return ["", *_markdown(("kernel", *METRICS.values()), cells)] if cells else []
+
+
+def metrics(output: str) -> dict[str, str]:
+    """Numbers of ncu's sections with their units, where those are no percents: lines of a name, a unit and a value."""
+    found: dict[str, str] = {}
+    for line in output.splitlines():
+        name = next((name for name in METRICS if line.strip().startswith(f"{name} ")), None)
+        if name and name not in found:
+            *unit, value = line.strip()[len(name) :].split()
+            found[name] = " ".join([value, *(word for word in unit if word not in ("%", "register/thread"))])
+    return found
+
+
 def main() -> int:
-    results = Path(sys.argv[1])
-    plan = json.loads(Path(sys.argv[2] if len(sys.argv) > 2 else results.with_name("plan.json")).read_text())
-    work = {row["name"]: row["variants"]["full"]["work"] for row in plan["kernels"]}
-    print(table(results.read_text().splitlines(), work), end="")
+    print(table(Path(sys.argv[1]).read_text().splitlines()), end="")
     return 0
 
 

@@ -1,10 +1,12 @@
 """Probe, check, sanitize, time and profile prebuilt kernels on a machine with a GPU, Python and NumPy.
 
     python run.py FOLDER [--limit 60] [--runs 50] [--only PATTERN]... [--phases probe,check,sanitize,time,profile]
+                         [--resume]
 
 FOLDER is what ``build.py`` made. Every case runs in a process of its own with a limit in seconds: a hang or a fault
 costs one row. ``results.jsonl`` in FOLDER gets a line for each case as soon as it ends; ``report.py`` makes the table.
-What is not installed (compute-sanitizer, ncu, torch) is left out.
+What is not installed (compute-sanitizer, ncu, torch, CuPy, cuBLAS) is left out, and a line says which tool was not there.
+``--resume`` goes on where an earlier run ended: it adds what the file lacks, as on a machine that is lent for minutes.
 """
 
 from __future__ import annotations
@@ -12,39 +14,61 @@ from __future__ import annotations
 import argparse
 import datetime
 import fnmatch
+import hashlib
 import json
 import os
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import IO
 
+import report
+
 CASE = Path(__file__).with_name("case.py")
 SANITIZERS = ("memcheck", "racecheck", "synccheck")
-PROFILED = ("product", "attention", "softmax")  # kinds of which ncu is asked
+PROFILED = ("product", "scaled", "attention", "softmax")  # kinds of which ncu is asked
 SECTIONS = ("SpeedOfLight", "Occupancy", "WarpStateStats", "MemoryWorkloadAnalysis", "LaunchStats")
 NOT_NEEDED = "not needed"  # probes of what our kernels do without
-CLOCKS = "clocks.sm,clocks.mem,temperature.gpu,power.draw"
+PROBE_LIMIT = 12.0  # seconds: five of them are a minute
+LONGEST_DEATH = 20.0  # seconds that a killed case may take to be gone
+CLOCKS = ("clocks.sm", "clocks.mem", "temperature.gpu", "power.draw")
+CLOCK_PERIOD = 200  # milliseconds
+TOOLS = {
+    "compute-sanitizer": ("/usr/local/cuda*/bin",),
+    "ncu": ("/usr/local/cuda*/bin", "/opt/nvidia/nsight-compute/*"),
+}
 Job = tuple[str, str, list[str]]  # case, variant, command
 
 
-@dataclass(frozen=True)
+@dataclass
 class Work:
-    """What a phase chooses from: the plan, the rows of its kernels, those found right, and the command of a case."""
+    """What a phase chooses from: the plan, the rows of its kernels, the command of a case, and what was found: cases that
+    an earlier run has done, kernels that are wrong, and those that hang, which are not run again."""
 
     plan: dict
     rows: list[dict]
-    right: set[str]
     own: list[str]
     runs: int
+    done: set[tuple[str, str, str]] = field(default_factory=set)
+    wrong: set[str] = field(default_factory=set)
+    hung: set[str] = field(default_factory=set)
+
+    def note(self, row: dict) -> None:
+        """Learn from a case's row."""
+        if row["phase"] == "check" and not is_right(row):
+            self.wrong.add(row["case"])
+        if row["phase"] == "check" and row.get("hung"):
+            self.hung.add(row["case"])
 
 
+# ---- phases ----------------------------------------------------------------------------------------------------------
 def probes(work: Work) -> Iterator[Job]:
     """What is tried first: plain PTX, and a few kernels at a small size."""
     for entry, needed in work.plan["probes"]["entries"]:
@@ -61,32 +85,28 @@ def checks(work: Work) -> Iterator[Job]:
 
 def sanitizers(work: Work) -> Iterator[Job]:
     """Each tool of compute-sanitizer over each kernel at a small size."""
-    if tool := shutil.which("compute-sanitizer"):
-        for row, kind in product(work.rows, SANITIZERS):
-            yield (
-                row["name"],
-                kind,
-                [tool, "--tool", kind, "--error-exitcode", "9", *work.own, row["name"], "once", "small"],
-            )
+    command = [find_tool("compute-sanitizer"), "--error-exitcode", "9", "--tool"]
+    for row, kind in product(work.rows, SANITIZERS):
+        yield row["name"], kind, [*command, kind, *work.own, row["name"], "once", "small"]
 
 
 def timings(work: Work) -> Iterator[Job]:
     """Only what was found right is worth a time."""
     for row in work.rows:
-        if row["name"] in work.right:
+        if row["name"] not in work.wrong:
             yield row["name"], "full", [*work.own, row["name"], "time", "full", str(work.runs)]
 
 
 def profiles(work: Work) -> Iterator[Job]:
     """ncu's sections for the kernels that matter most."""
-    sections = [word for section in SECTIONS for word in ("--section", section)]
-    if tool := shutil.which("ncu"):
-        for row in work.rows:
-            if row["kind"].startswith(PROFILED):
-                yield row["name"], "full", [tool, *sections, *work.own, row["name"], "once", "full"]
+    command = [find_tool("ncu"), *(word for section in SECTIONS for word in ("--section", section))]
+    for row in work.rows:
+        if row["kind"].startswith(PROFILED) and row["name"] not in work.wrong:
+            yield row["name"], "full", [*command, *work.own, row["name"], "once", "full"]
 
 
 PHASES = {"probe": probes, "check": checks, "sanitize": sanitizers, "time": timings, "profile": profiles}
+NEEDED = {"sanitize": "compute-sanitizer", "profile": "ncu"}
 
 
 def different(row: dict) -> list[str]:
@@ -95,6 +115,15 @@ def different(row: dict) -> list[str]:
     return [name for i, name in enumerate(variants) if variants[name] not in list(variants.values())[:i]]
 
 
+def find_tool(name: str) -> str | None:
+    """A tool's path: of PATH, else of the newest toolkit in its usual place."""
+    places = [
+        str(path) for pattern in TOOLS.get(name, ()) for path in sorted(Path("/").glob(pattern[1:]), reverse=True)
+    ]
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(places))
+
+
+# ---- processes -------------------------------------------------------------------------------------------------------
 def run(command: Sequence[str], limit: float) -> dict:
     """The JSON of a case's last line, or how it failed; a case that does not end is killed with all that it started."""
     process = subprocess.Popen(
@@ -102,29 +131,85 @@ def run(command: Sequence[str], limit: float) -> dict:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        errors="replace",
         start_new_session=True,
         stdin=subprocess.DEVNULL,
     )
     try:
         out, said = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return {"failed": f"no end in {limit:g} s"}
-    lines = [line for line in out.splitlines() if line.startswith("{")]
-    if process.returncode or not lines:
-        return {"failed": " ".join((said or out).split())[-400:] or f"exit status {process.returncode}"}
-    other = {"output": out[-20000:]} if CASE.name not in command[1] else {}
-    return {**json.loads(lines[-1]), **other}
+        return {"failed": f"no end in {limit:g} s{_kill(process)}", "hung": True}
+    found = _last_object(out)
+    by_tool = {"output": out[-20000:]} if CASE.name not in command[1] else {}
+    if process.returncode or found is None or "==ERROR==" in out:
+        reason = _errors(out) if by_tool else " ".join((said or out).split())[-400:]
+        return {"failed": reason or f"exit status {process.returncode}", **by_tool}
+    return found | by_tool
 
 
-def clocks() -> str | None:
-    """What nvidia-smi says of clocks, temperature and power."""
-    tool = shutil.which("nvidia-smi")
-    if tool is None:
-        return None
-    command = [tool, f"--query-gpu={CLOCKS}", "--format=csv,noheader"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False).stdout.strip()
+def _kill(process: subprocess.Popen) -> str:
+    """Ends a process and its children; says so where the driver does not let go of it."""
+    os.killpg(process.pid, signal.SIGKILL)
+    try:
+        process.communicate(timeout=LONGEST_DEATH)
+    except subprocess.TimeoutExpired:
+        return f", still there {LONGEST_DEATH:g} s after it was killed"
+    return ""
+
+
+def _last_object(out: str) -> dict | None:
+    """The last line that is a JSON object; tools print around it."""
+    for line in reversed(out.splitlines()):
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict):
+            return found
+    return None
+
+
+def _errors(out: str) -> str:
+    """What a tool has found first, and its summary."""
+    lines = [line.lstrip("= ").strip() for line in out.splitlines() if line.startswith("==")]
+    told = [line for line in lines if line and "COMPUTE-SANITIZER" not in line and not line.startswith("PROF")]
+    return "; ".join([*told[:2], *told[-1:]])[:400]
+
+
+class ClockLog:
+    """What nvidia-smi says of clocks, temperature and power while a case runs."""
+
+    def __init__(self):
+        tool, device = shutil.which("nvidia-smi"), os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
+        command = [str(tool), f"--query-gpu={','.join(CLOCKS)}", "--format=csv,noheader,nounits"]
+        command += [f"--id={device or '0'}", f"--loop-ms={CLOCK_PERIOD}"]
+        self._process = tool and subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
+        )
+
+    def end(self) -> dict:
+        """Least, median and greatest of each number; empty where there is no nvidia-smi, or it says nothing."""
+        if not self._process:
+            return {}
+        self._process.terminate()
+        try:
+            out, _ = self._process.communicate(timeout=LONGEST_DEATH)
+        except subprocess.TimeoutExpired:
+            return {}
+        return spans(out.splitlines())
+
+
+def spans(lines: Iterable[str]) -> dict[str, list[float]]:
+    """Least, median and greatest of each column of ``CLOCKS``; what is no number ("[N/A]") is left out."""
+    columns: dict[str, list[float]] = {name: [] for name in CLOCKS}
+    for line in lines:
+        for name, cell in zip(CLOCKS, line.split(",")):
+            try:
+                columns[name].append(float(cell))
+            except ValueError:
+                continue
+    rows = {name: [min(found), statistics.median(found), max(found)] for name, found in columns.items() if found}
+    return {"clocks": rows} if rows else {}
 
 
 def is_right(row: dict) -> bool:
@@ -132,42 +217,73 @@ def is_right(row: dict) -> bool:
     return "failed" not in row and not row.get("wrong")
 
 
+# ---- the whole run ---------------------------------------------------------------------------------------------------
 def main() -> int:
     options = _options()
-    plan = json.loads((options.folder / "plan.json").read_text())
-    phases, patterns = options.phases.split(","), options.only or ["*"]
-    rows = [row for row in plan["kernels"] if any(fnmatch.fnmatch(row["name"], one) for one in patterns)]
-    right = {row["name"] for row in rows}  # until a check says otherwise
-    work = Work(plan, rows, right, [sys.executable, str(CASE), str(options.folder)], options.runs)
-    failures = 0
+    os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # nvidia-smi counts GPUs like this
+    text = (options.folder / "plan.json").read_text()
+    plan, digest = json.loads(text), hashlib.sha256(text.encode()).hexdigest()[:16]
+    work = _work(plan, options)
+    if options.resume and not _take_up(work, options.folder / "results.jsonl", digest):
+        print("error: results.jsonl is of another plan; run without --resume", file=sys.stderr)
+        return 2
     with (options.folder / "results.jsonl").open("a") as log:
-        write(
-            log, {"phase": "start", "versions": plan["versions"], "date": str(datetime.date.today()), "gpu": gpu_name()}
-        )
-        for phase in phases:
-            failures += run_phase(phase, work, options.limit, log)
+        write(log, {"phase": "start", "plan": digest, "resumed": options.resume, **_about(plan)})
+        failures = sum(run_phase(phase, work, options.limit, log) for phase in options.phases.split(","))
         write(log, {"phase": "end", "failures": failures})
     return int(failures > 0)
 
 
+def _work(plan: dict, options: argparse.Namespace) -> Work:
+    patterns = options.only or ["*"]
+    rows = [row for row in plan["kernels"] if any(fnmatch.fnmatch(row["name"], one) for one in patterns)]
+    return Work(plan, rows, [sys.executable, str(CASE), str(options.folder)], options.runs)
+
+
+def _take_up(work: Work, path: Path, digest: str) -> bool:
+    """Leave out what is in the file already; False where that is of another plan."""
+    start, rows = report.last_run(path.read_text().splitlines() if path.exists() else [])
+    for row in (row for row in rows if "case" in row):
+        work.done.add((row["phase"], row["case"], row["variant"]))
+        work.note(row)
+    return not start or start.get("plan") == digest
+
+
+def _about(plan: dict) -> dict:
+    """What the table needs beside the rows: versions, and how much each kernel has to do."""
+    kernels = [
+        {"name": row["name"], "kind": row["kind"], **{key: row["variants"]["full"][key] for key in ("work", "bytes")}}
+        for row in plan["kernels"]
+    ]
+    return {"versions": plan["versions"], "date": str(datetime.date.today()), "gpu": gpu_name(), "kernels": kernels}
+
+
 def run_phase(phase: str, work: Work, limit: float, log: IO[str]) -> int:
     """Run and write a phase's cases; how many of those that are needed failed."""
+    tool = NEEDED.get(phase)
+    if tool and not find_tool(tool):
+        write(log, {"phase": phase, "skipped": f"{tool} is not installed"})
+        return 0
     limits = {row["name"]: row["limit"] for row in work.rows if "limit" in row}
     failures = 0
     for name, variant, command in PHASES[phase](work):
-        row = {"phase": phase, "case": name, "variant": variant, **_timed(command, limits.get(name, limit), phase)}
+        if (phase, name, variant) in work.done or name in work.hung:
+            continue
+        most = min(limit, PROBE_LIMIT) if phase == "probe" else limits.get(name, limit)
+        row = {"phase": phase, "case": name, "variant": variant, **_timed(command, most, phase)}
         write(log, row)
-        if phase == "check" and not is_right(row):
-            work.right.discard(name)
+        work.note(row)
         failures += variant != NOT_NEEDED and not is_right(row)
     return failures
 
 
 def _timed(command: Sequence[str], limit: float, phase: str) -> dict:
-    before, start = clocks() if phase == "time" else None, time.monotonic()
+    """What a case finds, in how many seconds; where peers may have brought it down, once more without them."""
+    start, clocks = time.monotonic(), ClockLog() if phase == "time" else None
     found = run(command, limit)
-    measured = {"seconds": round(time.monotonic() - start, 2)}
-    return found | measured | ({"clocks": [before, clocks()]} if before else {})
+    if phase == "time" and "failed" in found:
+        found = run([*command, "alone"], limit) | {"failed_peers": {"all": found["failed"]}}
+    return found | {"seconds": round(time.monotonic() - start, 2)} | (clocks.end() if clocks else {})
 
 
 def write(log: IO[str], row: dict) -> None:
@@ -175,15 +291,15 @@ def write(log: IO[str], row: dict) -> None:
     log.write(json.dumps(row) + "\n")
     log.flush()
     os.fsync(log.fileno())
-    shown = {key: value for key, value in row.items() if key != "output"}
+    shown = {key: value for key, value in row.items() if key not in ("output", "kernels")}
     print(json.dumps(shown), flush=True)
 
 
 def gpu_name() -> str | None:
     """The GPU's name, asked in a process of its own."""
-    code = f"import sys; sys.path.insert(0, {str(CASE.parent)!r}); import device; print(device.Gpu().name)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
-    return done.stdout.strip() or None
+    code = f"import json, sys; sys.path.insert(0, {str(CASE.parent)!r}); import device; "
+    code += "print(json.dumps({'name': device.Gpu().name}))"
+    return run([sys.executable, "-c", code], 60).get("name")
 
 
 def _options() -> argparse.Namespace:
@@ -192,8 +308,16 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=60, help="seconds for a case (default: 60)")
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match")
-    parser.add_argument("--phases", default=",".join(PHASES))
+    parser.add_argument("--phases", default=",".join(PHASES), type=_phases)
+    parser.add_argument("--resume", action="store_true", help="leave out what results.jsonl has")
     return parser.parse_args()
+
+
+def _phases(text: str) -> str:
+    unknown = set(text.split(",")) - set(PHASES)
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{min(unknown)} is no phase; known: {', '.join(PHASES)}")
+    return text
 
 
 if __name__ == "__main__":

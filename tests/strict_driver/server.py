@@ -91,9 +91,7 @@ class StrictDriver:
         own = {"STRICT_DRIVER_FOLDER": str(self.folder), "STRICT_DRIVER_SM": str(self.target.number)}
         return os.environ | own | {"LD_LIBRARY_PATH": str(self.folder), "PYTHONPATH": os.pathsep.join(paths)}
 
-    def run(
-        self, command: list, timeout: float = 500, python_path: Sequence[str] = ()
-    ) -> subprocess.CompletedProcess:
+    def run(self, command: list, timeout: float = 500, python_path: Sequence[str] = ()) -> subprocess.CompletedProcess:
         """A program's end, whatever its status; ``python_path`` as in ``environment``."""
         words, environment = list(map(str, command)), self.environment(python_path)
         return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
