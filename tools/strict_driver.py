@@ -25,6 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -143,7 +144,7 @@ def sweep_kernels(sweep: Sweep, names: Sequence[str], options: argparse.Namespac
     jobs = list(launches(names, sms, options.by, list(sweep.bindings)))
     if not jobs:
         return 0
-    with ProcessPoolExecutor(options.jobs) as pool:
+    with ProcessPoolExecutor(options.jobs, get_context("fork")) as pool:
         wanted = [(name, sm) for sm in sorted({*sms, OLDEST}) for name in names]
         list(pool.map(partial(compile_one, sweep), *zip(*wanted), chunksize=4))
         pack(sweep, names, sms)

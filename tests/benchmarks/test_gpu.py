@@ -3,7 +3,6 @@
 import json
 import sys
 import types
-from pathlib import Path
 
 import ml_dtypes
 import numpy as np

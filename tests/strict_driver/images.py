@@ -43,6 +43,12 @@ def ptx(target: str, names=tuple(KERNELS)) -> str:
     return "".join(texts)
 
 
+def tile_ptx(target: str) -> str:
+    """PTX of ``required`` in a module with the variable by which the driver knows images of tileiras."""
+    head, kernel = ptx(target, ["required"]).split(".visible", 1)
+    return f"{head}.visible .global .align 8 .b8 ___NV_TILE_LAUNCH_META_DATA___[64];\n.visible{kernel}"
+
+
 def assemble(text: str, target: str) -> bytes:
     """The cubin of PTX text."""
     command = [find_ptxas(), f"-arch={target}", "-o", "/dev/stdout", "-"]
@@ -57,7 +63,8 @@ def build(folder: Path) -> tuple[bytes, str]:
     cubin, other = assemble(text, "sm_90a"), assemble(ptx("sm_80", ["plain"]), "sm_80")
     broken = make_fatbin("broken", (Part(PTX, "sm_80", ptx("sm_80", ["plain"]).encode()),))
     files = {
-        "large.cubin": cubin, "other.cubin": other, "text": b"no image" * 64,
+        "large.cubin": cubin, "other.cubin": other, "tile.cubin": assemble(tile_ptx("sm_90a"), "sm_90a"),
+        "text": b"no image" * 64,
         "host.elf": Path(sys.executable).resolve().read_bytes()[:4096],
         "other.fatbin": make_fatbin("other", (Part(CUBIN, "sm_80", other),)),
         "broken.fatbin": broken.replace(b"st.global.u32", b"xt.global.u32"),

@@ -109,7 +109,7 @@ static const char *const kind_names[] = {"dead", "context", "module", "library",
 typedef struct {
     char name[512];
     unsigned threads[3], most_threads, cluster[3], registers;
-    int blocks_are_clusters, parameters;
+    int blocks_are_clusters, parameters, is_tile;
     size_t static_shared;
     unsigned sizes[MAX_PARAMETERS], offsets[MAX_PARAMETERS];
     long long allowed_shared; /* dynamic bytes that the attribute lets it take */
@@ -306,6 +306,20 @@ static unsigned registers_of(const handle *module, const char *name)
     return 0;
 }
 
+/* Images of tileiras say how their kernels are launched in a variable of this name; callers give blocks of one thread
+ * (CUDA Programming Guide, "Writing Tile Kernels"). */
+static int has_tile_kernels(const handle *module)
+{
+    static const char wanted[] = "___NV_TILE_LAUNCH_META_DATA___";
+    section symbols, names;
+    if (!find_section(module, ".symtab", NULL, &symbols) || !find_section(module, ".strtab", NULL, &names))
+        return 0;
+    for (const unsigned char *at = symbols.data; at < symbols.data + symbols.size; at += 24)
+        if (!strcmp((const char *)names.data + word(at), wanted))
+            return 1;
+    return 0;
+}
+
 static int read_entry(const handle *module, const char *name, entry_point *entry)
 {
     section found;
@@ -316,6 +330,7 @@ static int read_entry(const handle *module, const char *name, entry_point *entry
     snprintf(entry->name, sizeof entry->name, "%s", name);
     entry->cluster[0] = entry->cluster[1] = entry->cluster[2] = 1;
     entry->registers = registers_of(module, name);
+    entry->is_tile = has_tile_kernels(module);
     if (find_section(module, ".nv.shared.", name, &found))
         entry->static_shared = found.size > reserved ? found.size - reserved : 0;
     if (find_section(module, ".nv.info.", name, &found))
@@ -1037,7 +1052,9 @@ static CUresult check_shape(const char *function, const entry_point *entry, cons
                           axis, entry->cluster[axis]);
         if (!block[axis] || block[axis] > max_block[axis])
             return refuse(function, INVALID, "kernel %s: %u threads along axis %d", entry->name, block[axis], axis);
-        if (entry->threads[0] && block[axis] != entry->threads[axis])
+        if (entry->is_tile && block[axis] != 1)
+            return refuse(function, INVALID, "tile kernel %s: %u threads along axis %d", entry->name, block[axis], axis);
+        if (!entry->is_tile && entry->threads[0] && block[axis] != entry->threads[axis])
             return refuse(function, INVALID, "kernel %s: %u threads along axis %d, it was compiled for %u", entry->name, block[axis],
                           axis, entry->threads[axis]);
     }
@@ -1100,6 +1117,7 @@ static void emulate(const entry_point *entry, const handle *module, const CUlaun
     const char *hangs = getenv("STRICT_DRIVER_HANGS");
     size_t size = module->size, answer_size;
     unsigned char *body, *at;
+    const unsigned *block = entry->is_tile ? entry->threads : &config->blockDimX;
     if ((hung = hangs && !strcmp(hangs, entry->name)))
         return;
     for (int index = 0; index < entry->parameters; ++index)
@@ -1113,8 +1131,8 @@ static void emulate(const entry_point *entry, const handle *module, const CUlaun
     }
     memcpy(at, allocations, allocation_count * sizeof *allocations);
     snprintf(head, sizeof head, "launch %s %u %u %u %u %u %u %u %zu %d %zu", entry->name, config->gridDimX, config->gridDimY,
-             config->gridDimZ, config->blockDimX, config->blockDimY, config->blockDimZ, config->sharedMemBytes, module->size,
-             entry->parameters, allocation_count);
+             config->gridDimZ, block[0], block[1], block[2], config->sharedMemBytes, module->size, entry->parameters,
+             allocation_count);
     answer = ask(head, strlen(head), body, size, &answer_size);
     if (answer && strcmp(answer, "done"))
         sticky = refuse("launch", CUDA_ERROR_LAUNCH_FAILED, "kernel %s: %s", entry->name, answer);

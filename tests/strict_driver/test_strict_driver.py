@@ -12,6 +12,7 @@ from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.runtime.fake_libcuda import compiler, run
 from tests.strict_driver import images, launch_case, packages, wrong_calls
 from tests.strict_driver.server import StrictDriver
+from tileiras_build import emulator
 
 pytest.importorskip("cuda.bindings", reason="cuda-python is not installed: pip install 'tileiras-build[runtime]'")
 CLIENT = Path(__file__).with_name("python_client.py")
@@ -117,6 +118,29 @@ def test_a_machine_without_a_gpu_is_said(driver, tmp_path):
     gpu = StrictDriver(driver, "sm_80")
     done = gpu.run([sys.executable, "-c", ALONE, tmp_path])
     assert done.returncode == 100 and "cuInit: STRICT_DRIVER_FOLDER holds no memory" in done.stderr
+
+
+TILE = """
+import ctypes, sys
+from pathlib import Path
+from tests.strict_driver.wrong_calls import Gpu
+gpu = Gpu(Path(sys.argv[1]))
+gpu.start()
+function = gpu.function("tile.cubin", "required")
+held = ctypes.create_string_buffer(gpu.memory.to_bytes(8, "little"))
+status = gpu.launch(function, [8], block=(1, 1, 1), pointers=(ctypes.c_void_p * 1)(ctypes.addressof(held)))
+sys.exit(status or gpu("cuCtxSynchronize"))
+"""
+
+
+def test_a_tile_kernel_takes_one_thread_of_its_caller_and_runs_its_own(driver, tmp_path, monkeypatch):
+    images.build(tmp_path)
+    monkeypatch.setattr(emulator, "run_ptx", lambda ptx, entry, grid, block, *_, **__: blocks.append(block))
+    blocks = []
+    with StrictDriver(driver, "sm_90") as gpu:
+        gpu.add((tmp_path / "tile.cubin").read_bytes(), images.tile_ptx("sm_90a"))
+        done = gpu.run([sys.executable, "-c", TILE, tmp_path])
+    assert (done.returncode, gpu.refusals(), blocks) == (0, [], [[32, 1, 1]]), done.stderr
 
 
 def reasons_in_the_source():

@@ -276,6 +276,8 @@ LAUNCHES = [
     Wrong("too many threads along z", INVALID, "65 threads along axis 2", launch("plain", block=(1, 1, 65))),
     Wrong("other threads than compiled for", INVALID, "64 threads along axis 0, it was compiled for 32",
           launch("required", block=(64, 1, 1))),
+    Wrong("a tile kernel with threads", INVALID, "tile kernel required: 32 threads along axis 0",
+          lambda gpu: gpu.launch(gpu.function("tile.cubin", "required"), [8])),
     Wrong("too many threads", INVALID, "2048 threads in a block", launch("plain", block=(1024, 2, 1))),
     Wrong("more threads than compiled for", INVALID, "128 threads in a block", launch("bounded", block=(128, 1, 1))),
     Wrong("more registers than there are", 701, "1024 threads of", launch("wide", block=(1024, 1, 1))),

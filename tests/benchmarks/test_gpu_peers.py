@@ -1,0 +1,196 @@
+"""What the GPU runner compares with: every library is handed the same problem, and its result is checked like ours.
+
+The libraries are stand-ins on NumPy, and torch itself on the CPU where it is installed; GPU memory is the host's."""
+
+import ctypes
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+FOLDER = Path(__file__).resolve().parents[2] / "benchmarks" / "gpu"
+F16, F32, BF16, FP8 = "float16", "float32", "bfloat16", "float8_e4m3fn"
+M, N, K = 48, 32, 64
+# Kind -> shapes of its arrays, scalars.
+PROBLEMS = {
+    "product": ([[M, K], [K, N], [M, N]], []),
+    "product_gelu": ([[M, K], [K, N], [N], [M, N]], []),
+    "product_residual": ([[M, K], [K, N], [M, N], [M, N]], []),
+    "attention": ([[2, 40, 16]] * 4, [0.25]),
+    "attention_causal": ([[2, 40, 16]] * 4, [0.25]),
+    "layer_norm": ([[M, N], [N], [N], [M, N]], [1e-5]),
+    "softmax": ([[M, N]] * 2, []),
+    "transpose": ([[M, N], [N, M]], []),
+    "vector_add": ([[M]] * 3, []),
+}
+
+
+@pytest.fixture(scope="module")
+def gpu_modules():
+    """The modules of benchmarks/gpu that need no GPU."""
+    sys.path.insert(0, str(FOLDER))
+    names = ("peers", "problems")
+    try:
+        yield {name: __import__(name) for name in names}
+    finally:
+        sys.path.remove(str(FOLDER))
+        for name in names:
+            sys.modules.pop(name, None)
+
+
+class HostGpu:
+    """Memory of the host, at its own addresses."""
+
+    def __init__(self):
+        self.held = {}
+
+    def put(self, data):
+        copy = data.copy()
+        self.held[copy.ctypes.data] = copy
+        return copy.ctypes.data
+
+    def allocate(self, size):
+        return self.put(np.zeros(size, np.uint8))
+
+    def read(self, address, size):
+        return np.frombuffer(ctypes.string_at(address, size), np.uint8)
+
+    def copy(self, target, source, size):
+        ctypes.memmove(target, source, size)
+
+
+def prepare(problems, kind, dtype=F16, out=None, by_columns=False):
+    """A prepared case, and its reference."""
+    shapes, scalars = PROBLEMS[kind]
+    dtypes = [dtype] * (len(shapes) - 1) + [out or dtype]
+    row = {"kind": kind, "dtypes": dtypes, "unit_strides": [-1, 0 if by_columns else -1, *[-1] * (len(shapes) - 2)]}
+    variant = {"shapes": shapes, "scalars": scalars}
+    arrays, gpu = problems.make_arrays(row, variant), HostGpu()
+    addresses = [gpu.put(array.memory) for array in arrays]
+    case = types.SimpleNamespace(row=row, variant=variant, arrays=arrays, addresses=addresses, gpu=gpu)
+    return case, problems.Reference(row, variant, arrays)
+
+
+def faults(peer, reference):
+    """What is wrong with the result of a peer's second launch."""
+    peer.run()
+    peer.run()
+    return reference.faults(peer.result())
+
+
+# ---- CuPy ------------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def cupy(monkeypatch):
+    names = ("empty", "matmul", "copyto", "add")
+    module = types.SimpleNamespace(**{name: getattr(np, name) for name in names}, asarray=np.array, asnumpy=np.array)
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    monkeypatch.delenv("CUPY_TF32", raising=False)
+    return module
+
+
+@pytest.mark.parametrize("dtype", [F16, F32])
+@pytest.mark.parametrize("kind", ["product", "transpose", "vector_add"])
+def test_cupy_computes_the_same(gpu_modules, cupy, kind, dtype):
+    case, reference = prepare(gpu_modules["problems"], kind, dtype)
+    assert faults(gpu_modules["peers"].find(case)[0]["cupy"], reference) == []
+
+
+@pytest.mark.parametrize(("kind", "dtype"), [("product", BF16), ("product_gelu", F16), ("softmax", F16)])
+def test_cupy_is_left_out_where_it_has_nothing(gpu_modules, cupy, kind, dtype):
+    assert "cupy" not in gpu_modules["peers"].find(prepare(gpu_modules["problems"], kind, dtype)[0])[0]
+
+
+def test_a_library_that_fails_says_why(gpu_modules, cupy):
+    def asarray(_):
+        raise RuntimeError("no kernel image\nis available")
+
+    cupy.asarray = asarray
+    found, failed = gpu_modules["peers"].find(prepare(gpu_modules["problems"], "vector_add")[0])
+    assert failed == {"cupy": "RuntimeError: no kernel image is available"} and "copy" in found
+
+
+# ---- cuBLAS ----------------------------------------------------------------------------------------------------------
+CUBLAS_TYPES = {0: np.float32, 2: np.float16, 14: np.uint16}  # cudaDataType
+
+
+class Cublas:
+    """cublasGemmEx of column-major matrices without transposes, as the cuBLAS documentation has it."""
+
+    def __init__(self, decode):
+        self.decode, self.computes = decode, []
+
+    def cublasCreate_v2(self, handle):
+        return 0
+
+    def cublasGemmEx(self, handle, ta, tb, m, n, k, alpha, a, ka, lda, b, kb, ldb, beta, c, kc, ldc, compute, way):
+        assert (ta, tb, way, alpha._obj.value, beta._obj.value) == (0, 0, -1, 1, 0)
+        assert lda >= m and ldb >= k and ldc >= m
+        self.computes.append(compute)
+        left, right, out = (self._matrix(*one) for one in ((a, ka, lda, k), (b, kb, ldb, n), (c, kc, ldc, n)))
+        made = self.decode(left[:m]).astype(np.float64) @ self.decode(right[:k])
+        out[:m] = made if kc != 14 else (made.astype(np.float32).view(np.uint32) + 0x8000 >> 16).astype(np.uint16)
+        return 0
+
+    def _matrix(self, address, kind, leading, columns):
+        size = leading * columns * np.dtype(CUBLAS_TYPES[kind]).itemsize
+        data = (ctypes.c_uint8 * size).from_address(address.value)
+        return np.frombuffer(data, CUBLAS_TYPES[kind]).reshape((leading, columns), order="F")
+
+
+@pytest.mark.parametrize(("dtype", "compute"), [(F16, 68), (BF16, 68), (F32, 77)])
+def test_cublas_computes_the_same(gpu_modules, monkeypatch, dtype, compute):
+    peers, problems = gpu_modules["peers"], gpu_modules["problems"]
+    library = Cublas(problems.FORMATS[dtype].decode)
+    monkeypatch.setattr(peers, "_load_cublas", lambda: library)
+    case, reference = prepare(problems, "product", dtype)
+    assert faults(peers.find(case)[0]["cublas"], reference) == []
+    assert library.computes == [compute] * 2
+
+
+def test_cublas_is_left_out_where_it_has_nothing(gpu_modules, monkeypatch):
+    peers, problems = gpu_modules["peers"], gpu_modules["problems"]
+    monkeypatch.setattr(peers, "_load_cublas", lambda: pytest.fail("it is not to be loaded"))
+    for case, _ in (prepare(problems, "softmax"), prepare(problems, "product", FP8, F16, by_columns=True)):
+        assert "cublas" not in peers.find(case)[0]
+
+
+def test_cublas_is_looked_for_among_wheels(gpu_modules, monkeypatch, tmp_path):
+    library = tmp_path / "nvidia" / "cu13" / "lib" / "libcublas.so.13"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert str(library) in list(gpu_modules["peers"]._cublas_places())
+
+
+# ---- copies and torch ------------------------------------------------------------------------------------------------
+def test_a_copy_moves_half_of_the_bytes(gpu_modules):
+    case, _ = prepare(gpu_modules["problems"], "vector_add", F32)
+    moved = []
+    case.gpu.copy = lambda target, source, size: moved.append(size)
+    copy = gpu_modules["peers"].find(case)[0]["copy"]
+    copy.run()
+    assert moved == [3 * M * 4 // 2] and copy.result is None
+    assert "copy" not in gpu_modules["peers"].find(prepare(gpu_modules["problems"], "product")[0])[0]
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.Tensor, "cuda", lambda tensor: tensor)
+    return torch
+
+
+@pytest.mark.parametrize("kind", PROBLEMS)
+def test_torch_computes_the_same(gpu_modules, torch, kind):
+    case, reference = prepare(gpu_modules["problems"], kind)
+    found, failed = gpu_modules["peers"].find(case)
+    assert "torch" not in failed and faults(found["torch"], reference) == []
+
+
+@pytest.mark.parametrize(("dtype", "by_columns"), [(BF16, False), (F32, False), (F16, True)])
+def test_torch_computes_products_of_other_types(gpu_modules, torch, dtype, by_columns):
+    case, reference = prepare(gpu_modules["problems"], "product", dtype, by_columns=by_columns)
+    assert faults(gpu_modules["peers"].find(case)[0]["torch"], reference) == []
