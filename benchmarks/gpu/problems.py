@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 SAMPLED = 48  # rows of a result that are compared
+STRETCH = 4096  # elements of a vector that are compared around each sampled one
 
 
 # ---- formats: how numbers are stored -----------------------------------------------------------------------------
@@ -217,7 +218,10 @@ def _transpose(arrays: list[HostArray], scalars: list[float]) -> Sample:
 
 
 def _vector_add(arrays: list[HostArray], scalars: list[float]) -> Sample:
-    return slice(None), arrays[0].numbers() + arrays[1].numbers()
+    count = len(arrays[0].view)
+    near = _rows(count)[:, None] + np.arange(-STRETCH // 2, STRETCH // 2)
+    where = np.unique(near.clip(0, count - 1))
+    return where, arrays[0].numbers(where) + arrays[1].numbers(where)
 
 
 @dataclass(frozen=True)

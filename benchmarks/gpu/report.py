@@ -1,4 +1,7 @@
-"""The table of docs/performance.md from the results of ``run.py``: python report.py RESULTS.jsonl"""
+"""The table of docs/performance.md from the results of ``run.py``: python report.py RESULTS.jsonl [DOCUMENT]
+
+It is printed, or put into a document between the lines BEGIN and END, in place of what is there.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 OURS, THEIRS = "ours", "tileiras"
+BEGIN, END = "<!-- times: benchmarks/gpu/report.py -->\n", "<!-- end of times -->\n"
 PHASES = ("check", "time")  # that every kernel is to have a row of
 COLUMNS = (
     "kernel", "largest error", "sanitizers", "ours ms (min, p90)", "rate", "SM MHz", "tileiras ms", "ours is faster",
@@ -135,8 +139,19 @@ def metrics(output: str) -> dict[str, str]:
     return found
 
 
+def put(document: str, made: str) -> str:
+    """The document with a table between its marks; raises ValueError where it has none."""
+    before, rest = document.split(BEGIN, 1)
+    return f"{before}{BEGIN}{made}{END}{rest.split(END, 1)[1]}"
+
+
 def main() -> int:
-    print(table(Path(sys.argv[1]).read_text().splitlines()), end="")
+    results, *document = map(Path, sys.argv[1:])
+    made = table(results.read_text().splitlines())
+    if document:
+        document[0].write_text(put(document[0].read_text(), made))
+    else:
+        print(made, end="")
     return 0
 
 

@@ -230,6 +230,19 @@ def test_the_table_is_complete(gpu_modules, plan, results):
     assert f"| {GELU} | 152.90 us | 83.75 | 41.02 | 18.61 | 168 |  |" in table
 
 
+def test_the_table_goes_into_the_documentation(gpu_modules, results, tmp_path, monkeypatch):
+    report, page = gpu_modules["report"], FOLDER.parents[1] / "docs" / "performance.md"
+    (tmp_path / "results.jsonl").write_text(results[0])
+    (tmp_path / "page.md").write_text(page.read_text())
+    monkeypatch.setattr(sys, "argv", ["report.py", str(tmp_path / "results.jsonl"), str(tmp_path / "page.md")])
+    for _ in range(2):
+        assert report.main() == 0
+        made = (tmp_path / "page.md").read_text()
+        before, after = page.read_text().split(report.BEGIN)[0], page.read_text().split(report.END)[1]
+        table = report.table(results[0].splitlines())
+        assert made == f"{before}{report.BEGIN}{table}{report.END}{after}"
+
+
 def test_a_line_cut_off_by_a_crash_is_left_out(gpu_modules, results):
     lines = results[0].splitlines()[:7]
     cut = [*lines, results[0].splitlines()[7][:20]]
