@@ -3,8 +3,8 @@
     python tools/strict_driver.py [--sm 80,90,100,120] [--by library,c,ptx,project,runner] [--bindings VERSION...]
                                   [--only PATTERN]... [--jobs 2]
 
-All examples are compiled for all GPUs into one package; each is launched from it, executed in the emulator, and compared
-with its reference. Who launches: "library" is ``runtime.Library``, once with each version of cuda-bindings that
+All examples and benchmark kernels are compiled for all GPUs into one package; each is launched from it, executed in the
+emulator, and compared with its reference. Who launches: "library" is ``runtime.Library``, once with each version of cuda-bindings that
 ``--bindings`` names as tools/bindings_matrix.py does (default: the installed one); "c" a compiled C program; "ptx" the
 Library with a package of nothing but PTX for sm_80, which the driver compiles. "project" is the Python package that SCons
 makes of examples/project. "runner" is benchmarks/gpu: all its phases over the benchmark kernels at sizes for an emulator,
@@ -32,9 +32,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import tileiras_build
-from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.runtime.fake_libcuda import compiler, run
-from tests.strict_driver import gpu_run, launch_case, packages
+from tests.strict_driver import gpu_run, kernels, launch_case, packages
 from tests.strict_driver.server import StrictDriver, build
 from tileiras_build.runtime.library_manifest import PTX
 from tileiras_build.targets import parse_targets
@@ -107,25 +106,26 @@ COMMANDS = {LIBRARY: library_command, C: c_command, FROM_PTX: library_command}
 
 def compile_one(sweep: Sweep, name: str, sm: str) -> None:
     """Write what a kernel compiles to."""
-    packages.write_artifacts(sweep.artifacts(sm), name, tileiras_build.compile(bytecode_of(name), sm))
+    packages.write_artifacts(sweep.artifacts(sm), name, tileiras_build.compile(kernels.find(name).bytecode(), sm))
 
 
 def faults(sweep: Sweep, launch: Launch) -> list[str]:
     """What is wrong with one launch; empty if nothing is."""
-    name, values = launch.name, inputs_of(launch.name)
+    name, kernel = launch.name, kernels.find(launch.name)
+    values = kernel.inputs()
     driver, artifacts = sweep.folder / f"driver-{os.getpid()}", sweep.artifacts(launch.sm)
     if not driver.exists():
         shutil.copytree(sweep.folder / "driver", driver, symlinks=True)
     with tempfile.TemporaryDirectory() as scratch, StrictDriver(driver, launch.sm) as gpu:
         folder = Path(scratch)
-        case = launch_case.write(folder / "case", name, CASES[name].grid(values), values.values())
+        case = launch_case.write(folder / "case", name, kernel.grid(values), values)
         gpu.add((artifacts / f"{name}.cubin").read_bytes(), (artifacts / f"{name}.ptx").read_text())
         command = COMMANDS[launch.by](sweep, launch, folder, driver)
         done = gpu.run(command, python_path=[sweep.bindings.get(launch.version, "")])
         if done.returncode or gpu.refusals() or gpu.launches != [name]:
             return gpu.refusals() or [done.stderr or f"launched: {gpu.launches}"]
-        launch_case.fetch(case, values.values())
-    return CASES[name].find_faults(inputs_of(name), values)
+        launch_case.fetch(case, values)
+    return kernel.faults(values)
 
 
 def launches(
@@ -212,7 +212,9 @@ def runner_wrong(sm: str, patterns: Sequence[str], driver: Path) -> int:
 def main(words: Sequence[str] | None = None) -> int:
     options = _options(words)
     sms = [target.name for target in parse_targets(options.sm)]
-    names = [name for name in CASES if any(fnmatch.fnmatch(name, pattern) for pattern in options.only or ["*"])]
+    names = [
+        name for name in kernels.names() if any(fnmatch.fnmatch(name, pattern) for pattern in options.only or ["*"])
+    ]
     with tempfile.TemporaryDirectory(prefix="strict-") as scratch:
         folder = Path(scratch)
         (folder / "driver").mkdir()

@@ -169,6 +169,11 @@ def _bytes(array: Array, shape: list[int]) -> int:
     return math.prod(shape) * np.dtype(array.dtype).itemsize // pair
 
 
+def arrays_of(case: Case) -> dict:
+    """What a row says of its arrays."""
+    return {"dtypes": formats(case), "unit_strides": [array.unit_stride for array in _arrays(case)]}
+
+
 def formats(case: Case) -> list[str]:
     """How each array's numbers are stored: ``problems.FORMATS``. Scales of fp8 have no sign."""
     scales = case.name.startswith("scaled")
@@ -278,7 +283,7 @@ def _build(case: Case, bytecode: bytes, target: Target, options: argparse.Namesp
     (folder / f"{case.name}.ours.ptx").write_text(artifacts.ptx)
     [launch] = artifacts.manifest["kernels"].values()
     row = {"name": case.name, **problem(case, options.small), "launch": launch, "images": ["ours"]}
-    row["dtypes"], row["unit_strides"] = formats(case), [array.unit_stride for array in _arrays(case)]
+    row |= arrays_of(case)
     if not options.no_peer and _build_peer(case.name, bytecode, target, folder):
         row["images"].append("tileiras")
     return row

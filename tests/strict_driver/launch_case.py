@@ -3,7 +3,8 @@
     {"kernel": name, "grid": [x, y, z], "arguments": [3, 0.5, {"file": "0.bin", "size": bytes, "offset": bytes,
      "shape": [...], "strides": [bytes...], "type": "<f4"}]}
 
-``offset`` is where the first element lies in the file, which spans the array from its lowest byte to its highest.
+``offset`` is where the first element lies in the file, which spans the array from its lowest byte to its highest. A row may
+say what a kernel is told of the array, where that is not what it is: "told": [lengths and strides in elements].
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,15 @@ import numpy as np
 from tests.runtime.fake_libcuda import cuda_include
 
 FILE = "case.json"
+
+
+@dataclass(frozen=True)
+class Told:
+    """An array of which a kernel is told other lengths and strides, in elements: those of fp4, two to a byte."""
+
+    array: np.ndarray
+    shape: Sequence[int]
+    strides: Sequence[int]
 
 
 def write(folder: Path, kernel: str, grid: Sequence[int], values: Iterable) -> Path:
@@ -30,6 +41,8 @@ def write(folder: Path, kernel: str, grid: Sequence[int], values: Iterable) -> P
 
 
 def _row(path: Path, value) -> dict | int | float:
+    if isinstance(value, Told):
+        return {**_write_array(path, value.array), "told": [*value.shape, *value.strides]}
     if isinstance(value, np.ndarray):
         return _write_array(path, value)
     return value.item() if isinstance(value, np.generic) else value
@@ -51,6 +64,7 @@ def _span(array: np.ndarray) -> ctypes.Array:
 def fetch(folder: Path, values: Iterable) -> None:
     """Bring the arrays up to what the program has written."""
     for index, value in enumerate(values):
+        value = value.array if isinstance(value, Told) else value
         if isinstance(value, np.ndarray):
             ctypes.memmove(_span(value), (folder / f"{index}.bin").read_bytes(), len(_span(value)))
 
@@ -131,7 +145,8 @@ def _c_arguments(rows: Sequence) -> Iterable[str]:
             continue
         size = int(row["type"][2:])
         yield f"a[{arrays}] + {row['offset']}"
-        yield from map(str, (*row["shape"], *(stride // size for stride in row["strides"])))
+        found = (*row["shape"], *(stride // size for stride in row["strides"]))
+        yield from map(str, row.get("told", found))
         arrays += 1
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from cuda.bindings import driver as cuda
 
-from tileiras_build.runtime import Library
+from tileiras_build.runtime import Address, Library
 
 
 class DeviceArray:
@@ -43,17 +43,23 @@ def argument(folder: Path, row):
     return DeviceArray((folder / row["file"]).read_bytes(), row["shape"], row["strides"], row["type"], row["offset"])
 
 
+def told(row, value) -> list:
+    """What a launch gets: an array, or its address, lengths and strides where they are others."""
+    return [Address(value), *row["told"]] if isinstance(row, dict) and "told" in row else [value]
+
+
 def main() -> None:
     package, folder = sys.argv[1], Path(sys.argv[2])
     library = Library(package)
     library.driver.device()
-    told = json.loads((folder / "case.json").read_text())
-    arguments = [argument(folder, row) for row in told["arguments"]]
+    case = json.loads((folder / "case.json").read_text())
+    arguments = [argument(folder, row) for row in case["arguments"]]
     stream = checked(cuda.cuStreamCreate(0))
-    library[told["kernel"]].launch(tuple(told["grid"]), *arguments, stream=stream)
+    given = [one for row, value in zip(case["arguments"], arguments) for one in told(row, value)]
+    library[case["kernel"]].launch(tuple(case["grid"]), *given, stream=stream)
     checked(cuda.cuStreamSynchronize(stream))
     library.close()
-    for row, array in zip(told["arguments"], arguments):
+    for row, array in zip(case["arguments"], arguments):
         if isinstance(array, DeviceArray):
             (folder / row["file"]).write_bytes(array.fetch())
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.strict_driver import gpu_run
+from tests.strict_driver import gpu_run, kernels
 from tests.tools.test_bindings_matrix import _package
 from tools import bindings_matrix
 from tools import strict_driver as sweep
@@ -24,12 +24,12 @@ def test_every_caller_launches_one_kernel(capsys):
 
 
 def test_a_wrong_number_is_named(capsys, monkeypatch):
-    example = sweep.CASES[KERNEL]
+    example = kernels.CASES[KERNEL]
 
     def reference(values):
         return {name: array + 1 for name, array in example.reference(values).items()}
 
-    monkeypatch.setitem(sweep.CASES, KERNEL, replace(example, reference=reference))
+    monkeypatch.setitem(kernels.CASES, KERNEL, replace(example, reference=reference))
     assert sweep.main(["--sm", SM, "--only", KERNEL, "--by", "library", "--jobs", "1"]) == 1
     (line, _) = said(capsys)
     assert line[:3] == [f"sm_{SM}", KERNEL, "library"] and "differ," in line
