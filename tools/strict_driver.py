@@ -199,7 +199,7 @@ def runner_wrong(sm: str, patterns: Sequence[str], driver: Path) -> int:
         gpu_run.write_tools(plan)
         gpu_run.add_images(gpu, plan)
         start = time.monotonic()
-        done = gpu_run.run(gpu, plan, "--runs", "2", "--limit", "300")
+        done = gpu_run.run(gpu, plan)
         wrong = gpu_run.unexpected(list(map(json.loads, (plan / "results.jsonl").read_text().splitlines())))
         print(run([sys.executable, gpu_run.RUNNER / "report.py", plan / "results.jsonl"]).stdout, done.stderr)
         print(

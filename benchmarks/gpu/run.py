@@ -1,6 +1,6 @@
 """Probe, check, sanitize, time and profile prebuilt kernels on a machine with a GPU, Python and NumPy.
 
-    python run.py FOLDER [--limit 60] [--runs 50] [--only PATTERN]... [--phases probe,check,sanitize,time,profile]
+    python run.py FOLDER [--limit 60] [--probe-limit 12] [--runs 50] [--only PATTERN]... [--phases probe,check,sanitize,time,profile]
                          [--resume]
 
 FOLDER is what ``build.py`` made. Every case runs in a process of its own with a limit in seconds: a hang or a fault
@@ -229,7 +229,8 @@ def main() -> int:
         return 2
     with (options.folder / "results.jsonl").open("a") as log:
         write(log, {"phase": "start", "plan": digest, "resumed": options.resume, **_about(plan)})
-        failures = sum(run_phase(phase, work, options.limit, log) for phase in options.phases.split(","))
+        limits = {phase: options.probe_limit if phase == "probe" else options.limit for phase in PHASES}
+        failures = sum(run_phase(phase, work, limits[phase], log) for phase in options.phases.split(","))
         write(log, {"phase": "end", "failures": failures})
     return int(failures > 0)
 
@@ -269,8 +270,7 @@ def run_phase(phase: str, work: Work, limit: float, log: IO[str]) -> int:
     for name, variant, command in PHASES[phase](work):
         if (phase, name, variant) in work.done or name in work.hung:
             continue
-        most = min(limit, PROBE_LIMIT) if phase == "probe" else limits.get(name, limit)
-        row = {"phase": phase, "case": name, "variant": variant, **_timed(command, most, phase)}
+        row = {"phase": phase, "case": name, "variant": variant, **_timed(command, limits.get(name, limit), phase)}
         write(log, row)
         work.note(row)
         failures += variant != NOT_NEEDED and not is_right(row)
@@ -306,6 +306,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--limit", type=float, default=60, help="seconds for a case (default: 60)")
+    parser.add_argument("--probe-limit", type=float, default=PROBE_LIMIT, help="and for a probe (default: 12)")
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match")
     parser.add_argument("--phases", default=",".join(PHASES), type=_phases)

@@ -155,7 +155,7 @@ def results(plan, tmp_path_factory):
     gpu_run.write_tools(folder)
     with StrictDriver(driver, "sm_90") as gpu:
         gpu_run.add_images(gpu, folder)
-        done = gpu_run.run(gpu, folder, "--runs", "2", "--limit", "300")
+        done = gpu_run.run(gpu, folder)
         assert done.returncode == 1, done.stderr
         return (folder / "results.jsonl").read_text(), gpu.refusals()
 
