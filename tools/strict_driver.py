@@ -8,7 +8,7 @@ emulator, and compared with its reference. Who launches: "library" is ``runtime.
 ``--bindings`` names as tools/bindings_matrix.py does (default: the installed one); "c" a compiled C program; "ptx" the
 Library with a package of nothing but PTX for sm_80, which the driver compiles. "project" is the Python package that SCons
 makes of examples/project. "runner" is benchmarks/gpu: all its phases over the benchmark kernels at sizes for an emulator,
-one of which hangs and one faults on purpose, with stand-ins for compute-sanitizer, ncu and nvidia-smi.
+one of which hangs and one faults on purpose, with stand-ins for compute-sanitizer and ncu.
 """
 
 from __future__ import annotations

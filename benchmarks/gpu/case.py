@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import peers
 import problems
+from clocks import Clocks
 from device import DriverError, Gpu
 from peers import Peer
 
@@ -97,10 +98,12 @@ def time(case: Prepared, runs: int, alone: bool) -> dict:
     runners, failed = ({}, {}) if alone else peers.find(case)
     images = [OURS] if alone else case.row["images"]
     runners = {by: _image(case, by) for by in images} | runners
-    times = measure(case, {by: one.run for by, one in runners.items()}, runs)
+    clocks = Clocks(case.gpu.bus)
+    times = measure(case, {by: one.run for by, one in runners.items()}, runs, clocks)
     failed |= _faults(case, runners)
     wrong = [failed.pop(OURS)] if OURS in failed else []
-    return {"ms": {by: summary(values) for by, values in times.items()}, "failed_peers": failed, "wrong": wrong}
+    found = {"ms": {by: summary(values) for by, values in times.items()}, "clocks": clocks.spans()}
+    return found | {"failed_peers": failed, "wrong": wrong}
 
 
 def _image(case: Prepared, by: str) -> Peer:
@@ -108,8 +111,10 @@ def _image(case: Prepared, by: str) -> Peer:
     return Peer(launch, lambda: case.result(launch))
 
 
-def measure(case: Prepared, runners: dict[str, Callable[[], None]], runs: int) -> dict[str, list[float]]:
-    """Each runner's times after some that warm it up."""
+def measure(
+    case: Prepared, runners: dict[str, Callable[[], None]], runs: int, clocks: Clocks
+) -> dict[str, list[float]]:
+    """Each runner's times after some that warm it up; clocks are looked at after each turn."""
     stopwatch, flush, times = case.gpu.stopwatch(), flusher(case.gpu, case.folder), {by: [] for by in runners}
     for turn in range(WARM_UPS + runs):
         for by, run in runners.items():
@@ -117,6 +122,7 @@ def measure(case: Prepared, runners: dict[str, Callable[[], None]], runs: int) -
             passed = stopwatch(run)
             if turn >= WARM_UPS:
                 times[by].append(passed)
+        clocks.note()
     case.gpu.finish()
     return times
 

@@ -58,6 +58,13 @@ class Gpu:
         self("cuDeviceGetName", room, len(room), 0)
         return room.value.decode()
 
+    @property
+    def bus(self) -> str:
+        """Its PCI address, as NVML knows it."""
+        room = ctypes.create_string_buffer(64)
+        self("cuDeviceGetPCIBusId", room, len(room), 0)
+        return room.value.decode()
+
     def finish(self) -> None:
         """Wait for everything; a kernel's fault comes out here."""
         self("cuCtxSynchronize")

@@ -10,11 +10,13 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from clocks import SM_CLOCK
+
 OURS, THEIRS = "ours", "tileiras"
 BEGIN, END = "<!-- times: benchmarks/gpu/report.py -->\n", "<!-- end of times -->\n"
 PHASES = ("check", "time")  # that every kernel is to have a row of
 COLUMNS = (
-    "kernel", "largest error", "sanitizers", "ours ms (min, p90)", "rate", "SM MHz", "tileiras ms", "ours is faster",
+    "kernel", "largest error", "sanitizers", "ours ms (min, p90)", "rate", SM_CLOCK, "tileiras ms", "ours is faster",
     "peers ms", "of the fastest peer", "remarks",
 )  # fmt: skip
 # Words before the number in ncu's sections, and what the column says.
@@ -90,7 +92,7 @@ def _times(kernel: dict, timed: dict) -> list[str]:
     peers = {by: one["median"] for by, one in times.items() if by not in (OURS, THEIRS, *failed)}
     ranked = sorted(peers, key=peers.get)
     spread = f"{ours:.3f} ({times[OURS]['min']:.3f}, {times[OURS]['p90']:.3f})" if ours else ""
-    clock = timed.get("clocks", {}).get("clocks.sm")
+    clock = timed.get("clocks", {}).get(SM_CLOCK)
     cells = [spread, _rate(kernel, ours), f"{clock[1]:.0f}" if clock else "", _ms(theirs), _ratio(theirs, ours)]
     fastest = _ratio(peers[ranked[0]], ours) if ranked else ""
     return [*cells, ", ".join(f"{_ms(peers[by])} ({by})" for by in ranked), fastest]

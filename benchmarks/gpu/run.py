@@ -19,11 +19,10 @@ import json
 import os
 import shutil
 import signal
-import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -38,8 +37,6 @@ SECTIONS = ("SpeedOfLight", "Occupancy", "WarpStateStats", "MemoryWorkloadAnalys
 NOT_NEEDED = "not needed"  # probes of what our kernels do without
 PROBE_LIMIT = 12.0  # seconds: five of them are a minute
 LONGEST_DEATH = 20.0  # seconds that a killed case may take to be gone
-CLOCKS = ("clocks.sm", "clocks.mem", "temperature.gpu", "power.draw")
-CLOCK_PERIOD = 200  # milliseconds
 TOOLS = {
     "compute-sanitizer": ("/usr/local/cuda*/bin",),
     "ncu": ("/usr/local/cuda*/bin", "/opt/nvidia/nsight-compute/*"),
@@ -176,42 +173,6 @@ def _errors(out: str) -> str:
     return "; ".join([*told[:2], *told[-1:]])[:400]
 
 
-class ClockLog:
-    """What nvidia-smi says of clocks, temperature and power while a case runs."""
-
-    def __init__(self):
-        tool, device = shutil.which("nvidia-smi"), os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
-        command = [str(tool), f"--query-gpu={','.join(CLOCKS)}", "--format=csv,noheader,nounits"]
-        command += [f"--id={device or '0'}", f"--loop-ms={CLOCK_PERIOD}"]
-        self._process = tool and subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True
-        )
-
-    def end(self) -> dict:
-        """Least, median and greatest of each number; empty where there is no nvidia-smi, or it says nothing."""
-        if not self._process:
-            return {}
-        self._process.terminate()
-        try:
-            out, _ = self._process.communicate(timeout=LONGEST_DEATH)
-        except subprocess.TimeoutExpired:
-            return {}
-        return spans(out.splitlines())
-
-
-def spans(lines: Iterable[str]) -> dict[str, list[float]]:
-    """Least, median and greatest of each column of ``CLOCKS``; what is no number ("[N/A]") is left out."""
-    columns: dict[str, list[float]] = {name: [] for name in CLOCKS}
-    for line in lines:
-        for name, cell in zip(CLOCKS, line.split(",")):
-            try:
-                columns[name].append(float(cell))
-            except ValueError:
-                continue
-    rows = {name: [min(found), statistics.median(found), max(found)] for name, found in columns.items() if found}
-    return {"clocks": rows} if rows else {}
-
-
 def is_right(row: dict) -> bool:
     """Whether a case ended and nothing was wrong."""
     return "failed" not in row and not row.get("wrong")
@@ -220,7 +181,6 @@ def is_right(row: dict) -> bool:
 # ---- the whole run ---------------------------------------------------------------------------------------------------
 def main() -> int:
     options = _options()
-    os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")  # nvidia-smi counts GPUs like this
     text = (options.folder / "plan.json").read_text()
     plan, digest = json.loads(text), hashlib.sha256(text.encode()).hexdigest()[:16]
     work = _work(plan, options)
@@ -279,11 +239,11 @@ def run_phase(phase: str, work: Work, limit: float, log: IO[str]) -> int:
 
 def _timed(command: Sequence[str], limit: float, phase: str) -> dict:
     """What a case finds, in how many seconds; where peers may have brought it down, once more without them."""
-    start, clocks = time.monotonic(), ClockLog() if phase == "time" else None
+    start = time.monotonic()
     found = run(command, limit)
     if phase == "time" and "failed" in found:
         found = run([*command, "alone"], limit) | {"failed_peers": {"all": found["failed"]}}
-    return found | {"seconds": round(time.monotonic() - start, 2)} | (clocks.end() if clocks else {})
+    return found | {"seconds": round(time.monotonic() - start, 2)}
 
 
 def write(log: IO[str], row: dict) -> None:

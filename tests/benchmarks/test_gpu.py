@@ -23,7 +23,7 @@ RIGHT = ("matmul_f16_128x128x64", "vector_add_f32_1024", FP8, GELU, ODD)
 def gpu_modules():
     """The modules of benchmarks/gpu, which stand beside each other on the GPU's machine."""
     sys.path.insert(0, str(FOLDER))
-    names = ("build", "case", "device", "peers", "problems", "report", "run")
+    names = ("build", "case", "clocks", "device", "peers", "problems", "report", "run")
     try:
         yield {name: __import__(name) for name in names}
     finally:
@@ -194,7 +194,15 @@ def test_a_hang_costs_one_row_and_a_fault_those_of_its_case(results):
 
 def test_clocks_are_those_under_load(results):
     for row in rows_of(results[0], "time").values():
-        assert row["clocks"] == {"clocks.sm": [1980] * 3, "clocks.mem": [2619] * 3, "temperature.gpu": [45] * 3}
+        assert row["clocks"] == {"SM MHz": [1980] * 3, "memory MHz": [2619] * 3, "degrees": [45] * 3}
+
+
+@pytest.mark.parametrize("library", ["libm.so.6", "libabsent.so"])
+def test_clocks_are_left_out_without_nvml(gpu_modules, monkeypatch, library):
+    monkeypatch.setattr(gpu_modules["clocks"], "LIBRARY", library)
+    clocks = gpu_modules["clocks"].Clocks("0000:01:00.0")
+    clocks.note()
+    assert clocks.spans() == {}
 
 
 def test_the_driver_refuses_the_static_probe_and_reports_the_fault_alone(results):

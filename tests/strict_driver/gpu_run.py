@@ -28,12 +28,11 @@ _SECTIONS = """\
     Section: Occupancy
     Achieved Occupancy                   %        18.61
 """
-# The text of compute-sanitizer and ncu is that of their manuals; both run the program. nvidia-smi prints until it is ended.
+# Their text is that of their manuals; both run the program.
 TOOLS = {
     "compute-sanitizer": 'echo "========= COMPUTE-SANITIZER"\n' + _WITHOUT_OPTIONS
     + '"$@"\nstatus=$?\necho "========= ERROR SUMMARY: 0 errors"\nexit $status\n',
     "ncu": f"cat <<'END'\n{_SECTIONS}END\n" + _WITHOUT_OPTIONS + 'exec "$@"\n',
-    "nvidia-smi": 'while true; do echo "1980, 2619, 45, [N/A]"; sleep 0.1; done\n',
 }  # fmt: skip
 
 

@@ -40,10 +40,12 @@ _SWIZZLES = ("none", "32B", "64B", "128B", "128B_ATOM_32B")
 
 
 def build(folder: Path) -> Path:
-    """Compile the driver into ``folder``, under both names that programs look for; skips where there is no compiler."""
+    """Compile the driver and its NVML into ``folder``, under the names that programs look for; skips where there is no
+    compiler."""
     library = folder / "libcuda.so.1"
     flags = [*FLAGS, "-Wl,-soname,libcuda.so.1", "-isystem", cuda_include()]
     run([compiler("cc"), *flags, "-o", library, HERE / "strict_driver.c", "-ldl", "-lpthread"])
+    run([compiler("cc"), *FLAGS, "-o", folder / "libnvidia-ml.so.1", HERE / "nvml.c"])
     (folder / "libcuda.so").symlink_to(library.name)
     return library
 

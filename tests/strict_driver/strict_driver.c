@@ -436,6 +436,16 @@ CUresult CUDAAPI cuDeviceGetName(char *name, int length, CUdevice device)
     return CUDA_SUCCESS;
 }
 
+CUresult CUDAAPI cuDeviceGetPCIBusId(char *bus, int length, CUdevice device)
+{
+    INITIALIZED;
+    NOT_NULL(bus);
+    DEVICE(device);
+    REQUIRE(length > 12, INVALID, "the bus address has room for %d bytes", length);
+    snprintf(bus, (size_t)length, "0000:01:00.0");
+    return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuDeviceTotalMem(size_t *bytes, CUdevice device)
 {
     INITIALIZED;

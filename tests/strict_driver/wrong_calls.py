@@ -190,6 +190,8 @@ ORDINARY = [
     Wrong("a result that is NULL", INVALID, "device is NULL", lambda gpu: gpu("cuDeviceGet", None, 0)),
     Wrong("an attribute of devices", INVALID, "attribute 9999 is none",
           lambda gpu: gpu("cuDeviceGetAttribute", gpu.place(4), 9999, 0)),
+    Wrong("a bus address without room", INVALID, "the bus address has room for 4 bytes",
+          lambda gpu: gpu("cuDeviceGetPCIBusId", gpu.place(4), 4, 0)),
     Wrong("a name without room", INVALID, "room for 0 bytes", lambda gpu: gpu("cuDeviceGetName", gpu.place(4), 0, 0)),
     Wrong("no bytes", INVALID, "0 bytes are asked for", lambda gpu: gpu("cuMemAlloc_v2", gpu.place(8), L(0))),
     Wrong("free within", INVALID, "the start of no allocation", lambda gpu: gpu("cuMemFree_v2", L(gpu.memory + 256))),
