@@ -4,10 +4,11 @@
                                   [--only PATTERN]... [--jobs 2]
 
 All examples and benchmark kernels are compiled for all GPUs into one package; each is launched from it, executed in the
-emulator, and compared with its reference. Who launches: "library" is ``runtime.Library``, once with each version of cuda-bindings that
-``--bindings`` names as tools/bindings_matrix.py does (default: the installed one); "c" a compiled C program; "ptx" the
-Library with a package of nothing but PTX for sm_80, which the driver compiles. "project" is the Python package that SCons
-makes of examples/project. "runner" is benchmarks/gpu: all its phases over the benchmark kernels at sizes for an emulator,
+emulator, and compared with its reference. Who launches: "library" is ``runtime.Library``, once with each version of
+cuda-bindings that ``--bindings`` names as tools/bindings_matrix.py does (default: the installed one); "c" a compiled C
+program; "ptx" the Library with a package of nothing but PTX for sm_80, which the driver compiles, and which is to be
+refused where it takes more shared memory than the GPU has. "project" is the Python package that SCons makes of
+examples/project. "runner" is benchmarks/gpu: all its phases over the benchmark kernels at sizes for an emulator,
 one of which hangs and one faults on purpose, with stand-ins for compute-sanitizer and ncu.
 """
 
@@ -36,7 +37,7 @@ from tests.runtime.fake_libcuda import compiler, run
 from tests.strict_driver import gpu_run, kernels, launch_case, packages
 from tests.strict_driver.server import StrictDriver, build
 from tileiras_build.runtime.library_manifest import PTX
-from tileiras_build.targets import parse_targets
+from tileiras_build.targets import find_target, parse_targets
 from tools import bindings_matrix
 
 PROJECT = ROOT / "examples" / "project"
@@ -122,10 +123,19 @@ def faults(sweep: Sweep, launch: Launch) -> list[str]:
         gpu.add((artifacts / f"{name}.cubin").read_bytes(), (artifacts / f"{name}.ptx").read_text())
         command = COMMANDS[launch.by](sweep, launch, folder, driver)
         done = gpu.run(command, python_path=[sweep.bindings.get(launch.version, "")])
+        if launch.by == FROM_PTX and not _fits(sweep, launch):
+            return gpu.refusals() or ([] if "[no-image]: " in done.stderr else [f"it was not refused: {done.stderr}"])
         if done.returncode or gpu.refusals() or gpu.launches != [name]:
             return gpu.refusals() or [done.stderr or f"launched: {gpu.launches}"]
         launch_case.fetch(case, values)
     return kernel.faults(values)
+
+
+def _fits(sweep: Sweep, launch: Launch) -> bool:
+    """Whether the PTX for the oldest GPU asks for no more shared memory than this one has."""
+    manifest = json.loads((sweep.artifacts(OLDEST) / f"{launch.name}.json").read_text())
+    taken = manifest["kernels"][launch.name]["shared_memory"]["dynamic"]
+    return taken <= find_target(launch.sm).max_shared_memory
 
 
 def launches(

@@ -2,12 +2,13 @@
 
 import pytest
 
+from tileiras_build.errors import Unsupported
 from tileiras_build.runtime.library_manifest import CUBIN, PTX, Image
-from tileiras_build.runtime.matching import choose, runs_on
+from tileiras_build.runtime.matching import choose, require, runs_on
 
 
-def image(target, kind=CUBIN):
-    return Image(target, kind, 0, 1, {})
+def image(target, kind=CUBIN, shared=0):
+    return Image(target, kind, 0, 1, {"shared_memory": {"static": 0, "dynamic": shared}})
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,28 @@ def image(target, kind=CUBIN):
 def test_image_runs_on_these(target, kind, runs):
     tried = (75, 80, 86, 87, 89, 90, 100, 103, 121)
     assert {number for number in tried if runs_on(image(target, kind), number)} == runs
+
+
+@pytest.mark.parametrize(
+    ("kind", "shared", "runs"),
+    [
+        (CUBIN, 99 * 1024, {80, 86, 89}),
+        (CUBIN, 99 * 1024 + 1, {80}),
+        (PTX, 163 * 1024, {80, 87, 90, 100, 103, 999}),
+        (PTX, 163 * 1024 + 1, {90, 100, 103, 999}),  # what no sm_80 could launch
+    ],
+)
+def test_an_image_runs_where_its_shared_memory_fits(kind, shared, runs):
+    tried = (80, 86, 87, 89, 90, 100, 103, 121, 999)
+    assert {number for number in tried if runs_on(image("sm_80", kind, shared), number)} == runs
+
+
+def test_a_gpu_with_less_shared_memory_is_told_so():
+    images = [image("sm_80", shared=147456), image("sm_80", PTX, 147456)]
+    assert choose([*images, image("sm_86", PTX)], 89) == image("sm_86", PTX)
+    with pytest.raises(Unsupported, match="built for sm_80, takes 147456 bytes .* sm_89, gets 101376") as caught:
+        require("k", images, 89)
+    assert "sm=89" in str(caught.value)
 
 
 def test_best_image_is_a_cubin_then_the_newest():

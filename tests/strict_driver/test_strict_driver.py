@@ -10,7 +10,7 @@ import pytest
 import tileiras_build
 from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.runtime.fake_libcuda import compiler, run
-from tests.strict_driver import images, launch_case, packages, wrong_calls
+from tests.strict_driver import images, kernels, launch_case, packages, wrong_calls
 from tests.strict_driver.server import StrictDriver
 from tileiras_build import emulator
 
@@ -77,6 +77,22 @@ def test_c_and_c_plus_plus_launch(driver, tmp_path, name, sm, language):
         gpu.add(artifacts.cubin, artifacts.ptx)
         done = gpu.run(["sh", "-c", f"cd {case} && {program} {package / packages.NAME}.fatbin"])
         check(gpu, done, name, values, case)
+
+
+WIDE = "matmul_f16_128x256x64"  # 144 KB of shared memory on sm_80
+
+
+def test_what_takes_more_shared_memory_than_a_gpu_has_is_refused_before_the_driver(driver, tmp_path):
+    kernel = kernels.find(WIDE)
+    artifacts, values = tileiras_build.compile(kernel.bytecode(), "sm_80"), kernel.inputs()
+    package = packages.build(tmp_path, WIDE, artifacts)
+    case = launch_case.write(tmp_path / "case", WIDE, kernel.grid(values), values)
+    program = from_c(tmp_path, driver, package, "c99")
+    with StrictDriver(driver, "sm_86") as gpu:
+        by_python = gpu.run([sys.executable, CLIENT, package, case])
+        by_c = gpu.run(["sh", "-c", f"cd {case} && {program} {package / packages.NAME}.fatbin"])
+        assert "takes 147456 bytes of shared memory, and a block of this GPU, sm_86, gets 101376" in by_python.stderr
+        assert by_c.stderr == "launch: 209\n" and gpu.refusals() == []  # CUDA_ERROR_NO_BINARY_FOR_GPU
 
 
 # ---- what it refuses ---------------------------------------------------------------------------------------------

@@ -68,6 +68,7 @@ def render_source(manifest: LibraryManifest) -> str:
         kernel_count=str(max(len(kernels), 1)),
         map_count=str(max(most, 1)),
         common_shared_memory=str(COMMON_SHARED_MEMORY),
+        shared_memory=", ".join(f"{{{one.number}, {one.max_shared_memory}u}}" for one in TARGETS.values()),
         embedded=", ".join(str(target.number) for target in TARGETS.values() if target.has("embedded")),
         functions="\n\n".join(_body(manifest.name, index, *kernel) for index, kernel in enumerate(kernels)),
     )
@@ -102,7 +103,9 @@ def _check_names(manifest: LibraryManifest) -> None:
         if owners.setdefault(c_name(entry), entry) != entry:
             message = f"kernels {owners[c_name(entry)]} and {entry} are both called {c_name(entry)} in C"
             raise InvalidInput(f"{KERNEL}-name", message, location=Location(f"{manifest.name}.h"), remedy="rename one")
-        if wrong := {row["name"] for image in images for row in ordinary(image) if not _PARAMETER.fullmatch(row["name"])}:
+        if wrong := {
+            row["name"] for image in images for row in ordinary(image) if not _PARAMETER.fullmatch(row["name"])
+        }:
             message = f"kernel {entry} has a parameter named {quoted_name(min(wrong))}"
             raise InvalidInput("package-parameters", message, remedy="build it again, or pack it without C sources")
         kinds = {tuple(row["kind"] for row in ordinary(image)) for image in images}

@@ -54,6 +54,12 @@ static const kernel_row kernels[] = {
 @{kernels}@
 };
 
+/* The most shared memory that a block gets, in bytes, on each GPU that is known. */
+static const struct {
+    int number;
+    unsigned most;
+} shared_memory[] = {@{shared_memory}@};
+
 /* GPUs of systems on chips share cubins with no other. */
 static const int embedded[] = {@{embedded}@};
 
@@ -117,6 +123,9 @@ void @_close(@_library *library)
 static int runs_on(const image_row *image, int number)
 {
     size_t index;
+    for (index = 0; index < sizeof shared_memory / sizeof shared_memory[0]; ++index)
+        if (number == shared_memory[index].number && image->shared_memory > shared_memory[index].most)
+            return 0;
     if (number == image->number)
         return 1;
     if (number < image->number || number > image->highest)

@@ -78,7 +78,7 @@ class Library(Mapping):
                 self._loaded[image.offset] = driver.load(self.image_bytes(image))
             if key not in self._kernels:
                 kernel = driver.kernel(self._loaded[image.offset], entry)
-                driver.allow_shared_memory(kernel, device, image.launch["shared_memory"]["dynamic"])
+                driver.allow_shared_memory(kernel, device, image.shared_memory)
                 self._kernels[key] = kernel
             return self._kernels[key]
 
@@ -135,7 +135,7 @@ class Kernel:
         config = LaunchConfig(
             blocks,
             (launch["threads_per_cta"], 1, 1),
-            launch["shared_memory"]["dynamic"],
+            image.shared_memory,
             handle,
         )
         driver.launch(loaded, config, params)

@@ -45,6 +45,11 @@ class Image:
         """The row of TARGETS that the image was made for."""
         return find_target(self.target)
 
+    @property
+    def shared_memory(self) -> int:
+        """Bytes of dynamic shared memory that a launch asks for."""
+        return self.launch["shared_memory"]["dynamic"]
+
 
 @dataclass(frozen=True)
 class LibraryManifest:
