@@ -1,5 +1,6 @@
 """The GPU benchmark over the strict driver and the emulator: its plan, every phase, a hang, a fault, and the table."""
 
+import ast
 import json
 import sys
 import types
@@ -277,6 +278,17 @@ def test_a_later_run_takes_up_what_an_earlier_one_left(gpu_modules, plan, result
     }
     (tmp_path / "plan.json").write_text(json.dumps({**plan[1], "flush_bytes": 1}))
     assert run.main() == 2
+
+
+def test_the_machine_with_the_gpu_needs_numpy_alone():
+    """Nothing else is imported by name; peers look for libraries themselves."""
+    files = [path for path in FOLDER.glob("*.py") if path.name != "build.py"]
+    known = sys.stdlib_module_names | {"numpy"} | {path.stem for path in files}
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text())):
+            found = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            found += [node.module] if isinstance(node, ast.ImportFrom) else []
+            assert {name.partition(".")[0] for name in found} <= known, path.name
 
 
 # ---- parts -------------------------------------------------------------------------------------------------------
