@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ...layouts import warpgroup_tiling
+from ...layouts.warpgroup import SCATTERED_SWIZZLES
 from ...targets import ELEMENT_BITS
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.operand_chains import only_accumulates
@@ -26,7 +27,6 @@ from ..job import Job
 from .choose_warps import choose_warps
 from .select_async import (
     LEAST_WARPS,
-    REGISTER_BITS,
     fetched,
     is_canonical,
     is_scattered,
@@ -63,7 +63,7 @@ def _exchange_in(func: Any, job: Job) -> None:
 
 def _wants_it(op: Any, job: Job, warps: int) -> bool:
     atom = warpgroup_row(op, job)
-    if atom is None or ELEMENT_BITS[atom.a_type] != REGISTER_BITS:
+    if atom is None or (bits := ELEMENT_BITS[atom.a_type]) not in SCATTERED_SWIZZLES:
         return False
     if not may_run_ahead(op) or not only_accumulates(op):
         return False
@@ -72,7 +72,7 @@ def _wants_it(op: Any, job: Job, warps: int) -> bool:
     left, right = (fetched(op, index, job, analysis) for index in (0, 1))
     if left is None or right is None or is_canonical(right, 0, atom) or not is_canonical(left, 1, atom):
         return False
-    return is_scattered(right, 0) and warpgroup_tiling(n, m, k, REGISTER_BITS, warps) is not None
+    return is_scattered(right, 0, bits) and warpgroup_tiling(n, m, k, bits, warps) is not None
 
 
 def _exchange(op: Any) -> None:
