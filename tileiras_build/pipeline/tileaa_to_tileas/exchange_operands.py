@@ -2,7 +2,7 @@
 
 In:    nv_tileas products in counted loops, without layouts.
 Out:   C = A B is summed as the transpose of B' A', where wgmma wants both operands along k, A is so and B is not: what
-       was the right operand is now the left one, which may come through registers. The loop carries the transpose of C,
+       was the right operand is now the left one, which may come through registers: tf32 one by one, bytes in pairs. The loop carries the transpose of C,
        and what it starts from and leaves is permuted.
 After: legalize_dot (operand types are the target's). Before: select_async (which chooses the instruction).
 Sound: element (j, i) of B' A' is the sum over k of B[k, j] A[i, k], the same products in the same order; the loop does
@@ -36,6 +36,7 @@ from .select_async import (
 )
 
 FIRST_INITIAL = 3  # operand of a loop, after its bounds and its step
+EXCHANGED = {"signedness_lhs": "signedness_rhs", "signedness_rhs": "signedness_lhs"}
 PermuteOp, DotOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("permute", "dot"))
 
 
@@ -80,7 +81,8 @@ def _exchange(op: Any) -> None:
     loop = block.parent_op()
     turned = _turned_type(op.acc.type)
     operands = [_turned(op, op.rhs), _turned(op, op.lhs), op.acc, None, None]
-    product = DotOp.make(operands, [turned], dict(op.attributes))
+    attributes = {EXCHANGED.get(key, key): value for key, value in op.attributes.items()}
+    product = DotOp.make(operands, [turned], attributes)
     block.insert_op_before(product, op)
     op.result.replace_all_uses_with(product.result)
     op.detach()

@@ -155,22 +155,24 @@ def _warpgroup_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> War
     words = m * n * element_of(op.result.type).bits // 32
     if not sums_fit(words, _kernel_of(op), job, warps):
         return None
-    partial = _partial_sums(tiling, atom.partial_k, words, _kernel_of(op), job) if atom.partial_k else None
-    if atom.partial_k and partial is None:
+    in_shared = _readable(op, boxes, atom)
+    if not in_shared and not _readable_through_registers(boxes, atom):
         return None
-    if not _readable(op, boxes, atom):
-        if not _readable_through_registers(boxes, atom):
+    marks = {} if in_shared else {"scattered_rows": UnitAttr()}
+    if atom.partial_k:
+        words += 0 if in_shared and 0 in boxes else tiling.groups_n * m * k * tiling.element_bits // 32
+        partial = _partial_sums(tiling, atom.partial_k, words, _kernel_of(op), job)
+        if partial is None:
             return None
-        op.attributes["scattered_rows"] = UnitAttr()
-    if partial is not None:
-        op.attributes[PARTIAL] = DenseArrayBase.from_list(i32, partial)
+        marks[PARTIAL] = DenseArrayBase.from_list(i32, partial)
+    op.attributes.update(marks)
     return atom
 
 
 def _partial_sums(
     tiling: WarpgroupTiling, partial_k: int, words: int, kernel: Operation, job: Job
 ) -> tuple[int, int] | None:
-    """(columns, number) of the partial sums for which threads have registers beside sums of so many ``words``.
+    """(columns, number) of the partial sums for which threads have registers beside so many other ``words`` of the product.
 
     Wide ones first, which read the left operand less often; then two, of which one is added while the other is under way.
     """
