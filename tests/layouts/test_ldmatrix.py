@@ -3,7 +3,7 @@
 import pytest
 
 from tileiras_build.checkers.layouts import check_access, count_conflicts
-from tileiras_build.layouts import Atom, SharedLayout, coalesced, matrix_access, mma_tiling, warpgroup_tiling
+from tileiras_build.layouts import Atom, LinearLayout, SharedLayout, coalesced, matrix_access, mma_tiling, warpgroup_tiling
 
 CASES = [
     # atom, m, n, k, operand, order of the placement, transposed (None: impossible)
@@ -59,6 +59,13 @@ def test_pairs_of_bytes_that_need_no_exchange():
     access = matrix_access(layout, SharedLayout.plain((128, 32), (0, 1), 8))
     assert (access.swapped_lanes, access.conflicts) == (0, 8)
     check_access(layout, SharedLayout.plain((128, 32), (0, 1), 8), access)
+
+
+@pytest.mark.parametrize("registers", [(1,), (1, 64)])
+def test_pairs_of_bytes_of_too_few_rows(registers):
+    """A thread's pair, or two of them, are no two matrices."""
+    layout = LinearLayout(registers, (16, 32, 2, 4, 8), (), (2 << len(registers), 16))
+    assert matrix_access(layout, SharedLayout.plain(layout.shape, (1, 0), 8)) is None
 
 
 @pytest.mark.parametrize("most,instructions", [(4, 2), (2, 4), (1, 8)])

@@ -158,10 +158,10 @@ def _match(registers, lanes, warps, element_bits: int) -> _Pattern | None:
 
 def _match_pairs(registers, lanes, warps) -> _Pattern | None:
     """trans of pairs of bytes, with as few conflicts as exchanged words allow."""
+    if len(registers) < 3:
+        return None
     pair = registers.index(8)
     first, *others = (bit for bit in range(len(registers)) if bit != pair)
-    if not others:
-        return None
     rest = tuple(registers[bit] for bit in others)
     numbers = (1 << pair, 1 << first), tuple(1 << bit for bit in others)
     rows = registers[first], *lanes[:2]

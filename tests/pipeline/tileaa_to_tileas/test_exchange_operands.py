@@ -72,12 +72,16 @@ def test_operands_are_read_without_bank_conflicts(name):
     assert reads and not any(counters.bank_conflicts.get(where) for where in reads)
 
 
-def test_a_product_of_a_product():
-    """The right operand of a sum whose left operand is computed is read as before, byte by byte."""
+@pytest.mark.parametrize("name, products", [("chained", 1), ("chained_by_columns", 2)])
+def test_a_product_of_a_product(name, products):
+    """The right operand of a sum whose left operand is computed comes as it lies: to wgmma along k, else to mma.sync."""
+    ptx = compiled(KERNELS, name, "sm_90").ptx
+    assert "wgmma.mma_async" in ptx and ("mma.sync.aligned.m16" in ptx) == (products == 1)
     rng = np.random.default_rng(8)
     dtype = NUMBERS["float8_e4m3fn"][0]
-    a, b, c = (rng.integers(-2, 3, shape).astype(dtype) for shape in ((64, 64), (192, 64), (192, 64)))
-    out = run(KERNELS, "chained", "sm_90", [a, b, c, np.zeros((64, 64), np.float32)])[3]
+    a, b, c = (rng.integers(-2, 3, shape).astype(dtype) for shape in ((128, 128), (384, 128), (384, 64)))
+    c = np.asfortranarray(c) if products == 2 else c
+    out = run(KERNELS, name, "sm_90", [a, b, c, np.zeros((128, 64), np.float32)])[3]
     a, b, c = (values.astype(np.float32) for values in (a, b, c))
     expected = (a @ b.T * 0.125).astype(dtype).astype(np.float32) @ c
     np.testing.assert_array_equal(out, expected)

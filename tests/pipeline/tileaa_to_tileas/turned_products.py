@@ -56,6 +56,10 @@ def _integers(name: str, left: str, right: str) -> Case:
     return Case(name, product, (_array(dtype=left), _array(dtype=right), _array(dtype="int32"), 64, 128, 64))
 
 
+def _chain(name: str, right: int) -> Case:
+    return Case(name, chained, (_array(), _array(), _array(right), _array(dtype="float32"), 128, 64, 128))
+
+
 CASES = [
     _case("square", 128, 128, 64),
     _case("square_f16", 128, 128, 64, out="float16"),
@@ -72,9 +76,6 @@ CASES = [
     _integers("unsigned_left", "uint8", "int8"),
     _case("both", 64, 64, 64, BY_COLUMNS, BY_ROWS),
     _case("narrow", 64, 32, 64),
-    Case(
-        "chained",
-        chained,
-        (*[_array()] * 3, _array(dtype="float32"), 64, 64, 64),
-    ),
+    _chain("chained", BY_ROWS),
+    _chain("chained_by_columns", BY_COLUMNS),
 ]

@@ -59,25 +59,35 @@ def _emit_in_parts(e: KernelEmitter, op: Any, product: _Product) -> None:
     """Sums of ``partial_k`` products, each of which is added where its registers are wanted for another one."""
     tiling, (_, most) = product.tiling, partial_sums(op)
     sums = list(e.registers_as(op.acc, tiling.c))
-    under_way: list[tuple[range, list[Value]]] = []
+    under_way: list[_Part] = []
     for m_tile, n_tile, k_tiles in product.parts():
         added = _add_oldest(e, sums, under_way) if len(under_way) == most else []
         first = FROM_ADDED if added else FROM_ZERO
         text = [FENCE, *product.instructions(m_tile, n_tile, k_tiles, first), COMMIT]
         part = _assembly(e, FLOAT, "f", text, added, product.inputs, product.outputs)
-        under_way.append((tiling.c_registers(m_tile, n_tile), part))
+        left = [pair for pair in product.inputs if pair[0] == "i32"]
+        under_way.append(_Part(tiling.c_registers(m_tile, n_tile), part, left))
     while under_way:
         _add_oldest(e, sums, under_way)
     _define(e, op, tiling, sums)
 
 
-def _add_oldest(e: KernelEmitter, sums: list[Value], under_way: list[tuple[range, list[Value]]]) -> list[Value]:
+@dataclass
+class _Part:
+    """A sum of part of k under way: the registers of the sum that it is for, its own, and the left operand's in words."""
+
+    members: range
+    values: list[Value]
+    left: list[tuple[str, Value]]
+
+
+def _add_oldest(e: KernelEmitter, sums: list[Value], under_way: list[_Part]) -> list[Value]:
     """Wait for the oldest part and add it, in one text: LLVM would move the additions behind the next products."""
-    members, part = under_way.pop(0)
-    count, own = len(part), slice(members.start, members.stop)
+    part = under_way.pop(0)
+    count, own = len(part.values), slice(part.members.start, part.members.stop)
     text = [WAIT.format(len(under_way)), *(f"add.rn.f32 ${i}, ${i}, ${2 * count + i};" for i in range(count))]
-    sums[own] = _assembly(e, FLOAT, "f", text, sums[own], [(FLOAT, value) for value in part])
-    return part
+    sums[own] = _assembly(e, FLOAT, "f", text, sums[own], [*((FLOAT, value) for value in part.values), *part.left])
+    return part.values
 
 
 def emit_async_dot_wait(e: KernelEmitter, op: Any) -> None:
