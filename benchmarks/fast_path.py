@@ -3,9 +3,10 @@
     python benchmarks/fast_path.py [--sm 80,89,120] [--only NAME]... [--repeat 1] [--save FOLDER] [FILE.tilebc]...
 
 Without files the kernels of ``fast_path_kernels.py`` are exported; those with block scales are compiled for targets
-with an instruction that scales, fp8 stored by rows for those that bring it to tensor cores by TMA. Nothing runs on a GPU: the figures are instructions
-in the cubins (``tileiras_build/reports/sass.py``), what a kernel takes, and CPU time, ours measured in a process that
-has compiled before. Exit status 1 if a static demand is not met; each failure is a row.
+with an instruction that scales, fp8 stored by rows for those that bring it to tensor cores by TMA. Nothing runs on a
+GPU: the figures are instructions in the cubins (``tileiras_build/reports/sass.py``), what a kernel takes, and CPU
+time, ours measured in a process that has compiled before. Exit status 1 if a static demand is not met; each failure
+is a row.
 """
 
 from __future__ import annotations

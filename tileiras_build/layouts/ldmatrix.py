@@ -8,13 +8,13 @@ One m8n8.b16 matrix is 8 rows of 16 bytes, each row at an address that one lane 
             lane bits 2 to 4 move by 2, 4, 8 bytes, one register bit and lane bits 0, 1 choose the row
 
 A layout is divisible if its byte offsets in shared memory show one of the two patterns and all its other bits are
-multiples of 16 bytes. Elements of other widths are moved as they lie in memory: plain works for 4 to 32 bits when the
-32-bit register's elements are consecutive bytes; trans for 16 bits, and for pairs of bytes that one register bit tells
-apart. Where a thread wants four such pairs along the rows, lanes 0 to 3 of a matrix read rows 4 t and 4 t + 1, whose
-places in swizzled lines coincide for t = 0 and 2, 1 and 3: then lanes with t >= 2 get the pairs of their two matrices in
-exchanged registers (``swapped_lanes``), and the rows of a matrix lie in eight different places. The address of a row is again linear: bits 0
-to 2 of the supplying lane are the row, bits 3 and 4 the number of the matrix within the instruction (.x2, .x4), for
-which the lowest remaining register bits are taken.
+multiples of 16 bytes. Elements of other widths are moved as they lie in memory: plain works for 4 to 32 bits when
+the 32-bit register's elements are consecutive bytes; trans for 16 bits, and for pairs of bytes that one register
+bit tells apart. Where a thread wants four such pairs along the rows, lanes 0 to 3 of a matrix read rows 4 t and 4 t
++ 1, whose places in swizzled lines coincide for t = 0 and 2, 1 and 3: then lanes with t >= 2 get the pairs of their
+two matrices in exchanged registers (``swapped_lanes``), and the rows of a matrix lie in eight different places. The
+address of a row is again linear: bits 0 to 2 of the supplying lane are the row, bits 3 and 4 the number of the
+matrix within the instruction (.x2, .x4), for which the lowest remaining register bits are taken.
 """
 
 from __future__ import annotations

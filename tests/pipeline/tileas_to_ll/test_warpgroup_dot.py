@@ -1,4 +1,4 @@
-"""Long sums of fp8 on sm_90: its tensor cores keep 13 bits of fraction, so only the products of one instruction are added there."""
+"""Long sums of fp8 on sm_90: its tensor cores keep 13 bits of fraction, so only one instruction's products are added there."""
 
 import re
 from dataclasses import replace
@@ -49,7 +49,7 @@ def test_one_sum_in_the_tensor_core_would_not(name, monkeypatch):
     row = select_async.warpgroup_row
     monkeypatch.setattr(select_async, "warpgroup_row", lambda op, job: replace(row(op, job), partial_k=0))
     compiled.cache_clear()
-    assert "fadd" not in compiled(KERNELS, name, "sm_90").ll
+    assert "add.rn.f32" not in compiled(KERNELS, name, "sm_90").ptx
     assert largest_error(name, LENGTH) > 10 * ERROR
     compiled.cache_clear()
 

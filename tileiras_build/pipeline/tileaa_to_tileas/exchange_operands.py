@@ -1,9 +1,9 @@
 """Exchange the operands of products whose right one lies in memory as no warpgroup instruction reads it.
 
 In:    nv_tileas products in counted loops, without layouts.
-Out:   C = A B is summed as the transpose of B' A', where wgmma wants both operands along k, A is so and B is not: what
-       was the right operand is now the left one, which may come through registers: tf32 one by one, bytes in pairs. The loop carries the transpose of C,
-       and what it starts from and leaves is permuted.
+Out:   C = A B is summed as the transpose of B' A', where wgmma wants both operands along k, A is so and B is not:
+       what was the right operand is now the left one, which may come through registers: tf32 one by one, bytes in
+       pairs. The loop carries the transpose of C, and what it starts from and leaves is permuted.
 After: legalize_dot (operand types are the target's). Before: select_async (which chooses the instruction).
 Sound: element (j, i) of B' A' is the sum over k of B[k, j] A[i, k], the same products in the same order; the loop does
        nothing else with the sum.
