@@ -3,9 +3,10 @@
     python benchmarks/fast_path.py [--sm 80,89,120] [--only NAME]... [--repeat 1] [--save FOLDER] [FILE.tilebc]...
 
 Without files the kernels of ``fast_path_kernels.py`` are exported; those with block scales are compiled for targets
-with an instruction that scales. Nothing runs on a GPU: the figures are instructions
-in the cubins (``tileiras_build/reports/sass.py``), what a kernel takes, and CPU time, ours measured in a process that
-has compiled before. Exit status 1 if a static demand is not met; each failure is a row.
+with an instruction that scales, fp8 stored by rows for those that bring it to tensor cores by TMA. Nothing runs on a
+GPU: the figures are instructions in the cubins (``tileiras_build/reports/sass.py``), what a kernel takes, and CPU
+time, ours measured in a process that has compiled before. Exit status 1 if a static demand is not met; each failure
+is a row.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ PRODUCT = {
     "blackwell": (("UTCHMMA", "UTCQMMA", "UTCOMMA", "UTCIMMA"), ("UTMALDG",), STORE),
     "blackwell_consumer": (("HMMA", "QMMA", "OMMA"), ("UTMALDG",), STORE),
 }
-SCALED, SCALES = "scaled", ("tcgen05", "mma_block_scale")  # kernels, and what targets have for them
+SCALED = "scaled"
+# Kernels by their names, and what of it targets have for them; others are for all.
+NEEDS = {f"{SCALED}*": ("tcgen05", "mma_block_scale"), "*_by_rows": ("tcgen05", "wgmma")}
 WIDE_RESULTS = "tf32"  # in the name of a kernel whose results fill sectors from registers
 
 
@@ -118,7 +121,7 @@ def main() -> int:
     failures: list[tuple[str, str, str]] = []
     for target in parse_targets(options.sm):
         for name, bytecode in kernels.items():
-            if name.startswith(SCALED) and not any(map(target.has, SCALES)):
+            if not _suits(name, target):
                 continue
             try:
                 rows.append(_measure(name, bytecode, target, peer, options))
@@ -148,6 +151,11 @@ def _kernels(options: argparse.Namespace) -> dict[str, bytes]:
         found = export_kernels(KERNELS)
     patterns = options.only or ["*"]
     return {name: code for name, code in found.items() if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)}
+
+
+def _suits(name: str, target: Target) -> bool:
+    needs = (any(map(target.has, any_of)) for pattern, any_of in NEEDS.items() if fnmatch.fnmatch(name, pattern))
+    return all(needs)
 
 
 def _measure(name: str, bytecode: bytes, target: Target, peer: str | None, options: argparse.Namespace) -> Row:

@@ -195,6 +195,7 @@ CASES = [
     _product("matmul_bf16_128x256x64", "bfloat16", 128, 256, 64),
     _product("matmul_bf16_256x128x64", "bfloat16", 256, 128, 64),
     _product("matmul_f8e4m3_128x128x64", "float8_e4m3fn", 128, 128, 64, "float16", unit_b=0),
+    _product("matmul_f8e4m3_128x128x64_by_rows", "float8_e4m3fn", 128, 128, 64, "float16"),
     _product("matmul_tf32_128x128x32", "float32", 128, 128, 32, kernel=matmul_tf32),
     _scaled("scaled_mxf8e4m3_128x128x128", "float8_e4m3fn", "float8_e8m0fnu", 128, 128, 128, 32, scaled_fp8),
     _scaled("scaled_mxfp4_128x128x256", "uint8", "float8_e8m0fnu", 128, 128, 256, 32),

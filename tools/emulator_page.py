@@ -324,13 +324,15 @@ of threads, or on how CTAs are batched. Where the ISA fixes a result, that is th
 | instruction | what the ISA leaves open | in the emulator |
 |---|---|---|
 | `mma`, `wgmma`, `tcgen05.mma` of floats | order and rounding of the additions, at least single precision | the products of one instruction are added exactly and rounded once to f32, to nearest even, then added to the accumulator in f32 (in f32 and once more to f16 for an accumulator of f16); a sum of zeros is +0, a NaN canonical (`emulator/products.py`) |
+| `wgmma` of fp8 | order and rounding of the additions | the 32 products and the accumulator are cut off 13 bits behind the point of the largest among them, then added; the sum is cut off to 14 bits (rounded to nearest even for an accumulator of f16). That is what sm_90 does: DeepSeek-V3 Technical Report (arXiv 2412.19437, 3.5.2), SageAttention2 (arXiv 2411.10958), and bit by bit MMA-Sim (arXiv 2511.10909), by which `mma.sync` of fp8 on sm_90 and all products of sm_100 and 120 have no such loss, but `mma.sync` of fp8 on sm_89 has one, which is not modelled (`emulator/short_sums.py`) |
 | `mma` of f64 | the order | fused multiply-adds along k, starting with the accumulator |
 | `ex2`, `lg2`, `sin`, `cos`, `tanh` `.approx` | an error | the correctly rounded result (`emulator/functions.py`) |
 | `rsqrt.approx` | an error | 1 / sqrt(x) in f64, rounded |
 | `rcp`, `sqrt`, `div` `.approx`, `.full` | an error | as `.rn` |
 
-`sums="blas"` makes the first row faster and dependent on the machine: products are added in float32 in the order of NumPy's
-BLAS. It is what `emulator.run_ptx` does unless told `sums="exact"`; compare such results within the error of the sums.
+`sums="blas"` makes the first two rows faster and dependent on the machine: products, those of fp8 as well, are added in
+float32 in the order of NumPy's BLAS. It is what `emulator.run_ptx` does unless told `sums="exact"`; compare such results
+within the error of the sums.
 """
 
 REFUSED = """

@@ -68,8 +68,9 @@ def d_rows_columns(n, packed):
 
 
 def execute(
-    text, image, n, d_type, desc_a, desc_b, start=None, before="wgmma.fence.sync.aligned;", a=None, threads=THREADS
-):
+    text, image, n, d_type, desc_a, desc_b, start=None, before="wgmma.fence.sync.aligned;", a=None, threads=THREADS,
+    sums="exact",
+):  # fmt: skip
     """Run one product ``text`` (with {D} and {A}); returns D as (64, n) per warpgroup.
 
     ``a`` (threads, registers): the words of A; a fifth one is in A4.
@@ -92,7 +93,7 @@ def execute(
     dtype = {"f16": np.float16, "f32": np.float32, "s32": np.int32}[d_type]
     matrix = np.zeros((64, n), dtype) if start is None else start.astype(dtype)
     words = aligned(np.ascontiguousarray(np.tile(matrix[row, column], (groups, 1))).view(np.uint32))
-    run(kernel("\n".join(lines), 3, threads), aligned(image), words, a)
+    run(kernel("\n".join(lines), 3, threads), aligned(image), words, a, sums=sums)
     out = np.zeros((groups, 64, n), dtype)
     for g in range(groups):
         out[g][row, column] = words[g * THREADS : (g + 1) * THREADS].view(dtype)

@@ -131,3 +131,22 @@ class TestArguments:
         for text in ("", "0", "1,2,3,4", "x"):
             with pytest.raises(InvalidInput, match="grid"):
                 parse_grid(text)
+
+
+FP8_PRODUCT = (
+    load("x", "px", (32, 32), "f8E4M3FN") + load("y", "py", (32, 32), "f8E4M3FN") + load("z", "pz", (32, 32), "f32")
+    + "\n  %r = mmaf %x, %y, %z : tile<32x32xf8E4M3FN>, tile<32x32xf8E4M3FN>, tile<32x32xf32>"
+    + store("r", "pr", (32, 32), "f32")
+)  # fmt: skip
+
+
+def test_few_bits_of_fp8_products_are_tolerated_and_not_of_what_they_are_added_to():
+    module = parse_text(kernel({"px": "f8E4M3FN", "py": "f8E4M3FN", "pz": "f32", "pr": "f32"}, FP8_PRODUCT))
+    inputs = derive_inputs(module, "k")
+    start = inputs.buffers[2]
+    for large, wrong in ((0.0, False), (1e6, True)):
+        start.bytes.view(np.float32)[:] = start.content.view(np.float32)[:] = large
+        expected = Expectation(module, "k", inputs)
+        actual = [words.copy() for words in expected.exact]
+        actual[3] &= np.uint32(0xFFFFFC00)  # 13 bits of fraction
+        assert bool(expected.compare(actual)) is wrong

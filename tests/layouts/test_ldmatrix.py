@@ -3,7 +3,7 @@
 import pytest
 
 from tileiras_build.checkers.layouts import check_access, count_conflicts
-from tileiras_build.layouts import Atom, SharedLayout, coalesced, matrix_access, mma_tiling
+from tileiras_build.layouts import Atom, LinearLayout, SharedLayout, coalesced, matrix_access, mma_tiling, warpgroup_tiling
 
 CASES = [
     # atom, m, n, k, operand, order of the placement, transposed (None: impossible)
@@ -39,6 +39,33 @@ def test_operands(atom, m, n, k, operand, order, transposed, swizzled):
         assert access.transposed == transposed
         check_access(layout, shared, access)
         assert count_conflicts(access) == access.conflicts
+
+
+@pytest.mark.parametrize("m, per_phase, phases", [(128, 1, 8), (64, 2, 4), (256, 1, 8)])
+@pytest.mark.parametrize("k, warps", [(32, 4), (128, 4), (64, 8)])
+def test_pairs_of_bytes(m, per_phase, phases, k, warps):
+    """Of a left operand that lies along m; lines of 128 bytes, or of 64, in their swizzles."""
+    layout = warpgroup_tiling(m, 64, k, 8, warps, scattered=True).a
+    shared = SharedLayout.swizzled((m, k), (0, 1), 8, 16, per_phase, phases)
+    access = matrix_access(layout, shared)
+    assert (access.transposed, access.count, access.conflicts) == (True, 4, 1)
+    check_access(layout, shared, access)
+    assert count_conflicts(access) == 1
+
+
+def test_pairs_of_bytes_that_need_no_exchange():
+    """Without a swizzle all rows begin in one bank, however they are chosen."""
+    layout = warpgroup_tiling(128, 64, 32, 8, 4, scattered=True).a
+    access = matrix_access(layout, SharedLayout.plain((128, 32), (0, 1), 8))
+    assert (access.swapped_lanes, access.conflicts) == (0, 8)
+    check_access(layout, SharedLayout.plain((128, 32), (0, 1), 8), access)
+
+
+@pytest.mark.parametrize("registers", [(1,), (1, 64)])
+def test_pairs_of_bytes_of_too_few_rows(registers):
+    """A thread's pair, or two of them, are no two matrices."""
+    layout = LinearLayout(registers, (16, 32, 2, 4, 8), (), (2 << len(registers), 16))
+    assert matrix_access(layout, SharedLayout.plain(layout.shape, (1, 0), 8)) is None
 
 
 @pytest.mark.parametrize("most,instructions", [(4, 2), (2, 4), (1, 8)])

@@ -155,7 +155,8 @@ def _matrix_words(access: MatrixAccess, instruction: int, warp: int):
         rows = [access.address(instruction, 8 * matrix + row, warp) for row in range(8)]
         for lane in range(LANES):
             if access.transposed:
-                places = [(rows[2 * (lane % 4) + half], lane // 4, 1) for half in range(2)]
+                units = 16 // access.element_bits
+                places = [(rows[2 * (lane % 4) + half], lane // 4 * units, units) for half in range(2)]
             else:
                 places = [(rows[lane // 4], lane % 4 * elements, elements)]
             yield matrix, lane, places
@@ -168,7 +169,8 @@ def _run_matrices(access: MatrixAccess, threads: Threads, memory: SharedMemory, 
             continue
         for number, instruction in enumerate(access.instructions):
             for matrix, lane, places in _matrix_words(access, number, warp):
-                names, word = instruction.registers[matrix], []
+                exchanged = lane & access.swapped_lanes != 0
+                names, word = instruction.registers[matrix ^ exchanged], []
                 for address, first, count in places:
                     units = memory.units(address, row_elements)[first : first + count]
                     word += units

@@ -15,7 +15,8 @@ from .formats import F8E4M3, F8E5M2, F32, FORMATS, to_float64
 from .integers import to_int64, wrap
 from .machine import Frame, handles
 
-# Tensor cores add 8-bit products with 13 fraction bits when told to be fast, and on sm_90 always.
+# Tensor cores of sm_90 add 8-bit products with 13 fraction bits (DeepSeek-V3 Technical Report, arXiv 2412.19437, section
+# 3.5.2); such sums are added to the accumulator in its own precision.
 FAST_EPSILON = 2.0**-13
 # Half of the smallest bf16: products of a small format and a scale fit bf16 but for its range.
 SCALED_TINY = 2.0**-134
@@ -32,7 +33,7 @@ def product(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
 
 
 def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float, lost: float = 0.0) -> np.ndarray:
-    """lhs times rhs plus acc, moved by the error of a sum of that many products in that precision.
+    """lhs times rhs plus acc, moved by the error of a sum of that many products in that precision, and of acc in its own.
 
     ``lost`` is the absolute error of each element of lhs and rhs.
     """
@@ -41,8 +42,9 @@ def _multiply(frame: Frame, op, lhs: np.ndarray, rhs: np.ndarray, epsilon: float
     total = product(lhs, rhs) + acc
     depth = np.sqrt(lhs.shape[-1] + 1)
     finite = [np.nan_to_num(np.abs(value), posinf=0) for value in (lhs, rhs, acc)]
-    size = product(finite[0], finite[1]) + finite[2]
-    amount = size * epsilon * depth
+    products = product(finite[0], finite[1])
+    size = products + finite[2]
+    amount = (products * epsilon + finite[2] * FORMATS[element_type].epsilon) * depth
     if lost:
         amount += lost * (finite[0].sum(-1, keepdims=True) + finite[1].sum(-2, keepdims=True))
     result = frame.choice.spread(narrowed(total, element_type), element_type, amount)

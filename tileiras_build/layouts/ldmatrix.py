@@ -8,22 +8,27 @@ One m8n8.b16 matrix is 8 rows of 16 bytes, each row at an address that one lane 
             lane bits 2 to 4 move by 2, 4, 8 bytes, one register bit and lane bits 0, 1 choose the row
 
 A layout is divisible if its byte offsets in shared memory show one of the two patterns and all its other bits are
-multiples of 16 bytes. Elements of other widths are moved as they lie in memory: plain works for 4 to 32 bits when the
-32-bit register's elements are consecutive bytes; trans only for 16 bits. The address of a row is again linear: bits 0
-to 2 of the supplying lane are the row, bits 3 and 4 the number of the matrix within the instruction (.x2, .x4), for
-which the lowest remaining register bits are taken.
+multiples of 16 bytes. Elements of other widths are moved as they lie in memory: plain works for 4 to 32 bits when
+the 32-bit register's elements are consecutive bytes; trans for 16 bits, and for pairs of bytes that one register
+bit tells apart. Where a thread wants four such pairs along the rows, lanes 0 to 3 of a matrix read rows 4 t and 4 t
++ 1, whose places in swizzled lines coincide for t = 0 and 2, 1 and 3: then lanes with t >= 2 get the pairs of their
+two matrices in exchanged registers (``swapped_lanes``), and the rows of a matrix lie in eight different places. The
+address of a row is again linear: bits 0 to 2 of the supplying lane are the row, bits 3 and 4 the number of the
+matrix within the instruction (.x2, .x4), for which the lowest remaining register bits are taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from . import f2
 from .linear_layout import LANE_BITS, LinearLayout
 from .shared_access import count_repacks, shift_terms, split_constant, union
 from .shared_layout import LINE_BYTES, VECTOR_BYTES, SharedLayout
+
+UPPER_LANES = 2  # lanes t >= 2 of those that share a row of a result
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,8 @@ class MatrixAccess:
     *supplying* lane.
 
     ``count`` is 1, 2 or 4 matrices per instruction; lanes from 8 * count on supply no address (their offset bits are
-    0). ``register_source``, ``free_warps``: as for SharedAccess (stores by other warps repeat the same values).
+    0). ``register_source``, ``free_warps``: as for SharedAccess (stores by other warps repeat the same values). Lanes with the
+    bit ``swapped_lanes`` find the words of each two matrices exchanged.
     """
 
     element_bits: int
@@ -55,6 +61,7 @@ class MatrixAccess:
     register_source: tuple[int, ...]
     free_warps: int
     conflicts: int
+    swapped_lanes: int = 0
 
     free_lanes = 0
 
@@ -104,7 +111,7 @@ def matrix_wavefronts(layout: LinearLayout, shared: SharedLayout) -> int | None:
 @dataclass(frozen=True)
 class _Pattern:
     """``packed``: register combinations inside a 32-bit register; ``others``: those that number the matrices. Offsets
-    in bits: ``rows`` of the 3 row bits, ``rest`` of ``others``, ``warps``."""
+    in bits: ``rows`` of the 3 row bits, ``rest`` of ``others``, ``warps``. ``swapped_lanes``: as for MatrixAccess."""
 
     transposed: bool
     packed: tuple[int, ...]
@@ -112,6 +119,7 @@ class _Pattern:
     rows: tuple[int, ...]
     rest: tuple[int, ...]
     warps: tuple[int, ...]
+    swapped_lanes: int = 0
 
     @property
     def is_aligned(self) -> bool:
@@ -143,7 +151,23 @@ def _match(registers, lanes, warps, element_bits: int) -> _Pattern | None:
         # Any register bit could pair the rows; the lowest is the one that fragments pack.
         others = tuple(1 << bit for bit in range(1, len(registers)))
         return _Pattern(True, (1,), others, (registers[0], *lanes[:2]), tuple(registers[1:]), warps)
+    if lanes[2:] == (16, 32, 64) and element_bits == 8 and 8 in registers:
+        return _match_pairs(registers, lanes, warps)
     return None
+
+
+def _match_pairs(registers, lanes, warps) -> _Pattern | None:
+    """trans of pairs of bytes, with as few conflicts as exchanged words allow."""
+    if len(registers) < 3:
+        return None
+    pair = registers.index(8)
+    first, *others = (bit for bit in range(len(registers)) if bit != pair)
+    rest = tuple(registers[bit] for bit in others)
+    numbers = (1 << pair, 1 << first), tuple(1 << bit for bit in others)
+    rows = registers[first], *lanes[:2]
+    plain = _Pattern(True, *numbers, rows, rest, warps)
+    swapped = replace(plain, rows=(*rows[:2], rows[2] ^ rest[0]), swapped_lanes=UPPER_LANES)
+    return min(plain, swapped, key=lambda pattern: pattern.conflicts)
 
 
 def _match_plain(registers, lanes, warps, element_bits: int) -> _Pattern | None:
@@ -190,4 +214,5 @@ def _plan(layout: LinearLayout, pattern: _Pattern, element_bits: int, max_count:
         register_source=tuple(ours[register] for register in number),
         free_warps=layout.free_bits("warp"),
         conflicts=pattern.conflicts,
+        swapped_lanes=pattern.swapped_lanes,
     )

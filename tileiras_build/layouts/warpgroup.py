@@ -6,9 +6,10 @@ With p = 32 / element bits:
     C (M, N)   registers  column pair, row + 8, columns in steps of 8, further rows;  lanes  columns in steps of 2, rows
     A (M, K)   registers  p consecutive k, row + 8, k in steps of 4 p, further rows;  lanes  k in steps of p, rows
 
-Where the rows of the left operand are read one element at a time from lines of 32 rows, swizzled as 128B, its *scattered*
-rows make these reads free of bank conflicts: the lanes' row bits are bits 0, 1 and 4 of the row number, the register's is
-bit 2, the warps' are 3 and 5. The rows of C follow.
+Where the left operand is read from lines of neighbors along its rows, its *scattered* rows suit these reads. Elements of
+32 bits are read one at a time from lines of 32 rows, swizzled as 128B, without bank conflicts where the lanes' row bits are
+bits 0, 1 and 4 of the row number, the register's is bit 2, the warps' are 3 and 5. Bytes are read by ldmatrix in pairs: the
+register's row bit is bit 0, the lanes' are 1 to 3, the warps' 4 and 5. The rows of C follow.
 
 Warpgroups lie next to each other along M while there are rows of 64 left, then along N. With one warpgroup along N the
 C of a product is the A of a next one.
@@ -23,12 +24,17 @@ from functools import cached_property, lru_cache
 from .linear_layout import LinearLayout, dim_bases, log2_exact
 
 ROWS, WARPS, MOST_COLUMNS, K_BYTES = 64, 4, 256, 32
-SCATTERED, SCATTERED_SWIZZLE = (0, 1, 4, 2, 3, 5), "128B"
+# Bits of an element -> the bits of a row number that lanes, the register and warps choose, and the swizzles they suit.
+SCATTERED = {32: (0, 1, 4, 2, 3, 5), 8: (1, 2, 3, 0, 4, 5)}
+SCATTERED_SWIZZLES = {32: ("128B",), 8: ("128B", "64B", "32B")}
 
 
 @dataclass(frozen=True)
 class WarpgroupTiling:
-    """A product of M x K by K x N elements over ``groups_m`` x ``groups_n`` warpgroups; group number: m lowest."""
+    """A product of M x K by K x N elements over ``groups_m`` x ``groups_n`` warpgroups; group number: m lowest.
+
+    ``most_columns``: of one instruction.
+    """
 
     m: int
     n: int
@@ -37,6 +43,7 @@ class WarpgroupTiling:
     groups_m: int
     groups_n: int
     scattered: bool = False
+    most_columns: int = MOST_COLUMNS
 
     @cached_property
     def c(self) -> LinearLayout:
@@ -68,7 +75,8 @@ class WarpgroupTiling:
         """The bits of a row number in the order of the instruction's rows, and those of the other dimension."""
         units, other_units = dim_bases((rows, others))
         if self.scattered:
-            units = [*(units[bit] for bit in SCATTERED), *units[len(SCATTERED) :]]
+            order = SCATTERED[self.element_bits]
+            units = [*(units[bit] for bit in order), *units[len(order) :]]
         return units, other_units
 
     def _group_rows(self, rows: list[int]) -> list[int]:
@@ -85,7 +93,7 @@ class WarpgroupTiling:
     @property
     def columns(self) -> int:
         """Columns of one instruction."""
-        return min(self.group_n, MOST_COLUMNS)
+        return min(self.group_n, self.most_columns)
 
     @property
     def depth(self) -> int:
@@ -131,7 +139,13 @@ class WarpgroupTiling:
 
 @lru_cache(maxsize=256)
 def warpgroup_tiling(
-    m: int, n: int, k: int, element_bits: int, num_warps: int, scattered: bool = False
+    m: int,
+    n: int,
+    k: int,
+    element_bits: int,
+    num_warps: int,
+    scattered: bool = False,
+    most_columns: int = MOST_COLUMNS,
 ) -> WarpgroupTiling | None:
     """The tiling of a product over all warps; None where the tile is too small for them or for the instruction."""
     depth = K_BYTES * 8 // element_bits
@@ -140,4 +154,6 @@ def warpgroup_tiling(
         return None
     groups_m = min(groups, m // ROWS)
     groups_n = groups // groups_m
-    return None if n // groups_n < 8 else WarpgroupTiling(m, n, k, element_bits, groups_m, groups_n, scattered)
+    if n // groups_n < 8:
+        return None
+    return WarpgroupTiling(m, n, k, element_bits, groups_m, groups_n, scattered, most_columns)

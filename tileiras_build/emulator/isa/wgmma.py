@@ -10,8 +10,9 @@ Lane = 4 * row + t of warp w, with ``E`` elements per register:
 With .sp, k is twice as long and A without its zeros, 64 x k / 2, lies as a dense A of that size; each warp has the metadata
 of its 16 rows, as for mma.sp (``sparse.py``).
 
-The product is computed where it is issued, in float32 as for mma.sync (integers exactly). What a program may not see of
-that - registers read before the wait - is for ``inflight.py`` and the race check.
+The product is computed where it is issued, in float32 as for mma.sync (integers exactly), of fp8 with the fewer bits of
+``short_sums.py``. What a program may not see of that - registers read before the wait - is for ``inflight.py`` and the
+race check.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import re
 
 import numpy as np
 
-from .. import numerics, products
+from .. import numerics, products, short_sums
 from ..access import Site
 from ..descriptor import BYTES_32, CHUNK, ROW_CHUNKS, WGMMA_SWIZZLES, k_major_offsets, mn_major_offsets, swizzled
 from ..emit import items_of
@@ -175,9 +176,32 @@ def warpgroup_multiply(group, a, b, integers):
     product = products.multiply(a, b, group.machine.options.sums)
     if integers:
         product = product.astype(np.int32)
+    return spread(group, product)
+
+
+def spread(group, product):
+    """A matrix D (n, 64, columns) as one value per register, or half of one, in order."""
     parts = product.reshape(-1, 4, 2, 8, product.shape[2] // 8, 4, 2)  # (n, warp, half, row, columns / 8, t, e)
     parts = np.ascontiguousarray(parts.transpose(4, 2, 6, 0, 1, 3, 5))
     return parts.reshape(-1, *group.shape)
+
+
+@helper
+def accumulate_short(group, a, b, olds, keep, type_):
+    """The registers of D for factors of fp8, ``olds`` those before; ``keep`` (scale-d) says where they are added."""
+    words = np.stack([np.broadcast_to(np.where(keep, old, old.dtype.type(0)), group.shape) for old in olds])
+    if type_ == "f16":
+        halves = (words & np.uint32(0xFFFF), words >> np.uint32(16))
+        words = np.stack([numerics.widen("f16", half.astype(np.uint16)) for half in halves], 1)
+    parts = words.reshape(-1, 2, 2, len(a.values), 4, 8, 4)  # as in warpgroup_multiply
+    old = parts.transpose(3, 4, 1, 5, 0, 6, 2).reshape(len(a.values), 64, -1)
+    sums = group.machine.options.sums
+    exact = sums == products.EXACTLY
+    out = spread(group, short_sums.add_products(a, b, old, type_) if exact else products.multiply(a, b, sums) + old)
+    if type_ == "f32":
+        return tuple(out)
+    codes = [numerics.narrow("f16", part) for part in out]
+    return tuple(numerics.pack16(low, high) for low, high in zip(codes[::2], codes[1::2]))
 
 
 @helper
@@ -274,8 +298,12 @@ def handle_wgmma(e, ins):
     if p.sparse:
         a = p.spread(e, ins, a)
     b = p.matrix(e, ins, "B", p.right, p.b, p.n, 1)
-    parts = e.temp(f"warpgroup_multiply(g, {a}, {b}, {p.integers})")
     keep = e.temp(e.use(p.keep, "p"))
+    if p.a in short_sums.KINDS:
+        kind = "u32" if p.d == "f16" else "f32"
+        olds = ", ".join(e.use(c, kind) for c in p.targets)
+        return e.set_tuple(p.targets, kind, f"accumulate_short(g, {a}, {b}, [{olds}], {keep}, {p.d!r})")
+    parts = e.temp(f"warpgroup_multiply(g, {a}, {b}, {p.integers})")
     if p.d == "f16":
         words = ", ".join(e.use(c, "u32") for c in p.targets)
         return e.set_tuple(p.targets, "u32", f"accumulate_f16({parts}, [{words}], {keep})")

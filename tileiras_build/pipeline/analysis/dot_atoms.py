@@ -15,6 +15,7 @@ from ...layouts import (
     tensor_memory_tile,
     warpgroup_tiling,
 )
+from ...layouts.warpgroup import MOST_COLUMNS
 from ...targets import (
     ELEMENT_BITS,
     TENSOR_MEMORY_ATOMS,
@@ -25,6 +26,7 @@ from ...targets import (
     WarpgroupAtom,
 )
 
+PARTIAL = "partial_sums"  # attribute of warpgroup products
 FP4 = "f4E2M1FN"
 PAIR = "f4E2M1FNx2"  # two fp4 in a byte, the type of products that are ``packed``
 # Scales that have no sign, and one whose sign the instructions do not read: Tile IR leaves open what negative scales do
@@ -163,7 +165,13 @@ def warpgroup_tiling_of(op: Any, num_warps: int) -> WarpgroupTiling:
     atom = warpgroup_atom_of(op)
     m, n = op.result.type.get_shape()
     k = k_of(op)
-    return warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], num_warps, "scattered_rows" in op.attributes)
+    columns, _ = partial_sums(op) or (MOST_COLUMNS, 0)
+    return warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], num_warps, "scattered_rows" in op.attributes, columns)
+
+
+def partial_sums(op: Any) -> tuple[int, int] | None:
+    """How a product comes together from sums of part of k: the columns of one, and how many a thread holds at a time."""
+    return tuple(op.attributes[PARTIAL].get_values()) if PARTIAL in op.attributes else None
 
 
 def k_of(op: Any) -> int:

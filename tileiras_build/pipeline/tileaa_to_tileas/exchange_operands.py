@@ -1,9 +1,9 @@
 """Exchange the operands of products whose right one lies in memory as no warpgroup instruction reads it.
 
 In:    nv_tileas products in counted loops, without layouts.
-Out:   C = A B is summed as the transpose of B' A', where wgmma wants both operands along k, A is so and B is not: what
-       was the right operand is now the left one, which may come through registers. The loop carries the transpose of C,
-       and what it starts from and leaves is permuted.
+Out:   C = A B is summed as the transpose of B' A', where wgmma wants both operands along k, A is so and B is not:
+       what was the right operand is now the left one, which may come through registers: tf32 one by one, bytes in
+       pairs. The loop carries the transpose of C, and what it starts from and leaves is permuted.
 After: legalize_dot (operand types are the target's). Before: select_async (which chooses the instruction).
 Sound: element (j, i) of B' A' is the sum over k of B[k, j] A[i, k], the same products in the same order; the loop does
        nothing else with the sum.
@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ...layouts import warpgroup_tiling
+from ...layouts.warpgroup import SCATTERED_SWIZZLES
 from ...targets import ELEMENT_BITS
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.operand_chains import only_accumulates
@@ -26,7 +27,6 @@ from ..job import Job
 from .choose_warps import choose_warps
 from .select_async import (
     LEAST_WARPS,
-    REGISTER_BITS,
     fetched,
     is_canonical,
     is_scattered,
@@ -36,6 +36,7 @@ from .select_async import (
 )
 
 FIRST_INITIAL = 3  # operand of a loop, after its bounds and its step
+EXCHANGED = {"signedness_lhs": "signedness_rhs", "signedness_rhs": "signedness_lhs"}
 PermuteOp, DotOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("permute", "dot"))
 
 
@@ -63,7 +64,7 @@ def _exchange_in(func: Any, job: Job) -> None:
 
 def _wants_it(op: Any, job: Job, warps: int) -> bool:
     atom = warpgroup_row(op, job)
-    if atom is None or ELEMENT_BITS[atom.a_type] != REGISTER_BITS:
+    if atom is None or (bits := ELEMENT_BITS[atom.a_type]) not in SCATTERED_SWIZZLES:
         return False
     if not may_run_ahead(op) or not only_accumulates(op):
         return False
@@ -72,7 +73,7 @@ def _wants_it(op: Any, job: Job, warps: int) -> bool:
     left, right = (fetched(op, index, job, analysis) for index in (0, 1))
     if left is None or right is None or is_canonical(right, 0, atom) or not is_canonical(left, 1, atom):
         return False
-    return is_scattered(right, 0) and warpgroup_tiling(n, m, k, REGISTER_BITS, warps) is not None
+    return is_scattered(right, 0, bits) and warpgroup_tiling(n, m, k, bits, warps) is not None
 
 
 def _exchange(op: Any) -> None:
@@ -80,7 +81,8 @@ def _exchange(op: Any) -> None:
     loop = block.parent_op()
     turned = _turned_type(op.acc.type)
     operands = [_turned(op, op.rhs), _turned(op, op.lhs), op.acc, None, None]
-    product = DotOp.make(operands, [turned], dict(op.attributes))
+    attributes = {EXCHANGED.get(key, key): value for key, value in op.attributes.items()}
+    product = DotOp.make(operands, [turned], attributes)
     block.insert_op_before(product, op)
     op.result.replace_all_uses_with(product.result)
     op.detach()

@@ -24,6 +24,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import arith
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncUmmaOp
+from ..analysis.dot_atoms import partial_sums
 from ..analysis.kept_tiles import tile_words
 from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import LOOP, runs_to_its_end
@@ -100,7 +101,8 @@ def _parts(loop: Operation) -> _Parts | None:
     """The parts of a loop that can be overlapped."""
     block = loop.regions[0].blocks[0]
     found = [op for op in block.ops if op.name in PRODUCTS]
-    if len(found) < 2 or not runs_to_its_end(loop):
+    # Partial sums are added before a product is left.
+    if len(found) < 2 or not runs_to_its_end(loop) or any(partial_sums(op) for op in found):
         return None
     first, last = found[0], found[-1]
     needed = _sources([_left(last)], block)

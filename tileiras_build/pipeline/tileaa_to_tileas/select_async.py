@@ -4,7 +4,8 @@ In:    nv_tileas products in counted loops, without layouts.
 Out:   ``tma`` on the tiled_loads whose tiles TMA will bring to shared memory ahead of time, ``swizzle`` where they must
        lie there in another way than others; ``warpgroup`` (a wgmma row of the target) or ``tensor_memory`` (a tcgen05
        row) on the products that read them there; ``scattered_rows`` on a warpgroup product whose left operand comes from
-       there through registers.
+       there through registers; ``partial_sums`` on one whose tensor core keeps too few bits of a long sum: the columns of
+       a sum of part of k, and how many of them a thread holds at a time.
 After: legalize_dot (operand types are the target's). Before: assign_layouts (a warpgroup's accumulators have their own
        layout), specialize_warps (which builds the pipelines).
 Sound: a load may run ahead of the program if its place follows from scalars alone, among them elements of memory that
@@ -17,17 +18,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr, i32
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i32
 from xdsl.ir import Operation
 
 from ...layouts import matrix_operand, tensor_memory_tile, unpack, warpgroup_tiling
 from ...layouts.matrix_descriptor import WIDE
 from ...layouts.tensor_memory import ALL_COLUMNS, COLUMN_BITS, MOST_COLUMNS
 from ...layouts.tensor_memory import ROWS as LANES
-from ...layouts.warpgroup import SCATTERED_SWIZZLE
+from ...layouts.warpgroup import ROWS, SCATTERED_SWIZZLES, WARPS, WarpgroupTiling
 from ...targets import ELEMENT_BITS, TensorMemoryAtom, WarpgroupAtom
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.dot_atoms import choose_atom, scale_columns, scaled_tensor_atom
+from ..analysis.dot_atoms import PARTIAL, choose_atom, scale_columns, scaled_tensor_atom
 from ..analysis.operand_chains import (
     GRID_DEPENDENCY,
     ORDERED,
@@ -49,10 +50,10 @@ from .choose_warps import choose_warps, sums_fit
 LEAST_WARPS = 4
 # Bytes beside two stages: mbarriers, and what aligning a ring may cost.
 LEAST_STAGES, SMALL_BYTES = 2, 1024
+LEAST_COLUMNS = 32  # of a partial sum: fewer leave the tensor core waiting for its operands
 MOST_STAGES = 6  # more hide no more latency
 TRANSPOSED_BITS = (16, 32)
 COLUMN_UNIT = {128: 16, 64: 8}  # rows of a tcgen05 product -> what its columns are a multiple of
-REGISTER_BITS = 32  # of an element that fills a register: any thread may read it from anywhere
 _Found = tuple[Any, list[Operation], TensorBox]
 
 
@@ -148,15 +149,42 @@ def _warpgroup_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> War
     if atom is None:
         return None
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
-    if warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], warps) is None:
+    tiling = warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], warps)
+    if tiling is None:
         return None
-    if not sums_fit(m * n * element_of(op.result.type).bits // 32, _kernel_of(op), job, warps):
+    words = m * n * element_of(op.result.type).bits // 32
+    if not sums_fit(words, _kernel_of(op), job, warps):
         return None
-    if not _readable(op, boxes, atom):
-        if not _readable_through_registers(boxes, atom):
+    in_shared = _readable(op, boxes, atom)
+    if not in_shared and not _readable_through_registers(boxes, atom):
+        return None
+    marks = {} if in_shared else {"scattered_rows": UnitAttr()}
+    if atom.partial_k:
+        words += 0 if in_shared and 0 in boxes else tiling.groups_n * m * k * tiling.element_bits // 32
+        partial = _partial_sums(tiling, atom.partial_k, words, _kernel_of(op), job)
+        if partial is None:
             return None
-        op.attributes["scattered_rows"] = UnitAttr()
+        marks[PARTIAL] = DenseArrayBase.from_list(i32, partial)
+    op.attributes.update(marks)
     return atom
+
+
+def _partial_sums(
+    tiling: WarpgroupTiling, partial_k: int, words: int, kernel: Operation, job: Job
+) -> tuple[int, int] | None:
+    """(columns, number) of the partial sums for which threads have registers beside so many other ``words`` of the product.
+
+    Wide ones first, which read the left operand less often; then two, of which one is added while the other is under way.
+    """
+    warps = WARPS * tiling.groups_m * tiling.groups_n
+    columns = tiling.columns
+    while columns >= min(LEAST_COLUMNS, tiling.columns):
+        parts = tiling.m_tiles * (tiling.group_n // columns) * -(-tiling.k // partial_k)
+        for number in (2, 1):
+            if number <= parts and sums_fit(words + number * ROWS * columns * warps // WARPS, kernel, job, warps):
+                return columns, number
+        columns //= 2
+    return None
 
 
 def warpgroup_row(op: Any, job: Job) -> WarpgroupAtom | None:
@@ -168,17 +196,16 @@ def warpgroup_row(op: Any, job: Job) -> WarpgroupAtom | None:
 
 def _readable_through_registers(boxes: dict[int, Any], atom: WarpgroupAtom) -> bool:
     """Whether the instruction reads the right operand, and threads the left one without bank conflicts."""
-    if 0 not in boxes or ELEMENT_BITS[atom.a_type] != REGISTER_BITS:
-        return False
-    return is_canonical(boxes[1], 0, atom) and is_scattered(boxes[0], 1)
+    bits = ELEMENT_BITS[atom.a_type]
+    return 0 in boxes and is_canonical(boxes[1], 0, atom) and is_scattered(boxes[0], 1, bits)
 
 
-def is_scattered(found: _Found, k_dim: int) -> bool:
+def is_scattered(found: _Found, k_dim: int, bits: int) -> bool:
     """Whether an operand lies with its rows in swizzled lines, as ``WarpgroupTiling`` spreads scattered rows over lanes."""
     _, chain, box = found
     placement = placement_after(chain, box.placement)
     operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
-    return operand is not None and not operand.k_major and operand.swizzle == SCATTERED_SWIZZLE
+    return operand is not None and not operand.k_major and operand.swizzle in SCATTERED_SWIZZLES.get(bits, ())
 
 
 def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> TensorMemoryAtom | None:

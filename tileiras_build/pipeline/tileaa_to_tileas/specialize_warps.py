@@ -58,7 +58,7 @@ from ...dialects.nv_tileas.ops import (
 )
 from ...dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ...layouts.tensor_memory import ALL_COLUMNS, LEAST_COLUMNS
-from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
+from ..analysis.dot_atoms import partial_sums, scale_columns, tensor_memory_tiles
 from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import LOOP, TOKEN, ScalarSlice, is_inside, is_zero, only_accumulates, rounds_to_tf32
 from ..analysis.shared_rings import ring_keys
@@ -482,8 +482,9 @@ class _Consumer:
         product = ring.product
         operands, stages, kept = self._operands(ring, stage)
         # Sums of 16 bits travel in pairs: carrying them takes the pairs apart, so they must be complete. A left operand
-        # in registers is under way with its product, and the next iteration has another.
+        # in registers is under way with its product, and the next iteration has another. Partial sums are added at once.
         behind = only_accumulates(product) and element_of(product.result.type).bits == 32 and stages[0] is not None
+        behind = behind and partial_sums(product) is None
         kept |= {"atom": product.attributes["warpgroup"], "pending": IntegerAttr(int(behind), i32)}
         made = AsyncDotOp.make([*operands, product.acc, *stages], [product.result.type], kept)
         _before(made, product)

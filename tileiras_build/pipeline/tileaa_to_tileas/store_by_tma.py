@@ -25,7 +25,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
-from ...layouts import SharedRoundTrip, TileParts, tile_parts
+from ...layouts import MatrixAccess, SharedAccess, SharedRoundTrip, TileParts, tile_parts
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.conversions import conversion_plan
 from ..analysis.distinct_tiles import stores_distinct_tiles
@@ -140,11 +140,19 @@ class _Store:
     @property
     def instructions(self) -> int:
         """Instructions of a thread that move the tile without TMA: to shared memory, back, and out."""
-        parts = (move for part in self.trip.passes for move in (part.store, part.load))
         registers = self.op.value.type.encoding.data.num_registers
         elsewhere = registers if "ragged" in self.op.attributes else 0
         wide = registers // self.op.attributes["vector"].value.data
-        return sum(move.num_instructions for move in parts) + wide + elsewhere
+        return sum(move.num_instructions for move in self._moves) + wide + elsewhere
+
+    @property
+    def cycles(self) -> int:
+        """Cycles in which shared memory serves a warp without TMA."""
+        return sum(move.wavefronts for move in self._moves)
+
+    @property
+    def _moves(self) -> list[SharedAccess | MatrixAccess]:
+        return [move for part in self.trip.passes for move in (part.store, part.load)]
 
 
 def _is_plain(store: _Store) -> bool:
@@ -154,10 +162,10 @@ def _is_plain(store: _Store) -> bool:
 
 
 def _moves_no_slower(store: _Store) -> bool:
-    """Without bank conflicts, and in no more instructions than what it replaces."""
+    """Without bank conflicts, and in no more instructions, or cycles of shared memory, than what it replaces."""
     moves = store.parts[-1].moves
-    instructions = sum(move.num_instructions for move in moves)
-    return instructions <= store.instructions and all(move.conflicts == 1 for move in moves)
+    instructions, cycles = (sum(getattr(move, what) for move in moves) for what in ("num_instructions", "wavefronts"))
+    return (instructions <= store.instructions or cycles <= store.cycles) and all(move.conflicts == 1 for move in moves)
 
 
 # What a store must fulfil, cheapest first; a rule may rely on those before it.

@@ -128,7 +128,7 @@ def _load_matrices(
 
         def load(instruction: Any = instruction) -> list[Value]:
             base, offset = _address(e, access, instruction.xor, scratch, start)
-            return _ldmatrix(e, access, base, offset + instruction.add)
+            return _exchanged(e, access, _ldmatrix(e, access, base, offset + instruction.add))
 
         for word, members in zip(_values(load, access.count, late), instruction.registers):
             for position, register in enumerate(members):
@@ -145,6 +145,16 @@ def _ldmatrix(e: KernelEmitter, access: MatrixAccess, base: Value, offset: int) 
     text = f"ldmatrix.sync.aligned.m8n8.x{words}{transposed}.shared.b16 {{{names}}}, [${words}+{offset}];"
     result = e.b.value(f'call {type} asm sideeffect "{text}", "{constraints}"(i32 {base}) {CONVERGENT}')
     return [result] if words == 1 else e.b.unpack(type, result, words)
+
+
+def _exchanged(e: KernelEmitter, access: MatrixAccess, words: list[Value]) -> list[Value]:
+    """The words of an instruction in the order of its matrices, from that of the lane, or the other way around."""
+    if not access.swapped_lanes:
+        return words
+    with e.in_prologue():
+        swapped = e.b.compare("ne", e.b.and_(e.thread, access.swapped_lanes), 0)
+    pairs = [(words[number ^ 1], word) for number, word in enumerate(words)]
+    return [e.b.pure(f"select i1 {swapped}, i32 {other}, i32 {own}") for other, own in pairs]
 
 
 def _word_part(e: KernelEmitter, element: Element, word: Any, position: int) -> Any:
@@ -165,6 +175,7 @@ def _store_matrices(
         packed = [
             pack_word(e, element, [registers[register] for register in members]) for members in instruction.registers
         ]
+        packed = _exchanged(e, access, packed)
         text = (
             f"stmatrix.sync.aligned.m8n8.x{words}{transposed}.shared.b16 [$0+{offset + instruction.add}], {{{names}}};"
         )
@@ -198,6 +209,8 @@ def pack_word(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Valu
     first = values[0]
     if isinstance(first, Part) and all(value == Part(first.word, i, element) for i, value in enumerate(values)):
         return taken(e.b, first.word)
+    if element.bits == 8 and (word := _bytes_of_two(e, values)) is not None:
+        return word
     scalars = [taken(e.b, value) for value in values]
     type = register_type(element)
     if len(scalars) == 1:
@@ -210,3 +223,15 @@ def pack_word(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Valu
         wide = e.b.pure(f"zext {type} {to_border(e, element, value)} to i32")
         word = e.b.or_(word, e.b.shift(wide, element.bits * position))
     return word
+
+
+def _bytes_of_two(e: KernelEmitter, values: Sequence[Any]) -> Value | None:
+    """A word of four bytes that two other words have; None where they come from elsewhere."""
+    if len(values) != BYTES or not all(isinstance(value, Part) for value in values):
+        return None
+    words = list(dict.fromkeys(value.word for value in values))
+    if len(words) != 2:
+        return None
+    selector = sum((words.index(value.word) * BYTES + value.position) << 4 * i for i, value in enumerate(values))
+    first, second = (taken(e.b, word) for word in words)
+    return e.b.pure(f"call i32 @llvm.nvvm.prmt(i32 {first}, i32 {second}, i32 {selector})")

@@ -2,30 +2,40 @@
 
 The right operand, and the left one unless it is a tile in registers, are read from a stage in shared memory through
 matrix descriptors. Accumulators are tied operands of inline assembly: they stay in place from one product to the next,
-and nothing reads them before the wait that ties them too.
+and nothing reads them before the wait that ties them too. Where the tensor core keeps too few bits of a long sum, the
+accumulators are new ones for each part of k, which ordinary instructions add to the sum of the product.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ...dialects.nv_tileas.ops import AsyncDotOp
 from ...layouts import MatrixOperand, WarpgroupTiling, matrix_operand
 from ...layouts.linear_layout import log2_exact
-from ..analysis.dot_atoms import operand_signs, warpgroup_atom_of, warpgroup_tiling_of
+from ..analysis.dot_atoms import operand_signs, partial_sums, warpgroup_atom_of, warpgroup_tiling_of
 from .async_copies import matrix_descriptor, stage_address
 from .builder import CONVERGENT, Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .shared_memory import pack_words
 
 FENCE, COMMIT = "wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;"
+WAIT = "wgmma.wait_group.sync.aligned {};"
+FLOAT = "float"
+LETTERS = {"i64": "l", "i32": "r", FLOAT: "f"}
+# Whether the first product of a part of k adds to its accumulators: no. No grid is empty either, but ptxas does not know, so
+# the part takes the registers of one that has been added. Else ptxas would add late, and hold all parts in registers.
+FROM_ZERO = ".reg .pred first; setp.ne.b32 first, 0, 0;"
+FROM_ADDED = ".reg .pred first; .reg .b32 ctas; mov.u32 ctas, %nctaid.x; setp.eq.u32 first, ctas, 0;"
 
 
 def emit_async_dot(e: KernelEmitter, op: Any) -> None:
     tiling = warpgroup_tiling_of(op, e.num_warps)
     product = _Product(e, op, tiling)
+    if partial_sums(op):
+        return _emit_in_parts(e, op, product)
     tiles = [(m, n) for m in range(tiling.m_tiles) for n in range(tiling.n_tiles)]
     waits = [_wait_text(op)] if "pending" in op.attributes else []
     words = _packed(e, op.result, list(e.registers_as(op.acc, tiling.c)))
@@ -38,7 +48,46 @@ def emit_async_dot(e: KernelEmitter, op: Any) -> None:
     if len(tiles) > 1 and waits:
         words = _tied(e, op.result, waits, words, [])
     registers = _unpacked(e, op.result, words)
+    _define(e, op, tiling, registers)
+
+
+def _define(e: KernelEmitter, op: Any, tiling: WarpgroupTiling, registers: list[Value]) -> None:
     e.values[op.result] = [registers[name] for name in tiling.c.register_permutation(layout_of(op.result))]
+
+
+def _emit_in_parts(e: KernelEmitter, op: Any, product: _Product) -> None:
+    """Sums of ``partial_k`` products, each of which is added where its registers are wanted for another one."""
+    tiling, (_, most) = product.tiling, partial_sums(op)
+    sums = list(e.registers_as(op.acc, tiling.c))
+    under_way: list[_Part] = []
+    for m_tile, n_tile, k_tiles in product.parts():
+        added = _add_oldest(e, sums, under_way) if len(under_way) == most else []
+        first = FROM_ADDED if added else FROM_ZERO
+        text = [FENCE, *product.instructions(m_tile, n_tile, k_tiles, first), COMMIT]
+        part = _assembly(e, FLOAT, "f", text, added, product.inputs, product.outputs)
+        left = [pair for pair in product.inputs if pair[0] == "i32"]
+        under_way.append(_Part(tiling.c_registers(m_tile, n_tile), part, left))
+    while under_way:
+        _add_oldest(e, sums, under_way)
+    _define(e, op, tiling, sums)
+
+
+@dataclass
+class _Part:
+    """A sum of part of k under way: the registers of the sum that it is for, its own, and the left operand's in words."""
+
+    members: range
+    values: list[Value]
+    left: list[tuple[str, Value]]
+
+
+def _add_oldest(e: KernelEmitter, sums: list[Value], under_way: list[_Part]) -> list[Value]:
+    """Wait for the oldest part and add it, in one text: LLVM would move the additions behind the next products."""
+    part = under_way.pop(0)
+    count, own = len(part.values), slice(part.members.start, part.members.stop)
+    text = [WAIT.format(len(under_way)), *(f"add.rn.f32 ${i}, ${i}, ${2 * count + i};" for i in range(count))]
+    sums[own] = _assembly(e, FLOAT, "f", text, sums[own], [*((FLOAT, value) for value in part.values), *part.left])
+    return part.values
 
 
 def emit_async_dot_wait(e: KernelEmitter, op: Any) -> None:
@@ -60,7 +109,7 @@ def _left_words(e: KernelEmitter, product: Any, tiling: WarpgroupTiling) -> list
 
 
 def _wait_text(op: Any) -> str:
-    return f"wgmma.wait_group.sync.aligned {op.attributes['pending'].value.data};"
+    return WAIT.format(op.attributes["pending"].value.data)
 
 
 # ---- accumulators --------------------------------------------------------------------------------
@@ -101,10 +150,12 @@ def _assembly(
     text: Sequence[str],
     values: Sequence[Value],
     inputs: Sequence[tuple[str, Value]],
+    outputs: int | None = None,
 ) -> list[Value]:
-    count = len(values)
-    constraints = [f"={letter}"] * count + [str(i) for i in range(count)]
-    constraints += ["l" if kind == "i64" else "r" for kind, _ in inputs] + ["~{memory}"]
+    """The outputs, tied to ``values``, or as many new ones as ``outputs`` says."""
+    count = len(values) if outputs is None else outputs
+    constraints = [f"={letter}"] * count + [str(i) for i in range(len(values))]
+    constraints += [LETTERS[kind] for kind, _ in inputs] + ["~{memory}"]
     arguments = [f"{type} {value}" for value in values] + [f"{kind} {value}" for kind, value in inputs]
     struct = "{" + ", ".join([type] * count) + "}"
     body, shapes = " ".join(text), ",".join(constraints)
@@ -128,6 +179,7 @@ class _Product:
         self.e, self.op, self.tiling = e, op, tiling
         self.atom = warpgroup_atom_of(op)
         self.inputs: list[tuple[str, Value]] = []
+        self.tied = True
         groups = log2_exact(tiling.groups_m)
         self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1, 6, range(2, 2 + groups)) if op.lhs_stage else None
         columns = log2_exact(tiling.group_n)
@@ -150,19 +202,34 @@ class _Product:
         return _Shared(layout, matrix_descriptor(e, address, layout.wgmma_descriptor))
 
     # ---- text ------------------------------------------------------------------------------------
-    def instructions(self, m_tile: int, n_tile: int) -> list[str]:
-        """One tile of the accumulators times all of k. Operands are numbered behind the tied accumulators."""
+    def parts(self) -> Iterator[tuple[int, int, range]]:
+        """(m_tile, n_tile, k_tiles) of each sum of as much of k as the tensor core may add up."""
         tiling = self.tiling
-        self.inputs = []
+        steps = self.atom.partial_k // self.atom.k
+        for start in range(0, tiling.k_tiles, steps):
+            for m_tile in range(tiling.m_tiles):
+                for n_tile in range(tiling.n_tiles):
+                    yield m_tile, n_tile, range(start, min(start + steps, tiling.k_tiles))
+
+    def instructions(self, m_tile: int, n_tile: int, k_tiles: range | None = None, first: str = "") -> list[str]:
+        """One tile of the accumulators times all of k, or ``k_tiles`` of it. ``first`` sets the predicate ``first``: whether
+        the first instruction adds to the accumulators.
+
+        Operands are numbered behind the accumulators, and those that are tied to them.
+        """
+        tiling = self.tiling
+        k_tiles = range(tiling.k_tiles) if k_tiles is None else k_tiles
+        self.inputs, self.tied = [], first != FROM_ZERO
         self.outputs = len(tiling.c_registers(m_tile, n_tile)) // self.per_register
         accumulators = "{" + ", ".join(f"${i}" for i in range(self.outputs)) + "}"
         name = self.atom.ptx_name(tiling.columns, *operand_signs(self.op))
-        text = ["{.reg .pred add; setp.ne.b32 add, 1, 0;"]
-        for k_tile in range(tiling.k_tiles):
+        text = ["{.reg .pred add; setp.ne.b32 add, 1, 0;", *([first] if first else [])]
+        for k_tile in k_tiles:
             left = self._left(m_tile, k_tile)
             k = k_tile * tiling.depth
             right = self._advanced(self.right, n_tile * tiling.columns, k)
-            text.append(f"{name} {accumulators}, {left}, {right}, add{self._tail()};")
+            add = "first" if first and k_tile == k_tiles.start else "add"
+            text.append(f"{name} {accumulators}, {left}, {right}, {add}{self._tail()};")
         return [*text, "}"]
 
     def _tail(self) -> str:
@@ -190,7 +257,7 @@ class _Product:
     def _input(self, type: str, value: Value) -> str:
         if (type, value) not in self.inputs:
             self.inputs.append((type, value))
-        return f"${2 * self.outputs + self.inputs.index((type, value))}"
+        return f"${(1 + self.tied) * self.outputs + self.inputs.index((type, value))}"
 
     def run(self, text: list[str], words: list[Value], members: range) -> None:
         part = slice(members.start // self.per_register, members.stop // self.per_register)

@@ -1,0 +1,94 @@
+"""Long sums of fp8 on sm_90: its tensor cores keep 13 bits of fraction, so only one instruction's products are added there."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tileiras_build
+from tests.emulated_kernels import bytecode, cases, compiled, run
+from tileiras_build.pipeline.tileaa_to_tileas import select_async
+from tileiras_build.reports import sass
+
+KERNELS = Path(__file__).with_name("long_products.py")
+LENGTH, ERROR = 4096, 1e-4
+PARTS = {"square": (128, 2), "shallow": (64, 1), "narrow": (16, 2), "deep": (32, 2), "wide": (128, 1), "tall": (128, 1)}
+TYPES = {"float8_e4m3fn": ml_dtypes.float8_e4m3fn, "float8_e5m2": ml_dtypes.float8_e5m2}
+
+
+def sizes(name):
+    return [argument for argument in cases(KERNELS)[name].arguments if isinstance(argument, int)]
+
+
+def operands(name, k, seed=1):
+    """Normally distributed numbers; b by columns."""
+    rng = np.random.default_rng(seed)
+    types = [TYPES[array.dtype] for array in cases(KERNELS)[name].arguments[:2]]
+    m, n, _ = sizes(name)
+    a, b = rng.standard_normal((m, k)).astype(types[0]), rng.standard_normal((k, n)).astype(types[1])
+    return a, np.asfortranarray(b), np.full((m, n), np.nan, np.float32)
+
+
+def largest_error(name, k):
+    """Of a product's elements, relative to the largest one in float64."""
+    a, b, out = operands(name, k)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    return np.abs(run(KERNELS, name, "sm_90", [a, b, out])[2] - exact).max() / np.abs(exact).max()
+
+
+@pytest.mark.parametrize("name", [*PARTS, "coarse"])
+def test_long_sums_stay_near(name):
+    assert largest_error(name, LENGTH) < ERROR
+
+
+@pytest.mark.parametrize("name", ["square", "deep"])
+def test_one_sum_in_the_tensor_core_would_not(name, monkeypatch):
+    row = select_async.warpgroup_row
+    monkeypatch.setattr(select_async, "warpgroup_row", lambda op, job: replace(row(op, job), partial_k=0))
+    compiled.cache_clear()
+    assert "add.rn.f32" not in compiled(KERNELS, name, "sm_90").ptx
+    assert largest_error(name, LENGTH) > 10 * ERROR
+    compiled.cache_clear()
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_is_as_wide_as_registers_allow(name):
+    artifacts = compiled(KERNELS, name, "sm_90")
+    columns, number = PARTS[name]
+    assert f"partial_sums = array<i32: {columns}, {number}>" in artifacts.tileas
+    products = re.findall(r"wgmma\.mma_async\.\S*", artifacts.ptx)
+    assert {f"n{columns}k32" in product for product in products} == {True}
+
+
+@pytest.mark.parametrize("k", [16, 32, 80, 256, 304, 1024])
+def test_every_length(k):
+    """Small integers, whose sums are exact, to a length that ends inside a part."""
+    rng = np.random.default_rng(k)
+    m, n, _ = sizes("deep")
+    a, b = rng.integers(-3, 4, (m, k)), rng.integers(-3, 4, (k, n))
+    values = [a.astype(TYPES["float8_e4m3fn"]), np.asfortranarray(b.astype(TYPES["float8_e4m3fn"]))]
+    found = run(KERNELS, "deep", "sm_90", [*values, np.full((m, n), np.nan, np.float32)])[2]
+    np.testing.assert_array_equal(found, a @ b)
+
+
+def test_sums_that_a_loop_changes():
+    rng = np.random.default_rng(5)
+    m, n, k = sizes("started")
+    a, b, start = rng.integers(-3, 4, (m, 3 * k)), rng.integers(-3, 4, (3 * k, n)), rng.integers(-99, 100, (m, n))
+    values = [a.astype(TYPES["float8_e4m3fn"]), np.asfortranarray(b.astype(TYPES["float8_e4m3fn"]))]
+    found = run(KERNELS, "started", "sm_90", [*values, start.astype(np.float32)])[2]
+    expected = start
+    for step in range(3):
+        part = slice(step * k, (step + 1) * k)
+        expected = 2 * expected + a[:, part] @ b[part]
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_nothing_is_spilled(name):
+    artifacts = tileiras_build.compile(bytecode(KERNELS, name), "sm_90")
+    [listing] = sass.read_listings(sass.disassemble(artifacts.cubin))
+    assert listing.count("QGMMA") and not listing.count(*sass.SPILL)
