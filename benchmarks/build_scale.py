@@ -37,7 +37,7 @@ from tileiras_build.bytecode.export import list_cases
 from tileiras_build.executor.forked import ForkedExecutor
 from tileiras_build.libdevice import find_libdevice
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.manifest import asks_libdevice
+from tileiras_build.pipeline.ll_to_ptx.libdevice_request import asks_libdevice
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 from tileiras_build.pipeline.stages import STAGES
 from tileiras_build.reports.table import align

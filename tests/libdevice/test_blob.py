@@ -9,8 +9,8 @@ from tileiras_build.libdevice.blob import INLINE, Blob, encode, pin, resolve
 from tileiras_build.libdevice.library import Library
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.ll_to_ptx.libdevice_request import asks_libdevice
 from tileiras_build.pipeline.ll_to_ptx.machine import library_machine
-from tileiras_build.pipeline.manifest import asks_libdevice
 from tileiras_build.targets import TARGETS
 
 DOCUMENT = "nvptx-bring-up"

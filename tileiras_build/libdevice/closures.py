@@ -1,120 +1,111 @@
-"""Ready-made bitcode of single ``__nv_*`` functions, optimized once and kept.
+"""Closures: what functions of libdevice need, cut from the library and optimized.
 
-A kernel that calls three functions links three closures of a few kilobytes instead of the whole library. Closures live
-in memory and in a cache directory, keyed by all they depend on: the library's bytes, the code that makes them, the
-versions of LLVM and llvmlite, the data layout, the function and, where the function asks for it, the GPU. They are plain
-derived data: deleting them costs time only.
+A kernel that calls three functions links a few kilobytes instead of the whole library. What is cut for a set of functions
+is a library of its own, a ``.libdevice.bc``: whoever links may be given it in the place of the whole one. It is LLVM
+bitcode behind the wrapper header that LLVM's readers skip (LLVM Bitcode File Format, Bitcode Wrapper Format), and a
+mark between the two says that it is cut, and for which GPU.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-from contextlib import suppress
-from pathlib import Path
+import struct
+from collections.abc import Iterable
+from functools import cached_property
 
 import llvmlite.binding as llvm
 
 from ..errors import InvalidInput
-from ..files import replace_files
-from ..sources import code_digest, library_version
-from .blob import Blob
+from .blob import Blob, broken
 from .library import Closure, Library
 
-# Whoever has the store made gives it the machine.
-_CODE = (__name__, "tileiras_build.pipeline.ll_to_ptx.machine")
-_DIGEST_BYTES = 32
-
-
-def cache_directory() -> Path:
-    """Where closures are kept between runs: ``$XDG_CACHE_HOME/tileiras_build/libdevice`` (default ``~/.cache``)."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "tileiras_build" / "libdevice"
+_WRAPPER = 0x0B17C0DE
+_HEADER = struct.Struct("<5I14sH")  # magic, version, offset and size of the bitcode, CPU type; the mark, the GPU
+_MARK = b"tileiras-build"
 
 
 class ClosureStore:
-    """Optimized closures of one library, a Blob or a file's path, for one target machine's data layout.
+    """Optimized closures of one whole library for one target machine's data layout, made once in a process."""
 
-    ``directory`` None means ``cache_directory()``; one that cannot be written only costs time.
-    """
+    def __init__(self, blob: Blob, machine: llvm.TargetMachine):
+        self.name, self._blob, self._machine = blob.name, blob, machine
+        self._closures: dict[tuple[str, int | None], bytes] = {}
+        self._cuts: dict[tuple[tuple[str, ...], int], bytes] = {}
 
-    def __init__(self, library: Blob | Path, machine: llvm.TargetMachine, directory: Path | None = None):
-        self.blob = library if isinstance(library, Blob) else Blob.of_file(library)
-        self._machine = machine
-        self._layout = str(machine.target_data)
-        self._memory: dict[tuple[str, int | None], bytes] = {}
-        self._library: Library | None = None
-        self._directory = (directory or cache_directory()) / self._key()
+    @cached_property
+    def library(self) -> Library:
+        """The library taken apart (about 0.1 s)."""
+        return Library.from_blob(self._blob)
 
     @property
-    def library(self) -> Library:
-        """The library taken apart (about 0.1 s, only needed for a function not seen before)."""
-        if self._library is None:
-            self._library = Library.from_blob(self.blob)
-        return self._library
+    def symbols(self) -> frozenset[str]:
+        """The functions that can be cut."""
+        return self.library.symbols
 
-    def bitcode(self, symbol: str, number: int) -> bytes:
-        """Bitcode that defines ``symbol`` and its helpers, all ``linkonce_odr``, for the GPU sm_<number>.
+    def cut(self, names: Iterable[str], number: int) -> bytes:
+        """The ``.libdevice.bc`` of those of ``names`` that the library defines, for the GPU sm_<number>.
 
-        Raises InvalidInput[unresolved-libdevice] when the library has no such function.
+        Its functions are external and their helpers ``linkonce_odr``. Equal sets have equal bytes, in any order and after
+        any other cut. Raises InvalidInput[libdevice-missing, libdevice-broken].
         """
+        wanted = tuple(sorted(self.symbols.intersection(names)))
+        if (wanted, number) not in self._cuts:
+            closures = [self._closure(name, number) for name in wanted]
+            self._cuts[wanted, number] = _wrap(_merge(closures, self._machine), number)
+        return self._cuts[wanted, number]
+
+    def _closure(self, symbol: str, number: int) -> bytes:
         for key in ((symbol, None), (symbol, number)):
-            found = self._memory.get(key) or self._read(key)
-            if found is not None:
-                self._memory[key] = found
-                return found
-        return self._make(symbol, number)
-
-    def resolve(self, names, number: int) -> dict[str, bytes]:
-        """Bitcode for every name, in order; raises InvalidInput[unresolved-libdevice] naming all that are missing."""
-        names = sorted(names)
-        missing = [name for name in names if not self._known(name, number) and name not in self.library.symbols]
-        if missing:
-            raise unresolved(missing, f"{self.blob.name} does not define them")
-        return {name: self.bitcode(name, number) for name in names}
-
-    def _known(self, symbol: str, number: int) -> bool:
-        keys = ((symbol, None), (symbol, number))
-        return any(key in self._memory or self._file(key).is_file() for key in keys)
-
-    def _make(self, symbol: str, number: int) -> bytes:
-        if symbol not in self.library.symbols:
-            raise unresolved([symbol], f"{self.blob.name} does not define it")
+            if key in self._closures:
+                return self._closures[key]
         closure = self.library.closure(symbol, number)
         key = (symbol, number if closure.reads_arch else None)
-        self._memory[key] = optimize(closure, self._machine)
-        self._write(key, self._memory[key])
-        return self._memory[key]
+        self._closures[key] = optimize(closure, self._machine)
+        return self._closures[key]
 
-    def _key(self) -> str:
-        version = ".".join(map(str, llvm.llvm_version_info))
-        made_by = f"{code_digest(*_CODE)} {version} {library_version('llvmlite')}"
-        text = f"{made_by} {self._layout} {self.blob.digest()}"
-        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
-    def _file(self, key: tuple[str, int | None]) -> Path:
-        symbol, number = key
-        return self._directory / (f"{symbol}.bc" if number is None else f"{symbol}.sm_{number}.bc")
+class CutLibrary:
+    """A ``.libdevice.bc``, which links as it is; of the same use as a store."""
 
-    def _read(self, key: tuple[str, int | None]) -> bytes | None:
+    def __init__(self, blob: Blob):
+        self.name, self._data = blob.name, blob.read()
+        *_, self._number = _HEADER.unpack_from(self._data)
+
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """The functions that it was cut for."""
         try:
-            data = self._file(key).read_bytes()
-        except OSError:
-            return None
-        digest, bitcode = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
-        # LLVM aborts the process on some damaged bitcode, so it only ever sees what was written whole.
-        return bitcode if hashlib.sha256(bitcode).digest() == digest else None
+            with llvm.create_context() as context, llvm.parse_bitcode(self._data, context=context) as module:
+                return frozenset(exported(module))
+        except RuntimeError as error:
+            raise broken(self.name) from error
 
-    def _write(self, key: tuple[str, int | None], bitcode: bytes) -> None:
-        # A cache that cannot be written is a slow cache, not an error.
-        with suppress(InvalidInput):
-            replace_files({self._file(key): hashlib.sha256(bitcode).digest() + bitcode})
+    def cut(self, names: Iterable[str], number: int) -> bytes:
+        """All of it; raises InvalidInput[libdevice-target] where it was cut for another GPU."""
+        if number != self._number:
+            raise InvalidInput(
+                "libdevice-target",
+                f"{self.name} was cut from libdevice for sm_{self._number}, and not for sm_{number}",
+                remedy="name a whole libdevice.10.bc, or leave libdevice unset",
+            )
+        return self._data
+
+
+def is_cut(data: bytes) -> bool:
+    """Whether a library's bytes are a ``.libdevice.bc``."""
+    if len(data) < _HEADER.size:
+        return False
+    magic, *_, mark, _ = _HEADER.unpack_from(data)
+    return magic == _WRAPPER and mark == _MARK
+
+
+def exported(module: llvm.ModuleRef) -> list[str]:
+    """The functions that a cut library's module is for."""
+    return [f.name for f in module.functions if not f.is_declaration and f.linkage.name == "external"]
 
 
 def optimize(closure: Closure, machine: llvm.TargetMachine) -> bytes:
-    """Bitcode of a closure after LLVM's O3, everything in it ``linkonce_odr``."""
-    head = f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"\n'
-    with llvm.create_context() as context, llvm.parse_assembly(head + closure.text, context=context) as module:
+    """Bitcode of a closure after LLVM's O3: its function external, everything else in it ``linkonce_odr``."""
+    with llvm.create_context() as context, _parse(closure.text, machine, context) as module:
         # All functions stay external meanwhile: an internal helper could be specialized to this closure's calls, and
         # two closures would then disagree about what its name means.
         _run(module, machine, lambda builder: builder.getModulePassManager())
@@ -122,8 +113,25 @@ def optimize(closure: Closure, machine: llvm.TargetMachine) -> bytes:
         for function in helpers:
             function.linkage = "linkonce_odr"
         _run(module, machine, _drop_unused)
-        module.get_function(closure.symbol).linkage = "linkonce_odr"
         return module.as_bitcode()
+
+
+def _merge(closures: Iterable[bytes], machine: llvm.TargetMachine) -> bytes:
+    """One module's bitcode of all closures; equal helpers merge."""
+    with llvm.create_context() as context, _parse("", machine, context) as module:
+        for bitcode in closures:
+            with llvm.parse_bitcode(bitcode, context=context) as closure:
+                module.link_in(closure)
+        return module.as_bitcode()
+
+
+def _parse(text: str, machine: llvm.TargetMachine, context: llvm.ContextRef) -> llvm.ModuleRef:
+    head = f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"\n'
+    return llvm.parse_assembly(head + text, context=context)
+
+
+def _wrap(bitcode: bytes, number: int) -> bytes:
+    return _HEADER.pack(_WRAPPER, 0, _HEADER.size, len(bitcode), 0, _MARK, number) + bitcode
 
 
 def _drop_unused(builder) -> llvm.ModulePassManager:

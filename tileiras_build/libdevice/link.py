@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from ..errors import InternalError
+from ..errors import InternalError, InvalidInput
 from .blob import Blob
-from .closures import ClosureStore
-from .find import find_libdevice
+from .closures import ClosureStore, CutLibrary, exported, is_cut, unresolved
+from .find import HELPER, find_libdevice
 
-HELPER = "__nv_"  # how the names of device library functions begin
-_STORES: dict[tuple, ClosureStore] = {}
+_STORES: dict[tuple, ClosureStore | CutLibrary] = {}
 
 
-def store_for(library: Blob | str | Path | None, machine: llvm.TargetMachine) -> ClosureStore:
+def store_for(library: Blob | str | Path | None, machine: llvm.TargetMachine) -> ClosureStore | CutLibrary:
     """The store of one library (a path is searched as ``find_libdevice`` does); changed contents get a new one.
 
     ``machine`` fixes data layout and cost model: pass the same one for all targets, so that closures can be shared.
@@ -24,7 +24,7 @@ def store_for(library: Blob | str | Path | None, machine: llvm.TargetMachine) ->
     blob = library if isinstance(library, Blob) else Blob.of_file(find_libdevice(library))
     key = (blob.name, blob.digest(), str(machine.target_data))
     if key not in _STORES:
-        _STORES[key] = ClosureStore(blob, machine)
+        _STORES[key] = CutLibrary(blob) if is_cut(blob.read()) else ClosureStore(blob, machine)
     return _STORES[key]
 
 
@@ -33,23 +33,41 @@ def called_symbols(module: llvm.ModuleRef) -> list[str]:
     return [f.name for f in module.functions if f.is_declaration and f.name.startswith(HELPER)]
 
 
-def link_needed(module: llvm.ModuleRef, context, names, store: ClosureStore, number: int) -> None:
+def link_needed(
+    module: llvm.ModuleRef, context, names: Iterable[str], store: ClosureStore | CutLibrary, number: int
+) -> None:
     """Link the closures of ``names`` into the module and make them internal, so that dead ones vanish.
 
-    Raises InvalidInput[unresolved-libdevice], InternalError[libdevice-signature].
+    Raises InvalidInput[unresolved-libdevice, libdevice-target], InternalError[libdevice-signature].
     """
-    for name, bitcode in store.resolve(names, number).items():
-        with llvm.parse_bitcode(bitcode, context=context) as closure:
-            _check_signature(name, module, closure)
-            module.link_in(closure)
+    names = sorted(names)
+    if missing := [name for name in names if name not in store.symbols]:
+        raise unresolved(missing, f"{store.name} does not define them")
+    with llvm.parse_bitcode(store.cut(names, number), context=context) as library:
+        _check_layout(store.name, module, library)
+        for name in names:
+            _check_signature(name, module, library)
+        linked = exported(library)
+        module.link_in(library)
     for symbol in (*module.functions, *module.global_variables):
         if symbol.linkage.name == "linkonce_odr":
             symbol.linkage = "internal"
+    for name in linked:
+        module.get_function(name).linkage = "internal"
 
 
-def _check_signature(name: str, module: llvm.ModuleRef, closure: llvm.ModuleRef) -> None:
+def _check_layout(name: str, module: llvm.ModuleRef, library: llvm.ModuleRef) -> None:
+    if module.data_layout != library.data_layout:
+        raise InvalidInput(
+            "libdevice-target",
+            f"{name} was cut from libdevice for {library.triple}, and the module is for {module.triple}",
+            remedy="name a whole libdevice.10.bc, or leave libdevice unset",
+        )
+
+
+def _check_signature(name: str, module: llvm.ModuleRef, library: llvm.ModuleRef) -> None:
     """LLVM links a declaration of the wrong type without a word and makes the call unreachable."""
-    declared, defined = (str(side.get_function(name).global_value_type) for side in (module, closure))
+    declared, defined = (str(side.get_function(name).global_value_type) for side in (module, library))
     if declared != defined:
         raise InternalError(
             "libdevice-signature", f"{name} is declared as {declared}, but libdevice defines {defined}",

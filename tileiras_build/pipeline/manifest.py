@@ -27,9 +27,6 @@ from __future__ import annotations
 
 import json
 
-_LIBDEVICE = b"!tileiras.libdevice = "
-_INLINE = b' = !{!"base64:'
-
 
 def render_manifest(manifest: dict) -> bytes:
     """The ``.json`` file: keys in the order of the manifest, ending in a newline."""
@@ -45,9 +42,3 @@ def render_cubin(value: tuple[bytes, dict]) -> dict[str, bytes]:
     """The files of a cubin: itself, and its manifest as JSON."""
     cubin, manifest = value
     return {".cubin": cubin, ".json": render_manifest(manifest)}
-
-
-def asks_libdevice(data) -> bool:
-    """Whether LLVM IR text, as bytes or a memory map of its file, asks for a libdevice that it does not carry."""
-    named = data.find(b"\n" + _LIBDEVICE) >= 0 or data[: len(_LIBDEVICE)] == _LIBDEVICE
-    return named and data.find(_INLINE) < 0

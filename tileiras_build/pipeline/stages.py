@@ -24,8 +24,12 @@ from .job import Job
 _IR_TEXT = "tileiras_build.pipeline.text_format"
 _TEXT = "tileiras_build.pipeline.text_files"
 _MANIFEST = "tileiras_build.pipeline.manifest"
+_PTX = "tileiras_build.pipeline.ll_to_ptx"
 # What takes an artifact through its edge, and what it asks, besides the code of the edge itself.
-_RUN = ("driver.py", "errors.py", "knobs.py", "pipeline/job.py", "pipeline/stages.py", "sources.py", "targets.py")
+_RUN = (
+    *("driver.py", "errors.py", "files.py", "knobs.py", "sources.py", "targets.py"),
+    *("pipeline/job.py", "pipeline/stages.py"),
+)
 _IR_LIBRARIES = ("xdsl", "numpy", "ml_dtypes")
 
 
@@ -34,13 +38,15 @@ class InputFile:
     """A file besides the artifact that an edge reads, such as ptxas.
 
     ``option`` is the field of Job with its path; ``find`` the function that finds the file, given that path or None
-    for the installed one. ``asked_by`` is a function of the source artifact's bytes (or memory map) that says whether
-    they ask for this file; without one every source does.
+    for the installed one. ``asked_by`` is a function of the source artifact's bytes (or memory map) that returns what
+    they ask of this file, a request, or nothing; without one every source needs the file. A build lets the stage
+    ``cut`` make what is asked, once for each request, and the edge reads that in the place of the file.
     """
 
     option: str
     find: str
     asked_by: str | None = None
+    cut: Stage | None = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +114,20 @@ TILEBC = Stage(
     libraries=("cuda-tile", "numpy", "ml_dtypes", "python"),
 )
 
+_LIBDEVICE = InputFile("libdevice", "tileiras_build.libdevice:find_libdevice")
+# What a stage asks of a file that it reads, and what is cut from that file for it.
+REQUEST = Stage(".request", "what an artifact asks of a file", f"{_PTX}.libdevice_request:request_of")
+LIBDEVICE = Stage(
+    ".libdevice.bc",
+    "what kernels call of libdevice: LLVM bitcode",
+    f"{_PTX}.cut_libdevice:cut",
+    render=f"{_PTX}.cut_libdevice:render",
+    inputs=(_LIBDEVICE,),
+    sources=_RUN,
+    libraries=("llvmlite",),
+    may_abort=True,
+)
+
 STAGES: tuple[Stage, ...] = (
     TILEBC,
     Stage(
@@ -141,11 +161,9 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         ".ptx",
         "PTX text",
-        "tileiras_build.pipeline.ll_to_ptx:lower",
+        f"{_PTX}:lower",
         options=("opt_level", "lineinfo", "debug", "serializer"),
-        inputs=(
-            InputFile("libdevice", "tileiras_build.libdevice:find_libdevice", f"{_MANIFEST}:asks_libdevice"),
-        ),
+        inputs=(replace(_LIBDEVICE, asked_by=f"{_PTX}.libdevice_request:request_of", cut=LIBDEVICE),),
         sources=_RUN,
         libraries=("llvmlite", "nvidia-nvvm"),
         may_abort=True,

@@ -9,10 +9,12 @@ import llvmlite.binding as llvm
 from ...errors import InternalError, InvalidInput, Location
 from ...libdevice.blob import resolve
 from ...libdevice.closures import unresolved
-from ...libdevice.link import HELPER, link_needed, store_for
+from ...libdevice.find import HELPER
+from ...libdevice.link import link_needed, store_for
 from ..job import Job
 from . import libnvvm
 from .guard import check_module
+from .libdevice_request import PROVIDED
 from .line_directives import LineDirectives
 from .machine import TRIPLE, data_layout, library_machine, machine_for
 from .metadata import named_string, read_manifest
@@ -21,8 +23,6 @@ from .nvvm_ir_7 import nvvm_ir_7
 from .passes import find_level, run_passes
 from .ptx_header import fix_header
 
-# Device runtime functions that the driver defines at load time.
-PROVIDED = frozenset(("vprintf", "__assertfail", "malloc", "free"))
 _TRIPLE = re.compile(r'^target triple = "([^"]*)"', re.MULTILINE)
 _CALL = re.compile(r"// callseq (\d+)")
 _PLACE = re.compile(r"<string>:(\d+):(\d+): (?:error: )?(.*)")
@@ -156,10 +156,7 @@ def _link_blob(module, context, missing: list[str], text: str, job: Job) -> None
             raise unresolved(sorted(helpers), "the module links no libdevice (!tileiras.libdevice)")
         return
     store = store_for(resolve(note, job.libdevice), library_machine(module.triple))
-    others = set(missing) - set(helpers)
-    # Taking the library apart costs 0.1 s, which names that only it knows are worth.
-    wanted = [*helpers, *(others & store.library.symbols if others else ())]
-    link_needed(module, context, wanted, store, job.target.number)
+    link_needed(module, context, {*helpers, *store.symbols.intersection(missing)}, store, job.target.number)
 
 
 def _undefined(module: llvm.ModuleRef) -> list[str]:

@@ -9,8 +9,8 @@ import llvmlite.binding as llvm
 
 from ...errors import InvalidInput
 from ...targets import TARGETS, Target
+from .metadata import TRIPLE
 
-TRIPLE = "nvptx64-nvidia-cuda"
 # Both share one back end; the triple chooses the pointers' size. ("nvptx64-nvidia-gpulibs" names who made a bitcode
 # library, not a target.) ptxas 13 assembles the 64-bit form only.
 TRIPLES = (TRIPLE, "nvptx-nvidia-cuda")

@@ -11,6 +11,7 @@ import re
 
 from ...errors import InternalError
 
+TRIPLE = "nvptx64-nvidia-cuda"  # that modules are for which name none
 MANIFEST_MARK = "// tileiras.manifest: "
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
 

@@ -1,0 +1,44 @@
+"""What an ``.ll`` asks of libdevice, from its text: a build must know it before LLVM reads the module.
+
+A request is text: the triple that the module is for, and the names of the functions that it calls, sorted, a line each.
+Modules with equal requests link the same cut of the library.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+
+from ...libdevice import HELPER
+from .metadata import TRIPLE
+
+# Device runtime functions that the driver defines at load time.
+PROVIDED = frozenset(("vprintf", "__assertfail", "malloc", "free"))
+SHOWN = 3  # functions in a label
+_NOTE = b"!tileiras.libdevice = "
+_INLINE = b' = !{!"base64:'
+_TRIPLE = re.compile(rb'^target triple = "([^"]*)"', re.MULTILINE)
+_DECLARED = re.compile(rb'^[ \t]*declare\b[^@]*@"?([\w.$]+)"?[ \t]*\(', re.MULTILINE)
+
+
+def asks_libdevice(data: bytes | mmap.mmap) -> bool:
+    """Whether LLVM IR text, as bytes or a memory map of its file, asks for a libdevice that it does not carry."""
+    named = data.find(b"\n" + _NOTE) >= 0 or data[: len(_NOTE)] == _NOTE
+    return named and data.find(_INLINE) < 0
+
+
+def request_of(data: bytes | mmap.mmap) -> bytes:
+    """The request of LLVM IR text; empty where it asks for no libdevice, or carries it."""
+    if not asks_libdevice(data):
+        return b""
+    declared = {match[1].decode() for match in _DECLARED.finditer(data)}
+    names = sorted(name for name in declared - PROVIDED if not name.startswith("llvm."))
+    named = _TRIPLE.search(data)
+    return "\n".join((named[1].decode() if named else TRIPLE, *names, "")).encode()
+
+
+def label_of(request: bytes) -> str:
+    """A request in a few words: the functions, and how many more there are."""
+    _, *names = request.decode().split()
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(name.removeprefix(HELPER) for name in names[:SHOWN]) + more
