@@ -39,7 +39,7 @@ from tileiras_build.libdevice import find_libdevice
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx.libdevice_request import asks_libdevice
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
-from tileiras_build.pipeline.stages import STAGES
+from tileiras_build.pipeline.stages import LIBDEVICE, STAGES
 from tileiras_build.reports.table import align
 from tileiras_build.targets import parse_targets
 
@@ -112,7 +112,9 @@ class Seeds:
     def run(
         self, function: str, data: bytes, source: str, suffix: str, job: Job, path: str, *rest, timeout=None
     ) -> dict:
-        """The files of the stage ``suffix``, as ``driver.lower`` returns them."""
+        """The files of the stage ``suffix``, as ``driver.lower`` returns them; what few kernels share is made."""
+        if suffix == LIBDEVICE.suffix:
+            return driver.lower(data, source, suffix, job, path, *rest)
         name = Path(path).name.partition(".")[0]
         template, entry = name.partition("_")[2], (self.folder / f"{name.partition('_')[2]}.entry").read_text()
         files = self.folder.glob(f"{template}-{job.target.name}*")

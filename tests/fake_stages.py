@@ -13,12 +13,14 @@ def _stage(suffix, edge, **more):
     return Stage(suffix, f"fake {suffix}", f"{EDGES}:{edge}", options=options, **more)
 
 
+LIBDEVICE = "libdevice", f"{EDGES}:find_file"
+CUT = Stage(".libdevice.bc", "fake cut", f"{EDGES}:cut", inputs=(InputFile(*LIBDEVICE),))
 TABLE = (
     Stage(".tilebc", "fake bytecode", f"{EDGES}:export"),
     _stage(".tileaa", "to_tileaa"),
     _stage(".tileas", "to_tileas"),
     _stage(".ll", "to_ll"),
-    _stage(".ptx", "to_ptx", inputs=(InputFile("libdevice", f"{EDGES}:find_file", f"{EDGES}:asks_libdevice"),)),
+    _stage(".ptx", "to_ptx", inputs=(InputFile(*LIBDEVICE, f"{EDGES}:request_of", CUT),)),
     _stage(
         ".cubin",
         "to_cubin",

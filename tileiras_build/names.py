@@ -14,6 +14,7 @@ from .errors import InvalidInput, Location
 # PTX ISA 9.0, section 4.4 "Identifiers", without those that begin with %: they are registers, and ptxas crashes where a
 # function is named like a special one.
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+", re.ASCII)
+LIBDEVICE_PREFIX = "__nv_"
 KERNEL, GLOBAL, FUNCTION = "kernel", "global", "function"
 _SHOWN = 60  # characters of a name that a diagnostic quotes
 
@@ -21,7 +22,7 @@ _SHOWN = 60  # characters of a name that a diagnostic quotes
 RESERVED = {
     r"WARP_SZ": "PTX's name for the size of a warp",
     r"vprintf|__assertfail|malloc|free": "a function that the driver provides",
-    r"__nv_.*|__internal_.*": "how libdevice names its functions",
+    rf"{LIBDEVICE_PREFIX}.*|__internal_.*": "how libdevice names its functions",
     r"__cuda.*": "how ptxas and libdevice name their own parts",
     r"\$L__.*|__local_depot.*": "how LLVM names labels and the stack",
     r"(?:param|retval)[0-9]+": "how LLVM names what a call passes",  # ptxas crashes

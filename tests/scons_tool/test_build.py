@@ -23,7 +23,7 @@ Help(variables.GenerateHelpText(env))
 Default(env.KernelLibrary("kernels", sorted(Glob("*.tilebc") + Glob("*.py"), key=str)))
 """
 CHAIN = ["tileaa", "tileas", "ll", "ptx", "cubin"]
-
+CUT = "libdevice.bc"
 
 SCRIPT_AGE = 0.1  # seconds; twice what reading.py allows for clocks
 
@@ -72,6 +72,11 @@ def chain(*kernels: str, stages=CHAIN, targets=("sm_90", "sm_100")) -> list[str]
     return sorted(f"{stage} {target} {kernel}" for stage in stages for target in targets for kernel in kernels)
 
 
+def cuts(*targets: str) -> list[str]:
+    """The steps that cut what kernel b asks of libdevice."""
+    return sorted(f"{CUT} {target} f" for target in targets or ("sm_90", "sm_100"))
+
+
 @pytest.fixture
 def project(tmp_path):
     return Project(tmp_path)
@@ -86,8 +91,11 @@ def built(project):
 
 
 def test_first_build_makes_every_stage_for_every_target(built):
-    assert steps_of(built.first) == chain("a", "b")
+    assert steps_of(built.first) == sorted(chain("a", "b") + cuts())
     made = {str(path.relative_to(built.folder / "build")) for path in (built.folder / "build").glob("sm_*/*")}
+    shared = {path for path in made if path.endswith(CUT)}
+    assert {Path(path).parent.name for path in shared} == {"sm_90", "sm_100"} and len(shared) == 2
+    made -= shared
     suffixes = [*CHAIN, "json"]
     assert made == {f"{sm}/{kernel}.{suffix}" for sm in ("sm_90", "sm_100") for kernel in "ab" for suffix in suffixes}
     assert (built.folder / "build/sm_90/a.cubin").read_text().splitlines()[-2:] == ["ptx sm_90 O3", "cubin ptxas 1"]
@@ -145,7 +153,56 @@ def test_new_ptxas_reassembles_and_lowers_nothing(built):
 
 def test_new_libdevice_relinks_only_kernels_that_ask_for_it(built):
     built.write("libdevice.bc", "libdevice 2")
-    assert built.steps() == chain("b", stages=["ptx"])
+    assert built.steps() == sorted(cuts() + chain("b", stages=["ptx"]))
+
+
+def test_new_libdevice_stops_where_what_is_cut_comes_out_equal(built):
+    built.write("libdevice.bc", "# the same\nlibdevice 1")
+    assert built.steps() == cuts()
+    assert built.steps() == []
+
+
+def test_kernels_that_ask_for_the_same_share_what_is_cut(built):
+    built.write("c.tilebc", "kernel c\nptx: libdevice\n")
+    assert built.steps() == chain("c")
+    built.write("c.tilebc", "kernel c\nptx: libdevice\nptx: linked\n")
+    assert built.steps(sm="90") == sorted([f"{CUT} sm_90 f, g", *chain("c", targets=["sm_90"])])
+    assert len(list(built.folder.glob(f"build/sm_90/*.{CUT}"))) == 2
+
+
+def test_what_an_older_kernel_asked_for_is_not_cut_for_it(built):
+    """Kernel b asks for nothing now: with a new libdevice nothing is cut, and the old file has no reader."""
+    built.write("b.tilebc", "kernel b\n")
+    built.write("libdevice.bc", "libdevice 2")
+    assert built.steps() == chain("b")
+
+
+def test_kernels_without_mathematics_do_not_know_libdevice(built):
+    (built.folder / "b.tilebc").unlink()
+    built.write("libdevice.bc", "libdevice 2")
+    assert built.steps() == []
+
+
+def test_what_was_cut_is_cut_again_where_it_is_gone_or_damaged(built):
+    for spoil in (Path.unlink, lambda path: path.write_text("cut short")):
+        for path in built.folder.glob(f"build/*/*.{CUT}"):
+            spoil(path)
+        assert built.steps() == cuts()
+
+
+def test_clean_removes_what_was_cut(built):
+    assert built.run("-c").returncode == 0
+    assert not list(built.folder.glob("build/sm_*/*"))
+
+
+def test_a_kernel_named_on_the_command_line_brings_what_it_asks_for(project):
+    """SCons looks at named targets itself, and at the .ll among them before what is made of it."""
+    names = ("build/sm_90/b.ll", "build/sm_90/b.ptx")
+    stages = sorted(chain("b", stages=CHAIN[:4], targets=["sm_90"]) + cuts("sm_90"))
+    assert project.steps(*names, sm="90") == stages
+    assert project.steps(*names, sm="90") == []
+    project.write("libdevice.bc", "libdevice 2")
+    assert project.steps(*names, sm="90") == sorted(["ptx sm_90 b", *cuts("sm_90")])
 
 
 def test_option_that_changes_output_rebuilds(built):
@@ -153,7 +210,7 @@ def test_option_that_changes_output_rebuilds(built):
 
 
 def test_another_target_leaves_the_built_ones(built):
-    assert built.steps(sm="80,90") == chain("a", "b", targets=["sm_80"])
+    assert built.steps(sm="80,90") == sorted(chain("a", "b", targets=["sm_80"]) + cuts("sm_80"))
 
 
 def test_failing_kernel_says_why_once_and_keep_going_builds_the_rest(project):
@@ -161,7 +218,7 @@ def test_failing_kernel_says_why_once_and_keep_going_builds_the_rest(project):
     done = project.run("-k")
     assert done.returncode != 0
     built = steps_of(done)
-    assert built == sorted(chain("a", "b") + chain("c", stages=CHAIN[:3]))
+    assert built == sorted(chain("a", "b") + cuts() + chain("c", stages=CHAIN[:3]))
     diagnostic = "k.py:3:4: error[fake-no-row]: no row in ll; use another"
     assert [line for line in done.stderr.splitlines() if diagnostic in line] == [
         f"scons: *** [build/sm_{sm}/c.ll] {diagnostic}" for sm in sorted(("90", "100"), key=done.stderr.index)
@@ -183,7 +240,7 @@ def test_crashing_worker_fails_its_kernel_only(project):
     project.write("c.tilebc", "kernel c\nptx: crash\n")
     done = project.run("-k", sm="90")
     crashed = chain("c", stages=CHAIN[:4], targets=["sm_90"])
-    assert steps_of(done) == sorted(chain("a", "b", targets=["sm_90"]) + crashed)
+    assert steps_of(done) == sorted(chain("a", "b", targets=["sm_90"]) + cuts("sm_90") + crashed)
     assert "was ended by SIGABRT; its last words: LLVM ERROR: cannot select" in done.stderr
     assert (project.folder / "build/sm_90/b.cubin").exists()
 
@@ -326,7 +383,8 @@ def test_terminal_gets_one_updated_line(project):
     (steps,) = [line for line in text.split("\r\n") if "[ 1/10]" in line]
     updates = steps.split("\r\x1b[K")[1:]
     assert updates[0] == "[ 0/10]   0%  tileaa sm_90 a"
-    assert updates[-1].startswith("[10/10] 100%")
+    # What kernel b asks of libdevice is known when its .ll is there.
+    assert updates[-1].startswith("[11/11] 100%")
     assert "scons: done building targets." in lines
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.scons_tool.test_build import SCONSTRUCT, Project, chain
+from tests.scons_tool.test_build import SCONSTRUCT, Project, chain, cuts
 from tileiras_build.errors import InvalidInput
 from tileiras_build.scons_tool.kernel_options import settings_by_kernel
 
@@ -42,7 +42,7 @@ def project(tmp_path):
 def test_each_kernel_gets_its_own_targets_and_level(project):
     text = SCONSTRUCT.replace("key=str))", 'key=str), kernels={"a": {"sm": "100", "opt": 1}})')
     project.write("SConstruct", text)
-    assert project.steps() == sorted(chain("a", targets=["sm_100"]) + chain("b"))
+    assert project.steps() == sorted(chain("a", targets=["sm_100"]) + chain("b") + cuts())
     assert "ptx sm_100 O1" in (project.folder / "build/sm_100/a.cubin").read_text()
     assert "ptx sm_90 O3" in (project.folder / "build/sm_90/b.cubin").read_text()
     project.write("SConstruct", text.replace('"opt": 1', '"opt": 2'))

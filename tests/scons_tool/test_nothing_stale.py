@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scons_tool.test_build import ROOT, SCONSTRUCT, Project, chain, steps_of
+from tests.scons_tool.test_build import ROOT, SCONSTRUCT, Project, chain, cuts, steps_of
 from tests.scons_tool.test_caching import artifacts
 from tests.scons_tool.ways_to_change import WAYS, Way, in_place, renamed, write
 
@@ -235,7 +235,7 @@ GATED = {
     "ptxas": ({"a.tilebc": "kernel a\ncubin: gate\n"}, in_place("ptxas", "ptxas 2")),
     "ptxas, by rename": ({"a.tilebc": "kernel a\ncubin: gate\n"}, renamed("ptxas", "ptxas 2")),
     "libdevice": (
-        {"a.tilebc": "kernel a\nptx: libdevice\nptx: linked\nptx: gate\n"}, in_place("libdevice.bc", "libdevice 2")
+        {"a.tilebc": "kernel a\nptx: libdevice\nptx: linked\ncut: gate\n"}, in_place("libdevice.bc", "libdevice 2")
     ),
     "a module that a file imports": (
         {
@@ -287,7 +287,7 @@ def test_a_source_that_always_changes_fails_its_step(tmp_path):
     assert done.returncode == 2
     message = "a.tilebc: error[input-changed]: the file changed while a step read it, and once more when the step ran again"
     assert message in done.stderr
-    assert steps_of(done) == sorted(["tileaa sm_90 a", *chain("b", targets=["sm_90"])])
+    assert steps_of(done) == sorted(["tileaa sm_90 a", *chain("b", targets=["sm_90"]), *cuts("sm_90")])
 
 
 def test_an_import_that_always_changes_fails_its_step(tmp_path):

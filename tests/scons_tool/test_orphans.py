@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tests.scons_tool.test_build import CHAIN, PYTHON, SCONSTRUCT, Project
+from tests.scons_tool.test_build import CHAIN, CUT, PYTHON, SCONSTRUCT, Project
 
 FILES = [*CHAIN, "json"]  # of a kernel for a target
 
@@ -22,6 +22,15 @@ def built(project):
 
 
 def files(project: Project, folder: str = "build") -> set[str]:
+    """Of kernels; ``shared`` are those that kernels ask for."""
+    return {path for path in _all_files(project, folder) if not path.endswith(CUT)}
+
+
+def shared(project: Project, folder: str = "build") -> set[str]:
+    return _all_files(project, folder) - files(project, folder)
+
+
+def _all_files(project: Project, folder: str) -> set[str]:
     root = project.folder / folder
     return {str(path.relative_to(root)) for path in root.glob("*/*") if path.parent.name != "report"}
 
@@ -36,7 +45,7 @@ def said(done) -> list[str]:
 
 
 NAMED = (
-    "12 files of a kernel that does not exist any more: build/sm_100/b.cubin, build/sm_100/b.json, build/sm_100/b.ll, "
+    "14 files of a kernel that does not exist any more: build/sm_100/b.cubin, build/sm_100/b.json, build/sm_100/b.ll, "
     "...; remove them with: scons prune=1"
 )
 
@@ -49,8 +58,8 @@ def test_files_of_a_removed_kernel_are_named_and_stay(built):
 
 def test_they_are_removed_on_request_and_named_no_more(built):
     (built.folder / "b.tilebc").unlink()
-    assert said(built.run("prune=1")) == ["removed 12 files of a kernel that does not exist any more"]
-    assert files(built) == of("a", "sm_90", "sm_100")
+    assert said(built.run("prune=1")) == ["removed 14 files of a kernel that does not exist any more"]
+    assert files(built) == of("a", "sm_90", "sm_100") and shared(built) == set()
     built.write("a.tilebc", "kernel a\nedited\n")
     assert said(built.run()) == []
 
@@ -76,16 +85,42 @@ def test_targets_that_are_not_asked_for_keep_their_files(built):
 def test_removed_kernel_goes_for_all_targets(built):
     (built.folder / "b.tilebc").unlink()
     assert said(built.run(sm="90")) == [NAMED]
-    assert said(built.run("prune=1", sm="80")) == ["removed 12 files of a kernel that does not exist any more"]
+    assert said(built.run("prune=1", sm="80")) == ["removed 14 files of a kernel that does not exist any more"]
     assert files(built) == of("a", "sm_80", "sm_90", "sm_100")
 
 
 def test_without_any_kernel_left(built):
     for name in ("a.tilebc", "b.tilebc"):
         (built.folder / name).unlink()
-    assert said(built.run())[0].startswith("24 files of 2 kernels that do not exist any more: ")
-    assert said(built.run("prune=1")) == ["removed 24 files of 2 kernels that do not exist any more"]
-    assert files(built) == set() and not (built.folder / "build/sm_90").exists()
+    assert said(built.run())[0].startswith("26 files of 2 kernels that do not exist any more: ")
+    assert said(built.run("prune=1")) == ["removed 26 files of 2 kernels that do not exist any more"]
+    assert files(built) | shared(built) == set() and not (built.folder / "build/sm_90").exists()
+
+
+def test_what_was_cut_stays_while_a_kernel_asks_for_it(built):
+    built.write("c.tilebc", "kernel c\nptx: libdevice\n")
+    built.run()
+    (built.folder / "b.tilebc").unlink()
+    before = shared(built)
+    assert said(built.run("prune=1")) == ["removed 12 files of a kernel that does not exist any more"]
+    assert shared(built) == before and len(before) == 2
+
+
+def test_what_no_kernel_asks_for_any_more_goes(built):
+    built.write("b.tilebc", "kernel b\nptx: libdevice\nptx: linked\n")
+    built.run()
+    assert len(shared(built)) == 4
+    built.write("c.tilebc", "kernel c\n")
+    assert "2 files that no kernel asks for any more: build/sm_100/" in built.run().stdout
+    assert "removed 2 files that no kernel asks for any more" in built.run("prune=1").stdout
+    assert len(shared(built)) == 2
+    assert built.steps() == []
+
+
+def test_a_build_of_one_kernel_says_nothing_of_what_others_ask_for(built):
+    built.write("a.tilebc", "kernel a\nedited\n")
+    assert "asks for" not in built.run("build/sm_90/a.cubin").stdout
+    assert len(shared(built)) == 2
 
 
 def test_renamed_case_of_a_python_file(project):
@@ -141,7 +176,7 @@ def _folder(path):
 def test_what_somebody_put_in_its_place_is_theirs(built, change):
     (built.folder / "b.tilebc").unlink()
     change(built.folder / "build/sm_90/b.ptx")
-    assert said(built.run("prune=1")) == ["removed 11 files of a kernel that does not exist any more"]
+    assert said(built.run("prune=1")) == ["removed 13 files of a kernel that does not exist any more"]
     assert files(built) == of("a", "sm_90", "sm_100") | {"sm_90/b.ptx"}
     assert (built.folder / "a.tilebc").exists()
 
@@ -151,7 +186,7 @@ def test_copied_and_touched_files_are_known_by_their_contents(built):
     shutil.copytree(built.folder / "build", built.folder / "copy")
     shutil.rmtree(built.folder / "build")
     (built.folder / "copy").rename(built.folder / "build")
-    assert said(built.run("prune=1")) == ["removed 12 files of a kernel that does not exist any more"]
+    assert said(built.run("prune=1")) == ["removed 14 files of a kernel that does not exist any more"]
 
 
 def test_files_that_the_build_did_not_make_are_not_its_business(built):
@@ -185,7 +220,7 @@ def test_libraries_share_a_folder_or_have_their_own(project):
     (project.folder / "more/d.tilebc").unlink()
     project.write("SConstruct", two.replace('["b.tilebc"]', '["a.tilebc"]'))
     done = project.run("prune=1", "kernels", sm="90")
-    assert said(done) == ["removed 12 files of 2 kernels that do not exist any more"]
+    assert said(done) == ["removed 13 files of 2 kernels that do not exist any more"]
     assert files(project) == of("a", "sm_90") | of("b", "sm_90") | of("c", "sm_90")
     assert not (project.folder / "own/sm_90").exists()
 

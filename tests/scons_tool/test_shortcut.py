@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.scons_tool.test_artifact import replace_contents
-from tests.scons_tool.test_build import ROOT, SCONSTRUCT, Project, chain, steps_of
+from tests.scons_tool.test_build import CUT, ROOT, SCONSTRUCT, Project, chain, cuts, steps_of
 
 IMPORTS = "from tests import fake_stages\nfrom tileiras_build import scons_tool\n"
 WATCHED = SCONSTRUCT.replace(IMPORTS, "".join(reversed(IMPORTS.splitlines(keepends=True))))
@@ -59,7 +59,11 @@ FOOLING = {
     ),
     "libdevice of the same size and time": (
         lambda folder: replace_contents(folder / "libdevice.bc", "1", "2"),
-        chain("b", stages=["ptx"], **ON_90),
+        [*cuts("sm_90"), *chain("b", stages=["ptx"], **ON_90)],
+    ),
+    "what was cut from it, of the same size and time": (
+        lambda folder: replace_contents(next(folder.glob(f"build/sm_90/*.{CUT}")), "1", "2"),
+        cuts("sm_90"),
     ),
     "artifact of the same size and time": (
         lambda folder: replace_contents(folder / "build/sm_90/a.ptx", "a", "z"),
@@ -69,7 +73,7 @@ FOOLING = {
         lambda folder: (folder / "build/sm_90/b.json").unlink(),
         chain("b", stages=["cubin"], **ON_90),
     ),
-    "deleted build folder": (lambda folder: shutil.rmtree(folder / "build"), chain("a", "b", **ON_90)),
+    "deleted build folder": (lambda folder: shutil.rmtree(folder / "build"), sorted(chain("a", "b", **ON_90) + cuts("sm_90"))),
     "new kernel in a folder that is listed": (
         lambda folder: (folder / "c.tilebc").write_text("kernel c\n"),
         chain("c", **ON_90),

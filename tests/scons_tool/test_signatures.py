@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
-from tests.scons_tool.test_build import CHAIN, ROOT, SCONSTRUCT, Project, steps_of
+from tests.scons_tool.test_build import CHAIN, CUT, ROOT, SCONSTRUCT, Project, steps_of
 
-# The stages of kernel p (of k.py, with libdevice) and of kernel q (beside it) that each change builds again.
+# The stages of kernel p (of k.py, with libdevice, of which it gets what is cut) and of kernel q (beside it) that each change builds again.
 # A stage that runs and comes out the same ends the chain: that is why a comment in k.py stops where it does.
 CHANGES = {
     "p's body": (["tilebc", *CHAIN], ["tilebc"]),
@@ -15,14 +15,15 @@ CHANGES = {
     "opt=2": (CHAIN, CHAIN),
     "lineinfo=yes": (CHAIN, CHAIN),
     "ptxas": (["cubin"], ["cubin"]),
-    "libdevice": (["ptx"], []),
+    "libdevice": (["cut", "ptx"], []),
+    "a comment in libdevice": (["cut"], []),
     "the passes of .tileaa": (["tileaa"], ["tileaa"]),
     "the passes of .ll": (["ll"], ["ll"]),
-    "the making of closures of libdevice": (["ptx"], ["ptx"]),
-    "the driver": (CHAIN, CHAIN),
+    "the making of closures of libdevice": (["cut", "ptx"], ["ptx"]),
+    "the driver": (["cut", *CHAIN], CHAIN),
     "the manifest's rules": (["cubin"], ["cubin"]),
-    "the tables of targets": (CHAIN, CHAIN),
-    "a version of LLVM": (["ptx"], ["ptx"]),
+    "the tables of targets": (["cut", *CHAIN], CHAIN),
+    "a version of LLVM": (["cut", "ptx"], ["ptx"]),
     "nothing, ptxas touched": ([], []),
 }
 SOURCE = """{comment}
@@ -44,13 +45,16 @@ package = Path("package").resolve()
 actions.source_digest = lambda stage: stages.source_digest(stage, package)
 version = Path("llvm").read_text()
 stages.library_version = lambda name: version if name == "llvmlite" else "1"
-real = {stage.suffix: stage for stage in stages.STAGES}
+real = {stage.suffix: stage for stage in (*stages.STAGES, stages.LIBDEVICE)}
 def files(stage):
     return tuple(str(path.relative_to(stages.PACKAGE)) for path in stages.source_files(stage))
 
-table = tuple(
-    replace(fake, sources=files(real[fake.suffix]), libraries=real[fake.suffix].libraries) for fake in fake_stages.TABLE
-)
+def coded(fake):
+    inputs = tuple(replace(file, cut=file.cut and coded(file.cut)) for file in fake.inputs)
+    return replace(fake, inputs=inputs, sources=files(real[fake.suffix]), libraries=real[fake.suffix].libraries)
+
+fakes = fake_stages.TABLE
+table = tuple(map(coded, fakes))
 """
 
 
@@ -85,6 +89,7 @@ def change(project, what: str) -> list[str]:
         "a module that k.py imports": lambda: project.write("shared.py", "VALUE = 2\n"),
             "ptxas": lambda: project.write("ptxas", "ptxas 2"),
         "libdevice": lambda: project.write("libdevice.bc", "libdevice 2"),
+        "a comment in libdevice": lambda: project.write("libdevice.bc", "# new\nlibdevice 1"),
         "the passes of .tileaa": lambda: append(folder / "package/pipeline/tilebc_to_tileaa/__init__.py", "# edited\n"),
         "the passes of .ll": lambda: append(folder / "package/pipeline/tileas_to_ll/__init__.py", "# edited\n"),
         "the making of closures of libdevice": lambda: append(folder / "package/libdevice/closures.py", "# edited\n"),
@@ -109,6 +114,8 @@ def test_change_rebuilds_what_it_can_affect(first, tmp_path, what):
     exported = "tilebc 2 of k.py" in steps
     for kernel, expected in zip("pq", CHANGES[what], strict=True):
         rebuilt = {stage for stage in CHAIN if f"{stage} sm_90 {kernel}" in steps}
+        # Only p asks for libdevice.
+        rebuilt |= {"cut"} if kernel == "p" and f"{CUT} sm_90 f" in steps else set()
         assert rebuilt | ({"tilebc"} if exported else set()) == set(expected)
 
 
@@ -116,7 +123,6 @@ WHY = {
     "p's body": {"tilebc": "k.py changed", "tileaa": "build/tilebc/p.tilebc changed", "cubin": "build/sm_90/p.ptx changed"},
     "opt=2": {"tileaa": "opt_level was 3, is 2", "cubin": "opt_level was 3, is 2, build/sm_90/p.ptx changed"},
     "ptxas": {"cubin": "ptxas changed"},
-    "libdevice": {"ptx": "libdevice.bc changed"},
     "the passes of .ll": {"ll": "the code of stage ll changed"},
 }
 
@@ -131,6 +137,16 @@ def test_explain_says_why(first, tmp_path, what):
     said = {line.split()[0]: line.partition(": ")[2] for line in lines if " p:" in line or "k.py:" in line}
     for stage, reason in WHY[what].items():
         assert said[stage].replace(f"{project.folder}/", "") == reason
+
+
+def test_explain_says_why_it_cuts_and_links(first, tmp_path):
+    shutil.copytree(first.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
+    project = Project.__new__(Project)
+    project.folder = tmp_path
+    said = project.run("explain=1", *change(project, "libdevice"), sm="90").stdout
+    assert f"{CUT} sm_90   f: libdevice.bc changed" in said
+    (cut,) = (path.name for path in tmp_path.glob(f"build/sm_90/*.{CUT}"))
+    assert f"ptx     sm_90   p: build/sm_90/{cut} changed" in said
 
 
 def test_explain_names_what_is_missing_or_changed(first, tmp_path):

@@ -20,7 +20,7 @@ from importlib import metadata
 from ..errors import InternalError, TileirasError
 from ..files import file_digest, write_files
 from ..pipeline.job import Job
-from ..pipeline.stages import STAGES, load, source_digest
+from ..pipeline.stages import LIBDEVICE, STAGES, load, source_digest
 from ..private_folder import Scratch
 from ..sources import installed
 from .worker_pool import WorkerPool
@@ -61,7 +61,7 @@ def version() -> str:
 def code_digest() -> str:
     """SHA-256 (hex) over all that makes artifacts from bytecode: our code, and the versions of its libraries."""
     digest = hashlib.sha256()
-    for stage in STAGES[1:]:
+    for stage in (*STAGES[1:], LIBDEVICE):
         digest.update(source_digest(stage).encode())
     digest.update(installed().digest(installed().code_of(_OWN)))
     return digest.hexdigest()

@@ -10,7 +10,6 @@ from cuda import pathfinder
 from ..errors import InvalidInput
 
 DEFAULT_NAME = "libdevice.10.bc"
-HELPER = "__nv_"  # how the names of its functions begin
 
 
 def find_libdevice(path: str | Path | None = None) -> Path:

@@ -8,9 +8,10 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from ..errors import InternalError, InvalidInput
+from ..names import LIBDEVICE_PREFIX
 from .blob import Blob
 from .closures import ClosureStore, CutLibrary, exported, is_cut, unresolved
-from .find import HELPER, find_libdevice
+from .find import find_libdevice
 
 _STORES: dict[tuple, ClosureStore | CutLibrary] = {}
 
@@ -30,7 +31,7 @@ def store_for(library: Blob | str | Path | None, machine: llvm.TargetMachine) ->
 
 def called_symbols(module: llvm.ModuleRef) -> list[str]:
     """Names of the libdevice functions that the module declares without defining them."""
-    return [f.name for f in module.functions if f.is_declaration and f.name.startswith(HELPER)]
+    return [f.name for f in module.functions if f.is_declaration and f.name.startswith(LIBDEVICE_PREFIX)]
 
 
 def link_needed(

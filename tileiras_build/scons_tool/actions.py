@@ -7,9 +7,11 @@ code's digest, the libraries' versions, the target and the options that the stag
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from SCons.Action import FunctionAction
 from SCons.Errors import BuildError
@@ -24,6 +26,9 @@ from ..reports.timeline import BUILT, CACHED, FAILED
 from .artifact import ArtifactFile
 from .inputs import on_settled_inputs
 from .timing import BUILD, time_step
+
+if TYPE_CHECKING:
+    from .cuts import Cuts
 
 TIMEOUT = 600.0  # seconds for one stage of one kernel; TILEIRAS_TIMEOUT of the environment overrides it
 
@@ -89,10 +94,10 @@ class WorkerAction(FunctionAction):
 
 
 class StageAction(WorkerAction):
-    """Makes one artifact from the one before it (``source_stage``) for one job."""
+    """Makes one artifact from the one before it (``source_stage``) for one job; what it asks for is in ``cuts``."""
 
-    def __init__(self, source_stage: Stage, stage: Stage, job: Job, executor):
-        self.source_stage, self.job = source_stage, job
+    def __init__(self, source_stage: Stage, stage: Stage, job: Job, executor, cuts: Sequence[Cuts] = ()):
+        self.source_stage, self.job, self.cuts = source_stage, job, cuts
         super().__init__(stage, executor, stage_signature(stage, job))
 
     def strfunction(self, target, source, env, executor=None) -> str:
@@ -108,13 +113,18 @@ class StageAction(WorkerAction):
             read_file(path),
             self.source_stage.suffix,
             self.stage.suffix,
-            self.job,
+            self._job(target[0]),
             path,
             rows,
             timeout=step_timeout(env),
         )
         kernel = kernel_name(target[0])
         return {kernel + suffix: data for suffix, data in files.items()}
+
+    def _job(self, target) -> Job:
+        """With what was cut for this artifact in the place of the files that it was cut from."""
+        made = {cuts.file.option: cuts.of(target) for cuts in self.cuts}
+        return replace(self.job, **{option: node.get_abspath() for option, node in made.items() if node is not None})
 
 
 def stage_signature(stage: Stage, job: Job) -> dict:

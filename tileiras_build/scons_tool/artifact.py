@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Iterable, Sequence
 
 import SCons.Node
 import SCons.Node.FS
@@ -22,20 +23,21 @@ import SCons.Script
 from SCons.Executor import Executor
 
 from .compact_records import Entries
-from .explain import why
+from .explain import parse_signature, why
 from .reading import READING
 
 _NO_STATE, _UP_TO_DATE = SCons.Node.no_state, SCons.Node.up_to_date
 
 
 class ArtifactFile(SCons.Node.FS.File):
-    """The node of one artifact. ``asked`` are the files that its source may ask for (found by the scanner).
+    """The node of one artifact. ``asked`` gives the nodes, by name, of what its source has asked for.
 
+    ``scan_later``: it was not there yet when SCons asked what it asks for.
     ``written`` is the signature of what this run's step has written here, None before.
     ``reads`` tells, of a step that runs a person's program, whether what it has read is as it was.
     """
 
-    __slots__ = ("asked", "considered", "on_settled", "reads", "reason", "written")
+    __slots__ = ("asked", "considered", "on_settled", "reads", "reason", "scan_later", "written")
     explaining = False
 
     def diskcheck_match(self) -> None:
@@ -66,9 +68,18 @@ class ArtifactFile(SCons.Node.FS.File):
         """SCons is done with the node; each artifact's contents are recorded, also those that nothing is made from."""
         found = self.get_csig()
         super().visited()
+        if self.scan_later:
+            self._let_parents_scan()
         if self.written not in (None, found):
             # Somebody else has written here since: the record is of the step's bytes, and the file is not theirs.
             self.ninfo.csig, self.ninfo.timestamp = self.written, None
+
+    def _let_parents_scan(self) -> None:
+        """As SCons does after a step; where the file was current it thinks that it has seen it."""
+        self.scan_later = False
+        self._memo.pop("get_found_includes", None)
+        for parent in self.waiting_parents:
+            parent.implicit = None
 
     def is_as_recorded(self) -> bool:
         """Whether the file has the size and time, or else the contents, of the last build's result."""
@@ -89,12 +100,16 @@ def make_artifact(folder, name: str, on_settled) -> SCons.Node.FS.File:
     if name in folder.entries:
         return folder.File(name)
     node = folder.root._lookup_abs(f"{folder.get_labspath()}/{name}", ArtifactFile)
-    node.asked, node.considered, node.on_settled = (), False, on_settled
+    node.asked, node.considered, node.scan_later, node.on_settled = _none, False, False, on_settled
     node.reads = node.written = None
     return node
 
 
-def attach(env, builder, targets: list, source, depends: list, asked: list) -> None:
+def _none(names: Iterable[str]) -> list:
+    return []
+
+
+def attach(env, builder, targets: list, source, depends: Sequence = (), asked: Callable | None = None) -> None:
     """What ``builder(env, targets, source)`` does to its nodes, for nodes without surprises and a fifth of the time."""
     cwd = env.fs.getcwd()
     for node in targets:
@@ -108,8 +123,8 @@ def attach(env, builder, targets: list, source, depends: list, asked: list) -> N
         node.add_source([source])
         node.set_explicit(True)
         if depends:
-            node.add_dependency(depends)
-        if isinstance(node, ArtifactFile):
+            node.add_dependency(list(depends))
+        if asked is not None and isinstance(node, ArtifactFile):
             node.asked = asked
     if len(targets) > 1:
         # A single target's executor is made when it is needed, which is seldom.
@@ -171,7 +186,7 @@ def _ordinary_run() -> bool:
 
 def is_settled(node: ArtifactFile) -> bool:
     """Whether record, dependencies and file agree; then the node's info is the recorded one."""
-    entry = _record(node)
+    entry = _record(node.dir, node.name)
     if entry is None or not matches(entry.ninfo, node.stat()):
         return False
     record = entry.binfo
@@ -183,10 +198,16 @@ def is_settled(node: ArtifactFile) -> bool:
     return True
 
 
-def _record(node) -> object | None:
-    """What the last build has recorded of the node, to read."""
-    entries = node.dir.sconsign().entries
-    return entries.look(node.name) if isinstance(entries, Entries) else entries.get(node.name)
+def _record(folder, name: str) -> object | None:
+    """What the last build has recorded of the file ``name`` in ``folder``, to read."""
+    entries = folder.sconsign().entries
+    return entries.look(name) if isinstance(entries, Entries) else entries.get(name)
+
+
+def recorded_signature(folder, name: str) -> dict | None:
+    """The signature of the step of ours that has made the file ``name`` in ``folder``; None where none has."""
+    build = getattr(_record(folder, name), "binfo", None)
+    return parse_signature(str(getattr(build, "bact", "")))
 
 
 def matches(recorded, found: os.stat_result | None) -> bool:
@@ -208,13 +229,11 @@ def _signature(node) -> str | None:
 
 
 def _same_children(node, record) -> bool:
-    implicit = record.bimplicit
-    if implicit and list(map(str, implicit)) != [str(file) for file in node.asked]:
-        return False
+    implicit = list(map(str, record.bimplicit))
     return (
         _same(node.sources, record.bsources, record.bsourcesigs)
         and _same(node.depends, record.bdepends, record.bdependsigs)
-        and (not implicit or _same(node.asked, implicit, record.bimplicitsigs))
+        and (not implicit or _same(node.asked(implicit), implicit, record.bimplicitsigs))
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import mmap
 import os
 import signal
 import sys
@@ -24,13 +23,12 @@ from pathlib import Path
 import SCons.Node.FS
 import SCons.Script
 from SCons.Builder import Builder
-from SCons.Scanner import ScannerBase
 
 from ..errors import InvalidInput, Location, TileirasError
 from ..executor import Executor
 from ..executor.once import Once
 from ..names import check_file_name
-from ..pipeline.stages import STAGES, InputFile, Stage, load
+from ..pipeline.stages import STAGES, InputFile, Stage
 from ..reads.looking import Looking
 from ..reads.places import Places
 from ..reads.record import Comparison
@@ -38,6 +36,7 @@ from ..reports.timeline import Recorder
 from . import commands, packages, report
 from .actions import StageAction
 from .artifact import ArtifactFile, attach, make_artifact
+from .cuts import Cuts
 from .decider import has_changed
 from .exports import SUFFIX, ExportAction, ExportReads
 from .kernel_options import settings_by_kernel
@@ -244,12 +243,12 @@ class Kernel:
 class Rule:
     """One stage for one target and one set of options: its builder and the files that it reads besides its artifact.
 
-    ``settings`` are kept alive: rules are found by their identity.
+    ``always`` are those of every artifact, ``asked`` finds those that one asks for. ``settings`` are kept alive: rules are found by their identity.
     """
 
     builder: object
     always: list
-    asked: list
+    asked: Callable | None
     settings: Settings
 
 
@@ -260,6 +259,7 @@ class Chain:
         self.table, self.build = table, build
         self._builders: dict[tuple, object] = {}
         self._owners: dict[str, str] = {}
+        self._cut_from: dict[tuple[str, str], list[str]] = {}
         self._verification = Verification(build) if is_wanted() else None
 
     def add_library(self, env, name: str, sources: Iterable, sm: str | None = None, kernels: Mapping | None = None):
@@ -323,7 +323,7 @@ class Chain:
         folder = env.Dir(f"{settings.build_dir}/{stage.name}")
         made = [self.build.artifact(folder, name + stage.suffix) for name in names]
         record = self.build.artifact(folder, names[0] + SUFFIX)
-        attach(env, builder, [*made, record], node, [env.fs.File(str(path)) for path in imports], [])
+        attach(env, builder, [*made, record], node, [env.fs.File(str(path)) for path in imports])
         self.build.remember_reads([*made, record], record.get_abspath())
         self.build.progress.add(made[0], Step(stage.name, "", Path(path).stem))
         return [Kernel(name, bytecode) for name, bytecode in zip(names, made, strict=True)]
@@ -350,7 +350,7 @@ class Chain:
 
     def _make(self, env, settings, target, previous: Stage, stage: Stage, node, folder, name: str):
         rule = self._cached(
-            (stage.suffix, target.name, id(settings)), lambda: self._rule(env, settings, target, previous, stage)
+            (stage.suffix, target.name, id(settings)), lambda: self._rule(env, settings, target, previous, stage, folder)
         )
         made = [self.build.artifact(folder, name + suffix) for suffix in (stage.suffix, *stage.side_products)]
         attach(env, rule.builder, made, node, rule.always, rule.asked)
@@ -358,22 +358,25 @@ class Chain:
         self.build.progress.add(made[0], Step(stage.name, target.name, name), manifest)
         return made
 
-    def _rule(self, env, settings: Settings, target, previous: Stage, stage: Stage) -> Rule:
+    def _rule(self, env, settings: Settings, target, previous: Stage, stage: Stage, folder) -> Rule:
         job = settings.job(target, stage)
-        always = [env.fs.File(getattr(job, file.option)) for file in stage.inputs if file.asked_by is None]
-        asked = [env.fs.File(getattr(job, file.option)) for file in stage.inputs if file.asked_by]
-        builder = self._stage_builder(env, settings, job, previous, stage)
-        return Rule(builder, always, asked, settings)
-
-    def _stage_builder(self, env, settings: Settings, job, previous: Stage, stage: Stage):
-        scanners = [_input_scanner(env, file, job) for file in stage.inputs if file.asked_by]
-        scanner = {"source_scanner": scanners[0]} if scanners else {}
-        return Builder(
-            action=StageAction(previous, stage, job, self.build.executor),
+        always = [env.fs.File(getattr(job, file.option)) for file in stage.inputs if file.cut is None]
+        cuts = [self._cuts(env, settings, target, file, folder) for file in stage.inputs if file.cut is not None]
+        builder = Builder(
+            action=StageAction(previous, stage, job, self.build.executor, cuts),
             suffix=stage.suffix,
             src_suffix=previous.suffix,
-            **scanner,
+            **({"source_scanner": cuts[0].scanner()} if cuts else {}),
         )
+        return Rule(builder, always, cuts[0].known if cuts else None, settings)
+
+    def _cuts(self, env, settings: Settings, target, file: InputFile, folder) -> Cuts:
+        job = settings.job(target, file.cut)
+        files = self._cut_from.setdefault((folder.path, file.option), [])
+        path = getattr(job, file.option)
+        if path not in files:
+            files.append(path)
+        return Cuts(env, file, job, folder, files.index(path))
 
     def _cached(self, key: tuple, make: Callable):
         if key not in self._builders:
@@ -405,23 +408,3 @@ def _stem(node, stage: Stage) -> str:
     stem = node.name.removesuffix(stage.suffix)
     check_file_name(stem, str(node))
     return stem
-
-
-def _input_scanner(env, file: InputFile, job) -> ScannerBase:
-    """Finds ``file`` as a dependency of those sources that ask for it."""
-    asks, found = load(file.asked_by), [env.fs.File(getattr(job, file.option))]
-
-    def scan(node, env, path):
-        return found if _asks(asks, node.get_abspath()) else []
-
-    return ScannerBase(scan, name=file.option, skeys=None)
-
-
-def _asks(asks: Callable, path: str) -> bool:
-    """Mapped, not read: a build that has nothing to do looks into every source."""
-    try:
-        with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return asks(data)
-    except (OSError, ValueError):
-        # No such file yet, or an empty one.
-        return False

@@ -4,7 +4,7 @@ A kernel that was removed or renamed leaves its artifacts in the build folder, w
 file is an orphan only if all of this holds:
 
 - no kernel of its name is in any library of this build folder, for any target: a target that is not asked for today
-  (``sm=90`` after ``sm=90,100``) keeps its files;
+  (``sm=90`` after ``sm=90,100``) keeps its files; of what was cut from libdevice, that none of these kernels asks for it;
 - SCons' records say that one of our steps has made it;
 - it is, by size and time of change or else by its contents, what that step made: whoever wrote another file in its
   place keeps that.
@@ -26,6 +26,7 @@ import SCons.Node.FS
 import SCons.SConsign
 from SCons.Util.hashes import hash_file_signature
 
+from ..pipeline.stages import LIBDEVICE
 from .actions import kernel_name
 from .artifact import matches
 from .compact_records import Entries
@@ -90,12 +91,27 @@ def _names(entries: dict) -> Iterable[str]:
 
 
 def _in_records(part: str, entries: dict, names: Iterable[str], folder: _Folder) -> Iterator[str]:
-    for name in names:
-        if name.rpartition(".")[0] not in folder.kernels:
-            entry = entries.look(name) if isinstance(entries, Entries) else entries[name]
-            path = os.path.join(part, name)
-            if _is_made_by_us(entry) and _is_as_made(path, entry.ninfo):
-                yield path
+    unknown = [name for name in names if name.rpartition(".")[0] not in folder.kernels]
+    kept = _asked_for(entries, folder) if any(map(_is_cut, unknown)) else set()
+    for name in unknown:
+        entry, path = _look(entries, name), os.path.join(part, name)
+        if name not in kept and _is_made_by_us(entry) and _is_as_made(path, entry.ninfo):
+            yield path
+
+
+def _look(entries: dict, name: str) -> object:
+    return entries.look(name) if isinstance(entries, Entries) else entries[name]
+
+
+def _is_cut(name: str) -> bool:
+    return name.endswith(LIBDEVICE.suffix)
+
+
+def _asked_for(entries: dict, folder: _Folder) -> set[str]:
+    """What the last steps of kernels that exist have asked for."""
+    entries_of_kernels = (_look(entries, name) for name in _names(entries) if name.rpartition(".")[0] in folder.kernels)
+    builds = (getattr(entry, "binfo", None) for entry in entries_of_kernels)
+    return {os.path.basename(str(child)) for build in builds for child in getattr(build, "bimplicit", None) or ()}
 
 
 def _is_made_by_us(entry) -> bool:
@@ -140,6 +156,9 @@ def remove_orphans(orphans: list[str]) -> str:
 
 
 def _count(paths: list[str]) -> str:
-    kernels = len({os.path.basename(path).rpartition(".")[0] for path in paths})
+    files = f"{len(paths)} file{'' if len(paths) == 1 else 's'}"
+    kernels = len({os.path.basename(path).rpartition(".")[0] for path in paths if not _is_cut(path)})
+    if not kernels:
+        return f"{files} that no kernel asks for any more"
     whose = "a kernel that does" if kernels == 1 else f"{kernels} kernels that do"
-    return f"{len(paths)} file{'' if len(paths) == 1 else 's'} of {whose} not exist any more"
+    return f"{files} of {whose} not exist any more"

@@ -147,7 +147,7 @@ class Shortcut:
             if node.always_build:
                 raise _Doubt(str(node))
             if node.state in _DONE:
-                inputs.update(node.sources, node.depends or (), node.asked)
+                inputs.update(node.sources, node.depends or ())
                 info = node.get_ninfo()
                 _note(found, node, lambda stat, info=info: matches(info, stat))
         for node in inputs:

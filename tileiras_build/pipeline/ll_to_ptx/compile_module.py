@@ -9,8 +9,8 @@ import llvmlite.binding as llvm
 from ...errors import InternalError, InvalidInput, Location
 from ...libdevice.blob import resolve
 from ...libdevice.closures import unresolved
-from ...libdevice.find import HELPER
 from ...libdevice.link import link_needed, store_for
+from ...names import LIBDEVICE_PREFIX
 from ..job import Job
 from . import libnvvm
 from .guard import check_module
@@ -150,7 +150,7 @@ def _link(module: llvm.ModuleRef, context, text: str, job: Job) -> None:
 
 def _link_blob(module, context, missing: list[str], text: str, job: Job) -> None:
     note = named_string(text, "tileiras.libdevice")
-    helpers = [name for name in missing if name.startswith(HELPER)]
+    helpers = [name for name in missing if name.startswith(LIBDEVICE_PREFIX)]
     if note is None:
         if helpers:
             raise unresolved(sorted(helpers), "the module links no libdevice (!tileiras.libdevice)")

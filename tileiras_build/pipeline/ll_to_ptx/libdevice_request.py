@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import re
 
-from ...libdevice import HELPER
+from ...names import LIBDEVICE_PREFIX
 from .metadata import TRIPLE
 
 # Device runtime functions that the driver defines at load time.
@@ -41,4 +41,4 @@ def label_of(request: bytes) -> str:
     """A request in a few words: the functions, and how many more there are."""
     _, *names = request.decode().split()
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(name.removeprefix(HELPER) for name in names[:SHOWN]) + more
+    return ", ".join(name.removeprefix(LIBDEVICE_PREFIX) for name in names[:SHOWN]) + more
