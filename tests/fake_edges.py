@@ -61,6 +61,10 @@ def _surroundings(name, job):
 
 
 def _read_libdevice(name, job):
+    assert Path(job.libdevice).is_file()
+
+
+def _read_cut(name, job):
     assert Path(job.libdevice).read_text().startswith("cut ")
 
 
@@ -89,6 +93,7 @@ BEHAVIORS = {
     "surroundings": _surroundings,
     "libdevice": _read_libdevice,
     "linked": _read_libdevice,
+    "cut before": _read_cut,
     "gate": _gate,
     "rewrite": _rewrite,
 }
@@ -98,8 +103,13 @@ to_tileaa, to_ll = _edge("tileaa"), _edge("ll")
 
 def to_ptx(text, job):
     """What is linked shows only where a kernel asks for that: a new libdevice is cut off else."""
-    linked = Path(job.libdevice).read_text() if "ptx: linked" in text else ""
+    linked = _library(text, job) if "ptx: linked" in text else ""
     return _edge("ptx")(text, job) + (f"linked {linked}\n" if linked else "")
+
+
+def _library(text, job):
+    library = Path(job.libdevice).read_text()
+    return library if library.startswith("cut ") else cut(request_of(text.encode()).decode(), job)
 
 
 def to_tileas(text, job):

@@ -162,6 +162,11 @@ def test_new_libdevice_stops_where_what_is_cut_comes_out_equal(built):
     assert built.steps() == []
 
 
+def test_the_link_is_given_what_was_cut(project):
+    project.write("c.tilebc", "kernel c\nptx: libdevice\nptx: cut before\n")
+    assert project.run(sm="90").returncode == 0
+
+
 def test_kernels_that_ask_for_the_same_share_what_is_cut(built):
     built.write("c.tilebc", "kernel c\nptx: libdevice\n")
     assert built.steps() == chain("c")
