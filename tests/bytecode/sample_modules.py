@@ -33,7 +33,7 @@ RELAXED, WEAK, DEVICE = (
     e.MemoryOrderingSemantics.RELAXED, e.MemoryOrderingSemantics.WEAK, e.MemoryScope.DEVICE)
 
 
-def build(fill, parameters=lambda types: [], version=V13_4, hints=None, name="k", debug=None) -> bytes:
+def build(fill, parameters=lambda types: [], version=V13_5, hints=None, name="k", debug=None) -> bytes:
     """One entry whose body ``fill`` writes, followed by a return. ``debug(table)`` gives its location."""
     data = bytearray()
     with write_bytecode(1, data, version) as writer:
@@ -259,7 +259,7 @@ def since_13_3(writer, types, code, values):
     strided = types.strided_view([4, 2], [3, 3], view_type, [0, 1], PaddingValue.Missing)
     strips = e.encode_MakeStridedViewOp(code, strided, view)
     e.encode_AtomicRedViewTkoOp(code, types.Token, strips, [index, index], f32(types, code, 1.0, 4, 2), None, RELAXED,
-                                DEVICE, e.AtomicRMWMode.ADDF, [])
+                                DEVICE, e.AtomicRMWMode.ADDF, [False, False])
 
 
 def since_13_4(_, types, code, values):
@@ -271,6 +271,37 @@ def since_13_4(_, types, code, values):
     e.encode_GdcLaunchDependentsTkoOp(code, types.Token, token)
     e.encode_MemoryFenceAliasTkoOp(code, types.Token, token)
     e.encode_FToFOp(code, tile(types, S.TF32), a, e.RoundingMode.NEAREST_AWAY)
+
+
+class Multicast:
+    """The pointer attribute that the encoder of the wheel has no name for."""
+
+    _value_ = b"\x02"
+
+
+def since_13_5(_, types, code, values):
+    """The operations on multicast objects, and an atomic reduction with flags."""
+    multicast, plain = values
+    zero, row = i32(types, code, 0), f32(types, code, 1.0, 4, 8)
+
+    def tiles(base, attribute):
+        view_type = types.tensor_view(types.F32, [16, 16], [16, 1], attribute)
+        view = e.encode_MakeTensorViewOp(code, view_type, base, [], [])
+        partition = types.partition_view([4, 8], view_type, [0, 1], PaddingValue.Missing)
+        return e.encode_MakePartitionViewOp(code, partition, view)
+
+    shared, index, kind = tiles(multicast, Multicast), [zero, zero], e.MultimemReductionKind.ADD
+    reduced, token = e.encode_MultimemLoadReduceViewTkoOp(
+        code, tile(types, S.F32, 4, 8), types.Token, shared, index, None, WEAK, None, kind, [False, False])
+    token = e.encode_MultimemReduceViewTkoOp(
+        code, types.Token, shared, reduced, index, token, RELAXED, e.MemoryScope.SYS, kind, [True, False])
+    e.encode_MultimemStoreViewTkoOp(code, types.Token, shared, row, index, token, RELAXED, DEVICE, [False, False])
+    e.encode_AtomicRedViewTkoOp(code, types.Token, tiles(plain, PtrAttr.Missing), index, row, None, RELAXED, DEVICE,
+                                e.AtomicRMWMode.ADDF, [True, True])
+
+
+def multicast_pointer(types):
+    return [types.tile(types.pointer(types.F32, Multicast), ()), pointer(types)]
 
 
 def one_pointer(types):
@@ -296,12 +327,13 @@ SAMPLES = {
     "since_13_3": (since_13_3, one_pointer, V13_3),
     "since_13_4": (since_13_4, nothing, V13_4),
     "flagged_views": (flagged_views, one_pointer, V13_4),
+    "since_13_5": (since_13_5, multicast_pointer, V13_5),
 }
 
 
-def sample(name: str, version=V13_4, **options) -> bytes:
+def sample(name: str, version=V13_5, **options) -> bytes:
     fill, parameters, _ = SAMPLES[name]
     return build(fill, parameters, version, **options)
 
 
-__all__ = ["EntryHints", "SAMPLES", "build", "e", "f32", "i1", "i32", "pointer", "sample", "tile"]
+__all__ = ["EntryHints", "SAMPLES", "V13_4", "V13_5", "build", "e", "f32", "i1", "i32", "pointer", "sample", "tile"]

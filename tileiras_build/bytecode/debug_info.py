@@ -8,6 +8,7 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from tileiras_build.bytecode.cursor import Cursor, read_offset_table
+from tileiras_build.bytecode.opcodes import SINCE, Version
 from tileiras_build.dialects.cuda_tile.location import (
     UNKNOWN,
     CallSiteLocAttr,
@@ -24,6 +25,8 @@ MAX_SIZE = 4096  # attributes in one location, shared ones counted each time
 MAX_TOTAL = 1 << 21  # the same over all of a file, where it is short: each is hashed and printed once
 PARTS_PER_BYTE = 64  # and where it is long
 
+DECLARATION = 1  # flag of a subprogram
+
 SCOPES = (DILexicalBlockAttr, DISubprogramAttr)
 LOCATIONS = (DILocAttr, CallSiteLocAttr, UnknownLocAttr)
 
@@ -31,8 +34,9 @@ LOCATIONS = (DILocAttr, CallSiteLocAttr, UnknownLocAttr)
 class DebugInfo:
     """Debug attributes by index; 0 is "unknown". An attribute is read when it is first used."""
 
-    def __init__(self, file: Cursor, bounds: tuple[int, int] | None, string: Callable[[Cursor, str], str]):
-        self.file, self.string = file, string
+    def __init__(self, file: Cursor, bounds: tuple[int, int] | None, string: Callable[[Cursor, str], str],
+                 version: Version):
+        self.file, self.string, self.version = file, string, version
         self.function_starts: list[int] = []
         self.indices: list[int] = []
         self.entries: list[tuple[int, int]] = []
@@ -130,7 +134,17 @@ class DebugInfo:
         line = cursor.varint("a line")
         name, linkage_name = self.string(cursor, "a function name"), self.string(cursor, "a linkage name")
         unit = self.child(cursor, DICompileUnitAttr, "the compile unit of a subprogram")
-        return DISubprogramAttr(file, line, name, linkage_name, unit, cursor.varint("a line"))
+        scope_line = cursor.varint("a line")
+        return DISubprogramAttr(file, line, name, linkage_name, unit, scope_line, self._is_declaration(cursor))
+
+    def _is_declaration(self, cursor: Cursor) -> bool:
+        if self.version < SINCE["subprogram.flags"]:
+            return False
+        offset = cursor.position
+        flags = cursor.varint("flags of a subprogram")
+        if flags & ~DECLARATION:
+            cursor.fail(f"unknown flags {flags:#x} of a subprogram", offset=offset)
+        return flags == DECLARATION
 
     def call_site(self, cursor: Cursor) -> Attribute:
         callee = self.child(cursor, LOCATIONS, "the callee of a call site")

@@ -1,8 +1,8 @@
-"""OPCODES: how each operation of CUDA Tile IR is written in bytecode 13.1 to 13.4.
+"""OPCODES: how each operation of CUDA Tile IR is written in bytecode 13.1 to 13.5.
 
 One frozen table, read by the reader (and by a writer). Operation, operand and attribute names are those of
 ``dialects/cuda_tile``. Sources: Tile IR BytecodeOpcodes.td and Ops.td (13.1 to 13.3), the encoders of the
-`cuda-tile` 1.7 wheel (13.4).
+`cuda-tile` 1.7 wheel (13.4 and 13.5). What versions change outside of operations: SINCE and POINTER_ATTRIBUTES.
 
 An operation is written in this order; each number is a varint unless said otherwise:
 
@@ -21,9 +21,20 @@ from dataclasses import dataclass, field
 
 Version = tuple[int, int]
 
-V13_1, V13_2, V13_3, V13_4 = (13, 1), (13, 2), (13, 3), (13, 4)
-VERSIONS: tuple[Version, ...] = (V13_1, V13_2, V13_3, V13_4)
+V13_1, V13_2, V13_3, V13_4, V13_5 = (13, 1), (13, 2), (13, 3), (13, 4), (13, 5)
+VERSIONS: tuple[Version, ...] = (V13_1, V13_2, V13_3, V13_4, V13_5)
 NEWEST = VERSIONS[-1]
+WRITTEN = V13_4  # unless a writer is told: tools one release older than the newest still read it
+
+# Part of a section or debug attribute -> the first version that writes it (`cuda-tile` 1.7, writer.py, debug_info.py).
+SINCE: dict[str, Version] = {
+    "global.visibility": V13_3,  # and whether the global is constant
+    "function.attributes": V13_5,  # the hints, flagged or not, then an array of dictionaries, one per parameter
+    "subprogram.flags": V13_5,  # bit 0: a declaration
+}
+
+# Attribute of a pointer, in the order of its numbers -> the first version that writes it (tileirdisasm 13.5).
+POINTER_ATTRIBUTES: dict[str, Version] = {"none": V13_4, "unicast": V13_5, "multicast": V13_5}
 
 # kind of an attribute -> what is written. Names with a capital are enumerations, written as their number.
 ATTRIBUTE_KINDS = {
@@ -46,6 +57,7 @@ ATTRIBUTE_KINDS = {
     "AtomicRMWMode": "enum",
     "MemoryScope": "enum",
     "MemoryOrderingSemantics": "enum",
+    "MultimemReductionKind": "enum",
 }
 
 
@@ -145,6 +157,7 @@ _HINTS = "optimization_hints:hints"
 _ACCESS = f"{_ORDER} {_SCOPE} {_HINTS}"
 _ACCESS_FLAGS = "memory_scope optimization_hints"
 _INBOUNDS = "inbounds:bools@13.4"
+_REDUCTION = "reduction:MultimemReductionKind"
 
 _ROWS = (
     _unary(0x00, "absf"),
@@ -249,13 +262,19 @@ _ROWS = (
     row(0x72, "mmaf_scaled", "lhs rhs acc lhs_scale rhs_scale", since="13.3"),
     row(0x73, "make_gather_scatter_view", "tensor_view", since="13.3"),
     row(0x74, "make_strided_view", "tensor_view", since="13.3"),
-    row(0x75, "atomic_red_view_tko", "view index* value token?", f"{_ORDER} {_SCOPE} mode:AtomicRMWMode", since="13.3",
-        counted_results=True, flags="token"),
+    row(0x75, "atomic_red_view_tko", "view index* value token?",
+        f"{_ORDER} {_SCOPE} mode:AtomicRMWMode inbounds:bools@13.5", since="13.3", counted_results=True, flags="token"),
     row(0x76, "insert", "source destination indices*", since="13.4", counted_results=True, counted_operands=True),
     row(0x77, "gdc_launch_dependents_tko", "token?", since="13.4", counted_operands=True),
     row(0x78, "gdc_wait_tko", "token?", since="13.4", counted_operands=True),
     row(0x79, "fpowi", "source exponent", since="13.4"),
     row(0x7A, "memory_fence_alias_tko", "token", since="13.4"),
+    row(0x7B, "multimem_load_reduce_view_tko", "view index* token?", f"{_ORDER} {_SCOPE} {_REDUCTION} {_INBOUNDS}",
+        since="13.5", results=2, counted_results=True, flags="memory_scope token"),
+    row(0x7C, "multimem_reduce_view_tko", "view tile index* token?", f"{_ORDER} {_SCOPE} {_REDUCTION} {_INBOUNDS}",
+        since="13.5", counted_results=True, flags="token"),
+    row(0x7D, "multimem_store_view_tko", "view tile index* token?", f"{_ORDER} {_SCOPE} {_INBOUNDS}", since="13.5",
+        counted_results=True, flags="memory_scope token"),
 )
 
 OPCODES: dict[int, Opcode] = {entry.number: entry for entry in _ROWS}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from itertools import repeat
 from types import MappingProxyType
 
 from xdsl.dialects import builtin
@@ -19,7 +20,7 @@ from tileiras_build.bytecode.float_text import float_text
 from tileiras_build.bytecode.reader import Reader, verify
 from tileiras_build.bytecode.ssa_names import Names
 from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr, storage_bytes
-from tileiras_build.dialects.cuda_tile.enums import RoundingMode, SymbolVisibility
+from tileiras_build.dialects.cuda_tile.enums import MultimemReductionKind, RoundingMode, SymbolVisibility
 from tileiras_build.dialects.cuda_tile.location import LOC, CallSiteLocAttr, DILocAttr
 from tileiras_build.dialects.cuda_tile.ops_control import ContinueOp, EntryOp, GlobalOp, ModuleOp, YieldOp
 from tileiras_build.dialects.cuda_tile.types import is_float
@@ -27,6 +28,7 @@ from tileiras_build.errors import InvalidInput, Location
 
 # Characters of text for each byte of bytecode; shorter text is never refused.
 TEXT_PER_BYTE, SHORT_TEXT = 256, 1 << 22
+PRODUCER_COMMENT = "// Producer: "
 HEX_THRESHOLD = 100  # MLIR prints larger constants that are not splats as bytes
 
 _UNARY = "{source} : {:result}"
@@ -40,6 +42,8 @@ _RETYPE = "{source} : {:source} -> {:result}"
 _ACCESS = "{enum memory_ordering_semantics}{opt memory_scope} "
 _ATOMIC_TYPES = " -> {:result}, {:result_token}"
 _VIEW_ACCESS = "[{index}]{token_spaced}{hints}{inbounds} : "
+_MULTIMEM = "[{index}]{token_spaced} {inbounds_word}{reduction} : "
+_MULTIMEM_TYPES = "{:view}, {:tile}{index_types}{moretype token} -> {:result_token}"
 _PASS = "{passed}"
 _MAKE_VIEW = "{tensor_view} : {:result}"
 _SHAPE_QUERY = "{src} : {:src} -> {result_type}"
@@ -58,7 +62,7 @@ FORMATS: dict[str, str] = {
                       + _ATOMIC_TYPES,
     "atomic_rmw_tko": _ACCESS + "{pointers}, {enum mode}, {arg}{more mask}{token} : {:pointers}, {:arg}{moretype mask}"
                       + _ATOMIC_TYPES,
-    "atomic_red_view_tko": _ACCESS + "{view}[{index}], {enum mode}, {value}{token_spaced} : "
+    "atomic_red_view_tko": _ACCESS + "{view}[{index}], {enum mode}, {value}{token_spaced}{inbounds} : "
                            "{:value}, {:view}{index_types} -> {:result_token}",
     "bitcast": _RETYPE,
     "break": _PASS,
@@ -120,6 +124,10 @@ FORMATS: dict[str, str] = {
     "mulf": _ROUNDED_BINARY,
     "mulhii": "{x}, {y} : {:result}",
     "muli": _OVERFLOWING,
+    "multimem_load_reduce_view_tko": _ACCESS + "{view}" + _MULTIMEM
+                                     + "{:view}{index_types}{moretype token} -> {:reduced_values}, {:result_token}",
+    "multimem_reduce_view_tko": _ACCESS + "{view}, {tile}" + _MULTIMEM + _MULTIMEM_TYPES,
+    "multimem_store_view_tko": _ACCESS + "{view}, {tile}[{index}]{token_spaced} {inbounds_word} : " + _MULTIMEM_TYPES,
     "negf": _UNARY,
     "negi": "{source}{overflow} : {:result}",
     "offset": "{ptr}, {offset} : {:ptr}, {:offset} -> {:result}",
@@ -178,7 +186,11 @@ def escape(text: str) -> str:
 
 def symbol(name: str) -> str:
     """A symbol reference, quoted unless it is an identifier."""
-    return f"@{name}" if re.fullmatch(r"[A-Za-z_][\w$.]*", name, re.ASCII) else f"@{escape(name)}"
+    return f"@{_identifier(name)}"
+
+
+def _identifier(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z_][\w$.]*", name, re.ASCII) else escape(name)
 
 
 def constant_text(value: DenseConstantAttr, types: TypeNames) -> str:
@@ -231,6 +243,19 @@ def _location(loc: Attribute | None) -> str:
         return "unknown"
     *inner, last = map(_location, loc.data)
     return "".join(f"callsite({text} at " for text in inner) + last + ")" * len(inner)
+
+
+def parameter_attributes(op: EntryOp) -> Iterable[str]:
+    """What follows the type of each parameter: `` {name = value}``, "" for one without attributes."""
+    if op.arg_attrs is None:
+        return repeat("")
+    return (f" {{{', '.join(map(_named_attribute, one.data.items()))}}}" if one.data else ""
+            for one in op.arg_attrs.data)
+
+
+def _named_attribute(entry: tuple[str, Attribute]) -> str:
+    name, value = entry
+    return f"{_identifier(name)} = {value}"
 
 
 class Budget:
@@ -310,7 +335,8 @@ class EntryPrinter:
     def entry(self, op: EntryOp) -> str:
         self.names = Names(op)
         arguments = ", ".join(
-            f"{self.names[argument]}: {self.types[argument.type]}" for argument in op.body.block.args)
+            f"{self.names[argument]}: {self.types[argument.type]}{attributes}"
+            for argument, attributes in zip(op.body.block.args, parameter_attributes(op)))
         hints = op.optimization_hints
         shown = f" optimization_hints={hints.text()}" if hints is not None and hints.data else ""
         body = self.region(op.body, "", None)
@@ -399,11 +425,21 @@ def _hints(_printer, op: Operation, *_) -> str:
     return "" if hints is None else f" optimization_hints = {hints.text()}"
 
 
-def _inbounds(_printer, op: Operation, *_) -> str:
+def _inbounds(printer: EntryPrinter, op: Operation, *_) -> str:
+    word = _inbounds_word(printer, op)
+    return f" {word}" if word else ""
+
+
+def _inbounds_word(_printer, op: Operation, *_) -> str:
     flags = op.inbounds
     if flags is None or not any(flags.get_values()):
         return ""
-    return f" inbounds = [{', '.join(str(bool(flag)).lower() for flag in flags.get_values())}]"
+    return f"inbounds = [{', '.join(str(bool(flag)).lower() for flag in flags.get_values())}]"
+
+
+def _reduction(_printer, op: Operation, *_) -> str:
+    """The kind of reduction, unless it is the default: MLIR prints it with the attributes that have no place."""
+    return "" if op.reduction.data is MultimemReductionKind.ADD else f" attributes {{reduction = {op.reduction}}}"
 
 
 def _predicate(_printer, op: Operation, *_) -> str:
@@ -461,8 +497,10 @@ def _sizes(printer: EntryPrinter, op: Operation, *_) -> str:
 
 
 def _dynamic_type(printer: EntryPrinter, op: Operation, *_) -> str:
-    values = op.operands[1:]
-    return f"{printer.types[values[0].type]} -> " if values else ""
+    """The type of the base if it has an attribute, and of the dynamic sizes and strides."""
+    named = [op.base] if op.base.type.element_type.ptr_attr else []
+    types = printer.types_of([*named, *op.operands[1:2]])
+    return f"{types} -> " if types else ""
 
 
 def _identities(printer: EntryPrinter, op: Operation, *_) -> str:
@@ -530,6 +568,7 @@ DIRECTIVES: dict[str, Callable[[EntryPrinter, Operation, str, str], str]] = {
     "identities": _identities,
     "if_types": _if_types,
     "inbounds": _inbounds,
+    "inbounds_word": _inbounds_word,
     "index_types": _index_types,
     "int": _integer,
     "loop_header": _loop_header,
@@ -546,6 +585,7 @@ DIRECTIVES: dict[str, Callable[[EntryPrinter, Operation, str, str], str]] = {
     "region": _region,
     "result_type": _result_type,
     "result_types": _result_types,
+    "reduction": _reduction,
     "rounding": _rounding,
     "sizes": _sizes,
     "string": _string,
@@ -589,6 +629,12 @@ def _global(op: GlobalOp, types: TypeNames) -> str:
     return (f"global {private}{constant} {symbol(op.sym_name.data)}{aligned} {constant_text(op.value, types)}\n")
 
 
+def _producer(module: ModuleOp) -> list[str]:
+    """The comment that names the program which wrote the file, if the file does; a name of one line, as a rule."""
+    name = "" if module.producer is None else module.producer.data
+    return [PRODUCER_COMMENT + "\n// ".join(name.splitlines()) + "\n"] if name else []
+
+
 def print_module(
     module: builtin.ModuleOp | ModuleOp, *, locations: bool = False, budget: Budget | None = None
 ) -> str:
@@ -597,7 +643,7 @@ def print_module(
         op for op in module.body.block.ops if isinstance(op, ModuleOp))
     types = TypeNames()
     ops = list(inner.body.block.ops)
-    parts, budget = [], budget or Budget()
+    parts, budget = _producer(inner), budget or Budget()
     for op in ops:
         if isinstance(op, GlobalOp):
             parts.append(_global(op, types))

@@ -1,4 +1,4 @@
-"""Read CUDA Tile IR bytecode 13.1 to 13.4 into the cuda_tile dialect.
+"""Read CUDA Tile IR bytecode 13.1 to 13.5 into the cuda_tile dialect.
 
 In:    the bytes of a .tilebc file.
 Out:   an xDSL ``builtin.module`` holding one verified ``cuda_tile.module`` with the globals and entries in order;
@@ -38,7 +38,16 @@ from xdsl.utils.exceptions import VerifyException
 from tileiras_build.bytecode.constants import float_value
 from tileiras_build.bytecode.cursor import Cursor, read_offset_table
 from tileiras_build.bytecode.debug_info import DebugInfo, DebugIterator
-from tileiras_build.bytecode.opcodes import NEWEST, OPCODES, SECTION_OPCODES, VERSIONS, Opcode, Version
+from tileiras_build.bytecode.opcodes import (
+    NEWEST,
+    OPCODES,
+    SECTION_OPCODES,
+    SINCE,
+    V13_5,
+    VERSIONS,
+    Opcode,
+    Version,
+)
 from tileiras_build.bytecode.type_table import TypeTable
 from tileiras_build.dialects.cuda_tile import OPERATIONS
 from tileiras_build.dialects.cuda_tile.attrs import (
@@ -77,7 +86,8 @@ SECTION_NAMES = {
 }
 SECTION_ALIGNMENT = {STRINGS: 4, TYPES: 4, CONSTANTS: 8, DEBUG: 8, FUNCTIONS: 8}
 
-PRIVATE, KERNEL, HAS_HINTS = 1, 2, 4  # flags of a function
+PRIVATE, KERNEL, HAS_HINTS = 1, 2, 4  # flags of a function; since SINCE["function.attributes"] no file has the last
+PREVIEW = 1  # tag of the version in the header: the file has what no release has settled (since 13.5)
 
 NAMED = {EntryOp: KERNEL_NAME, GlobalOp: GLOBAL_NAME}  # what becomes a symbol of machine code
 UNIT = UnitAttr()
@@ -132,7 +142,7 @@ class Reader:
         self.segment_cache: dict[tuple[int, ...], DenseArrayBase] = {}
         self.types = TypeTable(self.file, self._offsets(TYPES, 4), self.version)
         self.types.read_all()
-        self.debug = DebugInfo(self.file, self.sections.get(DEBUG), self.string)
+        self.debug = DebugInfo(self.file, self.sections.get(DEBUG), self.string, self.version)
         self.plans: dict[int, Plan] = {}
         self.nameable = EXPANSION * len(data)
         self.places: dict[Operation, int] = {}
@@ -459,7 +469,7 @@ class Reader:
         cursor = self.section(GLOBALS)
         if cursor is None:
             return []
-        fields = 6 if self.version >= (13, 3) else 4
+        fields = 6 if self.version >= SINCE["global.visibility"] else 4
         return [self._global(cursor) for _ in range(cursor.count("globals", fields))]
 
     def _global(self, cursor: Cursor) -> Operation:
@@ -470,7 +480,7 @@ class Reader:
         properties["value"] = self.constant(cursor, type)
         properties["alignment"] = self.integer(cursor.varint("an alignment"), i64)
         visibility = SymbolVisibilityAttr.instances[0]
-        if self.version >= (13, 3):
+        if self.version >= SINCE["global.visibility"]:
             visibility = self.enum(cursor, "SymbolVisibility", ())
             if cursor.varint("a constant flag"):
                 properties["constant"] = UNIT
@@ -482,7 +492,8 @@ class Reader:
         cursor = self.section(FUNCTIONS)
         if cursor is None:
             self.file.fail("the function section is missing")
-        return [self._function(cursor) for _ in range(cursor.count("functions", 5))]
+        fields = 9 if self.version >= SINCE["function.attributes"] else 5
+        return [self._function(cursor) for _ in range(cursor.count("functions", fields))]
 
     def _function(self, cursor: Cursor) -> Operation:
         offset = cursor.position
@@ -490,23 +501,44 @@ class Reader:
         signature = self.types.read(cursor, "the signature of a function")
         if not isinstance(signature, FunctionType):
             cursor.fail(f"the signature of '{name.data}' is not a function type but {signature}", offset=offset)
-        flags = cursor.byte("function flags")
-        if flags & ~(PRIVATE | KERNEL | HAS_HINTS):
-            cursor.fail(f"unknown flags {flags:#x} of the function '{name.data}'", offset=offset)
-        if flags & KERNEL and flags & PRIVATE:
-            cursor.fail(f"the entry '{name.data}' is private; entries are public", offset=offset)
-        if not flags & KERNEL:
-            cursor.fail(f"'{name.data}' is not an entry; other functions are not part of Tile IR", offset=offset)
+        flags = self._function_flags(cursor, name.data, offset)
         locations = self.debug.of_function(cursor)
-        hints = OptimizationHintsAttr({})
-        if flags & HAS_HINTS:
-            hints = self._function_hints(cursor)
+        attributed = self.version >= SINCE["function.attributes"]
+        properties = {"optimization_hints": OptimizationHintsAttr({})}
+        if flags & HAS_HINTS or attributed:
+            properties["optimization_hints"] = self._function_hints(cursor)
+        if attributed:
+            properties |= self._parameter_attributes(cursor, len(signature.inputs.data))
         size = cursor.count("bytes of a function body")
         body = cursor.part(cursor.position, cursor.position + size)
         cursor.position += size
-        op = self._entry(name, signature, hints, locations, body)
+        op = self._entry(name, signature, properties, locations, body)
         self.places[op] = offset
         return op
+
+    def _function_flags(self, cursor: Cursor, name: str, offset: int) -> int:
+        flags = cursor.byte("function flags")
+        known = PRIVATE | KERNEL | (HAS_HINTS if self.version < SINCE["function.attributes"] else 0)
+        if flags & ~known:
+            cursor.fail(f"unknown flags {flags:#x} of the function '{name}'", offset=offset)
+        if flags & KERNEL and flags & PRIVATE:
+            cursor.fail(f"the entry '{name}' is private; entries are public", offset=offset)
+        if not flags & KERNEL:
+            cursor.fail(f"'{name}' is not an entry; other functions are not part of Tile IR", offset=offset)
+        return flags
+
+    def _parameter_attributes(self, cursor: Cursor, count: int) -> dict[str, Attribute]:
+        """The attributes of the parameters: a dictionary for each, or none at all; nothing if all are empty."""
+        offset = cursor.position
+        value = self.tagged(cursor)
+        if not isinstance(value, ArrayAttr) or not all(isinstance(one, DictionaryAttr) for one in value.data):
+            cursor.fail(f"expected an array of dictionaries, the attributes of parameters, got {value}", offset=offset)
+        if value.data and len(value.data) != count:
+            cursor.fail(f"{len(value.data)} dictionaries of attributes for {count} parameters", offset=offset)
+        for key in (key for one in value.data for key in one.data):
+            if "." not in key:
+                cursor.fail(f"the attribute '{key}' of a parameter is not one of a dialect", offset=offset)
+        return {"arg_attrs": value} if any(one.data for one in value.data) else {}
 
     def _function_hints(self, cursor: Cursor) -> OptimizationHintsAttr:
         offset = cursor.position
@@ -515,7 +547,8 @@ class Reader:
             cursor.fail(f"expected optimization hints, got {hints}", offset=offset)
         return hints
 
-    def _entry(self, name: StringAttr, signature: FunctionType, hints, locations: DebugIterator, body: Cursor):
+    def _entry(self, name: StringAttr, signature: FunctionType, properties: dict[str, Attribute],
+               locations: DebugIterator, body: Cursor) -> EntryOp:
         location = locations.next(body)
         block = Block(arg_types=signature.inputs.data)
         values: list[SSAValue] = list(block.args)
@@ -526,7 +559,7 @@ class Reader:
             body.fail(f"the body of '{name.data}' does not end in a terminator")
         block.add_ops(ops)
         return EntryOp.create(
-            properties={"sym_name": name, "function_type": signature, "optimization_hints": hints},
+            properties={"sym_name": name, "function_type": signature, **properties},
             attributes={} if location is None else {LOC: location},
             regions=[Region(block)])
 
@@ -601,6 +634,10 @@ def read_header(cursor: Cursor) -> Version:
     version = major, minor
     if version in VERSIONS and not tag:
         return version
+    if version in VERSIONS and version >= V13_5 and tag == PREVIEW:
+        cursor.fail(f"the file is Tile IR bytecode {_text(version)} with preview content, which this compiler does not "
+                    "understand", id="bytecode-version", offset=len(MAGIC),
+                    remedy="have the front end write bytecode without preview features")
     found = f"{_text(version)}.{tag}" if tag else _text(version)
     age = "newer than" if (*version, tag) > (*NEWEST, 0) else "not one of"
     cursor.fail(

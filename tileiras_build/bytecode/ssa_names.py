@@ -23,6 +23,7 @@ from tileiras_build.dialects.cuda_tile.ops_memory import (
     MakePartitionViewOp,
     MakeStridedViewOp,
     MakeTensorViewOp,
+    MultimemLoadReduceViewTkoOp,
 )
 from tileiras_build.dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, ReshapeOp
 from tileiras_build.dialects.cuda_tile.types import is_float
@@ -43,6 +44,7 @@ RESULT_NAMES: dict[type[Operation], tuple[str, ...]] = {
     MakePartitionViewOp: ("pview",),
     MakeStridedViewOp: ("sview",),
     MakeTensorViewOp: ("tview",),
+    MultimemLoadReduceViewTkoOp: ("reduced_values", "result_token"),
     ReduceOp: ("reduce",),
     ReshapeOp: ("reshape",),
 }

@@ -16,6 +16,7 @@ from xdsl.dialects import builtin
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
+    DictionaryAttr,
     FloatAttr,
     FunctionType,
     IntegerAttr,
@@ -31,7 +32,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tileiras_build.bytecode.constants import float_bits, float_value
-from tileiras_build.bytecode.printer import IMPLICIT, compile_formats
+from tileiras_build.bytecode.printer import IMPLICIT, PRODUCER_COMMENT, compile_formats
 from tileiras_build.bytecode.reader import CLASSES, ENUMS, MAX_NESTING, MODULE_NAME
 from tileiras_build.bytecode.text_scanner import NUMBER, VALUE, Scanner, shortened
 from tileiras_build.bytecode.writer import ROWS
@@ -186,8 +187,8 @@ class TextParser:
         self.values = outer
         return Region(block)
 
-    def arguments(self) -> list[tuple[str, Attribute]]:
-        """``(%a: type, %b: type)``."""
+    def arguments(self, rest: Callable[[], None] = lambda: None) -> list[tuple[str, Attribute]]:
+        """``(%a: type, %b: type)``; ``rest`` reads what may follow a type."""
         self.scan.expect("(")
         found = []
         while not self.scan.accept(")"):
@@ -196,7 +197,23 @@ class TextParser:
             name = self.scan.match(VALUE, "an argument")
             self.scan.expect(":")
             found.append((name, self.scan.type()))
+            rest()
         return found
+
+    def parameters(self) -> tuple[list[tuple[str, Attribute]], dict[str, Attribute]]:
+        """``(%a: type {name = value}, %b: type)``, and the attributes as a property, if there are any."""
+        attributes: list[DictionaryAttr] = []
+        arguments = self.arguments(lambda: attributes.append(self._dictionary()))
+        return arguments, {"arg_attrs": ArrayAttr(attributes)} if any(one.data for one in attributes) else {}
+
+    def _dictionary(self) -> DictionaryAttr:
+        if not self.scan.at("{"):
+            return DictionaryAttr({})
+        start = self.scan.position
+        value = self.scan.bare_attribute()
+        for key in (key for key in value.data if "." not in key):
+            self.scan.fail(f"the attribute '{key}' of a parameter is not one of a dialect", start)
+        return value
 
     # Module
 
@@ -213,8 +230,13 @@ class TextParser:
         if not self.scan.at_end():
             self.scan.fail("expected the end of the text")
         body = Region(Block([*entries, *globals_]))
-        inner = ModuleOp.create(properties={"sym_name": StringAttr(name)}, regions=[body])
+        inner = ModuleOp.create(properties={"sym_name": StringAttr(name)} | self.producer(), regions=[body])
         return builtin.ModuleOp([inner])
+
+    def producer(self) -> dict[str, Attribute]:
+        """What the comment in the first line names as the program that wrote the bytecode."""
+        first = self.scan.text.partition("\n")[0]
+        return {"producer": StringAttr(first.removeprefix(PRODUCER_COMMENT))} if first.startswith(PRODUCER_COMMENT) else {}
 
     def item(self) -> Operation:
         if self.scan.accept("global"):
@@ -226,7 +248,7 @@ class TextParser:
         self.scan.skip()
         start = self.scan.position
         name, self.values = self.scan.symbol(), ChainMap()
-        arguments = self.arguments()
+        arguments, attributes = self.parameters()
         hints = OptimizationHintsAttr({})
         if self.scan.accept("optimization_hints"):
             self.scan.expect("=")
@@ -236,7 +258,7 @@ class TextParser:
             self.scan.balanced()
         signature = FunctionType.from_lists([type for _, type in arguments], [])
         op = EntryOp.create(regions=[region], properties={
-            "sym_name": StringAttr(name), "function_type": signature, "optimization_hints": hints})
+            "sym_name": StringAttr(name), "function_type": signature, "optimization_hints": hints, **attributes})
         self.places[op] = start
         return op
 
@@ -454,6 +476,15 @@ def _inbounds(p: TextParser, parts: Parts, _) -> None:
     parts.properties["inbounds"] = DenseArrayBase.from_list(i1, flags)
 
 
+def _reduction(p: TextParser, parts: Parts, _) -> None:
+    kind = "add"
+    if p.scan.accept("attributes"):
+        p.scan.expect("{ reduction = # cuda_tile.multimem_reduction_kind <")
+        kind = p.scan.word("a reduction")
+        p.scan.expect("> }")
+    parts.properties["reduction"] = ENUMS["MultimemReductionKind"].of(kind)
+
+
 def _predicate(p: TextParser, parts: Parts, _) -> None:
     parts.properties["predicate"] = p.scan.attribute("")
 
@@ -529,6 +560,11 @@ def _sizes(p: TextParser, parts: Parts, _) -> None:
 
 
 def _dynamic_type(p: TextParser, parts: Parts, _) -> None:
+    if parts.only("base").type.element_type.ptr_attr:
+        _type(p, parts, "base")
+        if not p.scan.accept(","):
+            p.scan.expect("->")
+            return
     if parts.operands["dynamic_shape"] or parts.operands["dynamic_strides"]:
         p.scan.type()
         p.scan.expect("->")
@@ -623,6 +659,7 @@ DIRECTIVES: dict[str, Callable[[TextParser, Parts, str], None]] = {
     "identities": _identities,
     "if_types": _if_types,
     "inbounds": _inbounds,
+    "inbounds_word": _inbounds,
     "index_types": _index_types,
     "int": _integer,
     "loop_header": _loop_header,
@@ -639,6 +676,7 @@ DIRECTIVES: dict[str, Callable[[TextParser, Parts, str], None]] = {
     "region": _region,
     "result_type": _result_type,
     "result_types": _result_types,
+    "reduction": _reduction,
     "rounding": _rounding,
     "sizes": _sizes,
     "string": _string,

@@ -149,6 +149,12 @@ class Scanner:
         start = self.position
         return self._parse(f"#cuda_tile.{prefix}{self.balanced()}", Parser.parse_attribute, start)
 
+    def bare_attribute(self) -> Attribute:
+        """An attribute as MLIR spells it, with all prefixes."""
+        self.skip()
+        start = self.position
+        return self._parse(self.balanced(), Parser.parse_attribute, start)
+
     def _parse(self, text: str, parse, start: int) -> Attribute:
         try:
             check_text(text)

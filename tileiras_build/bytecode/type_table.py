@@ -25,10 +25,9 @@ from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 from tileiras_build.bytecode.cursor import Cursor
-from tileiras_build.bytecode.opcodes import V13_1, V13_2, V13_3, V13_4, Version
+from tileiras_build.bytecode.opcodes import POINTER_ATTRIBUTES, V13_1, V13_2, V13_3, V13_4, Version
 from tileiras_build.dialects.cuda_tile.enums import PaddingValue
 from tileiras_build.dialects.cuda_tile.types import (
-    PTR_ATTR,
     TOKEN,
     FloatNV8E5M3FNUType,
     GatherScatterViewType,
@@ -112,9 +111,7 @@ class TypeTable:
         since, parse = COMPOSITE_TYPES.get(tag, (since, None))
         if since is None:
             cursor.fail(f"unknown type tag {tag}", offset=offset)
-        if self.version < since:
-            cursor.fail(f"type tag {tag} needs bytecode {since[0]}.{since[1]}, "
-                        f"the file is {self.version[0]}.{self.version[1]}", id="bytecode-type", offset=offset)
+        self._require(since, f"type tag {tag}", cursor, offset)
         return type if parse is None else parse(self, cursor)
 
     def _flag(self, cursor: Cursor, since: Version) -> bool:
@@ -128,10 +125,19 @@ class TypeTable:
         return flags == 1
 
     def _ptr_attr(self, cursor: Cursor, present: bool) -> str | None:
-        offset = cursor.position
-        if present and cursor.varint("a pointer attribute"):
-            cursor.fail("unknown pointer attribute", offset=offset)
-        return PTR_ATTR if present else None
+        if not present:
+            return None
+        offset, names = cursor.position, tuple(POINTER_ATTRIBUTES)
+        number = cursor.varint("a pointer attribute")
+        if number >= len(names):
+            cursor.fail(f"unknown pointer attribute {number}", offset=offset)
+        self._require(POINTER_ATTRIBUTES[names[number]], f"the pointer attribute '{names[number]}'", cursor, offset)
+        return names[number]
+
+    def _require(self, since: Version, what: str, cursor: Cursor, offset: int) -> None:
+        if self.version < since:
+            cursor.fail(f"{what} needs bytecode {since[0]}.{since[1]}, "
+                        f"the file is {self.version[0]}.{self.version[1]}", id="bytecode-type", offset=offset)
 
     def _padding(self, cursor: Cursor, present: bool) -> PaddingValue | None:
         offset = cursor.position

@@ -1,4 +1,4 @@
-"""Write the cuda_tile dialect as CUDA Tile IR bytecode 13.1 to 13.4: the inverse of ``reader.py``.
+"""Write the cuda_tile dialect as CUDA Tile IR bytecode 13.1 to 13.5: the inverse of ``reader.py``.
 
 In:    an xDSL ``builtin.module`` as ``read_module`` gives it.
 Out:   the bytes of a .tilebc file.
@@ -28,7 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tileiras_build.bytecode.constants import float_bits
-from tileiras_build.bytecode.opcodes import NEWEST, OPCODES, V13_3, V13_4, Opcode, Version
+from tileiras_build.bytecode.opcodes import OPCODES, POINTER_ATTRIBUTES, SINCE, V13_3, V13_4, WRITTEN, Opcode, Version
 from tileiras_build.bytecode.reader import (
     CONSTANTS,
     DEBUG,
@@ -211,6 +211,17 @@ class Writer:
 
     # Types
 
+    def _require(self, what: str, since: Version) -> None:
+        if self.version < since:
+            raise InvalidInput("bytecode-version", f"{what} needs bytecode {_text(since)}, not {_text(self.version)}",
+                               remedy=f"write bytecode {_text(since)} or newer")
+
+    def _ptr_attr(self, name: str | None) -> bytes:
+        if name is None:
+            return b""
+        self._require(f"the pointer attribute '{name}'", POINTER_ATTRIBUTES[name])
+        return varint(list(POINTER_ATTRIBUTES).index(name))
+
     def _flag(self, present: bool, since: Version) -> bytes:
         return varint(int(present)) if self.version >= since else b""
 
@@ -220,7 +231,7 @@ class Writer:
 
     def pointer(self, type: PointerType) -> bytes:
         flag = self._flag(type.ptr_attr is not None, V13_4)
-        return varint(12) + flag + self.type(type.pointee_type) + (b"\x00" if type.ptr_attr is not None else b"")
+        return varint(12) + flag + self.type(type.pointee_type) + self._ptr_attr(type.ptr_attr)
 
     def tile(self, type: TileType) -> bytes:
         return varint(13) + self.type(type.element_type) + integers(type.shape, 8)
@@ -229,7 +240,7 @@ class Writer:
         shape, strides = ([DYNAMIC if dim is None else dim for dim in dims] for dims in (type.shape, type.strides))
         flag = self._flag(type.ptr_attr is not None, V13_4)
         return (varint(14) + flag + self.type(type.element_type) + integers(shape, 8) + integers(strides, 8)
-                + (b"\x00" if type.ptr_attr is not None else b""))
+                + self._ptr_attr(type.ptr_attr))
 
     def partition_view(self, type: PartitionViewType) -> bytes:
         return (varint(15) + self._flag(type.padding_value is not None, V13_3) + integers(type.tile_shape, 4)
@@ -249,6 +260,11 @@ class Writer:
             varint(len(group)) + b"".join(map(self.type, group)) for group in (type.inputs.data, type.outputs.data))
 
     # Debug attributes
+
+    def subprogram(self, value: DISubprogramAttr) -> bytes:
+        known = (b"\x05" + self.scope(value.file) + varint(value.line) + self.string(value.function_name)
+                 + self.string(value.linkage_name) + self.scope(value.compile_unit) + varint(value.scope_line))
+        return known + self._flag(value.declaration, SINCE["subprogram.flags"])
 
     def call_site(self, location: CallSiteLocAttr) -> bytes:
         *inner, outer = location.data
@@ -301,9 +317,7 @@ class Writer:
 
     def operation(self, op: Operation) -> bytes:
         row = ROWS[op.name.removeprefix("cuda_tile.")]
-        if self.version < row.since:
-            raise InvalidInput(
-                "bytecode-version", f"{row.name} needs bytecode {_text(row.since)}, not {_text(self.version)}")
+        self._require(row.name, row.since)
         self.locations[-1].append(self.location(op.attributes.get(LOC)))
         visible = [] if row.name == "print_tko" and self.version < row.flags_since else list(op.results)
         out = bytearray(varint(row.number))
@@ -360,20 +374,27 @@ class Writer:
     # Sections
 
     def function(self, op: EntryOp) -> bytes:
-        hints = op.optimization_hints
         out = bytearray(self.string(op.sym_name.data) + self.type(op.function_type))
-        out.append(KERNEL | (HAS_HINTS if hints is not None and hints.data else 0))
+        flagged = self.version < SINCE["function.attributes"] and _hints_of(op).data
+        out.append(KERNEL | (HAS_HINTS if flagged else 0))
         self.locations.append([self.location(op.attributes.get(LOC))])
-        out += varint(len(self.locations) if self.has_debug else 0)
-        out += self.tagged(hints) if hints is not None and hints.data else b""
+        out += varint(len(self.locations) if self.has_debug else 0) + self._function_attributes(op)
         self.values = {argument: number for number, argument in enumerate(op.body.block.args)}
         body = b"".join(map(self.operation, op.body.block.ops))
         return bytes(out) + varint(len(body)) + body
 
+    def _function_attributes(self, op: EntryOp) -> bytes:
+        hints = _hints_of(op)
+        if self.version >= SINCE["function.attributes"]:
+            return self.tagged(hints) + self.tagged(op.arg_attrs or ArrayAttr([]))
+        if op.arg_attrs is not None:
+            self._require("an attribute of a parameter", SINCE["function.attributes"])
+        return self.tagged(hints) if hints.data else b""
+
     def global_(self, op: GlobalOp) -> bytes:
         out = self.string(op.sym_name.data) + self.type(op.value.type) + self.constant(op.value)
         out += varint(op.alignment.value.data)
-        if self.version < V13_3:
+        if self.version < SINCE["global.visibility"]:
             return out
         return out + self.attribute("SymbolVisibility", op.symbol_visibility, 0) + varint(int(op.constant is not None))
 
@@ -425,6 +446,10 @@ def _class(value: Attribute, table: dict[type, Callable]) -> type:
     if kind not in table:
         raise InvalidInput("bytecode-unwritable", f"{value} cannot be written as Tile IR bytecode")
     return kind
+
+
+def _hints_of(op: EntryOp) -> OptimizationHintsAttr:
+    return op.optimization_hints or OptimizationHintsAttr({})
 
 
 def _hint(value: int | bool | str) -> Attribute:
@@ -496,9 +521,7 @@ DEBUG_WRITERS: dict[type, Callable[[Writer, Attribute], bytes]] = {
         b"\x03" + writer.scope(value.scope) + writer.scope(value.file) + varint(value.line) + varint(value.column)),
     DILocAttr: lambda writer, value: (
         b"\x04" + writer.scope(value.scope) + writer.string(value.file) + varint(value.line) + varint(value.column)),
-    DISubprogramAttr: lambda writer, value: (
-        b"\x05" + writer.scope(value.file) + varint(value.line) + writer.string(value.function_name)
-        + writer.string(value.linkage_name) + writer.scope(value.compile_unit) + varint(value.scope_line)),
+    DISubprogramAttr: Writer.subprogram,
     CallSiteLocAttr: Writer.call_site,
     UnknownLocAttr: lambda writer, value: b"\x00",
 }
@@ -511,10 +534,10 @@ def _text(version: Version) -> str:
 def write_module(
     module: builtin.ModuleOp | ModuleOp, *, version: Version | None = None, like: Tables | None = None
 ) -> bytes:
-    """The bytecode of a module, by default of the newest version or of the file whose tables ``like`` holds.
+    """The bytecode of a module, by default of WRITTEN or of the version of the file whose tables ``like`` holds.
 
     Raises InvalidInput for what the version cannot express.
     """
     if not isinstance(module, ModuleOp):
         module = next(op for op in module.walk() if isinstance(op, ModuleOp))
-    return Writer(version or (like.version if like else NEWEST), like).module(module)
+    return Writer(version or (like.version if like else WRITTEN), like).module(module)

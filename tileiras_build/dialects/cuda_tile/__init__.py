@@ -1,4 +1,4 @@
-"""The public cuda_tile dialect (CUDA Tile IR 13.1 to 13.4) for xDSL."""
+"""The public cuda_tile dialect (CUDA Tile IR 13.1 to 13.5) for xDSL."""
 
 from xdsl.ir import Dialect
 
@@ -26,8 +26,12 @@ from tileiras_build.dialects.cuda_tile.enums import (
     MemoryOrderingSemanticsAttr,
     MemoryScope,
     MemoryScopeAttr,
+    MultimemReductionKind,
+    MultimemReductionKindAttr,
     PaddingValue,
     PaddingValueAttr,
+    PtrAttr,
+    PtrAttrAttr,
     RoundingMode,
     RoundingModeAttr,
     Signedness,
@@ -139,6 +143,9 @@ from tileiras_build.dialects.cuda_tile.ops_memory import (
     MakeTensorViewOp,
     MakeTokenOp,
     MemoryFenceAliasTkoOp,
+    MultimemLoadReduceViewTkoOp,
+    MultimemReduceViewTkoOp,
+    MultimemStoreViewTkoOp,
     PrintTkoOp,
     StorePtrTkoOp,
     StoreViewTkoOp,
@@ -308,6 +315,11 @@ __all__ = [
     "MulFOp",
     "MulIOp",
     "MulhiIOp",
+    "MultimemLoadReduceViewTkoOp",
+    "MultimemReduceViewTkoOp",
+    "MultimemReductionKind",
+    "MultimemReductionKindAttr",
+    "MultimemStoreViewTkoOp",
     "NegFOp",
     "NegIOp",
     "OffsetOp",
@@ -321,6 +333,8 @@ __all__ = [
     "PointerType",
     "PowOp",
     "PrintTkoOp",
+    "PtrAttr",
+    "PtrAttrAttr",
     "PtrToIntOp",
     "PtrToPtrOp",
     "ReduceOp",

@@ -1,6 +1,7 @@
 """Enumerations of the cuda_tile dialect: one attribute class per enumeration, public spelling in the text.
 
-The position of a member is its bytecode number (Tile IR AttrDefs.td; nearest_away since bytecode 13.4).
+The position of a member is its bytecode number (Tile IR AttrDefs.td; nearest_away since bytecode 13.4;
+unicast and multicast since 13.5).
 Use ``RoundingModeAttr.of(RoundingMode.ZERO)`` for the shared instance; ``attr.data`` is the member.
 """
 
@@ -87,6 +88,25 @@ class PaddingValue(str, Enum):
     NEG_INF = "neg_inf"
 
 
+class MultimemReductionKind(str, Enum):
+    ADD = "add"
+    MIN = "min"
+    MAX = "max"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    UMIN = "umin"
+    UMAX = "umax"
+
+
+class PtrAttr(str, Enum):
+    """What a pointer points to; multimem operations alone access a multicast object."""
+
+    NONE = "none"
+    UNICAST = "unicast"
+    MULTICAST = "multicast"
+
+
 class SymbolVisibility(str, Enum):
     PUBLIC = "public"
     PRIVATE = "private"
@@ -170,6 +190,16 @@ class SymbolVisibilityAttr(EnumAttr[SymbolVisibility], members=SymbolVisibility)
     name = "cuda_tile.symbol_visibility"
 
 
+@irdl_attr_definition
+class MultimemReductionKindAttr(EnumAttr[MultimemReductionKind], members=MultimemReductionKind):
+    name = "cuda_tile.multimem_reduction_kind"
+
+
+@irdl_attr_definition
+class PtrAttrAttr(EnumAttr[PtrAttr], members=PtrAttr):
+    name = "cuda_tile.ptr_attr"
+
+
 ENUM_ATTRS = (
     SignednessAttr,
     IntegerOverflowAttr,
@@ -181,6 +211,8 @@ ENUM_ATTRS = (
     MemoryOrderingSemanticsAttr,
     PaddingValueAttr,
     SymbolVisibilityAttr,
+    MultimemReductionKindAttr,
+    PtrAttrAttr,
 )
 
 for _attr in ENUM_ATTRS:

@@ -77,15 +77,23 @@ class DICompileUnitAttr(DebugAttr):
 
 @record
 class DISubprogramAttr(DebugAttr):
-    """A source function: ``function_name`` at ``file``:``line``, linked as ``linkage_name``."""
+    """A source function: ``function_name`` at ``file``:``line``, linked as ``linkage_name``.
+
+    A ``declaration`` (since bytecode 13.5) is held as a seventh entry, which no other has.
+    """
 
     name = "cuda_tile.di_subprogram"
     file, line, function_name, linkage_name = _field(0), _field(1), _field(2), _field(3)
     compile_unit, scope_line = _field(4), _field(5)
 
     def __init__(self, file: DIFileAttr, line: int, function_name: str, linkage_name: str,
-                 compile_unit: DICompileUnitAttr, scope_line: int):
-        super().__init__((file, line, function_name, linkage_name, compile_unit, scope_line))
+                 compile_unit: DICompileUnitAttr, scope_line: int, declaration: bool = False):
+        known = (file, line, function_name, linkage_name, compile_unit, scope_line)
+        super().__init__((*known, 1) if declaration else known)
+
+    @property
+    def declaration(self) -> bool:
+        return len(self.data) > 6
 
     @property
     def subprogram(self) -> DISubprogramAttr:

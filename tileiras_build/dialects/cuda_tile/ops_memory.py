@@ -45,6 +45,9 @@ from tileiras_build.dialects.cuda_tile.enums import (
     MemoryOrderingSemanticsAttr,
     MemoryScope,
     MemoryScopeAttr,
+    MultimemReductionKind,
+    MultimemReductionKindAttr,
+    PtrAttr,
 )
 from tileiras_build.dialects.cuda_tile.extents import check_elements, check_tensor, known_range
 from tileiras_build.dialects.cuda_tile.types import (
@@ -83,8 +86,13 @@ ATOMIC_ORDER: tuple[Check, ...] = (
 )
 
 
+def _refuse_multicast(op: Operation, ptr_attr: str | None) -> None:
+    if ptr_attr == PtrAttr.MULTICAST.value:
+        fail(f"{op.name.removeprefix('cuda_tile.')} cannot access a multicast pointer; multimem operations can")
+
+
 def _pointee_matches(pointer: str, value: str) -> Check:
-    """A tile of pointers to the elements of another tile, of the same shape."""
+    """A tile of pointers to the elements of another tile, of the same shape, and not into a multicast object."""
 
     def check(op: Operation) -> None:
         addresses, values = tile(op, pointer), tile(op, value)
@@ -92,6 +100,7 @@ def _pointee_matches(pointer: str, value: str) -> Check:
             fail(f"'{pointer}' must be a tile of pointers, got {addresses}")
         if addresses.shape != values.shape or addresses.element_type.pointee_type != values.element_type:
             fail(f"'{pointer}' must be a tile of pointers to the elements of '{value}', got {addresses} and {values}")
+        _refuse_multicast(op, addresses.element_type.ptr_attr)
 
     return check
 
@@ -179,6 +188,13 @@ def _tile_fits_view(name: str) -> Check:
             fail(f"expected '{name}' of type {expected} for this view, got {getattr(op, name).type}")
 
     return check
+
+
+def _not_multicast(op: Operation) -> None:
+    _refuse_multicast(op, view_type(op).tensor_view.ptr_attr)
+
+
+VIEW_ACCESS: tuple[Check, ...] = (_index_fits_view, _not_multicast)
 
 
 @define
@@ -287,7 +303,7 @@ class AtomicRMWTkoOp(TileOperation):
 
 @define
 class AtomicRedViewTkoOp(TileOperation):
-    """Reduce a tile into a view (since bytecode 13.3)."""
+    """Reduce a tile into a view (since bytecode 13.3); ``inbounds`` (since 13.5) as for load_view_tko."""
 
     name = "cuda_tile.atomic_red_view_tko"
     memory_ordering_semantics = prop_def(MemoryOrderingSemanticsAttr)
@@ -297,8 +313,10 @@ class AtomicRedViewTkoOp(TileOperation):
     mode = prop_def(AtomicRMWModeAttr)
     value = operand_def()
     token = opt_operand_def()
+    inbounds = opt_prop_def(DenseArrayBase)
     result_token = result_def()
     irdl_options = SEGMENTED
+    inbounds_flags = property(_inbounds_flags)
 
     def _view(self) -> None:
         if isinstance(view_type(self), GatherScatterViewType):
@@ -314,7 +332,7 @@ class AtomicRedViewTkoOp(TileOperation):
         TOKENS,
         _view,
         _tile_fits_view("value"),
-        _index_fits_view,
+        *VIEW_ACCESS,
         _mode_fits("value"),
     )
 
@@ -446,7 +464,7 @@ class LoadViewTkoOp(TileOperation):
     result_token = result_def()
     irdl_options = SEGMENTED
     inbounds_flags = property(_inbounds_flags)
-    CHECKS: ClassVar = (*LOAD_ORDER, _tile_fits_view("tile"), _index_fits_view, _packed_along_one_dimension)
+    CHECKS: ClassVar = (*LOAD_ORDER, _tile_fits_view("tile"), *VIEW_ACCESS, _packed_along_one_dimension)
 
 
 def _view_of(op: Operation) -> None:
@@ -505,6 +523,8 @@ class MakeTensorViewOp(TileOperation):
         pointee = self.base.type.element_type.pointee_type
         if pointee != view.element_type:
             fail(f"expected pointer to {view.element_type} to build tensor_view of this type, got {pointee}")
+        if (given := self.base.type.element_type.ptr_attr) != view.ptr_attr:
+            fail(f"the pointer attribute of the base is {given or 'absent'}, that of the view {view.ptr_attr or 'absent'}")
         if len(sizes) != view.dynamic_shape_count:
             fail(f"expected {view.dynamic_shape_count} dynamic shape operands, got {len(sizes)}")
         if len(strides) != view.dynamic_stride_count:
@@ -543,6 +563,117 @@ class MemoryFenceAliasTkoOp(TileOperation):
     CHECKS: ClassVar = (TOKENS,)
 
 
+# Reduction of a multicast object -> element types: read as (load-reduce), written (tileirdisasm 13.5).
+_MULTIMEM_INTEGERS = (i32, i64)
+_MULTIMEM_HALVES = tuple(type for type in BASE_FLOATS if BITS[type] == 16)
+_MULTIMEM_ALL = (*_MULTIMEM_INTEGERS, *BASE_FLOATS)
+MULTIMEM_LOADS: dict[MultimemReductionKind, tuple] = {
+    **dict.fromkeys(MultimemReductionKind, _MULTIMEM_INTEGERS),
+    MultimemReductionKind.ADD: _MULTIMEM_ALL,
+    MultimemReductionKind.MIN: (*_MULTIMEM_INTEGERS, *_MULTIMEM_HALVES),
+    MultimemReductionKind.MAX: (*_MULTIMEM_INTEGERS, *_MULTIMEM_HALVES),
+}
+MULTIMEM_REDUCTIONS = {
+    **dict.fromkeys(MultimemReductionKind, _MULTIMEM_INTEGERS),
+    MultimemReductionKind.ADD: _MULTIMEM_ALL,
+}
+
+
+def _multicast_partition(op: Operation) -> None:
+    """Multimem operations access partition views of multicast objects."""
+    view = view_type(op)
+    if not isinstance(view, PartitionViewType):
+        fail(f"multimem operations support only partition_view, got {view}")
+    if view.tensor_view.ptr_attr != PtrAttr.MULTICAST.value:
+        fail(f"expected a view of a multicast pointer, the pointer attribute is {view.tensor_view.ptr_attr or 'absent'}")
+
+
+def _reduction_fits(types: dict[MultimemReductionKind, tuple]) -> Check:
+    def check(op: Operation) -> None:
+        kind, element_type = op.reduction.data, op.view.type.element_type
+        if element_type not in types[kind]:
+            fail(f"'{kind.value}' works only with {', '.join(map(str, types[kind]))}, got {element_type}")
+
+    return check
+
+
+def _stored_type_fits(op: Operation) -> None:
+    if op.view.type.element_type not in _MULTIMEM_ALL:
+        fail(f"multimem operations work only with {', '.join(map(str, _MULTIMEM_ALL))}, got {op.view.type.element_type}")
+
+
+@define
+class MultimemLoadReduceViewTkoOp(TileOperation):
+    """Load a tile of each copy of a multicast object and reduce the copies (since bytecode 13.5)."""
+
+    name = "cuda_tile.multimem_load_reduce_view_tko"
+    memory_ordering_semantics = prop_def(MemoryOrderingSemanticsAttr)
+    memory_scope = opt_prop_def(MemoryScopeAttr)
+    view = operand_def()
+    index = var_operand_def()
+    token = opt_operand_def()
+    reduction = prop_def(MultimemReductionKindAttr)
+    inbounds = opt_prop_def(DenseArrayBase)
+    reduced_values = result_def()
+    result_token = result_def()
+    irdl_options = SEGMENTED
+    CHECKS: ClassVar = (
+        *LOAD_ORDER,
+        _multicast_partition,
+        _tile_fits_view("reduced_values"),
+        _index_fits_view,
+        _reduction_fits(MULTIMEM_LOADS),
+    )
+
+
+@define
+class MultimemReduceViewTkoOp(TileOperation):
+    """Reduce a tile into each copy of a multicast object (since bytecode 13.5)."""
+
+    name = "cuda_tile.multimem_reduce_view_tko"
+    memory_ordering_semantics = prop_def(MemoryOrderingSemanticsAttr)
+    memory_scope = prop_def(MemoryScopeAttr)
+    view = operand_def()
+    tile = operand_def()
+    index = var_operand_def()
+    token = opt_operand_def()
+    reduction = prop_def(MultimemReductionKindAttr)
+    inbounds = opt_prop_def(DenseArrayBase)
+    result_token = result_def()
+    irdl_options = SEGMENTED
+    CHECKS: ClassVar = (
+        one_of(ORDER, RELAXED, RELEASE),
+        TOKENS,
+        _multicast_partition,
+        _tile_fits_view("tile"),
+        _index_fits_view,
+        _reduction_fits(MULTIMEM_REDUCTIONS),
+    )
+
+
+@define
+class MultimemStoreViewTkoOp(TileOperation):
+    """Store a tile to each copy of a multicast object (since bytecode 13.5)."""
+
+    name = "cuda_tile.multimem_store_view_tko"
+    memory_ordering_semantics = prop_def(MemoryOrderingSemanticsAttr)
+    memory_scope = opt_prop_def(MemoryScopeAttr)
+    view = operand_def()
+    tile = operand_def()
+    index = var_operand_def()
+    token = opt_operand_def()
+    inbounds = opt_prop_def(DenseArrayBase)
+    result_token = result_def()
+    irdl_options = SEGMENTED
+    CHECKS: ClassVar = (
+        *STORE_ORDER,
+        _multicast_partition,
+        _tile_fits_view("tile"),
+        _index_fits_view,
+        _stored_type_fits,
+    )
+
+
 @define
 class StorePtrTkoOp(TileOperation):
     """Scatter: store through each pointer that the mask selects."""
@@ -576,7 +707,7 @@ class StoreViewTkoOp(TileOperation):
     result_token = result_def()
     irdl_options = SEGMENTED
     inbounds_flags = property(_inbounds_flags)
-    CHECKS: ClassVar = (*STORE_ORDER, _tile_fits_view("tile"), _index_fits_view, _packed_along_one_dimension)
+    CHECKS: ClassVar = (*STORE_ORDER, _tile_fits_view("tile"), *VIEW_ACCESS, _packed_along_one_dimension)
 
 
 @define
@@ -642,6 +773,9 @@ MEMORY_OPS = (
     MakeTensorViewOp,
     MakeTokenOp,
     MemoryFenceAliasTkoOp,
+    MultimemLoadReduceViewTkoOp,
+    MultimemReduceViewTkoOp,
+    MultimemStoreViewTkoOp,
     StorePtrTkoOp,
     StoreViewTkoOp,
     AssertOp,

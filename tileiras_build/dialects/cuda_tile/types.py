@@ -31,7 +31,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tileiras_build.dialects.cuda_tile.enums import PaddingValue
+from tileiras_build.dialects.cuda_tile.enums import PaddingValue, PtrAttr
 from tileiras_build.dialects.cuda_tile.extents import check_tensor, check_tiles
 from tileiras_build.dialects.cuda_tile.record import record
 
@@ -111,14 +111,13 @@ def _parse_ints(parser: AttrParser) -> tuple[int | None, ...]:
     return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, one))
 
 
-PTR_ATTR = "none"  # the only pointer attribute of bytecode 13.4
-
-
 def _parse_ptr_attr(parser: AttrParser) -> str | None:
     if parser.parse_optional_punctuation(",") is None:
         return None
+    if (attribute := parser.parse_optional_attribute()) is not None:
+        return PtrAttr(attribute.data).value
     with parser.in_angle_brackets():
-        return parser.parse_keyword(PTR_ATTR)
+        return PtrAttr(parser.parse_identifier()).value
 
 
 @irdl_attr_definition
@@ -132,7 +131,7 @@ class TokenType(ParametrizedAttribute, TypeAttribute):
 class PointerType(Data[tuple[Attribute, str | None]], TypeAttribute):
     """A pointer into global memory to one element of ``pointee_type``.
 
-    ``ptr_attr`` is the optional pointer attribute of bytecode 13.4, whose only value is "none".
+    ``ptr_attr`` is the optional pointer attribute of bytecode 13.4, one of PtrAttr.
     """
 
     name = "cuda_tile.ptr"
@@ -308,7 +307,7 @@ class TensorViewType(Data[tuple[Attribute, Dims, Dims, str | None]], TypeAttribu
             _print_shape(printer, self.shape, self.element_type)
             if self.shape:
                 printer.print_string(f", strides=[{_dims_text(self.strides, ',')}]")
-            printer.print_string(f", <{self.ptr_attr}>" if self.ptr_attr else "")
+            printer.print_string(f", #cuda_tile.ptr_attr<{self.ptr_attr}>" if self.ptr_attr else "")
 
 
 def _parse_tile_shape(parser: AttrParser) -> tuple[int, ...]:
