@@ -15,7 +15,7 @@ import ast
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +23,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from tileiras_build.bytecode.opcodes import OPCODES
+from tileiras_build.bytecode import disassemble, read_module
+from tileiras_build.bytecode.opcodes import NEWEST, OPCODES, VERSIONS, WRITTEN, Version
+from tileiras_build.bytecode.text_parser import parse_text
+from tileiras_build.bytecode.writer import Tables, write_module
 from tileiras_build.errors import TileirasError
 from tileiras_build.pipeline import ll_to_ptx, tileaa_to_tileas, tileas_to_ll, tilebc_to_tileaa
 from tileiras_build.pipeline.contracts import run_passes
@@ -50,19 +53,23 @@ RELAXED = (
 )
 LESS = "comparison_predicate = #cuda_tile.comparison_predicate<less_than>"
 ADDS = "mode = #cuda_tile.atomic_rmw_mode<ADD>"
+SUMS = "reduction = #cuda_tile.multimem_reduction_kind<add>"
 ORDERED = "comparison_ordering = #cuda_tile.comparison_ordering<ordered>"
 VISIBLE = "symbol_visibility = #cuda_tile.symbol_visibility<public>"
 MEMREF = "!cuda_tile.tensor_view<64x64xT, strides=[64,1]>"
+MULTICAST = "#cuda_tile.ptr_attr<multicast>"
+MULTICAST_MEMREF = f"!cuda_tile.tensor_view<64x64xT, strides=[64,1], {MULTICAST}>"
 VIEWS = {
     "partition": f"!cuda_tile.partition_view<tile=(8x8), {MEMREF}>",
     "strided": f"!cuda_tile.strided_view<tile=(8x8), traversal_strides=[4,8], {MEMREF}>",
     "gather": f"!cuda_tile.gather_scatter_view<tile=(8x8), {MEMREF}, sparse_dim=0>",
+    "multicast": f"!cuda_tile.partition_view<tile=(8x8), {MULTICAST_MEMREF}>",
 }
 # For these targets LLVM generates code too: it would find a fault in what was written for any.
 GENERATED = ("sm_80", "sm_120")
 # No kernel has a parameter of these types.
 CONSTANTS_ONLY = ("f4E2M1FN",)
-MAKERS = {"gather": "make_gather_scatter_view"}
+MAKERS = {"gather": "make_gather_scatter_view", "multicast": "make_partition_view"}
 
 
 def segments(*sizes: int) -> str:
@@ -123,6 +130,9 @@ TRIALS: dict[str, tuple[str, str]] = {
         "partition i32 i32 T:8x8 -> token",
         f"{RELAXED}, {ADDS}" + segments(1, 2, 1, 0),
     ),
+    "multimem_load_reduce_view_tko": ("multicast i32 i32 -> T:8x8 token", f"{RELAXED}, {SUMS}" + segments(1, 2, 0)),
+    "multimem_reduce_view_tko": ("multicast T:8x8 i32 i32 -> token", f"{RELAXED}, {SUMS}" + segments(1, 1, 2, 0)),
+    "multimem_store_view_tko": ("multicast T:8x8 i32 i32 -> token", RELAXED + segments(1, 1, 2, 0)),
     "make_tensor_view": ("scalar -> memref", segments(1, 0, 0)[2:]),
     "make_partition_view": ("memref -> partition", ""),
     "make_strided_view": ("memref -> strided", ""),
@@ -194,13 +204,20 @@ class _Kernel:
         self.parameters.append((f"%a{len(self.parameters)}", type))
         return self.parameters[-1]
 
+    def memory(self, word: str) -> tuple[str, str]:
+        """The types of the base and of the tensor view under a view."""
+        if word == "multicast":
+            pointer = _tile(f"!cuda_tile.ptr<{self.element}, <multicast>>")
+            return pointer, MULTICAST_MEMREF.replace("T", self.element)
+        return self.type("scalar"), self.type("memref")
+
     def operand(self, word: str) -> tuple[str, str]:
         """A value of the type that a word stands for, made from a parameter."""
         if word == "token":
             return self.emit("make_token", [], "!cuda_tile.token")
         if word == "memref" or word in VIEWS:
-            pointer = self.parameter(self.type("scalar"))
-            memory = self.emit("make_tensor_view", [pointer], self.type("memref"), segments(1, 0, 0)[2:])
+            pointer, memory = self.memory(word)
+            memory = self.emit("make_tensor_view", [self.parameter(pointer)], memory, segments(1, 0, 0)[2:])
             if word == "memref":
                 return memory
             return self.emit(MAKERS.get(word, f"make_{word}_view"), [memory], self.type(word))
@@ -305,15 +322,19 @@ def outcome(name: str, element: str, target: str, form: str | None = None) -> st
         return None
     job = Job(TARGETS[target])
     try:
-        tiles = run_passes([tilebc_to_tileaa.PASSES[0]], module.clone(), job)
-        # Nothing uses the results of a trial: what removes unused operations is left out.
-        passes = [entry for entry in tileaa_to_tileas.PASSES if entry is not EliminateCommon]
-        code = tileas_to_ll.lower(run_passes(passes, tiles, job), job)
+        code = _lowered(module.clone(), job)
         if target in GENERATED:
             ll_to_ptx.lower(code, job)
     except TileirasError as error:
         return error.id
     return ""
+
+
+def _lowered(module: ModuleOp, job: Job) -> str:
+    """LLVM IR. Nothing uses the results of a trial: what removes unused operations is left out."""
+    tiles = run_passes([tilebc_to_tileaa.PASSES[0]], module, job)
+    passes = [entry for entry in tileaa_to_tileas.PASSES if entry is not EliminateCommon]
+    return tileas_to_ll.lower(run_passes(passes, tiles, job), job)
 
 
 def outcomes(name: str, targets: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -326,22 +347,31 @@ def outcomes(name: str, targets: Iterable[str]) -> dict[str, dict[str, str]]:
 # ---- the page --------------------------------------------------------------------------------------------------------
 HEAD = """# Coverage
 
-What of Tile IR bytecode 13.1 to 13.4 is lowered, found by compiling a kernel of each operation with each element type
+What of Tile IR bytecode 13.1 to 13.5 is lowered, found by compiling a kernel of each operation with each element type
 for every target. This page is written by `tools/coverage.py`; `tests/tools/test_coverage.py` checks it.
 
 An operation that is not supported is refused with the id given here, its name and its source line.
 
 ## Operations
 
-| operation | supported element types | refused |
-|---|---|---|
+| operation | since | supported element types | refused |
+|---|---|---|---|
 """
+
+
+def since(name: str) -> str:
+    """The first bytecode version that has an operation."""
+    return _number(next(row.since for row in OPCODES.values() if row.name == name))
+
+
+def _number(version: Version) -> str:
+    return ".".join(map(str, version))
 
 
 def operation_row(name: str, targets: Iterable[str]) -> str:
     """The line of one operation."""
     if name in TERMINATORS:
-        return f"| `{name}` | (with `{TERMINATORS[name]}`) | |"
+        return f"| `{name}` | {since(name)} | (with `{TERMINATORS[name]}`) | |"
     rows = outcomes(name, targets)
     supported = [element for element, row in rows.items() if not any(row.values())]
     refused: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
@@ -354,7 +384,7 @@ def operation_row(name: str, targets: Iterable[str]) -> str:
         for (id, where), elements in refused.items()
     ]
     listed = "yes" if name in TYPELESS and supported else ", ".join(supported) or "none"
-    return f"| `{name}` | {listed} | {'; '.join(texts)} |"
+    return f"| `{name}` | {since(name)} | {listed} | {'; '.join(texts)} |"
 
 
 TABLES = "## Matrix products"
@@ -378,6 +408,36 @@ def product_table() -> str:
     lines = [f"| a, b, accumulator | {' | '.join(TARGETS)} |", "|---|" + "---|" * len(TARGETS)]
     for types in PRODUCTS:
         lines.append(f"| {', '.join(types)} | {' | '.join(product_cell(target, types) for target in TARGETS)} |")
+    return "\n".join(lines)
+
+
+# What each version is tried with: text as the disassembler prints it.
+VERSIONED = """entry @k(%arg0: tile<ptr<f32>>) optimization_hints=<default = {occupancy = 2}> {
+  %tview = make_tensor_view %arg0, shape = [64], strides = [1] : tensor_view<64xf32, strides=[1]>
+  %0 = iota : tile<8xi32>
+  %reshape = reshape %arg0 : tile<ptr<f32>> -> tile<1xptr<f32>>
+  %bcast = broadcast %reshape : tile<1xptr<f32>> -> tile<8xptr<f32>>
+  %1 = offset %bcast, %0 : tile<8xptr<f32>>, tile<8xi32> -> tile<8xptr<f32>>
+  %result, %result_token = load_ptr_tko weak %1 : tile<8xptr<f32>> -> tile<8xf32>, token
+  %2 = exp %result  : tile<8xf32>
+  %3 = store_ptr_tko weak %1, %2 token=%result_token : tile<8xptr<f32>>, tile<8xf32> -> token
+  return
+}
+"""
+STEPS: dict[str, Callable[[bytes], bool]] = {
+    "asm, written": lambda data: write_module(read_module(data), like=Tables(data)) == data,
+    "read, verified": lambda data: parse_text(VERSIONED).is_structurally_equivalent(read_module(data)),
+    "printed": lambda data: disassemble(data) == VERSIONED,
+    "lowered": lambda data: bool(_lowered(read_module(data), Job(TARGETS[TABLES_TARGET]))),
+}
+
+
+def version_table() -> str:
+    """What is done with each version of the bytecode."""
+    lines = [f"| | {' | '.join(map(_number, VERSIONS))} |", "|---|" + "---|" * len(VERSIONS)]
+    for step, check in STEPS.items():
+        cells = ("yes" if check(write_module(parse_text(VERSIONED), version=version)) else "no" for version in VERSIONS)
+        lines.append(f"| {step} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -408,6 +468,7 @@ def tables() -> str:
     """What follows the operations: made from the source, at once."""
     refusals = "\n".join(f"- `{id}`" for id in refusal_ids())
     forms = "\n".join(form_line(*row) for row in FORMS)
+    newest = _number(NEWEST)
     return f"""{TABLES}
 
 The shape of the mma.sync instruction that is used. `as f16`: the operands are widened, which is exact. `fma`:
@@ -418,6 +479,13 @@ multiply-adds of each thread.
 ## Other forms
 
 {forms}
+
+## Versions
+
+{version_table()}
+
+`asm` and `export` write bytecode {_number(WRITTEN)} unless told. A file newer than {newest}, and one with preview
+content, is refused with `bytecode-version`.
 
 ## Refusals
 

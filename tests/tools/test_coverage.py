@@ -9,7 +9,8 @@ from tileiras_build.errors import TileirasError
 from tools import coverage
 
 PAGE = coverage.PAGE.read_text()
-ROWS = {match[1]: (match[2], match[3]) for match in re.finditer(r"^\| `(\w+)` \| (.*?) \| (.*?) ?\|$", PAGE, re.M)}
+LINE = re.compile(r"^\| `(\w+)` \| (13\.\d) \| (.*?) \| (.*?) ?\|$", re.M)
+ROWS = {match[1]: (match[3], match[4]) for match in LINE.finditer(PAGE)}
 # Not one of those for which LLVM generates code too: that takes longer.
 TARGET = "sm_90"
 
@@ -24,12 +25,30 @@ def test_every_operation_has_a_trial_and_a_row():
 def test_row_agrees_with_a_trial(name):
     """The first and the last element type of the row compile; a type that it does not mention is no Tile IR."""
     supported, refused = ROWS[name]
-    elements = ["i32"] if supported == "yes" else supported.split(", ")
-    for element in {elements[0], elements[-1]}:
+    elements = {"yes": ["i32"], "none": []}.get(supported, supported.split(", "))
+    for element in {*elements[:1], *elements[-1:]}:
         assert coverage.outcome(name, element, TARGET) == ""
     unnamed = [element for element in coverage.TYPES if element not in elements and element not in refused]
     if supported != "yes" and unnamed:
         assert coverage.outcome(name, unnamed[0], TARGET) is None
+
+
+def test_an_operation_without_a_lowering_shows_the_id_of_its_refusal():
+    rows = {name: refused for name, (supported, refused) in ROWS.items() if supported == "none"}
+    assert rows and all(coverage.trial(name, "f32") is not None for name in rows)
+    for name, refused in rows.items():
+        assert refused.endswith(f"`{coverage.outcome(name, 'f32', TARGET)}`")
+
+
+def test_each_row_says_since_when():
+    assert {match[1]: match[2] for match in LINE.finditer(PAGE)} == {
+        row.name: ".".join(map(str, row.since)) for row in OPCODES.values()}
+
+
+def test_a_version_that_is_not_read_back_is_not_called_read(monkeypatch):
+    assert "| read, verified | yes | yes | yes | yes | yes |" in coverage.version_table()
+    monkeypatch.setattr(coverage, "read_module", lambda data: coverage.parse_text("entry @k() {\n  return\n}"))
+    assert "| read, verified | no | no | no | no | no |" in coverage.version_table()
 
 
 def test_types_that_a_gpu_has_no_instruction_for_are_computed():
@@ -58,4 +77,4 @@ def test_what_cannot_be_lowered_shows_its_id(monkeypatch):
     monkeypatch.setattr(coverage, "run_passes", refuse)
     assert coverage.outcome("addf", "f32", TARGET) == "some-id"
     assert coverage.form_line(*coverage.FORMS[0]).endswith(": `some-id`")
-    assert coverage.operation_row("addf", (TARGET,)) == "| `addf` | none | f16, bf16, f32, f64: `some-id` |"
+    assert coverage.operation_row("addf", (TARGET,)) == "| `addf` | 13.1 | none | f16, bf16, f32, f64: `some-id` |"
