@@ -166,6 +166,18 @@ def run_opt(options: argparse.Namespace) -> None:
 def _add_asm(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.mlir", help="text as dis prints it")
     parser.add_argument("-o", "--output", metavar="OUT", help="default: FILE with the suffix .tilebc")
+    parser.add_argument("--bytecode", type=_version, metavar="VERSION",
+                        help="the version to write, such as 13.5; default: one that tools a release older still read")
+
+
+def _version(text: str) -> tuple[int, int]:
+    """A bytecode version such as 13.4."""
+    from .bytecode.opcodes import VERSIONS
+
+    known = {".".join(map(str, version)): version for version in VERSIONS}
+    if text not in known:
+        raise argparse.ArgumentTypeError(f"{text} is not one of {', '.join(known)}")
+    return known[text]
 
 
 def _add_launch(parser: argparse.ArgumentParser) -> None:
@@ -289,7 +301,8 @@ def assemble_file(options: argparse.Namespace) -> None:
     from .pipeline.text_files import decode
 
     module = parse_text(decode(read_file(options.file), options.file), options.file)
-    write_files({Path(options.output or Path(options.file).with_suffix(STAGES[0].suffix)): write_module(module)})
+    data = write_module(module, version=options.bytecode)
+    write_files({Path(options.output or Path(options.file).with_suffix(STAGES[0].suffix)): data})
 
 
 def _launches(options: argparse.Namespace):

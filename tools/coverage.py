@@ -484,8 +484,8 @@ multiply-adds of each thread.
 
 {version_table()}
 
-`asm` and `export` write bytecode {_number(WRITTEN)} unless told. A file newer than {newest}, and one with preview
-content, is refused with `bytecode-version`.
+`export` writes bytecode {_number(WRITTEN)}, and so does `asm` unless `--bytecode` names another version. A file newer
+than {newest}, and one with preview content, is refused with `bytecode-version`.
 
 ## Refusals
 

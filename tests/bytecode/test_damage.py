@@ -5,9 +5,11 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_modules import SAMPLES, S, build, e, f32, i32, one_pointer, sample, tile
+from sample_modules import SAMPLES, V13_4, V13_5, S, build, e, f32, i32, one_pointer, sample, tile
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, i1
 
 from tileiras_build.bytecode import disassemble, read_module
+from tileiras_build.bytecode.writer import write_module
 from tileiras_build.errors import InvalidInput, Unsupported
 
 MAGIC = b"\x7fTileIR\x00"
@@ -65,6 +67,83 @@ def test_unknown_versions_name_both(version, found, age):
 def test_the_next_version_is_refused_by_name():
     error = refusal(MAGIC + bytes([13, 6, 0, 0]) + sample("control")[12:])
     assert error.id == "bytecode-version" and "bytecode 13.6, newer than" in error.message
+
+
+def test_preview_content_is_refused_by_name():
+    error = refusal(MAGIC + bytes([13, 5, 1, 0]) + sample("control")[12:])
+    assert (error.id, error.location.offset) == ("bytecode-version", 8)
+    assert "bytecode 13.5 with preview content" in error.message
+
+
+FUNCTION = sample("memory")  # one pointer
+ATTRIBUTES = FUNCTION.index(b"\x02\x01\x0b\x00\x06\x00")  # flags, location, no hints, no attributes
+
+
+# byte from ATTRIBUTES, value -> message
+FUNCTIONS = {
+    "hints-flag": (0, 6, "unknown flags 0x6"),
+    "form": (0, 0x0A, "unknown flags 0xa"),
+    "private": (0, 3, "is private"),
+    "not-an-entry": (0, 0, "is not an entry"),
+    "hints": (2, 6, "expected optimization hints"),
+    "attributes": (4, 0x0B, "expected an array of dictionaries"),
+}
+
+
+@pytest.mark.parametrize("place, value, message", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_damaged_attributes_of_a_function(place, value, message):
+    data = bytearray(FUNCTION)
+    data[ATTRIBUTES + place] = value
+    error = refusal(bytes(data))
+    assert message in error.message and error.location.offset
+    assert not place or error.location.offset == ATTRIBUTES + place
+
+
+ONE = IntegerAttr(1, i1)
+
+
+@pytest.mark.parametrize("attributes, message", [
+    ([ONE], "expected an array of dictionaries, the attributes of parameters"),
+    ([DictionaryAttr({})] * 2, "2 dictionaries of attributes for 1 parameters"),
+    ([DictionaryAttr({"bare": ONE})], "the attribute 'bare' of a parameter is not one of a dialect"),
+])
+def test_wrong_attributes_of_parameters(attributes, message):
+    module = read_module(FUNCTION)
+    entry = module.body.block.first_op.body.block.first_op
+    entry.properties["arg_attrs"] = ArrayAttr(attributes)
+    data = write_module(module, version=(13, 5))
+    error = refusal(data)
+    assert message in error.message and error.location.offset == data.index(b"\x02\x00\x0b\x00\x06") + 4
+
+
+def pointers(number: int, version) -> bytes:
+    attribute = type("Numbered", (), {"_value_": bytes([number])})
+    return build(lambda *_: None, lambda types: [types.tile(types.pointer(types.F32, attribute), ())], version)
+
+
+@pytest.mark.parametrize("number, version, message", [
+    (1, V13_4, "the pointer attribute 'unicast' needs bytecode 13.5, the file is 13.4"),
+    (2, V13_4, "the pointer attribute 'multicast' needs bytecode 13.5, the file is 13.4"),
+    (3, V13_5, "unknown pointer attribute 3"),
+])
+def test_wrong_pointer_attributes(number, version, message):
+    error = refusal(pointers(number, version))
+    assert message in error.message and error.location.offset
+
+
+def test_unknown_flags_of_a_subprogram():
+    def where(table):
+        source = table.file("k.py", "/src")
+        function = table.subprogram(source, 1, "k", "k", table.compile_unit(source), 1)
+        return table.loc(function, "/src/k.py", 7, 3)
+
+    data = bytearray(build(lambda *_: None, debug=where))
+    place = data.rindex(b"\x01\x00\x04") + 1  # the last line and the flags of the subprogram, then the location
+    data[place] = 1
+    read_module(bytes(data))
+    data[place] = 2
+    error = refusal(bytes(data))
+    assert "unknown flags 0x2 of a subprogram" in error.message and error.location.offset == place
 
 
 def test_an_operation_newer_than_its_file():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tileiras_build.bytecode.opcodes import OPCODES, SECTION_OPCODES, Opcode, row
-from tileiras_build.dialects.cuda_tile import OPERATIONS
+from tileiras_build.bytecode.opcodes import OPCODES, POINTER_ATTRIBUTES, SECTION_OPCODES, Opcode, row
+from tileiras_build.dialects.cuda_tile import OPERATIONS, PtrAttr
 from tileiras_build.dialects.cuda_tile.base import SEGMENTS
 
 CLASSES = {cls.name.removeprefix("cuda_tile."): cls for cls in OPERATIONS}
@@ -24,6 +24,10 @@ def test_a_row_names_what_the_operation_has(entry: Opcode):
     assert len(definition.regions) == entry.regions
     if entry.results is not None:
         assert len(definition.results) == entry.results
+
+
+def test_pointer_attributes_have_the_numbers_of_the_dialect():
+    assert list(POINTER_ATTRIBUTES) == [member.value for member in PtrAttr]
 
 
 def test_rows_check_themselves():

@@ -4,10 +4,11 @@ import textwrap
 
 import pytest
 from sample_modules import SAMPLES, S, build, e, sample, tile
+from xdsl.dialects.builtin import StringAttr
 
-from tileiras_build.bytecode import disassemble
+from tileiras_build.bytecode import disassemble, read_module
 from tileiras_build.bytecode.opcodes import OPCODES
-from tileiras_build.bytecode.printer import FORMATS, symbol
+from tileiras_build.bytecode.printer import FORMATS, print_module, symbol
 
 TEXTS = {
     "control": """
@@ -108,6 +109,21 @@ TEXTS = {
           return
         }
     """,
+    "since_13_5": """
+        entry @k(%arg0: tile<ptr<f32, <multicast>>>, %arg1: tile<ptr<f32>>) {
+          %cst_0_i32 = constant <i32: 0> : tile<i32>
+          %cst_1_f32 = constant <f32: 1.000000e+00> : tile<4x8xf32>
+          %tview = make_tensor_view %arg0, shape = [16, 16], strides = [16, 1] : tile<ptr<f32, <multicast>>> -> tensor_view<16x16xf32, strides=[16,1], #cuda_tile.ptr_attr<multicast>>
+          %pview = make_partition_view %tview : partition_view<tile=(4x8), tensor_view<16x16xf32, strides=[16,1], #cuda_tile.ptr_attr<multicast>>>
+          %reduced_values, %result_token = multimem_load_reduce_view_tko weak %pview[%cst_0_i32, %cst_0_i32]  : partition_view<tile=(4x8), tensor_view<16x16xf32, strides=[16,1], #cuda_tile.ptr_attr<multicast>>>, tile<i32> -> tile<4x8xf32>, token
+          %0 = multimem_reduce_view_tko relaxed sys %pview, %reduced_values[%cst_0_i32, %cst_0_i32] token = %result_token inbounds = [true, false] : partition_view<tile=(4x8), tensor_view<16x16xf32, strides=[16,1], #cuda_tile.ptr_attr<multicast>>>, tile<4x8xf32>, tile<i32>, token -> token
+          %1 = multimem_store_view_tko relaxed device %pview, %cst_1_f32[%cst_0_i32, %cst_0_i32] token = %0  : partition_view<tile=(4x8), tensor_view<16x16xf32, strides=[16,1], #cuda_tile.ptr_attr<multicast>>>, tile<4x8xf32>, tile<i32>, token -> token
+          %tview_0 = make_tensor_view %arg1, shape = [16, 16], strides = [16, 1] : tensor_view<16x16xf32, strides=[16,1]>
+          %pview_1 = make_partition_view %tview_0 : partition_view<tile=(4x8), tensor_view<16x16xf32, strides=[16,1]>>
+          %2 = atomic_red_view_tko relaxed device %pview_1[%cst_0_i32, %cst_0_i32], addf, %cst_1_f32 inbounds = [true, true] : tile<4x8xf32>, partition_view<tile=(4x8), tensor_view<16x16xf32, strides=[16,1]>>, tile<i32> -> token
+          return
+        }
+    """,
 }
 
 
@@ -115,6 +131,13 @@ TEXTS = {
 def test_text(name):
     expected = textwrap.dedent(TEXTS[name]).lstrip("\n")
     assert disassemble(sample(name)) == expected
+
+
+def test_the_program_that_wrote_a_file_is_named_first():
+    module = read_module(sample("control"))
+    assert not print_module(module).startswith("//")
+    module.body.block.first_op.properties["producer"] = StringAttr("a front end\n@k")
+    assert print_module(module).startswith("// Producer: a front end\n// @k\nentry @k")
 
 
 def test_every_operation_has_a_format():

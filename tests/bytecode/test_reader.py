@@ -6,6 +6,8 @@ from sample_modules import (
     SAMPLES,
     V13_1,
     V13_3,
+    V13_4,
+    V13_5,
     EntryHints,
     S,
     build,
@@ -93,6 +95,24 @@ def test_inbounds_flags_are_kept():
     assert load.inbounds_flags == (True,)
     old = find(sample("views", V13_3), ct.LoadViewTkoOp)
     assert old.inbounds is None and old.inbounds_flags == (False, False)
+
+
+@pytest.mark.parametrize("version", [V13_4, V13_5])
+def test_entries_of_both_forms_have_their_hints(version):
+    hints = {"sm_100": EntryHints(num_worker_warps_per_cta=16)}
+    entry = find(sample("control", version, hints=hints), ct.EntryOp)
+    assert entry.optimization_hints.as_dict() == {"sm_100": {"num_worker_warps_per_cta": 16}}
+    assert entry.arg_attrs is None
+
+
+def test_operations_on_multicast_objects():
+    load, reduce, _, atomic = [op for op in operations(sample("since_13_5")) if hasattr(op, "inbounds")]
+    assert isinstance(load, ct.MultimemLoadReduceViewTkoOp) and isinstance(reduce, ct.MultimemReduceViewTkoOp)
+    assert load.reduction.data is ct.MultimemReductionKind.ADD and load.token is None
+    assert load.view.type.tensor_view.ptr_attr == "multicast"
+    assert [bool(flag) for flag in reduce.inbounds.get_values()] == [True, False]
+    assert reduce.tile is load.reduced_values and reduce.token is load.result_token
+    assert atomic.inbounds_flags == (True, True)
 
 
 def test_hints_of_an_entry():

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from tileiras_build.bytecode import read_module
+from tileiras_build.bytecode import disassemble, read_module
 from tileiras_build.bytecode.cursor import Cursor
 from tileiras_build.bytecode.opcodes import OPCODES, VERSIONS
 from tileiras_build.bytecode.reader import CLASSES
 from tileiras_build.bytecode.text_parser import parse_text
 from tileiras_build.bytecode.writer import ROWS, Table, Tables, integers, signed_varint, varint, write_module
+from tileiras_build.dialects.cuda_tile.location import LOC, DICompileUnitAttr, DIFileAttr, DILocAttr, DISubprogramAttr
 from tileiras_build.errors import InvalidInput
 
 PREBUILT = sorted((Path(__file__).parents[2] / "examples" / "prebuilt").glob("*.tilebc"))
@@ -57,6 +58,62 @@ def test_every_version_is_read_back(version):
     if version >= (13, 3):  # older files do not say that a global is constant
         assert again.is_structurally_equivalent(module)
     assert write_module(again, version=version) == data
+
+
+MULTICAST = """entry @k(%arg0: tile<ptr<i32, <multicast>>> {ab.c = 3 : i32, ab.d = "x"}, %arg1: tile<ptr<i32, <unicast>>>) {
+  %cst_0_i32 = constant <i32: 0> : tile<i32>
+  %tview = make_tensor_view %arg0, shape = [16, %cst_0_i32], strides = [1, 16] : tile<ptr<i32, <multicast>>>, tile<i32> -> tensor_view<16x?xi32, strides=[1,16], #cuda_tile.ptr_attr<multicast>>
+  %pview = make_partition_view %tview : partition_view<tile=(4x8), tensor_view<16x?xi32, strides=[1,16], #cuda_tile.ptr_attr<multicast>>>
+  %reduced_values, %result_token = multimem_load_reduce_view_tko acquire sys %pview[%cst_0_i32, %cst_0_i32] inbounds = [false, true] attributes {reduction = #cuda_tile.multimem_reduction_kind<umin>} : partition_view<tile=(4x8), tensor_view<16x?xi32, strides=[1,16], #cuda_tile.ptr_attr<multicast>>>, tile<i32> -> tile<4x8xi32>, token
+  return
+}
+"""
+
+
+def test_what_13_5_adds_is_read_back():
+    data = write_module(parse_text(MULTICAST), version=(13, 5))
+    module = read_module(data)
+    assert disassemble(data) == MULTICAST and module.is_structurally_equivalent(parse_text(MULTICAST))
+    assert write_module(module, like=Tables(data)) == data
+
+
+@pytest.mark.parametrize("text, message", [
+    (MULTICAST, "the pointer attribute 'multicast' needs bytecode 13.5, not 13.4"),
+    ("entry @k(%arg0: tile<i32> {ab.c = 3 : i32}) {\n  return\n}\n",
+     "an attribute of a parameter needs bytecode 13.5, not 13.4"),
+])
+def test_what_13_5_adds_is_not_written_as_13_4(text, message):
+    with pytest.raises(InvalidInput, match=message) as caught:
+        write_module(parse_text(text))
+    assert caught.value.remedy == "write bytecode 13.5 or newer"
+
+
+def test_a_declaration_is_written():
+    file = DIFileAttr("k.py", "/src")
+    function = DISubprogramAttr(file, 1, "k", "k", DICompileUnitAttr(file), 1, declaration=True)
+    module = parse_text("entry @k() {\n  return\n}")
+    entry = module.body.block.first_op.body.block.first_op
+    entry.attributes[LOC] = DILocAttr("k.py", 1, 1, function)
+    again = read_module(write_module(module, version=(13, 5)))
+    assert again.body.block.first_op.body.block.first_op.attributes[LOC].scope == function
+    older = read_module(write_module(module, version=(13, 4)))
+    assert not older.body.block.first_op.body.block.first_op.attributes[LOC].scope.declaration
+
+
+# Written once, so that a reader and a writer that are wrong together do not pass.
+FIXED = bytes.fromhex(
+    "7f54696c654952000d050000823408cb01000502000b0006020a02010100030205030a001f100600430107000102004208037b02090a0102"
+    "0206020001040202025c0000841508cb01cbcbcbcbcbcbcb0000000000000000040000000085960104cbcbcb0bcbcbcb0000000001000000"
+    "05000000080000000c0000000f00000014000000170000003d0000005200000065000000030c0100020d01000c0100010d03001002020400"
+    "0d00000e010002100000000000000000000000000000800201000000000000001000000000000000020f0002040000000800000007020000"
+    "0000010000000d00020400000000000000080000000000000011811e04cbcbcb04cbcbcb000000000100000005000000090000006b61622e"
+    "6361622e647800"
+)
+
+
+def test_bytes_written_before_are_written_again():
+    assert write_module(parse_text(MULTICAST), version=(13, 5)) == FIXED
+    assert disassemble(FIXED) == MULTICAST
 
 
 def test_an_operation_that_the_version_lacks_is_refused():

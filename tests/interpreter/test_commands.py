@@ -71,6 +71,19 @@ def test_asm_writes_what_dis_prints(tmp_path, capsys):
     assert capsys.readouterr().out == text
 
 
+@pytest.mark.parametrize("words, version", [([], (13, 4)), (["--bytecode", "13.5"], (13, 5))])
+def test_asm_writes_the_version_asked_for(words, version, tmp_path):
+    (tmp_path / "k.mlir").write_text("entry @k() {\n  return\n}\n")
+    assert main(["asm", str(tmp_path / "k.mlir"), *words]) == 0
+    assert tuple((tmp_path / "k.tilebc").read_bytes()[8:10]) == version
+
+
+def test_asm_does_not_write_a_version_that_it_does_not_know(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["asm", str(tmp_path / "k.mlir"), "--bytecode", "13.6"])
+    assert "13.6 is not one of 13.1, 13.2, 13.3, 13.4, 13.5" in capsys.readouterr().err
+
+
 def test_asm_points_at_the_line(tmp_path, capsys):
     path = tmp_path / "k.mlir"
     path.write_text("entry @k() {\n  %0 = frob\n  return\n}\n")

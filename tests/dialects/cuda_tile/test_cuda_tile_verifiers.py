@@ -74,6 +74,23 @@ def load(view, index, tile, token=False, **properties):
                 **{"memory_ordering_semantics": WEAK} | properties)
 
 
+def shared(element=F32) -> PartitionViewType:
+    """A view of a multicast object."""
+    return PartitionViewType((4, 8), TensorViewType(element, (16, 16), (16, 1), "multicast"))
+
+
+def multimem(view, element, kind, **properties):
+    return make(MultimemLoadReduceViewTkoOp, [view, t(i32), t(i32)], [t(element, 4, 8), TOKEN], segments=(1, 2, 0),
+                reduction=MultimemReductionKindAttr.of(kind), **{"memory_ordering_semantics": WEAK} | properties)
+
+
+def change(cls, element, **properties):
+    """An operation that writes a tile to a multicast object."""
+    order = {"memory_ordering_semantics": RELAXED, "memory_scope": DEVICE}
+    return make(cls, [shared(element), t(element, 4, 8), t(i32), t(i32)], [TOKEN], segments=(1, 1, 2, 0),
+                **order | properties)
+
+
 def reduce(types, results, dim, identities, arguments=None, yielded=None, effect=None):
     arguments = [TileType((), type.element_type) for type in types for _ in range(2)] if arguments is None else arguments
     block = Block(arg_types=arguments)
@@ -256,6 +273,26 @@ INVALID = {
     "red-sys": (lambda: make(AtomicRedViewTkoOp, [TILES, t(i32), t(i32), t(F32, 4, 8)], [TOKEN], segments=(1, 2, 1, 0),
                              memory_ordering_semantics=RELAXED, memory_scope=SYS, mode=AtomicRMWModeAttr.of("addf")),
                 "'memory_scope' must be one of tl_blk, device"),
+    "red-inbounds": (lambda: make(AtomicRedViewTkoOp, [TILES, t(i32), t(i32), t(F32, 4, 8)], [TOKEN],
+                                  segments=(1, 2, 1, 0), memory_ordering_semantics=RELAXED, memory_scope=DEVICE,
+                                  mode=AtomicRMWModeAttr.of("addf"), inbounds=ints(i1, 1)), "expected 2 inbounds flags, got 1"),
+    "load-multicast": (lambda: load(shared(), [t(i32)] * 2, t(F32, 4, 8)), "load_view_tko cannot access a multicast pointer"),
+    "pointer-multicast": (lambda: make(LoadPtrTkoOp, [t(PointerType(F32, "multicast"))], [t(), TOKEN], segments=(1, 0, 0, 0),
+                                       memory_ordering_semantics=WEAK), "load_ptr_tko cannot access a multicast pointer"),
+    "multimem-plain": (lambda: multimem(TILES, F32, "add"), "a view of a multicast pointer, the pointer attribute is absent"),
+    "multimem-strided": (lambda: multimem(StridedViewType((4, 8), (4, 8), shared().tensor_view, (0, 1)), F32, "add"),
+                         "multimem operations support only partition_view"),
+    "multimem-type": (lambda: multimem(shared(i8), i8, "add"), "'add' works only with i32, i64, f16, bf16, f32, f64, got i8"),
+    "multimem-min": (lambda: multimem(shared(), F32, "min"), "'min' works only with i32, i64, f16, bf16, got f32"),
+    "multimem-xor": (lambda: multimem(shared(F16), F16, "xor"), "'xor' works only with i32, i64, got f16"),
+    "multimem-release": (lambda: multimem(shared(), F32, "add", memory_scope=SYS,
+                                          memory_ordering_semantics=MemoryOrderingSemanticsAttr.of("release")),
+                         "must be one of weak, relaxed, acquire"),
+    "multimem-reduce-min": (lambda: change(MultimemReduceViewTkoOp, F16, reduction=MultimemReductionKindAttr.of("min")),
+                            "'min' works only with i32, i64, got f16"),
+    "multimem-reduce-weak": (lambda: change(MultimemReduceViewTkoOp, F32, memory_ordering_semantics=WEAK,
+                                            reduction=MultimemReductionKindAttr.of("add")), "must be one of relaxed, release"),
+    "multimem-store-type": (lambda: change(MultimemStoreViewTkoOp, i16), "multimem operations work only with i32"),
     "alloca": (lambda: make(AllocaOp, [], [p(F64)], num_elem=IntegerAttr(1, i64), alignment=IntegerAttr(4, i64)),
                "must be at least the natural size (8 bytes)"),
     "view-source": (lambda: make(MakePartitionViewOp, [TensorViewType(F32, (8, 8), (8, 1))], [TILES]),
@@ -264,6 +301,8 @@ INVALID = {
     "view-dynamic": (lambda: make(MakeTensorViewOp, [p(), t(i32)], [VIEW], segments=(1, 1, 0)),
                      "expected 0 dynamic shape operands, got 1"),
     "view-base": (lambda: make(MakeTensorViewOp, [p(F16)], [VIEW], segments=(1, 0, 0)), "expected pointer to f32"),
+    "view-attribute": (lambda: make(MakeTensorViewOp, [t(PointerType(F32, "unicast"))], [VIEW], segments=(1, 0, 0)),
+                       "the pointer attribute of the base is unicast, that of the view absent"),
     "view-mixed": (lambda: make(MakeTensorViewOp, [p(), t(i32), t(i64)], [TensorViewType(F32, (None,), (None,))],
                                 segments=(1, 1, 1)), "scalar integers of one type"),
     "shape-count": (lambda: make(GetTensorShapeOp, [VIEW], [t(i32)]), "expected 2 results due to the rank, but got 1"),
