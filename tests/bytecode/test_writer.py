@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from sample_modules import sample
 
 from tileiras_build.bytecode import disassemble, read_module
 from tileiras_build.bytecode.cursor import Cursor
@@ -68,6 +69,12 @@ MULTICAST = """entry @k(%arg0: tile<ptr<i32, <multicast>>> {ab.c = 3 : i32, ab.d
   return
 }
 """
+
+
+@pytest.mark.parametrize("name", ["since_13_3", "since_13_4", "flagged_views", "since_13_5", "globals", "memory"])
+def test_what_is_printed_of_each_version_is_written_again(name):
+    text = disassemble(sample(name))
+    assert disassemble(write_module(parse_text(text), version=VERSIONS[-1])) == text
 
 
 def test_what_13_5_adds_is_read_back():

@@ -43,7 +43,7 @@ _ACCESS = "{enum memory_ordering_semantics}{opt memory_scope} "
 _ATOMIC_TYPES = " -> {:result}, {:result_token}"
 _VIEW_ACCESS = "[{index}]{token_spaced}{hints}{inbounds} : "
 _MULTIMEM = "[{index}]{token_spaced} {inbounds_word}{reduction} : "
-_MULTIMEM_TYPES = "{:view}, {:tile}{index_types}{moretype token} -> {:result_token}"
+_MULTIMEM_TYPES = "{:view}, {:tile}{index_types}{token_type} -> {:result_token}"
 _PASS = "{passed}"
 _MAKE_VIEW = "{tensor_view} : {:result}"
 _SHAPE_QUERY = "{src} : {:src} -> {result_type}"
@@ -125,7 +125,7 @@ FORMATS: dict[str, str] = {
     "mulhii": "{x}, {y} : {:result}",
     "muli": _OVERFLOWING,
     "multimem_load_reduce_view_tko": _ACCESS + "{view}" + _MULTIMEM
-                                     + "{:view}{index_types}{moretype token} -> {:reduced_values}, {:result_token}",
+                                     + "{:view}{index_types}{token_type} -> {:reduced_values}, {:result_token}",
     "multimem_reduce_view_tko": _ACCESS + "{view}, {tile}" + _MULTIMEM + _MULTIMEM_TYPES,
     "multimem_store_view_tko": _ACCESS + "{view}, {tile}[{index}]{token_spaced} {inbounds_word} : " + _MULTIMEM_TYPES,
     "negf": _UNARY,
@@ -416,6 +416,10 @@ def _token_only(printer: EntryPrinter, op: Operation, *_) -> str:
     return "" if op.token is None else f"token = {printer.names[op.token]} "
 
 
+def _token_type(printer: EntryPrinter, op: Operation, *_) -> str:
+    return _more_type(printer, op, "token", "")
+
+
 def _token_operand(printer: EntryPrinter, op: Operation, *_) -> str:
     return printer.names[op.token]
 
@@ -594,6 +598,7 @@ DIRECTIVES: dict[str, Callable[[EntryPrinter, Operation, str, str], str]] = {
     "token_only": _token_only,
     "token_operand": _token_operand,
     "token_spaced": _token_spaced,
+    "token_type": _token_type,
 }
 
 

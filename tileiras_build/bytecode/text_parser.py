@@ -236,7 +236,8 @@ class TextParser:
     def producer(self) -> dict[str, Attribute]:
         """What the comment in the first line names as the program that wrote the bytecode."""
         first = self.scan.text.partition("\n")[0]
-        return {"producer": StringAttr(first.removeprefix(PRODUCER_COMMENT))} if first.startswith(PRODUCER_COMMENT) else {}
+        name = first.removeprefix(PRODUCER_COMMENT)
+        return {} if name == first else {"producer": StringAttr(name)}
 
     def item(self) -> Operation:
         if self.scan.accept("global"):
@@ -532,6 +533,10 @@ def _index_types(p: TextParser, parts: Parts, _) -> None:
         p.scan.type()
 
 
+def _nothing(_parser, _parts, _) -> None:
+    """The type of a token stands after those of the indices, which are read over together."""
+
+
 def _integers(p: TextParser, parts: Parts, _) -> None:
     p.scan.expect("[")
     numbers = [p.scan.integer()]
@@ -685,6 +690,7 @@ DIRECTIVES: dict[str, Callable[[TextParser, Parts, str], None]] = {
     "token_only": _token,
     "token_operand": _token_operand,
     "token_spaced": _token,
+    "token_type": _nothing,
 }
 
 

@@ -1,8 +1,14 @@
 """Every row of the first lowering: the operation, its operands, types and attributes; and what has no row."""
 
+from pathlib import Path
+
 import pytest
 from public_operations import convert, kernel_text, parse_kernel
 
+from tileiras_build.bytecode import read_module
+from tileiras_build.bytecode.opcodes import V13_3, VERSIONS
+from tileiras_build.bytecode.text_parser import parse_text
+from tileiras_build.bytecode.writer import write_module
 from tileiras_build.errors import TileirasError, Unsupported
 from tileiras_build.pipeline import tilebc_to_tileaa
 from tileiras_build.pipeline.job import Job
@@ -298,3 +304,33 @@ def test_target_is_written_on_the_module():
     module = tilebc_to_tileaa.lower(parse_kernel(kernel_text("absf", [F], [F])), Job(find_target("sm_120")))
     assert module.attributes["nv_tileaa.compute_capability"].value.data == 120
     assert module.attributes["nv_tileaa.target_spec"].data == "sm_120a"
+
+
+PREBUILT = sorted((Path(__file__).parents[3] / "examples" / "prebuilt").glob("*.tilebc"))
+
+
+@pytest.mark.parametrize("path", PREBUILT, ids=lambda path: path.stem)
+def test_every_version_of_the_bytecode_is_lowered_alike(path):
+    module = read_module(path.read_bytes())
+    versions = [version for version in VERSIONS if version >= V13_3]  # older files lack what these kernels use
+    lowered = {
+        str(tilebc_to_tileaa.lower(read_module(write_module(module, version=version)), Job(find_target("sm_90"))))
+        for version in versions
+    }
+    assert len(lowered) == 1
+
+
+def test_operations_on_multicast_objects_are_refused_by_name():
+    """Each is reported, at once."""
+    module = parse_text("""entry @k(%base: tile<ptr<f32, <multicast>>>, %i: tile<i32>) {
+      %view = make_tensor_view %base, shape = [16], strides = [1] : tile<ptr<f32, <multicast>>> -> tensor_view<16xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>
+      %tiles = make_partition_view %view : partition_view<tile=(4), tensor_view<16xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>
+      %sum, %after = multimem_load_reduce_view_tko weak %tiles[%i] : partition_view<tile=(4), tensor_view<16xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<i32> -> tile<4xf32>, token
+      %done = multimem_store_view_tko weak %tiles, %sum[%i] token = %after : partition_view<tile=(4), tensor_view<16xf32, strides=[1], #cuda_tile.ptr_attr<multicast>>>, tile<4xf32>, tile<i32>, token -> token
+      return
+    }""")
+    with pytest.raises(TileirasError) as caught:
+        tilebc_to_tileaa.lower(module, Job(find_target("sm_90")))
+    text = str(caught.value)
+    assert text.count("operation-unsupported") == 2
+    assert "multimem_load_reduce_view_tko" in text and "multimem_store_view_tko" in text

@@ -91,6 +91,10 @@ def _refuse_multicast(op: Operation, ptr_attr: str | None) -> None:
         fail(f"{op.name.removeprefix('cuda_tile.')} cannot access a multicast pointer; multimem operations can")
 
 
+def _shown(ptr_attr: str | None) -> str:
+    return ptr_attr or "absent"
+
+
 def _pointee_matches(pointer: str, value: str) -> Check:
     """A tile of pointers to the elements of another tile, of the same shape, and not into a multicast object."""
 
@@ -524,7 +528,7 @@ class MakeTensorViewOp(TileOperation):
         if pointee != view.element_type:
             fail(f"expected pointer to {view.element_type} to build tensor_view of this type, got {pointee}")
         if (given := self.base.type.element_type.ptr_attr) != view.ptr_attr:
-            fail(f"the pointer attribute of the base is {given or 'absent'}, that of the view {view.ptr_attr or 'absent'}")
+            fail(f"the pointer attribute of the base is {_shown(given)}, that of the view {_shown(view.ptr_attr)}")
         if len(sizes) != view.dynamic_shape_count:
             fail(f"expected {view.dynamic_shape_count} dynamic shape operands, got {len(sizes)}")
         if len(strides) != view.dynamic_stride_count:
@@ -585,7 +589,7 @@ def _multicast_partition(op: Operation) -> None:
     if not isinstance(view, PartitionViewType):
         fail(f"multimem operations support only partition_view, got {view}")
     if view.tensor_view.ptr_attr != PtrAttr.MULTICAST.value:
-        fail(f"expected a view of a multicast pointer, the pointer attribute is {view.tensor_view.ptr_attr or 'absent'}")
+        fail(f"expected a view of a multicast pointer, the pointer attribute is {_shown(view.tensor_view.ptr_attr)}")
 
 
 def _reduction_fits(types: dict[MultimemReductionKind, tuple]) -> Check:
@@ -598,8 +602,9 @@ def _reduction_fits(types: dict[MultimemReductionKind, tuple]) -> Check:
 
 
 def _stored_type_fits(op: Operation) -> None:
-    if op.view.type.element_type not in _MULTIMEM_ALL:
-        fail(f"multimem operations work only with {', '.join(map(str, _MULTIMEM_ALL))}, got {op.view.type.element_type}")
+    element_type = op.view.type.element_type
+    if element_type not in _MULTIMEM_ALL:
+        fail(f"multimem operations work only with {', '.join(map(str, _MULTIMEM_ALL))}, got {element_type}")
 
 
 @define
