@@ -95,6 +95,16 @@ def test_what_13_5_adds_is_not_written_as_13_4(text, message):
     assert caught.value.remedy == "write bytecode 13.5 or newer"
 
 
+ATTRIBUTES = ('{a.array = [3 : i32, "x"], a.dictionary = {"a b" = true, n = false}, a.divisor = #cuda_tile.div_by<16>, '
+              'a.type = f32}')  # fmt: skip
+
+
+def test_attributes_of_parameters_are_in_the_order_of_their_names():
+    text = f"entry @k(%arg0: tile<i32>, %arg1: tile<f32> {ATTRIBUTES}) {{\n  return\n}}\n"
+    swapped = text.replace('"a b" = true, n = false', 'n = false, "a b" = true')
+    assert disassemble(write_module(parse_text(swapped), version=(13, 5))) == text
+
+
 def test_a_declaration_is_written():
     file = DIFileAttr("k.py", "/src")
     function = DISubprogramAttr(file, 1, "k", "k", DICompileUnitAttr(file), 1, declaration=True)

@@ -9,7 +9,7 @@ from tileiras_build.errors import TileirasError
 from tools import coverage
 
 PAGE = coverage.PAGE.read_text()
-LINE = re.compile(r"^\| `(\w+)` \| (13\.\d) \| (.*?) \| (.*?) ?\|$", re.M)
+LINE = re.compile(r"^\| `(\w+)` \| (13\.\d) \| (.*?) \| (.*?) ?\|$", re.MULTILINE)
 ROWS = {match[1]: (match[3], match[4]) for match in LINE.finditer(PAGE)}
 # Not one of those for which LLVM generates code too: that takes longer.
 TARGET = "sm_90"

@@ -12,7 +12,7 @@ from itertools import repeat
 from types import MappingProxyType
 
 from xdsl.dialects import builtin
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i1, i64
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, i1, i64
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from tileiras_build.bytecode.constants import float_bits
@@ -249,13 +249,16 @@ def parameter_attributes(op: EntryOp) -> Iterable[str]:
     """What follows the type of each parameter: `` {name = value}``, "" for one without attributes."""
     if op.arg_attrs is None:
         return repeat("")
-    return (f" {{{', '.join(map(_named_attribute, one.data.items()))}}}" if one.data else ""
-            for one in op.arg_attrs.data)
+    return (f" {_attribute(one)}" if one.data else "" for one in op.arg_attrs.data)
 
 
-def _named_attribute(entry: tuple[str, Attribute]) -> str:
-    name, value = entry
-    return f"{_identifier(name)} = {value}"
+def _attribute(value: Attribute) -> str:
+    """An attribute as MLIR prints it: a dictionary in the order of its names."""
+    if isinstance(value, DictionaryAttr):
+        return f"{{{', '.join(f'{_identifier(name)} = {_attribute(one)}' for name, one in sorted(value.data.items()))}}}"
+    if isinstance(value, ArrayAttr):
+        return f"[{', '.join(map(_attribute, value.data))}]"
+    return str(value)
 
 
 class Budget:

@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
     i1,
     i32,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypeAttribute
 
 from tileiras_build.bytecode.constants import float_bits
 from tileiras_build.bytecode.opcodes import OPCODES, POINTER_ATTRIBUTES, SINCE, V13_3, V13_4, WRITTEN, Opcode, Version
@@ -277,6 +277,8 @@ class Writer:
 
     def tagged(self, value: Attribute) -> bytes:
         """An attribute with the tag that says what it is."""
+        if isinstance(value, TypeAttribute):
+            return b"\x04" + self.type(value)
         return TAGGED_WRITERS[_class(value, TAGGED_WRITERS)](self, value)
 
     def tagged_integer(self, value: IntegerAttr) -> bytes:
