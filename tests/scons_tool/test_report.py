@@ -3,7 +3,7 @@
 import pytest
 
 from tests.reports.test_page import data_of
-from tests.scons_tool.test_build import Project, chain, steps_of
+from tests.scons_tool.test_build import Project, chain, cuts, steps_of
 from tileiras_build.cli import main
 
 
@@ -19,19 +19,20 @@ def page(project):
 def test_report_builds_and_shows_this_build(project):
     done = project.run("report")
     assert done.returncode == 0, done.stderr
-    assert steps_of(done) == chain("a", "b")
+    assert steps_of(done) == sorted([*chain("a", "b"), *cuts()])
     shown = page(project)
     assert [(row["kernel"], row["target"]) for row in shown["rows"]] == [
         (kernel, sm) for kernel in "ab" for sm in ("sm_90", "sm_100")
     ]
-    assert len(shown["build"]["spans"]) == len(chain("a", "b")) and not shown["compared"]
+    assert len(shown["build"]["spans"]) == len([*chain("a", "b"), *cuts()]) and not shown["compared"]
     assert (project.folder / "build/report/trace.json").exists()
 
 
 def test_next_report_compares_and_keeps_the_build_s_timeline(project):
     project.run("report", sm="90")
     assert steps_of(project.run("report", sm="90")) == []
-    assert not page(project)["compared"] and len(page(project)["build"]["spans"]) == len(chain("a", "b")) / 2
+    steps = [*chain("a", "b", targets=["sm_90"]), *cuts("sm_90")]
+    assert not page(project)["compared"] and len(page(project)["build"]["spans"]) == len(steps)
     project.run("report", sm="90,100")
     shown = page(project)
     assert shown["compared"]
