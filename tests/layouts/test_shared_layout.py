@@ -27,8 +27,13 @@ def test_swizzle_moves_rows_into_chunks():
     swizzle = Swizzle(3, 3, 3)
     assert [swizzle(64 * row) for row in range(4)] == [0, 64 + 8, 128 + 16, 192 + 24]
     assert all(swizzle(swizzle(offset)) == offset for offset in range(4096))
-    with pytest.raises(ValueError):
-        Swizzle(3, 3, 2)
+
+
+@pytest.mark.parametrize("numbers", [(3, 3, 2), (1, 1 << 31, 1), (1 << 31, 0, 1 << 31), (1, 32, 32)])
+def test_swizzles_that_no_offset_has(numbers):
+    """Text may name any: its masks are not made."""
+    with pytest.raises(ValueError, match="needs 0 <= B|bits that no offset has"):
+        Swizzle(*numbers)
 
 
 def test_plain_and_swizzled_placements():

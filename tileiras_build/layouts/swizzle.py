@@ -11,10 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+OFFSET_BITS = 64
+
+
 @dataclass(frozen=True)
 class Swizzle:
     """``bits`` (B), ``base`` (M) and ``shift`` (S >= B unless B is 0) of CuTe's Swizzle<B, M, S>, over element
-    offsets.
+    offsets of 64 bits. Raises ValueError for others.
     """
 
     bits: int
@@ -24,6 +27,8 @@ class Swizzle:
     def __post_init__(self) -> None:
         if self.bits < 0 or self.base < 0 or self.shift < self.bits:
             raise ValueError(f"{self} needs 0 <= B <= S and 0 <= M")
+        if self.bits + self.base + self.shift > OFFSET_BITS:
+            raise ValueError(f"{self} is about bits that no offset has: B + M + S is at most {OFFSET_BITS}")
 
     def __str__(self) -> str:
         return f"swizzle<{self.bits},{self.base},{self.shift}>"
