@@ -16,15 +16,21 @@ HEAD_DIM = 128
 LOG2_E = math.log2(math.e)
 
 
+def product(a, b, row, column, TILE_M, TILE_N, TILE_K, padding):
+    """The tile of a @ b at (row, column), in f32; ``padding`` is what lies beyond the ends of a and b."""
+    total = ct.zeros((TILE_M, TILE_N), dtype=ct.float32)
+    for step in range(ct.num_tiles(a, axis=1, shape=(TILE_M, TILE_K))):
+        left = ct.load(a, (row, step), (TILE_M, TILE_K), padding_mode=padding)
+        right = ct.load(b, (step, column), (TILE_K, TILE_N), padding_mode=padding)
+        total = ct.mma(left, right, total)
+    return total
+
+
 @ct.kernel
 def matmul(a, b, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt):
     """c = a @ b for a (m, k), b (k, n), c (m, n); products are summed in f32."""
     row, column = ct.bid(0), ct.bid(1)
-    total = ct.zeros((TILE_M, TILE_N), dtype=ct.float32)
-    for step in range(ct.num_tiles(a, axis=1, shape=(TILE_M, TILE_K))):
-        left = ct.load(a, (row, step), (TILE_M, TILE_K), padding_mode=ZERO)
-        right = ct.load(b, (step, column), (TILE_K, TILE_N), padding_mode=ZERO)
-        total = ct.mma(left, right, total)
+    total = product(a, b, row, column, TILE_M, TILE_N, TILE_K, ZERO)
     ct.store(c, (row, column), total.astype(c.dtype))
 
 
@@ -34,11 +40,7 @@ def matmul_persistent(a, b, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: Const
     columns = ct.cdiv(c.shape[1], TILE_N)
     for tile in range(ct.bid(0), ct.cdiv(c.shape[0], TILE_M) * columns, ct.num_blocks(0)):
         row, column = tile // columns, tile % columns
-        total = ct.zeros((TILE_M, TILE_N), dtype=ct.float32)
-        for step in range(ct.num_tiles(a, axis=1, shape=(TILE_M, TILE_K))):
-            left = ct.load(a, (row, step), (TILE_M, TILE_K), padding_mode=ZERO)
-            right = ct.load(b, (step, column), (TILE_K, TILE_N), padding_mode=ZERO)
-            total = ct.mma(left, right, total)
+        total = product(a, b, row, column, TILE_M, TILE_N, TILE_K, ZERO)
         ct.store(c, (row, column), total.astype(c.dtype))
 
 

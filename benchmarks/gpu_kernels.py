@@ -5,7 +5,7 @@ multiples of nothing, NaN beyond an array's end, and fp4 in arrays of its own ty
 import math
 
 import cuda.tile as ct
-from fast_path_kernels import HEAD_DIM, LOG2_E, matmul, scaled_fp8, transpose, vector_add
+from fast_path_kernels import HEAD_DIM, LOG2_E, matmul, product, scaled_fp8, transpose, vector_add
 
 from tileiras_build.bytecode.export import Array, Case, Scalar
 
@@ -20,17 +20,18 @@ def gelu(x):
     return 0.5 * x * (1.0 + ct.tanh(SQRT_2_OVER_PI * (x + 0.044715 * x * x * x)))
 
 
+def store_gelu(a, b, bias, c, row, column, TILE_M, TILE_N, TILE_K):
+    """Store the tile of gelu(a @ b + bias) at (row, column)."""
+    total = product(a, b, row, column, TILE_M, TILE_N, TILE_K, ZERO)
+    shift = ct.load(bias, (column,), (TILE_N,), padding_mode=ZERO).astype(ct.float32).reshape((1, TILE_N))
+    ct.store(c, (row, column), gelu(total + shift).astype(c.dtype))
+
+
 @ct.kernel
 def matmul_gelu(a, b, bias, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt):
     """c = gelu(a @ b + bias) for a (m, k), b (k, n), bias (n), c (m, n)."""
     row, column = ct.bid(0), ct.bid(1)
-    total = ct.zeros((TILE_M, TILE_N), dtype=ct.float32)
-    for step in range(ct.num_tiles(a, axis=1, shape=(TILE_M, TILE_K))):
-        left = ct.load(a, (row, step), (TILE_M, TILE_K), padding_mode=ZERO)
-        right = ct.load(b, (step, column), (TILE_K, TILE_N), padding_mode=ZERO)
-        total = ct.mma(left, right, total)
-    shift = ct.load(bias, (column,), (TILE_N,), padding_mode=ZERO).astype(ct.float32).reshape((1, TILE_N))
-    ct.store(c, (row, column), gelu(total + shift).astype(c.dtype))
+    store_gelu(a, b, bias, c, row, column, TILE_M, TILE_N, TILE_K)
 
 
 @ct.kernel
@@ -39,24 +40,14 @@ def matmul_gelu_persistent(a, b, bias, c, TILE_M: ConstInt, TILE_N: ConstInt, TI
     columns = ct.cdiv(c.shape[1], TILE_N)
     for tile in range(ct.bid(0), ct.cdiv(c.shape[0], TILE_M) * columns, ct.num_blocks(0)):
         row, column = tile // columns, tile % columns
-        total = ct.zeros((TILE_M, TILE_N), dtype=ct.float32)
-        for step in range(ct.num_tiles(a, axis=1, shape=(TILE_M, TILE_K))):
-            left = ct.load(a, (row, step), (TILE_M, TILE_K), padding_mode=ZERO)
-            right = ct.load(b, (step, column), (TILE_K, TILE_N), padding_mode=ZERO)
-            total = ct.mma(left, right, total)
-        shift = ct.load(bias, (column,), (TILE_N,), padding_mode=ZERO).astype(ct.float32).reshape((1, TILE_N))
-        ct.store(c, (row, column), gelu(total + shift).astype(c.dtype))
+        store_gelu(a, b, bias, c, row, column, TILE_M, TILE_N, TILE_K)
 
 
 @ct.kernel
 def matmul_residual(a, b, residual, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt):
     """c = a @ b + residual for a (m, k), b (k, n), residual and c (m, n)."""
     row, column = ct.bid(0), ct.bid(1)
-    total = ct.zeros((TILE_M, TILE_N), dtype=ct.float32)
-    for step in range(ct.num_tiles(a, axis=1, shape=(TILE_M, TILE_K))):
-        left = ct.load(a, (row, step), (TILE_M, TILE_K), padding_mode=ZERO)
-        right = ct.load(b, (step, column), (TILE_K, TILE_N), padding_mode=ZERO)
-        total = ct.mma(left, right, total)
+    total = product(a, b, row, column, TILE_M, TILE_N, TILE_K, ZERO)
     more = ct.load(residual, (row, column), (TILE_M, TILE_N), padding_mode=ZERO).astype(ct.float32)
     ct.store(c, (row, column), (total + more).astype(c.dtype))
 
@@ -65,11 +56,7 @@ def matmul_residual(a, b, residual, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_
 def matmul_nan(a, b, c, TILE_M: ConstInt, TILE_N: ConstInt, TILE_K: ConstInt):
     """c = a @ b where k is a multiple of TILE_K: what lies beyond m and n is NaN, and reaches nothing that is stored."""
     row, column = ct.bid(0), ct.bid(1)
-    total = ct.zeros((TILE_M, TILE_N), dtype=ct.float32)
-    for step in range(ct.num_tiles(a, axis=1, shape=(TILE_M, TILE_K))):
-        left = ct.load(a, (row, step), (TILE_M, TILE_K), padding_mode=NAN)
-        right = ct.load(b, (step, column), (TILE_K, TILE_N), padding_mode=NAN)
-        total = ct.mma(left, right, total)
+    total = product(a, b, row, column, TILE_M, TILE_N, TILE_K, NAN)
     ct.store(c, (row, column), total.astype(c.dtype))
 
 
