@@ -22,7 +22,7 @@ import SCons.Node.FS
 import SCons.Script
 from SCons.Executor import Executor
 
-from .compact_records import Entries
+from .compact_records import look
 from .explain import parse_signature, why
 from .reading import READING
 
@@ -200,8 +200,7 @@ def is_settled(node: ArtifactFile) -> bool:
 
 def _record(folder, name: str) -> object | None:
     """What the last build has recorded of the file ``name`` in ``folder``, to read."""
-    entries = folder.sconsign().entries
-    return entries.look(name) if isinstance(entries, Entries) else entries.get(name)
+    return look(folder.sconsign().entries, name)
 
 
 def recorded_signature(folder, name: str) -> dict | None:

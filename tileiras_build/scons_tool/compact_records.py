@@ -61,6 +61,11 @@ class Entries(dict):
         return unpack, (self._rows | {name: _pack_entry(entry) for name, entry in self.items()}, LAYOUT)
 
 
+def look(entries: Mapping, name: str) -> SConsignEntry | None:
+    """The record of ``name`` in a folder's, be they these or SCons' own, to read; None if there is none."""
+    return entries.look(name) if isinstance(entries, Entries) else entries.get(name)
+
+
 def use() -> None:
     """From now on read lazily, and let SCons write every folder that it knows in this form."""
     global _lazy

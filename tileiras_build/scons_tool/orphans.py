@@ -29,7 +29,7 @@ from SCons.Util.hashes import hash_file_signature
 from ..pipeline.stages import LIBDEVICE
 from .actions import kernel_name
 from .artifact import matches
-from .compact_records import Entries
+from .compact_records import Entries, look
 from .explain import parse_signature
 
 SHOWN = 3  # files that are named
@@ -94,13 +94,9 @@ def _in_records(part: str, entries: dict, names: Iterable[str], folder: _Folder)
     unknown = [name for name in names if name.rpartition(".")[0] not in folder.kernels]
     kept = _asked_for(entries, folder) if any(map(_is_cut, unknown)) else set()
     for name in unknown:
-        entry, path = _look(entries, name), os.path.join(part, name)
+        entry, path = look(entries, name), os.path.join(part, name)
         if name not in kept and _is_made_by_us(entry) and _is_as_made(path, entry.ninfo):
             yield path
-
-
-def _look(entries: dict, name: str) -> object:
-    return entries.look(name) if isinstance(entries, Entries) else entries[name]
 
 
 def _is_cut(name: str) -> bool:
@@ -109,7 +105,7 @@ def _is_cut(name: str) -> bool:
 
 def _asked_for(entries: dict, folder: _Folder) -> set[str]:
     """What the last steps of kernels that exist have asked for."""
-    entries_of_kernels = (_look(entries, name) for name in _names(entries) if name.rpartition(".")[0] in folder.kernels)
+    entries_of_kernels = (look(entries, name) for name in _names(entries) if name.rpartition(".")[0] in folder.kernels)
     builds = (getattr(entry, "binfo", None) for entry in entries_of_kernels)
     return {os.path.basename(str(child)) for build in builds for child in getattr(build, "bimplicit", None) or ()}
 
