@@ -91,13 +91,13 @@ def _read(data: bytes) -> Cubin:
     number = (flags >> 8 if data[8] >= _ABI_WITH_SHIFTED_SM else flags) & 0xFF
     sections = _sections(data)
     symbols = _symbols(data, sections)
-    facts = _facts(data, sections, symbols)
     sizes = {section.name: section.size for section in sections}
     infos = {
         section.name: data[section.offset : section.offset + section.size]
         for section in sections
-        if section.name.startswith(".nv.info.")
+        if section.name.startswith(".nv.info")
     }
+    facts = _facts(infos, symbols)
     kernels = {
         name: _resources(name, sizes, facts.get(name, {}), number, _parameters(infos.get(f".nv.info.{name}", b"")))
         for name in (symbol.name for symbol in symbols if symbol.is_entry)
@@ -140,13 +140,12 @@ def _outside() -> str:
     raise IndexError("string outside the file")
 
 
-def _facts(data: bytes, sections: list[_Section], symbols: list[_Symbol]) -> dict[str, dict[str, int]]:
+def _facts(infos: dict[str, bytes], symbols: list[_Symbol]) -> dict[str, dict[str, int]]:
     """Per function name the numbers of _FACTS, from .nv.info and the symbol table."""
-    info = next((section for section in sections if section.name == ".nv.info"), None)
-    if info is None:
+    if ".nv.info" not in infos:
         raise _damaged("no .nv.info section")
     facts: dict[str, dict[str, int]] = {}
-    for attribute, record in _records(data[info.offset : info.offset + info.size]):
+    for attribute, record in _records(infos[".nv.info"]):
         if attribute in _FACTS and len(record) >= 8:
             symbol, value = struct.unpack_from("<II", record)
             facts.setdefault(symbols[symbol].name, {})[_FACTS[attribute]] = value
