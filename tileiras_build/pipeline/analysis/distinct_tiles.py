@@ -14,9 +14,8 @@ from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from .operand_chains import ENTRIES, LOOP, is_inside
+from .operand_chains import ENTRIES, LOOP, LOOPS, is_inside
 
-LOOPS = (LOOP, "nv_tileas.loop")
 WIDENED = ("nv_tileas.assume", "arith.extsi", "arith.extui")
 SUMS, PRODUCT, SELECT, CONSTANT = ("arith.addi", "arith.subi"), "arith.muli", "arith.select", "arith.constant"
 # Each with the remainders by which it determines what was divided.

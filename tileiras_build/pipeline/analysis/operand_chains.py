@@ -17,6 +17,7 @@ RENAMES = ("nv_tileas.view", "nv_tileas.permute")
 PASSED_THROUGH = (*RENAMES, "nv_tileas.fp_to_fp", "nv_tileas.convert_layout")
 PRODUCTS = ("nv_tileas.dot", "nv_tileas.async.dot")
 LOOP, TOKEN = "nv_tileas.for", "nv_tileaa.mem_token"
+LOOPS = (LOOP, "nv_tileas.loop")
 ZERO_KEEPERS = ("nv_tileas.splat", "nv_tileas.convert_layout", "nv_tileas.view", "nv_tileas.broadcast")
 GRID_DEPENDENCY = "nv_tileas.grid_dependency"
 ENTRIES = ("nv_tileaa.func", "func.func")
@@ -119,7 +120,7 @@ def runs_to_its_end(loop: Operation) -> bool:
 def _leaves(op: Operation, loop: Operation) -> bool:
     """Whether a continue or break belongs to ``loop`` and not to a loop inside it."""
     around = op.parent_op()
-    while around is not None and around.name not in (LOOP, "nv_tileas.loop"):
+    while around is not None and around.name not in LOOPS:
         around = around.parent_op()
     return around is loop
 

@@ -39,7 +39,7 @@ from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_atoms import choose_atom, layout_atom, padded_shape, product_shape, tiling_for
 from ..analysis.kinds import ELEMENTWISE, FREE, POINTER, SHAPE, is_cheap, is_tile, kind_of, tiles
 from ..analysis.memory_access import ViewFacts, pointer_vector
-from ..analysis.operand_chains import RENAMES, source_load
+from ..analysis.operand_chains import LOOPS, RENAMES, source_load
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
@@ -194,7 +194,6 @@ def _is_free(value: SSAValue) -> bool:
     return isinstance(value.owner, Operation) and kind_of(value.owner) == FREE
 
 
-LOOPS = ("nv_tileas.for", "nv_tileas.loop")
 YIELDS = ("nv_tileas.yield", "nv_tileas.break", "nv_tileas.continue")
 REGIONS = ("nv_tileas.reduce", "nv_tileas.scan")
 

@@ -29,7 +29,7 @@ from ...layouts import MatrixAccess, SharedAccess, SharedRoundTrip, TileParts, t
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.conversions import conversion_plan
 from ..analysis.distinct_tiles import stores_distinct_tiles
-from ..analysis.operand_chains import EXITS, LOOP, TOKEN, stands_for
+from ..analysis.operand_chains import EXITS, LOOP, LOOPS, TOKEN, stands_for
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..contracts import EdgePass
 from ..job import Job
@@ -43,7 +43,6 @@ from .tma_descriptors import descriptor_of, hoist
 SWITCH, STORE, CONVERSION = "nv_tileas.agent_switch", "nv_tileas.tiled_store", "nv_tileas.convert_layout"
 ORDERED = (*ACCESSES, AsyncTiledTmaStoreOp.name, "nv_tileas.fence_alias")
 SLOTS = 2  # parts of a tile in shared memory at once: one is written while the other is copied
-LOOPS = (LOOP, "nv_tileas.loop")
 
 
 class StoreByTma(EdgePass):
