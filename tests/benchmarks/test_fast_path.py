@@ -26,10 +26,7 @@ def fast_path(monkeypatch):
 
 def failures(fast_path, opcodes, sm="sm_80", kernel="matmul_f16", peer=100):
     def measured(opcodes):
-        lines = tuple(
-            Line(opcode.partition(".")[0], "", "loop" if opcode == "BRA" else None, mnemonic=opcode)
-            for opcode in opcodes
-        )
+        lines = tuple(Line(opcode, "", "loop" if opcode == "BRA" else None) for opcode in opcodes)
         return fast_path.Measured(Listing("k", lines, {"loop": 2}), 0, 0, 1.0)
 
     theirs = measured(["MOV"] * peer) if peer else None

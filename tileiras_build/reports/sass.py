@@ -10,7 +10,6 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 
 from cuda.pathfinder import find_nvidia_binary_utility
 
@@ -36,16 +35,20 @@ _CONDITION = re.compile(r"!?U?P\w+,")
 
 @dataclass(frozen=True)
 class Line:
-    """One instruction: its opcode without modifiers, its operands as printed, and the label that it jumps to.
+    """One instruction: its opcode with modifiers, its operands as printed, and the label that it jumps to.
 
-    ``guarded``: a predicate before it says whether it is executed; ``mnemonic``: the opcode with its modifiers.
+    ``guarded``: a predicate before it says whether it is executed.
     """
 
-    opcode: str
+    mnemonic: str
     text: str
     jumps_to: str | None = None
     guarded: bool = False
-    mnemonic: str = ""
+
+    @cached_property
+    def opcode(self) -> str:
+        """Without modifiers."""
+        return self.mnemonic.partition(".")[0]
 
     @property
     def goes_on(self) -> bool:
@@ -162,9 +165,9 @@ def read_listings(text: str) -> list[Listing]:
 
 
 def _read_line(instruction: re.Match) -> Line:
-    guard, opcode, operands = instruction.groups()
+    guard, mnemonic, operands = instruction.groups()
     target = _TARGET.search(operands)
-    return Line(opcode.partition(".")[0], operands.strip(), target and target[1], guard is not None, opcode)
+    return Line(mnemonic, operands.strip(), target and target[1], guard is not None)
 
 
 def cycles(targets: Sequence[Sequence[int]]) -> Iterator[list[int]]:
