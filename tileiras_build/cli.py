@@ -92,7 +92,9 @@ def _add_cache(parser: argparse.ArgumentParser) -> None:
 def _add_lower(parser: argparse.ArgumentParser) -> None:
     suffixes = ", ".join(stage.suffix for stage in STAGES[:-1])
     parser.add_argument("file", metavar="FILE", help=f"its suffix names its stage: {suffixes}")
-    parser.add_argument("--to", required=True, metavar="STAGE", help=f"one of {_NAMES}")
+    goal = parser.add_mutually_exclusive_group(required=True)
+    goal.add_argument("--to", metavar="STAGE", help=f"one of {_NAMES}")
+    goal.add_argument("--until", metavar="PASS", help="stop after this pass, and write MLIR that `opt` takes up again")
     parser.add_argument("--sm", required=True, metavar="SM", help="the target: 90, sm_90 and 90a mean the same")
     parser.add_argument("-o", "--output", metavar="OUT", help="default: FILE with the new suffix; - is standard output")
     parser.add_argument("--opt", type=int, default=3, metavar="0..3", help="optimization level (default: 3)")
@@ -214,28 +216,32 @@ def lower_file(options: argparse.Namespace) -> None:
     from .pipeline.job import Job
     from .targets import find_target
 
-    source, goal = stage_of_file(options.file), find(options.to)
-    between(source.name, goal.name)
+    source = stage_of_file(options.file)
+    if options.until is not None:
+        work, goal, suffix = "tileiras_build.driver:lower_until", options.until, ".mlir"
+    else:
+        work, goal, suffix = "tileiras_build.driver:lower", find(options.to).name, find(options.to).suffix
+        between(source.name, goal)
     target = find_target(options.sm)
     files = {"libdevice": options.libdevice, "ptxas": options.ptxas}
     choices = {"serializer": options.serializer, "strategy": options.strategy}
     job = Job(target, check_opt_level(options.opt), options.lineinfo, **files, **choices)
     data = read_file(options.file)
     executor = InProcessExecutor() if options.in_process else ForkedExecutor()
-    arguments = (data, source.name, goal.name, job, options.file)
+    arguments = (data, source.name, goal, job, options.file)
     try:
-        files = executor.run("tileiras_build.driver:lower", *arguments, timeout=options.timeout)
+        files = executor.run(work, *arguments, timeout=options.timeout)
     except TileirasError as error:
         if error.id == "worker-timeout":
-            raise _too_slow(goal, options) from None
+            raise _too_slow(suffix, options) from None
         raise _blame_file(error, source, options.file) from error
-    _write_artifact(options, goal, files)
+    _write_artifact(options, suffix, files)
 
 
-def _too_slow(goal: Stage, options: argparse.Namespace) -> InvalidInput:
+def _too_slow(suffix: str, options: argparse.Namespace) -> InvalidInput:
     return InvalidInput(
         "timeout",
-        f"no {goal.suffix} after {options.timeout:g} seconds",
+        f"no {suffix} after {options.timeout:g} seconds",
         location=Location(options.file),
         remedy="give it longer with --timeout SECONDS, or without that option any time",
     )
@@ -278,12 +284,12 @@ def stage_of_file(path: str) -> Stage:
     )
 
 
-def _write_artifact(options: argparse.Namespace, goal: Stage, files: dict[str, bytes]) -> None:
+def _write_artifact(options: argparse.Namespace, suffix: str, files: dict[str, bytes]) -> None:
     if options.output == _STDOUT:
-        sys.stdout.buffer.write(files[goal.suffix])
+        sys.stdout.buffer.write(files[suffix])
         return
-    output = Path(options.output or Path(options.file).with_suffix(goal.suffix))
-    write_files({output if suffix == goal.suffix else output.with_suffix(suffix): files[suffix] for suffix in files})
+    output = Path(options.output or Path(options.file).with_suffix(suffix))
+    write_files({output if ending == suffix else output.with_suffix(ending): files[ending] for ending in files})
 
 
 def disassemble_file(options: argparse.Namespace) -> None:
@@ -388,10 +394,6 @@ def _pass_lines(stage: Stage) -> Iterator[str]:
     if not stage.passes:
         yield f"    one step: {stage.edge}"
     yield from _contract_lines(stage.passes)
-    if stage.name == "ll":
-        from .pipeline.tileas_to_ll.phases import PHASES
-
-        yield from (f"    phase {phase.name:34} {phase.contract}" for phase in PHASES)
 
 
 def _contract_lines(passes: Iterable) -> Iterator[str]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import re
 import shlex
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError
 from .executor.isolation import run_isolated
@@ -21,6 +24,9 @@ from .pipeline.job import Job, check_debug
 from .pipeline.stages import STAGES, Stage, between, find, load
 from .private_folder import OTHERS_WRITE, own_folder
 from .targets import find_target
+
+if TYPE_CHECKING:
+    from .pipeline.contracts import EdgePass
 
 
 @dataclass
@@ -108,11 +114,12 @@ def compile(
     job = check_debug(Job(target, level, lineinfo, debug, libdevice, ptxas, serializer, strategy))
     artifacts = Artifacts(bytecode, job, find(stop_at).name, name)
     run = _Run(bytecode, STAGES[0], job, name)
-    run.parse()
-    for stage in between(STAGES[0].name, stop_at):
-        value = run.step(stage)
-        if isinstance(value, (str, tuple)):
-            artifacts.values[stage.name] = value
+    with _collecting_later():
+        run.parse()
+        for stage in between(STAGES[0].name, stop_at):
+            value = run.step(stage)
+            if isinstance(value, (str, tuple)):
+                artifacts.values[stage.name] = value
     artifacts.seconds = run.seconds
     return artifacts
 
@@ -127,10 +134,51 @@ def lower(
     """
     stages = between(source, target, table)
     run = _Run(data, find(source, table), job, name)
+    with _collecting_later():
+        run.parse()
+        for stage in stages:
+            run.step(stage)
+        return run.render(stages[-1])
+
+
+@contextmanager
+def _collecting_later() -> Iterator[None]:
+    """Without Python's collector: a stage's IR lives until the next one is made, so that it would look at all of it over
+    and over and find nothing (a twentieth of the time of a compilation)."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def lower_until(data: bytes, source: str, last: str, job: Job, name: str | None = None) -> dict[str, bytes]:
+    """The module after the pass ``last``, as MLIR text that ``tileiras-build opt`` takes up again: {".mlir": text}.
+
+    ``data`` are the bytes of artifact ``source``. Raises InvalidInput for a pass that is not on the way from there, or
+    that the job's strategy leaves out; else as ``lower``.
+    """
+    stage, passes = _stage_of_pass(last, source, job)
+    run = _Run(data, find(source), job, name)
     run.parse()
-    for stage in stages:
-        run.step(stage)
-    return run.render(stages[-1])
+    for earlier in STAGES[STAGES.index(run.source) + 1 : STAGES.index(stage)]:
+        run.step(earlier)
+    return run.render_until(stage, passes)
+
+
+def _stage_of_pass(last: str, source: str, job: Job) -> tuple[Stage, tuple[type[EdgePass], ...]]:
+    """The stage whose edge runs the pass ``last``, and the passes of that edge up to it."""
+    offered: list[str] = []
+    for stage in STAGES[STAGES.index(find(source)) + 1 :]:
+        passes = stage.passes_for(stage.job(job))
+        names = [entry.name for entry in passes]
+        if last in names:
+            return stage, passes[: names.index(last) + 1]
+        offered += names
+    raise InvalidInput("until-pass", f"{last!r} is no pass on the way from .{source.removeprefix('.')}", remedy=f"use one of {', '.join(offered)}")
 
 
 def check_opt_level(level: int) -> int:
@@ -175,6 +223,15 @@ class _Run:
 
     def render(self, stage: Stage) -> dict[str, bytes]:
         return self._guard(stage, lambda: render(stage, self.value))
+
+    def render_until(self, stage: Stage, passes: tuple[type[EdgePass], ...]) -> dict[str, bytes]:
+        """The text of the module after ``passes``, the first ones of the edge to ``stage``."""
+        from .pipeline.contracts import run_passes
+        from .pipeline.text_format import render as render_module
+
+        return self._guard(
+            stage, lambda: {".mlir": render_module(run_passes(passes, self.value, stage.job(self.job)))}
+        )
 
     def _guard(self, stage: Stage, work: Callable[[], object]) -> object:
         """The result of ``work``; faults that are ours leave a dump and a command that repeats them."""

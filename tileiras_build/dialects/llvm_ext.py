@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntAttr, IntegerType
 from xdsl.dialects.llvm import LLVM as XDSL_LLVM
-from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.dialects.llvm import GenericCastOp, LLVMPointerType
 from xdsl.ir import Dialect, ParametrizedAttribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .debuginfo import DEBUG_ATTRS
 from .debuginfo import LLVM_OPERATIONS as DEBUG_OPERATIONS
+from .debuginfo.ops import ExtractElementOp as ExtractElementOp
 
 
 @irdl_attr_definition
@@ -66,8 +67,29 @@ class AddrSpaceCastOp(IRDLOperation):
         super().__init__(operands=[arg], result_types=[result_type])
 
 
+@irdl_op_definition
+class UIToFPOp(GenericCastOp):
+    """An unsigned integer as a floating-point number."""
+
+    name = "llvm.uitofp"
+
+
+@irdl_op_definition
+class FPToSIOp(GenericCastOp):
+    """A floating-point number as a signed integer, cut off."""
+
+    name = "llvm.fptosi"
+
+
+@irdl_op_definition
+class FPToUIOp(GenericCastOp):
+    """A floating-point number as an unsigned integer, cut off."""
+
+    name = "llvm.fptoui"
+
+
 LLVM = Dialect(
     "llvm",
-    [*XDSL_LLVM.operations, AddrSpaceCastOp, *DEBUG_OPERATIONS],
+    [*XDSL_LLVM.operations, AddrSpaceCastOp, UIToFPOp, FPToSIOp, FPToUIOp, *DEBUG_OPERATIONS],
     [*XDSL_LLVM.attributes, ConstantRangeAttr, *DEBUG_ATTRS],
 )

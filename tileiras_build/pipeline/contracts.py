@@ -13,6 +13,8 @@ Each edge package lists its passes, in order, as ``PASSES`` and runs them with `
 
 from __future__ import annotations
 
+import hashlib
+import re
 import sys
 import time
 from collections.abc import Iterable
@@ -28,6 +30,8 @@ from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWal
 from ..errors import InternalError, TileirasError
 from ..files import replace_files
 from ..knobs import CHECK, DEBUG, dump_folder
+from ..names import KERNEL
+from .shared.symbols import symbols
 
 if TYPE_CHECKING:
     from .job import Job
@@ -62,6 +66,7 @@ def run_passes(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, jo
     remove; diagnostics of the three kinds that a pass raises go through unchanged.
     """
     debug, check = DEBUG.read(), CHECK.read()
+    stem = _dump_stem(module, job) if debug >= 6 else ""
     for position, entry in enumerate(passes):
         edge_pass = entry() if isinstance(entry, type) else entry
         start = time.perf_counter()
@@ -70,7 +75,7 @@ def run_passes(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, jo
         if debug >= 2:
             print(f"{(time.perf_counter() - start) * 1e3:9.2f} ms  pass  {edge_pass.name}", file=sys.stderr)
         if debug >= 6:
-            _dump(module, f"{edge or 'pass'}-{position:02}-{edge_pass.name}.mlir")
+            _dump(module, f"{stem}-{edge or 'pass'}-{position:02}-{edge_pass.name}.mlir")
         if check >= 2:
             verify(module, f"after pass {edge_pass.name}")
     return module
@@ -125,6 +130,15 @@ def verify(module: ModuleOp, when: str) -> None:
     except Exception as error:
         reason = (str(error).strip().splitlines() or [type(error).__name__])[-1]
         raise InternalError("ir-invalid", f"{when} the IR does not verify: {reason}") from error
+
+
+def _dump_stem(module: ModuleOp, job: Job) -> str:
+    """What the dumps of one module are named for: its first kernel, the target, and the module's content and options,
+    so that no other module's dumps have the names."""
+    names = [name for kind, name in symbols(module) if kind == KERNEL]
+    kernel = re.sub(r"[^\w.-]", "_", names[0])[:60] if names else "module"
+    digest = hashlib.sha256(f"{job}{module}".encode()).hexdigest()[:8]
+    return f"{kernel}-{job.target.name}-{digest}"
 
 
 def _dump(module: ModuleOp, name: str) -> None:

@@ -33,7 +33,6 @@ PASSES: dict[str, str] = {
     "convert-cute-and-cute-nvgpu-to-llvm": f"{_CUTE}:ConvertCuteAndCuteNvgpuToLLVM",
     "convert-pipeline-to-nvvm": f"{_CUTE}:ConvertPipelineToNVVM",
     "convert-debuginfo-to-llvm": f"{_TILEAS_TO_LL}.translate_debug_info:TranslateDebugInfo",
-    "tileas-decompose-prints": f"{_TILEAS_TO_LL}.decompose_prints:DecomposePrints",
     "reconcile-unrealized-casts": f"{_TILEAS_TO_LL}.reconcile_casts:ReconcileUnrealizedCasts",
     "convert-nvvm-to-llvm": f"{_TILEAS_TO_LL}.convert_nvvm_to_llvm:ConvertNVVMToLLVM",
 }

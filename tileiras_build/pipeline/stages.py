@@ -97,6 +97,11 @@ class Stage:
         passes = getattr(import_module(self.edge.split(":")[0]), "PASSES", ())
         return tuple(passes) if isinstance(passes, (tuple, list)) else ()
 
+    def passes_for(self, job: Job) -> tuple:
+        """Those of ``passes`` that a job runs."""
+        choose = getattr(import_module(self.edge.split(":")[0]), "passes_for", None)
+        return self.passes if choose is None else tuple(choose(job))
+
     def job(self, job: Job) -> Job:
         """``job`` with every option that this stage may not read set back to its default."""
         defaults = {field.name: field.default for field in fields(Job)}

@@ -6,7 +6,8 @@ import pytest
 
 from tests.dialects.nvvm.nvvm_kernels import first_stored, flag_stored, stored, to_llvm, to_ptx
 from tileiras_build.dialects.nvvm import NVVM
-from tileiras_build.dialects.nvvm.mapping import ALL, MAPPING, NONE, WRITE, Assembly, Intrinsic
+from tileiras_build.dialects.nvvm.mapping import MAPPING
+from tileiras_build.dialects.nvvm.rows import ALL, NONE, WRITE, Assembly, Intrinsic
 from tileiras_build.errors import Unsupported
 
 F4 = "!llvm.struct<(f32, f32, f32, f32)>"

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from . import ops_copy, ops_matrix, ops_thread
+from . import mapping, ops_copy, ops_matrix, ops_thread
 from .attrs import ATTRIBUTES
 from .target import TargetAttr
 
-NVVM = Dialect("nvvm", [*ops_thread.OPERATIONS, *ops_copy.OPERATIONS, *ops_matrix.OPERATIONS], [*ATTRIBUTES, TargetAttr])
+_OPERATIONS = (*ops_thread.OPERATIONS, *ops_copy.OPERATIONS, *ops_matrix.OPERATIONS, *mapping.ROWS)
+NVVM = Dialect("nvvm", list(_OPERATIONS), [*ATTRIBUTES, TargetAttr])

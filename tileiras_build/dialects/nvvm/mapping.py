@@ -1,110 +1,34 @@
-"""What each ``nvvm`` operation becomes in LLVM IR: one table with two kinds of row.
+"""What each ``nvvm`` operation becomes in LLVM IR: the book of instructions, one row for each.
 
-An ``Intrinsic`` row names the LLVM intrinsic of a single instruction. An ``Assembly`` row gives a PTX template with
-LLVM's constraints, where no intrinsic says what is meant: sequences, predicates, and modifiers that come and go with
-operands. The effects of a row are those of its instruction; a call without effects may be moved or dropped.
-Sources: PTX ISA 9.0 for templates, LLVM's IntrinsicsNVVM.td for names.
+Operations of MLIR's ``nvvm`` have their rows here; those that are defined by a row alone stand with it, in the modules
+that this one imports. ``row_of`` knows all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from xdsl.dialects.builtin import IntegerType, VectorType
-from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation
 
 from ...errors import InternalError, Unsupported
 from ...targets import MMA_ATOMS
-from . import ops_copy, ops_matrix, ops_thread
-
-NONE, READ, WRITE, ALL = "none", "read", "write", "readwrite"
-SHARED, CLUSTER = 3, 7
-
-Text = str | Callable[[Operation], str]
-Argument = SSAValue | int  # an int is an i32 constant
-
-
-@dataclass(frozen=True)
-class Intrinsic:
-    """A call of ``llvm.nvvm.<name>``; ``arguments`` default to the operands."""
-
-    name: Text
-    effects: str = NONE
-    convergent: bool = False
-    arguments: Callable[[Operation], Sequence[Argument]] | None = None
-    result: Attribute | None = None  # of the intrinsic, where the operation drops it
-
-    kind = "intrinsic"
-
-    def intrinsic(self, op: Operation) -> str:
-        """The full name for one operation."""
-        name = self.name if isinstance(self.name, str) else self.name(op)
-        return name if name.startswith("llvm.") else f"llvm.nvvm.{name}"
-
-    def values(self, op: Operation) -> Sequence[Argument]:
-        """The arguments of the call."""
-        return list(op.operands) if self.arguments is None else self.arguments(op)
-
-
-@dataclass(frozen=True)
-class Assembly:
-    """Inline assembly; ``tied`` operands share the registers of the results."""
-
-    template: Text
-    effects: str = ALL
-    convergent: bool = False
-    operands: Callable[[Operation], Sequence[SSAValue]] | None = None
-    tied: int = 0
-
-    kind = "assembly"
-
-    def text(self, op: Operation) -> str:
-        """The PTX template for one operation."""
-        return self.template if isinstance(self.template, str) else self.template(op)
-
-    def values(self, op: Operation) -> Sequence[SSAValue]:
-        """The operands in the order of the template."""
-        return list(op.operands) if self.operands is None else self.operands(op)
-
-    def constraints(self, op: Operation) -> str:
-        """One letter per result and operand; memory is clobbered where the instruction touches it."""
-        results = [f"={constraint(type)}" for type in result_registers(op)]
-        inputs = [] if not self.tied else [str(index) for index in range(len(results))]
-        inputs += [constraint(value.type) for value in self.values(op)[self.tied :]]
-        memory = ["~{memory}"] if self.effects in (WRITE, ALL) else []
-        return ",".join([*results, *inputs, *memory])
-
-
-Row = Intrinsic | Assembly
-
-_INTEGER_LETTERS = {1: "b", 16: "h", 32: "r", 64: "l", 128: "q"}
-_FLOAT_LETTERS = {16: "h", 32: "f", 64: "d"}
-
-
-def constraint(type: Attribute) -> str:
-    """LLVM's constraint letter of an operand: shared addresses have 32 bits."""
-    if isinstance(type, LLVMPointerType):
-        space = getattr(type.addr_space, "data", 0)
-        return "r" if space in (SHARED, CLUSTER) else "l"
-    if isinstance(type, VectorType):
-        return _INTEGER_LETTERS[type.element_type.bitwidth * type.element_count()]
-    letters = _INTEGER_LETTERS if isinstance(type, IntegerType) else _FLOAT_LETTERS
-    return letters[type.bitwidth]
-
-
-def result_registers(op: Operation) -> list[Attribute]:
-    """The types of the registers that an operation writes."""
-    if not op.results:
-        return []
-    type = op.results[0].type
-    return list(type.types) if isinstance(type, LLVMStructType) else [type]
-
-
-def _braced(start: int, count: int) -> str:
-    return "{" + ", ".join(f"${index}" for index in range(start, start + count)) + "}"
-
+from . import (  # noqa: F401 - the modules of rows register theirs
+    arithmetic,
+    barriers,
+    generic,
+    memory_access,
+    ops_copy,
+    ops_matrix,
+    ops_thread,
+    tensor_copies,
+    tensor_memory,
+    warpgroup,
+    warps,
+    words,
+)
+from .rows import ALL, NONE, READ, ROWS, WRITE, Assembly, Intrinsic, Row
+from .rows import braced as _braced
 
 def _predicated(instruction: str) -> Callable[[Operation], str]:
     """The instruction under its last operand, where the operation has a predicate."""
@@ -267,9 +191,8 @@ MAPPING: dict[type[Operation], Row] = {
     ops_copy.TensorStoreOp: Assembly(_tensor_store),
     ops_matrix.WgmmaFenceAlignedOp: Intrinsic("wgmma.fence.sync.aligned", ALL, convergent=True),
     ops_matrix.WgmmaCommitGroupOp: Intrinsic("wgmma.commit_group.sync.aligned", ALL, convergent=True),
-    # An i64 constant: LLVM wants it so.
     ops_matrix.WgmmaWaitGroupOp: Intrinsic(
-        "wgmma.wait_group.sync.aligned", ALL, convergent=True, arguments=lambda op: [op.group.value.data]
+        "wgmma.wait_group.sync.aligned", ALL, convergent=True, arguments=lambda op: [op.group.value.data], constants=I64
     ),
     ops_matrix.WgmmaMmaAsyncOp: Assembly(_wgmma, convergent=True, tied=1),
     ops_matrix.MmaSyncOp: Intrinsic(_product, convergent=True),
@@ -288,6 +211,8 @@ _WITH_PREDICATE: dict[type[Operation], Row] = {form: Assembly(text) for form, te
 
 def row_of(op: Operation) -> Row:
     """The row of one operation; a predicate and a wait without a result choose assembly."""
+    if (row := ROWS.get(type(op))) is not None:
+        return row
     if type(op) in _WITH_PREDICATE and op.predicate is not None:
         return _WITH_PREDICATE[type(op)]
     if isinstance(op, ops_thread.MBarrierTryWaitParitySharedOp) and op.res is None:

@@ -9,12 +9,13 @@ byte at least; in global memory ``per_byte`` elements of 4 bits share a byte.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...errors import Unsupported
+from .llvm_types import named
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,16 @@ class Element:
     bits: int
     zero: str = "0"
     per_byte: int = 1
+
+    @cached_property
+    def type(self) -> Attribute:
+        """The type in registers."""
+        return named(self.register)
+
+    @cached_property
+    def memory_type(self) -> Attribute:
+        """The type that loads and stores move."""
+        return named(self.memory)
 
     @property
     def is_float(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..contracts import run_passes
+from ..contracts import EdgePass, run_passes
 from ..job import Job
 from ..shared.eliminate_common import EliminateCommon
 from ..strategies import choose, runs
@@ -54,8 +54,12 @@ PASSES = (
 )
 
 
-def lower(module: ModuleOp, job: Job) -> ModuleOp:
-    """nv_tileas of a module of nv_tileaa operations, in place; the job's strategy says which scheduling passes run."""
+def passes_for(job: Job) -> list[type[EdgePass]]:
+    """The passes of a job: its strategy says which scheduling passes run."""
     strategy = choose(job)
-    passes = [entry for entry in PASSES if runs(entry.name, strategy)]
-    return run_passes(passes, module, job, edge="tileaa_to_tileas")
+    return [entry for entry in PASSES if runs(entry.name, strategy)]
+
+
+def lower(module: ModuleOp, job: Job) -> ModuleOp:
+    """nv_tileas of a module of nv_tileaa operations, in place."""
+    return run_passes(passes_for(job), module, job, edge="tileaa_to_tileas")

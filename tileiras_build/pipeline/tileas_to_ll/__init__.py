@@ -1,8 +1,7 @@
 """From scheduled tile IR to LLVM IR text.
 
-PASSES bring the module to the form that the emitter reads; then ``module_emitter`` writes the code of one thread, each
-body by the nine phases of ``phases.py``. The writers are the families of ``handlers.py``: they write text directly,
-because operation objects for each instruction of a thread would cost more than all of LLVM.
+PASSES turn the kernels into a ``gpu.module`` of thread code, and that into operations of the ``llvm`` and ``nvvm``
+dialects; then ``write_llvm_dialect`` spells them.
 """
 
 from __future__ import annotations
@@ -12,21 +11,26 @@ from xdsl.dialects.builtin import ModuleOp
 from ..contracts import run_passes
 from ..job import Job
 from .attach_nvvm_target import AttachNVVMTarget, check_serializable
+from .clean_up_arithmetic import CleanUpArithmetic
+from .convert_tile_as_to_llvm import ConvertTileASToLLVM
 from .convert_tile_func_to_llvm import ConvertTileFuncToLLVM, FinalizeKernelEntry
+from .decompose_prints import DecomposePrints
 from .emit_global_smem import EmitGlobalSmem
+from .write_llvm_dialect import write
 
 PASSES = (
     ConvertTileFuncToLLVM,  # first: the kernel's launch bounds decide how its threads are numbered
     FinalizeKernelEntry,  # after it: arguments have their final types
     EmitGlobalSmem,  # before any body: its code takes the address
+    DecomposePrints,  # before bodies: the space of a print's arguments follows from their types
+    CleanUpArithmetic,  # after DecomposePrints: its conversions may repeat
+    ConvertTileASToLLVM,
     AttachNVVMTarget,  # last: what a target gates is there
 )
 
 
 def lower(module: ModuleOp, job: Job) -> str:
     """LLVM IR of a module of nv_tileas operations. Raises Unsupported for an operation or type without a lowering."""
-    from .module_emitter import ModuleEmitter
-
     run_passes(PASSES, module, job, edge="tileas_to_ll")
     check_serializable(module, job)
-    return ModuleEmitter(module, job).emit()
+    return write(module)

@@ -1,23 +1,26 @@
 """Elementwise operations: what one element becomes.
 
 Each rule reads an operation once and gives a function from the scalars of one element to the scalar result. Rows
-name the instruction by operation and type; rounding and flush-to-zero select NVVM intrinsics where plain LLVM
-instructions cannot say them (reference: llvm-nvptx, sections 3 and 4). The half precisions compute transcendental
+name the instruction by operation and type; rounding and flush-to-zero select instructions of PTX where those of LLVM
+cannot say them (reference: llvm-nvptx, sections 3 and 4). The half precisions compute transcendental
 functions in f32, as the Tile IR specification says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from xdsl.dialects.builtin import IntegerType, StringAttr
-from xdsl.ir import Operation
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.definition import TableOperation
+from ...dialects.nvvm import arithmetic, generic
 from ...errors import Unsupported
 from ..shared.element_types import ELEMENTS, Element, element_of
-from .builder import Value, boolean
-from .float_conversions import convert_float
+from ..shared.llvm_types import BFLOAT, DOUBLE, FLOAT, GLOBAL, HALF, I1, I32, I64, integer, pointer
+from .builder import Value
+from .float_conversions import ROUNDING_SUFFIX, convert_float, with_last_bit
 from .kernel_emitter import Handler, KernelEmitter
 
 Scalar = Callable[..., Value]
@@ -36,15 +39,19 @@ INTEGER_BINARY = {
     "arith.remsi": "srem",
 }
 SHIFTS = {"arith.shli": "shl", "arith.shrui": "lshr", "arith.shrsi": "ashr"}
-INTEGER_MIN_MAX = {"arith.minsi": "smin", "arith.maxsi": "smax", "arith.minui": "umin", "arith.maxui": "umax"}
-FLOAT_MIN_MAX = {
-    "arith.minimumf": "minimum",
-    "arith.maximumf": "maximum",
-    "arith.minnumf": "minnum",
-    "arith.maxnumf": "maxnum",
+INTEGER_MIN_MAX: dict[str, type[TableOperation]] = {
+    "arith.minsi": generic.SMinOp,
+    "arith.maxsi": generic.SMaxOp,
+    "arith.minui": generic.UMinOp,
+    "arith.maxui": generic.UMaxOp,
 }
-ROUNDING_SUFFIX = {"nearest_even": "rn", "zero": "rz", "negative_inf": "rm", "positive_inf": "rp"}
-FLOAT_LETTER = {"float": "f", "double": "d"}
+# LLVM's operation, the one of PTX that flushes subnormal numbers, and whether NaN wins.
+FLOAT_MIN_MAX: dict[str, tuple[type[TableOperation], type[TableOperation], bool]] = {
+    "arith.minimumf": (generic.MinimumOp, arithmetic.FMinOp, True),
+    "arith.maximumf": (generic.MaximumOp, arithmetic.FMaxOp, True),
+    "arith.minnumf": (generic.MinNumOp, arithmetic.FMinOp, False),
+    "arith.maxnumf": (generic.MaxNumOp, arithmetic.FMaxOp, False),
+}
 
 # math operation -> libdevice function stem: __nv_<stem>f for f32, __nv_<stem> for f64.
 LIBDEVICE = {
@@ -61,7 +68,7 @@ LIBDEVICE = {
     "math.tanh": "tanh",
     "nv_tileas.remf": "fmod",
 }
-ROUND_TO_INTEGRAL = {"math.floor": "floor", "math.ceil": "ceil"}
+ROUND_TO_INTEGRAL = {"math.floor": generic.FloorOp, "math.ceil": generic.CeilOp}
 
 
 def emit_elementwise(e: KernelEmitter, op: Operation) -> None:
@@ -89,23 +96,33 @@ def _flushes(op: Operation) -> bool:
     return "flush_to_zero" in op.attributes
 
 
+def _type(value: SSAValue) -> Attribute:
+    """The type of a tile's or scalar's elements in registers."""
+    return element_of(value.type).type
+
+
 def _in_f32(e: KernelEmitter, element: Element, scalar: Scalar, mode: str = "nearest_even") -> Scalar:
     """``scalar`` computed in f32 for the half precisions, and rounded to them as ``mode`` says."""
-    if element.register not in ("half", "bfloat"):
+    if element.type not in (HALF, BFLOAT):
         return scalar
-    b, type = e.b, element.register
     narrow = convert_float(e, "f32", element.name, mode if mode in ROUNDING_SUFFIX else "nearest_even")
 
     def widened(*arguments: Value) -> Value:
-        wide = [b.pure(f"fpext {type} {argument} to float") for argument in arguments]
+        wide = [e.b.cast("fpext", argument, FLOAT) for argument in arguments]
         return narrow(scalar(*wide))
 
     return widened
 
 
 def _binary(e: KernelEmitter, op: Operation, instruction: str) -> Scalar:
-    b, type = e.b, element_of(op.results[0].type).register
-    return lambda x, y: b.pure(f"{instruction} {type} {x}, {y}")
+    b, type = e.b, _type(op.results[0])
+    return lambda x, y: b.binary(instruction, x, y, type)
+
+
+def _issued(e: KernelEmitter, kind: type[TableOperation], type: Attribute, **attributes: bool | str) -> Scalar:
+    """An instruction whose operands have the type of its result."""
+    b = e.b
+    return lambda *values: b.issue(kind, *[b.of(value, type) for value in values], type=type, **attributes)
 
 
 # ---- integers ------------------------------------------------------------------------------------
@@ -137,149 +154,141 @@ def _shift(e: KernelEmitter, op: Operation) -> Scalar:
 
 
 def _integer_min_max(e: KernelEmitter, op: Operation) -> Scalar:
-    b, type = e.b, element_of(op.results[0].type).register
-    name = INTEGER_MIN_MAX[op.name]
-    return lambda x, y: b.pure(f"call {type} @llvm.{name}.{type}({type} {x}, {type} {y})")
+    return _issued(e, INTEGER_MIN_MAX[op.name], _type(op.results[0]))
 
 
 def _ceil_div_unsigned(e: KernelEmitter, op: Operation) -> Scalar:
-    b, type = e.b, element_of(op.results[0].type).register
+    b, type = e.b, _type(op.results[0])
 
     def scalar(x: Value, y: Value) -> Value:
-        quotient = b.pure(f"udiv {type} {x}, {y}")
-        rest = b.pure(f"icmp ne {type} {b.pure(f'urem {type} {x}, {y}')}, 0")
-        return b.pure(f"add {type} {quotient}, {b.pure(f'zext i1 {rest} to {type}')}")
+        quotient = b.binary("udiv", x, y, type)
+        rest = b.compare("ne", b.binary("urem", x, y, type), 0, type)
+        return b.binary("add", quotient, b.cast("zext", rest, type), type)
 
     return scalar
 
 
 def _rounded_signed_div(e: KernelEmitter, op: Operation) -> Scalar:
     """Floor or ceiling: the truncated quotient corrected by one where a remainder of the wrong sign is left."""
-    b, type = e.b, element_of(op.results[0].type).register
+    b, type = e.b, _type(op.results[0])
     up = op.name == "arith.ceildivsi"
 
     def scalar(x: Value, y: Value) -> Value:
-        quotient, rest = b.pure(f"sdiv {type} {x}, {y}"), b.pure(f"srem {type} {x}, {y}")
-        nonzero = b.pure(f"icmp ne {type} {rest}, 0")
-        signs = b.pure(f"xor {type} {x}, {y}")
-        wrong = b.pure(f"icmp {'sge' if up else 'slt'} {type} {signs}, 0")
-        fix = b.pure(f"{'zext' if up else 'sext'} i1 {b.pure(f'and i1 {nonzero}, {wrong}')} to {type}")
-        return b.pure(f"add {type} {quotient}, {fix}")
+        quotient, rest = b.binary("sdiv", x, y, type), b.binary("srem", x, y, type)
+        nonzero = b.compare("ne", rest, 0, type)
+        signs = b.binary("xor", x, y, type)
+        wrong = b.compare("sge" if up else "slt", signs, 0, type)
+        fix = b.cast("zext" if up else "sext", b.and_(nonzero, wrong, I1), type)
+        return b.binary("add", quotient, fix, type)
 
     return scalar
 
 
 def _multiply_high(e: KernelEmitter, op: Operation) -> Scalar:
-    b, type = e.b, element_of(op.results[0].type).register
-    width = int(type[1:])
+    b, type = e.b, _type(op.results[0])
+    width = type.width.data
+    wide = integer(2 * width)
 
     def scalar(x: Value, y: Value) -> Value:
-        wide = [b.pure(f"zext {type} {value} to i{2 * width}") for value in (x, y)]
-        product = b.pure(f"mul i{2 * width} {wide[0]}, {wide[1]}")
-        return b.pure(f"trunc i{2 * width} {b.pure(f'lshr i{2 * width} {product}, {width}')} to {type}")
+        product = b.binary("mul", *[b.cast("zext", value, wide, type) for value in (x, y)], wide)
+        return b.cast("trunc", b.binary("lshr", product, width, wide), type)
 
     return scalar
 
 
 def _integer_compare(e: KernelEmitter, op: Operation) -> Scalar:
-    b, type = e.b, element_of(op.operands[0].type).register
+    b, type = e.b, _type(op.operands[0])
     predicate = op.attributes["predicate"].data
-    return lambda x, y: b.pure(f"icmp {predicate} {type} {x}, {y}")
+    return lambda x, y: b.compare(predicate, x, y, type)
 
 
 def _absolute_integer(e: KernelEmitter, op: Operation) -> Scalar:
-    b, type = e.b, element_of(op.results[0].type).register
-    return lambda x: b.pure(f"call {type} @llvm.abs.{type}({type} {x}, i1 false)")
+    b, type = e.b, _type(op.results[0])
+    return lambda x: b.issue(generic.AbsOp, b.of(x, type), b.constant(0, I1), type=type)
 
 
 # ---- floats --------------------------------------------------------------------------------------
-def _rounded_float(instruction: str, intrinsic: str) -> Rule:
-    """add, sub and mul: the LLVM instruction for round-to-nearest-even, an NVVM intrinsic for the rest.
+def _is_plain(op: Operation, type: Attribute) -> bool:
+    """Whether LLVM's own instruction says it: rounded to nearest even, nothing flushed where that is done at all."""
+    rounding = ROUNDING_SUFFIX[_text(op, "rounding_mode", "nearest_even")]
+    return rounding == "rn" and not (_flushes(op) and type == FLOAT)
+
+
+def _rounded(e: KernelEmitter, op: Operation, kind: type[TableOperation]) -> Scalar:
+    """An instruction of PTX that rounds as ``op`` says, in f32 for the half precisions."""
+    type = _type(op.results[0])
+    rounding = ROUNDING_SUFFIX[_text(op, "rounding_mode", "nearest_even")]
+    return _issued(e, kind, DOUBLE if type == DOUBLE else FLOAT, rounding=rounding, ftz=_flushes(op))
+
+
+def _rounded_float(instruction: str, kind: type[TableOperation]) -> Rule:
+    """add, sub and mul: the LLVM instruction for round-to-nearest-even, one of PTX for the rest.
 
     NVVM has no subtraction with a rounding mode: it adds the negated operand.
     """
 
     def rule(e: KernelEmitter, op: Operation) -> Scalar:
-        b, element = e.b, element_of(op.results[0].type)
-        type = element.register
-        rounding = ROUNDING_SUFFIX[_text(op, "rounding_mode", "nearest_even")]
-        if rounding == "rn" and not (_flushes(op) and type == "float"):
-            return lambda x, y: b.pure(f"{instruction} {type} {x}, {y}")
-        name = f"@llvm.nvvm.{intrinsic}.{rounding}{'.ftz' if _flushes(op) else ''}.{FLOAT_LETTER.get(type, 'f')}"
-        wide = type if type in FLOAT_LETTER else "float"
-
-        def scalar(x: Value, y: Value) -> Value:
-            if instruction == "fsub":
-                y = b.pure(f"fneg {wide} {y}")
-            return b.pure(f"call {wide} {name}({wide} {x}, {wide} {y})")
-
+        element = element_of(op.results[0].type)
+        if _is_plain(op, element.type):
+            return _binary(e, op, instruction)
+        rounded = _rounded(e, op, kind)
+        scalar = (lambda x, y: rounded(x, e.b.negate(y))) if instruction == "fsub" else rounded
         return _in_f32(e, element, scalar, _text(op, "rounding_mode", "nearest_even"))
 
     return rule
 
 
 def _fma(e: KernelEmitter, op: Operation) -> Scalar:
-    b, element = e.b, element_of(op.results[0].type)
-    type = element.register
-    rounding = ROUNDING_SUFFIX[_text(op, "rounding_mode", "nearest_even")]
-    if rounding == "rn" and not (_flushes(op) and type == "float"):
-        suffix = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}[type]
-        return lambda x, y, z: b.pure(f"call {type} @llvm.fma.{suffix}({type} {x}, {type} {y}, {type} {z})")
-    name = f"@llvm.nvvm.fma.{rounding}{'.ftz' if _flushes(op) else ''}.{FLOAT_LETTER.get(type, 'f')}"
-    wide = type if type in FLOAT_LETTER else "float"
-    mode = _text(op, "rounding_mode", "nearest_even")
-    return _in_f32(e, element, lambda x, y, z: b.pure(f"call {wide} {name}({wide} {x}, {wide} {y}, {wide} {z})"), mode)
+    element = element_of(op.results[0].type)
+    if _is_plain(op, element.type):
+        return _issued(e, generic.FMAOp, element.type)
+    return _in_f32(e, element, _rounded(e, op, arithmetic.FmaOp), _text(op, "rounding_mode", "nearest_even"))
 
 
 def _divide(e: KernelEmitter, op: Operation) -> Scalar:
     b, element = e.b, element_of(op.results[0].type)
-    mode = _text(op, "rounding_mode", "nearest_even")
-    ftz = ".ftz" if _flushes(op) else ""
-    if element.register == "double":
+    mode, ftz = _text(op, "rounding_mode", "nearest_even"), _flushes(op)
+    if element.type == DOUBLE:
         if mode in ("nearest_even", "full", "approx"):
-            return lambda x, y: b.pure(f"fdiv double {x}, {y}")
-        return lambda x, y: b.pure(f"call double @llvm.nvvm.div.{ROUNDING_SUFFIX[mode]}.d(double {x}, double {y})")
-    kind = {"approx": "approx", "full": "full"}.get(mode) or ROUNDING_SUFFIX[mode]
-    if kind == "rn" and not ftz:
-        return _in_f32(e, element, lambda x, y: b.pure(f"fdiv float {x}, {y}"))
-    name = f"@llvm.nvvm.div.full{ftz}" if kind == "full" else f"@llvm.nvvm.div.{kind}{ftz}.f"
-    return _in_f32(e, element, lambda x, y: b.pure(f"call float {name}(float {x}, float {y})"), mode)
+            return lambda x, y: b.binary("fdiv", x, y, DOUBLE)
+        return _issued(e, arithmetic.DivOp, DOUBLE, rounding=ROUNDING_SUFFIX[mode])
+    rounding = mode if mode in ("approx", "full") else ROUNDING_SUFFIX[mode]
+    if rounding == "rn" and not ftz:
+        return _in_f32(e, element, lambda x, y: b.binary("fdiv", x, y, FLOAT))
+    return _in_f32(e, element, _issued(e, arithmetic.DivOp, FLOAT, rounding=rounding, ftz=ftz), mode)
 
 
 def _square_root(e: KernelEmitter, op: Operation) -> Scalar:
-    b, element = e.b, element_of(op.results[0].type)
+    element = element_of(op.results[0].type)
     mode = _text(op, "rounding_mode", "nearest_even")
-    ftz = ".ftz" if _flushes(op) else ""
-    if element.register == "double":
-        kind = ROUNDING_SUFFIX.get(mode, "rn")
-        return lambda x: b.pure(f"call double @llvm.nvvm.sqrt.{kind}.d(double {x})")
-    kind = "approx" if mode == "approx" else ROUNDING_SUFFIX.get(mode, "rn")
-    return _in_f32(e, element, lambda x: b.pure(f"call float @llvm.nvvm.sqrt.{kind}{ftz}.f(float {x})"), mode)
+    rounding = ROUNDING_SUFFIX.get(mode, "rn")
+    if element.type == DOUBLE:
+        return _issued(e, arithmetic.SqrtOp, DOUBLE, rounding=rounding)
+    rounding = mode if mode == "approx" else rounding
+    return _in_f32(e, element, _issued(e, arithmetic.SqrtOp, FLOAT, rounding=rounding, ftz=_flushes(op)), mode)
 
 
-def _reciprocal_root(e: KernelEmitter, op: Operation) -> Scalar:
-    b, element = e.b, element_of(op.results[0].type)
-    if element.register == "double":
-        return _libdevice_call(e, "__nv_rsqrt", "double")
-    ftz = ".ftz" if _flushes(op) else ""
-    return _in_f32(e, element, lambda x: b.pure(f"call float @llvm.nvvm.rsqrt.approx{ftz}.f(float {x})"))
+def _approximate_float(kind: type[TableOperation], function: str) -> Rule:
+    """An approximation of PTX for f32, a function of libdevice for f64."""
+
+    def rule(e: KernelEmitter, op: Operation) -> Scalar:
+        element = element_of(op.results[0].type)
+        if element.type == DOUBLE:
+            return _libdevice_call(e, function, DOUBLE)
+        return _in_f32(e, element, _issued(e, kind, FLOAT, ftz=_flushes(op)))
+
+    return rule
 
 
-def _exp2(e: KernelEmitter, op: Operation) -> Scalar:
-    b, element = e.b, element_of(op.results[0].type)
-    if element.register == "double":
-        return _libdevice_call(e, "__nv_exp2", "double")
-    suffix = ".ftz.f32" if _flushes(op) else ".f32"
-    return _in_f32(e, element, lambda x: b.pure(f"call float @llvm.nvvm.ex2.approx{suffix}(float {x})"))
-
-
-def _libdevice_call(e: KernelEmitter, name: str, type: str, arguments: tuple[str, ...] = ()) -> Scalar:
+def _libdevice_call(
+    e: KernelEmitter, name: str, type: Attribute, arguments: tuple[Attribute, ...] = ()
+) -> Scalar:
     b = e.b
 
     def scalar(*values: Value) -> Value:
         types = arguments or (type,) * len(values)
         e.module.use_libdevice(name, type, types)
-        return b.pure(f"call {type} @{name}({', '.join(f'{t} {v}' for t, v in zip(types, values))})")
+        return b.call(name, [b.of(value, kind) for value, kind in zip(values, types)], type, pure=True)
 
     return scalar
 
@@ -287,94 +296,83 @@ def _libdevice_call(e: KernelEmitter, name: str, type: str, arguments: tuple[str
 def _libdevice(e: KernelEmitter, op: Operation) -> Scalar:
     element, stem = element_of(op.results[0].type), LIBDEVICE[op.name]
     mode = _text(op, "rounding_mode", "full")
-    if element.register == "double":
-        return _libdevice_call(e, f"__nv_{stem}", "double")
+    if element.type == DOUBLE:
+        return _libdevice_call(e, f"__nv_{stem}", DOUBLE)
     if mode == "approx" and (approximate := APPROXIMATE.get(op.name)) is not None:
         return _in_f32(e, element, approximate(e))
-    return _in_f32(e, element, _libdevice_call(e, f"__nv_{stem}f", "float"))
+    return _in_f32(e, element, _libdevice_call(e, f"__nv_{stem}f", FLOAT))
 
 
 def _approximate_tanh(e: KernelEmitter) -> Scalar:
-    return lambda x: e.b.pure(f"call float @llvm.nvvm.tanh.approx.f32(float {x})")
+    return _issued(e, arithmetic.TanhOp, FLOAT)
+
+
+# Rounded to f32.
+LOG2_E = 1.4426950216293335
 
 
 def _approximate_exp(e: KernelEmitter) -> Scalar:
-    """exp(x) = 2 ** (x * log2(e)), the constant rounded to f32."""
-
-    def scalar(x: Value) -> Value:
-        scaled = e.b.pure(f"fmul float {x}, 0x3FF7154760000000")
-        return e.b.pure(f"call float @llvm.nvvm.ex2.approx.f32(float {scaled})")
-
-    return scalar
+    """exp(x) = 2 ** (x * log2(e))."""
+    b, exponential = e.b, _issued(e, arithmetic.Ex2Op, FLOAT)
+    return lambda x: exponential(b.binary("fmul", x, b.float_constant(LOG2_E, FLOAT), FLOAT))
 
 
 APPROXIMATE = {"math.tanh": _approximate_tanh, "math.exp": _approximate_exp}
 
 
 def _integer_power(e: KernelEmitter, op: Operation) -> Scalar:
-    element = element_of(op.results[0].type)
-    exponent = element_of(op.operands[1].type).register
-    if exponent != "i32":
+    b, element = e.b, element_of(op.results[0].type)
+    exponent = _type(op.operands[1])
+    if exponent != I32:
         raise Unsupported("powi-exponent", f"an integer power takes an i32 exponent, not {exponent}")
-    if element.register == "double":
-        return _libdevice_call(e, "__nv_powi", "double", ("double", "i32"))
-    power = _libdevice_call(e, "__nv_powif", "float", ("float", "i32"))
-    if element.register == "float":
+    if element.type == DOUBLE:
+        return _libdevice_call(e, "__nv_powi", DOUBLE, (DOUBLE, I32))
+    power = _libdevice_call(e, "__nv_powif", FLOAT, (FLOAT, I32))
+    if element.type == FLOAT:
         return power
-    b, type = e.b, element.register
-    return lambda x, n: b.pure(f"fptrunc float {power(b.pure(f'fpext {type} {x} to float'), n)} to {type}")
-
-
-SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
+    return lambda x, n: b.cast("fptrunc", power(b.cast("fpext", x, FLOAT), n), element.type)
 
 
 def _round_to_integral(e: KernelEmitter, op: Operation) -> Scalar:
     element = element_of(op.results[0].type)
-    name, b = ROUND_TO_INTEGRAL[op.name], e.b
-    wide = "double" if element.register == "double" else "float"
-    return _in_f32(e, element, lambda x: b.pure(f"call {wide} @llvm.{name}.{SUFFIX[wide]}({wide} {x})"))
+    return _in_f32(e, element, _issued(e, ROUND_TO_INTEGRAL[op.name], DOUBLE if element.type == DOUBLE else FLOAT))
 
 
 def _absolute_float(e: KernelEmitter, op: Operation) -> Scalar:
-    b, type = e.b, element_of(op.results[0].type).register
-    return lambda x: b.pure(f"call {type} @llvm.fabs.{SUFFIX[type]}({type} {x})")
+    return _issued(e, generic.FAbsOp, _type(op.results[0]))
 
 
 def _negate(e: KernelEmitter, op: Operation) -> Scalar:
-    b, type = e.b, element_of(op.results[0].type).register
-    return lambda x: b.pure(f"fneg {type} {x}")
+    return e.b.negate
 
 
 def _float_min_max(e: KernelEmitter, op: Operation) -> Scalar:
-    b, type = e.b, element_of(op.results[0].type).register
-    name = f"@llvm.{FLOAT_MIN_MAX[op.name]}.{SUFFIX[type]}"
-    if _flushes(op) and type == "float":
-        nan = ".nan" if op.name.endswith("imumf") else ""
-        name = f"@llvm.nvvm.f{'max' if 'max' in op.name else 'min'}.ftz{nan}.f"
-    return lambda x, y: b.pure(f"call {type} {name}({type} {x}, {type} {y})")
+    type, (plain, flushing, nan) = _type(op.results[0]), FLOAT_MIN_MAX[op.name]
+    if _flushes(op) and type == FLOAT:
+        return _issued(e, flushing, type, ftz=True, nan=nan)
+    return _issued(e, plain, type)
 
 
 def _float_compare(e: KernelEmitter, op: Operation) -> Scalar:
-    b, type = e.b, element_of(op.operands[0].type).register
-    predicate = op.attributes["predicate"].data
-    return lambda x, y: b.pure(f"fcmp {predicate} {type} {x}, {y}")
+    b, predicate = e.b, op.attributes["predicate"].data
+    return lambda x, y: b.compare_floats(predicate, x, y)
 
 
 def _select(e: KernelEmitter, op: Operation) -> Scalar:
-    b, type = e.b, element_of(op.results[0].type).register
-    return lambda c, x, y: x if x == y else b.pure(f"select i1 {boolean(c)}, {type} {x}, {type} {y}")
+    b, type = e.b, _type(op.results[0])
+    return lambda c, x, y: x if x == y else b.select(c, x, y, type)
 
 
 # ---- integers of another width, integers and floats ----------------------------------------------
 def _resize_integer(instruction: str) -> Rule:
     def rule(e: KernelEmitter, op: Operation) -> Scalar:
-        b, source, target = e.b, element_of(op.operands[0].type).register, element_of(op.results[0].type).register
+        b, source, target = e.b, _type(op.operands[0]), _type(op.results[0])
         signed = instruction == "sext"
 
         def scalar(x: Value) -> Value:
-            if isinstance(x, int) and target in ("i32", "i64") and source in ("i32", "i64"):
-                return _wrapped(x, int(target[1:])) if signed or x >= 0 else _wrapped(x & 0xFFFFFFFF, 64)
-            return b.pure(f"{instruction} {source} {x} to {target}")
+            if isinstance(x, int) and target in (I32, I64) and source in (I32, I64):
+                return _wrapped(x, target.width.data) if signed or x >= 0 else _wrapped(x & 0xFFFFFFFF, 64)
+            return b.cast(instruction, x, target, source)
 
         return scalar if source != target else (lambda x: x)
 
@@ -384,58 +382,56 @@ def _resize_integer(instruction: str) -> Rule:
 def _integer_to_float(signed: bool) -> Rule:
     def rule(e: KernelEmitter, op: Operation) -> Scalar:
         b, source, target = e.b, element_of(op.operands[0].type), element_of(op.results[0].type)
-        instruction = "sitofp" if signed else "uitofp"
         mode = _text(op, "rounding_mode", "nearest_even")
-        if source.register == "i1" and signed:
+        if source.type == I1 and signed:
             # LLVM's back ends differ on what a signed bit is: here true is -1, as it is when extended.
             narrow = convert_float(e, "f32", target.name, mode)
-            return lambda x: narrow(b.pure(f"select i1 {x}, float -1.0, float 0.0"))
-        return _converted_integer(e, source, target, instruction, mode)
+            values = b.float_constant(-1.0, FLOAT), b.float_constant(0.0, FLOAT)
+            return lambda x: narrow(b.select(x, *values, FLOAT))
+        return _converted_integer(e, source, target, signed, mode)
 
     return rule
 
 
-def _converted_integer(e: KernelEmitter, source: Element, target: Element, instruction: str, mode: str) -> Scalar:
-    b, signed = e.b, instruction == "sitofp"
+def _converted_integer(e: KernelEmitter, source: Element, target: Element, signed: bool, mode: str) -> Scalar:
+    b, instruction = e.b, "sitofp" if signed else "uitofp"
     if mode != "nearest_even":
-        wide = ELEMENTS["f64"] if target.register == "double" else ELEMENTS["f32"]
-        rounded = _rounded_integer_to_float(e, source, wide, signed, ROUNDING_SUFFIX[mode])
+        wide = ELEMENTS["f64"] if target.type == DOUBLE else ELEMENTS["f32"]
+        rounded = _rounded_integer_to_float(e, source, wide.type, signed, ROUNDING_SUFFIX[mode])
         narrow = convert_float(e, wide.name, target.name, mode)
         return lambda x: narrow(rounded(x))
     in_one_step = target.is_float and (target.name != "bf16" or e.target.has("bf16_native"))
     if in_one_step and target.name != "tf32":
-        return lambda x: b.pure(f"{instruction} {source.register} {x} to {target.register}")
+        return lambda x: b.cast(instruction, x, target.type, source.type)
     narrow = convert_float(e, "f32", target.name, mode)
     if source.bits >= 32:
         odd = _integer_to_odd_float(e, source, signed)
         return lambda x: narrow(odd(x))
-    return lambda x: narrow(b.pure(f"{instruction} {source.register} {x} to float"))
+    return lambda x: narrow(b.cast(instruction, x, FLOAT, source.type))
 
 
 def _integer_to_odd_float(e: KernelEmitter, source: Element, signed: bool) -> Scalar:
     """f32 with the last bit set where it is inexact, so that rounding it again rounds as if once."""
-    b, cut = e.b, _rounded_integer_to_float(e, source, ELEMENTS["f32"], signed, "rz")
+    b, cut = e.b, _rounded_integer_to_float(e, source, FLOAT, signed, "rz")
 
     def scalar(x: Value) -> Value:
         value = cut(x)
-        back = b.pure(f"{'fptosi' if signed else 'fptoui'} float {value} to {source.register}")
-        inexact = b.pure(f"icmp ne {source.register} {back}, {x}")
-        odd = b.pure(f"or i32 {b.pure(f'bitcast float {value} to i32')}, {b.pure(f'zext i1 {inexact} to i32')}")
-        return b.pure(f"bitcast i32 {odd} to float")
+        back = b.cast("fptosi" if signed else "fptoui", value, source.type)
+        return with_last_bit(e, value, b.compare("ne", back, x, source.type))
 
     return scalar
 
 
-def _rounded_integer_to_float(e: KernelEmitter, source: Element, target: Element, signed: bool, suffix: str) -> Scalar:
-    b = e.b
-    width = 64 if source.register == "i64" else 32
-    letter = ("ll" if signed else "ull") if width == 64 else ("i" if signed else "ui")
-    name = f"@llvm.nvvm.{letter}2{FLOAT_LETTER[target.register]}.{suffix}"
+def _rounded_integer_to_float(
+    e: KernelEmitter, source: Element, target: Attribute, signed: bool, rounding: str
+) -> Scalar:
+    b, wide = e.b, I64 if source.type == I64 else I32
 
     def scalar(x: Value) -> Value:
-        if source.register != f"i{width}":
-            x = b.pure(f"{'sext' if signed else 'zext'} {source.register} {x} to i{width}")
-        return b.pure(f"call {target.register} {name}(i{width} {x})")
+        if source.type != wide:
+            x = b.cast("sext" if signed else "zext", x, wide, source.type)
+        operand = b.of(x, wide)
+        return b.issue(arithmetic.IntegerToFloatOp, operand, type=target, rounding=rounding, unsigned=not signed)
 
     return scalar
 
@@ -443,72 +439,66 @@ def _rounded_integer_to_float(e: KernelEmitter, source: Element, target: Element
 def _float_to_integer(signed: bool) -> Rule:
     def rule(e: KernelEmitter, op: Operation) -> Scalar:
         b, source, target = e.b, element_of(op.operands[0].type), element_of(op.results[0].type)
-        instruction = "fptosi" if signed else "fptoui"
-        if target.register == "i1":
+        if target.type == I1:
             return _is_nonzero(e, source)
-        known, type = source.is_float, source.register if source.is_float else "float"
-        widen = (lambda x: x) if known else convert_float(e, source.name, "f32", "nearest_even")
+        widen = (lambda x: x) if source.is_float else convert_float(e, source.name, "f32", "nearest_even")
         if "saturating" in op.attributes and target.bits < 32:
-            return lambda x: _clamped_integer(e, widen(x), type, target, signed)
-        return lambda x: b.pure(f"{instruction} {type} {widen(x)} to {target.register}")
+            return lambda x: _clamped_integer(e, widen(x), target, signed)
+        return lambda x: b.cast("fptosi" if signed else "fptoui", widen(x), target.type)
 
     return rule
 
 
 def _is_nonzero(e: KernelEmitter, source: Element) -> Scalar:
     """A truth value: Tile IR's front ends ask for one, so that a half or NaN is true, though rounded it were not."""
-    known = source.name in ("f32", "f64")
-    widen, type = (
-        (lambda x: x, source.register) if known else (convert_float(e, source.name, "f32", "nearest_even"), "float")
-    )
-    return lambda x: e.b.pure(f"fcmp une {type} {widen(x)}, 0.0")
+    b, name = e.b, source.name if source.name in ("f32", "f64") else "f32"
+    widen, zero = convert_float(e, source.name, name, "nearest_even"), b.float_constant(0.0, ELEMENTS[name].type)
+    return lambda x: b.compare_floats("une", widen(x), zero)
 
 
-def _clamped_integer(e: KernelEmitter, x: Value, type: str, target: Element, signed: bool) -> Value:
+def _clamped_integer(e: KernelEmitter, x: Value, target: Element, signed: bool) -> Value:
     """The hardware clamps to 32 bits; the narrower range is clamped after it."""
     b, bits = e.b, target.bits
-    wide = b.pure(f"{'fptosi' if signed else 'fptoui'} {type} {x} to i32")
+    wide = b.cast("fptosi" if signed else "fptoui", x, I32)
     if signed:
-        low = b.pure(f"call i32 @llvm.smax.i32(i32 {wide}, i32 {-(1 << (bits - 1))})")
-        wide = b.pure(f"call i32 @llvm.smin.i32(i32 {low}, i32 {(1 << (bits - 1)) - 1})")
+        low = b.issue(generic.SMaxOp, wide, -(1 << (bits - 1)), type=I32)
+        wide = b.issue(generic.SMinOp, low, (1 << (bits - 1)) - 1, type=I32)
     else:
-        wide = b.pure(f"call i32 @llvm.umin.i32(i32 {wide}, i32 {(1 << bits) - 1})")
-    return b.pure(f"trunc i32 {wide} to {target.register}")
+        wide = b.issue(generic.UMinOp, wide, (1 << bits) - 1, type=I32)
+    return b.cast("trunc", wide, target.type)
 
 
 # ---- bits and pointers ---------------------------------------------------------------------------
 def _bitcast(e: KernelEmitter, op: Operation) -> Scalar:
-    b, source, target = e.b, element_of(op.operands[0].type).register, element_of(op.results[0].type).register
-    if source == target:
+    b, source, target = e.b, _type(op.operands[0]), _type(op.results[0])
+    if isinstance(source, LLVMPointerType) or isinstance(target, LLVMPointerType):
         return lambda x: x
-    if "ptr" in source or "ptr" in target:
-        return lambda x: x
-    return lambda x: b.pure(f"bitcast {source} {x} to {target}")
+    return lambda x: b.bitcast(x, target, source)
 
 
 def _add_pointer(e: KernelEmitter, op: Operation) -> Scalar:
     b = e.b
     pointee = element_of(_scalar_type(op.results[0].type).pointee)
-    index = element_of(op.operands[1].type).register
+    index = _type(op.operands[1])
 
-    def scalar(pointer: Value, offset: Value) -> Value:
+    def scalar(base: SSAValue, offset: Value) -> Value:
         if pointee.per_byte > 1:
-            offset = b.pure(f"sdiv {index} {offset}, {pointee.per_byte}")
-        return b.pure(f"getelementptr {pointee.memory}, ptr addrspace(1) {pointer}, {index} {offset}")
+            offset = b.binary("sdiv", offset, pointee.per_byte, index)
+        return b.offset(base, offset, pointee.memory_type, index)
 
     return scalar
 
 
-def _scalar_type(type: Any) -> Any:
+def _scalar_type(type: Attribute) -> Attribute:
     return getattr(type, "element_type", type)
 
 
 def _int_to_pointer(e: KernelEmitter, op: Operation) -> Scalar:
-    return lambda x: e.b.pure(f"inttoptr i64 {x} to ptr addrspace(1)")
+    return lambda x: e.b.cast("inttoptr", x, pointer(GLOBAL), I64)
 
 
 def _pointer_to_int(e: KernelEmitter, op: Operation) -> Scalar:
-    return lambda x: e.b.pure(f"ptrtoint ptr addrspace(1) {x} to i64")
+    return lambda x: e.b.cast("ptrtoint", x, I64)
 
 
 def _convert_float_rule(e: KernelEmitter, op: Operation) -> Scalar:
@@ -544,14 +534,14 @@ RULES: dict[str, Rule] = {
     "math.absi": _absolute_integer,
     "math.absf": _absolute_float,
     "math.fpowi": _integer_power,
-    "nv_tileas.addf": _rounded_float("fadd", "add"),
-    "nv_tileas.subf": _rounded_float("fsub", "add"),
-    "nv_tileas.mulf": _rounded_float("fmul", "mul"),
+    "nv_tileas.addf": _rounded_float("fadd", arithmetic.AddOp),
+    "nv_tileas.subf": _rounded_float("fsub", arithmetic.AddOp),
+    "nv_tileas.mulf": _rounded_float("fmul", arithmetic.MulOp),
     "nv_tileas.divf": _divide,
     "nv_tileas.fma": _fma,
     "nv_tileas.sqrt": _square_root,
-    "nv_tileas.rsqrt": _reciprocal_root,
-    "nv_tileas.exp2": _exp2,
+    "nv_tileas.rsqrt": _approximate_float(arithmetic.RsqrtOp, "__nv_rsqrt"),
+    "nv_tileas.exp2": _approximate_float(arithmetic.Ex2Op, "__nv_exp2"),
     "nv_tileas.mulhiui": _multiply_high,
     "nv_tileas.fp_to_fp": _convert_float_rule,
     "nv_tileas.bitcast": _bitcast,

@@ -8,10 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import SSAValue
+
+from ...dialects.nvvm.generic import SMaxOp, SMinOp
+from ...dialects.nvvm.memory_access import CopyOp
+from ...dialects.nvvm.ops_copy import CpAsyncCommitGroupOp, CpAsyncWaitGroupOp
 from ...layouts import LinearLayout, matrix_access, shared_access
-from .builder import CONVERGENT, Value, boolean
+from ..shared.llvm_types import I1, I32, I64
+from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
-from .memory import tile_addresses
+from .memory import TileAddresses, tile_addresses
 from .shared_memory import holder_of, load_registers
 from .views import TiledView
 
@@ -31,10 +38,10 @@ def stage_address(e: KernelEmitter, buffer: Any, stage: Value) -> Value:
     return e.b.add(e.b.add(start, e.values[buffer]), e.shared_base)
 
 
-def matrix_descriptor(e: KernelEmitter, address: Value, fields: int) -> str:
+def matrix_descriptor(e: KernelEmitter, address: Value, fields: int) -> SSAValue:
     """What wgmma and tcgen05 take for a matrix: its shared address in units of 16 bytes, and the other fields."""
-    start = e.b.pure(f"zext i32 {e.b.shift(e.b.and_(address, DESCRIPTOR_ADDRESS), -4)} to i64")
-    return e.b.pure(f"or i64 {start}, {fields - ((fields >> 63) << 64)}")
+    start = e.b.cast("zext", e.b.shift(e.b.and_(address, DESCRIPTOR_ADDRESS), -4), I64)
+    return e.b.binary("or", start, fields, I64)
 
 
 def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
@@ -58,44 +65,35 @@ def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
         with e.in_prologue():
             place = e.b.xor(thread, vector.xor)
         size = len(vector.registers) * addresses.element.bytes
-        _copy(e, e.b.add(stage, place), vector.add, pointer, constant, size, source, holder)
+        target = e.b.add(stage, place)
+        e.b.issue(CopyOp, target, pointer, source, holder, size=size, offset=vector.add, source_offset=constant)
 
 
-def _outside(e: KernelEmitter, addresses: Any, first: int, enabled: Value) -> str:
-    """Whether a vector that no border cuts is to be zeros: the instruction's ignore-src operand, typed."""
-    inside = e.b.all_of([enabled, addresses.mask(first)])
-    return f"i1 {e.b.pure(f'xor i1 {boolean(inside)}, true')}"
+def _outside(e: KernelEmitter, addresses: TileAddresses, first: int, enabled: Value) -> SSAValue:
+    """Whether a vector that no border cuts is to be zeros: the instruction's ignore-src operand, an i1."""
+    return e.b.binary("xor", e.b.all_of([enabled, addresses.mask(first)]), 1, I1)
 
 
-def _bytes_inside(e: KernelEmitter, addresses: Any, first: int, fastest: int, count: int, enabled: Value) -> str:
-    """How many bytes of a vector lie in the tensor: all or none across it, as many as are left along it; typed."""
+def _bytes_inside(
+    e: KernelEmitter, addresses: TileAddresses, first: int, fastest: int, count: int, enabled: Value
+) -> SSAValue:
+    """How many bytes of a vector lie in the tensor, an i32: all or none across it, as many as are left along it."""
     b, size = e.b, addresses.element.bytes
     rest = addresses.elements_left(first, fastest)
     others = [addresses.inside(first, dim) for dim in range(addresses.layout.rank) if dim != fastest]
     whole: Value = count * size
     if rest is not None:
-        clamped = b.pure(f"call i32 @llvm.smin.i32(i32 {rest}, i32 {count})")
-        whole = b.mul(b.pure(f"call i32 @llvm.smax.i32(i32 {clamped}, i32 0)"), size)
-    return f"i32 {b.pure(f'select i1 {boolean(b.all_of([enabled, *others]))}, i32 {whole}, i32 0')}"
-
-
-def _copy(e, shared: Value, shared_offset: int, pointer: Value, offset: int, size: int, source: str, holder) -> None:
-    cache = "cg" if size == LARGEST else "ca"
-    guard = "@$3 " if holder is not None else ""
-    text = f"{guard}cp.async.{cache}.shared.global [$0+{shared_offset}], [$1+{offset}], {size}, $2;"
-    operands = f"i32 {shared}, ptr addrspace(1) {pointer}, {source}"
-    constraints = "r,l,b" if source.startswith("i1 ") else "r,l,r"
-    if holder is not None:
-        operands, constraints = f"{operands}, i1 {holder}", f"{constraints},b"
-    e.b.line(f'call void asm sideeffect "{text}", "{constraints},~{{memory}}"({operands})')
+        clamped = b.issue(SMinOp, rest, count, type=I32)
+        whole = b.mul(b.issue(SMaxOp, clamped, 0, type=I32), size)
+    return b.select(b.all_of([enabled, *others]), whole, 0, I32)
 
 
 def emit_async_commit(e: KernelEmitter, op: Any) -> None:
-    e.b.call_void("@llvm.nvvm.cp.async.commit.group", "")
+    e.b.operation(CpAsyncCommitGroupOp, ())
 
 
 def emit_async_wait(e: KernelEmitter, op: Any) -> None:
-    e.b.call_void("@llvm.nvvm.cp.async.wait.group", f"i32 {op.attributes['pending'].value.data}", CONVERGENT)
+    e.b.operation(CpAsyncWaitGroupOp, (), (), {"n": IntegerAttr(op.attributes["pending"].value.data, i32)})
 
 
 def emit_local_load(e: KernelEmitter, op: Any) -> None:

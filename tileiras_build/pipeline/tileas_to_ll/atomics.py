@@ -1,47 +1,53 @@
 """Atomic updates: one instruction per element, by the one thread that holds it.
 
-LLVM's atomicrmw drops ordering and scope (llvm-nvptx, section 0), so these are inline assembly. Where threads hold
+LLVM's atomicrmw drops ordering and scope (llvm-nvptx, section 0), so these are instructions of PTX. Where threads hold
 copies of an element the result travels to them through shared memory. What a GPU has no instruction for is computed
 by a loop that swaps the new value in if the old one is still there (PTX ISA 9.0, 9.7.13.5, atom.cas).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from xdsl.ir import SSAValue
+
+from ...dialects.definition import TableOperation
+from ...dialects.nvvm.memory_access import AtomLoopOp, AtomOp
 from ...errors import Unsupported
 from ..shared.element_types import Element
+from ..shared.llvm_types import integer
 from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
-from .memory import SCOPES, TileAddresses, tile_addresses
+from .memory import SCOPES, TileAddresses, needed, space_of, tile_addresses
 from .shared_memory import load_shared, store_shared
+from .vector_access import Modifiers, predicate
 from .views import TiledView
 
 # (mode, element) -> PTX operation and type. Exchange moves bits of any 32- or 64-bit type.
 INTEGER_MODES = {"and": "and.b", "or": "or.b", "xor": "xor.b", "add": "add.u", "max": "max.s", "min": "min.s"}
 INTEGER_MODES |= {"umax": "max.u", "umin": "min.u", "xchg": "exch.b"}
 FLOAT_ADDS = {"f16": "add.noftz.f16", "bf16": "add.noftz.bf16", "f32": "add.f32", "f64": "add.f64"}
-CONSTRAINT = {16: "h", 32: "r", 64: "l"}
 
 
-# (place, operands, number of the mask operand) -> the PTX that leaves the old value in $0.
-Update = Callable[[str, str, int | None], str]
+@dataclass(frozen=True)
+class Update:
+    """An instruction that updates memory and gives the old value, with its attributes."""
+
+    kind: type[TableOperation]
+    attributes: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Swapped:
-    """An update that GPUs without ``capability`` compute in a loop: ``compute`` sets ``new`` from ``old`` and $2."""
+    """An update that GPUs without ``capability`` compute in a loop, the book's ``operation``."""
 
     capability: str
-    compute: str
+    operation: str
 
 
-# x * 1 + y is x + y, rounded once; bf16 has had fma before it had add.
-SWAPPED = {
-    ("addf", "bf16"): Swapped("bf16_atomic_add", ".reg .b16 one; mov.b16 one, 0x3F80; fma.rn.bf16 new, old, one, $2;"),
-}
+SWAPPED = {("addf", "bf16"): Swapped("bf16_atomic_add", "add.bf16")}
 
 
 def operation_text(mode: str, element: Element) -> str:
@@ -58,70 +64,41 @@ def _modification(e: KernelEmitter, op: Any, element: Element) -> Update:
     mode = op.attributes["mode"].data
     swapped = SWAPPED.get((mode, element.name))
     if swapped is not None and not e.target.has(swapped.capability):
-        return _swap_loop(e, op, element, swapped)
-    return _instruction(f"atom.{_semantics(op)}{e.pointer_space}.{operation_text(mode, element)}")
+        return Update(AtomLoopOp, {"operation": swapped.operation, **_modifiers(e, op)})
+    return Update(AtomOp, {"operation": operation_text(mode, element), **_modifiers(e, op)})
 
 
-def _instruction(text: str) -> Update:
-    def write(place: str, operands: str, mask: int | None) -> str:
-        guard = "" if mask is None else f"@${mask} "
-        return f"{guard}{text} $0, {place}, {operands};"
-
-    return write
+def _modifiers(e: KernelEmitter, op: Any) -> Modifiers:
+    semantic, scope = op.attributes["mem_semantic"].data, SCOPES[op.attributes["mem_scope"].data]
+    return {"semantics": "relaxed" if semantic == "weak" else semantic, "scope": scope, **space_of(e)}
 
 
-def _swap_loop(e: KernelEmitter, op: Any, element: Element, swapped: Swapped) -> Update:
-    """The first read is relaxed too: a weak one would race with the updates of other threads."""
-    type, space = f"b{element.bits}", e.pointer_space
-    read = f"ld.relaxed.{SCOPES[op.attributes['mem_scope'].data]}{space}.{type}"
-    swap = f"atom.{_semantics(op)}{space}.cas.{type}"
-
-    def write(place: str, operands: str, mask: int | None) -> str:
-        leave = "" if mask is None else f"@!${mask} bra DONE; "
-        return (
-            f"{{ .reg .pred lost; .reg .{type} old, new; {leave}{read} $0, {place}; "
-            f"AGAIN: mov.{type} old, $0; {{ {swapped.compute} }} {swap} $0, {place}, old, new; "
-            f"setp.ne.{type} lost, $0, old; @lost bra AGAIN; DONE: }}"
-        )
-
-    return write
-
-
-def _semantics(op: Any) -> str:
-    semantic = op.attributes["mem_semantic"].data
-    return f"{'relaxed' if semantic == 'weak' else semantic}.{SCOPES[op.attributes['mem_scope'].data]}"
-
-
-def _bits(e: KernelEmitter, element: Element, value: Value) -> Value:
-    if not element.is_float:
-        return value
-    return e.b.pure(f"bitcast {element.register} {value} to i{element.bits}")
+def _bits(e: KernelEmitter, element: Element, value: Value) -> SSAValue:
+    bits = integer(element.bits)
+    return e.b.cast("bitcast", value, bits) if element.is_float else e.b.of(value, bits)
 
 
 def _atom(
     e: KernelEmitter,
     element: Element,
     update: Update,
-    pointer: Value,
+    address: Value,
     offset: int,
-    operands: list[Value],
+    operands: Sequence[Value],
     mask: Value | None,
 ) -> Value:
     """One predicated atomic; the old value. Where masked out a compare-and-swap gives the value compared with, others 0."""
-    kind, type = CONSTRAINT[element.bits], f"i{element.bits}"
-    place = f"[$1+{offset}]" if offset else "[$1]"
-    names = ", ".join(f"${i + 2}" for i in range(len(operands)))
-    code = update(place, names, None if mask is None else len(operands) + 2)
-    masked_out = "$2" if len(operands) == 2 else "0"
-    fill = f"mov.b{element.bits} $0, {masked_out}; " if mask is not None else ""
-    constraints = ",".join(
-        [f"=&{kind}", "l", *[kind] * len(operands), *(["b"] if mask is not None else []), "~{memory}"]
+    bits = [_bits(e, element, value) for value in operands]
+    old = e.b.issue(
+        update.kind,
+        address,
+        bits,
+        predicate(e, mask),
+        type=integer(element.bits),
+        offset=offset or None,
+        **update.attributes,
     )
-    arguments = [f"ptr addrspace(1) {pointer}", *(f"{type} {_bits(e, element, value)}" for value in operands)]
-    if mask is not None:
-        arguments.append(f"i1 {mask}")
-    old = e.b.value(f'call {type} asm sideeffect "{fill}{code}", "{constraints}"({", ".join(arguments)})')
-    return old if not element.is_float else e.b.value(f"bitcast {type} {old} to {element.register}")
+    return e.b.cast("bitcast", old, element.type) if element.is_float else old
 
 
 def emit_atomic_rmw(e: KernelEmitter, op: Any) -> None:
@@ -135,7 +112,7 @@ def emit_atomic_cas(e: KernelEmitter, op: Any) -> None:
         raise Unsupported(
             "atomic-type", f"no compare-and-swap of {element.name}", remedy="use a 16-, 32- or 64-bit type"
         )
-    swap = _instruction(f"atom.{_semantics(op)}{e.pointer_space}.cas.b{element.bits}")
+    swap = Update(AtomOp, {"operation": f"cas.b{element.bits}", **_modifiers(e, op)})
     _emit_elements(e, op, element, swap, [op.compare, op.value])
 
 
@@ -150,18 +127,12 @@ def _emit_elements(e: KernelEmitter, op: Any, element: Element, update: Update, 
     for register, offset in enumerate(offsets):
         if offset in known:
             continue
-        mask = e.b.all_of([holder, _spelled(masks[register])])
+        mask = e.b.all_of([holder, needed(masks[register])])
         values = [column[register] for column in columns]
         known[offset] = _atom(e, element, update, pointers[register], 0, values, mask)
     if holder is not None and op.results[0].uses:
         known = _shared_results(e, op, element, known, layout, holder)
     e.set(op.results[0], [known[offset] for offset in offsets])
-
-
-def _spelled(mask: Value | None) -> Value | None:
-    if mask is None or mask in ("true", 1):
-        return None
-    return "false" if mask == 0 else mask
 
 
 def _shared_results(e: KernelEmitter, op: Any, element: Element, known: dict[int, Value], layout: Any, holder: Value):

@@ -1,140 +1,242 @@
-"""Writes LLVM IR text: names, blocks, folding of integer constants, reuse of equal pure values.
+"""Creates the code of one thread: operations of the ``llvm`` and ``nvvm`` dialects, one typed method for each kind.
 
-A value is a Python int (a known integer) or a string (an SSA name or a literal in LLVM's spelling). Text and not an
-IR of objects, because the code of one thread has thousands of instructions: a line of text costs about a microsecond
-and an operation object about twenty (benchmarks/emission_cost.py).
+A value is a Python int (a known integer, whose type is that of its place) or an SSA value. Integers are folded, and a
+value without effects is reused where an equal one was computed before in an enclosing block. Operations are made
+without verification: a thread has thousands (benchmarks/emission_cost.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import builtins
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, lru_cache
 
-Value = int | str
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i32, i64
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.traits import Pure
 
-GLOBAL, SHARED, LOCAL, TENSOR, CLUSTER, PARAM = 1, 3, 5, 6, 7, 101
+from ...dialects.definition import TableOperation
+from ...dialects.llvm_ext import (
+    AddrSpaceCastOp,
+    ExtractElementOp,
+    FPToSIOp,
+    FPToUIOp,
+    UIToFPOp,
+)
+from ..shared.llvm_types import GENERIC, I1, I32, I64, pointer
 
-CONVERGENT = "#1"
+Value = int | SSAValue
+Edge = tuple[Sequence[Value], Block]
+
+BINARY: dict[str, type[Operation]] = {
+    "add": llvm.AddOp, "sub": llvm.SubOp, "mul": llvm.MulOp, "udiv": llvm.UDivOp, "sdiv": llvm.SDivOp,
+    "urem": llvm.URemOp, "srem": llvm.SRemOp, "and": llvm.AndOp, "or": llvm.OrOp, "xor": llvm.XOrOp,
+    "shl": llvm.ShlOp, "lshr": llvm.LShrOp, "ashr": llvm.AShrOp, "fadd": llvm.FAddOp, "fsub": llvm.FSubOp,
+    "fmul": llvm.FMulOp, "fdiv": llvm.FDivOp, "frem": llvm.FRemOp,
+}  # fmt: skip
+CASTS: dict[str, type[Operation]] = {
+    "zext": llvm.ZExtOp, "sext": llvm.SExtOp, "trunc": llvm.TruncOp, "fpext": llvm.FPExtOp, "fptrunc": llvm.FPTruncOp,
+    "bitcast": llvm.BitcastOp, "ptrtoint": llvm.PtrToIntOp, "inttoptr": llvm.IntToPtrOp, "sitofp": llvm.SIToFPOp,
+    "uitofp": UIToFPOp, "fptosi": FPToSIOp, "fptoui": FPToUIOp, "addrspacecast": AddrSpaceCastOp,
+}  # fmt: skip
+NO_FAST_MATH = llvm.FastMathAttr(None)
+_FLAGGED = ("fadd", "fsub", "fmul", "fdiv", "frem")
+_INTEGER_PREDICATES = {str(flag): IntegerAttr(flag.to_int(), i64) for flag in llvm.ICmpPredicateFlag}
+_FLOAT_PREDICATES = {str(flag): IntegerAttr(flag.to_int(), i64) for flag in llvm.FCmpPredicateFlag}
+_NO_BUNDLES = DenseArrayBase.from_list(i32, [])
+_NO_WRAP = IntegerAttr(0, i32)
+DYNAMIC = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
 
 
 class Builder:
-    """Lines of one function body."""
+    """Operations of one function body: the entry block's first part is the prologue, which dominates everything."""
 
     def __init__(self):
-        self.lines: list[str] = []
-        self.next_name = 0
-        # Innermost last; the first scope is the prologue's, which dominates everything.
-        self.known: list[dict[str, str]] = [{}, {}]
-        self.block = "entry"
-        self.globals: list[str] = []
-        self.location = ""
+        self.region = Region()
+        self.prologue, body = Block(), Block()
+        self.region.add_block(self.prologue)
+        self.block = body
+        self._blocks: list[Block] = [body]
+        # Innermost last; the first scope is the prologue's.
+        self.known: list[dict[tuple, SSAValue]] = [{}, {}]
+        self._constants: dict[tuple[object, int], SSAValue] = {}
+        # The attributes of every operation that is made: its debug location.
+        self.attributes: dict[str, Attribute] = {}
 
-    # ---- lines -----------------------------------------------------------------------------------
-    def name(self) -> str:
-        self.next_name += 1
-        return f"%v{self.next_name}"
+    def finish(self) -> Region:
+        """The body as a region; the builder is not used any more."""
+        first, *others = self._blocks
+        for op in list(first.ops):
+            op.detach()
+            self.prologue.add_op(op)
+        for block in others:
+            self.region.add_block(block)
+        return self.region
 
-    def line(self, text: str) -> None:
-        self.lines.append(f"  {text}{self.location}")
+    # ---- operations --------------------------------------------------------------------------------
+    def operation(
+        self,
+        kind: type[Operation],
+        operands: tuple[SSAValue, ...],
+        types: tuple[Attribute, ...] = (),
+        properties: dict[str, Attribute] | None = None,
+        successors: Sequence[Block] = (),
+    ) -> Operation:
+        """Append an operation to the current block: what ``kind.create`` and ``Block.add_op`` do, in a third of the time."""
+        op = object.__new__(kind)
+        op._operands = SSAValues(operands)
+        op._operand_uses = uses = tuple([Use(op, index) for index in range(len(operands))])
+        for value, use in zip(operands, uses):
+            value.add_use(use)
+        op.results = SSAValues([OpResult(type, op, index) for index, type in enumerate(types)]) if types else _NO_VALUES
+        op.properties = {} if properties is None else properties
+        op.attributes = self.attributes.copy()
+        op.location = _UNKNOWN
+        op.regions = op._successors = op._successor_uses = ()
+        if successors:
+            op.successors = successors
+        block = self.block
+        op.parent, op._next_op, op._prev_op = block, None, block._last_op
+        if block._last_op is None:
+            block._first_op = op
+        else:
+            block._last_op._next_op = op
+        block._last_op = op
+        return op
 
-    def value(self, text: str) -> str:
-        """A fresh value that is computed by ``text``."""
-        self.next_name += 1
-        name = f"%v{self.next_name}"
-        self.lines.append(f"  {name} = {text}{self.location}")
-        return name
+    def value(
+        self,
+        kind: type[Operation],
+        operands: tuple[SSAValue, ...],
+        type: Attribute,
+        properties: dict[str, Attribute] | None = None,
+    ) -> SSAValue:
+        """The result of a new operation."""
+        (result,) = self.operation(kind, operands, (type,), properties).results
+        return result
 
-    def pure(self, text: str) -> str:
-        """A value computed by ``text``, reused where an equal one was computed before in an enclosing block."""
+    def pure(
+        self,
+        kind: type[Operation],
+        operands: tuple[SSAValue, ...],
+        type: Attribute,
+        properties: dict[str, Attribute] | None = None,
+        key: object = None,
+    ) -> SSAValue:
+        """``value``, reused where an equal one is known; ``key`` stands for the properties."""
+        # By identity: hashing an attribute costs more than making the operation.
+        entry = (kind, *map(id, operands), id(type), key)
         for scope in self.known:
-            if (known := scope.get(text)) is not None:
+            if (known := scope.get(entry)) is not None:
                 return known
-        name = self.value(text)
-        self.known[-1][text] = name
-        return name
+        result = self.known[-1][entry] = self.value(kind, operands, type, properties)
+        return result
 
     @contextmanager
-    def scope(self):
+    def scope(self) -> Iterator[None]:
         """Values computed inside are not reused outside: the code inside need not dominate what follows."""
         self.known.append({})
         yield
         self.known.pop()
 
-    # ---- blocks ----------------------------------------------------------------------------------
-    def label(self) -> str:
-        self.next_name += 1
-        return f"b{self.next_name}"
+    @contextmanager
+    def in_prologue(self) -> Iterator[None]:
+        """Code that depends on the thread only is written once, at the start of the function."""
+        kept = self.block, self.known, self.attributes
+        self.block, self.known, self.attributes = self.prologue, self.known[:1], {}
+        yield
+        self.block, self.known, self.attributes = kept
 
-    def start(self, label: str) -> None:
-        self.lines.append(f"{label}:")
-        self.block = label
+    # ---- constants ---------------------------------------------------------------------------------
+    def of(self, value: Value, type: Attribute) -> SSAValue:
+        """A value as an operand: a known integer becomes a constant of ``type``."""
+        return self.constant(value, type) if isinstance(value, int) else value
 
-    def branch(self, label: str) -> None:
-        self.line(f"br label %{label}")
+    def constant(self, value: int, type: Attribute) -> SSAValue:
+        """An integer."""
+        return self._once(llvm.ConstantOp, type, value, lambda: {"value": _number(value, type)})
 
-    def branch_if(self, condition: Value, then: str, otherwise: str) -> None:
-        self.line(f"br i1 {boolean(condition)}, label %{then}, label %{otherwise}")
+    def float_constant(self, value: float, type: Attribute) -> SSAValue:
+        """A floating-point number of ``type``, which must be exact in it, and no NaN."""
+        return self._once(llvm.ConstantOp, type, repr(float(value)), lambda: {"value": FloatAttr(value, type)})
 
-    # ---- functions of registers -------------------------------------------------------------------
-    def reserve(self) -> int:
-        """A line to be written later (a phi whose inputs are not known yet); see ``fill``."""
-        self.lines.append("")
-        return len(self.lines) - 1
+    def undefined(self, type: Attribute) -> SSAValue:
+        """Any value."""
+        return self._once(llvm.UndefOp, type, "undef", dict)
 
-    def fill(self, position: int, text: str) -> None:
-        self.lines[position] = f"  {text}"
+    def null(self, type: Attribute) -> SSAValue:
+        """The null pointer, or zero of an aggregate."""
+        return self._once(llvm.ZeroOp, type, "zero", dict)
 
-    # ---- integers --------------------------------------------------------------------------------
-    def add(self, a: Value, b: Value, type: str = "i32") -> Value:
-        if isinstance(a, int) and isinstance(b, int):
-            return a + b
-        if a == 0:
-            return b
-        if b == 0:
-            return a
-        return self.pure(f"add {type} {a}, {b}") if isinstance(a, str) else self.pure(f"add {type} {b}, {a}")
+    def address_of(self, symbol: str, space: int = GENERIC) -> SSAValue:
+        """The address of a global or function."""
+        return self._once(llvm.AddressOfOp, pointer(space), f"@{symbol}", lambda: {"global_name": SymbolRefAttr(symbol)})
 
-    def sub(self, a: Value, b: Value, type: str = "i32") -> Value:
-        if isinstance(a, int) and isinstance(b, int):
-            return a - b
-        return a if b == 0 else self.pure(f"sub {type} {a}, {b}")
+    def _once(self, kind: type[Operation], type: Attribute, key: object, properties) -> SSAValue:
+        """A value of the entry block that has no operands, the same for equal ones."""
+        if (known := self._constants.get((key, id(type)))) is None:
+            with self.in_prologue():
+                known = self._constants[key, id(type)] = self.value(kind, (), type, properties())
+        return known
 
-    def mul(self, a: Value, b: Value, type: str = "i32") -> Value:
-        if isinstance(a, int) and isinstance(b, int):
-            return a * b
-        if isinstance(a, int):
-            a, b = b, a
-        if b == 0 or b == 1:
-            return a if b else 0
-        return self.pure(f"mul {type} {a}, {b}")
+    # ---- blocks ------------------------------------------------------------------------------------
+    def label(self) -> Block:
+        """A block to be started later."""
+        return Block()
 
-    def and_(self, a: Value, b: Value, type: str = "i32") -> Value:
-        if isinstance(a, int) and isinstance(b, int):
-            return a & b
-        return self.pure(f"and {type} {a}, {b}")
+    def start(self, block: Block) -> None:
+        """What follows stands in ``block``."""
+        self._blocks.append(block)
+        self.block = block
 
-    def or_(self, a: Value, b: Value, type: str = "i32") -> Value:
-        if a == 0 or b == 0:
-            return b if a == 0 else a
-        return self.pure(f"or {type} {a}, {b}")
+    def branch(self, block: Block) -> None:
+        self.operation(llvm.BrOp, (), successors=(block,))
 
-    def xor(self, a: Value, b: Value, type: str = "i32") -> Value:
-        if isinstance(a, int) and isinstance(b, int):
-            return a ^ b
-        if a == 0 or b == 0:
-            return b if a == 0 else a
-        return self.pure(f"xor {type} {a}, {b}")
+    def branch_if(self, condition: Value, then: Block, otherwise: Block) -> None:
+        sizes = {"operandSegmentSizes": _segments(1, 0, 0)}
+        self.operation(llvm.CondBrOp, (self.of(condition, I1),), (), sizes, (then, otherwise))
 
-    def shift(self, a: Value, amount: int, type: str = "i32") -> Value:
-        """``a`` shifted left by ``amount`` (right, logically, where negative)."""
-        if isinstance(a, int):
-            return a << amount if amount >= 0 else a >> -amount
-        if amount == 0:
-            return a
-        return self.pure(f"shl {type} {a}, {amount}" if amount > 0 else f"lshr {type} {a}, {-amount}")
+    def arguments(self, types: Sequence[Attribute]) -> list[SSAValue]:
+        """New arguments of the current block, to be given by every branch to it (``give``)."""
+        block = self.block
+        first = len(block._args)
+        made = [BlockArgument(type, block, first + index) for index, type in enumerate(types)]
+        block._args = (*block._args, *made)
+        return made
+
+    def give(self, values: Sequence[Value], types: Sequence[Attribute], source: Block, target: Block) -> None:
+        """The arguments that ``target`` gets from the branch that ends ``source``."""
+        last = source.last_op
+        given = [self.of(value, type) for value, type in zip(values, types)]
+        if isinstance(last, llvm.BrOp):
+            last.operands = [*last.operands, *given]
+            return
+        condition, *others = last.operands
+        taken = len(last.then_arguments)
+        then, otherwise = others[:taken], others[taken:]
+        then += given if last.then_block is target else []
+        otherwise += given if last.else_block is target else []
+        last.operands = [condition, *then, *otherwise]
+        last.properties["operandSegmentSizes"] = _segments(1, len(then), len(otherwise))
+
+    def phis(self, types: Sequence[Attribute], edges: Sequence[Edge]) -> list[Value]:
+        """The values at the current block, which is reached by ``edges``, each with its values and where it comes from."""
+        if len(edges) == 1:
+            return list(edges[0][0])
+        columns = list(zip(*(values for values, _ in edges))) if types else []
+        varying = [index for index, column in enumerate(columns) if not _is_one_integer(column)]
+        kinds = [types[index] for index in varying]
+        result = [column[0] for column in columns]
+        for index, argument in zip(varying, self.arguments(kinds)):
+            result[index] = argument
+        for values, source in edges:
+            self.give([values[index] for index in varying], kinds, source, self.block)
+        return result
 
     @contextmanager
-    def when(self, condition: Value):
+    def when(self, condition: Value) -> Iterator[None]:
         """Code that runs only where a condition holds."""
         inside, done = self.label(), self.label()
         self.branch_if(condition, inside, done)
@@ -144,24 +246,86 @@ class Builder:
             self.branch(done)
         self.start(done)
 
-    def pointer(self, address: Value, space: int) -> str:
-        """A 32-bit address as a pointer into an address space."""
-        return self.pure(f"inttoptr i32 {address} to ptr addrspace({space})")
+    def return_(self) -> None:
+        self.operation(llvm.ReturnOp, ())
 
-    def compare(self, predicate: str, a: Value, b: Value, type: str = "i32") -> Value:
-        return self.pure(f"icmp {predicate} {type} {a}, {b}")
+    # ---- integers ----------------------------------------------------------------------------------
+    def binary(self, opcode: str, a: Value, b: Value, type: Attribute) -> SSAValue:
+        """An LLVM instruction of two operands of ``type``."""
+        properties = {"fastmathFlags": NO_FAST_MATH} if opcode in _FLAGGED else None
+        return self.pure(BINARY[opcode], (self.of(a, type), self.of(b, type)), type, properties)
 
-    def all_of(self, conditions: Sequence[Value]) -> Value | None:
+    def add(self, a: Value, b: Value, type: Attribute = I32) -> Value:
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        if isinstance(a, int):
+            a, b = b, a
+        return a if isinstance(b, int) and b == 0 else self.binary("add", a, b, type)
+
+    def sub(self, a: Value, b: Value, type: Attribute = I32) -> Value:
+        if isinstance(a, int) and isinstance(b, int):
+            return a - b
+        return a if isinstance(b, int) and b == 0 else self.binary("sub", a, b, type)
+
+    def mul(self, a: Value, b: Value, type: Attribute = I32) -> Value:
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if isinstance(a, int):
+            a, b = b, a
+        if isinstance(b, int) and b in (0, 1):
+            return a if b else 0
+        return self.binary("mul", a, b, type)
+
+    def and_(self, a: Value, b: Value, type: Attribute = I32) -> Value:
+        if isinstance(a, int) and isinstance(b, int):
+            return a & b
+        return self.binary("and", a, b, type)
+
+    def or_(self, a: Value, b: Value, type: Attribute = I32) -> Value:
+        if isinstance(a, int) and a == 0:
+            return b
+        return a if isinstance(b, int) and b == 0 else self.binary("or", a, b, type)
+
+    def xor(self, a: Value, b: Value, type: Attribute = I32) -> Value:
+        if isinstance(a, int) and isinstance(b, int):
+            return a ^ b
+        if isinstance(a, int) and a == 0:
+            return b
+        return a if isinstance(b, int) and b == 0 else self.binary("xor", a, b, type)
+
+    def not_(self, a: Value) -> Value:
+        """A truth value the other way round."""
+        return 1 - a if isinstance(a, int) else self.binary("xor", a, 1, I1)
+
+    def shift(self, a: Value, amount: int, type: Attribute = I32) -> Value:
+        """``a`` shifted left by ``amount`` (right, logically, where negative)."""
+        if isinstance(a, int):
+            return a << amount if amount >= 0 else a >> -amount
+        if amount == 0:
+            return a
+        return self.binary("shl" if amount > 0 else "lshr", a, abs(amount), type)
+
+    def compare(self, predicate: str, a: Value, b: Value, type: Attribute = I32) -> SSAValue:
+        """``icmp``"""
+        properties = {"predicate": _INTEGER_PREDICATES[predicate]}
+        return self.pure(llvm.ICmpOp, (self.of(a, type), self.of(b, type)), I1, properties, predicate)
+
+    def compare_floats(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        """``fcmp``"""
+        properties = {"predicate": _FLOAT_PREDICATES[predicate], "fastmathFlags": NO_FAST_MATH}
+        return self.pure(llvm.FCmpOp, (a, b), I1, properties, predicate)
+
+    def select(self, condition: Value, then: Value, otherwise: Value, type: Attribute) -> SSAValue:
+        operands = (self.of(condition, I1), self.of(then, type), self.of(otherwise, type))
+        return self.pure(llvm.SelectOp, operands, type, {"fastmathFlags": NO_FAST_MATH})
+
+    def all_of(self, conditions: Sequence[Value | None]) -> Value | None:
         """The conjunction of conditions; None where there is none (always true)."""
-        result = None
+        result: Value | None = None
         for condition in conditions:
             if condition is not None:
-                result = condition if result is None else self.pure(f"and i1 {result}, {condition}")
+                result = condition if result is None else self.binary("and", result, condition, I1)
         return result
-
-    def widen(self, a: Value) -> Value:
-        """A signed 32-bit value as 64 bits."""
-        return a if isinstance(a, int) else self.pure(f"sext i32 {a} to i64")
 
     def linear(self, source: Value, images: Sequence[int]) -> Value:
         """The linear map over F2 that takes bit i of ``source`` (i32) to ``images[i]``, as one i32.
@@ -185,15 +349,209 @@ class Builder:
             return self.shift(field, image.bit_length() - 1 - position)
         return self.mul(self.shift(field, -position), image)
 
-    # ---- calls -----------------------------------------------------------------------------------
-    def call(self, type: str, callee: str, arguments: str, attributes: str = "") -> str:
-        return self.value(f"call {type} {callee}({arguments}) {attributes}".rstrip())
+    # ---- conversions -------------------------------------------------------------------------------
+    def cast(self, opcode: str, value: Value, target: Attribute, source: Attribute = I32) -> SSAValue:
+        """A conversion to ``target``; ``source`` is the type of a known integer."""
+        return self.pure(CASTS[opcode], (self.of(value, source),), target)
 
-    def call_void(self, callee: str, arguments: str, attributes: str = "") -> None:
-        self.line(f"call void {callee}({arguments}) {attributes}".rstrip())
+    def widen(self, a: Value) -> Value:
+        """A signed 32-bit value as 64 bits."""
+        return a if isinstance(a, int) else self.cast("sext", a, I64)
 
-    def unpack(self, struct_type: str, value: str, count: int) -> list[str]:
-        return [self.value(f"extractvalue {struct_type} {value}, {index}") for index in range(count)]
+    def pointer(self, address: Value, space: int) -> SSAValue:
+        """A 32-bit address as a pointer into an address space."""
+        return self.cast("inttoptr", address, pointer(space))
+
+    def bitcast(self, value: Value, target: Attribute, source: Attribute = I32) -> Value:
+        """The same bits as another type; an integer that keeps its type stays as it is."""
+        if (source if isinstance(value, int) else value.type) == target:
+            return value
+        return self.cast("bitcast", value, target, source)
+
+    def negate(self, value: SSAValue) -> SSAValue:
+        """``fneg``"""
+        return self.pure(llvm.FNegOp, (value,), value.type, {"fastmathFlags": NO_FAST_MATH})
+
+    # ---- vectors and structs -----------------------------------------------------------------------
+    def element(self, vector: SSAValue, index: int) -> SSAValue:
+        """``extractelement``"""
+        return self.pure(ExtractElementOp, (vector, self.constant(index, I32)), vector.type.element_type)
+
+    def vector(self, values: Sequence[Value], type: Attribute) -> SSAValue:
+        """A vector of type ``type`` of the values."""
+        result = self.undefined(type)
+        for index, value in enumerate(values):
+            operands = (result, self.of(value, type.element_type), self.constant(index, I32))
+            result = self.pure(llvm.InsertElementOp, operands, type)
+        return result
+
+    def field(self, struct: SSAValue, index: int) -> SSAValue:
+        """``extractvalue``"""
+        position = {"position": _position(index)}
+        return self.value(llvm.ExtractValueOp, (struct,), struct.type.types.data[index], position)
+
+    def unpack(self, struct: SSAValue) -> list[SSAValue]:
+        """All fields of a struct."""
+        types = struct.type.types.data
+        return [
+            self.value(llvm.ExtractValueOp, (struct,), type, {"position": _position(index)})
+            for index, type in enumerate(types)
+        ]
+
+    # ---- memory ------------------------------------------------------------------------------------
+    def offset(self, base: SSAValue, index: Value, element: Attribute, index_type: Attribute = I64) -> SSAValue:
+        """``getelementptr``: the address of ``base[index]``."""
+        properties = {"elem_type": element, "rawConstantIndices": DYNAMIC, "noWrapFlags": _NO_WRAP}
+        return self.pure(llvm.GEPOp, (base, self.of(index, index_type)), base.type, properties, id(element))
+
+    def load(self, type: Attribute, address: SSAValue, alignment: int, **flags: Attribute) -> SSAValue:
+        """``load``; flags are those of the operation: ``volatile_``, ``invariant``."""
+        properties = {"alignment": _number(alignment, i64), "ordering": IntegerAttr(0, i64)}
+        op = self.operation(llvm.LoadOp, (address,), (type,), properties)
+        op.attributes |= flags
+        return op.results[0]
+
+    def load_invariant(self, type: Attribute, address: SSAValue, alignment: int) -> SSAValue:
+        """A load of what never changes, reused like a computed value."""
+        properties = {"alignment": _number(alignment, i64), "ordering": IntegerAttr(0, i64)}
+        result = self.pure(llvm.LoadOp, (address,), type, properties, "invariant")
+        result.owner.attributes["invariant"] = UnitAttr()
+        return result
+
+    def store(self, value: Value, address: SSAValue, alignment: int, type: Attribute = I64) -> None:
+        properties = {"alignment": _number(alignment, i64), "ordering": IntegerAttr(0, i64)}
+        self.operation(llvm.StoreOp, (self.of(value, type), address), (), properties)
+
+    def alloca(self, type: Attribute, alignment: int) -> SSAValue:
+        """Storage on the stack, as a generic pointer."""
+        properties = {"alignment": _number(alignment, i64), "elem_type": type}
+        return self.value(llvm.AllocaOp, (self.constant(1, I32),), pointer(), properties)
+
+    # ---- instructions --------------------------------------------------------------------------------
+    def issue(
+        self,
+        kind: type[TableOperation],
+        *operands: Value | None | Sequence[Value],
+        type: Attribute | None = None,
+        **attributes: bool | int | str | tuple[int, ...],
+    ) -> SSAValue | None:
+        """An instruction of the book, given one entry for each operand group; its result where it has one.
+
+        Integers among the operands are constants of 32 bits. Attributes that are False or None are left out. An
+        instruction without effects is reused where an equal one is known.
+        """
+        flat, sizes = self._flat(operands)
+        found = {key: attribute(value) for key, value in attributes.items() if value is not False and value is not None}
+        properties = {"operandSegmentSizes": _segments(*sizes)} if kind.segmented else None
+        if type is not None and _is_pure(kind):
+            result = self.pure(kind, flat, type, properties, (tuple(sizes), tuple(attributes.items())))
+            result.owner.attributes |= found
+            return result
+        op = self.operation(kind, flat, () if type is None else (type,), properties)
+        op.attributes |= found
+        return op.results[0] if op.results else None
+
+    def _flat(self, operands: Sequence[Value | None | Sequence[Value]]) -> tuple[tuple[SSAValue, ...], list[int]]:
+        """The operands of all groups, and how many each group has."""
+        flat: list[SSAValue] = []
+        sizes: list[int] = []
+        for entry in operands:
+            members = () if entry is None else entry if isinstance(entry, list | tuple) else (entry,)
+            flat += [self.of(value, I32) for value in members]
+            sizes.append(len(members))
+        return tuple(flat), sizes
+
+    # ---- calls -------------------------------------------------------------------------------------
+    def intrinsic(
+        self, name: str, operands: Sequence[SSAValue], type: Attribute | None = None, *, pure: bool = False
+    ) -> SSAValue | None:
+        """A call of an intrinsic, ``llvm.nvvm.…``; its result where it has one. ``pure``: reused where known."""
+        types = () if type is None else (type,)
+        properties = {
+            "intrin": StringAttr(name),
+            "fastmathFlags": NO_FAST_MATH,
+            "op_bundle_sizes": _NO_BUNDLES,
+            "operandSegmentSizes": _segments(len(operands), 0),
+        }
+        if pure:
+            return self.pure(llvm.CallIntrinsicOp, tuple(operands), type, properties, name)
+        op = self.operation(llvm.CallIntrinsicOp, tuple(operands), types, properties)
+        return op.results[0] if op.results else None
+
+    def call(
+        self, symbol: str, operands: Sequence[SSAValue], type: Attribute | None = None, *, pure: bool = False
+    ) -> SSAValue | None:
+        """A call of a declared function; its result where it has one. ``pure``: reused where known."""
+        types = () if type is None else (type,)
+        properties = {
+            "callee": _symbol(symbol),
+            "fastmathFlags": NO_FAST_MATH,
+            "CConv": _C_CONVENTION,
+            "op_bundle_sizes": _NO_BUNDLES,
+            "TailCallKind": _NO_TAIL_CALL,
+            "operandSegmentSizes": _segments(len(operands), 0),
+        }
+        if pure:
+            return self.pure(llvm.CallOp, tuple(operands), type, properties, symbol)
+        op = self.operation(llvm.CallOp, tuple(operands), types, properties)
+        return op.results[0] if op.results else None
+
+
+@lru_cache(maxsize=4096)
+def _number(value: int, type: Attribute) -> IntegerAttr:
+    """A number as an attribute, its bits beyond the type's cut off."""
+    return IntegerAttr(value, type, truncate_bits=True)
+
+
+_NO_VALUES = SSAValues(())
+_C_CONVENTION = llvm.CallingConventionAttr("ccc")
+_NO_TAIL_CALL = llvm.TailCallKindAttr(llvm.TailCallKind.NONE)
+_UNKNOWN = llvm.BrOp(Block()).location
+
+
+@cache
+def _is_pure(kind: builtins.type[TableOperation]) -> bool:
+    return kind.has_trait(Pure)
+
+
+@cache
+def _position(index: int) -> DenseArrayBase:
+    return DenseArrayBase.from_list(i64, [index])
+
+
+@cache
+def _symbol(name: str) -> SymbolRefAttr:
+    return SymbolRefAttr(name)
+
+
+@cache
+def _attribute(type: builtins.type, value: bool | int | str | tuple[int, ...]) -> Attribute:
+    """``type`` keeps True and 1 apart."""
+    if value is True:
+        return UnitAttr()
+    if isinstance(value, int):
+        return IntegerAttr(value, i64)
+    return StringAttr(value) if isinstance(value, str) else DenseArrayBase.from_list(i64, value)
+
+
+def attribute(value: bool | int | str | tuple[int, ...]) -> Attribute:
+    """A Python value as the attribute of an instruction."""
+    return _attribute(value.__class__, value)
+
+
+_SEGMENTS: dict[tuple[int, ...], DenseArrayBase] = {}
+
+
+def _segments(*sizes: int) -> DenseArrayBase:
+    """operandSegmentSizes"""
+    if (known := _SEGMENTS.get(sizes)) is None:
+        known = _SEGMENTS[sizes] = DenseArrayBase.from_list(i32, sizes)
+    return known
+
+
+def _is_one_integer(column: Sequence[Value]) -> bool:
+    first = column[0]
+    return isinstance(first, int) and all(isinstance(value, int) and value == first for value in column)
 
 
 def _run_length(images: Sequence[int], position: int) -> int:
@@ -205,10 +563,3 @@ def _run_length(images: Sequence[int], position: int) -> int:
     while position + length < len(images) and images[position + length] == first << length:
         length += 1
     return length
-
-
-def boolean(value: Value) -> str:
-    """An i1 as LLVM spells it."""
-    if isinstance(value, int):
-        return "true" if value else "false"
-    return value

@@ -9,8 +9,8 @@ from ...errors import InternalError
 from ...layouts import LinearLayout
 from ...layouts.f2 import bits as bit_positions
 from ..shared.element_types import Element
-from .builder import CONVERGENT, Value
-from .convert_layout import as_word, from_word, join_words, split_words
+from .builder import Value
+from .convert_layout import as_word, from_word, join_words, shuffle_word, split_words
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .shared_memory import holder_of, load_shared, store_shared
 
@@ -37,12 +37,6 @@ def combiner(e: KernelEmitter, op: Any) -> Combine:
         raise InternalError("region-yield", "the region of a reduction ends without a yield")
 
     return combine
-
-
-def shuffle_word(e: KernelEmitter, word: Value, mode: str, argument: Value) -> Value:
-    return e.b.value(
-        f"call i32 @llvm.nvvm.shfl.sync.{mode}.i32(i32 -1, i32 {word}, i32 {argument}, i32 31) {CONVERGENT}"
-    )
 
 
 def shuffle(e: KernelEmitter, element: Element, value: Value, mode: str, argument: Value) -> Value:
@@ -248,7 +242,7 @@ def _lane_level(e, held, bit, registers, lanes, elements, combine, reverse) -> d
             totals[last] = _last_of_lower(e, held[last], lanes, bit, elements, reverse)
         combined = combine(totals[last], value)
         result[register] = tuple(
-            e.b.value(f"select i1 {upper}, {element.register} {new}, {element.register} {old}")
+            e.b.select(upper, new, old, element.type)
             for element, new, old in zip(elements, combined, value)
         )
     return result

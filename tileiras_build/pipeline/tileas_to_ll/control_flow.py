@@ -12,25 +12,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ..shared.element_types import element_of
+from ..shared.llvm_types import I32
 from . import heap_storage
-from .builder import Value
+from .builder import Edge, Value
 from .kernel_emitter import Handler, KernelEmitter, Part, layout_of
 from .shared_memory import pack_words
 
 # What reads a tile word by word.
 WORD_READERS = ("nv_tileas.async.dot", "nv_tileas.tmem_store")
-Edge = tuple[list[Value], str]
 
 
 @dataclass
 class Loop:
     """The loop being emitted: where its exits go, and with which values."""
 
-    latch: str
-    exit: str
+    latch: Block
+    exit: Block
     words: frozenset[int] = frozenset()  # which carried values travel in words
     continues: list[Edge] = field(default_factory=list)
     breaks: list[Edge] = field(default_factory=list)
@@ -62,14 +62,14 @@ def _count(value: SSAValue) -> int:
     return layout_of(value).num_registers if isinstance(value.type, TensorType) else 1
 
 
-def _types(values: Sequence[SSAValue], words: frozenset[int] = frozenset()) -> list[str]:
+def _types(values: Sequence[SSAValue], words: frozenset[int] = frozenset()) -> list[Attribute]:
     """The LLVM type of each register of the values."""
     types = []
     for index, value in enumerate(values):
         if index in words:
-            types += ["i32"] * (_count(value) * element_of(value.type).bits // 32)
+            types += [I32] * (_count(value) * element_of(value.type).bits // 32)
         elif value.type.name != "nv_tileaa.mem_token":
-            types += [element_of(value.type).register] * _count(value)
+            types += [element_of(value.type).type] * _count(value)
     return types
 
 
@@ -90,96 +90,69 @@ def _bind(
         position += count
 
 
-def _phi(types: Sequence[str], edges: Sequence[Edge], e: KernelEmitter) -> list[Value]:
-    """The values at a block reached by ``edges``; written at the start of the current block."""
-    if len(edges) == 1:
-        return edges[0][0]
-    result: list[Value] = []
-    for number, type in enumerate(types):
-        incoming = [(values[number], block) for values, block in edges]
-        if all(value == incoming[0][0] for value, _ in incoming) and isinstance(incoming[0][0], int):
-            result.append(incoming[0][0])
-            continue
-        text = ", ".join(f"[ {value}, %{block} ]" for value, block in incoming)
-        result.append(e.b.value(f"phi {type} {text}"))
-    return result
-
-
 # ---- loops ---------------------------------------------------------------------------------------
-class _Header:
-    """Phis of a loop header, completed once the latch is known."""
-
-    def __init__(self, e: KernelEmitter, types: Sequence[str], initial: Sequence[Value], entry: str):
-        self.e, self.types, self.initial, self.entry = e, types, initial, entry
-        self.names = [e.b.name() for _ in types]
-        self.lines = [e.b.reserve() for _ in types]
-
-    def complete(self, next_values: Sequence[Value], latch: str) -> None:
-        rows = zip(self.lines, self.names, self.types, self.initial, next_values)
-        for line, name, type, initial, value in rows:
-            self.e.b.fill(line, f"{name} = phi {type} [ {initial}, %{self.entry} ], [ {value}, %{latch} ]")
-
-    def unreachable_latch(self) -> None:
-        """No path leads back: the phis have one input."""
-        for line, name, type, initial in zip(self.lines, self.names, self.types, self.initial):
-            self.e.b.fill(line, f"{name} = phi {type} [ {initial}, %{self.entry} ]")
-
-
 def emit_for(e: KernelEmitter, op: Any) -> None:
     b = e.b
     block = op.regions[0].blocks[0]
     lower, upper, step = e.scalar(op.lower), e.scalar(op.upper), e.scalar(op.step)
-    index_type = element_of(op.lower.type).register
+    index_type = element_of(op.lower.type).type
     words = _in_words(block.args[1:])
     types = [index_type, *_types(op.results, words)]
     initial = [lower, *_flatten(e, op.initial, words)]
-    entry, header, body = b.block, b.label(), b.label()
-    loop = Loop(b.label(), b.label(), words)
-    b.branch(header)
-    b.start(header)
-    phis = _Header(e, types, initial, entry)
-    unsigned = "unsigned" in op.attributes
+    loop, body = Loop(b.label(), b.label(), words), b.label()
+    header, (index, *carried) = _start_header(e, types, initial)
     with b.scope():
-        condition = b.value(f"icmp {'ult' if unsigned else 'slt'} {index_type} {phis.names[0]}, {upper}")
+        condition = b.compare("ult" if "unsigned" in op.attributes else "slt", index, upper, index_type)
         b.branch_if(condition, body, loop.exit)
         b.start(body)
-        e.values[block.args[0]] = phis.names[0]
-        _bind(e, block.args[1:], phis.names[1:], words)
+        e.values[block.args[0]] = index
+        _bind(e, block.args[1:], carried, words)
         _emit_body(e, block, loop)
         b.start(loop.latch)
-        values = _phi(types[1:], loop.continues, e) if loop.continues else []
-        following = b.value(f"add {index_type} {phis.names[0]}, {step}")
+        values = b.phis(types[1:], loop.continues) if loop.continues else []
+        following = b.binary("add", index, step, index_type)
         b.branch(header)
-        phis.complete([following, *values], loop.latch)
+        b.give([following, *values], types, b.block, header)
     b.start(loop.exit)
-    _bind(e, op.results, _phi(types[1:], [(phis.names[1:], header), *loop.breaks], e), words)
+    _bind(e, op.results, b.phis(types[1:], [(carried, header), *loop.breaks]), words)
+
+
+def _start_header(
+    e: KernelEmitter, types: Sequence[Attribute], initial: Sequence[Value]
+) -> tuple[Block, list[SSAValue]]:
+    """The header of a loop, entered from here with the ``initial`` values, and what it carries."""
+    entry, header = e.b.block, e.b.label()
+    e.b.branch(header)
+    e.b.start(header)
+    carried = e.b.arguments(types)
+    e.b.give(initial, types, entry, header)
+    return header, carried
 
 
 def emit_loop(e: KernelEmitter, op: Any) -> None:
     b = e.b
     block = op.regions[0].blocks[0]
     types = _types(op.initial)
-    entry, header = b.block, b.label()
     loop = Loop(b.label(), b.label())
-    initial = _flatten(e, op.initial)
-    b.branch(header)
-    b.start(header)
-    phis = _Header(e, types, initial, entry)
+    header, carried = _start_header(e, types, _flatten(e, op.initial))
     with b.scope():
-        _bind(e, block.args, phis.names)
+        _bind(e, block.args, carried)
         _emit_body(e, block, loop)
         if loop.continues:
             b.start(loop.latch)
-            values = _phi(types, loop.continues, e)
+            values = b.phis(types, loop.continues)
             b.branch(header)
-            phis.complete(values, loop.latch)
-        else:
-            phis.unreachable_latch()
+            b.give(values, types, b.block, header)
     b.start(loop.exit)
     if loop.breaks:
-        _bind(e, op.results, _phi(_types(op.results), loop.breaks, e))
+        _bind(e, op.results, b.phis(_types(op.results), loop.breaks))
     else:
-        _bind(e, op.results, ["poison"] * len(_types(op.results)))
+        _bind(e, op.results, _undefined(e, op.results))
+
+
+def _undefined(e: KernelEmitter, values: Sequence[SSAValue]) -> list[Value]:
+    """What stands for values that no path reaches."""
+    return [e.b.undefined(type) for type in _types(values)]
 
 
 def _emit_body(e: KernelEmitter, block: Any, loop: Loop) -> None:
@@ -222,10 +195,10 @@ def emit_if(e: KernelEmitter, op: Any) -> None:
     if not edges:
         # Both arms leave the loop: what follows in the text is never reached.
         b.start(merge)
-        _bind(e, op.results, ["poison"] * len(_types(op.results)))
+        _bind(e, op.results, _undefined(e, op.results))
         return
     b.start(merge)
-    _bind(e, op.results, _phi(_types(op.results), edges, e))
+    _bind(e, op.results, b.phis(_types(op.results), edges))
 
 
 def emit_yield(e: KernelEmitter, op: Any) -> None:
@@ -235,7 +208,7 @@ def emit_yield(e: KernelEmitter, op: Any) -> None:
 
 def emit_return(e: KernelEmitter, op: Any) -> None:
     heap_storage.leave_kernel(e, op)
-    e.b.line("ret void")
+    e.b.return_()
 
 
 HANDLERS: dict[str, Handler] = {

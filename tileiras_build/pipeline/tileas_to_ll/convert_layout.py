@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from xdsl.dialects.llvm import LLVMPointerType
+
+from ...dialects.nvvm.generic import CtPopOp
+from ...dialects.nvvm.warps import ShuffleOp
 from ...layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
 from ..analysis.conversions import conversion_plan
 from ..shared.element_types import Element, element_of
-from .builder import CONVERGENT, Value
+from ..shared.llvm_types import I32, I64, integer
+from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .shared_memory import load_registers, pack_word, store_registers
 
@@ -75,12 +80,12 @@ def _received(e: KernelEmitter, plan: WarpShuffle, shuffle: Any, words: list[lis
         return value
     with e.in_prologue():
         source = e.b.xor(lane, shuffle.lane_xor)
-    return [shuffle_index(e, word, source) for word in value]
+    return [shuffle_word(e, word, "idx", source) for word in value]
 
 
-def shuffle_index(e: KernelEmitter, word: Value, lane: Value) -> Value:
-    """The i32 ``word`` of another lane."""
-    return e.b.value(f"call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 {word}, i32 {lane}, i32 31) {CONVERGENT}")
+def shuffle_word(e: KernelEmitter, word: Value, mode: str, argument: Value) -> Value:
+    """The i32 ``word`` of another lane: ``bfly`` with a lane mask, or ``idx`` with a lane number."""
+    return e.b.issue(ShuffleOp, -1, word, argument, 31, type=I32, mode=mode)
 
 
 def _swapped(e: KernelEmitter, values: list[list[Value]], swaps: Any) -> list[list[Value]]:
@@ -94,13 +99,13 @@ def _swapped(e: KernelEmitter, values: list[list[Value]], swaps: Any) -> list[li
 
 
 def _choice(e: KernelEmitter, condition: Value, then: Value, otherwise: Value) -> Value:
-    return then if then == otherwise else e.b.value(f"select i1 {condition}, i32 {then}, i32 {otherwise}")
+    return then if then == otherwise else e.b.select(condition, then, otherwise, I32)
 
 
 def _parity(e: KernelEmitter, lane_mask: int, warp_mask: int) -> Value:
     with e.in_prologue():
         bits = e.b.and_(e.thread, lane_mask | warp_mask << 5)
-        odd = e.b.and_(e.b.pure(f"call i32 @llvm.ctpop.i32(i32 {bits})"), 1)
+        odd = e.b.and_(e.b.issue(CtPopOp, bits, type=I32), 1)
         return e.b.compare("ne", odd, 0)
 
 
@@ -118,46 +123,31 @@ def _pack(e: KernelEmitter, element: Element, values: list[Value]) -> list[Value
 
 def split_words(e: KernelEmitter, element: Element, value: Value) -> list[Value]:
     """A 64-bit element as two i32, low first."""
-    b = e.b
-    if "ptr" in element.register:
-        bits = b.pure(f"ptrtoint {element.register} {value} to i64")
-    else:
-        bits = value if element.register == "i64" else b.pure(f"bitcast {element.register} {value} to i64")
-    return [b.pure(f"trunc i64 {bits} to i32"), b.pure(f"trunc i64 {b.pure(f'lshr i64 {bits}, 32')} to i32")]
+    b, is_pointer = e.b, isinstance(element.type, LLVMPointerType)
+    bits = b.cast("ptrtoint", value, I64) if is_pointer else b.bitcast(value, I64, element.type)
+    return [b.cast("trunc", bits, I32, I64), b.cast("trunc", b.binary("lshr", bits, 32, I64), I32)]
 
 
 def join_words(e: KernelEmitter, element: Element, words: list[Value]) -> Value:
     """The inverse of ``split_words``."""
-    b = e.b
-    low, high = (b.pure(f"zext i32 {word} to i64") for word in words)
-    bits = b.pure(f"or i64 {low}, {b.pure(f'shl i64 {high}, 32')}")
-    if "ptr" in element.register:
-        return b.pure(f"inttoptr i64 {bits} to {element.register}")
-    return bits if element.register == "i64" else b.pure(f"bitcast i64 {bits} to {element.register}")
+    b, is_pointer = e.b, isinstance(element.type, LLVMPointerType)
+    low, high = (b.cast("zext", word, I64) for word in words)
+    bits = b.binary("or", low, b.binary("shl", high, 32, I64), I64)
+    return b.cast("inttoptr", bits, element.type) if is_pointer else b.bitcast(bits, element.type)
 
 
 def as_word(e: KernelEmitter, element: Element, value: Value) -> Value:
     """An element of at most 32 bits in the low bits of an i32, zeros above."""
-    b, type = e.b, element.register
-    if type == "i32":
-        return value
-    if type == "float":
-        return b.pure(f"bitcast float {value} to i32")
-    if type in ("half", "bfloat"):
-        value, type = b.pure(f"bitcast {type} {value} to i16"), "i16"
-    return b.pure(f"zext {type} {value} to i32")
+    held = integer(element.bits) if element.is_float else element.type
+    bits = e.b.bitcast(value, held, element.type)
+    return bits if held == I32 else e.b.cast("zext", bits, I32, held)
 
 
 def from_word(e: KernelEmitter, element: Element, word: Value) -> Value:
     """The element in the low bits of an i32."""
-    b, type = e.b, element.register
-    if type == "i32":
-        return word
-    if type == "float":
-        return b.pure(f"bitcast i32 {word} to float")
-    if type in ("half", "bfloat"):
-        return b.pure(f"bitcast i16 {b.pure(f'trunc i32 {word} to i16')} to {type}")
-    return b.pure(f"trunc i32 {word} to {type}")
+    held = integer(element.bits) if element.is_float else element.type
+    bits = word if held == I32 else e.b.cast("trunc", word, held)
+    return e.b.bitcast(bits, element.type)
 
 
 def _unpack(e: KernelEmitter, element: Element, words: list[Value], position: int, width: int) -> Value:

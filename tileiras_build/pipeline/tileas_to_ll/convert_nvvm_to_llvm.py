@@ -8,17 +8,15 @@ Sound: an instruction that touches memory is never marked as free of effects.
 from __future__ import annotations
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntegerType, ModuleOp, UnitAttr, VectorType, i1, i32, i64
+from xdsl.dialects.builtin import IntegerType, ModuleOp, UnitAttr, VectorType, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.nvvm import ops_matrix, ops_thread
-from ...dialects.nvvm.mapping import NONE, READ, Assembly, Intrinsic, result_registers, row_of
+from ...dialects.nvvm import ops_thread
+from ...dialects.nvvm.mapping import row_of
+from ...dialects.nvvm.rows import NONE, READ, Assembly, Intrinsic, result_registers
 from ..contracts import EdgePass
 from ..job import Job
 from .convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter
-
-# Intrinsics whose constant has 64 bits.
-_WIDE_CONSTANTS = (ops_matrix.WgmmaWaitGroupOp,)
 
 
 class ConvertNVVMToLLVM(EdgePass):
@@ -35,8 +33,7 @@ class ConvertNVVMToLLVM(EdgePass):
 
 
 def _call(op: Operation, row: Intrinsic, emit: Emitter) -> None:
-    width = i64 if isinstance(op, _WIDE_CONSTANTS) else i32
-    arguments = [emit.constant(value, width) if isinstance(value, int) else value for value in row.values(op)]
+    arguments = [emit.constant(value, row.constants) if isinstance(value, int) else value for value in row.values(op)]
     arguments = [_parity(op, value, emit) for value in arguments]
     types = list(op.result_types) if op.results else [row.result] if row.result else []
     call = llvm.CallIntrinsicOp(row.intrinsic(op), arguments, types)

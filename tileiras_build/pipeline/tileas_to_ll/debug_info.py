@@ -43,15 +43,17 @@ from ...dialects.debuginfo.attrs import (
     DISubroutineType,
     Node,
 )
-from ...dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata, subprogram_of
+from ...dialects.debuginfo.metadata import subprogram_of
+from ...dialects.debuginfo.ops import DbgValueOp, MoveOp
 from ..job import Job
 from ..shared.element_types import POINTER, element_of
+from ..shared.llvm_types import I1
 
 if TYPE_CHECKING:
     from .kernel_emitter import KernelEmitter
 
 PRODUCER = "tileiras-build"
-FIRST_FLAG = 90  # metadata numbers of the module flags; those of debug nodes begin at 100
+DBG = "dbg"  # the attribute that holds the debug node of an operation, function or module
 
 
 # ---- modes -----------------------------------------------------------------------------------------
@@ -218,10 +220,6 @@ class Scopes:
 
 # ---- values ----------------------------------------------------------------------------------------
 ENCODINGS = {"i": "DW_ATE_signed", "f": "DW_ATE_float", "b": "DW_ATE_float", "t": "DW_ATE_float"}
-# LLVM type of a register -> the suffix of the intrinsic that hides a value from optimization.
-MOVES = {"i16": "i16", "i32": "i32", "i64": "i64", "float": "float", "double": "double", "ptr addrspace(1)": "ptr.p1"}
-# The others through assembly of the register class: LLVM has no intrinsic for them.
-MOVE_ASSEMBLY = {"half": ("mov.b16", "h"), "bfloat": ("mov.b16", "h"), "i8": ("mov.b16", "h")}
 
 
 def debug_type(type: Attribute) -> Node:
@@ -234,43 +232,42 @@ def debug_type(type: Attribute) -> Node:
 
 
 class DebugInfo:
-    """The debug metadata of the module that is being written as text; does nothing unless lines were asked for."""
+    """The debug nodes of the module that is being converted; does nothing unless lines were asked for."""
 
     def __init__(self, job: Job):
         self.mode = mode_of(job)
         self.enabled = self.mode.locations
         self.scopes = Scopes(self.mode)
-        self.metadata_nodes = DebugMetadata()
         self.function: DISubprogram | None = None
-        self._suffixes: dict[tuple, str] = {}
+        self._attributes: dict[tuple, dict[str, Attribute]] = {}
         self._place: Attribute | None = None  # of the latest operation that has one
 
     def start_function(self, name: str, op: Operation) -> None:
         """The operations that follow are in the kernel ``op``, whose symbol is ``name``."""
         self.function = self.scopes.function(name, location_attr(op)) if self.enabled else None
-        self._suffixes, self._place = {}, None
+        self._attributes, self._place = {}, None
 
-    def function_suffix(self) -> str:
-        """`` !dbg !N`` for the function's definition."""
-        return "" if self.function is None else f" !dbg !{self.metadata_nodes.number(self.function)}"
+    def function_attributes(self) -> dict[str, Attribute]:
+        """The function's own node."""
+        return {} if self.function is None else {DBG: self.function}
 
-    def suffix(self, op: Operation) -> str:
-        """``, !dbg !N`` for the instructions of an operation."""
+    def attributes(self, op: Operation) -> dict[str, Attribute]:
+        """The node of the position of what an operation becomes."""
         if self.function is None:
-            return ""
+            return {}
         # What a pass added belongs to the code that it was added behind.
         if LOC in op.attributes or self._place is None:
             self._place = location_attr(op)
         region = nested_region(op) if self.mode.variables else None
         key = (self._place, region)
-        if key not in self._suffixes:
-            self._suffixes[key] = self._suffix(*key)
-        return self._suffixes[key]
+        if key not in self._attributes:
+            self._attributes[key] = self._node(*key)
+        return self._attributes[key]
 
-    def _suffix(self, location: Attribute | None, region: Region | None) -> str:
+    def _node(self, location: Attribute | None, region: Region | None) -> dict[str, Attribute]:
         scope = self.function if region is None else self.scopes.block(self.function, region_start(region))
         node = self.scopes.location(location, scope)
-        return "" if node is None else f", !dbg !{self.metadata_nodes.number(node)}"
+        return {} if node is None else {DBG: node}
 
     def show_parameters(self, e: KernelEmitter, arguments: tuple[SSAValue, ...]) -> None:
         """Describe the kernel's parameters as variables; what follows reads them through their pins."""
@@ -278,40 +275,21 @@ class DebugInfo:
             return
         place = self.scopes.location(location_attr(arguments[0].owner.parent_op()), self.function)
         for number, argument in enumerate(arguments, 1):
-            element = element_of(argument.type)
-            value = e.values[argument]
             variable = DILocalVariable.of(
                 scope=self.function, name=f"arg{number - 1}", file=self.function.file, line=self.function.line,
                 arg=number, type=debug_type(_source_type(argument)),
             )  # fmt: skip
-            e.values[argument] = self._show(e, value, element.register, variable, place)
+            e.values[argument] = _show(e, e.values[argument], variable, place)
 
-    def _show(self, e: KernelEmitter, value: str, register: str, variable: DILocalVariable, place: DILocation) -> str:
-        number = self.metadata_nodes.number
-        suffix = f", !dbg !{number(place)}"
-        with e.in_prologue():
-            pinned = value
-            if register in MOVES:
-                name = f"@llvm.nvvm.move.{MOVES[register]}"
-                pinned = e.b.value(f"call {register} {name}({register} {value}){suffix}")
-            elif register in MOVE_ASSEMBLY:
-                text, constraint = MOVE_ASSEMBLY[register]
-                call = f'call {register} asm sideeffect "{text} $0, $1;", "={constraint},{constraint}"'
-                pinned = e.b.value(f"{call}({register} {value}){suffix}")
-            record = f"#dbg_value({register} {pinned}, !{number(variable)}, !DIExpression(), !{number(place)})"
-            e.b.line(record)
-        return pinned
 
-    def metadata(self) -> list[str]:
-        """The lines at the end of the module."""
-        unit = self.scopes.unit
-        if unit is None:
-            return []
-        number = self.metadata_nodes.number(unit)
-        flags = [f"!{FIRST_FLAG + index}" for index in range(len(MODULE_FLAGS))]
-        lines = [f"!llvm.dbg.cu = !{{!{number}}}", f"!llvm.module.flags = !{{{', '.join(flags)}}}"]
-        lines += [f"{name} = {text}" for name, text in zip(flags, MODULE_FLAGS)]
-        return lines + self.metadata_nodes.lines()
+def _show(e: KernelEmitter, value: SSAValue, variable: DILocalVariable, place: DILocation) -> SSAValue:
+    """The value through a pin, and the variable that it is."""
+    with e.in_prologue():
+        e.b.attributes = {DBG: place}
+        # A truth value is a comparison's result: there is no register to pin.
+        pinned = value if value.type == I1 else e.b.value(MoveOp, (value,), value.type)
+        e.b.operation(DbgValueOp, (pinned,), (), {"varInfo": variable})
+    return pinned
 
 
 def _source_type(argument: SSAValue) -> Attribute:

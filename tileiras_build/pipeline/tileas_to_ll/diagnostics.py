@@ -5,11 +5,15 @@ One thread prints a scalar; a tile is printed element by element, each by the th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+from xdsl.ir import SSAValue
 
 from ...dialects.cuda_tile.location import source_location
 from ...errors import Unsupported
 from ..shared.element_types import Element
+from ..shared.llvm_types import GLOBAL, I8, I32, I64, pointer
 from .analyze_buffers import argument_places
 from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
@@ -42,7 +46,7 @@ def _print_tiles(e: KernelEmitter, op: Any, text: str) -> None:
             _guarded(e, e.holder(layout), lambda row=row: _print(e, text, row))
 
 
-def _guarded(e: KernelEmitter, condition: Value | None, emit: Any) -> None:
+def _guarded(e: KernelEmitter, condition: Value | None, emit: Callable[[], None]) -> None:
     """Emit under a branch."""
     if condition is None:
         return emit()
@@ -60,11 +64,14 @@ def _print(e: KernelEmitter, text: str, arguments: list[tuple[Element, Value]]) 
     buffer, b = e.print_buffer, e.b
     places, _ = argument_places([element.bytes for element, _ in arguments])
     for place, (element, value) in zip(places, arguments):
-        address = b.pure(f"getelementptr i8, ptr {buffer}, i32 {place}")
-        b.line(f"store {element.register} {value}, ptr {address}, align {element.bytes}")
-    format = e.module.string_constant(text)
-    e.module.use_function("i32 @vprintf(ptr, ptr)")
-    e.b.value(f"call i32 @vprintf(ptr addrspacecast (ptr addrspace(1) @{format} to ptr), ptr {buffer})")
+        b.store(value, b.offset(buffer, place, I8, I32), element.bytes, element.type)
+    e.module.use_function("vprintf", I32, (pointer(), pointer()))
+    b.call("vprintf", (_address(e, e.module.string_constant(text)), buffer), I32)
+
+
+def _address(e: KernelEmitter, symbol: str) -> SSAValue:
+    """The generic address of a string."""
+    return e.b.cast("addrspacecast", e.b.address_of(symbol, GLOBAL), pointer())
 
 
 def emit_assert(e: KernelEmitter, op: Any) -> None:
@@ -72,17 +79,18 @@ def emit_assert(e: KernelEmitter, op: Any) -> None:
     b = e.b
     location = source_location(op)
     names = [op.attributes["message"].data, (location and location.file) or "", e.name]
-    strings = [f"ptr addrspacecast (ptr addrspace(1) @{e.module.string_constant(name)} to ptr)" for name in names]
-    holds: Value | None = b.all_of([_spelled(value) for value in dict.fromkeys(e.registers(op.condition))])
-    e.module.use_function("void @__assertfail(ptr, ptr, i32, ptr, i64)")
+    symbols = [e.module.string_constant(name) for name in names]
+    holds = b.all_of(list(dict.fromkeys(e.registers(op.condition))))
+    e.module.use_function("__assertfail", None, (pointer(), pointer(), I32, pointer(), I64))
     line = location.line if location else 0
-    arguments = f"{strings[0]}, {strings[1]}, i32 {line}, {strings[2]}, i64 1"
-    fails = b.pure(f"xor i1 {holds}, true")
-    _guarded(e, fails, lambda: b.line(f"call void @__assertfail({arguments})"))
+    _guarded(e, b.not_(holds), lambda: _fail(e, symbols, line))
 
 
-def _spelled(value: Value) -> Value:
-    return value if isinstance(value, str) else ("true" if value else "false")
+def _fail(e: KernelEmitter, symbols: list[str], line: int) -> None:
+    """``symbols``: of the message, the file and the function."""
+    b = e.b
+    message, file, function = (_address(e, symbol) for symbol in symbols)
+    b.call("__assertfail", (message, file, b.constant(line, I32), function, b.constant(1, I64)))
 
 
 HANDLERS: dict[str, Handler] = {"nv_tileas.print": emit_print, "nv_tileas.assert": emit_assert}

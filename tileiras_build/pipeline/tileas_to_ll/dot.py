@@ -1,24 +1,36 @@
 """Matrix products: mma.sync on fragments, or fused multiply-adds on any layout.
 
-``atom`` of the operation names the row of ``targets.py``; ``tiling`` is (warps_m, warps_n, warps_batch). Operands shorter
-than the atom are held repeated (rows and columns: the copies compute copies) or masked to zero (along k).
+``atom`` of the operation names the row of ``targets.py``; ``tiling`` is (warps_m, warps_n, warps_batch). Operands
+shorter than the atom are held repeated (rows and columns: the copies compute copies) or masked to zero (along k).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from xdsl.ir import Attribute
+
+from ...dialects.nvvm import generic
+from ...dialects.nvvm.arithmetic import MmaSyncAtomOp
 from ...errors import InternalError
 from ...layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unpack
 from ...targets import MmaAtom
 from ..analysis.dot_atoms import atom_named, operand_signs, tiling_of
-from ..shared.element_types import Element, element_of
+from ..shared.element_types import ELEMENTS, Element, element_of
+from ..shared.llvm_types import DOUBLE, FLOAT, HALF, I16, I32, struct, vector
 from .builder import Value
+from .float_conversions import convert_float
 from .kernel_emitter import Handler, KernelEmitter, layout_of, taken
 from .shared_memory import load_shared, pack_scales, pack_word, store_registers
 
 VECTOR_BYTES = 16
 FP4_BITS, FP4_PADDING = 4, 2
+HALVES = vector(2, HALF)
+# The values of an atom's operands, as targets.py spells them.
+VALUE_TYPES: dict[str, Attribute] = {"i32": I32, "float": FLOAT, "double": DOUBLE, "<2 x half>": HALVES}
+
+MultiplyAdd = Callable[[Value, Value, Value], Value]
 
 
 def emit_dot(e: KernelEmitter, op: Any) -> None:
@@ -31,22 +43,25 @@ def emit_dot(e: KernelEmitter, op: Any) -> None:
 def _emit_mma(e: KernelEmitter, op: Any) -> None:
     atom = atom_named(e.target, op.attributes["atom"].data)
     tiling = tiling_of(op, atom)
-    a_words = _operand_words(e, op.lhs, tiling.a, atom.a_value, tiling, 0)
-    b_words = _operand_words(e, op.rhs, tiling.b, atom.b_value, tiling, 1)
-    accumulators = _accumulators(e, op, tiling, atom)
-    intrinsic = _intrinsic(op, atom)
+    a_words = _operand_words(e, op.lhs, tiling.a, VALUE_TYPES[atom.a_value], tiling, 0)
+    b_words = _operand_words(e, op.rhs, tiling.b, VALUE_TYPES[atom.b_value], tiling, 1)
+    accumulators = _accumulators(e, op, tiling)
     scales = None if op.lhs_scale is None else _Scales(e, op, atom, tiling)
+    is_packed, type = VALUE_TYPES[atom.c_value] == HALVES, struct(*[VALUE_TYPES[atom.c_value]] * atom.c_registers)
+    row = _row(op, atom)
     for tile, (a, b, c) in zip(tiling.tiles(), tiling.atoms()):
-        operands = [f"{atom.a_value} {word}" for word in a_words(a)]
-        operands += [f"{atom.b_value} {word}" for word in b_words(b)]
-        values = _c_values(e, atom, [accumulators[register] for register in c])
-        operands += [f"{atom.c_value} {value}" for value in values]
-        operands += [] if scales is None else scales.operands(*tile)
-        type = "{" + ", ".join([atom.c_value] * atom.c_registers) + "}"
-        result = e.b.call(type, f"@{intrinsic}", ", ".join(operands))
-        for register, value in zip(c, _c_scalars(e, atom, e.b.unpack(type, result, atom.c_registers))):
+        operands = [a_words(a), b_words(b), _c_values(e, is_packed, [accumulators[register] for register in c])]
+        operands.append(() if scales is None else scales.operands(*tile))
+        result = e.b.unpack(e.b.issue(MmaSyncAtomOp, *operands, type=type, **row))
+        for register, value in zip(c, _c_scalars(e, is_packed, result)):
             accumulators[register] = value
     _set_result(e, op, tiling, accumulators)
+
+
+def _row(op: Any, atom: MmaAtom) -> dict[str, bool | str]:
+    """The instruction's attributes."""
+    a_signed, b_signed = operand_signs(op)
+    return {"atom": atom.name, "unsigned_a": not a_signed, "unsigned_b": not b_signed}
 
 
 class _Scales:
@@ -63,19 +78,16 @@ class _Scales:
             for value, scales in self.sides
         ]
 
-    def operands(self, batch: int, k_tile: int, m_tile: int, n_tile: int) -> list[str]:
+    def operands(self, batch: int, k_tile: int, m_tile: int, n_tile: int) -> list[Value]:
         """The word, the byte in it and the thread that has it, for A and for B."""
         first = k_tile * self.atom.k // self.atom.scale_block
-        result = []
+        constant = self.e.b.constant
+        result: list[Value] = []
         for (value, scales), registers, tile in zip(self.sides, self.held, (m_tile, n_tile)):
             members, byte, thread = scales.registers(tile, first, batch)
             word = pack_scales(self.e, element_of(value.type), [registers[register] for register in members])
-            result += [f"i32 {word}", f"i16 {byte}", f"i16 {thread}"]
+            result += [word, constant(byte, I16), constant(thread, I16)]
         return result
-
-
-def _intrinsic(op: Any, atom: MmaAtom) -> str:
-    return atom.intrinsic_name(*operand_signs(op))
 
 
 def _restricted(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
@@ -86,8 +98,10 @@ def _restricted(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
     return layout
 
 
-def _operand_words(e: KernelEmitter, value: Any, layout: LinearLayout, type: str, tiling: MmaTiling, k_from_end: int):
-    """A function from the registers of an atom's operand to its words, each of LLVM ``type``."""
+def _operand_words(
+    e: KernelEmitter, value: Any, layout: LinearLayout, type: Attribute, tiling: MmaTiling, k_from_end: int
+) -> Callable[[range], list[Value]]:
+    """A function from the registers of an atom's operand to its words, each of ``type``."""
     shape = tuple(value.type.get_shape())
     element = element_of(value.type)
     k_dim = len(shape) - 1 if k_from_end == 0 else len(shape) - 2
@@ -99,10 +113,10 @@ def _operand_words(e: KernelEmitter, value: Any, layout: LinearLayout, type: str
 
     def words(members: range) -> list[Value]:
         if element.bits >= 32:
-            return [_typed_scalar(e, element, taken(e.b, registers[register]), type) for register in members]
+            return [e.b.bitcast(taken(e.b, registers[register]), type, element.type) for register in members]
         groups = [members[i : i + per_word] for i in range(0, len(members), per_word)]
         packed = [pack_word(e, element, [registers[r] for r in group]) for group in groups]
-        return [_typed_word(e, word, type) for word in _narrowed(e, element, packed, tiling)]
+        return [e.b.bitcast(word, type) for word in _narrowed(e, element, packed, tiling)]
 
     return words
 
@@ -120,15 +134,9 @@ def _narrowed(e: KernelEmitter, element: Element, words: list[Value], tiling: Mm
     return [e.b.or_(low, e.b.shift(high, FP4_BITS)) for low, high in zip(words[::2], words[1::2])]
 
 
-def _typed_scalar(e: KernelEmitter, element: Element, value: Value, type: str) -> Value:
-    return value if element.register == type else e.b.pure(f"bitcast {element.register} {value} to {type}")
-
-
-def _typed_word(e: KernelEmitter, word: Value, type: str) -> Value:
-    return word if type == "i32" else e.b.pure(f"bitcast i32 {word} to {type}")
-
-
-def _masked(e, value, layout, shape, k_dim, element) -> list[Value]:
+def _masked(
+    e: KernelEmitter, value: Any, layout: LinearLayout, shape: tuple[int, ...], k_dim: int, element: Element
+) -> list[Value]:
     """Registers of the padded operand: zero where the position along k is past the tile."""
     registers = e.registers_as(value, _restricted(layout, shape))
     unit = 1
@@ -143,37 +151,28 @@ def _masked(e, value, layout, shape, k_dim, element) -> list[Value]:
     result = []
     for register, offset in enumerate(layout.register_offsets):
         if offset & beyond:
-            result.append(element.zero)
+            result.append(e.zero(element))
         elif inside is None:
             result.append(registers[register])
         else:
-            type = element.register
-            result.append(e.b.pure(f"select i1 {inside}, {type} {registers[register]}, {type} {element.zero}"))
+            result.append(e.b.select(inside, registers[register], e.zero(element), element.type))
     return result
 
 
-def _accumulators(e: KernelEmitter, op: Any, tiling: MmaTiling, atom: MmaAtom) -> list[Value]:
+def _accumulators(e: KernelEmitter, op: Any, tiling: MmaTiling) -> list[Value]:
     wanted = _restricted(tiling.c, tuple(op.acc.type.get_shape()))
     return list(e.registers_as(op.acc, wanted))
 
 
-def _c_values(e: KernelEmitter, atom: MmaAtom, scalars: list[Value]) -> list[Value]:
+def _c_values(e: KernelEmitter, is_packed: bool, scalars: list[Value]) -> list[Value]:
     """The accumulator operands: pairs of halves for f16 accumulation."""
-    if not atom.c_value.startswith("<2"):
+    if not is_packed:
         return scalars
-    pairs = [scalars[i : i + 2] for i in range(0, len(scalars), 2)]
-    half = e.b
-    result = []
-    for low, high in pairs:
-        one = half.pure(f"insertelement <2 x half> undef, half {low}, i32 0")
-        result.append(half.pure(f"insertelement <2 x half> {one}, half {high}, i32 1"))
-    return result
+    return [e.b.vector(scalars[first : first + 2], HALVES) for first in range(0, len(scalars), 2)]
 
 
-def _c_scalars(e: KernelEmitter, atom: MmaAtom, values: list[str]) -> list[Value]:
-    if not atom.c_value.startswith("<2"):
-        return values
-    return [e.b.pure(f"extractelement <2 x half> {value}, i32 {i}") for value in values for i in range(2)]
+def _c_scalars(e: KernelEmitter, is_packed: bool, values: list[Value]) -> list[Value]:
+    return [e.b.element(value, i) for value in values for i in range(2)] if is_packed else values
 
 
 def _set_result(e: KernelEmitter, op: Any, tiling: MmaTiling, accumulators: list[Value]) -> None:
@@ -198,7 +197,7 @@ def _emit_multiply_add(e: KernelEmitter, op: Any) -> None:
     for value, placement, start in zip((op.lhs, op.rhs), placed, starts):
         store_registers(e, shared_access(layout_of(value), placement), e.element(value), e.packed(value), start)
     e.barrier()
-    multiply = MULTIPLY_ADD[e.element(op.result).register](e, op, left, right)
+    multiply = MULTIPLY_ADD[e.element(op.result).type](e, op, left, right)
     readers = [_Reader(e, op.lhs, layout, starts[0], True), _Reader(e, op.rhs, layout, starts[1], False)]
     registers = list(e.registers_as(op.acc, layout))
     e.values[op.result] = _walk_along_k(e, op, readers, multiply, registers)
@@ -209,31 +208,30 @@ UNROLLED = 4
 
 
 def _walk_along_k(
-    e: KernelEmitter, op: Any, readers: list[_Reader], multiply: Any, registers: list[Value]
+    e: KernelEmitter, op: Any, readers: list[_Reader], multiply: MultiplyAdd, registers: list[Value]
 ) -> list[Value]:
-    """A loop over k with the accumulators as phis; short products are written out."""
-    length, type = op.lhs.type.get_shape()[-1], e.element(op.result).register
+    """A loop over k with the accumulators as arguments; short products are written out."""
+    length = op.lhs.type.get_shape()[-1]
     if length <= UNROLLED:
         return _steps(readers, multiply, registers, 0, length)
-    b = e.b
+    b, types = e.b, [I32, *[e.element(op.result).type] * len(registers)]
     entry, body, after = b.block, b.label(), b.label()
     b.branch(body)
     b.start(body)
-    names = [b.name() for _ in range(len(registers) + 1)]
-    lines = [b.reserve() for _ in names]
+    k, *accumulators = b.arguments(types)
     with b.scope():
-        results = _steps(readers, multiply, names[1:], names[0], UNROLLED)
-        following = b.value(f"add i32 {names[0]}, {UNROLLED}")
-        more = b.compare("slt", following, length)
-        b.branch_if(more, body, after)
-    rows = zip(lines, names, ["i32", *[type] * len(registers)], [0, *registers], [following, *results])
-    for line, name, kind, first, following in rows:
-        b.fill(line, f"{name} = phi {kind} [ {first}, %{entry} ], [ {following}, %{body} ]")
+        results = _steps(readers, multiply, accumulators, k, UNROLLED)
+        following = b.add(k, UNROLLED)
+        b.branch_if(b.compare("slt", following, length), body, after)
+    b.give([0, *registers], types, entry, body)
+    b.give([following, *results], types, body, body)
     b.start(after)
     return results
 
 
-def _steps(readers: list[_Reader], multiply: Any, registers: list[Value], k: Value, count: int) -> list[Value]:
+def _steps(
+    readers: list[_Reader], multiply: MultiplyAdd, registers: list[Value], k: Value, count: int
+) -> list[Value]:
     """``count`` positions along k from ``k`` on."""
     for reader in readers:
         reader.move_to(k)
@@ -299,35 +297,27 @@ def _unit(shape: tuple[int, ...], dim: int) -> int:
     return unit
 
 
-def _float_multiply(suffix: str, type: str):
-    def rule(e: KernelEmitter, op: Any, left: Element, right: Element):
-        from .float_conversions import convert_float
-
-        target = {"float": "f32", "double": "f64", "half": "f16"}[type]
-        widen = [convert_float(e, element.name, target, "nearest_even") for element in (left, right)]
-        return lambda a, c, acc: e.b.value(
-            f"call {type} @llvm.fma.{suffix}({type} {widen[0](a)}, {type} {widen[1](c)}, {type} {acc})"
-        )
+def _float_multiply(name: str) -> Callable[..., MultiplyAdd]:
+    def rule(e: KernelEmitter, op: Any, left: Element, right: Element) -> MultiplyAdd:
+        widen = [convert_float(e, element.name, name, "nearest_even") for element in (left, right)]
+        type = ELEMENTS[name].type
+        return lambda a, c, acc: e.b.issue(generic.FMAOp, widen[0](a), widen[1](c), acc, type=type)
 
     return rule
 
 
-def _integer_multiply(e: KernelEmitter, op: Any, left: Element, right: Element):
-    extend = ["sext" if op.attributes[key].data == "signed" else "zext" for key in ("signedness_lhs", "signedness_rhs")]
+def _integer_multiply(e: KernelEmitter, op: Any, left: Element, right: Element) -> MultiplyAdd:
+    b = e.b
+    extend = ["sext" if signed else "zext" for signed in operand_signs(op)]
 
     def multiply(a: Value, c: Value, acc: Value) -> Value:
-        x = e.b.pure(f"{extend[0]} {left.register} {a} to i32")
-        y = e.b.pure(f"{extend[1]} {right.register} {c} to i32")
-        return e.b.value(f"add i32 {acc}, {e.b.pure(f'mul i32 {x}, {y}')}")
+        x = b.cast(extend[0], a, I32, left.type)
+        y = b.cast(extend[1], c, I32, right.type)
+        return b.binary("add", acc, b.binary("mul", x, y, I32), I32)
 
     return multiply
 
 
-MULTIPLY_ADD = {
-    "float": _float_multiply("f32", "float"),
-    "double": _float_multiply("f64", "double"),
-    "half": _float_multiply("f16", "half"),
-    "i32": _integer_multiply,
-}
+MULTIPLY_ADD = {ELEMENTS[name].type: _float_multiply(name) for name in ("f16", "f32", "f64")} | {I32: _integer_multiply}
 
 HANDLERS: dict[str, Handler] = {"nv_tileas.dot": emit_dot}

@@ -11,14 +11,19 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import StringAttr
+
+from ...dialects.nvvm import arithmetic, generic
+from ...dialects.nvvm.attrs import RoundingAttr
+from ...dialects.nvvm.ops_matrix import ConvertFromF32x2Op, ConvertToF16x2Op
 from ...errors import Unsupported
-from .builder import Builder, Value
+from ..shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I16, I32, vector
+from .builder import Value
 from .kernel_emitter import KernelEmitter
 
 Scalar = Callable[[Value], Value]
 
-LLVM_FLOATS = {"f16": "half", "bf16": "bfloat", "f32": "float", "f64": "double"}
-WIDTH = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+LLVM_FLOATS = {"f16": HALF, "bf16": BFLOAT, "f32": FLOAT, "f64": DOUBLE}
 ROUNDING_SUFFIX = {"nearest_even": "rn", "zero": "rz", "negative_inf": "rm", "positive_inf": "rp"}
 
 
@@ -49,12 +54,12 @@ SMALL = {
         SmallFloat("fnv8E5M3FNU", 5, 3, 15, 114688.0, 0xFF),
     )
 }
-HARDWARE = {"f8E4M3FN": "e4m3x2", "f8E5M2": "e5m2x2"}
-
-
-def float_literal(value: float) -> str:
-    """An f32 constant: LLVM wants the bits of the equal double."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+HARDWARE = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
+NEAREST = RoundingAttr(StringAttr("rn"))
+# Bits of f32: infinity, the canonical NaN, the sign, what tf32 keeps, and 2 ** -127, a subnormal number.
+INFINITY_BITS, NAN_BITS, SIGN_MASK, TF32_MASK = 0x7F800000, 0x7FC00000, -1 << 31, -1 << 13
+SMALLEST_SCALE_BITS = 0x400000
+E5M2_INFINITY = 0x7C
 
 
 def convert_float(e: KernelEmitter, source: str, target: str, mode: str) -> Scalar:
@@ -76,33 +81,33 @@ def _f64_to_odd_f32(e: KernelEmitter) -> Scalar:
     b = e.b
 
     def scalar(x: Value) -> Value:
-        cut = b.pure(f"call float @llvm.nvvm.d2f.rz(double {x})")
-        inexact = b.pure(f"fcmp une double {b.pure(f'fpext float {cut} to double')}, {x}")
-        odd = b.pure(f"or i32 {b.pure(f'bitcast float {cut} to i32')}, {b.pure(f'zext i1 {inexact} to i32')}")
-        return b.pure(f"bitcast i32 {odd} to float")
+        cut = b.issue(arithmetic.DoubleToFloatOp, x, type=FLOAT, rounding="rz")
+        inexact = b.compare_floats("une", b.cast("fpext", cut, DOUBLE), x)
+        return with_last_bit(e, cut, inexact)
 
     return scalar
+
+
+def with_last_bit(e: KernelEmitter, value: Value, inexact: Value) -> Value:
+    """An f32 with its last bit set where it is inexact."""
+    b = e.b
+    return b.bitcast(b.or_(b.bitcast(value, I32), b.cast("zext", inexact, I32)), FLOAT)
+
+
+def _is_nan(e: KernelEmitter, x: Value) -> Value:
+    return e.b.compare_floats("uno", x, e.b.float_constant(0.0, FLOAT))
 
 
 def _between_llvm_floats(e: KernelEmitter, source: str, target: str, mode: str) -> Scalar:
     b, a, z = e.b, LLVM_FLOATS[source], LLVM_FLOATS[target]
     if {source, target} == {"f16", "bf16"}:
         narrow = _between_llvm_floats(e, "f32", target, mode)
-        return lambda x: narrow(b.pure(f"fpext {a} {x} to float"))
-    if WIDTH[target] > WIDTH[source]:
-        return lambda x: b.pure(f"fpext {a} {x} to {z}")
+        return lambda x: narrow(b.cast("fpext", x, FLOAT))
+    if z.bitwidth > a.bitwidth:
+        return lambda x: b.cast("fpext", x, z)
     if mode in ("nearest_even", "full", "approx"):
-        return lambda x: b.pure(f"fptrunc {a} {x} to {z}")
+        return lambda x: b.cast("fptrunc", x, z)
     return _rounded_narrowing(e, source, target, ROUNDING_SUFFIX[mode])
-
-
-NARROWING_ASM = {
-    ("f64", "f32"): ("cvt.{r}.f32.f64", "=f,d", "float"),
-    ("f64", "f16"): ("cvt.{r}.f16.f64", "=h,d", "i16"),
-    ("f32", "f16"): ("cvt.{r}.f16.f32", "=h,f", "i16"),
-    ("f32", "bf16"): ("cvt.{r}.bf16.f32", "=h,f", "i16"),
-}
-NARROWING_TYPES = {"f64": "double", "f32": "float"}
 
 
 def _rounded_narrowing(e: KernelEmitter, source: str, target: str, suffix: str) -> Scalar:
@@ -112,31 +117,32 @@ def _rounded_narrowing(e: KernelEmitter, source: str, target: str, suffix: str) 
         return lambda x: second(first(x))
     if target == "bf16" and suffix in ("rm", "rp"):
         return _directed_bf16(e, suffix)
-    b, (text, constraints, result) = e.b, NARROWING_ASM[source, target]
-    text = text.format(r=suffix)
+    b, register = e.b, FLOAT if target == "f32" else I16
 
     def scalar(x: Value) -> Value:
-        raw = b.pure(f'call {result} asm "{text} $0, $1;", "{constraints}"({NARROWING_TYPES[source]} {x})')
-        return raw if result == "float" else b.pure(f"bitcast i16 {raw} to {LLVM_FLOATS[target]}")
+        raw = b.issue(arithmetic.NarrowFloatOp, x, type=register, rounding=suffix, target=target)
+        return b.bitcast(raw, LLVM_FLOATS[target])
 
     return scalar
 
 
 def _directed_bf16(e: KernelEmitter, suffix: str) -> Scalar:
-    """Up or down: PTX has no such conversion. The upper half of the f32, one more where bits are cut on that side of zero."""
+    """Up or down: PTX has no such conversion.
+
+    The upper half of the f32, one more where bits are cut on that side of zero.
+    """
     b = e.b
     away = 0 if suffix == "rp" else 1
 
     def scalar(x: Value) -> Value:
-        bits = b.pure(f"bitcast float {x} to i32")
-        cut = b.pure(f"icmp ne i32 {b.pure(f'and i32 {bits}, 65535')}, 0")
-        sided = b.pure(f"icmp eq i32 {b.pure(f'lshr i32 {bits}, 31')}, {away}")
-        number = b.pure(f"fcmp ord float {x}, 0.0")
-        away_from_it = b.pure(f"and i1 {cut}, {sided}")
-        one = b.pure(f"zext i1 {away_from_it} to i32")
-        upper = b.pure(f"add i32 {b.pure(f'lshr i32 {bits}, 16')}, {one}")
-        kept = b.pure(f"select i1 {number}, i32 {upper}, i32 32767")
-        return b.pure(f"bitcast i16 {b.pure(f'trunc i32 {kept} to i16')} to bfloat")
+        bits = b.bitcast(x, I32)
+        cut = b.compare("ne", b.and_(bits, 0xFFFF), 0)
+        sided = b.compare("eq", b.shift(bits, -31), away)
+        number = b.compare_floats("ord", x, b.float_constant(0.0, FLOAT))
+        one = b.cast("zext", b.and_(cut, sided, I1), I32)
+        upper = b.add(b.shift(bits, -16), one)
+        kept = b.select(number, upper, 0x7FFF, I32)
+        return b.bitcast(b.cast("trunc", kept, I16), BFLOAT)
 
     return scalar
 
@@ -157,11 +163,11 @@ def _to_f32(e: KernelEmitter, source: str) -> Scalar:
 
 
 def _hardware_fp8_to_f32(e: KernelEmitter, format: str) -> Scalar:
-    b = e.b
+    b, properties = e.b, {"srcTy": StringAttr(format)}
 
     def scalar(x: Value) -> Value:
-        pair = b.pure(f"call <2 x half> @llvm.nvvm.{format}.to.f16x2.rn(i16 {b.pure(f'zext i8 {x} to i16')})")
-        return b.pure(f"fpext half {b.pure(f'extractelement <2 x half> {pair}, i32 0')} to float")
+        pair = b.pure(ConvertToF16x2Op, (b.cast("zext", x, I16, I8),), vector(2, HALF), properties, format)
+        return b.cast("fpext", b.element(pair, 0), FLOAT)
 
     return scalar
 
@@ -169,31 +175,27 @@ def _hardware_fp8_to_f32(e: KernelEmitter, format: str) -> Scalar:
 def _small_to_f32(e: KernelEmitter, row: SmallFloat) -> Scalar:
     """The bits moved to the top of an f32's fields, then scaled: subnormals come out right as f32 subnormals do."""
     b, magnitude = e.b, (1 << (row.exponent + row.mantissa)) - 1
-    scale = float_literal(2.0 ** (127 - row.bias))
 
     def scalar(x: Value) -> Value:
-        wide = b.pure(f"zext i8 {x} to i32")
-        low = b.pure(f"and i32 {wide}, {magnitude}")
-        small = b.pure(f"bitcast i32 {b.pure(f'shl i32 {low}, {23 - row.mantissa}')} to float")
-        value = b.pure(f"bitcast float {b.pure(f'fmul float {small}, {scale}')} to i32")
+        wide = b.cast("zext", x, I32, I8)
+        low = b.and_(wide, magnitude)
+        small = b.bitcast(b.shift(low, 23 - row.mantissa), FLOAT)
+        scale = b.float_constant(2.0 ** (127 - row.bias), FLOAT)
+        value = b.bitcast(b.binary("fmul", small, scale, FLOAT), I32)
         if row.name == "f8E5M2":
-            special = b.pure(f"icmp uge i32 {low}, 124")
-            infinite = _special_e5m2(e, low)
-            value = b.pure(f"select i1 {special}, i32 {infinite}, i32 {value}")
+            special = b.compare("uge", low, E5M2_INFINITY)
+            value = b.select(special, _special_e5m2(e, low), value, I32)
         elif row.nan is not None:
-            special = b.pure(f"icmp eq i32 {low}, {row.nan}")
-            value = b.pure(f"select i1 {special}, i32 2143289344, i32 {value}")
-        sign = b.pure(f"shl i32 {b.pure(f'and i32 {wide}, {magnitude + 1}')}, {31 - row.exponent - row.mantissa}")
-        return b.pure(f"bitcast i32 {b.pure(f'or i32 {value}, {sign}')} to float")
+            value = b.select(b.compare("eq", low, row.nan), NAN_BITS, value, I32)
+        sign = b.shift(b.and_(wide, magnitude + 1), 31 - row.exponent - row.mantissa)
+        return b.bitcast(b.or_(value, sign), FLOAT)
 
     return scalar
 
 
 def _special_e5m2(e: KernelEmitter, low: Value) -> Value:
     """Infinity keeps its zero mantissa, NaN becomes the canonical one."""
-    b = e.b
-    is_infinite = b.pure(f"icmp eq i32 {low}, 124")
-    return b.pure(f"select i1 {is_infinite}, i32 2139095040, i32 2143289344")
+    return e.b.select(e.b.compare("eq", low, E5M2_INFINITY), INFINITY_BITS, NAN_BITS, I32)
 
 
 def _scale_to_f32(e: KernelEmitter) -> Scalar:
@@ -201,11 +203,11 @@ def _scale_to_f32(e: KernelEmitter) -> Scalar:
     b = e.b
 
     def scalar(x: Value) -> Value:
-        wide = b.pure(f"zext i8 {x} to i32")
-        normal = b.pure(f"shl i32 {wide}, 23")
-        value = b.pure(f"select i1 {b.pure(f'icmp eq i32 {wide}, 0')}, i32 4194304, i32 {normal}")
-        value = b.pure(f"select i1 {b.pure(f'icmp eq i32 {wide}, 255')}, i32 2143289344, i32 {value}")
-        return b.pure(f"bitcast i32 {value} to float")
+        wide = b.cast("zext", x, I32, I8)
+        normal = b.shift(wide, 23)
+        value = b.select(b.compare("eq", wide, 0), SMALLEST_SCALE_BITS, normal, I32)
+        value = b.select(b.compare("eq", wide, 0xFF), NAN_BITS, value, I32)
+        return b.bitcast(value, FLOAT)
 
     return scalar
 
@@ -231,80 +233,81 @@ def _f32_to_tf32(e: KernelEmitter, mode: str) -> Scalar:
     """tf32 keeps 10 mantissa bits: the low 13 bits of the f32 are rounded away and zero."""
     b = e.b
     if mode == "zero":
-        return lambda x: b.pure(f"bitcast i32 {_masked(b, x, -8192)} to float")
+        return lambda x: b.bitcast(b.and_(b.bitcast(x, I32), TF32_MASK), FLOAT)
 
     def scalar(x: Value) -> Value:
-        bits = b.pure(f"bitcast float {x} to i32")
+        bits = b.bitcast(x, I32)
         if mode == "nearest_away":
-            rounded = b.pure(f"add i32 {bits}, 4096")
+            rounded = b.add(bits, 1 << 12)
         else:
-            odd = b.pure(f"and i32 {b.pure(f'lshr i32 {bits}, 13')}, 1")
-            rounded = b.pure(f"add i32 {b.pure(f'add i32 {bits}, 4095')}, {odd}")
-        kept = b.pure(f"bitcast i32 {b.pure(f'and i32 {rounded}, -8192')} to float")
-        return b.pure(f"select i1 {b.pure(f'fcmp uno float {x}, 0.0')}, float {x}, float {kept}")
+            rounded = _half_added(e, bits, 13)
+        kept = b.bitcast(b.and_(rounded, TF32_MASK), FLOAT)
+        return b.select(_is_nan(e, x), x, kept, FLOAT)
 
     return scalar
 
 
-def _masked(b: Builder, x: Value, mask: int) -> Value:
-    bits = b.pure(f"bitcast float {x} to i32")
-    return b.pure(f"and i32 {bits}, {mask}")
+def _half_added(e: KernelEmitter, bits: Value, drop: int) -> Value:
+    """Half a unit in the last kept place more, less the tie bit: cutting ``drop`` bits then rounds to nearest even."""
+    b = e.b
+    tie = b.and_(b.shift(bits, -drop), 1)
+    return b.add(b.add(bits, (1 << (drop - 1)) - 1), tie)
 
 
 def _hardware_f32_to_fp8(e: KernelEmitter, format: str) -> Scalar:
-    b = e.b
+    b, properties = e.b, {"dstTy": StringAttr(format), "rnd": NEAREST}
 
     def scalar(x: Value) -> Value:
-        pair = b.pure(f"call i16 @llvm.nvvm.ff.to.{format}.rn(float 0.0, float {x})")
-        return b.pure(f"trunc i16 {pair} to i8")
+        pair = b.pure(ConvertFromF32x2Op, (b.float_constant(0.0, FLOAT), x), I16, properties, format)
+        return b.cast("trunc", pair, I8)
 
     return scalar
 
 
 def _f32_to_small(e: KernelEmitter, row: SmallFloat) -> Scalar:
-    """Round to nearest even and saturate.
+    """Round to nearest even and saturate."""
+    b, sign_bit = e.b, row.exponent + row.mantissa
+
+    def scalar(x: Value) -> Value:
+        magnitude = b.issue(generic.FAbsOp, x, type=FLOAT)
+        clamped = b.issue(generic.MinNumOp, magnitude, b.float_constant(row.largest, FLOAT), type=FLOAT)
+        value = _rounded_small(e, row, clamped)
+        if row.nan is not None:
+            value = b.select(_is_nan(e, x), row.nan, value, I32)
+        sign = b.shift(b.and_(b.bitcast(x, I32), SIGN_MASK), sign_bit - 31)
+        return b.cast("trunc", b.or_(value, sign), I8)
+
+    return scalar
+
+
+def _rounded_small(e: KernelEmitter, row: SmallFloat, clamped: Value) -> Value:
+    """The bits of a number of a format, an f32 without sign and in its range.
 
     Normal numbers: add half a unit in the last kept place (less the tie bit) to the bits and rebase the exponent.
     Subnormal numbers: adding 2**23 granules makes the f32 adder round to a whole number of granules.
     """
     b, drop = e.b, 23 - row.mantissa
     smallest_normal, magic = 2.0 ** (1 - row.bias), row.granule * 2.0**23
-    rebase = (127 - row.bias) << row.mantissa
-
-    def scalar(x: Value) -> Value:
-        magnitude = b.pure(f"call float @llvm.fabs.f32(float {x})")
-        clamped = b.pure(f"call float @llvm.minnum.f32(float {magnitude}, float {float_literal(row.largest)})")
-        bits = b.pure(f"bitcast float {clamped} to i32")
-        tie = b.pure(f"and i32 {b.pure(f'lshr i32 {bits}, {drop}')}, 1")
-        rounded = b.pure(f"add i32 {b.pure(f'add i32 {bits}, {(1 << (drop - 1)) - 1}')}, {tie}")
-        normal = b.pure(f"sub i32 {b.pure(f'lshr i32 {rounded}, {drop}')}, {rebase}")
-        shifted = b.pure(f"bitcast float {b.pure(f'fadd float {clamped}, {float_literal(magic)}')} to i32")
-        magic_bits = struct.unpack("<I", struct.pack("<f", magic))[0]
-        subnormal = b.pure(f"sub i32 {shifted}, {magic_bits}")
-        is_normal = b.pure(f"fcmp oge float {clamped}, {float_literal(smallest_normal)}")
-        value = b.pure(f"select i1 {is_normal}, i32 {normal}, i32 {subnormal}")
-        if row.nan is not None:
-            value = b.pure(f"select i1 {b.pure(f'fcmp uno float {x}, 0.0')}, i32 {row.nan}, i32 {value}")
-        sign_bit = row.exponent + row.mantissa
-        sign = b.pure(f"lshr i32 {_masked(b, x, -2147483648)}, {31 - sign_bit}")
-        return b.pure(f"trunc i32 {b.pure(f'or i32 {value}, {sign}')} to i8")
-
-    return scalar
+    rounded = _half_added(e, b.bitcast(clamped, I32), drop)
+    normal = b.sub(b.shift(rounded, -drop), (127 - row.bias) << row.mantissa)
+    shifted = b.bitcast(b.binary("fadd", clamped, b.float_constant(magic, FLOAT), FLOAT), I32)
+    subnormal = b.sub(shifted, struct.unpack("<I", struct.pack("<f", magic))[0])
+    is_normal = b.compare_floats("oge", clamped, b.float_constant(smallest_normal, FLOAT))
+    return b.select(is_normal, normal, subnormal, I32)
 
 
 def _f32_to_scale(e: KernelEmitter, mode: str) -> Scalar:
     """The exponent field; rounding up (positive_inf) or to nearest adds one where the mantissa asks for it."""
     b = e.b
     increment = {"zero": 0, "positive_inf": 0x7FFFFF}.get(mode, 0x3FFFFF)
-    # 2 ** -127, the smallest scale, is a subnormal number of f32: nothing up to it is raised.
-    smallest = 0x400000
 
     def scalar(x: Value) -> Value:
-        bits = b.pure(f"and i32 {b.pure(f'bitcast float {x} to i32')}, 2147483647")
-        raised = b.pure(f"lshr i32 {b.pure(f'add i32 {bits}, {increment}')}, 23")
-        raised = b.pure(f"select i1 {b.pure(f'icmp ule i32 {bits}, {smallest}')}, i32 0, i32 {raised}")
-        finite = b.pure(f"call i32 @llvm.umin.i32(i32 {raised}, i32 254)")
-        value = b.pure(f"select i1 {b.pure(f'fcmp uno float {x}, 0.0')}, i32 255, i32 {finite}")
-        return b.pure(f"trunc i32 {value} to i8")
+        bits = b.and_(b.bitcast(x, I32), 0x7FFFFFFF)
+        raised = b.shift(b.binary("add", bits, increment, I32), -23)
+        # Nothing up to the smallest scale is raised.
+        raised = b.select(b.compare("ule", bits, SMALLEST_SCALE_BITS), 0, raised, I32)
+        finite = b.issue(generic.UMinOp, raised, 254, type=I32)
+        value = b.select(_is_nan(e, x), 0xFF, finite, I32)
+        return b.cast("trunc", value, I8)
 
     return scalar

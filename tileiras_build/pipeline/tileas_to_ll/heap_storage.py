@@ -10,8 +10,10 @@ from typing import Any
 
 from xdsl.ir import Block, Operation
 
+from ...dialects.nvvm.generic import TrapOp
 from ..shared.element_types import element_of
-from .builder import SHARED, Value
+from ..shared.llvm_types import GLOBAL, I64, SHARED, pointer
+from .builder import Value
 from .kernel_emitter import KernelEmitter
 
 LOOPS = ("nv_tileas.for", "nv_tileas.loop")
@@ -21,19 +23,19 @@ def allocate(e: KernelEmitter, op: Any, offset: int) -> Value:
     """The global pointer of a new block, whose address lies for a moment at ``offset`` of shared memory; traps if none."""
     size = element_of(op.result.type.pointee).global_bytes(op.attributes["num_elem"].value.data)
     alignment = op.attributes["alignment"].value.data
-    slot = e.b.pointer(e.b.add(e.shared_base, offset), SHARED)
-    e.module.use_function("ptr @malloc(i64)")
-    with e.b.when(e.first_thread):
-        block = e.b.value(f"call ptr @malloc(i64 {max(size, 1) + alignment - 1})")
-        address = e.b.value(f"ptrtoint ptr {block} to i64")
-        e.b.line(f"store i64 {address}, ptr addrspace({SHARED}) {slot}, align 8")
+    b = e.b
+    slot = b.pointer(b.add(e.shared_base, offset), SHARED)
+    e.module.use_function("malloc", pointer(), (I64,))
+    with b.when(e.first_thread):
+        block = b.call("malloc", (b.constant(max(size, 1) + alignment - 1, I64),), pointer())
+        b.store(b.cast("ptrtoint", block, I64), slot, 8)
     e.barrier()
-    address = e.b.value(f"load i64, ptr addrspace({SHARED}) {slot}, align 8")
-    with e.b.when(e.b.value(f"icmp eq i64 {address}, 0")):
-        e.b.call_void("@llvm.trap", "")
+    address = b.load(I64, slot, 8)
+    with b.when(b.compare("eq", address, 0, I64)):
+        b.issue(TrapOp)
     e.heap.setdefault(op.parent, []).append(address)
-    start = e.b.value(f"add i64 {address}, {alignment - 1}")
-    return e.b.value(f"inttoptr i64 {e.b.value(f'and i64 {start}, {-alignment}')} to ptr addrspace(1)")
+    start = b.and_(b.add(address, alignment - 1, I64), -alignment, I64)
+    return b.cast("inttoptr", start, pointer(GLOBAL))
 
 
 def leave_block(e: KernelEmitter, block: Block) -> None:
@@ -41,11 +43,11 @@ def leave_block(e: KernelEmitter, block: Block) -> None:
     addresses = e.heap.get(block)
     if not addresses:
         return
-    e.module.use_function("void @free(ptr)")
+    e.module.use_function("free", None, (pointer(),))
     e.barrier()
     with e.b.when(e.first_thread):
         for address in reversed(addresses):
-            e.b.call_void("@free", f"ptr {e.b.value(f'inttoptr i64 {address} to ptr')}")
+            e.b.call("free", (e.b.cast("inttoptr", address, pointer()),))
 
 
 def leave_loop(e: KernelEmitter, op: Operation) -> None:

@@ -6,25 +6,33 @@ thread. Views exist only while compiling (``views.py``); tokens order text and h
 
 from __future__ import annotations
 
+import math
+import struct as struct_module
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import IntAttr, IntegerType, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.cuda_tile.location import source_location
+from ...dialects.llvm_ext import ConstantRangeAttr
+from ...dialects.nvvm.barriers import ClusterRankOp
+from ...dialects.nvvm.ops_thread import READS
+from ...dialects.nvvm.warps import BarrierAllOp, BarrierCountOp, BarWarpSyncOp, ElectOp, ShuffleOp
 from ...errors import InternalError, TileirasError
 from ...layouts import LinearLayout
-from ..shared.element_types import Element, element_of
-from .access_text import register_type
-from .builder import SHARED, Builder, Value
+from ..shared.element_types import POINTER, Element, element_of
+from ..shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, I64, SHARED, array, integer, struct
+from ..shared.llvm_types import vector as vector_of
+from .analyze_buffers import Buffers, analyze_buffers
+from .builder import Builder, Value
+from .checks import check_operation
 
 if TYPE_CHECKING:
     from ..job import Job
-    from .analyze_buffers import Buffers
     from .module_emitter import ModuleEmitter
 
 # Of a multiprocessor, and those of a thread that an instruction with many registers leaves free.
@@ -33,6 +41,25 @@ REGISTER_FILE, OTHER_REGISTERS = 65536, 20
 COMPUTE_BARRIER = 1
 
 Handler = Callable[["KernelEmitter", Any], None]
+
+
+def border_type(element: Element) -> Attribute:
+    """The type in which an element crosses the border of an instruction that moves it: booleans as bytes, pointers as
+    integers."""
+    return {"i1": I8, "ptr addrspace(1)": I64}.get(element.register, element.type)
+
+
+def _unpacked(format: str, size: int) -> Callable[[int], float]:
+    return lambda bits: struct_module.unpack(format, bits.to_bytes(size, "little"))[0]
+
+
+# Floating-point type -> the number that its bits are; bfloat is the upper half of a float.
+FORMATS: dict[Attribute, Callable[[int], float]] = {
+    HALF: _unpacked("<e", 2),
+    BFLOAT: lambda bits: _unpacked("<f", 4)(bits << 16),
+    FLOAT: _unpacked("<f", 4),
+    DOUBLE: _unpacked("<d", 8),
+}
 
 
 def layout_of(value: SSAValue) -> LinearLayout:
@@ -68,15 +95,14 @@ class LateValue:
 class Part:
     """Element ``position`` of a 32-bit word that several elements share; taken out of it only when asked for."""
 
-    word: str | LateValue
+    word: SSAValue | LateValue
     position: int
     element: Element
 
     def take(self, b: Builder) -> Value:
-        count = 32 // self.element.bits
-        vector = b.pure(f"bitcast i32 {taken(b, self.word)} to <{count} x {register_type(self.element)}>")
-        value = b.pure(f"extractelement <{count} x {register_type(self.element)}> {vector}, i32 {self.position}")
-        return b.pure(f"icmp ne i8 {value}, 0") if self.element.register == "i1" else value
+        vector = b.cast("bitcast", taken(b, self.word), vector_of(32 // self.element.bits, border_type(self.element)))
+        value = b.element(vector, self.position)
+        return b.compare("ne", value, 0, I8) if self.element.type == I1 else value
 
 
 def taken(b: Builder, value: Value | Part | LateValue) -> Value:
@@ -94,38 +120,34 @@ class KernelEmitter:
         self.num_warps, self.producer_warps = num_warps, producer_warps
         self.ctas = 1  # that a tile program is divided over
         self.handlers = handlers
-        # What the phases have decided: the writer of each operation, and where buffers are (phases.py).
-        self.writers: dict[Operation, Handler] = {}
-        self.buffers: Buffers | None = None
+        self.buffers = Buffers()
         self.b = Builder()
-        self.prologue: list[str] = []
         self.values: dict[SSAValue, Any] = {}
         self.loops: list[Any] = []
         self.heap: dict[Block, list[Value]] = {}  # addresses that blocks have allocated on the device's heap
         self.pipelines: list[Any] = []
+        # Parameters that hold tensor maps, and how many of them operations have taken.
+        self.map_arguments: list[SSAValue] = []
         self.tensor_maps = 0
         self.tensor_memory: Any = None
         self.tensor_base: Value = 0
         self.is_one_thread = False  # of the agent whose code is written, only one executes it
         self.name = ""
         self.most_registers: int | None = None  # of a thread, where the kernel says so
-        self.pointer_space = ".global"
+        self.pointer_space = "global"
 
     # ---- thread position -------------------------------------------------------------------------
     @contextmanager
     def in_prologue(self):
         """Code that depends on the thread only is written once, at the start of the kernel."""
-        b = self.b
-        lines, known, location = b.lines, b.known, b.location
-        b.lines, b.known, b.location = self.prologue, b.known[:1], ""
-        yield
-        b.lines, b.known, b.location = lines, known, location
+        with self.b.in_prologue():
+            yield
 
     @cached_property
     def thread(self) -> Value:
         with self.in_prologue():
             threads = 32 * (self.num_warps + self.producer_warps)
-            return self.b.value(f"call range(i32 0, {threads}) i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
+            return self.b.value(READS["tid.x"], (), I32, {"range": ConstantRangeAttr(I32, IntAttr(0), IntAttr(threads))})
 
     @cached_property
     def lane(self) -> Value:
@@ -142,8 +164,7 @@ class KernelEmitter:
         """The warp's number, which ptxas knows to be the same in all lanes: what is computed from it goes to uniform
         registers."""
         with self.in_prologue():
-            shuffled = f"call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 {self.warp}, i32 0, i32 31)"
-            return 0 if self.num_warps == 1 else self.b.value(shuffled)
+            return 0 if self.num_warps == 1 else self.b.issue(ShuffleOp, -1, self.warp, 0, 31, type=I32, mode="idx")
 
     def linear(self, lane_images: tuple[int, ...], warp_images: tuple[int, ...]) -> Value:
         """The F2-linear function of the thread's lane and warp, computed at the start of the kernel."""
@@ -152,14 +173,13 @@ class KernelEmitter:
 
     def elect(self) -> Value:
         """Whether this is the one thread of its warp that acts for all."""
-        elected = self.b.value("call { i32, i1 } @llvm.nvvm.elect.sync(i32 -1)")
-        return self.b.value(f"extractvalue {{ i32, i1 }} {elected}, 1")
+        return self.b.field(self.b.issue(ElectOp, -1, type=struct(I32, I1)), 1)
 
     @cached_property
     def cta_rank(self) -> Value:
         """The CTA's number in its cluster."""
         with self.in_prologue():
-            return self.b.pure("call i32 @llvm.nvvm.read.ptx.sreg.cluster.ctarank()")
+            return self.b.issue(ClusterRankOp, type=I32)
 
     @property
     def tensor_group(self) -> str:
@@ -187,10 +207,10 @@ class KernelEmitter:
         return 1 << (share - OTHER_REGISTERS).bit_length() - 1
 
     @cached_property
-    def print_buffer(self) -> str:
+    def print_buffer(self) -> SSAValue:
         """Stack space for the arguments of vprintf."""
         with self.in_prologue():
-            return self.b.value(f"alloca [{max(self.buffers.print_bytes, 8)} x i8], align 8")
+            return self.b.alloca(array(max(self.buffers.print_bytes, 8), I8), 8)
 
     def holder(self, layout: LinearLayout) -> Value | None:
         """Whether this thread is the canonical holder of its elements; None where every thread is."""
@@ -208,6 +228,24 @@ class KernelEmitter:
             return self.b.compare("eq", self.thread, 0)
 
     # ---- values ----------------------------------------------------------------------------------
+    def literal(self, element: Element, bits: int) -> Value:
+        """An element with the given bits; a known integer where the element is one, so that it can be folded."""
+        type = element.type
+        if isinstance(type, IntegerType):
+            width = type.width.data
+            return bits & 1 if width == 1 else bits - (1 << width) if bits >> (width - 1) else bits
+        value = FORMATS[type](bits)
+        if math.isnan(value):
+            # Its payload: a constant of a floating-point type has only the number.
+            return self.b.cast("bitcast", bits, type, integer(element.bits))
+        return self.b.float_constant(value, type)
+
+    def zero(self, element: Element) -> Value:
+        """The element that is zero."""
+        if isinstance(element.type, IntegerType):
+            return 0
+        return self.b.null(element.type) if element is POINTER else self.b.float_constant(0.0, element.type)
+
     def registers(self, value: SSAValue) -> list[Value]:
         """The scalars of a tile, or of a scalar: one."""
         held = self.values[value]
@@ -252,29 +290,42 @@ class KernelEmitter:
     def shared_base(self) -> Value:
         """The 32-bit address of the kernel's shared memory."""
         with self.in_prologue():
-            return self.b.value(f"ptrtoint ptr addrspace({SHARED}) @{self.module.shared_memory_symbol} to i32")
+            return self.b.cast("ptrtoint", self.b.address_of(self.module.shared_memory_symbol, SHARED), I32)
 
     def barrier(self) -> None:
         """All threads that compute meet; memory written before is seen after."""
         if self.producer_warps:
             threads = 32 * self.num_warps
-            self.b.call_void("@llvm.nvvm.barrier.cta.sync.aligned.count", f"i32 {COMPUTE_BARRIER}, i32 {threads}")
+            self.b.issue(BarrierCountOp, COMPUTE_BARRIER, threads)
         elif self.num_warps == 1:
-            self.b.call_void("@llvm.nvvm.bar.warp.sync", "i32 -1")
+            self.b.issue(BarWarpSyncOp, -1)
         else:
-            self.b.call_void("@llvm.nvvm.barrier.cta.sync.aligned.all", "i32 0")
+            self.b.issue(BarrierAllOp, 0)
 
     # ---- walk ------------------------------------------------------------------------------------
+    def emit_body(self, kernel: Operation) -> None:
+        """The code of a kernel; raises InternalError for an operation without a handler."""
+        size = kernel.attributes.get("shared_bytes")
+        self.buffers = analyze_buffers(kernel, size.value.data if size is not None else 0)
+        # Pointers may point into shared memory where a kernel has storage of its own: then all are generic.
+        self.pointer_space = "" if self.buffers.generic else "global"
+        for block in kernel.regions[0].blocks:
+            self.emit_block(block)
+
     def emit_block(self, block: Block) -> None:
         for op in block.ops:
             self.emit(op)
 
     def emit(self, op: Operation) -> None:
-        if (handler := self.writers.get(op)) is None:
-            raise InternalError("emit-no-handler", f"operation {op.name} has no writer: no phase has converted it")
-        self.b.location = self.module.debug_location(op)
+        self.b.attributes = self.module.debug_location(op)
         try:
-            handler(self, op)
+            check_operation(op, self.buffers, self.target)
+            self._handler(op)(self, op)
         except TileirasError as error:
             error.location = error.location or source_location(op)
             raise
+
+    def _handler(self, op: Operation) -> Handler:
+        if (found := self.handlers.get(op.name)) is None:
+            raise InternalError("emit-no-handler", f"operation {op.name} has no conversion to thread code")
+        return found

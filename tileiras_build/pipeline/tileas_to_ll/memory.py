@@ -8,33 +8,39 @@ per element.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
+from ...dialects.nvvm.generic import SMaxOp, SMinOp
 from ...errors import Unsupported
 from ...layouts import LinearLayout
 from ...layouts.linear_layout import unpack
 from ..shared.element_types import Element, element_of
-from .builder import Value, boolean
+from ..shared.llvm_types import I8, I32, I64
+from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .packed_elements import load_packed, store_packed
-from .vector_access import load_vector, store_vector
+from .vector_access import Modifiers, load_vector, store_vector
 from .views import TiledView
 
-ZERO = "0x0000000000000000"  # as constants of float and double are written
 SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
 
 
-def opcode_of(e: KernelEmitter, op: Any, verb: str) -> str:
-    """``ld.global`` or ``st.global`` with the operation's semantics and scope."""
+def modifiers_of(e: KernelEmitter, op: Any) -> Modifiers:
+    """The semantics and scope of an operation that is not weak, and the space that its pointers point to."""
     semantic = op.attributes["mem_semantic"].data if "mem_semantic" in op.attributes else "weak"
     if semantic == "weak":
-        return f"{verb}{e.pointer_space}"
+        return space_of(e)
     scope = SCOPES[op.attributes["mem_scope"].data] if "mem_scope" in op.attributes else "gpu"
-    return f"{verb}.{semantic}.{scope}{e.pointer_space}"
+    return {"semantics": semantic, "scope": scope, **space_of(e)}
+
+
+def space_of(e: KernelEmitter) -> Modifiers:
+    """The space that the kernel's pointers point to, where it is one."""
+    return {"space": space} if (space := e.pointer_space.removeprefix(".")) else {}
 
 
 PADDING_FLOATS = {"neg_zero": -0.0, "nan": float("nan"), "pos_inf": float("inf"), "neg_inf": float("-inf")}
@@ -105,14 +111,13 @@ class TileAddresses:
         coords: Sequence[Any],
         layout: LinearLayout,
         in_bounds: Sequence[bool],
-        index_type: str,
+        index_type: Attribute,
     ):
         self.e, self.view, self.layout, self.in_bounds = e, view, layout, in_bounds
         self.index_type = index_type
         self.positions = Positions(e, layout)
         self.starts = [self._start(dim, coord) for dim, coord in enumerate(coords)]
         self.element = element_of(view.type.source.element_type)
-        self.bases: dict[tuple, tuple[str, Value]] = {}
 
     def _start(self, dim: int, coord: Any) -> Any:
         """First element of the tile along ``dim``: uniform, or one per register for the sparse dimension of a gather."""
@@ -121,7 +126,7 @@ class TileAddresses:
         return self.e.b.mul(coord, self.view.type.steps[dim], self.index_type)
 
     def _as_index(self, value: Value) -> Value:
-        if isinstance(value, int) or self.index_type == "i32":
+        if isinstance(value, int) or self.index_type == I32:
             return value
         return self.e.b.widen(value)
 
@@ -133,19 +138,19 @@ class TileAddresses:
         thread, constant = self.positions.coordinate(register, dim)
         return b.add(start, self._as_index(thread), type), constant
 
-    def address(self, register: int) -> tuple[str, int]:
+    def address(self, register: int) -> tuple[SSAValue, int]:
         """(pointer, constant byte offset) of a register's element."""
         offset, varying, constant = self._element_offset(register)
         return self._pointer(offset, varying), constant * self.element.bytes
 
-    def packed_address(self, register: int) -> tuple[str, Value]:
+    def packed_address(self, register: int) -> tuple[SSAValue, SSAValue]:
         """(pointer to the byte, i8 0 or 4: how far in it the element starts) of a register's 4-bit element."""
         b, (offset, varying, constant) = self.e.b, self._element_offset(register)
-        total = b.add(b.add(offset, varying, "i64"), constant, "i64")
-        byte = b.pure(f"ashr i64 {total}, 1")
-        odd = b.pure(f"and i8 {b.pure(f'trunc i64 {total} to i8')}, 1")
-        half = b.pure(f"shl i8 {odd}, 2")
-        return b.pure(f"getelementptr i8, ptr addrspace(1) {self.view.memory.base}, i64 {byte}"), half
+        total = b.add(b.add(offset, varying, I64), constant, I64)
+        byte = b.binary("ashr", total, 1, I64)
+        odd = b.binary("and", b.cast("trunc", total, I8, I64), 1, I8)
+        half = b.binary("shl", odd, 2, I8)
+        return b.offset(self.view.memory.base, byte, I8), half
 
     def _element_offset(self, register: int) -> tuple[Value, Value, int]:
         """Three i64 parts of a register's element's distance from the base, in elements; the last is known."""
@@ -156,23 +161,22 @@ class TileAddresses:
         for dim in range(self.layout.rank):
             position, extra = self._position(register, dim)
             stride = memory.strides[self.view.type.dim_map[dim]]
-            offset = b.add(offset, b.mul(self._wide(position), stride, "i64"), "i64")
+            offset = b.add(offset, b.mul(self._wide(position), stride, I64), I64)
             if isinstance(stride, int):
                 constant += extra * stride
             elif extra:
-                varying = b.add(varying, b.mul(stride, extra, "i64"), "i64")
+                varying = b.add(varying, b.mul(stride, extra, I64), I64)
         return offset, varying, constant
 
     def _wide(self, position: Value) -> Value:
         """A position as i64, for address arithmetic."""
-        return position if self.index_type == "i64" else self.e.b.widen(position)
+        return position if self.index_type == I64 else self.e.b.widen(position)
 
-    def _pointer(self, offset: Value, varying: Value) -> str:
-        b, type = self.e.b, self.element.memory
+    def _pointer(self, offset: Value, varying: Value) -> SSAValue:
         pointer = self.view.memory.base
         for part in (offset, varying):
             if part != 0:
-                pointer = b.pure(f"getelementptr {type}, ptr addrspace(1) {pointer}, i64 {part}")
+                pointer = self.e.b.offset(pointer, part, self.element.memory_type)
         return pointer
 
     def mask(self, register: int) -> Value | None:
@@ -197,12 +201,12 @@ class TileAddresses:
         size = self.view.memory.size(self.e, self.view.type.dim_map[dim], type)
         position, constant = self._position(register, dim)
         left = b.sub(b.sub(size, position, type), constant, type)
-        return left if type == "i32" or isinstance(left, int) else self._saturated(left)
+        return left if type == I32 or isinstance(left, int) else self._saturated(left)
 
-    def _saturated(self, value: Value) -> Value:
+    def _saturated(self, value: SSAValue) -> SSAValue:
         b = self.e.b
-        low = b.pure(f"call i64 @llvm.smax.i64(i64 {value}, i64 -1)")
-        return b.pure(f"trunc i64 {b.pure(f'call i64 @llvm.smin.i64(i64 {low}, i64 1024)')} to i32")
+        low = b.issue(SMaxOp, value, b.constant(-1, I64), type=I64)
+        return b.cast("trunc", b.issue(SMinOp, low, b.constant(1024, I64), type=I64), I32)
 
     def inside(self, register: int, dim: int) -> Value | None:
         """Whether the register's element lies in the tensor along ``dim``; None where it always does."""
@@ -241,16 +245,12 @@ def emit_tiled_load(e: KernelEmitter, op: Any) -> None:
         e.set(op.value, load(vector, True))
         return
     whole, edge = _both_ways(e, addresses, lambda: load(vector, False), lambda: load(element.per_byte, True))
-    phis = [
-        e.b.value(f"phi {element.register} [ {inside}, %{whole[1]} ], [ {masked}, %{edge[1]} ]")
-        for inside, masked in zip(whole[0], edge[0])
-    ]
-    e.set(op.value, phis)
+    e.set(op.value, e.b.phis([element.type] * layout.num_registers, (whole, edge)))
 
 
 def _load_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
     """The registers of a tile, ``vector`` elements an access, predicated on bounds where ``masked``."""
-    layout, element, opcode = addresses.layout, addresses.element, opcode_of(e, op, "ld")
+    layout, element, modifiers = addresses.layout, addresses.element, modifiers_of(e, op)
     fill = padding_bits(element, addresses.view.type.padding.data)
     known: dict[int, list[Value]] = {}
     registers: list[Value] = []
@@ -258,34 +258,46 @@ def _load_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int,
         key = layout.register_offsets[first]
         if (values := known.get(key)) is None:
             mask = addresses.mask(first) if masked else None
-            values = known[key] = _load_registers(e, addresses, first, vector, mask, fill, opcode)
+            values = known[key] = _load_registers(e, addresses, first, vector, mask, fill, modifiers)
         registers += values
     return registers
 
 
 def _load_registers(
-    e: KernelEmitter, addresses: TileAddresses, first: int, count: int, mask: Value | None, fill: int, opcode: str
+    e: KernelEmitter,
+    addresses: TileAddresses,
+    first: int,
+    count: int,
+    mask: Value | None,
+    fill: int,
+    modifiers: Modifiers,
 ) -> list[Value]:
     """Consecutive elements of a tile, by one access."""
     if addresses.element.per_byte > 1:
-        return load_packed(e, addresses, first, count, mask, fill, opcode)
+        return load_packed(e, addresses, first, count, mask, fill, modifiers)
     pointer, offset = addresses.address(first)
-    return load_vector(e, addresses.element, count, pointer, offset, mask, fill, opcode)
+    return load_vector(e, addresses.element, count, pointer, offset, mask, fill, modifiers)
 
 
 def _store_registers(
-    e: KernelEmitter, addresses: TileAddresses, first: int, values: Sequence[Value], mask: Value | None, opcode: str
+    e: KernelEmitter,
+    addresses: TileAddresses,
+    first: int,
+    values: Sequence[Value],
+    mask: Value | None,
+    modifiers: Modifiers,
 ) -> None:
     if addresses.element.per_byte > 1:
-        return store_packed(e, addresses, first, values, mask, opcode)
+        return store_packed(e, addresses, first, values, mask, modifiers)
     pointer, offset = addresses.address(first)
-    return store_vector(e, addresses.element, values, pointer, offset, mask, opcode)
+    return store_vector(e, addresses.element, values, pointer, offset, mask, modifiers)
 
 
-Branch = tuple[list[Value], str]
+Version = Callable[[], list[Value]]
+Branch = tuple[list[Value], Block]
 
 
-def _both_ways(e: KernelEmitter, addresses: TileAddresses, whole: Any, edge: Any) -> tuple[Branch, Branch]:
+def _both_ways(e: KernelEmitter, addresses: TileAddresses, whole: Version, edge: Version) -> tuple[Branch, Branch]:
     """Two versions of an access: ``whole`` where all of the tile lies in the tensor, ``edge`` elsewhere.
 
     The choice is the same for all threads. Rows whose length no vector divides are then still read in vectors. Returns
@@ -311,22 +323,22 @@ def tile_addresses(e: KernelEmitter, op: Any, view: TiledView, layout: LinearLay
     if "in_bounds" in op.attributes:
         in_bounds = [bool(flag) for flag in op.attributes["in_bounds"].get_values()]
     sparse = view.type.sparse.data
-    types = {element_of(coord.type).register for coord in op.coords} | {view.memory.index_type}
-    index_type = "i64" if "i64" in types else "i32"
+    types = {element_of(coord.type).type for coord in op.coords} | {view.memory.index_type}
+    index_type = I64 if I64 in types else I32
     coords = []
     for dim, coord in enumerate(op.coords):
-        type = element_of(coord.type).register
+        type = element_of(coord.type).type
         held = _sparse_index(e, coord, layout, dim) if dim == sparse else [e.scalar(coord)]
         cast = [_index(e, value, type, index_type) for value in held]
         coords.append(cast if dim == sparse else cast[0])
     return TileAddresses(e, view, coords, layout, in_bounds, index_type)
 
 
-def _index(e: KernelEmitter, value: Value, source: str, target: str) -> Value:
+def _index(e: KernelEmitter, value: Value, source: Attribute, target: Attribute) -> Value:
     """A coordinate in the type of index arithmetic; coordinates are unsigned, but narrow ones are small."""
     if isinstance(value, int) or source == target:
         return value
-    return e.b.pure(f"sext {source} {value} to {target}")
+    return e.b.cast("sext", value, target)
 
 
 def _sparse_index(e: KernelEmitter, index: SSAValue, layout: LinearLayout, dim: int) -> list[Value]:
@@ -357,7 +369,7 @@ def emit_tiled_store(e: KernelEmitter, op: Any) -> None:
 
 def _store_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
     """Write the registers of a tile, those that repeat others left out."""
-    layout, opcode = addresses.layout, opcode_of(e, op, "st")
+    layout, modifiers = addresses.layout, modifiers_of(e, op)
     values, holder = e.registers(op.value), e.holder(layout)
     done: set[int] = set()
     for first in range(0, layout.num_registers, vector):
@@ -365,7 +377,7 @@ def _store_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int
             continue
         done.add(key)
         mask = _both(e, holder, addresses.mask(first) if masked else None)
-        _store_registers(e, addresses, first, values[first : first + vector], mask, opcode)
+        _store_registers(e, addresses, first, values[first : first + vector], mask, modifiers)
     return []
 
 
@@ -373,49 +385,45 @@ def _store_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int
 def emit_load(e: KernelEmitter, op: Any) -> None:
     if not isinstance(e.values[op.pointer], list):
         return _emit_scalar_load(e, op)
-    layout, element = layout_of(op.value), e.element(op.value)
+    layout, element, modifiers = layout_of(op.value), e.element(op.value), modifiers_of(e, op)
     pointers = e.registers(op.pointer)
     masks = None if op.mask is None else e.registers(op.mask)
     others = None if op.other is None else e.registers(op.other)
     vector = vector_of(op, layout, None)
     registers: list[Value] = []
     for first in range(0, layout.num_registers, vector):
-        mask = None if masks is None else masks[first]
-        values = load_vector(e, element, vector, pointers[first], 0, _known(mask), 0, opcode_of(e, op, "ld"))
-        if others is not None and _known(mask) is not None:
+        mask = None if masks is None else needed(masks[first])
+        values = load_vector(e, element, vector, pointers[first], 0, mask, 0, modifiers)
+        if others is not None and mask is not None:
             kept = others[first : first + vector]
             values = [_choose(e, element, mask, value, other) for value, other in zip(values, kept)]
         registers += values
     e.set(op.value, registers)
 
 
-def _known(mask: Value | None) -> Value | None:
-    """A mask that is literally true is no mask."""
-    return None if mask is None or mask == "true" or mask == 1 else boolean(mask)
+def needed(mask: Value | None) -> Value | None:
+    """A mask that is known to be true is no mask."""
+    return None if mask == 1 else mask
 
 
 def _choose(e: KernelEmitter, element: Element, mask: Value, value: Value, other: Value) -> Value:
     """Masked loads give zeros themselves."""
-    if other in (0, "0", element.zero, ZERO):
-        return value
-    return e.b.value(f"select i1 {boolean(mask)}, {element.register} {value}, {element.register} {other}")
+    return value if other == e.zero(element) else e.b.select(mask, value, other, element.type)
 
 
 def _emit_scalar_load(e: KernelEmitter, op: Any) -> None:
-    element, mask = e.element(op.value), None if op.mask is None else _known(e.scalar(op.mask))
-    values = load_vector(e, element, 1, e.scalar(op.pointer), 0, mask, 0, opcode_of(e, op, "ld"))
+    element, mask = e.element(op.value), None if op.mask is None else needed(e.scalar(op.mask))
+    values = load_vector(e, element, 1, e.scalar(op.pointer), 0, mask, 0, modifiers_of(e, op))
     if op.other is not None and mask is not None:
         values = [_choose(e, element, mask, values[0], e.scalar(op.other))]
     e.set(op.value, values)
 
 
 def emit_store(e: KernelEmitter, op: Any) -> None:
-    element = e.element(op.value)
+    element, modifiers = e.element(op.value), modifiers_of(e, op)
     if not isinstance(e.values[op.value], list):
-        holder = None if e.num_warps * 32 == 1 else e.first_thread
-        mask = _both(e, holder, None if op.mask is None else _known(e.scalar(op.mask)))
-        store_vector(e, element, [e.scalar(op.value)], e.scalar(op.pointer), 0, mask, opcode_of(e, op, "st"))
-        return
+        mask = _both(e, e.first_thread, None if op.mask is None else needed(e.scalar(op.mask)))
+        return store_vector(e, element, [e.scalar(op.value)], e.scalar(op.pointer), 0, mask, modifiers)
     layout = layout_of(op.value)
     pointers, values = e.registers(op.pointer), e.registers(op.value)
     masks = None if op.mask is None else e.registers(op.mask)
@@ -425,8 +433,8 @@ def emit_store(e: KernelEmitter, op: Any) -> None:
         if (key := layout.register_offsets[first]) in done:
             continue
         done.add(key)
-        mask = _both(e, holder, None if masks is None else _known(masks[first]))
-        store_vector(e, element, values[first : first + vector], pointers[first], 0, mask, opcode_of(e, op, "st"))
+        mask = _both(e, holder, None if masks is None else needed(masks[first]))
+        store_vector(e, element, values[first : first + vector], pointers[first], 0, mask, modifiers)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -1,4 +1,4 @@
-"""One module as LLVM IR text: globals, kernels, metadata, launch manifest."""
+"""One module as a ``gpu.module`` of thread code: globals, kernels, the launch manifest."""
 
 from __future__ import annotations
 
@@ -8,27 +8,47 @@ from itertools import chain, count
 from typing import Any
 
 import numpy
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from ...names import GLOBAL, llvm_string, llvm_symbol
+from ...dialects.gpu_ext import GPUModuleOp
+from ...names import GLOBAL as GLOBAL_NAME
 from ...targets import COMMON_SHARED_MEMORY
 from ..job import Job
 from ..shared.element_types import POINTER, element_of
+from ..shared.llvm_types import GLOBAL, I1, I8, SHARED, array, integer, pointer
 from ..shared.symbols import symbols
-from .debug_info import DebugInfo
+from .debug_info import DBG, DebugInfo
 from .emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes
 from .handlers import HANDLERS
 from .kernel_emitter import KernelEmitter
-from .phases import convert_body
 from .tensor_maps import descriptor_entry
 
 # A tensor map (PTX ISA 9.0, section 5.5.8): a parameter that stays where it is, for its address goes to TMA.
 MAP_BYTES, MAP_ALIGNMENT = 128, 64
-TENSOR_MAP = f'ptr byval([{MAP_BYTES} x i8]) align {MAP_ALIGNMENT} "nvvm.grid_constant"'
-
-# The attribute group of collective calls and inline assembly: LLVM must not duplicate or sink them.
-ATTRIBUTES = "attributes #1 = { convergent nounwind }"
+TENSOR_MAP = DictionaryAttr(
+    {
+        "llvm.byval": array(MAP_BYTES, I8),
+        "llvm.align": IntegerAttr(MAP_ALIGNMENT, i64),
+        "nvvm.grid_constant": UnitAttr(),
+    }
+)
+DEVICE_MODULE = "kernels"
+MANIFEST = "tileiras.manifest"
 
 
 class ModuleEmitter:
@@ -36,24 +56,24 @@ class ModuleEmitter:
 
     def __init__(self, module: ModuleOp, job: Job):
         self.module, self.job = module, job
-        self.globals: list[str] = []
-        self.declarations: dict[str, None] = {}
+        self.globals: list[llvm.GlobalOp] = []
+        self.declarations: dict[str, llvm.FuncOp] = {}
         self.strings: dict[str, str] = {}
-        self.tables: dict[tuple, str] = {}
-        self.needs_libdevice = False
+        self.tables: dict[tuple[tuple[int, ...], int], str] = {}
         self.debug = DebugInfo(job)
         self.taken = {name: kind for kind, name in symbols(module)}
-        self.variables = {name for name, kind in self.taken.items() if kind == GLOBAL}
+        self.variables = {name for name, kind in self.taken.items() if kind == GLOBAL_NAME}
         self.shared_memory_symbol = self._fresh(SYMBOL)
         self.manifest: dict[str, Any] = {"version": 1, "target": job.target.arch, "kernels": {}}
 
     # ---- services to kernels -----------------------------------------------------------------------
-    def use_libdevice(self, name: str, result: str, arguments: tuple[str, ...]) -> None:
-        self.needs_libdevice = True
-        self.declarations[f"declare {result} @{name}({', '.join(arguments)})"] = None
+    def use_function(self, name: str, result: Attribute | None, arguments: tuple[Attribute, ...]) -> None:
+        """Declare a function that is linked later."""
+        if name not in self.declarations:
+            type = llvm.LLVMFunctionType(arguments, result)
+            self.declarations[name] = llvm.FuncOp(name, type, llvm.LinkageAttr("external"))
 
-    def use_function(self, signature: str) -> None:
-        self.declarations[f"declare {signature}"] = None
+    use_libdevice = use_function
 
     def _fresh(self, stem: str) -> str:
         """``stem``, or the first of stem_0, stem_1, … that the program has not named something else."""
@@ -61,26 +81,28 @@ class ModuleEmitter:
         return next(name for name in names if name not in self.taken)
 
     def string_constant(self, text: str) -> str:
+        """The symbol of a constant string in global memory, which ends at a zero byte."""
         if text not in self.strings:
             name = self.strings[text] = self._fresh(f"str{len(self.strings)}")
-            size = len(text.encode()) + 1
-            self.globals.append(
-                f'@{name} = internal addrspace(1) constant [{size} x i8] c"{llvm_string(text)}\\00", align 1'
-            )
+            self._add_constant(name, array(len(text.encode()) + 1, I8), StringAttr(text + "\0"), 1)
         return self.strings[text]
 
     def constant_table(self, numbers: list[int], bits: int) -> str:
+        """The symbol of constant numbers in global memory."""
         key = (tuple(numbers), bits)
         if key not in self.tables:
             name = self.tables[key] = self._fresh(f"table{len(self.tables)}")
-            values = ", ".join(f"i{bits} {number}" for number in numbers)
-            self.globals.append(
-                f"@{name} = internal addrspace(1) constant [{len(numbers)} x i{bits}] [{values}], align {max(bits // 8, 16)}"
-            )
+            self._add_constant(name, array(len(numbers), integer(bits)), _dense(numbers, bits), max(bits // 8, 16))
         return self.tables[key]
 
-    def debug_location(self, op: Operation) -> str:
-        return self.debug.suffix(op) if self.debug.enabled else ""
+    def _add_constant(self, name: str, type: Attribute, value: Attribute, alignment: int) -> None:
+        self.globals.append(
+            llvm.GlobalOp(type, name, "internal", GLOBAL, constant=True, value=value, alignment=alignment)
+        )
+
+    def debug_location(self, op: Operation) -> dict[str, Attribute]:
+        """The attributes of what is made for an operation."""
+        return self.debug.attributes(op) if self.debug.enabled else {}
 
     # ---- the module --------------------------------------------------------------------------------
     @cached_property
@@ -98,8 +120,9 @@ class ModuleEmitter:
         """Whether a second CTA of the kernels has no room beside the first."""
         return 2 * self.shared_bytes > self.job.target.multiprocessor.shared_memory
 
-    def emit(self) -> str:
-        bodies = []
+    def emit(self) -> GPUModuleOp:
+        """The device module of all kernels."""
+        bodies: list[Operation] = []
         for op in self.module.body.block.ops:
             if op.name == "nv_tileaa.global":
                 self._emit_global(op)
@@ -107,15 +130,15 @@ class ModuleEmitter:
                 bodies.append(self._emit_kernel(op))
         if self.shared_bytes:
             self.globals.append(self._shared_global())
-        metadata = ["!0 = !{}"] + self._metadata()
-        sections = ["\n".join(self.globals), *bodies, "\n".join(self.declarations), ATTRIBUTES, "\n".join(metadata)]
-        return 'target triple = "nvptx64-nvidia-cuda"\n\n' + "\n\n".join(s for s in sections if s) + "\n"
+        made = GPUModuleOp(DEVICE_MODULE, Region(Block([*self.globals, *bodies, *self.declarations.values()])))
+        made.attributes[MANIFEST] = StringAttr(json.dumps(self.manifest))
+        if self.debug.scopes.unit is not None:
+            made.attributes[DBG] = self.debug.scopes.unit
+        return made
 
-    def _shared_global(self) -> str:
-        name = self.shared_memory_symbol
-        if self.dynamic_shared:
-            return f"@{name} = external addrspace(3) global [0 x i8], align {ALIGNMENT}"
-        return f"@{name} = internal addrspace(3) global [{self.shared_bytes} x i8] undef, align {ALIGNMENT}"
+    def _shared_global(self) -> llvm.GlobalOp:
+        size, linkage = (0, "external") if self.dynamic_shared else (self.shared_bytes, "internal")
+        return llvm.GlobalOp(array(size, I8), self.shared_memory_symbol, linkage, SHARED, alignment=ALIGNMENT)
 
     def _emit_global(self, op: Operation) -> None:
         value = op.attributes["value"]
@@ -124,15 +147,13 @@ class ModuleEmitter:
         data = numpy.ascontiguousarray(value.as_array()).tobytes()
         if element.per_byte > 1:
             data = bytes(low & 15 | high << 4 for low, high in zip(data[::2], data[1::2]))
-        numbers = [int.from_bytes(data[i : i + size], "little") for i in range(0, len(data), size)]
-        values = ", ".join(f"i{element.bits} {number}" for number in numbers)
+        count = len(data) // size
         alignment = max(op.attributes["alignment"].value.data if "alignment" in op.attributes else 0, size)
-        name = op.attributes["sym_name"].data
-        self.globals.append(
-            f"@{llvm_symbol(name)} = addrspace(1) global [{len(numbers)} x i{element.bits}] [{values}], align {alignment}"
-        )
+        value = DenseIntOrFPElementsAttr(TensorType(integer(element.bits), [count]), BytesAttr(data))
+        name, type = op.attributes["sym_name"].data, array(count, integer(element.bits))
+        self.globals.append(llvm.GlobalOp(type, name, "external", GLOBAL, value=value, alignment=alignment))
 
-    def _emit_kernel(self, op: Operation) -> str:
+    def _emit_kernel(self, op: Operation) -> llvm.FuncOp:
         name = op.properties["sym_name"].data
         warps = op.attributes["num_warps"].value.data
         producers = op.attributes["producer_warps"].value.data if "producer_warps" in op.attributes else 0
@@ -142,29 +163,43 @@ class ModuleEmitter:
         if (ctas := op.attributes.get("num_ctas")) is not None:
             e.ctas = ctas.value.data
         block = op.regions[0].blocks[0]
-        parameters = [self._parameter(e, argument, i) for i, argument in enumerate(block.args)]
+        descriptors = [inner for inner in block.ops if inner.name == "nv_tileas.make_tiled_tma_desc"]
+        self._bind_parameters(e, block.args, len(descriptors))
         self.debug.start_function(name, op)
         self.debug.show_parameters(e, block.args)
-        convert_body(e, op)
-        descriptors = [inner for inner in block.ops if inner.name == "nv_tileas.make_tiled_tma_desc"]
-        parameters += [f"{TENSOR_MAP} %map{index}" for index in range(len(descriptors))]
-        self.manifest["kernels"][name] = self._kernel_manifest(block.args, descriptors, warps + producers)
-        attributes = [f'"nvvm.reqntid"="{32 * (warps + producers)}"']
-        alone = self.dynamic_shared and e.most_registers is None and (producers > 0 or self.fills_multiprocessor)
-        if "nvvm.maxnreg" in op.attributes:
-            attributes.append(f'"nvvm.maxnreg"="{op.attributes["nvvm.maxnreg"].value.data}"')
-        head = f"define ptx_kernel void @{llvm_symbol(name)}({', '.join(parameters)}) {' '.join(attributes + launch_attributes(op, alone))}{self.debug.function_suffix()} {{"
-        self.manifest["kernels"][name]["cluster"] = cluster_of(op)
-        return "\n".join([head, "entry:", *e.prologue, *e.b.lines, "}"])
+        e.emit_body(op)
+        manifest = self._kernel_manifest(block.args, descriptors, warps + producers)
+        self.manifest["kernels"][name] = manifest | {"cluster": cluster_of(op)}
+        return self._function(e, op, 32 * (warps + producers))
 
-    def _parameter(self, e: KernelEmitter, argument: Any, index: int) -> str:
-        element = element_of(argument.type)
-        e.values[argument] = f"%a{index}"
-        type = "i8" if element.register == "i1" else element.register
-        if element.register == "i1":
-            with e.in_prologue():
-                e.values[argument] = e.b.value(f"icmp ne i8 %a{index}, 0")
-        return f"{type} %a{index}"
+    def _bind_parameters(self, e: KernelEmitter, arguments: tuple[SSAValue, ...], maps: int) -> None:
+        """The function's parameters: those of the kernel, then its tensor maps."""
+        types = [_parameter_type(argument) for argument in arguments]
+        block = e.b.prologue
+        for position, type in enumerate([*types, *[pointer()] * maps]):
+            block.insert_arg(type, position)
+        given, e.map_arguments = block.args[: len(types)], list(block.args[len(types) :])
+        for prefix, values in (("a", given), ("map", e.map_arguments)):
+            for number, value in enumerate(values):
+                value.name_hint = f"{prefix}{number}"
+        for argument, value in zip(arguments, given):
+            e.values[argument] = value
+            if element_of(argument.type).type == I1:
+                with e.in_prologue():
+                    e.values[argument] = e.b.compare("ne", value, 0, I8)
+
+    def _function(self, e: KernelEmitter, op: Operation, threads: int) -> llvm.FuncOp:
+        types = [value.type for value in e.b.prologue.args]
+        made = llvm.FuncOp(
+            e.name, llvm.LLVMFunctionType(types), llvm.LinkageAttr("external"), body=e.b.finish()
+        )
+        if e.map_arguments:
+            plain = [DictionaryAttr({})] * (len(types) - len(e.map_arguments))
+            made.properties["arg_attrs"] = ArrayAttr([*plain, *[TENSOR_MAP] * len(e.map_arguments)])
+        alone = self.dynamic_shared and e.most_registers is None and (e.producer_warps > 0 or self.fills_multiprocessor)
+        made.attributes |= {"nvvm.kernel": UnitAttr(), "nvvm.reqntid": DenseArrayBase.from_list(i32, [threads])}
+        made.attributes |= launch_attributes(op, alone) | self.debug.function_attributes()
+        return made
 
     def _kernel_manifest(self, arguments: Any, descriptors: list[Any], warps: int) -> dict[str, Any]:
         parameters, offset = [], 0
@@ -191,13 +226,17 @@ class ModuleEmitter:
             "tensor_maps": maps,
         }
 
-    def _metadata(self) -> list[str]:
-        number = 1
-        lines = [f"!tileiras.manifest = !{{!{number}}}", f'!{number} = !{{!"{llvm_string(json.dumps(self.manifest))}"}}']
-        number += 1
-        if self.needs_libdevice:
-            lines += [f"!tileiras.libdevice = !{{!{number}}}", f'!{number} = !{{!"libdevice.10.bc"}}']
-        return lines + self.debug.metadata()
+
+def _parameter_type(argument: SSAValue) -> Attribute:
+    """A parameter as the launcher passes it: a truth value is a byte."""
+    type = element_of(argument.type).type
+    return I8 if type == I1 else type
+
+
+def _dense(numbers: list[int], bits: int) -> DenseIntOrFPElementsAttr:
+    """Numbers of so many bits each."""
+    data = b"".join(number.to_bytes(bits // 8, "little", signed=number < 0) for number in numbers)
+    return DenseIntOrFPElementsAttr(TensorType(integer(bits), [len(numbers)]), BytesAttr(data))
 
 
 def cluster_of(kernel: Operation) -> list[int]:
@@ -206,19 +245,19 @@ def cluster_of(kernel: Operation) -> list[int]:
     return [1, 1, 1] if found is None else list(found.get_values())
 
 
-def launch_attributes(kernel: Operation, alone: bool) -> list[str]:
-    """What a kernel asks of its launch besides threads and registers.
+# What a kernel asks of its launch besides threads, in the order in which it is written.
+_LAUNCH = ("nvvm.maxnreg", "nvvm.minctasm", "nvvm.cluster_dim", "nvvm.blocksareclusters")
+
+
+def launch_attributes(kernel: Operation, alone: bool) -> dict[str, Attribute]:
+    """What a kernel asks of its launch besides threads.
 
     One CTA per multiprocessor is what all have. ``alone`` says it all the same, of kernels with dynamic shared memory:
     ptxas, which cannot see its size, would save registers for CTAs that have no room, and ignore ``setmaxnreg`` for want
     of a register count at entry.
     """
-    found = []
-    least = kernel.attributes.get("nvvm.minctasm")
-    if least is not None and (least.value.data > 1 or alone):
-        found.append(f'"nvvm.minctasm"="{least.value.data}"')
-    if "nvvm.cluster_dim" in kernel.attributes:
-        found.append(f'"nvvm.cluster_dim"="{",".join(map(str, cluster_of(kernel)))}"')
-    if "nvvm.blocksareclusters" in kernel.attributes:
-        found.append('"nvvm.blocksareclusters"')
+    found = {name: kernel.attributes[name] for name in _LAUNCH if name in kernel.attributes}
+    least = found.get("nvvm.minctasm")
+    if least is not None and least.value.data <= 1 and not alone:
+        del found["nvvm.minctasm"]
     return found

@@ -12,8 +12,14 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Block
+
 from ...dialects.nv_tileas.types import MBARRIER_BYTES
-from .builder import SHARED, TENSOR, Value, boolean
+from ...dialects.nvvm import barriers, tensor_memory, warps
+from ...dialects.nvvm.ops_thread import PrefetchTensorMapOp
+from ..shared.llvm_types import I1, I32, SHARED, TENSOR
+from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter
 
 
@@ -31,7 +37,7 @@ def emit_advance(e: KernelEmitter, op: Any) -> None:
     following = b.add(token, 2)
     wraps = b.compare("uge", following, 2 * stages)
     turned = b.xor(_phase_of(e, op), 1)
-    e.values[op.result] = b.pure(f"select i1 {boolean(wraps)}, i32 {turned}, i32 {following}")
+    e.values[op.result] = b.select(wraps, turned, following, I32)
 
 
 # ---- mbarriers -----------------------------------------------------------------------------------
@@ -61,17 +67,16 @@ def _initialize(e: KernelEmitter) -> None:
             stages, consumers = op.result.type.stages.data, op.attributes["consumers"].value.data * ctas_of(op.result)
             for number, arrivals in enumerate([1] * stages + [consumers] * stages):
                 address = e.b.add(e.shared_base, e.values[op.result] + MBARRIER_BYTES * number)
-                text = f"mbarrier.init.shared::cta.b64 [$0], {arrivals};"
-                e.b.line(f'call void asm sideeffect "{text}", "r,~{{memory}}"(i32 {address})')
-        e.b.call_void("@llvm.nvvm.fence.mbarrier_init.release.cluster", "")
+                e.b.issue(barriers.MBarrierInitOp, address, count=arrivals)
+        e.b.issue(barriers.FenceMBarrierInitOp)
     if e.tensor_memory is not None:
         with e.b.when(e.is_first_warp):
             _allocate(e, e.tensor_memory.result.type.columns.data)
-        e.b.call_void("@llvm.nvvm.tcgen05.fence.before.thread.sync", "")
+        e.b.issue(tensor_memory.FenceBeforeOp)
     _meet(e)
     if e.tensor_memory is not None:
-        e.b.call_void("@llvm.nvvm.tcgen05.fence.after.thread.sync", "")
-        e.tensor_base = e.b.value(f"load volatile i32, ptr addrspace({SHARED}) {_tensor_slot(e)}, align 4")
+        e.b.issue(tensor_memory.FenceAfterOp)
+        e.tensor_base = e.b.load(I32, _tensor_slot(e), 4, volatile_=UnitAttr())
 
 
 def ctas_of(pipeline: Any) -> int:
@@ -103,8 +108,12 @@ def leading(e: KernelEmitter):
 
 def barrier_of_pair(e: KernelEmitter, address: Value) -> Value:
     """The mbarrier at the same place in the CTA of rank 0."""
-    text = "mapa.shared::cluster.u32 $0, $1, 0;"
-    return e.b.value(f'call i32 asm "{text}", "=r,r"(i32 {e.b.add(address, 0)})')
+    return _mapped(e, address)
+
+
+def _mapped(e: KernelEmitter, address: Value, *rank: Value) -> Value:
+    """A shared address in the CTA of a rank, of the first one where none is given; computed anew each time."""
+    return e.b.value(barriers.MapaOp, tuple(e.b.of(value, I32) for value in (address, *rank)), I32)
 
 
 def _meet(e: KernelEmitter) -> None:
@@ -113,11 +122,11 @@ def _meet(e: KernelEmitter) -> None:
     The mbarriers have been released to the cluster by a fence; what else has been written is the CTA's own.
     """
     if not _reaches_others(e) or e.tensor_memory is not None:
-        e.b.call_void("@llvm.nvvm.barrier.cta.sync.aligned.all", "i32 0")
+        e.b.issue(warps.BarrierAllOp, 0)
     if not _reaches_others(e):
         return
-    e.b.call_void("@llvm.nvvm.barrier.cluster.arrive.relaxed.aligned", "")
-    e.b.call_void("@llvm.nvvm.barrier.cluster.wait.aligned", "")
+    e.b.issue(barriers.ClusterArriveRelaxedOp, aligned=True)
+    e.b.issue(barriers.ClusterWaitOp, aligned=True)
 
 
 def _part(e: KernelEmitter) -> None:
@@ -126,8 +135,8 @@ def _part(e: KernelEmitter) -> None:
     There is nothing to be seen by the other CTAs, they only must have come.
     """
     if _reaches_others(e):
-        e.b.call_void("@llvm.nvvm.barrier.cluster.arrive.relaxed", "")
-        e.b.call_void("@llvm.nvvm.barrier.cluster.wait", "")
+        e.b.issue(barriers.ClusterArriveRelaxedOp)
+        e.b.issue(barriers.ClusterWaitOp)
 
 
 # ---- tensor memory -------------------------------------------------------------------------------
@@ -139,16 +148,14 @@ def _tensor_slot(e: KernelEmitter) -> Value:
 
 def _allocate(e: KernelEmitter, columns: int) -> None:
     """Another CTA may allocate as soon as this one has."""
-    slot = f"ptr addrspace({SHARED}) {_tensor_slot(e)}"
-    e.b.call_void(f"@llvm.nvvm.tcgen05.alloc.shared.{e.tensor_group}", f"{slot}, i32 {columns}")
-    e.b.call_void(f"@llvm.nvvm.tcgen05.relinq.alloc.permit.{e.tensor_group}", "")
+    e.b.issue(tensor_memory.AllocOp, _tensor_slot(e), columns, group=e.tensor_group)
+    e.b.issue(tensor_memory.RelinquishAllocPermitOp, group=e.tensor_group)
 
 
 def _free(e: KernelEmitter) -> None:
     columns = e.tensor_memory.result.type.columns.data
     with e.b.when(e.is_first_warp):
-        pointer = f"ptr addrspace({TENSOR}) {e.b.pointer(e.tensor_base, TENSOR)}"
-        e.b.call_void(f"@llvm.nvvm.tcgen05.dealloc.{e.tensor_group}", f"{pointer}, i32 {columns}")
+        e.b.issue(tensor_memory.DeallocOp, e.b.pointer(e.tensor_base, TENSOR), columns, group=e.tensor_group)
 
 
 # ---- waiting -------------------------------------------------------------------------------------
@@ -160,15 +167,13 @@ def wait(e: KernelEmitter, address: Value, parity: Value) -> None:
     """
     again, done = e.b.label(), e.b.label()
     pointer = e.b.pointer(address, SHARED)
-    parity = e.b.add(parity, 0)
     e.b.branch(again)
     e.b.start(again)
-    name = "@llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta"
-    complete = e.b.call("i1", name, f"ptr addrspace({SHARED}) {pointer}, i32 {parity}")
+    complete = e.b.issue(barriers.MBarrierTryWaitOp, pointer, parity, type=I1)
     e.b.branch_if(complete, done, again)
     e.b.start(done)
     # What the mbarrier guards is not read earlier.
-    e.b.line('call void asm sideeffect "", "~{memory}"()')
+    e.b.issue(barriers.MemoryClobberOp)
 
 
 def emit_producer_acquire(e: KernelEmitter, op: Any) -> None:
@@ -188,8 +193,7 @@ def emit_umma_acquire(e: KernelEmitter, op: Any) -> None:
 
 
 def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
-    text = "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"
-    e.b.line(f'call void asm sideeffect "{text}", "r,r,~{{memory}}"(i32 {full}, i32 {bytes})')
+    e.b.issue(barriers.MBarrierExpectOp, full, bytes)
 
 
 def emit_consumer_wait(e: KernelEmitter, op: Any) -> None:
@@ -205,18 +209,17 @@ def emit_consumer_release(e: KernelEmitter, op: Any) -> None:
     if "behind" in op.attributes:
         last = op.pipeline.type.stages.data - 1
         first = b.compare("eq", stage, 0)
-        stage = b.pure(f"select i1 {boolean(first)}, i32 {last}, i32 {b.sub(stage, 1)}")
+        stage = b.select(first, last, b.sub(stage, 1), I32)
     ctas = ctas_of(op.pipeline)
     with e.in_prologue():
         leads = b.compare("ult", e.lane, ctas) if ctas > 1 else b.compare("eq", e.lane, 0)
     enabled = leads if op.enabled is None else b.all_of([leads, e.scalar(op.enabled)])
-    b.call_void("@llvm.nvvm.bar.warp.sync", "i32 -1")
+    b.issue(warps.BarWarpSyncOp, -1)
     address = empty_barrier(e, op, stage)
     if ctas > 1:
         _arrive_everywhere(e, address, enabled, ctas)
         return
-    text = "@$0 mbarrier.arrive.shared::cta.b64 _, [$1];"
-    b.line(f'call void asm sideeffect "{text}", "b,r,~{{memory}}"(i1 {boolean(enabled)}, i32 {address})')
+    b.issue(barriers.MBarrierArriveOp, enabled, address, space="cta")
 
 
 def _arrive_everywhere(e: KernelEmitter, address: Value, enabled: Value, ctas: int) -> None:
@@ -226,10 +229,7 @@ def _arrive_everywhere(e: KernelEmitter, address: Value, enabled: Value, ctas: i
     the cluster would wait for all that this thread wrote anywhere (MEMBAR.ALL.GPU).
     """
     rank = e.b.and_(e.lane, ctas - 1)
-    there = f'call i32 asm "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r"(i32 {address}, i32 {rank})'
-    text = "@$0 mbarrier.arrive.shared::cluster.b64 _, [$1];"
-    operands = f"i1 {boolean(enabled)}, i32 {e.b.value(there)}"
-    e.b.line(f'call void asm sideeffect "{text}", "b,r,~{{memory}}"({operands})')
+    e.b.issue(barriers.MBarrierArriveOp, enabled, _mapped(e, address, rank), space="cluster")
 
 
 # ---- agents --------------------------------------------------------------------------------------
@@ -262,7 +262,7 @@ def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
         _free(e)  # neither CTA of the pair reads any more (PTX ISA 9.0, section 9.7.16.5, table 47)
 
 
-def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Any, done: str) -> None:
+def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Block, done: Block) -> None:
     """The agent of one thread of warp ``number`` of those that do not compute: the first one fetches."""
     b, leads = e.b, [elected]
     if e.producer_warps > 1:
@@ -274,8 +274,8 @@ def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Any, 
     b.start(lead)
     with b.scope():
         if not number:
-            for index in range(e.tensor_maps):
-                b.call_void("@llvm.nvvm.prefetch.tensormap.p0", f"ptr %map{index}")
+            for map in e.map_arguments[: e.tensor_maps]:
+                b.operation(PrefetchTensorMapOp, (map,))
         e.is_one_thread = True
         e.emit_block(block)
         e.is_one_thread = False
@@ -287,8 +287,8 @@ def _set_registers(e: KernelEmitter, op: Any, agent: int) -> None:
     """What the fetching warps give up, the computing ones take (PTX ISA 9.0, setmaxnreg)."""
     registers = op.parent_op().attributes.get("agent_registers")
     if registers is not None:
-        direction, count = ("dec", "inc")[agent], registers.get_values()[agent]
-        e.b.call_void(f"@llvm.nvvm.setmaxnreg.{direction}.sync.aligned.u32", f"i32 {count}")
+        action, count = ("dec", "inc")[agent], registers.get_values()[agent]
+        e.b.issue(barriers.SetMaxRegisterOp, action=action, count=count)
 
 
 HANDLERS: dict[str, Handler] = {

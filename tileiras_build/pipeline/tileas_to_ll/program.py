@@ -5,24 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from ...dialects.cuda_tile.location import source_location
+from ...dialects.nvvm.barriers import GridDependencyLaunchOp, GridDependencyWaitOp
+from ...dialects.nvvm.ops_thread import READS
 from ...errors import InvalidInput
-from ...names import llvm_symbol, quoted_name
+from ...names import quoted_name
+from ..shared.llvm_types import GLOBAL, I8, I32, I64, SHARED, pointer
 from . import heap_storage
 from .kernel_emitter import Handler, KernelEmitter
 
 AXES = "xyz"
+GRID_DEPENDENCIES = {"launch_dependents": GridDependencyLaunchOp, "wait": GridDependencyWaitOp}
 
 
 def emit_program_id(e: KernelEmitter, op: Any) -> None:
     axis = AXES[op.attributes["axis"].value.data]
     with e.in_prologue():
-        e.values[op.result] = e.b.pure(f"call i32 @llvm.nvvm.read.ptx.sreg.{_unit(e)}id.{axis}()")
+        e.values[op.result] = e.b.pure(READS[f"{_unit(e)}id.{axis}"], (), I32)
 
 
 def emit_num_programs(e: KernelEmitter, op: Any) -> None:
     axis = AXES[op.attributes["axis"].value.data]
     with e.in_prologue():
-        e.values[op.result] = e.b.pure(f"call i32 @llvm.nvvm.read.ptx.sreg.n{_unit(e)}id.{axis}()")
+        e.values[op.result] = e.b.pure(READS[f"n{_unit(e)}id.{axis}"], (), I32)
 
 
 def _unit(e: KernelEmitter) -> str:
@@ -53,7 +57,7 @@ def emit_get_global(e: KernelEmitter, op: Any) -> None:
     if name not in e.module.variables:
         message = f"the kernel {e.name} takes the address of {quoted_name(name)}, which is no global of its module"
         raise InvalidInput("global-unknown", message, location=source_location(op), remedy="define it")
-    e.values[op.result] = f"@{llvm_symbol(name)}"
+    e.values[op.result] = e.b.address_of(name, GLOBAL)
 
 
 def emit_alloca(e: KernelEmitter, op: Any) -> None:
@@ -63,16 +67,15 @@ def emit_alloca(e: KernelEmitter, op: Any) -> None:
         e.values[op.result] = heap_storage.allocate(e, op, offset)
         return
     with e.in_prologue():
-        place = f"getelementptr (i8, ptr addrspace(3) @{e.module.shared_memory_symbol}, i32 {offset})"
-        generic = e.b.value(f"ptrtoint ptr addrspacecast (ptr addrspace(3) {place} to ptr) to i64")
-        e.values[op.result] = e.b.value(f"inttoptr i64 {generic} to ptr addrspace(1)")
+        place = e.b.offset(e.b.address_of(e.module.shared_memory_symbol, SHARED), offset, I8, I32)
+        generic = e.b.cast("ptrtoint", e.b.cast("addrspacecast", place, pointer()), I64)
+        e.values[op.result] = e.b.cast("inttoptr", generic, pointer(GLOBAL))
 
 
 def emit_grid_dependency(e: KernelEmitter, op: Any) -> None:
     """Programmatic dependent launch (PTX ISA 9.0, griddepcontrol); without it the order of launches already holds."""
     if e.target.has("griddepcontrol"):
-        action = "launch.dependents" if op.attributes["action"].data == "launch_dependents" else "wait"
-        e.b.call_void(f"@llvm.nvvm.griddepcontrol.{action}", "")
+        e.b.issue(GRID_DEPENDENCIES[op.attributes["action"].data])
     if op.result_token is not None:
         e.values[op.result_token] = None
 

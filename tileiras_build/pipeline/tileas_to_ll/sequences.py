@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...dialects.definition import TableOperation
+from ...dialects.nvvm.warps import BarrierArriveCountOp, BarrierCountOp
+from ..shared.llvm_types import I32
 from .builder import Value
 from .kernel_emitter import COMPUTE_BARRIER, Handler, KernelEmitter
 
@@ -24,19 +27,19 @@ def _warpgroup(e: KernelEmitter) -> Value:
         return e.b.shift(e.uniform_warp, -2)
 
 
-def _meet(e: KernelEmitter, word: str, barrier: Value) -> None:
-    e.b.call_void(f"@llvm.nvvm.barrier.cta.{word}.aligned.count", f"i32 {barrier}, i32 {2 * 32 * WARPS}")
+def _meet(e: KernelEmitter, kind: type[TableOperation], barrier: Value) -> None:
+    e.b.issue(kind, barrier, 2 * 32 * WARPS)
 
 
 def emit_open(e: KernelEmitter, op: Any) -> None:
     with e.in_prologue():
         is_last = e.b.compare("uge", e.uniform_warp, WARPS * (_warpgroups(op) - 1))
     with e.b.when(is_last):
-        _meet(e, "arrive", FIRST_BARRIER)
+        _meet(e, BarrierArriveCountOp, FIRST_BARRIER)
 
 
 def emit_wait(e: KernelEmitter, op: Any) -> None:
-    _meet(e, "sync", e.b.add(_warpgroup(e), FIRST_BARRIER))
+    _meet(e, BarrierCountOp, e.b.add(_warpgroup(e), FIRST_BARRIER))
 
 
 def emit_arrive(e: KernelEmitter, op: Any) -> None:
@@ -45,15 +48,15 @@ def emit_arrive(e: KernelEmitter, op: Any) -> None:
     with e.in_prologue():
         following = b.add(_warpgroup(e), 1)
         wraps = b.compare("eq", following, count)
-        barrier = b.add(b.pure(f"select i1 {wraps}, i32 0, i32 {following}"), FIRST_BARRIER)
-    _meet(e, "arrive", barrier)
+        barrier = b.add(b.select(wraps, 0, following, I32), FIRST_BARRIER)
+    _meet(e, BarrierArriveCountOp, barrier)
 
 
 def emit_close(e: KernelEmitter, op: Any) -> None:
     with e.in_prologue():
         is_first = e.b.compare("ult", e.uniform_warp, WARPS)
     with e.b.when(is_first):
-        _meet(e, "sync", FIRST_BARRIER)
+        _meet(e, BarrierCountOp, FIRST_BARRIER)
 
 
 HANDLERS: dict[str, Handler] = {

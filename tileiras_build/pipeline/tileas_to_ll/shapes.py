@@ -10,39 +10,16 @@ import struct
 from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, TensorType
+from xdsl.ir import Attribute
 
 from ...errors import Unsupported
 from ...layouts import LinearLayout, SharedLayout, shared_access, unpack
 from ..shared.element_types import Element, element_of
+from ..shared.llvm_types import GLOBAL, I1, I32, I64, integer
 from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .memory import Positions
 from .shared_memory import holder_of, load_registers, load_shared, store_registers, store_shared
-
-HEX_PREFIX = {"half": "0xH", "bfloat": "0xR"}
-
-
-def literal(element: Element, bits: int) -> Value:
-    """An element with the given bits as LLVM spells it; an int for i32 and i64, so that it can be folded."""
-    register = element.register
-    if register == "i1":
-        return "true" if bits & 1 else "false"
-    if register in HEX_PREFIX:
-        return f"{HEX_PREFIX[register]}{bits:04X}"
-    if register == "float":
-        return _float_literal(bits)
-    if register == "double":
-        return f"0x{bits:016X}"
-    width = int(register[1:])
-    return bits - (1 << width) if bits >> (width - 1) else bits
-
-
-def _float_literal(bits: int) -> str:
-    """LLVM wants the bits of the equal double; a NaN keeps its payload in the upper mantissa bits."""
-    if bits & 0x7FFFFFFF > 0x7F800000:
-        return f"0x{(bits >> 31 << 63) | 0x7FF << 52 | (bits & 0x7FFFFF) << 29:016X}"
-    value = struct.unpack("<f", struct.pack("<I", bits))[0]
-    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
 def element_bits(data: bytes, index: int, size: int) -> int:
@@ -50,14 +27,14 @@ def element_bits(data: bytes, index: int, size: int) -> int:
 
 
 def emit_constant(e: KernelEmitter, op: Any) -> None:
-    """A scalar is a literal; a tile of different values is read from a table in constant memory."""
+    """A scalar is a constant; a tile of different values is read from a table in constant memory."""
     value, result = op.properties["value"], op.results[0]
     element = element_of(result.type)
     if isinstance(value, IntegerAttr):
-        width = int(element.register[1:])
-        e.values[result] = literal(element, value.value.data & ((1 << width) - 1))
+        width = element.type.width.data
+        e.values[result] = e.literal(element, value.value.data & ((1 << width) - 1))
     elif isinstance(value, FloatAttr):
-        e.values[result] = literal(element, constant_bits(value))
+        e.values[result] = e.literal(element, constant_bits(value))
     else:
         _emit_table(e, value, result, element)
 
@@ -75,36 +52,28 @@ def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: Any, 
     size = len(data) // layout.size
     numbers = [element_bits(data, index, size) for index in range(layout.size)]
     if len(set(numbers)) == 1:
-        e.set(result, [literal(element, numbers[0])] * layout.num_registers)
+        e.set(result, [e.literal(element, numbers[0])] * layout.num_registers)
         return
-    if element.register == "i1":
+    if element.type == I1:
         numbers = [number & 1 for number in numbers]
-    table = e.module.constant_table(numbers, element.bits)
+    table, type = e.module.constant_table(numbers, element.bits), integer(element.bits)
     with e.in_prologue():
         thread = e.linear(layout.lanes, layout.warps)
     registers = []
     for offset in layout.register_offsets:
-        index = e.b.xor(thread, offset)
-        pointer = e.b.pure(f"getelementptr i{element.bits}, ptr addrspace(1) @{table}, i32 {index}")
-        loaded = e.b.pure(
-            f"load i{element.bits}, ptr addrspace(1) {pointer}, align {element.bytes}, !invariant.load !0"
-        )
+        address = e.b.offset(e.b.address_of(table, GLOBAL), e.b.xor(thread, offset), type, I32)
+        loaded = e.b.load_invariant(type, address, element.bytes)
         registers.append(_from_integer(e, element, loaded))
     e.set(result, registers)
 
 
 def _from_integer(e: KernelEmitter, element: Element, value: Value) -> Value:
-    if element.register == "i1":
-        return e.b.pure(f"icmp ne i8 {value}, 0")
-    return (
-        value
-        if element.register.startswith("i")
-        else e.b.pure(f"bitcast i{element.bits} {value} to {element.register}")
-    )
+    type = integer(element.bits)
+    return e.b.compare("ne", value, 0, type) if element.type == I1 else e.b.bitcast(value, element.type, type)
 
 
 def emit_range(e: KernelEmitter, op: Any) -> None:
-    layout, type = layout_of(op.result), e.element(op.result).register
+    layout, type = layout_of(op.result), e.element(op.result).type
     positions = Positions(e, layout)
     registers = []
     for register in range(layout.num_registers):
@@ -114,10 +83,10 @@ def emit_range(e: KernelEmitter, op: Any) -> None:
     e.set(op.result, registers)
 
 
-def _resized(e: KernelEmitter, value: Value, type: str) -> Value:
-    if isinstance(value, int) or type == "i32":
+def _resized(e: KernelEmitter, value: Value, type: Attribute) -> Value:
+    if isinstance(value, int) or type == I32:
         return value
-    return e.b.pure(f"{'zext' if type == 'i64' else 'trunc'} i32 {value} to {type}")
+    return e.b.cast("zext" if type == I64 else "trunc", value, type)
 
 
 def emit_splat(e: KernelEmitter, op: Any) -> None:
@@ -217,7 +186,10 @@ def _widened(offset: int, part: tuple[int, ...], shape: tuple[int, ...]) -> int:
 
 
 def _scattered(e: KernelEmitter, layout: LinearLayout, shape: tuple[int, ...], element: Element) -> Value:
-    """The thread's byte offset in the whole tile; the part's bases must not share bits between threads and registers."""
+    """The thread's byte offset in the whole tile.
+
+    The part's bases must not share bits between threads and registers.
+    """
     part = layout.shape
     if not Positions(e, layout).additive:
         raise Unsupported("slice-layout", "a slice whose layout mixes thread and register bits has no lowering")
@@ -273,40 +245,31 @@ def _true_bits(element: Element) -> int:
 
 
 def _as_integer(e: KernelEmitter, element: Element, value: Value) -> Value:
-    if element.register == "i1":
-        return e.b.pure(f"zext i1 {value} to i{element.bits}")
-    if element.register.startswith("i"):
-        return value
-    return e.b.pure(f"bitcast {element.register} {value} to i{element.bits}")
+    type = integer(element.bits)
+    return e.b.cast("zext", value, type, I1) if element.type == I1 else e.b.bitcast(value, type, element.type)
 
 
 def _recast(e: KernelEmitter, source: Element, target: Element, value: Value) -> Value:
-    if source.register == target.register:
-        return value
-    return e.b.pure(f"bitcast {source.register} {value} to {target.register}")
+    return e.b.bitcast(value, target.type, source.type)
 
 
 def _joined(e: KernelEmitter, source: Element, target: Element, bits: int, values: list[Value]) -> Value:
-    b, type = e.b, f"i{target.bits}"
+    b, narrow, type = e.b, integer(source.bits), integer(target.bits)
     word: Value = 0
     for position, value in enumerate(values):
-        integer = _as_integer(e, source, value)
-        wide = integer if source.bits == target.bits else b.pure(f"zext i{source.bits} {integer} to {type}")
+        part = _as_integer(e, source, value)
+        wide = part if narrow == type else b.cast("zext", part, type, narrow)
         word = b.or_(word, b.shift(wide, bits * position, type), type)
-    return word if target.register == type else b.pure(f"bitcast {type} {word} to {target.register}")
+    return b.bitcast(word, target.type, type)
 
 
 def _part(e: KernelEmitter, source: Element, target: Element, bits: int, value: Value, position: int) -> Value:
-    b, type = e.b, f"i{source.bits}"
-    shifted = b.shift(_as_integer(e, source, value), -bits * position, type)
-    narrow = shifted if target.bits == source.bits else b.pure(f"trunc {type} {shifted} to i{target.bits}")
+    b, wide, type = e.b, integer(source.bits), integer(target.bits)
+    shifted = b.shift(_as_integer(e, source, value), -bits * position, wide)
+    narrow = shifted if wide == type else b.cast("trunc", shifted, type, wide)
     if bits < target.bits:
-        narrow = b.pure(f"and i{target.bits} {narrow}, {(1 << bits) - 1}")
-    if target.register == "i1":
-        return b.pure(f"icmp ne i{target.bits} {narrow}, 0")
-    if target.register.startswith("i"):
-        return narrow
-    return b.pure(f"bitcast i{target.bits} {narrow} to {target.register}")
+        narrow = b.binary("and", narrow, (1 << bits) - 1, type)
+    return b.compare("ne", narrow, 0, type) if target.type == I1 else b.bitcast(narrow, target.type, type)
 
 
 HANDLERS: dict[str, Handler] = {

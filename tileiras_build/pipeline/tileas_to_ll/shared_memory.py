@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...dialects.nvvm.memory_access import LoadMatrixOp, StoreMatrixOp
+from ...dialects.nvvm.words import PackOp, PermuteOp
 from ...layouts import MatrixAccess, SharedAccess
 from ..shared.element_types import ELEMENTS, Element
-from .access_text import load_text, register_type, store_text
-from .builder import CONVERGENT, Value
-from .kernel_emitter import KernelEmitter, Late, LateValue, Part, taken
-from .vector_access import from_border, to_border
+from ..shared.llvm_types import I8, I32
+from .builder import Value
+from .kernel_emitter import KernelEmitter, Late, LateValue, Part, border_type, taken
+from .vector_access import fields, load_vector, registers_type, store_vector, to_border
 
 BYTES, WORD = 4, ELEMENTS["i32"]
 UNSIGNED_BYTES = 0x7F7F7F7F
+SPACE = {"space": "shared"}
 
 
 def _address(e: KernelEmitter, access: Any, xor: int, scratch: int, start: Value | None = None) -> tuple[Value, int]:
@@ -97,20 +100,12 @@ def store_shared(
     e: KernelEmitter, element: Element, values: Sequence[Value], base: Value, offset: int, mask: Value | None
 ) -> None:
     """One st.shared of consecutive elements at the 32-bit address ``base`` + ``offset``."""
-    template, constraints = store_text(element, len(values), mask is not None, "st.shared", offset)
-    type = register_type(element)
-    operands = [f"i32 {base}", *(f"{type} {to_border(e, element, value)}" for value in values)]
-    if mask is not None:
-        operands.append(f"i1 {mask}")
-    e.b.line(f'call void asm sideeffect "{template}", "r{constraints[1:]}"({", ".join(operands)})')
+    store_vector(e, element, values, base, offset, mask, SPACE)
 
 
 def load_shared(e: KernelEmitter, element: Element, count: int, base: Value, offset: int) -> list[Value]:
     """One ld.shared of consecutive elements."""
-    template, constraints, type = load_text(element, count, False, 0, "ld.shared", offset)
-    result = e.b.value(f'call {type} asm sideeffect "{template}", "{constraints[:-1]}r"(i32 {base})')
-    values = [result] if count == 1 else e.b.unpack(type, result, count)
-    return [from_border(e, element, value) for value in values]
+    return load_vector(e, element, count, base, offset, None, 0, SPACE)
 
 
 # ---- matrices ------------------------------------------------------------------------------------
@@ -137,14 +132,9 @@ def _load_matrices(
 
 
 def _ldmatrix(e: KernelEmitter, access: MatrixAccess, base: Value, offset: int) -> list[Value]:
-    words = access.count
-    names = ", ".join(f"${i}" for i in range(words))
-    transposed = ".trans" if access.transposed else ""
-    type = "i32" if words == 1 else "{" + ", ".join(["i32"] * words) + "}"
-    constraints = ",".join(["=r"] * words + ["r"])
-    text = f"ldmatrix.sync.aligned.m8n8.x{words}{transposed}.shared.b16 {{{names}}}, [${words}+{offset}];"
-    result = e.b.value(f'call {type} asm sideeffect "{text}", "{constraints}"(i32 {base}) {CONVERGENT}')
-    return [result] if words == 1 else e.b.unpack(type, result, words)
+    type = registers_type(I32, access.count)
+    loaded = e.b.issue(LoadMatrixOp, base, type=type, offset=offset, transposed=access.transposed)
+    return fields(e, loaded, access.count)
 
 
 def _exchanged(e: KernelEmitter, access: MatrixAccess, words: list[Value]) -> list[Value]:
@@ -154,33 +144,26 @@ def _exchanged(e: KernelEmitter, access: MatrixAccess, words: list[Value]) -> li
     with e.in_prologue():
         swapped = e.b.compare("ne", e.b.and_(e.thread, access.swapped_lanes), 0)
     pairs = [(words[number ^ 1], word) for number, word in enumerate(words)]
-    return [e.b.pure(f"select i1 {swapped}, i32 {other}, i32 {own}") for other, own in pairs]
+    return [e.b.select(swapped, other, own, I32) for other, own in pairs]
 
 
 def _word_part(e: KernelEmitter, element: Element, word: Any, position: int) -> Any:
-    if element.bits < 32 or isinstance(word, LateValue) and element.register != "i32":
-        return Part(word, position, element)
-    return word if element.register == "i32" else e.b.value(f"bitcast i32 {word} to {element.register}")
+    if element.type == I32:
+        return word
+    is_part = element.bits < 32 or isinstance(word, LateValue)
+    return Part(word, position, element) if is_part else e.b.bitcast(word, element.type)
 
 
 def _store_matrices(
     e: KernelEmitter, access: MatrixAccess, element: Element, registers: Sequence[Any], scratch: int
 ) -> None:
-    words = access.count
-    names = ", ".join(f"${i + 1}" for i in range(words))
-    transposed = ".trans" if access.transposed else ""
-    constraints = ",".join(["r"] * (words + 1) + ["~{memory}"])
     for instruction in access.instructions:
         base, offset = _address(e, access, instruction.xor, scratch)
         packed = [
             pack_word(e, element, [registers[register] for register in members]) for members in instruction.registers
         ]
         packed = _exchanged(e, access, packed)
-        text = (
-            f"stmatrix.sync.aligned.m8n8.x{words}{transposed}.shared.b16 [$0+{offset + instruction.add}], {{{names}}};"
-        )
-        operands = ", ".join(f"i32 {value}" for value in (base, *packed))
-        e.b.line(f'call void asm sideeffect "{text}", "{constraints}"({operands}) {CONVERGENT}')
+        e.b.issue(StoreMatrixOp, base, packed, offset=offset + instruction.add, transposed=access.transposed)
 
 
 def pack_words(e: KernelEmitter, element: Element, values: Sequence[Any]) -> list[Value]:
@@ -192,7 +175,7 @@ def pack_words(e: KernelEmitter, element: Element, values: Sequence[Any]) -> lis
 def pack_bytes(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Value:
     """Up to four bytes as a word; what is above them is not looked at."""
     if len(values) == 1:
-        return e.b.pure(f"zext i8 {taken(e.b, values[0])} to i32")
+        return e.b.cast("zext", taken(e.b, values[0]), I32, I8)
     return pack_word(e, element, values)
 
 
@@ -212,15 +195,14 @@ def pack_word(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Valu
     if element.bits == 8 and (word := _bytes_of_two(e, values)) is not None:
         return word
     scalars = [taken(e.b, value) for value in values]
-    type = register_type(element)
+    type = border_type(element)
     if len(scalars) == 1:
-        return scalars[0] if type == "i32" else e.b.pure(f"bitcast {type} {scalars[0]} to i32")
+        return e.b.bitcast(scalars[0], I32, type)
     if element.bits == 16:
-        operands = ", ".join(f"{type} {value}" for value in scalars)
-        return e.b.pure(f'call i32 asm "mov.b32 $0, {{$1, $2}};", "=r,h,h"({operands})')
+        return e.b.issue(PackOp, *(e.b.of(value, type) for value in scalars), type=I32)
     word: Value = 0
     for position, value in enumerate(scalars):
-        wide = e.b.pure(f"zext {type} {to_border(e, element, value)} to i32")
+        wide = e.b.cast("zext", to_border(e, element, value), I32, type)
         word = e.b.or_(word, e.b.shift(wide, element.bits * position))
     return word
 
@@ -234,4 +216,4 @@ def _bytes_of_two(e: KernelEmitter, values: Sequence[Any]) -> Value | None:
         return None
     selector = sum((words.index(value.word) * BYTES + value.position) << 4 * i for i, value in enumerate(values))
     first, second = (taken(e.b, word) for word in words)
-    return e.b.pure(f"call i32 @llvm.nvvm.prmt(i32 {first}, i32 {second}, i32 {selector})")
+    return e.b.issue(PermuteOp, first, second, selector, type=I32)

@@ -12,18 +12,19 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from xdsl.ir import SSAValue
+
+from ...dialects.nvvm import tensor_copies
+from ...dialects.nvvm.barriers import FenceProxyAsyncOp
 from ...layouts import TileParts, tile_parts
 from ..analysis.tensor_maps import TensorBox, map_entry
+from ..shared.llvm_types import CLUSTER, SHARED
 from .async_copies import stage_address
-from .builder import CLUSTER, SHARED, Value, boolean
+from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .pipelines import barrier_of_pair, full_barrier, is_pair, stage_of
 from .shared_memory import store_registers
 from .views import TiledView
-
-# What orders the ordinary accesses of a thread before copies (PTX ISA 9.0, section 9.7.13.4, fence.proxy.async): those
-# of shared memory, or of all memory.
-FENCES = {False: "fence.proxy.async.shared::cta;", True: "fence.proxy.async;"}
 
 
 def box_of(op: Any, placement: Any) -> TensorBox:
@@ -38,7 +39,7 @@ def descriptor_entry(op: Any, parameter: int) -> dict[str, Any]:
 
 
 def emit_make_tiled_tma_desc(e: KernelEmitter, op: Any) -> None:
-    e.values[op.result] = f"%map{e.tensor_maps}"
+    e.values[op.result] = e.map_arguments[e.tensor_maps]
     e.tensor_maps += 1
 
 
@@ -78,10 +79,10 @@ def emit_async_tiled_tma_store(e: KernelEmitter, op: Any) -> None:
     for number, move in enumerate(whole.moves):
         start = scratch + number % slots * (placement.size_bytes // parts)
         if number >= slots:
-            _wait_for_stores(e, slots - 1, ".read")
+            _wait_for_stores(e, slots - 1, read=True)
             e.barrier()
         store_registers(e, move, e.element(op.value), registers, start)
-        e.b.line(f'call void asm sideeffect "{FENCES["after_accesses" in op.attributes]}", "~{{memory}}"()')
+        e.b.issue(FenceProxyAsyncOp, shared="after_accesses" not in op.attributes)
         e.barrier()
         with e.one_thread():
             _start_stores(e, op, box, partial(_in_part, whole, number), e.b.add(e.shared_base, start))
@@ -99,23 +100,24 @@ def _start_stores(e: KernelEmitter, op: Any, box: TensorBox, placed: Callable[[i
     tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
     starts = [e.b.mul(e.scalar(op.coords[dim]), view.type.steps[dim]) for dim in tile_dims]
     extents = [view.type.tile[dim] for dim in tile_dims]
-    filled = e.b.all_of([e.b.compare("ne", size, 0) for size in view.memory.sizes if isinstance(size, str)])
+    sizes = [size for size in view.memory.sizes if isinstance(size, SSAValue)]
+    filled = e.b.all_of([e.b.compare("ne", size, 0, size.type) for size in sizes])
     with nullcontext() if filled is None else e.b.when(filled):
         for corner in _corners(box, extents):
             if (offset := placed(_offset(box.placement, tile_dims, corner))) is not None:
                 place = e.b.add(base, offset * box.placement.element_bits // 8)
                 _store(e, place, e.values[op.desc], [e.b.add(start, step) for start, step in zip(starts, corner)])
-        e.b.call_void("@llvm.nvvm.cp.async.bulk.commit.group", "")
+        e.b.issue(tensor_copies.BulkCommitGroupOp)
 
 
 def emit_async_tma_store_wait(e: KernelEmitter, op: Any) -> None:
-    _wait_for_stores(e, 0, ".read" if "read" in op.attributes else "")
+    _wait_for_stores(e, 0, read="read" in op.attributes)
 
 
-def _wait_for_stores(e: KernelEmitter, pending: int, what: str) -> None:
+def _wait_for_stores(e: KernelEmitter, pending: int, *, read: bool) -> None:
     """In the warp whose thread starts all copies; its other threads have started none, and wait for none."""
     with e.b.when(e.is_first_warp):
-        e.b.call_void(f"@llvm.nvvm.cp.async.bulk.wait.group{what}", f"i32 {pending}")
+        e.b.issue(tensor_copies.BulkWaitGroupOp, pending=pending, read=read)
 
 
 def _corners(box: TensorBox, extents: list[int]) -> Iterator[tuple[int, ...]]:
@@ -139,8 +141,8 @@ def _offset(placement: Any, tile_dims: list[int], corner: tuple[int, ...]) -> in
 def _load(
     e: KernelEmitter,
     place: Value,
-    barrier: Value,
-    map: Value,
+    barrier: SSAValue,
+    map: SSAValue,
     coordinates: list[Value],
     *,
     everywhere: bool,
@@ -148,19 +150,13 @@ def _load(
 ) -> None:
     """``everywhere``: to the same place of every CTA of the cluster, each counting the bytes at its own mbarrier;
     ``pair``: the mbarrier may be that of the other CTA of the pair."""
-    in_cluster = everywhere or pair
-    space, form = (CLUSTER, "") if in_cluster else (SHARED, ".cta")
-    mask, flag, group = (1 << e.ctas) - 1, boolean(int(everywhere)), 2 if pair else 0
-    more = f"i16 {mask}, i64 0, i1 {flag}, i1 false, i32 {group}" if in_cluster else "i64 0, i1 false"
-    name = f"@llvm.nvvm.cp.async.bulk.tensor.g2s{form}.tile.{len(coordinates)}d"
-    places = f"ptr addrspace({space}) {e.b.pointer(place, space)}, ptr addrspace({SHARED}) {barrier}, ptr {map}"
-    e.b.call_void(name, ", ".join([places, *(f"i32 {value}" for value in coordinates), more]))
+    target = e.b.pointer(place, CLUSTER if everywhere or pair else SHARED)
+    mask = (1 << e.ctas) - 1 if everywhere else None
+    e.b.issue(tensor_copies.TensorLoadOp, target, barrier, map, coordinates, mask=mask, pair=pair)
 
 
-def _store(e: KernelEmitter, place: Value, map: Value, coordinates: list[Value]) -> None:
-    name = f"@llvm.nvvm.cp.async.bulk.tensor.s2g.tile.{len(coordinates)}d"
-    places = f"ptr addrspace({SHARED}) {e.b.pointer(place, SHARED)}, ptr {map}"
-    e.b.call_void(name, ", ".join([places, *(f"i32 {value}" for value in coordinates), "i64 0, i1 false"]))
+def _store(e: KernelEmitter, place: Value, map: SSAValue, coordinates: list[Value]) -> None:
+    e.b.issue(tensor_copies.TensorStoreOp, e.b.pointer(place, SHARED), map, coordinates)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -11,6 +11,9 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from xdsl.ir import Attribute, SSAValue
+
+from ...dialects.nvvm import tensor_memory as instructions
 from ...layouts import (
     MatrixOperand,
     ScaleColumns,
@@ -23,8 +26,9 @@ from ...layouts.linear_layout import log2_exact
 from ...layouts.tensor_memory import ROWS, WARPS, WORD_SCALES
 from ...targets import ELEMENT_BITS
 from ..analysis.dot_atoms import operand_signs, tensor_memory_atom_of
+from ..shared.llvm_types import I1, I16, I32, I64, SHARED, TENSOR, vector
 from .async_copies import matrix_descriptor, stage_address
-from .builder import SHARED, TENSOR, Value, boolean
+from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .pipelines import barrier_in, ctas_of, empty_barrier, is_pair, leading, stage_of
 from .shared_memory import pack_scales, pack_words
@@ -32,7 +36,7 @@ from .shared_memory import pack_scales, pack_words
 LANE_SHIFT = 16
 
 
-def _pointer(e: KernelEmitter, address: Value) -> Value:
+def _pointer(e: KernelEmitter, address: Value) -> SSAValue:
     return e.b.pointer(address, TENSOR)
 
 
@@ -65,27 +69,28 @@ def _warp_address(e: KernelEmitter, tile: TensorMemoryTile, start: Value, own: i
 def emit_tmem_load(e: KernelEmitter, op: Any) -> None:
     element, shape = e.element(op.result), op.result.type.get_shape()
     tile = tensor_memory_tile(*shape, element.bits, e.num_warps)
-    e.b.call_void("@llvm.nvvm.tcgen05.fence.after.thread.sync", "")
-    vectors = []
+    e.b.issue(instructions.FenceAfterOp)
+    loaded = []
     start = _tile_start(e, op.source, op.stage, tile.total_words)
     for own, first, repetitions in tile.pieces(e.vector_registers):
         address = _pointer(e, _warp_address(e, tile, start, own, first))
-        count = repetitions * tile.shape.registers
-        type = "i32" if count == 1 else f"<{count} x i32>"
-        name = f"@llvm.nvvm.tcgen05.ld.{tile.shape.name}.x{repetitions}"
-        vectors.append((e.b.call(type, name, f"ptr addrspace({TENSOR}) {address}, i1 false"), count))
-    e.b.call_void("@llvm.nvvm.tcgen05.wait.ld", "")
-    e.b.call_void("@llvm.nvvm.tcgen05.fence.before.thread.sync", "")
-    registers = [value for vector, count in vectors for value in _scalars(e, element.register, vector, count)]
+        form = {"type": _words(repetitions * tile.shape.registers), "shape": tile.shape.name}
+        loaded.append(e.b.issue(instructions.LoadOp, address, **form, repetitions=repetitions))
+    e.b.issue(instructions.WaitLoadOp)
+    e.b.issue(instructions.FenceBeforeOp)
+    registers = [value for words in loaded for value in _scalars(e, element.type, words)]
     names = tile.layout.register_permutation(layout_of(op.result))
     e.values[op.result] = [registers[name] for name in names]
 
 
-def _scalars(e: KernelEmitter, type: str, vector: Value, count: int) -> list[Value]:
-    if count == 1:
-        return [vector if type == "i32" else e.b.value(f"bitcast i32 {vector} to {type}")]
-    words = [e.b.value(f"extractelement <{count} x i32> {vector}, i32 {i}") for i in range(count)]
-    return words if type == "i32" else [e.b.value(f"bitcast i32 {word} to {type}") for word in words]
+def _words(count: int) -> Attribute:
+    """The type of as many words that one instruction moves."""
+    return I32 if count == 1 else vector(count, I32)
+
+
+def _scalars(e: KernelEmitter, type: Attribute, loaded: SSAValue) -> list[Value]:
+    words = [loaded] if loaded.type == I32 else [e.b.element(loaded, i) for i in range(loaded.type.element_count())]
+    return [e.b.bitcast(word, type) for word in words]
 
 
 def emit_tmem_store(e: KernelEmitter, op: Any) -> None:
@@ -106,13 +111,11 @@ def _store(e: KernelEmitter, op: Any) -> None:
     for own, first, repetitions in tile.pieces(e.vector_registers):
         address = _pointer(e, _warp_address(e, tile, place, own, first))
         count = repetitions * tile.shape.registers
-        vector = _vector(e, words[start : start + count])
+        together = _vector(e, words[start : start + count])
         start += count
-        type = "i32" if count == 1 else f"<{count} x i32>"
-        name = f"@llvm.nvvm.tcgen05.st.{tile.shape.name}.x{repetitions}"
-        e.b.call_void(name, f"ptr addrspace({TENSOR}) {address}, {type} {vector}, i1 false")
-    e.b.call_void("@llvm.nvvm.tcgen05.wait.st", "")
-    e.b.call_void("@llvm.nvvm.tcgen05.fence.before.thread.sync", "")
+        e.b.issue(instructions.StoreOp, address, together, shape=tile.shape.name, repetitions=repetitions)
+    e.b.issue(instructions.WaitStoreOp)
+    e.b.issue(instructions.FenceBeforeOp)
 
 
 def _store_scales(e: KernelEmitter, op: Any) -> None:
@@ -127,11 +130,9 @@ def _store_scales(e: KernelEmitter, op: Any) -> None:
         writes = e.b.compare("ult", e.uniform_warp, WARPS)
     with e.b.when(writes):
         pointer = _pointer(e, e.b.add(address, lanes))
-        type = "i32" if len(words) == 1 else f"<{len(words)} x i32>"
-        name = f"@llvm.nvvm.tcgen05.st.32x32b.x{len(words)}"
-        e.b.call_void(name, f"ptr addrspace({TENSOR}) {pointer}, {type} {_vector(e, words)}, i1 false")
-        e.b.call_void("@llvm.nvvm.tcgen05.wait.st", "")
-    e.b.call_void("@llvm.nvvm.tcgen05.fence.before.thread.sync", "")
+        e.b.issue(instructions.StoreOp, pointer, _vector(e, words), shape="32x32b", repetitions=len(words))
+        e.b.issue(instructions.WaitStoreOp)
+    e.b.issue(instructions.FenceBeforeOp)
 
 
 def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: Any) -> Value:
@@ -140,12 +141,7 @@ def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: 
 
 
 def _vector(e: KernelEmitter, words: list[Value]) -> Value:
-    if len(words) == 1:
-        return words[0]
-    vector = "undef"
-    for index, word in enumerate(words):
-        vector = e.b.value(f"insertelement <{len(words)} x i32> {vector}, i32 {word}, i32 {index}")
-    return vector
+    return words[0] if len(words) == 1 else e.b.vector(words, _words(len(words)))
 
 
 # ---- products --------------------------------------------------------------------------------------
@@ -158,17 +154,15 @@ def _issuing(e: KernelEmitter):
 
 def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
     """At the mbarrier of this CTA, or at those of all CTAs of the cluster."""
-    pointer = f"ptr addrspace({SHARED}) {e.b.pointer(address, SHARED)}"
-    if ctas > 1:
-        e.b.call_void(f"@llvm.nvvm.tcgen05.commit.mc.shared.{e.tensor_group}", f"{pointer}, i16 {(1 << ctas) - 1}")
-    else:
-        e.b.call_void(f"@llvm.nvvm.tcgen05.commit.shared.{e.tensor_group}", pointer)
+    pointer = e.b.pointer(address, SHARED)
+    mask = e.b.constant((1 << ctas) - 1, I16) if ctas > 1 else None
+    e.b.issue(instructions.CommitOp, pointer, mask, group=e.tensor_group)
 
 
 def emit_async_umma(e: KernelEmitter, op: Any) -> None:
     product = _Product(e, op)
     with _issuing(e):
-        e.b.call_void("@llvm.nvvm.tcgen05.fence.after.thread.sync", "")
+        e.b.issue(instructions.FenceAfterOp)
         product.emit()
         if op.pipeline is not None:
             ctas = 2 if is_pair(op.pipeline) else ctas_of(op.pipeline)
@@ -206,7 +200,7 @@ class _Product:
             found.append((columns, _stage_address(self.e, self.e.values[tile], columns, self.op.rhs_stage)))
         return found
 
-    def _in_shared(self, name: str, buffer: Any, stage: Any, k_dim: int) -> tuple[MatrixOperand, Value]:
+    def _in_shared(self, name: str, buffer: Any, stage: Any, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
         """The canonical layout of an operand and the descriptor of its first element."""
         layout = matrix_operand(self.op.attributes[f"{name}_placement"].data, k_dim)
         address = stage_address(self.e, buffer, self.e.scalar(stage))
@@ -220,27 +214,24 @@ class _Product:
         e, product = self.e, self.product
         target = e.b.add(self.acc, row // ROWS * product.n + column)
         right = self._advanced(self.right, column, k)
-        form, left = (
-            ("shared", f"i64 {self._advanced(self.left, row, k)}") if self.left else ("tensor", self._left(row, k))
-        )
-        enabled = "true" if k else boolean(e.scalar(self.op.accumulate))
+        left = self._advanced(self.left, row, k) if self.left else self._left(row, k)
+        adds = e.b.of(1 if k else e.scalar(self.op.accumulate), I1)
         if self.scales:
-            return self._scaled_instruction(target, left, right, enabled, (row, column, k))
-        operands = f"ptr addrspace({TENSOR}) {_pointer(e, target)}, {left}, i64 {right}, i32 {self._descriptor()}"
-        flags = f"i1 {enabled}, i32 {self.atom.kind}, i32 {1 + self.pair}, i32 0"
-        e.b.call_void(f"@llvm.nvvm.tcgen05.mma.{form}", f"{operands}, {flags}")
+            return self._scaled_instruction(target, left, right, adds, (row, column, k))
+        operands = _pointer(e, target), left, right, self._descriptor(), adds
+        e.b.issue(instructions.ProductOp, *operands, mma_kind=self.atom.kind, ctas=1 + self.pair)
 
     def _scaled_instruction(
-        self, target: Value, left: str, right: Value, enabled: str, at: tuple[int, int, int]
+        self, target: Value, left: SSAValue, right: SSAValue, adds: SSAValue, at: tuple[int, int, int]
     ) -> None:
         e, (row, column, k) = self.e, at
         number = k // self.atom.scale_block
         size = self.product.rows, self.product.columns
         descriptor = self.atom.scaled_descriptor(*size, *self._mn_major, number % WORD_SCALES)
-        operands = f"ptr addrspace({TENSOR}) {_pointer(e, target)}, {left}, i64 {right}, i32 {descriptor}, i1 {enabled}"
+        operands = [_pointer(e, target), left, right, descriptor, adds]
         for (columns, start), line in zip(self.scales, (row, column)):
-            operands += f", ptr addrspace({TENSOR}) {_pointer(e, e.b.add(start, columns.word(line, number)))}"
-        e.b.call_void(f"@llvm.nvvm.tcgen05.mma.shared.{self.atom.scaled_kind}", f"{operands}, i32 1, i32 0")
+            operands.append(_pointer(e, e.b.add(start, columns.word(line, number))))
+        e.b.issue(instructions.ScaledProductOp, *operands, mma_kind=self.atom.scaled_kind)
 
     def _descriptor(self) -> int:
         size = self.product.rows << self.pair, self.product.columns
@@ -251,16 +242,16 @@ class _Product:
         """Of each operand."""
         return self.left is not None and not self.left[0].k_major, not self.right[0].k_major
 
-    def _left(self, row: int, k: int) -> str:
+    def _left(self, row: int, k: int) -> SSAValue:
         """An operand in tensor memory: 32-bit words of neighbors along k."""
         bits = self.product.element_bits
         words = self.product.k * bits // 32
         column = self.e.values[self.op.lhs] + row // ROWS * words + k * bits // 32
-        return f"ptr addrspace({TENSOR}) {_pointer(self.e, self.e.b.add(self.e.tensor_base, column))}"
+        return _pointer(self.e, self.e.b.add(self.e.tensor_base, column))
 
-    def _advanced(self, operand: tuple[MatrixOperand, Value], row: int, k: int) -> Value:
+    def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> SSAValue:
         layout, descriptor = operand
-        return self.e.b.add(descriptor, layout.offset(row, k) >> 4, "i64")
+        return self.e.b.add(descriptor, layout.offset(row, k) >> 4, I64)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -45,11 +45,10 @@ from ...errors import Diagnostics, InternalError, InvalidInput, Location, Unsupp
 from ..contracts import EdgePass
 from ..job import Job
 from .attach_nvvm_target import device_modules
-from .debug_info import Mode, Scopes, mode_of, nested_region, positions
+from .debug_info import DBG, Mode, Scopes, mode_of, nested_region, positions
 from .debug_operands import Leaf, leaves, members_of, source_type
 from .type_converter import LLVMTypeConverter
 
-DBG = "dbg"  # the attribute that holds the LLVM node of an operation
 FUNCTIONS = ("gpu.func", "llvm.func", "func.func")
 # Kind of debug value -> its intrinsic.
 INTRINSICS = {"value": DbgValueOp, "declare": DbgDeclareOp, "addr": DbgAddrOp}

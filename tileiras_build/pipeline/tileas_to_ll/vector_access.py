@@ -1,65 +1,84 @@
-"""One load or store of consecutive elements, and the types in which they cross the inline assembly's border."""
+"""One load or store of consecutive elements, and the types in which they cross the instruction's border.
+
+``modifiers`` are the attributes of the instruction that say how it is ordered and in which space (``memory_access``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Attribute, SSAValue
+
+from ...dialects.nvvm.memory_access import LoadOp, StoreOp
 from ..shared.element_types import Element
-from .access_text import load_text, register_type, store_text
-from .builder import Value, boolean
-from .kernel_emitter import KernelEmitter
+from ..shared.llvm_types import I1, I8, I64, struct
+from .builder import Value
+from .kernel_emitter import KernelEmitter, border_type
+
+Modifiers = Mapping[str, str]
 
 
 def load_vector(
     e: KernelEmitter,
     element: Element,
     count: int,
-    pointer: Value,
+    address: Value,
     offset: int,
     mask: Value | None,
     fill: int,
-    opcode: str,
+    modifiers: Modifiers,
 ) -> list[Value]:
-    """The elements of one access, each as a register value."""
-    template, constraints, type = load_text(element, count, mask is not None, fill, opcode, offset)
-    operands = f"ptr addrspace(1) {pointer}" + ("" if mask is None else f", i1 {mask}")
-    result = e.b.value(f'call {type} asm sideeffect "{template}", "{constraints}"({operands})')
-    values = [result] if count == 1 else e.b.unpack(type, result, count)
-    return [from_border(e, element, value) for value in values]
+    """The elements of one access, each as a register value; where masked out they have the bits ``fill``."""
+    masked = None if mask is None else fill
+    type = registers_type(border_type(element), count)
+    loaded = e.b.issue(LoadOp, address, predicate(e, mask), type=type, offset=offset or None, fill=masked, **modifiers)
+    return [from_border(e, element, value) for value in fields(e, loaded, count)]
 
 
 def store_vector(
     e: KernelEmitter,
     element: Element,
     values: Sequence[Value],
-    pointer: Value,
+    address: Value,
     offset: int,
     mask: Value | None,
-    opcode: str,
+    modifiers: Modifiers,
 ) -> None:
     """Store consecutive elements by one access."""
-    template, constraints = store_text(element, len(values), mask is not None, opcode, offset)
-    type = register_type(element)
-    crossed = [to_border(e, element, value) for value in values]
-    operands = [f"ptr addrspace(1) {pointer}", *(f"{type} {value}" for value in crossed)]
-    if mask is not None:
-        operands.append(f"i1 {mask}")
-    e.b.line(f'call void asm sideeffect "{template}", "{constraints}"({", ".join(operands)})')
+    type = border_type(element)
+    crossed = [e.b.of(to_border(e, element, value), type) for value in values]
+    e.b.issue(StoreOp, address, crossed, predicate(e, mask), offset=offset or None, **modifiers)
 
 
-def from_border(e: KernelEmitter, element: Element, value: Value) -> Value:
+def registers_type(type: Attribute, count: int) -> Attribute:
+    """What an instruction gives that writes ``count`` registers."""
+    return type if count == 1 else struct(*[type] * count)
+
+
+def fields(e: KernelEmitter, result: SSAValue, count: int) -> list[SSAValue]:
+    """The registers of an instruction's result."""
+    return [result] if count == 1 else e.b.unpack(result)
+
+
+def predicate(e: KernelEmitter, mask: Value | None) -> SSAValue | None:
+    """A condition as an instruction's operand."""
+    return None if mask is None else e.b.of(mask, I1)
+
+
+def from_border(e: KernelEmitter, element: Element, value: SSAValue) -> SSAValue:
     """A loaded value as a register value."""
-    if element.register == "i1":
-        return e.b.value(f"icmp ne i8 {value}, 0")
-    if element.register == "ptr addrspace(1)":
-        return e.b.value(f"inttoptr i64 {value} to ptr addrspace(1)")
+    if element.type == I1:
+        return e.b.compare("ne", value, 0, I8)
+    if isinstance(element.type, LLVMPointerType):
+        return e.b.cast("inttoptr", value, element.type)
     return value
 
 
 def to_border(e: KernelEmitter, element: Element, value: Value) -> Value:
     """A register value as it is stored."""
-    if element.register == "i1":
-        return e.b.pure(f"zext i1 {boolean(value)} to i8")
-    if element.register == "ptr addrspace(1)":
-        return e.b.pure(f"ptrtoint ptr addrspace(1) {value} to i64")
+    if element.type == I1:
+        return e.b.cast("zext", value, I8, I1)
+    if isinstance(element.type, LLVMPointerType):
+        return e.b.cast("ptrtoint", value, I64)
     return value

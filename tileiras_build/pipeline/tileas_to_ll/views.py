@@ -8,9 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from xdsl.ir import Attribute, SSAValue
+
 from ...dialects.nv_tileaa import MemRefType, TiledViewType
 from ..analysis.memory_access import memory_order
 from ..shared.element_types import element_of
+from ..shared.llvm_types import I8, I16, I32, I64
 from .builder import Value
 from .kernel_emitter import Handler, KernelEmitter
 
@@ -20,13 +23,13 @@ class MemRef:
     """A strided object: base pointer, sizes and strides (ints where known)."""
 
     type: MemRefType
-    base: str
+    base: SSAValue
     sizes: list[Value]
-    size_types: list[str]
+    size_types: list[Attribute]
     strides: list[Value]
-    index_type: str
+    index_type: Attribute
 
-    def size(self, e: KernelEmitter, dim: int, type: str) -> Value:
+    def size(self, e: KernelEmitter, dim: int, type: Attribute) -> Value:
         """The extent of a dimension as ``type``."""
         value = self.sizes[dim]
         if isinstance(value, int) or self.size_types[dim] == type:
@@ -53,27 +56,27 @@ def emit_make_memref(e: KernelEmitter, op: Any) -> None:
     sizes, size_types = _merge(e, type.shape, op.sizes)
     strides, stride_types = _merge(e, type.strides, op.strides)
     wide = [
-        e.b.widen(value) if isinstance(value, str) and kind == "i32" else value
+        e.b.widen(value) if kind == I32 else value  # known integers stay as they are
         for value, kind in zip(strides, stride_types)
     ]
-    index_type = "i64" if "i64" in size_types else "i32"
+    index_type = I64 if I64 in size_types else I32
     e.values[op.result] = MemRef(type, e.scalar(op.base), sizes, size_types, wide, index_type)
 
 
-def _merge(e: KernelEmitter, static: tuple[int | None, ...], dynamic: Any) -> tuple[list[Value], list[str]]:
+def _merge(e: KernelEmitter, static: tuple[int | None, ...], dynamic: Any) -> tuple[list[Value], list[Attribute]]:
     """Static extents with the dynamic ones filled in; narrow integers are widened to i32."""
     remaining = iter(dynamic)
     values: list[Value] = []
-    types: list[str] = []
+    types: list[Attribute] = []
     for extent in static:
         if extent is not None:
             values.append(extent)
-            types.append("i32" if extent < 1 << 31 else "i64")
+            types.append(I32 if extent < 1 << 31 else I64)
             continue
         source = next(remaining)
-        value, type = e.scalar(source), element_of(source.type).register
-        if type in ("i8", "i16"):
-            value, type = e.b.pure(f"zext {type} {value} to i32"), "i32"
+        value, type = e.scalar(source), element_of(source.type).type
+        if type in (I8, I16):
+            value, type = e.b.cast("zext", value, I32, type), I32
         values.append(value)
         types.append(type)
     return values, types
@@ -86,7 +89,7 @@ def emit_block_tile(e: KernelEmitter, op: Any) -> None:
 def emit_dim_sizes(e: KernelEmitter, op: Any) -> None:
     memory: MemRef = e.values[op.source]
     for dim, result in enumerate(op.results):
-        e.values[result] = _cast(e, memory.sizes[dim], memory.size_types[dim], element_of(result.type).register)
+        e.values[result] = _cast(e, memory.sizes[dim], memory.size_types[dim], element_of(result.type).type)
 
 
 def emit_tile_counts(e: KernelEmitter, op: Any) -> None:
@@ -98,14 +101,14 @@ def emit_tile_counts(e: KernelEmitter, op: Any) -> None:
         if isinstance(size, int):
             count: Value = -(-size // step)
         else:
-            count = e.b.pure(f"udiv {type} {e.b.add(size, step - 1, type)}, {step}")
-        e.values[result] = _cast(e, count, type, element_of(result.type).register)
+            count = e.b.binary("udiv", e.b.add(size, step - 1, type), step, type)
+        e.values[result] = _cast(e, count, type, element_of(result.type).type)
 
 
-def _cast(e: KernelEmitter, value: Value, source: str, target: str) -> Value:
+def _cast(e: KernelEmitter, value: Value, source: Attribute, target: Attribute) -> Value:
     if isinstance(value, int) or source == target:
         return value
-    return e.b.pure(f"{'zext' if int(target[1:]) > int(source[1:]) else 'trunc'} {source} {value} to {target}")
+    return e.b.cast("zext" if target.bitwidth > source.bitwidth else "trunc", value, target)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -1,0 +1,134 @@
+"""Rows of the book of instructions: how an operation of ``nvvm`` is spelled in LLVM IR.
+
+An ``Intrinsic`` row names the LLVM intrinsic of a single instruction. An ``Assembly`` row gives a PTX template with
+LLVM's constraints, where no intrinsic says what is meant: sequences, predicates, and modifiers that come and go with
+operands. The effects of a row are those of its instruction; a call without effects may be moved or dropped. What a GPU
+must have for it is asked of its name or template (``ll_to_ptx/intrinsics.py``, ``assembly.py``).
+Sources: PTX ISA 9.0 for templates, LLVM's IntrinsicsNVVM.td for names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, VectorType
+from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ..definition import TableOperation, define
+
+NONE, READ, WRITE, ALL = "none", "read", "write", "readwrite"
+SHARED, CLUSTER = 3, 7
+
+Text = str | Callable[[Operation], str]
+Argument = SSAValue | int | IntegerAttr  # an integer is a constant of the row's width, or of its own type
+
+
+@dataclass(frozen=True)
+class Intrinsic:
+    """A call of ``llvm.nvvm.<name>``; ``arguments`` default to the operands, integers among them are ``constants``."""
+
+    name: Text
+    effects: str = NONE
+    convergent: bool = False
+    arguments: Callable[[Operation], Sequence[Argument]] | None = None
+    result: Attribute | None = None  # of the intrinsic, where the operation drops it
+    constants: Attribute = IntegerType(32)
+
+    kind = "intrinsic"
+
+    def intrinsic(self, op: Operation) -> str:
+        """The full name for one operation."""
+        name = self.name if isinstance(self.name, str) else self.name(op)
+        return name if name.startswith("llvm.") else f"llvm.nvvm.{name}"
+
+    def values(self, op: Operation) -> Sequence[Argument]:
+        """The arguments of the call."""
+        return list(op.operands) if self.arguments is None else self.arguments(op)
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """Inline assembly; the first ``tied`` operands share the registers of the results. ``early``: results are written
+    before all operands are read (LLVM's ``&``)."""
+
+    template: Text
+    effects: str = ALL
+    convergent: bool = False
+    operands: Callable[[Operation], Sequence[SSAValue]] | None = None
+    tied: int | Callable[[Operation], int] = 0
+    early: bool = False
+
+    kind = "assembly"
+
+    def text(self, op: Operation) -> str:
+        """The PTX template for one operation."""
+        return self.template if isinstance(self.template, str) else self.template(op)
+
+    def values(self, op: Operation) -> Sequence[SSAValue]:
+        """The operands in the order of the template."""
+        return list(op.operands) if self.operands is None else self.operands(op)
+
+    def constraints(self, op: Operation) -> str:
+        """One letter per result and operand; memory is clobbered where the instruction touches it."""
+        mark = "=&" if self.early else "="
+        results = [f"{mark}{constraint(type)}" for type in result_registers(op)]
+        tied = self.tied if isinstance(self.tied, int) else self.tied(op)
+        inputs = [str(index) for index in range(len(results))] if tied else []
+        inputs += [constraint(value.type) for value in self.values(op)[tied:]]
+        memory = ["~{memory}"] if self.effects in (WRITE, ALL) else []
+        return ",".join([*results, *inputs, *memory])
+
+
+Row = Intrinsic | Assembly
+
+_INTEGER_LETTERS = {1: "b", 8: "h", 16: "h", 32: "r", 64: "l", 128: "q"}
+_FLOAT_LETTERS = {16: "h", 32: "f", 64: "d"}
+
+
+def constraint(type: Attribute) -> str:
+    """LLVM's constraint letter of an operand: shared addresses have 32 bits."""
+    if isinstance(type, LLVMPointerType):
+        space = getattr(type.addr_space, "data", 0)
+        return "r" if space in (SHARED, CLUSTER) else "l"
+    if isinstance(type, VectorType):
+        return _INTEGER_LETTERS[type.element_type.bitwidth * type.element_count()]
+    letters = _INTEGER_LETTERS if isinstance(type, IntegerType) else _FLOAT_LETTERS
+    return letters[type.bitwidth]
+
+
+def result_registers(op: Operation) -> list[Attribute]:
+    """The types of the registers that an operation writes."""
+    if not op.results:
+        return []
+    type = op.results[0].type
+    return list(type.types) if isinstance(type, LLVMStructType) else [type]
+
+
+# Operations that are defined by their row alone -> the row.
+ROWS: dict[type[TableOperation], Row] = {}
+
+
+def instruction(name: str, operands: str, results: str, meaning: str, row: Row) -> type[TableOperation]:
+    """The operation ``nvvm.<name>`` of one row; groups of operands are marked as ``definition.define`` says."""
+    made = define(f"nvvm.{name}", operands, results, meaning, pure=row.effects == NONE and not row.convergent)
+    ROWS[made] = row
+    return made
+
+
+def word(op: Operation, key: str, default: str = "") -> str:
+    """A string attribute."""
+    found = op.attributes.get(key)
+    return default if found is None else found.data
+
+
+def number(op: Operation, key: str, default: int = 0) -> int:
+    """An integer attribute."""
+    found = op.attributes.get(key)
+    return default if found is None else found.value.data
+
+
+def braced(start: int, count: int) -> str:
+    """``{$2, $3}``: operands of a template as one vector."""
+    return "{" + ", ".join(f"${index}" for index in range(start, start + count)) + "}"

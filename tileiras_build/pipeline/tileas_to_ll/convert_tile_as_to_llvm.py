@@ -1,0 +1,32 @@
+"""Turn kernels of tiles into the code of one thread.
+
+In:    functions of nv_tileas operations whose tiles have layouts, and whose buffers have places in shared memory.
+Out:   one gpu.module with the kernels as llvm.func, their globals and the functions that they call: operations of the
+       llvm and nvvm dialects. Its attribute ``tileiras.manifest`` says what a launcher must know, as JSON.
+After: functions and their arguments have LLVM's types. Before: targets are attached.
+Sound: each tile becomes the registers that its layout names; an operation without a handler is refused.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ..contracts import EdgePass
+from ..job import Job
+from .module_emitter import ModuleEmitter
+
+
+class ConvertTileASToLLVM(EdgePass):
+    """Thread code from kernels of tiles."""
+
+    name = "convert-tile-as-to-llvm"
+    removes = frozenset({"nv_tileas.", "nv_tileaa."})
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        if not any(op.name == "func.func" for op in module.body.block.ops):
+            return
+        made = ModuleEmitter(module, job).emit()
+        for op in list(module.body.block.ops):
+            op.detach()
+            op.drop_all_references()
+        module.body.block.add_op(made)
