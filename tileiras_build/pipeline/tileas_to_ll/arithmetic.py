@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from xdsl.dialects import math
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import IntegerType, StringAttr
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.arith_ext import RemfOp
 from ...dialects.definition import TableOperation
 from ...dialects.nvvm import arithmetic, generic
 from ...errors import Unsupported
@@ -53,21 +56,22 @@ FLOAT_MIN_MAX: dict[str, tuple[type[TableOperation], type[TableOperation], bool]
     "arith.maxnumf": (generic.MaxNumOp, arithmetic.FMaxOp, False),
 }
 
-# math operation -> libdevice function stem: __nv_<stem>f for f32, __nv_<stem> for f64.
-LIBDEVICE = {
-    "math.atan2": "atan2",
-    "math.cos": "cos",
-    "math.cosh": "cosh",
-    "math.exp": "exp",
-    "math.log": "log",
-    "math.log2": "log2",
-    "math.powf": "pow",
-    "math.sin": "sin",
-    "math.sinh": "sinh",
-    "math.tan": "tan",
-    "math.tanh": "tanh",
-    "nv_tileas.remf": "fmod",
+# Operation on tiles -> the one on scalars that becomes a call of libdevice (libdevice_math.py: CALLEES).
+MATH: dict[str, type[Operation]] = {
+    "math.atan2": math.Atan2Op,
+    "math.cos": math.CosOp,
+    "math.cosh": math.CoshOp,
+    "math.exp": math.ExpOp,
+    "math.log": math.LogOp,
+    "math.log2": math.Log2Op,
+    "math.powf": math.PowFOp,
+    "math.sin": math.SinOp,
+    "math.sinh": math.SinhOp,
+    "math.tan": math.TanOp,
+    "math.tanh": math.TanhOp,
+    "nv_tileas.remf": RemfOp,
 }
+EXACT_MATH = FastMathFlagsAttr("none")
 ROUND_TO_INTEGRAL = {"math.floor": generic.FloorOp, "math.ceil": generic.CeilOp}
 
 
@@ -268,39 +272,36 @@ def _square_root(e: KernelEmitter, op: Operation) -> Scalar:
     return _in_f32(e, element, _issued(e, arithmetic.SqrtOp, FLOAT, rounding=rounding, ftz=_flushes(op)), mode)
 
 
-def _approximate_float(kind: type[TableOperation], function: str) -> Rule:
+def _approximate_float(kind: type[TableOperation], exact: type[Operation]) -> Rule:
     """An approximation of PTX for f32, a function of libdevice for f64."""
 
     def rule(e: KernelEmitter, op: Operation) -> Scalar:
         element = element_of(op.results[0].type)
         if element.type == DOUBLE:
-            return _libdevice_call(e, function, DOUBLE)
+            return _math_function(e, exact, DOUBLE)
         return _in_f32(e, element, _issued(e, kind, FLOAT, ftz=_flushes(op)))
 
     return rule
 
 
-def _libdevice_call(
-    e: KernelEmitter, name: str, type: Attribute, arguments: tuple[Attribute, ...] = ()
-) -> Scalar:
-    b = e.b
+def _math_function(e: KernelEmitter, kind: type[Operation], type: Attribute, second: Attribute | None = None) -> Scalar:
+    """A scalar operation on ``type``; ``second`` is the type of its second operand where that differs."""
+    b, types = e.b, (type, second or type)
 
     def scalar(*values: Value) -> Value:
-        types = arguments or (type,) * len(values)
-        e.module.use_libdevice(name, type, types)
-        return b.call(name, [b.of(value, kind) for value, kind in zip(values, types)], type, pure=True)
+        operands = tuple(b.of(value, kind_of_value) for value, kind_of_value in zip(values, types))
+        return b.pure(kind, operands, type, {"fastmath": EXACT_MATH})
 
     return scalar
 
 
-def _libdevice(e: KernelEmitter, op: Operation) -> Scalar:
-    element, stem = element_of(op.results[0].type), LIBDEVICE[op.name]
-    mode = _text(op, "rounding_mode", "full")
+def _math(e: KernelEmitter, op: Operation) -> Scalar:
+    element, mode = element_of(op.results[0].type), _text(op, "rounding_mode", "full")
     if element.type == DOUBLE:
-        return _libdevice_call(e, f"__nv_{stem}", DOUBLE)
+        return _math_function(e, MATH[op.name], DOUBLE)
     if mode == "approx" and (approximate := APPROXIMATE.get(op.name)) is not None:
         return _in_f32(e, element, approximate(e))
-    return _in_f32(e, element, _libdevice_call(e, f"__nv_{stem}f", FLOAT))
+    return _in_f32(e, element, _math_function(e, MATH[op.name], FLOAT))
 
 
 def _approximate_tanh(e: KernelEmitter) -> Scalar:
@@ -326,8 +327,8 @@ def _integer_power(e: KernelEmitter, op: Operation) -> Scalar:
     if exponent != I32:
         raise Unsupported("powi-exponent", f"an integer power takes an i32 exponent, not {exponent}")
     if element.type == DOUBLE:
-        return _libdevice_call(e, "__nv_powi", DOUBLE, (DOUBLE, I32))
-    power = _libdevice_call(e, "__nv_powif", FLOAT, (FLOAT, I32))
+        return _math_function(e, math.FPowIOp, DOUBLE, I32)
+    power = _math_function(e, math.FPowIOp, FLOAT, I32)
     if element.type == FLOAT:
         return power
     return lambda x, n: b.cast("fptrunc", power(b.cast("fpext", x, FLOAT), n), element.type)
@@ -515,7 +516,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(SHIFTS, _shift),
     **dict.fromkeys(INTEGER_MIN_MAX, _integer_min_max),
     **dict.fromkeys(FLOAT_MIN_MAX, _float_min_max),
-    **dict.fromkeys(LIBDEVICE, _libdevice),
+    **dict.fromkeys(MATH, _math),
     **dict.fromkeys(ROUND_TO_INTEGRAL, _round_to_integral),
     "arith.ceildivui": _ceil_div_unsigned,
     "arith.ceildivsi": _rounded_signed_div,
@@ -540,8 +541,8 @@ RULES: dict[str, Rule] = {
     "nv_tileas.divf": _divide,
     "nv_tileas.fma": _fma,
     "nv_tileas.sqrt": _square_root,
-    "nv_tileas.rsqrt": _approximate_float(arithmetic.RsqrtOp, "__nv_rsqrt"),
-    "nv_tileas.exp2": _approximate_float(arithmetic.Ex2Op, "__nv_exp2"),
+    "nv_tileas.rsqrt": _approximate_float(arithmetic.RsqrtOp, math.RsqrtOp),
+    "nv_tileas.exp2": _approximate_float(arithmetic.Ex2Op, math.Exp2Op),
     "nv_tileas.mulhiui": _multiply_high,
     "nv_tileas.fp_to_fp": _convert_float_rule,
     "nv_tileas.bitcast": _bitcast,

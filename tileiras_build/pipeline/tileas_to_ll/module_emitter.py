@@ -73,8 +73,6 @@ class ModuleEmitter:
             type = llvm.LLVMFunctionType(arguments, result)
             self.declarations[name] = llvm.FuncOp(name, type, llvm.LinkageAttr("external"))
 
-    use_libdevice = use_function
-
     def _fresh(self, stem: str) -> str:
         """``stem``, or the first of stem_0, stem_1, … that the program has not named something else."""
         names = chain((stem,), (f"{stem}_{number}" for number in count()))

@@ -36,6 +36,7 @@ from xdsl.traits import SymbolTable
 from ....dialects.nvgpu import attrs as nvgpu
 from ....errors import InternalError, Location, Unsupported
 from ...job import Job
+from ..debug_info import DBG
 
 Rewrite = Callable[[Operation, "Emitter"], None]
 REWRITES: dict[type[Operation], Rewrite] = {}
@@ -183,8 +184,11 @@ class Emitter:
         return Unsupported(id, f"'{self.root.name}' op {message}", location=location_of(self.root), remedy=remedy)
 
     def add(self, operation: Operation) -> SSAValue | None:
-        """Insert an operation before the root; its first result, if any."""
+        """Insert an operation before the root, at the same place of the source; its first result, if any."""
         self.root.parent.insert_op_before(operation, self.root)
+        operation.location = self.root.location
+        if (place := self.root.attributes.get(DBG)) is not None:
+            operation.attributes[DBG] = place
         return operation.results[0] if operation.results else None
 
     def constant(self, value: int | float, type: Attribute = i32) -> SSAValue:
