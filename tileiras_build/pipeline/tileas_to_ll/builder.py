@@ -13,7 +13,19 @@ from contextlib import contextmanager
 from functools import cache, lru_cache
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i32, i64
+from xdsl.dialects.arith import IndexCastOp
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.dialects.gpu import DimensionAttr, DimensionEnum
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.traits import Pure
 
@@ -47,6 +59,7 @@ _INTEGER_PREDICATES = {str(flag): IntegerAttr(flag.to_int(), i64) for flag in ll
 _FLOAT_PREDICATES = {str(flag): IntegerAttr(flag.to_int(), i64) for flag in llvm.FCmpPredicateFlag}
 _NO_BUNDLES = DenseArrayBase.from_list(i32, [])
 _NO_WRAP = IntegerAttr(0, i32)
+INDEX = IndexType()
 DYNAMIC = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
 
 
@@ -460,6 +473,11 @@ class Builder:
             flat += [self.of(value, I32) for value in members]
             sizes.append(len(members))
         return tuple(flat), sizes
+
+    def query(self, kind: type[Operation], axis: str = "x") -> SSAValue:
+        """A place in the grid, by an index query of ``gpu``, as 32 bits."""
+        index = self.pure(kind, (), INDEX, {"dimension": DimensionAttr(DimensionEnum(axis))}, axis)
+        return self.pure(IndexCastOp, (index,), I32)
 
     # ---- calls -------------------------------------------------------------------------------------
     def intrinsic(

@@ -14,14 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import IntAttr, IntegerType, TensorType
+from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...dialects import gpu_ext as gpu
 from ...dialects.cuda_tile.location import source_location
-from ...dialects.llvm_ext import ConstantRangeAttr
 from ...dialects.nvvm.barriers import ClusterRankOp
-from ...dialects.nvvm.ops_thread import READS
-from ...dialects.nvvm.warps import BarrierAllOp, BarrierCountOp, BarWarpSyncOp, ElectOp, ShuffleOp
+from ...dialects.nvvm.warps import BarrierCountOp, BarWarpSyncOp, ElectOp, ShuffleOp
 from ...errors import InternalError, TileirasError
 from ...layouts import LinearLayout
 from ..shared.element_types import POINTER, Element, element_of
@@ -146,8 +145,7 @@ class KernelEmitter:
     @cached_property
     def thread(self) -> Value:
         with self.in_prologue():
-            threads = 32 * (self.num_warps + self.producer_warps)
-            return self.b.value(READS["tid.x"], (), I32, {"range": ConstantRangeAttr(I32, IntAttr(0), IntAttr(threads))})
+            return self.b.query(gpu.ThreadIdOp)
 
     @cached_property
     def lane(self) -> Value:
@@ -300,7 +298,7 @@ class KernelEmitter:
         elif self.num_warps == 1:
             self.b.issue(BarWarpSyncOp, -1)
         else:
-            self.b.issue(BarrierAllOp, 0)
+            self.b.operation(gpu.BarrierOp, ())
 
     # ---- walk ------------------------------------------------------------------------------------
     def emit_body(self, kernel: Operation) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...dialects import gpu_ext as gpu
 from ...dialects.cuda_tile.location import source_location
 from ...dialects.nvvm.barriers import GridDependencyLaunchOp, GridDependencyWaitOp
-from ...dialects.nvvm.ops_thread import READS
 from ...errors import InvalidInput
 from ...names import quoted_name
 from ..shared.llvm_types import GLOBAL, I8, I32, I64, SHARED, pointer
@@ -14,24 +14,22 @@ from . import heap_storage
 from .kernel_emitter import Handler, KernelEmitter
 
 AXES = "xyz"
+# By whether a cluster executes a tile program: else one CTA does.
+PROGRAM_IDS = {False: gpu.BlockIdOp, True: gpu.ClusterIdOp}
+PROGRAM_COUNTS = {False: gpu.GridDimOp, True: gpu.ClusterDimOp}
 GRID_DEPENDENCIES = {"launch_dependents": GridDependencyLaunchOp, "wait": GridDependencyWaitOp}
 
 
 def emit_program_id(e: KernelEmitter, op: Any) -> None:
     axis = AXES[op.attributes["axis"].value.data]
     with e.in_prologue():
-        e.values[op.result] = e.b.pure(READS[f"{_unit(e)}id.{axis}"], (), I32)
+        e.values[op.result] = e.b.query(PROGRAM_IDS[e.ctas > 1], axis)
 
 
 def emit_num_programs(e: KernelEmitter, op: Any) -> None:
     axis = AXES[op.attributes["axis"].value.data]
     with e.in_prologue():
-        e.values[op.result] = e.b.pure(READS[f"n{_unit(e)}id.{axis}"], (), I32)
-
-
-def _unit(e: KernelEmitter) -> str:
-    """What executes a tile program: one CTA, or the cluster that it is divided over."""
-    return "cluster" if e.ctas > 1 else "cta"
+        e.values[op.result] = e.b.query(PROGRAM_COUNTS[e.ctas > 1], axis)
 
 
 def emit_cta_rank(e: KernelEmitter, op: Any) -> None:

@@ -32,12 +32,22 @@ _ALIASES = {"known_block_size": "nvvm.reqntid", "known_cluster_size": "nvvm.clus
 
 @rewrite(*REGISTERS)
 def convert_index_query(op: Operation, emit: Emitter) -> None:
-    """Read the register, then cast: ``index`` has no width of its own."""
+    """Read the register, then cast: ``index`` has no width of its own. What is cast back is the register's value."""
     register, attribute, exact = REGISTERS[type(op)]
     axis = op.properties.get("dimension")
     name = f"{register}.{axis.data}" if axis is not None else register
     read = READS[name].build(result_types=[i32], properties={"range": _range(op, emit, register, attribute, exact)})
-    emit.replace(arith.IndexCastOp(emit.add(read), IndexType()))
+    value = emit.add(read)
+    uses = [use.operation for use in op.results[0].uses]
+    narrowed = [user for user in uses if isinstance(user, arith.IndexCastOp) and user.result.type == i32]
+    for user in narrowed:
+        user.result.replace_all_uses_with(value)
+        user.detach()
+        user.erase()
+    if not narrowed or len(narrowed) < len(uses):
+        return emit.replace(arith.IndexCastOp(value, IndexType()))
+    op.detach()
+    op.erase()
 
 
 def _range(op, emit: Emitter, register: str, attribute: str | None, exact: bool) -> ConstantRangeAttr | None:
