@@ -31,7 +31,7 @@ from ..analysis.operand_chains import LOOP, runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
 from .choose_warps import sums_fit
-from .pipeline_loads import runs_at
+from .inserted import runs_at
 
 ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
 PRODUCTS = (AsyncDotOp.name, AsyncUmmaOp.name)

@@ -45,7 +45,7 @@ from ..analysis.tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 from ..contracts import EdgePass
 from ..job import Job
 from .multicast_loads import depends_on_rank
-from .specialize_warps import MOST_STAGES
+from .select_async import MOST_STAGES
 
 PAIR, COLUMN_UNIT = 2, 32  # columns of a product of a pair, whatever its types and orders (table 39)
 BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]

@@ -30,12 +30,13 @@ from ..analysis.axis_info import AxisAnalysis
 from ..analysis.conversions import conversion_plan
 from ..analysis.distinct_tiles import stores_distinct_tiles
 from ..analysis.operand_chains import EXITS, LOOP, LOOPS, TOKEN, stands_for
+from ..analysis.ring_lives import RingLife
+from ..analysis.scratch_sizes import RING_ALIGNMENT, aligned, ring_bytes
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
 from ..shared.optimization_hints import hint
-from .assign_scratch import RING_ALIGNMENT, RingLife, aligned, ring_bytes
 from .order_tokens import ACCESSES
 from .select_async import SMALL_BYTES
 from .tma_descriptors import descriptor_of, hoist
