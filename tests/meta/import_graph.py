@@ -51,6 +51,17 @@ def closure(*modules: str) -> set[str]:
     return seen
 
 
+def needed_by(module: str) -> set[str]:
+    """What a module needs when it runs, directly or through others: of ``from package import module`` the module alone."""
+    seen, waiting = set(), [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += _needed_by(name)
+    return seen - {module}
+
+
 @cache
 def is_type_only(module: str, imported: str) -> bool:
     """Whether ``module`` imports ``imported`` under ``if TYPE_CHECKING:`` only."""
@@ -77,6 +88,7 @@ def circles() -> list[list[str]]:
     return sorted(sorted(names[number] for number in circle) for circle in cycles(targets))
 
 
+@cache
 def _needed_by(module: str) -> set[str]:
     """What a module imports itself: of ``from package import module`` the module alone."""
     path, found = module_files()[module], set()

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 
+from ..analysis.budget import choose_warps
 from ..contracts import EdgePass
 from ..job import Job
-from .choose_warps import choose_warps
 from .layout_anchors import anchor
 from .layout_classes import LayoutClasses
 from .layout_rewrites import write

@@ -22,21 +22,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
 from ...dialects.nv_tileas.ops import BarrierOp, CreatePipelineOp
-from ..analysis.operand_chains import ORDERED
+from ..analysis.budget import BESIDE_STAGES, LEAST_STAGES, MOST_COPIED_STAGES, choose_stages, resident_ctas
+from ..analysis.operand_chains import ORDERED, kernel_of
 from ..analysis.scratch_sizes import largest_scratch
 from ..contracts import EdgePass
 from ..job import Job
-from ..shared.optimization_hints import hint, occupancy
-from .choose_warps import REGISTER_FILE
+from ..shared.optimization_hints import hint
 from .copied_loads import CopiedLoad, copied_load
 from .pipelined_loop import PipelinedLoop
 from .rotated_loop import RotatedLoop
-from .select_async import SMALL_BYTES
-
-# A ring deeper than this hides no more latency; a third CTA on a multiprocessor hides less than more stages do.
-MOST_STAGES, LEAST_STAGES, MOST_CTAS = 4, 2, 2
-# Registers of a thread beside its accumulators: operands of the product at hand, addresses, indices.
-OTHER_REGISTERS = 64
 
 
 class PipelineLoads(EdgePass):
@@ -69,42 +63,20 @@ def _pipeline(loop: Any, job: Job) -> None:
 
 
 def _choose_stages(kernel: Operation, loop: Operation, loads: list[CopiedLoad], job: Job) -> int:
-    """As many stages as shared memory holds for the CTAs that fit by registers; fewer CTAs rather than one stage."""
+    """As many stages as fit beside what is in shared memory while the loop runs, and hide the latency."""
     latencies = [latency for one in loads if (latency := hint(one.load, job, "latency"))]
-    most = max(latencies) + 1 if latencies else MOST_STAGES
-    size = sum(load.bytes for load in loads)
-    taken = _taken(kernel, loop, loads, job)
-    for ctas in range(resident_ctas(kernel, loop, job), 0, -1):
-        stages = (job.target.max_shared_memory // ctas - taken) // size
-        if stages >= LEAST_STAGES:
-            return max(min(stages, most), LEAST_STAGES)
-    return int(taken + size <= job.target.max_shared_memory)
-
-
-def resident_ctas(kernel: Operation, loop: Operation, job: Job) -> int:
-    """CTAs that share a multiprocessor: what the kernel's hint asks for, else what its accumulators leave registers for."""
-    if asked := occupancy(kernel, job):
-        return asked
-    warps = (kernel.attributes[key].value.data for key in ("num_warps", "producer_warps") if key in kernel.attributes)
-    threads = 32 * sum(warps)
-    products = [op for op in loop.walk() if op.name == "nv_tileas.dot"]
-    accumulators = sum(op.result.type.encoding.data.num_registers for op in products)
-    return max(1, min(MOST_CTAS, REGISTER_FILE // (threads * (accumulators + OTHER_REGISTERS))))
+    most = max(max(latencies) + 1, LEAST_STAGES) if latencies else MOST_COPIED_STAGES
+    size, taken = sum(load.bytes for load in loads), _taken(kernel, loop, loads, job)
+    stages, _ = choose_stages(size, taken, resident_ctas(kernel, loop, job), job)
+    return min(stages, most)
 
 
 def _taken(kernel: Operation, loop: Operation, loads: list[CopiedLoad], job: Job) -> int:
     """Bytes that a ring of this loop must leave: rings of other loops, and scratch that is used while it turns."""
     rings = sum(op.result.type.size_bytes for op in kernel.walk() if op.name == "nv_tileas.alloc_tensor")
     gone = {op for load in loads for op in load.chain}
-    small = SMALL_BYTES * sum(op.name == CreatePipelineOp.name for op in kernel.walk())
+    small = BESIDE_STAGES * sum(op.name == CreatePipelineOp.name for op in kernel.walk())
     return rings + small + largest_scratch((op for op in loop.walk() if op not in gone), job)
-
-
-def kernel_of(op: Operation) -> Operation:
-    """The function around an operation."""
-    while op.name != "nv_tileaa.func":
-        op = op.parent_op()
-    return op
 
 
 def _is_simple(block: Block) -> bool:

@@ -13,6 +13,14 @@ from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.nv_tileas.ops import AllocTensorOp, AllocTmemOp, CreatePipelineOp, CreateTmemOp
 from ...dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ...layouts.tensor_memory import ALL_COLUMNS, LEAST_COLUMNS
+from ..analysis.budget import (
+    BESIDE_STAGES,
+    LEAST_STAGES,
+    MOST_COPIED_STAGES,
+    MOST_FETCHED_STAGES,
+    choose_stages,
+    resident_ctas,
+)
 from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
 from ..analysis.operand_chains import is_inside, only_accumulates
 from ..analysis.scratch_sizes import RING_ALIGNMENT, largest_scratch
@@ -21,9 +29,6 @@ from ..job import Job
 from ..shared.element_types import element_of
 from .agent_rings import Fetch, Ring, Stages, Sum
 from .inserted import insert_before
-from .pipeline_loads import MOST_STAGES as COPY_STAGES
-from .pipeline_loads import resident_ctas
-from .select_async import LEAST_STAGES, MOST_STAGES, SMALL_BYTES
 from .tma_descriptors import descriptor_of
 
 SUM_BUFFERS = 2  # one is read while the next sum comes together in the other
@@ -59,16 +64,14 @@ class RingAllocation:
     def _choose_stages(self, body: Block) -> int:
         """As many as shared memory holds beside the scratch that is used while a ring turns."""
         size = sum(group[0].stage_bytes for group in self.groups)
-        room = self.job.target.max_shared_memory
-        scratch = self._scratch_beside(body)
+        scratch, most = self._scratch_beside(body), resident_ctas(self.func, body, self.job)
         copied = sum(_scale_bytes(ring.product) for ring in self.rings)
         # Scales are not copied ahead where tiles then would not be.
         for beside in dict.fromkeys((scratch + copied, scratch)):
-            for ctas in range(resident_ctas(self.func, body, self.job), 0, -1):
-                if (stages := (room // ctas - beside) // size) >= LEAST_STAGES:
-                    self.ctas = ctas
-                    return min(stages, MOST_STAGES)
-        return max(1, (room - scratch) // size)
+            stages, self.ctas = choose_stages(size, beside, most, self.job)
+            if stages >= LEAST_STAGES:
+                break
+        return max(1, min(stages, MOST_FETCHED_STAGES))
 
     def _scratch_beside(self, body: Block) -> int:
         """Bytes that are in use while rings hold tiles: until the last of their loops."""
@@ -76,7 +79,7 @@ class RingAllocation:
         gone = {op for ring in self.rings for fetch in ring.fetches for op in fetch.chain}
         early = [op for op in body.ops if op is last or op.is_before_in_block(last)]
         scratch = largest_scratch((op for top in early for op in top.walk() if op not in gone), self.job)
-        return scratch + SMALL_BYTES * len(self.groups)
+        return scratch + BESIDE_STAGES * len(self.groups)
 
     def _create_stages(self, ring: Ring, count: int) -> Stages:
         descriptors, buffers = [], []
@@ -169,4 +172,4 @@ def _scale_bytes(product: Any) -> int:
     """Shared memory for the rings in which all threads copy scales ahead (PipelineLoads)."""
     scales = [] if product.lhs_scale is None else [product.lhs_scale, product.rhs_scale]
     bytes = (prod(value.type.get_shape()) * element_of(value.type).bytes for value in scales)
-    return sum(-(-COPY_STAGES * size // RING_ALIGNMENT) * RING_ALIGNMENT for size in bytes)
+    return sum(-(-MOST_COPIED_STAGES * size // RING_ALIGNMENT) * RING_ALIGNMENT for size in bytes)

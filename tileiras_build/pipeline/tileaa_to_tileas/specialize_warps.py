@@ -24,17 +24,17 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Block, Operation, Region
 
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AgentSwitchOp
+from ..analysis.budget import WARPGROUP, divided_registers, divides_registers, has_registers_for_issuing
+from ..analysis.fetchable import products
 from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import TOKEN, ScalarSlice, is_zero, only_accumulates
 from ..contracts import EdgePass
 from ..job import Job
 from .agent_rings import Ring
 from .agent_slices import FetchingAgent, IssuingAgent
-from .choose_warps import WARPGROUP, divided_registers, divides_registers, has_registers_for_issuing
 from .computing_agent import ComputingAgent
 from .inserted import insert_before
 from .ring_allocation import RingAllocation
-from .select_async import products
 from .sum_reader import SumReader
 from .tma_descriptors import hoist
 
@@ -97,7 +97,8 @@ class _Specializer:
         agents = 2 if self.issues_apart else 1
         self.func.attributes["producer_warps"] = IntegerAttr(WARPGROUP if divided else agents, i32)
         if divided:
-            self.func.attributes["agent_registers"] = DenseArrayBase.from_list(i32, divided_registers(self.warps))
+            registers = divided_registers(self.warps, self.job.target)
+            self.func.attributes["agent_registers"] = DenseArrayBase.from_list(i32, registers)
 
     def _outline(self, lookups: set[Operation]) -> Block:
         """All but the scalars that both agents may need, moved to a block of its own; ``lookups`` are such scalars' loads."""
