@@ -19,11 +19,16 @@ def module_files() -> dict[str, Path]:
 
 
 @cache
+def _tree(module: str) -> ast.Module:
+    return ast.parse(module_files()[module].read_bytes())
+
+
+@cache
 def imports_of(module: str) -> frozenset[str]:
     """The package's modules that ``module`` imports or names as ``"module:function"``."""
     path = module_files()[module]
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(_tree(module)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -65,7 +70,7 @@ def needed_by(module: str) -> set[str]:
 @cache
 def is_type_only(module: str, imported: str) -> bool:
     """Whether ``module`` imports ``imported`` under ``if TYPE_CHECKING:`` only."""
-    tree = ast.parse(module_files()[module].read_bytes())
+    tree = _tree(module)
     guarded = [
         inner
         for node in ast.walk(tree)
@@ -92,7 +97,7 @@ def circles() -> list[list[str]]:
 def _needed_by(module: str) -> set[str]:
     """What a module imports itself: of ``from package import module`` the module alone."""
     path, found = module_files()[module], set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(_tree(module)):
         if isinstance(node, ast.ImportFrom) and not is_type_only(module, base := _base(module, path, node)):
             members = (f"{base}.{alias.name}" for alias in node.names)
             found |= {member if member in module_files() else base for member in members}
