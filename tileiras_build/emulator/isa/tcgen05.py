@@ -14,7 +14,7 @@ import numpy as np
 from .. import descriptor, numerics, tensor
 from ..access import Selection, Site, flat_threads
 from ..emit import items_of
-from ..machine import pick
+from ..group import pick
 from ..parse import SINK, Address, Immediate
 from ..tensor import Operation, Span, fault, rows_of, tensor_of
 from .matrix import DECOMPRESS
