@@ -21,6 +21,7 @@ from . import (  # noqa: F401
     sync,
     tcgen05,
     tcgen05_mma,
+    tensormap,
     warp,
     wgmma,
 )
