@@ -13,6 +13,7 @@ from . import (  # noqa: F401
     floating,
     integer,
     matrix,
+    matrix_moves,
     mbarrier,
     memory,
     move,

@@ -7,7 +7,7 @@ shared memory, but leaves global memory as it is until a whole wait or the threa
 
 from __future__ import annotations
 
-from ..parse import Address, Immediate, Vector
+from ..syntax import Address, Immediate, Vector
 from ..tensor_map import ROWS
 from .bulk_boxes import BOX_ALIGN, CHUNK
 from .bulk_modes import PIXEL_MODES, gathers, is_wide, takes_pixels

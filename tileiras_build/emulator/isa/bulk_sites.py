@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import tensor_map
 from ..access import Selection, Site, flat_threads
-from ..parse import TYPE_BITS
+from ..syntax import TYPE_BITS
 from .atomic import operation
 from .bulk_boxes import CHUNK, BoxCopy, fault
 from .bulk_lines import LineCopy

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..access import Selection, Site, flat_threads
 from ..emit import items_of
-from ..parse import SINK
+from ..syntax import SINK
 from .bulk import shared_operand
 from .bulk_lines import LineCopy
 from .bulk_sites import BulkSite

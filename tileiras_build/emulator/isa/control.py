@@ -6,7 +6,7 @@ import numpy as np
 
 from ..faults import EmulatorFault
 from ..group import Event, Split
-from ..parse import Arguments, Name, Variable
+from ..syntax import Arguments, Name, Variable
 from .builtin import BUILTIN_CALLS
 from .registry import NAMESPACE, handles, helper
 

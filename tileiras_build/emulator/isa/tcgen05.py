@@ -14,7 +14,7 @@ import numpy as np
 from .. import numerics, tensor
 from ..access import Selection
 from ..emit import items_of
-from ..parse import SINK, Immediate
+from ..syntax import SINK, Immediate
 from ..tensor import Operation, Span, fault, tensor_of
 from .mbarrier import BarrierSite, change
 from .memory import address_expression

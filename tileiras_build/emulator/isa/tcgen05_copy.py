@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import descriptor, tensor
 from ..tensor import Operation, Span, fault, rows_of, tensor_of
-from .matrix import DECOMPRESS
+from .matrix_moves import DECOMPRESS
 from .registry import helper
 from .tcgen05_operands import ROWS32, Issuers, mask_of, require_usable, sides, tensor_address
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import descriptor, numerics
 from ..tensor import Source, fault
-from .matrix import _DECODE, decompress_fp6
+from .matrix import _DECODE
+from .matrix_moves import decompress_fp6
 from .tcgen05_copy import inside_shared, read_fields
 from .tcgen05_forms import PADDED, Form, Shape
 

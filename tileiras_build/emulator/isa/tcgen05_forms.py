@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..parse import Address, Immediate
+from ..syntax import Address, Immediate
 from . import tcgen05_sparse
 from .tcgen05_operands import is_pair
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import numerics, products
-from ..parse import Vector
+from ..syntax import Vector
 from ..tensor import LANES, Operation, Span, fault, rows_of, tensor_of
 from . import tcgen05_sparse
 from .registry import helper

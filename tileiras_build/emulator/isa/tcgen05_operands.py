@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import tensor
 from ..access import Selection
-from ..parse import Address
+from ..syntax import Address
 from ..tensor import Operation, fault
 
 ROWS32 = np.arange(32)

@@ -8,7 +8,7 @@ from .. import tensor_map
 from ..access import Selection, flat_threads
 from ..cluster import OFFSET_MASK, RANK_SHIFT
 from ..memory import PARAM_WINDOW
-from ..parse import Address, Name, Variable
+from ..syntax import Address, Name, Variable
 from .bulk_boxes import fault, global_view
 from .memory import address_expression, resolve_space, space_of, widen_address
 from .registry import handles

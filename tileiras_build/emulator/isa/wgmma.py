@@ -27,7 +27,7 @@ from ..descriptor import BYTES_32, CHUNK, ROW_CHUNKS, WGMMA_SWIZZLES, k_major_of
 from ..emit import items_of
 from ..faults import EmulatorFault
 from ..group import Event
-from ..parse import Vector
+from ..syntax import Vector
 from .matrix import _DECODE, _WIDTH, fragment
 from .registry import GROUP_WIDE, RESULT_KINDS, WARP_WIDE, handles, helper
 from .sparse import SELECTORS, read_selector
