@@ -1,4 +1,4 @@
-"""The sixteen barriers of each CTA (PTX ISA 9.0, section 9.7.13.1): who has arrived, and who waits."""
+"""The sixteen barriers of each CTA (PTX ISA 9.0, section 9.7.13): who has arrived, and who waits."""
 
 from __future__ import annotations
 
