@@ -520,12 +520,16 @@ TIERS = {
 
 @dataclass(frozen=True)
 class Multiprocessor:
-    """What the CTAs that run together on one multiprocessor share; ``shared_memory`` in bytes."""
+    """What the CTAs that run together on one multiprocessor share; ``shared_memory`` in bytes.
+
+    A thread has a multiple of ``register_unit`` registers: a warp gets them 256 at a time.
+    """
 
     threads: int
     ctas: int
     shared_memory: int
     registers: int = 65536
+    register_unit: int = 8
 
     def __post_init__(self) -> None:
         if self.threads % WARP or self.shared_memory % 1024:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tileiras_build.bytecode.constants import float_bits, float_value
 from tileiras_build.bytecode.float_text import float_text
 from tileiras_build.dialects.cuda_tile.attrs import DTYPES
-from tileiras_build.dialects.cuda_tile.ops_shape import BF16, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, F64, TF32
+from tileiras_build.dialects.cuda_tile.element_types import BF16, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, F64, TF32
 
 LITERALS = [
     (0x3FB8AA3B, F32, "1.44269502"),

@@ -17,7 +17,7 @@ from sample_modules import (
     tile,
 )
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin
+from xdsl.dialects.builtin import Builtin, f32
 from xdsl.parser import Parser
 
 from tileiras_build.bytecode import disassemble, read_module
@@ -65,7 +65,7 @@ def test_a_module_has_its_name_and_entries():
     assert isinstance(inner, ct.ModuleOp) and inner.sym_name.data == "kernels"
     (entry,) = inner.body.block.ops
     assert entry.sym_name.data == "load"
-    assert entry.function_type.inputs.data == (ct.TileType((), ct.PointerType(ct.types.Float32Type())),)
+    assert entry.function_type.inputs.data == (ct.TileType((), ct.PointerType(f32)),)
 
 
 def test_print_has_a_token_even_in_13_1():

@@ -32,6 +32,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tileiras_build.bytecode.writer import write_module
 from tileiras_build.dialects import cuda_tile as ct
+from tileiras_build.dialects.cuda_tile.element_types import BITS
 from tileiras_build.dialects.cuda_tile.enums import (
     AtomicRMWModeAttr,
     ComparisonOrdering,
@@ -46,17 +47,9 @@ from tileiras_build.dialects.cuda_tile.enums import (
     RoundingModeAttr,
     SignednessAttr,
 )
-from tileiras_build.dialects.cuda_tile.ops_shape import float_rounding
-from tileiras_build.dialects.cuda_tile.types import (
-    BITS,
-    TOKEN,
-    GatherScatterViewType,
-    PartitionViewType,
-    PointerType,
-    StridedViewType,
-    TensorViewType,
-    TileType,
-)
+from tileiras_build.dialects.cuda_tile.ops_conversion import float_rounding
+from tileiras_build.dialects.cuda_tile.types import TOKEN, PointerType, TensorViewType, TileType
+from tileiras_build.dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType
 from tileiras_build.interpreter.formats import (
     BF16,
     F4E2M1,

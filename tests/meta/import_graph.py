@@ -19,11 +19,16 @@ def module_files() -> dict[str, Path]:
 
 
 @cache
+def _tree(module: str) -> ast.Module:
+    return ast.parse(module_files()[module].read_bytes())
+
+
+@cache
 def imports_of(module: str) -> frozenset[str]:
     """The package's modules that ``module`` imports or names as ``"module:function"``."""
     path = module_files()[module]
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(_tree(module)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -51,10 +56,21 @@ def closure(*modules: str) -> set[str]:
     return seen
 
 
+def needed_by(module: str) -> set[str]:
+    """What a module needs when it runs, directly or through others: of ``from package import module`` the module alone."""
+    seen, waiting = set(), [module]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting += _needed_by(name)
+    return seen - {module}
+
+
 @cache
 def is_type_only(module: str, imported: str) -> bool:
     """Whether ``module`` imports ``imported`` under ``if TYPE_CHECKING:`` only."""
-    tree = ast.parse(module_files()[module].read_bytes())
+    tree = _tree(module)
     guarded = [
         inner
         for node in ast.walk(tree)
@@ -77,10 +93,11 @@ def circles() -> list[list[str]]:
     return sorted(sorted(names[number] for number in circle) for circle in cycles(targets))
 
 
+@cache
 def _needed_by(module: str) -> set[str]:
     """What a module imports itself: of ``from package import module`` the module alone."""
     path, found = module_files()[module], set()
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in ast.walk(_tree(module)):
         if isinstance(node, ast.ImportFrom) and not is_type_only(module, base := _base(module, path, node)):
             members = (f"{base}.{alias.name}" for alias in node.names)
             found |= {member if member in module_files() else base for member in members}

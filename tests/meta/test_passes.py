@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from tests.meta.import_graph import module_files
+from tests.meta.import_graph import module_files, needed_by
 from tileiras_build.pipeline.contracts import EdgePass, promises
 from tileiras_build.pipeline.opt import registry
 from tileiras_build.pipeline.stages import STAGES
@@ -28,6 +28,15 @@ def test_every_pass_runs(edge):
     # Those that no edge needs run by name, over IR that an engineer wrote.
     listed = {entry if isinstance(entry, type) else type(entry) for entry in stage.passes} | set(registry().values())
     assert {name for name, value in defined_passes(edge).items() if value not in listed} == set()
+
+
+@pytest.mark.parametrize("edge", EDGES)
+def test_no_pass_needs_a_later_one(edge):
+    """What several passes must know is asked in pipeline/analysis. Those of pipeline/shared stand in several edges."""
+    stage = next(stage for stage in STAGES if stage.edge and stage.edge.startswith(edge))
+    modules = [entry.__module__ for entry in stage.passes if entry.__module__.startswith(edge)]
+    later = {module: needed_by(module) & set(modules[place:]) - {module} for place, module in enumerate(modules)}
+    assert {module: names for module, names in later.items() if names} == {}
 
 
 def test_names_are_unique_and_passes_say_what_they_do():

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import FloatTF32Type
 from xdsl.ir import Attribute
 
 from tileiras_build.dialects.cuda_tile.attrs import DTYPES, TF32_UNUSED_BITS
-from tileiras_build.dialects.cuda_tile.types import BITS
+from tileiras_build.dialects.cuda_tile.element_types import BITS
 
 
 def float_value(bits: int, type: Attribute) -> float:

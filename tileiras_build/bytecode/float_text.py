@@ -14,7 +14,7 @@ from xdsl.ir import Attribute
 
 from tileiras_build.bytecode.constants import float_bits, float_value
 from tileiras_build.dialects.cuda_tile.attrs import DTYPES
-from tileiras_build.dialects.cuda_tile.types import BITS
+from tileiras_build.dialects.cuda_tile.element_types import BITS
 
 SHORT_DIGITS = 6
 MAX_PADDING = 3  # zeros that the long form may pad with before it turns to an exponent

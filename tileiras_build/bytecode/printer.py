@@ -20,10 +20,11 @@ from tileiras_build.bytecode.float_text import float_text
 from tileiras_build.bytecode.reader import Reader, verify
 from tileiras_build.bytecode.ssa_names import Names
 from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr, storage_bytes
+from tileiras_build.dialects.cuda_tile.element_types import is_float
 from tileiras_build.dialects.cuda_tile.enums import MultimemReductionKind, RoundingMode, SymbolVisibility
 from tileiras_build.dialects.cuda_tile.location import LOC, CallSiteLocAttr, DILocAttr
-from tileiras_build.dialects.cuda_tile.ops_control import ContinueOp, EntryOp, GlobalOp, ModuleOp, YieldOp
-from tileiras_build.dialects.cuda_tile.types import is_float
+from tileiras_build.dialects.cuda_tile.ops_control import ContinueOp, YieldOp
+from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
 from tileiras_build.errors import InvalidInput, Location
 
 # Characters of text for each byte of bytecode; shorter text is never refused.

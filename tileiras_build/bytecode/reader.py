@@ -38,16 +38,7 @@ from xdsl.utils.exceptions import VerifyException
 from tileiras_build.bytecode.constants import float_value
 from tileiras_build.bytecode.cursor import Cursor, read_offset_table
 from tileiras_build.bytecode.debug_info import DebugInfo, DebugIterator
-from tileiras_build.bytecode.opcodes import (
-    NEWEST,
-    OPCODES,
-    SECTION_OPCODES,
-    SINCE,
-    V13_5,
-    VERSIONS,
-    Opcode,
-    Version,
-)
+from tileiras_build.bytecode.opcodes import NEWEST, OPCODES, SECTION_OPCODES, SINCE, V13_5, VERSIONS, Opcode, Version
 from tileiras_build.bytecode.type_table import TypeTable
 from tileiras_build.dialects.cuda_tile import OPERATIONS
 from tileiras_build.dialects.cuda_tile.attrs import (
@@ -59,10 +50,12 @@ from tileiras_build.dialects.cuda_tile.attrs import (
     SameElementsAttr,
 )
 from tileiras_build.dialects.cuda_tile.base import SEGMENTS
+from tileiras_build.dialects.cuda_tile.element_types import BITS
 from tileiras_build.dialects.cuda_tile.enums import ENUM_ATTRS, SymbolVisibilityAttr
 from tileiras_build.dialects.cuda_tile.location import LOC, source_location
-from tileiras_build.dialects.cuda_tile.ops_control import TERMINATORS, EntryOp, GlobalOp, ModuleOp
-from tileiras_build.dialects.cuda_tile.types import BITS, TOKEN, TileType
+from tileiras_build.dialects.cuda_tile.ops_control import TERMINATORS
+from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
+from tileiras_build.dialects.cuda_tile.types import TOKEN, TileType
 from tileiras_build.errors import InvalidInput, Location
 from tileiras_build.names import GLOBAL as GLOBAL_NAME
 from tileiras_build.names import KERNEL as KERNEL_NAME

@@ -12,21 +12,19 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, Region, SSAValue
 
 from tileiras_build.dialects.cuda_tile.attrs import DTYPES
-from tileiras_build.dialects.cuda_tile.ops_control import EntryOp, ForOp, GetNumTileBlocksOp, GetTileBlockIdOp
-from tileiras_build.dialects.cuda_tile.ops_control import IfOp, LoopOp, ReduceOp, ScanOp
-from tileiras_build.dialects.cuda_tile.ops_memory import (
-    AtomicCASTkoOp,
-    AtomicRMWTkoOp,
-    LoadPtrTkoOp,
-    LoadViewTkoOp,
+from tileiras_build.dialects.cuda_tile.element_types import is_float
+from tileiras_build.dialects.cuda_tile.ops_atomic import AtomicCASTkoOp, AtomicRMWTkoOp
+from tileiras_build.dialects.cuda_tile.ops_control import ForOp, IfOp, LoopOp, ReduceOp, ScanOp
+from tileiras_build.dialects.cuda_tile.ops_memory import LoadPtrTkoOp, LoadViewTkoOp
+from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, GetNumTileBlocksOp, GetTileBlockIdOp
+from tileiras_build.dialects.cuda_tile.ops_multimem import MultimemLoadReduceViewTkoOp
+from tileiras_build.dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, ReshapeOp
+from tileiras_build.dialects.cuda_tile.ops_view import (
     MakeGatherScatterViewOp,
     MakePartitionViewOp,
     MakeStridedViewOp,
     MakeTensorViewOp,
-    MultimemLoadReduceViewTkoOp,
 )
-from tileiras_build.dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, ReshapeOp
-from tileiras_build.dialects.cuda_tile.types import is_float
 
 MAX_NAME = 200  # characters; a chain of assumptions names itself after all its links
 

@@ -38,9 +38,11 @@ from tileiras_build.bytecode.text_scanner import NUMBER, VALUE, Scanner, shorten
 from tileiras_build.bytecode.writer import ROWS
 from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr, OptimizationHintsAttr, storage_bytes
 from tileiras_build.dialects.cuda_tile.base import SEGMENTS
+from tileiras_build.dialects.cuda_tile.element_types import BITS, is_float
 from tileiras_build.dialects.cuda_tile.enums import RoundingModeAttr, SymbolVisibilityAttr
-from tileiras_build.dialects.cuda_tile.ops_control import TERMINATORS, EntryOp, GlobalOp, ModuleOp
-from tileiras_build.dialects.cuda_tile.types import BITS, TileType, is_float
+from tileiras_build.dialects.cuda_tile.ops_control import TERMINATORS
+from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
+from tileiras_build.dialects.cuda_tile.types import TileType
 from tileiras_build.dialects.mlir_text import reason
 from tileiras_build.errors import InvalidInput
 

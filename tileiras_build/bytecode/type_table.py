@@ -26,18 +26,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from tileiras_build.bytecode.cursor import Cursor
 from tileiras_build.bytecode.opcodes import POINTER_ATTRIBUTES, V13_1, V13_2, V13_3, V13_4, Version
+from tileiras_build.dialects.cuda_tile.element_types import FloatNV8E5M3FNUType, i4
 from tileiras_build.dialects.cuda_tile.enums import PaddingValue
-from tileiras_build.dialects.cuda_tile.types import (
-    TOKEN,
-    FloatNV8E5M3FNUType,
-    GatherScatterViewType,
-    PartitionViewType,
-    PointerType,
-    StridedViewType,
-    TensorViewType,
-    TileType,
-    i4,
-)
+from tileiras_build.dialects.cuda_tile.types import TOKEN, PointerType, TensorViewType, TileType
+from tileiras_build.dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType
 
 DYNAMIC = -(1 << 63)  # a size or stride that is not known
 MAX_NESTING = 8  # a signature names views of tensor views of numbers: no more than 4 in valid files

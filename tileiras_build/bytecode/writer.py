@@ -52,6 +52,7 @@ from tileiras_build.dialects.cuda_tile.attrs import (
     SameElementsAttr,
 )
 from tileiras_build.dialects.cuda_tile.base import SEGMENTS
+from tileiras_build.dialects.cuda_tile.element_types import BITS
 from tileiras_build.dialects.cuda_tile.enums import EnumAttr, PaddingValue
 from tileiras_build.dialects.cuda_tile.location import (
     LOC,
@@ -64,16 +65,9 @@ from tileiras_build.dialects.cuda_tile.location import (
     DISubprogramAttr,
     UnknownLocAttr,
 )
-from tileiras_build.dialects.cuda_tile.ops_control import EntryOp, GlobalOp, ModuleOp
-from tileiras_build.dialects.cuda_tile.types import (
-    BITS,
-    GatherScatterViewType,
-    PartitionViewType,
-    PointerType,
-    StridedViewType,
-    TensorViewType,
-    TileType,
-)
+from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, GlobalOp, ModuleOp
+from tileiras_build.dialects.cuda_tile.types import PointerType, TensorViewType, TileType
+from tileiras_build.dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType
 from tileiras_build.errors import InvalidInput
 
 PADDING = b"\xcb"

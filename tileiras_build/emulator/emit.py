@@ -14,9 +14,9 @@ import struct
 import numpy as np
 
 from .faults import UnsupportedInstruction
-from .parse import SINK, Address, Immediate, Name, Negated, Register, Special, Variable, Vector
 from .special import KINDS as SPECIAL_KINDS
 from .special import SPECIALS
+from .syntax import SINK, Address, Immediate, Name, Negated, Register, Special, Variable, Vector
 
 DTYPES = {
     "p": np.bool_, "u8": np.uint8, "s8": np.int8, "u16": np.uint16, "s16": np.int16, "f16": np.float16,

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from .parse import Immediate, Register, Vector
+from .syntax import Immediate, Register, Vector
 
 UNFENCED = "product-not-fenced"
 AGES = 9  # a wait for all but more groups than this clears nothing

@@ -15,7 +15,8 @@ from .emit import DTYPES, FLOATS, UNSIGNED, Emitter, items_of
 from .faults import EmulatorError, PtxSyntaxError, UnsupportedInstruction
 from .isa.builtin import BUILTIN_CALLS
 from .memory import PARAM_WINDOW
-from .parse import (
+from .parse import parse
+from .syntax import (
     SINK,
     Address,
     Arguments,
@@ -28,7 +29,6 @@ from .parse import (
     Register,
     Variable,
     Vector,
-    parse,
 )
 
 _NO_RESULT = {"bra", "brx", "bar", "barrier", "nanosleep", "call", "ret", "exit", "trap", "st", "red", "setmaxnreg",

@@ -146,7 +146,7 @@ class Waits:
     def barriers(self):
         """(group, pc, why) of the threads at CTA barriers."""
         machine = self.machine
-        for group, barrier, _ in machine.blocked:
+        for group, barrier, _ in machine.barriers.blocked:
             yield group, group.pc - 1, lambda cta, barrier=barrier: self.barrier_state(cta, barrier)
 
     def cluster_barriers(self):
@@ -155,7 +155,7 @@ class Waits:
 
     def barrier_state(self, cta: int, barrier: int) -> str:
         machine = self.machine
-        arrived, needed = int(machine.arrived[cta, barrier]), int(machine.needed[cta, barrier])
+        arrived, needed = (int(of[cta, barrier]) for of in (machine.barriers.arrived, machine.barriers.needed))
         alive = int(machine.alive[cta * machine.threads : (cta + 1) * machine.threads].sum())
         return f"waits at barrier {barrier}, where {arrived} of {needed or alive} threads have arrived"
 

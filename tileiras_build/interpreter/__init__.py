@@ -8,7 +8,7 @@ A tile is a NumPy array (``formats.py`` says in which dtype); operations are fun
 ``machine.HANDLERS``. ``jitter.py`` explains how tolerances come about, ``verify.py`` compares with compiled code.
 """
 
-from ..dialects.cuda_tile.ops_control import EntryOp
+from ..dialects.cuda_tile.ops_module import EntryOp
 from . import accesses, aggregates, control, conversions, floats, integers, matrices, shapes, views  # noqa: F401
 from .faults import InterpreterFault
 from .jitter import Choice

@@ -9,19 +9,14 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from ..dialects.cuda_tile.enums import AtomicRMWMode
+from ..dialects.cuda_tile.ops_atomic import AtomicCASTkoOp, AtomicRedViewTkoOp, AtomicRMWTkoOp
+from ..dialects.cuda_tile.ops_effect import AssertOp, GdcLaunchDependentsTkoOp, GdcWaitTkoOp, PrintTkoOp
 from ..dialects.cuda_tile.ops_memory import (
     AllocaOp,
-    AssertOp,
-    AtomicCASTkoOp,
-    AtomicRedViewTkoOp,
-    AtomicRMWTkoOp,
-    GdcLaunchDependentsTkoOp,
-    GdcWaitTkoOp,
     JoinTokensOp,
     LoadPtrTkoOp,
     MakeTokenOp,
     MemoryFenceAliasTkoOp,
-    PrintTkoOp,
     StorePtrTkoOp,
 )
 from .faults import fault

@@ -12,28 +12,26 @@ import numpy as np
 from xdsl.ir import Block
 
 from ..dialects.cuda_tile.base import TileOperation
-from ..dialects.cuda_tile.ops_arithmetic import ARITHMETIC_OPS, MmaFOp, MmaFScaledOp, MmaIOp
 from ..dialects.cuda_tile.ops_control import ReduceOp, ScanOp, YieldOp
-from ..dialects.cuda_tile.ops_shape import (
-    AssumeOp,
+from ..dialects.cuda_tile.ops_conversion import (
     BitcastOp,
-    ConstantOp,
     ExtIOp,
     FToFOp,
     FToIOp,
     IntToPtrOp,
     IToFOp,
-    OffsetOp,
     PtrToIntOp,
     PtrToPtrOp,
-    SelectOp,
     TruncIOp,
 )
+from ..dialects.cuda_tile.ops_float import FLOAT_OPS
+from ..dialects.cuda_tile.ops_integer import INTEGER_OPS
+from ..dialects.cuda_tile.ops_shape import AssumeOp, ConstantOp, OffsetOp, SelectOp
 from .formats import held
 from .machine import Frame, handles
 
 Tiles = tuple[np.ndarray, ...]
-ELEMENTWISE: frozenset[type[TileOperation]] = frozenset(ARITHMETIC_OPS) - {MmaFOp, MmaFScaledOp, MmaIOp} | {
+ELEMENTWISE: frozenset[type[TileOperation]] = frozenset((*FLOAT_OPS, *INTEGER_OPS)) | {
     AssumeOp, BitcastOp, ConstantOp, ExtIOp, FToFOp, FToIOp, IntToPtrOp, IToFOp, OffsetOp, PtrToIntOp, PtrToPtrOp,
     SelectOp, TruncIOp, YieldOp,
 }  # fmt: skip

@@ -4,18 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dialects.cuda_tile.ops_control import (
-    BreakOp,
-    ContinueOp,
-    ForOp,
-    GetGlobalOp,
-    GetNumTileBlocksOp,
-    GetTileBlockIdOp,
-    IfOp,
-    LoopOp,
-    ReturnOp,
-    YieldOp,
-)
+from ..dialects.cuda_tile.ops_control import BreakOp, ContinueOp, ForOp, IfOp, LoopOp, ReturnOp, YieldOp
+from ..dialects.cuda_tile.ops_module import GetGlobalOp, GetNumTileBlocksOp, GetTileBlockIdOp
 from .faults import fault
 from .integers import to_python
 from .machine import Exit, Frame, handles

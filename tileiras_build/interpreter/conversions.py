@@ -5,22 +5,22 @@ from __future__ import annotations
 import numpy as np
 from xdsl.ir import Attribute
 
+from ..dialects.cuda_tile.element_types import BITS
 from ..dialects.cuda_tile.enums import Signedness
-from ..dialects.cuda_tile.ops_shape import (
+from ..dialects.cuda_tile.ops_conversion import (
     BitcastOp,
     ExtIOp,
     FToFOp,
     FToIOp,
     IntToPtrOp,
     IToFOp,
-    OffsetOp,
     PackOp,
     PtrToIntOp,
     PtrToPtrOp,
     TruncIOp,
     UnpackOp,
 )
-from ..dialects.cuda_tile.types import BITS
+from ..dialects.cuda_tile.ops_shape import OffsetOp
 from .faults import fault
 from .formats import (
     F4E2M1,

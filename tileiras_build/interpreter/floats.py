@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from ..dialects.cuda_tile.enums import ComparisonOrdering, RoundingMode
-from ..dialects.cuda_tile.ops_arithmetic import (
+from ..dialects.cuda_tile.ops_float import (
     AbsFOp,
     AddFOp,
     Atan2Op,

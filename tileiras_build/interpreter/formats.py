@@ -29,7 +29,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from ..dialects.cuda_tile.types import BITS, FloatNV8E5M3FNUType, PointerType, i4
+from ..dialects.cuda_tile.element_types import BITS, FloatNV8E5M3FNUType, i4
+from ..dialects.cuda_tile.types import PointerType
 
 F16, BF16, F32, F64, TF32 = Float16Type(), BFloat16Type(), Float32Type(), Float64Type(), FloatTF32Type()
 F8E4M3, F8E5M2, F8E8M0, F4E2M1 = Float8E4M3FNType(), Float8E5M2Type(), Float8E8M0FNUType(), Float4E2M1FNType()

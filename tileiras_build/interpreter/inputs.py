@@ -15,10 +15,12 @@ import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..dialects.cuda_tile.attrs import BoundedAttr, DivByAttr
-from ..dialects.cuda_tile.ops_control import EntryOp, GetTileBlockIdOp
-from ..dialects.cuda_tile.ops_memory import MakeTensorViewOp
-from ..dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, ExtIOp, ReshapeOp, TruncIOp
-from ..dialects.cuda_tile.types import PointerType, StridedViewType, TileView
+from ..dialects.cuda_tile.ops_conversion import ExtIOp, TruncIOp
+from ..dialects.cuda_tile.ops_module import EntryOp, GetTileBlockIdOp
+from ..dialects.cuda_tile.ops_shape import AssumeOp, BroadcastOp, ConstantOp, ReshapeOp
+from ..dialects.cuda_tile.ops_view import MakeTensorViewOp
+from ..dialects.cuda_tile.types import PointerType
+from ..dialects.cuda_tile.view_types import StridedViewType, TileView
 from .faults import InterpreterFault
 from .floats import narrowed
 from .formats import from_words, held, is_integer, storage_bits, to_words, word

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from xdsl.ir import Attribute
 
+from ..dialects.cuda_tile.element_types import BITS
 from ..dialects.cuda_tile.enums import ComparisonPredicate, IntegerOverflow, RoundingMode, Signedness
-from ..dialects.cuda_tile.ops_arithmetic import (
+from ..dialects.cuda_tile.ops_integer import (
     AbsIOp,
     AddIOp,
     AndIOp,
@@ -26,7 +27,6 @@ from ..dialects.cuda_tile.ops_arithmetic import (
     SubIOp,
     XOrIOp,
 )
-from ..dialects.cuda_tile.types import BITS
 from .formats import from_value_bits, value_bits
 from .machine import Frame, handles
 

@@ -10,7 +10,7 @@ from xdsl.dialects import builtin
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..bytecode.reader import read_module
-from ..dialects.cuda_tile.ops_control import EntryOp, GlobalOp
+from ..dialects.cuda_tile.ops_module import EntryOp, GlobalOp
 from ..dialects.cuda_tile.types import TileType
 from ..errors import InvalidInput, Unsupported
 from .faults import fault

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dialects.cuda_tile.enums import Signedness
-from ..dialects.cuda_tile.ops_arithmetic import MmaFOp, MmaFScaledOp, MmaIOp
+from ..dialects.cuda_tile.ops_matrix import MmaFOp, MmaFScaledOp, MmaIOp
 from .floats import narrowed
 from .formats import F8E4M3, F8E5M2, F32, FORMATS, to_float64
 from .integers import to_int64, wrap

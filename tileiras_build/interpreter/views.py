@@ -8,17 +8,16 @@ import numpy as np
 from xdsl.ir import Attribute
 
 from ..dialects.cuda_tile.enums import PaddingValue
-from ..dialects.cuda_tile.ops_memory import (
+from ..dialects.cuda_tile.ops_memory import LoadViewTkoOp, StoreViewTkoOp
+from ..dialects.cuda_tile.ops_view import (
     GetIndexSpaceShapeOp,
     GetTensorShapeOp,
-    LoadViewTkoOp,
     MakeGatherScatterViewOp,
     MakePartitionViewOp,
     MakeStridedViewOp,
     MakeTensorViewOp,
-    StoreViewTkoOp,
 )
-from ..dialects.cuda_tile.types import GatherScatterViewType, StridedViewType, TileView
+from ..dialects.cuda_tile.view_types import GatherScatterViewType, StridedViewType, TileView
 from .faults import fault
 from .formats import from_float64, from_words, held, is_integer, storage_bits, to_words
 from .integers import to_int64, to_python, wrap

@@ -39,7 +39,7 @@ from tileiras_build.dialects.cuda_tile import (
     TileType,
     is_float,
 )
-from tileiras_build.dialects.cuda_tile.ops_shape import F4E2M1, F16, F32, FNV8, TF32
+from tileiras_build.dialects.cuda_tile.element_types import F4E2M1, F16, F32, FNV8, TF32
 
 VIEW = TensorViewType(F32, (None, 16), (16, None))
 

@@ -7,6 +7,7 @@ import random
 from tileiras_build.emulator.isa.tcgen05 import Transfer
 from tileiras_build.emulator.isa.tcgen05_mma import Product
 from tileiras_build.emulator.machine import Machine
+from tileiras_build.emulator.merging import merge
 from tileiras_build.emulator.tensor import TensorMemory
 
 
@@ -65,6 +66,6 @@ def shuffle_agents(monkeypatch, seed: int) -> None:
             return next_group(machine)
         groups = machine.ready.pop(choice(sorted(machine.ready)))
         machine.quantum = choice((1, 3, 10))
-        return groups[0] if len(groups) == 1 else machine.merge(groups)
+        return groups[0] if len(groups) == 1 else merge(machine, groups)
 
     monkeypatch.setattr(Machine, "next_group", choose)

@@ -12,9 +12,13 @@ from tileiras_build.bytecode.writer import write_module
 from tileiras_build.errors import TileirasError, Unsupported
 from tileiras_build.pipeline import tilebc_to_tileaa
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.tilebc_to_tileaa import convert_cudatile_to_tileaa as rows
+from tileiras_build.pipeline.tilebc_to_tileaa import arithmetic
+from tileiras_build.pipeline.tilebc_to_tileaa.convert_cudatile_to_tileaa import FAMILIES, HANDLERS
 from tileiras_build.targets import find_target
 
+SAME_OPERANDS = {
+    name: target for family in FAMILIES for name, target in getattr(family, "SAME_OPERANDS", {}).items()
+}
 F, I, B, P, PI = "f32:8", "i32:8", "i1:8", "ptr f32:8", "ptr i32:8"
 ROUNDED = "rounding_mode = #cuda_tile.rounding<nearest_even>"
 WRAPS = "overflow = #cuda_tile.overflow<none>"
@@ -62,14 +66,18 @@ def types(op):
     return [str(value.type) for value in (*op.operands, *op.results)]
 
 
+def test_families_share_no_operation():
+    assert len(HANDLERS) == sum(len(family.HANDLERS) for family in FAMILIES)
+
+
 def test_every_one_to_one_row_has_a_signature_here():
-    assert set(SIGNATURES) >= set(rows.SAME_OPERANDS) - NOT_IN_BYTECODE
+    assert set(SIGNATURES) >= set(SAME_OPERANDS) - NOT_IN_BYTECODE
 
 
-@pytest.mark.parametrize("name", [name for name in SIGNATURES if name in rows.SAME_OPERANDS])
+@pytest.mark.parametrize("name", [name for name in SIGNATURES if name in SAME_OPERANDS])
 def test_one_to_one(name):
     [op] = convert(name, *SIGNATURES[name])
-    assert op.name == rows.SAME_OPERANDS[name].name
+    assert op.name == SAME_OPERANDS[name].name
     assert [value.index for value in op.operands] == list(range(len(SIGNATURES[name][0])))
     assert len(op.results) == len(SIGNATURES[name][1])
     assert not any("cuda_tile" in type for type in types(op))
@@ -84,7 +92,7 @@ def test_rounding_and_flushing_are_carried(name, mode):
 
 
 @pytest.mark.parametrize("signed", [False, True])
-@pytest.mark.parametrize("name", rows.BY_SIGNEDNESS)
+@pytest.mark.parametrize("name", arithmetic.BY_SIGNEDNESS)
 def test_signedness_picks_the_operation(name, signed):
     operands, results, extra = {
         "exti": ([I], ["i64:8"], ""),
@@ -92,12 +100,12 @@ def test_signedness_picks_the_operation(name, signed):
         "ftoi": ([F], [I], ", rounding_mode = #cuda_tile.rounding<nearest_int_to_zero>"),
     }.get(name, ([I, I], [I], ""))
     [op] = convert(name, operands, results, (SIGNED if signed else UNSIGNED) + extra)
-    assert op.name == rows.BY_SIGNEDNESS[name][signed].name
+    assert op.name == arithmetic.BY_SIGNEDNESS[name][signed].name
     assert "ui" in op.name.removeprefix("arith.") or signed
 
 
 # The verifier of the public dialect refuses an unsigned division rounded down.
-@pytest.mark.parametrize(("rounding", "signed"), sorted(rows.DIVISIONS.keys() - {("negative_inf", False)}))
+@pytest.mark.parametrize(("rounding", "signed"), sorted(arithmetic.DIVISIONS.keys() - {("negative_inf", False)}))
 def test_division_by_rounding_and_sign(rounding, signed):
     properties = f"{SIGNED if signed else UNSIGNED}, rounding = #cuda_tile.rounding<{rounding}>"
     [op] = convert("divi", [I, I], [I], properties)
@@ -105,13 +113,13 @@ def test_division_by_rounding_and_sign(rounding, signed):
     assert op.name == f"arith.{expected}{'s' if signed else 'u'}i"
 
 
-@pytest.mark.parametrize(("name", "propagates"), rows.MIN_MAX)
+@pytest.mark.parametrize(("name", "propagates"), arithmetic.MIN_MAX)
 def test_extremum_by_nan(name, propagates):
     [op] = convert(name, [F, F], [F], "propagate_nan" if propagates else "")
     assert op.name == f"arith.{name[:3]}{'imum' if propagates else 'num'}f"
 
 
-@pytest.mark.parametrize("predicate", rows.CMPI)
+@pytest.mark.parametrize("predicate", arithmetic.CMPI)
 def test_integer_comparison(predicate):
     names = {"equal": "eq", "not_equal": "ne", "less_than": "lt", "less_than_or_equal": "le"}
     names |= {"greater_than": "gt", "greater_than_or_equal": "ge"}
@@ -123,7 +131,7 @@ def test_integer_comparison(predicate):
 
 
 @pytest.mark.parametrize("ordering", ["ordered", "unordered"])
-@pytest.mark.parametrize("predicate", rows.CMPF)
+@pytest.mark.parametrize("predicate", arithmetic.CMPF)
 def test_float_comparison(predicate, ordering):
     names = {"equal": "eq", "not_equal": "ne", "less_than": "lt", "less_than_or_equal": "le"}
     names |= {"greater_than": "gt", "greater_than_or_equal": "ge"}
@@ -283,15 +291,15 @@ def test_constant_tiles_are_splats_or_tables():
 
 # ---- refusals ----------------------------------------------------------------------------------------------------
 def test_operation_without_a_row_is_reported_once_with_its_types(monkeypatch):
-    monkeypatch.delitem(rows.SAME_OPERANDS, "absf")
+    monkeypatch.delitem(HANDLERS, "absf")
     with pytest.raises(Unsupported, match="operation-unsupported.*operation absf .*8xf32.* has no lowering yet"):
         convert("absf", [F], [F])
 
 
 def test_all_refusals_of_a_module_are_collected(monkeypatch):
     """Two operations without rows: both are named, the user of the first's result is not."""
-    monkeypatch.delitem(rows.SAME_OPERANDS, "absf")
-    monkeypatch.delitem(rows.SAME_OPERANDS, "sin")
+    monkeypatch.delitem(HANDLERS, "absf")
+    monkeypatch.delitem(HANDLERS, "sin")
     line = '%s = "cuda_tile.sin"(%r0) : (!cuda_tile.tile<8xf32>) -> !cuda_tile.tile<8xf32>\n"cuda_tile.return"'
     text = kernel_text("absf", [F], [F]).replace('"cuda_tile.return"', line)
     with pytest.raises(TileirasError) as caught:

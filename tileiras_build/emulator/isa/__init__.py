@@ -13,6 +13,7 @@ from . import (  # noqa: F401
     floating,
     integer,
     matrix,
+    matrix_moves,
     mbarrier,
     memory,
     move,
@@ -21,6 +22,7 @@ from . import (  # noqa: F401
     sync,
     tcgen05,
     tcgen05_mma,
+    tensormap,
     warp,
     wgmma,
 )

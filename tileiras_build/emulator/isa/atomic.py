@@ -7,7 +7,7 @@ import numpy as np
 from .. import numerics
 from ..access import Selection, Site
 from ..emit import UNSIGNED, items_of
-from ..parse import SINK, TYPE_BITS
+from ..syntax import SINK, TYPE_BITS
 from .memory import address_expression, resolve_space, space_of, widen_address
 from .registry import handles
 

@@ -11,8 +11,10 @@ import numpy as np
 
 from ..access import Selection, Site, flat_threads
 from ..emit import items_of
-from ..parse import SINK
-from .bulk import BulkSite, LineCopy, shared_operand
+from ..syntax import SINK
+from .bulk import shared_operand
+from .bulk_lines import LineCopy
+from .bulk_sites import BulkSite
 from .registry import handles, helper
 
 BYTES = 16

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import machine
 from ..faults import EmulatorFault
-from ..parse import Arguments, Name, Variable
+from ..group import Event, Split
+from ..syntax import Arguments, Name, Variable
 from .builtin import BUILTIN_CALLS
 from .registry import NAMESPACE, handles, helper
 
-NAMESPACE["Event"] = machine.Event
-NAMESPACE["RETURN"] = machine.Event("return")
-NAMESPACE["EXIT"] = machine.Event("exit")
+NAMESPACE["Event"] = Event
+NAMESPACE["RETURN"] = Event("return")
+NAMESPACE["EXIT"] = Event("exit")
 
 
 @handles("bra")
@@ -33,7 +33,7 @@ def branch_by_index(group, index, targets):
     values = np.unique(index)
     if len(values) == 1:
         return targets[int(values[0])]
-    return machine.Split([(index == value, targets[int(value)]) for value in values])
+    return Split([(index == value, targets[int(value)]) for value in values])
 
 
 @handles("brx")
@@ -55,7 +55,7 @@ def leave_some(group, predicate, event, after):
         return after
     if np.all(predicate):
         return event
-    return machine.Event("leave", predicate, event, after)
+    return Event("leave", predicate, event, after)
 
 
 @handles("ret")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..access import Selection, Site
-from ..parse import Immediate, Register
+from ..syntax import Immediate, Register
 from ..watch import flight_of
 from .bulk import emit_bulk
 from .mbarrier import BarrierSite

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..access import Selection, Site, flat_threads
 from ..faults import EmulatorFault
-from ..machine import Event
+from ..group import Event
 from ..mbarrier_words import COUNT_LIMIT, describe, pack, unpack
-from ..parse import SINK, Address, Register
+from ..syntax import SINK, Address, Register
 from .memory import address_expression
 from .registry import handles, helper
 

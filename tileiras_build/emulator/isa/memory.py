@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..access import Site
 from ..emit import SIGNED, UNSIGNED, items_of
-from ..parse import SINK, TYPE_BITS, Address, Immediate, Name, Register, Variable
+from ..syntax import SINK, TYPE_BITS, Address, Immediate, Name, Register, Variable
 from .registry import handles
 
 SPACES = ("global", "shared", "local", "param", "const")

@@ -8,7 +8,7 @@ from ..access import Site
 from ..cluster import RANK_MASK, RANK_SHIFT
 from ..emit import KIND_BITS, UNSIGNED, kind_of
 from ..memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
-from ..parse import SINK, Address, Name, Pair, Register, Variable, Vector
+from ..syntax import SINK, Address, Name, Pair, Register, Variable, Vector
 from .registry import handles, helper
 
 

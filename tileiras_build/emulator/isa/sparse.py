@@ -18,7 +18,7 @@ import numpy as np
 from .. import products
 from ..access import Site
 from ..emit import items_of
-from ..parse import Immediate
+from ..syntax import Immediate
 from .registry import helper
 
 ORDERED = "sp::ordered_metadata"

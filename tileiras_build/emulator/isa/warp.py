@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..emit import kind_of
-from ..parse import SINK, Immediate, Pair
+from ..syntax import SINK, Immediate, Pair
 from .registry import WARP_WIDE, handles, helper
 
 LANES = np.arange(32, dtype=np.uint32)

@@ -26,8 +26,8 @@ from ..access import Site
 from ..descriptor import BYTES_32, CHUNK, ROW_CHUNKS, WGMMA_SWIZZLES, k_major_offsets, mn_major_offsets, swizzled
 from ..emit import items_of
 from ..faults import EmulatorFault
-from ..machine import Event
-from ..parse import Vector
+from ..group import Event
+from ..syntax import Vector
 from .matrix import _DECODE, _WIDTH, fragment
 from .registry import GROUP_WIDE, RESULT_KINDS, WARP_WIDE, handles, helper
 from .sparse import SELECTORS, read_selector

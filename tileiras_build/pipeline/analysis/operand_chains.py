@@ -109,6 +109,13 @@ def loops_around(op: Operation) -> list[Operation] | None:
     return found
 
 
+def kernel_of(op: Operation) -> Operation:
+    """The function around an operation."""
+    while op.name != "nv_tileaa.func":
+        op = op.parent_op()
+    return op
+
+
 def runs_to_its_end(loop: Operation) -> bool:
     block = loop.regions[0].blocks[0]
     last = block.last_op

@@ -1,20 +1,16 @@
 """Agents of one thread: slices of a program that fetch the tiles of its products, or issue the products.
 
 A slice has the same loops as the program, with only the scalars that its own operations depend on, and a token for each
-ring and each sum that it takes part in. ``Ring`` and ``Sum`` say what the agents of a kernel share.
+ring and each sum that it takes part in (``agent_rings.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatTF32Type, StringAttr, i1, i32, i64
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...dialects import arith
-from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AdvanceOp,
@@ -25,149 +21,13 @@ from ...dialects.nv_tileas.ops import (
     UmmaAcquireOp,
     UmmaCommitOp,
 )
-from ..analysis.axis_info import AxisAnalysis
-from ..analysis.dot_atoms import k_of
-from ..analysis.operand_chains import LOOP, ScalarSlice, loops_around, placement_after, source_load
-from ..analysis.tensor_maps import TensorBox, tensor_box
-from .pipeline_loads import constant_i32
+from ..analysis.operand_chains import LOOP, ScalarSlice
+from .agent_rings import Ring, State, Sum, Tokens, stage_of, stage_operands, stages_of, sums_of, tensor_attributes
+from .inserted import Insert, appender, constant_i32, is_later
 
-# What a product is marked with, and its instruction is not.
-CHOICES = ("warpgroup", "tensor_memory", "tensor_words", "warps")
-tf32 = FloatTF32Type()
 ForOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "yield", "continue"))
-Insert = Callable[[Operation], SSAValue | None]
 
 
-# ---- what agents share ---------------------------------------------------------------------------
-@dataclass(eq=False)
-class Fetch:
-    """One operand of a product: its load, the operations between, and where its tiles lie."""
-
-    index: int
-    load: Any
-    chain: list[Operation]
-    box: TensorBox
-    buffer: SSAValue | None = None
-    descriptor: SSAValue | None = None
-
-    @property
-    def element(self) -> Attribute:
-        """What lies in shared memory."""
-        return tf32 if self.box.rounds else self.load.value.type.element_type
-
-
-@dataclass(eq=False)
-class Sum:
-    """The accumulators of one product in tensor memory; ``pipeline`` fills when they are complete.
-
-    ``running``: they stay there for all of the innermost loop; ``waited``: but each product is waited for, since the next
-    one's left operand takes the place of its own. ``held``: the left operand that stays in tensor memory. Where an agent
-    of its own issues the products, the accumulators are a ring that the agents which compute release.
-    """
-
-    running: bool
-    waited: bool
-    pipeline: SSAValue
-    tile: SSAValue
-    left: SSAValue | None
-    scales: list[SSAValue] = field(default_factory=list)
-    held: SSAValue | None = None
-
-
-@dataclass(eq=False)
-class Stages:
-    """Shared memory that fills and empties in turn; ``buffers``, and tensor maps, of each operand that is fetched."""
-
-    pipeline: SSAValue
-    buffers: list[SSAValue]
-    descriptors: list[SSAValue]
-
-
-@dataclass(eq=False)
-class Ring:
-    """The stages of one product, and its accumulators where they are in tensor memory.
-
-    The same product of another loop, before or after this one's, has the same stages and accumulators (``used_again``).
-    """
-
-    product: Any
-    fetches: list[Fetch]
-    loops: list[Operation]
-    stages: Stages | None = None
-    loads: dict[Operation, Fetch] = field(default_factory=dict)
-    sum: Sum | None = None
-    used_again: bool = False
-
-    @classmethod
-    def of(cls, product: Any) -> Ring:
-        """Of a product that reads what TMA fetches."""
-        analysis = AxisAnalysis()
-        fetches = []
-        for index in (0, 1):
-            found = source_load(product, index)
-            if found is not None and "tma" in found[0].attributes:
-                box = tensor_box(*found, analysis)
-                fetches.append(Fetch(index, *found, box))
-        return cls(product, fetches, loops_around(product), loads={fetch.load: fetch for fetch in fetches})
-
-    @property
-    def consumers(self) -> int | None:
-        """Arrivals that empty a stage: one commit where tensor memory accumulates; None for one of each warp."""
-        return 1 if "tensor_memory" in self.product.attributes else None
-
-    @property
-    def stage_bytes(self) -> int:
-        return sum(fetch.box.tile_bytes for fetch in self.fetches)
-
-    @property
-    def pipeline(self) -> SSAValue:
-        return self.stages.pipeline
-
-    @property
-    def sum_loops(self) -> list[Operation]:
-        """The loops around where the accumulators are waited for."""
-        return self.loops[:-1] if self.sum.running and not self.sum.waited else self.loops
-
-
-# Where an agent stands in the stages of each ring, and in each sum.
-State = Stages | Sum
-Tokens = dict[State, SSAValue]
-
-
-def stages_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
-    """The stages that products use, or those of them that are inside ``loop``."""
-    return list(dict.fromkeys(ring.stages for ring in rings if loop is None or loop in ring.loops))
-
-
-def sums_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
-    """The sums in tensor memory, or those that are waited for inside ``loop``."""
-    summed = [ring for ring in rings if ring.sum is not None]
-    return list(dict.fromkeys(ring.sum for ring in summed if loop is None or loop in ring.sum_loops))
-
-
-def stage_operands(ring: Ring) -> dict[str, Attribute]:
-    """How the instructions of a product find what lies in shared memory, and what else they are told."""
-    product = ring.product
-    kept = {key: value for key, value in product.attributes.items() if key not in CHOICES}
-    for fetch in ring.fetches:
-        placement = placement_after(fetch.chain, fetch.box.placement)
-        kept[("lhs", "rhs")[fetch.index] + "_placement"] = SharedLayoutAttr(placement)
-    return kept
-
-
-def tensor_attributes(product: Any) -> dict[str, Attribute]:
-    """The row of a product in tensor memory, and its extents."""
-    m, n = product.result.type.get_shape()
-    shape = DenseArrayBase.from_list(i64, [m, n, k_of(product)])
-    return {"atom": product.attributes["tensor_memory"], "shape": shape}
-
-
-def is_later(loop: Any, index: SSAValue) -> Operation:
-    """Whether an iteration of a loop is not its first."""
-    return arith.CmpiOp.make([index, loop.lower], [i1], {"predicate": StringAttr("ne")})
-
-
-# ---- slices --------------------------------------------------------------------------------------
 class AgentSlice:
     """Clones the slice of a program that an agent of one thread executes.
 
@@ -181,7 +41,7 @@ class AgentSlice:
 
     def run(self, body: Block) -> Block:
         block = Block()
-        insert = _appender(block)
+        insert = appender(block)
         tokens = {state: insert(constant_i32(0)) for state in self.states()}
         self._block(body, block, tokens)
         block.add_op(YieldOp.make([[]], []))
@@ -202,7 +62,7 @@ class AgentSlice:
         """After a loop."""
 
     def _block(self, source: Block, target: Block, tokens: Tokens) -> None:
-        insert = _appender(target)
+        insert = appender(target)
         for op in source.ops:
             if op.name == LOOP and any(op in ring.loops for ring in self.rings):
                 self.enter(op, insert, tokens)
@@ -307,16 +167,3 @@ class IssuingAgent(AgentSlice):
         attributes = stage_operands(ring) | tensor_attributes(op)
         insert(AsyncUmmaOp.make([*given, None, None, None, self.buffers[ring.sum]], [], attributes))
         tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, token], [i32]))
-
-
-def stage_of(insert: Insert, token: SSAValue) -> SSAValue:
-    """The stage that a token names."""
-    return insert(arith.ShRUIOp.make([token, insert(constant_i32(1))], [i32]))
-
-
-def _appender(block: Block) -> Insert:
-    def insert(op: Operation) -> SSAValue | None:
-        block.add_op(op)
-        return op.results[0] if op.results else None
-
-    return insert

@@ -13,11 +13,11 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 from xdsl.ir import Operation
 
+from ..analysis.budget import choose_warps, words_fit
 from ..analysis.kept_tiles import kept_words
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.optimization_hints import hint
-from .choose_warps import choose_warps, fit
 
 ASKED = "occupancy_asked"
 
@@ -39,4 +39,4 @@ class ChooseOccupancy(EdgePass):
 def _choose(func: Operation, asked: int, job: Job) -> int:
     warps = choose_warps(func, job)
     words = kept_words(func, job.target)
-    return next((ctas for ctas in range(asked, 1, -1) if fit(words, warps, ctas)), 1) if words else asked
+    return next((ctas for ctas in range(asked, 1, -1) if words_fit(words, warps, ctas, job.target)), 1) if words else asked

@@ -46,11 +46,11 @@ from ..analysis.cta_split import (
 )
 from ..analysis.kinds import is_tile
 from ..analysis.memory_access import ViewFacts
+from ..analysis.token_order import ordered_pairs
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.eliminate_common import EliminateCommon
 from ..shared.optimization_hints import hint
-from .token_order import ordered_pairs
 
 SERIALIZERS = ("nvptx",)  # libNVVM's LLVM 7 has neither the registers nor the directives of clusters
 MOST_CTAS = 8  # of a cluster on every GPU that has them

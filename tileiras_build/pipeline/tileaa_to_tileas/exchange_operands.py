@@ -21,19 +21,11 @@ from ...layouts import warpgroup_tiling
 from ...layouts.warpgroup import SCATTERED_SWIZZLES
 from ...targets import ELEMENT_BITS
 from ..analysis.axis_info import AxisAnalysis
+from ..analysis.budget import LEAST_WARPS, choose_warps
+from ..analysis.fetchable import fetched, is_canonical, is_scattered, may_fetch, may_run_ahead, warpgroup_row
 from ..analysis.operand_chains import only_accumulates
 from ..contracts import EdgePass
 from ..job import Job
-from .choose_warps import choose_warps
-from .select_async import (
-    LEAST_WARPS,
-    fetched,
-    is_canonical,
-    is_scattered,
-    may_fetch,
-    may_run_ahead,
-    warpgroup_row,
-)
 
 FIRST_INITIAL = 3  # operand of a loop, after its bounds and its step
 EXCHANGED = {"signedness_lhs": "signedness_rhs", "signedness_rhs": "signedness_lhs"}

@@ -25,8 +25,8 @@ from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import LOOP, is_zero, runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
+from .inserted import runs_at
 from .overlap_products import BARRIER, SWITCH, at_its_stage, users
-from .pipeline_loads import runs_at
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 LOAD, STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp, f16
 from ..analysis.dot_atoms import scales_by_itself
 from ..contracts import EdgePass
 from ..job import Job
-from .apply_scales import apply_scales, converted
+from .block_scales import apply_scales, converted
 
 FP8 = ("f8E4M3FN", "f8E5M2")
 

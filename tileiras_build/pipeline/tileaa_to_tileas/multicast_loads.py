@@ -15,10 +15,10 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation
 
-from ...dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, CtaRankOp, MakeTiledTmaDescOp
-from ..analysis.operand_chains import LOOP
+from ...dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, MakeTiledTmaDescOp
+from ..analysis.rank_dependence import depends_on_rank, is_as_often
 from ..analysis.tensor_maps import PATTERN_LINES
 from ..contracts import EdgePass
 from ..job import Job
@@ -36,7 +36,7 @@ class MulticastLoads(EdgePass):
             if (ctas := func.attributes.get("num_ctas")) is not None:
                 loads = [op for op in func.walk() if op.name == AsyncTiledTmaLoadOp.name]
                 for load in loads:
-                    if all(_is_as_often(other) for other in loads if other.pipeline is load.pipeline):
+                    if all(is_as_often(other) for other in loads if other.pipeline is load.pipeline):
                         _share(load, ctas.value.data)
 
 
@@ -49,51 +49,6 @@ def _share(load: Any, ctas: int) -> None:
     load.attributes["multicast"] = IntegerAttr(dim, i32)
     load.pipeline.owner.attributes["ctas"] = IntegerAttr(ctas, i32)
     _narrow(load, dim, load.view.type.tile[dim] // ctas)
-
-
-# ---- what all CTAs have in common ----------------------------------------------------------------
-def depends_on_rank(load: Any) -> bool:
-    """Whether what a load fetches, or how often, may differ between the CTAs of a cluster."""
-    return any(_follows_rank(value, set()) for value in _decisive(load))
-
-
-def _is_as_often(load: Any) -> bool:
-    """Whether all CTAs of a cluster fetch the tiles of a load equally often."""
-    return not any(_follows_rank(value, set()) for value in _bounds(load))
-
-
-def _decisive(load: Any) -> list[SSAValue]:
-    """What says where a tile is fetched from, and how often."""
-    return [*load.coords, *_bounds(load)]
-
-
-def _bounds(load: Any) -> list[SSAValue]:
-    """Those of the loops around a load."""
-    values: list[SSAValue] = []
-    around = load.parent_op()
-    while around.name == LOOP:
-        values += [around.lower, around.upper, around.step]
-        around = around.parent_op()
-    return values
-
-
-def _follows_rank(value: SSAValue, seen: set[SSAValue]) -> bool:
-    """Whether a scalar may depend on which CTA of its cluster computes it."""
-    if value in seen:
-        return False
-    seen.add(value)
-    owner = value.owner
-    sources = _carried(value, owner) if isinstance(owner, Block) else list(owner.operands)
-    return getattr(owner, "name", None) == CtaRankOp.name or any(_follows_rank(source, seen) for source in sources)
-
-
-def _carried(argument: Any, block: Block) -> list[SSAValue]:
-    loop = block.parent_op()
-    if loop.name != LOOP:
-        return []
-    if argument.index == 0:
-        return [loop.lower, loop.upper, loop.step]
-    return [loop.initial[argument.index - 1], block.last_op.operands[argument.index - 1]]
 
 
 # ---- shares --------------------------------------------------------------------------------------

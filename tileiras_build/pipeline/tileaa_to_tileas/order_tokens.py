@@ -15,20 +15,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.nv_tileas.ops import BarrierOp
+from ..analysis.operand_chains import TOKEN
+from ..analysis.token_order import ACCESSES, WRITE
 from ..contracts import EdgePass
 from ..job import Job
-
-TOKEN = "nv_tileaa.mem_token"
-READ, WRITE = 1, 2
-ACCESSES = {
-    "nv_tileas.load": READ,
-    "nv_tileas.tiled_load": READ,
-    "nv_tileas.store": WRITE,
-    "nv_tileas.tiled_store": WRITE,
-    "nv_tileas.atomic_rmw": READ | WRITE,
-    "nv_tileas.atomic_cas": READ | WRITE,
-    "nv_tileas.tiled_atomic_rmw": READ | WRITE,
-}
 
 
 class OrderTokens(EdgePass):

@@ -24,14 +24,14 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import arith
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncUmmaOp
+from ..analysis.budget import sums_fit
 from ..analysis.dot_atoms import partial_sums
 from ..analysis.kept_tiles import tile_words
 from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import LOOP, runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
-from .choose_warps import sums_fit
-from .pipeline_loads import runs_at
+from .inserted import runs_at
 
 ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
 PRODUCTS = (AsyncDotOp.name, AsyncUmmaOp.name)

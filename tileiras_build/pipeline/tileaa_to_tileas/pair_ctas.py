@@ -39,13 +39,13 @@ from ...dialects.nv_tileas.types import BufferType, PipelineType
 from ...layouts import SharedLayout, matrix_operand
 from ...layouts.matrix_descriptor import WIDE, WIDE_CHUNK
 from ...layouts.tensor_memory import MOST_COLUMNS, ROWS
+from ..analysis.budget import MOST_FETCHED_STAGES
 from ..analysis.memory_access import VECTOR_BYTES
-from ..analysis.operand_chains import LOOP
+from ..analysis.operand_chains import LOOP, kernel_of
+from ..analysis.rank_dependence import depends_on_rank
 from ..analysis.tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 from ..contracts import EdgePass
 from ..job import Job
-from .multicast_loads import depends_on_rank
-from .specialize_warps import MOST_STAGES
 
 PAIR, COLUMN_UNIT = 2, 32  # columns of a product of a pair, whatever its types and orders (table 39)
 BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]
@@ -177,10 +177,7 @@ def _fetch_half(load: Any, dim: int, half: SharedLayout) -> None:
 
 
 def _rank(load: Operation) -> Any:
-    func = load
-    while func.name != "nv_tileaa.func":
-        func = func.parent_op()
-    return next(op for op in func.walk() if op.name == CtaRankOp.name).results[0]
+    return next(op for op in kernel_of(load).walk() if op.name == CtaRankOp.name).results[0]
 
 
 def _resize(op: Any, half: SharedLayout) -> None:
@@ -190,7 +187,7 @@ def _resize(op: Any, half: SharedLayout) -> None:
     room = (left.stage_bytes + right.stage_bytes) * stages
     types = [left, BufferType(right.element_type, right.stages, SharedLayoutAttr(half))]
     size = sum(type.stage_bytes for type in types)
-    count = IntAttr(max(stages, min(MOST_STAGES, room // size)))
+    count = IntAttr(max(stages, min(MOST_FETCHED_STAGES, room // size)))
     for buffer, type in zip((op.lhs, op.rhs), types):
         Rewriter.replace_value_with_new_type(buffer, BufferType(type.element_type, count, type.placement))
     pipeline.owner.attributes |= {"pair": UnitAttr(), "bytes": IntegerAttr(size, i32)}

@@ -14,11 +14,11 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 from xdsl.ir import Operation
 
 from ...dialects.nv_tileas.ops import AsyncDotOp, SequenceArriveOp, SequenceCloseOp, SequenceOpenOp, SequenceWaitOp
+from ..analysis.budget import WARPGROUP
 from ..analysis.kinds import is_pure
 from ..analysis.operand_chains import LOOP
 from ..contracts import EdgePass
 from ..job import Job
-from .choose_warps import WARPGROUP
 
 SWITCH, WAIT = "nv_tileas.agent_switch", "nv_tileas.async.pipeline.consumer_wait"
 LEAST_WARPGROUPS = 2

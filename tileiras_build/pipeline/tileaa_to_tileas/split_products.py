@@ -23,12 +23,12 @@ from ...dialects import arith
 from ...dialects.nv_tileaa.types import TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ..analysis.axis_info import AxisAnalysis
+from ..analysis.budget import two_stages_fit
 from ..analysis.memory_access import ViewFacts
 from ..analysis.operand_chains import LOOP, ORDERED, TOKEN, only_accumulates, runs_to_its_end, source_load
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
-from .select_async import LEAST_STAGES, SMALL_BYTES
 
 # Shorter lines along k are fetched in more and smaller pieces than the copies are worth.
 LEAST_LINE_BYTES = 64
@@ -135,7 +135,7 @@ def _factor(product: Any, operands: list[_Operand], job: Job) -> int:
     size, factor = sum(operand.bytes for operand in operands), 1
     k = product.lhs.type.get_shape()[-1]
     line = min(k * element_of(operand.load.value.type).bits // 8 for operand in operands)
-    while LEAST_STAGES * size // factor + SMALL_BYTES > job.target.max_shared_memory:
+    while not two_stages_fit(size, job, factor):
         factor *= 2
         if line // factor < LEAST_LINE_BYTES:
             return 1

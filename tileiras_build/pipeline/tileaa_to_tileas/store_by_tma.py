@@ -27,17 +27,18 @@ from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
 from ...layouts import MatrixAccess, SharedAccess, SharedRoundTrip, TileParts, tile_parts
 from ..analysis.axis_info import AxisAnalysis
+from ..analysis.budget import BESIDE_STAGES
 from ..analysis.conversions import conversion_plan
 from ..analysis.distinct_tiles import stores_distinct_tiles
 from ..analysis.operand_chains import EXITS, LOOP, LOOPS, TOKEN, stands_for
+from ..analysis.ring_lives import RingLife
+from ..analysis.scratch_sizes import RING_ALIGNMENT, aligned, ring_bytes
 from ..analysis.tensor_maps import TensorBox, tensor_box
+from ..analysis.token_order import ACCESSES
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
 from ..shared.optimization_hints import hint
-from .assign_scratch import RING_ALIGNMENT, RingLife, aligned, ring_bytes
-from .order_tokens import ACCESSES
-from .select_async import SMALL_BYTES
 from .tma_descriptors import descriptor_of, hoist
 
 SWITCH, STORE, CONVERSION = "nv_tileas.agent_switch", "nv_tileas.tiled_store", "nv_tileas.convert_layout"
@@ -132,7 +133,7 @@ class _Store:
         """
         rings = [op for op in self.func.walk() if op.name == "nv_tileas.alloc_tensor"]
         whole, most = sum(ring_bytes(ring) for ring in rings), self.job.target.max_shared_memory
-        total = most - SMALL_BYTES * len(rings) if 2 * whole > most else whole
+        total = most - BESIDE_STAGES * len(rings) if 2 * whole > most else whole
         filled = whole if any(RingLife.of(ring).covers(self.op) for ring in rings) else 0
         return max(aligned(self.trip.scratch_bytes), total - filled)
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from ..job import Job
     from .module_emitter import ModuleEmitter
 
-# Of a multiprocessor, and those of a thread that an instruction with many registers leaves free.
-REGISTER_FILE, OTHER_REGISTERS = 65536, 20
+# Registers of a thread that an instruction with many of them leaves free.
+OTHER_REGISTERS = 20
 # The barrier of the warps that compute, where others do not (0 is the one of all threads).
 COMPUTE_BARRIER = 1
 
@@ -201,7 +201,8 @@ class KernelEmitter:
     @property
     def vector_registers(self) -> int:
         """The most registers of one instruction, a power of two, that leave a thread some for all else."""
-        share = self.most_registers or REGISTER_FILE // (32 * (self.num_warps + self.producer_warps))
+        threads = 32 * (self.num_warps + self.producer_warps)
+        share = self.most_registers or self.target.multiprocessor.registers // threads
         return 1 << (share - OTHER_REGISTERS).bit_length() - 1
 
     @cached_property

@@ -17,7 +17,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation
 
 from ...dialects.cuda_tile.attrs import DenseConstantAttr
-from ...dialects.cuda_tile.types import FloatNV8E5M3FNUType, TileType
+from ...dialects.cuda_tile.element_types import FloatNV8E5M3FNUType
+from ...dialects.cuda_tile.types import TileType
 from ...dialects.nv_tileaa import PointerType
 from ...dialects.nv_tileaa.ops import BitcastOp, SplatOp
 from ...errors import Unsupported

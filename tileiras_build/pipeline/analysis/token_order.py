@@ -6,8 +6,20 @@ from collections.abc import Iterator
 
 from xdsl.ir import Operation, SSAValue
 
-from ..analysis.cta_split import STRUCTURED, carried
-from .order_tokens import ACCESSES, TOKEN, WRITE
+from .cta_split import STRUCTURED, carried
+from .operand_chains import TOKEN
+
+# What accesses to memory do.
+READ, WRITE = 1, 2
+ACCESSES = {
+    "nv_tileas.load": READ,
+    "nv_tileas.tiled_load": READ,
+    "nv_tileas.store": WRITE,
+    "nv_tileas.tiled_store": WRITE,
+    "nv_tileas.atomic_rmw": READ | WRITE,
+    "nv_tileas.atomic_cas": READ | WRITE,
+    "nv_tileas.tiled_atomic_rmw": READ | WRITE,
+}
 
 
 def ordered_pairs(func: Operation) -> Iterator[tuple[Operation, Operation]]:

@@ -1,0 +1,60 @@
+"""What passes are told of a multiprocessor: registers that agents divide, stages and CTAs that shared memory holds."""
+
+from dataclasses import replace
+
+import pytest
+
+from tileiras_build.pipeline.analysis.budget import (
+    BESIDE_STAGES,
+    choose_stages,
+    divided_registers,
+    two_stages_fit,
+    words_fit,
+)
+from tileiras_build.pipeline.job import Job
+from tileiras_build.targets import MULTIPROCESSORS, find_target
+
+FILE, UNIT, FETCHING_WARPS = 65536, 8, 4
+HOPPER = find_target("sm_90")
+JOB = Job(HOPPER)
+KIB = 1024
+
+
+@pytest.mark.parametrize("warps", [8, 12, 16])
+def test_agents_have_no_more_registers_than_the_kernel(warps):
+    fetching, computing = divided_registers(warps, HOPPER)
+    threads = 32 * (warps + FETCHING_WARPS)
+    launched = FILE // threads // UNIT * UNIT
+    taken = 32 * (FETCHING_WARPS * fetching + warps * computing)
+    assert taken <= launched * threads < taken + 32 * warps * UNIT or computing == 240
+    assert fetching < launched < computing and fetching % UNIT == computing % UNIT == 0
+
+
+def test_two_warpgroups_that_compute_have_240():
+    assert divided_registers(8, HOPPER) == [24, 240]
+
+
+def test_the_register_file_is_the_targets(monkeypatch):
+    """128 threads with a fetching warp, two CTAs: 204 registers a thread, or half of that."""
+    words = 150 * 128
+    assert words_fit(words, 4, 2, HOPPER)
+    half = replace(MULTIPROCESSORS[90], registers=FILE // 2)
+    monkeypatch.setitem(MULTIPROCESSORS, 90, half)
+    assert not words_fit(words, 4, 2, HOPPER)
+
+
+def test_fewer_ctas_rather_than_one_stage():
+    """227 KiB: three stages of 32 KiB in half of them; of 64 KiB only where one CTA has all."""
+    assert choose_stages(32 * KIB, 0, 2, JOB) == (3, 2)
+    assert choose_stages(64 * KIB, 0, 2, JOB) == (3, 1)
+
+
+@pytest.mark.parametrize(("taken", "stages"), [(0, 1), (100 * KIB, 0), (300 * KIB, 0)])
+def test_less_than_two_stages(taken, stages):
+    assert choose_stages(128 * KIB, taken, 2, JOB) == (stages, 1)
+
+
+def test_two_stages_leave_room_for_barriers():
+    most = (HOPPER.max_shared_memory - BESIDE_STAGES) // 2
+    assert two_stages_fit(most, JOB) and not two_stages_fit(most + 1, JOB)
+    assert two_stages_fit(2 * most, JOB, parts=2)

@@ -1,0 +1,144 @@
+"""What accesses to memory must satisfy: their order and scope, pointers, masks, views, indices."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Operation
+
+from tileiras_build.dialects.cuda_tile.base import Check, fail, of_type, one_of, tile, tile_type
+from tileiras_build.dialects.cuda_tile.element_types import BITS, INTEGERS
+from tileiras_build.dialects.cuda_tile.enums import MemoryOrderingSemantics, PtrAttr
+from tileiras_build.dialects.cuda_tile.extents import check_elements, known_range
+from tileiras_build.dialects.cuda_tile.types import TileType, TokenType
+from tileiras_build.dialects.cuda_tile.view_types import GatherScatterViewType, StridedViewType, TileView
+
+ORDER, SCOPE = "memory_ordering_semantics", "memory_scope"
+
+
+TOKENS = of_type(TokenType, "token", "result_token")
+
+
+WEAK, RELAXED = MemoryOrderingSemantics.WEAK, MemoryOrderingSemantics.RELAXED
+
+
+ACQUIRE, RELEASE = MemoryOrderingSemantics.ACQUIRE, MemoryOrderingSemantics.RELEASE
+
+
+def scope_fits_order(op: Operation) -> None:
+    """Weak accesses have no scope, all others need one."""
+    weak = op.memory_ordering_semantics.data is WEAK
+    if weak and SCOPE in op.properties:
+        fail("a weak access must not have a memory scope")
+    if not weak and SCOPE not in op.properties:
+        fail(f"a memory scope is required for {op.memory_ordering_semantics.data.value} accesses")
+
+
+LOAD_ORDER: tuple[Check, ...] = (one_of(ORDER, WEAK, RELAXED, ACQUIRE), scope_fits_order, TOKENS)
+
+
+STORE_ORDER: tuple[Check, ...] = (one_of(ORDER, WEAK, RELAXED, RELEASE), scope_fits_order, TOKENS)
+
+
+ATOMIC_ORDER: tuple[Check, ...] = (
+    one_of(ORDER, RELAXED, ACQUIRE, RELEASE, MemoryOrderingSemantics.ACQ_REL),
+    TOKENS,
+)
+
+
+def refuse_multicast(op: Operation, ptr_attr: str | None) -> None:
+    if ptr_attr == PtrAttr.MULTICAST.value:
+        fail(f"{op.name.removeprefix('cuda_tile.')} cannot access a multicast pointer; multimem operations can")
+
+
+def shown(ptr_attr: str | None) -> str:
+    return ptr_attr or "absent"
+
+
+def pointee_matches(pointer: str, value: str) -> Check:
+    """A tile of pointers to the elements of another tile, of the same shape, and not into a multicast object."""
+
+    def check(op: Operation) -> None:
+        addresses, values = tile(op, pointer), tile(op, value)
+        if not addresses.is_pointer:
+            fail(f"'{pointer}' must be a tile of pointers, got {addresses}")
+        if addresses.shape != values.shape or addresses.element_type.pointee_type != values.element_type:
+            fail(f"'{pointer}' must be a tile of pointers to the elements of '{value}', got {addresses} and {values}")
+        refuse_multicast(op, addresses.element_type.ptr_attr)
+
+    return check
+
+
+def mask_matches(name: str) -> Check:
+    """The optional mask is a tile of i1 in the shape of a named value."""
+
+    def check(op: Operation) -> None:
+        if op.mask is not None and op.mask.type != TileType(tile(op, name).shape, i1):
+            fail(f"'mask' must be a tile of i1 in the shape of '{name}', got {op.mask.type}")
+
+    return check
+
+
+def view_type(op: Operation) -> TileView:
+    """The type of the view operand, which must be a tile view."""
+    if not isinstance(op.view.type, TileView):
+        fail(f"'view' must be a tile view, got {op.view.type}")
+    return op.view.type
+
+
+def is_scalar_integer(type) -> bool:
+    return isinstance(type, TileType) and not type.shape and type.element_type in INTEGERS
+
+
+def index_fits_view(op: Operation) -> None:
+    view = view_type(op)
+    indices = list(op.index)
+    if len(indices) != view.index_rank:
+        fail(f"expected {view.index_rank} index operands for {view}, got {len(indices)}")
+    if isinstance(view, GatherScatterViewType):
+        rows = indices.pop(view.sparse_dim)
+        count = view.tile_shape[view.sparse_dim]
+        if tile_type(rows, "index").shape != (count,) or rows.type.element_type not in INTEGERS:
+            fail(f"expected a one-dimensional index tile of {count} integers at position {view.sparse_dim}, "
+                 f"got {rows.type}")
+    for index in indices:
+        if not is_scalar_integer(index.type):
+            fail(f"expected scalar integer indices, got {index.type}")
+        if index.type != indices[0].type:
+            fail(f"expected indices of one type, got {indices[0].type} and {index.type}")
+    flags = op.properties.get("inbounds")
+    if flags is not None and len(flags) != view.index_rank:
+        fail(f"expected {view.index_rank} inbounds flags, got {len(flags)}")
+    if not isinstance(view, GatherScatterViewType):
+        tile_number_fits(view, indices)
+
+
+def tile_number_fits(view: TileView, indices: list) -> None:
+    """Where a tile begins, for an index that is constant."""
+    steps = view.traversal_strides if isinstance(view, StridedViewType) else view.tile_shape
+    for dim, index in enumerate(indices):
+        stride = view.tensor_view.strides[view.dim_map[dim]]
+        for number in known_range(index) or ():
+            distance = number * steps[dim] * (stride or 1)
+            check_elements(f"the distance to tile {number},", distance, BITS[view.element_type], view.element_type)
+
+
+def inbounds_flags(op: Operation) -> tuple[bool, ...]:
+    """Per dimension of the view, whether no tile leaves the tensor there."""
+    flags = op.properties.get("inbounds")
+    return (False,) * op.view.type.index_rank if flags is None else tuple(map(bool, flags.get_values()))
+
+
+def tile_fits_view(name: str) -> Check:
+    def check(op: Operation) -> None:
+        expected = view_type(op).tile_type
+        if getattr(op, name).type != expected:
+            fail(f"expected '{name}' of type {expected} for this view, got {getattr(op, name).type}")
+
+    return check
+
+
+def not_multicast(op: Operation) -> None:
+    refuse_multicast(op, view_type(op).tensor_view.ptr_attr)
+
+
+VIEW_ACCESS: tuple[Check, ...] = (index_fits_view, not_multicast)

@@ -1,0 +1,152 @@
+"""Modules, kernels and variables of cuda_tile, and which tile of a grid a kernel computes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from weakref import WeakKeyDictionary
+
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i32
+from xdsl.ir import Attribute, Operation, Region
+from xdsl.irdl import opt_prop_def, prop_def, region_def, result_def, traits_def
+from xdsl.traits import IsolatedFromAbove, NoTerminator, Pure, SymbolOpInterface, SymbolTable
+
+from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr, OptimizationHintsAttr
+from tileiras_build.dialects.cuda_tile.base import TileOperation, define, fail, pointers, scalars
+from tileiras_build.dialects.cuda_tile.enums import SymbolVisibilityAttr
+from tileiras_build.dialects.cuda_tile.types import TileType
+
+
+def block_types(region: Region) -> tuple[Attribute, ...]:
+    """Types of the arguments of a region's only block."""
+    if len(region.blocks) != 1:
+        fail(f"expected a region of one block, got {len(region.blocks)}")
+    return tuple(argument.type for argument in region.block.args)
+
+
+@define
+class ModuleOp(TileOperation):
+    """The kernels and globals of one compilation."""
+
+    name = "cuda_tile.module"
+    sym_name = prop_def(StringAttr)
+    producer = opt_prop_def(StringAttr)
+    body = region_def()
+    traits = traits_def(IsolatedFromAbove(), SymbolTable(), NoTerminator(), SymbolOpInterface())
+
+
+@define
+class EntryOp(TileOperation):
+    """A kernel. Its arguments are scalar tiles; it returns nothing."""
+
+    name = "cuda_tile.entry"
+    sym_name = prop_def(StringAttr)
+    function_type = prop_def(FunctionType)
+    arg_attrs = opt_prop_def(ArrayAttr)
+    res_attrs = opt_prop_def(ArrayAttr)
+    optimization_hints = opt_prop_def(OptimizationHintsAttr)
+    body = region_def()
+    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+
+    def _signature(self) -> None:
+        if self.function_type.outputs.data:
+            fail("entry op must not return values")
+        for type in self.function_type.inputs.data:
+            if not isinstance(type, TileType) or type.shape:
+                fail(f"the arguments of an entry must be scalar tiles, got {type}")
+        if tuple(self.function_type.inputs.data) != block_types(self.body):
+            fail("the arguments of the body differ from the signature")
+
+    CHECKS: ClassVar = (_signature,)
+
+
+@define
+class GlobalOp(TileOperation):
+    """Static global memory with an initial value."""
+
+    name = "cuda_tile.global"
+    sym_name = prop_def(StringAttr)
+    value = prop_def(DenseConstantAttr)
+    alignment = prop_def(IntegerAttr)
+    constant = opt_prop_def(UnitAttr)
+    symbol_visibility = prop_def(SymbolVisibilityAttr)
+    traits = traits_def(SymbolOpInterface())
+
+    def _rank(self) -> None:
+        if self.value.type.rank != 1:
+            fail("type must have rank 1")
+
+    CHECKS: ClassVar = (_rank,)
+
+
+_GLOBALS: WeakKeyDictionary[Operation, dict[str, GlobalOp]] = WeakKeyDictionary()
+
+
+def _find_global(module: Operation, name: str) -> GlobalOp | None:
+    """The global called ``name``; a search for each of its users would be quadratic."""
+    found = _GLOBALS.get(module, {}).get(name)
+    if found is None or found.parent_op() is not module or found.sym_name.data != name:
+        ops = [op for op in module.regions[0].block.ops if isinstance(op, GlobalOp)]
+        _GLOBALS[module] = {op.sym_name.data: op for op in reversed(ops)}
+        found = _GLOBALS[module].get(name)
+    return found
+
+
+@define
+class GetGlobalOp(TileOperation):
+    """The address of a global. The public attribute ``name`` is ``op.symbol`` here."""
+
+    name = "cuda_tile.get_global"
+    symbol = prop_def(SymbolRefAttr, prop_name="name")
+    result = result_def()
+    traits = traits_def(Pure())
+
+    def _target(self) -> None:
+        name = self.symbol.root_reference.data
+        module = self.parent_op()
+        while module is not None and not isinstance(module, ModuleOp):
+            module = module.parent_op()
+        if module is None:
+            return
+        target = _find_global(module, name)
+        if target is None:
+            fail(f"'{name}' does not reference a valid global")
+        pointee = self.result.type.element_type.pointee_type
+        if target.value.type.element_type != pointee:
+            fail(f"pointee type {pointee} does not match type {target.value.type.element_type} of the global @{name}")
+
+    CHECKS: ClassVar = (pointers("result"), scalars("result"), _target)
+
+
+class BlockQuery(TileOperation):
+    """Three scalars, one per grid dimension."""
+
+    traits = traits_def(Pure())
+
+    def _types(self) -> None:
+        if any(result.type != TileType((), i32) for result in self.results):
+            fail("results must be scalar tiles of i32")
+
+    CHECKS: ClassVar = (_types,)
+
+
+@define
+class GetTileBlockIdOp(BlockQuery):
+    """The coordinates of this tile block in the grid."""
+
+    name = "cuda_tile.get_tile_block_id"
+    block_id_x = result_def()
+    block_id_y = result_def()
+    block_id_z = result_def()
+
+
+@define
+class GetNumTileBlocksOp(BlockQuery):
+    """The size of the grid in tile blocks."""
+
+    name = "cuda_tile.get_num_tile_blocks"
+    grid_size_x = result_def()
+    grid_size_y = result_def()
+    grid_size_z = result_def()
+
+
+MODULE_OPS = (ModuleOp, EntryOp, GlobalOp, GetGlobalOp, GetTileBlockIdOp, GetNumTileBlocksOp)

@@ -1,0 +1,255 @@
+"""Groups of threads at one pc, and how they part.
+
+The registers of a group are arrays of shape (CTAs, threads) - a product set - or (1, n) for any other set, and
+broadcast: a value that does not depend on the thread may be (CTAs, 1) or a scalar. The parts of a group that a branch
+has split keep a reference to its registers and copy only what they touch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .cluster import RANK_SHIFT
+from .copies import GroupQueue
+
+LAZY = type("Lazy", (), {"__repr__": lambda self: "LAZY"})()
+
+
+class Split:
+    """A branch on which the threads of a group disagree: pieces of (threads' mask, pc)."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, pieces):
+        self.pieces = pieces
+
+
+class Event:
+    """Something only the scheduler can do: barrier, exit, call, return, wait for warp mates."""
+
+    __slots__ = ("data", "kind")
+
+    def __init__(self, kind, *data):
+        self.kind, self.data = kind, data
+
+
+class Group:
+    """Threads at one pc; those of a subgroup see the registers of its ``parent`` through ``select``."""
+
+    def __init__(self, machine, cta, tid, registers, parent=None, select=None):
+        self.machine = self.m = machine
+        self.cta, self.tid = cta, tid  # index arrays, (Cg, 1) and (1, Tg), or both (1, n)
+        self.product = cta.shape[1] == 1  # otherwise any set of threads, as (1, n)
+        self.shape = (cta.shape[0], tid.shape[1])
+        self.R, self.parent, self.select = registers, parent, select
+        self.pc, self.stack = 0, ()
+        self.specials: dict = {}
+        self.barrier_value = None
+        self.carry = np.bool_(False)
+        self.copies, self.bulk = GroupQueue(), GroupQueue()  # of cp.async and cp.async.bulk
+        self.asleep = self.times_out = False  # at an mbarrier; a sleeper's next try fails
+        self.since = 0
+        self._flat = None
+        self.borrowed: dict = {}  # register values taken from the parent and not written since
+        self._complete = None
+        self.whole = tid.shape[1] == machine.threads and self.product  # complete CTAs
+        self.set_warps()
+
+    @property
+    def flat(self) -> np.ndarray:
+        """Index in the batch of each thread, ascending."""
+        if self._flat is None:
+            self._flat = (self.cta * self.machine.threads + self.tid).reshape(-1)
+        return self._flat
+
+    @property
+    def size(self) -> int:
+        return self.shape[0] * self.shape[1]
+
+    # -- warps ---------------------------------------------------------------------------------------
+    def set_warps(self):
+        """Decide how values map to (warps, 32): a plain reshape, or a scatter into ``slots`` with ``present``."""
+        lanes = self.tid[0]
+        n = lanes.shape[0]
+        # A product set repeats its lanes per CTA; any other set is sorted by (cta, tid).
+        self.dense = (
+            n % 32 == 0
+            and bool((lanes[::32] % 32 == 0).all())
+            and bool((np.diff(lanes.reshape(-1, 32), axis=1) == 1).all())
+        )
+        if self.dense and not self.product:
+            owner = (self.cta[0] * self.machine.threads + lanes).reshape(-1, 32)
+            self.dense = bool((np.diff(owner, axis=1) == 1).all())
+        self._slots = None
+
+    def scattered(self):
+        """(slots, present): where each thread's value goes in (warps, 32), and which places are taken."""
+        if self._slots is None:
+            per_cta = -(-self.machine.threads // 32)
+            cta, tid = np.divmod(self.flat, self.machine.threads)
+            self._warp_ids, warp = np.unique(cta * per_cta + tid // 32, return_inverse=True)
+            self._slots = (warp, tid % 32)
+            self._present = np.zeros((len(self._warp_ids), 32), bool)
+            self._present[self._slots] = True
+        return self._slots, self._present
+
+    @property
+    def present(self) -> np.ndarray | None:
+        """Which lanes of each warp are in the group, (warps, 32); None when all are."""
+        return None if self.dense else self.scattered()[1]
+
+    @property
+    def warps(self) -> int:
+        if self.dense:
+            return self.size // 32
+        self.scattered()
+        return len(self._warp_ids)
+
+    def to_warps(self, value) -> np.ndarray:
+        """A register value as (warps, 32); absent lanes hold zeros."""
+        if self.dense:
+            if np.shape(value) != self.shape:
+                value = np.broadcast_to(value, self.shape)
+            return value.reshape(-1, 32)
+        slots, _ = self.scattered()
+        out = np.zeros((len(self._warp_ids), 32), np.asarray(value).dtype)
+        out[slots] = np.broadcast_to(value, self.shape).reshape(-1)
+        return out
+
+    def from_warps(self, value: np.ndarray) -> np.ndarray:
+        """The inverse of ``to_warps``."""
+        if self.dense:
+            return value.reshape(self.shape)
+        return value[self.scattered()[0]].reshape(self.shape)
+
+    def warps_complete(self, mask=None) -> bool:
+        """Whether every living thread of each warp (and of ``mask``, a value) is in the group."""
+        if self.dense:
+            return True
+        if mask is None and self._complete in (True, self.machine.exits):
+            return self._complete is True
+        present = self.present
+        per_cta = -(-self.machine.threads // 32)
+        cta, warp = np.divmod(self._warp_ids, per_cta)
+        tid = warp[:, None] * 32 + np.arange(32)
+        inside = tid < self.machine.threads
+        alive = (
+            self.machine.alive[np.minimum(cta[:, None] * self.machine.threads + tid, len(self.machine.alive) - 1)]
+            & inside
+        )
+        needed = alive & ~present
+        if mask is not None and needed.any():
+            bits = np.bitwise_or.reduce(self.to_warps(mask), axis=1)
+            needed &= (bits[:, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1) != 0
+        complete = not needed.any()
+        if mask is None:
+            self._complete = complete or self.machine.exits
+        return complete
+
+    def require_warps(self, mask=None):
+        return None if self.warps_complete(mask) else Event("mates")
+
+    # -- values --------------------------------------------------------------------------------------
+    def special(self, name: str):
+        found = self.specials.get(name)
+        if found is None:
+            found = self.machine.special(self, name)
+            if name not in ("clock", "clock64", "clock_hi", "globaltimer", "globaltimer_lo", "globaltimer_hi"):
+                self.specials[name] = found
+        return found
+
+    @property
+    def shared_window(self):
+        """What the addresses of the CTA's own shared memory start from: its rank in the cluster."""
+        rank = self.machine.clusters.rank(self.cta)
+        return (rank << RANK_SHIFT).astype(np.uint32)
+
+    def full(self, value) -> np.ndarray:
+        """A value for each thread, flat."""
+        return np.broadcast_to(value, self.shape).reshape(-1)
+
+    def branch(self, predicate, taken: int, otherwise: int):
+        """Where a conditional branch goes: a pc, or a Split where the threads disagree."""
+        if np.ndim(predicate) == 0:
+            return taken if predicate else otherwise
+        if predicate.all():
+            return taken
+        if not predicate.any():
+            return otherwise
+        return Split([(predicate, taken), (~predicate, otherwise)])
+
+    def take(self, mask) -> tuple[Group, object]:
+        """The subgroup of the threads where ``mask`` holds; its registers are filled on demand."""
+        registers = [LAZY] * len(self.R)
+        if self.product and mask.shape[1] == 1:
+            rows = np.flatnonzero(mask[:, 0])
+            child = Group(self.machine, self.cta[rows], self.tid, registers, self, ("rows", rows))
+        elif self.product and mask.shape[0] == 1:
+            columns = np.flatnonzero(mask[0])
+            child = Group(self.machine, self.cta, self.tid[:, columns], registers, self, ("columns", columns))
+        else:
+            i, j = np.nonzero(np.broadcast_to(mask, self.shape))
+            cta = self.cta[i, 0] if self.product else self.cta[0, j]
+            child = Group(self.machine, cta[None], self.tid[0, j][None], registers, self, ("flat", i, j))
+        child.stack = self.stack
+        if self.copies or self.bulk:
+            self._split_copies(child)
+        return child
+
+    def _split_copies(self, child: Group) -> None:
+        """A subgroup waits for the copies that its threads have started."""
+        member = np.zeros(len(self.machine.alive), bool)
+        member[child.flat] = True
+        child.copies, child.bulk = self.copies.only(member), self.bulk.only(member)
+
+    @property
+    def depth(self) -> int:
+        count, group = 0, self.parent
+        while group is not None:
+            count, group = count + 1, group.parent
+        return count
+
+    def live_slots(self) -> set[int]:
+        """Registers that this group may still read, callers' ones included."""
+        program = self.machine.program
+        live = set(program.slots_at(self.pc))
+        for pc in self.stack:
+            live.update(program.slots_at(pc))
+        return live
+
+    def detach(self):
+        """Fill the live registers and forget the parent."""
+        for slot in self.live_slots():
+            self.resolve(slot)
+        template = self.machine.program.register_template
+        for slot, value in enumerate(self.R):
+            if value is LAZY:
+                self.R[slot] = template[slot]
+        self.parent = self.select = None
+        self.borrowed.clear()
+
+    def resolve(self, slot: int):
+        """The value of a register, taken from the parent on first use."""
+        value = self.R[slot]
+        if value is LAZY:
+            value = pick(self.parent.resolve(slot), self.select)
+            self.R[slot] = self.borrowed[slot] = value
+        return value
+
+
+def pick(value, select):
+    """The part of a register value that a subgroup sees."""
+    if isinstance(value, tuple):
+        return tuple(pick(part, select) for part in value)
+    if np.ndim(value) == 0:
+        return value
+    if select[0] == "rows":
+        return value if value.shape[0] == 1 else value[select[1]]
+    if select[0] == "columns":
+        return value if value.shape[1] == 1 else value[:, select[1]]
+    _, i, j = select
+    if value.shape[0] == 1:
+        return value[0, j][None] if value.shape[1] > 1 else value
+    if value.shape[1] == 1:
+        return value[i, 0][None]
+    return value[i, j][None]

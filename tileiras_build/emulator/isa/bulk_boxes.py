@@ -1,0 +1,305 @@
+"""Boxes of tensors in memory: where their elements lie, and copies of them.
+
+A box of a tensor lies in shared memory row after row, 16-byte chunks swizzled: the chunk's number within a row of the
+pattern (32, 64 or 128 bytes) is XORed with the number of the 128-byte row that its address lies in, or in one mode the
+number of the 32-byte chunk (PTX ISA 9.0, section 5.5.6, swizzling modes).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from .. import tensor_map
+from ..faults import EmulatorFault
+from ..watch import flight_of
+from .mbarrier import change
+
+CHUNK = 16
+_UNITS = {16: np.complex128, 8: np.uint64, 4: np.uint32, 2: np.uint16, 1: np.uint8}
+BOX_ALIGN = 128  # of a box in shared memory (table "alignment" of section 5.5.7)
+
+
+def fault(machine, ins, flat, why: str, address=None):
+    cta, tid = divmod(int(flat), machine.threads)
+    raise EmulatorFault(
+        why, instruction=ins.text, line=ins.line, thread=machine.thread_name(cta, tid),
+        address=None if address is None else int(address),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def chunks_of_box(rows: int, row_bytes: int, pitch: int) -> np.ndarray:
+    """Chunk numbers of a box in shared memory from its start, before the swizzle: (rows, chunks)."""
+    row, chunk = np.ogrid[:rows, : row_bytes // CHUNK]
+    return row * (pitch // CHUNK) + chunk
+
+
+def box_chunks(tensor, start) -> np.ndarray:
+    """Chunk numbers (n, rows, chunks) of boxes that start at chunk ``start`` (n) of a CTA's shared memory."""
+    chunks = start[:, None, None] + chunks_of_box(tensor.rows, tensor.row_bytes, tensor.pitch)
+    mask, shift = tensor_map.CHUNK_XOR[tensor.swizzle]
+    return chunks ^ (chunks >> 3 & mask) << shift
+
+
+@lru_cache(maxsize=1024)
+def row_steps(counts: tuple, steps: tuple) -> np.ndarray:
+    """Position of each row of a box along dimensions 1, 2, …, from the box's corner: (rank - 1, rows)."""
+    rows = int(np.prod(counts[1:], dtype=np.int64))
+    grids = np.indices(counts[:0:-1]).reshape(len(counts) - 1, rows)[::-1]
+    return grids * np.array(steps[1:], np.int64)[:, None]
+
+
+class Elements:
+    """The elements of boxes in global memory, in units of up to 16 bytes: offsets from the base and which exist."""
+
+    def __init__(self, tensor, coordinates):
+        size = tensor.kind.bytes
+        first = coordinates[:, 0] * size * tensor.kind.bits // 8
+        width = tensor.shape[0] * size
+        self.unit = unit_bytes(int(np.bitwise_or.reduce(first, initial=width)))
+        column = first[:, None] + np.arange(0, tensor.data_bytes, self.unit)
+        inside = (column >= 0) & (column < width)
+        row = np.zeros((len(first), tensor.rows), np.int64)
+        alive = np.ones((len(first), tensor.rows), bool)
+        for d, at in enumerate(self.places(tensor, coordinates), start=1):
+            alive &= (at >= 0) & (at < tensor.shape[d])
+            row += at * tensor.strides[d - 1]
+        self.offset = row[:, :, None] + column[:, None, :]  # bytes from the base, (n, rows, units)
+        self.valid = alive[:, :, None] & inside[:, None, :]
+        self.all = bool(alive.all() and inside.all())
+
+    @staticmethod
+    def places(tensor, coordinates):
+        """Where the rows of each box lie along dimension 1, 2, …: (n, rows) each."""
+        if tensor.gathers:
+            return [coordinates[:, 1:]]
+        if tensor.columns is not None:
+            return pixels(tensor, coordinates)
+        steps = row_steps(tensor.counts, tensor.element_strides)
+        return [coordinates[:, d, None] + step for d, step in enumerate(steps, start=1)]
+
+    def only(self):
+        return self.offset if self.all else self.offset[self.valid]
+
+
+def pixels(tensor, coordinates) -> list[np.ndarray]:
+    """Where the pixels of columns lie along W, H, D, N (section 5.5.5): (copies, pixels) each.
+
+    ``coordinates`` (n, 2 * rank - 2) are the first pixel's and what is added to W, H, D of each. Pixels follow each other
+    along W, then H, then D in the bounding box, then in the next of N; ``element_strides`` are the steps. In the wide modes
+    (im2col::w, im2col::w::128) H and D stay as they are.
+    """
+    columns, inner = tensor.columns, tensor.rank - 2
+    at = [coordinates[:, 1 + d].copy() for d in range(inner + 1)]
+    out = np.empty((inner + 1, len(coordinates), tensor.rows), np.int64)
+    for pixel in range(tensor.rows):
+        for d in range(inner + 1):
+            out[d, :, pixel] = at[d] + (coordinates[:, tensor.rank + d] if d < inner else 0)
+        ends = np.ones(len(coordinates), bool)
+        for d in range(len(columns.lower)):
+            at[d] += np.where(ends, tensor.element_strides[1 + d], 0)
+            ends &= at[d] > tensor.shape[1 + d] - 1 + columns.upper[d]
+            at[d][ends] = columns.lower[d]
+        at[inner] += ends
+    return list(out)
+
+
+def unit_bytes(number: int) -> int:
+    """The widest unit of up to 16 bytes that divides a number."""
+    return min(number & -number, CHUNK) if number else CHUNK
+
+
+def global_view(machine, ins, flat, base: int, offsets, unit: int):
+    """(view in units, index of ``offsets`` bytes from ``base``); a fault where they are not mapped."""
+    if not offsets.size:
+        return np.zeros(0, _UNITS[unit]), offsets
+    low, high = base + int(offsets.min()), base + int(offsets.max()) + unit
+    region = machine.memory.find(low)
+    if region is None or high > region.base + region.size:
+        outside = low if region is None else region.base + region.size
+        fault(machine, ins, flat, "address outside mapped memory", outside)
+    return region.view(_UNITS[unit]), (offsets + (base - region.origin)) // unit
+
+
+class Copy:
+    """What the race check wants of a copy: the bytes of shared memory, and when they are read or written."""
+
+    clocks = None  # of the race check, one per copy
+    taken = None  # what a copy from shared memory has read, one row per copy
+
+    @property
+    def was_read(self) -> bool:
+        return self.taken is not None
+
+    def read(self, machine) -> None:
+        """Read the source now; the bytes are written when the copy lands."""
+        if self.taken is None:
+            self.watch_landing(machine)
+            self.taken = self.sources(machine)
+
+    def kept(self, member):
+        """Which copies belong to threads of a mask, or None where none does."""
+        keep = member[self.flat]
+        return keep if keep.any() else None
+
+    def watch_issue(self, machine):
+        if machine.race is None:
+            return
+        if self.positions is not None:
+            self.clocks = machine.race.issue_copies(self.positions, self.flat)
+        else:
+            self.clocks = machine.race.issue_stores(self.ins, self.shared_bytes(), self.flat)
+
+    def watch_landing(self, machine):
+        if machine.race is None:
+            return
+        if self.positions is not None:
+            machine.race.copy_in(self.ins, self.shared_bytes(), self.positions, self.flat, self.clocks)
+        else:
+            machine.race.stores_done(self.flat, self.clocks)
+
+
+class BoxCopy(Copy):
+    """Boxes between global and shared memory, of one instruction: a row per copy.
+
+    ``coordinates`` (n, rank), ``start`` (n): chunk within the CTA's shared memory, ``bias`` (n): first chunk of that
+    CTA's memory in the batch's, ``flat`` (n): issuing threads, ``positions`` (n): mbarriers, or None.
+    """
+
+    def __init__(self, ins, tensor, coordinates, start, bias, flat, positions=None, function=None):
+        self.ins, self.tensor, self.coordinates, self.start, self.bias = ins, tensor, coordinates, start, bias
+        self.flat, self.positions, self.function, self.landed = flat, positions, function, False
+
+    def only(self, member):
+        if (keep := self.kept(member)) is None:
+            return None
+        out = BoxCopy(
+            self.ins, self.tensor, self.coordinates[keep], self.start[keep], self.bias[keep], self.flat[keep],
+            None if self.positions is None else self.positions[keep], self.function,
+        )  # fmt: skip
+        out.clocks = None if self.clocks is None else self.clocks[keep]
+        out.taken = None if self.taken is None else self.taken[keep]
+        return out
+
+    @cached_property
+    def chunks(self) -> np.ndarray:
+        """Numbers of the 16-byte chunks of each box in the batch's shared memory (n, rows, chunks)."""
+        return box_chunks(self.tensor, self.start) + self.bias[:, None, None]
+
+    def take_off(self, machine) -> None:
+        for chunks in self.touched():
+            flight_of(machine).begin(self.ins, chunks, CHUNK)
+
+    def touched(self) -> list:
+        """The chunks of all boxes, as slices where each box is dense: the swizzle moves chunks within 128 bytes alone."""
+        tensor = self.tensor
+        count, left = divmod(tensor.rows * tensor.row_bytes, CHUNK)
+        if tensor.pitch != tensor.row_bytes or left or count * CHUNK % BOX_ALIGN:
+            return [self.chunks]
+        return [slice(start, start + count) for start in (self.start + self.bias).tolist()]
+
+    def sources(self, machine) -> np.ndarray:
+        """The chunks of each box."""
+        return machine.shared_view(np.complex128)[self.chunks]
+
+    def shared_bytes(self) -> np.ndarray:
+        return (self.chunks[..., None] * CHUNK + np.arange(CHUNK)).reshape(len(self.chunks), -1)
+
+    def land(self, machine) -> None:
+        if self.landed:
+            return
+        self.landed = True
+        elements = Elements(self.tensor, self.coordinates)
+        view, index = global_view(machine, self.ins, self.flat[0], self.tensor.base, elements.only(), elements.unit)
+        if self.positions is not None:
+            self.watch_landing(machine)
+            return self.load(machine, elements, view, index)
+        self.read(machine)
+        if self.function is None:
+            self.store(elements, view, index)
+        else:
+            self.reduce(machine)
+
+    def load(self, machine, elements, view, index):
+        if elements.all:
+            data = view[index]
+        else:
+            data = np.empty(elements.offset.shape, view.dtype)
+            data[...] = self.filling(view.dtype)
+            data[elements.valid] = view[index]
+        data = np.ascontiguousarray(data)
+        if self.tensor.element == "tf32":
+            data = rounded_to_tf32(data)
+        if self.tensor.kind.packed < CHUNK:
+            data = padded(data, self.tensor.kind.packed)
+        machine.shared_view(np.complex128)[self.chunks] = data.view(np.complex128).reshape(self.chunks.shape)
+        for chunks in self.touched():
+            machine.flight.end(chunks, CHUNK)
+        bytes_ = np.full(len(self.flat), -self.tensor.box_bytes, np.int64)
+        change(machine, self.ins, self.positions, self.flat, 0 * bytes_, bytes_, clocks=self.clocks)
+
+    def filling(self, dtype):
+        """What elements outside the tensor read as."""
+        if self.tensor.fill == "zero":
+            return dtype.type(0)
+        pattern = self.tensor.kind.nan.to_bytes(self.tensor.kind.bytes, "little")
+        return np.frombuffer(pattern * CHUNK, dtype)[0]
+
+    def store(self, elements, view, index):
+        taken = self.taken if self.tensor.kind.packed == CHUNK else packed(self.taken)
+        data = taken.view(view.dtype).reshape(elements.offset.shape)
+        view[index] = data if elements.all else data[elements.valid]
+
+    def reduce(self, machine):
+        """Element by element, one copy after another: copies may overlap."""
+        unit = self.tensor.kind.bytes
+        data = self.taken.view(_UNITS[unit]).reshape(len(self.taken), -1)
+        for i in range(len(data)):
+            elements = ElementsOfOne(self.tensor, self.coordinates[i : i + 1])
+            view, index = global_view(machine, self.ins, self.flat[i], self.tensor.base, elements.only(), unit)
+            values = data[i][elements.valid.reshape(-1)]
+            index = index.reshape(-1)
+            view[index] = self.function(view[index], values, None)
+
+
+def padded(data: np.ndarray, packed: int) -> np.ndarray:
+    """Chunks of 16 bytes that begin with ``packed`` bytes of data; the rest, which nobody may use, is ones."""
+    parts = data.view(np.uint8).reshape(-1, packed)
+    out = np.full((len(parts), CHUNK), 0xFF, np.uint8)
+    out[:, :packed] = parts
+    return out
+
+
+def packed(chunks: np.ndarray) -> np.ndarray:
+    """.b6p2x16: the low 6 bits of 16 bytes each, one after another in 12 bytes (section 5.5.1.1)."""
+    codes = np.ascontiguousarray(chunks)[..., None].view(np.uint8).reshape(-1, 4, 4).astype(np.uint32) & 63
+    words = (codes << np.array([0, 6, 12, 18], np.uint32)).sum(axis=2, dtype=np.uint32)
+    return np.ascontiguousarray(words[..., None].view(np.uint8)[..., :3]).reshape(-1)
+
+
+class ElementsOfOne(Elements):
+    """As ``Elements``, in units of one element."""
+
+    def __init__(self, tensor, coordinates):
+        super().__init__(tensor, coordinates)
+        size = tensor.kind.bytes
+        if self.unit == size:
+            return
+        steps = np.arange(0, self.unit, size)
+        self.offset = (self.offset[..., None] + steps).reshape(*self.offset.shape[:2], -1)
+        self.valid = np.repeat(self.valid, self.unit // size, axis=2)
+        self.unit = size
+
+
+def rounded_to_tf32(data):
+    """Copies of tf32 tensors round to the nearest tf32, ties to even; infinities and NaNs keep their bits.
+
+    The ISA names no rounding; Triton tests this one on GPUs (``round_f32_to_tf32`` of its ``TensorDescriptor``).
+    """
+    from ..numerics import round_to_tf32
+
+    values = data.view(np.float32)
+    rounded = np.where(np.isfinite(values), round_to_tf32(values, "rn"), values.view(np.uint32))
+    return np.ascontiguousarray(rounded).view(data.dtype)

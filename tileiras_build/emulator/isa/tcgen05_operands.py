@@ -1,0 +1,140 @@
+"""What the instructions of tensor memory name: its addresses, the warps and the CTAs that issue them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import tensor
+from ..access import Selection
+from ..syntax import Address
+from ..tensor import Operation, fault
+
+ROWS32 = np.arange(32)
+SHAPES = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4, "16x32bx2": 1}  # registers per repetition
+
+
+def tensor_address(e, operand) -> str:
+    """Source of a tensor-memory address: lane in the high, column in the low 16 bits."""
+    if not isinstance(operand, Address):
+        e.fail("the tensor-memory address must be in brackets")
+    base = e.use(operand.base, "u32")
+    return f"{base} + {e.scalar('u32', operand.offset)}" if operand.offset else base
+
+
+def is_pair(ins) -> bool:
+    """Whether two CTAs execute an instruction together."""
+    return "cta_group::2" in ins.mods
+
+
+def require_one_group(e, ins):
+    """All tcgen05 instructions of a kernel have the same .cta_group (section 9.7.16.7.1)."""
+    groups = {m for other in e.program.code if other.op == "tcgen05" for m in other.mods if m.startswith("cta_group")}
+    if len(groups) > 1:
+        e.fail("all tcgen05 instructions of a kernel must have the same .cta_group")
+
+
+def mask_of(e) -> str:
+    """Source of the threads that execute an instruction."""
+    return e.predicate or "None"
+
+
+def per_warp(group, ins, value) -> np.ndarray:
+    """A value that all lanes of a warp share, one per warp."""
+    if np.ndim(value) == 0:
+        return np.full(group.warps, value)
+    lanes = group.to_warps(value)
+    if (lanes != lanes[:, :1]).any():
+        row = int(np.argmax((lanes != lanes[:, :1]).any(axis=1)))
+        cta, tid = divmod(int(group.flat[row * 32]), group.machine.threads)
+        fault(group.machine, ins, "the threads of a warp give different operands", cta, tid)
+    return lanes[:, 0]
+
+
+def warps_of(group, ins) -> tuple[np.ndarray, np.ndarray]:
+    """(CTA, warp in the CTA) of each warp of the group; all of its lanes must be there."""
+    if not group.dense:
+        cta, tid = divmod(int(group.flat[0]), group.machine.threads)
+        fault(group.machine, ins, "not all 32 threads of the warp execute this instruction", cta, tid)
+    cta, tid = np.divmod(group.flat[::32], group.machine.threads)
+    return cta, tid // 32
+
+
+class Issuers:
+    """The threads that issue a single-thread instruction, with their operands."""
+
+    def __init__(self, group, mask, *operands):
+        self.selection = Selection(group, True if mask is None else mask)
+        count = len(self.selection.rows)
+        self.ctas = np.broadcast_to(self.selection.pick(group.cta), count)
+        self.tids = np.broadcast_to(self.selection.pick(np.broadcast_to(group.tid, group.shape)), count)
+        self.operands = [np.broadcast_to(self.selection.pick(o), count).astype(np.uint64) for o in operands]
+
+    def batches(self):
+        """(CTAs, their first thread, operands): CTAs whose same warp issues with the same operands, each at most once at a time."""
+        if not len(self.ctas):
+            return
+        rounds = self.turns()
+        table = np.stack([*self.operands, (self.tids // 32).astype(np.uint64)])
+        for turn in range(int(rounds.max()) + 1):
+            chosen = np.flatnonzero(rounds == turn)
+            while len(chosen):
+                same = (table[:, chosen] == table[:, chosen[:1]]).all(axis=0)
+                some = chosen[same]
+                yield self.ctas[some], int(self.tids[some[0]]), [int(o[some[0]]) for o in self.operands]
+                chosen = chosen[~same]
+
+    def turns(self) -> np.ndarray:
+        """How many earlier threads of its CTA each thread comes after."""
+        if len(self.ctas) < 2 or (np.diff(self.ctas) > 0).all():
+            return np.zeros(len(self.ctas), np.int64)
+        out, seen = np.zeros(len(self.ctas), np.int64), {}
+        for i, cta in enumerate(self.ctas.tolist()):
+            out[i] = seen.get(cta, 0)
+            seen[cta] = out[i] + 1
+        return out
+
+
+def sides(machine, ins, ctas) -> list[np.ndarray]:
+    """The CTAs an operation works in: its own, or the even and the odd ones of the pairs."""
+    return list(tensor.pair_of(machine, ins, ctas)) if is_pair(ins) else [ctas]
+
+
+def in_cluster(group, ins, selection, index, flat, multicast):
+    """The same barrier in every CTA of the cluster whose bit of ``multicast`` is set."""
+    machine, words = group.machine, group.machine.shared_size // 8
+    ctas = np.broadcast_to(selection.pick(group.cta), len(index))
+    masks = np.broadcast_to(selection.pick(multicast), len(index))
+    places, threads = [index[:0]], [flat[:0]]
+    for rank in range(16):
+        chosen = masks >> np.uint32(rank) & np.uint32(1) != 0
+        if chosen.any():
+            if rank >= machine.clusters.size:
+                fault(machine, ins, f"CTA {rank} of the mask is not in the cluster", ctas[0])
+            there = machine.clusters.of_rank(ctas[chosen], rank)
+            places.append(there * words + index[chosen] % words)
+            threads.append(flat[chosen])
+    return np.concatenate(places), np.concatenate(threads)
+
+
+def require_usable(memory, operation: Operation) -> None:
+    """The columns of an asynchronous operation are allocated, and no tcgen05.ld or .st is under way in them."""
+    ins = operation.ins
+    for span in operation.writes + operation.reads:
+        numbers = np.arange(memory.machine.ctas)[span.ctas]
+        memory.require_allocated(ins, span, numbers, f"tcgen05.{ins.mods[0]}")
+        memory.require_quiet(
+            ins,
+            span,
+            numbers,
+            memory.storing,
+            "a tcgen05.st to these columns has not been waited for (tcgen05.wait::st)",
+        )
+    for span in operation.writes:
+        numbers = np.arange(memory.machine.ctas)[span.ctas]
+        memory.require_quiet(
+            ins,
+            span,
+            numbers,
+            memory.loading,
+            "a tcgen05.ld of these columns has not been waited for (tcgen05.wait::ld)",
+        )

@@ -1,0 +1,113 @@
+"""Groups of threads that meet at one place become one group."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .copies import GroupQueue
+from .group import LAZY, Group
+
+if TYPE_CHECKING:
+    from .machine import Machine
+
+
+# -- merging -------------------------------------------------------------------------------------
+def merge(machine: Machine, groups: list[Group]) -> Group:
+    """One group of the threads of several that stand at the same place."""
+    flats = [g.flat for g in groups]
+    flat = np.concatenate(flats)
+    order = np.argsort(flat, kind="stable")
+    flat = flat[order]
+    positions = np.split(np.argsort(order, kind="stable"), np.cumsum([len(f) for f in flats])[:-1])
+    parent = groups[0].parent
+    if parent is not None and len(flat) == parent.size and all(g.parent is parent for g in groups):
+        return _rejoin(parent, groups)
+    merged = _group_of(machine, flat)
+    merged.pc, merged.stack = groups[0].pc, groups[0].stack
+    for slot in merged.live_slots():
+        values = [g.resolve(slot) for g in groups]
+        merged.R[slot] = assemble(values, groups, positions, len(flat), merged.shape)
+    _merge_state(merged, groups, positions)
+    return merged
+
+
+def _rejoin(parent: Group, groups: list[Group]) -> Group:
+    """All children of a split meet again: take up the parent's registers, with the children's changes."""
+    for slot in groups[0].live_slots():
+        values = [(g, g.R[slot]) for g in groups]
+        changed = [(g, v) for g, v in values if v is not LAZY and v is not g.borrowed.get(slot, LAZY)]
+        if changed:
+            parent.R[slot] = overlay(parent.resolve(slot), changed, parent.shape)
+    parent.pc, parent.stack = groups[0].pc, groups[0].stack
+    parent.barrier_value, parent.copies, parent.bulk = None, GroupQueue(), GroupQueue()
+    _merge_state(parent, groups, None)
+    return parent
+
+
+def _group_of(machine: Machine, flat: np.ndarray) -> Group:
+    """A group of the threads with these indices in the batch."""
+    cta, tid = np.divmod(flat, machine.threads)
+    rows, columns = np.unique(cta), np.unique(tid)
+    template = list(machine.program.register_template)
+    if len(rows) * len(columns) == len(flat):
+        return Group(machine, rows[:, None], columns[None], template)
+    return Group(machine, cta[None], tid[None], template)
+
+
+def _merge_state(merged: Group, groups: list[Group], positions: list[np.ndarray] | None) -> None:
+    """What barriers have told the groups, and the copies that they have started."""
+    merged.copies = GroupQueue.joined([g.copies for g in groups])
+    merged.bulk = GroupQueue.joined([g.bulk for g in groups])
+    if any(g.barrier_value is not None for g in groups):
+        told = [np.broadcast_to(0 if g.barrier_value is None else g.barrier_value, g.shape) for g in groups]
+        merged.barrier_value = _side_by_side(merged, groups, told, positions)
+
+
+def _side_by_side(
+    merged: Group, groups: list[Group], values: list[np.ndarray], positions: list[np.ndarray] | None
+) -> np.ndarray:
+    """The values of several groups as one of the group that they have become."""
+    if positions is None:
+        out = np.zeros(merged.shape, np.int64)
+        for group, value in zip(groups, values):
+            place(out, group.select, value)
+        return out
+    out = np.zeros(len(merged.flat), np.int64)
+    for value, position in zip(values, positions):
+        out[position] = value.reshape(-1)
+    return out.reshape(merged.shape)
+
+
+def place(out: np.ndarray, select, value) -> None:
+    """Write a child's values into an array of its parent's shape."""
+    if select[0] == "rows":
+        out[select[1]] = value
+    elif select[0] == "columns":
+        out[:, select[1]] = value
+    else:
+        out[select[1], select[2]] = value[0]
+
+
+def overlay(base, changed, shape):
+    """The parent's value with the children's values over it."""
+    if isinstance(base, tuple):
+        return tuple(overlay(b, [(g, v[i]) for g, v in changed], shape) for i, b in enumerate(base))
+    out = np.array(np.broadcast_to(base, shape))
+    for group, value in changed:
+        place(out, group.select, np.broadcast_to(value, group.shape))
+    return out
+
+
+def assemble(values, groups, positions, count, shape):
+    """One register of a merged group, from those of the groups."""
+    first = values[0]
+    if isinstance(first, tuple):
+        return tuple(assemble([v[i] for v in values], groups, positions, count, shape) for i in range(len(first)))
+    if all(np.ndim(v) == 0 for v in values) and all(v is first or v.tobytes() == first.tobytes() for v in values):
+        return first
+    out = np.empty(count, np.asarray(first).dtype)
+    for value, group, position in zip(values, groups, positions):
+        out[position] = np.broadcast_to(value, group.shape).reshape(-1)
+    return out.reshape(shape)

@@ -1,0 +1,147 @@
+"""What a kernel takes of a multiprocessor, and what fits: warps, registers, CTAs side by side, stages in shared memory.
+
+Every pass that chooses something by its cost asks here, so that what one leaves free is what a later one finds. Limits
+of the hardware are the target's; numbers here are choices, each with its reason.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation
+
+from ...targets import WARP, Target
+from ..job import Job
+from ..shared.optimization_hints import occupancy
+from .kept_tiles import kept_words
+
+# ---- warps -----------------------------------------------------------------------------------------
+# Elements of the largest tile -> warps. A tile of 1,024 gives each of 128 threads two 16-byte accesses of f32; past 8,192
+# elements a thread would hold more than 64 of them.
+STEPS = ((256, 1), (512, 2), (8192, 4), (32768, 8))
+MOST_WARPS = 16
+# Fewer warps than this leave nothing to set one aside for.
+LEAST_WARPS = 4
+
+
+def choose_warps(func: Operation, job: Job) -> int:
+    """The number of warps (a power of two) for the largest tile of a kernel: its tiles stay in registers, and no more
+    warps than there is work for.
+    """
+    largest = max((_size(result.type) for op in func.walk() for result in op.results), default=1)
+    return next((warps for limit, warps in STEPS if largest <= limit), MOST_WARPS)
+
+
+def _size(type: Attribute) -> int:
+    return prod(type.get_shape()) if isinstance(type, TensorType) else 1
+
+
+# ---- registers -------------------------------------------------------------------------------------
+# From so many computing warps on registers are short: a whole warpgroup fetches, and gives its own away.
+MANY_WARPS, WARPGROUP = 8, 4
+# setmaxnreg takes from 24 to 256 (PTX ISA 9.0, section 9.7.20.5); a kernel's threads never have 256.
+FETCHING_REGISTERS, MOST_REGISTERS = 24, 240
+# What a thread needs beside the sums of a warpgroup's product: descriptors, addresses, counters of the ring.
+BESIDE_SUMS = 26
+# And beside the accumulators of a warp's: operands of the product at hand, addresses, indices.
+BESIDE_ACCUMULATORS = 64
+
+
+def divides_registers(func: Operation, job: Job, warps: int) -> bool:
+    """Whether threads that fetch give registers to those that compute.
+
+    Not where several CTAs share them, nor where mma.sync multiplies and its tiles fit into what all threads start with.
+    """
+    if warps < MANY_WARPS or not job.target.has("setmaxnreg") or (occupancy(func, job) or 1) > 1:
+        return False
+    if job.target.tier.matrix_product != "mma_sync":
+        return True
+    needed = _needed(kept_words(func, job.target), warps)
+    return needed > _launched(WARP * (warps + WARPGROUP), job.target)
+
+
+def divided_registers(warps: int, target: Target) -> list[int]:
+    """Registers of a thread that fetches, and of one of ``warps`` warps that compute.
+
+    No more than all threads were launched with, in whole units each: a thread waits in vain for others.
+    """
+    fetching, computing = WARP * WARPGROUP, WARP * warps
+    left = _launched(fetching + computing, target) * (fetching + computing) - FETCHING_REGISTERS * fetching
+    return [FETCHING_REGISTERS, min(_whole_units(left // computing, target), MOST_REGISTERS)]
+
+
+def has_registers_for_issuing(words: int, func: Operation, job: Job, warps: int) -> bool:
+    """Whether another warp that computes nothing leaves the others their registers, or enough for ``words`` 32-bit words."""
+    if divides_registers(func, job, warps):
+        return True
+    ctas = occupancy(func, job) or 1
+    before, after = (_launched(WARP * (warps + agents) * ctas, job.target) for agents in (1, 2))
+    return after == before or _needed(words, warps) <= after
+
+
+def sums_fit(words: int, func: Operation, job: Job, warps: int) -> bool:
+    """Whether the threads that compute have registers for a tile of so many 32-bit words, beside all else."""
+    if not divides_registers(func, job, warps):
+        return words_fit(words, warps, occupancy(func, job) or 1, job.target)
+    return _needed(words, warps) <= divided_registers(warps, job.target)[1]
+
+
+def words_fit(words: int, warps: int, ctas: int, target: Target) -> bool:
+    """Whether each of so many CTAs of a multiprocessor, with a fetching warp, has registers for as many 32-bit words."""
+    return _needed(words, warps) <= _launched(WARP * (warps + 1) * ctas, target)
+
+
+def _launched(threads: int, target: Target) -> int:
+    """Registers with which each of so many threads of a multiprocessor can start."""
+    return min(_whole_units(target.multiprocessor.registers // threads, target), MOST_REGISTERS)
+
+
+def _whole_units(registers: int, target: Target) -> int:
+    unit = target.multiprocessor.register_unit
+    return registers // unit * unit
+
+
+def _needed(words: int, warps: int) -> int:
+    """Registers of a thread for its share of so many 32-bit words, and all else."""
+    return words // (WARP * warps) + BESIDE_SUMS
+
+
+# ---- CTAs of a multiprocessor ----------------------------------------------------------------------
+MOST_CTAS = 2  # a third hides less than more stages do
+
+
+def resident_ctas(kernel: Operation, loop: Operation, job: Job) -> int:
+    """CTAs that share a multiprocessor: what the kernel's hint asks for, else what its accumulators leave registers for."""
+    if asked := occupancy(kernel, job):
+        return asked
+    warps = (kernel.attributes[key].value.data for key in ("num_warps", "producer_warps") if key in kernel.attributes)
+    products = [op for op in loop.walk() if op.name == "nv_tileas.dot"]
+    accumulators = sum(op.result.type.encoding.data.num_registers for op in products)
+    taken = WARP * sum(warps) * (accumulators + BESIDE_ACCUMULATORS)
+    return max(1, min(MOST_CTAS, job.target.multiprocessor.registers // taken))
+
+
+# ---- stages in shared memory -----------------------------------------------------------------------
+LEAST_STAGES = 2  # one fills while another is read
+MOST_FETCHED_STAGES, MOST_COPIED_STAGES = 6, 4  # of TMA, of all threads' copies: more hide no more latency
+# Bytes beside the stages of a ring: mbarriers, and what aligning it may cost.
+BESIDE_STAGES = 1024
+
+
+def two_stages_fit(size: int, job: Job, parts: int = 1) -> bool:
+    """Whether a CTA has shared memory for the fewest stages of ``size`` bytes, each cut into ``parts``."""
+    return LEAST_STAGES * size // parts + BESIDE_STAGES <= job.target.max_shared_memory
+
+
+def choose_stages(size: int, taken: int, ctas: int, job: Job) -> tuple[int, int]:
+    """(stages of ``size`` bytes beside ``taken`` ones, CTAs that have them): fewer CTAs rather than one stage.
+
+    Less than LEAST_STAGES where no two of them fit.
+    """
+    stages = 0
+    for count in range(ctas, 0, -1):
+        stages = max(0, (job.target.max_shared_memory // count - taken) // size)
+        if stages >= LEAST_STAGES:
+            return stages, count
+    return stages, 1

@@ -1,0 +1,99 @@
+"""Which operands of products TMA can fetch ahead of the program, and how instructions read them where it puts them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Operation
+
+from ...layouts import matrix_operand
+from ...layouts.warpgroup import SCATTERED_SWIZZLES
+from ...targets import WarpgroupAtom
+from ..job import Job
+from ..shared.optimization_hints import hint
+from .axis_info import AxisAnalysis
+from .operand_chains import GRID_DEPENDENCY, ORDERED, ScalarSlice, loops_around, placement_after, runs_free, source_load
+from .tensor_maps import TensorBox, tensor_box, wide_box
+
+# A load, what is between it and the product, and the box that is fetched.
+Found = tuple[Any, list[Operation], TensorBox]
+
+
+def may_fetch(func: Operation) -> bool:
+    """Whether tokens say all of what loads come after: not what may be read before the grid that a kernel depends on."""
+    return not any(op.name == GRID_DEPENDENCY for op in func.walk())
+
+
+def may_run_ahead(op: Operation) -> bool:
+    """In a loop that writes nothing and whose trips, like those of the loops around it, scalars alone decide."""
+    loops = loops_around(op)
+    if not loops or any(inner.name in ORDERED for inner in loops[-1].walk()):
+        return False
+    slice = ScalarSlice()
+    return all(slice.add_loop(loop) for loop in loops)
+
+
+def fetched(op: Any, index: int, job: Job, analysis: AxisAnalysis) -> Found | None:
+    """The load, the chain and the box of an operand that TMA can fetch."""
+    found = source_load(op, index)
+    if found is None:
+        return None
+    load, chain = found
+    slice = ScalarSlice()
+    if not all(slice.add(coord) and coord.type == i32 for coord in load.coords) or not runs_free(load.token):
+        return None
+    if hint(load, job, "allow_tma") == 0:
+        return None
+    box = tensor_box(load, chain, analysis)
+    return None if box is None else (load, chain, box)
+
+
+def warpgroup_row(op: Any, job: Job) -> WarpgroupAtom | None:
+    """The wgmma row for the types of a product of matrices."""
+    if op.lhs_scale is not None or len(op.lhs.type.get_shape()) != 2:
+        return None
+    return job.target.warpgroup_atom(*element_types(op))
+
+
+def is_scattered(found: Found, k_dim: int, bits: int) -> bool:
+    """Whether an operand lies with its rows in swizzled lines, as ``WarpgroupTiling`` spreads scattered rows over lanes."""
+    _, chain, box = found
+    placement = placement_after(chain, box.placement)
+    operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
+    return operand is not None and not operand.k_major and operand.swizzle in SCATTERED_SWIZZLES.get(bits, ())
+
+
+def is_canonical(found: Found, k_dim: int, atom: Any) -> bool:
+    """Whether an instruction can read an operand where TMA puts it."""
+    return as_read(found, k_dim, atom) is not None
+
+
+def as_read(found: Found, k_dim: int, atom: Any) -> Found | None:
+    """An operand with the box in which an instruction can read it where TMA puts it; None where there is none."""
+    load, chain, box = found
+    for one in (box, wide_box(load, box)):
+        placement = None if one is None else placement_after(chain, one.placement)
+        operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
+        if operand is not None and (operand.k_major or operand.swizzle in atom.mn_major):
+            return load, chain, one
+    return None
+
+
+def is_fetched(op: Any, index: int) -> bool:
+    """Whether TMA was chosen to fetch an operand."""
+    found = source_load(op, index)
+    return found is not None and "tma" in found[0].attributes
+
+
+def products(func: Operation) -> Iterator[Any]:
+    """The products that read what TMA fetches, in program order."""
+    for op in func.walk():
+        if op.name == "nv_tileas.dot" and any(is_fetched(op, index) for index in (0, 1)):
+            yield op
+
+
+def element_types(op: Any) -> list[str]:
+    """Of the left operand, the right one and the sum."""
+    return [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]

@@ -1,0 +1,54 @@
+"""Whether the CTAs of a cluster fetch the same tiles, and equally often."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.ir import Block, SSAValue
+
+from ...dialects.nv_tileas.ops import CtaRankOp
+from .operand_chains import LOOP
+
+
+def depends_on_rank(load: Any) -> bool:
+    """Whether what a load fetches, or how often, may differ between the CTAs of a cluster."""
+    return any(_follows_rank(value, set()) for value in _decisive(load))
+
+
+def is_as_often(load: Any) -> bool:
+    """Whether all CTAs of a cluster fetch the tiles of a load equally often."""
+    return not any(_follows_rank(value, set()) for value in _bounds(load))
+
+
+def _decisive(load: Any) -> list[SSAValue]:
+    """What says where a tile is fetched from, and how often."""
+    return [*load.coords, *_bounds(load)]
+
+
+def _bounds(load: Any) -> list[SSAValue]:
+    """Those of the loops around a load."""
+    values: list[SSAValue] = []
+    around = load.parent_op()
+    while around.name == LOOP:
+        values += [around.lower, around.upper, around.step]
+        around = around.parent_op()
+    return values
+
+
+def _follows_rank(value: SSAValue, seen: set[SSAValue]) -> bool:
+    """Whether a scalar may depend on which CTA of its cluster computes it."""
+    if value in seen:
+        return False
+    seen.add(value)
+    owner = value.owner
+    sources = _carried(value, owner) if isinstance(owner, Block) else list(owner.operands)
+    return getattr(owner, "name", None) == CtaRankOp.name or any(_follows_rank(source, seen) for source in sources)
+
+
+def _carried(argument: Any, block: Block) -> list[SSAValue]:
+    loop = block.parent_op()
+    if loop.name != LOOP:
+        return []
+    if argument.index == 0:
+        return [loop.lower, loop.upper, loop.step]
+    return [loop.initial[argument.index - 1], block.last_op.operands[argument.index - 1]]

@@ -1,0 +1,105 @@
+"""How many bytes of shared memory operations take: rings, and the scratch that they use while they run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from xdsl.ir import Operation
+
+from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp
+from ...layouts import SharedRoundTrip
+from ..job import Job
+from ..shared.element_types import element_of
+from .conversions import conversion_plan
+from .kinds import is_tile
+
+# Scratch starts on a row of all banks; a ring where the longest swizzle repeats.
+ALIGNMENT, RING_ALIGNMENT = 128, 1024
+STORE_BY_TMA = AsyncTiledTmaStoreOp.name
+# What names the instruction of a product; one without reads its operands from scratch.
+TENSOR_CORES = ("atom", "warpgroup", "tensor_memory")
+
+
+def aligned(size: int) -> int:
+    """A size of scratch in whole rows of all banks."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def ring_bytes(ring: Any) -> int:
+    """Bytes of shared memory that an alloc_tensor takes."""
+    return -(-ring.result.type.size_bytes // RING_ALIGNMENT) * RING_ALIGNMENT
+
+
+def largest_scratch(ops: Iterable[Operation], job: Job) -> int:
+    """Bytes of shared memory without which some of the operations cannot run."""
+    sizes = (SIZES[op.name](op, job) for op in ops if op.name in SIZES)
+    return max(map(aligned, sizes), default=0)
+
+
+def conversion_bytes(op: Any, job: Job) -> int:
+    total = 0
+    for source, result in zip(op.operands, op.results):
+        plan = conversion_plan(
+            job.target, source.type.encoding.data, result.type.encoding.data, element_of(source.type)
+        )
+        if isinstance(plan, SharedRoundTrip):
+            total += aligned(plan.scratch_bytes)
+    return total
+
+
+def _tile_bytes(value: Any) -> int:
+    return element_of(value.type).bytes * value.type.encoding.data.size
+
+
+def _reduce_bytes(op: Any, job: Job) -> int:
+    axis = op.attributes["axis"].value.data
+    layout = op.sources[0].type.encoding.data
+    parts = 1 << layout.bits_along(axis)["warp"].bit_count()
+    if parts == 1:
+        return 0
+    end = 0
+    for source in op.sources:
+        size = element_of(source.type).bytes
+        end = -(-end // size) * size + parts * layout.drop_dim(axis).size * size
+    return end
+
+
+def _extract_bytes(op: Any, job: Job) -> int:
+    return 0 if op.source.type.encoding.data.size == 1 else _tile_bytes(op.source)
+
+
+def _insert_bytes(op: Any, job: Job) -> int:
+    return _tile_bytes(op.result)
+
+
+def _dot_bytes(op: Any, job: Job) -> int:
+    if any(row in op.attributes for row in TENSOR_CORES):
+        return 0
+    return aligned(_tile_bytes(op.lhs)) + _tile_bytes(op.rhs)
+
+
+def _atomic_bytes(op: Any, job: Job) -> int:
+    if not op.results[0].uses:
+        return 0
+    if not is_tile(op.value):
+        return 8
+    layout = op.value.type.encoding.data
+    return _tile_bytes(op.value) if layout.free_bits("lane") or layout.free_bits("warp") else 0
+
+
+def _stored_bytes(op: Any, job: Job) -> int:
+    parts, slots = (op.attributes[key].value.data for key in ("parts", "slots"))
+    return op.attributes["placement"].data.size_bytes // parts * slots
+
+
+SIZES = {
+    "nv_tileas.convert_layout": conversion_bytes,
+    "nv_tileas.reduce": _reduce_bytes,
+    "nv_tileas.extract_slice": _extract_bytes,
+    "nv_tileas.insert_slice": _insert_bytes,
+    "nv_tileas.dot": _dot_bytes,
+    "nv_tileas.atomic_rmw": _atomic_bytes,
+    "nv_tileas.atomic_cas": _atomic_bytes,
+    STORE_BY_TMA: _stored_bytes,
+}

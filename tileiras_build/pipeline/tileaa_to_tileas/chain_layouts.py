@@ -1,0 +1,36 @@
+"""Layouts along the chain of operations from a load to the product that reads its tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Operation
+
+from ...dialects.cute.layout import LayoutAttr
+from ...layouts import LinearLayout
+from . import layout_rules as rules
+
+
+def fragment_of(op: Any, chain: list[Operation]) -> LinearLayout:
+    """The product's operand layout seen as a layout of the loaded tile."""
+    last = chain[-1].results[0] if chain else op.value
+    layout = last.type.encoding.data
+    for link in reversed(chain):
+        if link.name in ("nv_tileas.view", "nv_tileas.permute"):
+            layout = rules.operand_layout(link, link.operands[0], layout)
+    return layout
+
+
+def forwarded(link: Any, layout: LinearLayout) -> LinearLayout:
+    """The layout of what a link of a chain makes of a tile with ``layout``."""
+    if link.name == "nv_tileas.view":
+        return layout.reshape(tuple(link.results[0].type.get_shape()))
+    if link.name == "nv_tileas.permute":
+        return layout.permute_dims(list(link.attributes["permutation"].get_values()))
+    return layout
+
+
+def with_layout(type: Any, layout: LinearLayout) -> Any:
+    """A tile's type with another layout."""
+    return TensorType(type.element_type, type.get_shape(), LayoutAttr(layout))

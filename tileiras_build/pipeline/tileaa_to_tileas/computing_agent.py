@@ -1,0 +1,158 @@
+"""The agent that computes: the program, whose products wait for their stages and give them back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i32
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from ...dialects.nv_tileas.ops import (
+    COUNTERPARTS,
+    AdvanceOp,
+    AsyncDotOp,
+    AsyncDotWaitOp,
+    ConsumerReleaseOp,
+    ConsumerWaitOp,
+)
+from ..analysis.dot_atoms import partial_sums
+from ..analysis.operand_chains import LOOP, only_accumulates
+from ..shared.element_types import element_of
+from .agent_rings import Ring, State, Tokens, stage_of, stages_of, sums_of
+from .fetched_operands import drop_fetch, operands_of, read_fragment
+from .inserted import constant_i32, insert_before, inserter, is_later, runs_at
+from .tensor_memory_sums import TensorMemorySums
+
+ForOp = COUNTERPARTS["nv_tileaa.for"]
+
+
+class ComputingAgent:
+    """Changes the program in place."""
+
+    def __init__(self, rings: list[Ring]):
+        self.rings, self.sums = rings, TensorMemorySums()
+
+    def run(self, body: Block) -> None:
+        insert = inserter(body.first_op)
+        self._block(body, {state: insert(constant_i32(0)) for state in self.states()})
+
+    def states(self, loop: Operation | None = None) -> list[State]:
+        """What the agent has tokens of, or what of it is inside ``loop``."""
+        return [*stages_of(self.rings, loop), *sums_of(self.rings, loop)]
+
+    # ---- loops -------------------------------------------------------------------------------------
+    def _block(self, block: Block, tokens: Tokens) -> None:
+        for op in list(block.ops):
+            if op.name == LOOP and (states := self.states(op)):
+                self._loop(op, states, tokens)
+            for ring in self.rings:
+                if op is ring.product:
+                    self._product(ring, tokens)
+
+    def _loop(self, loop: Any, states: list[State], tokens: Tokens) -> None:
+        """The loop with tokens carried for what it uses, without the sums that stay in tensor memory."""
+        block = loop.regions[0].blocks[0]
+        carried = {state: block.insert_arg(i32, len(block.args)) for state in states}
+        self._block(block, carried)
+        last = block.last_op
+        last.operands = [*last.operands, *(carried[state] for state in states)]
+        kept = self.sums.drop_running(block, len(loop.results))
+        made = self._replaced(loop, kept, states, tokens)
+        self._finish(made, tokens)
+        self.sums.read_sums(loop, made, tokens)
+        loop.detach()
+        loop.erase()
+
+    def _replaced(self, loop: Any, kept: list[int], states: list[State], tokens: Tokens) -> Any:
+        """A loop with the body of ``loop`` that carries the values ``kept`` and the tokens."""
+        block = loop.regions[0].blocks[0]
+        initial = [loop.initial[index] for index in kept] + [tokens[state] for state in states]
+        types = [loop.results[index].type for index in kept] + [i32] * len(states)
+        operands = [loop.lower, loop.upper, loop.step, initial]
+        made = ForOp.make(operands, types, dict(loop.attributes), [Region(loop.regions[0].detach_block(block))])
+        insert_before(made, loop)
+        tokens.update(zip(states, made.results[len(kept) :]))
+        for index, result in zip(kept, made.results):
+            loop.results[index].replace_all_uses_with(result)
+        for ring in self.rings:
+            ring.loops = [made if around is loop else around for around in ring.loops]
+        return made
+
+    def _finish(self, loop: Any, tokens: Tokens) -> None:
+        """Products left under way by the last iteration end here, and their stage is empty."""
+        for result in list(loop.results):
+            if result.type != i32 and _is_under_way(loop, result.index):
+                uses = list(result.uses)
+                wait = AsyncDotWaitOp.make([result], [result.type], {"pending": IntegerAttr(0, i32)})
+                loop.parent.insert_op_after(wait, loop)
+                for use in uses:
+                    use.operation.operands[use.index] = wait.results[0]
+                self._release_last(loop, wait, tokens)
+
+    def _release_last(self, loop: Any, wait: Operation, tokens: Tokens) -> None:
+        ring = next(ring for ring in self.rings if ring.loops[-1] is loop)
+        if not ring.used_again:
+            return
+        ran = runs_at(loop, loop.lower)
+        operands = [ring.pipeline, tokens[ring.stages], ran.results[0]]
+        release = ConsumerReleaseOp.make(operands, [], {"behind": UnitAttr()})
+        loop.parent.insert_op_after(release, wait)
+        loop.parent.insert_op_after(ran, wait)
+
+    # ---- products ----------------------------------------------------------------------------------
+    def _product(self, ring: Ring, tokens: Tokens) -> None:
+        """Wait, multiply, give the stage back."""
+        product, token = ring.product, tokens[ring.stages]
+        insert_before(ConsumerWaitOp.make([ring.pipeline, token], []), product)
+        stage = stage_of(inserter(product), token)
+        if ring.sum is not None:
+            self.sums.accumulate(ring, stage, tokens)
+        else:
+            _multiply_and_release(ring, stage, token)
+        tokens[ring.stages] = insert_before(AdvanceOp.make([ring.pipeline, token], [i32]), product.next_op)
+        if not list(product.result.uses):
+            product.detach()
+            product.erase()
+        for fetch in ring.fetches:
+            drop_fetch(fetch)
+
+
+def _multiply_and_release(ring: Ring, stage: SSAValue, token: SSAValue) -> None:
+    product, after = ring.product, ring.product.next_op
+    if "warpgroup" in product.attributes and _multiply(ring, stage):
+        block = product.parent
+        later = insert_before(is_later(block.parent_op(), block.args[0]), after)
+        insert_before(ConsumerReleaseOp.make([ring.pipeline, token, later], [], {"behind": UnitAttr()}), after)
+        return
+    if "warpgroup" not in product.attributes:
+        for fetch in ring.fetches:
+            read_fragment(fetch, stage, product)
+    insert_before(ConsumerReleaseOp.make([ring.pipeline, token, None], []), after)
+
+
+def _multiply(ring: Ring, stage: SSAValue) -> bool:
+    """The product of a warpgroup in place of ``dot``; whether it is still under way afterwards."""
+    product = ring.product
+    operands, stages, kept = operands_of(ring, stage)
+    behind = stages[0] is not None and _may_stay_under_way(product)
+    kept |= {"atom": product.attributes["warpgroup"], "pending": IntegerAttr(int(behind), i32)}
+    made = AsyncDotOp.make([*operands, product.acc, *stages], [product.result.type], kept)
+    insert_before(made, product)
+    product.result.replace_all_uses_with(made.result)
+    return behind
+
+
+def _may_stay_under_way(product: Any) -> bool:
+    """Whether the next iteration may start before a product is done, its left operand not in registers.
+
+    Sums of 16 bits travel in pairs: carrying them takes the pairs apart, so they must be complete. A left operand in
+    registers is under way with its product, and the next iteration has another. Partial sums are added at once.
+    """
+    whole = element_of(product.result.type).bits == 32 and partial_sums(product) is None
+    return only_accumulates(product) and whole
+
+
+def _is_under_way(loop: Any, index: int) -> bool:
+    last = loop.regions[0].blocks[0].last_op
+    owner = last.operands[index].owner
+    return isinstance(owner, AsyncDotOp) and owner.attributes["pending"].value.data > 0

@@ -1,0 +1,35 @@
+"""Conversions of layouts that stand next to each other become one, which shares its barriers."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from ...dialects.nv_tileas.ops import ConvertLayoutOp
+
+
+def group_conversions(func: Operation) -> None:
+    """Merge the neighbors among a kernel's conversions."""
+    for op in list(func.walk()):
+        if op.name == "nv_tileas.convert_layout" and op.parent is not None:
+            _merge_following(op)
+
+
+def _merge_following(op: Operation) -> None:
+    group = [op]
+    following = op.next_op
+    while following is not None and following.name == "nv_tileas.convert_layout":
+        if any(operand.owner in group for operand in following.operands):
+            break
+        group.append(following)
+        following = following.next_op
+    if len(group) == 1:
+        return
+    merged = ConvertLayoutOp.make(
+        [[member.operands[0] for member in group]], [member.results[0].type for member in group]
+    )
+    merged.attributes.update(op.attributes)
+    op.parent.insert_op_before(merged, op)
+    for member, result in zip(group, merged.results):
+        member.results[0].replace_all_uses_with(result)
+        member.detach()
+        member.erase()

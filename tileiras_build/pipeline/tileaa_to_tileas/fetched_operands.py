@@ -1,0 +1,63 @@
+"""How a product of the threads that compute finds the operands that TMA has brought to shared memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from ...dialects.nv_tileas.ops import COUNTERPARTS, LocalLoadOp
+from ..analysis.operand_chains import rounds_to_tf32
+from .agent_rings import Fetch, Ring, stage_operands
+from .chain_layouts import forwarded, fragment_of, with_layout
+from .inserted import insert_before
+
+CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
+
+
+def operands_of(
+    ring: Ring, stage: SSAValue
+) -> tuple[list[SSAValue], list[SSAValue | None], dict[str, Attribute]]:
+    """What a product reads, the stages of what lies in shared memory, and how it lies there."""
+    product = ring.product
+    operands, stages, kept = [product.lhs, product.rhs], [None, None], stage_operands(ring)
+    for fetch in ring.fetches:
+        if fetch.index == 0 and "scattered_rows" in product.attributes:
+            operands[0] = read_fragment(fetch, stage, product)
+            del kept["lhs_placement"]
+            continue
+        operands[fetch.index], stages[fetch.index] = fetch.buffer, stage
+    return operands, stages, kept
+
+
+def read_fragment(fetch: Fetch, stage: SSAValue, product: Any) -> SSAValue:
+    """An operand in registers: read from the stage in the fragment that the product wants."""
+    layout = fragment_of(fetch.load, fetch.chain)
+    type = TensorType(fetch.element, fetch.load.value.type.get_shape())
+    current = insert_before(LocalLoadOp.make([fetch.buffer, stage], [with_layout(type, layout)]), product)
+    for link in fetch.chain:
+        if link.name == "nv_tileas.convert_layout" or rounds_to_tf32(link):
+            continue
+        layout = forwarded(link, layout)
+        type = TensorType(current.type.element_type, link.results[0].type.get_shape())
+        if link.name == "nv_tileas.fp_to_fp":
+            type = link.results[0].type
+        current = insert_before(link.make([current], [with_layout(type, layout)], dict(link.attributes)), product)
+    product.operands[fetch.index] = current
+    return current
+
+
+def drop_fetch(fetch: Fetch) -> None:
+    """The load and what only it fed are gone; what its token ordered follows what it followed."""
+    load = fetch.load
+    for link in reversed(fetch.chain):
+        link.detach()
+        link.erase()
+    if load.result_token is not None and list(load.result_token.uses):
+        token = load.token
+        if token is None:
+            token = insert_before(CreateTokenOp.make([], [load.result_token.type]), load)
+        load.result_token.replace_all_uses_with(token)
+    load.detach()
+    load.erase()

@@ -1,0 +1,69 @@
+"""Operations that passes insert: where they go, and the scalar ones, whether a loop runs among them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1, i32
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects import arith
+
+Insert = Callable[[Operation], SSAValue | None]
+
+
+def insert_before(op: Operation, place: Operation) -> Any:
+    """Insert an operation before ``place``; its first result."""
+    place.parent.insert_op_before(op, place)
+    return op.results[0] if op.results else None
+
+
+def inserter(place: Operation) -> Insert:
+    """A function that inserts an operation before ``place`` and returns its result."""
+    return lambda op: insert_before(op, place)
+
+
+def appender(block: Block) -> Insert:
+    """A function that adds an operation to a block and returns its result."""
+
+    def insert(op: Operation) -> SSAValue | None:
+        block.add_op(op)
+        return op.results[0] if op.results else None
+
+    return insert
+
+
+def constant_i32(number: int) -> Operation:
+    return arith.ConstantOp.create(result_types=[i32], properties={"value": IntegerAttr(number, i32)})
+
+
+def constant_i1(value: bool) -> Operation:
+    return arith.ConstantOp.create(result_types=[i1], properties={"value": IntegerAttr(int(value), i1)})
+
+
+def binary(kind: type[Operation], a: SSAValue, b: SSAValue) -> Operation:
+    return kind.make([a, b], [a.type])
+
+
+def equal(a: SSAValue, b: SSAValue) -> Operation:
+    return _compare("eq", a, b)
+
+
+def runs_at(loop: Any, index: SSAValue) -> Operation:
+    """Whether the loop still runs at this index."""
+    return _compare("ult" if "unsigned" in loop.attributes else "slt", index, loop.upper)
+
+
+def never_runs(loop: Any) -> Operation:
+    """Whether a loop does not run at all."""
+    return _compare("uge" if "unsigned" in loop.attributes else "sge", loop.lower, loop.upper)
+
+
+def is_later(loop: Any, index: SSAValue) -> Operation:
+    """Whether an iteration of a loop is not its first."""
+    return _compare("ne", index, loop.lower)
+
+
+def _compare(predicate: str, a: SSAValue, b: SSAValue) -> Operation:
+    return arith.CmpiOp.make([a, b], [i1], {"predicate": StringAttr(predicate)})

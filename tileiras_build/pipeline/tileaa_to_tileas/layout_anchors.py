@@ -1,0 +1,179 @@
+"""Which layouts operations ask for, how strongly, and how a layout passes through them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, i1, i32
+from xdsl.ir import Operation, SSAValue
+
+from ...layouts import LinearLayout, split_warps
+from ...targets import MmaAtom
+from ..analysis.dot_atoms import choose_atom, layout_atom, padded_shape, product_shape, tiling_for
+from ..analysis.kinds import is_tile
+from ..analysis.memory_access import ViewFacts, pointer_vector
+from . import layout_rules as rules
+from .layout_classes import LayoutClasses, tile_size
+from .layout_unions import is_free
+
+# How strongly anchors ask, per element: a product's accumulators are used every iteration, memory once.
+DOT_WEIGHT, MEMORY_WEIGHT, SCAN_WEIGHT = 1000, 10, 5
+# What a product that reads shared memory is marked with -> the layouts of its left operand and its accumulators.
+FETCHED_PRODUCTS = {"warpgroup": rules.warpgroup_layouts, "tensor_memory": rules.tensor_memory_layouts}
+
+
+def anchor(classes: LayoutClasses, op: Operation) -> None:
+    """Have an operation vote for the layouts of its tiles, and link those that follow from each other."""
+    if (asks := ANCHORS.get(op.name)) is not None:
+        asks(classes, op)
+
+
+def _anchor_tiled(classes: LayoutClasses, op: Any) -> None:
+    """A load or store of a view: as wide as alignment and bounds allow, lanes along the fastest dimension."""
+    facts = ViewFacts(op.view, classes.analysis)
+    in_bounds = facts.in_bounds()
+    vector = facts.vector(op.coords, in_bounds)
+    if op.attributes["mem_semantic"].data != "weak" or op.name.endswith("rmw"):
+        vector = 1
+    elif (aligned := facts.vector(op.coords, in_bounds, ragged=True)) > vector and facts.type.kind.data != "gather":
+        op.attributes["ragged"] = UnitAttr()
+        vector = aligned
+    op.attributes["vector"] = IntegerAttr(vector, i32)
+    op.attributes["in_bounds"] = DenseArrayBase.from_list(i1, in_bounds)
+    layout = classes.memory_layout(op.value, facts.order, vector)
+    _vote_for_memory(classes, op.value, layout)
+    classes.ports[op] = layout
+
+
+def _anchor_pointer(classes: LayoutClasses, op: Any) -> None:
+    if not is_tile(op.value):
+        return
+    vector, fastest = pointer_vector(op, classes.analysis)
+    op.attributes["vector"] = IntegerAttr(vector, i32)
+    order = _row_major(op.value)
+    if fastest >= 0:
+        order = [fastest] + [dim for dim in order if dim != fastest]
+    _vote_for_memory(classes, op.value, classes.memory_layout(op.value, order, vector))
+
+
+def _anchor_atomic(classes: LayoutClasses, op: Any) -> None:
+    if is_tile(op.value):
+        _vote_for_memory(classes, op.value, classes.memory_layout(op.value, _row_major(op.value), 1))
+
+
+def _row_major(value: SSAValue) -> list[int]:
+    return list(range(len(value.type.get_shape()) - 1, -1, -1))
+
+
+def _vote_for_memory(classes: LayoutClasses, value: SSAValue, layout: LinearLayout) -> None:
+    classes.vote(value, layout, MEMORY_WEIGHT * tile_size(value))
+
+
+def _anchor_dot(classes: LayoutClasses, op: Any) -> None:
+    """The accumulator's fragment; operands are converted, unless a fused multiply-add reads them from shared memory."""
+    classes.union([op.acc, op.result] if not is_free(op.acc) else [op.result])
+    classes.vote(op.result, _accumulator_layout(classes, op), DOT_WEIGHT * tile_size(op.result))
+    if "warpgroup" not in op.attributes and ("tensor_memory" in op.attributes or "atom" in op.attributes):
+        _vote_for_scales(classes, op)
+
+
+def _accumulator_layout(classes: LayoutClasses, op: Any) -> LinearLayout:
+    for mark, layouts in FETCHED_PRODUCTS.items():
+        if mark in op.attributes:
+            return layouts(op, classes.num_warps)[1]
+    atom = choose_atom(classes.job.target, op)
+    return classes.default_layout(op.result) if atom is None else _fragment(classes, op, atom)
+
+
+def _fragment(classes: LayoutClasses, op: Any, atom: MmaAtom) -> LinearLayout:
+    """The accumulators of the chosen instruction, whose name and division among warps the product notes."""
+    batch, m, n, k = product_shape(op)
+    rows, columns, _ = padded_shape(m, n, k, atom)
+    warps = split_warps(classes.num_warps, rows, columns, layout_atom(atom), batch or 1)
+    if _feeds_product(classes, op):
+        warps = (classes.num_warps // warps[2], 1, warps[2])
+    op.attributes["atom"] = StringAttr(atom.name)
+    op.attributes["warps"] = DenseArrayBase.from_list(i32, warps)
+    return rules.restricted(tiling_for(op, atom, warps).c, tuple(op.result.type.get_shape()))
+
+
+def _vote_for_scales(classes: LayoutClasses, op: Any) -> None:
+    if op.lhs_scale is None:
+        return
+    layouts = rules.scale_layouts(op, classes.job.target, classes.num_warps)
+    for scale, layout in zip((op.lhs_scale, op.rhs_scale), layouts):
+        classes.vote(scale, layout, DOT_WEIGHT * tile_size(scale))
+
+
+def _feeds_product(classes: LayoutClasses, op: Any) -> bool:
+    """Whether one product's result becomes another's left operand: then warps divide rows only, and it need not move."""
+    dots = [other for other in classes.ops if other.name == "nv_tileas.dot"]
+    if len(dots) < 2:
+        return False
+    results = {classes.find(dot.result) for dot in dots}
+    return any(classes.find(dot.lhs) in results for dot in dots)
+
+
+def _anchor_scan(classes: LayoutClasses, op: Any) -> None:
+    axis = op.attributes["axis"].value.data
+    shape = tuple(op.sources[0].type.get_shape())
+    classes.vote(
+        op.sources[0], rules.scan_layout(shape, axis, classes.num_warps), SCAN_WEIGHT * tile_size(op.sources[0])
+    )
+
+
+def _anchor_view(classes: LayoutClasses, op: Any) -> None:
+    shapes = tuple(op.source.type.get_shape()), tuple(op.result.type.get_shape())
+    classes.link(op.source, op.result, lambda layout: layout.reshape(shapes[1]))
+    classes.link(op.result, op.source, lambda layout: layout.reshape(shapes[0]))
+
+
+def _anchor_permute(classes: LayoutClasses, op: Any) -> None:
+    permutation = list(op.attributes["permutation"].get_values())
+    inverse = [permutation.index(dim) for dim in range(len(permutation))]
+    classes.link(op.source, op.result, lambda layout: layout.permute_dims(permutation))
+    classes.link(op.result, op.source, lambda layout: layout.permute_dims(inverse))
+
+
+def _anchor_broadcast(classes: LayoutClasses, op: Any) -> None:
+    source, target = tuple(op.source.type.get_shape()), tuple(op.result.type.get_shape())
+    classes.link(op.source, op.result, lambda layout: rules.broadcast_result(layout, target))
+    classes.link(op.result, op.source, lambda layout: rules.broadcast_source(layout, source))
+
+
+def _anchor_reduce(classes: LayoutClasses, op: Any) -> None:
+    axis = op.attributes["axis"].value.data
+    classes.union(list(op.sources))
+    if not is_tile(op.results[0]):
+        return
+    classes.union(list(op.results))
+    classes.link(op.sources[0], op.results[0], lambda layout: rules.reduce_result(layout, axis))
+
+
+def _anchor_cat(classes: LayoutClasses, op: Any) -> None:
+    dim = op.attributes["dim"].value.data
+    classes.link(op.lhs, op.result, lambda layout: layout.cat(dim))
+
+
+def _anchor_reinterpret(classes: LayoutClasses, op: Any) -> None:
+    narrow = rules.narrow_ratio(op)
+    classes.link(op.source, op.result, lambda layout: rules.reinterpreted(layout, narrow))
+
+
+ANCHORS = {
+    "nv_tileas.tiled_load": _anchor_tiled,
+    "nv_tileas.tiled_store": _anchor_tiled,
+    "nv_tileas.tiled_atomic_rmw": _anchor_tiled,
+    "nv_tileas.load": _anchor_pointer,
+    "nv_tileas.store": _anchor_pointer,
+    "nv_tileas.atomic_rmw": _anchor_atomic,
+    "nv_tileas.atomic_cas": _anchor_atomic,
+    "nv_tileas.dot": _anchor_dot,
+    "nv_tileas.scan": _anchor_scan,
+    "nv_tileas.view": _anchor_view,
+    "nv_tileas.permute": _anchor_permute,
+    "nv_tileas.broadcast": _anchor_broadcast,
+    "nv_tileas.reduce": _anchor_reduce,
+    "nv_tileas.cat": _anchor_cat,
+    "nv_tileas.reinterpret": _anchor_reinterpret,
+}

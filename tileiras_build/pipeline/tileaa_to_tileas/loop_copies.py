@@ -1,0 +1,139 @@
+"""Copies of tiles to buffers in shared memory, and the loop's loads replaced by readings of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, UnitAttr, i32
+from xdsl.ir import Operation, SSAValue
+
+from ...dialects.cute.layout import LayoutAttr
+from ...dialects.cute.shared import SharedLayoutAttr
+from ...dialects.nv_tileas.ops import (
+    COUNTERPARTS,
+    AllocTensorOp,
+    AsyncCommitOp,
+    AsyncTiledLoadOp,
+    AsyncWaitOp,
+    LocalLoadOp,
+)
+from ...dialects.nv_tileas.types import BufferType
+from .chain_layouts import forwarded, with_layout
+from .copied_loads import CopiedLoad, is_outside
+from .inserted import Insert, insert_before
+
+CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
+
+
+class LoopCopies:
+    """The loads of a loop that are copied ahead; how far ahead, and what waits for them, is the subclass's."""
+
+    def __init__(self, loop: Any, loads: list[CopiedLoad], stages: int):
+        self.loop, self.loads, self.stages = loop, loads, stages
+        self.block = loop.regions[0].blocks[0]
+        self.buffers: list[SSAValue] = []
+
+    def before(self, op: Operation) -> Any:
+        """Insert an operation before the loop; its result."""
+        return insert_before(op, self.loop)
+
+    @property
+    def runs_again(self) -> bool:
+        """Whether the loop may start over while other threads still read its last stages."""
+        return self.loop.parent_op().name != "nv_tileaa.func"
+
+    def allocate(self) -> None:
+        """Buffers for all loads, before the outermost loop."""
+        outermost = self.loop
+        while outermost.parent_op().name != "nv_tileaa.func":
+            outermost = outermost.parent_op()
+        self.buffers = [insert_before(self._buffer(load), outermost) for load in self.loads]
+
+    def _buffer(self, load: CopiedLoad) -> Operation:
+        element = load.load.value.type.element_type
+        return AllocTensorOp.make([], [BufferType(element, IntAttr(self.stages), SharedLayoutAttr(load.placement))])
+
+    # ---- copies ------------------------------------------------------------------------------------
+    def copy_all(
+        self, loads: list[CopiedLoad], index: SSAValue, stage: SSAValue, enabled: SSAValue, insert: Insert
+    ) -> None:
+        """Start the copies of one iteration as one group."""
+        known: dict[SSAValue, SSAValue] = {}
+        for load in loads:
+            coords = [self._at(coord, index, insert, known) for coord in load.load.coords]
+            insert(_copy(load, coords, self.buffers[self.loads.index(load)], stage, enabled))
+        insert(AsyncCommitOp.make([], []))
+
+    def _at(self, value: SSAValue, index: SSAValue, insert: Insert, known: dict[SSAValue, SSAValue]) -> SSAValue:
+        """``value`` computed for another value of the loop's index."""
+        if value is self.block.args[0]:
+            return index
+        if is_outside(value, self.block):
+            return value
+        if value not in known:
+            operands = [self._at(operand, index, insert, known) for operand in value.owner.operands]
+            clone = _with_operands(value.owner, operands)
+            insert(clone)
+            known[value] = clone.results[0]
+        return known[value]
+
+    # ---- readings ----------------------------------------------------------------------------------
+    def replace_loads(self, stage: SSAValue) -> None:
+        for load, buffer in zip(self.loads, self.buffers):
+            self._replace_load(load, buffer, stage)
+
+    def _replace_load(self, copied: CopiedLoad, buffer: SSAValue, stage: SSAValue) -> None:
+        """The tile is read in the fragment it is needed in; what stood between is done in that layout."""
+        load, layout, place = copied.load, copied.fragment, copied.product
+        current = insert_before(LocalLoadOp.make([buffer, stage], [with_layout(load.value.type, layout)]), place)
+        for link in copied.chain:
+            if link.name == "nv_tileas.convert_layout":
+                continue
+            layout = forwarded(link, layout)
+            clone = type(link).make([current], [with_layout(link.results[0].type, layout)], dict(link.attributes))
+            current = insert_before(clone, place)
+        last = copied.chain[-1].results[0] if copied.chain else load.value
+        last.replace_all_uses_with(current)
+        _erase(*reversed(copied.chain))
+        _drop_load(load)
+
+
+def _with_operands(op: Operation, operands: list[SSAValue]) -> Operation:
+    """The same operation of other values."""
+    return type(op).create(
+        operands=operands,
+        result_types=[result.type for result in op.results],
+        properties=dict(op.properties),
+        attributes=dict(op.attributes),
+    )
+
+
+def _copy(copied: CopiedLoad, coords: list[SSAValue], buffer: SSAValue, stage: SSAValue, enabled: SSAValue) -> Any:
+    load = copied.load
+    kept = {key: load.attributes[key] for key in ("in_bounds", "loc") if key in load.attributes}
+    kept["layout"] = LayoutAttr(copied.copied)
+    kept["vector"] = IntegerAttr(copied.vector, i32)
+    if copied.ragged:
+        kept["ragged"] = UnitAttr()
+    return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], kept)
+
+
+def _drop_load(load: Any) -> None:
+    """What its token ordered follows what it followed."""
+    if load.result_token is not None:
+        token = load.token
+        if token is None:
+            token = insert_before(CreateTokenOp.make([], [load.result_token.type]), load)
+        load.result_token.replace_all_uses_with(token)
+    _erase(load)
+
+
+def _erase(*ops: Operation) -> None:
+    for op in ops:
+        op.detach()
+        op.erase()
+
+
+def wait(pending: int) -> Operation:
+    """Until no more than ``pending`` groups of copies are under way."""
+    return AsyncWaitOp.make([], [], {"pending": IntegerAttr(pending, i32)})

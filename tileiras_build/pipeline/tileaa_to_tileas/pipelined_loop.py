@@ -1,0 +1,73 @@
+"""A loop whose tiles are copied several iterations ahead, to a ring of stages."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Operation, Region, SSAValue
+
+from ...dialects import arith
+from ...dialects.nv_tileas.ops import COUNTERPARTS, BarrierOp
+from .inserted import Insert, binary, constant_i32, equal, inserter, runs_at
+from .loop_copies import LoopCopies, wait
+
+ForOp = COUNTERPARTS["nv_tileaa.for"]
+
+
+class PipelinedLoop(LoopCopies):
+    """Builds the pipelined loop in place of the old one."""
+
+    def run(self) -> None:
+        self.allocate()
+        if self.runs_again:
+            self.before(BarrierOp.make([], []))
+        self._prologue()
+        read, write = (self.block.insert_arg(i32, len(self.block.args)) for _ in range(2))
+        self._start_of_body(write)
+        self.replace_loads(read)
+        self._end_of_body(read, write)
+        self._replace_loop()
+
+    def _prologue(self) -> None:
+        """The first stages - 1 tiles; those past the end are disabled."""
+        index = self.loop.lower
+        for stage in range(self.stages - 1):
+            enabled = self.before(runs_at(self.loop, index))
+            place = self.before(constant_i32(stage))
+            self.copy_all(self.loads, index, place, enabled, self.before)
+            index = self.before(binary(arith.AddiOp, index, self.loop.step))
+
+    def _start_of_body(self, write: SSAValue) -> None:
+        insert = inserter(self.block.first_op)
+        insert(wait(self.stages - 2))
+        insert(BarrierOp.make([], []))
+        ahead = self.block.args[0]
+        for _ in range(self.stages - 1):
+            ahead = insert(binary(arith.AddiOp, ahead, self.loop.step))
+        enabled = insert(runs_at(self.loop, ahead))
+        self.copy_all(self.loads, ahead, write, enabled, insert)
+
+    def _end_of_body(self, read: SSAValue, write: SSAValue) -> None:
+        last = self.block.last_op
+        insert = inserter(last)
+        last.operands = [*last.operands, *(self._following(stage, insert) for stage in (read, write))]
+
+    def _following(self, stage: SSAValue, insert: Insert) -> SSAValue:
+        """The stage after this one, in the ring."""
+        one, end, zero = (insert(constant_i32(number)) for number in (1, self.stages, 0))
+        raised = insert(binary(arith.AddiOp, stage, one))
+        wraps = insert(equal(raised, end))
+        return insert(arith.SelectOp.make([wraps, zero, raised], [i32]))
+
+    def _replace_loop(self) -> None:
+        loop = self.loop
+        starts = [self.before(constant_i32(0)), self.before(constant_i32(self.stages - 1))]
+        types = [*(result.type for result in loop.results), i32, i32]
+        region = Region(loop.regions[0].detach_block(self.block))
+        operands = [loop.lower, loop.upper, loop.step, [*loop.initial, *starts]]
+        made: Operation = ForOp.make(operands, types, dict(loop.attributes), [region])
+        self.before(made)
+        for old, result in zip(loop.results, made.results):
+            old.replace_all_uses_with(result)
+        loop.parent.insert_op_before(wait(0), loop)
+        loop.detach()
+        loop.erase()

@@ -1,0 +1,175 @@
+"""Make what agents share: stages in shared memory with their pipelines and tensor maps, sums in tensor memory."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.cute.shared import SharedLayoutAttr
+from ...dialects.nv_tileas.ops import AllocTensorOp, AllocTmemOp, CreatePipelineOp, CreateTmemOp
+from ...dialects.nv_tileas.types import BufferType, PipelineType, TmemType
+from ...layouts.tensor_memory import ALL_COLUMNS, LEAST_COLUMNS
+from ..analysis.budget import (
+    BESIDE_STAGES,
+    LEAST_STAGES,
+    MOST_COPIED_STAGES,
+    MOST_FETCHED_STAGES,
+    choose_stages,
+    resident_ctas,
+)
+from ..analysis.dot_atoms import scale_columns, tensor_memory_tiles
+from ..analysis.operand_chains import is_inside, only_accumulates
+from ..analysis.scratch_sizes import RING_ALIGNMENT, largest_scratch
+from ..analysis.shared_rings import ring_keys
+from ..job import Job
+from ..shared.element_types import element_of
+from .agent_rings import Fetch, Ring, Stages, Sum
+from .inserted import insert_before
+from .tma_descriptors import descriptor_of
+
+SUM_BUFFERS = 2  # one is read while the next sum comes together in the other
+
+
+class RingAllocation:
+    """Shared memory and tensor memory of all rings, made at the end of what all agents share (``entry``)."""
+
+    def __init__(self, func: Operation, job: Job, warps: int, rings: list[Ring], issues_apart: bool):
+        self.func, self.job, self.warps, self.issues_apart = func, job, warps, issues_apart
+        self.rings, self.groups = rings, _groups(rings)
+        self.entry = func.regions[0].blocks[0]
+        self.ctas = 1  # that share a multiprocessor
+
+    def run(self, body: Block) -> None:
+        """``body``: the program of the threads that compute."""
+        stages = self._choose_stages(body)
+        for first, *others in self.groups:
+            first.stages = self._create_stages(first, stages)
+            for ring in (first, *others):
+                ring.stages = first.stages
+                ring.used_again = len(ring.loops) > 1 or bool(others)
+                for fetch, buffer, descriptor in zip(ring.fetches, ring.stages.buffers, ring.stages.descriptors):
+                    fetch.buffer, fetch.descriptor = buffer, descriptor
+        if groups := [group for group in self.groups if group[0].consumers]:
+            self._create_sums(groups, stages)
+
+    def _add(self, op: Operation) -> SSAValue:
+        """At the end of what both agents share."""
+        return insert_before(op, self.entry.last_op)
+
+    # ---- stages in shared memory ---------------------------------------------------------------------
+    def _choose_stages(self, body: Block) -> int:
+        """As many as shared memory holds beside the scratch that is used while a ring turns."""
+        size = sum(group[0].stage_bytes for group in self.groups)
+        scratch, most = self._scratch_beside(body), resident_ctas(self.func, body, self.job)
+        copied = sum(_scale_bytes(ring.product) for ring in self.rings)
+        # Scales are not copied ahead where tiles then would not be.
+        for beside in dict.fromkeys((scratch + copied, scratch)):
+            stages, self.ctas = choose_stages(size, beside, most, self.job)
+            if stages >= LEAST_STAGES:
+                break
+        return max(1, min(stages, MOST_FETCHED_STAGES))
+
+    def _scratch_beside(self, body: Block) -> int:
+        """Bytes that are in use while rings hold tiles: until the last of their loops."""
+        last = [op for op in body.ops if any(op is ring.loops[0] for ring in self.rings)][-1]
+        gone = {op for ring in self.rings for fetch in ring.fetches for op in fetch.chain}
+        early = [op for op in body.ops if op is last or op.is_before_in_block(last)]
+        scratch = largest_scratch((op for top in early for op in top.walk() if op not in gone), self.job)
+        return scratch + BESIDE_STAGES * len(self.groups)
+
+    def _create_stages(self, ring: Ring, count: int) -> Stages:
+        descriptors, buffers = [], []
+        for fetch in ring.fetches:
+            descriptors.append(self._descriptor(fetch))
+            type = BufferType(fetch.element, IntAttr(count), SharedLayoutAttr(fetch.box.placement))
+            buffers.append(self._add(AllocTensorOp.make([], [type])))
+        pipeline = self._pipeline(count, ring.consumers or self.warps, ring.stage_bytes)
+        return Stages(pipeline, buffers, descriptors)
+
+    def _descriptor(self, fetch: Fetch) -> SSAValue:
+        return descriptor_of(fetch.load.view, fetch.box, self.entry, self.entry.last_op)
+
+    def _pipeline(self, stages: int, consumers: int, bytes: int) -> SSAValue:
+        attributes = {"consumers": IntegerAttr(consumers, i32), "bytes": IntegerAttr(bytes, i32)}
+        return self._add(CreatePipelineOp.make([], [PipelineType(IntAttr(stages))], attributes))
+
+    # ---- sums in tensor memory -----------------------------------------------------------------------
+    def _create_sums(self, groups: list[list[Ring]], stages: int) -> None:
+        rings = [group[0] for group in groups]
+        tiles = [_tensor_tiles(ring, self.warps) for ring in rings]
+        scales = [_scale_words(ring, self.warps, stages) for ring in rings]
+        buffers, columns = self._choose_columns(tiles, scales)
+        tensor_memory = _Columns(self.entry, self._add(CreateTmemOp.make([], [TmemType(IntAttr(columns))])))
+        for group, (left, accumulators), words in zip(groups, tiles, scales):
+            tile = tensor_memory.take(buffers * accumulators)
+            operand = tensor_memory.take(left) if left else None
+            sum = self._sum(group[0], tile, operand, buffers)
+            sum.scales.extend(map(tensor_memory.take, words))
+            for ring in group:
+                ring.sum = sum
+
+    def _choose_columns(self, tiles: list[tuple[int, int]], scales: list[list[int]]) -> tuple[int, int]:
+        """(buffers of each sum, columns of all): two buffers where the CTAs of a multiprocessor have room for them."""
+        sums = sum(accumulators for _, accumulators in tiles)
+        others = sum(left for left, _ in tiles) + sum(map(sum, scales))
+        if self.issues_apart and self.ctas * (columns := _allocated(SUM_BUFFERS * sums + others)) <= ALL_COLUMNS:
+            return SUM_BUFFERS, columns
+        return 1, _allocated(sums + others)
+
+    def _sum(self, ring: Ring, tile: SSAValue, operand: SSAValue | None, buffers: int) -> Sum:
+        running = only_accumulates(ring.product)
+        waited = running and operand is not None and is_inside(ring.product.lhs, ring.loops[-1])
+        pipeline = self._pipeline(buffers, self.warps if self.issues_apart else 1, 0)
+        return Sum(running, waited, pipeline, tile, operand)
+
+
+class _Columns:
+    """An allocation of tensor memory, handed out from its first column on."""
+
+    def __init__(self, entry: Block, memory: SSAValue):
+        self.entry, self.memory, self.next = entry, memory, 0
+
+    def take(self, columns: int) -> SSAValue:
+        attributes = {"column": IntegerAttr(self.next, i32)}
+        self.next += columns
+        tile = AllocTmemOp.make([self.memory], [TmemType(IntAttr(columns))], attributes)
+        return insert_before(tile, self.entry.last_op)
+
+
+def _groups(rings: list[Ring]) -> list[list[Ring]]:
+    """The rings that use the same stages, each in a loop of its own, in program order."""
+    keys = ring_keys((ring.product, [fetch.index for fetch in ring.fetches]) for ring in rings)
+    groups: dict[Hashable, list[Ring]] = {}
+    for key, ring in zip(keys, rings):
+        groups.setdefault(key, []).append(ring)
+    return list(groups.values())
+
+
+def _allocated(columns: int) -> int:
+    """Columns of tensor memory that an allocation for so many takes: a power of two."""
+    return max(1 << (columns - 1).bit_length(), LEAST_COLUMNS)
+
+
+def _tensor_tiles(ring: Ring, warps: int) -> tuple[int, int]:
+    """Columns of tensor memory for the left operand (0 where it is fetched) and for the accumulators."""
+    left, accumulators = tensor_memory_tiles(ring.product, warps)
+    fetched = any(fetch.index == 0 for fetch in ring.fetches)
+    return 0 if fetched else left.total_words, accumulators.total_words
+
+
+def _scale_words(ring: Ring, warps: int, stages: int) -> list[int]:
+    """Columns of tensor memory for the scales of each operand, of all stages."""
+    if ring.product.lhs_scale is None:
+        return []
+    return [stages * columns.words for columns in scale_columns(ring.product, warps)]
+
+
+def _scale_bytes(product: Any) -> int:
+    """Shared memory for the rings in which all threads copy scales ahead (PipelineLoads)."""
+    scales = [] if product.lhs_scale is None else [product.lhs_scale, product.rhs_scale]
+    bytes = (prod(value.type.get_shape()) * element_of(value.type).bytes for value in scales)
+    return sum(-(-MOST_COPIED_STAGES * size // RING_ALIGNMENT) * RING_ALIGNMENT for size in bytes)

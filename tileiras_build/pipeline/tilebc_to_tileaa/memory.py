@@ -1,0 +1,110 @@
+"""Memory accesses of the public dialect: pointers, views, tokens, variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
+from xdsl.ir import Block, Operation
+
+from ...dialects.nv_tileaa import ops
+from .converter import Converter, Handler, attributes_of, operands_of, optional, same_operands
+
+# cuda_tile operation -> operation with the same operands and no attributes but those carried over.
+SAME_OPERANDS: dict[str, type[Operation]] = {
+    "offset": ops.AddPtrOp,
+    "int_to_ptr": ops.IntToPtrOp,
+    "ptr_to_int": ops.PtrToIntOp,
+    "ptr_to_ptr": ops.BitcastOp,
+    "make_token": ops.CreateMemTokenOp,
+    "memory_fence_alias_tko": ops.FenceAliasOp,
+    "get_tensor_shape": ops.GetDimSizeOp,
+    "get_index_space_shape": ops.GetTileCountOp,
+    "make_partition_view": ops.BlockTileOp,
+    "make_strided_view": ops.BlockTileOp,
+    "make_gather_scatter_view": ops.BlockTileOp,
+}
+
+
+def _convert_join_tokens(cv: Converter, op: Operation, block: Block) -> None:
+    cv.build(op, block, ops.JoinMemTokenOp, [operands_of(cv, op)])
+
+
+def _convert_make_tensor_view(cv: Converter, op: Operation, block: Block) -> None:
+    values = operands_of(cv, op)
+    type = cv.type(op.results[0].type)
+    sizes = sum(extent is None for extent in type.shape)
+    cv.build(op, block, ops.MakeMemRefOp, [values[0], values[1 : 1 + sizes], values[1 + sizes :]])
+
+
+def _convert_load_view(cv: Converter, op: Any, block: Block) -> None:
+    coords = [cv.value(index) for index in op.index]
+    cv.build(op, block, ops.TiledLoadOp, [cv.value(op.view), coords, optional(cv, op.token)], attributes_of(op))
+
+
+def _convert_store_view(cv: Converter, op: Any, block: Block) -> None:
+    coords = [cv.value(index) for index in op.index]
+    operands = [cv.value(op.view), cv.value(op.tile), coords, optional(cv, op.token)]
+    cv.build(op, block, ops.TiledStoreOp, operands, attributes_of(op))
+
+
+def _convert_atomic_red_view(cv: Converter, op: Any, block: Block) -> None:
+    coords = [cv.value(index) for index in op.index]
+    operands = [cv.value(op.view), cv.value(op.value), coords, optional(cv, op.token)]
+    cv.build(op, block, ops.TiledAtomicRmwOp, operands, attributes_of(op))
+
+
+def _convert_load_ptr(cv: Converter, op: Any, block: Block) -> None:
+    operands = [cv.value(op.source), optional(cv, op.mask), optional(cv, op.padding_value), optional(cv, op.token)]
+    cv.build(op, block, ops.LoadOp, operands, attributes_of(op))
+
+
+def _convert_store_ptr(cv: Converter, op: Any, block: Block) -> None:
+    operands = [cv.value(op.destination), cv.value(op.value), optional(cv, op.mask), optional(cv, op.token)]
+    cv.build(op, block, ops.StoreOp, operands, attributes_of(op))
+
+
+def _convert_atomic_rmw(cv: Converter, op: Any, block: Block) -> None:
+    operands = [cv.value(op.pointers), cv.value(op.arg), optional(cv, op.mask), optional(cv, op.token)]
+    cv.build(op, block, ops.AtomicRmwOp, operands, attributes_of(op))
+
+
+def _convert_atomic_cas(cv: Converter, op: Any, block: Block) -> None:
+    operands = [cv.value(op.pointers), cv.value(op.cmp), cv.value(op.val), optional(cv, op.mask)]
+    cv.build(op, block, ops.AtomicCasOp, [*operands, optional(cv, op.token)], attributes_of(op))
+
+
+def _convert_get_global(cv: Converter, op: Any, block: Block) -> None:
+    name = op.properties["name"]
+    symbol = name.root_reference.data if isinstance(name, SymbolRefAttr) else name.data
+    cv.build(op, block, ops.GetGlobalOp, [], {"symbol": StringAttr(symbol)})
+
+
+def _convert_global(cv: Converter, op: Any, block: Block) -> None:
+    attributes = {"sym_name": StringAttr(op.properties["sym_name"].data), "value": op.properties["value"]}
+    for key in ("alignment", "constant"):
+        if key in op.properties:
+            attributes[key] = op.properties[key]
+    cv.emit(op, ops.GlobalOp.make([], [], attributes), block)
+
+
+def _convert_alloca(cv: Converter, op: Any, block: Block) -> None:
+    attributes = {key: op.properties[key] for key in ("num_elem", "alignment", "global") if key in op.properties}
+    cv.build(op, block, ops.AllocaOp, [], attributes)
+
+
+HANDLERS: dict[str, Handler] = {
+    **same_operands(SAME_OPERANDS),
+    "join_tokens": _convert_join_tokens,
+    "make_tensor_view": _convert_make_tensor_view,
+    "load_view_tko": _convert_load_view,
+    "store_view_tko": _convert_store_view,
+    "load_ptr_tko": _convert_load_ptr,
+    "store_ptr_tko": _convert_store_ptr,
+    "atomic_rmw_tko": _convert_atomic_rmw,
+    "atomic_cas_tko": _convert_atomic_cas,
+    "atomic_red_view_tko": _convert_atomic_red_view,
+    "get_global": _convert_get_global,
+    "global": _convert_global,
+    "alloca": _convert_alloca,
+}

@@ -1,0 +1,99 @@
+"""Operations of the public dialect that make tiles, rearrange them, or combine their elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr, TensorType, UnitAttr, i32
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.nv_tileaa import ops
+from .constants import convert_constant, scalar_constant
+from .converter import Converter, Handler, operands_of, same_operands
+
+# cuda_tile operation -> operation with the same operands and no attributes but those carried over.
+SAME_OPERANDS: dict[str, type[Operation]] = {
+    "bitcast": ops.BitcastOp,
+    "pack": ops.ReinterpretOp,
+    "unpack": ops.ReinterpretOp,
+    "iota": ops.MakeRangeOp,
+}
+
+
+def _convert_constant(cv: Converter, op: Operation, block: Block) -> None:
+    for new in convert_constant(op.properties["value"], cv.type(op.results[0].type)):
+        cv.emit(op, new, block)
+
+
+def _convert_reshape(cv: Converter, op: Operation, block: Block) -> None:
+    source = cv.value(op.operands[0])
+    result_type = cv.type(op.results[0].type)
+    if source.type == result_type:
+        cv.values[op.results[0]] = source
+        return
+    if not isinstance(result_type, TensorType):
+        cv.build(op, block, ops.ExtractSliceOp, [source, _zero_indices(cv, op, block, source)])
+        return
+    target = ops.ViewOp if isinstance(source.type, TensorType) else ops.SplatOp
+    cv.build(op, block, target, [source])
+
+
+def _zero_indices(cv: Converter, op: Operation, block: Block, source: SSAValue) -> list[SSAValue]:
+    zero = cv.emit(op, scalar_constant(0, i32), block, bind=False).results[0]
+    return [zero] * len(source.type.get_shape())
+
+
+def _convert_broadcast(cv: Converter, op: Operation, block: Block) -> None:
+    source = cv.value(op.operands[0])
+    result_type = cv.type(op.results[0].type)
+    if source.type == result_type:
+        cv.values[op.results[0]] = source
+        return
+    cv.build(op, block, ops.BroadcastOp if isinstance(source.type, TensorType) else ops.SplatOp, [source])
+
+
+def _convert_permute(cv: Converter, op: Operation, block: Block) -> None:
+    cv.build(op, block, ops.PermuteOp, [cv.value(op.operands[0])], {"permutation": op.properties["permutation"]})
+
+
+def _convert_cat(cv: Converter, op: Operation, block: Block) -> None:
+    cv.build(op, block, ops.CatOp, operands_of(cv, op), {"dim": op.properties["dim"]})
+
+
+def _convert_extract(cv: Converter, op: Operation, block: Block) -> None:
+    operands = operands_of(cv, op)
+    cv.build(op, block, ops.ExtractSliceOp, [operands[0], operands[1:]])
+
+
+def _convert_insert(cv: Converter, op: Operation, block: Block) -> None:
+    operands = operands_of(cv, op)
+    cv.build(op, block, ops.InsertSliceOp, [operands[0], operands[1], operands[2:]])
+
+
+def _convert_assume(cv: Converter, op: Operation, block: Block) -> None:
+    cv.build(op, block, ops.AssumeOp, [cv.value(op.operands[0])], {"predicate": op.properties["predicate"]})
+
+
+def _convert_collective(cv: Converter, op: Any, block: Block) -> None:
+    target = ops.ReduceOp if op.name.endswith("reduce") else ops.ScanOp
+    sources = operands_of(cv, op)
+    attributes = {"axis": IntegerAttr(op.properties["dim"].value.data, i32)}
+    if target is ops.ScanOp and bool(op.properties["reverse"].value.data):
+        attributes["reverse"] = UnitAttr()
+    body = cv.region(op.regions[0])
+    new = target.make([sources], [cv.type(result.type) for result in op.results], attributes, [body])
+    cv.emit(op, new, block)
+
+
+HANDLERS: dict[str, Handler] = {
+    **same_operands(SAME_OPERANDS),
+    **dict.fromkeys(("reduce", "scan"), _convert_collective),
+    "constant": _convert_constant,
+    "reshape": _convert_reshape,
+    "broadcast": _convert_broadcast,
+    "permute": _convert_permute,
+    "cat": _convert_cat,
+    "extract": _convert_extract,
+    "insert": _convert_insert,
+    "assume": _convert_assume,
+}
