@@ -33,14 +33,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects.cuda_tile.location import source_location
 from ...dialects.nv_tileaa.kernel_spec import KernelSpecAttr
 from ...errors import InternalError, InvalidInput
+from ...targets import Target
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.optimization_hints import occupancy
 from .type_converter import LLVMTypeConverter
 
-# 64 Ki registers per multiprocessor on every target, allotted to warps in units of 8 per thread
-# (CUDA Programming Guide, "Technical Specifications per Compute Capability").
-REGISTER_FILE, REGISTER_UNIT, MAX_REGISTERS = 65536, 8, 255
+# Fewer would spill in any kernel.
+LEAST_REGISTERS = 32
 SPECIFICATION = "nv_tileaa.kernel_spec"
 # Marks of arguments before and after the kernel is final.
 ARGUMENT_MARKS = {"cute_nvgpu.grid_constant": "nvvm.grid_constant"}
@@ -159,7 +159,7 @@ def launch_bounds(spec: KernelSpecAttr, op: Operation, job: Job) -> dict[str, At
         "nvvm.reqntid": IntegerAttr(threads, i32),
         "nvvm.minctasm": IntegerAttr(spec.num_ctas.data, i32),
     }
-    if limit := spec.max_registers.data or _register_limit(threads, occupancy(op, job)):
+    if limit := spec.max_registers.data or _register_limit(job.target, threads, occupancy(op, job)):
         bounds["nvvm.maxnreg"] = IntegerAttr(limit, i32)
     if job.target.has("cluster") and prod(spec.cluster_dim) > 1:
         bounds["nvvm.cluster_dim"] = DenseArrayBase.from_list(i32, spec.cluster_dim)
@@ -167,12 +167,13 @@ def launch_bounds(spec: KernelSpecAttr, op: Operation, job: Job) -> dict[str, At
     return bounds
 
 
-def _register_limit(threads: int, ctas: int | None) -> int | None:
+def _register_limit(target: Target, threads: int, ctas: int | None) -> int | None:
     """Registers per thread when so many CTAs are resident; None where that was not asked for."""
     if not ctas:
         return None
-    limit = REGISTER_FILE // (ctas * threads) // REGISTER_UNIT * REGISTER_UNIT
-    return min(max(limit, 32), MAX_REGISTERS)
+    unit = target.multiprocessor.register_unit
+    limit = target.multiprocessor.registers // (ctas * threads) // unit * unit
+    return min(max(limit, LEAST_REGISTERS), target.max_registers)
 
 
 def _finalize(op: Operation) -> None:
