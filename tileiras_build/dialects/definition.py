@@ -34,6 +34,7 @@ from xdsl.traits import IsTerminator, NoTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .attribute_kinds import ANYWHERE, AttributeKind, Declared, accessor_name, fault
+from .facts import Facts, register
 
 
 def _parse_groups(spec: str) -> tuple[tuple[str, str], ...]:
@@ -48,6 +49,7 @@ class TableOperation(Operation):
     region_count: int = 0
     optional_regions: int = 0
     declared: Declared | None = {}
+    facts: Facts | None = None
 
     @classmethod
     def make(
@@ -296,11 +298,14 @@ def define(
     regions: int = 0,
     optional_regions: int = 0,
     attributes: Declared | None = MappingProxyType({}),
+    facts: Facts | None = None,
 ) -> type[TableOperation]:
     """The operation class of one row; ``?`` marks an optional group, ``*`` a variadic one.
 
     ``attributes``: those it may have beside ANYWHERE's, by name; None where a dialect's document leaves them open.
+    ``facts``: what passes over tile programs must know of it.
     """
+    register({name: facts} if facts is not None else {})
     groups, outputs = _parse_groups(operands), _parse_groups(results)
     traits = [IsTerminator()] if terminator else []
     traits += [Pure()] if pure and not terminator else []
@@ -315,6 +320,7 @@ def define(
         "segmented": sum(kind != "1" for _, kind in groups) > 1,
         "traits": traits_def(*traits),
         "declared": attributes,
+        "facts": facts,
     }
     body |= {group: _operand_property(index, kind) for index, (group, kind) in enumerate(groups)}
     body |= {group: _result_property(index) for index, (group, kind) in enumerate(outputs) if kind != "*"}

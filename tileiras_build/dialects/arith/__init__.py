@@ -11,21 +11,22 @@ from xdsl.ir import Dialect
 
 from ..attribute_kinds import FLAG, TEXT, Declared
 from ..definition import define
-
+from ..facts import CHEAP, Facts, Keeps, Layouts
 
 # What comparisons, extrema and conversions of floats are told beside their operands.
 COMPARED: Declared = {"predicate": TEXT}
 EXTREMUM: Declared = {"propagate_nan": FLAG, "flush_to_zero": FLAG}
 ROUNDED: Declared = {"rounding_mode": TEXT.optional()}
 CLAMPED: Declared = {"rounding_mode": TEXT.optional(), "saturating": FLAG}
+WIDER = Facts(Layouts.ELEMENTWISE, keeps=Keeps.VALUE, cheap=True)
 
 
 def _binary(name: str, meaning: str, attributes: Declared = {}):
-    return define(f"arith.{name}", "lhs rhs", "result", meaning, attributes=attributes)
+    return define(f"arith.{name}", "lhs rhs", "result", meaning, attributes=attributes, facts=CHEAP)
 
 
-def _unary(name: str, meaning: str, attributes: Declared = {}):
-    return define(f"arith.{name}", "source", "result", meaning, attributes=attributes)
+def _unary(name: str, meaning: str, attributes: Declared = {}, facts: Facts = CHEAP):
+    return define(f"arith.{name}", "source", "result", meaning, attributes=attributes, facts=facts)
 
 
 AddiOp = _binary("addi", "integer sum, wrapping")
@@ -53,8 +54,8 @@ MaxnumfOp = _binary("maxnumf", "maximum, the other where one is NaN", EXTREMUM)
 MinimumfOp = _binary("minimumf", "minimum, NaN where either is NaN", EXTREMUM)
 MinnumfOp = _binary("minnumf", "minimum, the other where one is NaN", EXTREMUM)
 NegfOp = _unary("negf", "the number with its sign changed")
-ExtUIOp = _unary("extui", "a wider integer, zeros above")
-ExtSIOp = _unary("extsi", "a wider integer, copies of the sign above")
+ExtUIOp = _unary("extui", "a wider integer, zeros above", facts=WIDER)
+ExtSIOp = _unary("extsi", "a wider integer, copies of the sign above", facts=WIDER)
 TruncIOp = _unary("trunci", "a narrower integer, the low bits")
 UIToFPOp = _unary("uitofp", "unsigned integer to floating point", ROUNDED)
 SIToFPOp = _unary("sitofp", "signed integer to floating point", ROUNDED)
@@ -62,7 +63,7 @@ FPToUIOp = _unary("fptoui", "floating point to unsigned integer, toward zero", C
 FPToSIOp = _unary("fptosi", "floating point to signed integer, toward zero", CLAMPED)
 CmpiOp = _binary("cmpi", "integer comparison by the attribute predicate, MLIR's name", COMPARED)
 CmpfOp = _binary("cmpf", "floating-point comparison by the attribute predicate, MLIR's name", COMPARED)
-SelectOp = define("arith.select", "condition true_value false_value", "result", "one of two values")
+SelectOp = define("arith.select", "condition true_value false_value", "result", "one of two values", facts=CHEAP)
 
 OPERATIONS = (ConstantOp, *(value for value in list(globals().values()) if getattr(value, "operand_groups", None)))
 
