@@ -8,13 +8,16 @@ from xdsl.ir import Dialect, Region
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
+from tileiras_build.dialects.attribute_kinds import FLAG, I32, TEXT
 from tileiras_build.dialects.definition import define
 
-Plain = define("row.plain", "lhs rhs", "result", "two operands")
+MARK, SYMBOL = {"key": FLAG}, {"sym_name": TEXT.optional()}
+KEY = {"key": TEXT.optional()}
+Plain = define("row.plain", "lhs rhs", "result", "two operands", attributes=KEY)
 Single = define("row.single", "values*", "", "one group")
-Mixed = define("row.mixed", "first others* last mask? token?", "value after?", "all kinds of groups", pure=False)
-Nested = define("row.nested", "start initial*", "results*", "a region", pure=False, regions=1)
-Leaf = define("row.leaf", "", "", "nothing at all", pure=False)
+Mixed = define("row.mixed", "first others* last mask? token?", "value after?", "all kinds of groups", pure=False, attributes=MARK)
+Nested = define("row.nested", "start initial*", "results*", "a region", pure=False, regions=1, attributes=MARK | SYMBOL)
+Leaf = define("row.leaf", "", "", "nothing at all", pure=False, attributes={"key": I32.optional()})
 End = define("row.end", "", "", "the end of a region", terminator=True)
 Row = Dialect("row", [Plain, Single, Mixed, Nested, Leaf, End], [])
 

@@ -6,7 +6,8 @@ A row such as
 
 makes an xDSL operation whose operand groups are attributes of the object: ``op.pointer`` is a value, ``op.mask`` a
 value or None, a ``*`` group a tuple of values. With more than one optional or variadic group the sizes are kept in the
-property ``operandSegmentSizes``, as MLIR does. Attributes are kept in ``op.attributes``.
+property ``operandSegmentSizes``, as MLIR does. Attributes are kept in ``op.attributes``; those that a row declares are
+attributes of the object as well, by their plain values, and no others verify (``attribute_kinds``).
 
 All rows share one text form. Operands that are always there come first, the others are named; a type that all operands
 and the only result have is written once; attributes of an operation with regions follow a keyword, as in MLIR:
@@ -21,6 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
+from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -29,6 +32,9 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
+
+from .attribute_kinds import ANYWHERE, AttributeKind, Declared, accessor_name, fault
+from .facts import Facts, register
 
 
 def _parse_groups(spec: str) -> tuple[tuple[str, str], ...]:
@@ -42,6 +48,8 @@ class TableOperation(Operation):
     result_groups: tuple[tuple[str, str], ...] = ()
     region_count: int = 0
     optional_regions: int = 0
+    declared: Declared | None = {}
+    facts: Facts | None = None
 
     @classmethod
     def make(
@@ -50,8 +58,13 @@ class TableOperation(Operation):
         result_types: Sequence[Attribute],
         attributes: Mapping[str, Attribute] | None = None,
         regions: Sequence[Region] = (),
+        **values: Any,
     ):
-        """An operation from one entry per operand group: a value, None, or a sequence of values."""
+        """An operation from one entry per operand group: a value, None, or a sequence of values.
+
+        ``attributes`` are carried over as they are; ``values`` are plain values of declared attributes, by the names of
+        their accessors.
+        """
         flat: list[SSAValue] = []
         sizes: list[int] = []
         for entry in operands:
@@ -60,13 +73,22 @@ class TableOperation(Operation):
                 flat.extend((entry,) if isinstance(entry, SSAValue) else entry)
             sizes.append(len(flat) - before)
         properties = {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)} if cls.segmented else {}
-        return cls.create(
+        made = cls.create(
             operands=flat,
             result_types=result_types,
             properties=properties,
             attributes=dict(attributes or {}),
             regions=list(regions),
         )
+        for name, value in values.items():
+            made.set_value(name, value)
+        return made
+
+    def set_value(self, name: str, value: Any) -> None:
+        """Assign a declared attribute by the name of its accessor; raises VerifyException where there is none."""
+        if not isinstance(getattr(type(self), name, None), _AttributeProperty):
+            raise VerifyException(f"{self.name} has no attribute {name}")
+        setattr(self, name, value)
 
     segmented = False
 
@@ -95,6 +117,8 @@ class TableOperation(Operation):
         if not self.region_count <= len(self.regions) <= most:
             wanted = " to ".join(map(str, sorted({self.region_count, most})))
             raise VerifyException(f"{self.name} takes {wanted} regions, got {len(self.regions)}")
+        if self.declared is not None and (reason := fault(self.name, self.attributes, self.declared)):
+            raise VerifyException(reason)
 
     # ---- text ------------------------------------------------------------------------------------
     @classmethod
@@ -224,6 +248,45 @@ def _result_property(index: int):
     return property(lambda self: self.results[index] if index < len(self.results) else None)
 
 
+class _AttributeProperty(property):
+    """The accessor of a declared attribute: reads its plain value, and checks what is assigned."""
+
+    def __init__(self, name: str, kind: AttributeKind):
+        def read(op: TableOperation) -> Any:
+            attribute = op.attributes.get(name)
+            if attribute is not None:
+                return kind.read(attribute)
+            if kind.required:
+                raise VerifyException(f"{op.name} needs its attribute {name}")
+            return kind.default
+
+        def write(op: TableOperation, value: Any) -> None:
+            if not kind.required and (value is None or value is False):
+                op.attributes.pop(name, None)
+            else:
+                op.attributes[name] = _made(op, name, kind, value)
+
+        super().__init__(read, write)
+
+
+def _made(op: TableOperation, name: str, kind: AttributeKind, value: Any) -> Attribute:
+    if not isinstance(value, kind.plain) or not kind.accepts(attribute := kind.make(value)):
+        raise VerifyException(f"{op.name} takes {kind.text} as its attribute {name}, got {value!r}")
+    return attribute
+
+
+def _accessors(declared: Declared, taken: Mapping[str, object]) -> dict[str, _AttributeProperty]:
+    made = {accessor_name(name): _AttributeProperty(name, kind) for name, kind in declared.items()}
+    twice = sorted(name for name in made if name in taken or hasattr(TableOperation, name))
+    assert not twice and len(made) == len(declared), f"attributes {twice} hide what operations have under those names"
+    return made
+
+
+def location_of(op: Operation) -> dict[str, Attribute]:
+    """What any operation may carry, of one operation: the attributes of another that is made in its place."""
+    return {name: op.attributes[name] for name in ANYWHERE if name in op.attributes}
+
+
 def define(
     name: str,
     operands: str,
@@ -234,8 +297,15 @@ def define(
     terminator: bool = False,
     regions: int = 0,
     optional_regions: int = 0,
+    attributes: Declared | None = MappingProxyType({}),
+    facts: Facts | None = None,
 ) -> type[TableOperation]:
-    """The operation class of one row; ``?`` marks an optional group, ``*`` a variadic one."""
+    """The operation class of one row; ``?`` marks an optional group, ``*`` a variadic one.
+
+    ``attributes``: those it may have beside ANYWHERE's, by name; None where a dialect's document leaves them open.
+    ``facts``: what passes over tile programs must know of it.
+    """
+    register({name: facts} if facts is not None else {})
     groups, outputs = _parse_groups(operands), _parse_groups(results)
     traits = [IsTerminator()] if terminator else []
     traits += [Pure()] if pure and not terminator else []
@@ -249,9 +319,12 @@ def define(
         "optional_regions": optional_regions,
         "segmented": sum(kind != "1" for _, kind in groups) > 1,
         "traits": traits_def(*traits),
+        "declared": attributes,
+        "facts": facts,
     }
     body |= {group: _operand_property(index, kind) for index, (group, kind) in enumerate(groups)}
     body |= {group: _result_property(index) for index, (group, kind) in enumerate(outputs) if kind != "*"}
+    body |= _accessors(attributes or {}, body)
     class_name = "".join(part[0].upper() + part[1:] for part in name.split(".", 1)[1].replace(".", "_").split("_"))
     return type(f"{class_name}Op", (TableOperation,), body)
 

@@ -10,9 +10,11 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.dialects.test import TestOp
 
 from tests.emulated_kernels import compiled
+from tileiras_build.dialects.nv_tileas.ops import COUNTERPARTS
 from tileiras_build.pipeline.analysis.distinct_tiles import stores_distinct_tiles
 from tileiras_build.pipeline.text_format import parse
 
+NumProgramsOp = COUNTERPARTS["nv_tileaa.get_num_programs"]
 KERNELS = Path(__file__).parents[1] / "tileaa_to_tileas" / "stored_tiles.py"
 DIVISORS = (-3, -1, 1, 2, 4)
 NUMBERS = range(-13, 14)
@@ -53,7 +55,7 @@ class Coordinates:
         module = parse(compiled(KERNELS, name, "sm_90").tileas.encode())
         [self.store] = [op for op in module.walk() if op.name == "nv_tileas.async.tiled_tma_store"]
         self.loop = self.store.parent_op()
-        self.divisor = TestOp(result_types=[i32]).results[0]
+        self.divisor = NumProgramsOp.make([], [i32], axis=0).result
         self.loop.parent.insert_op_before(self.divisor.owner, self.loop)
         self.made = {}
 

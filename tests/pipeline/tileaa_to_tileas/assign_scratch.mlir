@@ -239,7 +239,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32} {
     nv_tileas.barrier
     %r = nv_tileas.convert_layout %sums : (!sums) -> !rows
     nv_tileas.barrier
-    %q = nv_tileas.convert_layout %sums {again} : (!sums) -> !rows
+    %q = nv_tileas.convert_layout %sums {scratch_bytes = 0 : i32} : (!sums) -> !rows
     nv_tileas.async.tma_store_wait {read}
     nv_tileas.yield
   }
@@ -269,7 +269,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32, shared_bytes = 65536 : i32} {
     %r = nv_tileas.convert_layout %sums {scratch_bytes = 32768 : i32, scratch_offset = 32768 : i32} : (!tile_128x128xf16) -> !tile_128x128xf16_v1
     nv_tileas.barrier
     nv_tileas.async.tma_store_wait {read}
-    %q = nv_tileas.convert_layout %sums {again, scratch_bytes = 32768 : i32, scratch_offset = 0 : i32, sync_before} : (!tile_128x128xf16) -> !tile_128x128xf16_v1
+    %q = nv_tileas.convert_layout %sums {scratch_bytes = 32768 : i32, scratch_offset = 0 : i32, sync_before} : (!tile_128x128xf16) -> !tile_128x128xf16_v1
     nv_tileas.async.tma_store_wait {read}
     nv_tileas.yield
   }

@@ -17,14 +17,14 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     ^bb1(%i: i32, %total: tensor<64x16xf32>, %k: i32, %v: i32):
       nv_tileas.async.pipeline.consumer_wait %pk, %k : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
       %kstage = arith.shrui %k, %one : i32
-      %scores = nv_tileas.async.dot %q, %keys, %zeros rhs_stage(%kstage) {pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
+      %scores = nv_tileas.async.dot %q, %keys, %zeros rhs_stage(%kstage) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
       %knext = nv_tileas.async.pipeline.advance %pk, %k : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> i32
       nv_tileas.async.pipeline.consumer_release %pk, %k : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
       %left = nv_tileas.fp_to_fp %scores {rounding_mode = "nearest_even"} : (tensor<64x16xf32>) -> tensor<64x16xf16>
       %less = nv_tileas.mulf %total, %half {rounding_mode = "nearest_even"} : tensor<64x16xf32>
       nv_tileas.async.pipeline.consumer_wait %pv, %v : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
       %vstage = arith.shrui %v, %one : i32
-      %more = nv_tileas.async.dot %left, %values, %less rhs_stage(%vstage) {pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
+      %more = nv_tileas.async.dot %left, %values, %less rhs_stage(%vstage) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
       %vnext = nv_tileas.async.pipeline.advance %pv, %v : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> i32
       nv_tileas.async.pipeline.consumer_release %pv, %v : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
       nv_tileas.continue %more, %knext, %vnext : (tensor<64x16xf32>, i32, i32) -> ()
@@ -49,7 +49,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     %sum, %tk, %tv = nv_tileas.if %0 : (i1) -> (tensor<64x16xf32>, i32, i32) {
       nv_tileas.async.pipeline.consumer_wait %pk, %zero : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
       %kstage = arith.shrui %zero, %one : i32
-      %scores = nv_tileas.async.dot %q, %keys, %zeros rhs_stage(%kstage) {pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
+      %scores = nv_tileas.async.dot %q, %keys, %zeros rhs_stage(%kstage) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
       %knext = nv_tileas.async.pipeline.advance %pk, %zero : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> i32
       nv_tileas.async.pipeline.consumer_release %pk, %zero : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
       %left = nv_tileas.fp_to_fp %scores {rounding_mode = "nearest_even"} : (tensor<64x16xf32>) -> tensor<64x16xf16>
@@ -61,9 +61,9 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
       ^bb0(%8: i32, %9: i32, %10: i32, %11: tensor<64x16xf32>, %12: tensor<64x16xf16>, %13: i32, %14: i32):
         nv_tileas.async.pipeline.consumer_wait %pk, %9 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
         %kstage_1 = arith.shrui %9, %one : i32
-        %scores_1 = nv_tileas.async.dot %q, %keys, %zeros rhs_stage(%kstage_1) : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
+        %scores_1 = nv_tileas.async.dot %q, %keys, %zeros rhs_stage(%kstage_1) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
         %less = nv_tileas.mulf %11, %half {rounding_mode = "nearest_even"} : tensor<64x16xf32>
-        %more = nv_tileas.async.dot %12, %values, %less rhs_stage(%13) : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
+        %more = nv_tileas.async.dot %12, %values, %less rhs_stage(%13) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
         %15 = nv_tileas.async.dot_wait %scores_1 {pending = 1 : i32} : tensor<64x16xf32>
         %knext_1 = nv_tileas.async.pipeline.advance %pk, %9 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> i32
         nv_tileas.async.pipeline.consumer_release %pk, %9 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
@@ -76,7 +76,7 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
         nv_tileas.continue %knext_1, %vnext_1, %16, %left_1, %vstage_1, %10 : (i32, i32, tensor<64x16xf32>, tensor<64x16xf16>, i32, i32) -> ()
       }
       %less_1 = nv_tileas.mulf %4, %half {rounding_mode = "nearest_even"} : tensor<64x16xf32>
-      %more_1 = nv_tileas.async.dot %5, %values, %less_1 rhs_stage(%6) {pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
+      %more_1 = nv_tileas.async.dot %5, %values, %less_1 rhs_stage(%6) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
       nv_tileas.async.pipeline.consumer_release %pv, %7 : (!nv_tileas.pipeline<#builtin.int<2>>, i32) -> ()
       nv_tileas.yield %more_1, %2, %3 : (tensor<64x16xf32>, i32, i32) -> ()
     } {
@@ -102,13 +102,13 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     ^bb1(%i: i32, %total: tensor<64x16xf32>, %k: i32, %v: i32):
       nv_tileas.async.pipeline.consumer_wait %pk, %k : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> ()
       %kstage = arith.shrui %k, %one : i32
-      %scores = nv_tileas.async.dot %q, %keys, %zeros rhs_stage(%kstage) {pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<1>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
+      %scores = nv_tileas.async.dot %q, %keys, %zeros rhs_stage(%kstage) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<1>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
       %knext = nv_tileas.async.pipeline.advance %pk, %k : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> i32
       nv_tileas.async.pipeline.consumer_release %pk, %k : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> ()
       %left = nv_tileas.fp_to_fp %scores {rounding_mode = "nearest_even"} : (tensor<64x16xf32>) -> tensor<64x16xf16>
       nv_tileas.async.pipeline.consumer_wait %pv, %v : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> ()
       %vstage = arith.shrui %v, %one : i32
-      %more = nv_tileas.async.dot %left, %keys, %total rhs_stage(%vstage) {pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<1>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
+      %more = nv_tileas.async.dot %left, %keys, %total rhs_stage(%vstage) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<1>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
       %vnext = nv_tileas.async.pipeline.advance %pv, %v : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> i32
       nv_tileas.async.pipeline.consumer_release %pv, %v : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> ()
       nv_tileas.continue %more, %knext, %vnext : (tensor<64x16xf32>, i32, i32) -> ()
@@ -132,13 +132,13 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32} {
     ^bb0(%i: i32, %total: tensor<64x16xf32>, %k: i32, %v: i32):
       nv_tileas.async.pipeline.consumer_wait %pk, %k : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> ()
       %kstage = arith.shrui %k, %one : i32
-      %scores = nv_tileas.async.dot %q, %keys, %zeros rhs_stage(%kstage) {pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<1>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
+      %scores = nv_tileas.async.dot %q, %keys, %zeros rhs_stage(%kstage) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<1>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
       %knext = nv_tileas.async.pipeline.advance %pk, %k : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> i32
       nv_tileas.async.pipeline.consumer_release %pk, %k : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> ()
       %left = nv_tileas.fp_to_fp %scores {rounding_mode = "nearest_even"} : (tensor<64x16xf32>) -> tensor<64x16xf16>
       nv_tileas.async.pipeline.consumer_wait %pv, %v : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> ()
       %vstage = arith.shrui %v, %one : i32
-      %more = nv_tileas.async.dot %left, %keys, %total rhs_stage(%vstage) {pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<1>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
+      %more = nv_tileas.async.dot %left, %keys, %total rhs_stage(%vstage) {atom = "wgmma_m64k16_f16_f16_f32", rhs_placement = #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>, pending = 0 : i32} : (tensor<64x16xf16>, !nv_tileas.buffer<f16, #builtin.int<1>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>, tensor<64x16xf32>, i32) -> tensor<64x16xf32>
       %vnext = nv_tileas.async.pipeline.advance %pv, %v : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> i32
       nv_tileas.async.pipeline.consumer_release %pv, %v : (!nv_tileas.pipeline<#builtin.int<1>>, i32) -> ()
       nv_tileas.continue %more, %knext, %vnext : (tensor<64x16xf32>, i32, i32) -> ()

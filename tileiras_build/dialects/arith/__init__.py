@@ -9,15 +9,24 @@ from __future__ import annotations
 from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import Dialect
 
+from ..attribute_kinds import FLAG, TEXT, Declared
 from ..definition import define
+from ..facts import CHEAP, Facts, Keeps, Layouts
+
+# What comparisons, extrema and conversions of floats are told beside their operands.
+COMPARED: Declared = {"predicate": TEXT}
+EXTREMUM: Declared = {"propagate_nan": FLAG, "flush_to_zero": FLAG}
+ROUNDED: Declared = {"rounding_mode": TEXT.optional()}
+CLAMPED: Declared = {"rounding_mode": TEXT.optional(), "saturating": FLAG}
+WIDER = Facts(Layouts.ELEMENTWISE, keeps=Keeps.VALUE, cheap=True)
 
 
-def _binary(name: str, meaning: str):
-    return define(f"arith.{name}", "lhs rhs", "result", meaning)
+def _binary(name: str, meaning: str, attributes: Declared = {}):
+    return define(f"arith.{name}", "lhs rhs", "result", meaning, attributes=attributes, facts=CHEAP)
 
 
-def _unary(name: str, meaning: str):
-    return define(f"arith.{name}", "source", "result", meaning)
+def _unary(name: str, meaning: str, attributes: Declared = {}, facts: Facts = CHEAP):
+    return define(f"arith.{name}", "source", "result", meaning, attributes=attributes, facts=facts)
 
 
 AddiOp = _binary("addi", "integer sum, wrapping")
@@ -40,21 +49,21 @@ MaxUIOp = _binary("maxui", "unsigned maximum")
 MaxSIOp = _binary("maxsi", "signed maximum")
 MinUIOp = _binary("minui", "unsigned minimum")
 MinSIOp = _binary("minsi", "signed minimum")
-MaximumfOp = _binary("maximumf", "maximum, NaN where either is NaN")
-MaxnumfOp = _binary("maxnumf", "maximum, the other where one is NaN")
-MinimumfOp = _binary("minimumf", "minimum, NaN where either is NaN")
-MinnumfOp = _binary("minnumf", "minimum, the other where one is NaN")
+MaximumfOp = _binary("maximumf", "maximum, NaN where either is NaN", EXTREMUM)
+MaxnumfOp = _binary("maxnumf", "maximum, the other where one is NaN", EXTREMUM)
+MinimumfOp = _binary("minimumf", "minimum, NaN where either is NaN", EXTREMUM)
+MinnumfOp = _binary("minnumf", "minimum, the other where one is NaN", EXTREMUM)
 NegfOp = _unary("negf", "the number with its sign changed")
-ExtUIOp = _unary("extui", "a wider integer, zeros above")
-ExtSIOp = _unary("extsi", "a wider integer, copies of the sign above")
+ExtUIOp = _unary("extui", "a wider integer, zeros above", facts=WIDER)
+ExtSIOp = _unary("extsi", "a wider integer, copies of the sign above", facts=WIDER)
 TruncIOp = _unary("trunci", "a narrower integer, the low bits")
-UIToFPOp = _unary("uitofp", "unsigned integer to floating point")
-SIToFPOp = _unary("sitofp", "signed integer to floating point")
-FPToUIOp = _unary("fptoui", "floating point to unsigned integer, toward zero")
-FPToSIOp = _unary("fptosi", "floating point to signed integer, toward zero")
-CmpiOp = _binary("cmpi", "integer comparison by the attribute predicate, MLIR's name")
-CmpfOp = _binary("cmpf", "floating-point comparison by the attribute predicate, MLIR's name")
-SelectOp = define("arith.select", "condition true_value false_value", "result", "one of two values")
+UIToFPOp = _unary("uitofp", "unsigned integer to floating point", ROUNDED)
+SIToFPOp = _unary("sitofp", "signed integer to floating point", ROUNDED)
+FPToUIOp = _unary("fptoui", "floating point to unsigned integer, toward zero", CLAMPED)
+FPToSIOp = _unary("fptosi", "floating point to signed integer, toward zero", CLAMPED)
+CmpiOp = _binary("cmpi", "integer comparison by the attribute predicate, MLIR's name", COMPARED)
+CmpfOp = _binary("cmpf", "floating-point comparison by the attribute predicate, MLIR's name", COMPARED)
+SelectOp = define("arith.select", "condition true_value false_value", "result", "one of two values", facts=CHEAP)
 
 OPERATIONS = (ConstantOp, *(value for value in list(globals().values()) if getattr(value, "operand_groups", None)))
 

@@ -9,7 +9,7 @@ from ..definition import TableOperation, define
 
 
 def _row(name: str, operands: str, results: str, meaning: str, *, pure: bool = True) -> type[TableOperation]:
-    return define(f"cute.{name}", operands, results, meaning, pure=pure)
+    return define(f"cute.{name}", operands, results, meaning, pure=pure, attributes=None)
 
 
 def _any(name: str) -> type[TableOperation]:

@@ -10,7 +10,7 @@ from ..definition import TableOperation, define
 
 
 def _row(name: str, operands: str, results: str, meaning: str, *, pure: bool = False) -> type[TableOperation]:
-    return define(f"cute_nvgpu.{name}", operands, results, meaning, pure=pure)
+    return define(f"cute_nvgpu.{name}", operands, results, meaning, pure=pure, attributes=None)
 
 
 PRODUCTS = (
@@ -53,7 +53,7 @@ STORAGE = (
     _row("arch.sm100.dealloc_tmem", "pointer", "", "give tensor memory back"),
 )
 OTHERS = tuple(
-    define(f"cute_nvgpu.{name}", "inputs*", "outputs*", f"{name} of the roster, in any form", pure=False)
+    define(f"cute_nvgpu.{name}", "inputs*", "outputs*", f"{name} of the roster, in any form", pure=False, attributes=None)
     for name in (
         "atom.get_value", "arch.mma.SM80.sparse", "atom.make_tma_load", "atom.make_tma_store", "atom.make_tma_reduce",
         "atom.make_exec_tma", "atom.non_exec_tiled_tma_load", "atom.non_exec_tiled_tma_store",

@@ -9,7 +9,7 @@ from ..definition import TableOperation, define
 
 
 def _row(name: str, operands: str, results: str, meaning: str, *, pure: bool = False) -> type[TableOperation]:
-    return define(f"cutlass.{name}", operands, results, meaning, pure=pure)
+    return define(f"cutlass.{name}", operands, results, meaning, pure=pure, attributes=None)
 
 
 PIPELINES = (
@@ -34,7 +34,7 @@ BARRIERS = (
     _row("named_barrier.arrive_and_wait", "", "", "arrive at barrier id and wait for threads threads"),
 )
 OTHERS = tuple(
-    define(f"cutlass.{name}", "inputs*", "outputs*", f"{name} of the roster, in any form", pure=False)
+    define(f"cutlass.{name}", "inputs*", "outputs*", f"{name} of the roster, in any form", pure=False, attributes=None)
     for name in (
         "pipeline.make_participants", "pipeline.produce", "pipeline.consume", "pipeline.get_producer_mask",
         "pipeline.switch_by_executor", "seq_bar.create", "seq_bar.init", "seq_bar.arrive", "seq_bar.wait",

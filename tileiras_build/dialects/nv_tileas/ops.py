@@ -4,11 +4,61 @@ from __future__ import annotations
 
 from xdsl.traits import IsTerminator, Pure
 
+from ...layouts import LinearLayout, SharedLayout
+from ..attribute_kinds import BOOLS, FLAG, I32, I32S, I64S, TEXT, Declared, data_kind
+from ..cute.layout import LayoutAttr
+from ..cute.shared import SharedLayoutAttr
 from ..definition import TableOperation, define
-from ..nv_tileaa.ops import OPERATIONS
+from ..facts import OWN, SCALAR, Effect, Facts, Keeps, Layouts, Structure
+from ..nv_tileaa.ops import OPERATIONS, SIGNS
+
+LAYOUT = data_kind("a layout", LayoutAttr, LinearLayout)
+PLACEMENT = data_kind("a placement in shared memory", SharedLayoutAttr, SharedLayout)
 
 # These stay as they are until the kernel's signature is converted.
 KEPT = frozenset({"nv_tileaa.func", "nv_tileaa.return", "nv_tileaa.global"})
+
+# Shared memory that an operation uses while it runs; ``sync_before``: a barrier first, for another's may still be read.
+SCRATCH: Declared = {"scratch_bytes": I32.optional(), "scratch_offset": I32.optional(), "sync_before": FLAG}
+# Where storage of the kernel's life lies.
+STORAGE: Declared = {"shared_offset": I32.optional()}
+# Elements per access; ``ragged``: single ones where a tile ends the tensor; dimensions that stay inside the tensor.
+WIDTH: Declared = {"vector": I32.optional()}
+ELEMENTS: Declared = WIDTH | {"ragged": FLAG, "in_bounds": BOOLS.optional()}
+# How a product is made: partial sums of part of k, a left operand that comes through registers, two fp4 in a byte.
+PRODUCT: Declared = SIGNS | {
+    "fast_acc": FLAG,
+    "packed": FLAG,
+    "partial_sums": I32S.optional(),
+    "scattered_rows": FLAG,
+}
+# Its operands in shared memory.
+PLACES: Declared = {"lhs_placement": PLACEMENT.optional(), "rhs_placement": PLACEMENT}
+
+# What scheduling writes on an operation that nv_tileaa has as well.
+ADDED: dict[str, Declared] = {
+    "tiled_load": ELEMENTS | {"tma": FLAG, "swizzle": TEXT.optional()},
+    "tiled_store": ELEMENTS,
+    "tiled_atomic_rmw": ELEMENTS,
+    "load": WIDTH,
+    "store": WIDTH,
+    "atomic_rmw": SCRATCH,
+    "atomic_cas": SCRATCH,
+    "reduce": SCRATCH,
+    "extract_slice": SCRATCH,
+    "insert_slice": SCRATCH,
+    "alloca": STORAGE,
+    # The mma row and how warps divide m, n and batch; or the row of a warpgroup, or of tensor memory and its columns.
+    "dot": PRODUCT
+    | SCRATCH
+    | {
+        "atom": TEXT.optional(),
+        "warps": I32S.optional(),
+        "warpgroup": TEXT.optional(),
+        "tensor_memory": TEXT.optional(),
+        "tensor_words": I32.optional(),
+    },
+}
 
 
 def _spec(groups: tuple[tuple[str, str], ...]) -> str:
@@ -24,35 +74,62 @@ def _counterpart(source: type[TableOperation]) -> type[TableOperation]:
         pure=any(isinstance(trait, Pure) for trait in source.traits.traits),
         terminator=any(isinstance(trait, IsTerminator) for trait in source.traits.traits),
         regions=source.region_count,
+        attributes=(source.declared or {}) | ADDED.get(source.name.removeprefix("nv_tileaa."), {}),
+        facts=source.facts,
     )
 
 
 COUNTERPARTS: dict[str, type[TableOperation]] = {op.name: _counterpart(op) for op in OPERATIONS if op.name not in KEPT}
 
-ConvertLayoutOp = define("nv_tileas.convert_layout", "sources*", "results*", "the same tiles in other layouts")
-CtaRankOp = define("nv_tileas.get_cta_rank", "", "result", "the CTA's number among those of the tile program")
-BarrierOp = define("nv_tileas.barrier", "", "", "all threads meet; memory before is seen after", pure=False)
+ConvertLayoutOp = define(
+    "nv_tileas.convert_layout", "sources*", "results*", "the same tiles in other layouts", attributes=SCRATCH,
+    facts=Facts(Layouts.OWN, keeps=Keeps.TILE | Keeps.ZEROS),
+)
+CtaRankOp = define(
+    "nv_tileas.get_cta_rank", "", "result", "the CTA's number among those of the tile program", facts=SCALAR
+)
+BarrierOp = define(
+    "nv_tileas.barrier", "", "", "all threads meet; memory before is seen after", pure=False,
+    facts=Facts(Layouts.NONE, Effect.BARRIER),
+)
 
 # Asynchronous copies into a ring of buffers.
-AllocTensorOp = define("nv_tileas.alloc_tensor", "", "result", "a ring of tiles in shared memory", pure=False)
+AllocTensorOp = define(
+    "nv_tileas.alloc_tensor", "", "result", "a ring of tiles in shared memory", pure=False, attributes=STORAGE,
+    facts=SCALAR,
+)
 AsyncTiledLoadOp = define(
     "nv_tileas.async_tiled_load",
     "view coords* buffer stage enabled",
     "",
     "copy a tile of a view to a stage",
     pure=False,
+    attributes=ELEMENTS | {"layout": LAYOUT},
+    facts=Facts(Layouts.NONE, Effect.COPY),
 )
-AsyncCommitOp = define("nv_tileas.async_commit", "", "", "the copies since the last commit are one group", pure=False)
-AsyncWaitOp = define("nv_tileas.async_wait", "", "", "until at most pending groups are under way", pure=False)
-LocalLoadOp = define("nv_tileas.local_load", "buffer stage", "result", "read a stage into registers", pure=False)
+AsyncCommitOp = define(
+    "nv_tileas.async_commit", "", "", "the copies since the last commit are one group", pure=False, facts=SCALAR
+)
+AsyncWaitOp = define(
+    "nv_tileas.async_wait", "", "", "until at most pending groups are under way", pure=False,
+    attributes={"pending": I32},
+    facts=SCALAR,
+)
+LocalLoadOp = define(
+    "nv_tileas.local_load", "buffer stage", "result", "read a stage into registers", pure=False, facts=OWN
+)
 
 # Tiles fetched by a warp of their own. A pipeline is a ring of stages with two mbarriers each: full and empty. Where an
 # agent stands in it is an i32 token: the stage, and in the low bit the phase.
 MakeTiledTmaDescOp = define(
-    "nv_tileas.make_tiled_tma_desc", "source", "result", "the tensor map of a memory reference, encoded by the host"
+    "nv_tileas.make_tiled_tma_desc", "source", "result", "the tensor map of a memory reference, encoded by the host",
+    attributes={"dims": I64S, "box": I64S, "swizzle_mode": TEXT, "rounds": FLAG},
+    facts=SCALAR,
 )
 CreatePipelineOp = define(
-    "nv_tileas.async.pipeline.create", "", "result", "the mbarriers of a ring of stages", pure=False
+    "nv_tileas.async.pipeline.create", "", "result", "the mbarriers of a ring of stages", pure=False,
+    attributes=STORAGE | {"consumers": I32, "bytes": I32, "ctas": I32.optional(), "pair": FLAG},
+    facts=SCALAR,
 )
 ProducerAcquireOp = define(
     "nv_tileas.async.pipeline.producer_acquire",
@@ -60,9 +137,10 @@ ProducerAcquireOp = define(
     "",
     "until the stage is empty; expect its bytes",
     pure=False,
+    facts=SCALAR,
 )
 ConsumerWaitOp = define(
-    "nv_tileas.async.pipeline.consumer_wait", "pipeline token", "", "until the stage is full", pure=False
+    "nv_tileas.async.pipeline.consumer_wait", "pipeline token", "", "until the stage is full", pure=False, facts=SCALAR
 )
 ConsumerReleaseOp = define(
     "nv_tileas.async.pipeline.consumer_release",
@@ -70,14 +148,20 @@ ConsumerReleaseOp = define(
     "",
     "this warp no longer reads the stage, or the one ``behind`` it",
     pure=False,
+    attributes={"behind": FLAG},
+    facts=SCALAR,
 )
-AdvanceOp = define("nv_tileas.async.pipeline.advance", "pipeline token", "result", "the token of the next stage")
+AdvanceOp = define(
+    "nv_tileas.async.pipeline.advance", "pipeline token", "result", "the token of the next stage", facts=SCALAR
+)
 AsyncTiledTmaLoadOp = define(
     "nv_tileas.async.tiled_tma_load",
     "view desc coords* buffer pipeline token",
     "",
     "copy a tile of a view to a stage; its mbarrier counts the bytes",
     pure=False,
+    attributes={"multicast": I32.optional()},
+    facts=Facts(Layouts.NONE, Effect.COPY),
 )
 AsyncTiledTmaStoreOp = define(
     "nv_tileas.async.tiled_tma_store",
@@ -86,6 +170,8 @@ AsyncTiledTmaStoreOp = define(
     "a tile goes to the operation's shared memory, and from there by copies of one thread to its place in the tensor; "
     "in ``parts``, a group each, of which so many as there are ``slots`` are in shared memory at once",
     pure=False,
+    attributes=SCRATCH | {"placement": PLACEMENT, "parts": I32, "slots": I32, "after_accesses": FLAG},
+    facts=Facts(Layouts.OWN, Effect.WRITE | Effect.COPY),
 )
 AsyncTmaStoreWaitOp = define(
     "nv_tileas.async.tma_store_wait",
@@ -93,6 +179,8 @@ AsyncTmaStoreWaitOp = define(
     "",
     "until the copies of all tiled_tma_store have written (``read``: have read shared memory)",
     pure=False,
+    attributes={"read": FLAG},
+    facts=SCALAR,
 )
 AsyncDotOp = define(
     "nv_tileas.async.dot",
@@ -100,9 +188,13 @@ AsyncDotOp = define(
     "result",
     "a warpgroup product with operands in shared memory (lhs: or registers); until at most ``pending`` are under way, if it says",
     pure=False,
+    attributes=PRODUCT | PLACES | {"atom": TEXT, "pending": I32.optional()},
+    facts=OWN,
 )
 AsyncDotWaitOp = define(
-    "nv_tileas.async.dot_wait", "source", "result", "until at most pending products are under way", pure=False
+    "nv_tileas.async.dot_wait", "source", "result", "until at most pending products are under way", pure=False,
+    attributes={"pending": I32},
+    facts=OWN,
 )
 # Tensor memory: tiles of accumulators (and left operands) in columns of one allocation of the kernel.
 CreateTmemOp = define(
@@ -111,9 +203,13 @@ CreateTmemOp = define(
     "result",
     "the kernel's columns of tensor memory; an address in shared memory",
     pure=False,
+    attributes=STORAGE | {"pair": FLAG},
+    facts=SCALAR,
 )
 AllocTmemOp = define(
-    "nv_tileas.alloc_tmem", "source", "result", "a tile in tensor memory, from ``column`` on", pure=False
+    "nv_tileas.alloc_tmem", "source", "result", "a tile in tensor memory, from ``column`` on", pure=False,
+    attributes={"column": I32},
+    facts=SCALAR,
 )
 TmemLoadOp = define(
     "nv_tileas.tmem_load",
@@ -121,6 +217,7 @@ TmemLoadOp = define(
     "result",
     "read a tile, or the one of a stage, into registers",
     pure=False,
+    facts=OWN,
 )
 TmemStoreOp = define(
     "nv_tileas.tmem_store",
@@ -128,6 +225,8 @@ TmemStoreOp = define(
     "",
     "write a tile, or the one of a stage, from registers, or nothing where not enabled",
     pure=False,
+    attributes={"line_dim": I32.optional()},
+    facts=OWN,
 )
 AsyncUmmaOp = define(
     "nv_tileas.async.umma",
@@ -136,6 +235,8 @@ AsyncUmmaOp = define(
     "one thread multiplies operands in shared memory (lhs: or tensor memory) into tensor memory; what is done later "
     "empties the stage of the pipeline, and fills ready",
     pure=False,
+    attributes=PRODUCT | PLACES | {"atom": TEXT, "shape": I64S, "pair": FLAG},
+    facts=SCALAR,
 )
 UmmaCommitOp = define(
     "nv_tileas.async.umma_commit",
@@ -143,6 +244,7 @@ UmmaCommitOp = define(
     "",
     "all products before, once done, fill ready, or the stage of it that a token names",
     pure=False,
+    facts=SCALAR,
 )
 UmmaAcquireOp = define(
     "nv_tileas.async.umma_acquire",
@@ -150,10 +252,13 @@ UmmaAcquireOp = define(
     "",
     "until all warps have released the accumulators that fill the pipeline",
     pure=False,
+    facts=SCALAR,
 )
 # Turns of the warpgroups that compute, one after the other (``warpgroups`` of them) for as long as the kernel runs.
 SequenceOpenOp, SequenceWaitOp, SequenceArriveOp, SequenceCloseOp = (
-    define(f"nv_tileas.async.sequence.{name}", "", "", meaning, pure=False)
+    define(
+        f"nv_tileas.async.sequence.{name}", "", "", meaning, pure=False, attributes={"warpgroups": I32}, facts=SCALAR
+    )
     for name, meaning in (
         ("open", "the first warpgroup may have its first turn"),
         ("wait", "until it is this warpgroup's turn"),
@@ -169,6 +274,7 @@ AgentSwitchOp = define(
     pure=False,
     regions=2,
     optional_regions=1,
+    facts=Facts(Layouts.NONE, structure=Structure.AGENTS),
 )
 SCHEDULED = (
     ConvertLayoutOp,

@@ -15,6 +15,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import BlockArgument, SSAValue
 
+from ...dialects.facts import is_counted_loop
 from ..shared.element_types import element_of
 
 # Stands for "any power of two": zero is divisible by all.
@@ -66,7 +67,7 @@ class AxisAnalysis:
     def _block_argument(self, value: BlockArgument) -> AxisInfo:
         """The index of a counted loop is divisible by what divides its start and its step."""
         op = value.block.parent_op()
-        if op is None or op.name not in ("nv_tileas.for", "nv_tileaa.for") or value.index:
+        if op is None or not is_counted_loop(op) or value.index:
             return _unknown(value)
         lower, step = self(op.operands[0]), self(op.operands[2])
         return AxisInfo((), (), gcd(lower.divisibility, step.divisibility))
@@ -83,7 +84,7 @@ def _constant(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
 
 def _assume(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     info = analysis(op.operands[0])
-    predicate = op.attributes["predicate"]
+    predicate = op.predicate
     if predicate.name != "cuda_tile.div_by" or _shape(value):
         return info
     return AxisInfo(
@@ -192,7 +193,7 @@ RUNNING_RIGHT = frozenset(("sgt", "ugt", "sle", "ule"))
 def _compare(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     """x < y is equal within an aligned group of x when y stands still and both start on multiples of the group."""
     a, c = (analysis(operand) for operand in op.operands)
-    predicate = op.attributes["predicate"].data
+    predicate = op.predicate
     groups = []
     for dim in range(len(a.contiguity)):
         moving = gcd(a.contiguity[dim], c.constancy[dim]) if predicate in RUNNING_LEFT else 1

@@ -115,10 +115,9 @@ def resident_ctas(kernel: Operation, loop: Operation, job: Job) -> int:
     """CTAs that share a multiprocessor: what the kernel's hint asks for, else what its accumulators leave registers for."""
     if asked := occupancy(kernel, job):
         return asked
-    warps = (kernel.attributes[key].value.data for key in ("num_warps", "producer_warps") if key in kernel.attributes)
     products = [op for op in loop.walk() if op.name == "nv_tileas.dot"]
     accumulators = sum(op.result.type.encoding.data.num_registers for op in products)
-    taken = WARP * sum(warps) * (accumulators + BESIDE_ACCUMULATORS)
+    taken = WARP * (kernel.num_warps + kernel.producer_warps) * (accumulators + BESIDE_ACCUMULATORS)
     return max(1, min(MOST_CTAS, job.target.multiprocessor.registers // taken))
 
 

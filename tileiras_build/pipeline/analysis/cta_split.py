@@ -14,12 +14,22 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.facts import (
+    Layouts,
+    facts_of,
+    is_break,
+    is_choice,
+    is_continue,
+    is_counted_loop,
+    is_leave,
+    is_loop,
+    is_yield,
+)
 from ..shared.eliminate_common import is_pure
-from .kinds import ELEMENTWISE, FREE, POINTER, is_tile, kind_of, tiles
+from .kinds import is_tile, tiles
 
-FOR, LOOP, IF = "nv_tileas.for", "nv_tileas.loop", "nv_tileas.if"
-STRUCTURED = (FOR, LOOP, IF)
-LEAVES = ("nv_tileas.continue", "nv_tileas.break", "nv_tileas.yield")
+# Operations whose tiles lie alike, element by element.
+ONE_LAYOUT = (Layouts.ELEMENTWISE, Layouts.POINTER, Layouts.FREE)
 VIEW_ACCESSES = ("nv_tileas.tiled_load", "nv_tileas.tiled_store", "nv_tileas.tiled_atomic_rmw")
 
 # Where a tile is divided: a dimension, or None where every CTA has all of it. The tiles of one operation, each with that.
@@ -93,7 +103,7 @@ def _around(value: SSAValue) -> Iterator[Operation]:
 
 
 def _holder(op: Operation) -> Operation:
-    return target_of(op) if op.name in LEAVES else op
+    return target_of(op) if is_leave(op) else op
 
 
 # ---- tiles that are computed again ---------------------------------------------------------------
@@ -129,7 +139,7 @@ def relate(op: Operation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
         return None
     rule = RULES.get(op.name)
     if rule is None:
-        rule = _same if kind_of(op) in (ELEMENTWISE, POINTER, FREE) else _refuse
+        rule = _same if facts_of(op).layouts in ONE_LAYOUT else _refuse
     return rule(op, value, dim, ctas)
 
 
@@ -162,13 +172,13 @@ def _view(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
 
 
 def _permute(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts:
-    order = list(op.attributes["permutation"].get_values())
+    order = list(op.permutation)
     source = dim if value is op.source else order[dim]
     return [(op.source, source), (op.result, order.index(source))]
 
 
 def _reduce(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
-    axis = op.attributes["axis"].value.data
+    axis = op.axis
     source = dim + (dim >= axis) if value in op.results else dim
     if source == axis:
         return None
@@ -176,7 +186,7 @@ def _reduce(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
 
 
 def _scan(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
-    return None if dim == op.attributes["axis"].value.data else _same(op, value, dim, ctas)
+    return None if dim == op.axis else _same(op, value, dim, ctas)
 
 
 def _dot(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts | None:
@@ -213,27 +223,22 @@ def _assert(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts:
 # ---- control flow --------------------------------------------------------------------------------
 def target_of(op: Operation) -> Operation:
     """The operation whose region a terminator ends, or which it leaves or repeats."""
-    kinds = STRUCTURED if op.name == "nv_tileas.yield" else (FOR, LOOP)
     around = op.parent_op()
-    while op.name != "nv_tileas.yield" and around.name not in kinds:
+    while not is_yield(op) and not is_loop(around):
         around = around.parent_op()
     return around
 
 
 def carried(op: Any) -> list[list[SSAValue]]:
     """The values that are one variable of the program: what a loop carries, what the branches of a choice give."""
-    ends = {name: [end for end in op.walk() if end.name == name and target_of(end) is op] for name in LEAVES}
-    if op.name == IF:
-        return _columns(op.results, [end.operands for end in ends["nv_tileas.yield"]])
-    again = [end.operands for end in ends["nv_tileas.continue"]]
+    ends = [end for end in op.walk() if is_leave(end) and target_of(end) is op]
+    if is_choice(op):
+        return _columns(op.results, [end.operands for end in ends])
+    again, left = ([end.operands for end in ends if leaves(end)] for leaves in (is_continue, is_break))
     args = op.regions[0].blocks[0].args
-    if op.name == FOR:
-        left = [end.operands for end in ends["nv_tileas.break"]]
+    if is_counted_loop(op):
         return _columns(op.results, [op.initial, args[1:], *again, *left])
-    return [
-        *_columns(args, [op.initial, *again]),
-        *_columns(op.results, [end.operands for end in ends["nv_tileas.break"]]),
-    ]
+    return [*_columns(args, [op.initial, *again]), *_columns(op.results, left)]
 
 
 def _columns(first: Iterable[SSAValue], rows: list[Any]) -> list[list[SSAValue]]:
@@ -255,7 +260,7 @@ RULES: dict[str, Rule] = {
     "nv_tileas.reinterpret": _reinterpret,
     "nv_tileas.assert": _assert,
     **dict.fromkeys(VIEW_ACCESSES, _view_access),
-    **dict.fromkeys(STRUCTURED, _carry),
+    **dict.fromkeys((f"nv_tileas.{name}" for name in ("for", "loop", "if")), _carry),
 }
 
 

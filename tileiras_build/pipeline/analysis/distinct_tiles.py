@@ -14,9 +14,9 @@ from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from .operand_chains import ENTRIES, LOOP, LOOPS, is_inside
+from ...dialects.facts import is_counted_loop, is_entry, is_loop, keeps_value
+from .operand_chains import is_inside
 
-WIDENED = ("nv_tileas.assume", "arith.extsi", "arith.extui")
 SUMS, PRODUCT, SELECT, CONSTANT = ("arith.addi", "arith.subi"), "arith.muli", "arith.select", "arith.constant"
 # Each with the remainders by which it determines what was divided.
 DIVISIONS = {
@@ -33,7 +33,7 @@ def stores_distinct_tiles(store: Any) -> bool:
     that of a tile outside of it.
     """
     loops = _loops_around(store)
-    if len(loops) != 1 or loops[0].name != LOOP or is_inside(store.desc, loops[0]):
+    if len(loops) != 1 or not is_counted_loop(loops[0]) or is_inside(store.desc, loops[0]):
         return False
     view, loop = store.view.type, loops[0]
     apart = all(step >= extent for step, extent in zip(view.steps, view.tile, strict=True))
@@ -42,8 +42,8 @@ def stores_distinct_tiles(store: Any) -> bool:
 
 def _loops_around(op: Operation) -> list[Operation]:
     around, found = op.parent_op(), []
-    while around is not None and around.name not in ENTRIES:
-        found += [around] * (around.name in LOOPS)
+    while around is not None and not is_entry(around):
+        found += [around] * is_loop(around)
         around = around.parent_op()
     return found
 
@@ -91,7 +91,7 @@ def _varying_operand(value: SSAValue, loop: Operation) -> SSAValue | None:
     owner = value.owner
     if isinstance(owner, Block):
         return None
-    if owner.name in WIDENED:
+    if keeps_value(owner):
         return owner.operands[0]
     if owner.name not in SUMS and not (owner.name == PRODUCT and any(map(_is_factor, owner.operands))):
         return None

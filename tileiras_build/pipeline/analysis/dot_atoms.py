@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from ...dialects.nv_tileas.ops import AsyncDotOp, AsyncUmmaOp
 from ...layouts import (
     Atom,
     MmaTiling,
@@ -26,7 +27,6 @@ from ...targets import (
     WarpgroupAtom,
 )
 
-PARTIAL = "partial_sums"  # attribute of warpgroup products
 FP4 = "f4E2M1FN"
 PAIR = "f4E2M1FNx2"  # two fp4 in a byte, the type of products that are ``packed``
 # Scales that have no sign, and one whose sign the instructions do not read: Tile IR leaves open what negative scales do
@@ -84,7 +84,7 @@ def _scaled_types(op: Any, in_pairs: bool) -> tuple[list[str], int, int]:
     """The types of operands, result and scales, the length along k and the elements there that share a scale."""
     types = [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result, op.lhs_scale)]
     k, count = op.lhs.type.get_shape()[-1], op.lhs_scale.type.get_shape()[-1]
-    packed = "packed" in op.attributes
+    packed = op.packed
     if packed or in_pairs:
         types[:2] = (PAIR, PAIR)
         k = k if packed else k // 2
@@ -113,8 +113,7 @@ def layout_atom(atom: MmaAtom) -> Atom:
 
 def operand_signs(op: Any) -> tuple[bool, bool]:
     """Whether the operands of a product are signed; what does not say so is."""
-    keys = ("signedness_lhs", "signedness_rhs")
-    return tuple(op.attributes[key].data == "signed" if key in op.attributes else True for key in keys)
+    return op.signedness_lhs == "signed", op.signedness_rhs == "signed"
 
 
 def product_shape(op: Any) -> tuple[int | None, int, int, int]:
@@ -133,7 +132,7 @@ def tiling_for(op: Any, atom: MmaAtom, warps: tuple[int, int, int]) -> MmaTiling
 
 def tiling_of(op: Any, atom: MmaAtom) -> MmaTiling:
     """The tiling that layout assignment wrote on a ``dot``."""
-    return tiling_for(op, atom, tuple(op.attributes["warps"].get_values()))
+    return tiling_for(op, atom, op.warps)
 
 
 _TENSOR_MEMORY_ATOMS = {atom.name: atom for atom in TENSOR_MEMORY_ATOMS}
@@ -141,7 +140,7 @@ _TENSOR_MEMORY_ATOMS = {atom.name: atom for atom in TENSOR_MEMORY_ATOMS}
 
 def tensor_memory_atom_of(op: Any) -> TensorMemoryAtom:
     """The tcgen05 row of a product, before (``tensor_memory``) or after (``atom``) its operands have their places."""
-    return _TENSOR_MEMORY_ATOMS[op.attributes["atom" if op.name.endswith("async.umma") else "tensor_memory"].data]
+    return _TENSOR_MEMORY_ATOMS[op.atom if isinstance(op, AsyncUmmaOp) else op.tensor_memory]
 
 
 def tensor_memory_tiles(op: Any, num_warps: int) -> tuple[TensorMemoryTile | None, TensorMemoryTile]:
@@ -157,7 +156,7 @@ _WARPGROUP_ATOMS = {atom.name: atom for atom in WARPGROUP_ATOMS}
 
 def warpgroup_atom_of(op: Any) -> WarpgroupAtom:
     """The wgmma row of a product, before (``warpgroup``) or after (``atom``) its operands are in shared memory."""
-    return _WARPGROUP_ATOMS[op.attributes["atom" if op.name.endswith("async.dot") else "warpgroup"].data]
+    return _WARPGROUP_ATOMS[op.atom if isinstance(op, AsyncDotOp) else op.warpgroup]
 
 
 def warpgroup_tiling_of(op: Any, num_warps: int) -> WarpgroupTiling:
@@ -166,16 +165,16 @@ def warpgroup_tiling_of(op: Any, num_warps: int) -> WarpgroupTiling:
     m, n = op.result.type.get_shape()
     k = k_of(op)
     columns, _ = partial_sums(op) or (MOST_COLUMNS, 0)
-    return warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], num_warps, "scattered_rows" in op.attributes, columns)
+    return warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], num_warps, op.scattered_rows, columns)
 
 
 def partial_sums(op: Any) -> tuple[int, int] | None:
     """How a product comes together from sums of part of k: the columns of one, and how many a thread holds at a time."""
-    return tuple(op.attributes[PARTIAL].get_values()) if PARTIAL in op.attributes else None
+    return op.partial_sums
 
 
 def k_of(op: Any) -> int:
     """Length of the sum of a product, also of one whose operands are buffers."""
-    if "rhs_placement" in op.attributes:
-        return op.attributes["rhs_placement"].data.shape[0]
+    if isinstance(op, AsyncDotOp | AsyncUmmaOp):
+        return op.rhs_placement.shape[0]
     return op.lhs.type.get_shape()[-1]

@@ -8,13 +8,14 @@ from typing import Any
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation
 
+from ...dialects.facts import acts_outside, waits_for_grid
 from ...layouts import matrix_operand
 from ...layouts.warpgroup import SCATTERED_SWIZZLES
 from ...targets import WarpgroupAtom
 from ..job import Job
 from ..shared.optimization_hints import hint
 from .axis_info import AxisAnalysis
-from .operand_chains import GRID_DEPENDENCY, ORDERED, ScalarSlice, loops_around, placement_after, runs_free, source_load
+from .operand_chains import ScalarSlice, loops_around, placement_after, runs_free, source_load
 from .tensor_maps import TensorBox, tensor_box, wide_box
 
 # A load, what is between it and the product, and the box that is fetched.
@@ -23,13 +24,13 @@ Found = tuple[Any, list[Operation], TensorBox]
 
 def may_fetch(func: Operation) -> bool:
     """Whether tokens say all of what loads come after: not what may be read before the grid that a kernel depends on."""
-    return not any(op.name == GRID_DEPENDENCY for op in func.walk())
+    return not any(waits_for_grid(op) for op in func.walk())
 
 
 def may_run_ahead(op: Operation) -> bool:
     """In a loop that writes nothing and whose trips, like those of the loops around it, scalars alone decide."""
     loops = loops_around(op)
-    if not loops or any(inner.name in ORDERED for inner in loops[-1].walk()):
+    if not loops or any(acts_outside(inner) for inner in loops[-1].walk()):
         return False
     slice = ScalarSlice()
     return all(slice.add_loop(loop) for loop in loops)
@@ -84,7 +85,7 @@ def as_read(found: Found, k_dim: int, atom: Any) -> Found | None:
 def is_fetched(op: Any, index: int) -> bool:
     """Whether TMA was chosen to fetch an operand."""
     found = source_load(op, index)
-    return found is not None and "tma" in found[0].attributes
+    return found is not None and found[0].tma
 
 
 def products(func: Operation) -> Iterator[Any]:

@@ -7,15 +7,16 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.facts import is_counted_loop
 from ...targets import Target
 from ..shared.element_types import element_of
-from .operand_chains import LOOP, only_accumulates
+from .operand_chains import only_accumulates
 from .shared_rings import is_computed_inside
 
 
 def kept_words(func: Operation, target: Target) -> int:
     """32-bit words of the tiles that products keep in registers in the loop that keeps most, of all threads together."""
-    return max((_kept(loop, target) for loop in func.walk() if loop.name == LOOP), default=0)
+    return max((_kept(loop, target) for loop in func.walk() if is_counted_loop(loop)), default=0)
 
 
 def _kept(loop: Operation, target: Target) -> int:

@@ -1,31 +1,21 @@
-"""What layout assignment must know of each operation: one word per name."""
+"""What passes ask of values and of operations in general."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.traits import Pure
 
-ELEMENTWISE, FREE, SHAPE, POINTER, OTHER = "elementwise", "free", "shape", "pointer", "other"
+from ...dialects.facts import Layouts, facts_of
 
-_KINDS = {
-    FREE: ("splat", "make_range"),
-    SHAPE: ("view", "broadcast", "permute"),
-    POINTER: ("load", "store", "atomic_rmw", "atomic_cas"),
-    OTHER: (
-        "tiled_load", "tiled_store", "tiled_atomic_rmw", "dot", "reduce", "scan", "cat", "extract_slice", "insert_slice",
-        "reinterpret", "for", "loop", "if", "yield", "break", "continue", "print", "assert", "convert_layout",
-    ),
-}  # fmt: skip
-KINDS = {f"nv_tileas.{name}": kind for kind, names in _KINDS.items() for name in names}
-KINDS["arith.constant"] = FREE
+ELEMENTWISE, FREE, SHAPE, POINTER = Layouts.ELEMENTWISE, Layouts.FREE, Layouts.SHAPE, Layouts.POINTER
 
 
-def kind_of(op: Operation) -> str:
-    """The operation's kind; every operation not listed works element by element."""
-    return KINDS.get(op.name, ELEMENTWISE)
+def kind_of(op: Operation) -> Layouts:
+    """How layouts pass through an operation."""
+    return facts_of(op).layouts
 
 
 def is_tile(value: SSAValue) -> bool:
@@ -37,13 +27,5 @@ def is_pure(op: Operation) -> bool:
     return any(isinstance(trait, Pure) for trait in op.traits.traits)
 
 
-def tiles(values: Any) -> list[SSAValue]:
+def tiles(values: Iterable[SSAValue]) -> list[SSAValue]:
     return [value for value in values if isinstance(value.type, TensorType)]
-
-
-CHEAP_PREFIXES = ("arith.", "nv_tileas.addptr", "nv_tileas.assume", "nv_tileas.int_to_ptr", "nv_tileas.bitcast")
-
-
-def is_cheap(op: Operation) -> bool:
-    """Whether computing the operation again costs less than moving its result to another layout."""
-    return op.name.startswith(CHEAP_PREFIXES) or kind_of(op) in (FREE, SHAPE)

@@ -74,11 +74,7 @@ class ViewFacts:
 def pointer_vector(op: Any, analysis: AxisAnalysis) -> tuple[int, int]:
     """(elements per access, fastest dimension) of a load or store through a tile of pointers."""
     value = op.value
-    if (
-        not isinstance(value.type, TensorType)
-        or "mem_semantic" in op.attributes
-        and op.attributes["mem_semantic"].data != "weak"
-    ):
+    if not isinstance(value.type, TensorType) or op.mem_semantic != "weak":
         return 1, -1
     pointers, element = analysis(op.pointer), element_of(value.type)
     masks = analysis(op.mask) if op.mask is not None else None

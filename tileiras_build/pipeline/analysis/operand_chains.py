@@ -9,27 +9,24 @@ from typing import Any
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ...dialects.facts import (
+    changes_memory,
+    is_continue,
+    is_counted_loop,
+    is_entry,
+    is_exit,
+    is_loop,
+    keeps_zeros,
+    passes_through,
+    waits_for_grid,
+)
 from ...layouts import SharedLayout
 from .kinds import is_pure, is_tile
+from .memory_order import acquires
 
-# What only renames the elements of a tile, and what may also convert them.
-RENAMES = ("nv_tileas.view", "nv_tileas.permute")
-PASSED_THROUGH = (*RENAMES, "nv_tileas.fp_to_fp", "nv_tileas.convert_layout")
+# What multiplies: in registers, or with operands in shared memory.
 PRODUCTS = ("nv_tileas.dot", "nv_tileas.async.dot")
-LOOP, TOKEN = "nv_tileas.for", "nv_tileaa.mem_token"
-LOOPS = (LOOP, "nv_tileas.loop")
-ZERO_KEEPERS = ("nv_tileas.splat", "nv_tileas.convert_layout", "nv_tileas.view", "nv_tileas.broadcast")
-GRID_DEPENDENCY = "nv_tileas.grid_dependency"
-ENTRIES = ("nv_tileaa.func", "func.func")
-EXITS = ("nv_tileas.continue", "nv_tileas.break")
-WRITES = frozenset(
-    f"nv_tileas.{name}"
-    for name in (
-        "store", "tiled_store", "async.tiled_tma_store", "atomic_rmw", "atomic_cas", "tiled_atomic_rmw", "fence_alias",
-        "barrier",
-    )
-)  # fmt: skip
-ORDERED = WRITES | {"nv_tileas.print"}
+TOKEN = "nv_tileaa.mem_token"
 
 
 def chain_to(load: Any, product: Any, index: int) -> list[Operation] | None:
@@ -40,7 +37,7 @@ def chain_to(load: Any, product: Any, index: int) -> list[Operation] | None:
         user = uses[0].operation
         if user is product:
             return chain if uses[0].index == index else None
-        if user.name not in PASSED_THROUGH or user.parent is not product.parent or len(user.results) != 1:
+        if not passes_through(user) or user.parent is not product.parent or len(user.results) != 1:
             return None
         chain.append(user)
         value = user.results[0]
@@ -50,7 +47,7 @@ def chain_to(load: Any, product: Any, index: int) -> list[Operation] | None:
 def source_load(product: Any, index: int) -> tuple[Any, list[Operation]] | None:
     """The tiled_load of the product's own block whose tile only becomes operand ``index``, and the operations between."""
     value = product.operands[index]
-    while isinstance(value.owner, Operation) and value.owner.name in PASSED_THROUGH:
+    while isinstance(value.owner, Operation) and passes_through(value.owner):
         value = value.owner.operands[0]
     load = value.owner
     if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or load.parent is not product.parent:
@@ -61,7 +58,7 @@ def source_load(product: Any, index: int) -> tuple[Any, list[Operation]] | None:
 
 def rounds_to_tf32(link: Operation) -> bool:
     """Whether a conversion is the one that tensor maps of tf32 make of f32: to nearest even (``TensorBox``)."""
-    if link.name != "nv_tileas.fp_to_fp" or link.attributes["rounding_mode"].data != "nearest_even":
+    if link.name != "nv_tileas.fp_to_fp" or link.rounding_mode != "nearest_even":
         return False
     types = [str(value.type.element_type) for value in (link.operands[0], link.results[0])]
     return types == ["f32", "tf32"]
@@ -79,7 +76,7 @@ def placement_after(
         if link.name == "nv_tileas.view":
             placement = placement.reshape(tuple(link.results[0].type.get_shape()))
         elif link.name == "nv_tileas.permute":
-            placement = placement.permute_dims(list(link.attributes["permutation"].get_values()))
+            placement = placement.permute_dims(link.permutation)
         elif link.name != "nv_tileas.convert_layout" and renames_only and not rounds_to_tf32(link):
             return None
     return placement
@@ -101,8 +98,8 @@ def loops_around(op: Operation) -> list[Operation] | None:
     """The counted loops around an operation, outermost first; None where something else is, or a loop has other exits."""
     found: list[Operation] = []
     around = op.parent_op()
-    while around is not None and around.name not in ENTRIES:
-        if around.name != LOOP or not runs_to_its_end(around):
+    while around is not None and not is_entry(around):
+        if not is_counted_loop(around) or not runs_to_its_end(around):
             return None
         found.insert(0, around)
         around = around.parent_op()
@@ -111,7 +108,7 @@ def loops_around(op: Operation) -> list[Operation] | None:
 
 def kernel_of(op: Operation) -> Operation:
     """The function around an operation."""
-    while op.name != "nv_tileaa.func":
+    while not is_entry(op):
         op = op.parent_op()
     return op
 
@@ -119,15 +116,15 @@ def kernel_of(op: Operation) -> Operation:
 def runs_to_its_end(loop: Operation) -> bool:
     block = loop.regions[0].blocks[0]
     last = block.last_op
-    if last is None or last.name != "nv_tileas.continue":
+    if last is None or not is_continue(last):
         return False
-    return not any(op.name in EXITS and op is not last and _leaves(op, loop) for op in block.walk())
+    return not any(is_exit(op) and op is not last and _leaves(op, loop) for op in block.walk())
 
 
 def _leaves(op: Operation, loop: Operation) -> bool:
     """Whether a continue or break belongs to ``loop`` and not to a loop inside it."""
     around = op.parent_op()
-    while around is not None and around.name not in LOOPS:
+    while around is not None and not is_loop(around):
         around = around.parent_op()
     return around is loop
 
@@ -144,7 +141,7 @@ def is_inside(value: SSAValue, loop: Operation) -> bool:
 
 def is_zero(value: SSAValue) -> bool:
     """Whether a tile is known to hold zeros."""
-    while isinstance(value.owner, Operation) and value.owner.name in ZERO_KEEPERS:
+    while isinstance(value.owner, Operation) and keeps_zeros(value.owner):
         value = value.owner.operands[0]
     if not isinstance(value.owner, Operation) or value.owner.name != "arith.constant":
         return False
@@ -174,14 +171,12 @@ def stands_for(token: SSAValue | None, acts: Callable[[Operation], bool], seen: 
 
 
 def _orders(op: Operation) -> bool:
-    semantic = op.attributes.get("mem_semantic")
-    acquires = semantic is not None and semantic.data in ("acquire", "acq_rel")
-    return acquires or op.name in WRITES or op.name == GRID_DEPENDENCY
+    return acquires(op) or changes_memory(op) or waits_for_grid(op)
 
 
 def _carries(token: BlockArgument, acts: Callable[[Operation], bool], seen: set[SSAValue]) -> bool:
     loop = token.block.parent_op()
-    if loop is None or loop.name in ENTRIES:
+    if loop is None or is_entry(loop):
         return False
     tokens = [value for value in loop.operands if value.type.name == TOKEN]
     return any(acts(op) for op in loop.walk()) or any(stands_for(value, acts, seen) for value in tokens)
@@ -200,9 +195,9 @@ def looked_up(op: Any) -> list[Operation]:
         found.append(source.owner)
         source = source.owner.operands[0]
     load = source.owner
-    if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or load.parent_op().name not in ENTRIES:
+    if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or not is_entry(load.parent_op()):
         return []
-    plain = load.attributes["mem_semantic"].data == "weak" and runs_free(load.token)
+    plain = load.mem_semantic == "weak" and runs_free(load.token)
     return [*found, load] if plain and prod(load.value.type.get_shape()) == 1 else []
 
 
@@ -241,9 +236,9 @@ class ScalarSlice:
             return True
         self.arguments.add(value)
         loop = value.block.parent_op()
-        if loop is None or loop.name in ENTRIES or (loop.name == LOOP and value.index == 0):
+        if loop is None or is_entry(loop) or (is_counted_loop(loop) and value.index == 0):
             return True
-        if loop.name != LOOP:
+        if not is_counted_loop(loop):
             return False
         carried = value.index - 1
         return self.add(loop.initial[carried]) and self.add(value.block.last_op.operands[carried])

@@ -6,8 +6,8 @@ from typing import Any
 
 from xdsl.ir import Block, SSAValue
 
+from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import CtaRankOp
-from .operand_chains import LOOP
 
 
 def depends_on_rank(load: Any) -> bool:
@@ -29,7 +29,7 @@ def _bounds(load: Any) -> list[SSAValue]:
     """Those of the loops around a load."""
     values: list[SSAValue] = []
     around = load.parent_op()
-    while around.name == LOOP:
+    while is_counted_loop(around):
         values += [around.lower, around.upper, around.step]
         around = around.parent_op()
     return values
@@ -42,12 +42,12 @@ def _follows_rank(value: SSAValue, seen: set[SSAValue]) -> bool:
     seen.add(value)
     owner = value.owner
     sources = _carried(value, owner) if isinstance(owner, Block) else list(owner.operands)
-    return getattr(owner, "name", None) == CtaRankOp.name or any(_follows_rank(source, seen) for source in sources)
+    return isinstance(owner, CtaRankOp) or any(_follows_rank(source, seen) for source in sources)
 
 
 def _carried(argument: Any, block: Block) -> list[SSAValue]:
     loop = block.parent_op()
-    if loop.name != LOOP:
+    if not is_counted_loop(loop):
         return []
     if argument.index == 0:
         return [loop.lower, loop.upper, loop.step]

@@ -8,6 +8,7 @@ from typing import Any
 
 from xdsl.ir import Block, Operation
 
+from ...dialects.facts import is_agents
 from ...dialects.nv_tileas.ops import ConsumerWaitOp
 
 WAIT = ConsumerWaitOp.name
@@ -26,7 +27,7 @@ class RingLife:
         users = [use.operation for use in ring.result.uses] or [ring]
         block = next(block for block in _blocks_around(users[0]) if all(_lifted(op, block) for op in users))
         switch = _lifted(users[0], block)
-        if switch.name == "nv_tileas.agent_switch":
+        if is_agents(switch):
             return cls._beside_agent(switch.regions[-1].blocks[0], users)
         lifted = {_lifted(op, block) for op in users}
         ordered = [op for op in block.ops if op in lifted]

@@ -53,7 +53,7 @@ def _tile_bytes(value: Any) -> int:
 
 
 def _reduce_bytes(op: Any, job: Job) -> int:
-    axis = op.attributes["axis"].value.data
+    axis = op.axis
     layout = op.sources[0].type.encoding.data
     parts = 1 << layout.bits_along(axis)["warp"].bit_count()
     if parts == 1:
@@ -89,8 +89,7 @@ def _atomic_bytes(op: Any, job: Job) -> int:
 
 
 def _stored_bytes(op: Any, job: Job) -> int:
-    parts, slots = (op.attributes[key].value.data for key in ("parts", "slots"))
-    return op.attributes["placement"].data.size_bytes // parts * slots
+    return op.placement.size_bytes // op.parts * op.slots
 
 
 SIZES = {

@@ -19,6 +19,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from ...dialects.facts import is_entry
 from ...layouts import SharedLayout
 from ...layouts.matrix_descriptor import WIDE, WIDE_CHUNK
 from ...layouts.shared_layout import VECTOR_BYTES
@@ -57,7 +58,7 @@ def host_value(value: SSAValue) -> dict[str, int] | int | None:
             return None
         value = owner.operands[0]
     parent = value.block.parent_op()
-    is_parameter = parent is not None and parent.name in ("nv_tileaa.func", "func.func")
+    is_parameter = parent is not None and is_entry(parent)
     if not is_parameter:
         return None
     return {"param": value.index} | ({"over": 1 << shifted} if shifted else {})
@@ -99,7 +100,7 @@ def tensor_box(access: Any, chain: list[Operation], analysis: AxisAnalysis) -> T
     facts = ViewFacts(access.view, analysis)
     if not _is_aligned(facts) or not _is_on_host(facts):
         return None
-    swizzle = access.attributes["swizzle"].data if "swizzle" in access.attributes else None
+    swizzle = access.swizzle if access.name == LOAD else None
     box = _box(facts, element.bytes, swizzle)
     return box if box is None else replace(box, rounds=any(rounds_to_tf32(link) for link in chain))
 

@@ -6,20 +6,9 @@ from collections.abc import Iterator
 
 from xdsl.ir import Operation, SSAValue
 
-from .cta_split import STRUCTURED, carried
+from ...dialects.facts import Effect, facts_of, is_access, is_structured
+from .cta_split import carried
 from .operand_chains import TOKEN
-
-# What accesses to memory do.
-READ, WRITE = 1, 2
-ACCESSES = {
-    "nv_tileas.load": READ,
-    "nv_tileas.tiled_load": READ,
-    "nv_tileas.store": WRITE,
-    "nv_tileas.tiled_store": WRITE,
-    "nv_tileas.atomic_rmw": READ | WRITE,
-    "nv_tileas.atomic_cas": READ | WRITE,
-    "nv_tileas.tiled_atomic_rmw": READ | WRITE,
-}
 
 
 def ordered_pairs(func: Operation) -> Iterator[tuple[Operation, Operation]]:
@@ -29,8 +18,8 @@ def ordered_pairs(func: Operation) -> Iterator[tuple[Operation, Operation]]:
     """
     behind = _behind(func)
     for op in func.walk():
-        for first in _before(op, behind) if op.name in ACCESSES else ():
-            if (ACCESSES[first.name] | ACCESSES[op.name]) & WRITE:
+        for first in _before(op, behind) if is_access(op) else ():
+            if Effect.WRITE in facts_of(first).effect | facts_of(op).effect:
                 yield first, op
 
 
@@ -57,8 +46,8 @@ def _before(op: Operation, behind: Behind) -> frozenset[Operation]:
 
 def _follow(op: Operation, behind: Behind) -> Iterator[tuple[SSAValue, frozenset[Operation]]]:
     """The tokens that an operation gives, and what they come after."""
-    if op.name not in STRUCTURED:
-        own = frozenset({op} if op.name in ACCESSES else ())
+    if not is_structured(op):
+        own = frozenset({op} if is_access(op) else ())
         yield from ((result, _before(op, behind) | own) for result in op.results if result.type.name == TOKEN)
         return
     for group in carried(op):

@@ -16,6 +16,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp, StringAttr, i1
 
 from ...dialects.arith import CmpiOp
+from ...dialects.definition import location_of
 from ...dialects.nv_tileaa.ops import AssertOp, GetTileCountOp
 
 ACCESSES = {
@@ -39,7 +40,7 @@ def _has_grid(op: Any) -> bool:
 
 
 def _check(op: Any) -> int:
-    block, loc = op.parent, {"loc": op.attributes["loc"]} if "loc" in op.attributes else {}
+    block, loc = op.parent, location_of(op)
     count = GetTileCountOp.make([op.view], [coord.type for coord in op.coords], loc)
     block.insert_op_before(count, op)
     for dim, (coord, tiles) in enumerate(zip(op.coords, count.results, strict=True)):

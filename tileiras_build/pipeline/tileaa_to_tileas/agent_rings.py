@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatTF32Type, i32, i64
+from xdsl.dialects.builtin import FloatTF32Type, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import arith
@@ -87,7 +87,7 @@ class Ring:
         fetches = []
         for index in (0, 1):
             found = source_load(product, index)
-            if found is not None and "tma" in found[0].attributes:
+            if found is not None and found[0].tma:
                 box = tensor_box(*found, analysis)
                 fetches.append(Fetch(index, *found, box))
         return cls(product, fetches, loops_around(product), loads={fetch.load: fetch for fetch in fetches})
@@ -95,7 +95,7 @@ class Ring:
     @property
     def consumers(self) -> int | None:
         """Arrivals that empty a stage: one commit where tensor memory accumulates; None for one of each warp."""
-        return 1 if "tensor_memory" in self.product.attributes else None
+        return 1 if self.product.tensor_memory is not None else None
 
     @property
     def stage_bytes(self) -> int:
@@ -137,11 +137,10 @@ def stage_operands(ring: Ring) -> dict[str, Attribute]:
     return kept
 
 
-def tensor_attributes(product: Any) -> dict[str, Attribute]:
-    """The row of a product in tensor memory, and its extents."""
+def tensor_values(product: Any) -> dict[str, Any]:
+    """The row of a product in tensor memory, and its extents: attributes of what issues it."""
     m, n = product.result.type.get_shape()
-    shape = DenseArrayBase.from_list(i64, [m, n, k_of(product)])
-    return {"atom": product.attributes["tensor_memory"], "shape": shape}
+    return {"atom": product.tensor_memory, "shape": (m, n, k_of(product))}
 
 
 def stage_of(insert: Insert, token: SSAValue) -> SSAValue:

@@ -11,6 +11,8 @@ from typing import Any
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.definition import location_of
+from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AdvanceOp,
@@ -21,8 +23,8 @@ from ...dialects.nv_tileas.ops import (
     UmmaAcquireOp,
     UmmaCommitOp,
 )
-from ..analysis.operand_chains import LOOP, ScalarSlice
-from .agent_rings import Ring, State, Sum, Tokens, stage_of, stage_operands, stages_of, sums_of, tensor_attributes
+from ..analysis.operand_chains import ScalarSlice
+from .agent_rings import Ring, State, Sum, Tokens, stage_of, stage_operands, stages_of, sums_of, tensor_values
 from .inserted import Insert, appender, constant_i32, is_later
 
 ForOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "yield", "continue"))
@@ -64,7 +66,7 @@ class AgentSlice:
     def _block(self, source: Block, target: Block, tokens: Tokens) -> None:
         insert = appender(target)
         for op in source.ops:
-            if op.name == LOOP and any(op in ring.loops for ring in self.rings):
+            if is_counted_loop(op) and any(op in ring.loops for ring in self.rings):
                 self.enter(op, insert, tokens)
                 self._loop(op, insert, tokens)
                 self.leave(op, insert, tokens)
@@ -124,7 +126,7 @@ class FetchingAgent(AgentSlice):
         fetch = ring.loads[op]
         coords = [self.value(coord) for coord in op.coords]
         operands = [op.view, fetch.descriptor, coords, fetch.buffer, ring.pipeline, tokens[ring.stages]]
-        kept = {"loc": op.attributes["loc"]} if "loc" in op.attributes else {}
+        kept = location_of(op)
         insert(AsyncTiledTmaLoadOp.make(operands, [], kept))
         if op is last:
             tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, tokens[ring.stages]], [i32]))
@@ -164,6 +166,6 @@ class IssuingAgent(AgentSlice):
         later.operands = [self.value(operand) for operand in later.operands]
         operands = {fetch.index: fetch.buffer for fetch in ring.fetches}
         given = [operands[0], operands[1], ring.sum.tile, insert(later), stage, stage, ring.pipeline, token]
-        attributes = stage_operands(ring) | tensor_attributes(op)
-        insert(AsyncUmmaOp.make([*given, None, None, None, self.buffers[ring.sum]], [], attributes))
+        given += [None, None, None, self.buffers[ring.sum]]
+        insert(AsyncUmmaOp.make(given, [], stage_operands(ring), **tensor_values(op)))
         tokens[ring.stages] = insert(AdvanceOp.make([ring.pipeline, token], [i32]))

@@ -26,7 +26,7 @@ class ApplyScales(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in list(module.walk()):
-            if op.name != "nv_tileas.dot" or op.lhs_scale is None or "tensor_memory" in op.attributes:
+            if op.name != "nv_tileas.dot" or op.lhs_scale is None or op.tensor_memory is not None:
                 continue
             if scaled_atom(job.target, op) is None:
                 apply_scales(op)

@@ -14,15 +14,16 @@ decision is passed through views, broadcasts and reductions as a vote for its ne
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects.facts import is_combination, is_entry
 from ..analysis.budget import choose_warps
 from ..contracts import EdgePass
 from ..job import Job
 from .layout_anchors import anchor
 from .layout_classes import LayoutClasses
 from .layout_rewrites import write
-from .layout_unions import REGIONS, unify
+from .layout_unions import unify
 from .layout_writer import LayoutWriter
 
 
@@ -33,9 +34,9 @@ class AssignLayouts(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in module.body.block.ops:
-            if op.name == "nv_tileaa.func":
+            if is_entry(op):
                 warps = choose_warps(op, job)
-                op.attributes["num_warps"] = IntegerAttr(warps, i32)
+                op.num_warps = warps
                 _assign(LayoutClasses(op, job, warps))
 
 
@@ -47,5 +48,5 @@ def _assign(classes: LayoutClasses) -> None:
     classes.decide()
     writer = LayoutWriter(classes)
     for op in classes.ops:
-        if op.name in REGIONS or op.parent_op().name not in REGIONS:
+        if is_combination(op) or not is_combination(op.parent_op()):
             write(writer, op)

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import CreatePipelineOp, CreateTmemOp
 from ...errors import Unsupported
 from ..analysis.ring_lives import RingLife
@@ -39,7 +40,7 @@ class AssignScratch(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            if func.name == "nv_tileaa.func":
+            if is_entry(func):
                 _assign(func, job)
 
 
@@ -48,12 +49,12 @@ def _assign(func: Operation, job: Job) -> None:
     users = []
     for op in func.walk():
         if op.name in SIZES and (size := SIZES[op.name](op, job)):
-            op.attributes["scratch_bytes"] = IntegerAttr(size, i32)
+            op.scratch_bytes = size
             users.append(op)
     total = _place_shared(func, users, job.target.max_shared_memory)
     _check_size(total, job)
     if total:
-        func.attributes["shared_bytes"] = IntegerAttr(total, i32)
+        func.shared_bytes = total
     Hazards(func).run()
 
 
@@ -76,11 +77,11 @@ def _place(users: list[Operation], room: int) -> int:
     ``room`` is the bytes that are left for scratch. What TMA reads starts where its swizzle does.
     """
     unit = RING_ALIGNMENT if any(op.name == STORE_BY_TMA for op in users) else ALIGNMENT
-    sizes = [-(-op.attributes["scratch_bytes"].value.data // unit) * unit for op in users]
+    sizes = [-(-op.scratch_bytes // unit) * unit for op in users]
     first, second = max(sizes[0::2], default=0), max(sizes[1::2], default=0)
     alternate = first + second <= room
     for number, op in enumerate(users):
-        op.attributes["scratch_offset"] = IntegerAttr(first if alternate and number % 2 else 0, i32)
+        op.scratch_offset = first if alternate and number % 2 else 0
     return first + second if alternate else max(first, second)
 
 
@@ -97,7 +98,7 @@ def _place_rings(rings: list[Any], total: int) -> int:
     """Rings lie behind the scratch that is used while they hold tiles."""
     for ring in rings:
         start = -(-total // RING_ALIGNMENT) * RING_ALIGNMENT
-        ring.attributes["shared_offset"] = IntegerAttr(start, i32)
+        ring.shared_offset = start
         total = start + ring.result.type.size_bytes
     return total
 
@@ -109,7 +110,7 @@ def _place_storage(func: Operation, total: int) -> int:
             continue
         size, alignment = storage(op)
         start = -(-total // alignment) * alignment
-        op.attributes["shared_offset"] = IntegerAttr(start, i32)
+        op.shared_offset = start
         total = start + size
     return total
 
@@ -124,10 +125,10 @@ def _tensor_memory_storage(op: Any) -> tuple[int, int]:
 
 def _alloca_storage(op: Any) -> tuple[int, int]:
     """Itself, or its address on the heap."""
-    if "global" in op.attributes:
+    if op.global_:
         return ADDRESS_BYTES, ADDRESS_BYTES
-    size = element_of(op.result.type.pointee).global_bytes(op.attributes["num_elem"].value.data)
-    return size, max(op.attributes["alignment"].value.data, 16)
+    size = element_of(op.result.type.pointee).global_bytes(op.num_elem)
+    return size, max(op.alignment, 16)
 
 
 # Size and alignment, bytes, of what an operation needs in shared memory as long as the kernel runs.

@@ -9,9 +9,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, Float4E2M1FNType, StringAttr, TensorType, bf16, f32, i32
+from xdsl.dialects.builtin import Float4E2M1FNType, TensorType, bf16, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.definition import location_of
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 
 FpToFpOp, MulFOp, ViewOp, BroadcastOp, PermuteOp, ReinterpretOp, DotOp = (
@@ -22,8 +23,7 @@ fp4 = Float4E2M1FNType()
 
 
 def _insert(before: Operation, new: Operation) -> SSAValue:
-    if "loc" in before.attributes:
-        new.attributes["loc"] = before.attributes["loc"]
+    new.attributes |= location_of(before)
     before.parent.insert_op_before(new, before)
     return new.results[0]
 
@@ -31,14 +31,14 @@ def _insert(before: Operation, new: Operation) -> SSAValue:
 def converted(op: Operation, value: SSAValue, element: Attribute) -> SSAValue:
     """A tile as another element type, before ``op``."""
     type = TensorType(element, value.type.get_shape())
-    return _insert(op, FpToFpOp.make([value], [type], {"rounding_mode": StringAttr("nearest_even")}))
+    return _insert(op, FpToFpOp.make([value], [type], rounding_mode="nearest_even"))
 
 
 def apply_scales(op: Any) -> None:
     """lhs[i, k] * lhs_scale[i, k / V] and rhs[k, j] * rhs_scale[k / V, j], V elements to a block."""
     rank = len(op.lhs.type.get_shape())
     sides = ((op.lhs, op.lhs_scale, rank - 1), (op.rhs, op.rhs_scale, rank - 2))
-    if "packed" in op.attributes:
+    if op.packed:
         sides = tuple((_unpacked(op, value, k_dim), scale, k_dim) for value, scale, k_dim in sides)
     operands = [*(_scaled(op, *side) for side in sides), op.acc, None, None]
     kept = {key: value for key, value in op.attributes.items() if key != "packed"}
@@ -51,7 +51,7 @@ def apply_scales(op: Any) -> None:
 def _scaled(op: Any, value: SSAValue, scale: SSAValue, k_dim: int) -> SSAValue:
     factors = _spread(op, converted(op, scale, f32), tuple(value.type.get_shape()), k_dim)
     wide = converted(op, value, f32)
-    product = MulFOp.make([wide, factors], [wide.type], {"rounding_mode": StringAttr("nearest_even")})
+    product = MulFOp.make([wide, factors], [wide.type], rounding_mode="nearest_even")
     return converted(op, _insert(op, product), bf16)
 
 
@@ -85,4 +85,4 @@ def _with_last(op: Any, value: SSAValue, dim: int) -> SSAValue:
     if order == sorted(order):
         return value
     turned = TensorType(value.type.element_type, [shape[at] for at in order])
-    return _insert(op, PermuteOp.make([value], [turned], {"permutation": DenseArrayBase.from_list(i32, order)}))
+    return _insert(op, PermuteOp.make([value], [turned], permutation=order))

@@ -27,7 +27,7 @@ def forwarded(link: Any, layout: LinearLayout) -> LinearLayout:
     if link.name == "nv_tileas.view":
         return layout.reshape(tuple(link.results[0].type.get_shape()))
     if link.name == "nv_tileas.permute":
-        return layout.permute_dims(list(link.attributes["permutation"].get_values()))
+        return layout.permute_dims(list(link.permutation))
     return layout
 
 

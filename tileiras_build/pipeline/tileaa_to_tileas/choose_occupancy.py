@@ -10,16 +10,15 @@ Sound: a hint is no promise. Registers that a thread does not have are memory, i
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ...dialects.facts import is_entry
 from ..analysis.budget import choose_warps, words_fit
 from ..analysis.kept_tiles import kept_words
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.optimization_hints import hint
-
-ASKED = "occupancy_asked"
 
 
 class ChooseOccupancy(EdgePass):
@@ -29,11 +28,9 @@ class ChooseOccupancy(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            if func.name == "nv_tileaa.func" and (asked := hint(func, job, "occupancy")):
+            if is_entry(func) and (asked := hint(func, job, "occupancy")):
                 chosen = _choose(func, asked, job)
-                func.attributes["occupancy"] = IntegerAttr(chosen, i32)
-                if chosen != asked:
-                    func.attributes[ASKED] = IntegerAttr(asked, i32)
+                func.occupancy, func.occupancy_asked = chosen, asked if chosen != asked else None
 
 
 def _choose(func: Operation, asked: int, job: Job) -> int:

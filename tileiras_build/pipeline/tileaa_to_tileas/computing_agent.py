@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i32
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AdvanceOp,
@@ -16,7 +17,7 @@ from ...dialects.nv_tileas.ops import (
     ConsumerWaitOp,
 )
 from ..analysis.dot_atoms import partial_sums
-from ..analysis.operand_chains import LOOP, only_accumulates
+from ..analysis.operand_chains import only_accumulates
 from ..shared.element_types import element_of
 from .agent_rings import Ring, State, Tokens, stage_of, stages_of, sums_of
 from .fetched_operands import drop_fetch, operands_of, read_fragment
@@ -43,7 +44,7 @@ class ComputingAgent:
     # ---- loops -------------------------------------------------------------------------------------
     def _block(self, block: Block, tokens: Tokens) -> None:
         for op in list(block.ops):
-            if op.name == LOOP and (states := self.states(op)):
+            if is_counted_loop(op) and (states := self.states(op)):
                 self._loop(op, states, tokens)
             for ring in self.rings:
                 if op is ring.product:
@@ -83,7 +84,7 @@ class ComputingAgent:
         for result in list(loop.results):
             if result.type != i32 and _is_under_way(loop, result.index):
                 uses = list(result.uses)
-                wait = AsyncDotWaitOp.make([result], [result.type], {"pending": IntegerAttr(0, i32)})
+                wait = AsyncDotWaitOp.make([result], [result.type], pending=0)
                 loop.parent.insert_op_after(wait, loop)
                 for use in uses:
                     use.operation.operands[use.index] = wait.results[0]
@@ -95,7 +96,7 @@ class ComputingAgent:
             return
         ran = runs_at(loop, loop.lower)
         operands = [ring.pipeline, tokens[ring.stages], ran.results[0]]
-        release = ConsumerReleaseOp.make(operands, [], {"behind": UnitAttr()})
+        release = ConsumerReleaseOp.make(operands, [], behind=True)
         loop.parent.insert_op_after(release, wait)
         loop.parent.insert_op_after(ran, wait)
 
@@ -119,12 +120,12 @@ class ComputingAgent:
 
 def _multiply_and_release(ring: Ring, stage: SSAValue, token: SSAValue) -> None:
     product, after = ring.product, ring.product.next_op
-    if "warpgroup" in product.attributes and _multiply(ring, stage):
+    if product.warpgroup is not None and _multiply(ring, stage):
         block = product.parent
         later = insert_before(is_later(block.parent_op(), block.args[0]), after)
-        insert_before(ConsumerReleaseOp.make([ring.pipeline, token, later], [], {"behind": UnitAttr()}), after)
+        insert_before(ConsumerReleaseOp.make([ring.pipeline, token, later], [], behind=True), after)
         return
-    if "warpgroup" not in product.attributes:
+    if product.warpgroup is None:
         for fetch in ring.fetches:
             read_fragment(fetch, stage, product)
     insert_before(ConsumerReleaseOp.make([ring.pipeline, token, None], []), after)
@@ -135,8 +136,8 @@ def _multiply(ring: Ring, stage: SSAValue) -> bool:
     product = ring.product
     operands, stages, kept = operands_of(ring, stage)
     behind = stages[0] is not None and _may_stay_under_way(product)
-    kept |= {"atom": product.attributes["warpgroup"], "pending": IntegerAttr(int(behind), i32)}
-    made = AsyncDotOp.make([*operands, product.acc, *stages], [product.result.type], kept)
+    told = {"atom": product.warpgroup, "pending": int(behind)}
+    made = AsyncDotOp.make([*operands, product.acc, *stages], [product.result.type], kept, **told)
     insert_before(made, product)
     product.result.replace_all_uses_with(made.result)
     return behind
@@ -155,4 +156,4 @@ def _may_stay_under_way(product: Any) -> bool:
 def _is_under_way(loop: Any, index: int) -> bool:
     last = loop.regions[0].blocks[0].last_op
     owner = last.operands[index].owner
-    return isinstance(owner, AsyncDotOp) and owner.attributes["pending"].value.data > 0
+    return isinstance(owner, AsyncDotOp) and owner.pending > 0

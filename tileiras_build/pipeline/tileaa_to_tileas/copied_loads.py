@@ -7,12 +7,13 @@ from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.facts import passes_through
 from ...dialects.nv_tileas.ops import BarrierOp
 from ...layouts import LinearLayout, coalesced, largest_vector, spread_vector
 from ...layouts.placement import choose_swizzle
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.memory_access import ViewFacts
-from ..analysis.operand_chains import PASSED_THROUGH, runs_free
+from ..analysis.operand_chains import runs_free
 from ..shared.element_types import element_of
 from .chain_layouts import fragment_of
 
@@ -64,10 +65,10 @@ def _chain_to_product(value: SSAValue, block: Block) -> list[Operation] | None:
         if user.parent is not block:
             return None
         if user.name == "nv_tileas.dot":
-            return chain if use.index != SUM and "atom" in user.attributes else None
+            return chain if use.index != SUM and user.atom is not None else None
         if user.name == "nv_tileas.tmem_store":
             return chain if user.stage is not None else None
-        if user.name not in PASSED_THROUGH or len(user.results) != 1:
+        if not passes_through(user) or len(user.results) != 1:
             return None
         chain.append(user)
         value = user.results[0]

@@ -21,7 +21,6 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     IntegerAttr,
     ModuleOp,
-    StringAttr,
     TensorType,
     i1,
     i32,
@@ -30,22 +29,15 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...dialects import arith
+from ...dialects.definition import location_of
+from ...dialects.facts import is_entry, is_exchange, is_leave, is_store, is_structured
 from ...dialects.nv_tileaa.types import TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS, CtaRankOp
 from ..analysis.axis_info import AxisAnalysis
-from ..analysis.cta_split import (
-    LEAVES,
-    STRUCTURED,
-    VIEW_ACCESSES,
-    Division,
-    Undivided,
-    is_remakable,
-    part_type,
-    relate,
-    shape_of,
-)
+from ..analysis.cta_split import VIEW_ACCESSES, Division, Undivided, is_remakable, part_type, relate, shape_of
 from ..analysis.kinds import is_tile
 from ..analysis.memory_access import ViewFacts
+from ..analysis.memory_order import semantic_of
 from ..analysis.token_order import ordered_pairs
 from ..contracts import EdgePass
 from ..job import Job
@@ -54,8 +46,6 @@ from ..shared.optimization_hints import hint
 
 SERIALIZERS = ("nvptx",)  # libNVVM's LLVM 7 has neither the registers nor the directives of clusters
 MOST_CTAS = 8  # of a cluster on every GPU that has them
-STORES = ("nv_tileas.tiled_store", "nv_tileas.store")
-ATOMICS = ("nv_tileas.tiled_atomic_rmw", "nv_tileas.atomic_rmw", "nv_tileas.atomic_cas")
 ONCE = ("nv_tileas.print", "nv_tileas.alloca", "nv_tileas.fence_alias")
 # Rows and columns from which on a product has the instruction of a kind (by the targets' names of the kinds), then
 # those from which on it runs at full speed: tcgen05 takes as long for 64 rows as for 128.
@@ -81,7 +71,7 @@ class DistributeOverCtas(EdgePass):
 
 
 def _asked(func: Operation, job: Job) -> int:
-    return hint(func, job, "num_cta_in_cga") or 1 if func.name == "nv_tileaa.func" else 1
+    return hint(func, job, "num_cta_in_cga") or 1 if is_entry(func) else 1
 
 
 def _distribute(func: Operation, job: Job) -> None:
@@ -91,16 +81,16 @@ def _distribute(func: Operation, job: Job) -> None:
             raise Undivided(f"{job.serializer} knows no clusters")
         division = _best_division(func, job, min(_asked(func, job), MOST_CTAS))
     except Undivided as reason:
-        func.attributes["num_ctas_declined"] = StringAttr(str(reason))
+        func.num_ctas_declined = str(reason)
     else:
         _Rewriter(func, division).run()
-        func.attributes["num_ctas"] = IntegerAttr(division.ctas, i32)
+        func.num_ctas = division.ctas
 
 
 def _separate(func: Operation) -> None:
     """Each place where control flow takes a tile that is cheap to compute gets a tile of its own."""
     for op in list(func.walk()):
-        if op.name in (*STRUCTURED, *LEAVES):
+        if is_structured(op) or is_leave(op):
             for index, operand in enumerate(op.operands):
                 if is_tile(operand) and is_remakable(operand):
                     op.operands[index] = _inserted(op, operand.owner.clone())
@@ -129,19 +119,19 @@ def _check_once(func: Operation) -> None:
     for op in func.walk():
         if op.name in ONCE:
             raise Undivided(f"{op.name} would happen in each CTA")
-        semantic = op.attributes.get("mem_semantic")
-        if semantic is not None and semantic.data != "weak" and not (op.name in ATOMICS and semantic.data == "relaxed"):
-            raise Undivided(f"{op.name} is {semantic.data}, not weak")
+        semantic = semantic_of(op)
+        if semantic != "weak" and not (is_exchange(op) and semantic == "relaxed"):
+            raise Undivided(f"{op.name} is {semantic}, not weak")
 
 
 def _division(func: Operation, job: Job, ctas: int) -> Division:
     """From each tile that is written to all that it follows from."""
     division = Division(ctas)
     for op in func.walk():
-        if op.name in (*STORES, *ATOMICS) and is_tile(op.value) and op not in division.operations:
+        if (is_store(op) or is_exchange(op)) and is_tile(op.value) and op not in division.operations:
             division = _extended(division, op, job) or division
     for op in func.walk():
-        if op.name in ATOMICS and op not in division.operations:
+        if is_exchange(op) and op not in division.operations:
             raise Undivided(f"{op.name} would happen in each CTA")
         if op.name == "nv_tileas.dot":
             _check_product(op, division, job)
@@ -220,7 +210,7 @@ class _Rewriter:
     def run(self) -> None:
         for (op, index), dim in self.division.remade.items():
             op.operands[index] = self._part(op.operands[index], dim)
-        whole = [op for op in self.func.walk() if op.name in STORES and op not in self.division.operations]
+        whole = [op for op in self.func.walk() if is_store(op) and op not in self.division.operations]
         for op in self.division.operations:
             if op.name in VIEW_ACCESSES:
                 self._access(op)
@@ -285,7 +275,7 @@ class _Rewriter:
         type = TiledViewType.of(
             kind, old.source, tile, old.dim_map, steps, sparse=old.sparse.data, padding=old.padding.data
         )
-        op.operands[0] = _inserted(op, BlockTileOp.make([op.view.owner.operands[0]], [type], _place_of(op)))
+        op.operands[0] = _inserted(op, BlockTileOp.make([op.view.owner.operands[0]], [type], location_of(op)))
 
     def _move(self, op: Any, dim: int, factor: int, per_rank: int) -> None:
         """The coordinate along ``dim`` becomes factor * coordinate + per_rank * rank."""
@@ -298,10 +288,10 @@ class _Rewriter:
     def _once(self, op: Operation) -> None:
         """A tile that every CTA has: the first one writes it."""
         zero = _constant(0, i32, op)
-        first = _inserted(op, arith.CmpiOp.make([self.rank, zero], [i1], {"predicate": StringAttr("eq")}))
+        first = _inserted(op, arith.CmpiOp.make([self.rank, zero], [i1], predicate="eq"))
         write, skip = Block(), Block()
         types = [result.type for result in op.results]
-        around = IfOp.make([first], types, _place_of(op), [Region(write), Region(skip)])
+        around = IfOp.make([first], types, location_of(op), [Region(write), Region(skip)])
         op.parent.insert_op_before(around, op)
         for old, new in zip(op.results, around.results):
             old.replace_all_uses_with(new)
@@ -322,7 +312,3 @@ def _repeated(value: DenseIntOrFPElementsAttr, type: TensorType, ctas: int) -> D
     """One part of a tile of equal elements."""
     data = value.data.data
     return DenseIntOrFPElementsAttr(type, BytesAttr(data[: len(data) // ctas]))
-
-
-def _place_of(op: Operation) -> dict[str, Any]:
-    return {"loc": op.attributes["loc"]} if "loc" in op.attributes else {}

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, TensorType, i32
+from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ...layouts import warpgroup_tiling
 from ...layouts.warpgroup import SCATTERED_SWIZZLES
@@ -27,6 +28,8 @@ from ..analysis.operand_chains import only_accumulates
 from ..contracts import EdgePass
 from ..job import Job
 
+SWAP = (1, 0)
+SWAP = (1, 0)
 FIRST_INITIAL = 3  # operand of a loop, after its bounds and its step
 EXCHANGED = {"signedness_lhs": "signedness_rhs", "signedness_rhs": "signedness_lhs"}
 PermuteOp, DotOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("permute", "dot"))
@@ -41,7 +44,7 @@ class ExchangeOperands(EdgePass):
         if not job.target.has("wgmma"):
             return
         for func in module.body.block.ops:
-            if func.name == "nv_tileaa.func" and may_fetch(func):
+            if is_entry(func) and may_fetch(func):
                 _exchange_in(func, job)
 
 
@@ -84,14 +87,10 @@ def _exchange(op: Any) -> None:
     block.args[1 + index]._type = turned
     uses = list(result.uses)
     result._type = turned
-    back = PermuteOp.make([result], [_turned_type(turned)], _swap())
+    back = PermuteOp.make([result], [_turned_type(turned)], permutation=SWAP)
     loop.parent.insert_op_after(back, loop)
     for use in uses:
         use.operation.operands[use.index] = back.results[0]
-
-
-def _swap() -> dict[str, Any]:
-    return {"permutation": DenseArrayBase.from_list(i32, [1, 0])}
 
 
 def _turned_type(type: TensorType) -> TensorType:
@@ -99,6 +98,6 @@ def _turned_type(type: TensorType) -> TensorType:
 
 
 def _turned(place: Operation, value: SSAValue) -> SSAValue:
-    permute = PermuteOp.make([value], [_turned_type(value.type)], _swap())
+    permute = PermuteOp.make([value], [_turned_type(value.type)], permutation=SWAP)
     place.parent.insert_op_before(permute, place)
     return permute.results[0]

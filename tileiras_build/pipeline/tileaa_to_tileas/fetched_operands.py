@@ -23,7 +23,7 @@ def operands_of(
     product = ring.product
     operands, stages, kept = [product.lhs, product.rhs], [None, None], stage_operands(ring)
     for fetch in ring.fetches:
-        if fetch.index == 0 and "scattered_rows" in product.attributes:
+        if fetch.index == 0 and product.scattered_rows:
             operands[0] = read_fragment(fetch, stage, product)
             del kept["lhs_placement"]
             continue

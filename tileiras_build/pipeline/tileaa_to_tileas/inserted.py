@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i1, i32
+from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects import arith
@@ -52,12 +52,12 @@ def equal(a: SSAValue, b: SSAValue) -> Operation:
 
 def runs_at(loop: Any, index: SSAValue) -> Operation:
     """Whether the loop still runs at this index."""
-    return _compare("ult" if "unsigned" in loop.attributes else "slt", index, loop.upper)
+    return _compare("ult" if loop.unsigned else "slt", index, loop.upper)
 
 
 def never_runs(loop: Any) -> Operation:
     """Whether a loop does not run at all."""
-    return _compare("uge" if "unsigned" in loop.attributes else "sge", loop.lower, loop.upper)
+    return _compare("uge" if loop.unsigned else "sge", loop.lower, loop.upper)
 
 
 def is_later(loop: Any, index: SSAValue) -> Operation:
@@ -66,4 +66,4 @@ def is_later(loop: Any, index: SSAValue) -> Operation:
 
 
 def _compare(predicate: str, a: SSAValue, b: SSAValue) -> Operation:
-    return arith.CmpiOp.make([a, b], [i1], {"predicate": StringAttr(predicate)})
+    return arith.CmpiOp.make([a, b], [i1], predicate=predicate)

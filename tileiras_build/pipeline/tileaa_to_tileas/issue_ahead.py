@@ -20,13 +20,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import arith
+from ...dialects.facts import is_agents, is_counted_loop
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncUmmaOp
 from ..analysis.kinds import is_pure, is_tile
-from ..analysis.operand_chains import LOOP, is_zero, runs_to_its_end
+from ..analysis.operand_chains import is_zero, runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
 from .inserted import runs_at
-from .overlap_products import BARRIER, SWITCH, at_its_stage, users
+from .overlap_products import BARRIER, at_its_stage, users
 
 IfOp, YieldOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("if", "yield"))
 LOAD, STORE = "nv_tileas.tmem_load", "nv_tileas.tmem_store"
@@ -39,9 +40,9 @@ class IssueAhead(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            for switch in [op for op in func.walk() if op.name == SWITCH]:
-                for loop in [op for op in switch.regions[-1].walk() if op.name == LOOP and runs_to_its_end(op)]:
-                    for product in [op for op in loop.regions[0].blocks[0].ops if op.name == AsyncUmmaOp.name]:
+            for switch in [op for op in func.walk() if is_agents(op)]:
+                for loop in [op for op in switch.regions[-1].walk() if is_counted_loop(op) and runs_to_its_end(op)]:
+                    for product in [op for op in loop.regions[0].blocks[0].ops if isinstance(op, AsyncUmmaOp)]:
                         if (issue := _issue(product)) is not None:
                             _move(loop, issue)
 
@@ -79,7 +80,7 @@ def _is_alone(product: Any) -> bool:
     """Whether nothing but fetched tiles and what stands before the loop makes its operands, in this CTA alone."""
     written = {op for tile in (product.lhs, product.acc) for op in users(tile) if op.name == STORE}
     inside = {op for op in product.parent.walk() if op.name == STORE}
-    paired = product.pipeline is not None and "pair" in product.pipeline.owner.attributes
+    paired = product.pipeline is not None and product.pipeline.owner.pair
     return product.lhs_scale is None and not written & inside and not paired
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, i1, i32
 from xdsl.ir import Operation, SSAValue
 
 from ...layouts import LinearLayout, split_warps
@@ -33,13 +32,13 @@ def _anchor_tiled(classes: LayoutClasses, op: Any) -> None:
     facts = ViewFacts(op.view, classes.analysis)
     in_bounds = facts.in_bounds()
     vector = facts.vector(op.coords, in_bounds)
-    if op.attributes["mem_semantic"].data != "weak" or op.name.endswith("rmw"):
+    if op.mem_semantic != "weak" or op.name.endswith("rmw"):
         vector = 1
     elif (aligned := facts.vector(op.coords, in_bounds, ragged=True)) > vector and facts.type.kind.data != "gather":
-        op.attributes["ragged"] = UnitAttr()
+        op.ragged = True
         vector = aligned
-    op.attributes["vector"] = IntegerAttr(vector, i32)
-    op.attributes["in_bounds"] = DenseArrayBase.from_list(i1, in_bounds)
+    op.vector = vector
+    op.in_bounds = in_bounds
     layout = classes.memory_layout(op.value, facts.order, vector)
     _vote_for_memory(classes, op.value, layout)
     classes.ports[op] = layout
@@ -49,7 +48,7 @@ def _anchor_pointer(classes: LayoutClasses, op: Any) -> None:
     if not is_tile(op.value):
         return
     vector, fastest = pointer_vector(op, classes.analysis)
-    op.attributes["vector"] = IntegerAttr(vector, i32)
+    op.vector = vector
     order = _row_major(op.value)
     if fastest >= 0:
         order = [fastest] + [dim for dim in order if dim != fastest]
@@ -73,7 +72,7 @@ def _anchor_dot(classes: LayoutClasses, op: Any) -> None:
     """The accumulator's fragment; operands are converted, unless a fused multiply-add reads them from shared memory."""
     classes.union([op.acc, op.result] if not is_free(op.acc) else [op.result])
     classes.vote(op.result, _accumulator_layout(classes, op), DOT_WEIGHT * tile_size(op.result))
-    if "warpgroup" not in op.attributes and ("tensor_memory" in op.attributes or "atom" in op.attributes):
+    if op.warpgroup is None and (op.tensor_memory is not None or op.atom is not None):
         _vote_for_scales(classes, op)
 
 
@@ -92,8 +91,8 @@ def _fragment(classes: LayoutClasses, op: Any, atom: MmaAtom) -> LinearLayout:
     warps = split_warps(classes.num_warps, rows, columns, layout_atom(atom), batch or 1)
     if _feeds_product(classes, op):
         warps = (classes.num_warps // warps[2], 1, warps[2])
-    op.attributes["atom"] = StringAttr(atom.name)
-    op.attributes["warps"] = DenseArrayBase.from_list(i32, warps)
+    op.atom = atom.name
+    op.warps = warps
     return rules.restricted(tiling_for(op, atom, warps).c, tuple(op.result.type.get_shape()))
 
 
@@ -115,7 +114,7 @@ def _feeds_product(classes: LayoutClasses, op: Any) -> bool:
 
 
 def _anchor_scan(classes: LayoutClasses, op: Any) -> None:
-    axis = op.attributes["axis"].value.data
+    axis = op.axis
     shape = tuple(op.sources[0].type.get_shape())
     classes.vote(
         op.sources[0], rules.scan_layout(shape, axis, classes.num_warps), SCAN_WEIGHT * tile_size(op.sources[0])
@@ -129,7 +128,7 @@ def _anchor_view(classes: LayoutClasses, op: Any) -> None:
 
 
 def _anchor_permute(classes: LayoutClasses, op: Any) -> None:
-    permutation = list(op.attributes["permutation"].get_values())
+    permutation = list(op.permutation)
     inverse = [permutation.index(dim) for dim in range(len(permutation))]
     classes.link(op.source, op.result, lambda layout: layout.permute_dims(permutation))
     classes.link(op.result, op.source, lambda layout: layout.permute_dims(inverse))
@@ -142,7 +141,7 @@ def _anchor_broadcast(classes: LayoutClasses, op: Any) -> None:
 
 
 def _anchor_reduce(classes: LayoutClasses, op: Any) -> None:
-    axis = op.attributes["axis"].value.data
+    axis = op.axis
     classes.union(list(op.sources))
     if not is_tile(op.results[0]):
         return
@@ -151,7 +150,7 @@ def _anchor_reduce(classes: LayoutClasses, op: Any) -> None:
 
 
 def _anchor_cat(classes: LayoutClasses, op: Any) -> None:
-    dim = op.attributes["dim"].value.data
+    dim = op.dim
     classes.link(op.lhs, op.result, lambda layout: layout.cat(dim))
 
 

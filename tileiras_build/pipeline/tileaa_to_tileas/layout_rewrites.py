@@ -6,10 +6,11 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.facts import is_counted_loop, is_loop, renames
 from ...layouts import LinearLayout
 from ..analysis.kinds import ELEMENTWISE, FREE, POINTER, SHAPE, is_tile, kind_of, tiles
 from ..analysis.memory_access import ViewFacts
-from ..analysis.operand_chains import LOOPS, RENAMES, source_load
+from ..analysis.operand_chains import source_load
 from ..shared.element_types import element_of
 from . import layout_rules as rules
 from .layout_anchors import FETCHED_PRODUCTS
@@ -25,7 +26,7 @@ FIRST_SCALE = 3  # operand of a product, after its factors and the sum before
 
 def write(writer: LayoutWriter, op: Operation) -> None:
     """Write the layouts of an operation's operands and results."""
-    if op.name in LOOPS:
+    if is_loop(op):
         for argument in tiles(op.regions[0].blocks[0].args):
             set_layout(argument, writer.classes.layout(argument))
     handler = WRITES.get(op.name) or KIND_WRITES.get(kind_of(op))
@@ -71,9 +72,9 @@ def _only_scales(value: SSAValue) -> bool:
     """Whether products multiply by a tile, whatever its elements are called by then, and nothing else reads it."""
     for use in value.uses:
         op = use.operation
-        if op.name in RENAMES and not _only_scales(op.results[0]):
+        if renames(op) and not _only_scales(op.results[0]):
             return False
-        if op.name not in RENAMES and (op.name != "nv_tileas.dot" or use.index < FIRST_SCALE):
+        if not renames(op) and (op.name != "nv_tileas.dot" or use.index < FIRST_SCALE):
             return False
     return True
 
@@ -102,7 +103,7 @@ def _write_tiled_store(writer: LayoutWriter, op: Any) -> None:
 def _stores_narrowly(op: Any, order: list[int]) -> bool:
     """Whether a tile as it is held would be stored in pieces that waste memory's sectors."""
     held, bytes = layout_of(op.value), element_of(op.value.type).bytes
-    width = min(held.contiguous(order), op.attributes["vector"].value.data) * bytes
+    width = min(held.contiguous(order), op.vector) * bytes
     sector = width << (held.bits_along(order[0])["lane"].bit_count() if order else 0)
     return width < DIRECT_STORE_BYTES or sector < SECTOR_BYTES or bytes < 4
 
@@ -111,7 +112,7 @@ def _write_dot(writer: LayoutWriter, op: Any) -> None:
     for mark, layouts in FETCHED_PRODUCTS.items():
         if mark in op.attributes:
             return _write_fetching_dot(writer, op, layouts(op, writer.classes.num_warps))
-    if "atom" in op.attributes:
+    if op.atom is not None:
         return _write_fragments_dot(writer, op, rules.dot_layouts(op, writer.classes.job.target))
     layout = writer.classes.layout(op.result)
     writer.require(op, 2, layout)
@@ -129,7 +130,7 @@ def _write_fetching_dot(writer: LayoutWriter, op: Any, layouts: tuple[LinearLayo
     """What stays in shared memory may have any layout: the right operand, the left one if fetched and not scattered."""
     left, accumulators = layouts
     source = source_load(op, 0)
-    if source is None or "tma" not in source[0].attributes or "scattered_rows" in op.attributes:
+    if source is None or not source[0].tma or op.scattered_rows:
         writer.require(op, 0, left, exact=False)
     writer.require(op, 2, accumulators)
     _require_scales(writer, op)
@@ -145,7 +146,7 @@ def _require_scales(writer: LayoutWriter, op: Any) -> None:
 
 
 def _write_reduce(writer: LayoutWriter, op: Any) -> None:
-    axis = op.attributes["axis"].value.data
+    axis = op.axis
     layout = layout_of(op.sources[0])
     if not layout.is_separable(axis):
         layout = writer.classes.default_layout(op.sources[0])
@@ -156,7 +157,7 @@ def _write_reduce(writer: LayoutWriter, op: Any) -> None:
 
 
 def _write_scan(writer: LayoutWriter, op: Any) -> None:
-    axis = op.attributes["axis"].value.data
+    axis = op.axis
     layout = layout_of(op.sources[0])
     if not rules.can_scan(layout, axis):
         layout = rules.scan_layout(tuple(op.sources[0].type.get_shape()), axis, writer.classes.num_warps)
@@ -167,7 +168,7 @@ def _write_scan(writer: LayoutWriter, op: Any) -> None:
 
 
 def _write_cat(writer: LayoutWriter, op: Any) -> None:
-    dim = op.attributes["dim"].value.data
+    dim = op.dim
     part = layout_of(op.lhs).distinct_registers()[0]
     writer.require(op, 0, part)
     writer.require(op, 1, part)
@@ -197,7 +198,7 @@ def _write_reinterpret(writer: LayoutWriter, op: Any) -> None:
 
 
 def _write_loop(writer: LayoutWriter, op: Any) -> None:
-    counted = op.name.endswith("for")
+    counted = is_counted_loop(op)
     arguments = op.regions[0].blocks[0].args[1 if counted else 0 :]
     for index, argument in enumerate(arguments):
         if is_tile(argument):

@@ -6,10 +6,10 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
+from ...dialects.facts import Layouts, facts_of
 from ...layouts import LinearLayout
 from ...layouts.linear_layout import dim_bases
 from ..analysis.dot_atoms import atom_named, scale_columns, tensor_memory_tiles, tiling_of, warpgroup_tiling_of
-from ..analysis.kinds import ELEMENTWISE, kind_of
 from ..shared.element_types import element_of
 
 LANE_BITS = 5
@@ -17,14 +17,14 @@ LANE_BITS = 5
 
 def operand_layout(op: Any, operand: SSAValue, result: LinearLayout) -> LinearLayout:
     """The layout an operand must have (up to renamed and repeated registers) for the result to have ``result``."""
-    if kind_of(op) == ELEMENTWISE:
+    if facts_of(op).layouts is Layouts.ELEMENTWISE:
         return result
     source = tuple(operand.type.get_shape())
     if op.name == "nv_tileas.view":
         return result.reshape(source).distinct_registers()[0]
     if op.name == "nv_tileas.broadcast":
         return broadcast_source(result, source)
-    permutation = list(op.attributes["permutation"].get_values())
+    permutation = op.permutation
     return result.permute_dims([permutation.index(dim) for dim in range(len(permutation))])
 
 
@@ -67,7 +67,7 @@ def restricted(layout: LinearLayout, shape: tuple[int, ...]) -> LinearLayout:
 
 def dot_layouts(op: Any, target: Any) -> tuple[LinearLayout, LinearLayout, LinearLayout]:
     """The fragments of a product's operands and result."""
-    tiling = tiling_of(op, atom_named(target, op.attributes["atom"].data))
+    tiling = tiling_of(op, atom_named(target, op.atom))
     values = (op.lhs, op.rhs, op.result)
     layouts = (tiling.a, tiling.b, tiling.c)
     return tuple(restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, values))
@@ -75,9 +75,9 @@ def dot_layouts(op: Any, target: Any) -> tuple[LinearLayout, LinearLayout, Linea
 
 def scale_layouts(op: Any, target: Any, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
     """How threads hold the scales of a product's operands."""
-    if "tensor_memory" in op.attributes:
+    if op.tensor_memory is not None:
         return tuple(columns.layout for columns in scale_columns(op, num_warps))
-    atom = atom_named(target, op.attributes["atom"].data)
+    atom = atom_named(target, op.atom)
     tiling = tiling_of(op, atom)
     layouts = (tiling.scales(operand, atom.scale_block).layout for operand in "AB")
     scales = (op.lhs_scale, op.rhs_scale)

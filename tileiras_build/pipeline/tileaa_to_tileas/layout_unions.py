@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.facts import is_combination, is_continue, is_counted_loop, is_leave, is_loop, is_yield
 from ..analysis.kinds import ELEMENTWISE, FREE, POINTER, is_tile, kind_of, tiles
-from ..analysis.operand_chains import LOOPS
 from .layout_classes import LayoutClasses
-
-YIELDS = ("nv_tileas.yield", "nv_tileas.break", "nv_tileas.continue")
-REGIONS = ("nv_tileas.reduce", "nv_tileas.scan")
 
 
 def unify(classes: LayoutClasses, op: Operation) -> None:
@@ -18,16 +15,16 @@ def unify(classes: LayoutClasses, op: Operation) -> None:
     if kind in (ELEMENTWISE, POINTER):
         bound = [value for value in tiles(op.operands) if not is_free(value)]
         classes.union(bound + tiles(op.results))
-    elif op.name in LOOPS:
+    elif is_loop(op):
         _unify_loop(classes, op)
-    elif op.name in YIELDS:
+    elif is_leave(op):
         for value, target in yielded(op):
             if is_tile(value):
                 classes.union([target] + ([] if is_free(value) else [value]))
 
 
 def _unify_loop(classes: LayoutClasses, op: Operation) -> None:
-    counted = op.name.endswith("for")
+    counted = is_counted_loop(op)
     arguments = op.regions[0].blocks[0].args[1 if counted else 0 :]
     for start, argument in zip(op.operands[3 if counted else 0 :], arguments):
         if is_tile(argument):
@@ -46,11 +43,11 @@ def is_free(value: SSAValue) -> bool:
 def yielded(op: Operation) -> list[tuple[SSAValue, SSAValue]]:
     """What a terminator's operands become: the next iteration's arguments, or results of the operation around it."""
     target = op.parent_op()
-    while op.name != "nv_tileas.yield" and target.name not in LOOPS:
+    while not is_yield(op) and not is_loop(target):
         target = target.parent_op()
-    if target.name in REGIONS:
+    if is_combination(target):
         return []
-    if op.name != "nv_tileas.continue":
+    if not is_continue(op):
         return list(zip(op.operands, target.results))
     arguments = target.regions[0].blocks[0].args
-    return list(zip(op.operands, arguments[1:] if target.name.endswith("for") else arguments))
+    return list(zip(op.operands, arguments[1:] if is_counted_loop(target) else arguments))

@@ -6,9 +6,11 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.definition import location_of
+from ...dialects.facts import is_cheap
 from ...dialects.nv_tileas.ops import ConvertLayoutOp
 from ...layouts import LinearLayout
-from ..analysis.kinds import ELEMENTWISE, is_cheap, is_tile, kind_of, tiles
+from ..analysis.kinds import ELEMENTWISE, is_tile, kind_of, tiles
 from . import layout_rules as rules
 from .chain_layouts import with_layout
 from .layout_classes import LayoutClasses
@@ -110,8 +112,7 @@ def _can_repeat(value: SSAValue, budget: list[int]) -> bool:
 
 
 def _copy_location(source: Operation, target: Operation) -> None:
-    if "loc" in source.attributes:
-        target.attributes["loc"] = source.attributes["loc"]
+    target.attributes |= location_of(source)
 
 
 def layout_of(value: SSAValue) -> LinearLayout:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import IntAttr, IntegerAttr, UnitAttr, i32
+from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.cute.layout import LayoutAttr
 from ...dialects.cute.shared import SharedLayoutAttr
+from ...dialects.definition import location_of
+from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AllocTensorOp,
@@ -40,12 +41,12 @@ class LoopCopies:
     @property
     def runs_again(self) -> bool:
         """Whether the loop may start over while other threads still read its last stages."""
-        return self.loop.parent_op().name != "nv_tileaa.func"
+        return not is_entry(self.loop.parent_op())
 
     def allocate(self) -> None:
         """Buffers for all loads, before the outermost loop."""
         outermost = self.loop
-        while outermost.parent_op().name != "nv_tileaa.func":
+        while not is_entry(outermost.parent_op()):
             outermost = outermost.parent_op()
         self.buffers = [insert_before(self._buffer(load), outermost) for load in self.loads]
 
@@ -110,12 +111,8 @@ def _with_operands(op: Operation, operands: list[SSAValue]) -> Operation:
 
 def _copy(copied: CopiedLoad, coords: list[SSAValue], buffer: SSAValue, stage: SSAValue, enabled: SSAValue) -> Any:
     load = copied.load
-    kept = {key: load.attributes[key] for key in ("in_bounds", "loc") if key in load.attributes}
-    kept["layout"] = LayoutAttr(copied.copied)
-    kept["vector"] = IntegerAttr(copied.vector, i32)
-    if copied.ragged:
-        kept["ragged"] = UnitAttr()
-    return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], kept)
+    told = {"in_bounds": load.in_bounds, "layout": copied.copied, "vector": copied.vector, "ragged": copied.ragged}
+    return AsyncTiledLoadOp.make([load.view, coords, buffer, stage, enabled], [], location_of(load), **told)
 
 
 def _drop_load(load: Any) -> None:
@@ -136,4 +133,4 @@ def _erase(*ops: Operation) -> None:
 
 def wait(pending: int) -> Operation:
     """Until no more than ``pending`` groups of copies are under way."""
-    return AsyncWaitOp.make([], [], {"pending": IntegerAttr(pending, i32)})
+    return AsyncWaitOp.make([], [], pending=pending)

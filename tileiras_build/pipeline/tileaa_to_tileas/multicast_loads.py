@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32, i64
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, MakeTiledTmaDescOp
 from ..analysis.rank_dependence import depends_on_rank, is_as_often
 from ..analysis.tensor_maps import PATTERN_LINES
@@ -33,21 +34,21 @@ class MulticastLoads(EdgePass):
         if not job.target.has("tma_multicast"):
             return
         for func in module.body.block.ops:
-            if (ctas := func.attributes.get("num_ctas")) is not None:
-                loads = [op for op in func.walk() if op.name == AsyncTiledTmaLoadOp.name]
+            if is_entry(func) and func.num_ctas is not None:
+                loads = [op for op in func.walk() if isinstance(op, AsyncTiledTmaLoadOp)]
                 for load in loads:
                     if all(is_as_often(other) for other in loads if other.pipeline is load.pipeline):
-                        _share(load, ctas.value.data)
+                        _share(load, func.num_ctas)
 
 
 def _share(load: Any, ctas: int) -> None:
-    if depends_on_rank(load) or "pair" in load.pipeline.owner.attributes:
+    if depends_on_rank(load) or load.pipeline.owner.pair:
         return
     dim = _shared_dim(load, ctas)
     if dim is None:
         return
-    load.attributes["multicast"] = IntegerAttr(dim, i32)
-    load.pipeline.owner.attributes["ctas"] = IntegerAttr(ctas, i32)
+    load.multicast = dim
+    load.pipeline.owner.ctas = ctas
     _narrow(load, dim, load.view.type.tile[dim] // ctas)
 
 
@@ -68,7 +69,7 @@ def _shared_dim(load: Any, ctas: int) -> int | None:
 
 def _box(load: Any) -> tuple[list[int], list[int]]:
     """The tile's dimensions as the tensor map has them, fastest first, and the extents of its box along them."""
-    dims, box = (list(load.desc.owner.attributes[key].get_values()) for key in ("dims", "box"))
+    dims, box = load.desc.owner.dims, list(load.desc.owner.box)
     return [load.view.type.dim_map.index(dim) for dim in dims], box
 
 
@@ -79,8 +80,7 @@ def _narrow(load: Any, dim: int, most: int) -> None:
     if box[position] <= most:
         return
     box[position] = most
-    attributes = dict(old.attributes) | {"box": DenseArrayBase.from_list(i64, box)}
-    made = MakeTiledTmaDescOp.make(list(old.operands), [old.results[0].type], attributes)
+    made = MakeTiledTmaDescOp.make(list(old.operands), [old.results[0].type], old.attributes, box=box)
     old.parent.insert_op_after(made, old)
     load.operands[_index(load, "desc")] = made.results[0]
     if not list(old.results[0].uses):

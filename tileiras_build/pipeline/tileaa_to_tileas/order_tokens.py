@@ -14,11 +14,14 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.facts import Effect, facts_of, is_access, is_choice, is_entry, is_fence, is_loop
 from ...dialects.nv_tileas.ops import BarrierOp
+from ..analysis.memory_order import acquires, releases
 from ..analysis.operand_chains import TOKEN
-from ..analysis.token_order import ACCESSES, WRITE
 from ..contracts import EdgePass
 from ..job import Job
+
+NONE, READ, WRITE = Effect.NONE, Effect.READ, Effect.WRITE
 
 
 class OrderTokens(EdgePass):
@@ -28,7 +31,7 @@ class OrderTokens(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            if func.name == "nv_tileaa.func":
+            if is_entry(func):
                 _Orderer().block(func.regions[0].blocks[0])
 
 
@@ -40,56 +43,53 @@ class _Orderer:
     """
 
     def __init__(self):
-        self.behind: dict[SSAValue, tuple[int, int]] = {}
+        self.behind: dict[SSAValue, tuple[Effect, int]] = {}
         self.now, self.barrier = 1, 0
 
-    def note(self, token: SSAValue, mask: int) -> None:
+    def note(self, token: SSAValue, mask: Effect) -> None:
         self.now += 1
         self.behind[token] = mask, self.now
 
-    def _since_barrier(self, token: SSAValue) -> int:
-        mask, time = self.behind.get(token, (0, 0))
-        return mask if time > self.barrier else 0
+    def _since_barrier(self, token: SSAValue) -> Effect:
+        mask, time = self.behind.get(token, (NONE, 0))
+        return mask if time > self.barrier else NONE
 
     def block(self, block: Block) -> None:
         for op in list(block.ops):
             self.operation(op)
 
     def operation(self, op: Operation) -> None:
-        if op.name in ACCESSES:
+        if is_access(op):
             self._access(op)
-        elif op.name in ("nv_tileas.for", "nv_tileas.loop"):
+        elif is_loop(op):
             self._loop(op)
-        elif op.name == "nv_tileas.if":
+        elif is_choice(op):
             self._if(op)
-        elif op.name == "nv_tileas.fence_alias":
+        elif is_fence(op):
             self._barrier_before(op)
-            self.note(op.results[0], 0)
+            self.note(op.results[0], NONE)
         else:
             self._results(op, self._together(op))
 
-    def _results(self, op: Operation, mask: int) -> None:
+    def _results(self, op: Operation, mask: Effect) -> None:
         for result in op.results:
             if result.type.name == TOKEN:
                 self.note(result, mask)
 
-    def _together(self, op: Operation) -> int:
-        mask = 0
+    def _together(self, op: Operation) -> Effect:
+        mask = NONE
         for operand in op.operands:
             mask |= self._since_barrier(operand)
         return mask
 
     def _access(self, op: Operation) -> None:
-        kind, before = ACCESSES[op.name], self._together(op)
-        semantic = op.attributes.get("mem_semantic")
-        ordered = semantic is not None and semantic.data in ("acquire", "release", "acq_rel")
-        conflict = before & WRITE or (before and kind & WRITE)
-        releases = ordered and semantic.data in ("release", "acq_rel") and before
-        if conflict or releases:
+        kind, before = facts_of(op).effect, self._together(op)
+        conflict = WRITE in before or (before and WRITE in kind)
+        if conflict or (before and releases(op)):
             self._barrier_before(op)
-            before = 0
+            before = NONE
         self._results(op, before | kind)
-        if ordered and semantic.data in ("acquire", "acq_rel"):
+        if acquires(op):
             # What other threads do next must come after what this one acquired.
             op.parent.insert_op_after(BarrierOp.make([], []), op)
             self._cleared()
@@ -104,9 +104,9 @@ class _Orderer:
 
     def _loop(self, op: Operation) -> None:
         block = op.regions[0].blocks[0]
-        inside = 0
+        inside = NONE
         for inner in block.walk():
-            inside |= ACCESSES.get(inner.name, 0)
+            inside |= facts_of(inner).effect if is_access(inner) else NONE
         entering, before = self._together(op), self.barrier
         for argument in block.args:
             if argument.type.name == TOKEN:
@@ -117,12 +117,12 @@ class _Orderer:
         self._results(op, entering | inside)
 
     def _if(self, op: Operation) -> None:
-        before, after, inside = self.barrier, [], 0
+        before, after, inside = self.barrier, [], NONE
         for region in op.regions:
             self.barrier = before
             self.block(region.blocks[0])
             last = region.blocks[0].last_op
-            inside |= self._together(last) if last is not None else 0
+            inside |= self._together(last) if last is not None else NONE
             after.append(self.barrier)
         # What is open after one of the branches is open.
         self.barrier = min(after)

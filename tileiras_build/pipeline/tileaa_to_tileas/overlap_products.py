@@ -19,23 +19,24 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects import arith
+from ...dialects.facts import is_agents, is_counted_loop
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncUmmaOp
 from ..analysis.budget import sums_fit
 from ..analysis.dot_atoms import partial_sums
 from ..analysis.kept_tiles import tile_words
 from ..analysis.kinds import is_pure, is_tile
-from ..analysis.operand_chains import LOOP, runs_to_its_end
+from ..analysis.operand_chains import runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
 from .inserted import runs_at
 
 ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))
 PRODUCTS = (AsyncDotOp.name, AsyncUmmaOp.name)
-SWITCH, BARRIER = "nv_tileas.agent_switch", "nv_tileas.barrier"
+BARRIER = "nv_tileas.barrier"
 # What may be done an iteration later, beside pure operations: all of it is about stages and tensor memory of the product.
 DEFERRED = frozenset(
     f"nv_tileas.{name}"
@@ -55,8 +56,8 @@ class OverlapProducts(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            for switch in [op for op in func.walk() if op.name == SWITCH]:
-                for loop in [op for op in switch.regions[-1].walk() if op.name == LOOP]:
+            for switch in [op for op in func.walk() if is_agents(op)]:
+                for loop in [op for op in switch.regions[-1].walk() if is_counted_loop(op)]:
                     if (parts := _parts(loop)) is not None and _fits(parts, func, job):
                         _rewrite(loop, parts)
 
@@ -114,7 +115,7 @@ def _parts(loop: Operation) -> _Parts | None:
 
 def _left(product: Any) -> SSAValue:
     """The left operand, or what was stored last where the product finds it in tensor memory."""
-    if product.name == AsyncDotOp.name:
+    if isinstance(product, AsyncDotOp):
         return product.lhs
     stores = [op for op in product.parent.ops if op.name == "nv_tileas.tmem_store" and op.dest is product.lhs]
     return stores[-1].value if stores else product.lhs
@@ -191,7 +192,7 @@ def _has_two_stages(product: Any) -> bool:
 
 def _own_memory(product: Any) -> list[Operation]:
     """Who writes and reads the product's tensor memory, and waits for what it fills there."""
-    if product.name == AsyncDotOp.name:
+    if isinstance(product, AsyncDotOp):
         return []
     tiles = [value for value in (product.lhs, product.acc) if value.type.name == "nv_tileas.tmem"]
     return [user for value in (*tiles, product.ready) if value is not None for user in users(value)]
@@ -235,13 +236,13 @@ def _may_wait(op: Operation) -> bool:
 def _fits(parts: _Parts, func: Operation, job: Job) -> bool:
     """Whether threads have registers for the sum, the early product, the left operand on its way, and resident ones."""
     tiles = [_result(parts.first), _result(parts.last), _left(parts.last)]
-    tiles += [op.lhs for op in parts.early if op.name == AsyncDotOp.name and is_tile(op.lhs)]
+    tiles += [op.lhs for op in parts.early if isinstance(op, AsyncDotOp) and is_tile(op.lhs)]
     words = sum(tile_words(tile) for tile in dict.fromkeys(tiles))
-    return sums_fit(words, func, job, func.attributes["num_warps"].value.data)
+    return sums_fit(words, func, job, func.num_warps)
 
 
 def _result(product: Any) -> SSAValue:
-    if product.name == AsyncDotOp.name:
+    if isinstance(product, AsyncDotOp):
         return product.result
     return next(op.result for op in users(product.acc) if op.name == "nv_tileas.tmem_load")
 
@@ -331,11 +332,11 @@ class _Writer:
 
     def _await(self, product: Any, values: dict[SSAValue, SSAValue], target: Block, pending: int) -> None:
         """A product of warpgroups, just issued, is waited for here: ``pending`` others may stay under way."""
-        if product.name != AsyncDotOp.name:
+        if not isinstance(product, AsyncDotOp):
             return
         issued = values[product.result]
-        del issued.owner.attributes["pending"]
-        wait = AsyncDotWaitOp.make([issued], [issued.type], {"pending": IntegerAttr(pending, i32)})
+        issued.owner.pending = None
+        wait = AsyncDotWaitOp.make([issued], [issued.type], pending=pending)
         target.add_op(wait)
         values[product.result] = wait.result
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, UnitAttr, i8
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects import arith
@@ -60,7 +60,7 @@ def _source(value: SSAValue, k_dim: int) -> tuple[Any, Any, int] | None:
     owner, permute = value.owner, None
     if isinstance(owner, Operation) and owner.name == PERMUTE:
         permute, value = owner, owner.operands[0]
-        k_dim = list(permute.attributes["permutation"].get_values())[k_dim]
+        k_dim = permute.permutation[k_dim]
         owner = value.owner
     return (owner, permute, k_dim) if isinstance(owner, Operation) else None
 
@@ -100,7 +100,7 @@ def _loads_pairs(load: Any, dim: int, analysis: AxisAnalysis) -> bool:
     if view.kind.data == "gather" or view.padding.data not in ("none", "zero") or view.tile[dim] % 2:
         return False
     if (
-        load.attributes["mem_semantic"].data != "weak"
+        load.mem_semantic != "weak"
         or view.steps[dim] % 2
         or not isinstance(load.view.owner, Operation)
     ):
@@ -114,7 +114,7 @@ def _loads_pairs(load: Any, dim: int, analysis: AxisAnalysis) -> bool:
 def _pack(op: Any) -> None:
     rank = len(op.lhs.type.get_shape())
     operands = [_packed(op.lhs, rank - 1), _packed(op.rhs, rank - 2), op.acc, op.lhs_scale, op.rhs_scale]
-    product = DotOp.make(operands, [op.result.type], dict(op.attributes) | {"packed": UnitAttr()})
+    product = DotOp.make(operands, [op.result.type], op.attributes, packed=True)
     op.parent.insert_op_before(product, op)
     op.result.replace_all_uses_with(product.result)
     gone = [op.lhs, op.rhs]
@@ -139,7 +139,7 @@ def _packed(value: SSAValue, k_dim: int) -> SSAValue:
     made = _byte_load(owner, dim) if owner.name == LOAD else _byte_tile(owner)
     if permute is None:
         return made
-    order = list(permute.attributes["permutation"].get_values())
+    order = permute.permutation
     turned = TensorType(i8, [made.type.get_shape()[at] for at in order])
     return _after(permute, PermuteOp.make([made], [turned], dict(permute.attributes)))
 

@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i32, i64
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from ...dialects import arith
 from ...dialects.cute.shared import SharedLayoutAttr
+from ...dialects.facts import is_counted_loop, is_entry
 from ...dialects.nv_tileaa.types import TiledViewType
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -41,7 +42,7 @@ from ...layouts.matrix_descriptor import WIDE, WIDE_CHUNK
 from ...layouts.tensor_memory import MOST_COLUMNS, ROWS
 from ..analysis.budget import MOST_FETCHED_STAGES
 from ..analysis.memory_access import VECTOR_BYTES
-from ..analysis.operand_chains import LOOP, kernel_of
+from ..analysis.operand_chains import kernel_of
 from ..analysis.rank_dependence import depends_on_rank
 from ..analysis.tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 from ..contracts import EdgePass
@@ -60,21 +61,20 @@ class PairCtas(EdgePass):
         if not job.target.has("tma_cta_group"):
             return
         for func in module.body.block.ops:
-            ctas = func.attributes.get("num_ctas")
-            if ctas is not None and ctas.value.data == PAIR and (product := _product(func)) is not None:
+            if is_entry(func) and func.num_ctas == PAIR and (product := _product(func)) is not None:
                 _pair(func, product)
 
 
 # ---- which products ------------------------------------------------------------------------------
 def _product(func: Operation) -> Any:
     """The product that a pair can make; None where there is none."""
-    found = [op for op in func.walk() if op.name == AsyncUmmaOp.name]
-    if len(found) != 1 or any(op.name == TmemStoreOp.name and op.enabled is None for op in func.walk()):
+    found = [op for op in func.walk() if isinstance(op, AsyncUmmaOp)]
+    if len(found) != 1 or any(isinstance(op, TmemStoreOp) and op.enabled is None for op in func.walk()):
         return None
     [op] = found
     if _is_overwritten(func):
         return None
-    m, n, _ = op.attributes["shape"].get_values()
+    m, n, _ = op.shape
     fits = m % ROWS == 0 and n % COLUMN_UNIT == 0 and n <= MOST_COLUMNS
     if not fits or op.lhs_stage is None or op.ready is not None or op.lhs_scale is not None:
         return None
@@ -84,7 +84,7 @@ def _product(func: Operation) -> Any:
 def _is_overwritten(func: Operation) -> bool:
     """Whether a sum is made again and again, with a barrier of one CTA in between."""
     names = {op.name for op in func.walk()}
-    again = any(op.parent_op().name == LOOP for op in func.walk() if op.name == UmmaCommitOp.name)
+    again = any(is_counted_loop(op.parent_op()) for op in func.walk() if op.name == UmmaCommitOp.name)
     return again and UmmaAcquireOp.name not in names
 
 
@@ -98,7 +98,7 @@ def _is_divided_by_rows(op: Any) -> bool:
 
 def _half(op: Any) -> tuple[int, SharedLayout, SharedLayout] | None:
     """(dimension of the fetched tile that is the columns, placement of half of it, the same as the product sees it)."""
-    load, old = _load_of(op.rhs), op.attributes["rhs_placement"].data
+    load, old = _load_of(op.rhs), op.rhs_placement
     whole = load.buffer.type.placement.data
     for columns, permutation in ((1, [0, 1]), (0, [1, 0])):
         if len(whole.shape) == 2 and whole.permute_dims(permutation) == old:
@@ -124,7 +124,7 @@ def _placed(load: Any, dim: int) -> SharedLayout | None:
 
 
 def _is_wide(load: Any) -> bool:
-    return load.desc.owner.attributes["swizzle_mode"].data == WIDE
+    return load.desc.owner.swizzle_mode == WIDE
 
 
 def _halved(load: Any, dim: int) -> list[int]:
@@ -133,7 +133,7 @@ def _halved(load: Any, dim: int) -> list[int]:
 
 def _order(load: Any) -> list[int]:
     """The tile's dimensions, fastest in memory first."""
-    return [load.view.type.dim_map.index(dim) for dim in load.desc.owner.attributes["dims"].get_values()]
+    return [load.view.type.dim_map.index(dim) for dim in load.desc.owner.dims]
 
 
 # ---- the pair ------------------------------------------------------------------------------------
@@ -141,20 +141,19 @@ def _pair(func: Operation, op: Any) -> None:
     columns, half, seen = _half(op)
     load = _load_of(op.rhs)
     _fetch_half(load, columns, half)
-    op.attributes["pair"] = UnitAttr()
-    op.attributes["rhs_placement"] = SharedLayoutAttr(seen)
+    op.pair, op.rhs_placement = True, seen
     _resize(op, half)
     for other in func.walk():
         if other.name == CreateTmemOp.name:
-            other.attributes["pair"] = UnitAttr()
+            other.pair = True
     [commit] = [other for other in func.walk() if other.name == UmmaCommitOp.name]
-    commit.ready.owner.attributes["ctas"] = IntegerAttr(PAIR, i32)
+    commit.ready.owner.ctas = PAIR
 
 
 def _fetch_half(load: Any, dim: int, half: SharedLayout) -> None:
     """The CTA's half of the columns: a smaller tile, found that many steps further."""
     old, descriptor = load.view.type, load.desc.owner
-    tile, steps, box = _halved(load, dim), list(old.steps), list(descriptor.attributes["box"].get_values())
+    tile, steps, box = _halved(load, dim), list(old.steps), list(descriptor.box)
     steps[dim] = tile[dim]
     coord = load.coords[dim]
     index = [name for name, _ in load.operand_groups].index("coords") + dim
@@ -164,9 +163,8 @@ def _fetch_half(load: Any, dim: int, half: SharedLayout) -> None:
     position = _order(load).index(dim)
     box[position] = min(box[position], tile[dim])
     swizzle = WIDE if _is_wide(load) else f"{box[0] * half.element_bits // 8}B"
-    attributes = dict(descriptor.attributes)
-    attributes |= {"box": DenseArrayBase.from_list(i64, box), "swizzle_mode": StringAttr(swizzle)}
-    made = MakeTiledTmaDescOp.make(list(descriptor.operands), [descriptor.results[0].type], attributes)
+    operands, types = list(descriptor.operands), [descriptor.result.type]
+    made = MakeTiledTmaDescOp.make(operands, types, descriptor.attributes, box=box, swizzle_mode=swizzle)
     type_ = TiledViewType.of(old.kind.data, old.source, tile, old.dim_map, steps, padding=old.padding.data)
     view = BlockTileOp.make([load.view.owner.operands[0]], [type_])
     load.operands[0] = _inserted(descriptor, view)
@@ -190,7 +188,7 @@ def _resize(op: Any, half: SharedLayout) -> None:
     count = IntAttr(max(stages, min(MOST_FETCHED_STAGES, room // size)))
     for buffer, type in zip((op.lhs, op.rhs), types):
         Rewriter.replace_value_with_new_type(buffer, BufferType(type.element_type, count, type.placement))
-    pipeline.owner.attributes |= {"pair": UnitAttr(), "bytes": IntegerAttr(size, i32)}
+    pipeline.owner.pair, pipeline.owner.bytes = True, size
     Rewriter.replace_value_with_new_type(pipeline, PipelineType(count))
 
 

@@ -21,9 +21,10 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
+from ...dialects.facts import acts_outside, is_continue, is_counted_loop, is_exit
 from ...dialects.nv_tileas.ops import BarrierOp, CreatePipelineOp
 from ..analysis.budget import BESIDE_STAGES, LEAST_STAGES, MOST_COPIED_STAGES, choose_stages, resident_ctas
-from ..analysis.operand_chains import ORDERED, kernel_of
+from ..analysis.operand_chains import kernel_of
 from ..analysis.scratch_sizes import largest_scratch
 from ..contracts import EdgePass
 from ..job import Job
@@ -40,7 +41,7 @@ class PipelineLoads(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in list(module.walk()):
-            if op.name == "nv_tileas.for":
+            if is_counted_loop(op):
                 _pipeline(op, job)
 
 
@@ -49,7 +50,7 @@ def _pipeline(loop: Any, job: Job) -> None:
     if not _is_simple(block):
         return
     kernel = kernel_of(loop)
-    num_warps = kernel.attributes["num_warps"].value.data
+    num_warps = kernel.num_warps
     loads = [found for op in block.ops if (found := copied_load(op, block, num_warps)) is not None]
     if not loads:
         return
@@ -82,8 +83,8 @@ def _taken(kernel: Operation, loop: Operation, loads: list[CopiedLoad], job: Job
 def _is_simple(block: Block) -> bool:
     """Nothing writes memory, and the only way on is the ``continue`` at the end."""
     last = block.last_op
-    if last is None or last.name != "nv_tileas.continue":
+    if last is None or not is_continue(last):
         return False
-    exits = ("nv_tileas.continue", "nv_tileas.break")
-    acts = ORDERED - {BarrierOp.name}
-    return not any(op.name in acts or (op.name in exits and op is not last) for op in block.walk())
+    acts = (op for op in block.walk() if acts_outside(op) and not isinstance(op, BarrierOp))
+    exits = (op for op in block.walk() if is_exit(op) and op is not last)
+    return not any(acts) and not any(exits)

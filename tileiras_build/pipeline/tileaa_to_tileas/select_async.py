@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, StringAttr, UnitAttr, i32
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ...dialects.facts import is_entry
 from ...layouts import tensor_memory_tile, unpack, warpgroup_tiling
 from ...layouts.matrix_descriptor import WIDE
 from ...layouts.tensor_memory import ALL_COLUMNS, COLUMN_BITS, MOST_COLUMNS
@@ -28,7 +29,7 @@ from ...layouts.warpgroup import ROWS, WARPS, WarpgroupTiling
 from ...targets import ELEMENT_BITS, TensorMemoryAtom, WarpgroupAtom
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.budget import LEAST_WARPS, MOST_FETCHED_STAGES, choose_warps, sums_fit, two_stages_fit
-from ..analysis.dot_atoms import PARTIAL, choose_atom, scale_columns, scaled_tensor_atom
+from ..analysis.dot_atoms import choose_atom, scale_columns, scaled_tensor_atom
 from ..analysis.fetchable import (
     Found,
     as_read,
@@ -61,7 +62,7 @@ class SelectAsync(EdgePass):
         if not job.target.has("tma"):
             return
         for func in module.body.block.ops:
-            if func.name == "nv_tileaa.func" and (warps := choose_warps(func, job)) >= LEAST_WARPS:
+            if is_entry(func) and (warps := choose_warps(func, job)) >= LEAST_WARPS:
                 _select(func, job, warps)
 
 
@@ -86,11 +87,9 @@ def _select_product(op: Any, job: Job, warps: int, analysis: AxisAnalysis) -> No
     ):
         return
     for load, _, box in boxes.values():
-        load.attributes["tma"] = UnitAttr()
-        if box.swizzle == WIDE:
-            load.attributes["swizzle"] = StringAttr(WIDE)
+        load.tma, load.swizzle = True, WIDE if box.swizzle == WIDE else None
     for name, atom in atoms.items():
-        op.attributes[name] = StringAttr(atom.name)
+        op.set_value(name, atom.name)
 
 
 def _suits_fragments(op: Any, index: int, found: Found, job: Job) -> bool:
@@ -124,14 +123,13 @@ def _warpgroup_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> War
     in_shared = _readable(op, boxes, atom)
     if not in_shared and not _readable_through_registers(boxes, atom):
         return None
-    marks = {} if in_shared else {"scattered_rows": UnitAttr()}
+    partial = None
     if atom.partial_k:
         words += 0 if in_shared and 0 in boxes else tiling.groups_n * m * k * tiling.element_bits // 32
         partial = _partial_sums(tiling, atom.partial_k, words, kernel_of(op), job)
         if partial is None:
             return None
-        marks[PARTIAL] = DenseArrayBase.from_list(i32, partial)
-    op.attributes.update(marks)
+    op.scattered_rows, op.partial_sums = not in_shared, partial
     return atom
 
 
@@ -179,17 +177,18 @@ def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) ->
     words = sum(tile.total_words for tile in tiles) + sum(scales)
     if words + _taken_by_others(op, atom, boxes) > ALL_COLUMNS:
         return None
-    op.attributes["tensor_words"] = IntegerAttr(words, i32)
+    op.tensor_words = words
     return atom
 
 
 def _taken_by_others(op: Any, atom: TensorMemoryAtom, boxes: dict[int, Any]) -> int:
     """Columns of the kernel's products that have tensor memory already; those that this one shares do not count."""
-    others = [other for other in kernel_of(op).walk() if "tensor_words" in other.attributes]
-    op.attributes["tensor_memory"] = StringAttr(atom.name)
+    dots = (other for other in kernel_of(op).walk() if other.name == op.name)
+    others = [other for other in dots if other.tensor_words is not None]
+    op.tensor_memory = atom.name
     *keys, own = ring_keys([*((other, _fetched_indices(other)) for other in others), (op, boxes)])
-    del op.attributes["tensor_memory"]
-    words = {key: other.attributes["tensor_words"].value.data for key, other in zip(keys, others) if key != own}
+    op.tensor_memory = None
+    words = {key: other.tensor_words for key, other in zip(keys, others) if key != own}
     return sum(words.values())
 
 

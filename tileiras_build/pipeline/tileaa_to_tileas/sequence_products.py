@@ -10,17 +10,23 @@ Sound: within a turn no warpgroup waits for another but by stages that are given
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...dialects.nv_tileas.ops import AsyncDotOp, SequenceArriveOp, SequenceCloseOp, SequenceOpenOp, SequenceWaitOp
+from ...dialects.facts import is_agents, is_counted_loop
+from ...dialects.nv_tileas.ops import (
+    AsyncDotOp,
+    ConsumerWaitOp,
+    SequenceArriveOp,
+    SequenceCloseOp,
+    SequenceOpenOp,
+    SequenceWaitOp,
+)
 from ..analysis.budget import WARPGROUP
 from ..analysis.kinds import is_pure
-from ..analysis.operand_chains import LOOP
 from ..contracts import EdgePass
 from ..job import Job
 
-SWITCH, WAIT = "nv_tileas.agent_switch", "nv_tileas.async.pipeline.consumer_wait"
 LEAST_WARPGROUPS = 2
 
 
@@ -31,27 +37,26 @@ class SequenceProducts(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            for switch in [op for op in func.walk() if op.name == SWITCH]:
-                _change(switch, func.attributes["num_warps"].value.data // WARPGROUP)
+            for switch in [op for op in func.walk() if is_agents(op)]:
+                _change(switch, func.num_warps // WARPGROUP)
 
 
 def _change(switch: Operation, warpgroups: int) -> None:
     agent = switch.regions[-1].blocks[0]
-    turns = [turn for loop in agent.walk() if loop.name == LOOP and (turn := _turn(loop))]
+    turns = [turn for loop in agent.walk() if is_counted_loop(loop) and (turn := _turn(loop))]
     if warpgroups < LEAST_WARPGROUPS or not turns:
         return
-    count = {"warpgroups": IntegerAttr(warpgroups, i32)}
     for turn in turns:
-        turn[0].parent.insert_op_before(SequenceWaitOp.make([], [], count), turn[0])
-        turn[-1].parent.insert_op_after(SequenceArriveOp.make([], [], count), turn[-1])
-    agent.insert_op_before(SequenceOpenOp.make([], [], count), agent.first_op)
-    agent.insert_op_before(SequenceCloseOp.make([], [], count), agent.last_op)
+        turn[0].parent.insert_op_before(SequenceWaitOp.make([], [], warpgroups=warpgroups), turn[0])
+        turn[-1].parent.insert_op_after(SequenceArriveOp.make([], [], warpgroups=warpgroups), turn[-1])
+    agent.insert_op_before(SequenceOpenOp.make([], [], warpgroups=warpgroups), agent.first_op)
+    agent.insert_op_before(SequenceCloseOp.make([], [], warpgroups=warpgroups), agent.last_op)
 
 
 def _turn(loop: Operation) -> list[Operation]:
     """From the first to the last product of a loop's body that is issued before any is waited for; empty if that is one."""
     ops = list(loop.regions[0].blocks[0].ops)
-    issued = [op for op in ops if op.name == AsyncDotOp.name and "pending" not in op.attributes]
+    issued = [op for op in ops if isinstance(op, AsyncDotOp) and op.pending is None]
     if len(issued) < 2:
         return []
     turn = ops[ops.index(issued[0]) : ops.index(issued[-1]) + 1]
@@ -60,6 +65,6 @@ def _turn(loop: Operation) -> list[Operation]:
 
 def _needs_no_other(op: Operation) -> bool:
     """Whether a warpgroup does this without the others: by registers, or stages that are full at some time."""
-    if op.name in (AsyncDotOp.name, WAIT):
+    if isinstance(op, AsyncDotOp | ConsumerWaitOp):
         return True
     return "scratch_bytes" not in op.attributes and is_pure(op)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation
 
+from ...dialects.facts import is_agents, is_choice, is_exit, is_loop
 from ...dialects.nv_tileas.ops import AsyncTmaStoreWaitOp, BarrierOp
 from ...dialects.nv_tileas.types import BufferType
 from ..analysis.scratch_sizes import STORE_BY_TMA
@@ -15,7 +15,6 @@ from ..analysis.scratch_sizes import STORE_BY_TMA
 STORE_WAIT = AsyncTmaStoreWaitOp.name
 RING_USERS = ("nv_tileas.async_tiled_load", "nv_tileas.local_load", "nv_tileas.async.dot")
 MAX_STARTS = 4  # states in which one loop is entered that are told apart
-JUMPS = ("nv_tileas.break", "nv_tileas.continue")
 
 
 @dataclass(frozen=True)
@@ -36,12 +35,12 @@ class SharedRegion:
         if op.name in RING_USERS:
             rings = (value.owner for value in op.operands if isinstance(value.type, BufferType))
             return [cls.of_ring(ring) for ring in rings]
-        start = op.attributes["scratch_offset"].value.data
-        return [cls(start, start + op.attributes["scratch_bytes"].value.data, copied=op.name == STORE_BY_TMA)]
+        start = op.scratch_offset
+        return [cls(start, start + op.scratch_bytes, copied=op.name == STORE_BY_TMA)]
 
     @classmethod
     def of_ring(cls, ring: Any) -> SharedRegion:
-        start = ring.attributes["shared_offset"].value.data
+        start = ring.shared_offset
         return cls(start, start + ring.result.type.size_bytes, True)
 
     def meets(self, other: SharedRegion) -> bool:
@@ -69,7 +68,7 @@ class Hazards:
         """Note which regions a block uses at any depth, and whether anything in it leaves an iteration."""
         used: set[SharedRegion] = set()
         for op in block.ops:
-            if op.name in JUMPS:
+            if is_exit(op):
                 self.jumps.add(block)
             if _uses_region(op):
                 used.update(SharedRegion.all_of(op))
@@ -89,11 +88,11 @@ class Hazards:
             return _copied(reading)
         if op.name == STORE_WAIT:
             return _read_by_threads(reading)
-        if op.name in ("nv_tileas.for", "nv_tileas.loop"):
+        if is_loop(op):
             return self._loop(op, reading)
-        if op.name == "nv_tileas.agent_switch":
+        if is_agents(op):
             return self._block(op.regions[-1].blocks[0], reading)  # the agent that fetches uses no scratch
-        if op.name == "nv_tileas.if":
+        if is_choice(op):
             ends = [self._block(region.blocks[0], reading) for region in op.regions]
             return frozenset().union(*ends)
         return self._user(op, reading) if _uses_region(op) else reading
@@ -126,11 +125,11 @@ class Hazards:
         regions = frozenset(SharedRegion.all_of(op))
         met = {other for region in regions for other in reading if region.meets(other)}
         if any(other.copied for other in met):
-            op.parent.insert_op_before(AsyncTmaStoreWaitOp.make([], [], {"read": UnitAttr()}), op)
+            op.parent.insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), op)
             reading = _read_by_threads(reading)
         if op.name not in RING_USERS:
             if met:
-                op.attributes["sync_before"] = UnitAttr()
+                op.sync_before = True
             # Its own barrier, between writes and reads, ends all earlier reading by threads.
             return regions | _copied(reading)
         if met:

@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
 
+from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AgentSwitchOp
 from ..analysis.budget import WARPGROUP, divided_registers, divides_registers, has_registers_for_issuing
 from ..analysis.fetchable import products
@@ -48,14 +49,14 @@ class SpecializeWarps(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in list(module.body.block.ops):
-            if func.name == "nv_tileaa.func" and (found := list(products(func))):
+            if is_entry(func) and (found := list(products(func))):
                 _Specializer(func, job, found).run()
 
 
 class _Specializer:
     def __init__(self, func: Operation, job: Job, found: list[Any]):
         self.func, self.job = func, job
-        self.warps = func.attributes["num_warps"].value.data
+        self.warps = func.num_warps
         self.rings = [Ring.of(product) for product in found]
         self.entry = func.regions[0].blocks[0]
         self.shared: set[Operation] = set()
@@ -95,10 +96,10 @@ class _Specializer:
     def _set_warps(self) -> None:
         divided = divides_registers(self.func, self.job, self.warps)
         agents = 2 if self.issues_apart else 1
-        self.func.attributes["producer_warps"] = IntegerAttr(WARPGROUP if divided else agents, i32)
+        self.func.producer_warps = WARPGROUP if divided else agents
         if divided:
             registers = divided_registers(self.warps, self.job.target)
-            self.func.attributes["agent_registers"] = DenseArrayBase.from_list(i32, registers)
+            self.func.agent_registers = registers
 
     def _outline(self, lookups: set[Operation]) -> Block:
         """All but the scalars that both agents may need, moved to a block of its own; ``lookups`` are such scalars' loads."""

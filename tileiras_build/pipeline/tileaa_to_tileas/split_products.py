@@ -20,12 +20,13 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects import arith
+from ...dialects.facts import acts_outside, is_counted_loop
 from ...dialects.nv_tileaa.types import TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.budget import two_stages_fit
 from ..analysis.memory_access import ViewFacts
-from ..analysis.operand_chains import LOOP, ORDERED, TOKEN, only_accumulates, runs_to_its_end, source_load
+from ..analysis.operand_chains import TOKEN, only_accumulates, runs_to_its_end, source_load
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
@@ -69,7 +70,7 @@ class _Operand:
 def _operands(product: Any) -> list[_Operand] | None:
     """Both operands of a product whose loop may take shorter steps."""
     loop = product.parent_op()
-    if loop is None or loop.name != LOOP or product.lhs_scale is not None or not _only_adds(product, loop):
+    if loop is None or not is_counted_loop(loop) or product.lhs_scale is not None or not _only_adds(product, loop):
         return None
     found = [_operand(product, index) for index in (0, 1)]
     if None in found or not _decides_depth_alone(loop, found):
@@ -82,7 +83,7 @@ def _only_adds(product: Any, loop: Any) -> bool:
     if not runs_to_its_end(loop) or not only_accumulates(product) or not _is_one(loop.step):
         return False
     carried = [value for value in loop.initial if value.type.name != TOKEN]
-    return len(carried) == 1 and not any(op.regions or op.name in ORDERED for op in loop.regions[0].blocks[0].ops)
+    return len(carried) == 1 and not any(op.regions or acts_outside(op) for op in loop.regions[0].blocks[0].ops)
 
 
 def _is_one(value: SSAValue) -> bool:
@@ -111,7 +112,7 @@ def _operand(product: Any, index: int) -> _Operand | None:
 def _dim_before(link: Any, dim: int) -> int | None:
     """The dimension of a link's operand that is dimension ``dim`` of its result."""
     if link.name == "nv_tileas.permute":
-        return list(link.attributes["permutation"].get_values())[dim]
+        return link.permutation[dim]
     if link.name != "nv_tileas.view":
         return dim
     before, after = (value.type.get_shape() for value in (link.operands[0], link.results[0]))

@@ -20,29 +20,28 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i32
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.cute.shared import SharedLayoutAttr
+from ...dialects.definition import location_of
+from ...dialects.facts import is_agents, is_counted_loop, is_entry, is_exit, is_loop, is_ordered, is_yield
 from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
 from ...layouts import MatrixAccess, SharedAccess, SharedRoundTrip, TileParts, tile_parts
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.budget import BESIDE_STAGES
 from ..analysis.conversions import conversion_plan
 from ..analysis.distinct_tiles import stores_distinct_tiles
-from ..analysis.operand_chains import EXITS, LOOP, LOOPS, TOKEN, stands_for
+from ..analysis.operand_chains import TOKEN, stands_for
 from ..analysis.ring_lives import RingLife
 from ..analysis.scratch_sizes import RING_ALIGNMENT, aligned, ring_bytes
 from ..analysis.tensor_maps import TensorBox, tensor_box
-from ..analysis.token_order import ACCESSES
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.element_types import element_of
 from ..shared.optimization_hints import hint
 from .tma_descriptors import descriptor_of, hoist
 
-SWITCH, STORE, CONVERSION = "nv_tileas.agent_switch", "nv_tileas.tiled_store", "nv_tileas.convert_layout"
-ORDERED = (*ACCESSES, AsyncTiledTmaStoreOp.name, "nv_tileas.fence_alias")
+STORE, CONVERSION = "nv_tileas.tiled_store", "nv_tileas.convert_layout"
 SLOTS = 2  # parts of a tile in shared memory at once: one is written while the other is copied
 
 
@@ -53,13 +52,13 @@ class StoreByTma(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            if func.name == "nv_tileaa.func":
+            if is_entry(func):
                 _change(func, job)
 
 
 def _change(func: Operation, job: Job) -> None:
     entry = func.regions[0].blocks[0]
-    switch = next((op for op in entry.ops if op.name == SWITCH), None)
+    switch = next((op for op in entry.ops if is_agents(op)), None)
     if switch is None:
         return
     stores = [_Store(op, func, job) for op in switch.regions[-1].walk() if op.name == STORE]
@@ -67,11 +66,11 @@ def _change(func: Operation, job: Job) -> None:
     made = [_replace(store, entry, switch) for store in chosen]
     for store in made:
         if stands_for(store.token, _is_ordinary):
-            store.attributes["after_accesses"] = UnitAttr()
+            store.after_accesses = True
     _order(made)
     if made:
         end = switch.regions[-1].blocks[0].last_op
-        end.parent.insert_op_before(AsyncTmaStoreWaitOp.make([], [], {"read": UnitAttr()}), end)
+        end.parent.insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), end)
 
 
 # ---- which stores ----------------------------------------------------------------------------------
@@ -141,8 +140,8 @@ class _Store:
     def instructions(self) -> int:
         """Instructions of a thread that move the tile without TMA: to shared memory, back, and out."""
         registers = self.op.value.type.encoding.data.num_registers
-        elsewhere = registers if "ragged" in self.op.attributes else 0
-        wide = registers // self.op.attributes["vector"].value.data
+        elsewhere = registers if self.op.ragged else 0
+        wide = registers // self.op.vector
         return sum(move.num_instructions for move in self._moves) + wide + elsewhere
 
     @property
@@ -157,7 +156,7 @@ class _Store:
 
 def _is_plain(store: _Store) -> bool:
     """A weak store, which may use TMA, of a tile that TMA can number."""
-    weak = store.op.attributes["mem_semantic"].data == "weak"
+    weak = store.op.mem_semantic == "weak"
     return weak and hint(store.op, store.job, "allow_tma") != 0 and all(coord.type == i32 for coord in store.op.coords)
 
 
@@ -185,14 +184,9 @@ def _replace(store: _Store, entry: Block, switch: Operation) -> Operation:
     hoist(op.view.owner.operands[0], entry)
     descriptor = descriptor_of(op.view, box, entry, switch)
     parts, slots, _ = store.parts
-    attributes = {
-        "placement": SharedLayoutAttr(box.placement),
-        "parts": IntegerAttr(parts, i32),
-        "slots": IntegerAttr(slots, i32),
-    }
-    attributes |= {key: op.attributes[key] for key in ("loc",) if key in op.attributes}
+    values = {"placement": box.placement, "parts": parts, "slots": slots}
     operands = [op.view, descriptor, conversion.operands[0], op.coords, op.token]
-    made = AsyncTiledTmaStoreOp.make(operands, [op.result_token.type], attributes)
+    made = AsyncTiledTmaStoreOp.make(operands, [op.result_token.type], location_of(op), **values)
     op.parent.insert_op_before(made, op)
     op.result_token.replace_all_uses_with(made.result_token)
     for gone in (op, conversion):
@@ -203,7 +197,7 @@ def _replace(store: _Store, entry: Block, switch: Operation) -> Operation:
 
 def _is_ordinary(op: Operation) -> bool:
     """Whether an operation accesses or orders global memory other than by TMA: copies see that over a wider fence."""
-    return op.name in ORDERED and op.name != AsyncTiledTmaStoreOp.name
+    return is_ordered(op) and not isinstance(op, AsyncTiledTmaStoreOp)
 
 
 # ---- what comes after ------------------------------------------------------------------------------
@@ -228,7 +222,7 @@ def _ordered_after(token: SSAValue, seen: set[SSAValue]) -> Iterator[Operation]:
         return
     seen.add(token)
     for use in list(token.uses):
-        if use.operation.name in ORDERED:
+        if is_ordered(use.operation):
             yield use.operation
             continue
         for value in _passed_to(use.operation, use.index):
@@ -237,23 +231,23 @@ def _ordered_after(token: SSAValue, seen: set[SSAValue]) -> Iterator[Operation]:
 
 def _passed_to(op: Operation, index: int) -> list[SSAValue]:
     """The tokens that operand ``index`` of an operation may become."""
-    if op.name in LOOPS:
-        return _carried(op, index - (3 if op.name == LOOP else 0))
-    if op.name in EXITS:
+    if is_loop(op):
+        return _carried(op, index - (3 if is_counted_loop(op) else 0))
+    if is_exit(op):
         return _carried(_loop_of(op), index)
-    results = op.parent_op().results if op.name == "nv_tileas.yield" else op.results
+    results = op.parent_op().results if is_yield(op) else op.results
     return [value for value in results if value.type.name == TOKEN]
 
 
 def _carried(loop: Operation, index: int) -> list[SSAValue]:
     """What a loop carries at a place: the argument, and the result."""
-    arguments = loop.regions[0].blocks[0].args[1 if loop.name == LOOP else 0 :]
+    arguments = loop.regions[0].blocks[0].args[1 if is_counted_loop(loop) else 0 :]
     values = [*arguments[index : index + 1], *loop.results[index : index + 1]]
     return [value for value in values if value.type.name == TOKEN]
 
 
 def _loop_of(op: Operation) -> Operation:
     around = op.parent_op()
-    while around.name not in LOOPS:
+    while not is_loop(around):
         around = around.parent_op()
     return around

@@ -7,6 +7,7 @@ from typing import Any
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
     AdvanceOp,
@@ -16,7 +17,6 @@ from ...dialects.nv_tileas.ops import (
     TmemStoreOp,
 )
 from ..analysis.kinds import is_pure
-from ..analysis.operand_chains import LOOP
 from .agent_rings import Ring, State, Tokens, stage_of, sums_of
 from .computing_agent import ComputingAgent
 from .fetched_operands import drop_fetch
@@ -35,7 +35,7 @@ class SumReader(ComputingAgent):
         for op in list(block.ops):
             if (ring := next((ring for ring in self.rings if ring.loops[-1] is op), None)) is not None:
                 _take_sum(ring, op, tokens)
-            elif op.name == LOOP and (states := self.states(op)):
+            elif is_counted_loop(op) and (states := self.states(op)):
                 self._loop(op, states, tokens)
 
 

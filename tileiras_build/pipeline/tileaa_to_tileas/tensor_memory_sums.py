@@ -19,7 +19,7 @@ from ...dialects.nv_tileas.ops import (
     UmmaCommitOp,
 )
 from ..analysis.operand_chains import is_inside, is_zero
-from .agent_rings import Ring, Sum, Tokens, tensor_attributes
+from .agent_rings import Ring, Sum, Tokens, tensor_values
 from .fetched_operands import operands_of
 from .inserted import constant_i1, insert_before, is_later, never_runs
 
@@ -67,7 +67,7 @@ class TensorMemorySums:
         ready = sum.pipeline if sum.waited or not sum.running else None
         given = [*operands, sum.tile, accumulate, *stages, ring.pipeline, tokens[ring.stages], ready]
         given += [*(sum.scales or [None, None]), None]
-        insert_before(AsyncUmmaOp.make(given, [], kept | tensor_attributes(product)), product)
+        insert_before(AsyncUmmaOp.make(given, [], kept, **tensor_values(product)), product)
         if ready is not None:
             _wait(sum, product, tokens)
         product.result.replace_all_uses_with(product.acc if sum.running else _read_sum(ring))

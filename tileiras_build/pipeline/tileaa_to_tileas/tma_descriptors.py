@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseArrayBase, StringAttr, UnitAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.nv_tileas.ops import MakeTiledTmaDescOp
@@ -26,16 +25,13 @@ def hoist(value: SSAValue, entry: Block) -> None:
 
 def descriptor_of(view: SSAValue, box: TensorBox, entry: Block, place: Operation) -> SSAValue:
     """The tensor map with which TMA moves tiles of a view, made before ``place`` of ``entry`` where there is none."""
-    attributes = {
-        "dims": DenseArrayBase.from_list(i64, box.dims),
-        "box": DenseArrayBase.from_list(i64, box.box),
-        "swizzle_mode": StringAttr(box.swizzle),
-    } | ({"rounds": UnitAttr()} if box.rounds else {})
     memref = view.owner.operands[0]
+    values = {"dims": box.dims, "box": box.box, "swizzle_mode": box.swizzle, "rounds": box.rounds}
+    made = MakeTiledTmaDescOp.make([memref], [TmaDescType()], **values)
     for other in entry.ops:
-        same = other.name == MakeTiledTmaDescOp.name and other.operands[0] is memref
-        if same and dict(other.attributes) == attributes:
-            return other.results[0]
-    made = MakeTiledTmaDescOp.make([memref], [TmaDescType()], attributes)
+        same = isinstance(other, MakeTiledTmaDescOp) and other.source is memref
+        if same and other.attributes == made.attributes:
+            made.erase()
+            return other.result
     entry.insert_op_before(made, place)
     return made.results[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, i32
+from xdsl.dialects.builtin import StringAttr, i32
 from xdsl.ir import Block, Operation
 
 from ...dialects.nv_tileaa import ops
@@ -15,18 +15,17 @@ TERMINATORS = {"yield": ops.YieldOp, "break": ops.BreakOp, "continue": ops.Conti
 
 
 def _convert_entry(cv: Converter, op: Any, block: Block) -> None:
-    attributes = {"sym_name": StringAttr(op.properties["sym_name"].data)}
-    if (hints := op.properties.get("optimization_hints")) is not None:
-        attributes["optimization_hints"] = hints
-    cv.emit(op, ops.FuncOp.make([], [], attributes, [cv.region(op.regions[0])]), block)
+    name, hints = op.properties["sym_name"].data, op.properties.get("optimization_hints")
+    regions = [cv.region(op.regions[0])]
+    cv.emit(op, ops.FuncOp.make([], [], regions=regions, sym_name=name, optimization_hints=hints), block)
 
 
 def _convert_for(cv: Converter, op: Any, block: Block) -> None:
     values = operands_of(cv, op)
-    attributes = {"unsigned": UnitAttr()} if "unsigned_cmp" in op.properties or "unsignedCmp" in op.properties else {}
+    unsigned = "unsigned_cmp" in op.properties or "unsignedCmp" in op.properties
     types = [cv.type(result.type) for result in op.results]
-    new = ops.ForOp.make([*values[:3], values[3:]], types, attributes, [cv.region(op.regions[0])])
-    cv.emit(op, new, block)
+    regions = [cv.region(op.regions[0])]
+    cv.emit(op, ops.ForOp.make([*values[:3], values[3:]], types, regions=regions, unsigned=unsigned), block)
 
 
 def _convert_loop(cv: Converter, op: Any, block: Block) -> None:
@@ -68,7 +67,7 @@ def _convert_print(cv: Converter, op: Any, block: Block) -> None:
 def _convert_block_id(cv: Converter, op: Operation, block: Block) -> None:
     target = ops.GetProgramIdOp if op.name.endswith("id") else ops.GetNumProgramsOp
     for axis, result in enumerate(op.results):
-        new = target.make([], [i32], {"axis": IntegerAttr(axis, i32)})
+        new = target.make([], [i32], axis=axis)
         cv.values[result] = cv.emit(op, new, block, bind=False).results[0]
 
 

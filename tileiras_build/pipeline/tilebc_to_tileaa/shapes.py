@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType, UnitAttr, i32
+from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.nv_tileaa import ops
@@ -77,11 +77,10 @@ def _convert_assume(cv: Converter, op: Operation, block: Block) -> None:
 def _convert_collective(cv: Converter, op: Any, block: Block) -> None:
     target = ops.ReduceOp if op.name.endswith("reduce") else ops.ScanOp
     sources = operands_of(cv, op)
-    attributes = {"axis": IntegerAttr(op.properties["dim"].value.data, i32)}
-    if target is ops.ScanOp and bool(op.properties["reverse"].value.data):
-        attributes["reverse"] = UnitAttr()
-    body = cv.region(op.regions[0])
-    new = target.make([sources], [cv.type(result.type) for result in op.results], attributes, [body])
+    types = [cv.type(result.type) for result in op.results]
+    new = target.make([sources], types, regions=[cv.region(op.regions[0])], axis=op.properties["dim"].value.data)
+    if target is ops.ScanOp:
+        new.reverse = bool(op.properties["reverse"].value.data)
     cv.emit(op, new, block)
 
 

@@ -1,0 +1,117 @@
+"""The facts of tile operations: all rows have them, no two disagree, and what is not listed is an error."""
+
+import pytest
+from xdsl.dialects import arith as xdsl_arith
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.dialects.test import TestOp
+
+from tests.meta.import_graph import module_files
+from tileiras_build.dialects import arith, facts
+from tileiras_build.dialects.facts import FACTS, Effect, Facts, Keeps, Layouts, Structure, facts_of, register
+from tileiras_build.dialects.nv_tileaa.ops import OPERATIONS
+from tileiras_build.dialects.nv_tileas.ops import COUNTERPARTS, KEPT, SCHEDULED
+from tileiras_build.errors import InternalError
+from tileiras_build.pipeline.analysis.axis_info import RULES as AXIS_RULES
+from tileiras_build.pipeline.analysis.cta_split import RULES as SPLIT_RULES
+from tileiras_build.pipeline.tilebc_to_tileaa import arithmetic, memory, shapes
+
+ROWS = (*OPERATIONS, *COUNTERPARTS.values(), *SCHEDULED, *arith.OPERATIONS)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_every_row_has_facts(row):
+    assert facts_of(row.create()) is FACTS[row.name]
+
+
+def test_what_the_first_lowering_makes_has_facts():
+    """Operations of other dialects among it."""
+    made = {target for module in (arithmetic, memory, shapes) for target in module.SAME_OPERANDS.values()}
+    made |= {*arithmetic.DIVISIONS.values(), *arithmetic.MIN_MAX.values()}
+    made |= {target for pair in arithmetic.BY_SIGNEDNESS.values() for target in pair}
+    assert [target.name for target in made if target.name not in FACTS] == []
+
+
+@pytest.mark.parametrize("rules", [AXIS_RULES, SPLIT_RULES], ids=["axis_info", "cta_split"])
+def test_tables_of_rules_name_operations_that_exist(rules):
+    assert [name for name in rules if name not in FACTS] == []
+
+
+@pytest.mark.parametrize("source", [op for op in OPERATIONS if op.name not in KEPT], ids=lambda op: op.name)
+def test_counterparts_have_the_same_facts(source):
+    assert FACTS[COUNTERPARTS[source.name].name] == FACTS[source.name]
+
+
+def test_unlisted_is_an_error():
+    op = TestOp()
+    for ask in (facts_of, facts.is_loop, facts.is_cheap, facts.is_access):
+        with pytest.raises(InternalError, match="nothing is known of test.op: its row has no facts") as raised:
+            ask(op)
+        assert raised.value.id == "operation-facts"
+
+
+def test_two_rows_of_a_name_agree():
+    register({"arith.addi": FACTS["arith.addi"]})
+    with pytest.raises(InternalError, match="arith.addi has two rows"):
+        register({"arith.addi": Facts(Layouts.OWN)})
+
+
+def test_facts_are_of_the_name():
+    """xDSL's class for an operation of a row has that row's facts."""
+    value = xdsl_arith.ConstantOp(IntegerAttr(1, i32)).result
+    assert facts.is_cheap(xdsl_arith.AddiOp(value, value))
+
+
+def names(ask) -> set[str]:
+    """The operations of nv_tileas, and those that stay nv_tileaa's, for which a question holds."""
+    rows = [*COUNTERPARTS.values(), *SCHEDULED, *(op for op in OPERATIONS if op.name in KEPT)]
+    return {row.name.partition(".")[2] for row in rows if ask(row.create())}
+
+
+QUESTIONS = {
+    facts.is_entry: "func",
+    facts.is_counted_loop: "for",
+    facts.is_loop: "for loop",
+    facts.is_structured: "for loop if",
+    facts.is_combination: "reduce scan",
+    facts.is_agents: "agent_switch",
+    facts.is_exit: "continue break",
+    facts.is_leave: "continue break yield",
+    facts.renames: "view permute",
+    facts.passes_through: "view permute fp_to_fp convert_layout",
+    facts.keeps_value: "assume",
+    facts.keeps_zeros: "splat view broadcast convert_layout",
+    facts.is_access: "load store tiled_load tiled_store atomic_rmw atomic_cas tiled_atomic_rmw",
+    facts.is_exchange: "atomic_rmw atomic_cas tiled_atomic_rmw",
+    facts.is_store: "store tiled_store",
+    facts.is_fence: "fence_alias",
+    facts.changes_memory: "store tiled_store atomic_rmw atomic_cas tiled_atomic_rmw async.tiled_tma_store fence_alias"
+    " barrier",
+    facts.acts_outside: "store tiled_store atomic_rmw atomic_cas tiled_atomic_rmw async.tiled_tma_store fence_alias"
+    " barrier print",
+    facts.is_ordered: "load store tiled_load tiled_store atomic_rmw atomic_cas tiled_atomic_rmw async.tiled_tma_store"
+    " fence_alias",
+    facts.waits_for_grid: "grid_dependency",
+    facts.is_cheap: "addptr assume int_to_ptr bitcast splat make_range view broadcast permute",
+}
+
+
+@pytest.mark.parametrize(("ask", "holds"), QUESTIONS.items(), ids=lambda value: value if isinstance(value, str) else "")
+def test_question(ask, holds):
+    assert names(ask) == set(holds.split())
+
+
+def test_columns_that_no_question_asks():
+    """Copies are in no order of tokens; entries end with their return."""
+    assert FACTS["nv_tileas.async.tiled_tma_load"].effect == FACTS["nv_tileas.async_tiled_load"].effect == Effect.COPY
+    assert FACTS["nv_tileaa.return"].structure is Structure.RETURN
+    assert FACTS["arith.extsi"].keeps == FACTS["arith.extui"].keeps == Keeps.VALUE
+
+
+FOLDERS = ("tileiras_build.pipeline.tileaa_to_tileas.", "tileiras_build.pipeline.analysis.")
+SPELLED = ('.name == "nv_tileas.for"', '.name == "nv_tileas.loop"', '.name == "nv_tileaa.func"', ".name in LOOPS")
+
+
+@pytest.mark.parametrize("module", [module for module in module_files() if module.startswith(FOLDERS)])
+def test_passes_ask_what_a_loop_is(module):
+    text = module_files()[module].read_text()
+    assert [spelling for spelling in SPELLED if spelling in text] == []

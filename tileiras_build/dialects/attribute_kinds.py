@@ -1,0 +1,103 @@
+"""The kinds of attributes that rows of operations declare: what is accepted, and the plain value that passes read.
+
+    ScanOp = define("nv_tileaa.scan", …, attributes={"axis": I32, "reverse": FLAG})
+
+gives ``op.axis``, an int, and ``op.reverse``, a bool; both can be assigned. A kind as it stands is required (a flag never
+is); ``I32.optional()`` reads as None where it is absent, ``TEXT.optional("weak")`` as its default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from keyword import iskeyword
+from typing import Any
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, StringAttr, UnitAttr, i1, i32, i64
+from xdsl.ir import Attribute, Data
+
+
+@dataclass(frozen=True)
+class AttributeKind:
+    """One kind: ``accepts`` an attribute of it, ``read`` gives its plain value, ``make`` is the way back.
+
+    ``plain`` is the class of plain values.
+    """
+
+    text: str
+    plain: type
+    accepts: Callable[[Attribute], bool]
+    read: Callable[[Attribute], Any]
+    make: Callable[[Any], Attribute]
+    required: bool = True
+    default: Any = None
+
+    def optional(self, default: Any = None) -> AttributeKind:
+        """The kind for an attribute that may be absent, which then reads as ``default``."""
+        return replace(self, required=False, default=default)
+
+
+Declared = Mapping[str, AttributeKind]
+
+
+def _integer(type: IntegerType) -> AttributeKind:
+    def accepts(attribute: Attribute) -> bool:
+        return isinstance(attribute, IntegerAttr) and attribute.type == type
+
+    def make(value: int) -> IntegerAttr:
+        return IntegerAttr(value, type)
+
+    return AttributeKind(f"an {type}", int, accepts, lambda given: given.value.data, make)
+
+
+def _array(type: IntegerType, read: Callable[[int], Any]) -> AttributeKind:
+    def accepts(attribute: Attribute) -> bool:
+        return isinstance(attribute, DenseArrayBase) and attribute.elt_type == type
+
+    def values(attribute: DenseArrayBase) -> tuple[Any, ...]:
+        return tuple(map(read, attribute.get_values()))
+
+    def make(given: Sequence[Any]) -> DenseArrayBase:
+        return DenseArrayBase.from_list(type, given)
+
+    return AttributeKind(f"an array of {type}", Sequence, accepts, values, make)
+
+
+def data_kind(text: str, attribute: type[Data], plain: type) -> AttributeKind:
+    """The kind of an attribute class that holds one Python object, which is its plain value."""
+    return AttributeKind(text, plain, lambda given: isinstance(given, attribute), lambda given: given.data, attribute)
+
+
+def named_kind(text: str, *names: str) -> AttributeKind:
+    """The kind of attributes with these names in MLIR; their plain value is the attribute itself."""
+    return AttributeKind(text, Attribute, lambda given: given.name in names, lambda given: given, lambda value: value)
+
+
+I32, I64 = _integer(i32), _integer(i64)
+I32S, I64S, BOOLS = _array(i32, int), _array(i64, int), _array(i1, bool)
+TEXT = data_kind("a string", StringAttr, str)
+FLAG = AttributeKind(
+    "a unit", bool, lambda given: isinstance(given, UnitAttr), lambda given: True, lambda value: UnitAttr(), False, False
+)
+
+# What any operation may carry: where it stands in the source.
+ANYWHERE = frozenset({"loc"})
+
+
+def accessor_name(attribute: str) -> str:
+    """The Python name of an attribute: without a dialect's prefix, and with an underscore after a word of Python's."""
+    name = attribute.rpartition(".")[2]
+    return f"{name}_" if iskeyword(name) else name
+
+
+def fault(operation: str, given: Mapping[str, Attribute], declared: Declared) -> str | None:
+    """What is wrong with the attributes of an operation; None where nothing is."""
+    for name, attribute in given.items():
+        kind = declared.get(name)
+        if kind is None:
+            if name not in ANYWHERE:
+                return f"{operation} has no attribute {name}"
+        elif not kind.accepts(attribute):
+            return f"{operation} takes {kind.text} as its attribute {name}, got {attribute}"
+    missing = [name for name, kind in declared.items() if kind.required and name not in given]
+    return f"{operation} needs its attribute {missing[0]}" if missing else None

@@ -1,0 +1,24 @@
+"""What the memory semantics of an access ask of the accesses before and after it."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+ACQUIRES, RELEASES = frozenset({"acquire", "acq_rel"}), frozenset({"release", "acq_rel"})
+
+
+def semantic_of(op: Operation) -> str:
+    """The memory semantics of an operation; "weak" where it has none."""
+    found = op.attributes.get("mem_semantic")
+    return found.data if isinstance(found, StringAttr) else "weak"
+
+
+def acquires(op: Operation) -> bool:
+    """Whether what follows must see what others released."""
+    return semantic_of(op) in ACQUIRES
+
+
+def releases(op: Operation) -> bool:
+    """Whether others that acquire must see what came before."""
+    return semantic_of(op) in RELEASES
