@@ -65,7 +65,7 @@ def is_type_only(module: str, imported: str) -> bool:
     ]
     every = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     path = module_files()[module]
-    names = lambda nodes: [base for node in nodes if (base := _base(module, path, node)) == imported]  # noqa: E731
+    names = lambda nodes: [base for node in nodes if (base := _base(module, path, node)) == imported]
     return bool(names(guarded)) and len(names(guarded)) == len(names(every))
 
 

@@ -12,8 +12,16 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, Region, SSAValue
 
 from tileiras_build.dialects.cuda_tile.attrs import DTYPES
-from tileiras_build.dialects.cuda_tile.ops_control import EntryOp, ForOp, GetNumTileBlocksOp, GetTileBlockIdOp
-from tileiras_build.dialects.cuda_tile.ops_control import IfOp, LoopOp, ReduceOp, ScanOp
+from tileiras_build.dialects.cuda_tile.ops_control import (
+    EntryOp,
+    ForOp,
+    GetNumTileBlocksOp,
+    GetTileBlockIdOp,
+    IfOp,
+    LoopOp,
+    ReduceOp,
+    ScanOp,
+)
 from tileiras_build.dialects.cuda_tile.ops_memory import (
     AtomicCASTkoOp,
     AtomicRMWTkoOp,
