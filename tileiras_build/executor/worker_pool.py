@@ -25,12 +25,12 @@ from typing import Any
 
 from ..errors import InternalError
 from ..private_folder import Scratch
+from . import fork_server
 from .process_config import process_config
 from .worker import Answer, result_of, serve, too_little
 
 TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
 LAST_LINES = 5
-_PRELOAD = "tileiras_build.executor.preload"
 LEAST_MEMORY = 4 << 30  # bytes: ptxas needs as much for the largest kernels that are seen
 MEMORY_SHARE = 0.8
 _OUT_OF_MEMORY = ("out of memory", "std::bad_alloc")  # what LLVM says before it aborts
@@ -42,7 +42,7 @@ def warm_up() -> None:
     """Start the fork server, which imports what workers need while the caller goes on; the first worker waits for it."""
     with _spawning, _hidden_main():
         _scratch_folder()
-        multiprocessing.get_context("forkserver").set_forkserver_preload([_PRELOAD])
+        multiprocessing.get_context("forkserver").set_forkserver_preload([fork_server.PRELOAD])
         forkserver.ensure_running()
 
 
