@@ -133,10 +133,11 @@ def lower(
     return run.render(stages[-1])
 
 
-def check_opt_level(level: int) -> int:
+def check_opt_level(level: object) -> int:
     """``level``, if it is one of 0..3; raises InvalidInput otherwise."""
-    if level in range(4):
-        return int(level)
+    for known in range(4):
+        if level == known:
+            return known
     raise InvalidInput("opt-level", f"{level!r} is not an optimization level", remedy="use 0, 1, 2 or 3")
 
 
