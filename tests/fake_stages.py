@@ -3,6 +3,7 @@
 A kernel's "bytecode" is text, each line an instruction to the stage it names, such as ``ll: fail``.
 """
 
+from tileiras_build.executor import fork_server
 from tileiras_build.pipeline.stages import InputFile, Stage
 
 EDGES = "tests.fake_edges"
@@ -32,3 +33,8 @@ TABLE = (
 )
 
 PROGRAM_TABLE = (Stage(".tilebc", "fake bytecode", f"{EDGES}:export_program"), *TABLE[1:])
+
+
+def use_own_preload() -> None:
+    """In a build script: its workers do without the real stages, which take longer to import than such a build."""
+    fork_server.PRELOAD = "tests.fake_preload"

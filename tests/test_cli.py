@@ -201,10 +201,8 @@ def test_failed_write_keeps_the_old_artifact():
 
 
 def test_crash_of_the_compiler_is_a_sentence(capsys, monkeypatch):
-    import tileiras_build.pipeline.stages as stages
-
-    monkeypatch.setattr(stages, "load", lambda name: lambda *arguments: os.kill(os.getpid(), signal.SIGKILL))
-    monkeypatch.setattr("tileiras_build.executor.forked.load", stages.load)
+    kill = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)
+    monkeypatch.setattr("tileiras_build.executor.forked.load", lambda name: kill)
     line = refusal(capsys, *lower(), code=3)
     assert line == "internal error[worker-died]: the compiler process was ended by SIGKILL"
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_lower_carries_the_name_through_every_file(name, tmp_path):
     stages = ("tilebc", "tileaa", "tileas", "ll", "ptx", "cubin")
     files = [tmp_path / f"k.{stage}" for stage in stages]
     files[0].write_bytes(bytecode(name))
-    for before, after in zip(files, files[1:]):
+    for before, after in pairwise(files):
         assert main(["lower", str(before), "--to", after.suffix, "--sm", "80", "-o", str(after)]) == 0
     assert entries(files[-1].read_bytes(), json.loads(files[-1].with_suffix(".json").read_text())) == [name]
 

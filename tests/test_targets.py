@@ -9,7 +9,13 @@ from tileiras_build.errors import InvalidInput
 from tileiras_build.pipeline import ll_to_ptx, ptx_to_cubin
 from tileiras_build.pipeline.job import Job
 from tileiras_build.targets import (
-    CAPABILITIES, COMMON_SHARED_MEMORY, MMA_ATOMS, TARGETS, Target, find_target, parse_targets,
+    CAPABILITIES,
+    COMMON_SHARED_MEMORY,
+    MMA_ATOMS,
+    TARGETS,
+    Target,
+    find_target,
+    parse_targets,
 )  # fmt: skip
 
 NAMES = list(TARGETS)

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError
@@ -340,7 +341,7 @@ def run_file(options: argparse.Namespace) -> None:
     module, entries = _launches(options)
     if len(entries) != 1:
         raise InvalidInput("run-entry", f"the file has {len(entries)} kernels", remedy=f"name one: {', '.join(entries)}")
-    run = lambda inputs: run_inputs(module, entries[0], inputs, options.max_steps)  # noqa: E731
+    run = lambda inputs: run_inputs(module, entries[0], inputs, options.max_steps)
     inputs, shown = _inputs(options, module, entries[0], run)
     print(*shown, sep="\n")
     if options.output:
@@ -381,7 +382,7 @@ def _silenced(names: list[str]) -> dict[str, str]:
 
 def list_passes(options: argparse.Namespace) -> None:
     """``passes``: what runs between the stages, in order, with the contracts."""
-    for source, stage in zip(STAGES, STAGES[1:], strict=False):
+    for source, stage in pairwise(STAGES):
         print(f"{source.suffix} -> {stage.suffix}")
         print(*_pass_lines(stage), sep="\n")
     from .pipeline.opt import PASSES, find_pass

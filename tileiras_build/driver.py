@@ -181,10 +181,11 @@ def _stage_of_pass(last: str, source: str, job: Job) -> tuple[Stage, tuple[type[
     raise InvalidInput("until-pass", f"{last!r} is no pass on the way from .{source.removeprefix('.')}", remedy=f"use one of {', '.join(offered)}")
 
 
-def check_opt_level(level: int) -> int:
+def check_opt_level(level: object) -> int:
     """``level``, if it is one of 0..3; raises InvalidInput otherwise."""
-    if level in range(4):
-        return int(level)
+    for known in range(4):
+        if level == known:
+            return known
     raise InvalidInput("opt-level", f"{level!r} is not an optimization level", remedy="use 0, 1, 2 or 3")
 
 

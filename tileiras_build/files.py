@@ -132,11 +132,13 @@ class _Placing:
 
     def place_all(self) -> None:
         """Give each file its place. Raises OSError."""
-        for descriptor, self.current, data in self._unnamed:
-            self._name(descriptor, self.current, data)
+        for descriptor, path, data in self._unnamed:
+            self.current = path
+            self._name(descriptor, path, data)
         # Those in whose places there is a file already are renamed last, together.
-        for temporary, self.current in self._named:
-            os.replace(temporary, self.current)
+        for temporary, path in self._named:
+            self.current = path
+            os.replace(temporary, path)
 
     def _name(self, descriptor: int, path: Path, data: bytes) -> None:
         try:

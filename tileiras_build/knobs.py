@@ -7,19 +7,23 @@ The README's table of knobs is made from these rows (``markdown``).
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from .errors import InvalidInput
 from .private_folder import dump_root
 
+Value = TypeVar("Value", int, str)
+
 
 @dataclass(frozen=True)
-class Knob:
+class Knob(Generic[Value]):
     """One environment variable: its ``default`` (an int or a str) decides how its value is read."""
 
     name: str
-    default: int | str
+    default: Value
     help: str
     affects_output: bool = False
     values: tuple[int, ...] = ()
@@ -28,15 +32,13 @@ class Knob:
         assert self.name.startswith("TILEIRAS_"), self.name
         assert not self.values or self.default in self.values, self.name
 
-    def read(self, environment=os.environ) -> int | str:
+    def read(self, environment: Mapping[str, str] = os.environ) -> Value:
         """The value in ``environment``; raises InvalidInput where it is not one of the valid values."""
         text = environment.get(self.name, "")
         if not text:
             return self.default
-        if not self.values:
-            return text
-        if text.isdecimal() and int(text) in self.values:
-            return int(text)
+        if not self.values or text.isdecimal() and int(text) in self.values:
+            return type(self.default)(text)
         raise InvalidInput(
             "knob-value",
             f"{self.name}={text} is not a valid value",
@@ -64,12 +66,12 @@ DUMP = Knob(
     "(default: dump in the temporary folder's tileiras-<user id>, which only you can look into)",
 )
 
-KNOBS: tuple[Knob, ...] = (DEBUG, CHECK, DUMP)
+KNOBS: tuple[Knob[int] | Knob[str], ...] = (DEBUG, CHECK, DUMP)
 
 
 def dump_folder() -> Path:
     """Where dumps go, made if absent. Raises InvalidInput[dump-folder]."""
-    given = str(DUMP.read())
+    given = DUMP.read()
     try:
         if not given:
             return dump_root()

@@ -36,14 +36,14 @@ import numpy as np
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tileiras_build import driver  # noqa: E402
-from tileiras_build.bytecode import disassemble  # noqa: E402
-from tileiras_build.bytecode.export import export_kernels  # noqa: E402
-from tileiras_build.cli import main as command  # noqa: E402
-from tileiras_build.executor.cache import BuildCache, open_store  # noqa: E402
-from tileiras_build.executor.cache.store import BLOBS, RESULTS  # noqa: E402
-from tileiras_build.pipeline.job import Job  # noqa: E402
-from tileiras_build.targets import find_target  # noqa: E402
+from tileiras_build import driver
+from tileiras_build.bytecode import disassemble
+from tileiras_build.bytecode.export import export_kernels
+from tileiras_build.cli import main as command
+from tileiras_build.executor.cache import BuildCache, open_store
+from tileiras_build.executor.cache.store import BLOBS, RESULTS
+from tileiras_build.pipeline.job import Job
+from tileiras_build.targets import find_target
 
 CPU_SECONDS, SMALL = 2.0, 1 << 16
 LONGEST_SEED = 10_000  # bytes of a stage's text: a long one takes long to read, and has no other parts

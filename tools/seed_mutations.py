@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tools.conformance_seeds import Mark, read_marks  # noqa: E402
+from tools.conformance_seeds import Mark, read_marks
 
 MUTATIONS = ROOT / "tests" / "seeds" / "mutations.toml"
 COPIED = ("tileiras_build", "tests", "examples", "tools", "docs", "pyproject.toml", "README.md")

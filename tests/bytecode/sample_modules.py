@@ -132,7 +132,7 @@ def matrices(_, types, code, values):
 def control(_, types, code, values):
     t, a, b = tile(types, S.I32), i32(types, code, 0), i32(types, code, 9)
     loop = e.encode_ForOp(code, [t], a, b, b, [a], False)
-    with loop.new_block([t, t]) as (index, carried):
+    with loop.new_block([t, t]) as (_index, carried):
         e.encode_ContinueOp(code, [carried])
     loop.done()
     branch = e.encode_IfOp(code, [t], i1(types, code))
@@ -336,4 +336,4 @@ def sample(name: str, version=V13_5, **options) -> bytes:
     return build(fill, parameters, version, **options)
 
 
-__all__ = ["EntryHints", "SAMPLES", "V13_4", "V13_5", "build", "e", "f32", "i1", "i32", "pointer", "sample", "tile"]
+__all__ = ["SAMPLES", "V13_4", "V13_5", "EntryHints", "build", "e", "f32", "i1", "i32", "pointer", "sample", "tile"]

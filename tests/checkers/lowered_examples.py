@@ -12,7 +12,7 @@ from tileiras_build.pipeline.job import Job
 from tileiras_build.targets import find_target
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
-from example_library import CASES, bytecode_of  # noqa: E402
+from example_library import CASES, bytecode_of
 
 NAMES = sorted(CASES)
 

@@ -1,5 +1,7 @@
 """The proof of token order accepts what the pipeline makes and refuses a missing barrier."""
 
+from pathlib import Path
+
 import pytest
 from lowered_examples import NAMES, scheduled
 
@@ -7,8 +9,6 @@ from tests.golden import split_file
 from tileiras_build.checkers.barriers import check_barriers
 from tileiras_build.errors import InternalError
 from tileiras_build.pipeline.text_format import parse
-
-from pathlib import Path
 
 GOLDEN = Path(__file__).parents[1] / "pipeline/tileaa_to_tileas/order_tokens.mlir"
 CASES = {case.title: case for case in split_file(GOLDEN.read_text())[1]}

@@ -6,7 +6,6 @@ from example_library import CASES, bytecode_of, launch
 
 import tileiras_build
 
-
 # The one that both can make PTX of: sums of another instruction may be rounded elsewhere.
 SHARED_STRATEGY = "unspecialize"
 

@@ -8,6 +8,7 @@ import argparse
 import signal
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import tileiras_build
@@ -26,7 +27,7 @@ def check(data: bytes, target: str) -> tuple[str, str]:
     module = read_module(data)
     for entry in entry_names(module):
         try:
-            inputs, expected = usable_inputs(module, entry, lambda inputs: Expectation(module, entry, inputs))
+            inputs, expected = usable_inputs(module, entry, partial(Expectation, module, entry))
         except (TileirasError, TimeoutError) as problem:
             return "no inputs", str(problem)
         try:

@@ -3,7 +3,8 @@
 import time
 
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tileiras_build.checkers.layouts import check_conversion, check_parts, count_conflicts
 from tileiras_build.layouts import (
@@ -24,6 +25,7 @@ from tileiras_build.layouts import (
     tile_parts,
     warpgroup_tiling,
 )
+
 from .strategies import layout_pairs
 
 F16 = Atom(16, 8, 16, 16)

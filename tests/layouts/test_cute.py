@@ -3,7 +3,8 @@
 import itertools
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tileiras_build.layouts import (
     Atom,
@@ -16,6 +17,7 @@ from tileiras_build.layouts import (
     shared_to_cute,
     to_cute,
 )
+
 from .strategies import layouts
 
 

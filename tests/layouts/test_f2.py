@@ -1,7 +1,8 @@
 """Linear algebra over F2 against enumeration."""
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tileiras_build.layouts import f2
 

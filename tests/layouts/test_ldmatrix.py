@@ -3,7 +3,15 @@
 import pytest
 
 from tileiras_build.checkers.layouts import check_access, count_conflicts
-from tileiras_build.layouts import Atom, LinearLayout, SharedLayout, coalesced, matrix_access, mma_tiling, warpgroup_tiling
+from tileiras_build.layouts import (
+    Atom,
+    LinearLayout,
+    SharedLayout,
+    coalesced,
+    matrix_access,
+    mma_tiling,
+    warpgroup_tiling,
+)
 
 CASES = [
     # atom, m, n, k, operand, order of the placement, transposed (None: impossible)

@@ -4,9 +4,11 @@ import pickle
 
 import numpy
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tileiras_build.layouts import LinearLayout, coalesced, pack, unpack
+
 from .strategies import layout_pairs, layouts
 
 EXAMPLE = LinearLayout.from_bases({"register": [1, 8], "lane": [2, 4]}, (4, 4))

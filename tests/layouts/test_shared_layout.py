@@ -1,7 +1,8 @@
 """Placements, bank conflicts and the choice of swizzles."""
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tileiras_build.checkers.layouts import check_access, check_placement, count_conflicts
 from tileiras_build.layouts import (
@@ -17,6 +18,7 @@ from tileiras_build.layouts import (
     shared_access,
     storage_bits,
 )
+
 from .strategies import layouts
 
 F16 = Atom(16, 8, 16, 16)

@@ -19,19 +19,14 @@ def module_files() -> dict[str, Path]:
 
 
 @cache
-def _tree(module: str) -> ast.Module:
-    return ast.parse(module_files()[module].read_bytes())
-
-
-@cache
 def imports_of(module: str) -> frozenset[str]:
     """The package's modules that ``module`` imports or names as ``"module:function"``."""
     path = module_files()[module]
     found: set[str] = set()
-    for node in ast.walk(_tree(module)):
+    for node in _imports(module):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             base = _base(module, path, node)
             found.update((base, *(f"{base}.{alias.name}" for alias in node.names)))
     return frozenset(found & module_files().keys()) - {module, PACKAGE.name}
@@ -67,22 +62,35 @@ def needed_by(module: str) -> set[str]:
     return seen - {module}
 
 
-@cache
 def is_type_only(module: str, imported: str) -> bool:
     """Whether ``module`` imports ``imported`` under ``if TYPE_CHECKING:`` only."""
-    tree = _tree(module)
-    guarded = [
+    return imported in _type_only(module)
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    return ast.parse(module_files()[module].read_bytes())
+
+
+@cache
+def _imports(module: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    return tuple(node for node in ast.walk(_tree(module)) if isinstance(node, (ast.Import, ast.ImportFrom)))
+
+
+@cache
+def _type_only(module: str) -> set[str]:
+    """What the module imports from under ``if TYPE_CHECKING:``, and nowhere else."""
+    path = module_files()[module]
+    guarded = {
         inner
-        for node in ast.walk(tree)
+        for node in ast.walk(_tree(module))
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         for statement in node.body
         for inner in ast.walk(statement)
         if isinstance(inner, ast.ImportFrom)
-    ]
-    every = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    path = module_files()[module]
-    names = lambda nodes: [base for node in nodes if (base := _base(module, path, node)) == imported]  # noqa: E731
-    return bool(names(guarded)) and len(names(guarded)) == len(names(every))
+    }
+    froms = {node for node in _imports(module) if isinstance(node, ast.ImportFrom)}
+    return {_base(module, path, node) for node in guarded} - {_base(module, path, node) for node in froms - guarded}
 
 
 def circles() -> list[list[str]]:
@@ -97,7 +105,7 @@ def circles() -> list[list[str]]:
 def _needed_by(module: str) -> set[str]:
     """What a module imports itself: of ``from package import module`` the module alone."""
     path, found = module_files()[module], set()
-    for node in ast.walk(_tree(module)):
+    for node in _imports(module):
         if isinstance(node, ast.ImportFrom) and not is_type_only(module, base := _base(module, path, node)):
             members = (f"{base}.{alias.name}" for alias in node.names)
             found |= {member if member in module_files() else base for member in members}

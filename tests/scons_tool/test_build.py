@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCONSTRUCT = """
 from tests import fake_stages
 from tileiras_build import scons_tool
-
+fake_stages.use_own_preload()
 variables = scons_tool.variables(ARGUMENTS)
 env = Environment(variables=variables, tools=[lambda env: scons_tool.generate(env, fake_stages.TABLE)])
 env["TILEIRAS_TIMEOUT"] = 5

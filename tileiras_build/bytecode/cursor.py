@@ -14,7 +14,7 @@ MAX_VARINT_BYTES = 10  # 64 bits, 7 per byte
 class Cursor:
     """A position in ``data`` that cannot leave [start, end); offsets are those of the whole file."""
 
-    __slots__ = ("data", "position", "end", "name", "start")
+    __slots__ = ("data", "end", "name", "position", "start")
 
     def __init__(self, data: bytes, name: str | None = None, start: int = 0, end: int | None = None):
         self.data, self.name = data, name

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import cache, partial
 from types import MappingProxyType
 
 from xdsl.dialects import builtin
@@ -102,7 +102,7 @@ class Plan:
     simple_operands: int | None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _make_plan(row: Opcode, version: Version) -> Plan:
     flags = row.flags if version >= row.flags_since else ()
     bits = {flag: 1 << index for index, flag in enumerate(flags)}

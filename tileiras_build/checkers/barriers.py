@@ -35,9 +35,9 @@ def _check_kernel(kernel: Operation) -> int:
     pairs = 0
     for first in accesses:
         for second in paths.reach(first, lambda op: op.name == BARRIER):
-            if second.name == FENCE or (second.name in ACCESSES and first in earlier[second]):
-                if second.name == FENCE or _conflict(first, second):
-                    _fail(kernel, first, second)
+            ordered = second.name in ACCESSES and first in earlier[second] and _conflict(first, second)
+            if second.name == FENCE or ordered:
+                _fail(kernel, first, second)
     for second in accesses:
         pairs += len(earlier[second])
     return pairs

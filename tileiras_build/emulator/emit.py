@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import struct
+from typing import NoReturn
 
 import numpy as np
 
@@ -94,7 +95,7 @@ class Emitter:
             name = self.program.constants[key] = self.constant(number, f"k_{kind}")
         return name
 
-    def fail(self, why: str = "unknown form"):
+    def fail(self, why: str = "unknown form") -> NoReturn:
         raise UnsupportedInstruction(f"line {self.ins.line}: {why}: {self.ins.text}")
 
     # -- reading -------------------------------------------------------------------------------------

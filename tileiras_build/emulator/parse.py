@@ -367,9 +367,9 @@ def _integer(text: str) -> int:
 def _number(text: str) -> Immediate | None:
     prefix = text[:2].lower()
     if prefix == "0f":
-        return Immediate("f32", int(text[2:], 16))  # noqa: FURB166 - a prefix of PTX, not of Python
+        return Immediate("f32", int(text[2:], 16))  # the prefix is one of PTX, not of Python
     if prefix == "0d":
-        return Immediate("f64", int(text[2:], 16))  # noqa: FURB166
+        return Immediate("f64", int(text[2:], 16))
     try:
         return Immediate("int", _integer(text))
     except ValueError:

@@ -500,7 +500,7 @@ class Program:
         )
         source = emitter.finish(live, tail)
         code = compile(source, f"<ptx {self.entry.name}:{pc}>", "exec")
-        exec(code, self.namespace)  # noqa: S102 - the text is the emitter's own
+        exec(code, self.namespace)  # the text is the emitter's own
         function = self.namespace.pop(emitter.name)
         function.origin, function.source, function.end = emitter.origin, source, end
         function.count = end - pc

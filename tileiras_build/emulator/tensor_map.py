@@ -177,7 +177,7 @@ class TensorMap:
         yield from ((not 1 <= n <= 1 << 32, f"shape {n} is not 1 to 2^32") for n in self.shape)
         yield from (
             (
-                s % 16 != 0 or not (0 < s or s == 0 and n == 1) or s >= 1 << 40,
+                s % 16 != 0 or not (s > 0 or n == 1 and s == 0) or s >= 1 << 40,
                 f"stride {s} is no multiple of 16 below 2^40",
             )
             for s, n in zip(self.strides, self.shape[1:])

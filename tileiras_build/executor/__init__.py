@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Executor(Protocol):
     """What the SCons tool needs of an executor; ``run`` may be called from several threads at once."""
 
-    def run(self, function: str, *arguments: object, timeout: float | None = None) -> object:
+    def run(self, function: str, *arguments: Any, timeout: float | None = None) -> Any:
         """The function's result. Its TileirasError is raised here; a lost worker is an InternalError."""
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from ..errors import InternalError, InvalidInput
 from ..files import file_digest, read_file
@@ -69,7 +70,8 @@ class ClusterExecutor:
         self._refused: dict[tuple, str] = {}
         self._lost: InternalError | None = None
         self._without_since = time.monotonic()
-        self._steps, self._used = 0, set()
+        self._steps = 0
+        self._used: set[str] = set()
         self._ended = threading.Event()
         try:
             self._gather(gather)
@@ -79,7 +81,7 @@ class ClusterExecutor:
         self._announce(jobs)
         threading.Thread(target=self._watch, name="tileiras-cluster", daemon=True).start()
 
-    def run(self, function: str, *arguments: object, timeout: float | None = None) -> object:
+    def run(self, function: str, *arguments: Any, timeout: float | None = None) -> Any:
         """The result of ``function``; blocks the calling thread.
 
         Raises the function's own error; InternalError[worker-died] where several workers died of this call;
@@ -144,17 +146,19 @@ class ClusterExecutor:
                 self._refuse_if_lost()
 
     def _gone(self) -> InternalError:
-        if self._lost is None:
-            self._lose(InternalError("cluster-lost", f"the connection to the scheduler {self.address} is lost"))
-        return self._lost
+        if self._lost is not None:
+            return self._lost
+        return self._lose(InternalError("cluster-lost", f"the connection to the scheduler {self.address} is lost"))
 
     def _refuse_if_lost(self) -> None:
         if self._lost is not None:
             raise self._lost
 
-    def _lose(self, error: InternalError) -> None:
+    def _lose(self, error: InternalError) -> InternalError:
+        """Let go of the cluster; the first reason stays and is returned."""
         self._lost = self._lost or error
         self._calls.end()
+        return self._lost
 
     # ---- workers
 

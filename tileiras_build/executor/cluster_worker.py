@@ -8,7 +8,6 @@ their SHA-256: the worker takes its own file with the same bytes, else asks for 
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import os
 import pickle
 import threading
@@ -16,6 +15,7 @@ import time
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
+from typing import Any
 
 from ..errors import InternalError, TileirasError
 from ..files import file_digest, write_files
@@ -23,6 +23,7 @@ from ..pipeline.job import Job
 from ..pipeline.stages import LIBDEVICE, STAGES, load, source_digest
 from ..private_folder import Scratch
 from ..sources import installed
+from .process_config import process_config
 from .worker_pool import WorkerPool
 
 # What a step needs besides the sources of its stage.
@@ -113,7 +114,8 @@ def lower(needed: tuple[Needed, ...], sent: dict[str, bytes], arguments: tuple, 
 
 def _localized(job: Job, needed: tuple[Needed, ...], sent: dict[str, bytes]) -> Job:
     """``job`` with paths of this machine."""
-    return replace(job, **{file.option: _path(file) or _keep(file, sent[file.digest]) for file in needed})
+    paths: dict[str, Any] = {file.option: _path(file) or _keep(file, sent[file.digest]) for file in needed}
+    return replace(job, **paths)
 
 
 def _path(file: Needed) -> str | None:
@@ -147,6 +149,6 @@ def _own_pool(threads: int) -> WorkerPool:
         if _pool is None:
             # Dask's nanny marks its workers as daemons, which multiprocessing forbids to have children, since it would
             # not end them. Ours end with their parent.
-            multiprocessing.current_process()._config["daemon"] = False
+            process_config()["daemon"] = False
             _pool = WorkerPool(threads)
         return _pool

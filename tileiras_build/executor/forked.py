@@ -10,10 +10,12 @@ import sys
 import time
 import traceback
 from contextlib import suppress
+from typing import Any
 
 from ..errors import InternalError
 from ..pipeline.stages import load
 from .expendable import make_expendable
+from .worker import result_of
 from .worker_pool import describe_exit
 
 
@@ -33,7 +35,7 @@ class ProcessEnded(InternalError):
 class ForkedExecutor:
     """An executor that survives an LLVM abort without the cost of a worker pool."""
 
-    def run(self, function: str, *arguments: object, timeout: float | None = None) -> object:
+    def run(self, function: str, *arguments: Any, timeout: float | None = None) -> Any:
         """The result of the function named ``"module:function"``.
 
         Raises the function's own exception, InternalError[worker-died] if its process dies, and
@@ -57,10 +59,7 @@ class ForkedExecutor:
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if code != 0 or not data:
             raise ProcessEnded(code)
-        succeeded, result = pickle.loads(data)
-        if succeeded:
-            return result
-        raise result
+        return result_of(pickle.loads(data))
 
     def close(self) -> None:
         """Nothing to end."""
@@ -75,7 +74,7 @@ class ForkedExecutor:
 def _read_all(descriptor: int, timeout: float | None) -> bytes:
     """What the child writes until it ends; InternalError[worker-timeout] if it has not by then."""
     deadline = None if timeout is None else time.monotonic() + timeout
-    parts = []
+    parts: list[bytes] = []
     while True:
         left = None if deadline is None else max(deadline - time.monotonic(), 0)
         if not select.select([descriptor], [], [], left)[0]:

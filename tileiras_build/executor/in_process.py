@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..pipeline.stages import load
 from .expendable import expendable
 
@@ -9,7 +11,7 @@ from .expendable import expendable
 class InProcessExecutor:
     """An executor without processes; ``timeout`` is ignored."""
 
-    def run(self, function: str, *arguments: object, timeout: float | None = None) -> object:
+    def run(self, function: str, *arguments: Any, timeout: float | None = None) -> Any:
         """The result of the function named ``"module:function"``."""
         with expendable():
             return load(function)(*arguments)

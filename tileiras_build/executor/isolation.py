@@ -6,13 +6,13 @@ may not, so what comes from outside is worked on in a worker that this process k
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import threading
 from typing import TYPE_CHECKING
 
 from ..pipeline.stages import load
 from .expendable import is_expendable
+from .process_config import process_config
 
 if TYPE_CHECKING:
     from .worker_pool import WorkerPool
@@ -37,6 +37,6 @@ def _pool() -> WorkerPool:
     with _starting:
         if os.getpid() not in _pools:
             # multiprocessing forbids daemons to have children, since it would not end them. Ours end with their parent.
-            multiprocessing.current_process()._config["daemon"] = False
+            process_config()["daemon"] = False
             _pools[os.getpid()] = WorkerPool(os.cpu_count() or 1)
         return _pools[os.getpid()]

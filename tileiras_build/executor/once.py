@@ -25,9 +25,10 @@ class Once:
                 # In a thread that may be left behind: a server may be asked, which may never answer.
                 threading.Thread(target=self._start, args=arguments, name="tileiras-start", daemon=True).start()
             self._changed.wait_for(lambda: self.started or self._refusal)
-            if self.started is None:
-                raise self._refusal
-            return self.started
+            if self.started is not None:
+                return self.started
+            # The wait ends with one of the two.
+            raise self._refusal or InternalError("executor-start", "the executor did not start")
 
     def _start(self, *arguments: object) -> None:
         made = refusal = None

@@ -12,6 +12,7 @@ import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any, Literal
 
 from ..errors import InternalError
 from ..pipeline.stages import load
@@ -19,6 +20,7 @@ from ..private_folder import show_to_libraries
 from ..reads.looking import WORKER_VARIABLES
 from .expendable import make_expendable
 
+Answer = tuple[Literal[True], Any] | tuple[Literal[False], Exception]  # a call's result, or what it raised
 _PR_SET_PDEATHSIG = 1  # Linux, prctl(2)
 
 
@@ -41,11 +43,11 @@ def serve(connection: Connection, log: str, memory: int, surroundings: tuple[str
             function, arguments = connection.recv()
         except EOFError:
             return
-        succeeded, result = _call(function, arguments)
-        if not succeeded and _is_out_of_memory(result):
-            result = too_little(memory)
-        _answer(connection, succeeded, result)
-        if getattr(result, "ends_worker", False):
+        answer = _call(function, arguments)
+        if not answer[0] and _is_out_of_memory(answer[1]):
+            answer = False, too_little(memory)
+        _answer(connection, answer)
+        if getattr(answer[1], "ends_worker", False):
             return
 
 
@@ -107,19 +109,26 @@ def _write_to(log: str) -> None:
     sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)
 
 
-def _call(function: str, arguments: tuple) -> tuple[bool, object]:
+def result_of(answer: Answer) -> Any:
+    """The call's result; raises what it raised."""
+    if answer[0]:
+        return answer[1]
+    raise answer[1]
+
+
+def _call(function: str, arguments: tuple) -> Answer:
     try:
         return True, load(function)(*arguments)
     except Exception as error:
         return False, error
 
 
-def _answer(connection: Connection, succeeded: bool, result: object) -> None:
+def _answer(connection: Connection, answer: Answer) -> None:
     try:
-        connection.send((succeeded, result))
+        connection.send(answer)
     except BrokenPipeError:
         sys.exit(1)
     except Exception as error:
         # Not picklable: say what it was instead.
-        text = f"a worker cannot send {type(result).__name__}: {result} ({error})"
+        text = f"a worker cannot send {type(answer[1]).__name__}: {answer[1]} ({error})"
         connection.send((False, InternalError("worker-result", text)))

@@ -16,18 +16,21 @@ import sys
 import tempfile
 import threading
 import types
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 from ..errors import InternalError
 from ..private_folder import Scratch
-from .worker import serve, too_little
+from . import fork_server
+from .process_config import process_config
+from .worker import Answer, result_of, serve, too_little
 
 TASKS_PER_WORKER = 400  # LLVM leaks a little with every module
 LAST_LINES = 5
-_PRELOAD = "tileiras_build.executor.preload"
 LEAST_MEMORY = 4 << 30  # bytes: ptxas needs as much for the largest kernels that are seen
 MEMORY_SHARE = 0.8
 _OUT_OF_MEMORY = ("out of memory", "std::bad_alloc")  # what LLVM says before it aborts
@@ -38,17 +41,18 @@ _scratch: Scratch | None = None  # of this process's fork server and workers
 def warm_up() -> None:
     """Start the fork server, which imports what workers need while the caller goes on; the first worker waits for it."""
     with _spawning, _hidden_main():
-        _make_scratch()
-        multiprocessing.get_context("forkserver").set_forkserver_preload([_PRELOAD])
+        _scratch_folder()
+        multiprocessing.get_context("forkserver").set_forkserver_preload([fork_server.PRELOAD])
         forkserver.ensure_running()
 
 
-def _make_scratch() -> None:
+def _scratch_folder() -> Path:
     global _scratch
     if _scratch is None or _scratch.closed:
         _scratch = Scratch()
         # Where multiprocessing puts the fork server's socket; a folder of its own would stay behind if it is killed.
-        multiprocessing.current_process()._config.setdefault("tempdir", str(_scratch.path))
+        process_config().setdefault("tempdir", str(_scratch.path))
+    return _scratch.path
 
 
 class WorkerPool:
@@ -75,7 +79,7 @@ class WorkerPool:
         self._owner = os.getpid()
         atexit.register(self.close)
 
-    def run(self, function: str, *arguments: object, timeout: float | None = None) -> object:
+    def run(self, function: str, *arguments: Any, timeout: float | None = None) -> Any:
         """The result of ``function`` ("module:function") in a worker; blocks the calling thread.
 
         Raises the function's own exception; InternalError[worker-died] with the signal and the last lines that the
@@ -85,7 +89,7 @@ class WorkerPool:
         with self._free:
             self._refuse_if_interrupted()
             worker = self._take()
-            answer = None
+            answer: Answer | None = None
             try:
                 answer = worker.call(function, arguments, timeout or self.timeout)
             except InternalError:
@@ -94,10 +98,7 @@ class WorkerPool:
             finally:
                 # No answer (a crash, a timeout, Ctrl-C in this thread): the pipe's state is unknown.
                 self._give_back(worker, alive=answer is not None and not getattr(answer[1], "ends_worker", False))
-        succeeded, result = answer
-        if succeeded:
-            return result
-        raise result
+        return result_of(answer)
 
     def interrupt(self) -> None:
         """End all calls, from another thread than theirs: they fail, and so does every later one."""
@@ -147,7 +148,7 @@ class _Worker:
         self.tasks, self._memory = 0, memory
         context = multiprocessing.get_context("forkserver")
         warm_up()
-        self._folder = Path(tempfile.mkdtemp(dir=_scratch.path))
+        self._folder = Path(tempfile.mkdtemp(dir=_scratch_folder()))
         self.log, self._read = self._folder / "log", 0
         with _spawning, _hidden_main():
             self.connection, theirs = context.Pipe()
@@ -158,7 +159,7 @@ class _Worker:
             self.process.start()
             theirs.close()
 
-    def call(self, function: str, arguments: tuple, timeout: float | None) -> tuple[bool, object]:
+    def call(self, function: str, arguments: tuple, timeout: float | None) -> Answer:
         """The worker's answer; raises InternalError where there is none."""
         self.tasks += 1
         try:
@@ -180,6 +181,8 @@ class _Worker:
 
     def end(self) -> None:
         """End the process and what it started; a call that waits for it sees its pipe close."""
+        if self.process.pid is None:
+            return
         with suppress(OSError):
             os.killpg(self.process.pid, signal.SIGKILL)
         with suppress(OSError):
@@ -235,7 +238,7 @@ def _ready(connection: Connection, timeout: float | None) -> bool:
 
 
 @contextmanager
-def _hidden_main():
+def _hidden_main() -> Iterator[None]:
     """Without this each child would run the main script, here ``scons``, again to find its classes."""
     main, stand_in = sys.modules["__main__"], types.ModuleType("__main__")
     stand_in.__spec__ = None

@@ -9,7 +9,7 @@ A tile is a NumPy array (``formats.py`` says in which dtype); operations are fun
 """
 
 from ..dialects.cuda_tile.ops_module import EntryOp
-from . import accesses, aggregates, control, conversions, floats, integers, matrices, shapes, views  # noqa: F401
+from . import accesses, aggregates, control, conversions, floats, integers, matrices, shapes, views
 from .faults import InterpreterFault
 from .jitter import Choice
 from .machine import HANDLERS, launch

@@ -7,6 +7,7 @@ scalars. A region with any other operation is run once per element.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from xdsl.ir import Block
@@ -83,7 +84,7 @@ def reduce(frame: Frame, op: ReduceOp):
     while len(tiles[0]) > 1:
         merged *= 2
         earlier, later = split(tiles)
-        tiles = _nested(frame, lambda: _combine(frame, op.body.block, earlier, later), merged)
+        tiles = _nested(frame, partial(_combine, frame, op.body.block, earlier, later), merged)
     return tuple(tile[0] for tile in tiles)
 
 
@@ -92,7 +93,7 @@ def _scan_in_turn(frame: Frame, block: Block, tiles: Tiles) -> Tiles:
     rows = [[tile[0] for tile in tiles]]
     for index in range(1, len(tiles[0])):
         following = [tile[index] for tile in tiles]
-        rows.append(_nested(frame, lambda: _combine(frame, block, rows[-1], following), 2))
+        rows.append(_nested(frame, partial(_combine, frame, block, rows[-1], following), 2))
     return tuple(np.stack(column) for column in zip(*rows))
 
 
@@ -107,7 +108,7 @@ def scan(frame: Frame, op: ScanOp):
         tiles, step = _scan_in_turn(frame, op.body.block, tiles), len(tiles[0])
     while step < len(tiles[0]):
         earlier, later = [tile[:-step] for tile in tiles], [tile[step:] for tile in tiles]
-        joined = _nested(frame, lambda: _combine(frame, op.body.block, earlier, later), 2 * step)
+        joined = _nested(frame, partial(_combine, frame, op.body.block, earlier, later), 2 * step)
         tiles = tuple(np.concatenate([tile[:step], part]) for tile, part in zip(tiles, joined))
         step *= 2
     if backward:

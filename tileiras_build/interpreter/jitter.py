@@ -17,7 +17,6 @@ from xdsl.ir import Attribute
 from .formats import FORMATS, from_float64, to_float64
 from .rounding import quantize
 
-
 # Random bits are seldom one of these; times zero, say, only they are seen.
 TELLING = (np.inf, -np.inf, np.nan, 0.0)
 

@@ -149,10 +149,12 @@ def _best_scratch(source: LinearLayout, target: LinearLayout, bits: int, stmatri
     """(placement, store, load) with the least cost; 4-bit elements that no thread has in pairs travel as bytes."""
     best = None
     for shared in scratch_layouts(source, target, bits, stmatrix, ldmatrix):
-        bounds = least_wavefronts(source, shared, stmatrix), least_wavefronts(target, shared, ldmatrix)
-        if None in bounds or best is not None and sum(bounds) >= best[0]:
+        stores, loads = least_wavefronts(source, shared, stmatrix), least_wavefronts(target, shared, ldmatrix)
+        if stores is None or loads is None or best is not None and stores + loads >= best[0]:
             continue
         store, load = cheapest_access(source, shared, stmatrix), cheapest_access(target, shared, ldmatrix)
+        if store is None or load is None:
+            continue
         cost = _cost(store) + _cost(load)
         if best is None or cost < best[0]:
             best = cost, shared, store, load

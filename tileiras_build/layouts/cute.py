@@ -124,8 +124,8 @@ def _list(numbers: Sequence[int]) -> str:
 
 
 def _tuple(items: Iterator[str]) -> str:
-    items = list(items)
-    return items[0] if len(items) == 1 else f"({','.join(items)})"
+    first, *others = items
+    return f"({','.join((first, *others))})" if others else first
 
 
 def _bases(size, stride) -> Iterator[int]:

@@ -80,6 +80,23 @@ class Span:
         rest, used = self.reduce(vector)
         return None if rest else used
 
+    def solve_all(self, vectors: Iterable[int]) -> list[int] | None:
+        """``solve`` of each vector, or None if one of them has no solution."""
+        solved = []
+        for vector in vectors:
+            rest, used = self.reduce(vector)
+            if rest:
+                return None
+            solved.append(used)
+        return solved
+
+    def solve_member(self, vector: int) -> int:
+        """``solve`` of a vector that must be a member; ValueError if it is none."""
+        rest, used = self.reduce(vector)
+        if rest:
+            raise ValueError(f"{vector:#x} is no sum of the vectors")
+        return used
+
     def __contains__(self, vector: int) -> bool:
         return self.reduce(vector)[0] == 0
 
@@ -121,8 +138,7 @@ def intersection(left: Sequence[int], right: Sequence[int]) -> list[int]:
 
 def invert(columns: Sequence[int], rows: int) -> tuple[int, ...]:
     """A right inverse: for each of ``rows`` unit vectors its preimage. Raises ValueError if one has none."""
-    span = Span(columns)
-    inverse = [span.solve(1 << row) for row in range(rows)]
-    if None in inverse:
+    inverse = Span(columns).solve_all(1 << row for row in range(rows))
+    if inverse is None:
         raise ValueError("a matrix that does not reach every row has no right inverse")
     return tuple(inverse)

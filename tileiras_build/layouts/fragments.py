@@ -26,7 +26,7 @@ that of B lets one ldmatrix load what consecutive products of one step along k n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -156,7 +156,7 @@ class MmaTiling:
         tiles = 1 << len(left[dims])
         return ScaleTiling(LinearLayout(registers, (*low, *lines[:3]), tuple(warps), full), count, tiles, 1 << taken)
 
-    def _batch_bits(self, shape: tuple[int, int]) -> list[int]:
+    def _batch_bits(self, shape: Sequence[int]) -> list[int]:
         return [shape[0] * shape[1] << bit for bit in range(log2_exact(self.batch or 1))]
 
     def _warp_bits(self, left: dict[str, list[int]]) -> list[int]:

@@ -171,9 +171,9 @@ def _match_pairs(registers, lanes, warps) -> _Pattern | None:
 
 
 def _match_plain(registers, lanes, warps, element_bits: int) -> _Pattern | None:
-    span = f2.Span(registers)
-    packed = [span.solve(element_bits << bit) for bit in range((32 // element_bits).bit_length() - 1)]
-    if None in packed:
+    in_word = range((32 // element_bits).bit_length() - 1)
+    packed = f2.Span(registers).solve_all(element_bits << bit for bit in in_word)
+    if packed is None:
         return None
     others = f2.complement(packed, [1 << bit for bit in range(len(registers))])
     others = [_clear_low(other, packed, registers) for other in others]

@@ -207,10 +207,12 @@ class LinearLayout:
 
     @cached_property
     def _free(self) -> tuple[int, int, int, int]:
-        span, free = f2.Span(), []
-        for bases in (self.registers, self.lanes, self.warps, self.blocks):
-            free.append(sum(1 << bit for bit, basis in enumerate(bases) if not span.insert(basis)))
-        return tuple(free)
+        span = f2.Span()
+        registers, lanes, warps, blocks = (
+            sum(1 << bit for bit, basis in enumerate(bases) if not span.insert(basis))
+            for bases in (self.registers, self.lanes, self.warps, self.blocks)
+        )
+        return registers, lanes, warps, blocks
 
     def free_bits(self, name: str) -> int:
         """Mask of the bits of input ``name`` that only replicate: with all of them 0 every held element still occurs,
@@ -239,7 +241,8 @@ class LinearLayout:
         for bases in (self.registers, self.lanes, self.warps, self.blocks):
             parts.append(hardware & (1 << len(bases)) - 1)
             hardware >>= len(bases)
-        return tuple(parts)
+        register, lane, warp, block = parts
+        return register, lane, warp, block
 
     def preimage(self, index: int) -> tuple[int, int, int, int]:
         """The canonical holder (register, lane, warp, block) of an element: its free bits are 0."""
@@ -269,9 +272,8 @@ class LinearLayout:
         """For each register of ``other`` the register of ``self`` with the same element in every thread, or None."""
         if (self.lanes, self.warps, self.blocks) != (other.lanes, other.warps, other.blocks):
             return None
-        span = f2.Span(self.registers)
-        columns = [span.solve(basis) for basis in other.registers]
-        return None if None in columns else tuple(f2.enumerate_span(columns))
+        columns = f2.Span(self.registers).solve_all(other.registers)
+        return None if columns is None else tuple(f2.enumerate_span(columns))
 
     def equivalent(self, other: LinearLayout) -> bool:
         """Equal up to the order and the repetition of registers."""
@@ -290,15 +292,16 @@ class LinearLayout:
         columns += self._locate(self.lanes, target.lanes, own, own)
         columns += self._locate(self.warps, target.warps, reach, reach)
         columns += self._locate(self.blocks, target.blocks, reach + len(self.warps), reach + len(self.warps))
-        if None in columns:
+        found = tuple(column for column in columns if column is not None)
+        if len(found) < len(columns):
             raise ValueError("the source layout does not hold every element of the target layout")
-        return tuple(columns)
+        return found
 
     def _locate(self, ours: Sequence[int], theirs: Sequence[int], position: int, reach: int) -> list[int | None]:
         """Solve each basis of ``theirs`` with the same bit of ours (at ``position``) plus bits below ``reach``, else
         freely.
         """
-        columns = []
+        columns: list[int | None] = []
         for bit, basis in enumerate(theirs):
             near = self._span.solve(basis ^ ours[bit]) if bit < len(ours) else None
             if near is not None and near < 1 << reach:
@@ -339,8 +342,10 @@ class LinearLayout:
 
     def then(self, matrix: Sequence[int], shape: Sequence[int]) -> LinearLayout:
         """Compose with a map of tiles: ``matrix`` gives the new packed index of each bit of the old one."""
-        parts = (f2.compose(matrix, bases) for bases in (self.registers, self.lanes, self.warps))
-        return LinearLayout(*parts, tuple(shape), f2.compose(matrix, self.blocks))
+        registers, lanes, warps, blocks = (
+            f2.compose(matrix, bases) for bases in (self.registers, self.lanes, self.warps, self.blocks)
+        )
+        return LinearLayout(registers, lanes, warps, tuple(shape), blocks)
 
     def with_registers(self, registers: Sequence[int]) -> LinearLayout:
         return LinearLayout(tuple(registers), self.lanes, self.warps, self.shape, self.blocks)

@@ -64,8 +64,9 @@ def choose_swizzle(
     if store is not None and load is not None and not named and order is None:
         candidates = chain(candidates, scratch_layouts(store, load, storage_bits(element_bits), stmatrix, ldmatrix))
     for shared in candidates:
-        counts = [least_wavefronts(layout, shared, flag) for layout, flag in sides]
-        if None in counts:
+        bounds = (least_wavefronts(layout, shared, flag) for layout, flag in sides)
+        counts = [count for count in bounds if count is not None]
+        if len(counts) < len(sides):
             continue
         if best is None or sum(counts) < best[0]:
             best = sum(counts), shared

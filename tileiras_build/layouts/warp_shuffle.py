@@ -149,7 +149,7 @@ def _result_registers(target: LinearLayout, numbering: Sequence[int], packed: Se
     """(value, element) of each target register: solve its offset in the bases of values, then of elements."""
     span = f2.Span([*numbering, *packed])
     low = len(numbering)
-    solved = (span.solve(offset) for offset in target.register_offsets)
+    solved = (span.solve_member(offset) for offset in target.register_offsets)
     return tuple((number & (1 << low) - 1, number >> low) for number in solved)
 
 
@@ -236,7 +236,7 @@ def _extend(arguments: Sequence[int], values: Sequence[int]) -> list[int]:
     span = f2.Span(arguments)
     for bit in range(LANE_BITS):
         span.insert(1 << bit, 0)
-    return [f2.apply(values, span.solve(1 << bit)) for bit in range(LANE_BITS)]
+    return [f2.apply(values, span.solve_member(1 << bit)) for bit in range(LANE_BITS)]
 
 
 def _swaps(lane_columns: Sequence[int], warp_columns: Sequence[int]) -> tuple[Swap, ...]:
@@ -244,7 +244,7 @@ def _swaps(lane_columns: Sequence[int], warp_columns: Sequence[int]) -> tuple[Sw
     columns = [*lane_columns, *warp_columns]
     basis = f2.independent(columns)
     span = f2.Span(basis)
-    used = [span.solve(column) for column in columns]
+    used = [span.solve_member(column) for column in columns]
     low = len(lane_columns)
     swaps = []
     for row, register in enumerate(basis):

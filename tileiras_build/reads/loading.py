@@ -15,7 +15,6 @@ from importlib.util import cache_from_source
 from .looking import stamp
 from .watch import watch
 
-
 _original = machinery.SourceFileLoader.get_code
 
 

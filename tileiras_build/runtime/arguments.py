@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import SupportsIndex
 
 import ml_dtypes
 import numpy as np
@@ -47,6 +48,7 @@ class Address:
 
 
 View = Callable[[object], ArrayView]
+Number = int | float | np.generic
 
 
 def is_array(value: object) -> bool:
@@ -56,9 +58,9 @@ def is_array(value: object) -> bool:
     return hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
 
 
-def flatten(arguments: Iterable[object], view: View) -> list[int | float]:
+def flatten(arguments: Iterable[object], view: View) -> list[Number]:
     """One number per parameter; ``view`` looks into an array. Raises InvalidInput[launch-argument]."""
-    numbers: list[int | float] = []
+    numbers: list[Number] = []
     for position, argument in enumerate(arguments):
         if isinstance(argument, Address):
             numbers.append(view(argument.array).address)
@@ -73,7 +75,7 @@ def flatten(arguments: Iterable[object], view: View) -> list[int | float]:
     return numbers
 
 
-def pack(entry: str, parameters: Sequence[dict], numbers: Sequence[int | float]) -> list[bytes]:
+def pack(entry: str, parameters: Sequence[dict], numbers: Sequence[Number]) -> list[bytes]:
     """The little-endian bytes of each ordinary parameter of kernel ``entry``.
 
     ``parameters`` are rows of the launch manifest. Raises InvalidInput[launch-arguments] for a wrong count,
@@ -89,7 +91,7 @@ def pack(entry: str, parameters: Sequence[dict], numbers: Sequence[int | float])
     ]
 
 
-def _pack(entry: str, index: int, row: dict, number: float) -> bytes:
+def _pack(entry: str, index: int, row: dict, number: Number) -> bytes:
     kind = row["kind"]
     try:
         if kind in _FLOATS:
@@ -106,9 +108,9 @@ def _pack(entry: str, index: int, row: dict, number: float) -> bytes:
     raise InvalidInput("launch-argument", f"parameter {index} of kernel {entry} {reason}") from None
 
 
-def _integer(number: float, bits: int, *, unsigned: bool) -> bytes:
+def _integer(number: Number, bits: int, *, unsigned: bool) -> bytes:
     """An integer's bytes; a length beyond a signed index is refused, what NumPy calls unsigned is taken as it is."""
-    whole = number.__index__() if hasattr(number, "__index__") else _refuse_fraction(number)
+    whole = number.__index__() if isinstance(number, SupportsIndex) else _refuse_fraction(float(number))
     lowest, end = (0, 1 << bits) if unsigned else (-(1 << bits - 1), 1 << bits - 1)
     if not lowest <= whole < end:
         raise OverflowError(f"it does not fit {bits} bits")

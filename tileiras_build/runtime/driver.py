@@ -13,7 +13,7 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, SupportsInt
 
 from ..errors import InvalidInput
 from ..targets import COMMON_SHARED_MEMORY
@@ -59,10 +59,10 @@ class Driver(Protocol):
     def unload(self, library: object) -> None:
         """Forget a library."""
 
-    def kernel(self, library: object, entry: str) -> object:
+    def kernel(self, library: object, entry: str) -> SupportsInt:
         """A kernel of a library."""
 
-    def allow_shared_memory(self, kernel: object, device: int, size: int) -> None:
+    def allow_shared_memory(self, kernel: SupportsInt, device: int, size: int) -> None:
         """Let ``kernel`` take ``size`` bytes of dynamic shared memory on a device."""
 
     def encode(self, tensor_map: TensorMap) -> bytes:
@@ -71,7 +71,7 @@ class Driver(Protocol):
     def view(self, array: object, stream: int) -> ArrayView:
         """Look into an array that will be used on ``stream``."""
 
-    def launch(self, kernel: object, config: LaunchConfig, params: Sequence[bytes]) -> None:
+    def launch(self, kernel: SupportsInt, config: LaunchConfig, params: Sequence[bytes]) -> None:
         """Enqueue a kernel."""
 
 
@@ -109,11 +109,11 @@ class CudaDriver:
         """Forget a library."""
         self._call("cuLibraryUnload", library)
 
-    def kernel(self, library: object, entry: str) -> object:
+    def kernel(self, library: object, entry: str) -> SupportsInt:
         """A kernel by its entry point's name."""
         return self._call("cuLibraryGetKernel", library, entry.encode())
 
-    def allow_shared_memory(self, kernel: object, device: int, size: int) -> None:
+    def allow_shared_memory(self, kernel: SupportsInt, device: int, size: int) -> None:
         """Raise the kernel's limit where ``size`` is more than every kernel may take."""
         if size > COMMON_SHARED_MEMORY:
             attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
@@ -163,7 +163,7 @@ class CudaDriver:
         strides = tuple(seen.strides) if seen.strides is not None else row_major(shape)
         return ArrayView(seen.ptr, shape, strides, seen.device_id if seen.is_device_accessible else None)
 
-    def launch(self, kernel: object, config: LaunchConfig, params: Sequence[bytes]) -> None:
+    def launch(self, kernel: SupportsInt, config: LaunchConfig, params: Sequence[bytes]) -> None:
         """``cuLaunchKernelEx``; the driver copies the parameters before it returns."""
         cuda = self._cuda
         made = cuda.CUlaunchConfig()
@@ -229,7 +229,8 @@ def stream_handle(stream: object) -> int:
     for name in ("cuda_stream", "ptr", "handle"):
         if hasattr(stream, name):
             return int(getattr(stream, name))
-    if isinstance(stream, int) or hasattr(stream, "getPtr"):  # a handle of cuda.bindings before 13 has nothing else
+    # A handle of cuda.bindings before 13 has nothing but getPtr.
+    if isinstance(stream, int) or hasattr(stream, "getPtr") and isinstance(stream, SupportsInt):
         return int(stream)
     message = f"a {type(stream).__name__} is no stream"
     raise InvalidInput("launch-stream", message, remedy="pass a stream of cuda.core, torch or CuPy, or its handle")

@@ -12,9 +12,10 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import SupportsInt
 
 from ..errors import InvalidInput, Location
-from .arguments import TENSOR_MAP, ArrayView, flatten, pack
+from .arguments import TENSOR_MAP, ArrayView, Number, flatten, pack
 from .driver import CudaDriver, Driver, LaunchConfig, stream_handle
 from .library_manifest import FILE_NAME, Image, read
 from .matching import require
@@ -38,7 +39,7 @@ class Library(Mapping):
         self._driver = driver
         self._lock = threading.Lock()
         self._loaded: dict[int, object] = {}
-        self._kernels: dict[tuple, object] = {}
+        self._kernels: dict[tuple[int, int, str], SupportsInt] = {}
         self._check_image()
 
     @property
@@ -70,7 +71,7 @@ class Library(Mapping):
             stream.seek(image.offset)
             return stream.read(image.size)
 
-    def kernel_on(self, device: int, image: Image, entry: str) -> object:
+    def kernel_on(self, device: int, image: Image, entry: str) -> SupportsInt:
         """The driver's handle of a kernel: loaded once, and its shared memory allowed once per device."""
         driver, key = self.driver, (device, image.offset, entry)
         with self._lock:
@@ -140,7 +141,7 @@ class Kernel:
         )
         driver.launch(loaded, config, params)
 
-    def _parameters(self, driver: Driver, image: Image, numbers: list) -> list[bytes]:
+    def _parameters(self, driver: Driver, image: Image, numbers: Sequence[Number]) -> list[bytes]:
         rows = image.launch["params"]
         packed = iter(pack(self.name, [row for row in rows if row["kind"] != TENSOR_MAP], numbers))
         params = [b"" if row["kind"] == TENSOR_MAP else next(packed) for row in rows]
@@ -165,4 +166,5 @@ def check_grid(entry: str, grid: int | Sequence[int], cluster: Sequence[int]) ->
     if not 1 <= len(given) <= 3 or any(not 1 <= count <= limit for count, limit in zip(blocks, most, strict=True)):
         message = f"kernel {entry} cannot be launched on a grid of {given}"
         raise InvalidInput("launch-grid", message, remedy=f"give one to three positive numbers up to {most}")
-    return blocks
+    x, y, z = blocks
+    return x, y, z

@@ -21,6 +21,7 @@ import SCons.Node
 import SCons.Node.FS
 import SCons.Script
 from SCons.Executor import Executor
+from SCons.SConsign import SConsignEntry
 
 from .compact_records import look
 from .explain import parse_signature, why
@@ -88,7 +89,6 @@ class ArtifactFile(SCons.Node.FS.File):
             return True
         csig = getattr(recorded, "csig", None)
         return csig is not None and self.exists() and csig == self.get_content_hash()
-
 
     def change_of_reads(self) -> str | None:
         """What has changed of what the step has read, in a few words; None where nothing has."""
@@ -198,7 +198,7 @@ def is_settled(node: ArtifactFile) -> bool:
     return True
 
 
-def _record(folder, name: str) -> object | None:
+def _record(folder, name: str) -> SConsignEntry | None:
     """What the last build has recorded of the file ``name`` in ``folder``, to read."""
     return look(folder.sconsign().entries, name)
 

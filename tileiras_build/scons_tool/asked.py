@@ -11,6 +11,7 @@ import fnmatch
 import os
 import stat
 from collections.abc import Callable
+from typing import Any
 
 from ..reads.looking import LEAVINGS
 
@@ -18,7 +19,7 @@ real_stat, real_lstat, real_readlink, real_access = os.stat, os.lstat, os.readli
 _listdir, _scandir = os.listdir, os.scandir
 
 
-def ask(how: str, path: str) -> object:
+def ask(how: str, path: str) -> Any:
     """The answer to a question: ``how`` is a key of QUESTIONS, and a word more where that one takes one."""
     name, _, more = how.partition(" ")
     try:
@@ -71,7 +72,7 @@ def _answers(first: str, second: str, path: str) -> list[list]:
     return [[name, ask(first, inner), ask(second, inner)] for name, inner in names]
 
 
-QUESTIONS: dict[str, Callable[[str, str], object]] = {
+QUESTIONS: dict[str, Callable[[str, str], Any]] = {
     "state": lambda path, _: state_of(real_stat(path)),
     "link-state": lambda path, _: state_of(real_lstat(path)),
     "kind": lambda path, _: kind_of(real_stat(path)),

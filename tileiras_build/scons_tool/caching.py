@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..executor import Executor
 from ..executor.cache import BuildCache
@@ -45,7 +45,7 @@ class Entry(Protocol):
     def find(self, cache: BuildCache) -> object | None:
         """The result of the call, if the cache has it."""
 
-    def keep(self, cache: BuildCache, made: object) -> None:
+    def keep(self, cache: BuildCache, made: Any) -> None:
         """Keep what the call has returned, if it is what these inputs make."""
 
 
@@ -56,7 +56,7 @@ class CachingExecutor:
         self.cache, self._thread = cache, threading.local()
         self._inner = Once(make)
 
-    def run(self, function: str, *arguments: object, timeout: float | None = None) -> object:
+    def run(self, function: str, *arguments: Any, timeout: float | None = None) -> Any:
         """The function's result, from the cache where it has one. Raises what the inner executor raises."""
         entry = _entry(function, arguments)
         found = entry.find(self.cache) if entry else None

@@ -53,13 +53,13 @@ class CutAction(WorkerAction):
 
 
 class Cuts:
-    """The nodes of what one target's artifacts ask of one file, in ``folder``.
+    """The nodes of what one target's artifacts ask of one file, in ``folder``; ``stage`` makes what they ask for.
 
     ``place`` tells files apart of which artifacts in one folder ask: the first has 0.
     """
 
-    def __init__(self, env, file: InputFile, job: Job, folder, place: int):
-        self.env, self.file, self.job, self.folder = env, file, job, folder
+    def __init__(self, env, file: InputFile, stage: Stage, job: Job, folder, place: int):
+        self.env, self.file, self.stage, self.job, self.folder = env, file, stage, job, folder
         self._asks, self._source = load(file.asked_by), env.fs.File(getattr(job, file.option))
         self._place = place
         self._nodes: dict[str, ArtifactFile] = {}
@@ -74,7 +74,7 @@ class Cuts:
 
     def of(self, node) -> ArtifactFile | None:
         """The node that the artifact ``node`` is made with, if its source has asked for one."""
-        found = (child for child in node.implicit or () if child.name.endswith(self.file.cut.suffix))
+        found = (child for child in node.implicit or () if child.name.endswith(self.stage.suffix))
         return next(found, None)
 
     def _scan(self, node, env, path) -> list[ArtifactFile]:
@@ -101,13 +101,13 @@ class Cuts:
 
     def _node(self, request: bytes) -> ArtifactFile:
         place = str(self._place).encode() if self._place else b""
-        name = hashlib.sha256(request + place).hexdigest()[:_DIGITS] + self.file.cut.suffix
+        name = hashlib.sha256(request + place).hexdigest()[:_DIGITS] + self.stage.suffix
         node = self.folder.File(name) if name in self.folder.entries else self._make(name, request)
         self._nodes[str(node)] = node
         return node
 
     def _make(self, name: str, request: bytes) -> ArtifactFile:
-        stage, build = self.file.cut, self.env[BUILD]
+        stage, build = self.stage, self.env[BUILD]
         node = build.artifact(self.folder, name)
         attach(self.env, Builder(action=CutAction(stage, request, self.job, build.executor)), [node], self._source)
         build.progress.add(node, Step(stage.name, self.job.target.name, label_of(request)))

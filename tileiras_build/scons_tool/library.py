@@ -361,7 +361,7 @@ class Chain:
     def _rule(self, env, settings: Settings, target, previous: Stage, stage: Stage, folder) -> Rule:
         job = settings.job(target, stage)
         always = [env.fs.File(getattr(job, file.option)) for file in stage.inputs if file.cut is None]
-        cuts = [self._cuts(env, settings, target, file, folder) for file in stage.inputs if file.cut is not None]
+        cuts = [self._cuts(env, settings, target, file, file.cut, folder) for file in stage.inputs if file.cut]
         builder = Builder(
             action=StageAction(previous, stage, job, self.build.executor, cuts),
             suffix=stage.suffix,
@@ -370,13 +370,13 @@ class Chain:
         )
         return Rule(builder, always, cuts[0].known if cuts else None, settings)
 
-    def _cuts(self, env, settings: Settings, target, file: InputFile, folder) -> Cuts:
-        job = settings.job(target, file.cut)
+    def _cuts(self, env, settings: Settings, target, file: InputFile, stage: Stage, folder) -> Cuts:
+        job = settings.job(target, stage)
         files = self._cut_from.setdefault((folder.path, file.option), [])
         path = getattr(job, file.option)
         if path not in files:
             files.append(path)
-        return Cuts(env, file, job, folder, files.index(path))
+        return Cuts(env, file, stage, job, folder, files.index(path))
 
     def _cached(self, key: tuple, make: Callable):
         if key not in self._builders:

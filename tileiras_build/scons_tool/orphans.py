@@ -42,7 +42,7 @@ class _Folder:
     """A build folder: the nodes of this run in it, and the folders in it whose records are read."""
 
     artifacts: list
-    parts: dict[str, object] = field(default_factory=dict)
+    parts: dict[str, SCons.Node.FS.Dir] = field(default_factory=dict)
 
     @cached_property
     def kernels(self) -> set[str]:
@@ -95,7 +95,7 @@ def _in_records(part: str, entries: dict, names: Iterable[str], folder: _Folder)
     kept = _asked_for(entries, folder) if any(map(_is_cut, unknown)) else set()
     for name in unknown:
         entry, path = look(entries, name), os.path.join(part, name)
-        if name not in kept and _is_made_by_us(entry) and _is_as_made(path, entry.ninfo):
+        if name not in kept and entry is not None and _is_made_by_us(entry) and _is_as_made(path, entry.ninfo):
             yield path
 
 

@@ -40,10 +40,10 @@ class Progress:
 
     def __init__(self, stream: TextIO = sys.stdout):
         self.stream = stream
-        self.steps: dict[object, Step] = {}
-        self.manifests: dict[object, object] = {}
+        self.steps: dict[SCons.Node.Node, Step] = {}
+        self.manifests: dict[SCons.Node.Node, SCons.Node.Node] = {}
         self.done = self.built = self.settled_steps = 0
-        self.running: dict[object, str] = {}
+        self.running: dict[SCons.Node.Node, str] = {}
         self._start = 0.0
         self._in_place = is_terminal(stream)
         self._line_open = False

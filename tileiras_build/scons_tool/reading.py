@@ -19,7 +19,9 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from types import CodeType, FrameType
+from typing import Any
 
 import SCons.Node
 import SCons.Node.FS
@@ -60,14 +62,14 @@ _VARIABLES = SCons.Variables.Variables.Update.__code__
 _PATH_STATS = {pathlib.Path.stat.__code__, pathlib.Path.lstat.__code__}
 # Functions of the standard library that tell no more of what they find than of what kind it is.
 _ASK_KIND = {
-    found.__code__
+    code
     for owner, names in (
         (genericpath, ("exists", "isfile", "isdir")),
         (posixpath, ("lexists", "islink", "realpath", "_joinrealpath")),
         (pathlib.Path, ("exists", "is_dir", "is_file", "is_symlink")),
     )
     for name in names
-    if isinstance(getattr(found := getattr(owner, name, None), "__code__", None), CodeType)
+    if isinstance(code := getattr(getattr(owner, name, None), "__code__", None), CodeType)
 }
 
 
@@ -82,7 +84,7 @@ class Reading:
     def __init__(self):
         self.files: dict[str, tuple | None] = {}
         self.folders: dict[str, list[str]] = {}
-        self.asked: dict[tuple[str, str], object] = {}
+        self.asked: dict[tuple[str, str], Any] = {}
         self.variables: dict[str, str | None] = {}
         self.scripts: set[str] = set()
         self.doubt: str | None = None
@@ -282,7 +284,7 @@ class Reading:
             return
         if options.get("follow_symlinks") is False:
             link = "link-"
-        while frame.f_code in _PATH_STATS:
+        while frame.f_code in _PATH_STATS and frame.f_back is not None:
             frame = frame.f_back
         if _is_searching(frame) and (found is None or stat.S_ISDIR(found.st_mode)):
             self.add_folder(_absolute(path))
@@ -320,7 +322,7 @@ _STATS: dict[str, Callable] = {"seen": seen_of, "kind": kind_of, "state": state_
 
 def variable(name: str) -> str | None:
     """A variable of the environment, without its being noted."""
-    value = os.environ._data.get(os.fsencode(name))
+    value = vars(os.environ)["_data"].get(os.fsencode(name))
     return None if value is None else os.fsdecode(value)
 
 
@@ -375,11 +377,15 @@ def _is_searching(frame: FrameType) -> bool:
 
 
 def _is_disk_check(frame: FrameType) -> bool:
-    for _ in range(4):
+    callers = islice(_frames(frame.f_back), 4)
+    return any(caller.f_code is _DISK_CHECK for caller in callers)
+
+
+def _frames(frame: FrameType | None) -> Iterator[FrameType]:
+    """``frame`` and those that have called it."""
+    while frame is not None:
+        yield frame
         frame = frame.f_back
-        if frame is None or frame.f_code is _DISK_CHECK:
-            return frame is not None
-    return False
 
 
 def _is_known(path: str) -> bool:
@@ -402,26 +408,22 @@ def _is_tool_detection() -> bool:
 
     A tool of the user's own is called by SCons as well: what it runs it runs itself.
     """
-    frame = sys._getframe(1)
-    while frame is not None:
+    for frame in _frames(sys._getframe(1)):
         path = os.path.abspath(frame.f_code.co_filename)
         if path.startswith(_SCONS_TOOLS) and path != SCons.Tool.__file__:
             return True
         if not frame.f_code.co_filename.startswith("<") and not _is_known(path):
             return False
-        frame = frame.f_back
     return False
 
 
 def _running_scripts() -> Iterator[tuple[str, int]]:
     """The build scripts that are being run, and at which line."""
     paths = {node.get_abspath() for node in SCons.Node.SConscriptNodes}
-    frame = sys._getframe(1)
-    while frame is not None:
+    for frame in _frames(sys._getframe(1)):
         path = os.path.abspath(frame.f_code.co_filename)
         if path in paths:
             yield path, frame.f_lineno
-        frame = frame.f_back
 
 
 READING = Reading()

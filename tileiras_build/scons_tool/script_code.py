@@ -120,7 +120,7 @@ def _binding(alias: ast.alias) -> tuple[str, str] | None:
 def _imported(node: ast.Import | ast.ImportFrom) -> str | None:
     if isinstance(node, ast.Import):
         return next((alias.name for alias in node.names if not _is_watched(alias.name)), None)
-    if node.level:
+    if node.level or node.module is None:
         return None
     allowed = _ALLOWED.get(node.module)
     names = [alias.name for alias in node.names]
@@ -139,7 +139,7 @@ def _is_watched(name: str) -> bool:
 
 def _attribute(node: ast.Attribute, modules: dict[str, str]) -> str | None:
     base = node.value.id if isinstance(node.value, ast.Name) else getattr(node.value, "attr", None)
-    allowed = _ALLOWED.get(modules.get(base)) if isinstance(node.value, ast.Name) else None
+    allowed = _ALLOWED.get(modules.get(node.value.id, "")) if isinstance(node.value, ast.Name) else None
     if allowed is not None:
         return None if node.attr in allowed else f"{base}.{node.attr}"
     if node.attr in _ATTRIBUTES or node.attr in _NODE_STATES and base not in ("path", "posixpath"):
@@ -150,7 +150,7 @@ def _attribute(node: ast.Attribute, modules: dict[str, str]) -> str | None:
 def unwatched_start(path: str, line: int | None = None) -> str | None:
     """What a script does before ``line`` (None: at all) that is more than to import known modules: where, or None."""
     for statement in parse(path).body:
-        if (line is None or statement.end_lineno < line) and not _is_harmless(statement):
+        if (line is None or (statement.end_lineno or statement.lineno) < line) and not _is_harmless(statement):
             return f"{path}:{statement.lineno} runs before the tool is imported"
     return None
 
@@ -160,7 +160,7 @@ def _is_harmless(statement: ast.stmt) -> bool:
         return all(_is_known_module(alias.name) for alias in statement.names)
     if isinstance(statement, ast.ImportFrom):
         # A function of os that is taken before it is watched stays unwatched.
-        return statement.level == 0 and _is_known_module(statement.module) and statement.module != "os"
+        return statement.level == 0 and _is_known_module(statement.module or "") and statement.module != "os"
     if isinstance(statement, (ast.Assign, ast.Expr)):
         acting = (ast.Attribute, ast.Call, ast.Await, ast.Subscript)
         return not any(isinstance(part, acting) for part in ast.walk(statement))

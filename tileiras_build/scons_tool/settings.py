@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import dataclass, replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from SCons.Variables import Variables
 
@@ -78,11 +78,13 @@ class Settings:
 
     def job(self, target: Target, stage: Stage) -> Job:
         """What ``stage`` is asked to do for ``target``, with the paths of its input files found."""
-        choices = {"strategy": self.strategy, "serializer": self.serializer}
-        job = stage.job(Job(target, self.opt_level, self.lineinfo, **choices))
+        job = stage.job(
+            Job(target, self.opt_level, self.lineinfo, strategy=self.strategy, serializer=self.serializer)
+        )
         with READING.looking_up():
             found = {file.option: load(file.find)(getattr(self, file.option)) for file in stage.inputs}
-        return replace(job, **{name: str(path) for name, path in found.items()})
+        paths: dict[str, Any] = {name: str(path) for name, path in found.items()}
+        return replace(job, **paths)
 
 
 def read_settings(env, **given: object) -> Settings:
@@ -104,7 +106,7 @@ def _path(env, text: str) -> str | None:
 
 
 def _opt_level(text: object) -> int:
-    return check_opt_level(int(text) if str(text) in _OPT_LEVELS else text)
+    return check_opt_level(int(str(text)) if str(text) in _OPT_LEVELS else text)
 
 
 def is_explaining(env) -> bool:

@@ -59,20 +59,19 @@ class Shortcut:
             reading.look_at_scripts()
             for path in _code():
                 reading.add_file(path)
-            for folder in installed().folders:
-                reading.add_folder(os.path.join(PACKAGE, folder))
+            for name in installed().folders:
+                reading.add_folder(os.path.join(PACKAGE, name))
 
-    @property
-    def path(self) -> Path:
-        """The record of this command line."""
-        return self.folder / f".up_to_date-{self.key[:16]}"
+    def _path(self, key: str) -> Path:
+        """The record of the command line with this key."""
+        return self.folder / f".up_to_date-{key[:16]}"
 
     def holds(self) -> list[str] | None:
         """The names of the targets, if nothing has changed since they were built; else None."""
         if self.key is None or self.reading.doubt:
             return None
         with self.reading.aside():
-            record = _read(self.path)
+            record = _read(self._path(self.key))
             return record["names"] if record is not None and self._is_current(record) else None
 
     def _is_current(self, record: dict) -> bool:
@@ -91,7 +90,7 @@ class Shortcut:
         if self.key is None or self.reading.doubt:
             return False
         with self.reading.aside():
-            return self.path.exists() or not self.folder.exists()
+            return self._path(self.key).exists() or not self.folder.exists()
 
     def keep(self, artifacts: list, visited: list, built: bool) -> str | None:
         """Record the build that has just ended well; returns why not, if not.
@@ -99,7 +98,7 @@ class Shortcut:
         ``artifacts`` are all of the library's nodes, ``visited`` the other nodes that SCons has looked at.
         """
         try:
-            self._check_run(visited)
+            key = self._check_run(visited)
             if built:
                 # A file that is written again within the clock's tick would keep its time.
                 time.sleep(_TICK)
@@ -109,10 +108,11 @@ class Shortcut:
             asked = list(self._current_answers(made, paths))
         except _Doubt as doubt:
             return str(doubt)
-        self._write({"names": names, "asked": asked}, paths)
+        self._write(key, {"names": names, "asked": asked}, paths)
         return None
 
-    def _check_run(self, visited: list) -> None:
+    def _check_run(self, visited: list) -> str:
+        """The key of this command line, if its run may be recorded."""
         if self.reading.doubt:
             raise _Doubt(self.reading.doubt)
         if self.key is None:
@@ -125,6 +125,7 @@ class Shortcut:
         self._code = self.reading.code()
         if self._code.doubt:
             raise _Doubt(self._code.doubt)
+        return self.key
 
     def _check_folders(self, made: set[str]) -> None:
         """What is new in a folder must have been made by this build; the record is of the folder with it."""
@@ -182,8 +183,8 @@ class Shortcut:
             if how not in _FILE_QUESTIONS or files.get(path) is None:
                 yield how, path, now
 
-    def _write(self, record: dict, files: dict[str, tuple]) -> None:
-        record |= {"key": self.key, "folders": self.reading.folders, "variables": self.reading.variables}
+    def _write(self, key: str, record: dict, files: dict[str, tuple | None]) -> None:
+        record |= {"key": key, "folders": self.reading.folders, "variables": self.reading.variables}
         record["arguments"] = sys.argv[1:] if self._code.asks_command_line else None
         paths = sorted(files)
         states = array("q", [number for path in paths for number in files[path] or _ABSENT])
@@ -192,7 +193,7 @@ class Shortcut:
             old = sorted(self.folder.glob(".up_to_date-*"), key=os.path.getmtime)
             for path in old[: -KEPT + 1]:
                 path.unlink()
-            write_files({self.path: hashlib.sha256(body).digest() + body})
+            write_files({self._path(key): hashlib.sha256(body).digest() + body})
 
 
 def say_up_to_date(names: list[str]) -> None:
@@ -305,7 +306,9 @@ def _made_paths(artifacts: list, visited: list) -> set[str]:
 
 def _split_options() -> tuple[list[str], list[str]]:
     """The command line without the number of jobs: options, and the rest."""
-    options, rest, arguments = [], [], iter(sys.argv[1:])
+    options: list[str] = []
+    rest: list[str] = []
+    arguments = iter(sys.argv[1:])
     for argument in arguments:
         if argument in ("-j", "--jobs"):
             next(arguments, None)

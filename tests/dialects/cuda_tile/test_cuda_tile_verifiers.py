@@ -20,7 +20,7 @@ from xdsl.ir import Block, Region
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.test_value import create_ssa_value
 
-from tileiras_build.dialects.cuda_tile import *  # noqa: F403
+from tileiras_build.dialects.cuda_tile import *
 from tileiras_build.dialects.cuda_tile import TOKEN, TileType
 from tileiras_build.dialects.cuda_tile.base import SEGMENTS
 from tileiras_build.dialects.cuda_tile.element_types import BF16, F4E2M1, F8E4M3, F8E8M0, F16, F32, F64, TF32, i4

@@ -51,7 +51,7 @@ def directives(ptx: str) -> list[tuple]:
     files = dict(re.findall(r'\.file\s+(\d+) "([^"]*)"', ptx))
     data = re.search(r"\$L__inlined_names:\n\.b8 ([\d,]+)", ptx)
     names = bytes(map(int, data[1].split(","))) if data else b""
-    word = lambda at: names[int(at) : names.index(b"\0", int(at))].decode() if at else None  # noqa: E731
+    word = lambda at: names[int(at) : names.index(b"\0", int(at))].decode() if at else None
     rows = LOC.findall(ptx)
     return [(files[f], int(n), int(c), word(at), int(line) if line else None) for f, n, c, at, _, line, _ in rows]
 

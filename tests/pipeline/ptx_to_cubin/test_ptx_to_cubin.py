@@ -37,7 +37,10 @@ NOTE
 """
 
 
-def source(target=SM90, note=manifest_comment(MANIFEST)):
+NOTE = manifest_comment(MANIFEST)
+
+
+def source(target=SM90, note=NOTE):
     version = ".".join(map(str, target.ptx_version))
     return SOURCE.replace("VERSION", version).replace("ARCH", target.arch).replace("NOTE", note)
 

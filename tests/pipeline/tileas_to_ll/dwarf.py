@@ -24,7 +24,7 @@ def sections(elf: bytes) -> dict[str, bytes]:
     size, count, names = struct.unpack_from("<HHH", elf, 58)
     rows = [struct.unpack_from("<IIQQQQ", elf, table + index * size) for index in range(count)]
     strings = rows[names][4]
-    title = lambda at: elf[strings + at : elf.index(b"\0", strings + at)].decode()  # noqa: E731
+    title = lambda at: elf[strings + at : elf.index(b"\0", strings + at)].decode()
     return {title(row[0]): elf[row[4] : row[4] + row[5]] for row in rows}
 
 

@@ -47,7 +47,7 @@ def test_code_is_the_same_with_and_without_lines(name, target, tmp_path):
 def test_memory_instructions_are_at_the_lines_that_ask_for_them(name, tmp_path):
     text, file = source(name), path(name)
     found = instructions(compiled(name, "sm_80", True).cubin, tmp_path)
-    lines_of = lambda word: {  # noqa: E731
+    lines_of = lambda word: {
         place[1] for one in found if re.search(rf"\b(?:{word})\b", one.text) for place in one.places if place[0] == file
     }
     loads, stores = lines_of("LDG|LDGSTS"), lines_of("STG")

@@ -72,7 +72,7 @@ def test_unknown_is_not_tracked():
 
 def fused(metadata) -> DILocation:
     """The place of an operation whose location is fused from k.py:5 and k.py:6."""
-    at = lambda line: FileLineColLoc(StringAttr("k.py"), IntAttr(line), IntAttr(1))  # noqa: E731
+    at = lambda line: FileLineColLoc(StringAttr("k.py"), IntAttr(line), IntAttr(1))
     parsed = parse_module(module(add("unknown")))
     only(parsed, "arith.addf").location = FusedLoc((at(5), at(6)), metadata(at) if metadata else NoneAttr())
     run_passes([TranslateDebugInfo], parsed, job(**LINES))
@@ -82,7 +82,7 @@ def fused(metadata) -> DILocation:
 @pytest.mark.seed("target-and-debug-info", "loc-fused")
 def test_fused_locations_are_the_metadatas_with_their_children_as_callers():
     assert [line for _, line, _ in coordinates(fused(lambda at: at(4)))] == [4, 5, 6]
-    scoped = lambda at: DILocation.of(line=7, column=2, scope=place('"k.py":3:5').scope)  # noqa: E731
+    scoped = lambda at: DILocation.of(line=7, column=2, scope=place('"k.py":3:5').scope)
     assert [line for _, line, _ in coordinates(fused(scoped))] == [7, 5, 6]
 
 
@@ -223,7 +223,7 @@ def fragments(intrinsics) -> list[tuple[int, ...]]:
 
 @pytest.mark.seed("target-and-debug-info", "operand-vector", "value-fragments")
 def test_vectors_are_taken_apart_by_lane():
-    found, intrinsics = shown("vector<4xf16>")
+    _, intrinsics = shown("vector<4xf16>")
     assert fragments(intrinsics) == [(0, 16), (16, 16), (32, 16), (48, 16)]
     lanes = [op.value.owner.source.owner for op in intrinsics]
     assert [lane.name for lane in lanes] == ["llvm.extractelement"] * 4

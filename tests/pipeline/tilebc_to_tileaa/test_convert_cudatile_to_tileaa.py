@@ -19,7 +19,7 @@ from tileiras_build.targets import find_target
 SAME_OPERANDS = {
     name: target for family in FAMILIES for name, target in getattr(family, "SAME_OPERANDS", {}).items()
 }
-F, I, B, P, PI = "f32:8", "i32:8", "i1:8", "ptr f32:8", "ptr i32:8"
+F, I, B, P, PI = "f32:8", "i32:8", "i1:8", "ptr f32:8", "ptr i32:8"  # noqa: E741 - letters of types
 ROUNDED = "rounding_mode = #cuda_tile.rounding<nearest_even>"
 WRAPS = "overflow = #cuda_tile.overflow<none>"
 SIGNED, UNSIGNED = (f"signedness = #cuda_tile.signedness<{sign}>" for sign in ("signed", "unsigned"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import (  # noqa: F401
+from . import (
     atomic,
     builtin,
     bulk,

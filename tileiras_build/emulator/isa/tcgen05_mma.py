@@ -138,7 +138,7 @@ class Product(Operation):
         lefts = [None if p.form.left_in_tensor else p.left() for p in every]
         names = ("scaled",) * 2 if self.form.scale else (self.shape.a, self.shape.b)
         for block in self.blocks:
-            factors = [p.factors(memory, block, l, r) for p, l, r in zip(every, lefts, rights)]
+            factors = [p.factors(memory, block, left, right) for p, left, right in zip(every, lefts, rights)]
             self.add(memory, block, self.multiply(factors, names, memory.machine.options.sums))
 
     def multiply(self, factors: list[tuple], names: tuple[str, str], sums: str) -> list[np.ndarray]:

@@ -36,7 +36,7 @@ class HttpStore:
         netloc = parts.netloc.rpartition("@")[2]
         self.place = urlunsplit((parts.scheme, netloc, parts.path.rstrip("/"), "", ""))
         self._secure, self._timeout = parts.scheme == "https", timeout
-        self._host, self._port = parts.hostname, parts.port
+        self._host, self._port = parts.hostname or "", parts.port
         self._path = parts.path.rstrip("/")
         self._headers = _credentials(parts.username, parts.password)
         self._local, self._breaker = threading.local(), Breaker()

@@ -1,0 +1,61 @@
+"""``pytest -m quick``: what its table says is there, is little, covers every package and starts nothing slow."""
+
+import re
+import subprocess
+import sys
+from fnmatch import fnmatchcase
+
+import pytest
+
+from tests.quick import TESTS, has_quick_tests, is_quick, rows
+from tileiras_build.pipeline.stages import PACKAGE
+
+LIMIT = 150  # processor seconds of all rows: two minutes on two cores leave as much again for start and collection
+PACKAGES = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py"))
+FILES = sorted(path for path in TESTS.rglob("*") if path.suffix in (".py", ".mlir"))
+QUICK = [path for path in FILES if has_quick_tests(path) and path.name.startswith("test_")]
+# Builds by SCons, clusters, browsers, the driver made of C, walks through every kernel of the corpus.
+SLOW = re.compile(
+    r'"SCons"|scons_tool\.test_build|dask_cluster|playwright|chromium|strict_driver|tests\.corpus|mutate_inputs'
+)
+
+
+def seen(path) -> str:
+    return path.relative_to(TESTS).as_posix()
+
+
+@pytest.mark.parametrize("pattern", rows()[0])
+def test_every_pattern_has_files(pattern):
+    assert any(fnmatchcase(seen(path), pattern) for path in FILES)
+
+
+@pytest.mark.parametrize("name", rows()[1])
+def test_every_sampled_file_is_there(name):
+    assert (TESTS / name).is_file()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_package_has_quick_tests(package):
+    assert [path for path in QUICK if seen(path).startswith(f"{package}/")]
+
+
+def test_all_rows_together_are_quick():
+    assert sum(rows()[0].values()) <= LIMIT
+
+
+@pytest.mark.parametrize("path", [path for path in QUICK if path.name != "test_quick.py"], ids=seen)
+def test_quick_files_start_nothing_slow(path):
+    assert SLOW.findall(path.read_text()) == []
+
+
+def test_samples_are_quick_and_what_is_beside_them_is_not():
+    for name, ends in rows()[1].items():
+        assert all(is_quick(TESTS / name, f"test_one{end}") for end in ends)
+        assert not is_quick(TESTS / name, "test_one[another]")
+
+
+def test_the_marker_selects_what_the_table_says():
+    quick, slow = "tests/layouts/test_f2.py", "tests/layouts/test_conversion.py"
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-m", "quick", "-p", "no:cacheprovider", quick, slow]
+    done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, check=False)
+    assert quick in done.stdout and slow not in done.stdout, done.stdout + done.stderr
