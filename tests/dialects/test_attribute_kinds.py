@@ -92,7 +92,7 @@ def test_missing_attribute():
     with pytest.raises(VerifyException, match="row.told needs its attribute axis"):
         op.verify()
     with pytest.raises(VerifyException, match="row.told needs its attribute axis"):
-        op.axis
+        _ = op.axis
 
 
 def test_locations_are_for_all():

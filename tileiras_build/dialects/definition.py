@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -48,8 +48,13 @@ class TableOperation(Operation):
     result_groups: tuple[tuple[str, str], ...] = ()
     region_count: int = 0
     optional_regions: int = 0
-    declared: Declared | None = {}
+    declared: Declared | None = None
     facts: Facts | None = None
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """The operand groups, results and declared attributes of a row."""
 
     @classmethod
     def make(

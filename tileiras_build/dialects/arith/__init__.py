@@ -21,11 +21,14 @@ CLAMPED: Declared = {"rounding_mode": TEXT.optional(), "saturating": FLAG}
 WIDER = Facts(Layouts.ELEMENTWISE, keeps=Keeps.VALUE, cheap=True)
 
 
-def _binary(name: str, meaning: str, attributes: Declared = {}):
+NO_ATTRIBUTES: Declared = {}
+
+
+def _binary(name: str, meaning: str, attributes: Declared = NO_ATTRIBUTES):
     return define(f"arith.{name}", "lhs rhs", "result", meaning, attributes=attributes, facts=CHEAP)
 
 
-def _unary(name: str, meaning: str, attributes: Declared = {}, facts: Facts = CHEAP):
+def _unary(name: str, meaning: str, attributes: Declared = NO_ATTRIBUTES, facts: Facts = CHEAP):
     return define(f"arith.{name}", "source", "result", meaning, attributes=attributes, facts=facts)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, VectorType
+from xdsl.dialects.builtin import i32, IntegerAttr, IntegerType, VectorType
 from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -34,7 +34,7 @@ class Intrinsic:
     convergent: bool = False
     arguments: Callable[[Operation], Sequence[Argument]] | None = None
     result: Attribute | None = None  # of the intrinsic, where the operation drops it
-    constants: Attribute = IntegerType(32)
+    constants: Attribute = i32
 
     kind = "intrinsic"
 
