@@ -11,6 +11,7 @@ import builtins
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
+from typing import overload
 
 from xdsl.dialects import llvm
 from xdsl.dialects.arith import IndexCastOp
@@ -22,6 +23,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
+    VectorType,
     i32,
     i64,
 )
@@ -40,6 +42,9 @@ from ...dialects.llvm_ext import (
 from ..shared.llvm_types import GENERIC, I1, I32, I64, pointer
 
 Value = int | SSAValue
+# The operands of one group of an instruction, and the plain value of an attribute (None and False leave it out).
+Operand = Value | None | Sequence[Value]
+Plain = bool | int | str | tuple[int, ...] | None
 Edge = tuple[Sequence[Value], Block]
 
 BINARY: dict[str, type[Operation]] = {
@@ -53,14 +58,14 @@ CASTS: dict[str, type[Operation]] = {
     "bitcast": llvm.BitcastOp, "ptrtoint": llvm.PtrToIntOp, "inttoptr": llvm.IntToPtrOp, "sitofp": llvm.SIToFPOp,
     "uitofp": UIToFPOp, "fptosi": FPToSIOp, "fptoui": FPToUIOp, "addrspacecast": AddrSpaceCastOp,
 }  # fmt: skip
-NO_FAST_MATH = llvm.FastMathAttr(None)
+NO_FAST_MATH: Attribute = llvm.FastMathAttr(None)
 _FLAGGED = ("fadd", "fsub", "fmul", "fdiv", "frem")
 _INTEGER_PREDICATES = {str(flag): IntegerAttr(flag.to_int(), i64) for flag in llvm.ICmpPredicateFlag}
 _FLOAT_PREDICATES = {str(flag): IntegerAttr(flag.to_int(), i64) for flag in llvm.FCmpPredicateFlag}
-_NO_BUNDLES = DenseArrayBase.from_list(i32, [])
-_NO_WRAP = IntegerAttr(0, i32)
+_NO_BUNDLES: Attribute = DenseArrayBase.from_list(i32, [])
+_NO_WRAP: Attribute = IntegerAttr(0, i32)
 INDEX = IndexType()
-DYNAMIC = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
+DYNAMIC: Attribute = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
 
 
 class Builder:
@@ -386,11 +391,11 @@ class Builder:
         return self.pure(llvm.FNegOp, (value,), value.type, {"fastmathFlags": NO_FAST_MATH})
 
     # ---- vectors and structs -----------------------------------------------------------------------
-    def element(self, vector: SSAValue, index: int) -> SSAValue:
+    def element(self, vector: SSAValue[VectorType], index: int) -> SSAValue:
         """``extractelement``"""
         return self.pure(ExtractElementOp, (vector, self.constant(index, I32)), vector.type.element_type)
 
-    def vector(self, values: Sequence[Value], type: Attribute) -> SSAValue:
+    def vector(self, values: Sequence[Value], type: VectorType) -> SSAValue:
         """A vector of type ``type`` of the values."""
         result = self.undefined(type)
         for index, value in enumerate(values):
@@ -398,12 +403,12 @@ class Builder:
             result = self.pure(llvm.InsertElementOp, operands, type)
         return result
 
-    def field(self, struct: SSAValue, index: int) -> SSAValue:
+    def field(self, struct: SSAValue[llvm.LLVMStructType], index: int) -> SSAValue:
         """``extractvalue``"""
         position = {"position": _position(index)}
         return self.value(llvm.ExtractValueOp, (struct,), struct.type.types.data[index], position)
 
-    def unpack(self, struct: SSAValue) -> list[SSAValue]:
+    def unpack(self, struct: SSAValue[llvm.LLVMStructType]) -> list[SSAValue]:
         """All fields of a struct."""
         types = struct.type.types.data
         return [
@@ -441,12 +446,20 @@ class Builder:
         return self.value(llvm.AllocaOp, (self.constant(1, I32),), pointer(), properties)
 
     # ---- instructions --------------------------------------------------------------------------------
+    @overload
+    def issue(
+        self, kind: builtins.type[TableOperation], *operands: Operand, type: Attribute, **attributes: Plain
+    ) -> SSAValue: ...
+
+    @overload
+    def issue(self, kind: builtins.type[TableOperation], *operands: Operand, type: None = None, **attributes: Plain) -> None: ...
+
     def issue(
         self,
-        kind: type[TableOperation],
-        *operands: Value | None | Sequence[Value],
+        kind: builtins.type[TableOperation],
+        *operands: Operand,
         type: Attribute | None = None,
-        **attributes: bool | int | str | tuple[int, ...],
+        **attributes: Plain,
     ) -> SSAValue | None:
         """An instruction of the book, given one entry for each operand group; its result where it has one.
 
@@ -480,21 +493,11 @@ class Builder:
         return self.pure(IndexCastOp, (index,), I32)
 
     # ---- calls -------------------------------------------------------------------------------------
-    def intrinsic(
-        self, name: str, operands: Sequence[SSAValue], type: Attribute | None = None, *, pure: bool = False
-    ) -> SSAValue | None:
-        """A call of an intrinsic, ``llvm.nvvm.…``; its result where it has one. ``pure``: reused where known."""
-        types = () if type is None else (type,)
-        properties = {
-            "intrin": StringAttr(name),
-            "fastmathFlags": NO_FAST_MATH,
-            "op_bundle_sizes": _NO_BUNDLES,
-            "operandSegmentSizes": _segments(len(operands), 0),
-        }
-        if pure:
-            return self.pure(llvm.CallIntrinsicOp, tuple(operands), type, properties, name)
-        op = self.operation(llvm.CallIntrinsicOp, tuple(operands), types, properties)
-        return op.results[0] if op.results else None
+    @overload
+    def call(self, symbol: str, operands: Sequence[SSAValue], type: Attribute, *, pure: bool = False) -> SSAValue: ...
+
+    @overload
+    def call(self, symbol: str, operands: Sequence[SSAValue], type: None = None, *, pure: bool = False) -> None: ...
 
     def call(
         self, symbol: str, operands: Sequence[SSAValue], type: Attribute | None = None, *, pure: bool = False
@@ -516,7 +519,7 @@ class Builder:
 
 
 @lru_cache(maxsize=4096)
-def _number(value: int, type: Attribute) -> IntegerAttr:
+def _number(value: int, type: Attribute) -> Attribute:
     """A number as an attribute, its bits beyond the type's cut off."""
     return IntegerAttr(value, type, truncate_bits=True)
 
@@ -533,12 +536,12 @@ def _is_pure(kind: builtins.type[TableOperation]) -> bool:
 
 
 @cache
-def _position(index: int) -> DenseArrayBase:
+def _position(index: int) -> Attribute:
     return DenseArrayBase.from_list(i64, [index])
 
 
 @cache
-def _symbol(name: str) -> SymbolRefAttr:
+def _symbol(name: str) -> Attribute:
     return SymbolRefAttr(name)
 
 
@@ -557,10 +560,10 @@ def attribute(value: bool | int | str | tuple[int, ...]) -> Attribute:
     return _attribute(value.__class__, value)
 
 
-_SEGMENTS: dict[tuple[int, ...], DenseArrayBase] = {}
+_SEGMENTS: dict[tuple[int, ...], Attribute] = {}
 
 
-def _segments(*sizes: int) -> DenseArrayBase:
+def _segments(*sizes: int) -> Attribute:
     """operandSegmentSizes"""
     if (known := _SEGMENTS.get(sizes)) is None:
         known = _SEGMENTS[sizes] = DenseArrayBase.from_list(i32, sizes)
