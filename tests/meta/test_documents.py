@@ -1,16 +1,22 @@
 """What the documents say of the tree is true: paths exist, tables are the ones that the code makes."""
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
+from tests.examples.example_library import bytecode_of
+from tileiras_build import driver
 from tileiras_build.knobs import markdown
+from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import STAGES
+from tileiras_build.targets import find_target
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 PATH = re.compile(r"`((?:tileiras_build|tests|docs|examples|benchmarks|site_scons)/[\w./-]*)`")
+SYMBOL = re.compile(r"`((?:tileiras_build|tests)/[\w./-]+\.py):(\w+)`")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
 
 
@@ -19,6 +25,43 @@ def test_named_paths_exist(document):
     text = document.read_text()
     paths = [ROOT / name for name in PATH.findall(text)] + [document.parent / name for name in LINK.findall(text)]
     assert [str(path) for path in paths if not path.exists()] == []
+
+
+def defined_names(path: Path) -> set[str]:
+    """The functions, classes and variables at the top of a module."""
+    found: set[str] = set()
+    for node in ast.parse(path.read_bytes()).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
+        found.update(getattr(target, "id", getattr(target, "name", "")) for target in targets)
+    return found
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_named_symbols_exist(document):
+    named = SYMBOL.findall(document.read_text())
+    assert [f"{path}:{name}" for path, name in named if name not in defined_names(ROOT / path)] == []
+
+
+def test_the_architecture_names_the_passes_of_the_last_edge_in_order():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    listed = re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)
+    assert listed == [entry.name for entry in STAGES[3].passes]
+
+
+def test_the_architecture_names_a_room_for_each_edge():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    rooms = {stage.edge.split(":")[0].replace(".", "/") for stage in STAGES[1:]}
+    assert all(f"`{room}/`" in text for room in rooms)
+
+
+def test_the_journey_of_an_operation_is_the_one_it_makes():
+    """What docs/architecture.md says of exp, seen in the artifacts of a kernel that has it."""
+    job = Job(find_target("sm_90"))
+    data = bytecode_of("softmax_f32")
+    tileaa, tileas, ll, ptx = (driver.lower(data, "tilebc", stage, job)[f".{stage}"] for stage in ("tileaa", "tileas", "ll", "ptx"))
+    assert b"math.exp" in tileaa and b"math.exp" in tileas and b"@__nv_expf(" in ll and b"ex2.approx" in ptx
+    thread = driver.lower_until(data, "tilebc", "convert-tile-as-to-llvm", job)[".mlir"]
+    assert b"math.exp" in thread and b"__nv_expf" not in thread
 
 
 def test_readme_has_the_commands_at_the_top():

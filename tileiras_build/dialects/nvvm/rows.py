@@ -112,7 +112,9 @@ ROWS: dict[type[TableOperation], Row] = {}
 
 def instruction(name: str, operands: str, results: str, meaning: str, row: Row) -> type[TableOperation]:
     """The operation ``nvvm.<name>`` of one row; groups of operands are marked as ``definition.define`` says."""
-    made = define(f"nvvm.{name}", operands, results, meaning, pure=row.effects == NONE and not row.convergent)
+    pure = row.effects == NONE and not row.convergent
+    # What its spelling asks for are its attributes: the row reads them.
+    made = define(f"nvvm.{name}", operands, results, meaning, pure=pure, attributes=None)
     ROWS[made] = row
     return made
 
