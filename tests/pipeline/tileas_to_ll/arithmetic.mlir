@@ -18,20 +18,20 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(half %a0, bfloat %a1, float %a2, double %a3) "nvvm.reqntid"="32" {
-entry:
-  %v1 = fadd half %a0, %a0
-  %v2 = fadd bfloat %a1, %a1
-  %v3 = fadd float %a2, %a2
-  %v4 = fadd double %a3, %a3
-  %v5 = call float @llvm.nvvm.add.rz.f(float %a2, float %a2)
-  %v6 = call float @llvm.nvvm.add.rm.f(float %a2, float %a2)
-  %v7 = call float @llvm.nvvm.add.rp.f(float %a2, float %a2)
-  %v8 = call double @llvm.nvvm.add.rz.d(double %a3, double %a3)
-  %v9 = fpext half %a0 to float
-  %v10 = call float @llvm.nvvm.add.rz.f(float %v9, float %v9)
-  %v11 = call i16 asm "cvt.rz.f16.f32 $0, $1;", "=h,f"(float %v10)
-  %v12 = bitcast i16 %v11 to half
-  %v13 = call float @llvm.nvvm.add.rn.ftz.f(float %a2, float %a2)
+b0:
+  %v0 = fadd half %a0, %a0
+  %v1 = fadd bfloat %a1, %a1
+  %v2 = fadd float %a2, %a2
+  %v3 = fadd double %a3, %a3
+  %v4 = call float @llvm.nvvm.add.rz.f(float %a2, float %a2)
+  %v5 = call float @llvm.nvvm.add.rm.f(float %a2, float %a2)
+  %v6 = call float @llvm.nvvm.add.rp.f(float %a2, float %a2)
+  %v7 = call double @llvm.nvvm.add.rz.d(double %a3, double %a3)
+  %v8 = fpext half %a0 to float
+  %v9 = call float @llvm.nvvm.add.rz.f(float %v8, float %v8)
+  %v10 = call i16 asm "cvt.rz.f16.f32 $0, $1;", "=h,f"(float %v9)
+  %v11 = bitcast i16 %v10 to half
+  %v12 = call float @llvm.nvvm.add.rn.ftz.f(float %a2, float %a2)
   ret void
 }
 
@@ -52,23 +52,23 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(half %a0, bfloat %a1, float %a2, double %a3) "nvvm.reqntid"="32" {
-entry:
-  %v1 = fsub half %a0, %a0
-  %v2 = fsub bfloat %a1, %a1
-  %v3 = fsub float %a2, %a2
-  %v4 = fsub double %a3, %a3
-  %v5 = fneg float %a2
-  %v6 = call float @llvm.nvvm.add.rz.f(float %a2, float %v5)
-  %v7 = call float @llvm.nvvm.add.rm.f(float %a2, float %v5)
-  %v8 = call float @llvm.nvvm.add.rp.f(float %a2, float %v5)
-  %v9 = fneg double %a3
-  %v10 = call double @llvm.nvvm.add.rz.d(double %a3, double %v9)
-  %v11 = fpext half %a0 to float
-  %v12 = fneg float %v11
-  %v13 = call float @llvm.nvvm.add.rz.f(float %v11, float %v12)
-  %v14 = call i16 asm "cvt.rz.f16.f32 $0, $1;", "=h,f"(float %v13)
-  %v15 = bitcast i16 %v14 to half
-  %v16 = call float @llvm.nvvm.add.rn.ftz.f(float %a2, float %v5)
+b0:
+  %v0 = fsub half %a0, %a0
+  %v1 = fsub bfloat %a1, %a1
+  %v2 = fsub float %a2, %a2
+  %v3 = fsub double %a3, %a3
+  %v4 = fneg float %a2
+  %v5 = call float @llvm.nvvm.add.rz.f(float %a2, float %v4)
+  %v6 = call float @llvm.nvvm.add.rm.f(float %a2, float %v4)
+  %v7 = call float @llvm.nvvm.add.rp.f(float %a2, float %v4)
+  %v8 = fneg double %a3
+  %v9 = call double @llvm.nvvm.add.rz.d(double %a3, double %v8)
+  %v10 = fpext half %a0 to float
+  %v11 = fneg float %v10
+  %v12 = call float @llvm.nvvm.add.rz.f(float %v10, float %v11)
+  %v13 = call i16 asm "cvt.rz.f16.f32 $0, $1;", "=h,f"(float %v12)
+  %v14 = bitcast i16 %v13 to half
+  %v15 = call float @llvm.nvvm.add.rn.ftz.f(float %a2, float %v4)
   ret void
 }
 
@@ -89,20 +89,20 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(half %a0, bfloat %a1, float %a2, double %a3) "nvvm.reqntid"="32" {
-entry:
-  %v1 = fmul half %a0, %a0
-  %v2 = fmul bfloat %a1, %a1
-  %v3 = fmul float %a2, %a2
-  %v4 = fmul double %a3, %a3
-  %v5 = call float @llvm.nvvm.mul.rz.f(float %a2, float %a2)
-  %v6 = call float @llvm.nvvm.mul.rm.f(float %a2, float %a2)
-  %v7 = call float @llvm.nvvm.mul.rp.f(float %a2, float %a2)
-  %v8 = call double @llvm.nvvm.mul.rz.d(double %a3, double %a3)
-  %v9 = fpext half %a0 to float
-  %v10 = call float @llvm.nvvm.mul.rz.f(float %v9, float %v9)
-  %v11 = call i16 asm "cvt.rz.f16.f32 $0, $1;", "=h,f"(float %v10)
-  %v12 = bitcast i16 %v11 to half
-  %v13 = call float @llvm.nvvm.mul.rn.ftz.f(float %a2, float %a2)
+b0:
+  %v0 = fmul half %a0, %a0
+  %v1 = fmul bfloat %a1, %a1
+  %v2 = fmul float %a2, %a2
+  %v3 = fmul double %a3, %a3
+  %v4 = call float @llvm.nvvm.mul.rz.f(float %a2, float %a2)
+  %v5 = call float @llvm.nvvm.mul.rm.f(float %a2, float %a2)
+  %v6 = call float @llvm.nvvm.mul.rp.f(float %a2, float %a2)
+  %v7 = call double @llvm.nvvm.mul.rz.d(double %a3, double %a3)
+  %v8 = fpext half %a0 to float
+  %v9 = call float @llvm.nvvm.mul.rz.f(float %v8, float %v8)
+  %v10 = call i16 asm "cvt.rz.f16.f32 $0, $1;", "=h,f"(float %v9)
+  %v11 = bitcast i16 %v10 to half
+  %v12 = call float @llvm.nvvm.mul.rn.ftz.f(float %a2, float %a2)
   ret void
 }
 
@@ -119,13 +119,13 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(half %a0, bfloat %a1, float %a2, double %a3) "nvvm.reqntid"="32" {
-entry:
-  %v1 = call half @llvm.fma.f16(half %a0, half %a0, half %a0)
-  %v2 = call bfloat @llvm.fma.bf16(bfloat %a1, bfloat %a1, bfloat %a1)
-  %v3 = call float @llvm.fma.f32(float %a2, float %a2, float %a2)
-  %v4 = call double @llvm.fma.f64(double %a3, double %a3, double %a3)
-  %v5 = call float @llvm.nvvm.fma.rz.f(float %a2, float %a2, float %a2)
-  %v6 = call float @llvm.nvvm.fma.rn.ftz.f(float %a2, float %a2, float %a2)
+b0:
+  %v0 = call half @llvm.fma.f16(half %a0, half %a0, half %a0)
+  %v1 = call bfloat @llvm.fma.bf16(bfloat %a1, bfloat %a1, bfloat %a1)
+  %v2 = call float @llvm.fma.f32(float %a2, float %a2, float %a2)
+  %v3 = call double @llvm.fma.f64(double %a3, double %a3, double %a3)
+  %v4 = call float @llvm.nvvm.fma.rz.f(float %a2, float %a2, float %a2)
+  %v5 = call float @llvm.nvvm.fma.rn.ftz.f(float %a2, float %a2, float %a2)
   ret void
 }
 
@@ -147,22 +147,22 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(half %a0, bfloat %a1, float %a2, double %a3) "nvvm.reqntid"="32" {
-entry:
-  %v1 = fpext half %a0 to float
-  %v2 = fdiv float %v1, %v1
-  %v3 = fptrunc float %v2 to half
-  %v4 = fpext bfloat %a1 to float
-  %v5 = fdiv float %v4, %v4
-  %v6 = fptrunc float %v5 to bfloat
-  %v7 = fdiv float %a2, %a2
-  %v8 = fdiv double %a3, %a3
-  %v9 = call float @llvm.nvvm.div.rz.f(float %a2, float %a2)
-  %v10 = call float @llvm.nvvm.div.full(float %a2, float %a2)
-  %v11 = call float @llvm.nvvm.div.approx.f(float %a2, float %a2)
-  %v12 = call float @llvm.nvvm.div.rn.ftz.f(float %a2, float %a2)
-  %v13 = call float @llvm.nvvm.div.full.ftz(float %a2, float %a2)
-  %v14 = call float @llvm.nvvm.div.approx.ftz.f(float %a2, float %a2)
-  %v15 = call double @llvm.nvvm.div.rz.d(double %a3, double %a3)
+b0:
+  %v0 = fpext half %a0 to float
+  %v1 = fdiv float %v0, %v0
+  %v2 = fptrunc float %v1 to half
+  %v3 = fpext bfloat %a1 to float
+  %v4 = fdiv float %v3, %v3
+  %v5 = fptrunc float %v4 to bfloat
+  %v6 = fdiv float %a2, %a2
+  %v7 = fdiv double %a3, %a3
+  %v8 = call float @llvm.nvvm.div.rz.f(float %a2, float %a2)
+  %v9 = call float @llvm.nvvm.div.full(float %a2, float %a2)
+  %v10 = call float @llvm.nvvm.div.approx.f(float %a2, float %a2)
+  %v11 = call float @llvm.nvvm.div.rn.ftz.f(float %a2, float %a2)
+  %v12 = call float @llvm.nvvm.div.full.ftz(float %a2, float %a2)
+  %v13 = call float @llvm.nvvm.div.approx.ftz.f(float %a2, float %a2)
+  %v14 = call double @llvm.nvvm.div.rz.d(double %a3, double %a3)
   ret void
 }
 
@@ -190,32 +190,32 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(half %a0, bfloat %a1, float %a2, double %a3) "nvvm.reqntid"="32" {
-entry:
-  %v1 = fpext half %a0 to float
-  %v2 = call float @llvm.nvvm.sqrt.rn.f(float %v1)
-  %v3 = fptrunc float %v2 to half
-  %v4 = fpext bfloat %a1 to float
-  %v5 = call float @llvm.nvvm.sqrt.rn.f(float %v4)
-  %v6 = fptrunc float %v5 to bfloat
-  %v7 = call float @llvm.nvvm.sqrt.rn.f(float %a2)
-  %v8 = call double @llvm.nvvm.sqrt.rn.d(double %a3)
-  %v9 = call float @llvm.nvvm.sqrt.rz.f(float %a2)
-  %v10 = call float @llvm.nvvm.sqrt.approx.f(float %a2)
-  %v11 = call float @llvm.nvvm.sqrt.approx.ftz.f(float %a2)
-  %v12 = call float @llvm.nvvm.rsqrt.approx.f(float %v1)
-  %v13 = fptrunc float %v12 to half
-  %v14 = call float @llvm.nvvm.rsqrt.approx.f(float %v4)
-  %v15 = fptrunc float %v14 to bfloat
-  %v16 = call float @llvm.nvvm.rsqrt.approx.f(float %a2)
-  %v17 = call double @__nv_rsqrt(double %a3)
-  %v18 = call float @llvm.nvvm.rsqrt.approx.ftz.f(float %a2)
-  %v19 = call float @llvm.nvvm.ex2.approx.f32(float %v1)
-  %v20 = fptrunc float %v19 to half
-  %v21 = call float @llvm.nvvm.ex2.approx.f32(float %v4)
-  %v22 = fptrunc float %v21 to bfloat
-  %v23 = call float @llvm.nvvm.ex2.approx.f32(float %a2)
-  %v24 = call double @__nv_exp2(double %a3)
-  %v25 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %a2)
+b0:
+  %v0 = fpext half %a0 to float
+  %v1 = call float @llvm.nvvm.sqrt.rn.f(float %v0)
+  %v2 = fptrunc float %v1 to half
+  %v3 = fpext bfloat %a1 to float
+  %v4 = call float @llvm.nvvm.sqrt.rn.f(float %v3)
+  %v5 = fptrunc float %v4 to bfloat
+  %v6 = call float @llvm.nvvm.sqrt.rn.f(float %a2)
+  %v7 = call double @llvm.nvvm.sqrt.rn.d(double %a3)
+  %v8 = call float @llvm.nvvm.sqrt.rz.f(float %a2)
+  %v9 = call float @llvm.nvvm.sqrt.approx.f(float %a2)
+  %v10 = call float @llvm.nvvm.sqrt.approx.ftz.f(float %a2)
+  %v11 = call float @llvm.nvvm.rsqrt.approx.f(float %v0)
+  %v12 = fptrunc float %v11 to half
+  %v13 = call float @llvm.nvvm.rsqrt.approx.f(float %v3)
+  %v14 = fptrunc float %v13 to bfloat
+  %v15 = call float @llvm.nvvm.rsqrt.approx.f(float %a2)
+  %v16 = call double @__nv_rsqrt(double %a3)
+  %v17 = call float @llvm.nvvm.rsqrt.approx.ftz.f(float %a2)
+  %v18 = call float @llvm.nvvm.ex2.approx.f32(float %v0)
+  %v19 = fptrunc float %v18 to half
+  %v20 = call float @llvm.nvvm.ex2.approx.f32(float %v3)
+  %v21 = fptrunc float %v20 to bfloat
+  %v22 = call float @llvm.nvvm.ex2.approx.f32(float %a2)
+  %v23 = call double @__nv_exp2(double %a3)
+  %v24 = call float @llvm.nvvm.ex2.approx.ftz.f32(float %a2)
   ret void
 }
 
@@ -249,30 +249,30 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(half %a0, bfloat %a1, float %a2, double %a3) "nvvm.reqntid"="32" {
-entry:
-  %v1 = call float @__nv_expf(float %a2)
-  %v2 = call double @__nv_exp(double %a3)
-  %v3 = call float @__nv_logf(float %a2)
-  %v4 = call double @__nv_log(double %a3)
-  %v5 = call float @__nv_log2f(float %a2)
-  %v6 = call double @__nv_log2(double %a3)
-  %v7 = call float @__nv_sinf(float %a2)
-  %v8 = call double @__nv_sin(double %a3)
-  %v9 = call float @__nv_cosf(float %a2)
-  %v10 = call double @__nv_cos(double %a3)
-  %v11 = call float @__nv_tanf(float %a2)
-  %v12 = call double @__nv_tan(double %a3)
-  %v13 = call float @__nv_sinhf(float %a2)
-  %v14 = call double @__nv_sinh(double %a3)
-  %v15 = call float @__nv_coshf(float %a2)
-  %v16 = call double @__nv_cosh(double %a3)
-  %v17 = call float @__nv_tanhf(float %a2)
-  %v18 = call double @__nv_tanh(double %a3)
-  %v19 = call float @__nv_powf(float %a2, float %a2)
-  %v20 = call double @__nv_pow(double %a3, double %a3)
-  %v21 = call float @__nv_atan2f(float %a2, float %a2)
-  %v22 = call float @__nv_fmodf(float %a2, float %a2)
-  %v23 = call double @__nv_fmod(double %a3, double %a3)
+b0:
+  %v0 = call float @__nv_expf(float %a2)
+  %v1 = call double @__nv_exp(double %a3)
+  %v2 = call float @__nv_logf(float %a2)
+  %v3 = call double @__nv_log(double %a3)
+  %v4 = call float @__nv_log2f(float %a2)
+  %v5 = call double @__nv_log2(double %a3)
+  %v6 = call float @__nv_sinf(float %a2)
+  %v7 = call double @__nv_sin(double %a3)
+  %v8 = call float @__nv_cosf(float %a2)
+  %v9 = call double @__nv_cos(double %a3)
+  %v10 = call float @__nv_tanf(float %a2)
+  %v11 = call double @__nv_tan(double %a3)
+  %v12 = call float @__nv_sinhf(float %a2)
+  %v13 = call double @__nv_sinh(double %a3)
+  %v14 = call float @__nv_coshf(float %a2)
+  %v15 = call double @__nv_cosh(double %a3)
+  %v16 = call float @__nv_tanhf(float %a2)
+  %v17 = call double @__nv_tanh(double %a3)
+  %v18 = call float @__nv_powf(float %a2, float %a2)
+  %v19 = call double @__nv_pow(double %a3, double %a3)
+  %v20 = call float @__nv_atan2f(float %a2, float %a2)
+  %v21 = call float @__nv_fmodf(float %a2, float %a2)
+  %v22 = call double @__nv_fmod(double %a3, double %a3)
   ret void
 }
 
@@ -291,20 +291,20 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(half %a0, bfloat %a1, float %a2, double %a3) "nvvm.reqntid"="32" {
-entry:
-  %v1 = fpext half %a0 to float
-  %v2 = call float @__nv_sinf(float %v1)
-  %v3 = fptrunc float %v2 to half
-  %v4 = fpext bfloat %a1 to float
-  %v5 = call float @__nv_expf(float %v4)
-  %v6 = fptrunc float %v5 to bfloat
-  %v7 = call float @llvm.floor.f32(float %v1)
-  %v8 = fptrunc float %v7 to half
-  %v9 = call float @llvm.ceil.f32(float %a2)
-  %v10 = call double @llvm.floor.f64(double %a3)
-  %v11 = call half @llvm.fabs.f16(half %a0)
-  %v12 = fneg bfloat %a1
-  %v13 = call double @llvm.fabs.f64(double %a3)
+b0:
+  %v0 = fpext half %a0 to float
+  %v1 = call float @__nv_sinf(float %v0)
+  %v2 = fptrunc float %v1 to half
+  %v3 = fpext bfloat %a1 to float
+  %v4 = call float @__nv_expf(float %v3)
+  %v5 = fptrunc float %v4 to bfloat
+  %v6 = call float @llvm.floor.f32(float %v0)
+  %v7 = fptrunc float %v6 to half
+  %v8 = call float @llvm.ceil.f32(float %a2)
+  %v9 = call double @llvm.floor.f64(double %a3)
+  %v10 = call half @llvm.fabs.f16(half %a0)
+  %v11 = fneg bfloat %a1
+  %v12 = call double @llvm.fabs.f64(double %a3)
   ret void
 }
 
@@ -327,19 +327,19 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(half %a0, bfloat %a1, float %a2, double %a3) "nvvm.reqntid"="32" {
-entry:
-  %v1 = call float @llvm.maximum.f32(float %a2, float %a2)
-  %v2 = call half @llvm.maximum.f16(half %a0, half %a0)
-  %v3 = call float @llvm.nvvm.fmax.ftz.nan.f(float %a2, float %a2)
-  %v4 = call float @llvm.minimum.f32(float %a2, float %a2)
-  %v5 = call half @llvm.minimum.f16(half %a0, half %a0)
-  %v6 = call float @llvm.nvvm.fmin.ftz.nan.f(float %a2, float %a2)
-  %v7 = call float @llvm.maxnum.f32(float %a2, float %a2)
-  %v8 = call half @llvm.maxnum.f16(half %a0, half %a0)
-  %v9 = call float @llvm.nvvm.fmax.ftz.f(float %a2, float %a2)
-  %v10 = call float @llvm.minnum.f32(float %a2, float %a2)
-  %v11 = call half @llvm.minnum.f16(half %a0, half %a0)
-  %v12 = call float @llvm.nvvm.fmin.ftz.f(float %a2, float %a2)
+b0:
+  %v0 = call float @llvm.maximum.f32(float %a2, float %a2)
+  %v1 = call half @llvm.maximum.f16(half %a0, half %a0)
+  %v2 = call float @llvm.nvvm.fmax.ftz.nan.f(float %a2, float %a2)
+  %v3 = call float @llvm.minimum.f32(float %a2, float %a2)
+  %v4 = call half @llvm.minimum.f16(half %a0, half %a0)
+  %v5 = call float @llvm.nvvm.fmin.ftz.nan.f(float %a2, float %a2)
+  %v6 = call float @llvm.maxnum.f32(float %a2, float %a2)
+  %v7 = call half @llvm.maxnum.f16(half %a0, half %a0)
+  %v8 = call float @llvm.nvvm.fmax.ftz.f(float %a2, float %a2)
+  %v9 = call float @llvm.minnum.f32(float %a2, float %a2)
+  %v10 = call half @llvm.minnum.f16(half %a0, half %a0)
+  %v11 = call float @llvm.nvvm.fmin.ftz.f(float %a2, float %a2)
   ret void
 }
 
@@ -381,53 +381,53 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(i8 %a0, i16 %a1, i32 %a2, i64 %a3, i8 %a4) "nvvm.reqntid"="32" {
-entry:
-  %v1 = icmp ne i8 %a4, 0
-  %v2 = add i32 %a2, %a2
-  %v3 = sub i32 %a2, %a2
-  %v4 = mul i32 %a2, %a2
-  %v5 = and i32 %a2, %a2
-  %v6 = or i32 %a2, %a2
-  %v7 = xor i32 %a2, %a2
-  %v8 = udiv i32 %a2, %a2
-  %v9 = sdiv i32 %a2, %a2
-  %v10 = urem i32 %a2, %a2
-  %v11 = srem i32 %a2, %a2
-  %v12 = shl i32 %a2, %a2
-  %v13 = lshr i32 %a2, %a2
-  %v14 = ashr i32 %a2, %a2
-  %v15 = call i32 @llvm.smin.i32(i32 %a2, i32 %a2)
-  %v16 = call i32 @llvm.smax.i32(i32 %a2, i32 %a2)
-  %v17 = call i32 @llvm.umin.i32(i32 %a2, i32 %a2)
-  %v18 = call i32 @llvm.umax.i32(i32 %a2, i32 %a2)
-  %v19 = add i8 %a0, %a0
-  %v20 = add i16 %a1, %a1
-  %v21 = add i64 %a3, %a3
-  %v22 = add i1 %v1, %v1
-  %v23 = sdiv i8 %a0, %a0
-  %v24 = ashr i16 %a1, %a1
-  %v25 = call i64 @llvm.umax.i64(i64 %a3, i64 %a3)
-  %v26 = icmp ne i32 %v10, 0
-  %v27 = zext i1 %v26 to i32
-  %v28 = add i32 %v8, %v27
-  %v29 = icmp ne i32 %v11, 0
-  %v30 = icmp sge i32 %v7, 0
-  %v31 = and i1 %v29, %v30
-  %v32 = zext i1 %v31 to i32
-  %v33 = add i32 %v9, %v32
-  %v34 = icmp slt i32 %v7, 0
-  %v35 = and i1 %v29, %v34
-  %v36 = sext i1 %v35 to i32
-  %v37 = add i32 %v9, %v36
-  %v38 = zext i32 %a2 to i64
-  %v39 = mul i64 %v38, %v38
-  %v40 = lshr i64 %v39, 32
-  %v41 = trunc i64 %v40 to i32
-  %v42 = zext i64 %a3 to i128
-  %v43 = mul i128 %v42, %v42
-  %v44 = lshr i128 %v43, 64
-  %v45 = trunc i128 %v44 to i64
-  %v46 = call i32 @llvm.abs.i32(i32 %a2, i1 false)
+b0:
+  %v0 = icmp ne i8 %a4, 0
+  %v1 = add i32 %a2, %a2
+  %v2 = sub i32 %a2, %a2
+  %v3 = mul i32 %a2, %a2
+  %v4 = and i32 %a2, %a2
+  %v5 = or i32 %a2, %a2
+  %v6 = xor i32 %a2, %a2
+  %v7 = udiv i32 %a2, %a2
+  %v8 = sdiv i32 %a2, %a2
+  %v9 = urem i32 %a2, %a2
+  %v10 = srem i32 %a2, %a2
+  %v11 = shl i32 %a2, %a2
+  %v12 = lshr i32 %a2, %a2
+  %v13 = ashr i32 %a2, %a2
+  %v14 = call i32 @llvm.smin.i32(i32 %a2, i32 %a2)
+  %v15 = call i32 @llvm.smax.i32(i32 %a2, i32 %a2)
+  %v16 = call i32 @llvm.umin.i32(i32 %a2, i32 %a2)
+  %v17 = call i32 @llvm.umax.i32(i32 %a2, i32 %a2)
+  %v18 = add i8 %a0, %a0
+  %v19 = add i16 %a1, %a1
+  %v20 = add i64 %a3, %a3
+  %v21 = add i1 %v0, %v0
+  %v22 = sdiv i8 %a0, %a0
+  %v23 = ashr i16 %a1, %a1
+  %v24 = call i64 @llvm.umax.i64(i64 %a3, i64 %a3)
+  %v25 = icmp ne i32 %v9, 0
+  %v26 = zext i1 %v25 to i32
+  %v27 = add i32 %v7, %v26
+  %v28 = icmp ne i32 %v10, 0
+  %v29 = icmp sge i32 %v6, 0
+  %v30 = and i1 %v28, %v29
+  %v31 = zext i1 %v30 to i32
+  %v32 = add i32 %v8, %v31
+  %v33 = icmp slt i32 %v6, 0
+  %v34 = and i1 %v28, %v33
+  %v35 = sext i1 %v34 to i32
+  %v36 = add i32 %v8, %v35
+  %v37 = zext i32 %a2 to i64
+  %v38 = mul i64 %v37, %v37
+  %v39 = lshr i64 %v38, 32
+  %v40 = trunc i64 %v39 to i32
+  %v41 = zext i64 %a3 to i128
+  %v42 = mul i128 %v41, %v41
+  %v43 = lshr i128 %v42, 64
+  %v44 = trunc i128 %v43 to i64
+  %v45 = call i32 @llvm.abs.i32(i32 %a2, i1 false)
   ret void
 }
 
@@ -463,32 +463,32 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(i8 %a0, i16 %a1, i32 %a2, i64 %a3, i8 %a4, half %a5, bfloat %a6, float %a7, double %a8, i32 %a9) "nvvm.reqntid"="32" {
-entry:
-  %v1 = icmp ne i8 %a4, 0
-  %v2 = icmp eq i32 %a2, %a2
-  %v3 = icmp ne i32 %a2, %a2
-  %v4 = icmp slt i32 %a2, %a2
-  %v5 = icmp sle i32 %a2, %a2
-  %v6 = icmp sgt i32 %a2, %a2
-  %v7 = icmp sge i32 %a2, %a2
-  %v8 = icmp ult i32 %a2, %a2
-  %v9 = icmp ule i32 %a2, %a2
-  %v10 = icmp ugt i32 %a2, %a2
-  %v11 = icmp uge i32 %a2, %a2
-  %v12 = fcmp oeq float %a7, %a7
-  %v13 = fcmp one float %a7, %a7
-  %v14 = fcmp olt float %a7, %a7
-  %v15 = fcmp ole float %a7, %a7
-  %v16 = fcmp ogt float %a7, %a7
-  %v17 = fcmp oge float %a7, %a7
-  %v18 = fcmp ueq float %a7, %a7
-  %v19 = fcmp une float %a7, %a7
-  %v20 = fcmp ult float %a7, %a7
-  %v21 = fcmp ule float %a7, %a7
-  %v22 = fcmp ugt float %a7, %a7
-  %v23 = fcmp uge float %a7, %a7
-  %v24 = fcmp olt half %a5, %a5
-  %v25 = select i1 %v1, i32 %a2, i32 %a9
+b0:
+  %v0 = icmp ne i8 %a4, 0
+  %v1 = icmp eq i32 %a2, %a2
+  %v2 = icmp ne i32 %a2, %a2
+  %v3 = icmp slt i32 %a2, %a2
+  %v4 = icmp sle i32 %a2, %a2
+  %v5 = icmp sgt i32 %a2, %a2
+  %v6 = icmp sge i32 %a2, %a2
+  %v7 = icmp ult i32 %a2, %a2
+  %v8 = icmp ule i32 %a2, %a2
+  %v9 = icmp ugt i32 %a2, %a2
+  %v10 = icmp uge i32 %a2, %a2
+  %v11 = fcmp oeq float %a7, %a7
+  %v12 = fcmp one float %a7, %a7
+  %v13 = fcmp olt float %a7, %a7
+  %v14 = fcmp ole float %a7, %a7
+  %v15 = fcmp ogt float %a7, %a7
+  %v16 = fcmp oge float %a7, %a7
+  %v17 = fcmp ueq float %a7, %a7
+  %v18 = fcmp une float %a7, %a7
+  %v19 = fcmp ult float %a7, %a7
+  %v20 = fcmp ule float %a7, %a7
+  %v21 = fcmp ugt float %a7, %a7
+  %v22 = fcmp uge float %a7, %a7
+  %v23 = fcmp olt half %a5, %a5
+  %v24 = select i1 %v0, i32 %a2, i32 %a9
   ret void
 }
 
@@ -529,38 +529,38 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(i8 %a0, i16 %a1, i32 %a2, i64 %a3, i8 %a4) "nvvm.reqntid"="32" {
-entry:
-  %v1 = icmp ne i8 %a4, 0
-  %v2 = sext i8 %a0 to i16
-  %v3 = zext i8 %a0 to i16
-  %v4 = sext i8 %a0 to i32
-  %v5 = zext i8 %a0 to i32
-  %v6 = sext i8 %a0 to i64
-  %v7 = zext i8 %a0 to i64
-  %v8 = trunc i8 %a0 to i1
-  %v9 = trunc i16 %a1 to i8
-  %v10 = sext i16 %a1 to i32
-  %v11 = zext i16 %a1 to i32
-  %v12 = sext i16 %a1 to i64
-  %v13 = zext i16 %a1 to i64
-  %v14 = trunc i16 %a1 to i1
-  %v15 = trunc i32 %a2 to i8
-  %v16 = trunc i32 %a2 to i16
-  %v17 = sext i32 %a2 to i64
-  %v18 = zext i32 %a2 to i64
-  %v19 = trunc i32 %a2 to i1
-  %v20 = trunc i64 %a3 to i8
-  %v21 = trunc i64 %a3 to i16
-  %v22 = trunc i64 %a3 to i32
-  %v23 = trunc i64 %a3 to i1
-  %v24 = sext i1 %v1 to i8
-  %v25 = zext i1 %v1 to i8
-  %v26 = sext i1 %v1 to i16
-  %v27 = zext i1 %v1 to i16
-  %v28 = sext i1 %v1 to i32
-  %v29 = zext i1 %v1 to i32
-  %v30 = sext i1 %v1 to i64
-  %v31 = zext i1 %v1 to i64
+b0:
+  %v0 = icmp ne i8 %a4, 0
+  %v1 = sext i8 %a0 to i16
+  %v2 = zext i8 %a0 to i16
+  %v3 = sext i8 %a0 to i32
+  %v4 = zext i8 %a0 to i32
+  %v5 = sext i8 %a0 to i64
+  %v6 = zext i8 %a0 to i64
+  %v7 = trunc i8 %a0 to i1
+  %v8 = trunc i16 %a1 to i8
+  %v9 = sext i16 %a1 to i32
+  %v10 = zext i16 %a1 to i32
+  %v11 = sext i16 %a1 to i64
+  %v12 = zext i16 %a1 to i64
+  %v13 = trunc i16 %a1 to i1
+  %v14 = trunc i32 %a2 to i8
+  %v15 = trunc i32 %a2 to i16
+  %v16 = sext i32 %a2 to i64
+  %v17 = zext i32 %a2 to i64
+  %v18 = trunc i32 %a2 to i1
+  %v19 = trunc i64 %a3 to i8
+  %v20 = trunc i64 %a3 to i16
+  %v21 = trunc i64 %a3 to i32
+  %v22 = trunc i64 %a3 to i1
+  %v23 = sext i1 %v0 to i8
+  %v24 = zext i1 %v0 to i8
+  %v25 = sext i1 %v0 to i16
+  %v26 = zext i1 %v0 to i16
+  %v27 = sext i1 %v0 to i32
+  %v28 = zext i1 %v0 to i32
+  %v29 = sext i1 %v0 to i64
+  %v30 = zext i1 %v0 to i64
   ret void
 }
 
@@ -605,42 +605,42 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(i8 %a0, i16 %a1, i32 %a2, i64 %a3, i8 %a4, half %a5, bfloat %a6, float %a7, double %a8) "nvvm.reqntid"="32" {
-entry:
-  %v1 = icmp ne i8 %a4, 0
-  %v2 = sitofp i32 %a2 to half
-  %v3 = sitofp i32 %a2 to bfloat
-  %v4 = sitofp i32 %a2 to float
-  %v5 = sitofp i32 %a2 to double
-  %v6 = sitofp i8 %a0 to half
-  %v7 = sitofp i8 %a0 to bfloat
-  %v8 = sitofp i8 %a0 to float
-  %v9 = sitofp i8 %a0 to double
-  %v10 = sitofp i64 %a3 to half
-  %v11 = sitofp i64 %a3 to bfloat
-  %v12 = sitofp i64 %a3 to float
-  %v13 = sitofp i64 %a3 to double
-  %v14 = uitofp i32 %a2 to half
-  %v15 = uitofp i32 %a2 to bfloat
-  %v16 = uitofp i32 %a2 to float
-  %v17 = uitofp i32 %a2 to double
-  %v18 = uitofp i8 %a0 to half
-  %v19 = uitofp i8 %a0 to bfloat
-  %v20 = uitofp i8 %a0 to float
-  %v21 = uitofp i8 %a0 to double
-  %v22 = uitofp i64 %a3 to half
-  %v23 = uitofp i64 %a3 to bfloat
-  %v24 = uitofp i64 %a3 to float
-  %v25 = uitofp i64 %a3 to double
-  %v26 = call float @llvm.nvvm.i2f.rz(i32 %a2)
-  %v27 = call float @llvm.nvvm.ui2f.rz(i32 %a2)
-  %v28 = fptosi half %a5 to i32
-  %v29 = fptosi bfloat %a6 to i32
-  %v30 = fptosi float %a7 to i32
-  %v31 = fptosi double %a8 to i32
-  %v32 = fptoui half %a5 to i32
-  %v33 = fptoui bfloat %a6 to i32
-  %v34 = fptoui float %a7 to i32
-  %v35 = fptoui double %a8 to i32
+b0:
+  %v0 = icmp ne i8 %a4, 0
+  %v1 = sitofp i32 %a2 to half
+  %v2 = sitofp i32 %a2 to bfloat
+  %v3 = sitofp i32 %a2 to float
+  %v4 = sitofp i32 %a2 to double
+  %v5 = sitofp i8 %a0 to half
+  %v6 = sitofp i8 %a0 to bfloat
+  %v7 = sitofp i8 %a0 to float
+  %v8 = sitofp i8 %a0 to double
+  %v9 = sitofp i64 %a3 to half
+  %v10 = sitofp i64 %a3 to bfloat
+  %v11 = sitofp i64 %a3 to float
+  %v12 = sitofp i64 %a3 to double
+  %v13 = uitofp i32 %a2 to half
+  %v14 = uitofp i32 %a2 to bfloat
+  %v15 = uitofp i32 %a2 to float
+  %v16 = uitofp i32 %a2 to double
+  %v17 = uitofp i8 %a0 to half
+  %v18 = uitofp i8 %a0 to bfloat
+  %v19 = uitofp i8 %a0 to float
+  %v20 = uitofp i8 %a0 to double
+  %v21 = uitofp i64 %a3 to half
+  %v22 = uitofp i64 %a3 to bfloat
+  %v23 = uitofp i64 %a3 to float
+  %v24 = uitofp i64 %a3 to double
+  %v25 = call float @llvm.nvvm.i2f.rz(i32 %a2)
+  %v26 = call float @llvm.nvvm.ui2f.rz(i32 %a2)
+  %v27 = fptosi half %a5 to i32
+  %v28 = fptosi bfloat %a6 to i32
+  %v29 = fptosi float %a7 to i32
+  %v30 = fptosi double %a8 to i32
+  %v31 = fptoui half %a5 to i32
+  %v32 = fptoui bfloat %a6 to i32
+  %v33 = fptoui float %a7 to i32
+  %v34 = fptoui double %a8 to i32
   ret void
 }
 
@@ -666,25 +666,25 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(half %a0, bfloat %a1, float %a2, double %a3) "nvvm.reqntid"="32" {
-entry:
-  %v1 = fpext half %a0 to float
-  %v2 = fptrunc float %v1 to bfloat
-  %v3 = fpext half %a0 to double
-  %v4 = fpext bfloat %a1 to float
-  %v5 = fptrunc float %v4 to half
-  %v6 = fpext bfloat %a1 to double
-  %v7 = fptrunc float %a2 to half
-  %v8 = fptrunc float %a2 to bfloat
-  %v9 = fpext float %a2 to double
-  %v10 = fptrunc double %a3 to half
-  %v11 = fptrunc double %a3 to bfloat
-  %v12 = fptrunc double %a3 to float
-  %v13 = call i16 asm "cvt.rz.f16.f32 $0, $1;", "=h,f"(float %a2)
-  %v14 = bitcast i16 %v13 to half
-  %v15 = call i16 asm "cvt.rz.bf16.f32 $0, $1;", "=h,f"(float %a2)
-  %v16 = bitcast i16 %v15 to bfloat
-  %v17 = call i16 asm "cvt.rm.f16.f32 $0, $1;", "=h,f"(float %a2)
-  %v18 = bitcast i16 %v17 to half
+b0:
+  %v0 = fpext half %a0 to float
+  %v1 = fptrunc float %v0 to bfloat
+  %v2 = fpext half %a0 to double
+  %v3 = fpext bfloat %a1 to float
+  %v4 = fptrunc float %v3 to half
+  %v5 = fpext bfloat %a1 to double
+  %v6 = fptrunc float %a2 to half
+  %v7 = fptrunc float %a2 to bfloat
+  %v8 = fpext float %a2 to double
+  %v9 = fptrunc double %a3 to half
+  %v10 = fptrunc double %a3 to bfloat
+  %v11 = fptrunc double %a3 to float
+  %v12 = call i16 asm "cvt.rz.f16.f32 $0, $1;", "=h,f"(float %a2)
+  %v13 = bitcast i16 %v12 to half
+  %v14 = call i16 asm "cvt.rz.bf16.f32 $0, $1;", "=h,f"(float %a2)
+  %v15 = bitcast i16 %v14 to bfloat
+  %v16 = call i16 asm "cvt.rm.f16.f32 $0, $1;", "=h,f"(float %a2)
+  %v17 = bitcast i16 %v16 to half
   ret void
 }
 
@@ -703,13 +703,13 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(float %a0, half %a1, i32 %a2, i64 %a3, ptr addrspace(1) %a4, ptr addrspace(1) %a5) "nvvm.reqntid"="32" {
-entry:
-  %v1 = bitcast float %a0 to i32
-  %v2 = bitcast half %a1 to i16
-  %v3 = getelementptr i32, ptr addrspace(1) %a4, i32 %a2
-  %v4 = getelementptr i16, ptr addrspace(1) %a5, i64 %a3
-  %v5 = ptrtoint ptr addrspace(1) %a4 to i64
-  %v6 = inttoptr i64 %a3 to ptr addrspace(1)
+b0:
+  %v0 = bitcast float %a0 to i32
+  %v1 = bitcast half %a1 to i16
+  %v2 = getelementptr i32, ptr addrspace(1) %a4, i32 %a2
+  %v3 = getelementptr i16, ptr addrspace(1) %a5, i64 %a3
+  %v4 = ptrtoint ptr addrspace(1) %a4 to i64
+  %v5 = inttoptr i64 %a3 to ptr addrspace(1)
   ret void
 }
 
@@ -726,9 +726,9 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(i32 %a0) "nvvm.reqntid"="32" {
-entry:
-  %v1 = add i32 -2147483646, %a0
-  %v2 = add i32 9, %a0
+b0:
+  %v0 = add i32 -2147483646, %a0
+  %v1 = add i32 9, %a0
   ret void
 }
 
@@ -742,8 +742,8 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(i32 %a0) "nvvm.reqntid"="32" {
-entry:
-  %v1 = mul i32 %a0, %a0
-  %v2 = add i32 %v1, %v1
+b0:
+  %v0 = mul i32 %a0, %a0
+  %v1 = add i32 %v0, %v0
   ret void
 }

@@ -12,8 +12,8 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 @table = addrspace(1) global [2 x i32] [i32 1065353216, i32 1073741824], align 16
 
 define ptx_kernel void @k() "nvvm.reqntid"="32" {
-entry:
-  %v1 = call float asm sideeffect "ld.global.b32 $0, [$1];", "=&f,l"(ptr addrspace(1) @table)
+b0:
+  %v0 = call float asm sideeffect "ld.global.b32 $0, [$1];", "=&f,l"(ptr addrspace(1) @table)
   ret void
 }
 
@@ -26,6 +26,6 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 @same = addrspace(1) global [4 x i16] [i16 7, i16 7, i16 7, i16 7], align 2
 
 define ptx_kernel void @k() "nvvm.reqntid"="32" {
-entry:
+b0:
   ret void
 }

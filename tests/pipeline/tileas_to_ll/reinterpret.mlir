@@ -13,46 +13,46 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(i8 %a0) "nvvm.reqntid"="32" {
-entry:
-  %v1 = icmp ne i8 %a0, 0
-  %v2 = zext i1 %v1 to i8
-  %v3 = shl i8 %v2, 1
-  %v4 = or i8 %v2, %v3
-  %v5 = shl i8 %v2, 2
-  %v6 = or i8 %v4, %v5
-  %v7 = shl i8 %v2, 3
-  %v8 = or i8 %v6, %v7
-  %v9 = shl i8 %v2, 4
-  %v10 = or i8 %v8, %v9
-  %v11 = shl i8 %v2, 5
-  %v12 = or i8 %v10, %v11
-  %v13 = shl i8 %v2, 6
-  %v14 = or i8 %v12, %v13
-  %v15 = shl i8 %v2, 7
-  %v16 = or i8 %v14, %v15
-  %v17 = and i8 %v16, 1
-  %v18 = icmp ne i8 %v17, 0
-  %v19 = lshr i8 %v16, 1
-  %v20 = and i8 %v19, 1
-  %v21 = icmp ne i8 %v20, 0
-  %v22 = lshr i8 %v16, 2
-  %v23 = and i8 %v22, 1
-  %v24 = icmp ne i8 %v23, 0
-  %v25 = lshr i8 %v16, 3
-  %v26 = and i8 %v25, 1
-  %v27 = icmp ne i8 %v26, 0
-  %v28 = lshr i8 %v16, 4
-  %v29 = and i8 %v28, 1
-  %v30 = icmp ne i8 %v29, 0
-  %v31 = lshr i8 %v16, 5
-  %v32 = and i8 %v31, 1
-  %v33 = icmp ne i8 %v32, 0
-  %v34 = lshr i8 %v16, 6
-  %v35 = and i8 %v34, 1
-  %v36 = icmp ne i8 %v35, 0
-  %v37 = lshr i8 %v16, 7
-  %v38 = and i8 %v37, 1
-  %v39 = icmp ne i8 %v38, 0
+b0:
+  %v0 = icmp ne i8 %a0, 0
+  %v1 = zext i1 %v0 to i8
+  %v2 = shl i8 %v1, 1
+  %v3 = or i8 %v1, %v2
+  %v4 = shl i8 %v1, 2
+  %v5 = or i8 %v3, %v4
+  %v6 = shl i8 %v1, 3
+  %v7 = or i8 %v5, %v6
+  %v8 = shl i8 %v1, 4
+  %v9 = or i8 %v7, %v8
+  %v10 = shl i8 %v1, 5
+  %v11 = or i8 %v9, %v10
+  %v12 = shl i8 %v1, 6
+  %v13 = or i8 %v11, %v12
+  %v14 = shl i8 %v1, 7
+  %v15 = or i8 %v13, %v14
+  %v16 = and i8 %v15, 1
+  %v17 = icmp ne i8 %v16, 0
+  %v18 = lshr i8 %v15, 1
+  %v19 = and i8 %v18, 1
+  %v20 = icmp ne i8 %v19, 0
+  %v21 = lshr i8 %v15, 2
+  %v22 = and i8 %v21, 1
+  %v23 = icmp ne i8 %v22, 0
+  %v24 = lshr i8 %v15, 3
+  %v25 = and i8 %v24, 1
+  %v26 = icmp ne i8 %v25, 0
+  %v27 = lshr i8 %v15, 4
+  %v28 = and i8 %v27, 1
+  %v29 = icmp ne i8 %v28, 0
+  %v30 = lshr i8 %v15, 5
+  %v31 = and i8 %v30, 1
+  %v32 = icmp ne i8 %v31, 0
+  %v33 = lshr i8 %v15, 6
+  %v34 = and i8 %v33, 1
+  %v35 = icmp ne i8 %v34, 0
+  %v36 = lshr i8 %v15, 7
+  %v37 = and i8 %v36, 1
+  %v38 = icmp ne i8 %v37, 0
   ret void
 }
 
@@ -68,12 +68,12 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(i8 %a0) "nvvm.reqntid"="32" {
-entry:
-  %v1 = and i8 %a0, 15
-  %v2 = lshr i8 %a0, 4
-  %v3 = and i8 %v2, 15
-  %v4 = shl i8 %v3, 4
-  %v5 = or i8 %v1, %v4
+b0:
+  %v0 = and i8 %a0, 15
+  %v1 = lshr i8 %a0, 4
+  %v2 = and i8 %v1, 15
+  %v3 = shl i8 %v2, 4
+  %v4 = or i8 %v0, %v3
   ret void
 }
 
@@ -89,17 +89,17 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 }
 // ==>
 define ptx_kernel void @k(i32 %a0) "nvvm.reqntid"="32" {
-entry:
-  %v1 = trunc i32 %a0 to i16
-  %v2 = bitcast i16 %v1 to half
-  %v3 = lshr i32 %a0, 16
-  %v4 = trunc i32 %v3 to i16
-  %v5 = bitcast i16 %v4 to half
-  %v6 = bitcast half %v2 to i16
-  %v7 = zext i16 %v6 to i32
-  %v8 = bitcast half %v5 to i16
-  %v9 = zext i16 %v8 to i32
-  %v10 = shl i32 %v9, 16
-  %v11 = or i32 %v7, %v10
+b0:
+  %v0 = trunc i32 %a0 to i16
+  %v1 = bitcast i16 %v0 to half
+  %v2 = lshr i32 %a0, 16
+  %v3 = trunc i32 %v2 to i16
+  %v4 = bitcast i16 %v3 to half
+  %v5 = bitcast half %v1 to i16
+  %v6 = zext i16 %v5 to i32
+  %v7 = bitcast half %v4 to i16
+  %v8 = zext i16 %v7 to i32
+  %v9 = shl i32 %v8, 16
+  %v10 = or i32 %v6, %v9
   ret void
 }
