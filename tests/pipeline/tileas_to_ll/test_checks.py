@@ -45,7 +45,7 @@ def test_an_atom_that_nobody_knows_is_refused():
 @pytest.mark.seed("lowering-overview", "phase-5-cute")
 def test_an_atom_of_another_gpu_is_refused():
     dot = first(before_conversion(), "nv_tileas.dot")
-    dot.attributes["atom"] = StringAttr("wgmma_f16_f32")
+    dot.attributes["atom"] = StringAttr("wgmma_m64k16_f16_f16_f32")
     check_operation(dot, Buffers(), find_target("sm_90"))
     with pytest.raises(InternalError, match="atom-unknown.*sm_100"):
         check_operation(dot, Buffers(), find_target("sm_100"))
