@@ -1,0 +1,111 @@
+// Atomic updates: one atom for each element, a loop of compare-and-swap where the GPU has none.
+// run: convert-nv-tile-func-to-llvm emit-global-smem convert-tile-as-to-llvm sm_80
+
+// ---- an_update_whose_old_value_is_read
+nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 8 : i32} {
+^bb0(%p: !nv_tileaa.ptr<i32>, %x: i32, %m: i1):
+  %old, %t = nv_tileas.atomic_rmw %p, %x mask(%m) {mem_semantic = "acq_rel", mem_scope = "device", mode = "max", scratch_bytes = 4 : i32, scratch_offset = 0 : i32} : (!nv_tileaa.ptr<i32>, i32, i1) -> (i32, !nv_tileaa.mem_token)
+  %again, %t2 = nv_tileas.atomic_rmw %p, %old {mem_semantic = "relaxed", mem_scope = "sys", mode = "add", scratch_bytes = 4 : i32, scratch_offset = 4 : i32} : (!nv_tileaa.ptr<i32>, i32) -> (i32, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 8}, {\22name\22: \22arg2\22, \22kind\22: \22i1\22, \22size\22: 1, \22offset\22: 12}], \22param_sizes\22: [8, 4, 1], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 8, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<8 x i8>
+  llvm.func @k(%a0: !llvm.ptr<1>, %a1: i32, %a2: i8) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = llvm.mlir.constant(0 : i8) : i8
+    %1 = llvm.icmp "ne" %a2, %0 : i8
+    %2 = gpu.thread_id x
+    %3 = arith.index_cast %2 : index to i32
+    %4 = llvm.mlir.constant(0 : i32) : i32
+    %5 = llvm.icmp "eq" %3, %4 : i32
+    %6 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %7 = llvm.ptrtoint %6 : !llvm.ptr<3> to i32
+    %8 = llvm.mlir.constant(-1 : i32) : i32
+    %9 = llvm.and %5, %1 : i1
+    %10 = nvvm.atom %a0 values(%a1) predicate(%9) {operation = "max.s32", semantics = "acq_rel", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32, i1) -> i32
+    nvvm.st %7 values(%10) predicate(%5) {space = "shared"} : (i32, i32, i1) -> ()
+    nvvm.bar.warp.sync %8 : (i32) -> ()
+    %11 = nvvm.ld %7 {space = "shared"} : i32
+    %12 = nvvm.atom %a0 values(%11) predicate(%5) {operation = "add.u32", semantics = "relaxed", scope = "sys", space = "global"} : (!llvm.ptr<1>, i32, i1) -> i32
+    llvm.return
+  }
+}
+
+// ---- an_update_of_a_tile
+!tile = tensor<64xi32, #cute.layout<(64), (32,1,2):(1,0,32)>>
+!pointers = tensor<64x!nv_tileaa.ptr<i32>, #cute.layout<(64), (32,1,2):(1,0,32)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%p: !nv_tileaa.ptr<i32>, %x: i32):
+  %places = nv_tileas.make_range : !tile
+  %base = nv_tileas.splat %p : (!nv_tileaa.ptr<i32>) -> !pointers
+  %all = nv_tileas.addptr %base, %places : (!pointers, !tile) -> !pointers
+  %values = nv_tileas.splat %x : (i32) -> !tile
+  %old, %t = nv_tileas.atomic_rmw %all, %values {mem_semantic = "relaxed", mem_scope = "device", mode = "add"} : (!pointers, !tile) -> (!tile, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 8}], \22param_sizes\22: [8, 4], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k(%a0: !llvm.ptr<1>, %a1: i32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(31 : i32) : i32
+    %3 = llvm.and %1, %2 : i32
+    %4 = llvm.mlir.constant(32 : i32) : i32
+    %5 = llvm.add %3, %4 : i32
+    %6 = llvm.getelementptr %a0[%3] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %7 = llvm.getelementptr %a0[%5] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    %8 = nvvm.atom %6 values(%a1) {operation = "add.u32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32) -> i32
+    %9 = nvvm.atom %7 values(%a1) {operation = "add.u32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32) -> i32
+    llvm.return
+  }
+}
+
+// ---- compare_and_swap
+nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 8 : i32} {
+^bb0(%p: !nv_tileaa.ptr<i32>, %x: i32, %y: i32, %m: i1):
+  %old, %t = nv_tileas.atomic_cas %p, %x, %y mask(%m) {mem_semantic = "acquire", mem_scope = "device", scratch_bytes = 4 : i32, scratch_offset = 0 : i32} : (!nv_tileaa.ptr<i32>, i32, i32, i1) -> (i32, !nv_tileaa.mem_token)
+  %last, %t2 = nv_tileas.atomic_rmw %p, %old {mem_semantic = "relaxed", mem_scope = "device", mode = "xchg"} : (!nv_tileaa.ptr<i32>, i32) -> (i32, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 8}, {\22name\22: \22arg2\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 12}, {\22name\22: \22arg3\22, \22kind\22: \22i1\22, \22size\22: 1, \22offset\22: 16}], \22param_sizes\22: [8, 4, 4, 1], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 8, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<8 x i8>
+  llvm.func @k(%a0: !llvm.ptr<1>, %a1: i32, %a2: i32, %a3: i8) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = llvm.mlir.constant(0 : i8) : i8
+    %1 = llvm.icmp "ne" %a3, %0 : i8
+    %2 = gpu.thread_id x
+    %3 = arith.index_cast %2 : index to i32
+    %4 = llvm.mlir.constant(0 : i32) : i32
+    %5 = llvm.icmp "eq" %3, %4 : i32
+    %6 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %7 = llvm.ptrtoint %6 : !llvm.ptr<3> to i32
+    %8 = llvm.mlir.constant(-1 : i32) : i32
+    %9 = llvm.and %5, %1 : i1
+    %10 = nvvm.atom %a0 values(%a1, %a2) predicate(%9) {operation = "cas.b32", semantics = "acquire", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32, i32, i1) -> i32
+    nvvm.st %7 values(%10) predicate(%5) {space = "shared"} : (i32, i32, i1) -> ()
+    nvvm.bar.warp.sync %8 : (i32) -> ()
+    %11 = nvvm.ld %7 {space = "shared"} : i32
+    %12 = nvvm.atom %a0 values(%11) predicate(%5) {operation = "exch.b32", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i32, i1) -> i32
+    llvm.return
+  }
+}
+
+// ---- an_addition_that_the_gpu_has_no_instruction_for
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%p: !nv_tileaa.ptr<bf16>, %x: bf16):
+  %old, %t = nv_tileas.atomic_rmw %p, %x {mem_semantic = "relaxed", mem_scope = "device", mode = "addf"} : (!nv_tileaa.ptr<bf16>, bf16) -> (bf16, !nv_tileaa.mem_token)
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22bf16\22, \22size\22: 2, \22offset\22: 8}], \22param_sizes\22: [8, 2], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k(%a0: !llvm.ptr<1>, %a1: bf16) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(0 : i32) : i32
+    %3 = llvm.icmp "eq" %1, %2 : i32
+    %4 = llvm.bitcast %a1 : bf16 to i16
+    %5 = nvvm.atom.loop %a0, %4 predicate(%3) {operation = "add.bf16", semantics = "relaxed", scope = "gpu", space = "global"} : (!llvm.ptr<1>, i16, i1) -> i16
+    %6 = llvm.bitcast %5 : i16 to bf16
+    llvm.return
+  }
+}

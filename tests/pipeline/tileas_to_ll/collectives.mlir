@@ -1,0 +1,261 @@
+// Reductions and scans: in registers first, between lanes by shuffles, between warps by shared memory.
+// run: convert-nv-tile-func-to-llvm emit-global-smem convert-tile-as-to-llvm sm_80
+
+// ---- a_reduction_within_a_warp
+!tile = tensor<64xi32, #cute.layout<(64), (32,1,2):(1,0,32)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+  %x = nv_tileas.make_range : !tile
+  %sum = nv_tileas.reduce %x attributes {axis = 0 : i32} : (!tile) -> i32 {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.muli %a, %b : i32
+    nv_tileas.yield %c : (i32) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [], \22param_sizes\22: [], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k() attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(31 : i32) : i32
+    %3 = llvm.and %1, %2 : i32
+    %4 = llvm.mlir.constant(32 : i32) : i32
+    %5 = llvm.mlir.constant(-1 : i32) : i32
+    %6 = llvm.mlir.constant(1 : i32) : i32
+    %7 = llvm.mlir.constant(2 : i32) : i32
+    %8 = llvm.mlir.constant(4 : i32) : i32
+    %9 = llvm.mlir.constant(8 : i32) : i32
+    %10 = llvm.mlir.constant(16 : i32) : i32
+    %11 = llvm.add %3, %4 : i32
+    %12 = llvm.mul %11, %3 : i32
+    %13 = nvvm.shfl.sync.b32 %5, %12, %6, %2 {mode = "bfly"} : i32
+    %14 = llvm.mul %13, %12 : i32
+    %15 = nvvm.shfl.sync.b32 %5, %14, %7, %2 {mode = "bfly"} : i32
+    %16 = llvm.mul %15, %14 : i32
+    %17 = nvvm.shfl.sync.b32 %5, %16, %8, %2 {mode = "bfly"} : i32
+    %18 = llvm.mul %17, %16 : i32
+    %19 = nvvm.shfl.sync.b32 %5, %18, %9, %2 {mode = "bfly"} : i32
+    %20 = llvm.mul %19, %18 : i32
+    %21 = nvvm.shfl.sync.b32 %5, %20, %10, %2 {mode = "bfly"} : i32
+    %22 = llvm.mul %21, %20 : i32
+    llvm.return
+  }
+}
+
+// ---- a_reduction_between_warps
+!tile = tensor<128xi32, #cute.layout<(128), (32,2,2):(1,32,64)>>
+nv_tileaa.func @k attributes {num_warps = 2 : i32, shared_bytes = 16 : i32} {
+  %x = nv_tileas.make_range : !tile
+  %sum = nv_tileas.reduce %x attributes {axis = 0 : i32, scratch_bytes = 8 : i32, scratch_offset = 8 : i32} : (!tile) -> i32 {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.xori %a, %b : i32
+    nv_tileas.yield %c : (i32) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [], \22param_sizes\22: [], \22threads_per_cta\22: 64, \22shared_memory\22: {\22static\22: 16, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<16 x i8>
+  llvm.func @k() attributes {nvvm.kernel, nvvm.reqntid = array<i32: 64>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(31 : i32) : i32
+    %3 = llvm.and %1, %2 : i32
+    %4 = llvm.and %3, %2 : i32
+    %5 = llvm.mlir.constant(5 : i32) : i32
+    %6 = llvm.lshr %1, %5 : i32
+    %7 = llvm.mlir.constant(1 : i32) : i32
+    %8 = llvm.and %6, %7 : i32
+    %9 = llvm.shl %8, %5 : i32
+    %10 = llvm.xor %4, %9 : i32
+    %11 = llvm.mlir.constant(64 : i32) : i32
+    %12 = llvm.mlir.constant(-1 : i32) : i32
+    %13 = llvm.mlir.constant(2 : i32) : i32
+    %14 = llvm.mlir.constant(4 : i32) : i32
+    %15 = llvm.mlir.constant(8 : i32) : i32
+    %16 = llvm.mlir.constant(16 : i32) : i32
+    %17 = llvm.mlir.constant(0 : i32) : i32
+    %18 = llvm.icmp "eq" %3, %17 : i32
+    %19 = llvm.shl %8, %13 : i32
+    %20 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %21 = llvm.ptrtoint %20 : !llvm.ptr<3> to i32
+    %22 = llvm.add %19, %21 : i32
+    %23 = llvm.add %10, %11 : i32
+    %24 = llvm.xor %23, %10 : i32
+    %25 = nvvm.shfl.sync.b32 %12, %24, %7, %2 {mode = "bfly"} : i32
+    %26 = llvm.xor %25, %24 : i32
+    %27 = nvvm.shfl.sync.b32 %12, %26, %13, %2 {mode = "bfly"} : i32
+    %28 = llvm.xor %27, %26 : i32
+    %29 = nvvm.shfl.sync.b32 %12, %28, %14, %2 {mode = "bfly"} : i32
+    %30 = llvm.xor %29, %28 : i32
+    %31 = nvvm.shfl.sync.b32 %12, %30, %15, %2 {mode = "bfly"} : i32
+    %32 = llvm.xor %31, %30 : i32
+    %33 = nvvm.shfl.sync.b32 %12, %32, %16, %2 {mode = "bfly"} : i32
+    %34 = llvm.xor %33, %32 : i32
+    nvvm.st %22 values(%34) predicate(%18) {offset = 8 : i64, space = "shared"} : (i32, i32, i1) -> ()
+    gpu.barrier
+    %35 = nvvm.ld %21 {offset = 8 : i64, space = "shared"} : i32
+    %36 = nvvm.ld %21 {offset = 12 : i64, space = "shared"} : i32
+    %37 = llvm.xor %36, %35 : i32
+    llvm.return
+  }
+}
+
+// ---- a_scan_within_a_warp
+!tile = tensor<64xi32, #cute.layout<(64), (32,1,2):(2,0,1)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+  %x = nv_tileas.make_range : !tile
+  %sum = nv_tileas.scan %x attributes {axis = 0 : i32} : !tile {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.addi %a, %b : i32
+    nv_tileas.yield %c : (i32) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [], \22param_sizes\22: [], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k() attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(31 : i32) : i32
+    %3 = llvm.and %1, %2 : i32
+    %4 = llvm.mlir.constant(1 : i32) : i32
+    %5 = llvm.shl %3, %4 : i32
+    %6 = llvm.and %1, %4 : i32
+    %7 = llvm.mlir.constant(0 : i32) : i32
+    %8 = llvm.icmp "ne" %6, %7 : i32
+    %9 = llvm.mlir.constant(30 : i32) : i32
+    %10 = llvm.and %1, %9 : i32
+    %11 = llvm.mlir.constant(-1 : i32) : i32
+    %12 = llvm.mlir.constant(2 : i32) : i32
+    %13 = llvm.and %1, %12 : i32
+    %14 = llvm.icmp "ne" %13, %7 : i32
+    %15 = llvm.mlir.constant(29 : i32) : i32
+    %16 = llvm.and %1, %15 : i32
+    %17 = llvm.or %16, %4 : i32
+    %18 = llvm.mlir.constant(4 : i32) : i32
+    %19 = llvm.and %1, %18 : i32
+    %20 = llvm.icmp "ne" %19, %7 : i32
+    %21 = llvm.mlir.constant(27 : i32) : i32
+    %22 = llvm.and %1, %21 : i32
+    %23 = llvm.mlir.constant(3 : i32) : i32
+    %24 = llvm.or %22, %23 : i32
+    %25 = llvm.mlir.constant(8 : i32) : i32
+    %26 = llvm.and %1, %25 : i32
+    %27 = llvm.icmp "ne" %26, %7 : i32
+    %28 = llvm.mlir.constant(23 : i32) : i32
+    %29 = llvm.and %1, %28 : i32
+    %30 = llvm.mlir.constant(7 : i32) : i32
+    %31 = llvm.or %29, %30 : i32
+    %32 = llvm.mlir.constant(16 : i32) : i32
+    %33 = llvm.and %1, %32 : i32
+    %34 = llvm.icmp "ne" %33, %7 : i32
+    %35 = llvm.mlir.constant(15 : i32) : i32
+    %36 = llvm.and %1, %35 : i32
+    %37 = llvm.or %36, %35 : i32
+    %38 = llvm.add %5, %4 : i32
+    %39 = llvm.add %5, %38 : i32
+    %40 = nvvm.shfl.sync.b32 %11, %39, %10, %2 {mode = "idx"} : i32
+    %41 = llvm.add %40, %5 : i32
+    %42 = llvm.select %8, %41, %5 : i1, i32
+    %43 = llvm.add %40, %39 : i32
+    %44 = llvm.select %8, %43, %39 : i1, i32
+    %45 = nvvm.shfl.sync.b32 %11, %44, %17, %2 {mode = "idx"} : i32
+    %46 = llvm.add %45, %42 : i32
+    %47 = llvm.select %14, %46, %42 : i1, i32
+    %48 = llvm.add %45, %44 : i32
+    %49 = llvm.select %14, %48, %44 : i1, i32
+    %50 = nvvm.shfl.sync.b32 %11, %49, %24, %2 {mode = "idx"} : i32
+    %51 = llvm.add %50, %47 : i32
+    %52 = llvm.select %20, %51, %47 : i1, i32
+    %53 = llvm.add %50, %49 : i32
+    %54 = llvm.select %20, %53, %49 : i1, i32
+    %55 = nvvm.shfl.sync.b32 %11, %54, %31, %2 {mode = "idx"} : i32
+    %56 = llvm.add %55, %52 : i32
+    %57 = llvm.select %27, %56, %52 : i1, i32
+    %58 = llvm.add %55, %54 : i32
+    %59 = llvm.select %27, %58, %54 : i1, i32
+    %60 = nvvm.shfl.sync.b32 %11, %59, %37, %2 {mode = "idx"} : i32
+    %61 = llvm.add %60, %57 : i32
+    %62 = llvm.select %34, %61, %57 : i1, i32
+    %63 = llvm.add %60, %59 : i32
+    %64 = llvm.select %34, %63, %59 : i1, i32
+    llvm.return
+  }
+}
+
+// ---- a_scan_from_the_end
+!tile = tensor<32xf32, #cute.layout<(32), (32,1,1):(1,0,0)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%v: f32):
+  %x = nv_tileas.splat %v : (f32) -> !tile
+  %sum = nv_tileas.scan %x attributes {axis = 0 : i32, reverse} : !tile {
+  ^bb0(%a: f32, %b: f32):
+    %c = nv_tileas.addf %a, %b {rounding_mode = "nearest_even"} : f32
+    nv_tileas.yield %c : (f32) -> ()
+  }
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22f32\22, \22size\22: 4, \22offset\22: 0}], \22param_sizes\22: [4], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k(%a0: f32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(1 : i32) : i32
+    %3 = llvm.and %1, %2 : i32
+    %4 = llvm.mlir.constant(0 : i32) : i32
+    %5 = llvm.icmp "eq" %3, %4 : i32
+    %6 = llvm.mlir.constant(31 : i32) : i32
+    %7 = llvm.and %1, %6 : i32
+    %8 = llvm.or %7, %2 : i32
+    %9 = llvm.mlir.constant(-1 : i32) : i32
+    %10 = llvm.mlir.constant(2 : i32) : i32
+    %11 = llvm.and %1, %10 : i32
+    %12 = llvm.icmp "eq" %11, %4 : i32
+    %13 = llvm.mlir.constant(30 : i32) : i32
+    %14 = llvm.and %1, %13 : i32
+    %15 = llvm.or %14, %10 : i32
+    %16 = llvm.mlir.constant(4 : i32) : i32
+    %17 = llvm.and %1, %16 : i32
+    %18 = llvm.icmp "eq" %17, %4 : i32
+    %19 = llvm.mlir.constant(28 : i32) : i32
+    %20 = llvm.and %1, %19 : i32
+    %21 = llvm.or %20, %16 : i32
+    %22 = llvm.mlir.constant(8 : i32) : i32
+    %23 = llvm.and %1, %22 : i32
+    %24 = llvm.icmp "eq" %23, %4 : i32
+    %25 = llvm.mlir.constant(24 : i32) : i32
+    %26 = llvm.and %1, %25 : i32
+    %27 = llvm.or %26, %22 : i32
+    %28 = llvm.mlir.constant(16 : i32) : i32
+    %29 = llvm.and %1, %28 : i32
+    %30 = llvm.icmp "eq" %29, %4 : i32
+    %31 = llvm.or %29, %28 : i32
+    %32 = llvm.bitcast %a0 : f32 to i32
+    %33 = nvvm.shfl.sync.b32 %9, %32, %8, %6 {mode = "idx"} : i32
+    %34 = llvm.bitcast %33 : i32 to f32
+    %35 = llvm.fadd %34, %a0 : f32
+    %36 = llvm.select %5, %35, %a0 : i1, f32
+    %37 = llvm.bitcast %36 : f32 to i32
+    %38 = nvvm.shfl.sync.b32 %9, %37, %15, %6 {mode = "idx"} : i32
+    %39 = llvm.bitcast %38 : i32 to f32
+    %40 = llvm.fadd %39, %36 : f32
+    %41 = llvm.select %12, %40, %36 : i1, f32
+    %42 = llvm.bitcast %41 : f32 to i32
+    %43 = nvvm.shfl.sync.b32 %9, %42, %21, %6 {mode = "idx"} : i32
+    %44 = llvm.bitcast %43 : i32 to f32
+    %45 = llvm.fadd %44, %41 : f32
+    %46 = llvm.select %18, %45, %41 : i1, f32
+    %47 = llvm.bitcast %46 : f32 to i32
+    %48 = nvvm.shfl.sync.b32 %9, %47, %27, %6 {mode = "idx"} : i32
+    %49 = llvm.bitcast %48 : i32 to f32
+    %50 = llvm.fadd %49, %46 : f32
+    %51 = llvm.select %24, %50, %46 : i1, f32
+    %52 = llvm.bitcast %51 : f32 to i32
+    %53 = nvvm.shfl.sync.b32 %9, %52, %31, %6 {mode = "idx"} : i32
+    %54 = llvm.bitcast %53 : i32 to f32
+    %55 = llvm.fadd %54, %51 : f32
+    %56 = llvm.select %30, %55, %51 : i1, f32
+    llvm.return
+  }
+}

@@ -1,0 +1,119 @@
+// Loops and branches: what they carry are arguments of blocks.
+// run: convert-nv-tile-func-to-llvm emit-global-smem convert-tile-as-to-llvm sm_80
+
+// ---- a_loop_with_a_count
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%n: i32, %p: !nv_tileaa.ptr<i32>):
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %sum = nv_tileas.for %zero, %n, %one initial(%zero) : (i32, i32, i32, i32) -> i32 {
+  ^bb0(%i: i32, %s: i32):
+    %next = arith.addi %s, %i : i32
+    nv_tileas.continue %next : (i32) -> ()
+  }
+  %t = nv_tileas.store %p, %sum {mem_semantic = "weak"} : (!nv_tileaa.ptr<i32>, i32) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 8}], \22param_sizes\22: [4, 8], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k(%a0: i32, %a1: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = llvm.mlir.constant(0 : i32) : i32
+    %1 = llvm.mlir.constant(1 : i32) : i32
+    %2 = gpu.thread_id x
+    %3 = arith.index_cast %2 : index to i32
+    %4 = llvm.icmp "eq" %3, %0 : i32
+    llvm.br ^bb1(%0, %0 : i32, i32)
+  ^bb1(%5: i32, %6: i32):
+    %7 = llvm.icmp "slt" %5, %a0 : i32
+    llvm.cond_br %7, ^bb2, ^bb4
+  ^bb2:
+    %8 = llvm.add %6, %5 : i32
+    llvm.br ^bb3
+  ^bb3:
+    %9 = llvm.add %5, %1 : i32
+    llvm.br ^bb1(%9, %8 : i32, i32)
+  ^bb4:
+    nvvm.st %a1 values(%6) predicate(%4) {space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    llvm.return
+  }
+}
+
+// ---- a_branch_with_a_result
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%c: i1, %x: i32, %p: !nv_tileaa.ptr<i32>):
+  %seven = arith.constant 7 : i32
+  %r = nv_tileas.if %c : (i1) -> i32 {
+    %y = arith.muli %x, %x : i32
+    nv_tileas.yield %y : (i32) -> ()
+  } {
+    nv_tileas.yield %seven : (i32) -> ()
+  }
+  %t = nv_tileas.store %p, %r {mem_semantic = "weak"} : (!nv_tileaa.ptr<i32>, i32) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i1\22, \22size\22: 1, \22offset\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 4}, {\22name\22: \22arg2\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 8}], \22param_sizes\22: [1, 4, 8], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k(%a0: i8, %a1: i32, %a2: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = llvm.mlir.constant(0 : i8) : i8
+    %1 = llvm.icmp "ne" %a0, %0 : i8
+    %2 = llvm.mlir.constant(7 : i32) : i32
+    %3 = gpu.thread_id x
+    %4 = arith.index_cast %3 : index to i32
+    %5 = llvm.mlir.constant(0 : i32) : i32
+    %6 = llvm.icmp "eq" %4, %5 : i32
+    llvm.cond_br %1, ^bb1, ^bb2
+  ^bb1:
+    %7 = llvm.mul %a1, %a1 : i32
+    llvm.br ^bb3(%7 : i32)
+  ^bb2:
+    llvm.br ^bb3(%2 : i32)
+  ^bb3(%8: i32):
+    nvvm.st %a2 values(%8) predicate(%6) {space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    llvm.return
+  }
+}
+
+// ---- a_loop_that_is_left_from_within
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%x: i32, %p: !nv_tileaa.ptr<i32>):
+  %one = arith.constant 1 : i32
+  %r = nv_tileas.loop %x : (i32) -> i32 {
+  ^bb0(%y: i32):
+    %c = arith.cmpi %y, %one {predicate = "sle"} : (i32, i32) -> i1
+    nv_tileas.if %c : (i1) -> () {
+      nv_tileas.break %y : (i32) -> ()
+    } {
+      nv_tileas.yield
+    }
+    %less = arith.shrui %y, %one : i32
+    nv_tileas.continue %less : (i32) -> ()
+  }
+  %t = nv_tileas.store %p, %r {mem_semantic = "weak"} : (!nv_tileaa.ptr<i32>, i32) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 8}], \22param_sizes\22: [4, 8], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k(%a0: i32, %a1: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = llvm.mlir.constant(1 : i32) : i32
+    %1 = gpu.thread_id x
+    %2 = arith.index_cast %1 : index to i32
+    %3 = llvm.mlir.constant(0 : i32) : i32
+    %4 = llvm.icmp "eq" %2, %3 : i32
+    llvm.br ^bb1(%a0 : i32)
+  ^bb1(%5: i32):
+    %6 = llvm.icmp "sle" %5, %0 : i32
+    llvm.cond_br %6, ^bb2, ^bb3
+  ^bb2:
+    llvm.br ^bb6
+  ^bb3:
+    llvm.br ^bb4
+  ^bb4:
+    %7 = llvm.lshr %5, %0 : i32
+    llvm.br ^bb5
+  ^bb5:
+    llvm.br ^bb1(%7 : i32)
+  ^bb6:
+    nvvm.st %a1 values(%5) predicate(%4) {space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    llvm.return
+  }
+}

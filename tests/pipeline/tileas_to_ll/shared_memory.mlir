@@ -1,0 +1,215 @@
+// Registers to shared memory and back: vectors, holders of what several threads have, matrices.
+// run: convert-nv-tile-func-to-llvm emit-global-smem convert-tile-as-to-llvm sm_90
+
+// ---- words_of_bytes
+!one = tensor<256xi8, #cute.layout<(256), (32,1,8):(8,0,1)>>
+!two = tensor<256xi8, #cute.layout<(256), (32,1,8):(1,0,32)>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 256 : i32} {
+^bb0(%v: i8):
+  %x = nv_tileas.splat %v : (i8) -> !one
+  %y = nv_tileas.convert_layout %x {scratch_bytes = 256 : i32, scratch_offset = 0 : i32} : (!one) -> !two
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i8\22, \22size\22: 1, \22offset\22: 0}], \22param_sizes\22: [1], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 256, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<256 x i8>
+  llvm.func @k(%a0: i8) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(4 : i32) : i32
+    %3 = llvm.and %1, %2 : i32
+    %4 = nvvm.intr.ctpop %3 : i32
+    %5 = llvm.mlir.constant(1 : i32) : i32
+    %6 = llvm.and %4, %5 : i32
+    %7 = llvm.mlir.constant(0 : i32) : i32
+    %8 = llvm.icmp "ne" %6, %7 : i32
+    %9 = llvm.mlir.constant(8 : i32) : i32
+    %10 = llvm.and %1, %9 : i32
+    %11 = nvvm.intr.ctpop %10 : i32
+    %12 = llvm.and %11, %5 : i32
+    %13 = llvm.icmp "ne" %12, %7 : i32
+    %14 = llvm.mlir.constant(16 : i32) : i32
+    %15 = llvm.and %1, %14 : i32
+    %16 = nvvm.intr.ctpop %15 : i32
+    %17 = llvm.and %16, %5 : i32
+    %18 = llvm.icmp "ne" %17, %7 : i32
+    %19 = llvm.mlir.constant(7 : i32) : i32
+    %20 = llvm.and %1, %19 : i32
+    %21 = llvm.mlir.constant(2 : i32) : i32
+    %22 = llvm.shl %20, %21 : i32
+    %23 = llvm.mlir.constant(24 : i32) : i32
+    %24 = llvm.and %1, %23 : i32
+    %25 = llvm.mlir.constant(3 : i32) : i32
+    %26 = llvm.lshr %24, %25 : i32
+    %27 = llvm.xor %22, %26 : i32
+    %28 = llvm.mlir.constant(-1 : i32) : i32
+    %29 = llvm.mlir.constant(31 : i32) : i32
+    %30 = llvm.xor %27, %2 : i32
+    %31 = llvm.xor %27, %9 : i32
+    %32 = llvm.mlir.constant(12 : i32) : i32
+    %33 = llvm.xor %27, %32 : i32
+    %34 = llvm.xor %27, %14 : i32
+    %35 = llvm.mlir.constant(20 : i32) : i32
+    %36 = llvm.xor %27, %35 : i32
+    %37 = llvm.xor %27, %23 : i32
+    %38 = llvm.mlir.constant(28 : i32) : i32
+    %39 = llvm.xor %27, %38 : i32
+    %40 = llvm.and %1, %5 : i32
+    %41 = nvvm.intr.ctpop %40 : i32
+    %42 = llvm.and %41, %5 : i32
+    %43 = llvm.icmp "ne" %42, %7 : i32
+    %44 = llvm.and %1, %21 : i32
+    %45 = nvvm.intr.ctpop %44 : i32
+    %46 = llvm.and %45, %5 : i32
+    %47 = llvm.icmp "ne" %46, %7 : i32
+    %48 = llvm.zext %a0 : i8 to i32
+    %49 = nvvm.shfl.sync.b32 %28, %48, %27, %29 {mode = "idx"} : i32
+    %50 = nvvm.shfl.sync.b32 %28, %48, %30, %29 {mode = "idx"} : i32
+    %51 = nvvm.shfl.sync.b32 %28, %48, %31, %29 {mode = "idx"} : i32
+    %52 = nvvm.shfl.sync.b32 %28, %48, %33, %29 {mode = "idx"} : i32
+    %53 = nvvm.shfl.sync.b32 %28, %48, %34, %29 {mode = "idx"} : i32
+    %54 = nvvm.shfl.sync.b32 %28, %48, %36, %29 {mode = "idx"} : i32
+    %55 = nvvm.shfl.sync.b32 %28, %48, %37, %29 {mode = "idx"} : i32
+    %56 = nvvm.shfl.sync.b32 %28, %48, %39, %29 {mode = "idx"} : i32
+    %57 = llvm.select %43, %50, %49 : i1, i32
+    %58 = llvm.select %43, %49, %50 : i1, i32
+    %59 = llvm.select %43, %52, %51 : i1, i32
+    %60 = llvm.select %43, %51, %52 : i1, i32
+    %61 = llvm.select %43, %54, %53 : i1, i32
+    %62 = llvm.select %43, %53, %54 : i1, i32
+    %63 = llvm.select %43, %56, %55 : i1, i32
+    %64 = llvm.select %43, %55, %56 : i1, i32
+    %65 = llvm.select %47, %59, %57 : i1, i32
+    %66 = llvm.select %47, %60, %58 : i1, i32
+    %67 = llvm.select %47, %57, %59 : i1, i32
+    %68 = llvm.select %47, %58, %60 : i1, i32
+    %69 = llvm.select %47, %63, %61 : i1, i32
+    %70 = llvm.select %47, %64, %62 : i1, i32
+    %71 = llvm.select %47, %61, %63 : i1, i32
+    %72 = llvm.select %47, %62, %64 : i1, i32
+    %73 = llvm.select %8, %69, %65 : i1, i32
+    %74 = llvm.select %8, %70, %66 : i1, i32
+    %75 = llvm.select %8, %71, %67 : i1, i32
+    %76 = llvm.select %8, %72, %68 : i1, i32
+    %77 = llvm.select %8, %65, %69 : i1, i32
+    %78 = llvm.select %8, %66, %70 : i1, i32
+    %79 = llvm.select %8, %67, %71 : i1, i32
+    %80 = llvm.select %8, %68, %72 : i1, i32
+    %81 = llvm.trunc %73 : i32 to i8
+    %82 = llvm.trunc %74 : i32 to i8
+    %83 = llvm.trunc %75 : i32 to i8
+    %84 = llvm.trunc %76 : i32 to i8
+    %85 = llvm.trunc %77 : i32 to i8
+    %86 = llvm.trunc %78 : i32 to i8
+    %87 = llvm.trunc %79 : i32 to i8
+    %88 = llvm.trunc %80 : i32 to i8
+    llvm.return
+  }
+}
+
+// ---- one_of_the_threads_that_hold_an_element_writes_it
+!one = tensor<32xf32, #cute.layout<(32), (32,2,1):(1,0,0)>>
+!two = tensor<32xf32, #cute.layout<(32), ((16,2),2,1):((2,1),0,0)>>
+nv_tileaa.func @k attributes {num_warps = 2 : i32, shared_bytes = 128 : i32} {
+^bb0(%v: f32):
+  %x = nv_tileas.splat %v : (f32) -> !one
+  %y = nv_tileas.convert_layout %x {scratch_bytes = 128 : i32, scratch_offset = 0 : i32} : (!one) -> !two
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22f32\22, \22size\22: 4, \22offset\22: 0}], \22param_sizes\22: [4], \22threads_per_cta\22: 64, \22shared_memory\22: {\22static\22: 128, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<128 x i8>
+  llvm.func @k(%a0: f32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 64>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(31 : i32) : i32
+    %3 = llvm.and %1, %2 : i32
+    %4 = llvm.mlir.constant(15 : i32) : i32
+    %5 = llvm.and %3, %4 : i32
+    %6 = llvm.mlir.constant(1 : i32) : i32
+    %7 = llvm.shl %5, %6 : i32
+    %8 = llvm.mlir.constant(16 : i32) : i32
+    %9 = llvm.and %3, %8 : i32
+    %10 = llvm.mlir.constant(4 : i32) : i32
+    %11 = llvm.lshr %9, %10 : i32
+    %12 = llvm.xor %7, %11 : i32
+    %13 = llvm.mlir.constant(5 : i32) : i32
+    %14 = llvm.lshr %1, %13 : i32
+    %15 = llvm.mlir.constant(-1 : i32) : i32
+    %16 = llvm.bitcast %a0 : f32 to i32
+    %17 = nvvm.shfl.sync.b32 %15, %16, %12, %2 {mode = "idx"} : i32
+    %18 = llvm.bitcast %17 : i32 to f32
+    llvm.return
+  }
+}
+
+// ---- matrices_of_halves
+!ring = !nv_tileas.buffer<f16, #builtin.int<1>, #cute.shared<16, swizzle<1,3,3> o (16,16):(16,1)>>
+!tile = tensor<16x16xf16, #cute.layout<(16,16), ((4,8),1,(2,2,2)):((2,16),0,(1,128,8))>>
+nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 512 : i32} {
+^bb0(%stage: i32):
+  %ring = nv_tileas.alloc_tensor {shared_offset = 0 : i32} : !ring
+  %x = nv_tileas.local_load %ring, %stage : (!ring, i32) -> !tile
+  %y = nv_tileas.addf %x, %x {rounding_mode = "nearest_even"} : !tile
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 0}], \22param_sizes\22: [4], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 512, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<512 x i8>
+  llvm.func @k(%a0: i32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = llvm.mlir.constant(512 : i32) : i32
+    %1 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %2 = llvm.ptrtoint %1 : !llvm.ptr<3> to i32
+    %3 = gpu.thread_id x
+    %4 = arith.index_cast %3 : index to i32
+    %5 = llvm.mlir.constant(3 : i32) : i32
+    %6 = llvm.and %4, %5 : i32
+    %7 = llvm.mlir.constant(5 : i32) : i32
+    %8 = llvm.shl %6, %7 : i32
+    %9 = llvm.mlir.constant(4 : i32) : i32
+    %10 = llvm.and %4, %9 : i32
+    %11 = llvm.mlir.constant(2 : i32) : i32
+    %12 = llvm.lshr %10, %11 : i32
+    %13 = llvm.mlir.constant(144 : i32) : i32
+    %14 = llvm.mul %12, %13 : i32
+    %15 = llvm.xor %8, %14 : i32
+    %16 = llvm.mlir.constant(8 : i32) : i32
+    %17 = llvm.and %4, %16 : i32
+    %18 = llvm.shl %17, %7 : i32
+    %19 = llvm.xor %15, %18 : i32
+    %20 = llvm.mlir.constant(16 : i32) : i32
+    %21 = llvm.and %4, %20 : i32
+    %22 = llvm.xor %19, %21 : i32
+    %23 = llvm.mlir.constant(0 : i32) : i32
+    %24 = llvm.mlir.constant(1 : i32) : i32
+    %25 = llvm.mul %a0, %0 : i32
+    %26 = llvm.add %25, %2 : i32
+    %27 = llvm.add %22, %26 : i32
+    %28 = nvvm.ldmatrix.sync.aligned %27 {offset = 0 : i64} : (i32) -> !llvm.struct<(i32, i32, i32, i32)>
+    %29 = llvm.extractvalue %28[0] : !llvm.struct<(i32, i32, i32, i32)>
+    %30 = llvm.extractvalue %28[1] : !llvm.struct<(i32, i32, i32, i32)>
+    %31 = llvm.extractvalue %28[2] : !llvm.struct<(i32, i32, i32, i32)>
+    %32 = llvm.extractvalue %28[3] : !llvm.struct<(i32, i32, i32, i32)>
+    %33 = llvm.bitcast %29 : i32 to vector<2xf16>
+    %34 = llvm.extractelement %33[%23 : i32] : vector<2xf16>
+    %35 = llvm.extractelement %33[%24 : i32] : vector<2xf16>
+    %36 = llvm.bitcast %30 : i32 to vector<2xf16>
+    %37 = llvm.extractelement %36[%23 : i32] : vector<2xf16>
+    %38 = llvm.extractelement %36[%24 : i32] : vector<2xf16>
+    %39 = llvm.bitcast %31 : i32 to vector<2xf16>
+    %40 = llvm.extractelement %39[%23 : i32] : vector<2xf16>
+    %41 = llvm.extractelement %39[%24 : i32] : vector<2xf16>
+    %42 = llvm.bitcast %32 : i32 to vector<2xf16>
+    %43 = llvm.extractelement %42[%23 : i32] : vector<2xf16>
+    %44 = llvm.extractelement %42[%24 : i32] : vector<2xf16>
+    %45 = llvm.fadd %34, %34 : f16
+    %46 = llvm.fadd %35, %35 : f16
+    %47 = llvm.fadd %37, %37 : f16
+    %48 = llvm.fadd %38, %38 : f16
+    %49 = llvm.fadd %40, %40 : f16
+    %50 = llvm.fadd %41, %41 : f16
+    %51 = llvm.fadd %43, %43 : f16
+    %52 = llvm.fadd %44, %44 : f16
+    llvm.return
+  }
+}

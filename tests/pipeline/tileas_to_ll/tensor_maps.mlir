@@ -1,0 +1,191 @@
+// Bulk copies by tensor maps.
+// run: convert-nv-tile-func-to-llvm emit-global-smem convert-tile-as-to-llvm sm_90
+
+// ---- a_copy_to_shared_memory
+!memref = !nv_tileaa.memref<f16, [?, ?], [?, 1]>
+!view = !nv_tileaa.tiled_view<partition, !memref, tile = [64, 32], dim_map = [0, 1], steps = [64, 32], sparse = -1, padding = zero>
+!ring = !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>
+!pipeline = !nv_tileas.pipeline<#builtin.int<2>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, shared_bytes = 8224 : i32} {
+^bb0(%p: !nv_tileaa.ptr<f16>, %rows: i32, %columns: i32, %stride: i32, %i: i32):
+  %m = nv_tileas.make_memref %p sizes(%rows, %columns) strides(%stride) : (!nv_tileaa.ptr<f16>, i32, i32, i32) -> !memref
+  %v = nv_tileas.block_tile %m : (!memref) -> !view
+  %map = nv_tileas.make_tiled_tma_desc %m {dims = array<i64: 1, 0>, box = array<i64: 32, 64>, swizzle_mode = "64B"} : (!memref) -> !nv_tileas.tma_desc
+  %ring = nv_tileas.alloc_tensor {shared_offset = 0 : i32} : !ring
+  %pipeline = nv_tileas.async.pipeline.create {consumers = 4 : i32, bytes = 4096 : i32, shared_offset = 8192 : i32} : !pipeline
+  nv_tileas.agent_switch {
+    %t = arith.constant 0 : i32
+    nv_tileas.async.pipeline.producer_acquire %pipeline, %t : (!pipeline, i32) -> ()
+    nv_tileas.async.tiled_tma_load %v, %map, %ring, %pipeline, %t coords(%i, %rows) : (!view, !nv_tileas.tma_desc, i32, i32, !ring, !pipeline, i32) -> ()
+    nv_tileas.yield
+  } {
+    %t = arith.constant 0 : i32
+    nv_tileas.async.pipeline.consumer_wait %pipeline, %t : (!pipeline, i32) -> ()
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 8}, {\22name\22: \22arg2\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 12}, {\22name\22: \22arg3\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 16}, {\22name\22: \22arg4\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 20}, {\22name\22: \22map0\22, \22kind\22: \22tensor_map\22, \22size\22: 128, \22offset\22: 64}], \22param_sizes\22: [8, 4, 4, 4, 4], \22threads_per_cta\22: 160, \22shared_memory\22: {\22static\22: 8224, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: [{\22param\22: 5, \22element\22: \22f16\22, \22base\22: {\22param\22: 0}, \22shape\22: [{\22param\22: 2}, {\22param\22: 1}], \22strides\22: [{\22param\22: 3, \22times\22: 2}], \22box\22: [32, 64], \22element_strides\22: [1, 1], \22swizzle\22: \2264B\22, \22interleave\22: \22none\22, \22fill\22: \22zero\22, \22l2_promotion\22: \22128B\22}]}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<8224 x i8>
+  llvm.func @k(%a0: !llvm.ptr<1>, %a1: i32, %a2: i32, %a3: i32, %a4: i32, %map0: !llvm.ptr {llvm.byval = !llvm.array<128 x i8>, llvm.align = 64 : i64, nvvm.grid_constant}) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 160>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(0 : i32) : i32
+    %3 = llvm.icmp "eq" %1, %2 : i32
+    %4 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %5 = llvm.ptrtoint %4 : !llvm.ptr<3> to i32
+    %6 = llvm.mlir.constant(8192 : i32) : i32
+    %7 = llvm.mlir.constant(8200 : i32) : i32
+    %8 = llvm.mlir.constant(8208 : i32) : i32
+    %9 = llvm.mlir.constant(8216 : i32) : i32
+    %10 = llvm.mlir.constant(5 : i32) : i32
+    %11 = llvm.lshr %1, %10 : i32
+    %12 = llvm.mlir.constant(-1 : i32) : i32
+    %13 = llvm.mlir.constant(31 : i32) : i32
+    %14 = nvvm.shfl.sync.b32 %12, %11, %2, %13 {mode = "idx"} : i32
+    %15 = llvm.mlir.constant(4 : i32) : i32
+    %16 = llvm.icmp "uge" %14, %15 : i32
+    %17 = llvm.mlir.constant(16 : i32) : i32
+    %18 = llvm.mlir.constant(1 : i32) : i32
+    %19 = llvm.mlir.constant(4096 : i32) : i32
+    %20 = llvm.mlir.constant(32 : i32) : i32
+    %21 = llvm.mlir.constant(64 : i32) : i32
+    %22 = llvm.sext %a3 : i32 to i64
+    llvm.cond_br %3, ^bb1, ^bb2
+  ^bb1:
+    %23 = llvm.add %5, %6 : i32
+    nvvm.mbarrier.init %23 {count = 1 : i64} : (i32) -> ()
+    %24 = llvm.add %5, %7 : i32
+    nvvm.mbarrier.init %24 {count = 1 : i64} : (i32) -> ()
+    %25 = llvm.add %5, %8 : i32
+    nvvm.mbarrier.init %25 {count = 4 : i64} : (i32) -> ()
+    %26 = llvm.add %5, %9 : i32
+    nvvm.mbarrier.init %26 {count = 4 : i64} : (i32) -> ()
+    nvvm.fence.mbarrier.init
+    llvm.br ^bb2
+  ^bb2:
+    nvvm.barrier.cta.sync.aligned.all %2 : (i32) -> ()
+    llvm.cond_br %16, ^bb3, ^bb8
+  ^bb3:
+    %27 = nvvm.elect.sync %12 : (i32) -> !llvm.struct<(i32, i1)>
+    %28 = llvm.extractvalue %27[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %28, ^bb4, ^bb7
+  ^bb4:
+    nvvm.prefetch.tensormap %map0 : !llvm.ptr
+    %29 = llvm.add %5, %6 : i32
+    %30 = llvm.add %29, %17 : i32
+    %31 = llvm.inttoptr %30 : i32 to !llvm.ptr<3>
+    llvm.br ^bb5
+  ^bb5:
+    %32 = nvvm.mbarrier.try_wait %31, %18 : (!llvm.ptr<3>, i32) -> i1
+    llvm.cond_br %32, ^bb6, ^bb5
+  ^bb6:
+    nvvm.memory_clobber
+    nvvm.mbarrier.arrive.expect_tx %29, %19 : (i32, i32) -> ()
+    %33 = llvm.mul %a1, %20 : i32
+    %34 = llvm.mul %a4, %21 : i32
+    %35 = llvm.inttoptr %29 : i32 to !llvm.ptr<3>
+    %36 = llvm.inttoptr %5 : i32 to !llvm.ptr<3>
+    nvvm.cp.async.bulk.tensor.g2s %36, %35, %map0 coordinates(%33, %34) : (!llvm.ptr<3>, !llvm.ptr<3>, !llvm.ptr, i32, i32) -> ()
+    llvm.br ^bb11
+  ^bb7:
+    llvm.br ^bb11
+  ^bb8:
+    %37 = llvm.add %5, %6 : i32
+    %38 = llvm.inttoptr %37 : i32 to !llvm.ptr<3>
+    llvm.br ^bb9
+  ^bb9:
+    %39 = nvvm.mbarrier.try_wait %38, %2 : (!llvm.ptr<3>, i32) -> i1
+    llvm.cond_br %39, ^bb10, ^bb9
+  ^bb10:
+    nvvm.memory_clobber
+    llvm.br ^bb11
+  ^bb11:
+    llvm.return
+  }
+}
+
+// ---- a_copy_from_shared_memory_follows_a_fence_of_the_proxies
+!memref = !nv_tileaa.memref<f32, [?, ?], [?, 1]>
+!view = !nv_tileaa.tiled_view<partition, !memref, tile = [8, 32], dim_map = [0, 1], steps = [8, 32], sparse = -1, padding = none>
+!tile = tensor<8x32xf32, #cute.layout<(8,32), (32,4,2):(1,64,32)>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32, shared_bytes = 1024 : i32} {
+^bb0(%p: !nv_tileaa.ptr<f32>, %rows: i32, %columns: i32, %stride: i32, %i: i32, %value: f32):
+  %m = nv_tileas.make_memref %p sizes(%rows, %columns) strides(%stride) : (!nv_tileaa.ptr<f32>, i32, i32, i32) -> !memref
+  %v = nv_tileas.block_tile %m : (!memref) -> !view
+  %map = nv_tileas.make_tiled_tma_desc %m {dims = array<i64: 1, 0>, box = array<i64: 32, 8>, swizzle_mode = "none"} : (!memref) -> !nv_tileas.tma_desc
+  %x = nv_tileas.splat %value : (f32) -> !tile
+  %t = nv_tileas.async.tiled_tma_store %v, %map, %x coords(%i, %i) {placement = #cute.shared<32, (8,32):(32,1)>, parts = 1 : i32, slots = 1 : i32, scratch_bytes = 1024 : i32, scratch_offset = 0 : i32, sync_before} : (!view, !nv_tileas.tma_desc, !tile, i32, i32) -> !nv_tileaa.mem_token
+  nv_tileas.async.tma_store_wait {read}
+  nv_tileas.async.tma_store_wait
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 8}, {\22name\22: \22arg2\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 12}, {\22name\22: \22arg3\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 16}, {\22name\22: \22arg4\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 20}, {\22name\22: \22arg5\22, \22kind\22: \22f32\22, \22size\22: 4, \22offset\22: 24}, {\22name\22: \22map0\22, \22kind\22: \22tensor_map\22, \22size\22: 128, \22offset\22: 64}], \22param_sizes\22: [8, 4, 4, 4, 4, 4], \22threads_per_cta\22: 128, \22shared_memory\22: {\22static\22: 1024, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: [{\22param\22: 6, \22element\22: \22f32\22, \22base\22: {\22param\22: 0}, \22shape\22: [{\22param\22: 2}, {\22param\22: 1}], \22strides\22: [{\22param\22: 3, \22times\22: 4}], \22box\22: [32, 8], \22element_strides\22: [1, 1], \22swizzle\22: \22none\22, \22interleave\22: \22none\22, \22fill\22: \22zero\22, \22l2_promotion\22: \22128B\22}]}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<1024 x i8>
+  llvm.func @k(%a0: !llvm.ptr<1>, %a1: i32, %a2: i32, %a3: i32, %a4: i32, %a5: f32, %map0: !llvm.ptr {llvm.byval = !llvm.array<128 x i8>, llvm.align = 64 : i64, nvvm.grid_constant}) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128>} {
+    %0 = gpu.thread_id x
+    %1 = arith.index_cast %0 : index to i32
+    %2 = llvm.mlir.constant(31 : i32) : i32
+    %3 = llvm.and %1, %2 : i32
+    %4 = llvm.mlir.constant(15 : i32) : i32
+    %5 = llvm.and %3, %4 : i32
+    %6 = llvm.mlir.constant(4 : i32) : i32
+    %7 = llvm.shl %5, %6 : i32
+    %8 = llvm.mlir.constant(5 : i32) : i32
+    %9 = llvm.lshr %1, %8 : i32
+    %10 = llvm.mlir.constant(3 : i32) : i32
+    %11 = llvm.and %9, %10 : i32
+    %12 = llvm.mlir.constant(8 : i32) : i32
+    %13 = llvm.shl %11, %12 : i32
+    %14 = llvm.xor %7, %13 : i32
+    %15 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %16 = llvm.ptrtoint %15 : !llvm.ptr<3> to i32
+    %17 = llvm.add %14, %16 : i32
+    %18 = llvm.mlir.constant(-1 : i32) : i32
+    %19 = llvm.mlir.constant(0 : i32) : i32
+    %20 = nvvm.shfl.sync.b32 %18, %9, %19, %2 {mode = "idx"} : i32
+    %21 = llvm.icmp "eq" %20, %19 : i32
+    %22 = llvm.mlir.constant(32 : i32) : i32
+    %23 = llvm.sext %a3 : i32 to i64
+    gpu.barrier
+    %24 = llvm.bitcast %a5 : f32 to i32
+    nvvm.stmatrix.sync.aligned %17 values(%24, %24) {offset = 0 : i64} : (i32, i32, i32) -> ()
+    nvvm.fence.proxy.async {shared}
+    gpu.barrier
+    llvm.cond_br %21, ^bb1, ^bb6
+  ^bb1:
+    %25 = nvvm.elect.sync %18 : (i32) -> !llvm.struct<(i32, i1)>
+    %26 = llvm.extractvalue %25[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %26, ^bb2, ^bb5
+  ^bb2:
+    %27 = llvm.mul %a4, %22 : i32
+    %28 = llvm.mul %a4, %12 : i32
+    %29 = llvm.icmp "ne" %a1, %19 : i32
+    %30 = llvm.icmp "ne" %a2, %19 : i32
+    %31 = llvm.and %29, %30 : i1
+    llvm.cond_br %31, ^bb3, ^bb4
+  ^bb3:
+    %32 = llvm.inttoptr %16 : i32 to !llvm.ptr<3>
+    nvvm.cp.async.bulk.tensor.s2g %32, %map0 coordinates(%27, %28) : (!llvm.ptr<3>, !llvm.ptr, i32, i32) -> ()
+    nvvm.cp.async.bulk.commit.group
+    llvm.br ^bb4
+  ^bb4:
+    llvm.br ^bb5
+  ^bb5:
+    llvm.br ^bb6
+  ^bb6:
+    llvm.cond_br %21, ^bb7, ^bb8
+  ^bb7:
+    nvvm.cp.async.bulk.wait_group {pending = 0 : i64, read}
+    llvm.br ^bb8
+  ^bb8:
+    llvm.cond_br %21, ^bb9, ^bb10
+  ^bb9:
+    nvvm.cp.async.bulk.wait_group {pending = 0 : i64}
+    llvm.br ^bb10
+  ^bb10:
+    llvm.return
+  }
+}

@@ -1,0 +1,303 @@
+// Tensor memory: columns are taken, written, multiplied into and read (tcgen05).
+// run: convert-nv-tile-func-to-llvm emit-global-smem convert-tile-as-to-llvm sm_100
+
+// ---- a_tile_to_tensor_memory_and_back
+!columns = !nv_tileas.tmem<#builtin.int<32>>
+!tile = tensor<64x32xf32, #cute.layout<(64,32), ((4,8),4,(2,2,4)):((2,32),512,(1,256,8))>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32, shared_bytes = 16 : i32} {
+^bb0(%x: f32, %on: i1):
+  %all = nv_tileas.create_tmem {shared_offset = 0 : i32} : !columns
+  %d = nv_tileas.alloc_tmem %all {column = 0 : i32} : !columns
+  %zeros = nv_tileas.splat %x : (f32) -> !tile
+  nv_tileas.tmem_store %zeros, %d enabled(%on) : (!tile, !columns, i1) -> ()
+  %y = nv_tileas.tmem_load %d : (!columns) -> !tile
+  %z = nv_tileas.addf %y, %y {rounding_mode = "nearest_even"} : !tile
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_100a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22f32\22, \22size\22: 4, \22offset\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22i1\22, \22size\22: 1, \22offset\22: 4}], \22param_sizes\22: [4, 1], \22threads_per_cta\22: 128, \22shared_memory\22: {\22static\22: 16, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<16 x i8>
+  llvm.func @k(%a0: f32, %a1: i8) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128>} {
+    %0 = llvm.mlir.constant(0 : i8) : i8
+    %1 = llvm.icmp "ne" %a1, %0 : i8
+    %2 = gpu.thread_id x
+    %3 = arith.index_cast %2 : index to i32
+    %4 = llvm.mlir.constant(5 : i32) : i32
+    %5 = llvm.lshr %3, %4 : i32
+    %6 = llvm.mlir.constant(-1 : i32) : i32
+    %7 = llvm.mlir.constant(0 : i32) : i32
+    %8 = llvm.mlir.constant(31 : i32) : i32
+    %9 = nvvm.shfl.sync.b32 %6, %5, %7, %8 {mode = "idx"} : i32
+    %10 = llvm.mlir.constant(3 : i32) : i32
+    %11 = llvm.and %9, %10 : i32
+    %12 = llvm.mlir.constant(21 : i32) : i32
+    %13 = llvm.shl %11, %12 : i32
+    %14 = llvm.mlir.undef : vector<16xi32>
+    %15 = llvm.mlir.constant(1 : i32) : i32
+    %16 = llvm.mlir.constant(2 : i32) : i32
+    %17 = llvm.mlir.constant(4 : i32) : i32
+    %18 = llvm.mlir.constant(6 : i32) : i32
+    %19 = llvm.mlir.constant(7 : i32) : i32
+    %20 = llvm.mlir.constant(8 : i32) : i32
+    %21 = llvm.mlir.constant(9 : i32) : i32
+    %22 = llvm.mlir.constant(10 : i32) : i32
+    %23 = llvm.mlir.constant(11 : i32) : i32
+    %24 = llvm.mlir.constant(12 : i32) : i32
+    %25 = llvm.mlir.constant(13 : i32) : i32
+    %26 = llvm.mlir.constant(14 : i32) : i32
+    %27 = llvm.mlir.constant(15 : i32) : i32
+    llvm.cond_br %1, ^bb1, ^bb2
+  ^bb1:
+    %28 = llvm.bitcast %a0 : f32 to i32
+    %29 = llvm.inttoptr %13 : i32 to !llvm.ptr<6>
+    %30 = llvm.insertelement %28, %14[%7 : i32] : vector<16xi32>
+    %31 = llvm.insertelement %28, %30[%15 : i32] : vector<16xi32>
+    %32 = llvm.insertelement %28, %31[%16 : i32] : vector<16xi32>
+    %33 = llvm.insertelement %28, %32[%10 : i32] : vector<16xi32>
+    %34 = llvm.insertelement %28, %33[%17 : i32] : vector<16xi32>
+    %35 = llvm.insertelement %28, %34[%4 : i32] : vector<16xi32>
+    %36 = llvm.insertelement %28, %35[%18 : i32] : vector<16xi32>
+    %37 = llvm.insertelement %28, %36[%19 : i32] : vector<16xi32>
+    %38 = llvm.insertelement %28, %37[%20 : i32] : vector<16xi32>
+    %39 = llvm.insertelement %28, %38[%21 : i32] : vector<16xi32>
+    %40 = llvm.insertelement %28, %39[%22 : i32] : vector<16xi32>
+    %41 = llvm.insertelement %28, %40[%23 : i32] : vector<16xi32>
+    %42 = llvm.insertelement %28, %41[%24 : i32] : vector<16xi32>
+    %43 = llvm.insertelement %28, %42[%25 : i32] : vector<16xi32>
+    %44 = llvm.insertelement %28, %43[%26 : i32] : vector<16xi32>
+    %45 = llvm.insertelement %28, %44[%27 : i32] : vector<16xi32>
+    nvvm.tcgen05.st %29, %45 {shape = "16x256b", repetitions = 4 : i64} : (!llvm.ptr<6>, vector<16xi32>) -> ()
+    nvvm.tcgen05.wait.st
+    nvvm.tcgen05.fence.before_thread_sync
+    llvm.br ^bb2
+  ^bb2:
+    nvvm.tcgen05.fence.after_thread_sync
+    %46 = llvm.inttoptr %13 : i32 to !llvm.ptr<6>
+    %47 = nvvm.tcgen05.ld %46 {shape = "16x256b", repetitions = 4 : i64} : (!llvm.ptr<6>) -> vector<16xi32>
+    nvvm.tcgen05.wait.ld
+    nvvm.tcgen05.fence.before_thread_sync
+    %48 = llvm.extractelement %47[%7 : i32] : vector<16xi32>
+    %49 = llvm.extractelement %47[%15 : i32] : vector<16xi32>
+    %50 = llvm.extractelement %47[%16 : i32] : vector<16xi32>
+    %51 = llvm.extractelement %47[%10 : i32] : vector<16xi32>
+    %52 = llvm.extractelement %47[%17 : i32] : vector<16xi32>
+    %53 = llvm.extractelement %47[%4 : i32] : vector<16xi32>
+    %54 = llvm.extractelement %47[%18 : i32] : vector<16xi32>
+    %55 = llvm.extractelement %47[%19 : i32] : vector<16xi32>
+    %56 = llvm.extractelement %47[%20 : i32] : vector<16xi32>
+    %57 = llvm.extractelement %47[%21 : i32] : vector<16xi32>
+    %58 = llvm.extractelement %47[%22 : i32] : vector<16xi32>
+    %59 = llvm.extractelement %47[%23 : i32] : vector<16xi32>
+    %60 = llvm.extractelement %47[%24 : i32] : vector<16xi32>
+    %61 = llvm.extractelement %47[%25 : i32] : vector<16xi32>
+    %62 = llvm.extractelement %47[%26 : i32] : vector<16xi32>
+    %63 = llvm.extractelement %47[%27 : i32] : vector<16xi32>
+    %64 = llvm.bitcast %48 : i32 to f32
+    %65 = llvm.bitcast %49 : i32 to f32
+    %66 = llvm.bitcast %50 : i32 to f32
+    %67 = llvm.bitcast %51 : i32 to f32
+    %68 = llvm.bitcast %52 : i32 to f32
+    %69 = llvm.bitcast %53 : i32 to f32
+    %70 = llvm.bitcast %54 : i32 to f32
+    %71 = llvm.bitcast %55 : i32 to f32
+    %72 = llvm.bitcast %56 : i32 to f32
+    %73 = llvm.bitcast %57 : i32 to f32
+    %74 = llvm.bitcast %58 : i32 to f32
+    %75 = llvm.bitcast %59 : i32 to f32
+    %76 = llvm.bitcast %60 : i32 to f32
+    %77 = llvm.bitcast %61 : i32 to f32
+    %78 = llvm.bitcast %62 : i32 to f32
+    %79 = llvm.bitcast %63 : i32 to f32
+    %80 = llvm.fadd %64, %64 : f32
+    %81 = llvm.fadd %65, %65 : f32
+    %82 = llvm.fadd %66, %66 : f32
+    %83 = llvm.fadd %67, %67 : f32
+    %84 = llvm.fadd %68, %68 : f32
+    %85 = llvm.fadd %69, %69 : f32
+    %86 = llvm.fadd %70, %70 : f32
+    %87 = llvm.fadd %71, %71 : f32
+    %88 = llvm.fadd %72, %72 : f32
+    %89 = llvm.fadd %73, %73 : f32
+    %90 = llvm.fadd %74, %74 : f32
+    %91 = llvm.fadd %75, %75 : f32
+    %92 = llvm.fadd %76, %76 : f32
+    %93 = llvm.fadd %77, %77 : f32
+    %94 = llvm.fadd %78, %78 : f32
+    %95 = llvm.fadd %79, %79 : f32
+    llvm.return
+  }
+}
+
+// ---- a_product_and_its_commit
+!columns = !nv_tileas.tmem<#builtin.int<32>>
+!lhs = !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>>
+!rhs = !nv_tileas.buffer<f16, #builtin.int<2>, #cute.shared<16, swizzle<2,3,3> o (32,32):(1,32)>>
+!done = !nv_tileas.pipeline<#builtin.int<1>>
+!ring = !nv_tileas.pipeline<#builtin.int<2>>
+nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, shared_bytes = 12352 : i32} {
+^bb0(%more: i1):
+  %a = nv_tileas.alloc_tensor {shared_offset = 0 : i32} : !lhs
+  %b = nv_tileas.alloc_tensor {shared_offset = 8192 : i32} : !rhs
+  %ring = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 6144 : i32, shared_offset = 12288 : i32} : !ring
+  %all = nv_tileas.create_tmem {shared_offset = 12320 : i32} : !columns
+  %d = nv_tileas.alloc_tmem %all {column = 0 : i32} : !columns
+  %done = nv_tileas.async.pipeline.create {consumers = 1 : i32, bytes = 0 : i32, shared_offset = 12336 : i32} : !done
+  nv_tileas.agent_switch {
+    nv_tileas.yield
+  } {
+    %t = arith.constant 0 : i32
+    nv_tileas.async.pipeline.consumer_wait %ring, %t : (!ring, i32) -> ()
+    nv_tileas.async.umma %a, %b, %d, %more lhs_stage(%t) rhs_stage(%t) pipeline(%ring) token(%t) {lhs_placement = #cute.shared<16, swizzle<2,3,3> o (64,32):(32,1)>, rhs_placement = #cute.shared<16, swizzle<2,3,3> o (32,32):(1,32)>, atom = "tcgen05_k16_f16_f16_f32", shape = array<i64: 64, 32, 32>} : (!lhs, !rhs, !columns, i1, i32, i32, !ring, i32) -> ()
+    nv_tileas.async.umma_commit %done : (!done) -> ()
+    nv_tileas.async.pipeline.consumer_wait %done, %t : (!done, i32) -> ()
+    nv_tileas.yield
+  }
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_100a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i1\22, \22size\22: 1, \22offset\22: 0}], \22param_sizes\22: [1], \22threads_per_cta\22: 160, \22shared_memory\22: {\22static\22: 12352, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<12352 x i8>
+  llvm.func @k(%a0: i8) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 160>} {
+    %0 = llvm.mlir.constant(0 : i8) : i8
+    %1 = llvm.icmp "ne" %a0, %0 : i8
+    %2 = gpu.thread_id x
+    %3 = arith.index_cast %2 : index to i32
+    %4 = llvm.mlir.constant(0 : i32) : i32
+    %5 = llvm.icmp "eq" %3, %4 : i32
+    %6 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %7 = llvm.ptrtoint %6 : !llvm.ptr<3> to i32
+    %8 = llvm.mlir.constant(12288 : i32) : i32
+    %9 = llvm.mlir.constant(12296 : i32) : i32
+    %10 = llvm.mlir.constant(12304 : i32) : i32
+    %11 = llvm.mlir.constant(12312 : i32) : i32
+    %12 = llvm.mlir.constant(12336 : i32) : i32
+    %13 = llvm.mlir.constant(12344 : i32) : i32
+    %14 = llvm.mlir.constant(5 : i32) : i32
+    %15 = llvm.lshr %3, %14 : i32
+    %16 = llvm.mlir.constant(-1 : i32) : i32
+    %17 = llvm.mlir.constant(31 : i32) : i32
+    %18 = nvvm.shfl.sync.b32 %16, %15, %4, %17 {mode = "idx"} : i32
+    %19 = llvm.icmp "eq" %18, %4 : i32
+    %20 = llvm.mlir.constant(12320 : i32) : i32
+    %21 = llvm.mlir.constant(32 : i32) : i32
+    %22 = llvm.mlir.constant(4 : i32) : i32
+    %23 = llvm.icmp "uge" %18, %22 : i32
+    %24 = llvm.mlir.constant(262143 : i32) : i32
+    %25 = llvm.mlir.constant(-9223301530671644672) : i64
+    %26 = llvm.mlir.constant(8192 : i32) : i32
+    %27 = llvm.mlir.constant(67633168 : i32) : i32
+    %28 = llvm.mlir.constant(2) : i64
+    %29 = llvm.mlir.constant(true) : i1
+    %30 = llvm.mlir.constant(16 : i32) : i32
+    %31 = llvm.mlir.constant(1 : i32) : i32
+    %32 = llvm.mlir.constant(128 : i32) : i32
+    llvm.cond_br %5, ^bb1, ^bb2
+  ^bb1:
+    %33 = llvm.add %7, %8 : i32
+    nvvm.mbarrier.init %33 {count = 1 : i64} : (i32) -> ()
+    %34 = llvm.add %7, %9 : i32
+    nvvm.mbarrier.init %34 {count = 1 : i64} : (i32) -> ()
+    %35 = llvm.add %7, %10 : i32
+    nvvm.mbarrier.init %35 {count = 1 : i64} : (i32) -> ()
+    %36 = llvm.add %7, %11 : i32
+    nvvm.mbarrier.init %36 {count = 1 : i64} : (i32) -> ()
+    %37 = llvm.add %7, %12 : i32
+    nvvm.mbarrier.init %37 {count = 1 : i64} : (i32) -> ()
+    %38 = llvm.add %7, %13 : i32
+    nvvm.mbarrier.init %38 {count = 1 : i64} : (i32) -> ()
+    nvvm.fence.mbarrier.init
+    llvm.br ^bb2
+  ^bb2:
+    llvm.cond_br %19, ^bb3, ^bb4
+  ^bb3:
+    %39 = llvm.add %7, %20 : i32
+    %40 = llvm.inttoptr %39 : i32 to !llvm.ptr<3>
+    nvvm.tcgen05.alloc %40, %21 {group = "cg1"} : (!llvm.ptr<3>, i32) -> ()
+    nvvm.tcgen05.relinquish_alloc_permit {group = "cg1"}
+    llvm.br ^bb4
+  ^bb4:
+    nvvm.tcgen05.fence.before_thread_sync
+    nvvm.barrier.cta.sync.aligned.all %4 : (i32) -> ()
+    nvvm.tcgen05.fence.after_thread_sync
+    %41 = llvm.add %7, %20 : i32
+    %42 = llvm.inttoptr %41 : i32 to !llvm.ptr<3>
+    %43 = llvm.load %42 {volatile_, alignment = 4 : i64} : !llvm.ptr<3> -> i32
+    llvm.cond_br %23, ^bb5, ^bb8
+  ^bb5:
+    %44 = nvvm.elect.sync %16 : (i32) -> !llvm.struct<(i32, i1)>
+    %45 = llvm.extractvalue %44[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %45, ^bb6, ^bb7
+  ^bb6:
+    llvm.br ^bb23
+  ^bb7:
+    llvm.br ^bb23
+  ^bb8:
+    %46 = llvm.add %7, %8 : i32
+    %47 = llvm.inttoptr %46 : i32 to !llvm.ptr<3>
+    llvm.br ^bb9
+  ^bb9:
+    %48 = nvvm.mbarrier.try_wait %47, %4 : (!llvm.ptr<3>, i32) -> i1
+    llvm.cond_br %48, ^bb10, ^bb9
+  ^bb10:
+    nvvm.memory_clobber
+    %49 = llvm.and %7, %24 : i32
+    %50 = llvm.lshr %49, %22 : i32
+    %51 = llvm.zext %50 : i32 to i64
+    %52 = llvm.or %51, %25 : i64
+    %53 = llvm.add %7, %26 : i32
+    %54 = llvm.and %53, %24 : i32
+    %55 = llvm.lshr %54, %22 : i32
+    %56 = llvm.zext %55 : i32 to i64
+    %57 = llvm.or %56, %25 : i64
+    llvm.cond_br %19, ^bb11, ^bb14
+  ^bb11:
+    %58 = nvvm.elect.sync %16 : (i32) -> !llvm.struct<(i32, i1)>
+    %59 = llvm.extractvalue %58[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %59, ^bb12, ^bb13
+  ^bb12:
+    nvvm.tcgen05.fence.after_thread_sync
+    %60 = llvm.inttoptr %43 : i32 to !llvm.ptr<6>
+    nvvm.tcgen05.mma %60, %52, %57, %27, %1 {mma_kind = 0 : i64, ctas = 1 : i64} : (!llvm.ptr<6>, i64, i64, i32, i1) -> ()
+    %61 = llvm.add %57, %28 : i64
+    %62 = llvm.add %52, %28 : i64
+    nvvm.tcgen05.mma %60, %62, %61, %27, %29 {mma_kind = 0 : i64, ctas = 1 : i64} : (!llvm.ptr<6>, i64, i64, i32, i1) -> ()
+    %63 = llvm.add %46, %30 : i32
+    %64 = llvm.inttoptr %63 : i32 to !llvm.ptr<3>
+    nvvm.tcgen05.commit %64 {group = "cg1"} : (!llvm.ptr<3>) -> ()
+    llvm.br ^bb13
+  ^bb13:
+    llvm.br ^bb14
+  ^bb14:
+    llvm.cond_br %19, ^bb15, ^bb18
+  ^bb15:
+    %65 = nvvm.elect.sync %16 : (i32) -> !llvm.struct<(i32, i1)>
+    %66 = llvm.extractvalue %65[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %66, ^bb16, ^bb17
+  ^bb16:
+    %67 = llvm.add %7, %12 : i32
+    %68 = llvm.inttoptr %67 : i32 to !llvm.ptr<3>
+    nvvm.tcgen05.commit %68 {group = "cg1"} : (!llvm.ptr<3>) -> ()
+    llvm.br ^bb17
+  ^bb17:
+    llvm.br ^bb18
+  ^bb18:
+    %69 = llvm.add %7, %12 : i32
+    %70 = llvm.inttoptr %69 : i32 to !llvm.ptr<3>
+    llvm.br ^bb19
+  ^bb19:
+    %71 = nvvm.mbarrier.try_wait %70, %4 : (!llvm.ptr<3>, i32) -> i1
+    llvm.cond_br %71, ^bb20, ^bb19
+  ^bb20:
+    nvvm.memory_clobber
+    nvvm.barrier.cta.sync.aligned.count %31, %32 : (i32, i32) -> ()
+    llvm.cond_br %19, ^bb21, ^bb22
+  ^bb21:
+    %72 = llvm.inttoptr %43 : i32 to !llvm.ptr<6>
+    nvvm.tcgen05.dealloc %72, %21 {group = "cg1"} : (!llvm.ptr<6>, i32) -> ()
+    llvm.br ^bb22
+  ^bb22:
+    llvm.br ^bb23
+  ^bb23:
+    llvm.return
+  }
+}
