@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -11,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples.example_library import bytecode_of
 from tileiras_build.cli import main
 from tileiras_build.pipeline.stages import STAGES
-from tileiras_build.pipeline.tileas_to_ll.phases import PHASES
+from tileiras_build.pipeline.tileas_to_ll import PASSES
 from tileiras_build.targets import TARGETS
 
 KERNEL = r"""target triple = "nvptx64-nvidia-cuda"
@@ -183,7 +185,9 @@ def lower_with_small_files(output: str):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
 
-    return run("lower", "k.ll", "--to", "ptx", "--sm", "90", "-o", output, preexec_fn=limit)
+    # Python would leave a cut file of bytecode for the next process.
+    environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    return run("lower", "k.ll", "--to", "ptx", "--sm", "90", "-o", output, preexec_fn=limit, env=environment)
 
 
 def test_write_that_fails_half_way_leaves_nothing():
@@ -320,6 +324,33 @@ def test_passes_are_listed_with_their_contracts(capsys):
     listed = capsys.readouterr().out
     start = listed.index("convert-nvgpu-and-gpu-to-nvvm")
     assert "In:  gpu.*, nvgpu.*, cf.assert" in listed[start:] and "Out: llvm.*, nvvm.*" in listed[start:]
-    assert [line.split()[1] for line in listed.splitlines() if line.strip().startswith("phase ")] == [
-        phase.name for phase in PHASES
-    ]
+    places = [re.search(rf"^ *{re.escape(entry.name)}\b", listed, re.MULTILINE).start() for entry in PASSES]
+    assert places == sorted(places)
+
+
+# ---- stopping after a pass
+def test_lower_until_prints_text_that_opt_finishes(capsys):
+    Path("k.tilebc").write_bytes(bytecode_of("vector_add_f32"))
+    names = [entry.name for entry in PASSES]
+    last = "convert-tile-as-to-llvm"
+    assert main(["lower", "k.tilebc", "--to", "ll", "--sm", "90", "--in-process"]) == 0
+    assert main(["lower", "k.tilebc", "--until", last, "--sm", "90", "--in-process"]) == 0
+    assert Path("k.mlir").read_text().count("gpu.module") == 1
+    rest = [word for name in names[names.index(last) + 1 :] for word in ("--pass", name)]
+    capsys.readouterr()
+    assert main(["opt", "k.mlir", "--sm", "90", *rest, "--ll"]) == 0
+    assert capsys.readouterr().out.encode() == Path("k.ll").read_bytes()
+
+
+def test_lower_until_an_unknown_pass_names_those_on_the_way(capsys):
+    Path("k.tilebc").write_bytes(bytecode_of("vector_add_f32"))
+    line = refusal(capsys, "lower", "k.tilebc", "--until", "no-such-pass", "--sm", "90", "--in-process")
+    assert "error[until-pass]: 'no-such-pass' is no pass on the way from .tilebc" in line
+    assert "convert-tile-as-to-llvm" in line and "tileas-clean-up-arithmetic" in line
+
+
+def test_lower_has_one_goal(capsys):
+    for goals in ([], ["--to", "ll", "--until", "tileas-clean-up-arithmetic"]):
+        with pytest.raises(SystemExit):
+            main(["lower", "k.ll", "--sm", "90", *goals])
+    assert "not allowed with argument" in capsys.readouterr().err

@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples.example_library import bytecode_of
 from tests.fake_stages import TABLE
 from tileiras_build import driver
 from tileiras_build.errors import InternalError, InvalidInput, Unsupported
+from tileiras_build.pipeline import opt, stages
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.strategies import STRATEGIES
+from tileiras_build.pipeline.tileas_to_ll.write_llvm_dialect import write
 from tileiras_build.targets import find_target
 
 
@@ -157,3 +161,65 @@ def test_dump_in_a_folder_that_the_user_names_replaces_links(tmp_path):
             lower(BROKEN.decode(), "tilebc", "cubin")
     assert victim.read_text() == "precious"
     assert "ZeroDivisionError" in (tmp_path / "dump" / name / "error.txt").read_text()
+
+
+# ---- stopping after a pass -------------------------------------------------------------------------------------------
+def until(name: str, last: str, target: str, **options) -> str:
+    """The module of an example after the pass ``last``."""
+    made = driver.lower_until(bytecode_of(name), "tilebc", last, Job(find_target(target), **options), f"{name}.tilebc")
+    return made[".mlir"].decode()
+
+
+def passes_after(last: str) -> list[str]:
+    names = [entry.name for entry in stages.find("ll").passes]
+    return names[names.index(last) + 1 :]
+
+
+@pytest.mark.parametrize("last", ["tileas-clean-up-arithmetic", "convert-tile-as-to-llvm"])
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("matmul_f16_nt", "sm_80"), ("matmul_f16_nt", "sm_90"), ("matmul_f16_nt", "sm_100"), ("softmax_f16", "sm_120"),
+        ("histogram_i32", "sm_80"), ("gelu_erf_bf16", "sm_90"), ("prefix_sum_f32", "sm_100"), ("transpose_i8", "sm_120"),
+    ],
+)  # fmt: skip
+def test_opt_finishes_what_lower_until_prints(name, target, last):
+    job = Job(find_target(target))
+    printed = until(name, last, target)
+    finished = write(opt.transform(printed, passes_after(last), job))
+    whole = driver.lower(bytecode_of(name), "tilebc", "ll", job, f"{name}.tilebc")
+    assert finished.encode() == whole[".ll"]
+
+
+def test_lower_until_stops_there():
+    printed = until("vector_add_f32", "convert-nv-tile-func-to-llvm", "sm_90")
+    assert "func.func @vector_add_f32" in printed and "nv_tileas.tiled_load" in printed
+    assert "nvvm.kernel" not in printed
+    assert "nvvm.kernel" in until("vector_add_f32", "convert-cute-kernel-to-nvvm", "sm_90")
+
+
+def test_a_pass_behind_the_source_is_not_on_the_way():
+    tileas = driver.lower(bytecode_of("vector_add_f32"), "tilebc", "tileas", job())[".tileas"]
+    [first, *_] = stages.find("tileas").passes
+    with pytest.raises(InvalidInput, match=r"until-pass.*is no pass on the way from \.tileas") as caught:
+        driver.lower_until(tileas, "tileas", first.name, job())
+    assert "convert-tile-as-to-llvm" in caught.value.remedy and first.name not in caught.value.remedy
+
+
+def test_a_pass_that_the_strategy_leaves_out_is_not_on_the_way():
+    strategy, left_out = next(
+        (row.name, name)
+        for row in STRATEGIES
+        for name in names_of(job())
+        if name not in names_of(job(strategy=row.name))
+    )
+    assert "nv_tileaa.func" in until("matmul_f16_nt", left_out, "sm_90")
+    with pytest.raises(InvalidInput, match=f"until-pass.*'{left_out}' is no pass") as caught:
+        until("matmul_f16_nt", left_out, "sm_90", strategy=strategy)
+    assert left_out not in caught.value.remedy
+
+
+def names_of(given: Job) -> list[str]:
+    """The passes of the scheduling edge for a job."""
+    stage = stages.find("tileas")
+    return [entry.name for entry in stage.passes_for(stage.job(given))]

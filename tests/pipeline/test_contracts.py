@@ -1,5 +1,7 @@
 """Pass contracts: what a pass removes must be gone, and failures name the pass."""
 
+import re
+
 import pytest
 from xdsl.dialects import arith, builtin, test
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
@@ -7,6 +9,11 @@ from xdsl.pattern_rewriter import RewritePattern
 
 from tileiras_build.errors import InternalError, InvalidInput
 from tileiras_build.pipeline.contracts import EdgePass, run_passes
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.opt import parse_module
+from tileiras_build.targets import find_target
+
+JOB = Job(find_target("sm_90"))
 
 
 def module() -> ModuleOp:
@@ -85,6 +92,30 @@ def test_verification_after_each_pass_is_a_knob(monkeypatch):
 def test_debug_shows_times_and_dumps_ir(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("TILEIRAS_DEBUG", "6")
     monkeypatch.setenv("TILEIRAS_DUMP", str(tmp_path))
-    run_passes((edge_pass(),), module(), None, edge="ll")
+    run_passes((edge_pass(),), module(), JOB, edge="ll")
     assert "ms  pass  example" in capsys.readouterr().err
-    assert "arith.constant 1" in (tmp_path / "ll-00-example.mlir").read_text()
+    [dump] = tmp_path.iterdir()
+    assert "arith.constant 1" in dump.read_text()
+    assert re.fullmatch(r"module-sm_90-[0-9a-f]{8}-ll-00-example\.mlir", dump.name)
+
+
+def kernel(name: str, value: int) -> ModuleOp:
+    """A module with one kernel."""
+    text = f"nv_tileaa.func @{name} attributes {{num_warps = {value} : i32}} {{\n  nv_tileaa.return\n}}"
+    return parse_module(text)
+
+
+def test_dumps_carry_kernel_and_target_and_are_never_overwritten(monkeypatch, tmp_path):
+    monkeypatch.setenv("TILEIRAS_DEBUG", "6")
+    monkeypatch.setenv("TILEIRAS_DUMP", str(tmp_path))
+    jobs = [JOB, Job(find_target("sm_80")), Job(find_target("sm_90"), opt_level=0)]
+    for value, name in ((1, "one"), (2, "one"), (1, "two")):
+        for job in jobs:
+            run_passes((edge_pass("first"), edge_pass("second")), kernel(name, value), job, edge="ll")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    # Three modules, three jobs, two passes.
+    assert len(names) == 18
+    assert all(re.fullmatch(r"(one|two)-sm_(80|90)-[0-9a-f]{8}-ll-0(0-first|1-second)\.mlir", name) for name in names)
+    # The same work again takes the same names.
+    run_passes((edge_pass("first"),), kernel("one", 1), JOB, edge="ll")
+    assert len(list(tmp_path.iterdir())) == 18
