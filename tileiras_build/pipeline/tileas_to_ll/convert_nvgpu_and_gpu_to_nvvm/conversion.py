@@ -203,13 +203,18 @@ class Emitter:
             return self.add(llvm.ConstantOp(IntegerAttr(value, type), type))
         return self.add(llvm.ConstantOp(builtin.FloatAttr(float(value), type), type))
 
+    def source(self, value: SSAValue, type: Attribute) -> SSAValue | None:
+        """The value of ``type`` that was bridged to ``value``, if it is such a one."""
+        owner = value.owner
+        is_bridge = isinstance(owner, UnrealizedConversionCastOp) and owner.inputs.types == (type,)
+        return owner.inputs[0] if is_bridge else None
+
     def as_type(self, value: SSAValue, type: Attribute) -> SSAValue:
         """``value`` bridged to ``type``."""
         if value.type == type:
             return value
-        owner = value.owner
-        if isinstance(owner, UnrealizedConversionCastOp) and owner.inputs.types == (type,):
-            return owner.inputs[0]
+        if (source := self.source(value, type)) is not None:
+            return source
         cast, result = UnrealizedConversionCastOp.cast_one(value, type)
         self.add(cast)
         return result
@@ -223,8 +228,8 @@ class Emitter:
         owner = value.owner
         if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
             return self.constant(owner.value.value.data, type)
-        if isinstance(owner, UnrealizedConversionCastOp) and owner.inputs.types == (type,):
-            return owner.inputs[0]
+        if (source := self.source(value, type)) is not None:
+            return source
         return self.add(arith.IndexCastOp(value, type)) if isinstance(value.type, IndexType) else value
 
     def field(self, aggregate: SSAValue, *position: int) -> SSAValue:
