@@ -114,8 +114,12 @@ def check_removed(edge_pass: EdgePass, module: ModuleOp) -> None:
         return
     classes = tuple(entry for entry in edge_pass.removes if isinstance(entry, type))
     prefixes = tuple(entry for entry in edge_pass.removes if isinstance(entry, str))
+    verdicts: dict[type[Operation], bool] = {}
     for operation in module.walk():
-        if isinstance(operation, classes) or operation.name.startswith(prefixes):
+        kind = operation.__class__
+        if (is_removed := verdicts.get(kind)) is None:
+            is_removed = verdicts[kind] = issubclass(kind, classes) or operation.name.startswith(prefixes)
+        if is_removed:
             raise InternalError(
                 "pass-contract", f"operation {operation.name} survived pass {edge_pass.name}, which removes it"
             )

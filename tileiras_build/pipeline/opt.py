@@ -34,7 +34,6 @@ PASSES: dict[str, str] = {
     "convert-pipeline-to-nvvm": f"{_CUTE}:ConvertPipelineToNVVM",
     "convert-debuginfo-to-llvm": f"{_TILEAS_TO_LL}.translate_debug_info:TranslateDebugInfo",
     "reconcile-unrealized-casts": f"{_TILEAS_TO_LL}.reconcile_casts:ReconcileUnrealizedCasts",
-    "convert-nvvm-to-llvm": f"{_TILEAS_TO_LL}.convert_nvvm_to_llvm:ConvertNVVMToLLVM",
 }
 
 # Dialects of MLIR, beside those of the text artifacts; a name of both is ours.

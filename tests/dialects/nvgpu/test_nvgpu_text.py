@@ -24,7 +24,7 @@ ACCUMULATOR = "!nvgpu.warpgroup.accumulator<fragmented = vector<64x64xf32>>"
 TOKEN = "!nvgpu.device.async.token"
 VALUES = {
     "bar": BAR, "bars": BARS, "i": "index", "p": "i1", "mask": "i16", "hint": "i64", "map": MAP, "tile": TILE,
-    "global": "memref<64x64xf16>", "tensor": "memref<*xf16>", "desc": DESCRIPTOR, "acc": ACCUMULATOR,
+    "global": "memref<64x64xf16>", "cluster": "memref<64x64xf16, 7>", "tensor": "memref<*xf16>", "desc": DESCRIPTOR, "acc": ACCUMULATOR,
     "out": "memref<64x64xf32>", "token": TOKEN, "phase": "!nvgpu.mbarrier.token", "a": "vector<4x2xf16>",
     "b": "vector<2x2xf16>", "c": "vector<2x2xf16>", "meta": "vector<2xi16>", "v": "vector<2xf32>", "f": "f32",
     "s": "!llvm.ptr<3>", "g": "!llvm.ptr<1>", "ptr": "!llvm.ptr", "w": "i32", "l": "i64", "hh": "vector<2xf16>",
@@ -55,11 +55,14 @@ gpu.printf "nothing"
 nvgpu.mbarrier.init %bar[%i], %i : {BAR}
 nvgpu.mbarrier.init %bar[%i], %i, predicate = %p : {BAR}
 %r = nvgpu.mbarrier.arrive %bar[%i] : {BAR} -> !nvgpu.mbarrier.token
+nvgpu.mbarrier.arrive %bar[%i], predicate = %p : {BAR}
 %r = nvgpu.mbarrier.arrive.nocomplete %bars[%i], %i : {BARS} -> !nvgpu.mbarrier.token
 nvgpu.mbarrier.arrive.expect_tx %bar[%i], %i : {BAR}
 %r = nvgpu.mbarrier.test.wait %bar[%i], %phase : {BAR}, !nvgpu.mbarrier.token
 nvgpu.mbarrier.try_wait.parity %bar[%i], %p, %i : {BAR}
+%r = nvgpu.mbarrier.try_wait.parity %bar[%i], %p : {BAR} -> i1
 nvgpu.tma.async.load %map[%i, %i], %bar[%i] to %tile : {MAP}, {BAR} -> {TILE}
+nvgpu.tma.async.load %map[%i, %i], %bar[%i] to %cluster {{pair}} : {MAP}, {BAR} -> memref<64x64xf16, 7>
 nvgpu.tma.async.load %map[%i, %i], %bar[%i] to %tile multicast_mask = %mask, predicate = %p : {MAP}, {BAR} -> {TILE}
 nvgpu.tma.async.store %tile to %map[%i, %i] : {TILE} -> {MAP}
 nvgpu.tma.async.store %tile to %map[%i, %i], predicate = %p : {TILE} -> {MAP}
@@ -101,6 +104,7 @@ nvvm.mbarrier.inval.shared %s : !llvm.ptr<3>
 nvvm.mbarrier.arrive.expect_tx.shared %s, %w : !llvm.ptr<3>, i32
 %r = nvvm.mbarrier.test.wait.shared %s, %l : !llvm.ptr<3>, i64 -> i1
 nvvm.mbarrier.try_wait.parity.shared %s, %w, %w : !llvm.ptr<3>, i32, i32
+%r = nvvm.mbarrier.try_wait.parity.shared %s, %p : !llvm.ptr<3>, i1 -> i1
 nvvm.cp.async.shared.global %s, %g, 16, cache = cg : !llvm.ptr<3>, !llvm.ptr<1>
 nvvm.cp.async.shared.global %s, %g, 4, cache = ca, %w : !llvm.ptr<3>, !llvm.ptr<1>, i32
 nvvm.cp.async.commit.group

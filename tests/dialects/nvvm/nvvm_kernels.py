@@ -16,20 +16,24 @@ ARGUMENTS = (
 
 
 def to_llvm(body: str, sm: str) -> str:
-    """MLIR text of a kernel around ``body`` after convert-nvvm-to-llvm."""
+    """LLVM IR of a kernel around ``body``, as ``opt --ll`` writes it."""
     text = f"llvm.func @k({ARGUMENTS}) attributes {{nvvm.kernel}} {{\n{body}\nllvm.return\n}}\n"
-    return opt.run(text, ["convert-nvvm-to-llvm"], sm=sm)
+    return write(opt.transform(text, [], Job(find_target(sm))))
 
 
 def to_ptx(body: str, sm: str) -> str:
     """PTX of that kernel; ptxas has taken it."""
-    return translate(to_llvm(body, sm), sm)
+    return _translate(to_llvm(body, sm), sm)
 
 
 def translate(mlir: str, sm: str) -> str:
-    """PTX of a module of llvm operations; ptxas has taken it."""
+    """PTX of a module of llvm and nvvm operations; ptxas has taken it."""
+    return _translate(write(opt.parse_module(mlir)), sm)
+
+
+def _translate(ll: str, sm: str) -> str:
     job = Job(find_target(sm))
-    ptx = ll_to_ptx.lower(write(opt.parse_module(mlir)), job)
+    ptx = ll_to_ptx.lower(ll, job)
     ptx_to_cubin.lower(ptx, job)
     return re.sub(r"[ \t]+", " ", ptx)
 

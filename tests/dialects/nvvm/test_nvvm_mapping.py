@@ -8,7 +8,7 @@ from tests.dialects.nvvm.nvvm_kernels import first_stored, flag_stored, stored, 
 from tileiras_build.dialects.nvvm import NVVM
 from tileiras_build.dialects.nvvm.mapping import MAPPING
 from tileiras_build.dialects.nvvm.rows import ALL, NONE, WRITE, Assembly, Intrinsic
-from tileiras_build.dialects.nvvm.rows import ROWS as BOOK
+from tileiras_build.dialects.nvvm.rows import ROWS as ROW_OF
 from tileiras_build.errors import Unsupported
 
 F4 = "!llvm.struct<(f32, f32, f32, f32)>"
@@ -30,6 +30,7 @@ def _tensor(rank):
 
 F32X4, I32X4, I32X2 = "%f, %f, %f, %f", "%i, %i, %i, %i", "%i, %i"
 LOAD = "nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %p, %s, "
+PLACE = "%c = llvm.inttoptr %i : i32 to !llvm.ptr<7>\n"
 STORE = "nvvm.cp.async.bulk.tensor.global.shared.cta %p, %s, "
 WGMMA = f": {F4} -> {F4}"
 ROWS = [
@@ -45,19 +46,21 @@ ROWS = [
                         "!llvm.struct<(f32, i1)>", "f32"), "shfl.sync.bfly.b32"),
     ("80", stored("nvvm.shfl.sync up %i, %i, %i, %i : i32 -> i32", "i32"), "shfl.sync.up.b32"),
     ("80", stored("nvvm.redux.sync add %i, %i : i32 -> i32", "i32"), "redux.sync.add.s32"),
-    ("80", "nvvm.mbarrier.init.shared %s, %i : !llvm.ptr<3>, i32", "mbarrier.init.shared.b64"),
-    ("90", "nvvm.mbarrier.init.shared %s, %i, predicate = %b : !llvm.ptr<3>, i32", " mbarrier.init.shared.b64"),
+    ("80", "nvvm.mbarrier.init.shared %s, %i : !llvm.ptr<3>, i32", "mbarrier.init.shared::cta.b64"),
+    ("90", "nvvm.mbarrier.init.shared %s, %i, predicate = %b : !llvm.ptr<3>, i32", " mbarrier.init.shared::cta.b64"),
     ("90", "nvvm.mbarrier.inval.shared %s : !llvm.ptr<3>", "mbarrier.inval.shared.b64"),
     ("80", stored("nvvm.mbarrier.arrive.shared %s : !llvm.ptr<3> -> i64", "i64"), "mbarrier.arrive.shared.b64"),
     ("80", stored("nvvm.mbarrier.arrive.nocomplete.shared %s, %i : !llvm.ptr<3>, i32 -> i64", "i64"),
      "mbarrier.arrive.noComplete.shared.b64"),
     ("90", "nvvm.mbarrier.arrive.expect_tx.shared %s, %i : !llvm.ptr<3>, i32", "mbarrier.arrive.expect_tx"),
     ("90", "nvvm.mbarrier.arrive.expect_tx.shared %s, %i, predicate = %b : !llvm.ptr<3>, i32",
-     " mbarrier.arrive.expect_tx.shared.b64 _"),
+     " mbarrier.arrive.expect_tx.shared::cta.b64 _"),
     ("90", flag_stored("nvvm.mbarrier.test.wait.shared %s, %l : !llvm.ptr<3>, i64 -> i1"), "mbarrier.test_wait.shared.b64"),
     ("90", "nvvm.mbarrier.try_wait.parity.shared %s, %i, %i : !llvm.ptr<3>, i32, i32", "bra.uni WAIT_"),
     ("90", flag_stored("nvvm.mbarrier.try_wait.parity.shared %s, %b, %i : !llvm.ptr<3>, i1, i32 -> i1"),
      "mbarrier.try_wait.parity"),
+    ("90", flag_stored("nvvm.mbarrier.try_wait.parity.shared %s, %i : !llvm.ptr<3>, i32 -> i1"), "mbarrier.try_wait.parity"),
+    ("90", "nvvm.mbarrier.try_wait.parity.shared %s, %i : !llvm.ptr<3>, i32", "bra.uni WAIT_"),
     ("90", "%c = llvm.mlir.constant(128 : i32) : i32\nnvvm.fence.proxy.acquire #nvvm.mem_scope<sys> %p, %c",
      "fence.proxy.tensormap::generic.acquire.sys"),
     ("90", "nvvm.fence.proxy.release #nvvm.mem_scope<gpu>", "fence.proxy.tensormap::generic.release.gpu"),
@@ -68,10 +71,17 @@ ROWS = [
      "cp.async.ca.shared.global"),
     ("80", "nvvm.cp.async.commit.group", "cp.async.commit_group"),
     ("80", "nvvm.cp.async.wait.group 1", "cp.async.wait_group 1"),
-    *[("90", f"{LOAD}{_tensor(rank)} : !llvm.ptr<3>, !llvm.ptr", f"cp.async.bulk.tensor.{rank}d.shared::cluster.global")
+    *[("90", f"{LOAD}{_tensor(rank)} : !llvm.ptr<3>, !llvm.ptr", f"cp.async.bulk.tensor.{rank}d.shared::cta.global")
       for rank in (1, 2, 3, 4, 5)],
     ("90", f"{LOAD}{_tensor(2)} multicast_mask = %h l2_cache_hint = %l predicate = %b "
      "{cacheHintEnable, multicastEnable} : !llvm.ptr<3>, !llvm.ptr", ".multicast::cluster.L2::cache_hint"),
+    ("90", f"{LOAD}{_tensor(1)} predicate = %b : !llvm.ptr<3>, !llvm.ptr", " cp.async.bulk.tensor.1d.shared::cluster.global"),
+    ("90", f"{LOAD}{_tensor(1)} multicast_mask = %h {{multicastEnable}} : !llvm.ptr<3>, !llvm.ptr",
+     "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "),
+    ("90", f"{LOAD}{_tensor(1)} l2_cache_hint = %l {{cacheHintEnable}} : !llvm.ptr<3>, !llvm.ptr",
+     "cp.async.bulk.tensor.1d.shared::cta.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint "),
+    ("100", f"{PLACE}{LOAD.replace('%s, %p', '%c, %p')}{_tensor(2)} multicast_mask = %h {{multicastEnable, pair}} : "
+     "!llvm.ptr<7>, !llvm.ptr", ".multicast::cluster.cta_group::2 "),
     *[("90", f"{STORE}{_tensor(rank)} : !llvm.ptr, !llvm.ptr<3>", f"cp.async.bulk.tensor.{rank}d.global.shared::cta")
       for rank in (1, 2, 3, 4, 5)],
     ("90", f"{STORE}{_tensor(1)} l2_cache_hint = %l {{cacheHintEnable}} : !llvm.ptr, !llvm.ptr<3>", "L2::cache_hint"),
@@ -125,16 +135,18 @@ def test_an_operation_becomes_its_instruction(sm, body, expected):
 @pytest.mark.seed("codegen-overview", "handoff-mapping")
 @pytest.mark.seed("nvptx-bring-up", "mapping-record", "mapping-intrinsic", "mapping-assembly")
 def test_every_operation_has_one_row():
-    assert {op.name for op in NVVM.operations} == {op.name for op in (*MAPPING, *BOOK)}
-    assert {row.kind for row in MAPPING.values()} == {"intrinsic", "assembly"}
-    assert all(isinstance(row, Intrinsic | Assembly) for row in MAPPING.values())
+    rows = [*MAPPING.items(), *ROW_OF.items()]
+    assert sorted(op.name for op in NVVM.operations) == sorted(op.name for op, _ in rows)
+    assert {row.kind for _, row in rows} == {"intrinsic", "assembly"}
+    assert all(isinstance(row, Intrinsic | Assembly) for _, row in rows)
 
 
 def test_operations_that_touch_memory_are_not_pure():
     from xdsl.traits import Pure
 
-    pure = {op.name for op in MAPPING if op.has_trait(Pure)}
-    effects = {op.name for op, row in MAPPING.items() if row.effects != NONE}
+    rows = MAPPING | ROW_OF
+    pure = {op.name for op in rows if op.has_trait(Pure)}
+    effects = {op.name for op, row in rows.items() if row.effects != NONE}
     assert pure & effects == set()
     assert {"nvvm.barrier0", "nvvm.mbarrier.arrive.shared"} <= effects
 
@@ -152,10 +164,11 @@ def test_assembly_clobbers_memory_where_its_instruction_writes():
     for op, row in MAPPING.items():
         if isinstance(row, Assembly):
             assert row.effects in (NONE, WRITE, ALL), op.name
-    assert '"l,r,r,~{memory}"' in to_llvm(f"{STORE}{_tensor(1)} : !llvm.ptr, !llvm.ptr<3>", "90")
+    text = to_llvm(f"{STORE}{_tensor(1)}, predicate = %b : !llvm.ptr, !llvm.ptr<3>", "90")
+    assert '"l,r,r,b,~{memory}"' in text
 
 
-@pytest.mark.parametrize("body", [LOAD + _tensor(1) + " : !llvm.ptr<3>, !llvm.ptr"])
+@pytest.mark.parametrize("body", [LOAD + _tensor(1) + " predicate = %b : !llvm.ptr<3>, !llvm.ptr"])
 def test_an_absent_option_leaves_no_slot(body):
     text = to_llvm(body, "90")
     assert "multicast" not in text and "cache_hint" not in text

@@ -15,7 +15,7 @@ from xdsl.utils.str_enum import StrEnum
 
 from ..gpu_ext import AddressSpace, AddressSpaceAttr
 
-SHARED = 3
+SHARED, CLUSTER = 3, 7  # of the CTA, of its cluster
 _SPACES = {AddressSpace.GLOBAL: 1, AddressSpace.WORKGROUP: SHARED, AddressSpace.PRIVATE: 5}
 
 

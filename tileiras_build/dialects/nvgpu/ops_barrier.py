@@ -63,13 +63,25 @@ class MBarrierInitOp(BarrierOperation):
 
 @irdl_op_definition
 class MBarrierArriveOp(BarrierOperation):
-    """Arrive; the token names the phase."""
+    """Arrive; the token names the phase.
+
+    Under a predicate there is no token, which a thread that does not arrive would not have.
+    """
 
     name = "nvgpu.mbarrier.arrive"
     barriers = operand_def()
     mbarId = operand_def(IndexType())
-    token = result_def(MBarrierTokenType())
-    assembly_format = "$barriers `[` $mbarId `]` attr-dict `:` type($barriers) `->` type($token)"
+    predicate = opt_operand_def(i1)
+    token = opt_result_def(MBarrierTokenType())
+    assembly_format = (
+        "$barriers `[` $mbarId `]` (`,` `predicate` `=` $predicate^)? attr-dict"
+        " `:` type($barriers) (`->` type($token)^)?"
+    )
+
+    def verify_(self) -> None:
+        super().verify_()
+        if self.predicate is not None and self.token is not None:
+            raise VerifyException(f"'{self.name}' op gives no token under a predicate")
 
 
 @irdl_op_definition
@@ -112,7 +124,7 @@ class MBarrierTestWaitOp(BarrierOperation):
 
 @irdl_op_definition
 class MBarrierTryWaitParityOp(BarrierOperation):
-    """Wait up to ``ticks`` nanoseconds for the phase of a parity.
+    """Wait up to ``ticks`` nanoseconds, or as long as the GPU likes, for the phase of a parity.
 
     Without a result it waits until the phase is complete, as MLIR's operation does; with one (``-> i1``) it tries
     once and says whether the phase is complete.
@@ -121,7 +133,7 @@ class MBarrierTryWaitParityOp(BarrierOperation):
     name = "nvgpu.mbarrier.try_wait.parity"
     barriers = operand_def()
     phaseParity = operand_def(i1)
-    ticks = operand_def(IndexType())
+    ticks = opt_operand_def(IndexType())
     mbarId = operand_def(IndexType())
     done = opt_result_def(i1)
 
@@ -132,13 +144,12 @@ class MBarrierTryWaitParityOp(BarrierOperation):
             position = parser.parse_unresolved_operand()
         parser.parse_punctuation(",")
         parity = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        ticks = parser.parse_unresolved_operand()
+        ticks = [parser.parse_unresolved_operand()] if parser.parse_optional_punctuation(",") else []
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        types: Sequence[Attribute] = [parser.parse_type(), i1, IndexType(), IndexType()]
+        types: Sequence[Attribute] = [parser.parse_type(), i1, *[IndexType()] * (len(ticks) + 1)]
         results = [parser.parse_type()] if parser.parse_optional_punctuation("->") else []
-        operands = parser.resolve_operands([barriers, parity, ticks, position], types, parser.pos)
+        operands = parser.resolve_operands([barriers, parity, *ticks, position], types, parser.pos)
         return cls.create(operands=operands, result_types=results, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
@@ -147,7 +158,7 @@ class MBarrierTryWaitParityOp(BarrierOperation):
         with printer.in_square_brackets():
             printer.print_ssa_value(self.mbarId)
         printer.print_string(", ")
-        printer.print_list((self.phaseParity, self.ticks), printer.print_ssa_value)
+        printer.print_list(self.operands[1:-1], printer.print_ssa_value)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.barriers.type)

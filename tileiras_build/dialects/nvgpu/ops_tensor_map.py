@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IndexType, MemRefType, i1, i16, i64
+from xdsl.dialects.builtin import IndexType, MemRefType, UnitAttr, i1, i16, i64
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -16,7 +16,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .attrs import SHARED, DescriptorScopeAttr, TensorMapDescriptorType, address_space
+from .attrs import CLUSTER, SHARED, DescriptorScopeAttr, TensorMapDescriptorType, address_space
 from .ops_barrier import BarrierOperation
 
 MAX_RANK = 5  # PTX ISA 9.0, section 5.5.3: tensors of cp.async.bulk.tensor have 1 to 5 dimensions
@@ -29,13 +29,16 @@ def check_box(name: str, descriptor: TensorMapDescriptorType, buffer: MemRefType
         raise VerifyException(f"'{name}' op takes 1 to {MAX_RANK} coordinates, got {coordinates}")
     if coordinates != rank:
         raise VerifyException(f"'{name}' op takes {rank} coordinates for {descriptor}, got {coordinates}")
-    if address_space(buffer.memory_space) != SHARED:
+    if address_space(buffer.memory_space) not in (SHARED, CLUSTER):
         raise VerifyException(f"'{name}' op buffer must be in shared memory, but got '{buffer}'")
 
 
 @irdl_op_definition
 class TmaAsyncLoadOp(BarrierOperation):
-    """Copy a box from global to shared memory; the barrier counts the bytes."""
+    """Copy a box from global to shared memory; the barrier counts the bytes.
+
+    ``pair``: the barrier may be that of the other CTA of a pair; the buffer then is in the cluster's shared memory.
+    """
 
     name = "nvgpu.tma.async.load"
     dst = operand_def(MemRefType)
@@ -46,7 +49,8 @@ class TmaAsyncLoadOp(BarrierOperation):
     multicastMask = opt_operand_def(i16)
     l2CacheHint = opt_operand_def(i64)
     predicate = opt_operand_def(i1)
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    pair = opt_prop_def(UnitAttr)
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     assembly_format = (
         "$tensorMapDescriptor `[` $coordinates `]` `,` $barriers `[` $mbarId `]` `to` $dst"
         " (`multicast_mask` `=` $multicastMask^)? (`l2_cache_hint` `=` $l2CacheHint^)?"

@@ -1,7 +1,6 @@
 """What orders threads and memory beyond a warp: mbarriers, clusters, fences, registers of agents, dependent launches.
 
-Addresses of mbarriers are pointers to shared memory where an intrinsic takes them, else their 32 bits. The operations
-``nvvm.mbarrier.*`` without ``.shared`` have the forms that kernels use; MLIR's others stand in ``ops_thread``.
+Operations on mbarriers that MLIR has stand in ``ops_thread``.
 Source: PTX ISA 9.0, section 9.7.13 (barriers, fences, mbarrier), and mapa, setmaxnreg, griddepcontrol by their names.
 """
 
@@ -9,46 +8,23 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
-from .rows import ALL, NONE, Assembly, Intrinsic, instruction, number, word
+from .rows import ALL, CLUSTER, NONE, Assembly, Intrinsic, instruction, number, word
 
 # ---- mbarriers -----------------------------------------------------------------------------------
 
 
-def _initialize(op: Operation) -> str:
-    return f"mbarrier.init.shared::cta.b64 [$0], {number(op, 'count')};"
-
-
 def _arrive(op: Operation) -> str:
-    return f"@$0 mbarrier.arrive.shared::{word(op, 'space')}.b64 _, [$1];"
+    space = "cluster" if op.address.type.addr_space.data == CLUSTER else "cta"
+    instruction = f"mbarrier.arrive.shared::{space}.b64 _, "
+    return f"{instruction}[$0];" if op.predicate is None else f"@$0 {instruction}[$1];"
 
 
-MBarrierInitOp = instruction(
-    "mbarrier.init",
-    "address",
-    "",
-    "a new mbarrier whose phases wait for `count` arrivals",
-    Assembly(_initialize),
-)
-MBarrierExpectOp = instruction(
-    "mbarrier.arrive.expect_tx",
-    "address bytes",
-    "",
-    "arrive, and let the phase wait for as many bytes",
-    Assembly("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;"),
-)
 MBarrierArriveOp = instruction(
     "mbarrier.arrive",
-    "predicate address",
+    "predicate? address",
     "",
-    "arrive where the predicate holds; `space` is cta, or cluster for the mbarrier of another CTA",
+    "arrive, where the predicate holds; at the mbarrier of another CTA by its address in the cluster's shared memory",
     Assembly(_arrive),
-)
-MBarrierTryWaitOp = instruction(
-    "mbarrier.try_wait",
-    "address parity",
-    "complete",
-    "whether the phase of this parity is complete, perhaps after a while; acquires for the CTA",
-    Intrinsic("mbarrier.try.wait.parity.scope.cta.space.cta", ALL),
 )
 
 

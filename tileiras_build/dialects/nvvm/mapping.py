@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, VectorType
 from xdsl.ir import Operation
 
 from ...errors import InternalError, Unsupported
@@ -27,8 +27,11 @@ from . import (  # noqa: F401 - the modules of rows register theirs
     warps,
     words,
 )
-from .rows import ALL, NONE, READ, ROWS, WRITE, Assembly, Intrinsic, Row
+from .rows import ALL, CLUSTER, NONE, READ, ROWS, WRITE, Argument, Assembly, Intrinsic, Row, Widened
 from .rows import braced as _braced
+
+I1, I16, I32, I64 = IntegerType(1), IntegerType(16), IntegerType(32), IntegerType(64)
+
 
 def _predicated(instruction: str) -> Callable[[Operation], str]:
     """The instruction under its last operand, where the operation has a predicate."""
@@ -37,6 +40,16 @@ def _predicated(instruction: str) -> Callable[[Operation], str]:
         return f"@${len(op.operands) - 1} {instruction}" if op.predicate is not None else instruction
 
     return text
+
+
+def _try_wait(op: ops_thread.MBarrierTryWaitParitySharedOp) -> str:
+    """It acquires for the CTA, whose shared memory is what an mbarrier guards."""
+    return f"mbarrier.try.wait.parity.{'tl.' if op.ticks is not None else ''}scope.cta.space.cta"
+
+
+def _try_wait_arguments(op: ops_thread.MBarrierTryWaitParitySharedOp) -> list[Argument]:
+    address, phase, *ticks = op.operands
+    return [address, Widened(phase, I32) if phase.type == I1 else phase, *ticks]
 
 
 # Names that depend on the operation -----------------------------------------------------------------------------------
@@ -98,10 +111,18 @@ def _widen(op: ops_matrix.ConvertToF16x2Op) -> str:
 
 # Templates that depend on the operation -------------------------------------------------------------------------------
 
-WAIT_LOOP = (
-    "{\n.reg .pred p;\nWAIT_${:uid}:\n"
-    "mbarrier.try_wait.parity.shared.b64 p, [$0], $1, $2;\n@!p bra.uni WAIT_${:uid};\n}"
-)
+
+
+def _wait_loop(op: ops_thread.MBarrierTryWaitParitySharedOp) -> str:
+    ticks = "" if op.ticks is None else ", $2"
+    return (
+        "{\n.reg .pred p;\nWAIT_${:uid}:\n"
+        f"mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1{ticks};\n@!p bra.uni WAIT_${{:uid}};\n}}"
+    )
+
+
+# Of tensor copies: under a predicate they are assembly, else intrinsics, with slots and flags for all options.
+_PAIR = 2  # cta_group::2, as the intrinsic numbers it
 
 
 def _tensor_load(op: ops_copy.TensorLoadOp) -> str:
@@ -111,6 +132,30 @@ def _tensor_load(op: ops_copy.TensorLoadOp) -> str:
     slots = "".join(f", ${3 + rank + index}" for index in range(mask + hint))
     instruction = f"cp.async.bulk.tensor.{rank}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes{modifiers}"
     return _predicated(f"{instruction} [$0], [$1, {_braced(2, rank)}], [${2 + rank}]{slots};")(op)
+
+
+def _is_in_cluster(op: ops_copy.TensorLoadOp) -> bool:
+    return op.dstMem.type.addr_space.data == CLUSTER
+
+
+def _tensor_load_name(op: ops_copy.TensorLoadOp) -> str:
+    return f"cp.async.bulk.tensor.g2s{'' if _is_in_cluster(op) else '.cta'}.tile.{len(op.coordinates)}d"
+
+
+def _tensor_load_arguments(op: ops_copy.TensorLoadOp) -> list[Argument]:
+    """A copy in a cluster has slots for the CTAs that get it and for the pair of CTAs."""
+    first, mask = [op.dstMem, op.mbar, op.tmaDescriptor, *op.coordinates], op.multicastMask
+    hint, has_hint = _hint(op)
+    if not _is_in_cluster(op):
+        return [*first, hint, has_hint]
+    slots = [IntegerAttr(0, I16) if mask is None else mask, hint, IntegerAttr(int(mask is not None), I1), has_hint]
+    return [*first, *slots, _PAIR if op.pair is not None else 0]
+
+
+def _hint(op: ops_copy.TensorLoadOp | ops_copy.TensorStoreOp) -> tuple[Argument, Argument]:
+    """The cache hint and whether there is one."""
+    hint = op.l2CacheHint
+    return (IntegerAttr(0, I64), IntegerAttr(0, I1)) if hint is None else (hint, IntegerAttr(1, I1))
 
 
 def _tensor_store(op: ops_copy.TensorStoreOp) -> str:
@@ -155,12 +200,6 @@ def _packed(name: str, count: int) -> Callable[[Operation], str]:
 
 # The table ------------------------------------------------------------------------------------------------------------
 
-I64 = IntegerType(64)
-_PREDICATED = {
-    ops_thread.MBarrierInitSharedOp: _predicated("mbarrier.init.shared.b64 [$0], $1;"),
-    ops_thread.MBarrierArriveExpectTxSharedOp: _predicated("mbarrier.arrive.expect_tx.shared.b64 _, [$0], $1;"),
-    ops_thread.PrefetchTensorMapOp: _predicated("prefetch.tensormap [$0];"),
-}
 MAPPING: dict[type[Operation], Row] = {
     **{read: Intrinsic(f"read.ptx.sreg.{name}") for name, read in ops_thread.READS.items()},
     ops_thread.Barrier0Op: Intrinsic(
@@ -168,15 +207,18 @@ MAPPING: dict[type[Operation], Row] = {
     ),
     ops_thread.ShflSyncOp: Intrinsic(_shuffle, ALL, convergent=True),
     ops_thread.ReduxSyncOp: Intrinsic(lambda op: f"redux.sync.{op.kind.word.data}", ALL, convergent=True),
-    ops_thread.MBarrierInitSharedOp: Intrinsic("mbarrier.init.shared", WRITE),
+    ops_thread.MBarrierInitSharedOp: Assembly(
+        _predicated("mbarrier.init.shared::cta.b64 [$0], $1;"), WRITE, immediates=True
+    ),
     ops_thread.MBarrierInvalSharedOp: Intrinsic("mbarrier.inval.shared", WRITE),
     ops_thread.MBarrierArriveSharedOp: Intrinsic("mbarrier.arrive.shared", ALL),
     ops_thread.MBarrierArriveNoCompleteSharedOp: Intrinsic("mbarrier.arrive.noComplete.shared", ALL),
-    ops_thread.MBarrierArriveExpectTxSharedOp: Intrinsic(
-        "mbarrier.arrive.expect.tx.scope.cta.space.cta", ALL, result=I64
+    # As assembly, for the intrinsic keeps a register for the state.
+    ops_thread.MBarrierArriveExpectTxSharedOp: Assembly(
+        _predicated("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;")
     ),
     ops_thread.MBarrierTestWaitSharedOp: Intrinsic("mbarrier.test.wait.shared", ALL),
-    ops_thread.MBarrierTryWaitParitySharedOp: Intrinsic("mbarrier.try.wait.parity.tl.scope.cta.space.cta", ALL),
+    ops_thread.MBarrierTryWaitParitySharedOp: Intrinsic(_try_wait, ALL, arguments=_try_wait_arguments),
     ops_thread.FenceProxyAcquireOp: Intrinsic(
         lambda op: f"fence.proxy.tensormap_generic.acquire.{op.scope.word.data}", ALL,
     ),
@@ -187,8 +229,11 @@ MAPPING: dict[type[Operation], Row] = {
     ops_copy.CpAsyncSharedGlobalOp: Intrinsic(_copy, ALL),
     ops_copy.CpAsyncCommitGroupOp: Intrinsic("cp.async.commit.group", ALL),
     ops_copy.CpAsyncWaitGroupOp: Intrinsic("cp.async.wait.group", ALL, arguments=lambda op: [op.n.value.data]),
-    ops_copy.TensorLoadOp: Assembly(_tensor_load),
-    ops_copy.TensorStoreOp: Assembly(_tensor_store),
+    ops_copy.TensorLoadOp: Intrinsic(_tensor_load_name, ALL, arguments=_tensor_load_arguments),
+    ops_copy.TensorStoreOp: Intrinsic(
+        lambda op: f"cp.async.bulk.tensor.s2g.tile.{len(op.coordinates)}d", ALL,
+        arguments=lambda op: [op.srcMem, op.tmaDescriptor, *op.coordinates, *_hint(op)],
+    ),
     ops_matrix.WgmmaFenceAlignedOp: Intrinsic("wgmma.fence.sync.aligned", ALL, convergent=True),
     ops_matrix.WgmmaCommitGroupOp: Intrinsic("wgmma.commit_group.sync.aligned", ALL, convergent=True),
     ops_matrix.WgmmaWaitGroupOp: Intrinsic(
@@ -205,15 +250,24 @@ MAPPING: dict[type[Operation], Row] = {
 }  # fmt: skip
 
 # Forms that no intrinsic has: under a predicate, and the loop around a wait.
-_TRY_WAIT_LOOP = Assembly(WAIT_LOOP)
-_WITH_PREDICATE: dict[type[Operation], Row] = {form: Assembly(text) for form, text in _PREDICATED.items()}
+_TRY_WAIT_LOOP = Assembly(_wait_loop)
+_WITH_PREDICATE: dict[type[Operation], Row] = {
+    ops_thread.PrefetchTensorMapOp: Assembly(_predicated("prefetch.tensormap [$0];")),
+    ops_copy.TensorLoadOp: Assembly(_tensor_load),
+    ops_copy.TensorStoreOp: Assembly(_tensor_store),
+}
+
+
+def _is_sent_from_a_cta(op: Operation) -> bool:
+    """A load for several CTAs whose place is a pointer to one's own shared memory, which the intrinsic does not take."""
+    return isinstance(op, ops_copy.TensorLoadOp) and op.multicastMask is not None and not _is_in_cluster(op)
 
 
 def row_of(op: Operation) -> Row:
     """The row of one operation; a predicate and a wait without a result choose assembly."""
     if (row := ROWS.get(type(op))) is not None:
         return row
-    if type(op) in _WITH_PREDICATE and op.predicate is not None:
+    if type(op) in _WITH_PREDICATE and (op.predicate is not None or _is_sent_from_a_cta(op)):
         return _WITH_PREDICATE[type(op)]
     if isinstance(op, ops_thread.MBarrierTryWaitParitySharedOp) and op.res is None:
         return _TRY_WAIT_LOOP

@@ -100,7 +100,10 @@ class CpAsyncWaitGroupOp(IRDLOperation):
 
 @irdl_op_definition
 class TensorLoadOp(IRDLOperation):
-    """cp.async.bulk.tensor from global to shared memory. Slots: dst, map, coordinates, barrier, [mask], [hint]."""
+    """cp.async.bulk.tensor from global to shared memory. Slots: dst, map, coordinates, barrier, [mask], [hint].
+
+    ``pair``: the barrier may be that of the other CTA of a pair.
+    """
 
     name = "nvvm.cp.async.bulk.tensor.shared.cluster.global"
     dstMem = operand_def(LLVMPointerType)
@@ -112,6 +115,7 @@ class TensorLoadOp(IRDLOperation):
     l2CacheHint = opt_operand_def(i64)
     predicate = opt_operand_def(i1)
     multicastEnable = opt_prop_def(UnitAttr)
+    pair = opt_prop_def(UnitAttr)
     cacheHintEnable = opt_prop_def(UnitAttr)
     mode = opt_prop_def(LoadModeAttr)
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())

@@ -175,16 +175,19 @@ class MBarrierTestWaitSharedOp(MBarrierOperation):
 
 @irdl_op_definition
 class MBarrierTryWaitParitySharedOp(MBarrierOperation):
-    """mbarrier.try_wait.parity: a loop until the phase is complete, or with a result one attempt."""
+    """mbarrier.try_wait.parity: a loop until the phase is complete, or with a result one attempt.
+
+    An attempt takes up to ``ticks`` nanoseconds, without them as long as the GPU likes.
+    """
 
     name = "nvvm.mbarrier.try_wait.parity.shared"
     addr = operand_def(LLVMPointerType)
     phase = operand_def()
-    ticks = operand_def(i32)
+    ticks = opt_operand_def(i32)
     res = opt_result_def(i1)
     assembly_format = (
-        "$addr `,` $phase `,` $ticks attr-dict"
-        " `:` type($addr) `,` type($phase) `,` type($ticks) (`->` type($res)^)?"
+        "$addr `,` $phase (`,` $ticks^)? attr-dict"
+        " `:` type($addr) `,` type($phase) (`,` type($ticks)^)? (`->` type($res)^)?"
     )
 
     def verify_(self) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import i32, IntegerAttr, IntegerType, VectorType
-from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
+from xdsl.dialects.llvm import ConstantOp, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..definition import TableOperation, define
@@ -22,7 +22,18 @@ NONE, READ, WRITE, ALL = "none", "read", "write", "readwrite"
 SHARED, CLUSTER = 3, 7
 
 Text = str | Callable[[Operation], str]
-Argument = SSAValue | int | IntegerAttr  # an integer is a constant of the row's width, or of its own type
+
+
+@dataclass(frozen=True)
+class Widened:
+    """An argument whose bits are taken as an unsigned integer of a wider type."""
+
+    value: SSAValue
+    type: IntegerType
+
+
+# An integer is a constant of the row's width, or of its own type.
+Argument = SSAValue | int | IntegerAttr | Widened
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,7 @@ class Intrinsic:
 @dataclass(frozen=True)
 class Assembly:
     """Inline assembly; the first ``tied`` operands share the registers of the results. ``early``: results are written
-    before all operands are read (LLVM's ``&``)."""
+    before all operands are read (LLVM's ``&``). ``immediates``: constants among the operands are spelled in the text."""
 
     template: Text
     effects: str = ALL
@@ -59,6 +70,7 @@ class Assembly:
     operands: Callable[[Operation], Sequence[SSAValue]] | None = None
     tied: int | Callable[[Operation], int] = 0
     early: bool = False
+    immediates: bool = False
 
     kind = "assembly"
 
@@ -76,12 +88,21 @@ class Assembly:
         results = [f"{mark}{constraint(type)}" for type in result_registers(op)]
         tied = self.tied if isinstance(self.tied, int) else self.tied(op)
         inputs = [str(index) for index in range(len(results))] if tied else []
-        inputs += [constraint(value.type) for value in self.values(op)[tied:]]
+        letters = [constraint(value.type) for value in self.values(op)[tied:]]
+        if self.immediates:
+            letters = ["n" if constant else letter for letter, constant in zip(letters, constants(op)[tied:])]
+        inputs += letters
         memory = ["~{memory}"] if self.effects in (WRITE, ALL) else []
         return ",".join([*results, *inputs, *memory])
 
 
 Row = Intrinsic | Assembly
+
+
+def constants(op: Operation) -> tuple[bool, ...]:
+    """Which operands are constants."""
+    return tuple([isinstance(value.owner, ConstantOp) for value in op.operands])
+
 
 _INTEGER_LETTERS = {1: "b", 8: "h", 16: "h", 32: "r", 64: "l", 128: "q"}
 _FLOAT_LETTERS = {16: "h", 32: "f", 64: "d"}

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
+    UnrealizedConversionCastOp,
     VectorType,
     i32,
     i64,
@@ -213,7 +214,7 @@ class Builder:
         self.operation(llvm.BrOp, (), successors=(block,))
 
     def branch_if(self, condition: Value, then: Block, otherwise: Block) -> None:
-        sizes = {"operandSegmentSizes": _segments(1, 0, 0)}
+        sizes = {"operandSegmentSizes": segments(1, 0, 0)}
         self.operation(llvm.CondBrOp, (self.of(condition, I1),), (), sizes, (then, otherwise))
 
     def arguments(self, types: Sequence[Attribute]) -> list[SSAValue]:
@@ -237,7 +238,7 @@ class Builder:
         then += given if last.then_block is target else []
         otherwise += given if last.else_block is target else []
         last.operands = [condition, *then, *otherwise]
-        last.properties["operandSegmentSizes"] = _segments(1, len(then), len(otherwise))
+        last.properties["operandSegmentSizes"] = segments(1, len(then), len(otherwise))
 
     def phis(self, types: Sequence[Attribute], edges: Sequence[Edge]) -> list[Value]:
         """The values at the current block, which is reached by ``edges``, each with its values and where it comes from."""
@@ -390,6 +391,10 @@ class Builder:
         """``fneg``"""
         return self.pure(llvm.FNegOp, (value,), value.type, {"fastmathFlags": NO_FAST_MATH})
 
+    def bridge(self, value: Value, type: Attribute, source: Attribute = I32) -> SSAValue:
+        """The value as an operation that is converted later takes it; ``source`` is the type of a known integer."""
+        return self.pure(UnrealizedConversionCastOp, (self.of(value, source),), type)
+
     # ---- vectors and structs -----------------------------------------------------------------------
     def element(self, vector: SSAValue[VectorType], index: int) -> SSAValue:
         """``extractelement``"""
@@ -468,7 +473,7 @@ class Builder:
         """
         flat, sizes = self._flat(operands)
         found = {key: attribute(value) for key, value in attributes.items() if value is not False and value is not None}
-        properties = {"operandSegmentSizes": _segments(*sizes)} if kind.segmented else None
+        properties = {"operandSegmentSizes": segments(*sizes)} if kind.segmented else None
         if type is not None and _is_pure(kind):
             result = self.pure(kind, flat, type, properties, (tuple(sizes), tuple(attributes.items())))
             result.owner.attributes |= found
@@ -510,7 +515,7 @@ class Builder:
             "CConv": _C_CONVENTION,
             "op_bundle_sizes": _NO_BUNDLES,
             "TailCallKind": _NO_TAIL_CALL,
-            "operandSegmentSizes": _segments(len(operands), 0),
+            "operandSegmentSizes": segments(len(operands), 0),
         }
         if pure:
             return self.pure(llvm.CallOp, tuple(operands), type, properties, symbol)
@@ -563,8 +568,8 @@ def attribute(value: bool | int | str | tuple[int, ...]) -> Attribute:
 _SEGMENTS: dict[tuple[int, ...], Attribute] = {}
 
 
-def _segments(*sizes: int) -> Attribute:
-    """operandSegmentSizes"""
+def segments(*sizes: int) -> Attribute:
+    """operandSegmentSizes: how many operands each group has."""
     if (known := _SEGMENTS.get(sizes)) is None:
         known = _SEGMENTS[sizes] = DenseArrayBase.from_list(i32, sizes)
     return known

@@ -125,9 +125,9 @@ class KernelEmitter:
         self.loops: list[Any] = []
         self.heap: dict[Block, list[Value]] = {}  # addresses that blocks have allocated on the device's heap
         self.pipelines: list[Any] = []
-        # Parameters that hold tensor maps, and how many of them operations have taken.
+        # Parameters that hold tensor maps, and those that operations have taken.
         self.map_arguments: list[SSAValue] = []
-        self.tensor_maps = 0
+        self.tensor_maps: list[SSAValue] = []
         self.tensor_memory: Any = None
         self.tensor_base: Value = 0
         self.is_one_thread = False  # of the agent whose code is written, only one executes it

@@ -12,15 +12,20 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Block
+from xdsl.dialects.builtin import IntAttr, UnitAttr
+from xdsl.ir import Block, SSAValue
 
+from ...dialects.gpu_ext import AddressSpace, AddressSpaceAttr
 from ...dialects.nv_tileas.types import MBARRIER_BYTES
+from ...dialects.nvgpu import ops_barrier as nvgpu
+from ...dialects.nvgpu.attrs import MBarrierGroupType
+from ...dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
 from ...dialects.nvvm import barriers, tensor_memory, warps
-from ...dialects.nvvm.ops_thread import PrefetchTensorMapOp
-from ..shared.llvm_types import I1, I32, SHARED, TENSOR
-from .builder import Value
+from ..shared.llvm_types import CLUSTER, I1, I32, SHARED, TENSOR
+from .builder import INDEX, Value
 from .kernel_emitter import Handler, KernelEmitter
+
+MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1))
 
 
 # ---- tokens --------------------------------------------------------------------------------------
@@ -55,6 +60,11 @@ def empty_barrier(e: KernelEmitter, op: Any, stage: Value) -> Value:
     return e.b.add(full_barrier(e, op, stage), MBARRIER_BYTES * op.pipeline.type.stages.data)
 
 
+def mbarrier(e: KernelEmitter, address: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """What operations on an mbarrier take for it: a group of one, and its number there."""
+    return e.b.bridge(address, MBARRIER), e.b.bridge(0, INDEX)
+
+
 def emit_create(e: KernelEmitter, op: Any) -> None:
     e.values[op.result] = op.attributes["shared_offset"].value.data
     e.pipelines.append(op)
@@ -67,7 +77,8 @@ def _initialize(e: KernelEmitter) -> None:
             stages, consumers = op.result.type.stages.data, op.attributes["consumers"].value.data * ctas_of(op.result)
             for number, arrivals in enumerate([1] * stages + [consumers] * stages):
                 address = e.b.add(e.shared_base, e.values[op.result] + MBARRIER_BYTES * number)
-                e.b.issue(barriers.MBarrierInitOp, address, count=arrivals)
+                at, first = mbarrier(e, e.b.pointer(address, SHARED))
+                e.b.operation(nvgpu.MBarrierInitOp, (at, e.b.bridge(arrivals, INDEX), first))
         e.b.issue(barriers.FenceMBarrierInitOp)
     if e.tensor_memory is not None:
         with e.b.when(e.is_first_warp):
@@ -166,10 +177,11 @@ def wait(e: KernelEmitter, address: Value, parity: Value) -> None:
     of the cluster would drop all of L1 after every wait (CCTL.IVALL).
     """
     again, done = e.b.label(), e.b.label()
-    pointer = e.b.pointer(address, SHARED)
+    at, first = mbarrier(e, e.b.pointer(address, SHARED))
+    bit = e.b.bridge(parity, I1)
     e.b.branch(again)
     e.b.start(again)
-    complete = e.b.issue(barriers.MBarrierTryWaitOp, pointer, parity, type=I1)
+    complete = e.b.value(nvgpu.MBarrierTryWaitParityOp, (at, bit, first), I1)
     e.b.branch_if(complete, done, again)
     e.b.start(done)
     # What the mbarrier guards is not read earlier.
@@ -193,7 +205,8 @@ def emit_umma_acquire(e: KernelEmitter, op: Any) -> None:
 
 
 def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
-    e.b.issue(barriers.MBarrierExpectOp, full, bytes)
+    at, first = mbarrier(e, e.b.pointer(full, SHARED))
+    e.b.operation(nvgpu.MBarrierArriveExpectTxOp, (at, e.b.bridge(bytes, INDEX), first))
 
 
 def emit_consumer_wait(e: KernelEmitter, op: Any) -> None:
@@ -219,7 +232,7 @@ def emit_consumer_release(e: KernelEmitter, op: Any) -> None:
     if ctas > 1:
         _arrive_everywhere(e, address, enabled, ctas)
         return
-    b.issue(barriers.MBarrierArriveOp, enabled, address, space="cta")
+    b.operation(nvgpu.MBarrierArriveOp, (*mbarrier(e, b.pointer(address, SHARED)), b.of(enabled, I1)))
 
 
 def _arrive_everywhere(e: KernelEmitter, address: Value, enabled: Value, ctas: int) -> None:
@@ -229,7 +242,7 @@ def _arrive_everywhere(e: KernelEmitter, address: Value, enabled: Value, ctas: i
     the cluster would wait for all that this thread wrote anywhere (MEMBAR.ALL.GPU).
     """
     rank = e.b.and_(e.lane, ctas - 1)
-    e.b.issue(barriers.MBarrierArriveOp, enabled, _mapped(e, address, rank), space="cluster")
+    e.b.issue(barriers.MBarrierArriveOp, enabled, e.b.pointer(_mapped(e, address, rank), CLUSTER))
 
 
 # ---- agents --------------------------------------------------------------------------------------
@@ -274,8 +287,8 @@ def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Block
     b.start(lead)
     with b.scope():
         if not number:
-            for map in e.map_arguments[: e.tensor_maps]:
-                b.operation(PrefetchTensorMapOp, (map,))
+            for map in e.tensor_maps:
+                b.operation(TmaPrefetchDescriptorOp, (map,))
         e.is_one_thread = True
         e.emit_block(block)
         e.is_one_thread = False

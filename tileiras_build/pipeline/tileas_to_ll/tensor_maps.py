@@ -8,21 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
+from xdsl.ir import Attribute, SSAValue
 
+from ...dialects.nvgpu import attrs as nvgpu_types
+from ...dialects.nvgpu import ops_tensor_map as nvgpu
 from ...dialects.nvvm import tensor_copies
 from ...dialects.nvvm.barriers import FenceProxyAsyncOp
 from ...layouts import TileParts, tile_parts
+from ...layouts.matrix_descriptor import WIDE
 from ..analysis.tensor_maps import TensorBox, map_entry
-from ..shared.llvm_types import CLUSTER, SHARED
+from ..shared.llvm_types import CLUSTER, I16, SHARED
 from .async_copies import stage_address
-from .builder import Value
+from .builder import INDEX, Value, segments
 from .kernel_emitter import Handler, KernelEmitter, layout_of
-from .pipelines import barrier_of_pair, full_barrier, is_pair, stage_of
+from .pipelines import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
 from .shared_memory import store_registers
 from .views import TiledView
 
@@ -39,8 +43,10 @@ def descriptor_entry(op: Any, parameter: int) -> dict[str, Any]:
 
 
 def emit_make_tiled_tma_desc(e: KernelEmitter, op: Any) -> None:
-    e.values[op.result] = e.map_arguments[e.tensor_maps]
-    e.tensor_maps += 1
+    with e.in_prologue():
+        map = e.b.bridge(e.map_arguments[len(e.tensor_maps)], _map_type(op))
+    e.tensor_maps.append(map)
+    e.values[op.result] = map
 
 
 def emit_async_tiled_tma_load(e: KernelEmitter, op: Any) -> None:
@@ -150,13 +156,44 @@ def _load(
 ) -> None:
     """``everywhere``: to the same place of every CTA of the cluster, each counting the bytes at its own mbarrier;
     ``pair``: the mbarrier may be that of the other CTA of the pair."""
-    target = e.b.pointer(place, CLUSTER if everywhere or pair else SHARED)
-    mask = (1 << e.ctas) - 1 if everywhere else None
-    e.b.issue(tensor_copies.TensorLoadOp, target, barrier, map, coordinates, mask=mask, pair=pair)
+    group, first = mbarrier(e, barrier)
+    target = _box(e, place, map, CLUSTER if everywhere or pair else SHARED)
+    positions = [e.b.bridge(value, INDEX) for value in coordinates]
+    mask = [e.b.constant((1 << e.ctas) - 1, I16)] if everywhere else []
+    properties: dict[str, Attribute] = {"pair": UnitAttr()} if pair else {}
+    sizes = [1, 1, 1, len(positions), 1, len(mask), 0, 0]
+    operands = (target, group, map, *positions, first, *mask)
+    e.b.operation(nvgpu.TmaAsyncLoadOp, operands, (), properties | {"operandSegmentSizes": segments(*sizes)})
 
 
 def _store(e: KernelEmitter, place: Value, map: SSAValue, coordinates: list[Value]) -> None:
-    e.b.issue(tensor_copies.TensorStoreOp, e.b.pointer(place, SHARED), map, coordinates)
+    positions = [e.b.bridge(value, INDEX) for value in coordinates]
+    operands = (_box(e, place, map, SHARED), map, *positions)
+    sizes = {"operandSegmentSizes": segments(1, 1, len(positions), 0, 0)}
+    e.b.operation(nvgpu.TmaAsyncStoreOp, operands, (), sizes)
+
+
+def _box(e: KernelEmitter, place: Value, map: SSAValue, space: int) -> SSAValue:
+    """The box of a map at a place in shared memory."""
+    tensor = map.type.tensor
+    return e.b.bridge(e.b.pointer(place, space), _memref(tensor.element_type, tuple(tensor.get_shape()), space))
+
+
+@cache
+def _memref(element: Attribute, shape: tuple[int, ...], space: int) -> MemRefType:
+    return MemRefType(element, shape, memory_space=IntegerAttr(space, i64))
+
+
+# Swizzle as the manifest names it -> as nvgpu does, which does not know the one of 32-byte chunks.
+SWIZZLES = {"32B": "swizzle_32b", "64B": "swizzle_64b", "128B": "swizzle_128b", WIDE: "swizzle_128b"}
+
+
+def _map_type(op: Any) -> nvgpu_types.TensorMapDescriptorType:
+    """The map as copies take it: its box, and how that lies in shared memory."""
+    box = box_of(op, None)
+    tensor = _memref(op.source.type.element_type, box.box[::-1], SHARED)
+    words = (SWIZZLES[box.swizzle], "none", "zero", "none")
+    return nvgpu_types.TensorMapDescriptorType(tensor, *map(StringAttr, words))
 
 
 HANDLERS: dict[str, Handler] = {

@@ -19,7 +19,7 @@ from ...dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, Debug
 from ...dialects.gpu_ext import GPUModuleOp
 from ...dialects.llvm_ext import AddrSpaceCastOp, FPToSIOp, FPToUIOp, UIToFPOp
 from ...dialects.nvvm.mapping import row_of
-from ...dialects.nvvm.rows import NONE, Argument, Assembly, Intrinsic, Row
+from ...dialects.nvvm.rows import NONE, Argument, Assembly, Intrinsic, Row, Widened, constants
 from ...dialects.vector_ext import FromElementsOp
 from ...errors import Unsupported
 from ...names import llvm_string, llvm_symbol
@@ -99,9 +99,13 @@ class FunctionWriter:
     def name(self, value: SSAValue) -> str:
         """The spelling of a value: a constant, a global, or a register."""
         if (known := self.names.get(id(value))) is None:
-            known = self.names[id(value)] = f"%v{self._count}"
-            self._count += 1
+            known = self.names[id(value)] = self.fresh()
         return known
+
+    def fresh(self) -> str:
+        """A name for a register."""
+        self._count += 1
+        return f"%v{self._count - 1}"
 
     def typed(self, value: SSAValue) -> str:
         """Type and spelling."""
@@ -279,14 +283,24 @@ def _instruction(w: FunctionWriter, op: Operation, row: Row) -> None:
         operands = [_operand(w, value, row) for value in row.values(op)]
         return _call_named(w, op, row.intrinsic(op), ", ".join(operands), row.result)
     text, result = _spelling(op, row)
-    return w.emit(op, f"call {result} {text}({w.typed_list(row.values(op))}){' #0' if row.convergent else ''}")
+    operands = ", ".join([text for value in row.values(op) for text in _registers(w, value)])
+    return w.emit(op, f"call {result} {text}({operands}){' #0' if row.convergent else ''}")
+
+
+def _registers(w: FunctionWriter, value: SSAValue) -> list[str]:
+    """An operand of assembly, which takes a struct as its fields."""
+    if not isinstance(value._type, llvm.LLVMStructType):
+        return [w.typed(value)]
+    fields = [w.fresh() for _ in value._type.types]
+    w.lines += [f"  {name} = extractvalue {w.typed(value)}, {index}" for index, name in enumerate(fields)]
+    return [f"{type_text(type)} {name}" for type, name in zip(value._type.types, fields)]
 
 
 def _spelling(op: Operation, row: Assembly) -> tuple[str, str]:
     """The assembly of an operation and its result's type; those of equal attributes and types are spelled once."""
     marks = {name: value for name, value in op.attributes.items() if name != DBG}
     held = (*marks.values(), *op.properties.values(), *[value._type for value in (*op._operands, *op.results)])
-    key = (op.__class__, *marks, *map(id, held))
+    key = (op.__class__, *marks, *map(id, held), *(constants(op) if row.immediates else ()))
     if (known := _SPELLINGS.get(key)) is None:
         if len(_SPELLINGS) > MOST_SPELLINGS:
             _SPELLINGS.clear()
@@ -306,6 +320,10 @@ def _operand(w: FunctionWriter, value: Argument, row: Intrinsic) -> str:
         return w.typed(value)
     if isinstance(value, int):
         return f"{type_text(row.constants)} {value}"
+    if isinstance(value, Widened):
+        name, type = w.fresh(), type_text(value.type)
+        w.lines.append(f"  {name} = zext {w.typed(value.value)} to {type}")
+        return f"{type} {name}"
     return f"{type_text(value.type)} {_constant(value, value.type)}"
 
 

@@ -13,10 +13,7 @@ from tileiras_build.errors import Unsupported
 from tileiras_build.pipeline import opt
 from tileiras_build.pipeline.tileas_to_ll.convert_cute_to_llvm.passes import CUTE, CUTLASS
 
-PASSES = [
-    "convert-cute-and-cute-nvgpu-to-llvm", "convert-pipeline-to-nvvm", "convert-nvgpu-and-gpu-to-nvvm",
-    "convert-nvvm-to-llvm",
-]  # fmt: skip
+PASSES = ["convert-cute-and-cute-nvgpu-to-llvm", "convert-pipeline-to-nvvm", "convert-nvgpu-and-gpu-to-nvvm"]
 
 
 def ptx_of(arguments: str, body: str, sm: str) -> str:

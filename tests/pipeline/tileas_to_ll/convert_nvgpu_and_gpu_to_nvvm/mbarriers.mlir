@@ -160,3 +160,47 @@ gpu.module @m {
     llvm.return
   }
 }
+
+// ---- arrive_under_a_predicate
+// seed: nvgpu-gpu-to-nvvm mbarrier-arrive
+!bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+gpu.module @m {
+  gpu.func @k(%b: !bar, %p: i1) kernel {
+    %c0 = arith.constant 0 : index
+    nvgpu.mbarrier.arrive %b[%c0], predicate = %p : !bar
+    nvgpu.mbarrier.arrive %b[%c0] : !bar
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @k(%b: !llvm.ptr<3>, %p: i1) attributes {gpu.kernel, nvvm.kernel} {
+    %c0 = arith.constant 0 : index
+    nvvm.mbarrier.arrive %b predicate(%p) : (i1, !llvm.ptr<3>) -> ()
+    nvvm.mbarrier.arrive %b : (!llvm.ptr<3>) -> ()
+    llvm.return
+  }
+}
+
+// ---- values_bridged_from_their_llvm_types
+// seed: nvgpu-gpu-to-nvvm mbarrier-try-wait-parity mbarrier-expect-tx
+!bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+gpu.module @m {
+  llvm.func @k(%s: !llvm.ptr<3>, %phase: i32, %bytes: i32, %zero: i64) {
+    %b = builtin.unrealized_conversion_cast %s : !llvm.ptr<3> to !bar
+    %z = builtin.unrealized_conversion_cast %zero : i64 to index
+    %n = builtin.unrealized_conversion_cast %bytes : i32 to index
+    %p = builtin.unrealized_conversion_cast %phase : i32 to i1
+    nvgpu.mbarrier.arrive.expect_tx %b[%z], %n : !bar
+    %done = nvgpu.mbarrier.try_wait.parity %b[%z], %p : !bar -> i1
+    llvm.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @k(%s: !llvm.ptr<3>, %phase: i32, %bytes: i32, %zero: i64) {
+    nvvm.mbarrier.arrive.expect_tx.shared %s, %bytes : !llvm.ptr<3>, i32
+    %done = nvvm.mbarrier.try_wait.parity.shared %s, %phase : !llvm.ptr<3>, i32 -> i1
+    llvm.return
+  }
+}

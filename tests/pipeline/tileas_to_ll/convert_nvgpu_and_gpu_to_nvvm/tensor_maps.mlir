@@ -545,3 +545,25 @@ gpu.module @m {
     llvm.return
   }
 }
+
+// ---- load_to_the_cluster
+// seed: nvgpu-gpu-to-nvvm load-slot-multicast tma-enable-mask
+!map = !nvgpu.tensormap.descriptor<tensor = memref<4x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+!bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+gpu.module @m {
+  gpu.func @k(%m: !map, %b: !bar, %s: memref<4x64xf16, 7>, %i: index, %mask: i16) kernel {
+    %z = arith.constant 0 : index
+    nvgpu.tma.async.load %m[%i, %z], %b[%z] to %s multicast_mask = %mask {pair} : !map, !bar -> memref<4x64xf16, 7>
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @k(%m: !llvm.ptr, %b: !llvm.ptr<3>, %s: !llvm.ptr<7>, %i: i64, %mask: i16) attributes {gpu.kernel, nvvm.kernel} {
+    %z = arith.constant 0 : index
+    %0 = llvm.trunc %i : i64 to i32
+    %1 = llvm.mlir.constant(0 : i32) : i32
+    nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %m, %b, box[%0, %1] multicast_mask = %mask {multicastEnable, pair, mode = #nvvm.load_mode<tile>} : !llvm.ptr<7>, !llvm.ptr
+    llvm.return
+  }
+}

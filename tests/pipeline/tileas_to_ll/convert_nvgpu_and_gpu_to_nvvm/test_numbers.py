@@ -12,7 +12,7 @@ from tileiras_build.pipeline import opt
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.matrices import sparse_assembly
 
 DOCUMENT = "nvgpu-gpu-to-nvvm"
-PASSES = ["convert-nvgpu-and-gpu-to-nvvm", "convert-nvvm-to-llvm"]
+PASSES = ["convert-nvgpu-and-gpu-to-nvvm"]
 
 
 def compile_kernel(text: str, sm: str = "90") -> str:

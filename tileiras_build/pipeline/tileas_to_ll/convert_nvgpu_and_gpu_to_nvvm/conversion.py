@@ -13,7 +13,7 @@ two, and a pair of casts that undo each other leaves no trace.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, builtin, llvm
 from xdsl.dialects.builtin import (
@@ -160,6 +160,11 @@ class Emitter:
 
     root: Operation
     job: Job
+    added: list[Operation] = field(default_factory=list)
+
+    def at(self, root: Operation) -> Emitter:
+        """The same in front of another operation."""
+        return Emitter(root, self.job, self.added)
 
     @property
     def symbols(self) -> Operation:
@@ -186,6 +191,7 @@ class Emitter:
     def add(self, operation: Operation) -> SSAValue | None:
         """Insert an operation before the root, at the same place of the source; its first result, if any."""
         self.root.parent.insert_op_before(operation, self.root)
+        self.added.append(operation)
         operation.location = self.root.location
         if (place := self.root.attributes.get(DBG)) is not None:
             operation.attributes[DBG] = place
@@ -197,13 +203,18 @@ class Emitter:
             return self.add(llvm.ConstantOp(IntegerAttr(value, type), type))
         return self.add(llvm.ConstantOp(builtin.FloatAttr(float(value), type), type))
 
+    def source(self, value: SSAValue, type: Attribute) -> SSAValue | None:
+        """The value of ``type`` that was bridged to ``value``, if it is such a one."""
+        owner = value.owner
+        is_bridge = isinstance(owner, UnrealizedConversionCastOp) and owner.inputs.types == (type,)
+        return owner.inputs[0] if is_bridge else None
+
     def as_type(self, value: SSAValue, type: Attribute) -> SSAValue:
         """``value`` bridged to ``type``."""
         if value.type == type:
             return value
-        owner = value.owner
-        if isinstance(owner, UnrealizedConversionCastOp) and owner.inputs.types == (type,):
-            return owner.inputs[0]
+        if (source := self.source(value, type)) is not None:
+            return source
         cast, result = UnrealizedConversionCastOp.cast_one(value, type)
         self.add(cast)
         return result
@@ -213,9 +224,12 @@ class Emitter:
         return self.as_type(value, convert_type(value.type))
 
     def integer(self, value: SSAValue, type: IntegerType = i32) -> SSAValue:
-        """An index as an integer; a constant one becomes a constant."""
-        if isinstance(value.owner, arith.ConstantOp) and isinstance(value.owner.value, IntegerAttr):
-            return self.constant(value.owner.value.value.data, type)
+        """An index as an integer; a constant one becomes a constant, one that came from an integer is that."""
+        owner = value.owner
+        if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+            return self.constant(owner.value.value.data, type)
+        if (source := self.source(value, type)) is not None:
+            return source
         return self.add(arith.IndexCastOp(value, type)) if isinstance(value.type, IndexType) else value
 
     def field(self, aggregate: SSAValue, *position: int) -> SSAValue:

@@ -38,7 +38,7 @@ def convert_function(op: gpu.GPUFuncOp, emit: Emitter) -> None:
     body = emit.root.regions[0]
     entry = body.blocks[0]
     count = len(op.function_type.inputs.data)
-    inside = Emitter(entry.first_op, emit.job)
+    inside = emit.at(entry.first_op)
     _bind_buffers(op, list(entry.args[count:]), inside)
     for argument in entry.args:
         _convert_argument(argument, inside)

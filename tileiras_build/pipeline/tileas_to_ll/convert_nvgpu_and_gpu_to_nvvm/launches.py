@@ -96,7 +96,7 @@ def _packed(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
 def _at_entry(op: Operation, emit: Emitter) -> Emitter:
     """Storage is taken once, however often the launch runs."""
     function = emit.function
-    return emit if function is None else Emitter(function.regions[0].blocks[0].first_op, emit.job)
+    return emit if function is None else emit.at(function.regions[0].blocks[0].first_op)
 
 
 def _wide(size: SSAValue, emit: Emitter) -> SSAValue:

@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.nvgpu import ops_barrier as nvgpu
 from ....dialects.nvgpu.attrs import SHARED
 from ....dialects.nvvm import ops_thread as target
+from ....dialects.nvvm.barriers import MBarrierArriveOp
 from .conversion import SHARED_POINTER, Emitter, rewrite
 
 STORAGE = "mbar_storage"
@@ -56,8 +57,11 @@ def convert_expect_tx(op: nvgpu.MBarrierArriveExpectTxOp, emit: Emitter) -> None
 
 @rewrite(nvgpu.MBarrierArriveOp)
 def convert_arrive(op: nvgpu.MBarrierArriveOp, emit: Emitter) -> None:
-    """mbarrier.arrive, whose token is the phase"""
+    """mbarrier.arrive, whose token is the phase; without a token the form that needs no register for it."""
     address = barrier_address(op.barriers, op.mbarId, emit)
+    if op.token is None:
+        emit.become(MBarrierArriveOp.make([op.predicate, address], []))
+        return
     emit.replace(target.MBarrierArriveSharedOp.build(operands=[address], result_types=[i64]))
 
 
@@ -78,10 +82,13 @@ def convert_test_wait(op: nvgpu.MBarrierTestWaitOp, emit: Emitter) -> None:
 @rewrite(nvgpu.MBarrierTryWaitParityOp)
 def convert_try_wait_parity(op: nvgpu.MBarrierTryWaitParityOp, emit: Emitter) -> None:
     """mbarrier.try_wait.parity: one attempt takes the parity bit as it is, the loop takes it as MLIR does, in i32."""
-    address, ticks = barrier_address(op.barriers, op.mbarId, emit), emit.integer(op.ticks)
+    address = barrier_address(op.barriers, op.mbarId, emit)
+    ticks = None if op.ticks is None else emit.integer(op.ticks)
     form = target.MBarrierTryWaitParitySharedOp
+    phase = emit.source(op.phaseParity, i32)
     if op.done is not None:
-        emit.replace(form.build(operands=[address, op.phaseParity, ticks], result_types=[[i1]]))
+        operands = [address, phase or op.phaseParity, ticks]
+        emit.replace(form.build(operands=operands, result_types=[[i1]]))
         return
-    phase = emit.add(llvm.ZExtOp(op.phaseParity, i32))
+    phase = phase or emit.add(llvm.ZExtOp(op.phaseParity, i32))
     emit.become(form.build(operands=[address, phase, ticks], result_types=[[]]))

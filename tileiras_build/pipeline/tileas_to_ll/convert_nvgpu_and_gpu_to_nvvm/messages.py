@@ -39,7 +39,7 @@ def convert_assert(op: cf.AssertOp, emit: Emitter) -> None:
 def _fill_failure(op: cf.AssertOp, emit: Emitter, fail: Block, rest: Block) -> None:
     location, function = location_of(op), emit.function
     fail.add_op(jump := llvm.BrOp(rest))
-    inside = Emitter(jump, emit.job)
+    inside = emit.at(jump)
     message = inside.string(".assert_msg", op.msg.data)
     file = inside.string(".assert_file", location.file if location else UNKNOWN)
     name = inside.string(".assert_func", function.properties["sym_name"].data if function else UNKNOWN)

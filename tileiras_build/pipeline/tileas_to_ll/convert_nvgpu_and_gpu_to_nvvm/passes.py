@@ -5,12 +5,15 @@ Out:   llvm.*, nvvm.*; of gpu only the container gpu.module (and gpu.yield) rema
 After: layouts and schedules are final. Before: translation to LLVM IR.
 Sound: an operation without a rewrite is an error that names it; no address is moved to another memory space.
 
-Other dialects (arith, vector, cf, scf, memref) stay; ``builtin.unrealized_conversion_cast`` bridges their types.
+Other dialects (arith, vector, cf, scf, memref) stay; ``builtin.unrealized_conversion_cast`` bridges their types. One walk
+finds all that the passes look at, what rewrites add is noted as they add it: kernels are large.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
 
 from xdsl.dialects import arith, cf, llvm, scf
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
@@ -34,12 +37,81 @@ from . import (  # noqa: F401 - each registers its rewrites
     warps,
 )
 from .conversion import REWRITES, Emitter, convert_type, location_of
-from .libdevice_math import convert_math, needs_libdevice, scalarize
+from .libdevice_math import ROOTS, convert_math, needs_libdevice, scalarize
 
 LEGAL = (gpu.GPUModuleOp.name, "gpu.yield")
 ILLEGAL_DIALECTS = ("gpu.", "nvgpu.")
 # Control flow that passes values on: their types change with the values.
 STRUCTURAL = (cf.BranchOp, cf.ConditionalBranchOp, scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
+
+
+# What is looked at ----------------------------------------------------------------------------------------------------
+
+MATH, LAUNCH, ROOT, STRUCTURE, CAST, LEFTOVER = "math", "launch", "root", "structure", "cast", "leftover"
+ANYWHERE = (LAUNCH, STRUCTURE, CAST)  # the others are device code, or of nvgpu
+
+
+@cache
+def role_of(kind: type[Operation]) -> str | None:
+    """What operations of a class are to this conversion; None for those that it passes by."""
+    if kind is gpu.LaunchFuncOp:
+        return LAUNCH
+    if kind in REWRITES:
+        return ROOT
+    if kind in ROOTS:
+        return MATH
+    if kind in STRUCTURAL:
+        return STRUCTURE
+    if kind in (UnrealizedConversionCastOp, arith.IndexCastOp):
+        return CAST
+    return LEFTOVER if kind.name.startswith(ILLEGAL_DIALECTS) and kind.name not in LEGAL else None
+
+
+@dataclass
+class Found:
+    """The operations of a module by their role, and what rewrites have added."""
+
+    operations: dict[str, list[Operation]] = field(default_factory=dict)
+    carried: list[SSAValue] = field(default_factory=list)  # block arguments of types that end here
+    added: list[Operation] = field(default_factory=list)
+
+    def of(self, role: str) -> list[Operation]:
+        """The operations of a role, in the order of the text."""
+        return self.operations.get(role, [])
+
+    def casts(self, kind: type[Operation]) -> list[Operation]:
+        """Those of the module, then those that rewrites added."""
+        return [op for op in (*self.of(CAST), *self.added) if isinstance(op, kind) and op.parent is not None]
+
+
+def find(module: ModuleOp) -> Found:
+    """The one walk."""
+    found = Found()
+    for op, on_device in _walk(module):
+        role = role_of(op.__class__)
+        if role is not None and (on_device or role in ANYWHERE or op.name.startswith("nvgpu.")):
+            found.operations.setdefault(role, []).append(op)
+        for region in op.regions:
+            for block in region.blocks:
+                found.carried += [argument for argument in block._args if _is_carried(argument._type)]
+    return found
+
+
+def _walk(module: ModuleOp) -> Iterator[tuple[Operation, bool]]:
+    """Every operation, and whether it is device code: in a gpu.module, or anywhere where there is none."""
+    has_host = any(isinstance(op, gpu.GPUModuleOp) for op in module.body.blocks[0].ops)
+    for top in module.body.blocks[0].ops:
+        on_device = not has_host or isinstance(top, gpu.GPUModuleOp)
+        for op in top.walk():
+            yield op, on_device
+
+
+def device_operations(module: ModuleOp) -> Iterator[Operation]:
+    """The operations of the device code, and nvgpu ones wherever they are."""
+    return (op for op, on_device in _walk(module) if on_device or op.name.startswith("nvgpu."))
+
+
+# Passes ---------------------------------------------------------------------------------------------------------------
 
 
 class ScalarizeVectorMath(EdgePass):
@@ -49,9 +121,7 @@ class ScalarizeVectorMath(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         """Vectors of unknown length stay."""
-        for op in _math_operations(module):
-            if isinstance(op.results[0].type, VectorType):
-                scalarize(op, Emitter(op, job))
+        _scalarize(find(module), job)
 
 
 class ConvertMathToLibdevice(EdgePass):
@@ -61,7 +131,8 @@ class ConvertMathToLibdevice(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         """Every operation without a callee is reported."""
-        _convert(_math_operations(module), convert_math, job)
+        found = find(module)
+        _convert(_math(found), convert_math, found, job)
 
 
 class ConvertNVGPUAndGPUToNVVM(EdgePass):
@@ -72,59 +143,53 @@ class ConvertNVGPUAndGPUToNVVM(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         """Vector math first, then every operation by its rewrite; what is left over is reported by name."""
-        ScalarizeVectorMath().run(module, job)
-        ConvertMathToLibdevice().run(module, job)
+        found = find(module)
+        _scalarize(found, job)
+        _convert(_math(found), convert_math, found, job)
         # Launches first: they ask the kernels for their signatures. A function last: rewrites ask the one around them
         # for its launch bounds.
-        _convert(_launches(module), launches.convert_launch, job)
-        operations = [op for op in device_operations(module) if type(op) in REWRITES]
-        operations.sort(key=lambda op: isinstance(op, gpu.GPUFuncOp))
-        _convert(operations, lambda op, emit: REWRITES[type(op)](op, emit), job)
-        _convert_carried_types(module, job)
-        _remove_bridges(module)
-        _refuse_leftovers(module)
+        _convert(found.of(LAUNCH), launches.convert_launch, found, job)
+        roots = sorted(found.of(ROOT), key=lambda op: isinstance(op, gpu.GPUFuncOp))
+        _convert(roots, lambda op, emit: REWRITES[type(op)](op, emit), found, job)
+        _convert_carried_types(found, job)
+        _remove_bridges(found)
+        _refuse_leftovers(found)
 
 
-def device_operations(module: ModuleOp) -> Iterator[Operation]:
-    """The operations of the gpu.modules, or of the whole module where there is none; nvgpu ones wherever they are."""
-    has_host = any(isinstance(op, gpu.GPUModuleOp) for op in module.body.blocks[0].ops)
-    for top in module.body.blocks[0].ops:
-        on_device = not has_host or isinstance(top, gpu.GPUModuleOp)
-        yield from (op for op in top.walk() if on_device or op.name.startswith("nvgpu."))
+def _math(found: Found) -> list[Operation]:
+    added = [op for op in found.added if role_of(op.__class__) == MATH]
+    return [op for op in (*found.of(MATH), *added) if op.parent is not None and needs_libdevice(op)]
 
 
-def _launches(module: ModuleOp) -> list[Operation]:
-    return [op for op in module.walk() if isinstance(op, gpu.LaunchFuncOp)]
+def _scalarize(found: Found, job: Job) -> None:
+    for op in _math(found):
+        if isinstance(op.results[0].type, VectorType):
+            scalarize(op, Emitter(op, job, found.added))
 
 
-def _math_operations(module: ModuleOp) -> list[Operation]:
-    return [op for op in device_operations(module) if needs_libdevice(op)]
-
-
-def _convert(operations: list[Operation], convert: Callable[[Operation, Emitter], None], job: Job) -> None:
+def _convert(operations: Iterable[Operation], convert: Callable[[Operation, Emitter], None], found: Found, job: Job):
     """All failures are reported together."""
-    found = Diagnostics()
+    failures = Diagnostics()
     for op in operations:
         try:
-            convert(op, Emitter(op, job))
+            convert(op, Emitter(op, job, found.added))
         except Unsupported as error:
-            found.add(error)
-    found.raise_if_any()
+            failures.add(error)
+    failures.raise_if_any()
 
 
-def _refuse_leftovers(module: ModuleOp) -> None:
-    found = Diagnostics()
-    for op in device_operations(module):
-        if op.name.startswith(ILLEGAL_DIALECTS) and op.name not in LEGAL:
-            found.add(
-                Unsupported(
-                    "illegal-operation",
-                    f"failed to legalize operation '{op.name}' that was explicitly marked illegal",
-                    location=location_of(op),
-                    remedy=f"no rewrite of {ConvertNVGPUAndGPUToNVVM.name} has it as its root",
-                )
+def _refuse_leftovers(found: Found) -> None:
+    failures = Diagnostics()
+    for op in found.of(LEFTOVER):
+        failures.add(
+            Unsupported(
+                "illegal-operation",
+                f"failed to legalize operation '{op.name}' that was explicitly marked illegal",
+                location=location_of(op),
+                remedy=f"no rewrite of {ConvertNVGPUAndGPUToNVVM.name} has it as its root",
             )
-    found.raise_if_any()
+        )
+    failures.raise_if_any()
 
 
 def _is_carried(type: Attribute) -> bool:
@@ -132,42 +197,49 @@ def _is_carried(type: Attribute) -> bool:
     return type.name.startswith("nvgpu.")
 
 
-def _convert_carried_types(module: ModuleOp, job: Job) -> None:
+def _convert_carried_types(found: Found, job: Job) -> None:
     """Give nvgpu values that cross blocks and loops their LLVM types."""
-    for op in [op for op in module.walk() if isinstance(op, STRUCTURAL)]:
-        emit = Emitter(op, job)
+    for op in found.of(STRUCTURE):
+        emit = Emitter(op, job, found.added)
         for index, operand in enumerate(op.operands):
             if _is_carried(operand.type):
                 op.operands[index] = emit.converted(operand)
         for result in op.results:
-            _retype(result, op.next_op, job)
-    for block in [block for op in module.walk() for region in op.regions for block in region.blocks]:
-        for argument in block.args:
-            _retype(argument, block.first_op, job)
+            _retype(result, op.next_op, found, job)
+    for argument in found.carried:
+        _retype(argument, argument.block.first_op, found, job)
 
 
-def _retype(value: SSAValue, before: Operation | None, job: Job) -> None:
+def _retype(value: SSAValue, before: Operation | None, found: Found, job: Job) -> None:
     if not _is_carried(value.type) or before is None:
         return
     old, uses = value.type, list(value.uses)
     value._type = convert_type(old)  # noqa: SLF001 - xDSL has no other way to change a type in place
-    bridge = Emitter(before, job).as_type(value, old)
+    bridge = Emitter(before, job, found.added).as_type(value, old)
     for use in uses:
         use.operation.operands[use.index] = bridge
 
 
-def _remove_bridges(module: ModuleOp) -> None:
+def _remove_bridges(found: Found) -> None:
     """Join pairs of casts that undo each other, and drop those that nobody reads."""
-    for op in [op for op in module.walk() if isinstance(op, arith.IndexCastOp)]:
+    for op in found.casts(arith.IndexCastOp):
         _join_index_cast(op)
-    for op in reversed([op for op in module.walk() if isinstance(op, UnrealizedConversionCastOp)]):
+    bridges = found.casts(UnrealizedConversionCastOp)
+    for op in reversed(bridges):
         source = op.inputs[0].owner if len(op.inputs) == 1 else None
         if isinstance(source, UnrealizedConversionCastOp) and source.inputs.types == tuple(op.result_types):
             op.results[0].replace_all_uses_with(source.inputs[0])
-    for op in reversed([op for op in module.walk() if isinstance(op, UnrealizedConversionCastOp)]):
-        if not any(list(result.uses) for result in op.results):
-            op.detach()
-            op.erase()
+    for op in bridges:
+        _drop_unread(op)
+
+
+def _drop_unread(op: Operation) -> None:
+    """Erase a bridge that nobody reads, and those that it alone read."""
+    while isinstance(op, UnrealizedConversionCastOp) and op.parent is not None and not any(r.uses for r in op.results):
+        source = op.inputs[0].owner if len(op.inputs) == 1 else None
+        op.detach()
+        op.erase()
+        op = source
 
 
 def _join_index_cast(op: arith.IndexCastOp) -> None:

@@ -39,7 +39,7 @@ MAP_BYTES = 128  # of a CUtensorMap, and its alignment (CUDA driver API, cuTenso
 TILE = LoadModeAttr.new([StringAttr("tile")])
 
 
-def _enabled(**options: SSAValue | None) -> dict[str, Attribute]:
+def _enabled(**options: SSAValue | UnitAttr | None) -> dict[str, Attribute]:
     return {name: UnitAttr() for name, value in options.items() if value is not None}
 
 
@@ -55,7 +55,7 @@ def convert_load(op: nvgpu.TmaAsyncLoadOp, emit: Emitter) -> None:
         op.l2CacheHint,
         op.predicate,
     ]
-    enabled = _enabled(multicastEnable=op.multicastMask, cacheHintEnable=op.l2CacheHint)
+    enabled = _enabled(multicastEnable=op.multicastMask, cacheHintEnable=op.l2CacheHint, pair=op.pair)
     emit.become(ops_copy.TensorLoadOp.build(operands=operands, properties=enabled | {"mode": TILE}))
 
 
