@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+from xdsl.dialects.builtin import IntegerAttr
+
 from tileiras_build.pipeline import ll_to_ptx, opt, ptx_to_cubin
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.tileas_to_ll.attach_nvvm_target import CAPABILITY, AttachNVVMTarget
 from tileiras_build.pipeline.tileas_to_ll.write_llvm_dialect import write
 from tileiras_build.targets import find_target
 
@@ -28,8 +31,10 @@ def to_ptx(body: str, sm: str) -> str:
 
 def translate(mlir: str, sm: str) -> str:
     """PTX of a module of llvm operations; ptxas has taken it."""
-    job = Job(find_target(sm))
-    ptx = ll_to_ptx.lower(write(opt.parse_module(mlir)), job)
+    job, module = Job(find_target(sm)), opt.parse_module(mlir)
+    module.attributes[CAPABILITY] = IntegerAttr(job.target.number, 32)
+    AttachNVVMTarget().run(module, job)
+    ptx = ll_to_ptx.lower(write(module), job)
     ptx_to_cubin.lower(ptx, job)
     return re.sub(r"[ \t]+", " ", ptx)
 
