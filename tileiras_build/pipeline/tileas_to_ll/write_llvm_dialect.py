@@ -23,8 +23,8 @@ from ...dialects.nvvm.mapping import row_of
 from ...dialects.nvvm.rows import NONE, Argument, Assembly, Intrinsic, Row
 from ...dialects.nvvm.target import DEFAULTS, TargetAttr
 from ...dialects.vector_ext import FromElementsOp
-from ...errors import Unsupported
-from ...names import llvm_string, llvm_symbol
+from ...errors import InvalidInput, Unsupported
+from ...names import LINKED_LIBRARY, llvm_string, llvm_symbol
 from ..serialization import NOTE
 from .attach_nvvm_target import serialization_of, serialized_for
 from .debug_info import DBG
@@ -468,8 +468,8 @@ def _metadata(containers: Sequence[Operation], target: TargetAttr | None, debug:
     for container in containers:
         if (manifest := container.attributes.get(MANIFEST)) is not None:
             named.append((MANIFEST, manifest.data))
-        if any(op.name == "llvm.func" and _is_libdevice(op) for op in container.regions[0].blocks[0].ops):
-            named.append(("tileiras.libdevice", "libdevice.10.bc"))
+    if (library := _linked_library(containers)) is not None:
+        named.append(("tileiras.libdevice", library))
     if target is not None:
         named.append((NOTE, serialization_of(target).note))
     for number, (name, text) in enumerate(named, EMPTY_NODE + 1):
@@ -478,8 +478,13 @@ def _metadata(containers: Sequence[Operation], target: TargetAttr | None, debug:
     return lines + (_debug_metadata(units, debug) if units else [])
 
 
-def _is_libdevice(op: llvm.FuncOp) -> bool:
-    return op.sym_name.data.startswith("__nv_") and not op.body.blocks
+def _linked_library(containers: Sequence[Operation]) -> str | None:
+    """The bitcode library that the module links: a path, or the bitcode itself (libdevice/blob.py)."""
+    found = [op.attributes[LINKED_LIBRARY] for op in containers if LINKED_LIBRARY in op.attributes]
+    if len(set(found)) > 1 or not all(isinstance(blob, builtin.StringAttr) for blob in found):
+        message = f"{LINKED_LIBRARY} must be one string, but is {', '.join(map(str, found))}"
+        raise InvalidInput("libdevice-blob", message, remedy='name a path, or "base64:" and the bitcode')
+    return found[0].data if found else None
 
 
 def _debug_metadata(units: Sequence[Node], debug: DebugMetadata) -> list[str]:
