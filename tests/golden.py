@@ -100,9 +100,9 @@ def _unwrapped(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """LLVM IR without declarations and metadata."""
+    """LLVM IR without declarations, metadata and the machine that functions are for."""
     lines = [line for line in text.splitlines() if not line.startswith(("!", "declare", "attributes", "target"))]
-    return re.sub(r"\n\n+", "\n\n", "\n".join(lines)).strip()
+    return re.sub(r"\n\n+", "\n\n", "\n".join(lines)).replace(") #1 ", ") ").strip()
 
 
 # ---- pytest ----------------------------------------------------------------------------------------------------------

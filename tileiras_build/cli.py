@@ -100,6 +100,7 @@ def _add_lower(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="default: FILE with the new suffix; - is standard output")
     parser.add_argument("--opt", type=int, default=3, metavar="0..3", help="optimization level (default: 3)")
     parser.add_argument("--lineinfo", action="store_true", help="keep source lines for profilers and debuggers")
+    parser.add_argument("--device-debug", action="store_true", help="keep source lines and variables; needs --opt 0")
     parser.add_argument("--libdevice", metavar="PATH", help="default: the nvidia-nvvm package's libdevice.10.bc")
     parser.add_argument("--ptxas", metavar="PATH", help="default: the nvidia-cuda-nvcc package's ptxas")
     parser.add_argument("--serializer", choices=SERIALIZERS, default=SERIALIZERS[0], help="what makes the PTX (default: nvptx)")
@@ -214,7 +215,7 @@ def lower_file(options: argparse.Namespace) -> None:
     from .driver import check_opt_level
     from .executor.forked import ForkedExecutor
     from .executor.in_process import InProcessExecutor
-    from .pipeline.job import Job
+    from .pipeline.job import Job, check_debug
     from .targets import find_target
 
     source = stage_of_file(options.file)
@@ -226,7 +227,7 @@ def lower_file(options: argparse.Namespace) -> None:
     target = find_target(options.sm)
     files = {"libdevice": options.libdevice, "ptxas": options.ptxas}
     choices = {"serializer": options.serializer, "strategy": options.strategy}
-    job = Job(target, check_opt_level(options.opt), options.lineinfo, **files, **choices)
+    job = check_debug(Job(target, check_opt_level(options.opt), options.lineinfo, options.device_debug, **files, **choices))
     data = read_file(options.file)
     executor = InProcessExecutor() if options.in_process else ForkedExecutor()
     arguments = (data, source.name, goal, job, options.file)

@@ -325,6 +325,7 @@ def lower_command(path: Path | str, stage: Stage, job: Job) -> list[str]:
     command = ["tileiras-build", "lower", file, "--to", stage.name, "--sm", job.target.name]
     command += ["--opt", str(job.opt_level)] if job.opt_level != 3 else []
     command += ["--lineinfo"] if job.lineinfo else []
+    command += ["--device-debug"] if job.debug else []
     command += ["--serializer", job.serializer] if job.serializer != "nvptx" else []
     command += ["--strategy", job.strategy] if job.strategy != "auto" else []
     return command

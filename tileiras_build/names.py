@@ -15,6 +15,9 @@ from .errors import InvalidInput, Location
 # function is named like a special one.
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$][A-Za-z0-9_$]+", re.ASCII)
 LIBDEVICE_PREFIX = "__nv_"
+LIBDEVICE_NAME = "libdevice.10.bc"
+# Of a gpu.module: the bitcode library that it links (libdevice/blob.py).
+LINKED_LIBRARY = "blobLinkedLib"
 KERNEL, GLOBAL, FUNCTION = "kernel", "global", "function"
 _SHOWN = 60  # characters of a name that a diagnostic quotes
 

@@ -8,6 +8,7 @@ from tests.meta.import_graph import circles, imports_of, is_type_only, module_fi
 LAYERS = (
     ("errors", "knobs", "files", "names", "private_folder", "sources"),
     ("targets", "layouts", "reads"),
+    ("book",),
     ("bytecode", "dialects", "libdevice"),
     ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages"),
     ("executor", "driver"),

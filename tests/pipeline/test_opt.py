@@ -117,9 +117,14 @@ def test_options_that_do_not_go_together_are_refused(tmp_path, capsys, options, 
 def test_llvm_ir_is_printed_on_demand(tmp_path, capsys):
     path = tmp_path / "k.mlir"
     path.write_text(KERNEL)
-    assert main(["opt", str(path), "--pass", "convert-nvgpu-and-gpu-to-nvvm", "--ll"]) == 0
+    passes = ["--pass", "convert-nvgpu-and-gpu-to-nvvm"]
+    assert main(["opt", str(path), *passes, "--ll"]) == 1
+    assert "error[no-target]: no target attribute" in capsys.readouterr().err
+    path.write_text(KERNEL.replace("@m {", "@m attributes {nv_tileaa.compute_capability = 90 : i32} {"))
+    passes = ["--pass", "nv-tile-ir-convert-target-to-nvvm", *passes]
+    assert main(["opt", str(path), *passes, "--ll"]) == 0
     text = capsys.readouterr().out
-    assert "define ptx_kernel void @k() {" in text
+    assert "define ptx_kernel void @k() #1 {" in text and '"target-cpu"="sm_90a"' in text
     assert "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)" in text
     assert main(["opt", str(path), "--ll"]) == 2
     assert "error[ll-operation]: operation gpu.func is not of the llvm dialect" in capsys.readouterr().err

@@ -1,6 +1,6 @@
 """blobLinkedLib: the bitcode library that a module carries or names, the only way for one to enter the compiler.
 
-``!tileiras.libdevice`` in an ``.ll`` holds one string. Either it is a path ("libdevice.10.bc" means the installed
+``blobLinkedLib`` of a gpu.module, and ``!tileiras.libdevice`` in its ``.ll``, hold one string. Either it is a path ("libdevice.10.bc" means the installed
 library), read when the module is linked; or it is ``base64:`` and the bitcode itself, which pins the library: such a
 module compiles to the same PTX on a machine that has no CUDA toolkit.
 """

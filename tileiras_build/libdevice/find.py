@@ -8,8 +8,7 @@ from pathlib import Path
 from cuda import pathfinder
 
 from ..errors import InvalidInput
-
-DEFAULT_NAME = "libdevice.10.bc"
+from ..names import LIBDEVICE_NAME as DEFAULT_NAME
 
 
 def find_libdevice(path: str | Path | None = None) -> Path:

@@ -16,6 +16,8 @@ parameter times n, then divided by d (1 where absent); the kernel relies on it b
 ``shared_memory`` is in bytes; all of a kernel is dynamic where it takes more than every kernel may (``targets.py``), and
 the launcher asks for that with ``CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES``.
 
+``opt_level`` is ptxas' optimization level, where that is not 3.
+
 ``cluster`` is the shape of the cluster of CTAs that executes one tile program; it is compiled into the kernel, whose
 grid counts tile programs (``.blocksareclusters``) and thus takes no launch attribute.
 

@@ -113,12 +113,15 @@ def transform(text: str, passes: Sequence[str], job: Job, name: str | None = Non
 
 def run_file(options: argparse.Namespace) -> None:
     """``opt FILE.mlir --pass NAME … [--ll]``: print the module after the passes."""
+    from .tileas_to_ll.attach_nvvm_target import check_serializable
     from .tileas_to_ll.write_llvm_dialect import write
 
     data = sys.stdin.buffer.read() if options.file == "-" else read_file(options.file)
     text, job = decode(data, options.file), job_of(options)
     try:
         module = transform(text, options.passes, job, options.file)
+        if options.ll:
+            check_serializable(module, job)
         result = write(module) if options.ll else text_format.render(module).decode()
     except InternalError as error:
         raise _blame_text(error, options.file) from error

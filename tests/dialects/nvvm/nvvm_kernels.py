@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+from xdsl.dialects.builtin import IntegerAttr
+
 from tileiras_build.pipeline import ll_to_ptx, opt, ptx_to_cubin
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.tileas_to_ll.attach_nvvm_target import CAPABILITY, AttachNVVMTarget
 from tileiras_build.pipeline.tileas_to_ll.write_llvm_dialect import write
 from tileiras_build.targets import find_target
 
@@ -17,21 +20,28 @@ ARGUMENTS = (
 
 def to_llvm(body: str, sm: str) -> str:
     """LLVM IR of a kernel around ``body``, as ``opt --ll`` writes it."""
-    text = f"llvm.func @k({ARGUMENTS}) attributes {{nvvm.kernel}} {{\n{body}\nllvm.return\n}}\n"
-    return write(opt.transform(text, [], Job(find_target(sm))))
+    return to_ll(f"llvm.func @k({ARGUMENTS}) attributes {{nvvm.kernel}} {{\n{body}\nllvm.return\n}}\n", sm)
+
+
+def to_ll(mlir: str, sm: str) -> str:
+    """LLVM IR of a module of llvm and nvvm operations, for a target."""
+    job, module = Job(find_target(sm)), opt.parse_module(mlir)
+    module.attributes[CAPABILITY] = IntegerAttr(job.target.number, 32)
+    AttachNVVMTarget().run(module, job)
+    return write(module)
 
 
 def to_ptx(body: str, sm: str) -> str:
-    """PTX of that kernel; ptxas has taken it."""
-    return _translate(to_llvm(body, sm), sm)
+    """PTX of the kernel around ``body``; ptxas has taken it."""
+    return _assembled(to_llvm(body, sm), sm)
 
 
 def translate(mlir: str, sm: str) -> str:
     """PTX of a module of llvm and nvvm operations; ptxas has taken it."""
-    return _translate(write(opt.parse_module(mlir)), sm)
+    return _assembled(to_ll(mlir, sm), sm)
 
 
-def _translate(ll: str, sm: str) -> str:
+def _assembled(ll: str, sm: str) -> str:
     job = Job(find_target(sm))
     ptx = ll_to_ptx.lower(ll, job)
     ptx_to_cubin.lower(ptx, job)

@@ -8,9 +8,10 @@ import pytest
 
 from tests.pipeline.ll_to_ptx.assembly_samples import HEAD, SAMPLES
 from tileiras_build import driver
+from tileiras_build.book.assembly import ASSEMBLY, REGISTERS
 from tileiras_build.errors import InternalError, TileirasError, Unsupported
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.ll_to_ptx.assembly import ASSEMBLY, REGISTERS, faults, instructions, needs, needs_a_look
+from tileiras_build.pipeline.ll_to_ptx.assembly import faults, instructions, needs, needs_a_look
 from tileiras_build.pipeline.ll_to_ptx.guard import check_module
 from tileiras_build.pipeline.ptx_to_cubin import find_ptxas
 from tileiras_build.pipeline.stages import PACKAGE

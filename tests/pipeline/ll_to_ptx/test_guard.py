@@ -2,9 +2,9 @@
 
 import pytest
 
+from tileiras_build.book.intrinsics import NVVM, nvvm_need
 from tileiras_build.errors import ErrorGroup, InternalError, InvalidInput, TileirasError, Unsupported
 from tileiras_build.pipeline.ll_to_ptx.guard import check_module
-from tileiras_build.pipeline.ll_to_ptx.intrinsics import NVVM, nvvm_need
 from tileiras_build.targets import CAPABILITIES, TARGETS
 
 SM80, SM90, SM100, SM120 = (TARGETS[f"sm_{number}"] for number in (80, 90, 100, 120))
@@ -98,7 +98,7 @@ def test_collectives_in_assembly_are_convergent(attributes):
 
 
 def test_every_need_is_a_capability():
-    from tileiras_build.pipeline.ll_to_ptx import intrinsics
+    from tileiras_build.book import intrinsics
 
     assert {need for need in intrinsics.NVVM.values() if need} <= set(CAPABILITIES)
 

@@ -11,6 +11,7 @@ from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import libnvvm
 from tileiras_build.pipeline.ll_to_ptx.compile_module import libnvvm_options
 from tileiras_build.pipeline.ptx_to_cubin import lower as assemble
+from tileiras_build.pipeline.serialization import Serialization
 from tileiras_build.targets import TARGETS
 
 MODERN = [name for name, target in TARGETS.items() if target.number >= 100]
@@ -87,13 +88,21 @@ def test_unknown_serializers():
         ll_to_ptx.lower(MODULE, Job(TARGETS["sm_100"], serializer="gcc"))
 
 
+def options(has_lines=False, **choices):
+    return libnvvm_options(Serialization.of_job(job(**choices)), has_lines)
+
+
 def test_options_are_the_targets_flags():
-    assert libnvvm_options(job()) == [
-        "-arch=compute_100a", "-opt=3", "-fma=0", "-Xopt", "-pragma-unroll-threshold=9900000",
-    ]  # fmt: skip
-    assert "-generate-line-info" in libnvvm_options(job(lineinfo=True))
-    assert "-g" in libnvvm_options(job(debug=True)) and "-g" not in libnvvm_options(job())
-    assert "-opt=0" in libnvvm_options(job(opt_level=0))
+    assert options() == ["-arch=compute_100a", "-opt=3", "-Xopt", "-pragma-unroll-threshold=9900000", "-fma=0"]
+    assert "-generate-line-info" in options(has_lines=True)
+    assert "-g" in options(debug=True) and "-g" not in options()
+    assert "-generate-line-info" not in options(has_lines=True, debug=True)
+    assert "-opt=0" in options(opt_level=0) and "-opt=2" in options(opt_level="s")
+
+
+def test_the_public_library_is_not_given_what_it_refuses():
+    made_for = Serialization("sm_100", 3, ("-Xopt", "libNVVMUseNVGpuComp=true"))
+    assert libnvvm_options(made_for) == ["-arch=compute_100a", "-opt=3", "-Xopt"]
 
 
 @pytest.mark.seed("target-and-debug-info", "flag-fma")

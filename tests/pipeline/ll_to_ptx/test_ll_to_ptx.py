@@ -6,10 +6,10 @@ import re
 import pytest
 
 from tests.pipeline.ll_to_ptx.line_table import LINES
+from tileiras_build.book.serializers import LEVELS
 from tileiras_build.errors import InternalError, InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.ll_to_ptx.passes import LEVELS
 from tileiras_build.pipeline.ptx_to_cubin import lower as assemble
 from tileiras_build.targets import TARGETS
 

@@ -3,11 +3,12 @@
 import llvmlite.binding as llvm
 import pytest
 
+from tileiras_build.book.serializers import LEVELS
 from tileiras_build.errors import InternalError, InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx.machine import TRIPLE, data_layout, library_machine
-from tileiras_build.pipeline.ll_to_ptx.passes import LEVELS, MOST_LOOPS, _has_many_loops, run_passes
+from tileiras_build.pipeline.ll_to_ptx.passes import MOST_LOOPS, _has_many_loops, run_passes
 from tileiras_build.targets import TARGETS
 
 JOB = Job(TARGETS["sm_90"])

@@ -80,7 +80,7 @@ def test_every_gpu(name):
 
 def test_the_same_bytes_as_from_files(tmp_path):
     (tmp_path / "k.ptx").write_text(source())
-    command = [str(find_ptxas()), *run_ptxas.options(Job(SM90)), "k.ptx", "-o", "k.cubin"]
+    command = [str(find_ptxas()), *run_ptxas.options(source(), Job(SM90)), "k.ptx", "-o", "k.cubin"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     assert lower(source(), Job(SM90))[0] == (tmp_path / "k.cubin").read_bytes()
 
@@ -121,11 +121,36 @@ def test_spills_and_stack_are_reported():
 
 
 @pytest.mark.parametrize("job, words", [
-    (Job(SM90), ["-O3"]), (Job(SM90, opt_level=1), ["-O1"]), (Job(SM90, lineinfo=True), ["-O3", "-lineinfo"]),
-    (Job(SM90, debug=True), ["-g"]),
+    (Job(SM90), ["-O3"]), (Job(SM90, opt_level=1), ["-O1"]), (Job(SM90, opt_level="s"), ["-O3"]), (Job(SM90, debug=True), ["-g"]),
 ])  # fmt: skip
-def test_options(job, words):
-    assert run_ptxas.options(job) == ["-arch", "sm_90a", "-v", *words]
+def test_options_of_ptx_written_by_hand(job, words):
+    assert run_ptxas.options(source(note=""), job) == ["-arch", "sm_90a", "-v", *words]
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_the_manifest_names_the_level(level):
+    text = source(note=manifest_comment(MANIFEST | {"opt_level": level}))
+    assert run_ptxas.options(text, Job(SM90, opt_level=level)) == ["-arch", "sm_90a", "-v", f"-O{level}"]
+
+
+def test_the_header_asks_for_debugging():
+    text = source().replace(".target sm_90a", ".target sm_90a, debug")
+    assert run_ptxas.options(text, Job(SM90, opt_level=0)) == ["-arch", "sm_90a", "-v", "-g"]
+
+
+def test_lines_are_kept_where_there_are_some():
+    text = source().replace("  bar.sync", "\t.loc\t1 4 2\n  bar.sync")
+    assert run_ptxas.options(text, Job(SM90)) == ["-arch", "sm_90a", "-v", "-O3", "-lineinfo"]
+
+
+@pytest.mark.seed("target-and-debug-info", "consumer-assembler")
+@pytest.mark.parametrize("job, words", [
+    (Job(SM90, opt_level=1), "a module for optimization level 3 is serialized for optimization level 1"),
+    (Job(TARGETS["sm_80"]), "a module for sm_90a is serialized for sm_80"),
+])  # fmt: skip
+def test_ptx_for_something_else_is_refused(job, words):
+    with pytest.raises(InvalidInput, match=f"target-mismatch.*{words}"):
+        run_ptxas.options(source(), job)
 
 
 def test_a_refusal_quotes_the_line_and_the_command():
@@ -139,7 +164,7 @@ def test_a_refusal_quotes_the_line_and_the_command():
 
 def test_a_wrong_target_is_ptxas_own_sentence():
     with pytest.raises(InvalidInput, match=r"error\[ptxas\].*SM version"):
-        lower(source(TARGETS["sm_100"]), Job(SM90))
+        lower(source(TARGETS["sm_100"], note=""), Job(SM90))
 
 
 def test_a_crash_names_the_signal(tmp_path):

@@ -3,11 +3,17 @@
 import pytest
 
 from tests.pipeline.tileas_to_ll.modules import after, job, only
+from tileiras_build.book.serializers import TRIPLE
 from tileiras_build.errors import InternalError, InvalidInput
+from tileiras_build.pipeline.ll_to_ptx.machine import data_layout
+from tileiras_build.pipeline.ll_to_ptx.metadata import read_serialization
 from tileiras_build.pipeline.opt import parse_module
+from tileiras_build.pipeline.serialization import NOTE
 from tileiras_build.pipeline.tileas_to_ll.attach_nvvm_target import check_serializable, target_of
+from tileiras_build.pipeline.tileas_to_ll.write_llvm_dialect import write
 from tileiras_build.targets import TARGETS
 
+LLVM_KERNEL = "llvm.func @k() attributes {nvvm.kernel} { llvm.return }"
 PASS = "nv-tile-ir-convert-target-to-nvvm"
 CAPABILITY = "nv_tileaa.compute_capability"
 SPECIFICATION = "nv_tileaa.target_spec"
@@ -133,10 +139,38 @@ def test_printed_form():
 @pytest.mark.seed("target-and-debug-info", "diag-no-target", "target-resolved")
 @pytest.mark.seed("lowering-overview", "target-before-serialization")
 def test_a_module_without_a_target_is_not_serialized():
-    with pytest.raises(InvalidInput) as caught:
-        check_serializable(parse_module(module()), job())
-    assert caught.value.message == "no target attribute" and PASS in caught.value.remedy
-    check_serializable(after(module(), PASS), job())
+    for serialize in (lambda parsed: check_serializable(parsed, job()), write):
+        with pytest.raises(InvalidInput) as caught:
+            serialize(parse_module(module(body=LLVM_KERNEL)))
+        assert caught.value.message == "no target attribute" and PASS in caught.value.remedy
+    check_serializable(after(module(body=LLVM_KERNEL), PASS), job())
+
+
+def test_helpers_need_no_target():
+    text = "llvm.func @f(%x: i32) -> i32 { llvm.return %x : i32 }"
+    written = write(parse_module(module(body=text)))
+    assert "define i32 @f(i32 %x) {" in written and NOTE not in written
+
+
+@pytest.mark.seed("target-and-debug-info", "consumer-serializer")
+@pytest.mark.parametrize("name", TARGETS)
+def test_the_target_travels_in_the_llvm_ir(name):
+    row = TARGETS[name]
+    attached = after(module(f"{CAPABILITY} = {row.number} : i32", body=LLVM_KERNEL), PASS, target=name, opt_level=1)
+    written = write(attached)
+    assert f'target datalayout = "{data_layout()}"\ntarget triple = "{TRIPLE}"' in written
+    assert "@k() #1 {" in written
+    assert f'#1 = {{ "target-cpu"="{row.llvm_cpu}" "target-features"="{row.llvm_features}" }}' in written
+    made_for = read_serialization(written, job(name, opt_level=1))
+    assert (made_for.chip, made_for.opt_level, list(made_for.flags)) == (name, 1, ALWAYS)
+
+
+def test_features_that_the_text_names_are_written():
+    text = module('nvvm.target = [#nvvm.target<chip = "sm_90a", features = "+ptx99">]', body=LLVM_KERNEL)
+    written = write(parse_module(text))
+    assert '"target-features"="+ptx99"' in written
+    with pytest.raises(InvalidInput, match=r"a module for \+ptx99 is serialized for \+ptx90"):
+        read_serialization(written, job(opt_level=2))
 
 
 @pytest.mark.seed("target-and-debug-info", "target-resolved")
@@ -152,7 +186,8 @@ def test_two_targets_are_one_too_many():
 def test_the_serializer_is_given_the_flags(options):
     from tileiras_build.pipeline.ll_to_ptx.compile_module import libnvvm_options
 
-    attached, given = target(module(), **options), libnvvm_options(job(**options))
+    written = write(after(module(body=LLVM_KERNEL), PASS, **options))
+    attached, given = target(module(), **options), libnvvm_options(read_serialization(written, job(**options)))
     assert set(attached.options()) <= set(given)
     assert f"-opt={attached.level.data}" in given
     assert attached.chip.data.replace("sm_", "-arch=compute_") in [option.rstrip("af") for option in given]
@@ -162,6 +197,11 @@ def test_the_serializer_is_given_the_flags(options):
 def test_a_target_for_another_chip_is_not_serialized():
     with pytest.raises(InvalidInput, match="sm_90 is serialized for sm_80"):
         check_serializable(after(module(), PASS), job("sm_80"))
+
+
+def test_a_target_for_another_level_is_not_serialized():
+    with pytest.raises(InvalidInput, match="optimization level 3 is serialized for optimization level 1"):
+        check_serializable(after(module(), PASS), job(opt_level=1))
 
 
 KERNEL = "gpu.func @k() kernel attributes {nvvm.cluster_dim = array<i32: 2, 1, 1>} { gpu.return }"

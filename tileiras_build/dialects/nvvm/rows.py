@@ -3,7 +3,7 @@
 An ``Intrinsic`` row names the LLVM intrinsic of a single instruction. An ``Assembly`` row gives a PTX template with
 LLVM's constraints, where no intrinsic says what is meant: sequences, predicates, and modifiers that come and go with
 operands. The effects of a row are those of its instruction; a call without effects may be moved or dropped. What a GPU
-must have for it is asked of its name or template (``ll_to_ptx/intrinsics.py``, ``assembly.py``).
+must have for it is asked of its name or template (``book/intrinsics.py``, ``assembly.py``).
 Sources: PTX ISA 9.0 for templates, LLVM's IntrinsicsNVVM.td for names.
 """
 

@@ -11,7 +11,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-TRIPLE = "nvptx64-nvidia-cuda"
+from ...book.serializers import TRIPLE
+
 # MLIR's defaults for fields that the text leaves out (NVVMOps.td, NVVM_TargetAttr).
 DEFAULTS = {"O": 2, "triple": TRIPLE, "chip": "sm_75", "features": "+ptx60"}
 

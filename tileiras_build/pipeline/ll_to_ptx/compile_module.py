@@ -6,21 +6,23 @@ import re
 
 import llvmlite.binding as llvm
 
+from ...book.serializers import FLAGS, TRIPLE
 from ...errors import InternalError, InvalidInput, Location
 from ...libdevice.blob import resolve
 from ...libdevice.closures import unresolved
 from ...libdevice.link import link_needed, store_for
 from ...names import LIBDEVICE_PREFIX
 from ..job import Job
+from ..serialization import NOTE, Serialization
 from . import libnvvm
 from .guard import check_module
 from .libdevice_request import PROVIDED
 from .line_directives import LineDirectives
-from .machine import TRIPLE, data_layout, library_machine, machine_for
-from .metadata import named_string, read_manifest
+from .machine import data_layout, library_machine, machine_for
+from .metadata import named_string, read_manifest, read_serialization
 from .nvvm_ir import nvvm_ir
 from .nvvm_ir_7 import nvvm_ir_7
-from .passes import find_level, run_passes
+from .passes import run_passes
 from .ptx_header import fix_header
 
 _TRIPLE = re.compile(r'^target triple = "([^"]*)"', re.MULTILINE)
@@ -29,20 +31,27 @@ _PLACE = re.compile(r"<string>:(\d+):(\d+): (?:error: )?(.*)")
 
 
 def compile_module(text: str, job: Job) -> str:
-    """PTX of an LLVM IR module for the job's target; the package's ``lower`` lists the diagnostics."""
-    level = find_level(job.opt_level)
+    """PTX of an LLVM IR module for its target; the package's ``lower`` lists the diagnostics."""
+    made_for = read_serialization(text, job)
     emit = _serializer(job)
-    check_module(text, job.target)
-    manifest = read_manifest(text)
+    check_module(text, made_for.target)
     triple = _triple(text)
-    machine = machine_for(job.target, level.machine, triple)
+    machine = machine_for(made_for.target, made_for.number, triple)
     # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both
     # are closed in order: left to the garbage collector the context may go first, and the module's end then crashes.
     with llvm.create_context() as context, _parse(emit.text(text), triple, context) as module:
         _prepare(module, triple)
-        _link(module, context, text, job)
-        ptx = emit.run(module, machine, job)
-    return fix_header(ptx, job, manifest, has_assembly=" asm " in text)
+        _link(module, context, text, job.libdevice, made_for)
+        ptx = emit.run(module, machine, made_for)
+    return fix_header(ptx, made_for, _manifest(text, made_for), has_assembly=" asm " in text)
+
+
+def _manifest(text: str, made_for: Serialization) -> dict | None:
+    """The module's manifest; that of a module that says what it is for, written by hand, names no kernel."""
+    manifest = read_manifest(text)
+    if manifest is None and f"!{NOTE} = " in text:
+        return {"version": 1, "target": made_for.target.arch, "kernels": {}}
+    return manifest
 
 
 class _Nvptx:
@@ -52,8 +61,8 @@ class _Nvptx:
         self._lines = LineDirectives(text)
         return self._lines.text
 
-    def run(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, job: Job) -> str:
-        run_passes(module, machine, job.opt_level)
+    def run(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, made_for: Serialization) -> str:
+        run_passes(module, machine, made_for.opt_level)
         return _number_calls(self._lines.restore(machine.emit_assembly(module)))
 
 
@@ -69,31 +78,34 @@ class _Libnvvm:
     """NVIDIA's library, with the options that #nvvm.target carries."""
 
     def text(self, text: str) -> str:
+        self._has_lines = "!llvm.dbg.cu" in text
         return text
 
-    def run(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, job: Job) -> str:
-        arch = job.target.arch.replace("sm_", "compute_")
-        if libnvvm.llvm_version(arch) == llvm.llvm_version_info[0]:
+    def run(self, module: llvm.ModuleRef, machine: llvm.TargetMachine, made_for: Serialization) -> str:
+        options = libnvvm_options(made_for, self._has_lines)
+        if libnvvm.llvm_version(_architecture(made_for)) == llvm.llvm_version_info[0]:
             text = nvvm_ir(str(module), libnvvm.ir_version())
         else:
             # The older dialect is written for what our passes leave, those of level 1 at least.
-            run_passes(module, machine, job.opt_level or 1)
+            run_passes(module, machine, made_for.opt_level or 1)
             text = nvvm_ir_7(str(module), libnvvm.ir_version())
-        return libnvvm.compile_ir(text, libnvvm_options(job))
+        return libnvvm.compile_ir(text, options)
 
 
 SERIALIZERS = {"nvptx": _Nvptx, "libnvvm": _Libnvvm}
+_PRIVATE = tuple(flag.name for flag in FLAGS if not flag.public)
 
 
-def libnvvm_options(job: Job) -> list[str]:
-    """libNVVM's command line for a job: the flags of #nvvm.target, the architecture, the level and line tables.
+def libnvvm_options(made_for: Serialization, has_lines: bool = False) -> list[str]:
+    """libNVVM's command line: architecture, level, the flags of #nvvm.target that the public library takes, and line
+    tables where the module has them and ``-g`` does not keep more."""
+    lines = ["-generate-line-info"] if has_lines and not made_for.debug else []
+    flags = [word for word in made_for.flags if not word.startswith(_PRIVATE)]
+    return [f"-arch={_architecture(made_for)}", f"-opt={made_for.number}", *lines, *flags]
 
-    ``libNVVMUseNVGpuComp`` of that dictionary is for NVIDIA's internal library: the public one refuses it.
-    """
-    level = job.opt_level if job.opt_level in (0, 1, 2, 3) else 2
-    debug = ["-g"] if job.debug else ["-generate-line-info"] if job.lineinfo else []
-    arch = job.target.arch.replace("sm_", "compute_")
-    return [f"-arch={arch}", f"-opt={level}", *debug, "-fma=0", "-Xopt", "-pragma-unroll-threshold=9900000"]
+
+def _architecture(made_for: Serialization) -> str:
+    return made_for.target.arch.replace("sm_", "compute_")
 
 
 def _serializer(job: Job) -> _Nvptx | _Libnvvm:
@@ -136,10 +148,10 @@ def _refused(message: str) -> InternalError:
     return InternalError("llvm", f"LLVM refuses the module: {lines[0] if lines else 'no reason given'}", remedy=remedy)
 
 
-def _link(module: llvm.ModuleRef, context, text: str, job: Job) -> None:
+def _link(module: llvm.ModuleRef, context, text: str, libdevice: str | None, made_for: Serialization) -> None:
     """Define what the module calls from its blob, and refuse what stays undefined."""
     if missing := _undefined(module):
-        _link_blob(module, context, missing, text, job)
+        _link_blob(module, context, missing, text, libdevice, made_for)
     if missing := _undefined(module):
         raise InternalError(
             "undefined-symbol",
@@ -148,15 +160,15 @@ def _link(module: llvm.ModuleRef, context, text: str, job: Job) -> None:
         )
 
 
-def _link_blob(module, context, missing: list[str], text: str, job: Job) -> None:
+def _link_blob(module, context, missing: list[str], text: str, libdevice: str | None, made_for: Serialization) -> None:
     note = named_string(text, "tileiras.libdevice")
     helpers = [name for name in missing if name.startswith(LIBDEVICE_PREFIX)]
     if note is None:
         if helpers:
             raise unresolved(sorted(helpers), "the module links no libdevice (!tileiras.libdevice)")
         return
-    store = store_for(resolve(note, job.libdevice), library_machine(module.triple))
-    link_needed(module, context, {*helpers, *store.symbols.intersection(missing)}, store, job.target.number)
+    store = store_for(resolve(note, libdevice), library_machine(module.triple))
+    link_needed(module, context, {*helpers, *store.symbols.intersection(missing)}, store, made_for.target.number)
 
 
 def _undefined(module: llvm.ModuleRef) -> list[str]:

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
+from ...book.intrinsics import APPROXIMATE, GENERIC, NO_DOUBLE, nvvm_need
 from ...errors import Diagnostics, InternalError, Location, TileirasError, Unsupported
 from ...names import FUNCTION, GLOBAL, KERNEL, is_identifier, llvm_name, module_faults, name_fault, quoted_name
 from ...targets import TARGETS, Target
 from .assembly import faults, needs_a_look
-from .intrinsics import APPROXIMATE, GENERIC, NO_DOUBLE, nvvm_need
 from .launch_attributes import check_launch_attributes, lines_of
 
 _INTRINSIC = re.compile(r"@llvm\.([\w.]+)")
@@ -78,7 +78,7 @@ def check_intrinsics(text: str, target: Target) -> Iterator[TileirasError]:
                 "intrinsic-unknown",
                 f"llvm.{name} has no lowering for NVPTX",
                 location=_line(text, text.find(f"@llvm.{name}")),
-                remedy="call libdevice or add a row to ll_to_ptx/intrinsics.py: GENERIC",
+                remedy="call libdevice or add a row to book/intrinsics.py: GENERIC",
             )
 
 
@@ -90,7 +90,7 @@ def _check_nvvm(name: str, target: Target, text: str) -> Iterator[TileirasError]
             "intrinsic-unknown",
             f"llvm.nvvm.{name} has no row in the table of intrinsics",
             location=location,
-            remedy="add one to ll_to_ptx/intrinsics.py: NVVM",
+            remedy="add one to book/intrinsics.py: NVVM",
         )
     elif need is not None and not target.has(need):
         yield _beyond(f"llvm.nvvm.{name}", need, target, location)
@@ -182,7 +182,7 @@ def _instruction_faults(templates: dict[str, int], text: str, target: Target) ->
                     "assembly-unknown",
                     f"inline assembly {quoted_name(name)} has no row in the table of instructions",
                     location=_line(text, offset),
-                    remedy="add one to ll_to_ptx/assembly.py: ASSEMBLY",
+                    remedy="add one to book/assembly.py: ASSEMBLY",
                 )
             else:
                 yield _beyond(f"inline assembly {name}", need, target, _line(text, offset))

@@ -7,13 +7,13 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from ...book.serializers import DATA_LAYOUTS, TRIPLE
 from ...errors import InvalidInput
 from ...targets import TARGETS, Target
-from .metadata import TRIPLE
 
 # Both share one back end; the triple chooses the pointers' size. ("nvptx64-nvidia-gpulibs" names who made a bitcode
 # library, not a target.) ptxas 13 assembles the 64-bit form only.
-TRIPLES = (TRIPLE, "nvptx-nvidia-cuda")
+TRIPLES = tuple(DATA_LAYOUTS)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Read the two notes that the .ll carries for the back end, and write the one that the .ptx carries.
+"""Read the notes that the .ll carries for the back end, and write the one that the .ptx carries.
 
-``!tileiras.manifest`` holds the launch manifest as JSON, ``!tileiras.libdevice`` names the math library to link.
-In PTX the manifest is one comment line, so that assembling stays a function of the .ptx alone.
+``!tileiras.manifest`` holds the launch manifest as JSON, ``!tileiras.libdevice`` names the math library to link,
+``!tileiras.target`` says what the module is serialized for. In PTX the manifest is one comment line, so that assembling stays a function of the .ptx alone.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import json
 import re
 
 from ...errors import InternalError
+from ..job import Job
+from ..serialization import NOTE, Serialization, check_agreement
 
-TRIPLE = "nvptx64-nvidia-cuda"  # that modules are for which name none
 MANIFEST_MARK = "// tileiras.manifest: "
+_MACHINE = re.compile(r'"target-(cpu|features)"="([^"]*)"')
 _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
 
 
@@ -27,6 +29,21 @@ def named_string(text: str, name: str) -> str | None:
         raise InternalError("ll-metadata", f"!{name} does not hold a string", remedy=remedy)
     raw = _ESCAPE.sub(lambda code: chr(int(code[1], 16)), string[1])
     return raw.encode("latin-1", "surrogateescape").decode("utf-8") if not raw.isascii() else raw
+
+
+def read_serialization(text: str, job: Job) -> Serialization:
+    """What an .ll module is serialized for; a module that does not say it, for what the job asks.
+
+    Raises InvalidInput[target-mismatch] where module and job, or the module's functions and the module, disagree.
+    """
+    note = named_string(text, NOTE)
+    if note is None:
+        return Serialization.of_job(job)
+    made_for = Serialization.parse(note).check(job)
+    cpu, features = made_for.target.llvm_cpu, made_for.target.llvm_features
+    for kind, value in set(_MACHINE.findall(text)):
+        check_agreement((value,), (cpu if kind == "cpu" else features,))
+    return made_for
 
 
 def read_manifest(text: str) -> dict | None:

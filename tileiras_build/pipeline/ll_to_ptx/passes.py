@@ -8,65 +8,17 @@ generator runs its own cleanups (address spaces, load/store vectorizer, GVN, LSR
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
-from ...errors import InternalError, InvalidInput
-
-_CLEAN = (
-    "always_inliner",  # libdevice bodies and helpers become part of the kernel
-    "sroa",
-    "instruction_combine",
-    "simplify_cfg",
-)
-_FULL = (
-    *_CLEAN,
-    "new_gvn",  # index arithmetic that every chunk recomputes
-    "instruction_combine",  # what value numbering exposed
-    "simplify_cfg",
-    "dead_code_elimination",
-    "sinking",  # what one agent or the end of the kernel alone needs: no register holds it elsewhere
-    "global_dead_code_eliminate",  # inlined helpers
-)
-
+from ...book.serializers import find_level
+from ...errors import InternalError
 
 # NewGVN ends the process by an assertion when it has looked at a value 100 times, which a chain of so many loops makes
 # it do. What it would have found is left to the code generator's own GVN there.
 VALUE_NUMBERING = "new_gvn"
 MOST_LOOPS = 64
 _LABEL = re.compile(r"^([\w.$-]+|\"[^\"]*\"):|label %([\w.$-]+|\"[^\"]*\")", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Level:
-    """One optimization level: its passes, the code generator's level, and what functions are told to be kept small."""
-
-    passes: tuple[str, ...]
-    machine: int
-    attributes: tuple[str, ...] = ()
-
-
-LEVELS: dict[int | str, Level] = {
-    # PTX has no call ABI worth using for inlinable math, even unoptimized.
-    0: Level(("always_inliner", "global_dead_code_eliminate"), 0),
-    1: Level((*_CLEAN, "dead_code_elimination", "global_dead_code_eliminate"), 1),
-    2: Level(_FULL, 2),
-    3: Level(_FULL, 3),
-    "s": Level(_FULL, 2, ("optsize",)),
-    "z": Level(_FULL, 2, ("minsize", "optsize")),
-}
-
-
-def find_level(opt_level: int | str) -> Level:
-    """The row of a level (0..3, "s" or "z"); raises InvalidInput[opt-level]."""
-    if isinstance(opt_level, bool) or opt_level not in LEVELS:
-        raise InvalidInput(
-            "opt-level",
-            f"invalid LLVM optimization level {opt_level!r}",
-            remedy=f"use one of {', '.join(map(str, LEVELS))}",
-        )
-    return LEVELS[opt_level]
 
 
 def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine | None, opt_level: int | str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from ...book.serializers import DEFAULT_LEVEL, find_level
 from ...errors import InternalError
-from ..job import Job
+from ..serialization import Serialization
 from .metadata import manifest_comment
 
 _VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.MULTILINE)
@@ -22,23 +23,31 @@ NEWER: tuple[tuple[tuple[int, int], re.Pattern], ...] = (
 )
 
 
-def fix_header(ptx: str, job: Job, manifest: dict | None, has_assembly: bool) -> str:
-    """PTX with the job's target and version, and the manifest as a comment.
+def fix_header(ptx: str, made_for: Serialization, manifest: dict | None, has_assembly: bool) -> str:
+    """PTX with the module's target and version, and the manifest as a comment.
 
     LLVM does not know every GPU (its cpu name may be a neighbor's), and prints ", debug" for full debug info, which
-    makes ptxas build without optimization: only ``job.debug`` keeps it.
+    makes ptxas build without optimization: only device debugging keeps it.
     """
     size = _ADDRESS_SIZE.search(ptx)
     version = _VERSION.search(ptx)
     if size is None or version is None:
         raise InternalError("ptx-header", "LLVM printed PTX without a header")
     head, body = ptx[: size.end()], ptx[size.end() :]
-    needed = max(job.target.ptx_version, (int(version[1]), int(version[2])), _needed(body) if has_assembly else (0, 0))
+    needed = max(made_for.target.ptx_version, (int(version[1]), int(version[2])), _needed(body) if has_assembly else (0, 0))
     head = _VERSION.sub(f".version {needed[0]}.{needed[1]}", head)
-    debug = ", debug" if job.debug and ", debug" in head else ""
-    head = _TARGET.sub(f".target {job.target.arch}{debug}", head)
-    note = f"{manifest_comment(manifest)}\n" if manifest is not None else ""
-    return head + note + body
+    debug = ", debug" if made_for.debug and ", debug" in head else ""
+    head = _TARGET.sub(f".target {made_for.target.arch}{debug}", head)
+    return head + _note(manifest, made_for, bool(debug)) + body
+
+
+def _note(manifest: dict | None, made_for: Serialization, debug: bool) -> str:
+    """The manifest, with the level of ptxas where it is not the usual one: a debugger's code has none."""
+    if manifest is None:
+        return ""
+    level = find_level(made_for.opt_level).ptxas
+    more = {} if debug or level == DEFAULT_LEVEL else {"opt_level": level}
+    return f"{manifest_comment(manifest | more)}\n"
 
 
 def _needed(body: str) -> tuple[int, int]:

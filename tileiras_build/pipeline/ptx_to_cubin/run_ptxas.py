@@ -10,8 +10,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...book.serializers import DEFAULT_LEVEL, find_level
 from ...errors import InvalidInput, Location
 from ..job import Job
+from ..ll_to_ptx.metadata import manifest_of_ptx
+from ..serialization import check_agreement, level_words
 
 _INPUT, _OUTPUT = "/proc/self/fd/0", "/proc/self/fd/1"
 _COMPLAINT = re.compile(r"^ptxas (?:\S+, line (\d+); )?(error|fatal|warning)\s*: (.*)$", re.MULTILINE)
@@ -19,8 +22,8 @@ _FUNCTION = re.compile(r"Function properties for (\S+)\s+\d+ bytes stack frame, 
 _NOTE = re.compile(
     r"^ptxas (?:info|warning)\s*: (?:\(C\d+\) )?(Potential Performance Loss.*|.*setmaxnreg.*)$", re.MULTILINE
 )
+_TARGET = re.compile(r"^\.target (\w+)([^\n]*, debug)?", re.MULTILINE)
 _NO_MEMORY = "Memory allocation failure"
-_SIZE_LEVELS = {"s": 3, "z": 3}  # ptxas has no levels for size
 _SHOWN = 4  # complaints quoted in a diagnostic
 
 
@@ -33,13 +36,23 @@ class Assembled:
     notes: tuple[str, ...]
 
 
-def options(job: Job) -> list[str]:
-    """Command-line options of ptxas for a job, without program and files."""
-    if job.debug:
-        return ["-arch", job.target.arch, "-v", "-g"]  # -g is only defined without optimization
-    lines = ["-lineinfo"] if job.lineinfo else []
-    level = _SIZE_LEVELS.get(job.opt_level, job.opt_level)
-    return ["-arch", job.target.arch, "-v", f"-O{level}", *lines]
+def options(ptx: str, job: Job) -> list[str]:
+    """Command-line options of ptxas for PTX text, without program and files.
+
+    PTX says which GPU and level it was made for, whether it is for a debugger and whether it has lines; PTX without a
+    manifest, written by hand, is assembled as the job asks. Raises InvalidInput[target-mismatch] where they disagree.
+    """
+    level, arch = find_level(job.opt_level).ptxas, job.target.arch
+    manifest, header = manifest_of_ptx(ptx), _TARGET.search(ptx)
+    debug = job.debug
+    if manifest is not None and header is not None:
+        debug = header[2] is not None
+        made_level = level if debug else manifest.get("opt_level", DEFAULT_LEVEL)
+        check_agreement((header[1], level_words(made_level)), (arch, level_words(level)))
+    if debug:
+        return ["-arch", arch, "-v", "-g"]  # -g is only defined without optimization
+    lines = ["-lineinfo"] if ".loc\t" in ptx or ".loc " in ptx else []
+    return ["-arch", arch, "-v", f"-O{level}", *lines]
 
 
 def assemble(ptx: str, job: Job, ptxas: Path) -> Assembled:
@@ -48,7 +61,7 @@ def assemble(ptx: str, job: Job, ptxas: Path) -> Assembled:
     Raises InvalidInput[ptxas] with ptxas' own lines, [ptxas-crash] when a signal ended it, [ptxas-memory] when it found
     too little, [ptxas-io] when the operating system refuses memory or the process.
     """
-    command = [str(ptxas), *options(job)]
+    command = [str(ptxas), *options(ptx, job)]
     try:
         status, cubin, text = _spawn(command, ptx.encode())
     except OSError as error:

@@ -16,11 +16,14 @@ from collections.abc import Callable, Iterator
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation
 
+from ...book.serializers import find_level, flags_for
+from ...dialects.gpu_ext import GPUModuleOp
 from ...dialects.nvvm.target import TargetAttr
 from ...errors import InternalError, InvalidInput
-from ...targets import TARGETS
+from ...targets import TARGETS, Target, find_target
 from ..contracts import EdgePass
 from ..job import Job
+from ..serialization import Serialization
 
 TARGET = "nvvm.target"
 CAPABILITY, SPECIFICATION = "nv_tileaa.compute_capability", "nv_tileaa.target_spec"
@@ -65,31 +68,21 @@ def chip_of(op: Operation) -> str:
     )
 
 
-def _asks_nvgpucomp(op: Operation, job: Job) -> bool:
+def _asks_nvgpucomp(op: Operation) -> bool:
     value = find_attribute(op, USE_NVGPUCOMP)
     return isinstance(value, IntegerAttr) and bool(value.value.data)
 
 
-def _always(op: Operation, job: Job) -> bool:
-    return True
-
-
-# Flag of libNVVM, its value, and when it is given.
-FLAGS: tuple[tuple[str, Attribute, Callable[[Operation, Job], bool]], ...] = (
-    ("-g", UnitAttr(), lambda op, job: job.debug),
-    ("-Xopt", UnitAttr(), _always),  # opens the channel of options to the optimizer
-    ("-pragma-unroll-threshold", IntegerAttr(9900000, 64), _always),  # loops are scheduled already
-    ("-fma", IntegerAttr(0, 64), _always),  # contraction would change explicit numeric choices
-    ("libNVVMUseNVGpuComp", BoolAttr.from_bool(True), _asks_nvgpucomp),
-)
-
-
 def target_for(op: Operation, job: Job) -> TargetAttr:
     """The target of one device module."""
-    flags = {key: value for key, value, applies in FLAGS if applies(op, job)}
-    # Levels s and z are 2 with an eye on size: the attribute has numbers only.
-    level = job.opt_level if job.opt_level in range(4) else 2
-    return TargetAttr.of(level, chip_of(op), flags)
+    flags = {flag.name: _attribute(flag.value) for flag in flags_for(job.debug, _asks_nvgpucomp(op))}
+    return TargetAttr.of(find_level(job.opt_level).number, chip_of(op), flags)
+
+
+def _attribute(value: bool | int | None) -> Attribute:
+    if value is None:
+        return UnitAttr()
+    return BoolAttr.from_bool(value) if isinstance(value, bool) else IntegerAttr(value, 64)
 
 
 class AttachNVVMTarget(EdgePass):
@@ -104,11 +97,10 @@ class AttachNVVMTarget(EdgePass):
 
 def device_modules(module: ModuleOp) -> Iterator[Operation]:
     """The gpu.module operations of a module; itself where it holds kernels directly, as it does while compiling."""
-    operations = list(module.body.block.ops)
-    if any(marker in op.attributes for op in operations for marker in KERNEL_MARKERS):
+    if _holds_kernels(module):
         yield module
-    for op in operations:
-        if op.name == "gpu.module":
+    for op in module.body.block.ops:
+        if isinstance(op, GPUModuleOp):
             yield op
         elif isinstance(op, ModuleOp):
             yield from device_modules(op)
@@ -127,24 +119,47 @@ def target_of(op: Operation) -> TargetAttr:
     return found[0]
 
 
+def serialization_of(target: TargetAttr) -> Serialization:
+    """What a target asks of the serializer; raises InvalidInput for a chip that no row of targets.py is for."""
+    return Serialization(find_target(target.chip.data).name, target.level.data, tuple(target.options()))
+
+
+def _serialized(module: ModuleOp) -> list[Operation]:
+    """The device modules whose target the serializer must know: those with kernels, and those that name one."""
+    containers = [module, *(op for op in module.body.block.ops if isinstance(op, GPUModuleOp))]
+    return [op for op in containers if TARGET in op.attributes or isinstance(op, GPUModuleOp) and _holds_kernels(op)]
+
+
+def _holds_kernels(op: Operation) -> bool:
+    return any(marker in inner.attributes for inner in op.regions[0].block.ops for marker in KERNEL_MARKERS)
+
+
+def serialized_for(module: ModuleOp) -> TargetAttr | None:
+    """The one target of a module; None where nothing in it is bound to a target.
+
+    Raises InvalidInput[no-target] for a gpu.module of kernels without a target, InternalError[two-targets].
+    """
+    found = list(dict.fromkeys(map(target_of, _serialized(module))))
+    if len(found) > 1:
+        raise InternalError("two-targets", f"the device modules have {len(found)} targets, but are serialized for one")
+    return found[0] if found else None
+
+
 def check_serializable(module: ModuleOp, job: Job) -> None:
     """Raise InvalidInput or InternalError for a device module without a target, or with one that it does not fit."""
-    for op in device_modules(module):
-        chip = target_of(op).chip.data
-        if chip != job.target.name:
-            remedy = f"choose {chip}, or lower the bytecode for {job.target.name}"
-            raise InvalidInput("target-mismatch", f"a module for {chip} is serialized for {job.target.name}", remedy=remedy)
-        _check_clusters(op, chip)
+    for op in _serialized(module):
+        made_for = serialization_of(target_of(op)).check(job)
+        _check_clusters(op, made_for.target)
 
 
-def _check_clusters(device_module: Operation, chip: str) -> None:
+def _check_clusters(device_module: Operation, target: Target) -> None:
     """Clusters of thread blocks exist from SM 90 on (PTX ISA 9.0, section 11.1)."""
-    if TARGETS[chip].has("cluster"):
+    if target.has("cluster"):
         return
     for op in device_module.regions[0].block.ops:
         if "nvvm.cluster_dim" in op.attributes or "nvvm.blocksareclusters" in op.attributes:
             raise InvalidInput(
                 "target-cluster",
-                f"the kernel asks for a cluster of thread blocks, which {chip} does not have",
+                f"the kernel asks for a cluster of thread blocks, which {target.name} does not have",
                 remedy="use sm_90 or newer, or a cluster of one",
             )

@@ -13,6 +13,7 @@ from xdsl.dialects import builtin, llvm, vector
 from xdsl.dialects.builtin import IntegerType, ModuleOp, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...book.serializers import DATA_LAYOUTS, TRIPLE
 from ...dialects.debuginfo.attrs import Node
 from ...dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata, expression_text
 from ...dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, DebugIntrinsic, ExtractElementOp, MoveOp
@@ -20,12 +21,13 @@ from ...dialects.gpu_ext import GPUModuleOp
 from ...dialects.llvm_ext import AddrSpaceCastOp, FPToSIOp, FPToUIOp, UIToFPOp
 from ...dialects.nvvm.mapping import row_of
 from ...dialects.nvvm.rows import NONE, Argument, Assembly, Intrinsic, Row, Widened, constants
+from ...dialects.nvvm.target import DEFAULTS, TargetAttr
 from ...dialects.vector_ext import FromElementsOp
-from ...errors import Unsupported
-from ...names import llvm_string, llvm_symbol
+from ...errors import InvalidInput, Unsupported
+from ...names import LINKED_LIBRARY, llvm_string, llvm_symbol
+from ..serialization import NOTE
+from .attach_nvvm_target import serialization_of, serialized_for
 from .debug_info import DBG
-
-TRIPLE = "nvptx64-nvidia-cuda"
 
 # Types ----------------------------------------------------------------------------------------------------------------
 
@@ -432,14 +434,19 @@ def _incoming(blocks: Sequence[Block]) -> Incoming:
 LAUNCH = ("nvvm.reqntid", "nvvm.maxntid", "nvvm.maxnreg", "nvvm.minctasm", "nvvm.cluster_dim", "nvvm.blocksareclusters")
 
 
+UNSAID_FEATURES = ("", DEFAULTS["features"])  # those of the GPU
 MANIFEST, EMPTY_NODE = "tileiras.manifest", 0
 VOLATILE, INVARIANT = "volatile_", "invariant"
 FIRST_FLAG = 90  # metadata numbers of the module flags; those of debug nodes begin at 100
 
 
 def write(module: ModuleOp) -> str:
-    """LLVM IR text of the functions and globals of a module, and of the gpu.modules in it."""
+    """LLVM IR text of the functions and globals of a module, and of the gpu.modules in it.
+
+    Raises InvalidInput[no-target] for a gpu.module of kernels that says of no target.
+    """
     containers = [module, *(op for op in module.body.blocks[0].ops if isinstance(op, GPUModuleOp))]
+    target = serialized_for(module)
     debug = DebugMetadata()
     parts: list[str] = []
     globals: list[str] = []
@@ -448,31 +455,54 @@ def write(module: ModuleOp) -> str:
             if isinstance(op, llvm.GlobalOp):
                 globals.append(_global(op))
             elif not isinstance(op, GPUModuleOp):
-                parts.append(_function(op, debug))
-    sections = ["\n".join(globals), *parts, ATTRIBUTES, "\n".join(_metadata(containers, debug))]
-    return f'target triple = "{TRIPLE}"\n\n' + "\n\n".join(section for section in sections if section) + "\n"
+                parts.append(_function(op, debug, "" if target is None else f" {MACHINE}"))
+    sections = [_target(target), "\n".join(globals), *parts, _attributes(target), "\n".join(_metadata(containers, target, debug))]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _target(target: TargetAttr | None) -> str:
+    """What the module's addresses are."""
+    triple = TRIPLE if target is None else target.triple.data
+    layout = [f'target datalayout = "{DATA_LAYOUTS[triple]}"'] if triple in DATA_LAYOUTS else []
+    return "\n".join([*layout, f'target triple = "{triple}"'])
 
 
 # Of collective instructions: LLVM must not duplicate or sink them.
 ATTRIBUTES = "attributes #0 = { convergent nounwind }"
+MACHINE = "#1"  # of functions: the machine that they are for
 
 
-def _metadata(containers: Sequence[Operation], debug: DebugMetadata) -> list[str]:
+def _attributes(target: TargetAttr | None) -> str:
+    if target is None:
+        return ATTRIBUTES
+    row = serialization_of(target).target
+    features = row.llvm_features if target.features.data in UNSAID_FEATURES else target.features.data
+    return f'{ATTRIBUTES}\nattributes {MACHINE} = {{ "target-cpu"="{row.llvm_cpu}" "target-features"="{features}" }}'
+
+
+def _metadata(containers: Sequence[Operation], target: TargetAttr | None, debug: DebugMetadata) -> list[str]:
     lines = [f"!{EMPTY_NODE} = !{{}}"]
     named: list[tuple[str, str]] = []
     for container in containers:
         if (manifest := container.attributes.get(MANIFEST)) is not None:
             named.append((MANIFEST, manifest.data))
-        if any(op.name == "llvm.func" and _is_libdevice(op) for op in container.regions[0].blocks[0].ops):
-            named.append(("tileiras.libdevice", "libdevice.10.bc"))
+    if (library := _linked_library(containers)) is not None:
+        named.append(("tileiras.libdevice", library))
+    if target is not None:
+        named.append((NOTE, serialization_of(target).note))
     for number, (name, text) in enumerate(named, EMPTY_NODE + 1):
         lines += [f"!{name} = !{{!{number}}}", f'!{number} = !{{!"{llvm_string(text)}"}}']
     units = [container.attributes[DBG] for container in containers if DBG in container.attributes]
     return lines + (_debug_metadata(units, debug) if units else [])
 
 
-def _is_libdevice(op: llvm.FuncOp) -> bool:
-    return op.sym_name.data.startswith("__nv_") and not op.body.blocks
+def _linked_library(containers: Sequence[Operation]) -> str | None:
+    """The bitcode library that the module links: a path, or the bitcode itself (libdevice/blob.py)."""
+    found = [op.attributes[LINKED_LIBRARY] for op in containers if LINKED_LIBRARY in op.attributes]
+    if len(set(found)) > 1 or not all(isinstance(blob, builtin.StringAttr) for blob in found):
+        message = f"{LINKED_LIBRARY} must be one string, but is {', '.join(map(str, found))}"
+        raise InvalidInput("libdevice-blob", message, remedy='name a path, or "base64:" and the bitcode')
+    return found[0].data if found else None
 
 
 def _debug_metadata(units: Sequence[Node], debug: DebugMetadata) -> list[str]:
@@ -508,7 +538,7 @@ def _initial(value: Attribute | None) -> str:
     return "[" + ", ".join(f"i{width} {number}" for number in numbers) + "]"
 
 
-def _function(op: Operation, debug: DebugMetadata) -> str:
+def _function(op: Operation, debug: DebugMetadata, machine: str) -> str:
     if not isinstance(op, llvm.FuncOp):
         raise Unsupported("ll-operation", f"operation {op.name} is not of the llvm dialect", remedy="convert it first")
     result, name = type_text(op.function_type.output), llvm_symbol(op.sym_name.data)
@@ -518,7 +548,7 @@ def _function(op: Operation, debug: DebugMetadata) -> str:
     arguments = _arguments(writer, op)
     kernel = "ptx_kernel " if "nvvm.kernel" in op.attributes else ""
     place = f" !dbg !{debug.number(op.attributes[DBG])}" if DBG in op.attributes else ""
-    head = f"define {kernel}{result} @{name}({arguments}){_launch(op)}{place} {{"
+    head = f"define {kernel}{result} @{name}({arguments}){machine}{_launch(op)}{place} {{"
     _body(writer, op)
     return "\n".join([head, *writer.lines, "}"])
 

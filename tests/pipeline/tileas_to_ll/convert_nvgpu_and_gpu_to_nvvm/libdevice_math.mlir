@@ -50,7 +50,7 @@ gpu.module @m {
   }
 }
 // ==>
-gpu.module @m {
+gpu.module @m attributes {blobLinkedLib = "libdevice.10.bc"} {
   llvm.func @__nv_fmaxf(f32, f32) -> f32
   llvm.func @__nv_fminf(f32, f32) -> f32
   llvm.func @__nv_fmodf(f32, f32) -> f32
@@ -193,7 +193,7 @@ gpu.module @m {
   }
 }
 // ==>
-gpu.module @m {
+gpu.module @m attributes {blobLinkedLib = "libdevice.10.bc"} {
   llvm.func @__nv_fmax(f64, f64) -> f64
   llvm.func @__nv_fmin(f64, f64) -> f64
   llvm.func @__nv_fmod(f64, f64) -> f64
@@ -297,7 +297,7 @@ gpu.module @m {
   }
 }
 // ==>
-gpu.module @m {
+gpu.module @m attributes {blobLinkedLib = "libdevice.10.bc"} {
   llvm.func @__nv_llabs(i64) -> i64
   llvm.func @__nv_abs(i32) -> i32
   llvm.func @k(%x: i32, %y: i64) attributes {gpu.kernel, nvvm.kernel} {
@@ -318,7 +318,7 @@ gpu.module @m {
   }
 }
 // ==>
-gpu.module @m {
+gpu.module @m attributes {blobLinkedLib = "libdevice.10.bc"} {
   llvm.func @__nv_isnanf(f32) -> i32
   llvm.func @__nv_powf(f32, f32) -> f32
   llvm.func @__nv_sqrtf(f32) -> f32
@@ -347,7 +347,7 @@ gpu.module @m {
   }
 }
 // ==>
-gpu.module @m {
+gpu.module @m attributes {blobLinkedLib = "libdevice.10.bc"} {
   llvm.func @__nv_sinf(f32) -> f32
   llvm.func @k(%x: bf16) attributes {gpu.kernel, nvvm.kernel} {
     %0 = llvm.fpext %x : bf16 to f32
@@ -374,7 +374,7 @@ gpu.module @m {
   }
 }
 // ==>
-gpu.module @m {
+gpu.module @m attributes {blobLinkedLib = "libdevice.10.bc"} {
   llvm.func @__nv_fast_fdividef(f32, f32) -> f32
   llvm.func @__nv_fast_powf(f32, f32) -> f32
   llvm.func @__nv_fast_log10f(f32) -> f32
@@ -407,7 +407,7 @@ gpu.module @m {
   }
 }
 // ==>
-gpu.module @m {
+gpu.module @m attributes {blobLinkedLib = "libdevice.10.bc"} {
   llvm.func @__nv_fast_sinf(f32) -> f32
   llvm.func @k(%x: f32) attributes {gpu.kernel, nvvm.kernel} {
     %a = llvm.call @__nv_fast_sinf(%x) : (f32) -> f32
@@ -428,7 +428,7 @@ gpu.module @m {
   }
 }
 // ==>
-gpu.module @m {
+gpu.module @m attributes {blobLinkedLib = "libdevice.10.bc"} {
   llvm.func @__nv_sqrtf(f32) -> f32
   llvm.func @__nv_sin(f64) -> f64
   llvm.func @__nv_sinf(f32) -> f32
@@ -451,7 +451,7 @@ gpu.module @m {
   }
 }
 // ==>
-gpu.module @m {
+gpu.module @m attributes {blobLinkedLib = "libdevice.10.bc"} {
   llvm.func @__nv_sqrtf(f32) -> f32
   llvm.func @k(%v: vector<4xf32>) attributes {gpu.kernel, nvvm.kernel} {
     %0 = vector.extract %v[0] : f32 from vector<4xf32>
@@ -476,7 +476,7 @@ gpu.module @m {
   }
 }
 // ==>
-gpu.module @m {
+gpu.module @m attributes {blobLinkedLib = "libdevice.10.bc"} {
   llvm.func @__nv_fast_expf(f32) -> f32
   llvm.func @k(%v: !llvm.array<2 x vector<2xf16>>) attributes {gpu.kernel, nvvm.kernel} {
     %v_1 = builtin.unrealized_conversion_cast %v : !llvm.array<2 x vector<2xf16>> to vector<2x2xf16>
@@ -510,7 +510,7 @@ gpu.module @m {
   }
 }
 // ==>
-gpu.module @m {
+gpu.module @m attributes {blobLinkedLib = "libdevice.10.bc"} {
   llvm.func @__nv_isnand(f64) -> i32
   llvm.func @k(%v: vector<2xf64>) attributes {gpu.kernel, nvvm.kernel} {
     %0 = vector.extract %v[0] : f64 from vector<2xf64>

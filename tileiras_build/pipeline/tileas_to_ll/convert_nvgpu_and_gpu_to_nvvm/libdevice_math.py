@@ -1,4 +1,5 @@
-"""``math`` operations: vectors are taken apart, then each scalar is a call of libdevice.
+"""``math`` operations: vectors are taken apart, then each scalar is a call of libdevice, which the
+device module then links (blobLinkedLib).
 
 The callee is chosen by operation and element type; f16 and bf16 are computed in f32. The ``afn`` flag (``arcp`` for
 division) selects libdevice's fast variant where it has one. Operations without a row, such as ``math.ctpop``, are
@@ -13,6 +14,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     IntegerAttr,
     IntegerType,
+    StringAttr,
     VectorType,
     f32,
     f64,
@@ -26,9 +28,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import arith_ext, math_ext
 from ....dialects.vector_ext import FromElementsOp
+from ....names import LIBDEVICE_NAME, LINKED_LIBRARY
+from ....names import LIBDEVICE_PREFIX as PREFIX
 from .conversion import Emitter
-
-PREFIX = "__nv_"
 
 
 def _pair(stem: str) -> dict[Attribute, str]:
@@ -166,6 +168,7 @@ def convert_math(op: Operation, emit: Emitter) -> None:
         raise emit.unsupported("math-no-row", f"has no libdevice function for '{op.operands[0].type}'")
     arguments = [_widened(value, emit) for value in op.operands]
     result = i32 if isinstance(op, _PREDICATES) else arguments[0].type
+    emit.symbols.attributes.setdefault(LINKED_LIBRARY, StringAttr(LIBDEVICE_NAME))
     emit.declare(name, llvm.LLVMFunctionType([value.type for value in arguments], result))
     value = emit.add(llvm.CallOp(name, *arguments, return_type=result))
     emit.replace(_narrowed(value, op.results[0].type, emit))

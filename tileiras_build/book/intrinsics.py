@@ -8,7 +8,7 @@ longest row wins. The need is a capability of targets.py, None = every GPU.
 
 from __future__ import annotations
 
-from ...targets import MMA_ATOMS
+from ..targets import MMA_ATOMS
 
 
 def _rows(capability: str | None, *prefixes: str) -> dict[str, str | None]:
