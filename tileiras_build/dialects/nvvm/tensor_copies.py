@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IntegerAttr, i1, i16, i64
 from xdsl.ir import Operation
 
-from .rows import ALL, CLUSTER, Argument, Intrinsic, instruction, number
+from .rows import ALL, CLUSTER, Argument, Intrinsic, instruction, number, word
 
 _PAIR = 2  # cta_group::2, as the intrinsic numbers it
 # The slot of a cache hint, and that it is empty.
@@ -52,6 +52,17 @@ TensorStoreOp = instruction(
     "a box from shared memory",
     Intrinsic(
         lambda op: f"cp.async.bulk.tensor.s2g.tile.{len(op.coordinates)}d",
+        ALL,
+        arguments=lambda op: [*op.operands, *_NO_HINT],
+    ),
+)
+TensorReduceOp = instruction(
+    "cp.async.bulk.tensor.reduce",
+    "place map coordinates*",
+    "",
+    "a box from shared memory combined with what is there; `reduction` is add, min, max, inc, dec, and, or, xor",
+    Intrinsic(
+        lambda op: f"cp.async.bulk.tensor.reduce.{word(op, 'reduction')}.tile.{len(op.coordinates)}d",
         ALL,
         arguments=lambda op: [*op.operands, *_NO_HINT],
     ),

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.nvvm import ops_thread
 from ...dialects.nvvm.mapping import row_of
-from ...dialects.nvvm.rows import NONE, READ, Assembly, Intrinsic, result_registers
+from ...dialects.nvvm.rows import NONE, READ, Argument, Assembly, Intrinsic, result_registers
 from ..contracts import EdgePass
 from ..job import Job
 from .convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter
@@ -33,14 +33,21 @@ class ConvertNVVMToLLVM(EdgePass):
 
 
 def _call(op: Operation, row: Intrinsic, emit: Emitter) -> None:
-    arguments = [emit.constant(value, row.constants) if isinstance(value, int) else value for value in row.values(op)]
-    arguments = [_parity(op, value, emit) for value in arguments]
+    arguments = [_parity(op, _argument(value, row, emit), emit) for value in row.values(op)]
     types = list(op.result_types) if op.results else [row.result] if row.result else []
     call = llvm.CallIntrinsicOp(row.intrinsic(op), arguments, types)
     if bound := op.properties.get("range"):
         call.attributes["range"] = bound
     value = emit.add(call)
     emit.replace(*([value] if op.results else []))
+
+
+def _argument(value: Argument, row: Intrinsic, emit: Emitter) -> SSAValue:
+    if isinstance(value, SSAValue):
+        return value
+    if isinstance(value, int):
+        return emit.constant(value, row.constants)
+    return emit.constant(value.value.data, value.type)
 
 
 def _parity(op: Operation, value: SSAValue, emit: Emitter) -> SSAValue:

@@ -9,7 +9,7 @@ func.func @mma(%a: i32, %b: i32, %c: f32) -> f32 {
 }
 // ==>
 func.func @mma(%a: i32, %b: i32, %c: f32) -> f32 {
-  %0 = nvvm.mma.sync A[%a, %a, %a, %a] B[%b, %b] C[%c, %c, %c, %c] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<bf16>, multiplicandBPtxType = #nvvm.mma_type<bf16>, shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+  %0 = nvvm.mma.sync.atom a(%a, %a, %a, %a) b(%b, %b) c(%c, %c, %c, %c) {atom = "mma_m16n8k16_bf16_bf16_f32"} : (i32, i32, i32, i32, i32, i32, f32, f32, f32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
   %d0 = llvm.extractvalue %0[0] : !llvm.struct<(f32, f32, f32, f32)>
   %d1 = llvm.extractvalue %0[1] : !llvm.struct<(f32, f32, f32, f32)>
   %d2 = llvm.extractvalue %0[2] : !llvm.struct<(f32, f32, f32, f32)>
@@ -55,7 +55,7 @@ func.func @call() {
   %23 = llvm.load %22 : !llvm.ptr<5> -> i32
   %24 = llvm.getelementptr %8[3] : (!llvm.ptr<5>) -> !llvm.ptr<5>, i32
   %25 = llvm.load %24 : !llvm.ptr<5> -> i32
-  %26 = nvvm.mma.sync A[%9, %11, %13, %15] B[%16, %18] C[%19, %21, %23, %25] {intOverflowBehavior = #nvvm.mma_int_overflow<satfinite>, layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<s8>, multiplicandBPtxType = #nvvm.mma_type<s8>, shape = #nvvm.shape<m = 16, n = 8, k = 32>} : (i32, i32, i32) -> !llvm.struct<(i32, i32, i32, i32)>
+  %26 = nvvm.mma.sync.atom a(%9, %11, %13, %15) b(%16, %18) c(%19, %21, %23, %25) {atom = "mma_m16n8k32_i8_i8_i32", satfinite} : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> !llvm.struct<(i32, i32, i32, i32)>
   %27 = llvm.extractvalue %26[0] : !llvm.struct<(i32, i32, i32, i32)>
   %28 = llvm.extractvalue %26[1] : !llvm.struct<(i32, i32, i32, i32)>
   %29 = llvm.extractvalue %26[2] : !llvm.struct<(i32, i32, i32, i32)>
@@ -91,7 +91,7 @@ func.func @matrices(%s: !llvm.struct<(!llvm.ptr<3>, !llvm.struct<(i32, i32, i32,
   %6 = llvm.mlir.constant(1 : i32) : i32
   %7 = llvm.alloca %6 x !llvm.array<8 x f16> {alignment = 16 : i64} : (i32) -> !llvm.ptr
   %8 = llvm.addrspacecast %7 : !llvm.ptr to !llvm.ptr<5>
-  %9 = nvvm.ldmatrix %0 {num = 4 : i32, layout = #nvvm.mma_layout<col>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
+  %9 = nvvm.ldmatrix.sync.aligned %0 {offset = 0 : i64, transposed} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
   %10 = llvm.extractvalue %9[0] : !llvm.struct<(i32, i32, i32, i32)>
   %11 = llvm.extractvalue %9[1] : !llvm.struct<(i32, i32, i32, i32)>
   %12 = llvm.extractvalue %9[2] : !llvm.struct<(i32, i32, i32, i32)>
@@ -110,7 +110,7 @@ func.func @matrices(%s: !llvm.struct<(!llvm.ptr<3>, !llvm.struct<(i32, i32, i32,
   %21 = llvm.load %20 : !llvm.ptr<5> -> i32
   %22 = llvm.getelementptr %8[3] : (!llvm.ptr<5>) -> !llvm.ptr<5>, i32
   %23 = llvm.load %22 : !llvm.ptr<5> -> i32
-  llvm.call_intrinsic "llvm.nvvm.stmatrix.sync.aligned.m8n8.x4.b16.p3"(%0, %17, %19, %21, %23) : (!llvm.ptr<3>, i32, i32, i32, i32) -> ()
+  nvvm.stmatrix.sync.aligned %0 values(%17, %19, %21, %23) {offset = 0 : i64} : (!llvm.ptr<3>, i32, i32, i32, i32) -> ()
   func.return
 }
 
@@ -161,7 +161,7 @@ func.func @plain(%g: !llvm.struct<(!llvm.ptr<1>, !llvm.struct<(i32, i32)>)>) {
   %8 = llvm.load %6 : !llvm.ptr<5> -> f32
   %9 = llvm.load %6 : !llvm.ptr<5> -> f32
   %10 = llvm.load %6 : !llvm.ptr<5> -> f32
-  %11 = llvm.call_intrinsic "llvm.fma.f32"(%8, %9, %10) : (f32, f32, f32) -> f32
+  %11 = nvvm.intr.fma %8, %9, %10 : f32
   llvm.store %11, %6 : f32, !llvm.ptr<5>
   func.return
 }

@@ -20,7 +20,16 @@ from ....errors import Diagnostics, TileirasError, Unsupported
 from ...contracts import EdgePass
 from ...job import Job
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter, location_of
-from . import atoms, descriptors, layouts, memory, pipelines
+from . import (  # noqa: F401 - the generations register their atoms
+    atoms,
+    atoms_sm80,
+    atoms_sm90,
+    atoms_sm100,
+    descriptors,
+    layouts,
+    memory,
+    pipelines,
+)
 from .conversion import CARRIERS, Converter, Rewrite, is_companion, refined
 
 CUTE: dict[str, Rewrite] = layouts.REWRITES | memory.REWRITES | descriptors.REWRITES | atoms.CALLS | atoms.REWRITES
