@@ -68,9 +68,23 @@ OTHERS = tuple(
         "atom.make_exec_tma", "atom.non_exec_tiled_tma_load", "atom.non_exec_tiled_tma_store",
         "atom.non_exec_tiled_tma_reduce", "atom.make_non_exec_tiled_tma_load", "atom.make_non_exec_tiled_tma_reduce",
         "make_tma_desc_tiled", "make_tma_desc_tiled_at", "make_tma_desc_im2col", "make_tma_desc_im2col_at",
-        "update_tma_desc", "arch.mma.SM100.umma_sparse", "arch.mma.SM100.umma_block_scaled_sparse", "atom.make_s2t_copy", "atom.make_tmem_copy",
-        "atom.get_copy_s2t_smem_desc_view", "make_sm120_mma_bs",
+        "update_tma_desc", "arch.mma.SM100.umma_sparse", "arch.mma.SM100.umma_block_scaled_sparse", "atom.make_s2t_copy",
+        "atom.make_tmem_copy", "atom.get_copy_s2t_smem_desc_view", "make_sm120_mma_bs",
     )
 )  # fmt: skip
 OPERATIONS = (*PRODUCTS, *COPIES, *DESCRIPTORS, *STORAGE, *OTHERS)
 BY_NAME: dict[str, type[TableOperation]] = {op.name: op for op in OPERATIONS}
+
+
+def _arch(name: str) -> type[TableOperation]:
+    return BY_NAME[f"cute_nvgpu.arch.{name}"]
+
+
+# The operations that kernels of tiles become.
+LoadMatrixOp, StoreMatrixOp = _arch("copy.ldsm"), _arch("copy.stsm")
+TensorProductOp, ScaledTensorProductOp = _arch("mma.SM100.umma"), _arch("mma.SM100.umma_block_scaled")
+LoadTensorMemoryOp, StoreTensorMemoryOp = _arch("copy.SM100.tmem_load"), _arch("copy.SM100.tmem_store")
+AllocateTensorMemoryOp, FreeTensorMemoryOp = _arch("sm100.alloc_tmem"), _arch("sm100.dealloc_tmem")
+TensorMemoryAddressOp = _arch("sm100.retrieve_tmem_ptr")
+RelinquishOp = _arch("sm100.relinquish_tmem_alloc_permit")
+PrefetchDescriptorOp = _arch("prefetch_tma_desc")

@@ -9,7 +9,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, VectorType, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.cute_nvgpu.products import TENSOR, Signed
+from ....dialects.cute_nvgpu.atoms import TENSOR, Signed
 from ....dialects.cute_nvgpu.types import AtomType
 from ....dialects.llvm_ext import ExtractElementOp
 from ....dialects.nvvm import tensor_memory as instructions

@@ -8,12 +8,13 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, VectorType, f16, f32, f64, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.cute_nvgpu.products import MMA, Signed
+from ....dialects.cute_nvgpu.atoms import MMA, Signed
 from ....dialects.cute_nvgpu.types import AtomType
 from ....dialects.nvvm import ops_copy
 from ....dialects.nvvm.arithmetic import MmaSyncAtomOp
 from ....dialects.nvvm.attrs import LoadCacheModifierAttr
 from ....dialects.nvvm.memory_access import LoadMatrixOp, StoreMatrixOp
+from ...analysis.dot_atoms import atoms_by_name
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import struct_of
 from .atoms import ATOMS, REWRITES, Product, atom, atom_of, rewrite, words_of
 from .conversion import Converter, attribute
@@ -31,7 +32,7 @@ def _register(name: str) -> Attribute:
 def _row_of(kind: AtomType, cv: Converter) -> Signed:
     """The row of an atom that the target has; raises InvalidInput or Unsupported."""
     found = MMA.get(kind.data)
-    if found is None or not cv.job.target.has(found.row.capability):
+    if found is None or found.row.name not in atoms_by_name(cv.job.target):
         Product.of(kind, cv)
         raise cv.unsupported("atom-target", f"multiplies {kind.data!r}, which {cv.job.target.name} does not")
     return found

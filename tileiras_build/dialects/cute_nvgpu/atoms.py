@@ -1,4 +1,4 @@
-"""The words of atoms that multiply matrices, and the rows of ``targets.py`` that they name.
+"""The words of atoms, and the rows of ``targets.py`` that those of products name.
 
     16x8x16 f16 f16 f32              M x N x K, then PTX's names of the elements of A, B and the accumulator
     16x8x64 e2m1 e2m1 f32 ue4m3      with scales, whose type comes last
@@ -57,6 +57,12 @@ def mma_of(row: MmaAtom, a_signed: bool, b_signed: bool) -> tuple[type[TableOper
     """The operation of a row on registers, and its atom."""
     operation, atom = _GENERATIONS.get(row.capability, ("arch.mma.SM80", "sm80.mma"))
     return BY_NAME[f"cute_nvgpu.{operation}"], ATOMS[atom](mma_words(row, a_signed, b_signed))
+
+
+@lru_cache
+def matrices_atom(name: str, count: int, transposed: bool) -> AtomType:
+    """``ldsm`` or ``stsm`` of some matrices of 8 x 8."""
+    return ATOMS[f"atom.{name}"](f"8x8 x{count}{' trans' if transposed else ''}")
 
 
 # ---- products in tensor memory -----------------------------------------------------------------------
