@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...dialects.cute_nvgpu.ops import LoadMatrixOp, StoreMatrixOp
 from ...dialects.cute_nvgpu.atoms import matrices_atom
+from ...dialects.cute_nvgpu.ops import LoadMatrixOp, StoreMatrixOp
 from ...dialects.nvvm.words import PackOp, PermuteOp
 from ...layouts import MatrixAccess, SharedAccess
 from ..shared.element_types import ELEMENTS, Element
