@@ -87,3 +87,29 @@ func.func @registers(%t: i32) {
   nvvm.tcgen05.wait.st
   func.return
 }
+
+// ---- what_kernels_ask_of_tensor_memory
+// seed: lowering-overview companion-cute
+func.func @kernel(%holder: !llvm.ptr<3>, %a: i64, %on: i1) {
+  cute_nvgpu.arch.sm100.alloc_tmem %holder {columns = 64 : i64, cta_group = 2 : i64} : (!llvm.ptr<3>) -> ()
+  %t = cute_nvgpu.arch.sm100.retrieve_tmem_ptr %holder : (!llvm.ptr<3>) -> !llvm.ptr<6>
+  cute_nvgpu.arch.mma.SM100.umma %t, %t, %a, %on {atom = !cute_nvgpu.sm100.mma<"256x64x16 f16 f16 f32">, cta_group = 2 : i64, b_mn_major} : (!llvm.ptr<6>, !llvm.ptr<6>, i64, i1) -> ()
+  cute_nvgpu.arch.mma.SM100.umma_block_scaled %t, %a, %a, %on, %t, %t {atom = !cute_nvgpu.sm100.mma_bs<"128x64x64 e2m1 e2m1 f32 ue4m3 16">, scale_byte = 2 : i64} : (!llvm.ptr<6>, i64, i64, i1, !llvm.ptr<6>, !llvm.ptr<6>) -> ()
+  %w = cute_nvgpu.arch.copy.SM100.tmem_load %t {shape = "16x64b", repetitions = 4 : i64, async} : (!llvm.ptr<6>) -> vector<4xi32>
+  cute_nvgpu.arch.copy.SM100.tmem_store %t registers(%w) {shape = "16x64b", repetitions = 4 : i64, async} : (!llvm.ptr<6>, vector<4xi32>) -> ()
+  func.return
+}
+// ==>
+func.func @kernel(%holder: !llvm.ptr<3>, %a: i64, %on: i1) {
+  %0 = llvm.mlir.constant(64 : i32) : i32
+  nvvm.tcgen05.alloc %holder, %0 {group = "cg2"} : (!llvm.ptr<3>, i32) -> ()
+  %1 = llvm.load %holder {volatile_, alignment = 4 : i64} : !llvm.ptr<3> -> i32
+  %t = llvm.inttoptr %1 : i32 to !llvm.ptr<6>
+  %2 = llvm.mlir.constant(269549584 : i32) : i32
+  nvvm.tcgen05.mma %t, %t, %a, %2, %on {mma_kind = 0 : i64, ctas = 2 : i64} : (!llvm.ptr<6>, !llvm.ptr<6>, i64, i32, i1) -> ()
+  %3 = llvm.mlir.constant(1209009312 : i32) : i32
+  nvvm.tcgen05.mma.block_scale %t, %a, %a, %3, %on, %t, %t {mma_kind = "mxf4nvf4.block_scale.block16"} : (!llvm.ptr<6>, i64, i64, i32, i1, !llvm.ptr<6>, !llvm.ptr<6>) -> ()
+  %w = nvvm.tcgen05.ld %t {shape = "16x64b", repetitions = 4 : i64} : (!llvm.ptr<6>) -> vector<4xi32>
+  nvvm.tcgen05.st %t, %w {shape = "16x64b", repetitions = 4 : i64} : (!llvm.ptr<6>, vector<4xi32>) -> ()
+  func.return
+}

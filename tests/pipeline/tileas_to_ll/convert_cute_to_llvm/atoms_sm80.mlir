@@ -165,3 +165,52 @@ func.func @plain(%g: !llvm.struct<(!llvm.ptr<1>, !llvm.struct<(i32, i32)>)>) {
   llvm.store %11, %6 : f32, !llvm.ptr<5>
   func.return
 }
+
+// ---- sums_of_integers_wrap_where_it_is_said
+// seed: lowering-overview companion-cute
+func.func @wraps(%a: i32) -> i32 {
+  %d0, %d1, %d2, %d3 = cute_nvgpu.arch.mma.SM80 a(%a, %a) b(%a) c(%a, %a, %a, %a) {atom = !cute_nvgpu.sm80.mma<"16x8x16 u8 s8 s32">, overflow = "wrapped"} : (i32, i32, i32, i32, i32, i32, i32) -> (i32, i32, i32, i32)
+  func.return %d0 : i32
+}
+// ==>
+func.func @wraps(%a: i32) -> i32 {
+  %0 = nvvm.mma.sync.atom a(%a, %a) b(%a) c(%a, %a, %a, %a) {atom = "mma_m16n8k16_i8_i8_i32", unsigned_a} : (i32, i32, i32, i32, i32, i32, i32) -> !llvm.struct<(i32, i32, i32, i32)>
+  %d0 = llvm.extractvalue %0[0] : !llvm.struct<(i32, i32, i32, i32)>
+  %d1 = llvm.extractvalue %0[1] : !llvm.struct<(i32, i32, i32, i32)>
+  %d2 = llvm.extractvalue %0[2] : !llvm.struct<(i32, i32, i32, i32)>
+  %d3 = llvm.extractvalue %0[3] : !llvm.struct<(i32, i32, i32, i32)>
+  func.return %d0 : i32
+}
+
+// ---- products_that_have_scales
+// seed: lowering-overview companion-cute
+// run: convert-cute-and-cute-nvgpu-to-llvm sm_120
+func.func @scaled(%a: i32, %c: f32, %s: i32, %n: i16) -> f32 {
+  %d0, %d1, %d2, %d3 = cute_nvgpu.arch.mma.SM120.block_scaled a(%a, %a, %a, %a) b(%a, %a) c(%c, %c, %c, %c) scales(%s, %n, %n, %s, %n, %n) {atom = !cute_nvgpu.SM120.mma_bs<"16x8x64 e2m1 e2m1 f32 ue4m3">} : (i32, i32, i32, i32, i32, i32, f32, f32, f32, f32, i32, i16, i16, i32, i16, i16) -> (f32, f32, f32, f32)
+  func.return %d0 : f32
+}
+// ==>
+func.func @scaled(%a: i32, %c: f32, %s: i32, %n: i16) -> f32 {
+  %0 = nvvm.mma.sync.atom a(%a, %a, %a, %a) b(%a, %a) c(%c, %c, %c, %c) scales(%s, %n, %n, %s, %n, %n) {atom = "mma_mxf4nvf4_m16n8k64_f4E2M1FN_f4E2M1FN_f32_ue4m3"} : (i32, i32, i32, i32, i32, i32, f32, f32, f32, f32, i32, i16, i16, i32, i16, i16) -> !llvm.struct<(f32, f32, f32, f32)>
+  %d0 = llvm.extractvalue %0[0] : !llvm.struct<(f32, f32, f32, f32)>
+  %d1 = llvm.extractvalue %0[1] : !llvm.struct<(f32, f32, f32, f32)>
+  %d2 = llvm.extractvalue %0[2] : !llvm.struct<(f32, f32, f32, f32)>
+  %d3 = llvm.extractvalue %0[3] : !llvm.struct<(f32, f32, f32, f32)>
+  func.return %d0 : f32
+}
+
+// ---- matrices_at_an_offset
+// seed: lowering-overview companion-cute
+func.func @offset(%s: i32) {
+  %a, %b = cute_nvgpu.arch.copy.ldsm %s {atom = !cute_nvgpu.atom.ldsm<"8x8 x2">, offset = 64 : i64} : (i32) -> (i32, i32)
+  cute_nvgpu.arch.copy.stsm %s registers(%b, %a) {atom = !cute_nvgpu.atom.stsm<"8x8 x2 trans">, offset = 128 : i64} : (i32, i32, i32) -> ()
+  func.return
+}
+// ==>
+func.func @offset(%s: i32) {
+  %0 = nvvm.ldmatrix.sync.aligned %s {offset = 64 : i64} : (i32) -> !llvm.struct<(i32, i32)>
+  %a = llvm.extractvalue %0[0] : !llvm.struct<(i32, i32)>
+  %b = llvm.extractvalue %0[1] : !llvm.struct<(i32, i32)>
+  nvvm.stmatrix.sync.aligned %s values(%b, %a) {offset = 128 : i64, transposed} : (i32, i32, i32) -> ()
+  func.return
+}
