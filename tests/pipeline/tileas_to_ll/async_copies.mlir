@@ -79,32 +79,24 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     nvvm.cp.async.wait.group 0
     nvvm.bar.warp.sync %23 : (i32) -> ()
     %50 = llvm.add %20, %28 : i32
-    %51 = nvvm.ldmatrix.sync.aligned %50 {offset = 0 : i64} : (i32) -> !llvm.struct<(i32, i32, i32, i32)>
-    %52 = llvm.extractvalue %51[0] : !llvm.struct<(i32, i32, i32, i32)>
-    %53 = llvm.extractvalue %51[1] : !llvm.struct<(i32, i32, i32, i32)>
-    %54 = llvm.extractvalue %51[2] : !llvm.struct<(i32, i32, i32, i32)>
-    %55 = llvm.extractvalue %51[3] : !llvm.struct<(i32, i32, i32, i32)>
+    %51, %52, %53, %54 = cute_nvgpu.arch.copy.ldsm %50 {atom = !cute_nvgpu.atom.ldsm<"8x8 x4">, offset = 0 : i64} : (i32) -> (i32, i32, i32, i32)
+    %55 = llvm.bitcast %51 : i32 to f32
     %56 = llvm.bitcast %52 : i32 to f32
     %57 = llvm.bitcast %53 : i32 to f32
     %58 = llvm.bitcast %54 : i32 to f32
-    %59 = llvm.bitcast %55 : i32 to f32
-    %60 = nvvm.ldmatrix.sync.aligned %50 {offset = 512 : i64} : (i32) -> !llvm.struct<(i32, i32, i32, i32)>
-    %61 = llvm.extractvalue %60[0] : !llvm.struct<(i32, i32, i32, i32)>
-    %62 = llvm.extractvalue %60[1] : !llvm.struct<(i32, i32, i32, i32)>
-    %63 = llvm.extractvalue %60[2] : !llvm.struct<(i32, i32, i32, i32)>
-    %64 = llvm.extractvalue %60[3] : !llvm.struct<(i32, i32, i32, i32)>
+    %59, %60, %61, %62 = cute_nvgpu.arch.copy.ldsm %50 {atom = !cute_nvgpu.atom.ldsm<"8x8 x4">, offset = 512 : i64} : (i32) -> (i32, i32, i32, i32)
+    %63 = llvm.bitcast %59 : i32 to f32
+    %64 = llvm.bitcast %60 : i32 to f32
     %65 = llvm.bitcast %61 : i32 to f32
     %66 = llvm.bitcast %62 : i32 to f32
-    %67 = llvm.bitcast %63 : i32 to f32
-    %68 = llvm.bitcast %64 : i32 to f32
-    %69 = llvm.fmul %56, %56 : f32
-    %70 = llvm.fmul %57, %57 : f32
-    %71 = llvm.fmul %58, %58 : f32
-    %72 = llvm.fmul %59, %59 : f32
+    %67 = llvm.fmul %55, %55 : f32
+    %68 = llvm.fmul %56, %56 : f32
+    %69 = llvm.fmul %57, %57 : f32
+    %70 = llvm.fmul %58, %58 : f32
+    %71 = llvm.fmul %63, %63 : f32
+    %72 = llvm.fmul %64, %64 : f32
     %73 = llvm.fmul %65, %65 : f32
     %74 = llvm.fmul %66, %66 : f32
-    %75 = llvm.fmul %67, %67 : f32
-    %76 = llvm.fmul %68, %68 : f32
     llvm.return
   }
 }

@@ -81,11 +81,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %54 = nvvm.mov.b32.pack %43, %44 : (f16, f16) -> i32
     %55 = llvm.bitcast %53 : i32 to vector<2xf16>
     %56 = llvm.bitcast %54 : i32 to vector<2xf16>
-    %57 = nvvm.mma.sync.atom a(%49, %50, %51, %52) b(%55, %56) c(%a0, %a0, %a0, %a0) {atom = "mma_m16n8k16_f16_f16_f32"} : (vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, f32, f32, f32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
-    %58 = llvm.extractvalue %57[0] : !llvm.struct<(f32, f32, f32, f32)>
-    %59 = llvm.extractvalue %57[1] : !llvm.struct<(f32, f32, f32, f32)>
-    %60 = llvm.extractvalue %57[2] : !llvm.struct<(f32, f32, f32, f32)>
-    %61 = llvm.extractvalue %57[3] : !llvm.struct<(f32, f32, f32, f32)>
+    %57, %58, %59, %60 = cute_nvgpu.arch.mma.SM80 a(%49, %50, %51, %52) b(%55, %56) c(%a0, %a0, %a0, %a0) {atom = !cute_nvgpu.sm80.mma<"16x8x16 f16 f16 f32">} : (vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, f32, f32, f32, f32) -> (f32, f32, f32, f32)
     llvm.return
   }
 }

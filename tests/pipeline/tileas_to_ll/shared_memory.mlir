@@ -185,31 +185,27 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %25 = llvm.mul %a0, %0 : i32
     %26 = llvm.add %25, %2 : i32
     %27 = llvm.add %22, %26 : i32
-    %28 = nvvm.ldmatrix.sync.aligned %27 {offset = 0 : i64} : (i32) -> !llvm.struct<(i32, i32, i32, i32)>
-    %29 = llvm.extractvalue %28[0] : !llvm.struct<(i32, i32, i32, i32)>
-    %30 = llvm.extractvalue %28[1] : !llvm.struct<(i32, i32, i32, i32)>
-    %31 = llvm.extractvalue %28[2] : !llvm.struct<(i32, i32, i32, i32)>
-    %32 = llvm.extractvalue %28[3] : !llvm.struct<(i32, i32, i32, i32)>
-    %33 = llvm.bitcast %29 : i32 to vector<2xf16>
-    %34 = llvm.extractelement %33[%23 : i32] : vector<2xf16>
-    %35 = llvm.extractelement %33[%24 : i32] : vector<2xf16>
-    %36 = llvm.bitcast %30 : i32 to vector<2xf16>
-    %37 = llvm.extractelement %36[%23 : i32] : vector<2xf16>
-    %38 = llvm.extractelement %36[%24 : i32] : vector<2xf16>
-    %39 = llvm.bitcast %31 : i32 to vector<2xf16>
-    %40 = llvm.extractelement %39[%23 : i32] : vector<2xf16>
-    %41 = llvm.extractelement %39[%24 : i32] : vector<2xf16>
-    %42 = llvm.bitcast %32 : i32 to vector<2xf16>
-    %43 = llvm.extractelement %42[%23 : i32] : vector<2xf16>
-    %44 = llvm.extractelement %42[%24 : i32] : vector<2xf16>
+    %28, %29, %30, %31 = cute_nvgpu.arch.copy.ldsm %27 {atom = !cute_nvgpu.atom.ldsm<"8x8 x4">, offset = 0 : i64} : (i32) -> (i32, i32, i32, i32)
+    %32 = llvm.bitcast %28 : i32 to vector<2xf16>
+    %33 = llvm.extractelement %32[%23 : i32] : vector<2xf16>
+    %34 = llvm.extractelement %32[%24 : i32] : vector<2xf16>
+    %35 = llvm.bitcast %29 : i32 to vector<2xf16>
+    %36 = llvm.extractelement %35[%23 : i32] : vector<2xf16>
+    %37 = llvm.extractelement %35[%24 : i32] : vector<2xf16>
+    %38 = llvm.bitcast %30 : i32 to vector<2xf16>
+    %39 = llvm.extractelement %38[%23 : i32] : vector<2xf16>
+    %40 = llvm.extractelement %38[%24 : i32] : vector<2xf16>
+    %41 = llvm.bitcast %31 : i32 to vector<2xf16>
+    %42 = llvm.extractelement %41[%23 : i32] : vector<2xf16>
+    %43 = llvm.extractelement %41[%24 : i32] : vector<2xf16>
+    %44 = llvm.fadd %33, %33 : f16
     %45 = llvm.fadd %34, %34 : f16
-    %46 = llvm.fadd %35, %35 : f16
+    %46 = llvm.fadd %36, %36 : f16
     %47 = llvm.fadd %37, %37 : f16
-    %48 = llvm.fadd %38, %38 : f16
+    %48 = llvm.fadd %39, %39 : f16
     %49 = llvm.fadd %40, %40 : f16
-    %50 = llvm.fadd %41, %41 : f16
+    %50 = llvm.fadd %42, %42 : f16
     %51 = llvm.fadd %43, %43 : f16
-    %52 = llvm.fadd %44, %44 : f16
     llvm.return
   }
 }

@@ -72,7 +72,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %28 = llvm.extractvalue %27[1] : !llvm.struct<(i32, i1)>
     llvm.cond_br %28, ^bb4, ^bb7
   ^bb4:
-    nvvm.prefetch.tensormap %map0 : !llvm.ptr
+    cute_nvgpu.arch.prefetch_tma_desc %map0 : (!llvm.ptr) -> ()
     %29 = llvm.add %5, %6 : i32
     %30 = llvm.add %29, %17 : i32
     %31 = llvm.inttoptr %30 : i32 to !llvm.ptr<3>
@@ -151,7 +151,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %23 = llvm.sext %a3 : i32 to i64
     gpu.barrier
     %24 = llvm.bitcast %a5 : f32 to i32
-    nvvm.stmatrix.sync.aligned %17 values(%24, %24) {offset = 0 : i64} : (i32, i32, i32) -> ()
+    cute_nvgpu.arch.copy.stsm %17 registers(%24, %24) {atom = !cute_nvgpu.atom.stsm<"8x8 x2">, offset = 0 : i64} : (i32, i32, i32) -> ()
     nvvm.fence.proxy.async {shared}
     gpu.barrier
     llvm.cond_br %21, ^bb1, ^bb6

@@ -66,14 +66,14 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %43 = llvm.insertelement %28, %42[%25 : i32] : vector<16xi32>
     %44 = llvm.insertelement %28, %43[%26 : i32] : vector<16xi32>
     %45 = llvm.insertelement %28, %44[%27 : i32] : vector<16xi32>
-    nvvm.tcgen05.st %29, %45 {shape = "16x256b", repetitions = 4 : i64} : (!llvm.ptr<6>, vector<16xi32>) -> ()
+    cute_nvgpu.arch.copy.SM100.tmem_store %29 registers(%45) {shape = "16x256b", repetitions = 4 : i64, async} : (!llvm.ptr<6>, vector<16xi32>) -> ()
     nvvm.tcgen05.wait.st
     nvvm.tcgen05.fence.before_thread_sync
     llvm.br ^bb2
   ^bb2:
     nvvm.tcgen05.fence.after_thread_sync
     %46 = llvm.inttoptr %13 : i32 to !llvm.ptr<6>
-    %47 = nvvm.tcgen05.ld %46 {shape = "16x256b", repetitions = 4 : i64} : (!llvm.ptr<6>) -> vector<16xi32>
+    %47 = cute_nvgpu.arch.copy.SM100.tmem_load %46 {shape = "16x256b", repetitions = 4 : i64, async} : (!llvm.ptr<6>) -> vector<16xi32>
     nvvm.tcgen05.wait.ld
     nvvm.tcgen05.fence.before_thread_sync
     %48 = llvm.extractelement %47[%7 : i32] : vector<16xi32>
@@ -179,121 +179,119 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %18 = nvvm.shfl.sync.b32 %16, %15, %4, %17 {mode = "idx"} : i32
     %19 = llvm.icmp "eq" %18, %4 : i32
     %20 = llvm.mlir.constant(12320 : i32) : i32
-    %21 = llvm.mlir.constant(32 : i32) : i32
-    %22 = llvm.mlir.constant(4 : i32) : i32
-    %23 = llvm.icmp "uge" %18, %22 : i32
-    %24 = llvm.mlir.constant(262143 : i32) : i32
-    %25 = llvm.mlir.constant(-9223301530671644672) : i64
-    %26 = llvm.mlir.constant(8192 : i32) : i32
-    %27 = llvm.mlir.constant(67633168 : i32) : i32
-    %28 = llvm.mlir.constant(2) : i64
-    %29 = llvm.mlir.constant(true) : i1
-    %30 = llvm.mlir.constant(16 : i32) : i32
-    %31 = llvm.mlir.constant(1 : i32) : i32
-    %32 = llvm.mlir.constant(128 : i32) : i32
+    %21 = llvm.mlir.constant(4 : i32) : i32
+    %22 = llvm.icmp "uge" %18, %21 : i32
+    %23 = llvm.mlir.constant(262143 : i32) : i32
+    %24 = llvm.mlir.constant(-9223301530671644672) : i64
+    %25 = llvm.mlir.constant(8192 : i32) : i32
+    %26 = llvm.mlir.constant(2) : i64
+    %27 = llvm.mlir.constant(true) : i1
+    %28 = llvm.mlir.constant(16 : i32) : i32
+    %29 = llvm.mlir.constant(1 : i32) : i32
+    %30 = llvm.mlir.constant(128 : i32) : i32
     llvm.cond_br %5, ^bb1, ^bb2
   ^bb1:
-    %33 = llvm.add %7, %8 : i32
+    %31 = llvm.add %7, %8 : i32
+    nvvm.mbarrier.init %31 {count = 1 : i64} : (i32) -> ()
+    %32 = llvm.add %7, %9 : i32
+    nvvm.mbarrier.init %32 {count = 1 : i64} : (i32) -> ()
+    %33 = llvm.add %7, %10 : i32
     nvvm.mbarrier.init %33 {count = 1 : i64} : (i32) -> ()
-    %34 = llvm.add %7, %9 : i32
+    %34 = llvm.add %7, %11 : i32
     nvvm.mbarrier.init %34 {count = 1 : i64} : (i32) -> ()
-    %35 = llvm.add %7, %10 : i32
+    %35 = llvm.add %7, %12 : i32
     nvvm.mbarrier.init %35 {count = 1 : i64} : (i32) -> ()
-    %36 = llvm.add %7, %11 : i32
+    %36 = llvm.add %7, %13 : i32
     nvvm.mbarrier.init %36 {count = 1 : i64} : (i32) -> ()
-    %37 = llvm.add %7, %12 : i32
-    nvvm.mbarrier.init %37 {count = 1 : i64} : (i32) -> ()
-    %38 = llvm.add %7, %13 : i32
-    nvvm.mbarrier.init %38 {count = 1 : i64} : (i32) -> ()
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
     llvm.cond_br %19, ^bb3, ^bb4
   ^bb3:
-    %39 = llvm.add %7, %20 : i32
-    %40 = llvm.inttoptr %39 : i32 to !llvm.ptr<3>
-    nvvm.tcgen05.alloc %40, %21 {group = "cg1"} : (!llvm.ptr<3>, i32) -> ()
-    nvvm.tcgen05.relinquish_alloc_permit {group = "cg1"}
+    %37 = llvm.add %7, %20 : i32
+    %38 = llvm.inttoptr %37 : i32 to !llvm.ptr<3>
+    cute_nvgpu.arch.sm100.alloc_tmem %38 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<3>) -> ()
+    cute_nvgpu.arch.sm100.relinquish_tmem_alloc_permit {cta_group = 1 : i64}
     llvm.br ^bb4
   ^bb4:
     nvvm.tcgen05.fence.before_thread_sync
     nvvm.barrier.cta.sync.aligned.all %4 : (i32) -> ()
     nvvm.tcgen05.fence.after_thread_sync
-    %41 = llvm.add %7, %20 : i32
-    %42 = llvm.inttoptr %41 : i32 to !llvm.ptr<3>
-    %43 = llvm.load %42 {volatile_, alignment = 4 : i64} : !llvm.ptr<3> -> i32
-    llvm.cond_br %23, ^bb5, ^bb8
+    %39 = llvm.add %7, %20 : i32
+    %40 = llvm.inttoptr %39 : i32 to !llvm.ptr<3>
+    %41 = cute_nvgpu.arch.sm100.retrieve_tmem_ptr %40 : (!llvm.ptr<3>) -> i32
+    llvm.cond_br %22, ^bb5, ^bb8
   ^bb5:
-    %44 = nvvm.elect.sync %16 : (i32) -> !llvm.struct<(i32, i1)>
-    %45 = llvm.extractvalue %44[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %45, ^bb6, ^bb7
+    %42 = nvvm.elect.sync %16 : (i32) -> !llvm.struct<(i32, i1)>
+    %43 = llvm.extractvalue %42[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %43, ^bb6, ^bb7
   ^bb6:
     llvm.br ^bb23
   ^bb7:
     llvm.br ^bb23
   ^bb8:
-    %46 = llvm.add %7, %8 : i32
-    %47 = llvm.inttoptr %46 : i32 to !llvm.ptr<3>
+    %44 = llvm.add %7, %8 : i32
+    %45 = llvm.inttoptr %44 : i32 to !llvm.ptr<3>
     llvm.br ^bb9
   ^bb9:
-    %48 = nvvm.mbarrier.try_wait %47, %4 : (!llvm.ptr<3>, i32) -> i1
-    llvm.cond_br %48, ^bb10, ^bb9
+    %46 = nvvm.mbarrier.try_wait %45, %4 : (!llvm.ptr<3>, i32) -> i1
+    llvm.cond_br %46, ^bb10, ^bb9
   ^bb10:
     nvvm.memory_clobber
-    %49 = llvm.and %7, %24 : i32
-    %50 = llvm.lshr %49, %22 : i32
-    %51 = llvm.zext %50 : i32 to i64
-    %52 = llvm.or %51, %25 : i64
-    %53 = llvm.add %7, %26 : i32
-    %54 = llvm.and %53, %24 : i32
-    %55 = llvm.lshr %54, %22 : i32
-    %56 = llvm.zext %55 : i32 to i64
-    %57 = llvm.or %56, %25 : i64
+    %47 = llvm.and %7, %23 : i32
+    %48 = llvm.lshr %47, %21 : i32
+    %49 = llvm.zext %48 : i32 to i64
+    %50 = llvm.or %49, %24 : i64
+    %51 = llvm.add %7, %25 : i32
+    %52 = llvm.and %51, %23 : i32
+    %53 = llvm.lshr %52, %21 : i32
+    %54 = llvm.zext %53 : i32 to i64
+    %55 = llvm.or %54, %24 : i64
     llvm.cond_br %19, ^bb11, ^bb14
   ^bb11:
-    %58 = nvvm.elect.sync %16 : (i32) -> !llvm.struct<(i32, i1)>
-    %59 = llvm.extractvalue %58[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %59, ^bb12, ^bb13
+    %56 = nvvm.elect.sync %16 : (i32) -> !llvm.struct<(i32, i1)>
+    %57 = llvm.extractvalue %56[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %57, ^bb12, ^bb13
   ^bb12:
     nvvm.tcgen05.fence.after_thread_sync
-    %60 = llvm.inttoptr %43 : i32 to !llvm.ptr<6>
-    nvvm.tcgen05.mma %60, %52, %57, %27, %1 {mma_kind = 0 : i64, ctas = 1 : i64} : (!llvm.ptr<6>, i64, i64, i32, i1) -> ()
-    %61 = llvm.add %57, %28 : i64
-    %62 = llvm.add %52, %28 : i64
-    nvvm.tcgen05.mma %60, %62, %61, %27, %29 {mma_kind = 0 : i64, ctas = 1 : i64} : (!llvm.ptr<6>, i64, i64, i32, i1) -> ()
-    %63 = llvm.add %46, %30 : i32
-    %64 = llvm.inttoptr %63 : i32 to !llvm.ptr<3>
-    nvvm.tcgen05.commit %64 {group = "cg1"} : (!llvm.ptr<3>) -> ()
+    %58 = llvm.inttoptr %41 : i32 to !llvm.ptr<6>
+    cute_nvgpu.arch.mma.SM100.umma %58, %50, %55, %1 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
+    %59 = llvm.add %55, %26 : i64
+    %60 = llvm.add %50, %26 : i64
+    cute_nvgpu.arch.mma.SM100.umma %58, %60, %59, %27 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
+    %61 = llvm.add %44, %28 : i32
+    %62 = llvm.inttoptr %61 : i32 to !llvm.ptr<3>
+    nvvm.tcgen05.commit %62 {group = "cg1"} : (!llvm.ptr<3>) -> ()
     llvm.br ^bb13
   ^bb13:
     llvm.br ^bb14
   ^bb14:
     llvm.cond_br %19, ^bb15, ^bb18
   ^bb15:
-    %65 = nvvm.elect.sync %16 : (i32) -> !llvm.struct<(i32, i1)>
-    %66 = llvm.extractvalue %65[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %66, ^bb16, ^bb17
+    %63 = nvvm.elect.sync %16 : (i32) -> !llvm.struct<(i32, i1)>
+    %64 = llvm.extractvalue %63[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %64, ^bb16, ^bb17
   ^bb16:
-    %67 = llvm.add %7, %12 : i32
-    %68 = llvm.inttoptr %67 : i32 to !llvm.ptr<3>
-    nvvm.tcgen05.commit %68 {group = "cg1"} : (!llvm.ptr<3>) -> ()
+    %65 = llvm.add %7, %12 : i32
+    %66 = llvm.inttoptr %65 : i32 to !llvm.ptr<3>
+    nvvm.tcgen05.commit %66 {group = "cg1"} : (!llvm.ptr<3>) -> ()
     llvm.br ^bb17
   ^bb17:
     llvm.br ^bb18
   ^bb18:
-    %69 = llvm.add %7, %12 : i32
-    %70 = llvm.inttoptr %69 : i32 to !llvm.ptr<3>
+    %67 = llvm.add %7, %12 : i32
+    %68 = llvm.inttoptr %67 : i32 to !llvm.ptr<3>
     llvm.br ^bb19
   ^bb19:
-    %71 = nvvm.mbarrier.try_wait %70, %4 : (!llvm.ptr<3>, i32) -> i1
-    llvm.cond_br %71, ^bb20, ^bb19
+    %69 = nvvm.mbarrier.try_wait %68, %4 : (!llvm.ptr<3>, i32) -> i1
+    llvm.cond_br %69, ^bb20, ^bb19
   ^bb20:
     nvvm.memory_clobber
-    nvvm.barrier.cta.sync.aligned.count %31, %32 : (i32, i32) -> ()
+    nvvm.barrier.cta.sync.aligned.count %29, %30 : (i32, i32) -> ()
     llvm.cond_br %19, ^bb21, ^bb22
   ^bb21:
-    %72 = llvm.inttoptr %43 : i32 to !llvm.ptr<6>
-    nvvm.tcgen05.dealloc %72, %21 {group = "cg1"} : (!llvm.ptr<6>, i32) -> ()
+    %70 = llvm.inttoptr %41 : i32 to !llvm.ptr<6>
+    cute_nvgpu.arch.sm100.dealloc_tmem %70 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<6>) -> ()
     llvm.br ^bb22
   ^bb22:
     llvm.br ^bb23

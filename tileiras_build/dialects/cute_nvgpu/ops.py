@@ -14,12 +14,19 @@ def _row(name: str, operands: str, results: str, meaning: str, *, pure: bool = F
 
 
 PRODUCTS = (
+    # ``overflow`` says of integers whether sums stay at the last number (satfinite, as without it) or go on (wrapped).
     _row("arch.mma.SM80", "a* b* c*", "registers*", "mma.sync on registers"),
-    _row("arch.mma.SM89", "a* b* c*", "registers*", "mma.sync on registers, 8-bit floats"),
+    _row("arch.mma.SM89", "a* b* c*", "registers*", "mma.sync on registers, floats of 8 bits and less"),
+    # ``scales``: of A and of B the word, the byte in it and the thread that has it, constants of 16 bits.
+    _row("arch.mma.SM120.block_scaled", "a* b* c* scales*", "registers*", "mma.sync on registers, with scales"),
     _row("arch.mma.SM90", "a b c", "result", "wgmma on descriptors and a struct of registers"),
+    # ``a_mn_major``, ``b_mn_major``: so lies the operand in shared memory. ``cta_group``: 2 for a pair of CTAs.
     _row("arch.mma.SM100.umma", "d a b accumulate", "", "tcgen05.mma on tensor memory and descriptors"),
+    # ``scale_byte``: where in their words the scales begin, which are in tensor memory.
+    _row("arch.mma.SM100.umma_block_scaled", "d a b accumulate a_scales b_scales", "", "the same, with scales"),
 )
 COPIES = (
+    # ``offset``: bytes between the address and the place.
     _row("arch.copy.ldsm", "source", "registers*", "ldmatrix"),
     _row("arch.copy.stsm", "destination registers*", "", "stmatrix"),
     _row("arch.copy.SM80.cp_async", "source destination bytes?", "", "cp.async; bytes past the last one are zeros"),
@@ -29,6 +36,8 @@ COPIES = (
     _row("arch.copy.SM100.tma_store", "descriptor source coords*", "", "a box of a tensor from shared memory"),
     _row("arch.copy.SM100.tma_reduce", "descriptor source coords*", "", "a box combined with a tensor, by kind"),
     _row("arch.copy.SM100.copy_s2t", "destination source", "", "tcgen05.cp from a descriptor to tensor memory"),
+    # The registers are words or one vector of them; with ``shape`` and ``repetitions`` other forms than rows of columns.
+    # ``async``: waiting is the caller's.
     _row("arch.copy.SM100.tmem_load", "source", "registers*", "tcgen05.ld"),
     _row("arch.copy.SM100.tmem_store", "destination registers*", "", "tcgen05.st"),
 )
@@ -59,10 +68,23 @@ OTHERS = tuple(
         "atom.make_exec_tma", "atom.non_exec_tiled_tma_load", "atom.non_exec_tiled_tma_store",
         "atom.non_exec_tiled_tma_reduce", "atom.make_non_exec_tiled_tma_load", "atom.make_non_exec_tiled_tma_reduce",
         "make_tma_desc_tiled", "make_tma_desc_tiled_at", "make_tma_desc_im2col", "make_tma_desc_im2col_at",
-        "update_tma_desc", "arch.mma.SM100.umma_sparse", "arch.mma.SM100.umma_block_scaled",
-        "arch.mma.SM100.umma_block_scaled_sparse", "atom.make_s2t_copy", "atom.make_tmem_copy",
-        "atom.get_copy_s2t_smem_desc_view", "make_sm120_mma_bs", "arch.mma.SM120.block_scaled",
+        "update_tma_desc", "arch.mma.SM100.umma_sparse", "arch.mma.SM100.umma_block_scaled_sparse", "atom.make_s2t_copy",
+        "atom.make_tmem_copy", "atom.get_copy_s2t_smem_desc_view", "make_sm120_mma_bs",
     )
 )  # fmt: skip
 OPERATIONS = (*PRODUCTS, *COPIES, *DESCRIPTORS, *STORAGE, *OTHERS)
 BY_NAME: dict[str, type[TableOperation]] = {op.name: op for op in OPERATIONS}
+
+
+def _arch(name: str) -> type[TableOperation]:
+    return BY_NAME[f"cute_nvgpu.arch.{name}"]
+
+
+# The operations that kernels of tiles become.
+LoadMatrixOp, StoreMatrixOp = _arch("copy.ldsm"), _arch("copy.stsm")
+TensorProductOp, ScaledTensorProductOp = _arch("mma.SM100.umma"), _arch("mma.SM100.umma_block_scaled")
+LoadTensorMemoryOp, StoreTensorMemoryOp = _arch("copy.SM100.tmem_load"), _arch("copy.SM100.tmem_store")
+AllocateTensorMemoryOp, FreeTensorMemoryOp = _arch("sm100.alloc_tmem"), _arch("sm100.dealloc_tmem")
+TensorMemoryAddressOp = _arch("sm100.retrieve_tmem_ptr")
+RelinquishOp = _arch("sm100.relinquish_tmem_alloc_permit")
+PrefetchDescriptorOp = _arch("prefetch_tma_desc")

@@ -99,16 +99,18 @@ _ATOMS = {atom.name: atom for atom in MMA_ATOMS}
 
 
 @cache
-def _product(atom: str, a_signed: bool, b_signed: bool) -> str:
-    return _ATOMS[atom].intrinsic_name(a_signed, b_signed)
+def _product(atom: str, a_signed: bool, b_signed: bool, saturates: bool) -> str:
+    name = _ATOMS[atom].intrinsic_name(a_signed, b_signed)
+    return name.replace(".row.col.", ".row.col.satfinite.") if saturates else name
 
 
 def _atom_product(op: Operation) -> str:
-    return _product(word(op, "atom"), "unsigned_a" not in op.attributes, "unsigned_b" not in op.attributes)
+    found = op.attributes
+    return _product(word(op, "atom"), "unsigned_a" not in found, "unsigned_b" not in found, "satfinite" in found)
 
 
 # ``nvvm.mma.sync`` of MLIR has no words for all rows of ``targets.py``; this names the row. ``unsigned_a``,
-# ``unsigned_b``: so are the integers of the operand. ``scales``: the words of A and of B, each followed by constants of
+# ``unsigned_b``: so are the integers of the operand; ``satfinite``: their sums saturate. ``scales``: the words of A and of B, each followed by constants of
 # 16 bits: the byte in it and the thread that has it.
 MmaSyncAtomOp = instruction(
     "mma.sync.atom", "a* b* c* scales*", "result", "A * B + C of a warp, a struct of registers",

@@ -17,7 +17,7 @@ from functools import lru_cache
 from xdsl.ir import Operation
 
 from .ops_copy import SIZES
-from .rows import ALL, READ, WRITE, Assembly, braced, instruction, number, result_registers, word
+from .rows import ALL, NONE, READ, WRITE, Assembly, braced, instruction, number, result_registers, word
 
 TEXTS = 1024  # shapes of one kind of access that a kernel may have
 
@@ -262,4 +262,11 @@ CopyOp = instruction(
     "copy `size` bytes from global to shared memory; `taken` is how many of them to read (i32), or whether none (i1):"
     " the others become zero",
     Assembly(_copy, WRITE),
+)
+DynamicSharedSizeOp = instruction(
+    "read.ptx.sreg.dynamic.smem.size",
+    "",
+    "res",
+    "the bytes of dynamic shared memory",
+    Assembly("mov.u32 $0, %dynamic_smem_size;", NONE),
 )

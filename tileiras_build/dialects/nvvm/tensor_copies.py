@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
-from .rows import ALL, Intrinsic, instruction, number
+from xdsl.dialects.builtin import IntegerAttr, i1, i64
 
+from .rows import ALL, Intrinsic, instruction, number, word
+
+# The slot of a cache hint, and that it is empty.
+_NO_HINT = (IntegerAttr(0, i64), IntegerAttr(0, i1))
+
+TensorReduceOp = instruction(
+    "cp.async.bulk.tensor.reduce",
+    "place map coordinates*",
+    "",
+    "a box from shared memory combined with what is there; `reduction` is add, min, max, inc, dec, and, or, xor",
+    Intrinsic(
+        lambda op: f"cp.async.bulk.tensor.reduce.{word(op, 'reduction')}.tile.{len(op.coordinates)}d",
+        ALL,
+        arguments=lambda op: [*op.operands, *_NO_HINT],
+    ),
+)
 BulkCommitGroupOp = instruction(
     "cp.async.bulk.commit.group",
     "",

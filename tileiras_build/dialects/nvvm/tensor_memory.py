@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Operation
 
-from .rows import ALL, Intrinsic, instruction, number, word
+from .rows import ALL, Assembly, Intrinsic, instruction, number, word
 
 _NO = IntegerAttr(0, i1)
 
@@ -61,6 +61,20 @@ LoadOp = instruction(
 StoreOp = instruction("tcgen05.st", "address words", "", "the other way round", _access("st"))
 WaitLoadOp = instruction("tcgen05.wait.ld", "", "", "this thread's loads are done", _plain("wait.ld", convergent=True))
 WaitStoreOp = instruction("tcgen05.wait.st", "", "", "its stores are done", _plain("wait.st", convergent=True))
+
+
+def _copy(op: Operation) -> str:
+    guard = "" if op.predicate is None else "@$2 "
+    return f"{guard}tcgen05.cp.cta_group::{word(op, 'group')[-1]}.{word(op, 'shape')} [$0], $1;"
+
+
+CopyOp = instruction(
+    "tcgen05.cp",
+    "address descriptor predicate?",
+    "",
+    "a matrix in shared memory, of PTX's `shape`, to a 32-bit address",
+    Assembly(_copy, ALL, convergent=True),
+)
 FenceBeforeOp = instruction(
     "tcgen05.fence.before_thread_sync",
     "",

@@ -12,6 +12,7 @@ from ..contracts import run_passes
 from ..job import Job
 from .attach_nvvm_target import AttachNVVMTarget, check_serializable
 from .clean_up_arithmetic import CleanUpArithmetic
+from .convert_cute_to_llvm import ConvertCuteAndCuteNvgpuToLLVM
 from .convert_nvgpu_and_gpu_to_nvvm import ConvertNVGPUAndGPUToNVVM
 from .convert_tile_as_to_llvm import ConvertTileASToLLVM
 from .convert_tile_func_to_llvm import ConvertTileFuncToLLVM, FinalizeKernelEntry
@@ -26,6 +27,7 @@ PASSES = (
     DecomposePrints,  # before bodies: the space of a print's arguments follows from their types
     CleanUpArithmetic,  # after DecomposePrints: its conversions may repeat
     ConvertTileASToLLVM,
+    ConvertCuteAndCuteNvgpuToLLVM,  # after bodies: their products and copies are atoms
     ConvertNVGPUAndGPUToNVVM,
     AttachNVVMTarget,  # last: what a target gates is there
 )

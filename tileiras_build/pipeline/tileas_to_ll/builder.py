@@ -8,7 +8,7 @@ without verification: a thread has thousands (benchmarks/emission_cost.py).
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from typing import overload
@@ -43,9 +43,9 @@ from ...dialects.llvm_ext import (
 from ..shared.llvm_types import GENERIC, I1, I32, I64, pointer
 
 Value = int | SSAValue
-# The operands of one group of an instruction, and the plain value of an attribute (None and False leave it out).
+# The operands of one group of an instruction, and the value of an attribute (None and False leave it out).
 Operand = Value | None | Sequence[Value]
-Plain = bool | int | str | tuple[int, ...] | None
+Plain = bool | int | str | tuple[int, ...] | Attribute | None
 Edge = tuple[Sequence[Value], Block]
 
 BINARY: dict[str, type[Operation]] = {
@@ -471,26 +471,39 @@ class Builder:
         Integers among the operands are constants of 32 bits. Attributes that are False or None are left out. An
         instruction without effects is reused where an equal one is known.
         """
-        flat, sizes = self._flat(operands)
-        found = {key: attribute(value) for key, value in attributes.items() if value is not False and value is not None}
-        properties = {"operandSegmentSizes": segments(*sizes)} if kind.segmented else None
-        if type is not None and _is_pure(kind):
-            result = self.pure(kind, flat, type, properties, (tuple(sizes), tuple(attributes.items())))
-            result.owner.attributes |= found
-            return result
-        op = self.operation(kind, flat, () if type is None else (type,), properties)
-        op.attributes |= found
-        return op.results[0] if op.results else None
+        if type is None or not _is_pure(kind):
+            results = self.issue_several(kind, *operands, types=() if type is None else (type,), **attributes)
+            return results[0] if results else None
+        flat, properties, sizes = self._flat(kind, operands)
+        result = self.pure(kind, flat, type, properties, (sizes, tuple(attributes.items())))
+        result.owner.attributes |= attributes_of(attributes)
+        return result
 
-    def _flat(self, operands: Sequence[Value | None | Sequence[Value]]) -> tuple[tuple[SSAValue, ...], list[int]]:
-        """The operands of all groups, and how many each group has."""
+    def issue_several(
+        self,
+        kind: builtins.type[TableOperation],
+        *operands: Operand,
+        types: Sequence[Attribute],
+        **attributes: Plain,
+    ) -> Sequence[SSAValue]:
+        """An operation with a result of each of ``types``."""
+        flat, properties, _ = self._flat(kind, operands)
+        op = self.operation(kind, flat, tuple(types), properties)
+        op.attributes |= attributes_of(attributes)
+        return op.results
+
+    def _flat(
+        self, kind: builtins.type[TableOperation], operands: Sequence[Operand]
+    ) -> tuple[tuple[SSAValue, ...], dict[str, Attribute] | None, tuple[int, ...]]:
+        """The operands of all groups, the properties that say it, and how many each group has."""
         flat: list[SSAValue] = []
         sizes: list[int] = []
         for entry in operands:
             members = () if entry is None else entry if isinstance(entry, list | tuple) else (entry,)
             flat += [self.of(value, I32) for value in members]
             sizes.append(len(members))
-        return tuple(flat), sizes
+        properties = {"operandSegmentSizes": segments(*sizes)} if kind.segmented else None
+        return tuple(flat), properties, tuple(sizes)
 
     def query(self, kind: type[Operation], axis: str = "x") -> SSAValue:
         """A place in the grid, by an index query of ``gpu``, as 32 bits."""
@@ -560,9 +573,14 @@ def _attribute(type: builtins.type, value: bool | int | str | tuple[int, ...]) -
     return StringAttr(value) if isinstance(value, str) else DenseArrayBase.from_list(i64, value)
 
 
-def attribute(value: bool | int | str | tuple[int, ...]) -> Attribute:
+def attribute(value: Plain) -> Attribute:
     """A Python value as the attribute of an instruction."""
-    return _attribute(value.__class__, value)
+    return value if isinstance(value, Attribute) else _attribute(value.__class__, value)
+
+
+def attributes_of(given: Mapping[str, Plain]) -> dict[str, Attribute]:
+    """The attributes of an instruction; those that are False or None are left out."""
+    return {key: attribute(value) for key, value in given.items() if value is not False and value is not None}
 
 
 _SEGMENTS: dict[tuple[int, ...], Attribute] = {}

@@ -11,14 +11,14 @@ from typing import Any
 
 from xdsl.ir import Attribute
 
+from ...dialects.cute_nvgpu.atoms import mma_of
 from ...dialects.nvvm import generic
-from ...dialects.nvvm.arithmetic import MmaSyncAtomOp
 from ...errors import InternalError
 from ...layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unpack
 from ...targets import MmaAtom
 from ..analysis.dot_atoms import atom_named, operand_signs, tiling_of
 from ..shared.element_types import ELEMENTS, Element, element_of
-from ..shared.llvm_types import DOUBLE, FLOAT, HALF, I16, I32, struct, vector
+from ..shared.llvm_types import DOUBLE, FLOAT, HALF, I16, I32, vector
 from .builder import Value
 from .float_conversions import convert_float
 from .kernel_emitter import Handler, KernelEmitter, layout_of, taken
@@ -47,21 +47,17 @@ def _emit_mma(e: KernelEmitter, op: Any) -> None:
     b_words = _operand_words(e, op.rhs, tiling.b, VALUE_TYPES[atom.b_value], tiling, 1)
     accumulators = _accumulators(e, op, tiling)
     scales = None if op.lhs_scale is None else _Scales(e, op, atom, tiling)
-    is_packed, type = VALUE_TYPES[atom.c_value] == HALVES, struct(*[VALUE_TYPES[atom.c_value]] * atom.c_registers)
-    row = _row(op, atom)
+    is_packed, types = VALUE_TYPES[atom.c_value] == HALVES, [VALUE_TYPES[atom.c_value]] * atom.c_registers
+    product, kind = mma_of(atom, *operand_signs(op))
+    overflow = "wrapped" if atom.a_type == "i8" else None
     for tile, (a, b, c) in zip(tiling.tiles(), tiling.atoms()):
         operands = [a_words(a), b_words(b), _c_values(e, is_packed, [accumulators[register] for register in c])]
-        operands.append(() if scales is None else scales.operands(*tile))
-        result = e.b.unpack(e.b.issue(MmaSyncAtomOp, *operands, type=type, **row))
+        if scales is not None:
+            operands.append(scales.operands(*tile))
+        result = e.b.issue_several(product, *operands, types=types, atom=kind, overflow=overflow)
         for register, value in zip(c, _c_scalars(e, is_packed, result)):
             accumulators[register] = value
     _set_result(e, op, tiling, accumulators)
-
-
-def _row(op: Any, atom: MmaAtom) -> dict[str, bool | str]:
-    """The instruction's attributes."""
-    a_signed, b_signed = operand_signs(op)
-    return {"atom": atom.name, "unsigned_a": not a_signed, "unsigned_b": not b_signed}
 
 
 class _Scales:

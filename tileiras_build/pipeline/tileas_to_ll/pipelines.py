@@ -12,10 +12,11 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from xdsl.dialects.builtin import IntAttr, UnitAttr
+from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Block, SSAValue
 
 from ...dialects.gpu_ext import AddressSpace, AddressSpaceAttr
+from ...dialects.cute_nvgpu import ops as cute_nvgpu
 from ...dialects.nv_tileas.types import MBARRIER_BYTES
 from ...dialects.nvgpu import ops_barrier as nvgpu
 from ...dialects.nvgpu.attrs import MBarrierGroupType
@@ -87,7 +88,7 @@ def _initialize(e: KernelEmitter) -> None:
     _meet(e)
     if e.tensor_memory is not None:
         e.b.issue(tensor_memory.FenceAfterOp)
-        e.tensor_base = e.b.load(I32, _tensor_slot(e), 4, volatile_=UnitAttr())
+        e.tensor_base = e.b.issue(cute_nvgpu.TensorMemoryAddressOp, _tensor_slot(e), type=I32)
 
 
 def ctas_of(pipeline: Any) -> int:
@@ -159,14 +160,20 @@ def _tensor_slot(e: KernelEmitter) -> Value:
 
 def _allocate(e: KernelEmitter, columns: int) -> None:
     """Another CTA may allocate as soon as this one has."""
-    e.b.issue(tensor_memory.AllocOp, _tensor_slot(e), columns, group=e.tensor_group)
-    e.b.issue(tensor_memory.RelinquishAllocPermitOp, group=e.tensor_group)
+    group = {"cta_group": _ctas_of_group(e)}
+    e.b.issue(cute_nvgpu.AllocateTensorMemoryOp, _tensor_slot(e), columns=columns, **group)
+    e.b.issue(cute_nvgpu.RelinquishOp, **group)
+
+
+def _ctas_of_group(e: KernelEmitter) -> int:
+    return 2 if e.tensor_group == "cg2" else 1
 
 
 def _free(e: KernelEmitter) -> None:
     columns = e.tensor_memory.result.type.columns.data
     with e.b.when(e.is_first_warp):
-        e.b.issue(tensor_memory.DeallocOp, e.b.pointer(e.tensor_base, TENSOR), columns, group=e.tensor_group)
+        address = e.b.pointer(e.tensor_base, TENSOR)
+        e.b.issue(cute_nvgpu.FreeTensorMemoryOp, address, columns=columns, cta_group=_ctas_of_group(e))
 
 
 # ---- waiting -------------------------------------------------------------------------------------

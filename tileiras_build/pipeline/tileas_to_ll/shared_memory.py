@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...dialects.nvvm.memory_access import LoadMatrixOp, StoreMatrixOp
+from ...dialects.cute_nvgpu.atoms import matrices_atom
+from ...dialects.cute_nvgpu.ops import LoadMatrixOp, StoreMatrixOp
 from ...dialects.nvvm.words import PackOp, PermuteOp
 from ...layouts import MatrixAccess, SharedAccess
 from ..shared.element_types import ELEMENTS, Element
 from ..shared.llvm_types import I8, I32
 from .builder import Value
 from .kernel_emitter import KernelEmitter, Late, LateValue, Part, border_type, taken
-from .vector_access import fields, load_vector, registers_type, store_vector, to_border
+from .vector_access import load_vector, store_vector, to_border
 
 BYTES, WORD = 4, ELEMENTS["i32"]
 UNSIGNED_BYTES = 0x7F7F7F7F
@@ -132,9 +133,8 @@ def _load_matrices(
 
 
 def _ldmatrix(e: KernelEmitter, access: MatrixAccess, base: Value, offset: int) -> list[Value]:
-    type = registers_type(I32, access.count)
-    loaded = e.b.issue(LoadMatrixOp, base, type=type, offset=offset, transposed=access.transposed)
-    return fields(e, loaded, access.count)
+    kind = matrices_atom("ldsm", access.count, access.transposed)
+    return list(e.b.issue_several(LoadMatrixOp, base, types=[I32] * access.count, atom=kind, offset=offset))
 
 
 def _exchanged(e: KernelEmitter, access: MatrixAccess, words: list[Value]) -> list[Value]:
@@ -157,13 +157,14 @@ def _word_part(e: KernelEmitter, element: Element, word: Any, position: int) -> 
 def _store_matrices(
     e: KernelEmitter, access: MatrixAccess, element: Element, registers: Sequence[Any], scratch: int
 ) -> None:
+    kind = matrices_atom("stsm", access.count, access.transposed)
     for instruction in access.instructions:
         base, offset = _address(e, access, instruction.xor, scratch)
         packed = [
             pack_word(e, element, [registers[register] for register in members]) for members in instruction.registers
         ]
         packed = _exchanged(e, access, packed)
-        e.b.issue(StoreMatrixOp, base, packed, offset=offset + instruction.add, transposed=access.transposed)
+        e.b.issue(StoreMatrixOp, base, packed, atom=kind, offset=offset + instruction.add)
 
 
 def pack_words(e: KernelEmitter, element: Element, values: Sequence[Any]) -> list[Value]:

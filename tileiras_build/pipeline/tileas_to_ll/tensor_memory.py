@@ -13,6 +13,13 @@ from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
 
+from ...dialects.cute_nvgpu.atoms import tensor_atom
+from ...dialects.cute_nvgpu.ops import (
+    LoadTensorMemoryOp,
+    ScaledTensorProductOp,
+    StoreTensorMemoryOp,
+    TensorProductOp,
+)
 from ...dialects.nvvm import tensor_memory as instructions
 from ...layouts import (
     MatrixOperand,
@@ -74,13 +81,18 @@ def emit_tmem_load(e: KernelEmitter, op: Any) -> None:
     start = _tile_start(e, op.source, op.stage, tile.total_words)
     for own, first, repetitions in tile.pieces(e.vector_registers):
         address = _pointer(e, _warp_address(e, tile, start, own, first))
-        form = {"type": _words(repetitions * tile.shape.registers), "shape": tile.shape.name}
-        loaded.append(e.b.issue(instructions.LoadOp, address, **form, repetitions=repetitions))
+        type = _words(repetitions * tile.shape.registers)
+        loaded.append(e.b.issue(LoadTensorMemoryOp, address, type=type, **_form(tile.shape.name, repetitions)))
     e.b.issue(instructions.WaitLoadOp)
     e.b.issue(instructions.FenceBeforeOp)
     registers = [value for words in loaded for value in _scalars(e, element.type, words)]
     names = tile.layout.register_permutation(layout_of(op.result))
     e.values[op.result] = [registers[name] for name in names]
+
+
+def _form(shape: str, repetitions: int) -> dict[str, bool | int | str]:
+    """How much of the lanes is copied; the wait for it comes behind several copies."""
+    return {"shape": shape, "repetitions": repetitions, "async": True}
 
 
 def _words(count: int) -> Attribute:
@@ -113,7 +125,7 @@ def _store(e: KernelEmitter, op: Any) -> None:
         count = repetitions * tile.shape.registers
         together = _vector(e, words[start : start + count])
         start += count
-        e.b.issue(instructions.StoreOp, address, together, shape=tile.shape.name, repetitions=repetitions)
+        e.b.issue(StoreTensorMemoryOp, address, together, **_form(tile.shape.name, repetitions))
     e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
 
@@ -130,7 +142,7 @@ def _store_scales(e: KernelEmitter, op: Any) -> None:
         writes = e.b.compare("ult", e.uniform_warp, WARPS)
     with e.b.when(writes):
         pointer = _pointer(e, e.b.add(address, lanes))
-        e.b.issue(instructions.StoreOp, pointer, _vector(e, words), shape="32x32b", repetitions=len(words))
+        e.b.issue(StoreTensorMemoryOp, pointer, _vector(e, words), **_form("32x32b", len(words)))
         e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
 
@@ -218,29 +230,27 @@ class _Product:
         adds = e.b.of(1 if k else e.scalar(self.op.accumulate), I1)
         if self.scales:
             return self._scaled_instruction(target, left, right, adds, (row, column, k))
-        operands = _pointer(e, target), left, right, self._descriptor(), adds
-        e.b.issue(instructions.ProductOp, *operands, mma_kind=self.atom.kind, ctas=1 + self.pair)
+        size = self.product.rows << self.pair, self.product.columns
+        atom = tensor_atom(self.atom, *size, *operand_signs(self.op))
+        operands = _pointer(e, target), left, right, adds
+        e.b.issue(TensorProductOp, *operands, atom=atom, cta_group=1 + self.pair, **self._mn_major)
 
     def _scaled_instruction(
         self, target: Value, left: SSAValue, right: SSAValue, adds: SSAValue, at: tuple[int, int, int]
     ) -> None:
         e, (row, column, k) = self.e, at
         number = k // self.atom.scale_block
-        size = self.product.rows, self.product.columns
-        descriptor = self.atom.scaled_descriptor(*size, *self._mn_major, number % WORD_SCALES)
-        operands = [_pointer(e, target), left, right, descriptor, adds]
+        atom = tensor_atom(self.atom, self.product.rows, self.product.columns)
+        operands = [_pointer(e, target), left, right, adds]
         for (columns, start), line in zip(self.scales, (row, column)):
             operands.append(_pointer(e, e.b.add(start, columns.word(line, number))))
-        e.b.issue(instructions.ScaledProductOp, *operands, mma_kind=self.atom.scaled_kind)
-
-    def _descriptor(self) -> int:
-        size = self.product.rows << self.pair, self.product.columns
-        return self.atom.descriptor(*size, *self._mn_major, operand_signs(self.op))
+        e.b.issue(ScaledTensorProductOp, *operands, atom=atom, scale_byte=number % WORD_SCALES, **self._mn_major)
 
     @property
-    def _mn_major(self) -> tuple[bool, bool]:
-        """Of each operand."""
-        return self.left is not None and not self.left[0].k_major, not self.right[0].k_major
+    def _mn_major(self) -> dict[str, bool]:
+        """Of each operand, as the instruction's attributes."""
+        left = self.left is not None and not self.left[0].k_major
+        return {"a_mn_major": left, "b_mn_major": not self.right[0].k_major}
 
     def _left(self, row: int, k: int) -> SSAValue:
         """An operand in tensor memory: 32-bit words of neighbors along k."""

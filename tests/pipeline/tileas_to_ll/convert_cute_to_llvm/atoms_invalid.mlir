@@ -53,3 +53,21 @@ func.func @swizzle(%s: !cute.memref<f16, smem, "S<2,4,2> o 0 o (64,64):(64,1)">)
 }
 // ==>
 // error[smem-desc-swizzle]: 'cute_nvgpu.smem_desc_view' op unsupported swizzle, got S<2,4,2>
+
+// ---- a_scaled_product_of_an_atom_without_scales
+// run: convert-cute-and-cute-nvgpu-to-llvm sm_100
+func.func @scaled(%t: !llvm.ptr<6>, %a: i64, %on: i1) {
+  cute_nvgpu.arch.mma.SM100.umma_block_scaled %t, %a, %a, %on, %t, %t {atom = !cute_nvgpu.sm100.mma<"128x64x16 f16 f16 f32">} : (!llvm.ptr<6>, i64, i64, i1, !llvm.ptr<6>, !llvm.ptr<6>) -> ()
+  func.return
+}
+// ==>
+// error[umma-scales]: 'cute_nvgpu.arch.mma.SM100.umma_block_scaled' op has the atom !cute_nvgpu.sm100.mma<"128x64x16 f16 f16 f32">, which has no scales
+
+// ---- too_few_registers_for_the_matrices
+// run: convert-cute-and-cute-nvgpu-to-llvm sm_90
+func.func @few(%s: i32) {
+  cute_nvgpu.arch.copy.stsm %s registers(%s) {atom = !cute_nvgpu.atom.stsm<"8x8 x2">} : (i32, i32) -> ()
+  func.return
+}
+// ==>
+// error[atom-words]: 'cute_nvgpu.arch.copy.stsm' op copies '8x8 x2' from 1 registers

@@ -9,7 +9,7 @@ func.func @mma(%a: i32, %b: i32, %c: f32) -> f32 {
 }
 // ==>
 func.func @mma(%a: i32, %b: i32, %c: f32) -> f32 {
-  %0 = nvvm.mma.sync A[%a, %a, %a, %a] B[%b, %b] C[%c, %c, %c, %c] {layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<bf16>, multiplicandBPtxType = #nvvm.mma_type<bf16>, shape = #nvvm.shape<m = 16, n = 8, k = 16>} : (i32, i32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+  %0 = nvvm.mma.sync.atom a(%a, %a, %a, %a) b(%b, %b) c(%c, %c, %c, %c) {atom = "mma_m16n8k16_bf16_bf16_f32"} : (i32, i32, i32, i32, i32, i32, f32, f32, f32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
   %d0 = llvm.extractvalue %0[0] : !llvm.struct<(f32, f32, f32, f32)>
   %d1 = llvm.extractvalue %0[1] : !llvm.struct<(f32, f32, f32, f32)>
   %d2 = llvm.extractvalue %0[2] : !llvm.struct<(f32, f32, f32, f32)>
@@ -55,7 +55,7 @@ func.func @call() {
   %23 = llvm.load %22 : !llvm.ptr<5> -> i32
   %24 = llvm.getelementptr %8[3] : (!llvm.ptr<5>) -> !llvm.ptr<5>, i32
   %25 = llvm.load %24 : !llvm.ptr<5> -> i32
-  %26 = nvvm.mma.sync A[%9, %11, %13, %15] B[%16, %18] C[%19, %21, %23, %25] {intOverflowBehavior = #nvvm.mma_int_overflow<satfinite>, layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, multiplicandAPtxType = #nvvm.mma_type<s8>, multiplicandBPtxType = #nvvm.mma_type<s8>, shape = #nvvm.shape<m = 16, n = 8, k = 32>} : (i32, i32, i32) -> !llvm.struct<(i32, i32, i32, i32)>
+  %26 = nvvm.mma.sync.atom a(%9, %11, %13, %15) b(%16, %18) c(%19, %21, %23, %25) {atom = "mma_m16n8k32_i8_i8_i32", satfinite} : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> !llvm.struct<(i32, i32, i32, i32)>
   %27 = llvm.extractvalue %26[0] : !llvm.struct<(i32, i32, i32, i32)>
   %28 = llvm.extractvalue %26[1] : !llvm.struct<(i32, i32, i32, i32)>
   %29 = llvm.extractvalue %26[2] : !llvm.struct<(i32, i32, i32, i32)>
@@ -91,7 +91,7 @@ func.func @matrices(%s: !llvm.struct<(!llvm.ptr<3>, !llvm.struct<(i32, i32, i32,
   %6 = llvm.mlir.constant(1 : i32) : i32
   %7 = llvm.alloca %6 x !llvm.array<8 x f16> {alignment = 16 : i64} : (i32) -> !llvm.ptr
   %8 = llvm.addrspacecast %7 : !llvm.ptr to !llvm.ptr<5>
-  %9 = nvvm.ldmatrix %0 {num = 4 : i32, layout = #nvvm.mma_layout<col>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
+  %9 = nvvm.ldmatrix.sync.aligned %0 {offset = 0 : i64, transposed} : (!llvm.ptr<3>) -> !llvm.struct<(i32, i32, i32, i32)>
   %10 = llvm.extractvalue %9[0] : !llvm.struct<(i32, i32, i32, i32)>
   %11 = llvm.extractvalue %9[1] : !llvm.struct<(i32, i32, i32, i32)>
   %12 = llvm.extractvalue %9[2] : !llvm.struct<(i32, i32, i32, i32)>
@@ -110,7 +110,7 @@ func.func @matrices(%s: !llvm.struct<(!llvm.ptr<3>, !llvm.struct<(i32, i32, i32,
   %21 = llvm.load %20 : !llvm.ptr<5> -> i32
   %22 = llvm.getelementptr %8[3] : (!llvm.ptr<5>) -> !llvm.ptr<5>, i32
   %23 = llvm.load %22 : !llvm.ptr<5> -> i32
-  llvm.call_intrinsic "llvm.nvvm.stmatrix.sync.aligned.m8n8.x4.b16.p3"(%0, %17, %19, %21, %23) : (!llvm.ptr<3>, i32, i32, i32, i32) -> ()
+  nvvm.stmatrix.sync.aligned %0 values(%17, %19, %21, %23) {offset = 0 : i64} : (!llvm.ptr<3>, i32, i32, i32, i32) -> ()
   func.return
 }
 
@@ -161,7 +161,56 @@ func.func @plain(%g: !llvm.struct<(!llvm.ptr<1>, !llvm.struct<(i32, i32)>)>) {
   %8 = llvm.load %6 : !llvm.ptr<5> -> f32
   %9 = llvm.load %6 : !llvm.ptr<5> -> f32
   %10 = llvm.load %6 : !llvm.ptr<5> -> f32
-  %11 = llvm.call_intrinsic "llvm.fma.f32"(%8, %9, %10) : (f32, f32, f32) -> f32
+  %11 = nvvm.intr.fma %8, %9, %10 : f32
   llvm.store %11, %6 : f32, !llvm.ptr<5>
+  func.return
+}
+
+// ---- sums_of_integers_wrap_where_it_is_said
+// seed: lowering-overview companion-cute
+func.func @wraps(%a: i32) -> i32 {
+  %d0, %d1, %d2, %d3 = cute_nvgpu.arch.mma.SM80 a(%a, %a) b(%a) c(%a, %a, %a, %a) {atom = !cute_nvgpu.sm80.mma<"16x8x16 u8 s8 s32">, overflow = "wrapped"} : (i32, i32, i32, i32, i32, i32, i32) -> (i32, i32, i32, i32)
+  func.return %d0 : i32
+}
+// ==>
+func.func @wraps(%a: i32) -> i32 {
+  %0 = nvvm.mma.sync.atom a(%a, %a) b(%a) c(%a, %a, %a, %a) {atom = "mma_m16n8k16_i8_i8_i32", unsigned_a} : (i32, i32, i32, i32, i32, i32, i32) -> !llvm.struct<(i32, i32, i32, i32)>
+  %d0 = llvm.extractvalue %0[0] : !llvm.struct<(i32, i32, i32, i32)>
+  %d1 = llvm.extractvalue %0[1] : !llvm.struct<(i32, i32, i32, i32)>
+  %d2 = llvm.extractvalue %0[2] : !llvm.struct<(i32, i32, i32, i32)>
+  %d3 = llvm.extractvalue %0[3] : !llvm.struct<(i32, i32, i32, i32)>
+  func.return %d0 : i32
+}
+
+// ---- products_that_have_scales
+// seed: lowering-overview companion-cute
+// run: convert-cute-and-cute-nvgpu-to-llvm sm_120
+func.func @scaled(%a: i32, %c: f32, %s: i32, %n: i16) -> f32 {
+  %d0, %d1, %d2, %d3 = cute_nvgpu.arch.mma.SM120.block_scaled a(%a, %a, %a, %a) b(%a, %a) c(%c, %c, %c, %c) scales(%s, %n, %n, %s, %n, %n) {atom = !cute_nvgpu.SM120.mma_bs<"16x8x64 e2m1 e2m1 f32 ue4m3">} : (i32, i32, i32, i32, i32, i32, f32, f32, f32, f32, i32, i16, i16, i32, i16, i16) -> (f32, f32, f32, f32)
+  func.return %d0 : f32
+}
+// ==>
+func.func @scaled(%a: i32, %c: f32, %s: i32, %n: i16) -> f32 {
+  %0 = nvvm.mma.sync.atom a(%a, %a, %a, %a) b(%a, %a) c(%c, %c, %c, %c) scales(%s, %n, %n, %s, %n, %n) {atom = "mma_mxf4nvf4_m16n8k64_f4E2M1FN_f4E2M1FN_f32_ue4m3"} : (i32, i32, i32, i32, i32, i32, f32, f32, f32, f32, i32, i16, i16, i32, i16, i16) -> !llvm.struct<(f32, f32, f32, f32)>
+  %d0 = llvm.extractvalue %0[0] : !llvm.struct<(f32, f32, f32, f32)>
+  %d1 = llvm.extractvalue %0[1] : !llvm.struct<(f32, f32, f32, f32)>
+  %d2 = llvm.extractvalue %0[2] : !llvm.struct<(f32, f32, f32, f32)>
+  %d3 = llvm.extractvalue %0[3] : !llvm.struct<(f32, f32, f32, f32)>
+  func.return %d0 : f32
+}
+
+// ---- matrices_at_an_offset
+// seed: lowering-overview companion-cute
+func.func @offset(%s: i32) {
+  %a, %b = cute_nvgpu.arch.copy.ldsm %s {atom = !cute_nvgpu.atom.ldsm<"8x8 x2">, offset = 64 : i64} : (i32) -> (i32, i32)
+  cute_nvgpu.arch.copy.stsm %s registers(%b, %a) {atom = !cute_nvgpu.atom.stsm<"8x8 x2 trans">, offset = 128 : i64} : (i32, i32, i32) -> ()
+  func.return
+}
+// ==>
+func.func @offset(%s: i32) {
+  %0 = nvvm.ldmatrix.sync.aligned %s {offset = 64 : i64} : (i32) -> !llvm.struct<(i32, i32)>
+  %a = llvm.extractvalue %0[0] : !llvm.struct<(i32, i32)>
+  %b = llvm.extractvalue %0[1] : !llvm.struct<(i32, i32)>
+  nvvm.stmatrix.sync.aligned %s values(%b, %a) {offset = 128 : i64, transposed} : (i32, i32, i32) -> ()
   func.return
 }

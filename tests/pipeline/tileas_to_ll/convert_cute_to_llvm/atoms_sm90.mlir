@@ -97,6 +97,6 @@ func.func @tma(%s: !cute.ptr<f16, smem>, %m: !cute_nvgpu.tma_desc, %bar: !llvm.p
 func.func @tma(%s: !llvm.ptr<3>, %m: !llvm.ptr, %bar: !llvm.ptr<3>, %i: i32, %j: i32) {
   nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %m, %bar, box[%i, %j] {mode = #nvvm.load_mode<tile>} : !llvm.ptr<3>, !llvm.ptr
   nvvm.cp.async.bulk.tensor.global.shared.cta %m, %s, box[%i] {mode = #nvvm.load_mode<tile>} : !llvm.ptr, !llvm.ptr<3>
-  llvm.inline_asm has_side_effects "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [$0, {$2, $3}], [$1];", "l,r,r,r,~{memory}" %m, %s, %i, %j : (!llvm.ptr, !llvm.ptr<3>, i32, i32) -> ()
+  nvvm.cp.async.bulk.tensor.reduce %s, %m coordinates(%i, %j) {reduction = "add"} : (!llvm.ptr<3>, !llvm.ptr, i32, i32) -> ()
   func.return
 }

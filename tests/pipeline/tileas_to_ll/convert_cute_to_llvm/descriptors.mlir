@@ -142,7 +142,7 @@ llvm.mlir.global internal @cute_smem() {addr_space = 3 : i32, alignment = 16 : i
 func.func @storage(%x: i32) -> (i32, i32) {
   %0 = llvm.mlir.addressof @cute_smem : !llvm.ptr<3>
   %1 = llvm.mlir.addressof @__dynamic_shmem__ : !llvm.ptr<3>
-  %n = llvm.inline_asm "mov.u32 $0, %dynamic_smem_size;", "=r" : () -> i32
+  %n = nvvm.read.ptx.sreg.dynamic.smem.size : i32
   %2 = llvm.mlir.constant(-1 : i32) : i32
   %3 = llvm.mlir.constant(0 : i32) : i32
   %4 = llvm.mlir.constant(31 : i32) : i32

@@ -63,7 +63,7 @@ func.func @round(%storage: !llvm.ptr<3>, %at: !llvm.struct<(i32, i32, i32)>) -> 
   %33 = llvm.add %2, %32 : i32
   %34 = llvm.mlir.constant(1 : i32) : i32
   %35 = llvm.mlir.constant(128 : i32) : i32
-  llvm.call_intrinsic "llvm.nvvm.barrier.cta.sync.aligned.count"(%34, %35) : (i32, i32) -> ()
+  nvvm.barrier.cta.sync.aligned.count %34, %35 : (i32, i32) -> ()
   %36 = llvm.mlir.undef : !llvm.struct<(i32, i32, i32)>
   %37 = llvm.insertvalue %31, %36[0] : !llvm.struct<(i32, i32, i32)>
   %38 = llvm.insertvalue %29, %37[1] : !llvm.struct<(i32, i32, i32)>

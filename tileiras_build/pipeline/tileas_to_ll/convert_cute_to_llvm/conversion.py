@@ -132,6 +132,13 @@ class Converter(Integers):
             raise self.unsupported("cute-operand", f"needs an integer where it has {value.type}")
         return held if isinstance(held, int) else self.emit.integer(held)
 
+    def operand(self, value: SSAValue) -> SSAValue:
+        """An operand of an instruction: the value itself, of a view its pointer."""
+        held = self[value]
+        if isinstance(held, int):
+            return self.value(held) if is_companion(value.type) else value
+        return held.pointer if isinstance(held, View) else held
+
     def layout(self, value: SSAValue) -> Layout:
         """The layout of a layout or view."""
         held = self[value]

@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from ....dialects.llvm_ext import AddrSpaceCastOp
 from ....dialects.nvvm import ops_thread
 from ....dialects.nvvm.attrs import ShflKindAttr
+from ....dialects.nvvm.memory_access import DynamicSharedSizeOp
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import POINTER, SHARED_POINTER, element_bytes, symbol
 from ..convert_nvgpu_and_gpu_to_nvvm.functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
 from ..convert_nvgpu_and_gpu_to_nvvm.tensor_maps import MAP_BYTES
@@ -155,7 +156,7 @@ def get_dyn_smem(op: Operation, cv: Converter) -> Sequence[Any]:
 @rewrite("arch.get_dyn_smem_size")
 def get_dyn_smem_size(op: Operation, cv: Converter) -> Sequence[Any]:
     """The special register (PTX ISA 9.0, %dynamic_smem_size)."""
-    return [cv.emit.add(llvm.InlineAsmOp("mov.u32 $0, %dynamic_smem_size;", "=r", [], [i32]))]
+    return [cv.emit.issue(DynamicSharedSizeOp, type=i32)]
 
 
 @rewrite("arch.make_warp_uniform")

@@ -77,7 +77,7 @@ def recast(op: Operation, cv: Converter) -> Sequence[Any]:
     held, wanted = cv[op.source], cv.types.convert(op.results[0].type)
     value = cv.value(held)
     if not isinstance(value.type, llvm.LLVMPointerType):
-        return [cv.emit.add(llvm.IntToPtrOp(value, wanted))]
+        return [cv.emit.pointer(value, wanted)]
     if value.type != wanted:
         return [cv.emit.add(AddrSpaceCastOp(value, wanted))]
     return [value]

@@ -9,7 +9,7 @@ Sound: layouts are desugared before atoms, which take them apart; a leaf that a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import FunctionType, ModuleOp
@@ -17,10 +17,19 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....errors import Diagnostics, TileirasError, Unsupported
-from ...contracts import EdgePass
+from ...contracts import EdgePass, operations
 from ...job import Job
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter, location_of
-from . import atoms, descriptors, layouts, memory, pipelines
+from . import (  # noqa: F401 - the generations register their atoms
+    atoms,
+    atoms_sm80,
+    atoms_sm90,
+    atoms_sm100,
+    descriptors,
+    layouts,
+    memory,
+    pipelines,
+)
 from .conversion import CARRIERS, Converter, Rewrite, is_companion, refined
 
 CUTE: dict[str, Rewrite] = layouts.REWRITES | memory.REWRITES | descriptors.REWRITES | atoms.CALLS | atoms.REWRITES
@@ -49,14 +58,18 @@ class ConvertPipelineToNVVM(EdgePass):
 
 def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tuple[str, ...], name: str) -> None:
     """Rewrite every operation of ``dialects`` by ``table``; all failures are reported together."""
-    _refuse_unknown(module, table, dialects, name)
+    everything = list(operations(module))
+    kinds = {*map(type, everything)}
+    _refuse_unknown(everything, kinds, table, dialects, name)
     cv, found = Converter(job, module), Diagnostics()
 
     def owned(type: Attribute) -> bool:
         return type.name.startswith(dialects)
 
+    if not _carries(everything, kinds, owned):
+        everything = [op for op in everything if op.name in table]
     replaced: list[Operation] = []
-    for op in list(module.walk()):
+    for op in everything:
         try:
             _convert_one(op, cv, table, owned, replaced)
         except TileirasError as error:
@@ -68,10 +81,37 @@ def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tup
         op.erase()
 
 
-def _refuse_unknown(module: ModuleOp, table: dict[str, Rewrite], dialects: tuple[str, ...], name: str) -> None:
+def _carries(everything: Sequence[Operation], kinds: set[type[Operation]], owned: Callable) -> bool:
+    """Whether a value has a type of ours. Instructions on LLVM's types make none: only what passes values on does."""
+    foreign = {kind for kind in kinds if kind in CARRIERS or not kind.name.startswith(("llvm.", "nvvm."))}
+    for op in everything:
+        if op.__class__ in foreign and any(owned(result.type) for result in op.results):
+            return True
+    nested = [op for op in everything if op.regions]
+    blocks = (block for op in nested for region in op.regions for block in region.blocks)
+    types = [argument.type for block in blocks for argument in block.args]
+    return any(map(owned, types)) or any(owned(type) for op in nested for type in _signature(op))
+
+
+def _signature(op: Operation) -> Sequence[Attribute]:
+    """The types that a function takes and gives."""
+    type = op.properties.get("function_type")
+    if isinstance(type, FunctionType):
+        return (*type.inputs, *type.outputs)
+    return () if type is None else (*type.inputs, type.output)
+
+
+def _refuse_unknown(
+    everything: Sequence[Operation],
+    kinds: set[type[Operation]],
+    table: dict[str, Rewrite],
+    dialects: tuple[str, ...],
+    name: str,
+) -> None:
+    unknown = {kind for kind in kinds if kind.name.startswith(dialects) and kind.name not in table}
     found = Diagnostics()
-    for op in module.walk():
-        if op.name.startswith(dialects) and op.name not in table:
+    for op in everything if unknown else ():
+        if op.__class__ in unknown:
             message = f"failed to legalize operation '{op.name}' that was explicitly marked illegal"
             remedy = f"no rewrite of {name} has it as its root"
             found.add(Unsupported("illegal-operation", message, location=location_of(op), remedy=remedy))

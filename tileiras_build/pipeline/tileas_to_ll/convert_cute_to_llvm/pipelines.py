@@ -14,7 +14,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
-from ....dialects.nvvm import ops_thread
+from ....dialects.nvvm import ops_thread, warps
 from .conversion import Converter, Rewrite, State, attribute
 
 REWRITES: dict[str, Rewrite] = {}
@@ -178,7 +178,6 @@ def named_barrier(op: Operation, cv: Converter) -> Sequence[Any]:
         raise cv.invalid("barrier-id", f"has barrier {number}: a CTA has {BARRIERS}")
     if threads < 32 or threads % 32:
         raise cv.invalid("barrier-threads", f"waits for {threads} threads, which is no multiple of a warp")
-    word = "arrive" if op.name.endswith(".arrive") else "sync"
-    name = f"llvm.nvvm.barrier.cta.{word}.aligned.count"
-    cv.emit.add(llvm.CallIntrinsicOp(name, [cv.emit.constant(number), cv.emit.constant(threads)], []))
+    kind = warps.BarrierArriveCountOp if op.name.endswith(".arrive") else warps.BarrierCountOp
+    cv.emit.issue(kind, number, threads)
     return []

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from xdsl.dialects import arith, builtin, llvm
 from xdsl.dialects.builtin import (
@@ -33,9 +34,12 @@ from xdsl.dialects.vector import ExtractOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
+from ....dialects.definition import TableOperation
 from ....dialects.nvgpu import attrs as nvgpu
 from ....errors import InternalError, Location, Unsupported
 from ...job import Job
+from ...shared.llvm_types import struct
+from ..builder import Plain, attributes_of
 from ..debug_info import DBG
 
 Rewrite = Callable[[Operation, "Emitter"], None]
@@ -64,7 +68,7 @@ def rewrite(*roots: type[Operation]) -> Callable[[Rewrite], Rewrite]:
 
 def struct_of(types: Sequence[Attribute]) -> llvm.LLVMStructType:
     """An unnamed LLVM struct."""
-    return llvm.LLVMStructType.from_type_list(list(types))
+    return struct(*types)
 
 
 def pointer_to(space: int) -> llvm.LLVMPointerType:
@@ -197,6 +201,17 @@ class Emitter:
             operation.attributes[DBG] = place
         return operation.results[0] if operation.results else None
 
+    def issue(
+        self,
+        kind: type[TableOperation],
+        *operands: SSAValue | int | None | Sequence[SSAValue],
+        type: Attribute | None = None,
+        **attributes: Plain,
+    ) -> SSAValue | None:
+        """An instruction of the book, as ``Builder.issue`` makes it; its result where it has one."""
+        groups = [self.constant(entry) if isinstance(entry, int) else entry for entry in operands]
+        return self.add(kind.make(groups, [] if type is None else [type], attributes_of(attributes)))
+
     def constant(self, value: int | float, type: Attribute = i32) -> SSAValue:
         """A constant of LLVM's."""
         if isinstance(type, IntegerType):
@@ -208,6 +223,10 @@ class Emitter:
         owner = value.owner
         is_bridge = isinstance(owner, UnrealizedConversionCastOp) and owner.inputs.types == (type,)
         return owner.inputs[0] if is_bridge else None
+
+    def pointer(self, address: SSAValue, type: llvm.LLVMPointerType) -> SSAValue:
+        """An integer as a pointer."""
+        return self.add(llvm.IntToPtrOp.build(operands=[address], result_types=[type]))
 
     def as_type(self, value: SSAValue, type: Attribute) -> SSAValue:
         """``value`` bridged to ``type``."""
@@ -239,6 +258,12 @@ class Emitter:
             type = type.types.data[index] if isinstance(type, llvm.LLVMStructType) else type.type
         positions = builtin.DenseArrayBase.from_list(i64, position)
         return self.add(llvm.ExtractValueOp(positions, aggregate, type))
+
+    def fields(self, aggregate: SSAValue) -> list[SSAValue]:
+        """All members of a struct of registers."""
+        types = aggregate.type.types.data
+        made = [_member(aggregate, index, type) for index, type in enumerate(types)]
+        return [self.add(operation) for operation in made]
 
     def with_field(self, aggregate: SSAValue, value: SSAValue, *position: int) -> SSAValue:
         """The struct with one field set."""
@@ -355,6 +380,17 @@ class Emitter:
         name = self.fresh_symbol(stem)
         self.add_global(llvm.GlobalOp(type, name, "internal", constant=True, value=value))
         return self.add(llvm.AddressOfOp(name, POINTER))
+
+
+@cache
+def _position(index: int) -> builtin.DenseArrayBase:
+    return builtin.DenseArrayBase.from_list(i64, [index])
+
+
+def _member(aggregate: SSAValue, index: int, type: Attribute) -> llvm.ExtractValueOp:
+    return llvm.ExtractValueOp.create(
+        operands=[aggregate], result_types=[type], properties={"position": _position(index)}
+    )
 
 
 def _has_stem(operation: llvm.GlobalOp, stem: str) -> bool:

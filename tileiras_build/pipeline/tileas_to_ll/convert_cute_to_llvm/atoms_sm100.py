@@ -1,0 +1,224 @@
+"""Atoms of sm_100: tensor memory, products in it, copies to and from it (PTX ISA 9.0, section 9.7.16, tcgen05)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, VectorType, i1, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....dialects.cute_nvgpu.atoms import TENSOR, Signed
+from ....dialects.cute_nvgpu.types import AtomType
+from ....dialects.llvm_ext import ExtractElementOp
+from ....dialects.nvvm import tensor_memory as instructions
+from ....dialects.nvvm.barriers import ClusterRankOp
+from ...shared.llvm_types import TENSOR as TENSOR_SPACE
+from ...shared.llvm_types import pointer, vector
+from .atoms import Product, atom, atom_of, pointer_of, rewrite, words_of
+from .conversion import Converter, attribute
+
+ADDRESS = pointer(TENSOR_SPACE)
+COLUMNS = (32, 64, 128, 256, 512)
+
+
+# ---- operands ----------------------------------------------------------------------------------------
+def _group(op: Operation, cv: Converter) -> int:
+    group = attribute(op, "cta_group", 1)
+    if group not in (1, 2):
+        raise cv.invalid("cta-group", f"has cta_group {group}: use 1 or 2")
+    return group
+
+
+def _columns(op: Operation, cv: Converter) -> int:
+    columns = attribute(op, "columns", 0)
+    if columns not in COLUMNS:
+        raise cv.invalid("tmem-columns", f"needs the attribute columns: 32, 64, 128, 256 or 512, not {columns}")
+    return columns
+
+
+def _number(value: SSAValue, cv: Converter) -> SSAValue:
+    """The 32-bit address of tensor memory."""
+    return value if value.type == i32 else cv.emit.add(llvm.PtrToIntOp(value, i32))
+
+
+def _address(value: SSAValue, cv: Converter) -> SSAValue:
+    """The same as a pointer into it."""
+    return value if value.type == ADDRESS else cv.emit.pointer(_number(value, cv), ADDRESS)
+
+
+# ---- allocation --------------------------------------------------------------------------------------
+@rewrite("arch.sm100.alloc_tmem", "tcgen05")
+def alloc_tmem(op: Operation, cv: Converter) -> Sequence[Any]:
+    """One warp asks for columns; the address comes to shared memory."""
+    holder, columns = cv.operand(op.holder), _columns(op, cv)
+    cv.emit.issue(instructions.AllocOp, holder, columns, group=f"cg{_group(op, cv)}")
+    return []
+
+
+@rewrite("arch.sm100.retrieve_tmem_ptr", "tcgen05")
+def retrieve_tmem_ptr(op: Operation, cv: Converter) -> Sequence[Any]:
+    """What the allocation has written, which LLVM does not see."""
+    loaded = llvm.LoadOp(cv.operand(op.holder), i32, alignment=4)
+    loaded.attributes["volatile_"] = UnitAttr()
+    wanted = cv.types.convert(op.results[0].type)
+    address = cv.emit.add(loaded)
+    return [address if wanted == i32 else cv.emit.pointer(address, wanted)]
+
+
+@rewrite("arch.sm100.relinquish_tmem_alloc_permit", "tcgen05")
+def relinquish(op: Operation, cv: Converter) -> Sequence[Any]:
+    """tcgen05.relinquish_alloc_permit"""
+    cv.emit.issue(instructions.RelinquishAllocPermitOp, group=f"cg{_group(op, cv)}")
+    return []
+
+
+@rewrite("arch.sm100.dealloc_tmem", "tcgen05")
+def dealloc_tmem(op: Operation, cv: Converter) -> Sequence[Any]:
+    """tcgen05.dealloc"""
+    address, columns = _address(cv.operand(op.pointer), cv), _columns(op, cv)
+    cv.emit.issue(instructions.DeallocOp, address, columns, group=f"cg{_group(op, cv)}")
+    return []
+
+
+# ---- products ----------------------------------------------------------------------------------------
+def _row_of(kind: AtomType, cv: Converter) -> tuple[Product, Signed]:
+    """The shape and the row of an atom that the target has; raises InvalidInput or Unsupported."""
+    product = Product.of(kind, cv)
+    found = TENSOR.get(" ".join(kind.words[1:]))
+    if found is None:
+        raise cv.unsupported("umma-type", f"multiplies {kind.data!r}", "see targets.py: TENSOR_MEMORY_ATOMS")
+    if not cv.job.target.has(found.row.capability):
+        raise cv.invalid("umma-kind", "INT8 type is supported only on arch-conditional variants.")
+    return product, found
+
+
+def umma(
+    kind: AtomType,
+    operands: Sequence[SSAValue],
+    cv: Converter,
+    *,
+    group: int = 1,
+    mn_major: tuple[bool, bool] = (False, False),
+) -> None:
+    """tcgen05.mma on ``operands``, which are D, A, B and whether D counts; integers are the kind i8 (IMMA)."""
+    product, (row, *signs) = _row_of(kind, cv)
+    d, a, b, accumulate = operands
+    descriptor = row.descriptor(product.m, product.n, *mn_major, tuple(signs))
+    operands = _address(d, cv), a, b, descriptor, accumulate
+    cv.emit.issue(instructions.ProductOp, *operands, mma_kind=row.kind, ctas=group)
+
+
+@atom("sm100.mma", feature="tcgen05")
+def sm100_mma(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+    """D and C are one place in tensor memory."""
+    d, a, b, c = operands
+    if pointer_of(d) is not pointer_of(c):
+        raise cv.invalid("umma-accumulator", "needs C and D at one place in tensor memory")
+    umma(kind, [pointer_of(d), a, b, cv.emit.constant(1, i1)], cv)
+
+
+def _mn_major(op: Operation) -> tuple[bool, bool]:
+    return "a_mn_major" in op.attributes, "b_mn_major" in op.attributes
+
+
+@rewrite("arch.mma.SM100.umma", "tcgen05")
+def arch_umma(op: Operation, cv: Converter) -> Sequence[Any]:
+    """``accumulate`` (i1) says whether D counts."""
+    operands = [*map(cv.operand, (op.d, op.a, op.b)), op.accumulate]
+    umma(atom_of(op, cv), operands, cv, group=_group(op, cv), mn_major=_mn_major(op))
+    return []
+
+
+@rewrite("arch.mma.SM100.umma_block_scaled", "tcgen05")
+def arch_umma_block_scaled(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The scales of both operands are in tensor memory."""
+    product, (row, *_) = _row_of(atom_of(op, cv), cv)
+    if row.scale_type is None:
+        raise cv.invalid("umma-scales", f"has the atom {atom_of(op, cv)}, which has no scales")
+    descriptor = row.scaled_descriptor(product.m, product.n, *_mn_major(op), attribute(op, "scale_byte", 0))
+    scales = [_address(cv.operand(value), cv) for value in (op.a_scales, op.b_scales)]
+    operands = _address(cv.operand(op.d), cv), *map(cv.operand, (op.a, op.b)), descriptor, op.accumulate, *scales
+    cv.emit.issue(instructions.ScaledProductOp, *operands, mma_kind=row.scaled_kind)
+    return []
+
+
+# ---- from shared memory ------------------------------------------------------------------------------
+@atom("atom.s2t_copy", feature="tcgen05")
+def s2t_copy(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+    """On a descriptor and a place in tensor memory."""
+    source, destination = operands
+    copy_s2t(words_of(kind, 1, cv)[0], _number(pointer_of(destination), cv), source, 1, cv)
+
+
+S2T_SHAPES = ("128x256b", "4x256b", "128x128b", "64x128b.warpx2::02_13", "64x128b.warpx2::01_23", "32x128b.warpx4")
+
+
+def copy_s2t(shape: str, destination: SSAValue, source: SSAValue, group: int, cv: Converter) -> None:
+    """tcgen05.cp; of a group of CTAs only the first copies."""
+    if shape not in S2T_SHAPES:
+        raise cv.invalid("s2t-shape", f"copies {shape!r}: use one of {', '.join(S2T_SHAPES)}")
+    first = None
+    if group > 1:
+        rank = cv.emit.issue(ClusterRankOp, type=i32)
+        inside = cv.emit.add(llvm.AndOp(cv.rem(rank, group), cv.emit.constant(group - 1)))
+        first = cv.emit.add(llvm.ICmpOp(inside, cv.emit.constant(0), IntegerAttr(0, i64)))
+    cv.emit.issue(instructions.CopyOp, destination, source, first, shape=shape, group=f"cg{group}")
+
+
+@rewrite("arch.copy.SM100.copy_s2t", "tcgen05")
+def arch_copy_s2t(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The shape is an attribute."""
+    shape = attribute(op, "shape", "128x256b")
+    copy_s2t(shape, _number(cv.operand(op.destination), cv), cv.operand(op.source), _group(op, cv), cv)
+    return []
+
+
+# ---- registers ---------------------------------------------------------------------------------------
+ROW_OF_COLUMNS = "32x32b"
+
+
+def _form(op: Operation, types: Sequence[Attribute], cv: Converter) -> dict[str, str | int]:
+    """The shape of a copy, and how often it is repeated: a lane's row of columns where nothing is said."""
+    count = types[0].element_count() if isinstance(types[0], VectorType) else len(types)
+    if count not in (1, 2, 4, 8, 16, 32, 64, 128):
+        raise cv.invalid("tmem-registers", f"moves {count} registers: use a power of two up to 128")
+    shape = attribute(op, "shape", ROW_OF_COLUMNS)
+    return {"shape": shape, "repetitions": attribute(op, "repetitions", count)}
+
+
+@rewrite("arch.copy.SM100.tmem_load", "tcgen05")
+def tmem_load(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The words, and the wait until they are there; they are taken apart behind it."""
+    types = [result.type for result in op.results]
+    form, together = _form(op, types, cv), types[0] if len(types) == 1 else vector(len(types), i32)
+    loaded = cv.emit.issue(instructions.LoadOp, _address(cv.operand(op.source), cv), type=together, **form)
+    if "async" not in op.attributes:
+        cv.emit.issue(instructions.WaitLoadOp)
+    if len(types) == 1:
+        return [loaded]
+    return [cv.emit.add(ExtractElementOp(loaded, cv.emit.constant(index))) for index in range(len(types))]
+
+
+@rewrite("arch.copy.SM100.tmem_store", "tcgen05")
+def tmem_store(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The words, and the wait until they are written."""
+    values = [cv.operand(value) for value in op.group(1)]
+    form = _form(op, [value.type for value in values], cv)
+    words = values[0] if len(values) == 1 else _together(values, cv)
+    cv.emit.issue(instructions.StoreOp, _address(cv.operand(op.destination), cv), words, **form)
+    if "async" not in op.attributes:
+        cv.emit.issue(instructions.WaitStoreOp)
+    return []
+
+
+def _inserted(vector: SSAValue, value: SSAValue, index: SSAValue) -> llvm.InsertElementOp:
+    return llvm.InsertElementOp.build(operands=[vector, value, index], result_types=[vector.type])
+
+
+def _together(values: Sequence[SSAValue], cv: Converter) -> SSAValue:
+    result = cv.emit.add(llvm.UndefOp(vector(len(values), i32)))
+    for index, value in enumerate(values):
+        result = cv.emit.add(_inserted(result, value, cv.emit.constant(index)))
+    return result

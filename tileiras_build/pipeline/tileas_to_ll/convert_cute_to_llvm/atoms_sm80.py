@@ -1,0 +1,150 @@
+"""Atoms of sm_80 and their later forms: mma.sync, matrices between shared memory and registers, cp.async."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, VectorType, f16, f32, f64, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....dialects.cute_nvgpu.atoms import MMA, Signed
+from ....dialects.cute_nvgpu.types import AtomType
+from ....dialects.nvvm import ops_copy
+from ....dialects.nvvm.arithmetic import MmaSyncAtomOp
+from ....dialects.nvvm.attrs import LoadCacheModifierAttr
+from ....dialects.nvvm.memory_access import LoadMatrixOp, StoreMatrixOp
+from ...analysis.dot_atoms import atoms_by_name
+from ..convert_nvgpu_and_gpu_to_nvvm.conversion import struct_of
+from .atoms import ATOMS, REWRITES, Product, atom, atom_of, rewrite, words_of
+from .conversion import Converter, attribute
+from .memory import load_words, store_words
+
+# ---- mma.sync ----------------------------------------------------------------------------------------
+PAIR = VectorType(f16, [2])
+PIECES = {"f32": f32, "s32": i32, "f64": f64, "f16": PAIR}
+
+
+def _register(name: str) -> Attribute:
+    return {"f64": f64, "f16": PAIR}.get(name, i32)
+
+
+def _row_of(kind: AtomType, cv: Converter) -> Signed:
+    """The row of an atom that the target has; raises InvalidInput or Unsupported."""
+    found = MMA.get(kind.data)
+    if found is None or found.row.name not in atoms_by_name(cv.job.target):
+        Product.of(kind, cv)
+        raise cv.unsupported("atom-target", f"multiplies {kind.data!r}, which {cv.job.target.name} does not")
+    return found
+
+
+def mma_sync(
+    kind: AtomType, operands: Sequence[Sequence[SSAValue]], cv: Converter, *, saturates: bool = True
+) -> list[SSAValue]:
+    """The product of registers of A, B, C and, where it has them, of the scales; its results one by one."""
+    row, a_signed, b_signed = _row_of(kind, cv)
+    groups = [*operands, ()] if len(operands) == 3 else operands
+    flags = {"unsigned_a": not a_signed, "unsigned_b": not b_signed, "satfinite": saturates and row.a_type == "i8"}
+    type = struct_of([value.type for value in groups[2]])
+    return cv.emit.fields(cv.emit.issue(MmaSyncAtomOp, *groups, type=type, atom=row.name, **flags))
+
+
+@atom("sm80.mma", feature="mma_sync")
+def sm80_mma(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+    """Fragments from registers, the product, the fragment of D."""
+    d, a, b, c = operands
+    product = Product.of(kind, cv)
+    counts = product.registers()
+    types = [_register(product.a), _register(product.b), PIECES[product.c]]
+    loaded = [load_words(view, n, cv, type) for view, n, type in zip((a, b, c), counts, types)]
+    store_words(d, mma_sync(kind, loaded, cv), cv)
+
+
+ATOMS["cute_nvgpu.sm89.mma"] = ATOMS["cute_nvgpu.sm80.mma"]
+
+
+def arch_mma(op: Operation, cv: Converter) -> Sequence[Any]:
+    """The same on values."""
+    groups = [op.group(index) for index in range(len(op.operand_groups))]
+    return mma_sync(atom_of(op, cv), groups, cv, saturates=attribute(op, "overflow") != "wrapped")
+
+
+REWRITES |= {f"cute_nvgpu.arch.mma.{name}": arch_mma for name in ("SM80", "SM89", "SM120.block_scaled")}
+
+
+# ---- matrices between shared memory and registers ----------------------------------------------------
+def _matrices(kind: AtomType, cv: Converter) -> tuple[int, bool]:
+    words = words_of(kind, 2, cv)
+    if words[0] != "8x8" or words[1] not in ("x1", "x2", "x4"):
+        raise cv.unsupported("atom-words", f"copies {kind.data!r}", "use 8x8 and x1, x2 or x4, perhaps trans")
+    return int(words[1][1:]), "trans" in words
+
+
+def ldmatrix(kind: AtomType, address: SSAValue, offset: int, cv: Converter) -> list[SSAValue]:
+    """A word for each matrix."""
+    count, transposed = _matrices(kind, cv)
+    type = i32 if count == 1 else struct_of([i32] * count)
+    made = cv.emit.issue(LoadMatrixOp, address, type=type, offset=offset, transposed=transposed)
+    return [made] if count == 1 else cv.emit.fields(made)
+
+
+def stmatrix(kind: AtomType, address: SSAValue, values: Sequence[SSAValue], offset: int, cv: Converter) -> None:
+    """The words of all matrices."""
+    count, transposed = _matrices(kind, cv)
+    if count != len(values):
+        raise cv.invalid("atom-words", f"copies {kind.data!r} from {len(values)} registers")
+    cv.emit.issue(StoreMatrixOp, address, values, offset=offset, transposed=transposed)
+
+
+@atom("atom.ldsm", feature="ldmatrix")
+def ldsm(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+    """The view of the source is this thread's row."""
+    source, destination = operands
+    store_words(destination, ldmatrix(kind, source.pointer, 0, cv), cv)
+
+
+@atom("atom.stsm", feature="stmatrix")
+def stsm(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+    """The view of the destination is this thread's row."""
+    source, destination = operands
+    stmatrix(kind, destination.pointer, load_words(source, _matrices(kind, cv)[0], cv), 0, cv)
+
+
+@rewrite("arch.copy.ldsm", "ldmatrix")
+def arch_ldsm(op: Operation, cv: Converter) -> Sequence[Any]:
+    """ldmatrix on an address."""
+    return ldmatrix(atom_of(op, cv), cv.operand(op.source), attribute(op, "offset", 0), cv)
+
+
+@rewrite("arch.copy.stsm", "stmatrix")
+def arch_stsm(op: Operation, cv: Converter) -> Sequence[Any]:
+    """stmatrix on an address."""
+    address, values = cv.operand(op.destination), [cv.operand(value) for value in op.group(1)]
+    stmatrix(atom_of(op, cv), address, values, attribute(op, "offset", 0), cv)
+    return []
+
+
+# ---- cp.async ----------------------------------------------------------------------------------------
+def cp_async(size: int, source: SSAValue, destination: SSAValue, count: SSAValue | None, cv: Converter) -> None:
+    """``nvvm.cp.async.shared.global``; 16 bytes go past L1."""
+    if size not in ops_copy.SIZES:
+        raise cv.invalid("copy-size", f"copies 4, 8 or 16 bytes, not {size}")
+    modifier = LoadCacheModifierAttr.new([StringAttr("cg" if size == 16 else "ca")])
+    properties = {"size": IntegerAttr(size, i32), "modifier": modifier}
+    operands = [destination, source, count]
+    cv.emit.add(ops_copy.CpAsyncSharedGlobalOp.build(operands=operands, properties=properties))
+
+
+@atom("atom.simt_async_copy", feature="cp_async")
+def simt_async_copy(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+    """The first bytes of the views."""
+    source, destination = operands
+    cp_async(int(words_of(kind, 1, cv)[0]), source.pointer, destination.pointer, None, cv)
+
+
+@rewrite("arch.copy.SM80.cp_async", "cp_async")
+def arch_cp_async(op: Operation, cv: Converter) -> Sequence[Any]:
+    """On pointers, perhaps of fewer bytes."""
+    count = cv.value(cv.integer(op.bytes)) if op.bytes is not None else None
+    cp_async(attribute(op, "size", 16), cv.operand(op.source), cv.operand(op.destination), count, cv)
+    return []

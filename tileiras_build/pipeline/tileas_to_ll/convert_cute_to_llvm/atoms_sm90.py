@@ -1,0 +1,117 @@
+"""Atoms of sm_90: products of a warpgroup, boxes of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import IntAttr, IntegerAttr, StringAttr, f32, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....dialects.cute_nvgpu.types import AtomType
+from ....dialects.nvvm import ops_copy, ops_matrix
+from ....dialects.nvvm.attrs import (
+    LoadModeAttr,
+    MmaLayoutAttr,
+    ShapeAttr,
+    WgmmaScaleInAttr,
+    WgmmaScaleOutAttr,
+    WgmmaTypeAttr,
+)
+from ....dialects.nvvm.tensor_copies import TensorReduceOp
+from .atoms import ATOMS, BITS, AtomCall, Product, atom, atom_of, rewrite
+from .conversion import Converter, attribute
+from .descriptors import generic
+from .memory import load_words, store_words
+
+TILE = LoadModeAttr.new([StringAttr("tile")])
+ROW, COLUMN = (MmaLayoutAttr.new([StringAttr(word)]) for word in ("row", "col"))
+
+
+# ---- wgmma -------------------------------------------------------------------------------------------
+def wgmma(kind: AtomType, a: SSAValue, b: SSAValue, accumulator: SSAValue, cv: Converter) -> SSAValue:
+    """The fence that orders registers, then the product; committing and waiting are the caller's."""
+    product = Product.of(kind, cv)
+    cv.emit.add(ops_matrix.WgmmaFenceAlignedOp.build())
+    one = WgmmaScaleInAttr.new([StringAttr("one")])
+    properties: dict[str, Attribute] = {
+        "shape": ShapeAttr(*map(IntAttr, (product.m, product.n, product.k))),
+        "typeA": WgmmaTypeAttr.new([StringAttr(product.a)]),
+        "typeB": WgmmaTypeAttr.new([StringAttr(product.b)]),
+        "typeD": WgmmaTypeAttr.new([StringAttr(product.c)]),
+        "scaleD": WgmmaScaleOutAttr.new([StringAttr("one")]),
+        "scaleA": one,
+        "scaleB": one,
+        "layoutA": ROW,
+        "layoutB": COLUMN,
+    }
+    operands = [accumulator, a, b]
+    return cv.emit.add(
+        ops_matrix.WgmmaMmaAsyncOp.build(operands=operands, result_types=[accumulator.type], properties=properties)
+    )
+
+
+@atom("sm90.mma", feature="wgmma")
+def sm90_mma(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+    """Descriptors of A and B, the accumulator in registers; the call waits, since its result is read from memory."""
+    d, a, b, c = operands
+    product = Product.of(kind, cv)
+    register = {"f32": f32, "s32": i32, "f16": i32}[product.c]
+    count = product.m * product.n * BITS[product.c] // (128 * 32)
+    made = wgmma(kind, a, b, cv.emit.struct(load_words(c, count, cv, register)), cv)
+    cv.emit.add(ops_matrix.WgmmaCommitGroupOp.build())
+    cv.emit.add(ops_matrix.WgmmaWaitGroupOp.build(properties={"group": IntegerAttr(0, i64)}))
+    store_words(d, [cv.emit.field(made, index) for index in range(count)], cv)
+
+
+@rewrite("arch.mma.SM90", "wgmma")
+def arch_wgmma(op: Operation, cv: Converter) -> Sequence[Any]:
+    """On descriptors and a struct of registers."""
+    return [wgmma(atom_of(op, cv), cv[op.a], cv[op.b], cv[op.c], cv)]
+
+
+# ---- TMA ---------------------------------------------------------------------------------------------
+@rewrite("arch.copy.SM100.tma_load", "tma")
+def tma_load(op: Operation, cv: Converter) -> Sequence[Any]:
+    """``nvvm.cp.async.bulk.tensor`` to shared memory."""
+    coords = [cv.value(cv.integer(value)) for value in op.coords]
+    operands = [cv.operand(op.destination), generic(cv, cv[op.descriptor]), coords, cv[op.barrier], None, None, None]
+    cv.emit.add(ops_copy.TensorLoadOp.build(operands=operands, properties={"mode": TILE}))
+    return []
+
+
+@rewrite("arch.copy.SM100.tma_store", "tma")
+def tma_store(op: Operation, cv: Converter) -> Sequence[Any]:
+    """``nvvm.cp.async.bulk.tensor`` from shared memory."""
+    coords = [cv.value(cv.integer(value)) for value in op.coords]
+    operands = [generic(cv, cv[op.descriptor]), coords, cv.operand(op.source), None, None]
+    cv.emit.add(ops_copy.TensorStoreOp.build(operands=operands, properties={"mode": TILE}))
+    return []
+
+
+KINDS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
+
+
+@rewrite("arch.copy.SM100.tma_reduce", "tma")
+def tma_reduce(op: Operation, cv: Converter) -> Sequence[Any]:
+    """A box combined with what is there."""
+    coords = [cv.value(cv.integer(value)) for value in op.coords]
+    kind = attribute(op, "kind")
+    if kind not in KINDS or not 1 <= len(coords) <= 5:
+        raise cv.invalid("tma-reduce", f"needs 1 to 5 coordinates and a kind of {', '.join(KINDS)}")
+    cv.emit.issue(TensorReduceOp, cv.operand(op.source), generic(cv, cv[op.descriptor]), coords, reduction=kind)
+    return []
+
+
+def tma_call(form: str) -> AtomCall:
+    """A call of a TMA atom; its operands are those of the ``arch.`` operation, bound by ``make_atom``."""
+
+    def run(kind: AtomType, operands: list[Any], cv: Converter) -> None:
+        message = f"has no rewriter for {kind}: its descriptor and coordinates are operands of {form}"
+        raise cv.unsupported("atom-call", message, f"use {form}")
+
+    return run
+
+
+for _word in ("load", "store", "reduce"):
+    ATOMS[f"cute_nvgpu.atom.tma_{_word}"] = tma_call(f"cute_nvgpu.arch.copy.SM100.tma_{_word}")
