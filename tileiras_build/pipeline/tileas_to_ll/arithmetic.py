@@ -22,7 +22,7 @@ from ...dialects.nvvm import arithmetic, generic
 from ...errors import Unsupported
 from ..shared.element_types import ELEMENTS, Element, element_of
 from ..shared.llvm_types import BFLOAT, DOUBLE, FLOAT, GLOBAL, HALF, I1, I32, I64, integer, pointer
-from .builder import Value
+from .thread_code import Value
 from .float_conversions import ROUNDING_SUFFIX, convert_float, with_last_bit
 from .kernel_emitter import Handler, KernelEmitter
 

@@ -16,7 +16,7 @@ from ...dialects.nvvm.memory_access import CopyOp
 from ...dialects.nvvm.ops_copy import CpAsyncCommitGroupOp, CpAsyncWaitGroupOp
 from ...layouts import LinearLayout, matrix_access, shared_access
 from ..shared.llvm_types import I1, I32, I64
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .memory import TileAddresses, tile_addresses
 from .shared_memory import holder_of, load_registers

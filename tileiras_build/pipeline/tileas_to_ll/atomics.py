@@ -18,7 +18,7 @@ from ...dialects.nvvm.memory_access import AtomLoopOp, AtomOp
 from ...errors import Unsupported
 from ..shared.element_types import Element
 from ..shared.llvm_types import integer
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .memory import SCOPES, TileAddresses, needed, space_of, tile_addresses
 from .shared_memory import load_shared, store_shared

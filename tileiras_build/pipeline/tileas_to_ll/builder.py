@@ -8,20 +8,16 @@ without verification: a thread has thousands (benchmarks/emission_cost.py).
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cache, lru_cache
+from collections.abc import Sequence
+from functools import cache
 from typing import overload
 
 from xdsl.dialects import llvm
 from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import (
     DenseArrayBase,
-    FloatAttr,
     IndexType,
     IntegerAttr,
-    StringAttr,
-    SymbolRefAttr,
     UnitAttr,
     UnrealizedConversionCastOp,
     VectorType,
@@ -29,7 +25,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.gpu import DimensionAttr, DimensionEnum
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import Pure
 
 from ...dialects.definition import TableOperation
@@ -40,13 +36,13 @@ from ...dialects.llvm_ext import (
     FPToUIOp,
     UIToFPOp,
 )
-from ..shared.llvm_types import GENERIC, I1, I32, I64, pointer
+from ..shared.llvm_types import I1, I32, I64, pointer
+from .attribute_values import Plain, attributes_of, field_position, number, segments
+from .attribute_values import symbol as symbol_of
+from .thread_code import ThreadCode, Value
 
-Value = int | SSAValue
-# The operands of one group of an instruction, and the value of an attribute (None and False leave it out).
+# The operands of one group of an instruction.
 Operand = Value | None | Sequence[Value]
-Plain = bool | int | str | tuple[int, ...] | Attribute | None
-Edge = tuple[Sequence[Value], Block]
 
 BINARY: dict[str, type[Operation]] = {
     "add": llvm.AddOp, "sub": llvm.SubOp, "mul": llvm.MulOp, "udiv": llvm.UDivOp, "sdiv": llvm.SDivOp,
@@ -67,206 +63,12 @@ _NO_BUNDLES: Attribute = DenseArrayBase.from_list(i32, [])
 _NO_WRAP: Attribute = IntegerAttr(0, i32)
 INDEX = IndexType()
 DYNAMIC: Attribute = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
+_C_CONVENTION = llvm.CallingConventionAttr("ccc")
+_NO_TAIL_CALL = llvm.TailCallKindAttr(llvm.TailCallKind.NONE)
 
 
-class Builder:
-    """Operations of one function body: the entry block's first part is the prologue, which dominates everything."""
-
-    def __init__(self):
-        self.region = Region()
-        self.prologue, body = Block(), Block()
-        self.region.add_block(self.prologue)
-        self.block = body
-        self._blocks: list[Block] = [body]
-        # Innermost last; the first scope is the prologue's.
-        self.known: list[dict[tuple, SSAValue]] = [{}, {}]
-        self._constants: dict[tuple[object, int], SSAValue] = {}
-        # The attributes of every operation that is made: its debug location.
-        self.attributes: dict[str, Attribute] = {}
-
-    def finish(self) -> Region:
-        """The body as a region; the builder is not used any more."""
-        first, *others = self._blocks
-        for op in list(first.ops):
-            op.detach()
-            self.prologue.add_op(op)
-        for block in others:
-            self.region.add_block(block)
-        return self.region
-
-    # ---- operations --------------------------------------------------------------------------------
-    def operation(
-        self,
-        kind: type[Operation],
-        operands: tuple[SSAValue, ...],
-        types: tuple[Attribute, ...] = (),
-        properties: dict[str, Attribute] | None = None,
-        successors: Sequence[Block] = (),
-    ) -> Operation:
-        """Append an operation to the current block: what ``kind.create`` and ``Block.add_op`` do, in a third of the time."""
-        op = object.__new__(kind)
-        op._operands = SSAValues(operands)
-        op._operand_uses = uses = tuple([Use(op, index) for index in range(len(operands))])
-        for value, use in zip(operands, uses):
-            value.add_use(use)
-        op.results = SSAValues([OpResult(type, op, index) for index, type in enumerate(types)]) if types else _NO_VALUES
-        op.properties = {} if properties is None else properties
-        op.attributes = self.attributes.copy()
-        op.location = _UNKNOWN
-        op.regions = op._successors = op._successor_uses = ()
-        if successors:
-            op.successors = successors
-        block = self.block
-        op.parent, op._next_op, op._prev_op = block, None, block._last_op
-        if block._last_op is None:
-            block._first_op = op
-        else:
-            block._last_op._next_op = op
-        block._last_op = op
-        return op
-
-    def value(
-        self,
-        kind: type[Operation],
-        operands: tuple[SSAValue, ...],
-        type: Attribute,
-        properties: dict[str, Attribute] | None = None,
-    ) -> SSAValue:
-        """The result of a new operation."""
-        (result,) = self.operation(kind, operands, (type,), properties).results
-        return result
-
-    def pure(
-        self,
-        kind: type[Operation],
-        operands: tuple[SSAValue, ...],
-        type: Attribute,
-        properties: dict[str, Attribute] | None = None,
-        key: object = None,
-    ) -> SSAValue:
-        """``value``, reused where an equal one is known; ``key`` stands for the properties."""
-        # By identity: hashing an attribute costs more than making the operation.
-        entry = (kind, *map(id, operands), id(type), key)
-        for scope in self.known:
-            if (known := scope.get(entry)) is not None:
-                return known
-        result = self.known[-1][entry] = self.value(kind, operands, type, properties)
-        return result
-
-    @contextmanager
-    def scope(self) -> Iterator[None]:
-        """Values computed inside are not reused outside: the code inside need not dominate what follows."""
-        self.known.append({})
-        yield
-        self.known.pop()
-
-    @contextmanager
-    def in_prologue(self) -> Iterator[None]:
-        """Code that depends on the thread only is written once, at the start of the function."""
-        kept = self.block, self.known, self.attributes
-        self.block, self.known, self.attributes = self.prologue, self.known[:1], {}
-        yield
-        self.block, self.known, self.attributes = kept
-
-    # ---- constants ---------------------------------------------------------------------------------
-    def of(self, value: Value, type: Attribute) -> SSAValue:
-        """A value as an operand: a known integer becomes a constant of ``type``."""
-        return self.constant(value, type) if isinstance(value, int) else value
-
-    def constant(self, value: int, type: Attribute) -> SSAValue:
-        """An integer."""
-        return self._once(llvm.ConstantOp, type, value, lambda: {"value": _number(value, type)})
-
-    def float_constant(self, value: float, type: Attribute) -> SSAValue:
-        """A floating-point number of ``type``, which must be exact in it, and no NaN."""
-        return self._once(llvm.ConstantOp, type, repr(float(value)), lambda: {"value": FloatAttr(value, type)})
-
-    def undefined(self, type: Attribute) -> SSAValue:
-        """Any value."""
-        return self._once(llvm.UndefOp, type, "undef", dict)
-
-    def null(self, type: Attribute) -> SSAValue:
-        """The null pointer, or zero of an aggregate."""
-        return self._once(llvm.ZeroOp, type, "zero", dict)
-
-    def address_of(self, symbol: str, space: int = GENERIC) -> SSAValue:
-        """The address of a global or function."""
-        return self._once(llvm.AddressOfOp, pointer(space), f"@{symbol}", lambda: {"global_name": SymbolRefAttr(symbol)})
-
-    def _once(self, kind: type[Operation], type: Attribute, key: object, properties) -> SSAValue:
-        """A value of the entry block that has no operands, the same for equal ones."""
-        if (known := self._constants.get((key, id(type)))) is None:
-            with self.in_prologue():
-                known = self._constants[key, id(type)] = self.value(kind, (), type, properties())
-        return known
-
-    # ---- blocks ------------------------------------------------------------------------------------
-    def label(self) -> Block:
-        """A block to be started later."""
-        return Block()
-
-    def start(self, block: Block) -> None:
-        """What follows stands in ``block``."""
-        self._blocks.append(block)
-        self.block = block
-
-    def branch(self, block: Block) -> None:
-        self.operation(llvm.BrOp, (), successors=(block,))
-
-    def branch_if(self, condition: Value, then: Block, otherwise: Block) -> None:
-        sizes = {"operandSegmentSizes": segments(1, 0, 0)}
-        self.operation(llvm.CondBrOp, (self.of(condition, I1),), (), sizes, (then, otherwise))
-
-    def arguments(self, types: Sequence[Attribute]) -> list[SSAValue]:
-        """New arguments of the current block, to be given by every branch to it (``give``)."""
-        block = self.block
-        first = len(block._args)
-        made = [BlockArgument(type, block, first + index) for index, type in enumerate(types)]
-        block._args = (*block._args, *made)
-        return made
-
-    def give(self, values: Sequence[Value], types: Sequence[Attribute], source: Block, target: Block) -> None:
-        """The arguments that ``target`` gets from the branch that ends ``source``."""
-        last = source.last_op
-        given = [self.of(value, type) for value, type in zip(values, types)]
-        if isinstance(last, llvm.BrOp):
-            last.operands = [*last.operands, *given]
-            return
-        condition, *others = last.operands
-        taken = len(last.then_arguments)
-        then, otherwise = others[:taken], others[taken:]
-        then += given if last.then_block is target else []
-        otherwise += given if last.else_block is target else []
-        last.operands = [condition, *then, *otherwise]
-        last.properties["operandSegmentSizes"] = segments(1, len(then), len(otherwise))
-
-    def phis(self, types: Sequence[Attribute], edges: Sequence[Edge]) -> list[Value]:
-        """The values at the current block, which is reached by ``edges``, each with its values and where it comes from."""
-        if len(edges) == 1:
-            return list(edges[0][0])
-        columns = list(zip(*(values for values, _ in edges))) if types else []
-        varying = [index for index, column in enumerate(columns) if not _is_one_integer(column)]
-        kinds = [types[index] for index in varying]
-        result = [column[0] for column in columns]
-        for index, argument in zip(varying, self.arguments(kinds)):
-            result[index] = argument
-        for values, source in edges:
-            self.give([values[index] for index in varying], kinds, source, self.block)
-        return result
-
-    @contextmanager
-    def when(self, condition: Value) -> Iterator[None]:
-        """Code that runs only where a condition holds."""
-        inside, done = self.label(), self.label()
-        self.branch_if(condition, inside, done)
-        self.start(inside)
-        with self.scope():
-            yield
-            self.branch(done)
-        self.start(done)
-
-    def return_(self) -> None:
-        self.operation(llvm.ReturnOp, ())
+class Builder(ThreadCode):
+    """The code of one function, by a typed method for each kind of operation; known integers are folded."""
 
     # ---- integers ----------------------------------------------------------------------------------
     def binary(self, opcode: str, a: Value, b: Value, type: Attribute) -> SSAValue:
@@ -410,14 +212,14 @@ class Builder:
 
     def field(self, struct: SSAValue[llvm.LLVMStructType], index: int) -> SSAValue:
         """``extractvalue``"""
-        position = {"position": _position(index)}
+        position = {"position": field_position(index)}
         return self.value(llvm.ExtractValueOp, (struct,), struct.type.types.data[index], position)
 
     def unpack(self, struct: SSAValue[llvm.LLVMStructType]) -> list[SSAValue]:
         """All fields of a struct."""
         types = struct.type.types.data
         return [
-            self.value(llvm.ExtractValueOp, (struct,), type, {"position": _position(index)})
+            self.value(llvm.ExtractValueOp, (struct,), type, {"position": field_position(index)})
             for index, type in enumerate(types)
         ]
 
@@ -429,25 +231,25 @@ class Builder:
 
     def load(self, type: Attribute, address: SSAValue, alignment: int, **flags: Attribute) -> SSAValue:
         """``load``; flags are those of the operation: ``volatile_``, ``invariant``."""
-        properties = {"alignment": _number(alignment, i64), "ordering": IntegerAttr(0, i64)}
+        properties = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
         op = self.operation(llvm.LoadOp, (address,), (type,), properties)
         op.attributes |= flags
         return op.results[0]
 
     def load_invariant(self, type: Attribute, address: SSAValue, alignment: int) -> SSAValue:
         """A load of what never changes, reused like a computed value."""
-        properties = {"alignment": _number(alignment, i64), "ordering": IntegerAttr(0, i64)}
+        properties = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
         result = self.pure(llvm.LoadOp, (address,), type, properties, "invariant")
         result.owner.attributes["invariant"] = UnitAttr()
         return result
 
     def store(self, value: Value, address: SSAValue, alignment: int, type: Attribute = I64) -> None:
-        properties = {"alignment": _number(alignment, i64), "ordering": IntegerAttr(0, i64)}
+        properties = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
         self.operation(llvm.StoreOp, (self.of(value, type), address), (), properties)
 
     def alloca(self, type: Attribute, alignment: int) -> SSAValue:
         """Storage on the stack, as a generic pointer."""
-        properties = {"alignment": _number(alignment, i64), "elem_type": type}
+        properties = {"alignment": number(alignment, i64), "elem_type": type}
         return self.value(llvm.AllocaOp, (self.constant(1, I32),), pointer(), properties)
 
     # ---- instructions --------------------------------------------------------------------------------
@@ -523,7 +325,7 @@ class Builder:
         """A call of a declared function; its result where it has one. ``pure``: reused where known."""
         types = () if type is None else (type,)
         properties = {
-            "callee": _symbol(symbol),
+            "callee": symbol_of(symbol),
             "fastmathFlags": NO_FAST_MATH,
             "CConv": _C_CONVENTION,
             "op_bundle_sizes": _NO_BUNDLES,
@@ -536,66 +338,9 @@ class Builder:
         return op.results[0] if op.results else None
 
 
-@lru_cache(maxsize=4096)
-def _number(value: int, type: Attribute) -> Attribute:
-    """A number as an attribute, its bits beyond the type's cut off."""
-    return IntegerAttr(value, type, truncate_bits=True)
-
-
-_NO_VALUES = SSAValues(())
-_C_CONVENTION = llvm.CallingConventionAttr("ccc")
-_NO_TAIL_CALL = llvm.TailCallKindAttr(llvm.TailCallKind.NONE)
-_UNKNOWN = llvm.BrOp(Block()).location
-
-
 @cache
 def _is_pure(kind: builtins.type[TableOperation]) -> bool:
     return kind.has_trait(Pure)
-
-
-@cache
-def _position(index: int) -> Attribute:
-    return DenseArrayBase.from_list(i64, [index])
-
-
-@cache
-def _symbol(name: str) -> Attribute:
-    return SymbolRefAttr(name)
-
-
-@cache
-def _attribute(type: builtins.type, value: bool | int | str | tuple[int, ...]) -> Attribute:
-    """``type`` keeps True and 1 apart."""
-    if value is True:
-        return UnitAttr()
-    if isinstance(value, int):
-        return IntegerAttr(value, i64)
-    return StringAttr(value) if isinstance(value, str) else DenseArrayBase.from_list(i64, value)
-
-
-def attribute(value: Plain) -> Attribute:
-    """A Python value as the attribute of an instruction."""
-    return value if isinstance(value, Attribute) else _attribute(value.__class__, value)
-
-
-def attributes_of(given: Mapping[str, Plain]) -> dict[str, Attribute]:
-    """The attributes of an instruction; those that are False or None are left out."""
-    return {key: attribute(value) for key, value in given.items() if value is not False and value is not None}
-
-
-_SEGMENTS: dict[tuple[int, ...], Attribute] = {}
-
-
-def segments(*sizes: int) -> Attribute:
-    """operandSegmentSizes: how many operands each group has."""
-    if (known := _SEGMENTS.get(sizes)) is None:
-        known = _SEGMENTS[sizes] = DenseArrayBase.from_list(i32, sizes)
-    return known
-
-
-def _is_one_integer(column: Sequence[Value]) -> bool:
-    first = column[0]
-    return isinstance(first, int) and all(isinstance(value, int) and value == first for value in column)
 
 
 def _run_length(images: Sequence[int], position: int) -> int:

@@ -9,7 +9,7 @@ from ...errors import InternalError
 from ...layouts import LinearLayout
 from ...layouts.f2 import bits as bit_positions
 from ..shared.element_types import Element
-from .builder import Value
+from .thread_code import Value
 from .convert_layout import as_word, from_word, join_words, shuffle_word, split_words
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .shared_memory import holder_of, load_shared, store_shared

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ..shared.element_types import element_of
 from ..shared.llvm_types import I32
 from . import heap_storage
-from .builder import Edge, Value
+from .thread_code import Edge, Value
 from .kernel_emitter import Handler, KernelEmitter, Part, layout_of
 from .shared_memory import pack_words
 

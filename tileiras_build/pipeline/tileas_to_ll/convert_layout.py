@@ -15,7 +15,7 @@ from ...layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
 from ..analysis.conversions import conversion_plan
 from ..shared.element_types import Element, element_of
 from ..shared.llvm_types import I32, I64, integer
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .shared_memory import load_registers, pack_word, store_registers
 

@@ -15,7 +15,7 @@ from ...errors import Unsupported
 from ..shared.element_types import Element
 from ..shared.llvm_types import GLOBAL, I8, I32, I64, pointer
 from .analyze_buffers import argument_places
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 
 

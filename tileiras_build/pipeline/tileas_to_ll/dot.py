@@ -19,7 +19,7 @@ from ...targets import MmaAtom
 from ..analysis.dot_atoms import atom_named, operand_signs, tiling_of
 from ..shared.element_types import ELEMENTS, Element, element_of
 from ..shared.llvm_types import DOUBLE, FLOAT, HALF, I16, I32, vector
-from .builder import Value
+from .thread_code import Value
 from .float_conversions import convert_float
 from .kernel_emitter import Handler, KernelEmitter, layout_of, taken
 from .shared_memory import load_shared, pack_scales, pack_word, store_registers

@@ -18,7 +18,7 @@ from ...dialects.nvvm.attrs import RoundingAttr
 from ...dialects.nvvm.ops_matrix import ConvertFromF32x2Op, ConvertToF16x2Op
 from ...errors import Unsupported
 from ..shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I16, I32, vector
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import KernelEmitter
 
 Scalar = Callable[[Value], Value]

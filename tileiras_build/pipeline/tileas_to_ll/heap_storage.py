@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation
 from ...dialects.nvvm.generic import TrapOp
 from ..shared.element_types import element_of
 from ..shared.llvm_types import GLOBAL, I64, SHARED, pointer
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import KernelEmitter
 
 LOOPS = ("nv_tileas.for", "nv_tileas.loop")

@@ -27,7 +27,8 @@ from ..shared.element_types import POINTER, Element, element_of
 from ..shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, I64, SHARED, array, integer, struct
 from ..shared.llvm_types import vector as vector_of
 from .analyze_buffers import Buffers, analyze_buffers
-from .builder import Builder, Value
+from .builder import Builder
+from .thread_code import Value
 from .checks import check_operation
 
 if TYPE_CHECKING:

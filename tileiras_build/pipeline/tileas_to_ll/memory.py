@@ -20,7 +20,7 @@ from ...layouts import LinearLayout
 from ...layouts.linear_layout import unpack
 from ..shared.element_types import Element, element_of
 from ..shared.llvm_types import I8, I32, I64
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .packed_elements import load_packed, store_packed
 from .vector_access import Modifiers, load_vector, store_vector

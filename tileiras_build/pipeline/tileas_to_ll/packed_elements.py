@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 from ...dialects.nvvm.memory_access import ReductionOp
 from ..shared.element_types import ELEMENTS
 from ..shared.llvm_types import GLOBAL, I8, I32, I64, pointer
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import KernelEmitter
 from .vector_access import Modifiers, load_vector, predicate, store_vector
 

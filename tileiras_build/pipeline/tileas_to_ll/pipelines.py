@@ -23,7 +23,8 @@ from ...dialects.nvgpu.attrs import MBarrierGroupType
 from ...dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
 from ...dialects.nvvm import barriers, tensor_memory, warps
 from ..shared.llvm_types import CLUSTER, I1, I32, SHARED, TENSOR
-from .builder import INDEX, Value
+from .builder import INDEX
+from .thread_code import Value
 from .kernel_emitter import Handler, KernelEmitter
 
 MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1))

@@ -11,7 +11,7 @@ from typing import Any
 from ...dialects.definition import TableOperation
 from ...dialects.nvvm.warps import BarrierArriveCountOp, BarrierCountOp
 from ..shared.llvm_types import I32
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import COMPUTE_BARRIER, Handler, KernelEmitter
 
 FIRST_BARRIER = COMPUTE_BARRIER + 1

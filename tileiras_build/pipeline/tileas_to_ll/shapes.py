@@ -16,7 +16,7 @@ from ...errors import Unsupported
 from ...layouts import LinearLayout, SharedLayout, shared_access, unpack
 from ..shared.element_types import Element, element_of
 from ..shared.llvm_types import GLOBAL, I1, I32, I64, integer
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .memory import Positions
 from .shared_memory import holder_of, load_registers, load_shared, store_registers, store_shared

@@ -15,7 +15,7 @@ from ...dialects.nvvm.words import PackOp, PermuteOp
 from ...layouts import MatrixAccess, SharedAccess
 from ..shared.element_types import ELEMENTS, Element
 from ..shared.llvm_types import I8, I32
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import KernelEmitter, Late, LateValue, Part, border_type, taken
 from .vector_access import load_vector, store_vector, to_border
 

@@ -24,7 +24,9 @@ from ...layouts.matrix_descriptor import WIDE
 from ..analysis.tensor_maps import TensorBox, map_entry
 from ..shared.llvm_types import CLUSTER, I16, SHARED
 from .async_copies import stage_address
-from .builder import INDEX, Value, segments
+from .attribute_values import segments
+from .builder import INDEX
+from .thread_code import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .pipelines import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
 from .shared_memory import store_registers

@@ -35,7 +35,7 @@ from ...targets import ELEMENT_BITS
 from ..analysis.dot_atoms import operand_signs, tensor_memory_atom_of
 from ..shared.llvm_types import I1, I16, I32, I64, SHARED, TENSOR, vector
 from .async_copies import matrix_descriptor, stage_address
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .pipelines import barrier_in, ctas_of, empty_barrier, is_pair, leading, stage_of
 from .shared_memory import pack_scales, pack_words

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from ...dialects.nvvm.memory_access import LoadOp, StoreOp
 from ..shared.element_types import Element
 from ..shared.llvm_types import I1, I8, I64, struct
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import KernelEmitter, border_type
 
 Modifiers = Mapping[str, str]

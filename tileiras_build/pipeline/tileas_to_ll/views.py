@@ -14,7 +14,7 @@ from ...dialects.nv_tileaa import MemRefType, TiledViewType
 from ..analysis.memory_access import memory_order
 from ..shared.element_types import element_of
 from ..shared.llvm_types import I8, I16, I32, I64
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import Handler, KernelEmitter
 
 

@@ -23,7 +23,7 @@ from ..analysis.dot_atoms import operand_signs, partial_sums, warpgroup_atom_of,
 from ..shared.element_types import Element
 from ..shared.llvm_types import I32, I64, struct, vector
 from .async_copies import matrix_descriptor, stage_address
-from .builder import Value
+from .thread_code import Value
 from .kernel_emitter import Handler, KernelEmitter, layout_of
 from .shared_memory import pack_words
 

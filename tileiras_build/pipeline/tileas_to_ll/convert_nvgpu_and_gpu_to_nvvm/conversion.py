@@ -39,7 +39,7 @@ from ....dialects.nvgpu import attrs as nvgpu
 from ....errors import InternalError, Location, Unsupported
 from ...job import Job
 from ...shared.llvm_types import struct
-from ..builder import Plain, attributes_of
+from ..attribute_values import Plain, attributes_of
 from ..debug_info import DBG
 
 Rewrite = Callable[[Operation, "Emitter"], None]

@@ -1,0 +1,61 @@
+"""Plain values as attributes of operations: each is made once."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from functools import cache, lru_cache
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i32, i64
+from xdsl.ir import Attribute
+
+# The value of an attribute (None and False leave it out).
+Plain = bool | int | str | tuple[int, ...] | Attribute | None
+
+
+@lru_cache(maxsize=4096)
+def number(value: int, type: Attribute) -> Attribute:
+    """A number as an attribute, its bits beyond the type's cut off."""
+    return IntegerAttr(value, type, truncate_bits=True)
+
+
+@cache
+def field_position(index: int) -> Attribute:
+    """The place of a field in a struct."""
+    return DenseArrayBase.from_list(i64, [index])
+
+
+@cache
+def symbol(name: str) -> Attribute:
+    """A reference to a symbol."""
+    return SymbolRefAttr(name)
+
+
+@cache
+def _attribute(type: builtins.type, value: bool | int | str | tuple[int, ...]) -> Attribute:
+    """``type`` keeps True and 1 apart."""
+    if value is True:
+        return UnitAttr()
+    if isinstance(value, int):
+        return IntegerAttr(value, i64)
+    return StringAttr(value) if isinstance(value, str) else DenseArrayBase.from_list(i64, value)
+
+
+def attribute(value: Plain) -> Attribute:
+    """A Python value as the attribute of an instruction."""
+    return value if isinstance(value, Attribute) else _attribute(value.__class__, value)
+
+
+def attributes_of(given: Mapping[str, Plain]) -> dict[str, Attribute]:
+    """The attributes of an instruction; those that are False or None are left out."""
+    return {key: attribute(value) for key, value in given.items() if value is not False and value is not None}
+
+
+_SEGMENTS: dict[tuple[int, ...], Attribute] = {}
+
+
+def segments(*sizes: int) -> Attribute:
+    """operandSegmentSizes: how many operands each group has."""
+    if (known := _SEGMENTS.get(sizes)) is None:
+        known = _SEGMENTS[sizes] = DenseArrayBase.from_list(i32, sizes)
+    return known
