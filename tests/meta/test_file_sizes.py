@@ -11,7 +11,6 @@ EXCEPTIONS = {
     "emulator/program.py": 534,
     "emulator/races.py": 466,
     "pipeline/tileas_to_ll/arithmetic.py": 564,
-    "pipeline/tileas_to_ll/convert_cute_to_llvm/atoms.py": 565,
 }
 
 

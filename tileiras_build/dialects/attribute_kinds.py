@@ -37,7 +37,7 @@ class AttributeKind:
         return replace(self, required=False, default=default)
 
 
-Declared = Mapping[str, AttributeKind]
+Declared = dict[str, AttributeKind]
 
 
 def _integer(type: IntegerType) -> AttributeKind:

@@ -13,10 +13,11 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation, SSAValue
 
 from ...targets import MMA_ATOMS
+from ..definition import TableOperation
 from .rows import NONE, Assembly, Intrinsic, instruction, word
 
 
-def _modifiers(op: Operation) -> str:
+def _modifiers(op: TableOperation) -> str:
     """``.rz.ftz``: the rounding mode, and whether subnormal numbers are flushed."""
     rounding = word(op, "rounding")
     return (f".{rounding}" if rounding else "") + (".ftz" if "ftz" in op.attributes else "")
@@ -35,7 +36,7 @@ def _typed(name: str) -> Callable[[Operation], str]:
 # Floating-point arithmetic --------------------------------------------------------------------------------------------
 
 
-def _quotient(op: Operation) -> str:
+def _quotient(op: TableOperation) -> str:
     name = f"div{_modifiers(op)}"
     return name if word(op, "rounding") == "full" else f"{name}.{_letter(op.operands[0])}"
 
@@ -65,7 +66,7 @@ FMaxOp = instruction("fmax", "lhs rhs", "result", "the larger of two numbers", I
 # Conversions ----------------------------------------------------------------------------------------------------------
 
 
-def _from_integer(op: Operation) -> str:
+def _from_integer(op: TableOperation) -> str:
     """``ull2f.rz``: LLVM's letters of the integer are those of C."""
     sign = "u" if "unsigned" in op.attributes else ""
     size = "ll" if op.value.type.bitwidth == 64 else "i"
@@ -77,7 +78,7 @@ def _conversion(rounding: str, target: str, source: str) -> str:
     return f"cvt.{rounding}.{target}.{source} $0, $1;"
 
 
-def _narrowing(op: Operation) -> str:
+def _narrowing(op: TableOperation) -> str:
     source = "f64" if op.value.type == f64 else "f32"
     return _conversion(word(op, "rounding"), word(op, "target"), source)
 
@@ -104,7 +105,7 @@ def _product(atom: str, a_signed: bool, b_signed: bool, saturates: bool) -> str:
     return name.replace(".row.col.", ".row.col.satfinite.") if saturates else name
 
 
-def _atom_product(op: Operation) -> str:
+def _atom_product(op: TableOperation) -> str:
     found = op.attributes
     return _product(word(op, "atom"), "unsigned_a" not in found, "unsigned_b" not in found, "satfinite" in found)
 

@@ -6,14 +6,14 @@ Source: PTX ISA 9.0, section 9.7.13 (barriers, fences, mbarrier), and mapa, setm
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
 
+from ..definition import TableOperation
 from .rows import ALL, CLUSTER, NONE, Assembly, Intrinsic, instruction, number, word
 
 # ---- mbarriers -----------------------------------------------------------------------------------
 
 
-def _arrive(op: Operation) -> str:
+def _arrive(op: TableOperation) -> str:
     space = "cluster" if op.address.type.addr_space.data == CLUSTER else "cta"
     instruction = f"mbarrier.arrive.shared::{space}.b64 _, "
     return f"{instruction}[$0];" if op.predicate is None else f"@$0 {instruction}[$1];"
@@ -28,7 +28,7 @@ MBarrierArriveOp = instruction(
 )
 
 
-def _mapped(op: Operation) -> str:
+def _mapped(op: TableOperation) -> str:
     return f"mapa.shared::cluster.u32 $0, $1, {'0' if op.rank is None else '$2'};"
 
 
@@ -44,7 +44,7 @@ MapaOp = instruction(
 
 
 def _aligned(name: str) -> Intrinsic:
-    def spelled(op: Operation) -> str:
+    def spelled(op: TableOperation) -> str:
         return f"{name}.aligned" if "aligned" in op.attributes else name
 
     return Intrinsic(spelled, ALL, convergent=True)
@@ -75,7 +75,7 @@ ClusterWaitOp = instruction(
 # ---- fences --------------------------------------------------------------------------------------
 
 
-def _proxy_fence(op: Operation) -> str:
+def _proxy_fence(op: TableOperation) -> str:
     return f"fence.proxy.async{'.shared::cta' if 'shared' in op.attributes else ''};"
 
 
@@ -104,7 +104,7 @@ MemoryClobberOp = instruction(
 # ---- execution -----------------------------------------------------------------------------------
 
 
-def _registers(op: Operation) -> str:
+def _registers(op: TableOperation) -> str:
     return f"setmaxnreg.{word(op, 'action')}.sync.aligned.u32"
 
 

@@ -14,15 +14,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from xdsl.ir import Operation
 
 from .ops_copy import SIZES
+from ..definition import TableOperation
 from .rows import ALL, NONE, READ, WRITE, Assembly, braced, instruction, number, result_registers, word
 
 TEXTS = 1024  # shapes of one kind of access that a kernel may have
 
 
-def _modifiers(op: Operation) -> str:
+def _modifiers(op: TableOperation) -> str:
     """``.relaxed.gpu.global``"""
     return "".join(f".{found}" for key in ("semantics", "scope", "space") if (found := word(op, key)))
 
@@ -52,7 +52,7 @@ def _words(bits: int, count: int) -> tuple[int, int]:
 
 
 # ---- loads -----------------------------------------------------------------------------------------------------------
-def _load(op: Operation) -> str:
+def _load(op: TableOperation) -> str:
     types = result_registers(op)
     opcode, masked = f"ld{_modifiers(op)}", op.predicate is not None
     return _load_text(opcode, types[0].bitwidth, len(types), number(op, "offset"), masked, number(op, "fill"))
@@ -95,7 +95,7 @@ def _unpack(bits: int, word_bits: int, word: str, targets: list[str]) -> str:
 
 
 # ---- stores ----------------------------------------------------------------------------------------------------------
-def _store(op: Operation) -> str:
+def _store(op: TableOperation) -> str:
     values, masked = op.values, op.predicate is not None
     return _store_text(f"st{_modifiers(op)}", values[0].type.bitwidth, len(values), number(op, "offset"), masked)
 
@@ -144,12 +144,12 @@ COMPUTED = {
 }
 
 
-def _reduction(op: Operation) -> str:
+def _reduction(op: TableOperation) -> str:
     guard = _guard(2, op.predicate is not None)
     return f"{guard}red{_modifiers(op)}.{word(op, 'operation')} {_place(0, number(op, 'offset'))}, $1;"
 
 
-def _atom(op: Operation) -> str:
+def _atom(op: TableOperation) -> str:
     opcode, bits = f"atom{_modifiers(op)}.{word(op, 'operation')}", op.result_types[0].bitwidth
     return _atom_text(opcode, bits, len(op.values), number(op, "offset"), op.predicate is not None)
 
@@ -162,7 +162,7 @@ def _atom_text(opcode: str, bits: int, count: int, offset: int, masked: bool) ->
     return f"{fill}{_guard(count + 2, masked)}{opcode} $0, {_place(1, offset)}, {operands};"
 
 
-def _swap_loop(op: Operation) -> str:
+def _swap_loop(op: TableOperation) -> str:
     """The first read is relaxed too: a weak one would race with the updates of other threads."""
     type, masked = f"b{op.result_types[0].bitwidth}", op.predicate is not None
     space = f".{found}" if (found := word(op, "space")) else ""
@@ -183,22 +183,22 @@ def _swap_loop_text(type: str, read: str, swap: str, compute: str, offset: int, 
 
 
 # ---- matrices and copies ---------------------------------------------------------------------------------------------
-def _matrices(op: Operation, verb: str, words: int) -> str:
+def _matrices(op: TableOperation, verb: str, words: int) -> str:
     transposed = ".trans" if "transposed" in op.attributes else ""
     return f"{verb}.sync.aligned.m8n8.x{words}{transposed}.shared.b16"
 
 
-def _load_matrices(op: Operation) -> str:
+def _load_matrices(op: TableOperation) -> str:
     words = len(result_registers(op))
     return f"{_matrices(op, 'ldmatrix', words)} {braced(0, words)}, [${words}+{number(op, 'offset')}];"
 
 
-def _store_matrices(op: Operation) -> str:
+def _store_matrices(op: TableOperation) -> str:
     words = len(op.values)
     return f"{_matrices(op, 'stmatrix', words)} [$0+{number(op, 'offset')}], {braced(1, words)};"
 
 
-def _copy(op: Operation) -> str:
+def _copy(op: TableOperation) -> str:
     size, guard = number(op, "size"), _guard(3, op.predicate is not None)
     cache = "cg" if size == SIZES[-1] else "ca"
     target, source = f"[$0+{number(op, 'offset')}]", f"[$1+{number(op, 'source_offset')}]"

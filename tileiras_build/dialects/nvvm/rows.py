@@ -21,7 +21,7 @@ from ..definition import TableOperation, define
 NONE, READ, WRITE, ALL = "none", "read", "write", "readwrite"
 SHARED, CLUSTER = 3, 7
 
-Text = str | Callable[[Operation], str]
+Text = str | Callable[..., str]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Intrinsic:
     name: Text
     effects: str = NONE
     convergent: bool = False
-    arguments: Callable[[Operation], Sequence[Argument]] | None = None
+    arguments: Callable[..., Sequence[Argument]] | None = None
     result: Attribute | None = None  # of the intrinsic, where the operation drops it
     constants: Attribute = i32
 
@@ -67,8 +67,8 @@ class Assembly:
     template: Text
     effects: str = ALL
     convergent: bool = False
-    operands: Callable[[Operation], Sequence[SSAValue]] | None = None
-    tied: int | Callable[[Operation], int] = 0
+    operands: Callable[..., Sequence[SSAValue]] | None = None
+    tied: int | Callable[..., int] = 0
     early: bool = False
     immediates: bool = False
 

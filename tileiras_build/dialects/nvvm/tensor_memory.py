@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Operation
 
+from ..definition import TableOperation
 from .rows import ALL, Assembly, Intrinsic, instruction, number, word
 
 _NO = IntegerAttr(0, i1)
@@ -44,7 +44,7 @@ DeallocOp = instruction("tcgen05.dealloc", "address columns", "", "free columns"
 
 
 def _access(direction: str) -> Intrinsic:
-    def name(op: Operation) -> str:
+    def name(op: TableOperation) -> str:
         return f"tcgen05.{direction}.{word(op, 'shape')}.x{number(op, 'repetitions')}"
 
     # The last argument: 16-bit elements do not share columns.
@@ -63,7 +63,7 @@ WaitLoadOp = instruction("tcgen05.wait.ld", "", "", "this thread's loads are don
 WaitStoreOp = instruction("tcgen05.wait.st", "", "", "its stores are done", _plain("wait.st", convergent=True))
 
 
-def _copy(op: Operation) -> str:
+def _copy(op: TableOperation) -> str:
     guard = "" if op.predicate is None else "@$2 "
     return f"{guard}tcgen05.cp.cta_group::{word(op, 'group')[-1]}.{word(op, 'shape')} [$0], $1;"
 
@@ -93,12 +93,12 @@ FenceAfterOp = instruction(
 # ---- products ------------------------------------------------------------------------------------
 
 
-def _commit(op: Operation) -> str:
+def _commit(op: TableOperation) -> str:
     multicast = ".mc" if op.mask is not None else ""
     return f"tcgen05.commit{multicast}.shared.{word(op, 'group')}"
 
 
-def _product(op: Operation) -> str:
+def _product(op: TableOperation) -> str:
     """Where the left operand is: a pointer into tensor memory, or the descriptor of a matrix in shared memory."""
     return f"tcgen05.mma.{'tensor' if isinstance(op.left.type, LLVMPointerType) else 'shared'}"
 

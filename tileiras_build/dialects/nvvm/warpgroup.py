@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from xdsl.ir import Operation
 
 from ...targets import WARPGROUP_ATOMS, WarpgroupAtom
+from ..definition import TableOperation
 from .rows import ALL, Assembly, braced, instruction, number, result_registers, word
 
 FENCE, COMMIT = "wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;"
@@ -30,14 +30,14 @@ def _wait(pending: int) -> str:
     return f"wgmma.wait_group.sync.aligned {pending};"
 
 
-def _numbers(op: Operation, key: str) -> tuple[int, ...]:
+def _numbers(op: TableOperation, key: str) -> tuple[int, ...]:
     return tuple(op.attributes[key].get_values())
 
 
 # ---- products ------------------------------------------------------------------------------------
 
 
-def _group(op: Operation) -> str:
+def _group(op: TableOperation) -> str:
     """The text of a group: operands are numbered behind the accumulators, and those that are tied to them."""
     outputs = len(result_registers(op))
     products = _products(
@@ -107,7 +107,7 @@ WgmmaGroupOp = instruction(
 # ---- waits ---------------------------------------------------------------------------------------
 
 
-def _wait_and_add(op: Operation) -> str:
+def _wait_and_add(op: TableOperation) -> str:
     return _additions(number(op, "pending"), len(op.accumulators), len(op.added))
 
 

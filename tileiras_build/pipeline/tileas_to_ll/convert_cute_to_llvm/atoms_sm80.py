@@ -132,7 +132,7 @@ def cp_async(size: int, source: SSAValue, destination: SSAValue, count: SSAValue
     modifier = LoadCacheModifierAttr.new([StringAttr("cg" if size == 16 else "ca")])
     properties = {"size": IntegerAttr(size, i32), "modifier": modifier}
     operands = [destination, source, count]
-    cv.emit.add(ops_copy.CpAsyncSharedGlobalOp.build(operands=operands, properties=properties))
+    cv.emit.insert(ops_copy.CpAsyncSharedGlobalOp.build(operands=operands, properties=properties))
 
 
 @atom("atom.simt_async_copy", feature="cp_async")

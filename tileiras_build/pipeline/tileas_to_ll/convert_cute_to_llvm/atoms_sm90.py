@@ -32,7 +32,7 @@ ROW, COLUMN = (MmaLayoutAttr.new([StringAttr(word)]) for word in ("row", "col"))
 def wgmma(kind: AtomType, a: SSAValue, b: SSAValue, accumulator: SSAValue, cv: Converter) -> SSAValue:
     """The fence that orders registers, then the product; committing and waiting are the caller's."""
     product = Product.of(kind, cv)
-    cv.emit.add(ops_matrix.WgmmaFenceAlignedOp.build())
+    cv.emit.insert(ops_matrix.WgmmaFenceAlignedOp.build())
     one = WgmmaScaleInAttr.new([StringAttr("one")])
     properties: dict[str, Attribute] = {
         "shape": ShapeAttr(*map(IntAttr, (product.m, product.n, product.k))),
@@ -59,8 +59,8 @@ def sm90_mma(kind: AtomType, operands: list[Any], cv: Converter) -> None:
     register = {"f32": f32, "s32": i32, "f16": i32}[product.c]
     count = product.m * product.n * BITS[product.c] // (128 * 32)
     made = wgmma(kind, a, b, cv.emit.struct(load_words(c, count, cv, register)), cv)
-    cv.emit.add(ops_matrix.WgmmaCommitGroupOp.build())
-    cv.emit.add(ops_matrix.WgmmaWaitGroupOp.build(properties={"group": IntegerAttr(0, i64)}))
+    cv.emit.insert(ops_matrix.WgmmaCommitGroupOp.build())
+    cv.emit.insert(ops_matrix.WgmmaWaitGroupOp.build(properties={"group": IntegerAttr(0, i64)}))
     store_words(d, [cv.emit.field(made, index) for index in range(count)], cv)
 
 
@@ -76,7 +76,7 @@ def tma_load(op: Operation, cv: Converter) -> Sequence[Any]:
     """``nvvm.cp.async.bulk.tensor`` to shared memory."""
     coords = [cv.value(cv.integer(value)) for value in op.coords]
     operands = [cv.operand(op.destination), generic(cv, cv[op.descriptor]), coords, cv[op.barrier], None, None, None]
-    cv.emit.add(ops_copy.TensorLoadOp.build(operands=operands, properties={"mode": TILE}))
+    cv.emit.insert(ops_copy.TensorLoadOp.build(operands=operands, properties={"mode": TILE}))
     return []
 
 
@@ -85,7 +85,7 @@ def tma_store(op: Operation, cv: Converter) -> Sequence[Any]:
     """``nvvm.cp.async.bulk.tensor`` from shared memory."""
     coords = [cv.value(cv.integer(value)) for value in op.coords]
     operands = [generic(cv, cv[op.descriptor]), coords, cv.operand(op.source), None, None]
-    cv.emit.add(ops_copy.TensorStoreOp.build(operands=operands, properties={"mode": TILE}))
+    cv.emit.insert(ops_copy.TensorStoreOp.build(operands=operands, properties={"mode": TILE}))
     return []
 
 

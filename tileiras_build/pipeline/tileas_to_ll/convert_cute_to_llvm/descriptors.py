@@ -111,14 +111,14 @@ def copy_tma_desc(op: Operation, cv: Converter) -> Sequence[Any]:
     source, destination = cv[op.source], cv[op.destination]
     for index in range(MAP_BYTES // 8):
         word = cv.emit.add(llvm.LoadOp(cv.emit.offset(source, index, i64), i64))
-        cv.emit.add(llvm.StoreOp(word, cv.emit.offset(destination, index, i64)))
+        cv.emit.insert(llvm.StoreOp(word, cv.emit.offset(destination, index, i64)))
     return []
 
 
 @rewrite("prefetch_tma_desc", "arch.prefetch_tma_desc")
 def prefetch_tma_desc(op: Operation, cv: Converter) -> Sequence[Any]:
     """prefetch.tensormap"""
-    cv.emit.add(ops_thread.PrefetchTensorMapOp.build(operands=[cv[op.descriptor], None]))
+    cv.emit.insert(ops_thread.PrefetchTensorMapOp.build(operands=[cv[op.descriptor], None]))
     return []
 
 

@@ -92,7 +92,7 @@ def ptrtoint(op: Operation, cv: Converter) -> Sequence[Any]:
 @rewrite("ptr.store")
 def ptr_store(op: Operation, cv: Converter) -> Sequence[Any]:
     """One element."""
-    cv.emit.add(llvm.StoreOp(op.value, cv[op.pointer]))
+    cv.emit.insert(llvm.StoreOp(op.value, cv[op.pointer]))
     return []
 
 
@@ -164,7 +164,7 @@ def load(op: Operation, cv: Converter) -> Sequence[Any]:
 def store(op: Operation, cv: Converter) -> Sequence[Any]:
     """The element at a coordinate."""
     place = _address(cv[op.view], cv[op.coord], element_type(cv.type_of(op.view)), cv)
-    cv.emit.add(llvm.StoreOp(op.value, place))
+    cv.emit.insert(llvm.StoreOp(op.value, place))
     return []
 
 
@@ -185,7 +185,7 @@ def load_vec(op: Operation, cv: Converter) -> Sequence[Any]:
 @rewrite("memref.store_vec")
 def store_vec(op: Operation, cv: Converter) -> Sequence[Any]:
     """All elements from a vector."""
-    cv.emit.add(llvm.StoreOp(op.value, dense(cv[op.view], cv)))
+    cv.emit.insert(llvm.StoreOp(op.value, dense(cv[op.view], cv)))
     return []
 
 
@@ -199,7 +199,7 @@ def store_words(view: View, values: Sequence[SSAValue], cv: Converter) -> None:
     """Registers into a dense fragment."""
     pointer = dense(view, cv)
     for index, value in enumerate(values):
-        cv.emit.add(llvm.StoreOp(value, moved(cv, pointer, index, value.type)))
+        cv.emit.insert(llvm.StoreOp(value, moved(cv, pointer, index, value.type)))
 
 
 # ---- partitions --------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ def init(op: Operation, cv: Converter) -> Sequence[Any]:
     for side, count in counts.items():
         for stage in range(cv.type_of(op.pipeline).stages.data):
             operands = [_barrier(op, cv, stage, side), cv.emit.constant(count), None]
-            cv.emit.add(ops_thread.MBarrierInitSharedOp.build(operands=operands))
+            cv.emit.insert(ops_thread.MBarrierInitSharedOp.build(operands=operands))
     return []
 
 
@@ -95,7 +95,7 @@ def _wait(op: Operation, cv: Converter, index: Any, phase: Any, side: str, *, on
     results = [[i1]] if once else [[]]
     if once:
         operands[1] = cv.emit.add(llvm.TruncOp(operands[1], i1))
-    return cv.emit.add(ops_thread.MBarrierTryWaitParitySharedOp.build(operands=operands, result_types=results))
+    return cv.emit.add_any(ops_thread.MBarrierTryWaitParitySharedOp.build(operands=operands, result_types=results))
 
 
 @rewrite("pipeline.producer_acquire")
@@ -108,12 +108,12 @@ def producer_acquire(op: Operation, cv: Converter) -> Sequence[Any]:
 
 def _expect(barrier: SSAValue, bytes: int, cv: Converter) -> None:
     operands = [barrier, cv.emit.constant(bytes), None]
-    cv.emit.add(ops_thread.MBarrierArriveExpectTxSharedOp.build(operands=operands))
+    cv.emit.insert(ops_thread.MBarrierArriveExpectTxSharedOp.build(operands=operands))
 
 
 def _arrive(op: Operation, cv: Converter, side: str) -> Sequence[Any]:
     barrier = _barrier(op, cv, cv[op.state].index, side)
-    cv.emit.add(ops_thread.MBarrierArriveSharedOp.build(operands=[barrier], result_types=[i64]))
+    cv.emit.insert(ops_thread.MBarrierArriveSharedOp.build(operands=[barrier], result_types=[i64]))
     return []
 
 

@@ -29,7 +29,7 @@ def convert_copy(op: nvgpu.DeviceAsyncCopyOp, emit: Emitter) -> None:
         "modifier": LoadCacheModifierAttr.new([StringAttr("cg" if op.bypassL1 is not None else "ca")]),
     }
     operands = [dst, src, _source_bytes(op, emit, bits)]
-    emit.add(target.CpAsyncSharedGlobalOp.build(operands=operands, properties=properties))
+    emit.insert(target.CpAsyncSharedGlobalOp.build(operands=operands, properties=properties))
     # The instruction gives no token: a group is whatever was issued since the last one.
     emit.replace(emit.constant(0))
 
@@ -50,7 +50,7 @@ def _source_bytes(op: nvgpu.DeviceAsyncCopyOp, emit: Emitter, bits: int) -> SSAV
 @rewrite(nvgpu.DeviceAsyncCreateGroupOp)
 def convert_create_group(op: nvgpu.DeviceAsyncCreateGroupOp, emit: Emitter) -> None:
     """cp.async.commit_group takes no tokens."""
-    emit.add(target.CpAsyncCommitGroupOp.build())
+    emit.insert(target.CpAsyncCommitGroupOp.build())
     emit.replace(emit.constant(0))
 
 

@@ -12,9 +12,11 @@ two, and a pair of casts that undo each other leaves no trace.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import overload
 
 from xdsl.dialects import arith, builtin, llvm
 from xdsl.dialects.builtin import (
@@ -192,25 +194,52 @@ class Emitter:
         """A diagnostic about the root."""
         return Unsupported(id, f"'{self.root.name}' op {message}", location=location_of(self.root), remedy=remedy)
 
-    def add(self, operation: Operation) -> SSAValue | None:
-        """Insert an operation before the root, at the same place of the source; its first result, if any."""
+    def add(self, operation: Operation) -> SSAValue:
+        """Insert an operation before the root, at the same place of the source; its first result."""
+        self.insert(operation)
+        return operation.results[0]
+
+    def add_any(self, operation: Operation) -> SSAValue | None:
+        """The same of an operation that may have no result."""
+        self.insert(operation)
+        return operation.results[0] if operation.results else None
+
+    def insert(self, operation: Operation) -> None:
+        """The same of an operation without results."""
         self.root.parent.insert_op_before(operation, self.root)
         self.added.append(operation)
         operation.location = self.root.location
         if (place := self.root.attributes.get(DBG)) is not None:
             operation.attributes[DBG] = place
-        return operation.results[0] if operation.results else None
+
+    @overload
+    def issue(
+        self,
+        kind: builtins.type[TableOperation],
+        *operands: SSAValue | int | None | Sequence[SSAValue],
+        type: Attribute,
+        **attributes: Plain,
+    ) -> SSAValue: ...
+
+    @overload
+    def issue(
+        self,
+        kind: builtins.type[TableOperation],
+        *operands: SSAValue | int | None | Sequence[SSAValue],
+        type: None = None,
+        **attributes: Plain,
+    ) -> None: ...
 
     def issue(
         self,
-        kind: type[TableOperation],
+        kind: builtins.type[TableOperation],
         *operands: SSAValue | int | None | Sequence[SSAValue],
         type: Attribute | None = None,
         **attributes: Plain,
     ) -> SSAValue | None:
         """An instruction of the book, as ``Builder.issue`` makes it; its result where it has one."""
         groups = [self.constant(entry) if isinstance(entry, int) else entry for entry in operands]
-        return self.add(kind.make(groups, [] if type is None else [type], attributes_of(attributes)))
+        return self.add_any(kind.make(groups, [] if type is None else [type], attributes_of(attributes)))
 
     def constant(self, value: int | float, type: Attribute = i32) -> SSAValue:
         """A constant of LLVM's."""
@@ -235,7 +264,7 @@ class Emitter:
         if (source := self.source(value, type)) is not None:
             return source
         cast, result = UnrealizedConversionCastOp.cast_one(value, type)
-        self.add(cast)
+        self.insert(cast)
         return result
 
     def converted(self, value: SSAValue) -> SSAValue:
@@ -342,7 +371,7 @@ class Emitter:
 
     def become(self, operation: Operation) -> None:
         """Replace a root without results by one operation."""
-        self.add(operation)
+        self.insert(operation)
         self.replace()
 
     # Symbols

@@ -88,8 +88,8 @@ def _packed(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
     arguments, array = (entry.add(llvm.AllocaOp(one, type)) for type in (storage, pointers))
     for index, value in enumerate(values):
         place = emit.add(llvm.GEPOp(arguments, [0, index], storage))
-        emit.add(llvm.StoreOp(value, place))
-        emit.add(llvm.StoreOp(place, emit.add(llvm.GEPOp(array, [0, index], pointers))))
+        emit.insert(llvm.StoreOp(value, place))
+        emit.insert(llvm.StoreOp(place, emit.add(llvm.GEPOp(array, [0, index], pointers))))
     return array
 
 
@@ -107,4 +107,4 @@ def _wide(size: SSAValue, emit: Emitter) -> SSAValue:
 def _call(emit: Emitter, name: str, *arguments: SSAValue) -> SSAValue | None:
     result, types = RUNTIME[name]
     emit.declare(name, llvm.LLVMFunctionType(types, result))
-    return emit.add(llvm.CallOp(name, *arguments, return_type=None if result == VOID else result))
+    return emit.add_any(llvm.CallOp(name, *arguments, return_type=None if result == VOID else result))

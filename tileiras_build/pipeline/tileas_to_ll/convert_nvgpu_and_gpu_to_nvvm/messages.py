@@ -44,7 +44,7 @@ def _fill_failure(op: cf.AssertOp, emit: Emitter, fail: Block, rest: Block) -> N
     file = inside.string(".assert_file", location.file if location else UNKNOWN)
     name = inside.string(".assert_func", function.properties["sym_name"].data if function else UNKNOWN)
     line = inside.constant(location.line if location else 0)
-    inside.add(llvm.CallOp("__assertfail", message, file, line, name, inside.constant(0, i64)))
+    inside.insert(llvm.CallOp("__assertfail", message, file, line, name, inside.constant(0, i64)))
 
 
 @rewrite(gpu.PrintfOp)
@@ -57,7 +57,7 @@ def convert_printf(op: gpu.PrintfOp, emit: Emitter) -> None:
         buffer = emit.add(llvm.ZeroOp.build(result_types=[POINTER]))
     else:
         buffer = _pack(arguments, emit)
-    emit.add(llvm.CallOp("vprintf", format, buffer, return_type=i32))
+    emit.insert(llvm.CallOp("vprintf", format, buffer, return_type=i32))
     emit.replace()
 
 
@@ -84,5 +84,5 @@ def _pack(arguments: list[SSAValue], emit: Emitter) -> SSAValue:
     type = struct_of([argument.type for argument in arguments])
     buffer = emit.add(llvm.AllocaOp(emit.constant(1), type, 8))
     for position, argument in enumerate(arguments):
-        emit.add(llvm.StoreOp(argument, emit.add(llvm.GEPOp(buffer, [0, position], type))))
+        emit.insert(llvm.StoreOp(argument, emit.add(llvm.GEPOp(buffer, [0, position], type))))
     return buffer

@@ -93,7 +93,7 @@ def _scope(name: str) -> MemScopeAttr:
 
 def _acquire(emit: Emitter, address: SSAValue, scope: str) -> None:
     operands = [address, emit.constant(MAP_BYTES)]
-    emit.add(ops_thread.FenceProxyAcquireOp.build(operands=operands, properties={"scope": _scope(scope)}))
+    emit.insert(ops_thread.FenceProxyAcquireOp.build(operands=operands, properties={"scope": _scope(scope)}))
 
 
 # Construction ---------------------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def _element_code(element: Attribute, emit: Emitter) -> int:
 def _set(emit: Emitter, buffer: SSAValue, name: str, value: SSAValue, *rest: int) -> None:
     position = list(FIELDS).index(name)
     place = emit.add(llvm.GEPOp(buffer, [0, position, *rest], MAP_TYPE))
-    emit.add(llvm.StoreOp(value, place))
+    emit.insert(llvm.StoreOp(value, place))
 
 
 def _set_list(emit: Emitter, buffer: SSAValue, name: str, values: list[SSAValue]) -> None:
@@ -206,7 +206,7 @@ def convert_rebind(op: nvgpu.TmaRebindDescriptorOp, emit: Emitter) -> None:
         _mutate(emit, "dim", pointer, emit.integer(extent), index)
     for index, stride in enumerate(op.strides):
         _mutate(emit, "stride", pointer, emit.integer(stride, i64), index)
-    emit.add(ops_thread.FenceProxyReleaseOp.build(properties={"scope": _scope(scope)}))
+    emit.insert(ops_thread.FenceProxyReleaseOp.build(properties={"scope": _scope(scope)}))
     emit.replace()
 
 
@@ -231,4 +231,4 @@ def _mutate(emit: Emitter, field: str, pointer: SSAValue, value: SSAValue, index
     space = _SPACES[pointer.type]
     template = MUTATORS[field].format(space=space, index=index)
     constraints = f"{'r' if space.startswith('shared') else 'l'},{_REGISTER[field]}"
-    emit.add(llvm.InlineAsmOp(template, constraints, [pointer, value], has_side_effects=True))
+    emit.insert(llvm.InlineAsmOp(template, constraints, [pointer, value], has_side_effects=True))

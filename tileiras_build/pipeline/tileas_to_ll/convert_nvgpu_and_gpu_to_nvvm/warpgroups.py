@@ -119,13 +119,13 @@ def convert_mma(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> None:
     depth = K_BYTES // element_bytes(a.element_type)
     if a.get_shape()[1] % depth or a.get_shape()[0] % BLOCK_ROWS:
         raise emit.unsupported("wgmma-shape", f"needs rows of 64 and a depth of {depth}, but A is '{a}'")
-    emit.add(target.WgmmaFenceAlignedOp.build())
+    emit.insert(target.WgmmaFenceAlignedOp.build())
     blocks = []
     for row, block in enumerate(_blocks(emit.converted(op.matrixC), op.matrixC.type, emit)):
         blocks.append(_product(op, emit, block, properties, row, a.get_shape()[1] // depth))
-    emit.add(target.WgmmaCommitGroupOp.build())
+    emit.insert(target.WgmmaCommitGroupOp.build())
     waiting = op.waitGroup.value.data if op.waitGroup else 0
-    emit.add(target.WgmmaWaitGroupOp.build(properties={"group": IntegerAttr(waiting, i64)}))
+    emit.insert(target.WgmmaWaitGroupOp.build(properties={"group": IntegerAttr(waiting, i64)}))
     emit.replace(blocks[0] if len(blocks) == 1 else emit.struct(blocks))
 
 
@@ -248,4 +248,4 @@ def _store_block(registers: SSAValue, base: SSAValue, block: int, type: MemRefTy
         column = 8 * (element // 4) + element % 2
         offset = row * row_stride + column * column_stride
         place = emit.offset(base, offset, type.element_type) if offset else base
-        emit.add(llvm.StoreOp(emit.field(registers, register), place))
+        emit.insert(llvm.StoreOp(emit.field(registers, register), place))
