@@ -35,100 +35,130 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %5 = llvm.icmp "eq" %3, %4 : i32
     %6 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
     %7 = llvm.ptrtoint %6 : !llvm.ptr<3> to i32
-    %8 = llvm.mlir.constant(8 : i32) : i32
-    %9 = llvm.mlir.constant(16 : i32) : i32
-    %10 = llvm.mlir.constant(24 : i32) : i32
-    %11 = llvm.mlir.constant(5 : i32) : i32
-    %12 = llvm.lshr %3, %11 : i32
-    %13 = llvm.mlir.constant(-1 : i32) : i32
-    %14 = llvm.mlir.constant(31 : i32) : i32
-    %15 = nvvm.shfl.sync.b32 %13, %12, %4, %14 {mode = "idx"} : i32
-    %16 = llvm.mlir.constant(4 : i32) : i32
-    %17 = llvm.icmp "uge" %15, %16 : i32
-    %18 = llvm.mlir.constant(1 : i32) : i32
+    %8 = llvm.mlir.constant(1 : i32) : i32
+    %9 = llvm.mlir.constant(8 : i32) : i32
+    %10 = llvm.mlir.constant(16 : i32) : i32
+    %11 = llvm.mlir.constant(4 : i32) : i32
+    %12 = llvm.mlir.constant(24 : i32) : i32
+    %13 = llvm.mlir.constant(5 : i32) : i32
+    %14 = llvm.lshr %3, %13 : i32
+    %15 = llvm.mlir.constant(-1 : i32) : i32
+    %16 = llvm.mlir.constant(31 : i32) : i32
+    %17 = nvvm.shfl.sync.b32 %15, %14, %4, %16 {mode = "idx"} : i32
+    %18 = llvm.icmp "uge" %17, %11 : i32
     %19 = llvm.mlir.constant(1024 : i32) : i32
     %20 = llvm.mlir.constant(2 : i32) : i32
-    %21 = llvm.and %3, %14 : i32
+    %21 = llvm.and %3, %16 : i32
     %22 = llvm.icmp "eq" %21, %4 : i32
     llvm.cond_br %5, ^bb1, ^bb2
   ^bb1:
-    nvvm.mbarrier.init %7 {count = 1 : i64} : (i32) -> ()
-    %23 = llvm.add %7, %8 : i32
-    nvvm.mbarrier.init %23 {count = 1 : i64} : (i32) -> ()
-    %24 = llvm.add %7, %9 : i32
-    nvvm.mbarrier.init %24 {count = 4 : i64} : (i32) -> ()
-    %25 = llvm.add %7, %10 : i32
-    nvvm.mbarrier.init %25 {count = 4 : i64} : (i32) -> ()
+    %23 = llvm.inttoptr %7 : i32 to !llvm.ptr<3>
+    %24 = builtin.unrealized_conversion_cast %23 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %25 = builtin.unrealized_conversion_cast %4 : i32 to index
+    %26 = builtin.unrealized_conversion_cast %8 : i32 to index
+    nvgpu.mbarrier.init %24[%25], %26 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %27 = llvm.add %7, %9 : i32
+    %28 = llvm.inttoptr %27 : i32 to !llvm.ptr<3>
+    %29 = builtin.unrealized_conversion_cast %28 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %29[%25], %26 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %30 = llvm.add %7, %10 : i32
+    %31 = llvm.inttoptr %30 : i32 to !llvm.ptr<3>
+    %32 = builtin.unrealized_conversion_cast %31 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %33 = builtin.unrealized_conversion_cast %11 : i32 to index
+    nvgpu.mbarrier.init %32[%25], %33 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %34 = llvm.add %7, %12 : i32
+    %35 = llvm.inttoptr %34 : i32 to !llvm.ptr<3>
+    %36 = builtin.unrealized_conversion_cast %35 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %36[%25], %33 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
     nvvm.barrier.cta.sync.aligned.all %4 : (i32) -> ()
-    llvm.cond_br %17, ^bb3, ^bb10
+    llvm.cond_br %18, ^bb3, ^bb10
   ^bb3:
-    %26 = nvvm.elect.sync %13 : (i32) -> !llvm.struct<(i32, i1)>
-    %27 = llvm.extractvalue %26[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %27, ^bb4, ^bb9
+    %37 = nvvm.elect.sync %15 : (i32) -> !llvm.struct<(i32, i1)>
+    %38 = llvm.extractvalue %37[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %38, ^bb4, ^bb9
   ^bb4:
-    %28 = llvm.add %7, %9 : i32
-    %29 = llvm.inttoptr %28 : i32 to !llvm.ptr<3>
+    %39 = llvm.add %7, %10 : i32
+    %40 = llvm.inttoptr %39 : i32 to !llvm.ptr<3>
+    %41 = builtin.unrealized_conversion_cast %40 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %42 = builtin.unrealized_conversion_cast %4 : i32 to index
+    %43 = builtin.unrealized_conversion_cast %8 : i32 to i1
     llvm.br ^bb5
   ^bb5:
-    %30 = nvvm.mbarrier.try_wait %29, %18 : (!llvm.ptr<3>, i32) -> i1
-    llvm.cond_br %30, ^bb6, ^bb5
+    %44 = nvgpu.mbarrier.try_wait.parity %41[%42], %43 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %44, ^bb6, ^bb5
   ^bb6:
     nvvm.memory_clobber
-    nvvm.mbarrier.arrive.expect_tx %7, %19 : (i32, i32) -> ()
-    %31 = llvm.icmp "uge" %20, %16 : i32
-    %32 = llvm.select %31, %18, %20 : i1, i32
-    %33 = llvm.lshr %32, %18 : i32
-    %34 = llvm.mul %33, %8 : i32
-    %35 = llvm.add %34, %7 : i32
-    %36 = llvm.add %35, %9 : i32
-    %37 = llvm.and %32, %18 : i32
-    %38 = llvm.xor %37, %18 : i32
-    %39 = llvm.inttoptr %36 : i32 to !llvm.ptr<3>
+    %45 = llvm.inttoptr %7 : i32 to !llvm.ptr<3>
+    %46 = builtin.unrealized_conversion_cast %45 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %47 = builtin.unrealized_conversion_cast %19 : i32 to index
+    nvgpu.mbarrier.arrive.expect_tx %46[%42], %47 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %48 = llvm.icmp "uge" %20, %11 : i32
+    %49 = llvm.select %48, %8, %20 : i1, i32
+    %50 = llvm.lshr %49, %8 : i32
+    %51 = llvm.mul %50, %9 : i32
+    %52 = llvm.add %51, %7 : i32
+    %53 = llvm.add %52, %10 : i32
+    %54 = llvm.and %49, %8 : i32
+    %55 = llvm.xor %54, %8 : i32
+    %56 = llvm.inttoptr %53 : i32 to !llvm.ptr<3>
+    %57 = builtin.unrealized_conversion_cast %56 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %58 = builtin.unrealized_conversion_cast %55 : i32 to i1
     llvm.br ^bb7
   ^bb7:
-    %40 = nvvm.mbarrier.try_wait %39, %38 : (!llvm.ptr<3>, i32) -> i1
-    llvm.cond_br %40, ^bb8, ^bb7
+    %59 = nvgpu.mbarrier.try_wait.parity %57[%42], %58 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %59, ^bb8, ^bb7
   ^bb8:
     nvvm.memory_clobber
-    nvvm.mbarrier.arrive.expect_tx %35, %19 : (i32, i32) -> ()
+    %60 = llvm.inttoptr %52 : i32 to !llvm.ptr<3>
+    %61 = builtin.unrealized_conversion_cast %60 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.arrive.expect_tx %61[%42], %47 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     llvm.br ^bb15
   ^bb9:
     llvm.br ^bb15
   ^bb10:
-    %41 = llvm.inttoptr %7 : i32 to !llvm.ptr<3>
+    %62 = llvm.inttoptr %7 : i32 to !llvm.ptr<3>
+    %63 = builtin.unrealized_conversion_cast %62 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %64 = builtin.unrealized_conversion_cast %4 : i32 to index
+    %65 = builtin.unrealized_conversion_cast %4 : i32 to i1
     llvm.br ^bb11
   ^bb11:
-    %42 = nvvm.mbarrier.try_wait %41, %4 : (!llvm.ptr<3>, i32) -> i1
-    llvm.cond_br %42, ^bb12, ^bb11
+    %66 = nvgpu.mbarrier.try_wait.parity %63[%64], %65 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %66, ^bb12, ^bb11
   ^bb12:
     nvvm.memory_clobber
-    %43 = llvm.icmp "eq" %4, %4 : i32
-    %44 = llvm.select %43, %18, %13 : i1, i32
-    %45 = llvm.and %22, %1 : i1
-    nvvm.bar.warp.sync %13 : (i32) -> ()
-    %46 = llvm.mul %44, %8 : i32
-    %47 = llvm.add %46, %7 : i32
-    %48 = llvm.add %47, %9 : i32
-    nvvm.mbarrier.arrive %45, %48 {space = "cta"} : (i1, i32) -> ()
-    %49 = llvm.icmp "uge" %20, %16 : i32
-    %50 = llvm.select %49, %18, %20 : i1, i32
-    %51 = llvm.lshr %50, %18 : i32
-    %52 = llvm.mul %51, %8 : i32
-    %53 = llvm.add %52, %7 : i32
-    %54 = llvm.and %50, %18 : i32
-    %55 = llvm.inttoptr %53 : i32 to !llvm.ptr<3>
+    %67 = llvm.icmp "eq" %4, %4 : i32
+    %68 = llvm.select %67, %8, %15 : i1, i32
+    %69 = llvm.and %22, %1 : i1
+    nvvm.bar.warp.sync %15 : (i32) -> ()
+    %70 = llvm.mul %68, %9 : i32
+    %71 = llvm.add %70, %7 : i32
+    %72 = llvm.add %71, %10 : i32
+    %73 = llvm.inttoptr %72 : i32 to !llvm.ptr<3>
+    %74 = builtin.unrealized_conversion_cast %73 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.arrive %74[%64], predicate = %69 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %75 = llvm.icmp "uge" %20, %11 : i32
+    %76 = llvm.select %75, %8, %20 : i1, i32
+    %77 = llvm.lshr %76, %8 : i32
+    %78 = llvm.mul %77, %9 : i32
+    %79 = llvm.add %78, %7 : i32
+    %80 = llvm.and %76, %8 : i32
+    %81 = llvm.inttoptr %79 : i32 to !llvm.ptr<3>
+    %82 = builtin.unrealized_conversion_cast %81 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %83 = builtin.unrealized_conversion_cast %80 : i32 to i1
     llvm.br ^bb13
   ^bb13:
-    %56 = nvvm.mbarrier.try_wait %55, %54 : (!llvm.ptr<3>, i32) -> i1
-    llvm.cond_br %56, ^bb14, ^bb13
+    %84 = nvgpu.mbarrier.try_wait.parity %82[%64], %83 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %84, ^bb14, ^bb13
   ^bb14:
     nvvm.memory_clobber
-    nvvm.bar.warp.sync %13 : (i32) -> ()
-    %57 = llvm.add %53, %9 : i32
-    nvvm.mbarrier.arrive %22, %57 {space = "cta"} : (i1, i32) -> ()
+    nvvm.bar.warp.sync %15 : (i32) -> ()
+    %85 = llvm.add %79, %10 : i32
+    %86 = llvm.inttoptr %85 : i32 to !llvm.ptr<3>
+    %87 = builtin.unrealized_conversion_cast %86 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.arrive %87[%64], predicate = %22 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     llvm.br ^bb15
   ^bb15:
     llvm.return
@@ -165,71 +195,92 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %3 = llvm.icmp "eq" %1, %2 : i32
     %4 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
     %5 = llvm.ptrtoint %4 : !llvm.ptr<3> to i32
-    %6 = llvm.mlir.constant(8 : i32) : i32
-    %7 = llvm.mlir.constant(16 : i32) : i32
-    %8 = llvm.mlir.constant(24 : i32) : i32
-    %9 = llvm.mlir.constant(32 : i32) : i32
-    %10 = llvm.mlir.constant(40 : i32) : i32
-    %11 = llvm.mlir.constant(5 : i32) : i32
-    %12 = llvm.lshr %1, %11 : i32
-    %13 = llvm.mlir.constant(-1 : i32) : i32
-    %14 = llvm.mlir.constant(31 : i32) : i32
-    %15 = nvvm.shfl.sync.b32 %13, %12, %2, %14 {mode = "idx"} : i32
-    %16 = llvm.mlir.constant(4 : i32) : i32
-    %17 = llvm.icmp "uge" %15, %16 : i32
-    %18 = llvm.mlir.constant(1 : i32) : i32
+    %6 = llvm.mlir.constant(1 : i32) : i32
+    %7 = llvm.mlir.constant(8 : i32) : i32
+    %8 = llvm.mlir.constant(16 : i32) : i32
+    %9 = llvm.mlir.constant(24 : i32) : i32
+    %10 = llvm.mlir.constant(4 : i32) : i32
+    %11 = llvm.mlir.constant(32 : i32) : i32
+    %12 = llvm.mlir.constant(40 : i32) : i32
+    %13 = llvm.mlir.constant(5 : i32) : i32
+    %14 = llvm.lshr %1, %13 : i32
+    %15 = llvm.mlir.constant(-1 : i32) : i32
+    %16 = llvm.mlir.constant(31 : i32) : i32
+    %17 = nvvm.shfl.sync.b32 %15, %14, %2, %16 {mode = "idx"} : i32
+    %18 = llvm.icmp "uge" %17, %10 : i32
     %19 = llvm.mlir.constant(1024 : i32) : i32
     %20 = llvm.mlir.constant(2 : i32) : i32
     %21 = llvm.mlir.constant(6 : i32) : i32
     llvm.cond_br %3, ^bb1, ^bb2
   ^bb1:
-    nvvm.mbarrier.init %5 {count = 1 : i64} : (i32) -> ()
-    %22 = llvm.add %5, %6 : i32
-    nvvm.mbarrier.init %22 {count = 1 : i64} : (i32) -> ()
-    %23 = llvm.add %5, %7 : i32
-    nvvm.mbarrier.init %23 {count = 1 : i64} : (i32) -> ()
-    %24 = llvm.add %5, %8 : i32
-    nvvm.mbarrier.init %24 {count = 4 : i64} : (i32) -> ()
-    %25 = llvm.add %5, %9 : i32
-    nvvm.mbarrier.init %25 {count = 4 : i64} : (i32) -> ()
-    %26 = llvm.add %5, %10 : i32
-    nvvm.mbarrier.init %26 {count = 4 : i64} : (i32) -> ()
+    %22 = llvm.inttoptr %5 : i32 to !llvm.ptr<3>
+    %23 = builtin.unrealized_conversion_cast %22 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %24 = builtin.unrealized_conversion_cast %2 : i32 to index
+    %25 = builtin.unrealized_conversion_cast %6 : i32 to index
+    nvgpu.mbarrier.init %23[%24], %25 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %26 = llvm.add %5, %7 : i32
+    %27 = llvm.inttoptr %26 : i32 to !llvm.ptr<3>
+    %28 = builtin.unrealized_conversion_cast %27 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %28[%24], %25 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %29 = llvm.add %5, %8 : i32
+    %30 = llvm.inttoptr %29 : i32 to !llvm.ptr<3>
+    %31 = builtin.unrealized_conversion_cast %30 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %31[%24], %25 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %32 = llvm.add %5, %9 : i32
+    %33 = llvm.inttoptr %32 : i32 to !llvm.ptr<3>
+    %34 = builtin.unrealized_conversion_cast %33 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %35 = builtin.unrealized_conversion_cast %10 : i32 to index
+    nvgpu.mbarrier.init %34[%24], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %36 = llvm.add %5, %11 : i32
+    %37 = llvm.inttoptr %36 : i32 to !llvm.ptr<3>
+    %38 = builtin.unrealized_conversion_cast %37 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %38[%24], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %39 = llvm.add %5, %12 : i32
+    %40 = llvm.inttoptr %39 : i32 to !llvm.ptr<3>
+    %41 = builtin.unrealized_conversion_cast %40 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %41[%24], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
     nvvm.barrier.cta.sync.aligned.all %2 : (i32) -> ()
-    llvm.cond_br %17, ^bb3, ^bb12
+    llvm.cond_br %18, ^bb3, ^bb12
   ^bb3:
-    %27 = nvvm.elect.sync %13 : (i32) -> !llvm.struct<(i32, i1)>
-    %28 = llvm.extractvalue %27[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %28, ^bb4, ^bb11
+    %42 = nvvm.elect.sync %15 : (i32) -> !llvm.struct<(i32, i1)>
+    %43 = llvm.extractvalue %42[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %43, ^bb4, ^bb11
   ^bb4:
     llvm.br ^bb5(%2, %2 : i32, i32)
-  ^bb5(%29: i32, %30: i32):
-    %31 = llvm.icmp "slt" %29, %a0 : i32
-    llvm.cond_br %31, ^bb6, ^bb10
+  ^bb5(%44: i32, %45: i32):
+    %46 = llvm.icmp "slt" %44, %a0 : i32
+    llvm.cond_br %46, ^bb6, ^bb10
   ^bb6:
-    %32 = llvm.lshr %30, %18 : i32
-    %33 = llvm.mul %32, %6 : i32
-    %34 = llvm.add %33, %5 : i32
-    %35 = llvm.add %34, %8 : i32
-    %36 = llvm.and %30, %18 : i32
-    %37 = llvm.xor %36, %18 : i32
-    %38 = llvm.inttoptr %35 : i32 to !llvm.ptr<3>
+    %47 = llvm.lshr %45, %6 : i32
+    %48 = llvm.mul %47, %7 : i32
+    %49 = llvm.add %48, %5 : i32
+    %50 = llvm.add %49, %9 : i32
+    %51 = llvm.and %45, %6 : i32
+    %52 = llvm.xor %51, %6 : i32
+    %53 = llvm.inttoptr %50 : i32 to !llvm.ptr<3>
+    %54 = builtin.unrealized_conversion_cast %53 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %55 = builtin.unrealized_conversion_cast %2 : i32 to index
+    %56 = builtin.unrealized_conversion_cast %52 : i32 to i1
     llvm.br ^bb7
   ^bb7:
-    %39 = nvvm.mbarrier.try_wait %38, %37 : (!llvm.ptr<3>, i32) -> i1
-    llvm.cond_br %39, ^bb8, ^bb7
+    %57 = nvgpu.mbarrier.try_wait.parity %54[%55], %56 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %57, ^bb8, ^bb7
   ^bb8:
     nvvm.memory_clobber
-    nvvm.mbarrier.arrive.expect_tx %34, %19 : (i32, i32) -> ()
-    %40 = llvm.add %30, %20 : i32
-    %41 = llvm.icmp "uge" %40, %21 : i32
-    %42 = llvm.select %41, %37, %40 : i1, i32
+    %58 = llvm.inttoptr %49 : i32 to !llvm.ptr<3>
+    %59 = builtin.unrealized_conversion_cast %58 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %60 = builtin.unrealized_conversion_cast %19 : i32 to index
+    nvgpu.mbarrier.arrive.expect_tx %59[%55], %60 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %61 = llvm.add %45, %20 : i32
+    %62 = llvm.icmp "uge" %61, %21 : i32
+    %63 = llvm.select %62, %52, %61 : i1, i32
     llvm.br ^bb9
   ^bb9:
-    %43 = llvm.add %29, %18 : i32
-    llvm.br ^bb5(%43, %42 : i32, i32)
+    %64 = llvm.add %44, %6 : i32
+    llvm.br ^bb5(%64, %63 : i32, i32)
   ^bb10:
     llvm.br ^bb13
   ^bb11:

@@ -29,75 +29,98 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, producer_warps = 1 : i32, sha
 gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 8}, {\22name\22: \22arg2\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 12}, {\22name\22: \22arg3\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 16}, {\22name\22: \22arg4\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 20}, {\22name\22: \22map0\22, \22kind\22: \22tensor_map\22, \22size\22: 128, \22offset\22: 64}], \22param_sizes\22: [8, 4, 4, 4, 4], \22threads_per_cta\22: 160, \22shared_memory\22: {\22static\22: 8224, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: [{\22param\22: 5, \22element\22: \22f16\22, \22base\22: {\22param\22: 0}, \22shape\22: [{\22param\22: 2}, {\22param\22: 1}], \22strides\22: [{\22param\22: 3, \22times\22: 2}], \22box\22: [32, 64], \22element_strides\22: [1, 1], \22swizzle\22: \2264B\22, \22interleave\22: \22none\22, \22fill\22: \22zero\22, \22l2_promotion\22: \22128B\22}]}}}"} {
   llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<8224 x i8>
   llvm.func @k(%a0: !llvm.ptr<1>, %a1: i32, %a2: i32, %a3: i32, %a4: i32, %map0: !llvm.ptr {llvm.byval = !llvm.array<128 x i8>, llvm.align = 64 : i64, nvvm.grid_constant}) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 160>} {
-    %0 = gpu.thread_id x
-    %1 = arith.index_cast %0 : index to i32
-    %2 = llvm.mlir.constant(0 : i32) : i32
-    %3 = llvm.icmp "eq" %1, %2 : i32
-    %4 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
-    %5 = llvm.ptrtoint %4 : !llvm.ptr<3> to i32
-    %6 = llvm.mlir.constant(8192 : i32) : i32
-    %7 = llvm.mlir.constant(8200 : i32) : i32
-    %8 = llvm.mlir.constant(8208 : i32) : i32
-    %9 = llvm.mlir.constant(8216 : i32) : i32
-    %10 = llvm.mlir.constant(5 : i32) : i32
-    %11 = llvm.lshr %1, %10 : i32
-    %12 = llvm.mlir.constant(-1 : i32) : i32
-    %13 = llvm.mlir.constant(31 : i32) : i32
-    %14 = nvvm.shfl.sync.b32 %12, %11, %2, %13 {mode = "idx"} : i32
-    %15 = llvm.mlir.constant(4 : i32) : i32
-    %16 = llvm.icmp "uge" %14, %15 : i32
-    %17 = llvm.mlir.constant(16 : i32) : i32
-    %18 = llvm.mlir.constant(1 : i32) : i32
-    %19 = llvm.mlir.constant(4096 : i32) : i32
-    %20 = llvm.mlir.constant(32 : i32) : i32
-    %21 = llvm.mlir.constant(64 : i32) : i32
-    %22 = llvm.sext %a3 : i32 to i64
-    llvm.cond_br %3, ^bb1, ^bb2
+    %0 = builtin.unrealized_conversion_cast %map0 : !llvm.ptr to !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>
+    %1 = gpu.thread_id x
+    %2 = arith.index_cast %1 : index to i32
+    %3 = llvm.mlir.constant(0 : i32) : i32
+    %4 = llvm.icmp "eq" %2, %3 : i32
+    %5 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %6 = llvm.ptrtoint %5 : !llvm.ptr<3> to i32
+    %7 = llvm.mlir.constant(8192 : i32) : i32
+    %8 = llvm.mlir.constant(1 : i32) : i32
+    %9 = llvm.mlir.constant(8200 : i32) : i32
+    %10 = llvm.mlir.constant(8208 : i32) : i32
+    %11 = llvm.mlir.constant(4 : i32) : i32
+    %12 = llvm.mlir.constant(8216 : i32) : i32
+    %13 = llvm.mlir.constant(5 : i32) : i32
+    %14 = llvm.lshr %2, %13 : i32
+    %15 = llvm.mlir.constant(-1 : i32) : i32
+    %16 = llvm.mlir.constant(31 : i32) : i32
+    %17 = nvvm.shfl.sync.b32 %15, %14, %3, %16 {mode = "idx"} : i32
+    %18 = llvm.icmp "uge" %17, %11 : i32
+    %19 = llvm.mlir.constant(16 : i32) : i32
+    %20 = llvm.mlir.constant(4096 : i32) : i32
+    %21 = llvm.mlir.constant(32 : i32) : i32
+    %22 = llvm.mlir.constant(64 : i32) : i32
+    %23 = llvm.sext %a3 : i32 to i64
+    llvm.cond_br %4, ^bb1, ^bb2
   ^bb1:
-    %23 = llvm.add %5, %6 : i32
-    nvvm.mbarrier.init %23 {count = 1 : i64} : (i32) -> ()
-    %24 = llvm.add %5, %7 : i32
-    nvvm.mbarrier.init %24 {count = 1 : i64} : (i32) -> ()
-    %25 = llvm.add %5, %8 : i32
-    nvvm.mbarrier.init %25 {count = 4 : i64} : (i32) -> ()
-    %26 = llvm.add %5, %9 : i32
-    nvvm.mbarrier.init %26 {count = 4 : i64} : (i32) -> ()
+    %24 = llvm.add %6, %7 : i32
+    %25 = llvm.inttoptr %24 : i32 to !llvm.ptr<3>
+    %26 = builtin.unrealized_conversion_cast %25 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %27 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %28 = builtin.unrealized_conversion_cast %8 : i32 to index
+    nvgpu.mbarrier.init %26[%27], %28 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %29 = llvm.add %6, %9 : i32
+    %30 = llvm.inttoptr %29 : i32 to !llvm.ptr<3>
+    %31 = builtin.unrealized_conversion_cast %30 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %31[%27], %28 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %32 = llvm.add %6, %10 : i32
+    %33 = llvm.inttoptr %32 : i32 to !llvm.ptr<3>
+    %34 = builtin.unrealized_conversion_cast %33 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %35 = builtin.unrealized_conversion_cast %11 : i32 to index
+    nvgpu.mbarrier.init %34[%27], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %36 = llvm.add %6, %12 : i32
+    %37 = llvm.inttoptr %36 : i32 to !llvm.ptr<3>
+    %38 = builtin.unrealized_conversion_cast %37 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %38[%27], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
-    nvvm.barrier.cta.sync.aligned.all %2 : (i32) -> ()
-    llvm.cond_br %16, ^bb3, ^bb8
+    nvvm.barrier.cta.sync.aligned.all %3 : (i32) -> ()
+    llvm.cond_br %18, ^bb3, ^bb8
   ^bb3:
-    %27 = nvvm.elect.sync %12 : (i32) -> !llvm.struct<(i32, i1)>
-    %28 = llvm.extractvalue %27[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %28, ^bb4, ^bb7
+    %39 = nvvm.elect.sync %15 : (i32) -> !llvm.struct<(i32, i1)>
+    %40 = llvm.extractvalue %39[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %40, ^bb4, ^bb7
   ^bb4:
-    cute_nvgpu.arch.prefetch_tma_desc %map0 : (!llvm.ptr) -> ()
-    %29 = llvm.add %5, %6 : i32
-    %30 = llvm.add %29, %17 : i32
-    %31 = llvm.inttoptr %30 : i32 to !llvm.ptr<3>
+    nvgpu.tma.prefetch.descriptor %0 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>
+    %41 = llvm.add %6, %7 : i32
+    %42 = llvm.add %41, %19 : i32
+    %43 = llvm.inttoptr %42 : i32 to !llvm.ptr<3>
+    %44 = builtin.unrealized_conversion_cast %43 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %45 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %46 = builtin.unrealized_conversion_cast %8 : i32 to i1
     llvm.br ^bb5
   ^bb5:
-    %32 = nvvm.mbarrier.try_wait %31, %18 : (!llvm.ptr<3>, i32) -> i1
-    llvm.cond_br %32, ^bb6, ^bb5
+    %47 = nvgpu.mbarrier.try_wait.parity %44[%45], %46 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %47, ^bb6, ^bb5
   ^bb6:
     nvvm.memory_clobber
-    nvvm.mbarrier.arrive.expect_tx %29, %19 : (i32, i32) -> ()
-    %33 = llvm.mul %a1, %20 : i32
-    %34 = llvm.mul %a4, %21 : i32
-    %35 = llvm.inttoptr %29 : i32 to !llvm.ptr<3>
-    %36 = llvm.inttoptr %5 : i32 to !llvm.ptr<3>
-    nvvm.cp.async.bulk.tensor.g2s %36, %35, %map0 coordinates(%33, %34) : (!llvm.ptr<3>, !llvm.ptr<3>, !llvm.ptr, i32, i32) -> ()
+    %48 = llvm.inttoptr %41 : i32 to !llvm.ptr<3>
+    %49 = builtin.unrealized_conversion_cast %48 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %50 = builtin.unrealized_conversion_cast %20 : i32 to index
+    nvgpu.mbarrier.arrive.expect_tx %49[%45], %50 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %51 = llvm.mul %a1, %21 : i32
+    %52 = llvm.mul %a4, %22 : i32
+    %53 = llvm.inttoptr %6 : i32 to !llvm.ptr<3>
+    %54 = builtin.unrealized_conversion_cast %53 : !llvm.ptr<3> to memref<64x32xf16, 3 : i64>
+    %55 = builtin.unrealized_conversion_cast %51 : i32 to index
+    %56 = builtin.unrealized_conversion_cast %52 : i32 to index
+    nvgpu.tma.async.load %0[%55, %56], %49[%45] to %54 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>, !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> memref<64x32xf16, 3 : i64>
     llvm.br ^bb11
   ^bb7:
     llvm.br ^bb11
   ^bb8:
-    %37 = llvm.add %5, %6 : i32
-    %38 = llvm.inttoptr %37 : i32 to !llvm.ptr<3>
+    %57 = llvm.add %6, %7 : i32
+    %58 = llvm.inttoptr %57 : i32 to !llvm.ptr<3>
+    %59 = builtin.unrealized_conversion_cast %58 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %60 = builtin.unrealized_conversion_cast %3 : i32 to index
+    %61 = builtin.unrealized_conversion_cast %3 : i32 to i1
     llvm.br ^bb9
   ^bb9:
-    %39 = nvvm.mbarrier.try_wait %38, %2 : (!llvm.ptr<3>, i32) -> i1
-    llvm.cond_br %39, ^bb10, ^bb9
+    %62 = nvgpu.mbarrier.try_wait.parity %59[%60], %61 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %62, ^bb10, ^bb9
   ^bb10:
     nvvm.memory_clobber
     llvm.br ^bb11
@@ -125,50 +148,54 @@ nv_tileaa.func @k attributes {num_warps = 4 : i32, shared_bytes = 1024 : i32} {
 gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 8}, {\22name\22: \22arg2\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 12}, {\22name\22: \22arg3\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 16}, {\22name\22: \22arg4\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 20}, {\22name\22: \22arg5\22, \22kind\22: \22f32\22, \22size\22: 4, \22offset\22: 24}, {\22name\22: \22map0\22, \22kind\22: \22tensor_map\22, \22size\22: 128, \22offset\22: 64}], \22param_sizes\22: [8, 4, 4, 4, 4, 4], \22threads_per_cta\22: 128, \22shared_memory\22: {\22static\22: 1024, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: [{\22param\22: 6, \22element\22: \22f32\22, \22base\22: {\22param\22: 0}, \22shape\22: [{\22param\22: 2}, {\22param\22: 1}], \22strides\22: [{\22param\22: 3, \22times\22: 4}], \22box\22: [32, 8], \22element_strides\22: [1, 1], \22swizzle\22: \22none\22, \22interleave\22: \22none\22, \22fill\22: \22zero\22, \22l2_promotion\22: \22128B\22}]}}}"} {
   llvm.mlir.global internal @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<1024 x i8>
   llvm.func @k(%a0: !llvm.ptr<1>, %a1: i32, %a2: i32, %a3: i32, %a4: i32, %a5: f32, %map0: !llvm.ptr {llvm.byval = !llvm.array<128 x i8>, llvm.align = 64 : i64, nvvm.grid_constant}) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 128>} {
-    %0 = gpu.thread_id x
-    %1 = arith.index_cast %0 : index to i32
-    %2 = llvm.mlir.constant(31 : i32) : i32
-    %3 = llvm.and %1, %2 : i32
-    %4 = llvm.mlir.constant(15 : i32) : i32
-    %5 = llvm.and %3, %4 : i32
-    %6 = llvm.mlir.constant(4 : i32) : i32
-    %7 = llvm.shl %5, %6 : i32
-    %8 = llvm.mlir.constant(5 : i32) : i32
-    %9 = llvm.lshr %1, %8 : i32
-    %10 = llvm.mlir.constant(3 : i32) : i32
-    %11 = llvm.and %9, %10 : i32
-    %12 = llvm.mlir.constant(8 : i32) : i32
-    %13 = llvm.shl %11, %12 : i32
-    %14 = llvm.xor %7, %13 : i32
-    %15 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
-    %16 = llvm.ptrtoint %15 : !llvm.ptr<3> to i32
-    %17 = llvm.add %14, %16 : i32
-    %18 = llvm.mlir.constant(-1 : i32) : i32
-    %19 = llvm.mlir.constant(0 : i32) : i32
-    %20 = nvvm.shfl.sync.b32 %18, %9, %19, %2 {mode = "idx"} : i32
-    %21 = llvm.icmp "eq" %20, %19 : i32
-    %22 = llvm.mlir.constant(32 : i32) : i32
-    %23 = llvm.sext %a3 : i32 to i64
+    %0 = builtin.unrealized_conversion_cast %map0 : !llvm.ptr to !nvgpu.tensormap.descriptor<tensor = memref<8x32xf32, 3 : i64>, swizzle = none, l2promo = none, oob = zero, interleave = none>
+    %1 = gpu.thread_id x
+    %2 = arith.index_cast %1 : index to i32
+    %3 = llvm.mlir.constant(31 : i32) : i32
+    %4 = llvm.and %2, %3 : i32
+    %5 = llvm.mlir.constant(15 : i32) : i32
+    %6 = llvm.and %4, %5 : i32
+    %7 = llvm.mlir.constant(4 : i32) : i32
+    %8 = llvm.shl %6, %7 : i32
+    %9 = llvm.mlir.constant(5 : i32) : i32
+    %10 = llvm.lshr %2, %9 : i32
+    %11 = llvm.mlir.constant(3 : i32) : i32
+    %12 = llvm.and %10, %11 : i32
+    %13 = llvm.mlir.constant(8 : i32) : i32
+    %14 = llvm.shl %12, %13 : i32
+    %15 = llvm.xor %8, %14 : i32
+    %16 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %17 = llvm.ptrtoint %16 : !llvm.ptr<3> to i32
+    %18 = llvm.add %15, %17 : i32
+    %19 = llvm.mlir.constant(-1 : i32) : i32
+    %20 = llvm.mlir.constant(0 : i32) : i32
+    %21 = nvvm.shfl.sync.b32 %19, %10, %20, %3 {mode = "idx"} : i32
+    %22 = llvm.icmp "eq" %21, %20 : i32
+    %23 = llvm.mlir.constant(32 : i32) : i32
+    %24 = llvm.sext %a3 : i32 to i64
     gpu.barrier
-    %24 = llvm.bitcast %a5 : f32 to i32
-    cute_nvgpu.arch.copy.stsm %17 registers(%24, %24) {atom = !cute_nvgpu.atom.stsm<"8x8 x2">, offset = 0 : i64} : (i32, i32, i32) -> ()
+    %25 = llvm.bitcast %a5 : f32 to i32
+    cute_nvgpu.arch.copy.stsm %18 registers(%25, %25) {atom = !cute_nvgpu.atom.stsm<"8x8 x2">, offset = 0 : i64} : (i32, i32, i32) -> ()
     nvvm.fence.proxy.async {shared}
     gpu.barrier
-    llvm.cond_br %21, ^bb1, ^bb6
+    llvm.cond_br %22, ^bb1, ^bb6
   ^bb1:
-    %25 = nvvm.elect.sync %18 : (i32) -> !llvm.struct<(i32, i1)>
-    %26 = llvm.extractvalue %25[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %26, ^bb2, ^bb5
+    %26 = nvvm.elect.sync %19 : (i32) -> !llvm.struct<(i32, i1)>
+    %27 = llvm.extractvalue %26[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %27, ^bb2, ^bb5
   ^bb2:
-    %27 = llvm.mul %a4, %22 : i32
-    %28 = llvm.mul %a4, %12 : i32
-    %29 = llvm.icmp "ne" %a1, %19 : i32
-    %30 = llvm.icmp "ne" %a2, %19 : i32
-    %31 = llvm.and %29, %30 : i1
-    llvm.cond_br %31, ^bb3, ^bb4
+    %28 = llvm.mul %a4, %23 : i32
+    %29 = llvm.mul %a4, %13 : i32
+    %30 = llvm.icmp "ne" %a1, %20 : i32
+    %31 = llvm.icmp "ne" %a2, %20 : i32
+    %32 = llvm.and %30, %31 : i1
+    llvm.cond_br %32, ^bb3, ^bb4
   ^bb3:
-    %32 = llvm.inttoptr %16 : i32 to !llvm.ptr<3>
-    nvvm.cp.async.bulk.tensor.s2g %32, %map0 coordinates(%27, %28) : (!llvm.ptr<3>, !llvm.ptr, i32, i32) -> ()
+    %33 = builtin.unrealized_conversion_cast %28 : i32 to index
+    %34 = builtin.unrealized_conversion_cast %29 : i32 to index
+    %35 = llvm.inttoptr %17 : i32 to !llvm.ptr<3>
+    %36 = builtin.unrealized_conversion_cast %35 : !llvm.ptr<3> to memref<8x32xf32, 3 : i64>
+    nvgpu.tma.async.store %36 to %0[%33, %34] : memref<8x32xf32, 3 : i64> -> !nvgpu.tensormap.descriptor<tensor = memref<8x32xf32, 3 : i64>, swizzle = none, l2promo = none, oob = zero, interleave = none>
     nvvm.cp.async.bulk.commit.group
     llvm.br ^bb4
   ^bb4:
@@ -176,12 +203,12 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
   ^bb5:
     llvm.br ^bb6
   ^bb6:
-    llvm.cond_br %21, ^bb7, ^bb8
+    llvm.cond_br %22, ^bb7, ^bb8
   ^bb7:
     nvvm.cp.async.bulk.wait_group {pending = 0 : i64, read}
     llvm.br ^bb8
   ^bb8:
-    llvm.cond_br %21, ^bb9, ^bb10
+    llvm.cond_br %22, ^bb9, ^bb10
   ^bb9:
     nvvm.cp.async.bulk.wait_group {pending = 0 : i64}
     llvm.br ^bb10

@@ -167,131 +167,149 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %6 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
     %7 = llvm.ptrtoint %6 : !llvm.ptr<3> to i32
     %8 = llvm.mlir.constant(12288 : i32) : i32
-    %9 = llvm.mlir.constant(12296 : i32) : i32
-    %10 = llvm.mlir.constant(12304 : i32) : i32
-    %11 = llvm.mlir.constant(12312 : i32) : i32
-    %12 = llvm.mlir.constant(12336 : i32) : i32
-    %13 = llvm.mlir.constant(12344 : i32) : i32
-    %14 = llvm.mlir.constant(5 : i32) : i32
-    %15 = llvm.lshr %3, %14 : i32
-    %16 = llvm.mlir.constant(-1 : i32) : i32
-    %17 = llvm.mlir.constant(31 : i32) : i32
-    %18 = nvvm.shfl.sync.b32 %16, %15, %4, %17 {mode = "idx"} : i32
-    %19 = llvm.icmp "eq" %18, %4 : i32
-    %20 = llvm.mlir.constant(12320 : i32) : i32
-    %21 = llvm.mlir.constant(4 : i32) : i32
-    %22 = llvm.icmp "uge" %18, %21 : i32
-    %23 = llvm.mlir.constant(262143 : i32) : i32
-    %24 = llvm.mlir.constant(-9223301530671644672) : i64
-    %25 = llvm.mlir.constant(8192 : i32) : i32
-    %26 = llvm.mlir.constant(2) : i64
-    %27 = llvm.mlir.constant(true) : i1
-    %28 = llvm.mlir.constant(16 : i32) : i32
-    %29 = llvm.mlir.constant(1 : i32) : i32
+    %9 = llvm.mlir.constant(1 : i32) : i32
+    %10 = llvm.mlir.constant(12296 : i32) : i32
+    %11 = llvm.mlir.constant(12304 : i32) : i32
+    %12 = llvm.mlir.constant(12312 : i32) : i32
+    %13 = llvm.mlir.constant(12336 : i32) : i32
+    %14 = llvm.mlir.constant(12344 : i32) : i32
+    %15 = llvm.mlir.constant(5 : i32) : i32
+    %16 = llvm.lshr %3, %15 : i32
+    %17 = llvm.mlir.constant(-1 : i32) : i32
+    %18 = llvm.mlir.constant(31 : i32) : i32
+    %19 = nvvm.shfl.sync.b32 %17, %16, %4, %18 {mode = "idx"} : i32
+    %20 = llvm.icmp "eq" %19, %4 : i32
+    %21 = llvm.mlir.constant(12320 : i32) : i32
+    %22 = llvm.mlir.constant(4 : i32) : i32
+    %23 = llvm.icmp "uge" %19, %22 : i32
+    %24 = llvm.mlir.constant(262143 : i32) : i32
+    %25 = llvm.mlir.constant(-9223301530671644672) : i64
+    %26 = llvm.mlir.constant(8192 : i32) : i32
+    %27 = llvm.mlir.constant(2) : i64
+    %28 = llvm.mlir.constant(true) : i1
+    %29 = llvm.mlir.constant(16 : i32) : i32
     %30 = llvm.mlir.constant(128 : i32) : i32
     llvm.cond_br %5, ^bb1, ^bb2
   ^bb1:
     %31 = llvm.add %7, %8 : i32
-    nvvm.mbarrier.init %31 {count = 1 : i64} : (i32) -> ()
-    %32 = llvm.add %7, %9 : i32
-    nvvm.mbarrier.init %32 {count = 1 : i64} : (i32) -> ()
-    %33 = llvm.add %7, %10 : i32
-    nvvm.mbarrier.init %33 {count = 1 : i64} : (i32) -> ()
-    %34 = llvm.add %7, %11 : i32
-    nvvm.mbarrier.init %34 {count = 1 : i64} : (i32) -> ()
-    %35 = llvm.add %7, %12 : i32
-    nvvm.mbarrier.init %35 {count = 1 : i64} : (i32) -> ()
-    %36 = llvm.add %7, %13 : i32
-    nvvm.mbarrier.init %36 {count = 1 : i64} : (i32) -> ()
+    %32 = llvm.inttoptr %31 : i32 to !llvm.ptr<3>
+    %33 = builtin.unrealized_conversion_cast %32 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %34 = builtin.unrealized_conversion_cast %4 : i32 to index
+    %35 = builtin.unrealized_conversion_cast %9 : i32 to index
+    nvgpu.mbarrier.init %33[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %36 = llvm.add %7, %10 : i32
+    %37 = llvm.inttoptr %36 : i32 to !llvm.ptr<3>
+    %38 = builtin.unrealized_conversion_cast %37 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %38[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %39 = llvm.add %7, %11 : i32
+    %40 = llvm.inttoptr %39 : i32 to !llvm.ptr<3>
+    %41 = builtin.unrealized_conversion_cast %40 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %41[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %42 = llvm.add %7, %12 : i32
+    %43 = llvm.inttoptr %42 : i32 to !llvm.ptr<3>
+    %44 = builtin.unrealized_conversion_cast %43 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %44[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %45 = llvm.add %7, %13 : i32
+    %46 = llvm.inttoptr %45 : i32 to !llvm.ptr<3>
+    %47 = builtin.unrealized_conversion_cast %46 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %47[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %48 = llvm.add %7, %14 : i32
+    %49 = llvm.inttoptr %48 : i32 to !llvm.ptr<3>
+    %50 = builtin.unrealized_conversion_cast %49 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %50[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
-    llvm.cond_br %19, ^bb3, ^bb4
+    llvm.cond_br %20, ^bb3, ^bb4
   ^bb3:
-    %37 = llvm.add %7, %20 : i32
-    %38 = llvm.inttoptr %37 : i32 to !llvm.ptr<3>
-    cute_nvgpu.arch.sm100.alloc_tmem %38 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<3>) -> ()
+    %51 = llvm.add %7, %21 : i32
+    %52 = llvm.inttoptr %51 : i32 to !llvm.ptr<3>
+    cute_nvgpu.arch.sm100.alloc_tmem %52 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<3>) -> ()
     cute_nvgpu.arch.sm100.relinquish_tmem_alloc_permit {cta_group = 1 : i64}
     llvm.br ^bb4
   ^bb4:
     nvvm.tcgen05.fence.before_thread_sync
     nvvm.barrier.cta.sync.aligned.all %4 : (i32) -> ()
     nvvm.tcgen05.fence.after_thread_sync
-    %39 = llvm.add %7, %20 : i32
-    %40 = llvm.inttoptr %39 : i32 to !llvm.ptr<3>
-    %41 = cute_nvgpu.arch.sm100.retrieve_tmem_ptr %40 : (!llvm.ptr<3>) -> i32
-    llvm.cond_br %22, ^bb5, ^bb8
+    %53 = llvm.add %7, %21 : i32
+    %54 = llvm.inttoptr %53 : i32 to !llvm.ptr<3>
+    %55 = cute_nvgpu.arch.sm100.retrieve_tmem_ptr %54 : (!llvm.ptr<3>) -> i32
+    llvm.cond_br %23, ^bb5, ^bb8
   ^bb5:
-    %42 = nvvm.elect.sync %16 : (i32) -> !llvm.struct<(i32, i1)>
-    %43 = llvm.extractvalue %42[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %43, ^bb6, ^bb7
+    %56 = nvvm.elect.sync %17 : (i32) -> !llvm.struct<(i32, i1)>
+    %57 = llvm.extractvalue %56[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %57, ^bb6, ^bb7
   ^bb6:
     llvm.br ^bb23
   ^bb7:
     llvm.br ^bb23
   ^bb8:
-    %44 = llvm.add %7, %8 : i32
-    %45 = llvm.inttoptr %44 : i32 to !llvm.ptr<3>
+    %58 = llvm.add %7, %8 : i32
+    %59 = llvm.inttoptr %58 : i32 to !llvm.ptr<3>
+    %60 = builtin.unrealized_conversion_cast %59 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %61 = builtin.unrealized_conversion_cast %4 : i32 to index
+    %62 = builtin.unrealized_conversion_cast %4 : i32 to i1
     llvm.br ^bb9
   ^bb9:
-    %46 = nvvm.mbarrier.try_wait %45, %4 : (!llvm.ptr<3>, i32) -> i1
-    llvm.cond_br %46, ^bb10, ^bb9
+    %63 = nvgpu.mbarrier.try_wait.parity %60[%61], %62 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %63, ^bb10, ^bb9
   ^bb10:
     nvvm.memory_clobber
-    %47 = llvm.and %7, %23 : i32
-    %48 = llvm.lshr %47, %21 : i32
-    %49 = llvm.zext %48 : i32 to i64
-    %50 = llvm.or %49, %24 : i64
-    %51 = llvm.add %7, %25 : i32
-    %52 = llvm.and %51, %23 : i32
-    %53 = llvm.lshr %52, %21 : i32
-    %54 = llvm.zext %53 : i32 to i64
-    %55 = llvm.or %54, %24 : i64
-    llvm.cond_br %19, ^bb11, ^bb14
+    %64 = llvm.and %7, %24 : i32
+    %65 = llvm.lshr %64, %22 : i32
+    %66 = llvm.zext %65 : i32 to i64
+    %67 = llvm.or %66, %25 : i64
+    %68 = llvm.add %7, %26 : i32
+    %69 = llvm.and %68, %24 : i32
+    %70 = llvm.lshr %69, %22 : i32
+    %71 = llvm.zext %70 : i32 to i64
+    %72 = llvm.or %71, %25 : i64
+    llvm.cond_br %20, ^bb11, ^bb14
   ^bb11:
-    %56 = nvvm.elect.sync %16 : (i32) -> !llvm.struct<(i32, i1)>
-    %57 = llvm.extractvalue %56[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %57, ^bb12, ^bb13
+    %73 = nvvm.elect.sync %17 : (i32) -> !llvm.struct<(i32, i1)>
+    %74 = llvm.extractvalue %73[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %74, ^bb12, ^bb13
   ^bb12:
     nvvm.tcgen05.fence.after_thread_sync
-    %58 = llvm.inttoptr %41 : i32 to !llvm.ptr<6>
-    cute_nvgpu.arch.mma.SM100.umma %58, %50, %55, %1 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
-    %59 = llvm.add %55, %26 : i64
-    %60 = llvm.add %50, %26 : i64
-    cute_nvgpu.arch.mma.SM100.umma %58, %60, %59, %27 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
-    %61 = llvm.add %44, %28 : i32
-    %62 = llvm.inttoptr %61 : i32 to !llvm.ptr<3>
-    nvvm.tcgen05.commit %62 {group = "cg1"} : (!llvm.ptr<3>) -> ()
+    %75 = llvm.inttoptr %55 : i32 to !llvm.ptr<6>
+    cute_nvgpu.arch.mma.SM100.umma %75, %67, %72, %1 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
+    %76 = llvm.add %72, %27 : i64
+    %77 = llvm.add %67, %27 : i64
+    cute_nvgpu.arch.mma.SM100.umma %75, %77, %76, %28 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
+    %78 = llvm.add %58, %29 : i32
+    %79 = llvm.inttoptr %78 : i32 to !llvm.ptr<3>
+    nvvm.tcgen05.commit %79 {group = "cg1"} : (!llvm.ptr<3>) -> ()
     llvm.br ^bb13
   ^bb13:
     llvm.br ^bb14
   ^bb14:
-    llvm.cond_br %19, ^bb15, ^bb18
+    llvm.cond_br %20, ^bb15, ^bb18
   ^bb15:
-    %63 = nvvm.elect.sync %16 : (i32) -> !llvm.struct<(i32, i1)>
-    %64 = llvm.extractvalue %63[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %64, ^bb16, ^bb17
+    %80 = nvvm.elect.sync %17 : (i32) -> !llvm.struct<(i32, i1)>
+    %81 = llvm.extractvalue %80[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %81, ^bb16, ^bb17
   ^bb16:
-    %65 = llvm.add %7, %12 : i32
-    %66 = llvm.inttoptr %65 : i32 to !llvm.ptr<3>
-    nvvm.tcgen05.commit %66 {group = "cg1"} : (!llvm.ptr<3>) -> ()
+    %82 = llvm.add %7, %13 : i32
+    %83 = llvm.inttoptr %82 : i32 to !llvm.ptr<3>
+    nvvm.tcgen05.commit %83 {group = "cg1"} : (!llvm.ptr<3>) -> ()
     llvm.br ^bb17
   ^bb17:
     llvm.br ^bb18
   ^bb18:
-    %67 = llvm.add %7, %12 : i32
-    %68 = llvm.inttoptr %67 : i32 to !llvm.ptr<3>
+    %84 = llvm.add %7, %13 : i32
+    %85 = llvm.inttoptr %84 : i32 to !llvm.ptr<3>
+    %86 = builtin.unrealized_conversion_cast %85 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     llvm.br ^bb19
   ^bb19:
-    %69 = nvvm.mbarrier.try_wait %68, %4 : (!llvm.ptr<3>, i32) -> i1
-    llvm.cond_br %69, ^bb20, ^bb19
+    %87 = nvgpu.mbarrier.try_wait.parity %86[%61], %62 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %87, ^bb20, ^bb19
   ^bb20:
     nvvm.memory_clobber
-    nvvm.barrier.cta.sync.aligned.count %29, %30 : (i32, i32) -> ()
-    llvm.cond_br %19, ^bb21, ^bb22
+    nvvm.barrier.cta.sync.aligned.count %9, %30 : (i32, i32) -> ()
+    llvm.cond_br %20, ^bb21, ^bb22
   ^bb21:
-    %70 = llvm.inttoptr %41 : i32 to !llvm.ptr<6>
-    cute_nvgpu.arch.sm100.dealloc_tmem %70 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<6>) -> ()
+    %88 = llvm.inttoptr %55 : i32 to !llvm.ptr<6>
+    cute_nvgpu.arch.sm100.dealloc_tmem %88 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<6>) -> ()
     llvm.br ^bb22
   ^bb22:
     llvm.br ^bb23

@@ -85,7 +85,7 @@ def test_what_survives_the_conversion_is_named():
     ("tile", "thread"),
     [
         ("nv_tileas.async_tiled_load", "nvvm.cp.async.shared.global.fill"),
-        ("nv_tileas.dot", "nvvm.mma.sync.atom"),
+        ("nv_tileas.dot", "cute_nvgpu.arch.mma.SM80"),
         ("nv_tileas.async_commit", "nvvm.cp.async.commit.group"),
         ("nv_tileas.async_wait", "nvvm.cp.async.wait.group"),
     ],

@@ -187,7 +187,7 @@ def _memref(element: Attribute, shape: tuple[int, ...], space: int) -> MemRefTyp
 
 
 # Swizzle as the manifest names it -> as nvgpu does, which does not know the one of 32-byte chunks.
-SWIZZLES = {"32B": "swizzle_32b", "64B": "swizzle_64b", "128B": "swizzle_128b", WIDE: "swizzle_128b"}
+SWIZZLES = {"none": "none", "32B": "swizzle_32b", "64B": "swizzle_64b", "128B": "swizzle_128b", WIDE: "swizzle_128b"}
 
 
 def _map_type(op: Any) -> nvgpu_types.TensorMapDescriptorType:

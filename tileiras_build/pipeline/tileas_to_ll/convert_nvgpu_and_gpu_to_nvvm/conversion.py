@@ -33,7 +33,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.vector import ExtractOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ....dialects.definition import TableOperation
@@ -442,10 +442,3 @@ def location_of(operation: Operation) -> Location | None:
     if not isinstance(location, builtin.FileLineColLoc):
         return None
     return Location(location.filename.data, location.line.data, location.column.data)
-
-
-def split_before(operation: Operation) -> Block:
-    """Move ``operation`` and what follows it to a new block after its own; returns that block."""
-    return operation.parent.split_before(operation)
-
-

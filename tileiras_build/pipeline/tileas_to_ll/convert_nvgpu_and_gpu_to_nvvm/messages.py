@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.nvvm.ops_thread import Barrier0Op
-from .conversion import POINTER, Emitter, convert_type, location_of, rewrite, split_before, struct_of
+from .conversion import POINTER, Emitter, convert_type, location_of, rewrite, struct_of
 
 ASSERT_TYPE = llvm.LLVMFunctionType([POINTER, POINTER, i32, POINTER, i64])
 PRINTF_TYPE = llvm.LLVMFunctionType([POINTER, POINTER], i32)
@@ -27,7 +27,7 @@ def convert_assert(op: cf.AssertOp, emit: Emitter) -> None:
     if op.parent_op() is not emit.function:
         raise emit.unsupported("assert-region", "stands in a region of one block", "convert scf to cf first")
     emit.declare("__assertfail", ASSERT_TYPE)
-    before, rest = op.parent, split_before(op)
+    before, rest = op.parent, op.parent.split_before(op)
     fail = Block()
     before.parent.insert_block_after(fail, before)
     before.add_op(llvm.CondBrOp(op.arg, rest, [], fail, []))
