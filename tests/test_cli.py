@@ -214,9 +214,13 @@ def test_crash_of_the_compiler_is_a_sentence(capsys, monkeypatch):
 @pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV])
 def test_text_that_crashes_the_compiler_is_the_users(capsys, monkeypatch, number):
     """A file of a stage that somebody wrote: LLVM takes for granted what its verifier does not ask."""
-    monkeypatch.setattr("tileiras_build.executor.forked.load", lambda name: lambda *arguments: os.kill(os.getpid(), number))
+    monkeypatch.setattr(
+        "tileiras_build.executor.forked.load", lambda name: lambda *arguments: os.kill(os.getpid(), number)
+    )
     line = refusal(capsys, *lower())
-    assert line.startswith("k.ll: error[ll-text]: this is not .ll as the compiler writes it: the compiler process was ended")
+    assert line.startswith(
+        "k.ll: error[ll-text]: this is not .ll as the compiler writes it: the compiler process was ended"
+    )
 
 
 def test_assembly_that_ends_llvm_is_refused(capfd):

@@ -56,7 +56,12 @@ def test_lower_writes_nothing_for_a_refused_name(name, tmp_path, capsys):
     path = tmp_path / "in" / "k.tilebc"
     path.parent.mkdir()
     path.write_bytes(bytecode(name))
-    assert main(["lower", str(path), "--to", "cubin", "--sm", "80", "-o", str(tmp_path / "out" / "k.cubin"), "--in-process"]) == 1
+    assert (
+        main(
+            ["lower", str(path), "--to", "cubin", "--sm", "80", "-o", str(tmp_path / "out" / "k.cubin"), "--in-process"]
+        )
+        == 1
+    )
     assert "error[kernel-name]" in capsys.readouterr().err
     assert [entry for entry in tmp_path.rglob("*") if entry.is_file()] == [path]
 
@@ -91,10 +96,14 @@ def test_stage_text_is_refused_with_its_line(stage, name, stage_text):
 @pytest.fixture(scope="module")
 def stage_text():
     data = bytecode("the_kernel")
-    return {stage: driver.lower(data, "tilebc", stage, JOB)[f".{stage}"].decode() for stage in ("tileaa", "tileas", "ll")}
+    return {
+        stage: driver.lower(data, "tilebc", stage, JOB)[f".{stage}"].decode() for stage in ("tileaa", "tileas", "ll")
+    }
 
 
-@pytest.mark.parametrize("name", [name for name in REFUSED.values() if name], ids=[key for key in REFUSED if REFUSED[key]])
+@pytest.mark.parametrize(
+    "name", [name for name in REFUSED.values() if name], ids=[key for key in REFUSED if REFUSED[key]]
+)
 def test_llvm_text_is_refused_with_its_line(name, stage_text):
     text = re.sub(r"@the_kernel\b", lambda _: f"@{llvm_symbol(name)}", stage_text["ll"])
     with pytest.raises(InvalidInput) as caught:
@@ -154,7 +163,9 @@ def test_strings_are_the_same_in_memory_and_through_files(text):
 
 
 @pytest.mark.parametrize("options", [{"lineinfo": True}, {"debug": True, "opt_level": 0}], ids=["lines", "debug"])
-@pytest.mark.parametrize("text", [*STRINGS.values(), "", "../x", "/a/b"], ids=[*STRINGS, "nothing", "upwards", "absolute"])
+@pytest.mark.parametrize(
+    "text", [*STRINGS.values(), "", "../x", "/a/b"], ids=[*STRINGS, "nothing", "upwards", "absolute"]
+)
 def test_source_files_and_functions_may_be_called_anything(text, options):
     data = placed("k", text)
     made = tileiras_build.compile(data, "sm_80", **options)
@@ -185,7 +196,27 @@ def test_where_a_name_stands_is_asked_only_if_it_is_refused():
     assert asked == []
 
 
-FILES = ["a b", "a'b", 'a"b', "a$b", "${x}", "$(x)", "-x", "a;b", "a&b<c>", "a\\b", "a*b[1]", "~", "%", "größe", "日本", "con", "{}", "..", "x" * 200]
+FILES = [
+    "a b",
+    "a'b",
+    'a"b',
+    "a$b",
+    "${x}",
+    "$(x)",
+    "-x",
+    "a;b",
+    "a&b<c>",
+    "a\\b",
+    "a*b[1]",
+    "~",
+    "%",
+    "größe",
+    "日本",
+    "con",
+    "{}",
+    "..",
+    "x" * 200,
+]
 
 
 @pytest.mark.parametrize("stem", FILES)

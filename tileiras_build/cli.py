@@ -73,7 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     report = _add(commands, "report", report_folder, "show registers, shared memory and spills of built kernels")
     report.add_argument("folder", metavar="DIR", help="a build folder; every .json beside a .cubin in it is read")
     report.add_argument("--html", metavar="PAGE", help="write the HTML report, with the last build's timeline, instead")
-    _add_cache(_add(commands, "cache", look_at_cache, "show what a folder for cache= holds, check it or make it smaller"))
+    _add_cache(
+        _add(commands, "cache", look_at_cache, "show what a folder for cache= holds, check it or make it smaller")
+    )
     return parser
 
 
@@ -87,7 +89,9 @@ def _add_cache(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", type=Path, help="the folder that builds name with cache=")
     parser.add_argument("--verify", action="store_true", help="read everything, and name what is damaged")
     parser.add_argument("--repair", action="store_true", help="the same, and remove what is damaged")
-    parser.add_argument("--trim", metavar="SIZE", help="remove what was used longest ago until SIZE (20G, 500M) is left")
+    parser.add_argument(
+        "--trim", metavar="SIZE", help="remove what was used longest ago until SIZE (20G, 500M) is left"
+    )
 
 
 def _add_lower(parser: argparse.ArgumentParser) -> None:
@@ -103,7 +107,9 @@ def _add_lower(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device-debug", action="store_true", help="keep source lines and variables; needs --opt 0")
     parser.add_argument("--libdevice", metavar="PATH", help="default: the nvidia-nvvm package's libdevice.10.bc")
     parser.add_argument("--ptxas", metavar="PATH", help="default: the nvidia-cuda-nvcc package's ptxas")
-    parser.add_argument("--serializer", choices=SERIALIZERS, default=SERIALIZERS[0], help="what makes the PTX (default: nvptx)")
+    parser.add_argument(
+        "--serializer", choices=SERIALIZERS, default=SERIALIZERS[0], help="what makes the PTX (default: nvptx)"
+    )
     _add_strategy(parser)
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="end it after this time (default: never)")
@@ -139,8 +145,12 @@ def _add_dis(parser: argparse.ArgumentParser) -> None:
 def _add_export(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.py")
     parser.add_argument("-o", "--output", default=".", metavar="DIR", help="default: this folder")
-    parser.add_argument("--kernel", action="append", metavar="NAME", help="this one only; may be repeated (default: all)")
-    parser.add_argument("--root", metavar="DIR", help="what paths in debug info are relative to (default: FILE.py's folder)")
+    parser.add_argument(
+        "--kernel", action="append", metavar="NAME", help="this one only; may be repeated (default: all)"
+    )
+    parser.add_argument(
+        "--root", metavar="DIR", help="what paths in debug info are relative to (default: FILE.py's folder)"
+    )
 
 
 def _never(options: argparse.Namespace) -> None:
@@ -153,7 +163,11 @@ def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ll", action="store_true", help="print LLVM IR, where all is of the llvm dialect by then")
     parser.add_argument("--sm", default="90", metavar="SM", help="the target (default: 90)")
     parser.add_argument(
-        "--compute-capability", nargs="?", const="", metavar="N", help="the target as major * 10 + minor, instead of --sm"
+        "--compute-capability",
+        nargs="?",
+        const="",
+        metavar="N",
+        help="the target as major * 10 + minor, instead of --sm",
     )
     parser.add_argument("--opt", type=int, default=3, metavar="0..3", help="optimization level (default: 3)")
     parser.add_argument("--lineinfo", action="store_true", help="keep source lines")
@@ -170,8 +184,12 @@ def run_opt(options: argparse.Namespace) -> None:
 def _add_asm(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.mlir", help="text as dis prints it")
     parser.add_argument("-o", "--output", metavar="OUT", help="default: FILE with the suffix .tilebc")
-    parser.add_argument("--bytecode", type=_version, metavar="VERSION",
-                        help="the version to write, such as 13.5; default: one that tools a release older still read")
+    parser.add_argument(
+        "--bytecode",
+        type=_version,
+        metavar="VERSION",
+        help="the version to write, such as 13.5; default: one that tools a release older still read",
+    )
 
 
 def _version(text: str) -> tuple[int, int]:
@@ -188,11 +206,20 @@ def _add_launch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.tilebc")
     parser.add_argument("--entry", metavar="NAME", help="default: the only one, or all to verify")
     parser.add_argument("--grid", metavar="X[,Y,Z]", help="tile blocks per axis (default: two where the kernel asks)")
-    parser.add_argument("--arg", action="append", default=[], metavar="ARG", help="DTYPE:SHAPE[:SEED], FILE.npy or a "
-                        "number; an array also fills the sizes and strides after it; without any they are derived")
+    parser.add_argument(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="ARG",
+        help="DTYPE:SHAPE[:SEED], FILE.npy or a "
+        "number; an array also fills the sizes and strides after it; without any they are derived",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of derived arguments (default: 0)")
     parser.add_argument(
-        "--max-steps", type=_steps, metavar="N", default=MAX_STEPS,
+        "--max-steps",
+        type=_steps,
+        metavar="N",
+        default=MAX_STEPS,
         help=f"operations after which one run of the kernel is given up (default: {MAX_STEPS})",
     )
 
@@ -205,8 +232,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 def _add_verify(parser: argparse.ArgumentParser) -> None:
     _add_launch(parser)
     parser.add_argument("--sm", required=True, metavar="SM", help="the target whose code is emulated")
-    parser.add_argument("--silence", action="append", default=[], metavar="FINDING",
-                        help="do not fail for one of the things that the ISA leaves open (docs/emulator.md, Findings)")
+    parser.add_argument(
+        "--silence",
+        action="append",
+        default=[],
+        metavar="FINDING",
+        help="do not fail for one of the things that the ISA leaves open (docs/emulator.md, Findings)",
+    )
     parser.add_argument("--opt", type=int, default=3, metavar="0..3", help="optimization level (default: 3)")
 
 
@@ -227,7 +259,9 @@ def lower_file(options: argparse.Namespace) -> None:
     target = find_target(options.sm)
     files = {"libdevice": options.libdevice, "ptxas": options.ptxas}
     choices = {"serializer": options.serializer, "strategy": options.strategy}
-    job = check_debug(Job(target, check_opt_level(options.opt), options.lineinfo, options.device_debug, **files, **choices))
+    job = check_debug(
+        Job(target, check_opt_level(options.opt), options.lineinfo, options.device_debug, **files, **choices)
+    )
     data = read_file(options.file)
     executor = InProcessExecutor() if options.in_process else ForkedExecutor()
     arguments = (data, source.name, goal, job, options.file)
@@ -341,7 +375,9 @@ def run_file(options: argparse.Namespace) -> None:
 
     module, entries = _launches(options)
     if len(entries) != 1:
-        raise InvalidInput("run-entry", f"the file has {len(entries)} kernels", remedy=f"name one: {', '.join(entries)}")
+        raise InvalidInput(
+            "run-entry", f"the file has {len(entries)} kernels", remedy=f"name one: {', '.join(entries)}"
+        )
     run = lambda inputs: run_inputs(module, entries[0], inputs, options.max_steps)
     inputs, shown = _inputs(options, module, entries[0], run)
     print(*shown, sep="\n")
@@ -377,7 +413,9 @@ def _silenced(names: list[str]) -> dict[str, str]:
 
     for name in names:
         if name not in FINDINGS:
-            raise InvalidInput("finding-unknown", f"the emulator has no finding {name!r}", remedy=f"use {', '.join(FINDINGS)}")
+            raise InvalidInput(
+                "finding-unknown", f"the emulator has no finding {name!r}", remedy=f"use {', '.join(FINDINGS)}"
+            )
     return dict.fromkeys(names, SILENT)
 
 

@@ -178,7 +178,11 @@ def _stage_of_pass(last: str, source: str, job: Job) -> tuple[Stage, tuple[type[
         if last in names:
             return stage, passes[: names.index(last) + 1]
         offered += names
-    raise InvalidInput("until-pass", f"{last!r} is no pass on the way from .{source.removeprefix('.')}", remedy=f"use one of {', '.join(offered)}")
+    raise InvalidInput(
+        "until-pass",
+        f"{last!r} is no pass on the way from .{source.removeprefix('.')}",
+        remedy=f"use one of {', '.join(offered)}",
+    )
 
 
 def check_opt_level(level: object) -> int:
@@ -230,9 +234,7 @@ class _Run:
         from .pipeline.contracts import run_passes
         from .pipeline.text_format import render as render_module
 
-        return self._guard(
-            stage, lambda: {".mlir": render_module(run_passes(passes, self.value, stage.job(self.job)))}
-        )
+        return self._guard(stage, lambda: {".mlir": render_module(run_passes(passes, self.value, stage.job(self.job)))})
 
     def _guard(self, stage: Stage, work: Callable[[], object]) -> object:
         """The result of ``work``; faults that are ours leave a dump and a command that repeats them."""

@@ -53,7 +53,9 @@ def name_fault(kind: str, name: str, place: Callable[[], Location | None] = lamb
     if found is None:
         return None
     problem, remedy = found
-    return InvalidInput(f"{kind}-name", f"{kind} name {quoted_name(name)} is {problem}", location=place(), remedy=remedy)
+    return InvalidInput(
+        f"{kind}-name", f"{kind} name {quoted_name(name)} is {problem}", location=place(), remedy=remedy
+    )
 
 
 def module_faults(rows: Iterable[tuple[str, str, Callable[[], Location | None]]]) -> Iterator[InvalidInput]:
@@ -105,7 +107,10 @@ _BAD_STEMS: dict[str, Callable[[str], bool]] = {
 def _problem(name: str) -> tuple[str, str] | None:
     """What is wrong with a name, and what to do."""
     if not is_identifier(name):
-        return "not a PTX identifier", "use letters, digits, _ and $, not beginning with a digit, and more than a lone _ or $"
+        return (
+            "not a PTX identifier",
+            "use letters, digits, _ and $, not beginning with a digit, and more than a lone _ or $",
+        )
     if reserved := _RESERVED.fullmatch(name):
         return f"taken: {list(RESERVED.values())[reserved.lastindex - 1]}", "choose another"
     return None

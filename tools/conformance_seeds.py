@@ -100,7 +100,9 @@ def _string_constants(tree: ast.Module) -> dict[str, str]:
     return {
         node.targets[0].id: node.value.value
         for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and isinstance(node.value, ast.Constant)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Constant)
     }
 
 
@@ -129,7 +131,7 @@ def unknown_marks(rows: list[Row], marks: list[Mark]) -> list[Mark]:
 
 
 def state(row: Row, shown: dict) -> str:
-    """ "shown", "open" or "not ours"."""
+    """One of "shown", "open" and "not ours"."""
     if (row.document, row.id) in shown:
         return "shown"
     return "not ours" if row.not_ours else "open"

@@ -317,7 +317,7 @@ def trial(name: str, element: str, form: str | None = None) -> ModuleOp | None:
 
 
 def outcome(name: str, element: str, target: str, form: str | None = None) -> str | None:
-    """"" if the trial compiles for the target, the id of the refusal if not; None if Tile IR has no such operation."""
+    """An empty text if the trial compiles for the target, the id of the refusal if not; None if Tile IR has no such operation."""
     if (module := trial(name, element, form)) is None:
         return None
     job = Job(TARGETS[target])
@@ -505,7 +505,9 @@ def main() -> int:
     """Write the page, or compare it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="fail where the page differs from what compiles")
-    parser.add_argument("--tables", action="store_true", help="keep the operations, which take minutes; rewrite the rest")
+    parser.add_argument(
+        "--tables", action="store_true", help="keep the operations, which take minutes; rewrite the rest"
+    )
     options = parser.parse_args()
     text = PAGE.read_text().partition(TABLES)[0] + tables() if options.tables else page()
     if options.check:

@@ -105,7 +105,9 @@ def damage_bytes(data: bytes, chance: random.Random) -> bytes:
 
 
 def _set_number(data: bytearray, place: int, chance: random.Random) -> None:
-    data[place : place + chance.choice((0, 1, 8))] = chance.choice((b"\xff" * 9 + b"\x01", b"\x7f", b"\xff" * 8, bytes(8)))
+    data[place : place + chance.choice((0, 1, 8))] = chance.choice(
+        (b"\xff" * 9 + b"\x01", b"\x7f", b"\xff" * 8, bytes(8))
+    )
 
 
 def _copy_piece(data: bytearray, place: int, chance: random.Random) -> None:
@@ -126,8 +128,38 @@ BYTE_EDITS: tuple[Callable[[bytearray, int, random.Random], None], ...] = (
 WORD = re.compile(rb"\w+|\s+|[^\w\s]")
 STRANGE = (
     *(b"0", b"-1", b"3", b"9223372036854775808", b"18446744073709551616", b"1" * 400, b"1e999", b"nan", b"0x"),
-    *(b'"', b'"' + b"a" * 60, b"\\", b"{" * 300, b"(" * 300, b"<" * 300, b"[" * 300, b"}", b")", b">", b"\0", b"\xc3\xa9"),
-    *(b"", b" ", b"\n", b"%0", b"@k", b"!0", b"#", b"//", b"i1", b"f64", b"4x", b"null", b"[]", b"{}", b"true", b"\xff"),
+    *(
+        b'"',
+        b'"' + b"a" * 60,
+        b"\\",
+        b"{" * 300,
+        b"(" * 300,
+        b"<" * 300,
+        b"[" * 300,
+        b"}",
+        b")",
+        b">",
+        b"\0",
+        b"\xc3\xa9",
+    ),
+    *(
+        b"",
+        b" ",
+        b"\n",
+        b"%0",
+        b"@k",
+        b"!0",
+        b"#",
+        b"//",
+        b"i1",
+        b"f64",
+        b"4x",
+        b"null",
+        b"[]",
+        b"{}",
+        b"true",
+        b"\xff",
+    ),
 )
 
 
@@ -143,7 +175,9 @@ def damage_text(data: bytes, chance: random.Random) -> bytes:
     words = WORD.findall(data) or [b""]
     for _ in range(chance.randint(1, 4)):
         place = chance.randrange(len(words))
-        words[place] = chance.choice((*STRANGE, words[chance.randrange(len(words))], words[chance.randrange(len(words))]))
+        words[place] = chance.choice(
+            (*STRANGE, words[chance.randrange(len(words))], words[chance.randrange(len(words))])
+        )
     return b"".join(words)
 
 
@@ -208,7 +242,9 @@ def read_asm(data: bytes, folder: Path, chance: random.Random) -> None:
 def read_stage(stage: str, goals: tuple[str, ...], data: bytes, folder: Path, chance: random.Random) -> None:
     """The compiler, entered at a stage; LLVM is started by the command in a process of its own."""
     goal = chance.choice(goals)
-    run_command("lower", _write(folder / f"k.{stage}", data), "--to", goal, "--sm", "90", "-o", str(folder / f"x.{goal}"))
+    run_command(
+        "lower", _write(folder / f"k.{stage}", data), "--to", goal, "--sm", "90", "-o", str(folder / f"x.{goal}")
+    )
 
 
 def read_cache(data: bytes, folder: Path, chance: random.Random) -> None:

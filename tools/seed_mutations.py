@@ -85,7 +85,7 @@ def run_tests(folder: Path, tests: list[str]) -> int:
 
 
 def try_mutation(folder: Path, mutation: Mutation, tests: list[str]) -> str:
-    """ "noticed", or what is wrong."""
+    """What is wrong, or "noticed"."""
     if not tests:
         return "no test shows this row"
     if run_tests(folder, tests) != PASSED:

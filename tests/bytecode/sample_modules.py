@@ -29,8 +29,7 @@ DYNAMIC = -(1 << 63)
 NEAREST = e.RoundingMode.NEAREST_EVEN
 NONE = e.IntegerOverflow.NONE
 SIGNED, UNSIGNED = e.Signedness.Signed, e.Signedness.Unsigned
-RELAXED, WEAK, DEVICE = (
-    e.MemoryOrderingSemantics.RELAXED, e.MemoryOrderingSemantics.WEAK, e.MemoryScope.DEVICE)
+RELAXED, WEAK, DEVICE = (e.MemoryOrderingSemantics.RELAXED, e.MemoryOrderingSemantics.WEAK, e.MemoryScope.DEVICE)
 
 
 def build(fill, parameters=lambda types: [], version=V13_5, hints=None, name="k", debug=None) -> bytes:
@@ -68,8 +67,19 @@ def i1(types, code, value=True, *shape):
 
 def floats(_, types, code, values):
     t, a = tile(types, S.F32), f32(types, code)
-    for unary in (e.encode_AbsFOp, e.encode_CeilOp, e.encode_CosHOp, e.encode_CosOp, e.encode_FloorOp, e.encode_Log2Op,
-                  e.encode_LogOp, e.encode_NegFOp, e.encode_SinHOp, e.encode_SinOp, e.encode_TanOp):
+    for unary in (
+        e.encode_AbsFOp,
+        e.encode_CeilOp,
+        e.encode_CosHOp,
+        e.encode_CosOp,
+        e.encode_FloorOp,
+        e.encode_Log2Op,
+        e.encode_LogOp,
+        e.encode_NegFOp,
+        e.encode_SinHOp,
+        e.encode_SinOp,
+        e.encode_TanOp,
+    ):
         unary(code, t, a)
     for rounded in (e.encode_AddFOp, e.encode_MulFOp, e.encode_SubFOp, e.encode_DivFOp):
         rounded(code, t, a, a, NEAREST, False)
@@ -178,11 +188,22 @@ def memory(_, types, code, values):
     e.encode_PtrToPtrOp(code, pointer(types, S.I32), place)
     mask = i1(types, code)
     value, after = e.encode_LoadPtrTkoOp(
-        code, tile(types, S.F32), types.Token, place, mask, f32(types, code), token, RELAXED, DEVICE, None)
-    e.encode_StorePtrTkoOp(code, types.Token, place, value, mask, after, WEAK, None,
-                           make_load_store_hints({"sm_90": LoadStoreHints(3, False)}))
-    e.encode_AtomicRMWTkoOp(code, tile(types, S.F32), types.Token, place, value, None, token, RELAXED, DEVICE,
-                            e.AtomicRMWMode.ADDF)
+        code, tile(types, S.F32), types.Token, place, mask, f32(types, code), token, RELAXED, DEVICE, None
+    )
+    e.encode_StorePtrTkoOp(
+        code,
+        types.Token,
+        place,
+        value,
+        mask,
+        after,
+        WEAK,
+        None,
+        make_load_store_hints({"sm_90": LoadStoreHints(3, False)}),
+    )
+    e.encode_AtomicRMWTkoOp(
+        code, tile(types, S.F32), types.Token, place, value, None, token, RELAXED, DEVICE, e.AtomicRMWMode.ADDF
+    )
     e.encode_AtomicCASTkoOp(code, tile(types, S.F32), types.Token, place, value, value, mask, None, RELAXED, DEVICE)
     e.encode_JoinTokensOp(code, types.Token, [token, after])
     e.encode_AssertOp(code, mask, 'not "ok"\n')
@@ -194,10 +215,20 @@ def views(_, types, code, values):
     view_type = types.tensor_view(types.F32, [DYNAMIC, 16], [16, DYNAMIC], PtrAttr.Missing)
     view = e.encode_MakeTensorViewOp(code, view_type, base, [size], [size])
     tiles = e.encode_MakePartitionViewOp(
-        code, types.partition_view([4, 8], view_type, [1, 0], PaddingValue.NegInf), view)
+        code, types.partition_view([4, 8], view_type, [1, 0], PaddingValue.NegInf), view
+    )
     value, token = e.encode_LoadViewTkoOp(
-        code, tile(types, S.F32, 4, 8), types.Token, tiles, [size, size], None, WEAK, None,
-        make_load_store_hints({"default": LoadStoreHints(2)}), [False, False])
+        code,
+        tile(types, S.F32, 4, 8),
+        types.Token,
+        tiles,
+        [size, size],
+        None,
+        WEAK,
+        None,
+        make_load_store_hints({"default": LoadStoreHints(2)}),
+        [False, False],
+    )
     e.encode_StoreViewTkoOp(code, types.Token, value, tiles, [size, size], token, WEAK, None, None, [False, False])
     e.encode_GetTensorShapeOp(code, [tile(types, S.I32)] * 2, view)
     e.encode_GetIndexSpaceShapeOp(code, [tile(types, S.I32)] * 2, tiles)
@@ -211,7 +242,8 @@ def flagged_views(_, types, code, values):
     view = e.encode_MakeTensorViewOp(code, view_type, base, [], [])
     tiles = e.encode_MakePartitionViewOp(code, types.partition_view([4], view_type, [0], PaddingValue.Missing), view)
     value, token = e.encode_LoadViewTkoOp(
-        code, tile(types, S.F32, 4), types.Token, tiles, [zero], None, RELAXED, DEVICE, None, [True])
+        code, tile(types, S.F32, 4), types.Token, tiles, [zero], None, RELAXED, DEVICE, None, [True]
+    )
     e.encode_StoreViewTkoOp(code, types.Token, value, tiles, [zero], token, WEAK, None, None, [False])
 
 
@@ -236,7 +268,8 @@ def since_13_2(_, types, code, values):
 def since_13_3(writer, types, code, values):
     (base,) = values
     writer.global_section.define_global(
-        "hidden", tile(types, S.I32, 2), struct.pack("<2i", 7, 7), 0, True, e.SymbolVisibility.Private)
+        "hidden", tile(types, S.I32, 2), struct.pack("<2i", 7, 7), 0, True, e.SymbolVisibility.Private
+    )
     e.encode_ExpOp(code, tile(types, S.F32), f32(types, code), e.RoundingMode.APPROX)
     floats = f32(types, code, 1.0, 4)
     packed = e.encode_PackOp(code, tile(types, S.I8, 16), floats)
@@ -254,12 +287,32 @@ def since_13_3(writer, types, code, values):
     rows = types.gather_scatter_view([4, 2], view_type, 0, PaddingValue.Nan)
     gathered = e.encode_MakeGatherScatterViewOp(code, rows, view)
     index = i32(types, code, 1)
-    e.encode_LoadViewTkoOp(code, tile(types, S.F32, 4, 2), types.Token, gathered, [i32(types, code, 1, 4), index], None,
-                           WEAK, None, None, [False, False])
+    e.encode_LoadViewTkoOp(
+        code,
+        tile(types, S.F32, 4, 2),
+        types.Token,
+        gathered,
+        [i32(types, code, 1, 4), index],
+        None,
+        WEAK,
+        None,
+        None,
+        [False, False],
+    )
     strided = types.strided_view([4, 2], [3, 3], view_type, [0, 1], PaddingValue.Missing)
     strips = e.encode_MakeStridedViewOp(code, strided, view)
-    e.encode_AtomicRedViewTkoOp(code, types.Token, strips, [index, index], f32(types, code, 1.0, 4, 2), None, RELAXED,
-                                DEVICE, e.AtomicRMWMode.ADDF, [False, False])
+    e.encode_AtomicRedViewTkoOp(
+        code,
+        types.Token,
+        strips,
+        [index, index],
+        f32(types, code, 1.0, 4, 2),
+        None,
+        RELAXED,
+        DEVICE,
+        e.AtomicRMWMode.ADDF,
+        [False, False],
+    )
 
 
 def since_13_4(_, types, code, values):
@@ -292,12 +345,24 @@ def since_13_5(_, types, code, values):
 
     shared, index, kind = tiles(multicast, Multicast), [zero, zero], e.MultimemReductionKind.ADD
     reduced, token = e.encode_MultimemLoadReduceViewTkoOp(
-        code, tile(types, S.F32, 4, 8), types.Token, shared, index, None, WEAK, None, kind, [False, False])
+        code, tile(types, S.F32, 4, 8), types.Token, shared, index, None, WEAK, None, kind, [False, False]
+    )
     token = e.encode_MultimemReduceViewTkoOp(
-        code, types.Token, shared, reduced, index, token, RELAXED, e.MemoryScope.SYS, kind, [True, False])
+        code, types.Token, shared, reduced, index, token, RELAXED, e.MemoryScope.SYS, kind, [True, False]
+    )
     e.encode_MultimemStoreViewTkoOp(code, types.Token, shared, row, index, token, RELAXED, DEVICE, [False, False])
-    e.encode_AtomicRedViewTkoOp(code, types.Token, tiles(plain, PtrAttr.Missing), index, row, None, RELAXED, DEVICE,
-                                e.AtomicRMWMode.ADDF, [True, True])
+    e.encode_AtomicRedViewTkoOp(
+        code,
+        types.Token,
+        tiles(plain, PtrAttr.Missing),
+        index,
+        row,
+        None,
+        RELAXED,
+        DEVICE,
+        e.AtomicRMWMode.ADDF,
+        [True, True],
+    )
 
 
 def multicast_pointer(types):

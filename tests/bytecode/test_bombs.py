@@ -74,10 +74,16 @@ BOMBS = {
     "long-doubling": (functions(3000, lambda n: n - 1), "a parameter type cannot be a function type"),
     "doubling-forward": (functions(40, lambda n: min(n + 1, 39)), "cannot be a function type|contains itself|nested"),
     "chain": (chain(5000), "types are nested more than 8 deep"),
-    "result": ([bytes([I32]), bytes([FUNCTION, 0, 0]), bytes([FUNCTION, 0, 1, 1])], "a result type cannot be a function"),
+    "result": (
+        [bytes([I32]), bytes([FUNCTION, 0, 0]), bytes([FUNCTION, 0, 1, 1])],
+        "a result type cannot be a function",
+    ),
     "rank": ([bytes([I32]), bytes([TILE, 0]) + dims(*[1] * 65)], "at most 64 dimensions, got 65"),
     "huge-rank": ([bytes([I32]), bytes([TILE, 0]) + dims(*[1] * 4000)], "at most 64 dimensions, got 4000"),
-    "view-rank": ([bytes([I32]), bytes([TENSOR_VIEW, 0, 0]) + dims(*[1] * 65) + dims(*[1] * 65)], "at most 64 dimensions"),
+    "view-rank": (
+        [bytes([I32]), bytes([TENSOR_VIEW, 0, 0]) + dims(*[1] * 65) + dims(*[1] * 65)],
+        "at most 64 dimensions",
+    ),
     "negative": ([bytes([I32]), bytes([TILE, 0]) + dims(-(1 << 63))], "positive constants"),
 }
 

@@ -50,13 +50,16 @@ def test_bad_files(data, id, message, offset):
     assert str(error).startswith(f"k.tilebc: byte {offset:#x}: error[{id}]: ")
 
 
-@pytest.mark.parametrize("version, found, age", [
-    (bytes([13, 9, 0, 0]), "13.9", "newer than"),
-    (bytes([18, 0, 0, 0]), "18.0", "newer than"),
-    (bytes([13, 5, 2, 0]), "13.5.2", "newer than"),
-    (bytes([13, 4, 1, 0]), "13.4.1", "not one of"),
-    (bytes([12, 9, 0, 0]), "12.9", "not one of"),
-])
+@pytest.mark.parametrize(
+    "version, found, age",
+    [
+        (bytes([13, 9, 0, 0]), "13.9", "newer than"),
+        (bytes([18, 0, 0, 0]), "18.0", "newer than"),
+        (bytes([13, 5, 2, 0]), "13.5.2", "newer than"),
+        (bytes([13, 4, 1, 0]), "13.4.1", "not one of"),
+        (bytes([12, 9, 0, 0]), "12.9", "not one of"),
+    ],
+)
 def test_unknown_versions_name_both(version, found, age):
     error = refusal(MAGIC + version + VALID[12:])
     assert error.id == "bytecode-version"
@@ -102,11 +105,14 @@ def test_damaged_attributes_of_a_function(place, value, message):
 ONE = IntegerAttr(1, i1)
 
 
-@pytest.mark.parametrize("attributes, message", [
-    ([ONE], "expected an array of dictionaries, the attributes of parameters"),
-    ([DictionaryAttr({})] * 2, "2 dictionaries of attributes for 1 parameters"),
-    ([DictionaryAttr({"bare": ONE})], "the attribute 'bare' of a parameter is not one of a dialect"),
-])
+@pytest.mark.parametrize(
+    "attributes, message",
+    [
+        ([ONE], "expected an array of dictionaries, the attributes of parameters"),
+        ([DictionaryAttr({})] * 2, "2 dictionaries of attributes for 1 parameters"),
+        ([DictionaryAttr({"bare": ONE})], "the attribute 'bare' of a parameter is not one of a dialect"),
+    ],
+)
 def test_wrong_attributes_of_parameters(attributes, message):
     module = read_module(FUNCTION)
     entry = module.body.block.first_op.body.block.first_op
@@ -121,11 +127,14 @@ def pointers(number: int, version) -> bytes:
     return build(lambda *_: None, lambda types: [types.tile(types.pointer(types.F32, attribute), ())], version)
 
 
-@pytest.mark.parametrize("number, version, message", [
-    (1, V13_4, "the pointer attribute 'unicast' needs bytecode 13.5, the file is 13.4"),
-    (2, V13_4, "the pointer attribute 'multicast' needs bytecode 13.5, the file is 13.4"),
-    (3, V13_5, "unknown pointer attribute 3"),
-])
+@pytest.mark.parametrize(
+    "number, version, message",
+    [
+        (1, V13_4, "the pointer attribute 'unicast' needs bytecode 13.5, the file is 13.4"),
+        (2, V13_4, "the pointer attribute 'multicast' needs bytecode 13.5, the file is 13.4"),
+        (3, V13_5, "unknown pointer attribute 3"),
+    ],
+)
 def test_wrong_pointer_attributes(number, version, message):
     error = refusal(pointers(number, version))
     assert message in error.message and error.location.offset
@@ -250,8 +259,10 @@ def accepts_or_refuses(data: bytes) -> None:
 
 
 edits = st.lists(
-    st.tuples(st.integers(12, 4000), st.integers(0, 255), st.sampled_from(["set", "insert", "delete"])), min_size=1,
-    max_size=6)
+    st.tuples(st.integers(12, 4000), st.integers(0, 255), st.sampled_from(["set", "insert", "delete"])),
+    min_size=1,
+    max_size=6,
+)
 
 
 @settings(max_examples=300, deadline=None)

@@ -136,8 +136,9 @@ def test_identities_are_numbers():
 
 
 def constant(element, raw: bytes, *shape):
-    return find(build(lambda _, types, code, __: e.encode_ConstantOp(code, tile(types, element, *shape), raw)),
-                ct.ConstantOp).value
+    return find(
+        build(lambda _, types, code, __: e.encode_ConstantOp(code, tile(types, element, *shape), raw)), ct.ConstantOp
+    ).value
 
 
 def test_a_splat_is_not_expanded():

@@ -84,11 +84,16 @@ def test_what_13_5_adds_is_read_back():
     assert write_module(module, like=Tables(data)) == data
 
 
-@pytest.mark.parametrize("text, message", [
-    (MULTICAST, "the pointer attribute 'multicast' needs bytecode 13.5, not 13.4"),
-    ("entry @k(%arg0: tile<i32> {ab.c = 3 : i32}) {\n  return\n}\n",
-     "an attribute of a parameter needs bytecode 13.5, not 13.4"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (MULTICAST, "the pointer attribute 'multicast' needs bytecode 13.5, not 13.4"),
+        (
+            "entry @k(%arg0: tile<i32> {ab.c = 3 : i32}) {\n  return\n}\n",
+            "an attribute of a parameter needs bytecode 13.5, not 13.4",
+        ),
+    ],
+)
 def test_what_13_5_adds_is_not_written_as_13_4(text, message):
     with pytest.raises(InvalidInput, match=message) as caught:
         write_module(parse_text(text))

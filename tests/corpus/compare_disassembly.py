@@ -53,7 +53,11 @@ def main() -> int:
             continue
         different += 1
         if different <= options.show:
-            print("\n".join(difflib.unified_diff(expected, actual, f"{path} (tileirdisasm)", f"{path} (ours)", lineterm="", n=0)))
+            print(
+                "\n".join(
+                    difflib.unified_diff(expected, actual, f"{path} (tileirdisasm)", f"{path} (ours)", lineterm="", n=0)
+                )
+            )
     print(f"{len(files) - different} of {len(files)} files give equal text")
     return int(different > 0)
 

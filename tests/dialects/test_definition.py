@@ -15,7 +15,9 @@ MARK, SYMBOL = {"key": FLAG}, {"sym_name": TEXT.optional()}
 KEY = {"key": TEXT.optional()}
 Plain = define("row.plain", "lhs rhs", "result", "two operands", attributes=KEY)
 Single = define("row.single", "values*", "", "one group")
-Mixed = define("row.mixed", "first others* last mask? token?", "value after?", "all kinds of groups", pure=False, attributes=MARK)
+Mixed = define(
+    "row.mixed", "first others* last mask? token?", "value after?", "all kinds of groups", pure=False, attributes=MARK
+)
 Nested = define("row.nested", "start initial*", "results*", "a region", pure=False, regions=1, attributes=MARK | SYMBOL)
 Leaf = define("row.leaf", "", "", "nothing at all", pure=False, attributes={"key": I32.optional()})
 End = define("row.end", "", "", "the end of a region", terminator=True)

@@ -43,7 +43,9 @@ def no_parser(monkeypatch):
 
 
 @pytest.mark.parametrize("text", STRINGS.values(), ids=STRINGS)
-@pytest.mark.parametrize("read", [lambda text: text_format.parse(text.encode(), "k"), lambda text: opt.parse_module(text, "k")])
+@pytest.mark.parametrize(
+    "read", [lambda text: text_format.parse(text.encode(), "k"), lambda text: opt.parse_module(text, "k")]
+)
 def test_strings_without_an_end(no_parser, text, read):
     with pytest.raises(InvalidInput, match="a string does not end") as caught:
         read(text)
@@ -91,11 +93,15 @@ def fails_with(error):
     return read
 
 
-@pytest.mark.parametrize("error", [KeyError("x"), ValueError("bad"), AssertionError(), RecursionError("deep"), OverflowError()])
+@pytest.mark.parametrize(
+    "error", [KeyError("x"), ValueError("bad"), AssertionError(), RecursionError("deep"), OverflowError()]
+)
 def test_any_failure_of_a_parser_has_a_place(error):
     text = "\n  builtin.module {}"
     with pytest.raises(InvalidInput, match=f"cannot parse: {type(error).__name__}") as caught:
-        mlir_text.parse_checked(lambda: mlir_text.Parser(text_format.context(), text), fails_with(error), text, "k.tileaa")
+        mlir_text.parse_checked(
+            lambda: mlir_text.Parser(text_format.context(), text), fails_with(error), text, "k.tileaa"
+        )
     assert (caught.value.location.line, caught.value.location.column) == (2, 3)
 
 

@@ -96,7 +96,9 @@ def test_what_is_forbidden_cannot_be_silenced():
     ptx = f"{HEADER}.visible .entry k(.param .u64 k_0) .reqntid 128, 1, 1 {{ {DECLARED}{body} }}"
     memory, out = emulator.Memory(), aligned(np.zeros(64, np.uint32))
     with pytest.raises(EmulatorFault, match="outside mapped memory"):
-        emulator.run_ptx(ptx, "k", 1, None, [memory.map_array(out).to_bytes(8, "little")], memory=memory, findings="silent")
+        emulator.run_ptx(
+            ptx, "k", 1, None, [memory.map_array(out).to_bytes(8, "little")], memory=memory, findings="silent"
+        )
 
 
 def test_choices_that_do_not_exist():

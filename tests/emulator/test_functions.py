@@ -61,7 +61,9 @@ def test_results_that_are_exact_or_not_finite():
         assert evaluate("ex2", np.float32([-np.inf, -200, -149, 0, 10, 128, np.inf])).tolist() == [
             0, 0, 2.0**-149, 1, 1024, np.inf, np.inf]  # fmt: skip
         assert evaluate("lg2", np.float32([0, 2.0**-149, 1, 8, np.inf])).tolist() == [-np.inf, -149, 0, 3, np.inf]
-        assert np.isnan(evaluate("lg2", np.float32([-1, np.nan]))).all() and np.isnan(evaluate("sin", np.float32(np.inf)))
+        assert np.isnan(evaluate("lg2", np.float32([-1, np.nan]))).all() and np.isnan(
+            evaluate("sin", np.float32(np.inf))
+        )
     assert np.signbit(evaluate("sin", np.float32(-0.0))) and evaluate("tanh", np.float32(20)) == 1
 
 

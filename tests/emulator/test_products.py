@@ -131,7 +131,9 @@ def test_products_in_blocks(m, k, n):
 @settings(deadline=None)
 @given(st.lists(st.lists(st.floats(-1e70, 1e70), min_size=5, max_size=5), min_size=1, max_size=4))
 def test_sums_of_any_numbers(terms):
-    assert bits(round_sums(np.array(terms)) + np.float32(0)) == bits([nearest_float32(sum(map(Fraction, t), Fraction(0))) for t in terms])
+    assert bits(round_sums(np.array(terms)) + np.float32(0)) == bits(
+        [nearest_float32(sum(map(Fraction, t), Fraction(0))) for t in terms]
+    )
 
 
 KERNEL = """.reg .b32 r<8>; .reg .f32 f<8>; .reg .b64 d<4>; mov.u32 r0, %tid.x; mul.wide.u32 d1, r0, 24; add.u64 d1, d1, u0;

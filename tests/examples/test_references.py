@@ -201,8 +201,9 @@ def scatter(v, i):
 
 ELEMENT = {
     ("vector_add", "out"): lambda v, i: float(v["x"][i]) + float(v["y"][i]),
-    ("masked_saxpy", "y"): lambda v, i, j: float(v["y"][i, j])
-    + (v["a"] * float(v["x"][i, j]) if v["mask"][i, j] else 0.0),
+    ("masked_saxpy", "y"): lambda v, i, j: (
+        float(v["y"][i, j]) + (v["a"] * float(v["x"][i, j]) if v["mask"][i, j] else 0.0)
+    ),
     ("matmul_tf32", "c"): matmul_tf32,
     ("matmul", "c"): matmul,
     ("batch_matmul", "c"): batch_matmul,

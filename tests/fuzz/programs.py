@@ -192,15 +192,30 @@ class Builder:
 
     # Operations
 
-    def emit(self, kind: type[Operation], operands: Sequence[SSAValue], results: Sequence[Attribute], *,
-             regions: Sequence[Region] = (), **properties: Attribute | None) -> Operation:
+    def emit(
+        self,
+        kind: type[Operation],
+        operands: Sequence[SSAValue],
+        results: Sequence[Attribute],
+        *,
+        regions: Sequence[Region] = (),
+        **properties: Attribute | None,
+    ) -> Operation:
         given = {name.rstrip("_"): value for name, value in properties.items() if value is not None}
         op = kind.create(operands=list(operands), result_types=list(results), properties=given, regions=list(regions))
         self.block.add_op(op)
         return op
 
-    def value(self, kind: type[Operation], operands: Sequence[Value], type: TileType, *, inexact: bool = False,
-              raw: bool | None = None, **properties: Attribute | None) -> Value:
+    def value(
+        self,
+        kind: type[Operation],
+        operands: Sequence[Value],
+        type: TileType,
+        *,
+        inexact: bool = False,
+        raw: bool | None = None,
+        **properties: Attribute | None,
+    ) -> Value:
         """An operation of one result on values; it joins the pool."""
         op = self.emit(kind, [operand.ssa for operand in operands], [type], **properties)
         exact = not inexact and all(operand.exact for operand in operands)
@@ -249,8 +264,10 @@ class Builder:
     def _tensor(self, element: Attribute, shape: tuple[int, ...]) -> tuple[Value, TensorViewType, tuple[int, ...]]:
         """A tensor view around a tile, its type, and the tile's index; it may end inside of the tile."""
         index = tuple(self.choices.integer(0, 1) for _ in shape)
-        sizes = tuple((number + 1) * size if self.chance(2) else number * size + self.choices.integer(1, size)
-                      for number, size in zip(index, shape))
+        sizes = tuple(
+            (number + 1) * size if self.chance(2) else number * size + self.choices.integer(1, size)
+            for number, size in zip(index, shape)
+        )
         order = list(range(len(shape)))
         if self.chance(4):
             order.reverse()
@@ -265,8 +282,12 @@ class Builder:
         # Half bytes are written with the word around them.
         base = self.argument(element, step if element != F4E2M1 else -(-step // 8) * 8)
         given = [self.constant(TileType((), i32), size) for size in sizes] if dynamic else []
-        op = self.emit(ct.MakeTensorViewOp, [base.ssa, *(value.ssa for value in given)], [view],
-                       operandSegmentSizes=segments(1, len(given), 0))
+        op = self.emit(
+            ct.MakeTensorViewOp,
+            [base.ssa, *(value.ssa for value in given)],
+            [view],
+            operandSegmentSizes=segments(1, len(given), 0),
+        )
         return Value(op.results[0]), view, index
 
     def _view(self, element: Attribute, shape: tuple[int, ...], padded: bool) -> tuple[SSAValue, list[SSAValue]]:
@@ -285,12 +306,21 @@ class Builder:
 
     def _load_view(self, element: Attribute, shape: tuple[int, ...]) -> Value:
         view, index = self._view(element, shape, padded=element != F8E8M0)
-        op = self.emit(ct.LoadViewTkoOp, [view, *index], [TileType(shape, element), TOKEN],
-                       memory_ordering_semantics=WEAK, operandSegmentSizes=segments(1, len(index), 0))
+        op = self.emit(
+            ct.LoadViewTkoOp,
+            [view, *index],
+            [TileType(shape, element), TOKEN],
+            memory_ordering_semantics=WEAK,
+            operandSegmentSizes=segments(1, len(index), 0),
+        )
         return Value(op.results[0])
 
-    def _pointers(self, element: Attribute, shape: tuple[int, ...], base: Value | None = None,
-                  ) -> tuple[Value, Value | None]:
+    def _pointers(
+        self,
+        element: Attribute,
+        shape: tuple[int, ...],
+        base: Value | None = None,
+    ) -> tuple[Value, Value | None]:
         """Pointers to the elements of a buffer, in order or backward, and a mask that cuts some off."""
         count = int(np.prod(shape, dtype=int))
         base, type = base or self.argument(element, count), TileType(shape, i32)
@@ -299,14 +329,22 @@ class Builder:
             offsets = self._plain(ct.SubIOp, [self.constant(type, count - 1), offsets], type, overflow=NO_PROMISE)
         ones = TileType((1,) * len(shape), PointerType(element))
         pointer = self._plain(ct.ReshapeOp, [base], ones) if shape else base
-        pointer = self._plain(ct.BroadcastOp, [pointer], ones.with_element_type(PointerType(element)) if not shape else
-                              TileType(shape, PointerType(element))) if shape else pointer
+        pointer = (
+            self._plain(
+                ct.BroadcastOp,
+                [pointer],
+                ones.with_element_type(PointerType(element)) if not shape else TileType(shape, PointerType(element)),
+            )
+            if shape
+            else pointer
+        )
         pointers = self._plain(ct.OffsetOp, [pointer, offsets], TileType(shape, PointerType(element)))
         if self.chance(2):
             return pointers, None
         limit = self.constant(type, self.choices.integer(0, count))
-        return pointers, self._plain(ct.CmpIOp, [offsets, limit], TileType(shape, i1), signedness=SIGNED,
-                                     comparison_predicate=LESS)
+        return pointers, self._plain(
+            ct.CmpIOp, [offsets, limit], TileType(shape, i1), signedness=SIGNED, comparison_predicate=LESS
+        )
 
     def _counting(self, shape: tuple[int, ...]) -> Value:
         """0, 1, 2, ... in row-major order."""
@@ -322,32 +360,57 @@ class Builder:
         operands = [pointers.ssa]
         if mask is not None:
             operands += [mask.ssa, self.constant(TileType(shape, element), 1).ssa]
-        op = self.emit(ct.LoadPtrTkoOp, operands, [TileType(shape, element), TOKEN], memory_ordering_semantics=WEAK,
-                       operandSegmentSizes=segments(1, int(mask is not None), int(mask is not None), 0))
+        op = self.emit(
+            ct.LoadPtrTkoOp,
+            operands,
+            [TileType(shape, element), TOKEN],
+            memory_ordering_semantics=WEAK,
+            operandSegmentSizes=segments(1, int(mask is not None), int(mask is not None), 0),
+        )
         return Value(op.results[0])
 
     def store(self, value: Value) -> None:
         """Write a tile to a new output."""
         if value.shape and self.chance(2):
             view, index = self._view(value.element, value.shape, padded=False)
-            self.emit(ct.StoreViewTkoOp, [value.ssa, view, *index], [TOKEN], memory_ordering_semantics=WEAK,
-                      operandSegmentSizes=segments(1, 1, len(index), 0))
+            self.emit(
+                ct.StoreViewTkoOp,
+                [value.ssa, view, *index],
+                [TOKEN],
+                memory_ordering_semantics=WEAK,
+                operandSegmentSizes=segments(1, 1, len(index), 0),
+            )
             return
         pointers, mask = self._pointers(value.element, value.shape)
         masks = [] if mask is None else [mask.ssa]
-        self.emit(ct.StorePtrTkoOp, [pointers.ssa, value.ssa, *masks], [TOKEN], memory_ordering_semantics=WEAK,
-                  operandSegmentSizes=segments(1, 1, len(masks), 0))
+        self.emit(
+            ct.StorePtrTkoOp,
+            [pointers.ssa, value.ssa, *masks],
+            [TOKEN],
+            memory_ordering_semantics=WEAK,
+            operandSegmentSizes=segments(1, 1, len(masks), 0),
+        )
 
     def exchange(self, value: Value) -> Value:
         """A tile through memory: stored, then loaded by other threads in another order."""
         base = self.argument(value.element, int(np.prod(value.shape, dtype=int)))
         pointers, _ = self._pointers(value.element, value.shape, base)
-        stored = self.emit(ct.StorePtrTkoOp, [pointers.ssa, value.ssa], [TOKEN], memory_ordering_semantics=WEAK,
-                           operandSegmentSizes=segments(1, 1, 0, 0))
+        stored = self.emit(
+            ct.StorePtrTkoOp,
+            [pointers.ssa, value.ssa],
+            [TOKEN],
+            memory_ordering_semantics=WEAK,
+            operandSegmentSizes=segments(1, 1, 0, 0),
+        )
         shape = self.pick([value.shape, value.shape[::-1]])
         pointers, _ = self._pointers(value.element, shape, base)
-        op = self.emit(ct.LoadPtrTkoOp, [pointers.ssa, stored.results[0]], [TileType(shape, value.element), TOKEN],
-                       memory_ordering_semantics=WEAK, operandSegmentSizes=segments(1, 0, 0, 1))
+        op = self.emit(
+            ct.LoadPtrTkoOp,
+            [pointers.ssa, stored.results[0]],
+            [TileType(shape, value.element), TOKEN],
+            memory_ordering_semantics=WEAK,
+            operandSegmentSizes=segments(1, 0, 0, 1),
+        )
         return Value(op.results[0], value.exact, value.raw)
 
     # Nested blocks
@@ -421,9 +484,13 @@ def discontinuous(b: Builder) -> None:
     if kind is ct.RemFOp:
         b.value(kind, [x, y], x.type, raw=False)
         return
-    b.value(kind, [x, y], x.type.with_element_type(i1),
-            comparison_predicate=ComparisonPredicateAttr.of(b.pick(list(ComparisonPredicate))),
-            comparison_ordering=ComparisonOrderingAttr.of(b.pick(list(ComparisonOrdering))))
+    b.value(
+        kind,
+        [x, y],
+        x.type.with_element_type(i1),
+        comparison_predicate=ComparisonPredicateAttr.of(b.pick(list(ComparisonPredicate))),
+        comparison_ordering=ComparisonOrderingAttr.of(b.pick(list(ComparisonOrdering))),
+    )
 
 
 FUNCTIONS = (
@@ -444,12 +511,29 @@ def function(b: Builder) -> None:
 
 def integer_arithmetic(b: Builder) -> None:
     x = b.any_of((i1, *INTEGERS))
-    kind = b.pick((ct.AddIOp, ct.SubIOp, ct.MulIOp, ct.AndIOp, ct.OrIOp, ct.XOrIOp, ct.MaxIOp, ct.MinIOp, ct.MulhiIOp,
-                   ct.AbsIOp, ct.NegIOp))
+    kind = b.pick(
+        (
+            ct.AddIOp,
+            ct.SubIOp,
+            ct.MulIOp,
+            ct.AndIOp,
+            ct.OrIOp,
+            ct.XOrIOp,
+            ct.MaxIOp,
+            ct.MinIOp,
+            ct.MulhiIOp,
+            ct.AbsIOp,
+            ct.NegIOp,
+        )
+    )
     promised = {ct.AddIOp, ct.SubIOp, ct.MulIOp, ct.NegIOp}
-    b.value(kind, [x] if kind in (ct.AbsIOp, ct.NegIOp) else [x, b.like(x)], x.type,
-            overflow=NO_PROMISE if kind in promised else None,
-            signedness=b.pick((SIGNED, UNSIGNED)) if kind in (ct.MaxIOp, ct.MinIOp) else None)
+    b.value(
+        kind,
+        [x] if kind in (ct.AbsIOp, ct.NegIOp) else [x, b.like(x)],
+        x.type,
+        overflow=NO_PROMISE if kind in promised else None,
+        signedness=b.pick((SIGNED, UNSIGNED)) if kind in (ct.MaxIOp, ct.MinIOp) else None,
+    )
 
 
 def integer_division(b: Builder) -> None:
@@ -477,8 +561,13 @@ def shift(b: Builder) -> None:
 
 def compare_integers(b: Builder) -> None:
     x = b.any_of((i1, *INTEGERS))
-    b.value(ct.CmpIOp, [x, b.like(x)], x.type.with_element_type(i1), signedness=b.pick((SIGNED, UNSIGNED)),
-            comparison_predicate=ComparisonPredicateAttr.of(b.pick(list(ComparisonPredicate))))
+    b.value(
+        ct.CmpIOp,
+        [x, b.like(x)],
+        x.type.with_element_type(i1),
+        signedness=b.pick((SIGNED, UNSIGNED)),
+        comparison_predicate=ComparisonPredicateAttr.of(b.pick(list(ComparisonPredicate))),
+    )
 
 
 def select(b: Builder) -> None:
@@ -511,8 +600,14 @@ def convert_float(b: Builder) -> None:
 def integer_and_float(b: Builder) -> None:
     if b.chance(2):
         x = b.any_of((i1, *INTEGERS))
-        b.value(ct.IToFOp, [x], x.type.with_element_type(b.pick(FLOATS)), raw=False, rounding_mode=NEAREST,
-                signedness=b.pick((SIGNED, UNSIGNED)))
+        b.value(
+            ct.IToFOp,
+            [x],
+            x.type.with_element_type(b.pick(FLOATS)),
+            raw=False,
+            rounding_mode=NEAREST,
+            signedness=b.pick((SIGNED, UNSIGNED)),
+        )
         return
     x = b.find(lambda value: value.element in FLOATS and value.exact) or b.load(b.pick(FLOATS), b.shape())
     target, sign = b.pick(INTEGERS), b.pick((SIGNED, UNSIGNED))
@@ -522,8 +617,15 @@ def integer_and_float(b: Builder) -> None:
     low = 0.0 if saturating is None and sign is UNSIGNED else -high
     x = b.value(ct.MaxFOp, [x, b.constant(x.type, low)], x.type, raw=False)
     x = b.value(ct.MinFOp, [x, b.constant(x.type, high)], x.type, raw=False)
-    b.value(ct.FToIOp, [x], x.type.with_element_type(target), raw=True, signedness=sign, saturating=saturating,
-            rounding_mode=RoundingModeAttr.of("nearest_int_to_zero"))
+    b.value(
+        ct.FToIOp,
+        [x],
+        x.type.with_element_type(target),
+        raw=True,
+        signedness=sign,
+        saturating=saturating,
+        rounding_mode=RoundingModeAttr.of("nearest_int_to_zero"),
+    )
 
 
 def bitcast(b: Builder) -> None:
@@ -559,8 +661,12 @@ def rearrange(b: Builder) -> None:
         for dim in range(len(order) - 1):
             other = b.choices.integer(dim, len(order) - 1)
             order[dim], order[other] = order[other], order[dim]
-        b.value(ct.PermuteOp, [x], TileType([x.shape[dim] for dim in order], x.element),
-                permutation=DenseArrayBase.from_list(i32, order))
+        b.value(
+            ct.PermuteOp,
+            [x],
+            TileType([x.shape[dim] for dim in order], x.element),
+            permutation=DenseArrayBase.from_list(i32, order),
+        )
         return
     shape, left = [], count.bit_length() - 1
     for _ in range(b.choices.integer(0 if count == 1 else 1, 3) - 1):
@@ -653,11 +759,19 @@ def aggregate(b: Builder) -> None:
 
 def _finish_aggregate(b: Builder, tiles: list[Value], block: Block, identities: list, inexact: bool) -> None:
     dim, shape = b.choices.integer(0, len(tiles[0].shape) - 1), tiles[0].shape
-    given = {"dim": IntegerAttr(dim, i32),
-             "identities": ArrayAttr([_identity(value, x.element) for value, x in zip(identities, tiles)])}
+    given = {
+        "dim": IntegerAttr(dim, i32),
+        "identities": ArrayAttr([_identity(value, x.element) for value, x in zip(identities, tiles)]),
+    }
     if b.chance(2):
-        op = b.emit(ct.ScanOp, [x.ssa for x in tiles], [x.type for x in tiles], regions=[Region(block)],
-                    reverse=IntegerAttr(b.choices.integer(0, 1), i1), **given)
+        op = b.emit(
+            ct.ScanOp,
+            [x.ssa for x in tiles],
+            [x.type for x in tiles],
+            regions=[Region(block)],
+            reverse=IntegerAttr(b.choices.integer(0, 1), i1),
+            **given,
+        )
     else:
         results = [TileType(shape[:dim] + shape[dim + 1 :], x.element) for x in tiles]
         op = b.emit(ct.ReduceOp, [x.ssa for x in tiles], results, regions=[Region(block)], **given)
@@ -667,16 +781,27 @@ def _finish_aggregate(b: Builder, tiles: list[Value], block: Block, identities: 
 
 def largest_with_place(b: Builder) -> None:
     """The largest element and where it is, the first of equal ones: a reduction of two tiles."""
-    x = b.find(lambda value: value.shape and value.exact and value.element in INTEGERS) or \
-        b.load(b.pick(INTEGERS), b.shape(rank=2))
+    x = b.find(lambda value: value.shape and value.exact and value.element in INTEGERS) or b.load(
+        b.pick(INTEGERS), b.shape(rank=2)
+    )
     places = b._counting(x.shape)
     one, place = TileType((), x.element), TileType((), i32)
     with b.nested([one, one, place, place]) as block:
         first, second, here, there = map(Value, block.args)
-        greater = b._plain(ct.CmpIOp, [first, second], TileType((), i1), signedness=SIGNED,
-                           comparison_predicate=ComparisonPredicateAttr.of("greater_than"))
-        equal = b._plain(ct.CmpIOp, [first, second], TileType((), i1), signedness=SIGNED,
-                         comparison_predicate=ComparisonPredicateAttr.of("equal"))
+        greater = b._plain(
+            ct.CmpIOp,
+            [first, second],
+            TileType((), i1),
+            signedness=SIGNED,
+            comparison_predicate=ComparisonPredicateAttr.of("greater_than"),
+        )
+        equal = b._plain(
+            ct.CmpIOp,
+            [first, second],
+            TileType((), i1),
+            signedness=SIGNED,
+            comparison_predicate=ComparisonPredicateAttr.of("equal"),
+        )
         before = b._plain(ct.CmpIOp, [here, there], TileType((), i1), signedness=SIGNED, comparison_predicate=LESS)
         tie = b._plain(ct.AndIOp, [equal, before], TileType((), i1))
         wins = b._plain(ct.OrIOp, [greater, tie], TileType((), i1))
@@ -703,15 +828,22 @@ def multiply_matrices(b: Builder) -> None:
     batch = (1 << b.choices.integer(0, 1),) if b.chance(4) else ()
     if b.chance(4):
         lhs, rhs, acc = b.load(i8, (*batch, m, k)), b.load(i8, (*batch, k, n)), b.load(i32, (*batch, m, n))
-        b.value(ct.MmaIOp, [lhs, rhs, acc], acc.type, signedness_lhs=b.pick((SIGNED, UNSIGNED)),
-                signedness_rhs=b.pick((SIGNED, UNSIGNED)))
+        b.value(
+            ct.MmaIOp,
+            [lhs, rhs, acc],
+            acc.type,
+            signedness_lhs=b.pick((SIGNED, UNSIGNED)),
+            signedness_rhs=b.pick((SIGNED, UNSIGNED)),
+        )
         return
     factor = b.pick(list(FACTORS))
     acc = b.load(b.pick(FACTORS[factor]), (*batch, m, n))
     lhs, rhs = (b.load(F32 if factor == TF32 else factor, (*batch, *shape)) for shape in ((m, k), (k, n)))
     if factor == TF32:
-        lhs, rhs = (b.value(ct.FToFOp, [x], x.type.with_element_type(TF32), raw=False, rounding_mode=NEAREST)
-                    for x in (lhs, rhs))
+        lhs, rhs = (
+            b.value(ct.FToFOp, [x], x.type.with_element_type(TF32), raw=False, rounding_mode=NEAREST)
+            for x in (lhs, rhs)
+        )
         b.pool = [value for value in b.pool if value not in (lhs, rhs)]
     b.value(ct.MmaFOp, [lhs, rhs, acc], acc.type, inexact=True, raw=False)
 
@@ -733,9 +865,13 @@ def gather(b: Builder) -> None:
     line = TileType((rows,), i32)
     index = b._plain(ct.MulIOp, [b._counting((rows,)), b.constant(line, b.pick((1, 3, 5)))], line, overflow=NO_PROMISE)
     index = b._plain(ct.AndIOp, [index, b.constant(line, 2 * rows - 1)], line)
-    op = b.emit(ct.LoadViewTkoOp, [made, index.ssa, b.constant(TileType((), i32), 0).ssa],
-                [TileType((rows, columns), element), TOKEN], memory_ordering_semantics=WEAK,
-                operandSegmentSizes=segments(1, 2, 0))
+    op = b.emit(
+        ct.LoadViewTkoOp,
+        [made, index.ssa, b.constant(TileType((), i32), 0).ssa],
+        [TileType((rows, columns), element), TOKEN],
+        memory_ordering_semantics=WEAK,
+        operandSegmentSizes=segments(1, 2, 0),
+    )
     b.pool.append(Value(op.results[0]))
 
 
@@ -750,8 +886,13 @@ def strided_load(b: Builder) -> None:
     view = StridedViewType(shape, steps, type, None, PaddingValue.ZERO)
     made = b.emit(ct.MakeStridedViewOp, [tensor], [view]).results[0]
     one = b.constant(TileType((), i32), 1).ssa
-    op = b.emit(ct.LoadViewTkoOp, [made, one, one], [TileType(shape, element), TOKEN], memory_ordering_semantics=WEAK,
-                operandSegmentSizes=segments(1, 2, 0))
+    op = b.emit(
+        ct.LoadViewTkoOp,
+        [made, one, one],
+        [TileType(shape, element), TOKEN],
+        memory_ordering_semantics=WEAK,
+        operandSegmentSizes=segments(1, 2, 0),
+    )
     b.pool.append(Value(op.results[0]))
 
 
@@ -762,10 +903,15 @@ def atomic(b: Builder) -> None:
     x = b.find(lambda value: value.element in (i32, i64)) or b.load(b.pick((i32, i64)), b.shape())
     pointers, mask = b._pointers(x.element, x.shape)
     masks = [] if mask is None else [mask.ssa]
-    op = b.emit(ct.AtomicRMWTkoOp, [pointers.ssa, x.ssa, *masks], [x.type, TOKEN],
-                memory_ordering_semantics=MemoryOrderingSemanticsAttr.of("relaxed"),
-                memory_scope=MemoryScopeAttr.of("device"), operandSegmentSizes=segments(1, 1, len(masks), 0),
-                mode=AtomicRMWModeAttr.of(b.pick(("add", "and", "or", "xor", "max", "min", "umax", "umin", "xchg"))))
+    op = b.emit(
+        ct.AtomicRMWTkoOp,
+        [pointers.ssa, x.ssa, *masks],
+        [x.type, TOKEN],
+        memory_ordering_semantics=MemoryOrderingSemanticsAttr.of("relaxed"),
+        memory_scope=MemoryScopeAttr.of("device"),
+        operandSegmentSizes=segments(1, 1, len(masks), 0),
+        mode=AtomicRMWModeAttr.of(b.pick(("add", "and", "or", "xor", "max", "min", "umax", "umin", "xchg"))),
+    )
     if mask is None:
         b.pool.append(Value(op.results[0]))
 
@@ -800,8 +946,12 @@ def counted_loop(b: Builder) -> None:
         inside = [Value(argument, False, False) for argument in block.args[1:]]
         b.pool += [Value(block.args[0]), *inside]
         b.emit(ct.ContinueOp, [_same_type(b, value).ssa for value in inside], [])
-    op = b.emit(ct.ForOp, [value.ssa for value in (*bounds, *carried)], [value.type for value in carried],
-                regions=[Region(block)])
+    op = b.emit(
+        ct.ForOp,
+        [value.ssa for value in (*bounds, *carried)],
+        [value.type for value in carried],
+        regions=[Region(block)],
+    )
     b.pool += [Value(result, False, False) for result in op.results]
 
 
@@ -827,8 +977,13 @@ def leaving_loop(b: Builder) -> None:
     start, limit, one = (b.constant(number, value) for value in (0, b.choices.integer(0, 3), 1))
     with b.nested([number, carried.type]) as block:
         count, inside = Value(block.args[0]), Value(block.args[1], False, False)
-        done = b._plain(ct.CmpIOp, [limit, count], TileType((), i1), signedness=SIGNED,
-                        comparison_predicate=ComparisonPredicateAttr.of("less_than_or_equal"))
+        done = b._plain(
+            ct.CmpIOp,
+            [limit, count],
+            TileType((), i1),
+            signedness=SIGNED,
+            comparison_predicate=ComparisonPredicateAttr.of("less_than_or_equal"),
+        )
         with b.nested() as out:
             b.emit(ct.BreakOp, [inside.ssa], [])
         with b.nested() as on:
@@ -849,43 +1004,75 @@ def packed_halves(b: Builder) -> None:
     if int(np.prod(shape, dtype=int)) < 2:
         return
     view, index = b._view(F4E2M1, shape, padded=True)
-    op = b.emit(ct.LoadViewTkoOp, [view, *index], [TileType(shape, F4E2M1), TOKEN], memory_ordering_semantics=WEAK,
-                operandSegmentSizes=segments(1, len(index), 0))
+    op = b.emit(
+        ct.LoadViewTkoOp,
+        [view, *index],
+        [TileType(shape, F4E2M1), TOKEN],
+        memory_ordering_semantics=WEAK,
+        operandSegmentSizes=segments(1, len(index), 0),
+    )
     x = Value(op.results[0])
     b.value(ct.FToFOp, [x], TileType(shape, b.pick(FLOATS)), raw=False, rounding_mode=NEAREST)
     source = b.find(lambda value: value.exact and value.shape == shape and value.element in FLOATS)
     made = b._plain(ct.FToFOp, [source], x.type, rounding_mode=NEAREST) if source is not None and b.chance(2) else x
     view, index = b._view(F4E2M1, shape, padded=False)
-    b.emit(ct.StoreViewTkoOp, [made.ssa, view, *index], [TOKEN], memory_ordering_semantics=WEAK,
-           operandSegmentSizes=segments(1, 1, len(index), 0))
+    b.emit(
+        ct.StoreViewTkoOp,
+        [made.ssa, view, *index],
+        [TOKEN],
+        memory_ordering_semantics=WEAK,
+        operandSegmentSizes=segments(1, 1, len(index), 0),
+    )
 
 
 def ties_away(b: Builder) -> None:
     x = b.any_of((F32,))
-    made = b._plain(ct.FToFOp, [x], x.type.with_element_type(TF32),
-                    rounding_mode=RoundingModeAttr.of(RoundingMode.NEAREST_AWAY))
+    made = b._plain(
+        ct.FToFOp, [x], x.type.with_element_type(TF32), rounding_mode=RoundingModeAttr.of(RoundingMode.NEAREST_AWAY)
+    )
     b.value(ct.FToFOp, [Value(made.ssa, x.exact)], x.type, raw=False, rounding_mode=NEAREST)
 
 
 def truth(b: Builder) -> None:
     x = b.find(lambda value: value.element in FLOATS and value.exact) or b.load(b.pick(FLOATS), b.shape())
-    b.value(ct.FToIOp, [x], x.type.with_element_type(i1), raw=True, signedness=UNSIGNED,
-            rounding_mode=RoundingModeAttr.of("nearest_int_to_zero"))
+    b.value(
+        ct.FToIOp,
+        [x],
+        x.type.with_element_type(i1),
+        raw=True,
+        signedness=UNSIGNED,
+        rounding_mode=RoundingModeAttr.of("nearest_int_to_zero"),
+    )
 
 
 def through_storage(b: Builder) -> None:
     """A tile through storage of the tile program's own."""
     x = b.any_of(EVERY)
     count = int(np.prod(x.shape, dtype=int))
-    base = b._plain(ct.AllocaOp, [], TileType((), PointerType(x.element)), num_elem=IntegerAttr(count, i64),
-                    alignment=IntegerAttr(16, i64))
+    base = b._plain(
+        ct.AllocaOp,
+        [],
+        TileType((), PointerType(x.element)),
+        num_elem=IntegerAttr(count, i64),
+        alignment=IntegerAttr(16, i64),
+    )
     pointers, _ = b._pointers(x.element, x.shape, base)
-    stored = b.emit(ct.StorePtrTkoOp, [pointers.ssa, x.ssa], [TOKEN], memory_ordering_semantics=WEAK,
-                    operandSegmentSizes=segments(1, 1, 0, 0))
+    stored = b.emit(
+        ct.StorePtrTkoOp,
+        [pointers.ssa, x.ssa],
+        [TOKEN],
+        memory_ordering_semantics=WEAK,
+        operandSegmentSizes=segments(1, 1, 0, 0),
+    )
     pointers, mask = b._pointers(x.element, x.shape, base)
     masks = [] if mask is None else [mask.ssa, b.constant(x.type, 1).ssa]
-    op = b.emit(ct.LoadPtrTkoOp, [pointers.ssa, *masks, stored.results[0]], [x.type, TOKEN],
-                memory_ordering_semantics=WEAK, operandSegmentSizes=segments(1, len(masks[:1]), len(masks[1:]), 1))
+    op = b.emit(
+        ct.LoadPtrTkoOp,
+        [pointers.ssa, *masks, stored.results[0]],
+        [x.type, TOKEN],
+        memory_ordering_semantics=WEAK,
+        operandSegmentSizes=segments(1, len(masks[:1]), len(masks[1:]), 1),
+    )
     b.pool.append(Value(op.results[0], x.exact, x.raw))
 
 
@@ -903,8 +1090,9 @@ MAX_STEPS = 8
 CTAS = (1, 1, 2, 4)  # that a program asks for
 
 
-def random_program(choices: Choices, steps: Sequence[Callable[[Builder], None]] = STEPS, *,
-                   every_value: bool = False) -> Program:
+def random_program(
+    choices: Choices, steps: Sequence[Callable[[Builder], None]] = STEPS, *, every_value: bool = False
+) -> Program:
     """A kernel of a few loads, up to MAX_STEPS steps, and stores of values that nothing else uses.
 
     With ``every_value`` all values are stored, in the order in which they are made: the first wrong one is at fault.
@@ -927,10 +1115,12 @@ def random_program(choices: Choices, steps: Sequence[Callable[[Builder], None]] 
 def _module(b: Builder, ctas: int) -> builtin.ModuleOp:
     types = [argument.type for argument in b.entry.args]
     entry = ct.EntryOp.create(
-        properties={"sym_name": StringAttr(ENTRY), "function_type": FunctionType.from_lists(types, []),
-                    "optimization_hints": ct.OptimizationHintsAttr({"default": {"num_cta_in_cga": ctas}})},
-        regions=[Region(b.entry)])
+        properties={
+            "sym_name": StringAttr(ENTRY),
+            "function_type": FunctionType.from_lists(types, []),
+            "optimization_hints": ct.OptimizationHintsAttr({"default": {"num_cta_in_cga": ctas}}),
+        },
+        regions=[Region(b.entry)],
+    )
     module = ct.ModuleOp.create(properties={"sym_name": StringAttr("kernels")}, regions=[Region(Block([entry]))])
     return builtin.ModuleOp([module])
-
-

@@ -14,14 +14,20 @@ def tile(shape, element: str) -> str:
 
 def load(name: str, pointer: str, shape, element: str) -> str:
     """Text that loads a whole row-major array."""
-    return _view(name, pointer, shape, element) + f"""
+    return (
+        _view(name, pointer, shape, element)
+        + f"""
   %{name}, %{name}_t = load_view_tko weak %{name}_p[{", ".join(["%zero"] * len(shape))}] : {_type(shape, element)}, tile<i32> -> {tile(shape, element)}, token"""
+    )
 
 
 def store(name: str, pointer: str, shape, element: str) -> str:
     """Text that stores a whole row-major array."""
-    return _view(f"{name}_o", pointer, shape, element) + f"""
+    return (
+        _view(f"{name}_o", pointer, shape, element)
+        + f"""
   %{name}_s = store_view_tko weak %{name}, %{name}_o_p[{", ".join(["%zero"] * len(shape))}] : {tile(shape, element)}, {_type(shape, element)}, tile<i32> -> token"""
+    )
 
 
 def _tensor(shape, element: str) -> str:

@@ -9,8 +9,11 @@ from tileiras_build.bytecode.text_parser import parse_text
 from tileiras_build.errors import InvalidInput
 from tileiras_build.interpreter import InterpreterFault, Memory, OutsideMemory
 
-ASSUME = load("x", "px", (8,), "i32") + """
+ASSUME = (
+    load("x", "px", (8,), "i32")
+    + """
   %y = assume {}, %x : tile<8xi32>"""
+)
 
 
 def run_assume(predicate: str, values) -> None:
@@ -26,14 +29,20 @@ def run_assume(predicate: str, values) -> None:
 ])  # fmt: skip
 def test_assumptions_are_checked(predicate, good, bad):
     run_assume(predicate, list(good))
-    with pytest.raises(InterpreterFault, match=r"assume: .* breaks the assumption " + predicate.split("<")[0]) as caught:
+    with pytest.raises(
+        InterpreterFault, match=r"assume: .* breaks the assumption " + predicate.split("<")[0]
+    ) as caught:
         run_assume(predicate, list(bad))
     assert caught.value.id == "broken-assumption"
 
 
 def test_access_outside_of_memory_names_the_address():
-    body = load("i", "pi", (8,), "i32") + pointers_text("p", "pa", "f32", "i") + """
+    body = (
+        load("i", "pi", (8,), "i32")
+        + pointers_text("p", "pa", "f32", "i")
+        + """
   %v, %t = load_ptr_tko weak %p : tile<8xptr<f32>> -> tile<8xf32>, token"""
+    )
     text = kernel({"pi": "i32", "pa": "f32"}, body)
     index = np.zeros(8, np.int32)
     run(text, [index, np.zeros(4, np.float32)], ["i32", "f32"])
@@ -53,8 +62,11 @@ def test_failed_assertion_names_the_element():
 
 
 def test_index_outside_of_the_index_space():
-    body = load("x", "px", (8,), "f32").replace("%zero]", "%far]").replace(
-        "%x, %x_t", "%far = constant <i32: 1> : tile<i32>\n  %x, %x_t")
+    body = (
+        load("x", "px", (8,), "f32")
+        .replace("%zero]", "%far]")
+        .replace("%x, %x_t", "%far = constant <i32: 1> : tile<i32>\n  %x, %x_t")
+    )
     with pytest.raises(InterpreterFault, match="index 1 along dimension 0 is outside of the index space"):
         run(kernel({"px": "f32"}, body), [np.zeros(8, np.float32)], ["f32"])
 
@@ -76,7 +88,9 @@ def test_unknown_entry_and_wrong_parameters():
 
 
 def test_print_formats_tiles_and_scalars():
-    body = load("x", "px", (4,), "i32") + '\n  %t = print_tko "%d and %5.2f%%", %x, %h : tile<4xi32>, tile<f32> -> token'
+    body = (
+        load("x", "px", (4,), "i32") + '\n  %t = print_tko "%d and %5.2f%%", %x, %h : tile<4xi32>, tile<f32> -> token'
+    )
     body = "  %h = constant <f32: 1.500000e+00> : tile<f32>\n" + body
     lines = []
     run(kernel({"px": "i32"}, body), [np.arange(4, dtype=np.int32)], ["i32"], output=lines.append)
@@ -125,7 +139,9 @@ class TestMemory:
 
 
 def test_tail_of_a_view_is_padded_and_not_written():
-    body = load("x", "px", (8,), "f32").replace("<8xf32, strides", "<5xf32, strides").replace("shape = [8]", "shape = [5]")
+    body = (
+        load("x", "px", (8,), "f32").replace("<8xf32, strides", "<5xf32, strides").replace("shape = [8]", "shape = [5]")
+    )
     body = body.replace("tile=(8), tensor", "tile=(8), padding_value = nan, tensor") + store("x", "py", (8,), "f32")
     outputs = run(kernel({"px": "f32", "py": "f32"}, body), [np.arange(8, dtype=np.float32)] * 2, ["f32"] * 2)
     assert outputs[1][:5].tolist() == [0, 1, 2, 3, 4] and np.isnan(outputs[1][5:]).all()

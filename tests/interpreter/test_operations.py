@@ -14,8 +14,9 @@ FLOATS = RANDOM.standard_normal((2, 64)) * 3
 def binary(operation: str, element: str, x, y, result: str | None = None):
     x, y = held_array(x, element), held_array(y, element)
     arrow = f" : tile<64x{element}>" + (f" -> tile<64x{result}>" if result else "")
-    return apply(f"%r = {operation.format('%x, %y')}{arrow}", [("x", x, element), ("y", y, element)],
-                 ((64,), result or element))
+    return apply(
+        f"%r = {operation.format('%x, %y')}{arrow}", [("x", x, element), ("y", y, element)], ((64,), result or element)
+    )
 
 
 @pytest.mark.parametrize(("operation", "expected"), [
@@ -53,7 +54,9 @@ def test_integer_division_rounds_as_told(rounding, expected):
 def test_shifts_fill_with_zeros_or_the_sign():
     x, amount = INTS[0], np.arange(64) % 32
     assert (binary("shri {} signed", "i32", x, amount) == x >> amount).all()
-    assert (binary("shri {} unsigned", "i32", x, amount).view(np.uint32) == (x.astype(np.int32).view(np.uint32) >> amount)).all()
+    assert (
+        binary("shri {} unsigned", "i32", x, amount).view(np.uint32) == (x.astype(np.int32).view(np.uint32) >> amount)
+    ).all()
 
 
 @pytest.mark.parametrize("flags", ["", " propagate_nan"])
@@ -76,14 +79,22 @@ def test_comparison_of_nan_depends_on_the_ordering():
 
 def convert(operation: str, before: str, after: str, values) -> np.ndarray:
     values = held_array(values, before)
-    return apply(f"%r = {operation} : tile<{len(values)}x{before}> -> tile<{len(values)}x{after}>", [("x", values, before)],
-                 ((len(values),), after))
+    return apply(
+        f"%r = {operation} : tile<{len(values)}x{before}> -> tile<{len(values)}x{after}>",
+        [("x", values, before)],
+        ((len(values),), after),
+    )
 
 
 def test_conversions_to_narrow_floats_saturate():
     values = [1e9, -1e9, 0.3, np.inf]
     assert convert("ftof %x", "f32", "f8E4M3FN", values).astype(float).tolist() == [448, -448, 0.3125, 448]
-    assert convert("ftof %x rounding<zero>", "f32", "f8E8M0FNU", [3.0, 4.0, 0.7, 1.0]).astype(float).tolist() == [2, 4, 0.5, 1]
+    assert convert("ftof %x rounding<zero>", "f32", "f8E8M0FNU", [3.0, 4.0, 0.7, 1.0]).astype(float).tolist() == [
+        2,
+        4,
+        0.5,
+        1,
+    ]
     assert convert("ftof %x rounding<positive_inf>", "f32", "f8E8M0FNU", [3.0, 4.0]).astype(float).tolist() == [4, 4]
     assert convert("ftof %x", "f32", "f16", [1e9, 70000]).tolist() == [np.inf, np.inf]
 
@@ -114,9 +125,13 @@ def test_shapes():
     x = held_array(INTS[0].reshape(4, 16), "i32")
     inputs = [("x", x, "i32")]
     assert (apply("%r = permute %x [1, 0] : tile<4x16xi32> -> tile<16x4xi32>", inputs, ((16, 4), "i32")) == x.T).all()
-    assert (apply("%r = reshape %x : tile<4x16xi32> -> tile<8x8xi32>", inputs, ((8, 8), "i32")) == x.reshape(8, 8)).all()
-    assert (apply("%r = cat %x, %x dim = 0 : tile<4x16xi32>, tile<4x16xi32> -> tile<8x16xi32>", inputs, ((8, 16), "i32"))
-            == np.concatenate([x, x])).all()
+    assert (
+        apply("%r = reshape %x : tile<4x16xi32> -> tile<8x8xi32>", inputs, ((8, 8), "i32")) == x.reshape(8, 8)
+    ).all()
+    assert (
+        apply("%r = cat %x, %x dim = 0 : tile<4x16xi32>, tile<4x16xi32> -> tile<8x16xi32>", inputs, ((8, 16), "i32"))
+        == np.concatenate([x, x])
+    ).all()
     text = "%i = constant <i32: 1> : tile<i32>\n  %r = extract %x[%i, %zero] : tile<4x16xi32> -> tile<2x8xi32>"
     assert (apply(text, inputs, ((2, 8), "i32")) == x[2:4, :8]).all()
 
@@ -132,8 +147,15 @@ REGION = """%r = {kind} %x dim={dim} {reverse}identities=[{identity} : {element}
 def test_reduction(dim):
     x = INTS[0].reshape(4, 16).astype(np.int32)
     shape = x.sum(dim).shape
-    text = REGION.format(kind="reduce", dim=dim, reverse="", identity=0, element="i32", combine="addi %a, %b",
-                         result=f"tile<{shape[0]}xi32>")
+    text = REGION.format(
+        kind="reduce",
+        dim=dim,
+        reverse="",
+        identity=0,
+        element="i32",
+        combine="addi %a, %b",
+        result=f"tile<{shape[0]}xi32>",
+    )
     assert (apply(text, [("x", x, "i32")], (shape, "i32")) == x.sum(dim)).all()
 
 
@@ -141,13 +163,29 @@ def test_reduction(dim):
 def test_scan_passes_the_accumulated_value_first(reverse, dim):
     """A region that returns its first argument keeps the first element of each prefix."""
     x = INTS[0].reshape(4, 16).astype(np.int32)
-    text = REGION.format(kind="scan", dim=dim, reverse=f"reverse={reverse} ", identity=0, element="i32",
-                         combine="addi %a, %b", result="tile<4x16xi32>")
+    text = REGION.format(
+        kind="scan",
+        dim=dim,
+        reverse=f"reverse={reverse} ",
+        identity=0,
+        element="i32",
+        combine="addi %a, %b",
+        result="tile<4x16xi32>",
+    )
     flipped = np.flip(x, dim) if reverse == "true" else x
     sums = np.cumsum(flipped, dim)
-    assert (apply(text, [("x", x, "i32")], ((4, 16), "i32")) == (np.flip(sums, dim) if reverse == "true" else sums)).all()
-    first = REGION.format(kind="scan", dim=dim, reverse=f"reverse={reverse} ", identity=0, element="i32",
-                          combine="maxi %a, %a signed", result="tile<4x16xi32>")
+    assert (
+        apply(text, [("x", x, "i32")], ((4, 16), "i32")) == (np.flip(sums, dim) if reverse == "true" else sums)
+    ).all()
+    first = REGION.format(
+        kind="scan",
+        dim=dim,
+        reverse=f"reverse={reverse} ",
+        identity=0,
+        element="i32",
+        combine="maxi %a, %a signed",
+        result="tile<4x16xi32>",
+    )
     kept = np.take(x, [15 if reverse == "true" else 0] if dim else [0], axis=dim)
     assert (apply(first, [("x", x, "i32")], ((4, 16), "i32")) == np.broadcast_to(kept, x.shape)).all()
 
@@ -168,10 +206,17 @@ def test_scaled_matrix_product():
     a = held_array(RANDOM.choice([0.5, 1, 1.5, 2, -3], (4, 64)), "f8E4M3FN")
     b = held_array(RANDOM.choice([0.5, 1, 1.5, 2, -3], (64, 4)), "f8E4M3FN")
     s, t = held_array([[1, 2], [4, 0.5]] * 2, "f8E8M0FNU"), held_array([[2, 1, 1, 4], [1, 0.5, 2, 1]], "f8E8M0FNU")
-    inputs = [("a", a, "f8E4M3FN"), ("b", b, "f8E4M3FN"), ("c", np.ones((4, 4), np.float32), "f32"),
-              ("s", s, "f8E8M0FNU"), ("t", t, "f8E8M0FNU")]
-    text = ("%r = mmaf_scaled %a, %b, %c, %s, %t : tile<4x64xf8E4M3FN>, tile<64x4xf8E4M3FN>, tile<4x4xf32>, "
-            "tile<4x2xf8E8M0FNU>, tile<2x4xf8E8M0FNU>")
+    inputs = [
+        ("a", a, "f8E4M3FN"),
+        ("b", b, "f8E4M3FN"),
+        ("c", np.ones((4, 4), np.float32), "f32"),
+        ("s", s, "f8E8M0FNU"),
+        ("t", t, "f8E8M0FNU"),
+    ]
+    text = (
+        "%r = mmaf_scaled %a, %b, %c, %s, %t : tile<4x64xf8E4M3FN>, tile<64x4xf8E4M3FN>, tile<4x4xf32>, "
+        "tile<4x2xf8E8M0FNU>, tile<2x4xf8E8M0FNU>"
+    )
     wide = [np.asarray(v).astype(float) for v in (a, b, s, t)]
     exact = (wide[0] * np.repeat(wide[2], 32, 1)) @ (wide[1] * np.repeat(wide[3], 32, 0)) + 1
     assert np.allclose(apply(text, inputs, ((4, 4), "f32")), exact, rtol=1e-6)
@@ -181,12 +226,18 @@ def test_what_a_negative_scale_does_is_open():
     """An open element is 0 where no arbitrary numbers are asked for; those that no such scale touches are known."""
     s, t = np.full((4, 2), 2.0), np.full((2, 4), 0.5)
     s[1, 0], s[2, 1], t[1, 3] = -2.0, -0.0, -1.0
-    inputs = [("a", np.full(64, 0x23, np.int8), "i8"), ("c", np.full((4, 4), 100, np.float32), "f32"),
-              ("s", held_array(s, "f8E4M3FN"), "f8E4M3FN"), ("t", held_array(t, "f8E4M3FN"), "f8E4M3FN")]
-    text = ("%p = unpack %a : tile<64xi8> -> tile<128xf4E2M1FN>\n  %x = reshape %p : tile<128xf4E2M1FN> -> tile<4x32xf4E2M1FN>\n"
-            "  %y = reshape %p : tile<128xf4E2M1FN> -> tile<32x4xf4E2M1FN>\n"
-            "  %r = mmaf_scaled %x, %y, %c, %s, %t : tile<4x32xf4E2M1FN>, tile<32x4xf4E2M1FN>, tile<4x4xf32>, "
-            "tile<4x2xf8E4M3FN>, tile<2x4xf8E4M3FN>")
+    inputs = [
+        ("a", np.full(64, 0x23, np.int8), "i8"),
+        ("c", np.full((4, 4), 100, np.float32), "f32"),
+        ("s", held_array(s, "f8E4M3FN"), "f8E4M3FN"),
+        ("t", held_array(t, "f8E4M3FN"), "f8E4M3FN"),
+    ]
+    text = (
+        "%p = unpack %a : tile<64xi8> -> tile<128xf4E2M1FN>\n  %x = reshape %p : tile<128xf4E2M1FN> -> tile<4x32xf4E2M1FN>\n"
+        "  %y = reshape %p : tile<128xf4E2M1FN> -> tile<32x4xf4E2M1FN>\n"
+        "  %r = mmaf_scaled %x, %y, %c, %s, %t : tile<4x32xf4E2M1FN>, tile<32x4xf4E2M1FN>, tile<4x4xf32>, "
+        "tile<4x2xf8E4M3FN>, tile<2x4xf8E4M3FN>"
+    )
     result = apply(text, inputs, ((4, 4), "f32"))
     known = np.ones((4, 4), bool)
     known[1, :] = known[:, 3] = False
@@ -196,8 +247,17 @@ def test_what_a_negative_scale_does_is_open():
     assert not result[~known].any()
 
 
-@pytest.mark.parametrize(("name", "function"), [("exp2", np.exp2), ("sin", np.sin), ("tanh", np.tanh), ("floor", np.floor),
-                                                ("rsqrt", lambda x: 1 / np.sqrt(x)), ("log", np.log)])
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [
+        ("exp2", np.exp2),
+        ("sin", np.sin),
+        ("tanh", np.tanh),
+        ("floor", np.floor),
+        ("rsqrt", lambda x: 1 / np.sqrt(x)),
+        ("log", np.log),
+    ],
+)
 def test_functions(name, function):
     x = held_array(np.abs(FLOATS[0]) + 0.1, "bf16")
     result = apply(f"%r = {name} %x : tile<64xbf16>", [("x", x, "bf16")], ((64,), "bf16"))
@@ -243,9 +303,14 @@ def test_loop_ends_by_a_break_inside_of_a_branch():
 
 
 def test_atomics_on_one_place_all_count():
-    body = load("i", "pi", (8,), "i32") + load("x", "px", (8,), "i32") + pointers_text("p", "pm", "i32", "i") + """
-  %old, %t = atomic_rmw_tko relaxed device %p, add, %x : tile<8xptr<i32>>, tile<8xi32> -> tile<8xi32>, token""" + store(
-        "old", "po", (8,), "i32")
+    body = (
+        load("i", "pi", (8,), "i32")
+        + load("x", "px", (8,), "i32")
+        + pointers_text("p", "pm", "i32", "i")
+        + """
+  %old, %t = atomic_rmw_tko relaxed device %p, add, %x : tile<8xptr<i32>>, tile<8xi32> -> tile<8xi32>, token"""
+        + store("old", "po", (8,), "i32")
+    )
     text = kernel({"pi": "i32", "px": "i32", "pm": "i32", "po": "i32"}, body)
     index, values = np.array([0, 1, 0, 0, 2, 1, 0, 3], np.int32), np.arange(1, 9, dtype=np.int32)
     *_, memory, old = run(text, [index, values, np.zeros(4, np.int32), np.zeros(8, np.int32)], ["i32"] * 4)
@@ -254,10 +319,15 @@ def test_atomics_on_one_place_all_count():
 
 
 def test_masked_load_takes_the_padding():
-    body = load("i", "pi", (8,), "i32") + load("m", "pm", (8,), "i1") + pointers_text("p", "pa", "f32", "i") + """
+    body = (
+        load("i", "pi", (8,), "i32")
+        + load("m", "pm", (8,), "i1")
+        + pointers_text("p", "pa", "f32", "i")
+        + """
   %pad = constant <f32: -1.000000e+00> : tile<8xf32>
-  %v, %t = load_ptr_tko weak %p, %m, %pad : tile<8xptr<f32>>, tile<8xi1>, tile<8xf32> -> tile<8xf32>, token""" + store(
-        "v", "po", (8,), "f32")
+  %v, %t = load_ptr_tko weak %p, %m, %pad : tile<8xptr<f32>>, tile<8xi1>, tile<8xf32> -> tile<8xf32>, token"""
+        + store("v", "po", (8,), "f32")
+    )
     text = kernel({"pi": "i32", "pm": "i1", "pa": "f32", "po": "f32"}, body)
     index = np.array([0, 1, 2, 3, 999, 999, 2, 1], np.int32)  # far outside where the mask is off
     mask = index < 4

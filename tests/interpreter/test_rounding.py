@@ -85,7 +85,14 @@ def test_root_brackets_its_square(element, mode):
     for value, root in zip(map(float, values), roots):
         low, high = Fraction(root) ** 2 <= Fraction(value), Fraction(root) ** 2 >= Fraction(value)
         if mode in (RoundingMode.ZERO, RoundingMode.NEGATIVE_INF):
-            assert low and Fraction(float(np.nextafter(root, np.inf)) if element == F64 else root * (1 + FORMATS[element].epsilon)) ** 2 > value
+            assert (
+                low
+                and Fraction(
+                    float(np.nextafter(root, np.inf)) if element == F64 else root * (1 + FORMATS[element].epsilon)
+                )
+                ** 2
+                > value
+            )
         if mode is RoundingMode.POSITIVE_INF:
             assert high
 
@@ -97,8 +104,16 @@ def test_nearest_is_what_the_hardware_does(element):
     assert (compute("add", element, MODES[0], False, x, y) == x + y).all()
 
 
-@pytest.mark.parametrize(("element", "dtype"), [(F8E5M2, ml_dtypes.float8_e5m2), (F4E2M1, ml_dtypes.float4_e2m1fn),
-                                                (F16, np.float16), (F8E4M3, ml_dtypes.float8_e4m3fn)], ids=str)
+@pytest.mark.parametrize(
+    ("element", "dtype"),
+    [
+        (F8E5M2, ml_dtypes.float8_e5m2),
+        (F4E2M1, ml_dtypes.float4_e2m1fn),
+        (F16, np.float16),
+        (F8E4M3, ml_dtypes.float8_e4m3fn),
+    ],
+    ids=str,
+)
 def test_narrowing_is_that_of_ml_dtypes_inside_of_the_range(element, dtype):
     values = np.random.default_rng(3).uniform(-5, 5, 400).astype(np.float32)
     assert (quantize(values.astype(np.float64), FORMATS[element]) == values.astype(dtype).astype(np.float64)).all()

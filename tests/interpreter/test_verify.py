@@ -50,13 +50,17 @@ def expectation(text: str):
     return Expectation(module, "k", inputs), inputs
 
 
-SUM = load("x", "px", (64,), "f32") + """
+SUM = (
+    load("x", "px", (64,), "f32")
+    + """
   %s = reduce %x dim=0 identities=[0.000000e+00 : f32] : tile<64xf32> -> tile<f32>
   (%a: tile<f32>, %b: tile<f32>) {
     %c = addf %a, %b : tile<f32>
     yield %c : tile<f32>
   }
-  %r = reshape %s : tile<f32> -> tile<1xf32>""" + store("r", "pr", (1,), "f32")
+  %r = reshape %s : tile<f32> -> tile<1xf32>"""
+    + store("r", "pr", (1,), "f32")
+)
 
 
 def test_tolerance_of_a_sum_is_small_and_not_zero():
@@ -80,7 +84,9 @@ def test_exact_results_are_compared_bit_by_bit():
 
 
 def test_unspecified_elements_are_not_compared():
-    body = load("x", "px", (8,), "i32").replace("<8xi32, strides", "<5xi32, strides").replace("shape = [8]", "shape = [5]")
+    body = (
+        load("x", "px", (8,), "i32").replace("<8xi32, strides", "<5xi32, strides").replace("shape = [8]", "shape = [5]")
+    )
     expected, _ = expectation(kernel({"px": "i32", "pr": "i32"}, body + store("x", "pr", (8,), "i32")))
     actual = [words.copy() for words in expected.exact]
     actual[1][5:] = 77

@@ -58,7 +58,9 @@ def test_the_journey_of_an_operation_is_the_one_it_makes():
     """What docs/architecture.md says of exp, seen in the artifacts of a kernel that has it."""
     job = Job(find_target("sm_90"))
     data = bytecode_of("softmax_f32")
-    tileaa, tileas, ll, ptx = (driver.lower(data, "tilebc", stage, job)[f".{stage}"] for stage in ("tileaa", "tileas", "ll", "ptx"))
+    tileaa, tileas, ll, ptx = (
+        driver.lower(data, "tilebc", stage, job)[f".{stage}"] for stage in ("tileaa", "tileas", "ll", "ptx")
+    )
     assert b"math.exp" in tileaa and b"math.exp" in tileas and b"@__nv_expf(" in ll and b"ex2.approx" in ptx
     thread = driver.lower_until(data, "tilebc", "convert-tile-as-to-llvm", job)[".mlir"]
     assert b"math.exp" in thread and b"__nv_expf" not in thread

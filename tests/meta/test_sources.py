@@ -109,7 +109,9 @@ RUNNERS = ("executor/", "private_folder.py", "reads/")
 def check(stage, traced: dict) -> None:
     """What was executed is covered; so is what was imported, but for what a package imports for its other modules."""
     own = paths(stage)
-    executed, imported = ({path for path in traced[how] if not path.startswith(RUNNERS)} for how in ("executed", "imported"))
+    executed, imported = (
+        {path for path in traced[how] if not path.startswith(RUNNERS)} for how in ("executed", "imported")
+    )
     assert sorted(executed - own) == []
     packages = {package for path in own for package in packages_above(path)}
     reached = {module_files()[name].relative_to(PACKAGE).as_posix() for name in closure(*map(dotted, packages))}

@@ -106,7 +106,10 @@ def test_the_capability_is_the_target(tmp_path, capsys):
     ("options", "message"),
     [
         (["--opt", "4"], "invalid optimization level"),
-        (["--device-debug"], "optimized debugging is not supported, change optimization level to 0 or disable full debug"),
+        (
+            ["--device-debug"],
+            "optimized debugging is not supported, change optimization level to 0 or disable full debug",
+        ),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(tmp_path, capsys, options, message):

@@ -42,7 +42,9 @@ def copies(n: int) -> str:
     lines = []
     for i in range(n):
         before = f"%c{i - 1}" if i else "%t"
-        lines.append(f"%a{i}, %b{i} = load_view_tko weak %w[%zero] token = {before} : {VIEW}, tile<i32> -> {TILE}, token")
+        lines.append(
+            f"%a{i}, %b{i} = load_view_tko weak %w[%zero] token = {before} : {VIEW}, tile<i32> -> {TILE}, token"
+        )
         lines.append(f"%c{i} = store_view_tko weak %a{i}, %w[%one] token = %b{i} : {TILE}, {VIEW}, tile<i32> -> token")
     return entry(lines)
 
@@ -59,7 +61,9 @@ def free_copies(n: int) -> str:
 def loops(n: int) -> str:
     lines = []
     for i in range(n):
-        lines.append(f"%r{i} = for %i{i} in (%zero to %n, step %one) : tile<i32> iter_values(%q{i} = %f) -> ({TILE}) {{")
+        lines.append(
+            f"%r{i} = for %i{i} in (%zero to %n, step %one) : tile<i32> iter_values(%q{i} = %f) -> ({TILE}) {{"
+        )
         lines.append(f"%y{i} = addf %q{i}, %f : {TILE}\ncontinue %y{i} : {TILE}\n}}")
         lines.append(store(f"%r{i}", f"s{i}"))
     return entry(lines)

@@ -38,7 +38,12 @@ def watched(folder: Path, *programs: str, **environment: str) -> list[dict]:
     command = [sys.executable, "-c", RUN, str(folder), *names]
     path = os.pathsep.join([str(ROOT), environment.pop("PYTHONPATH", "")])
     done = subprocess.run(
-        command, cwd=folder, env=os.environ | environment | {"PYTHONPATH": path}, capture_output=True, text=True, check=False
+        command,
+        cwd=folder,
+        env=os.environ | environment | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -65,7 +70,11 @@ def test_a_loaded_library_counts_for_every_later_step(tmp_path):
     first, second = watched(tmp_path, "import lib", "pass", PYTHONPATH=str(site))
     assert first["libraries"] == second["libraries"]
     kept = {tuple(row) for row in second["libraries"]}
-    assert {("contents", "#/site-packages/lib.py"), ("variable", "LIB"), ("contents", "#/site-packages/conf.txt")} <= kept
+    assert {
+        ("contents", "#/site-packages/lib.py"),
+        ("variable", "LIB"),
+        ("contents", "#/site-packages/conf.txt"),
+    } <= kept
     assert any(name.endswith("numpy/__init__.py") for _, name in kept)
 
 

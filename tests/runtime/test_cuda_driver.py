@@ -156,7 +156,9 @@ class Core:
         return 0, 12
 
 
-@pytest.mark.parametrize(("stream", "handle"), [(None, 0), (Torch(), 11), (Core(), 12), (13, 13), (cuda.CUstream(14), 14)])
+@pytest.mark.parametrize(
+    ("stream", "handle"), [(None, 0), (Torch(), 11), (Core(), 12), (13, 13), (cuda.CUstream(14), 14)]
+)
 def test_streams_of_all_libraries_are_understood(stream, handle):
     assert stream_handle(stream) == handle
 

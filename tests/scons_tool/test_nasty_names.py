@@ -64,7 +64,9 @@ def built(tmp_path_factory):
 
 def test_every_file_has_its_artifacts_and_nothing_else_appears(built):
     stages = ("tileaa", "tileas", "ll", "ptx", "cubin", "json")
-    assert {path.name for path in (built / "build/sm_80").iterdir()} == {f"{stem}.{stage}" for stem in KERNELS for stage in stages}
+    assert {path.name for path in (built / "build/sm_80").iterdir()} == {
+        f"{stem}.{stage}" for stem in KERNELS for stage in stages
+    }
     assert {path.name for path in (built / "build/fatbin").iterdir()} == {f"{stem}.fatbin" for stem in KERNELS}
     left = {path.name for path in built.iterdir() if not path.name.startswith((".scons", "dump"))}
     assert left == {*(f"{stem}.tilebc" for stem in KERNELS), "SConstruct", "build"}
@@ -123,7 +125,11 @@ def test_a_kernel_that_no_artifact_can_name_fails_its_file_only(tmp_path):
 
 
 def launch(entry):
-    return {"version": 1, "target": "sm_80", "kernels": {entry: {"params": [], "threads_per_cta": 32, "tensor_maps": []}}}
+    return {
+        "version": 1,
+        "target": "sm_80",
+        "kernels": {entry: {"params": [], "threads_per_cta": 32, "tensor_maps": []}},
+    }
 
 
 @pytest.mark.parametrize("entry", ["a b", 'x"; int evil() {', "../x", "WARP_SZ", ""])
@@ -143,5 +149,7 @@ def test_two_kernels_that_c_cannot_tell_apart(tmp_path):
         manifest["kernels"][entry]["shared_memory"] = {"static": 0, "dynamic": 0}
         (tmp_path / f"{stem}.json").write_text(json.dumps(manifest))
         files.append(KernelFiles(stem, str(tmp_path / f"{stem}.fatbin"), (("cubin", str(tmp_path / f"{stem}.cubin")),)))
-    with pytest.raises(InvalidInput, match=r"mine\.h: error\[kernel-name\]: kernels a\$b and a_b are both called a_b in C"):
+    with pytest.raises(
+        InvalidInput, match=r"mine\.h: error\[kernel-name\]: kernels a\$b and a_b are both called a_b in C"
+    ):
         pack_library("mine", files)

@@ -128,7 +128,8 @@ def _edit(name: str, old: str, new: str, how: Callable = in_place) -> Callable[[
 SOURCES = {
     "a.tilebc": "kernel a\nvalue 1\n",
     "b.tilebc": "kernel b\nptx: libdevice\nptx: linked\n",
-    "k.py": CASE.format(name="k") + "try:\n    from far import VALUE\nexcept ImportError:\n    from sizes import VALUE\n",
+    "k.py": CASE.format(name="k")
+    + "try:\n    from far import VALUE\nexcept ImportError:\n    from sizes import VALUE\n",
     "sizes.py": "import os; VALUE = os.environ.get('SIZE', 1)\n",
 }
 CHANGES = {
@@ -193,20 +194,27 @@ def test_three_builds_agree_after_a_change_of_the_project(tmp_path, name):
 # A stage whose code lies in a package of the project's own, which is put before the real one.
 STAGE_CODE = "code/tileiras_build/pipeline/stage_code.py"
 TO_LL = "CODE = {}\n\n\ndef to_ll(text, job):\n    return text + f'code {{CODE}}\\n'\n"
-WITH_STAGE = PROGRAMS.replace("*/k.py", "k.py").replace('Glob("', 'Glob("*.tilebc") + Glob("').replace(
-    "from tests import fake_stages\n",
-    """from dataclasses import replace
+WITH_STAGE = (
+    PROGRAMS.replace("*/k.py", "k.py")
+    .replace('Glob("', 'Glob("*.tilebc") + Glob("')
+    .replace(
+        "from tests import fake_stages\n",
+        """from dataclasses import replace
 from tests import fake_stages
 edge = "tileiras_build.pipeline.stage_code:to_ll"
 rows = [replace(row, edge=edge, sources=("pipeline/stage_code.py",)) if row.suffix == ".ll" else row for row in fake_stages.PROGRAM_TABLE]
 fake_stages.PROGRAM_TABLE = tuple(rows)
 """,
+    )
 )
+
 
 def test_three_builds_agree_after_changes_of_a_stages_code(tmp_path):
     """Of a size and a time that Python takes for unchanged."""
     project, cache = Changing(tmp_path), f"cache={tmp_path / 'cache'}"
-    shutil.copytree(ROOT / "tileiras_build", tmp_path / "code/tileiras_build", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "tileiras_build", tmp_path / "code/tileiras_build", ignore=shutil.ignore_patterns("__pycache__")
+    )
     project.write(STAGE_CODE, TO_LL.format(1))
     project.write("SConstruct", WITH_STAGE)
     project.path = (tmp_path / "code", ROOT)
@@ -231,11 +239,15 @@ def _during(project: Project, change: Callable[[Path], None], *arguments: str):
 
 GATED = {
     "a source": ({"a.tilebc": "kernel a\ntileaa: gate\nvalue 1\n"}, _edit("a.tilebc", "value 1", "value 2")),
-    "a source, by rename": ({"a.tilebc": "kernel a\ntileaa: gate\nvalue 1\n"}, _edit("a.tilebc", "value 1", "value 2", renamed)),
+    "a source, by rename": (
+        {"a.tilebc": "kernel a\ntileaa: gate\nvalue 1\n"},
+        _edit("a.tilebc", "value 1", "value 2", renamed),
+    ),
     "ptxas": ({"a.tilebc": "kernel a\ncubin: gate\n"}, in_place("ptxas", "ptxas 2")),
     "ptxas, by rename": ({"a.tilebc": "kernel a\ncubin: gate\n"}, renamed("ptxas", "ptxas 2")),
     "libdevice": (
-        {"a.tilebc": "kernel a\nptx: libdevice\nptx: linked\ncut: gate\n"}, in_place("libdevice.bc", "libdevice 2")
+        {"a.tilebc": "kernel a\nptx: libdevice\nptx: linked\ncut: gate\n"},
+        in_place("libdevice.bc", "libdevice 2"),
     ),
     "a module that a file imports": (
         {
@@ -285,7 +297,9 @@ def test_a_source_that_always_changes_fails_its_step(tmp_path):
     project.write("a.tilebc", "kernel a\ntileaa: rewrite\n")
     done = project.run("-k", sm="90")
     assert done.returncode == 2
-    message = "a.tilebc: error[input-changed]: the file changed while a step read it, and once more when the step ran again"
+    message = (
+        "a.tilebc: error[input-changed]: the file changed while a step read it, and once more when the step ran again"
+    )
     assert message in done.stderr
     assert steps_of(done) == sorted(["tileaa sm_90 a", *chain("b", targets=["sm_90"]), *cuts("sm_90")])
 
@@ -301,7 +315,9 @@ def test_an_import_that_always_changes_fails_its_step(tmp_path):
     )
     done = project.run(sm="90")
     assert done.returncode == 2
-    assert "k.py: error[input-changed]: sizes_of_k.txt changed while the file was exported, and once more" in done.stderr
+    assert (
+        "k.py: error[input-changed]: sizes_of_k.txt changed while the file was exported, and once more" in done.stderr
+    )
 
 
 TAMPER = """

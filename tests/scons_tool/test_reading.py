@@ -44,7 +44,11 @@ WAYS = {
     "lstat": ("os.lstat(W + 'a').st_mtime", lambda w: _link(w / "a", "b"), lambda w: _link(w / "a", "b")),
     "access": ("os.access(W + 'a', os.X_OK)", lambda w: (w / "a").touch(0o644), lambda w: (w / "a").chmod(0o755)),
     "listdir": ("os.listdir(W)", None, lambda w: (w / "a").touch()),
-    "scandir": ("[e.is_dir() for e in os.scandir(W)]", lambda w: (w / "a").touch(), lambda w: _folder_for_file(w / "a")),
+    "scandir": (
+        "[e.is_dir() for e in os.scandir(W)]",
+        lambda w: (w / "a").touch(),
+        lambda w: _folder_for_file(w / "a"),
+    ),
     "scandir with states": (
         "[e.stat().st_size for e in os.scandir(W)]",
         lambda w: (w / "a").touch(),
@@ -65,7 +69,11 @@ WAYS = {
     "Path.glob": ("list(Path(W).glob('*.x'))", None, lambda w: (w / "a.x").touch()),
     "Path.rglob": ("list(Path(W).rglob('*.x'))", lambda w: (w / "a").mkdir(), lambda w: (w / "a/b.x").touch()),
     "Path.iterdir": ("list(Path(W).iterdir())", None, lambda w: (w / "a").touch()),
-    "open": ("open(W + 'a').read()", lambda w: (w / "a").write_text("1"), lambda w: replace_contents(w / "a", "1", "2")),
+    "open": (
+        "open(W + 'a').read()",
+        lambda w: (w / "a").write_text("1"),
+        lambda w: replace_contents(w / "a", "1", "2"),
+    ),
     "Path.read_text": (
         "Path(W, 'a').read_text()",
         lambda w: (w / "a").write_text("1"),
@@ -102,7 +110,11 @@ WAYS = {
         lambda w: ((w / "a").mkdir(), (w / "b").mkdir(), (w / "b/tool").touch(0o755)),
         lambda w: (w / "a/tool").touch(0o755),
     ),
-    "Variables": ("Variables(W + 'custom.py', {}).Update(env)", None, lambda w: (w / "custom.py").write_text("x = 1\n")),
+    "Variables": (
+        "Variables(W + 'custom.py', {}).Update(env)",
+        None,
+        lambda w: (w / "custom.py").write_text("x = 1\n"),
+    ),
     "SConscript": (
         "SConscript('#' + W + 'SConscript')",
         lambda w: (w / "SConscript").write_text("A = 1\n"),

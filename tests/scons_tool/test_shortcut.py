@@ -73,7 +73,10 @@ FOOLING = {
         lambda folder: (folder / "build/sm_90/b.json").unlink(),
         chain("b", stages=["cubin"], **ON_90),
     ),
-    "deleted build folder": (lambda folder: shutil.rmtree(folder / "build"), sorted(chain("a", "b", **ON_90) + cuts("sm_90"))),
+    "deleted build folder": (
+        lambda folder: shutil.rmtree(folder / "build"),
+        sorted(chain("a", "b", **ON_90) + cuts("sm_90")),
+    ),
     "new kernel in a folder that is listed": (
         lambda folder: (folder / "c.tilebc").write_text("kernel c\n"),
         chain("c", **ON_90),

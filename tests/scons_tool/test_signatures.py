@@ -87,7 +87,7 @@ def change(project, what: str) -> list[str]:
         "p's body": lambda: project.write("k.py", SOURCE.format(comment="# one", body="ptx: libdevice ")),
         "a comment in k.py": lambda: project.write("k.py", SOURCE.format(comment="# two", body="ptx: libdevice")),
         "a module that k.py imports": lambda: project.write("shared.py", "VALUE = 2\n"),
-            "ptxas": lambda: project.write("ptxas", "ptxas 2"),
+        "ptxas": lambda: project.write("ptxas", "ptxas 2"),
         "libdevice": lambda: project.write("libdevice.bc", "libdevice 2"),
         "a comment in libdevice": lambda: project.write("libdevice.bc", "# new\nlibdevice 1"),
         "the passes of .tileaa": lambda: append(folder / "package/pipeline/tilebc_to_tileaa/__init__.py", "# edited\n"),
@@ -120,7 +120,11 @@ def test_change_rebuilds_what_it_can_affect(first, tmp_path, what):
 
 
 WHY = {
-    "p's body": {"tilebc": "k.py changed", "tileaa": "build/tilebc/p.tilebc changed", "cubin": "build/sm_90/p.ptx changed"},
+    "p's body": {
+        "tilebc": "k.py changed",
+        "tileaa": "build/tilebc/p.tilebc changed",
+        "cubin": "build/sm_90/p.ptx changed",
+    },
     "opt=2": {"tileaa": "opt_level was 3, is 2", "cubin": "opt_level was 3, is 2, build/sm_90/p.ptx changed"},
     "ptxas": {"cubin": "ptxas changed"},
     "the passes of .ll": {"ll": "the code of stage ll changed"},

@@ -70,7 +70,9 @@ def test_marks_must_be_written_out(tmp_path):
         read_marks(tmp_path, tmp_path)
 
 
-@pytest.mark.parametrize("text, message", [("[d.rows]\na='x'", "kinds are"), ("[d.row]\na='x'\n[d.behavior]\na='y'", "twice")])
+@pytest.mark.parametrize(
+    "text, message", [("[d.rows]\na='x'", "kinds are"), ("[d.row]\na='x'\n[d.behavior]\na='y'", "twice")]
+)
 def test_bad_rows(tmp_path, text, message):
     path = tmp_path / "rows.toml"
     path.write_text(text)

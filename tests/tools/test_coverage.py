@@ -42,7 +42,8 @@ def test_an_operation_without_a_lowering_shows_the_id_of_its_refusal():
 
 def test_each_row_says_since_when():
     assert {match[1]: match[2] for match in LINE.finditer(PAGE)} == {
-        row.name: ".".join(map(str, row.since)) for row in OPCODES.values()}
+        row.name: ".".join(map(str, row.since)) for row in OPCODES.values()
+    }
 
 
 def test_a_version_that_is_not_read_back_is_not_called_read(monkeypatch):

@@ -25,8 +25,9 @@ class Cursor:
         """A cursor over a part of the same file."""
         return Cursor(self.data, self.name, start, end)
 
-    def fail(self, reason: str, *, id: str = "bytecode-damaged", offset: int | None = None,
-             remedy: str | None = None) -> NoReturn:
+    def fail(
+        self, reason: str, *, id: str = "bytecode-damaged", offset: int | None = None, remedy: str | None = None
+    ) -> NoReturn:
         """Refuse the file, at the current position unless told."""
         where = Location(file=self.name, offset=self.position if offset is None else offset)
         raise InvalidInput(id, reason, location=where, remedy=remedy)
@@ -89,14 +90,15 @@ class Cursor:
         if size > self.remaining:
             self.truncated(what)
         self.position += size
-        return self.data[self.position - size:self.position]
+        return self.data[self.position - size : self.position]
 
     def integers(self, width: int, what: str) -> tuple[int, ...]:
         """A count and that many signed little-endian integers of ``width`` bytes."""
         count = self.count(what, width)
         raw = self.take(count * width, what)
         return tuple(
-            int.from_bytes(raw[start:start + width], "little", signed=True) for start in range(0, len(raw), width))
+            int.from_bytes(raw[start : start + width], "little", signed=True) for start in range(0, len(raw), width)
+        )
 
     def align(self, alignment: int, origin: int = 0) -> None:
         """Skip padding up to a multiple of ``alignment`` from ``origin``."""
@@ -120,7 +122,8 @@ def read_offset_table(cursor: Cursor, width: int, what: str) -> list[tuple[int, 
     bounds = []
     for index, (start, end) in enumerate(zip(starts, ends)):
         if not start <= end <= size:
-            cursor.fail(f"entry {index} of the {what} spans [{start}, {end}) of {size} bytes",
-                        offset=table + index * width)
+            cursor.fail(
+                f"entry {index} of the {what} spans [{start}, {end}) of {size} bytes", offset=table + index * width
+            )
         bounds.append((first + start, first + end))
     return bounds

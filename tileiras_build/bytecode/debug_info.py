@@ -34,8 +34,9 @@ LOCATIONS = (DILocAttr, CallSiteLocAttr, UnknownLocAttr)
 class DebugInfo:
     """Debug attributes by index; 0 is "unknown". An attribute is read when it is first used."""
 
-    def __init__(self, file: Cursor, bounds: tuple[int, int] | None, string: Callable[[Cursor, str], str],
-                 version: Version):
+    def __init__(
+        self, file: Cursor, bounds: tuple[int, int] | None, string: Callable[[Cursor, str], str], version: Version
+    ):
         self.file, self.string, self.version = file, string, version
         self.function_starts: list[int] = []
         self.indices: list[int] = []
@@ -65,8 +66,10 @@ class DebugInfo:
         if index == 0:
             return DebugIterator(self, None)
         if index > len(self.function_starts):
-            cursor.fail(f"debug index {index} of a function is out of bounds, the file has "
-                        f"{len(self.function_starts)}", offset=offset)
+            cursor.fail(
+                f"debug index {index} of a function is out of bounds, the file has {len(self.function_starts)}",
+                offset=offset,
+            )
         return DebugIterator(self, self.function_starts[index - 1])
 
     def attribute(self, index: int, cursor: Cursor, offset: int) -> Attribute:
@@ -110,8 +113,10 @@ class DebugInfo:
         self.sizes[whole] += self.sizes[index]
         self.depths[whole] = max(self.depths[whole], self.depths[index] + (not flat))
         if self.sizes[whole] > MAX_SIZE or self.depths[whole] > MAX_DEPTH:
-            cursor.fail(f"a debug attribute has more than {MAX_SIZE} parts or is nested more than {MAX_DEPTH} deep",
-                        offset=offset)
+            cursor.fail(
+                f"a debug attribute has more than {MAX_SIZE} parts or is nested more than {MAX_DEPTH} deep",
+                offset=offset,
+            )
         return value
 
     def compile_unit(self, cursor: Cursor) -> Attribute:

@@ -20,8 +20,16 @@ SHORT_DIGITS = 6
 MAX_PADDING = 3  # zeros that the long form may pad with before it turns to an exponent
 
 # Bits of the significand, the hidden one included.
-PRECISION = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53, "float8_e4m3fn": 4, "float8_e5m2": 3,
-             "float8_e8m0fnu": 1, "float4_e2m1fn": 2}
+PRECISION = {
+    "float16": 11,
+    "bfloat16": 8,
+    "float32": 24,
+    "float64": 53,
+    "float8_e4m3fn": 4,
+    "float8_e5m2": 3,
+    "float8_e8m0fnu": 1,
+    "float4_e2m1fn": 2,
+}
 
 
 def _precision(type: Attribute) -> int:
@@ -65,7 +73,7 @@ def _long_form(value: float, type: Attribute) -> str | None:
         return None
     if leading < 0:
         return "0." + digits.rjust(-exponent, "0")
-    return f"{digits[:leading + 1]}.{digits[leading + 1:]}"
+    return f"{digits[: leading + 1]}.{digits[leading + 1 :]}"
 
 
 def float_text(bits: int, type: Attribute) -> str:

@@ -112,7 +112,7 @@ def _operand(text: str) -> Operand:
 
 
 def _attribute(text: str) -> Attribute:
-    """"overflow:IntegerOverflow=none@13.2": name, kind, default and first version."""
+    """Name, kind, default and first version of a text such as "overflow:IntegerOverflow=none@13.2"."""
     text, _, since = text.partition("@")
     text, _, default = text.partition("=")
     name, kind = text.split(":")
@@ -124,15 +124,36 @@ def _version(text: str) -> Version:
     return int(major), int(minor)
 
 
-def row(number: int, name: str, operands: str = "", attributes: str = "", *, since: str = "13.1",
-        results: int | None = 1, counted_results: bool = False, flags: str = "",
-        flags_since: str | None = None, counted_operands: bool = False, regions: int = 0) -> Opcode:
+def row(
+    number: int,
+    name: str,
+    operands: str = "",
+    attributes: str = "",
+    *,
+    since: str = "13.1",
+    results: int | None = 1,
+    counted_results: bool = False,
+    flags: str = "",
+    flags_since: str | None = None,
+    counted_operands: bool = False,
+    regions: int = 0,
+) -> Opcode:
     """A row, with operands and attributes as words."""
     groups = tuple(map(_operand, operands.split()))
     return Opcode(
-        number, name, _version(since), results, counted_results or results is None, tuple(flags.split()),
-        _version(flags_since or since), tuple(map(_attribute, attributes.split())), groups, counted_operands,
-        sum(group.arity != "1" for group in groups) > 1, regions)
+        number,
+        name,
+        _version(since),
+        results,
+        counted_results or results is None,
+        tuple(flags.split()),
+        _version(flags_since or since),
+        tuple(map(_attribute, attributes.split())),
+        groups,
+        counted_operands,
+        sum(group.arity != "1" for group in groups) > 1,
+        regions,
+    )
 
 
 def _unary(number: int, name: str, attributes: str = "", **rest) -> Opcode:
@@ -159,6 +180,7 @@ _ACCESS_FLAGS = "memory_scope optimization_hints"
 _INBOUNDS = "inbounds:bools@13.4"
 _REDUCTION = "reduction:MultimemReductionKind"
 
+# fmt: off  (a row of the table is one line, or two)
 _ROWS = (
     _unary(0x00, "absf"),
     _unary(0x01, "absi"),
@@ -168,8 +190,14 @@ _ROWS = (
     row(0x05, "assert", "condition", "message:string", results=0),
     row(0x06, "assume", "value", "predicate:predicate"),
     row(0x07, "atomic_cas_tko", "pointers cmp val mask? token?", f"{_ORDER} {_SCOPE}", results=2, flags="mask token"),
-    row(0x08, "atomic_rmw_tko", "pointers arg mask? token?", f"{_ORDER} {_SCOPE} mode:AtomicRMWMode", results=2,
-        flags="mask token"),
+    row(
+        0x08,
+        "atomic_rmw_tko",
+        "pointers arg mask? token?",
+        f"{_ORDER} {_SCOPE} mode:AtomicRMWMode",
+        results=2,
+        flags="mask token",
+    ),
     _unary(0x09, "bitcast"),
     _passing(0x0A, "break"),
     _unary(0x0B, "broadcast"),
@@ -189,8 +217,16 @@ _ROWS = (
     row(0x26, "extract", "source indices*", counted_results=True, counted_operands=True),
     _unary(0x27, "floor"),
     row(0x28, "fma", "lhs rhs acc", _ROUND, flags=_FTZ),
-    row(0x29, "for", "lower_bound upper_bound step init_values*", results=None, flags="unsignedCmp",
-        flags_since="13.2", counted_operands=True, regions=1),
+    row(
+        0x29,
+        "for",
+        "lower_bound upper_bound step init_values*",
+        results=None,
+        flags="unsignedCmp",
+        flags_since="13.2",
+        counted_operands=True,
+        regions=1,
+    ),
     row(0x2A, "ftof", "from_", _ROUND),
     row(0x2B, "ftoi", "from_", f"{_SIGN} {_ROUND}", flags="saturating", flags_since="13.4"),
     row(0x2C, "get_global", "", "name:symbol"),
@@ -203,10 +239,23 @@ _ROWS = (
     row(0x3A, "iota"),
     row(0x3B, "itof", "from_", f"{_SIGN} {_ROUND}"),
     row(0x3C, "join_tokens", "tokens*", counted_results=True, counted_operands=True),
-    row(0x3D, "load_ptr_tko", "source mask? padding_value? token?", _ACCESS, results=2,
-        flags=f"{_ACCESS_FLAGS} mask padding_value token"),
-    row(0x3E, "load_view_tko", "view index* token?", f"{_ACCESS} {_INBOUNDS}", results=2, counted_results=True,
-        flags=f"{_ACCESS_FLAGS} token"),
+    row(
+        0x3D,
+        "load_ptr_tko",
+        "source mask? padding_value? token?",
+        _ACCESS,
+        results=2,
+        flags=f"{_ACCESS_FLAGS} mask padding_value token",
+    ),
+    row(
+        0x3E,
+        "load_view_tko",
+        "view index* token?",
+        f"{_ACCESS} {_INBOUNDS}",
+        results=2,
+        counted_results=True,
+        flags=f"{_ACCESS_FLAGS} token",
+    ),
     _unary(0x3F, "log"),
     _unary(0x40, "log2"),
     row(0x41, "loop", "init_values*", results=None, counted_operands=True, regions=1),
@@ -237,8 +286,15 @@ _ROWS = (
     _unary(0x5B, "reshape"),
     _passing(0x5C, "return"),
     _unary(0x5D, "rsqrt", flags=_FTZ),
-    row(0x5E, "scan", "arguments*", "dim:i32 reverse:bool identities:array", results=None, counted_operands=True,
-        regions=1),
+    row(
+        0x5E,
+        "scan",
+        "arguments*",
+        "dim:i32 reverse:bool identities:array",
+        results=None,
+        counted_operands=True,
+        regions=1,
+    ),
     row(0x5F, "select", "cond val_if_true val_if_false"),
     _binary(0x60, "shli", _OVERFLOW),
     _binary(0x61, "shri", _SIGN),
@@ -246,8 +302,14 @@ _ROWS = (
     _unary(0x63, "sinh"),
     _unary(0x64, "sqrt", _ROUND, flags=_FTZ),
     row(0x65, "store_ptr_tko", "destination value mask? token?", _ACCESS, flags=f"{_ACCESS_FLAGS} mask token"),
-    row(0x66, "store_view_tko", "tile view index* token?", f"{_ACCESS} {_INBOUNDS}", counted_results=True,
-        flags=f"{_ACCESS_FLAGS} token"),
+    row(
+        0x66,
+        "store_view_tko",
+        "tile view index* token?",
+        f"{_ACCESS} {_INBOUNDS}",
+        counted_results=True,
+        flags=f"{_ACCESS_FLAGS} token",
+    ),
     _binary(0x67, "subf", _ROUND, flags=_FTZ),
     _binary(0x68, "subi", _OVERFLOW),
     _unary(0x69, "tan"),
@@ -262,20 +324,50 @@ _ROWS = (
     row(0x72, "mmaf_scaled", "lhs rhs acc lhs_scale rhs_scale", since="13.3"),
     row(0x73, "make_gather_scatter_view", "tensor_view", since="13.3"),
     row(0x74, "make_strided_view", "tensor_view", since="13.3"),
-    row(0x75, "atomic_red_view_tko", "view index* value token?",
-        f"{_ORDER} {_SCOPE} mode:AtomicRMWMode inbounds:bools@13.5", since="13.3", counted_results=True, flags="token"),
+    row(
+        0x75,
+        "atomic_red_view_tko",
+        "view index* value token?",
+        f"{_ORDER} {_SCOPE} mode:AtomicRMWMode inbounds:bools@13.5",
+        since="13.3",
+        counted_results=True,
+        flags="token",
+    ),
     row(0x76, "insert", "source destination indices*", since="13.4", counted_results=True, counted_operands=True),
     row(0x77, "gdc_launch_dependents_tko", "token?", since="13.4", counted_operands=True),
     row(0x78, "gdc_wait_tko", "token?", since="13.4", counted_operands=True),
     row(0x79, "fpowi", "source exponent", since="13.4"),
     row(0x7A, "memory_fence_alias_tko", "token", since="13.4"),
-    row(0x7B, "multimem_load_reduce_view_tko", "view index* token?", f"{_ORDER} {_SCOPE} {_REDUCTION} {_INBOUNDS}",
-        since="13.5", results=2, counted_results=True, flags="memory_scope token"),
-    row(0x7C, "multimem_reduce_view_tko", "view tile index* token?", f"{_ORDER} {_SCOPE} {_REDUCTION} {_INBOUNDS}",
-        since="13.5", counted_results=True, flags="token"),
-    row(0x7D, "multimem_store_view_tko", "view tile index* token?", f"{_ORDER} {_SCOPE} {_INBOUNDS}", since="13.5",
-        counted_results=True, flags="memory_scope token"),
+    row(
+        0x7B,
+        "multimem_load_reduce_view_tko",
+        "view index* token?",
+        f"{_ORDER} {_SCOPE} {_REDUCTION} {_INBOUNDS}",
+        since="13.5",
+        results=2,
+        counted_results=True,
+        flags="memory_scope token",
+    ),
+    row(
+        0x7C,
+        "multimem_reduce_view_tko",
+        "view tile index* token?",
+        f"{_ORDER} {_SCOPE} {_REDUCTION} {_INBOUNDS}",
+        since="13.5",
+        counted_results=True,
+        flags="token",
+    ),
+    row(
+        0x7D,
+        "multimem_store_view_tko",
+        "view tile index* token?",
+        f"{_ORDER} {_SCOPE} {_INBOUNDS}",
+        since="13.5",
+        counted_results=True,
+        flags="memory_scope token",
+    ),
 )
+# fmt: on
 
 OPCODES: dict[int, Opcode] = {entry.number: entry for entry in _ROWS}
 assert len(OPCODES) == len(_ROWS), "an opcode number occurs twice"

@@ -49,6 +49,7 @@ _PASS = "{passed}"
 _MAKE_VIEW = "{tensor_view} : {:result}"
 _SHAPE_QUERY = "{src} : {:src} -> {result_type}"
 
+# fmt: off  (continued texts start below each other)
 FORMATS: dict[str, str] = {
     "absf": _UNARY,
     "absi": _UNARY,
@@ -59,12 +60,14 @@ FORMATS: dict[str, str] = {
     "assert": "{condition}, {string message} : {:condition}",
     "assume": "{predicate}, {value} : {:value}",
     "atan2": "{x}, {y} : {:result}",
-    "atomic_cas_tko": _ACCESS + "{pointers}, {cmp}, {val}{more mask}{token} : {:pointers}, {:val}{moretype mask}"
-                      + _ATOMIC_TYPES,
-    "atomic_rmw_tko": _ACCESS + "{pointers}, {enum mode}, {arg}{more mask}{token} : {:pointers}, {:arg}{moretype mask}"
-                      + _ATOMIC_TYPES,
+    "atomic_cas_tko": _ACCESS
+    + "{pointers}, {cmp}, {val}{more mask}{token} : {:pointers}, {:val}{moretype mask}"
+    + _ATOMIC_TYPES,
+    "atomic_rmw_tko": _ACCESS
+    + "{pointers}, {enum mode}, {arg}{more mask}{token} : {:pointers}, {:arg}{moretype mask}"
+    + _ATOMIC_TYPES,
     "atomic_red_view_tko": _ACCESS + "{view}[{index}], {enum mode}, {value}{token_spaced}{inbounds} : "
-                           "{:value}, {:view}{index_types} -> {:result_token}",
+    "{:value}, {:view}{index_types} -> {:result_token}",
     "bitcast": _RETYPE,
     "break": _PASS,
     "broadcast": _RETYPE,
@@ -103,7 +106,7 @@ FORMATS: dict[str, str] = {
     "itof": "{from_} {enum signedness} {rounding nearest_even} : {:from_} -> {:to}",
     "join_tokens": "{tokens} : {:result}",
     "load_ptr_tko": _ACCESS + "{source}{more mask}{more padding_value}{token}{hints} : "
-                    "{:source}{moretype mask}{moretype padding_value}" + _ATOMIC_TYPES,
+    "{:source}{moretype mask}{moretype padding_value}" + _ATOMIC_TYPES,
     "load_view_tko": _ACCESS + "{view}" + _VIEW_ACCESS + "{:view}{index_types} -> {:tile}, {:result_token}",
     "log": _UNARY,
     "log2": _UNARY,
@@ -119,14 +122,15 @@ FORMATS: dict[str, str] = {
     "minf": _EXTREMUM,
     "mini": _SIGNED,
     "mmaf": "{lhs}, {rhs}, {acc}{flag fast_acc} : {:lhs}, {:rhs}, {:acc}",
-    "mmaf_scaled": "{lhs}, {rhs}, {acc}, {lhs_scale}, {rhs_scale} : "
-                   "{:lhs}, {:rhs}, {:acc}, {:lhs_scale}, {:rhs_scale}",
+    "mmaf_scaled": "{lhs}, {rhs}, {acc}, {lhs_scale}, {rhs_scale} : {:lhs}, {:rhs}, {:acc}, {:lhs_scale}, {:rhs_scale}",
     "mmai": "{lhs}, {rhs}, {acc} {enum signedness_lhs} {enum signedness_rhs} : {:lhs}, {:rhs}, {:acc}",
     "mulf": _ROUNDED_BINARY,
     "mulhii": "{x}, {y} : {:result}",
     "muli": _OVERFLOWING,
-    "multimem_load_reduce_view_tko": _ACCESS + "{view}" + _MULTIMEM
-                                     + "{:view}{index_types}{token_type} -> {:reduced_values}, {:result_token}",
+    "multimem_load_reduce_view_tko": _ACCESS
+    + "{view}"
+    + _MULTIMEM
+    + "{:view}{index_types}{token_type} -> {:reduced_values}, {:result_token}",
     "multimem_reduce_view_tko": _ACCESS + "{view}, {tile}" + _MULTIMEM + _MULTIMEM_TYPES,
     "multimem_store_view_tko": _ACCESS + "{view}, {tile}[{index}]{token_spaced} {inbounds_word} : " + _MULTIMEM_TYPES,
     "negf": _UNARY,
@@ -145,7 +149,7 @@ FORMATS: dict[str, str] = {
     "return": _PASS,
     "rsqrt": _FLUSHED_UNARY,
     "scan": "{operands} dim={int dim} reverse={bool reverse} identities={identities} : "
-            "{operand_types} -> {result_types} {combiner}",
+    "{operand_types} -> {result_types} {combiner}",
     "select": "{cond}, {val_if_true}, {val_if_false} : {:cond}, {:result}",
     "shli": _OVERFLOWING,
     "shri": _SIGNED,
@@ -153,7 +157,7 @@ FORMATS: dict[str, str] = {
     "sinh": _UNARY,
     "sqrt": "{source} {rounding nearest_even}{flag flush_to_zero} : {:result}",
     "store_ptr_tko": _ACCESS + "{destination}, {value}{more mask}{token}{hints} : "
-                     "{:destination}, {:value}{moretype mask} -> {:result_token}",
+    "{:destination}, {:value}{moretype mask} -> {:result_token}",
     "store_view_tko": _ACCESS + "{tile}, {view}" + _VIEW_ACCESS + "{:tile}, {:view}{index_types} -> {:result_token}",
     "subf": _ROUNDED_BINARY,
     "subi": _OVERFLOWING,
@@ -164,6 +168,7 @@ FORMATS: dict[str, str] = {
     "xori": _BINARY,
     "yield": _PASS,
 }
+# fmt: on
 
 
 class TypeNames(dict):
@@ -177,6 +182,7 @@ class TypeNames(dict):
 
 def escape(text: str) -> str:
     """A string literal as MLIR prints it: bytes that are not printable ASCII as two hexadecimal digits."""
+
     def one(byte: int) -> str:
         if byte == 0x5C:
             return "\\\\"
@@ -206,7 +212,7 @@ def _dense(value: DenseConstantAttr) -> str:
     if value.is_splat:
         return texts[0]
     for dim in reversed(value.type.shape):
-        texts = [f"[{', '.join(texts[start:start + dim])}]" for start in range(0, len(texts), dim)]
+        texts = [f"[{', '.join(texts[start : start + dim])}]" for start in range(0, len(texts), dim)]
     return texts[0]
 
 
@@ -215,7 +221,7 @@ def _elements(value: DenseConstantAttr) -> list[str]:
     element_type = value.type.element_type
     if is_float(element_type):
         size = storage_bytes(element_type)
-        words = (value.raw[start:start + size] for start in range(0, len(value.raw), size))
+        words = (value.raw[start : start + size] for start in range(0, len(value.raw), size))
         return [float_text(int.from_bytes(word, "little"), element_type) for word in words]
     values = [value.splat_value()] if value.is_splat else value.as_array().reshape(-1).tolist()
     return [str(bool(one)).lower() if element_type == i1 else str(int(one)) for one in values]
@@ -256,7 +262,9 @@ def parameter_attributes(op: EntryOp) -> Iterable[str]:
 def _attribute(value: Attribute) -> str:
     """An attribute as MLIR prints it: a dictionary in the order of its names."""
     if isinstance(value, DictionaryAttr):
-        return f"{{{', '.join(f'{_identifier(name)} = {_attribute(one)}' for name, one in sorted(value.data.items()))}}}"
+        return (
+            f"{{{', '.join(f'{_identifier(name)} = {_attribute(one)}' for name, one in sorted(value.data.items()))}}}"
+        )
     if isinstance(value, ArrayAttr):
         return f"[{', '.join(map(_attribute, value.data))}]"
     return str(value)
@@ -265,8 +273,9 @@ def _attribute(value: Attribute) -> str:
 class Budget:
     """How much text may be printed, so that what a short file names again and again does not become a long one."""
 
-    def __init__(self, limit: int | None = None, name: str | None = None,
-                 places: Mapping[Operation, int] = MappingProxyType({})):
+    def __init__(
+        self, limit: int | None = None, name: str | None = None, places: Mapping[Operation, int] = MappingProxyType({})
+    ):
         self.limit, self.name, self.places, self.spent = limit, name, places, 0
 
     def spend(self, size: int, op: Operation) -> None:
@@ -274,10 +283,12 @@ class Budget:
         self.spent += size
         if self.limit is not None and self.spent > self.limit:
             raise InvalidInput(
-                "text-size", f"the text up to this {op.name.removeprefix('cuda_tile.')} is longer than {self.limit} "
+                "text-size",
+                f"the text up to this {op.name.removeprefix('cuda_tile.')} is longer than {self.limit} "
                 "characters: far more than the file's size explains",
                 location=Location(self.name, offset=self.places.get(op)),
-                remedy="give a file that does not name the same long string, constant or location in every operation")
+                remedy="give a file that does not name the same long string, constant or location in every operation",
+            )
 
 
 class EntryPrinter:
@@ -340,7 +351,8 @@ class EntryPrinter:
         self.names = Names(op)
         arguments = ", ".join(
             f"{self.names[argument]}: {self.types[argument.type]}{attributes}"
-            for argument, attributes in zip(op.body.block.args, parameter_attributes(op)))
+            for argument, attributes in zip(op.body.block.args, parameter_attributes(op))
+        )
         hints = op.optimization_hints
         shown = f" optimization_hints={hints.text()}" if hints is not None and hints.data else ""
         body = self.region(op.body, "", None)
@@ -348,6 +360,7 @@ class EntryPrinter:
 
 
 # Directives: (printer, operation, argument, indentation) -> text
+
 
 def _value(printer: EntryPrinter, op: Operation, name: str, _) -> str:
     value = getattr(op, name)
@@ -547,8 +560,10 @@ def _for_header(printer: EntryPrinter, op: Operation, *_) -> str:
     index, *arguments = op.region.block.args
     lower, upper, step, *values = op.operands
     unsigned = "unsigned " if op.unsigned_cmp is not None else ""
-    text = (f"{unsigned}{printer.names[index]} in ({printer.names[lower]} to {printer.names[upper]}, "
-            f"step {printer.names[step]}) : {printer.types[index.type]} ")
+    text = (
+        f"{unsigned}{printer.names[index]} in ({printer.names[lower]} to {printer.names[upper]}, "
+        f"step {printer.names[step]}) : {printer.types[index.type]} "
+    )
     if not values:
         return text
     return f"{text}{_carried(printer, arguments, values)}-> ({printer.types_of(values)}) "
@@ -609,7 +624,9 @@ DIRECTIVES: dict[str, Callable[[EntryPrinter, Operation, str, str], str]] = {
 Step = tuple[str, Callable | None, str]  # literal text, then a directive and its argument
 
 
-def compile_formats(directives: dict[str, Callable], of_value: Callable, of_type: Callable) -> dict[str, tuple[Step, ...]]:
+def compile_formats(
+    directives: dict[str, Callable], of_value: Callable, of_type: Callable
+) -> dict[str, tuple[Step, ...]]:
     """Every row of FORMATS as steps: ``{name}`` is ``of_value``, ``{:name}`` ``of_type``, any other word its directive."""
     return {name: tuple(_steps(template, directives, of_value, of_type)) for name, template in FORMATS.items()}
 
@@ -635,7 +652,7 @@ def _global(op: GlobalOp, types: TypeNames) -> str:
     constant = " constant" if op.constant is not None else ""
     alignment = op.alignment.value.data
     aligned = f" alignment = {alignment}" if alignment else ""
-    return (f"global {private}{constant} {symbol(op.sym_name.data)}{aligned} {constant_text(op.value, types)}\n")
+    return f"global {private}{constant} {symbol(op.sym_name.data)}{aligned} {constant_text(op.value, types)}\n"
 
 
 def _producer(module: ModuleOp) -> list[str]:
@@ -644,12 +661,11 @@ def _producer(module: ModuleOp) -> list[str]:
     return [PRODUCER_COMMENT + "\n// ".join(name.splitlines()) + "\n"] if name else []
 
 
-def print_module(
-    module: builtin.ModuleOp | ModuleOp, *, locations: bool = False, budget: Budget | None = None
-) -> str:
+def print_module(module: builtin.ModuleOp | ModuleOp, *, locations: bool = False, budget: Budget | None = None) -> str:
     """The public text of a module: its globals, then its entries; no longer than ``budget`` says."""
-    inner = module if isinstance(module, ModuleOp) else next(
-        op for op in module.body.block.ops if isinstance(op, ModuleOp))
+    inner = (
+        module if isinstance(module, ModuleOp) else next(op for op in module.body.block.ops if isinstance(op, ModuleOp))
+    )
     types = TypeNames()
     ops = list(inner.body.block.ops)
     parts, budget = _producer(inner), budget or Budget()

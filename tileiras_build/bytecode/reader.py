@@ -117,7 +117,8 @@ def _make_plan(row: Opcode, version: Version) -> Plan:
         tuple((a.name, a.kind, ATTRIBUTE_READERS.get(a.kind, Reader.enum), bits.get(a.name, 0)) for a in written),
         tuple((a.name, ENUMS[a.kind].of(a.default)) for a in older),
         tuple((o.arity, bits.get(o.name, 0)) for o in row.operands),
-        len(row.operands) if simple else None)
+        len(row.operands) if simple else None,
+    )
 
 
 class Reader:
@@ -161,8 +162,10 @@ class Reader:
         if (known := self.string_cache.get(index)) is not None:
             return known
         if index >= len(self.strings):
-            cursor.fail(f"{what}: string index {index} is out of bounds, the file has {len(self.strings)} strings",
-                        offset=offset)
+            cursor.fail(
+                f"{what}: string index {index} is out of bounds, the file has {len(self.strings)} strings",
+                offset=offset,
+            )
         start, end = self.strings[index]
         try:
             text = self.file.data[start:end].decode()
@@ -185,8 +188,9 @@ class Reader:
         if (known := self.constant_cache.get((index, type))) is not None:
             return known
         if index >= len(self.constants):
-            cursor.fail(f"constant index {index} is out of bounds, the file has {len(self.constants)} constants",
-                        offset=offset)
+            cursor.fail(
+                f"constant index {index} is out of bounds, the file has {len(self.constants)} constants", offset=offset
+            )
         entry = self.file.part(*self.constants[index])
         raw = entry.take(entry.count("bytes of a constant"), "a constant")
         try:
@@ -350,8 +354,11 @@ class Reader:
             section = f" ({SECTION_OPCODES[number]} in a function body)" if number in SECTION_OPCODES else ""
             cursor.fail(f"unknown opcode {number:#x}{section}", id="bytecode-opcode", offset=offset)
         if self.version < row.since:
-            cursor.fail(f"opcode {number:#x} ({row.name}) needs bytecode {_text(row.since)}, "
-                        f"the file is {_text(self.version)}", id="bytecode-opcode", offset=offset)
+            cursor.fail(
+                f"opcode {number:#x} ({row.name}) needs bytecode {_text(row.since)}, the file is {_text(self.version)}",
+                id="bytecode-opcode",
+                offset=offset,
+            )
         self.plans[number] = _make_plan(row, self.version)
         return self.plans[number]
 
@@ -379,7 +386,8 @@ class Reader:
             result_types=types,
             properties=properties,
             attributes={} if location is None else {LOC: location},
-            regions=regions)
+            regions=regions,
+        )
         values.extend(op.results[:visible])
         self.places[op] = offset
         return op
@@ -393,8 +401,9 @@ class Reader:
                 cursor.fail(f"{row.name} has {row.results} results, not {count}", offset=offset)
         return tuple([self.types.read(cursor, "a result type") for _ in range(count)])
 
-    def _operands(self, cursor: Cursor, plan: Plan, flags: int, values: list[SSAValue],
-                  properties: dict[str, Attribute]) -> list[SSAValue]:
+    def _operands(
+        self, cursor: Cursor, plan: Plan, flags: int, values: list[SSAValue], properties: dict[str, Attribute]
+    ) -> list[SSAValue]:
         if plan.simple_operands is not None:
             return self._values(cursor, values, plan.simple_operands)
         if plan.row.counted_operands:
@@ -468,7 +477,8 @@ class Reader:
     def _global(self, cursor: Cursor) -> Operation:
         offset = cursor.position
         properties: dict[str, Attribute] = {
-            "sym_name": self.symbol_name(cursor, "the name of a global", f"{GLOBAL_NAME}-name")}
+            "sym_name": self.symbol_name(cursor, "the name of a global", f"{GLOBAL_NAME}-name")
+        }
         type = self.types.read(cursor, "the type of a global")
         properties["value"] = self.constant(cursor, type)
         properties["alignment"] = self.integer(cursor.varint("an alignment"), i64)
@@ -540,8 +550,14 @@ class Reader:
             cursor.fail(f"expected optimization hints, got {hints}", offset=offset)
         return hints
 
-    def _entry(self, name: StringAttr, signature: FunctionType, properties: dict[str, Attribute],
-               locations: DebugIterator, body: Cursor) -> EntryOp:
+    def _entry(
+        self,
+        name: StringAttr,
+        signature: FunctionType,
+        properties: dict[str, Attribute],
+        locations: DebugIterator,
+        body: Cursor,
+    ) -> EntryOp:
         location = locations.next(body)
         block = Block(arg_types=signature.inputs.data)
         values: list[SSAValue] = list(block.args)
@@ -554,7 +570,8 @@ class Reader:
         return EntryOp.create(
             properties={"sym_name": name, "function_type": signature, **properties},
             attributes={} if location is None else {LOC: location},
-            regions=[Region(block)])
+            regions=[Region(block)],
+        )
 
     def names(self) -> Iterator[tuple[str, str, Callable[[], Location]]]:
         """What machine code will name, as ``check_names`` asks: kernels and globals, and where they are."""
@@ -613,14 +630,23 @@ def read_header(cursor: Cursor) -> Version:
     if not cursor.data:
         cursor.fail("the file is empty", id="bytecode-empty", remedy="expected CUDA Tile IR bytecode")
     if cursor.data.startswith(MLIR_MAGIC):
-        cursor.fail("failed to parse IR bytecode (it looks like MLIR bytecode instead)", id="bytecode-mlir", offset=0,
-                    remedy="translate it with cuda-tile-translate first")
+        cursor.fail(
+            "failed to parse IR bytecode (it looks like MLIR bytecode instead)",
+            id="bytecode-mlir",
+            offset=0,
+            remedy="translate it with cuda-tile-translate first",
+        )
     if not cursor.data.startswith(MAGIC):
         if MAGIC.startswith(cursor.data):
-            cursor.fail("the file ends in the middle of the magic number", id="bytecode-truncated",
-                        offset=len(cursor.data))
-        cursor.fail("input does not correspond to Tile IR bytecode", id="bytecode-magic", offset=0,
-                    remedy="give a .tilebc file that a Tile IR front end wrote")
+            cursor.fail(
+                "the file ends in the middle of the magic number", id="bytecode-truncated", offset=len(cursor.data)
+            )
+        cursor.fail(
+            "input does not correspond to Tile IR bytecode",
+            id="bytecode-magic",
+            offset=0,
+            remedy="give a .tilebc file that a Tile IR front end wrote",
+        )
     cursor.position = len(MAGIC)
     major, minor = cursor.byte("the version"), cursor.byte("the version")
     tag = int.from_bytes(cursor.take(2, "the version"), "little")
@@ -628,15 +654,22 @@ def read_header(cursor: Cursor) -> Version:
     if version in VERSIONS and not tag:
         return version
     if version in VERSIONS and version >= V13_5 and tag == PREVIEW:
-        cursor.fail(f"the file is Tile IR bytecode {_text(version)} with preview content, which this compiler does not "
-                    "understand", id="bytecode-version", offset=len(MAGIC),
-                    remedy="have the front end write bytecode without preview features")
+        cursor.fail(
+            f"the file is Tile IR bytecode {_text(version)} with preview content, which this compiler does not "
+            "understand",
+            id="bytecode-version",
+            offset=len(MAGIC),
+            remedy="have the front end write bytecode without preview features",
+        )
     found = f"{_text(version)}.{tag}" if tag else _text(version)
     age = "newer than" if (*version, tag) > (*NEWEST, 0) else "not one of"
     cursor.fail(
         f"the file is Tile IR bytecode {found}, {age} the versions that this compiler understands "
-        f"({_text(VERSIONS[0])} to {_text(NEWEST)})", id="bytecode-version", offset=len(MAGIC),
-        remedy=f"have the front end write bytecode {_text(NEWEST)} or older")
+        f"({_text(VERSIONS[0])} to {_text(NEWEST)})",
+        id="bytecode-version",
+        offset=len(MAGIC),
+        remedy=f"have the front end write bytecode {_text(NEWEST)} or older",
+    )
 
 
 def read_sections(cursor: Cursor) -> dict[int, tuple[int, int]]:
@@ -663,14 +696,18 @@ def _section_bounds(cursor: Cursor, number: int, aligned: bool, offset: int) -> 
     name = SECTION_NAMES[number]
     size = cursor.varint(f"the length of the {name} section")
     if size > cursor.remaining:
-        cursor.fail(f"the {name} section has {size} bytes, but only {cursor.remaining} remain",
-                    id="bytecode-truncated", offset=offset)
+        cursor.fail(
+            f"the {name} section has {size} bytes, but only {cursor.remaining} remain",
+            id="bytecode-truncated",
+            offset=offset,
+        )
     alignment = cursor.varint(f"the alignment of the {name} section") if aligned else 1
     if alignment == 0 or alignment & (alignment - 1):
         cursor.fail(f"the alignment {alignment} of the {name} section is not a power of two", offset=offset)
     if alignment % SECTION_ALIGNMENT.get(number, 1):
-        cursor.fail(f"the {name} section must be aligned to {SECTION_ALIGNMENT[number]} bytes, not {alignment}",
-                    offset=offset)
+        cursor.fail(
+            f"the {name} section must be aligned to {SECTION_ALIGNMENT[number]} bytes, not {alignment}", offset=offset
+        )
     cursor.align(alignment)
     start = cursor.position
     cursor.take(size, f"the {name} section")

@@ -160,8 +160,12 @@ class TextParser:
         if results is None:
             named = [name for name, _ in cls.get_irdl_definition().results]
             results = [self.result_type(parts, name, start) for name in named]
-        return cls.create(operands=[value for group in groups for value in group], result_types=results,
-                          properties=properties, regions=parts.regions)
+        return cls.create(
+            operands=[value for group in groups for value in group],
+            result_types=results,
+            properties=properties,
+            regions=parts.regions,
+        )
 
     def result_type(self, parts: Parts, name: str, start: int) -> Attribute:
         if name in parts.types:
@@ -260,8 +264,15 @@ class TextParser:
         if self.scan.accept("loc"):
             self.scan.balanced()
         signature = FunctionType.from_lists([type for _, type in arguments], [])
-        op = EntryOp.create(regions=[region], properties={
-            "sym_name": StringAttr(name), "function_type": signature, "optimization_hints": hints, **attributes})
+        op = EntryOp.create(
+            regions=[region],
+            properties={
+                "sym_name": StringAttr(name),
+                "function_type": signature,
+                "optimization_hints": hints,
+                **attributes,
+            },
+        )
         self.places[op] = start
         return op
 

@@ -75,8 +75,9 @@ class TypeTable:
         offset = cursor.position
         index = cursor.varint(what)
         if index >= len(self.known):
-            cursor.fail(f"{what}: type index {index} is out of bounds, the file has {len(self.known)} types",
-                        offset=offset)
+            cursor.fail(
+                f"{what}: type index {index} is out of bounds, the file has {len(self.known)} types", offset=offset
+            )
         type = self.known[index]
         return self._decode(index) if type is None else type
 
@@ -128,8 +129,11 @@ class TypeTable:
 
     def _require(self, since: Version, what: str, cursor: Cursor, offset: int) -> None:
         if self.version < since:
-            cursor.fail(f"{what} needs bytecode {since[0]}.{since[1]}, "
-                        f"the file is {self.version[0]}.{self.version[1]}", id="bytecode-type", offset=offset)
+            cursor.fail(
+                f"{what} needs bytecode {since[0]}.{since[1]}, the file is {self.version[0]}.{self.version[1]}",
+                id="bytecode-type",
+                offset=offset,
+            )
 
     def _padding(self, cursor: Cursor, present: bool) -> PaddingValue | None:
         offset = cursor.position
@@ -163,7 +167,8 @@ class TypeTable:
         element_type = self.read(cursor, "an element type")
         shape, strides = (
             tuple(None if dim == DYNAMIC else dim for dim in cursor.integers(8, what))
-            for what in ("dimensions", "strides"))
+            for what in ("dimensions", "strides")
+        )
         return TensorViewType(element_type, shape, strides, self._ptr_attr(cursor, present))
 
     def partition_view(self, cursor: Cursor) -> PartitionViewType:

@@ -171,7 +171,8 @@ class Writer:
         if type not in self.known_types:
             tag = PLAIN_TAGS.get(type)
             self.known_types[type] = self.types.add(
-                varint(tag) if tag is not None else TYPE_WRITERS[_class(type, TYPE_WRITERS)](self, type))
+                varint(tag) if tag is not None else TYPE_WRITERS[_class(type, TYPE_WRITERS)](self, type)
+            )
         return varint(self.known_types[type])
 
     def constant(self, value: DenseConstantAttr) -> bytes:
@@ -207,8 +208,11 @@ class Writer:
 
     def _require(self, what: str, since: Version) -> None:
         if self.version < since:
-            raise InvalidInput("bytecode-version", f"{what} needs bytecode {_text(since)}, not {_text(self.version)}",
-                               remedy=f"write bytecode {_text(since)} or newer")
+            raise InvalidInput(
+                "bytecode-version",
+                f"{what} needs bytecode {_text(since)}, not {_text(self.version)}",
+                remedy=f"write bytecode {_text(since)} or newer",
+            )
 
     def _ptr_attr(self, name: str | None) -> bytes:
         if name is None:
@@ -233,31 +237,63 @@ class Writer:
     def tensor_view(self, type: TensorViewType) -> bytes:
         shape, strides = ([DYNAMIC if dim is None else dim for dim in dims] for dims in (type.shape, type.strides))
         flag = self._flag(type.ptr_attr is not None, V13_4)
-        return (varint(14) + flag + self.type(type.element_type) + integers(shape, 8) + integers(strides, 8)
-                + self._ptr_attr(type.ptr_attr))
+        return (
+            varint(14)
+            + flag
+            + self.type(type.element_type)
+            + integers(shape, 8)
+            + integers(strides, 8)
+            + self._ptr_attr(type.ptr_attr)
+        )
 
     def partition_view(self, type: PartitionViewType) -> bytes:
-        return (varint(15) + self._flag(type.padding_value is not None, V13_3) + integers(type.tile_shape, 4)
-                + self.type(type.tensor_view) + integers(type.dim_map, 4) + self._padding(type.padding_value))
+        return (
+            varint(15)
+            + self._flag(type.padding_value is not None, V13_3)
+            + integers(type.tile_shape, 4)
+            + self.type(type.tensor_view)
+            + integers(type.dim_map, 4)
+            + self._padding(type.padding_value)
+        )
 
     def gather_scatter_view(self, type: GatherScatterViewType) -> bytes:
-        return (varint(20) + self._flag(type.padding_value is not None, V13_3) + integers(type.tile_shape, 4)
-                + self.type(type.tensor_view) + varint(type.sparse_dim) + self._padding(type.padding_value))
+        return (
+            varint(20)
+            + self._flag(type.padding_value is not None, V13_3)
+            + integers(type.tile_shape, 4)
+            + self.type(type.tensor_view)
+            + varint(type.sparse_dim)
+            + self._padding(type.padding_value)
+        )
 
     def strided_view(self, type: StridedViewType) -> bytes:
-        return (varint(21) + self._flag(type.padding_value is not None, V13_3) + integers(type.tile_shape, 4)
-                + integers(type.traversal_strides, 4) + self.type(type.tensor_view) + integers(type.dim_map, 4)
-                + self._padding(type.padding_value))
+        return (
+            varint(21)
+            + self._flag(type.padding_value is not None, V13_3)
+            + integers(type.tile_shape, 4)
+            + integers(type.traversal_strides, 4)
+            + self.type(type.tensor_view)
+            + integers(type.dim_map, 4)
+            + self._padding(type.padding_value)
+        )
 
     def function_type(self, type: FunctionType) -> bytes:
         return varint(16) + b"".join(
-            varint(len(group)) + b"".join(map(self.type, group)) for group in (type.inputs.data, type.outputs.data))
+            varint(len(group)) + b"".join(map(self.type, group)) for group in (type.inputs.data, type.outputs.data)
+        )
 
     # Debug attributes
 
     def subprogram(self, value: DISubprogramAttr) -> bytes:
-        known = (b"\x05" + self.scope(value.file) + varint(value.line) + self.string(value.function_name)
-                 + self.string(value.linkage_name) + self.scope(value.compile_unit) + varint(value.scope_line))
+        known = (
+            b"\x05"
+            + self.scope(value.file)
+            + varint(value.line)
+            + self.string(value.function_name)
+            + self.string(value.linkage_name)
+            + self.scope(value.compile_unit)
+            + varint(value.scope_line)
+        )
         return known + self._flag(value.declaration, SINCE["subprogram.flags"])
 
     def call_site(self, location: CallSiteLocAttr) -> bytes:
@@ -301,7 +337,8 @@ class Writer:
     def hints(self, value: OptimizationHintsAttr) -> bytes:
         return varint(len(value.data)) + b"".join(
             self.string(target) + b"\x0a" + self.dictionary({key: _hint(hint) for key, hint in hints})
-            for target, hints in value.data)
+            for target, hints in value.data
+        )
 
     def attribute(self, kind: str, value: Attribute, rank: int) -> bytes:
         """A property of an operation; ``rank`` is the number of flags that an absent array of them stands for."""
@@ -478,7 +515,8 @@ ATTRIBUTE_WRITERS: dict[str, Callable[[Writer, Attribute, int], bytes]] = {
     "dense": lambda writer, value, _: writer.constant(value),
     "i32s": lambda writer, value, _: integers(value.get_values(), 4),
     "bools": lambda writer, value, rank: integers(
-        [0] * rank if value is None else [int(flag != 0) for flag in value.get_values()], 1),
+        [0] * rank if value is None else [int(flag != 0) for flag in value.get_values()], 1
+    ),
     "array": lambda writer, value, _: varint(len(value.data)) + b"".join(map(writer.tagged, value.data)),
     "predicate": lambda writer, value, _: writer.tagged(value),
     "hints": lambda writer, value, _: writer.hints(value),
@@ -497,7 +535,8 @@ TYPE_WRITERS: dict[type, Callable[[Writer, Attribute], bytes]] = {
 # Attribute -> what is written; the first byte is the tag (Tile IR BytecodeAttrOpcodes.td).
 TAGGED_WRITERS: dict[type, Callable[[Writer, Attribute], bytes]] = {
     IntegerAttr: lambda writer, value: (
-        b"\x03" + bytes([value.value.data & 1]) if value.type == i1 else writer.tagged_integer(value)),
+        b"\x03" + bytes([value.value.data & 1]) if value.type == i1 else writer.tagged_integer(value)
+    ),
     FloatAttr: Writer.tagged_float,
     StringAttr: lambda writer, value: b"\x05" + writer.string(value.data),
     ArrayAttr: lambda writer, value: b"\x06" + ATTRIBUTE_WRITERS["array"](writer, value, 0),
@@ -514,9 +553,11 @@ DEBUG_WRITERS: dict[type, Callable[[Writer, Attribute], bytes]] = {
     DICompileUnitAttr: lambda writer, value: b"\x01" + writer.scope(value.file),
     DIFileAttr: lambda writer, value: b"\x02" + writer.string(value.file_name) + writer.string(value.directory),
     DILexicalBlockAttr: lambda writer, value: (
-        b"\x03" + writer.scope(value.scope) + writer.scope(value.file) + varint(value.line) + varint(value.column)),
+        b"\x03" + writer.scope(value.scope) + writer.scope(value.file) + varint(value.line) + varint(value.column)
+    ),
     DILocAttr: lambda writer, value: (
-        b"\x04" + writer.scope(value.scope) + writer.string(value.file) + varint(value.line) + varint(value.column)),
+        b"\x04" + writer.scope(value.scope) + writer.string(value.file) + varint(value.line) + varint(value.column)
+    ),
     DISubprogramAttr: Writer.subprogram,
     CallSiteLocAttr: Writer.call_site,
     UnknownLocAttr: lambda writer, value: b"\x00",

@@ -77,7 +77,13 @@ I32, I64 = _integer(i32), _integer(i64)
 I32S, I64S, BOOLS = _array(i32, int), _array(i64, int), _array(i1, bool)
 TEXT = data_kind("a string", StringAttr, str)
 FLAG = AttributeKind(
-    "a unit", bool, lambda given: isinstance(given, UnitAttr), lambda given: True, lambda value: UnitAttr(), False, False
+    "a unit",
+    bool,
+    lambda given: isinstance(given, UnitAttr),
+    lambda given: True,
+    lambda value: UnitAttr(),
+    False,
+    False,
 )
 
 # What any operation may carry: where it stands in the source.

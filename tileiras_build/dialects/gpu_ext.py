@@ -251,9 +251,7 @@ class ShuffleOp(IRDLOperation):
         parser.parse_punctuation(":")
         type = parser.parse_type()
         operands = parser.resolve_operands(names, [type, i32, i32], parser.pos)
-        return cls.create(
-            operands=operands, result_types=[type, i1], properties={"mode": mode}, attributes=attributes
-        )
+        return cls.create(operands=operands, result_types=[type, i1], properties={"mode": mode}, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.mode.data} ")

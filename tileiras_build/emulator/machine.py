@@ -163,7 +163,9 @@ class Machine:
         return groups[0] if len(groups) == 1 else merge(self, groups)
 
     def somebody_waits(self) -> bool:
-        return bool(self.barriers.blocked or self.waiting or self.parked or self.waits.sleepers or self.clusters.blocked)
+        return bool(
+            self.barriers.blocked or self.waiting or self.parked or self.waits.sleepers or self.clusters.blocked
+        )
 
     def step(self, group: Group):
         """Run a group until it splits, waits, ends, or should give way."""

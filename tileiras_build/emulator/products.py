@@ -125,7 +125,9 @@ def multiply_exactly(left: Factor, right: Factor) -> np.ndarray:
         return in_blocks(left.values, right.values.swapaxes(-1, -2)) + f32(0)
     sums = in_blocks(left.wide, right.wide.swapaxes(-1, -2))
     out = sums.astype(f32)
-    if not (most <= EXACT[f64] or k * left.bound * right.bound <= EXACT[f64] or k * left.ratio * right.ratio <= EXACT[f64]):
+    if not (
+        most <= EXACT[f64] or k * left.bound * right.bound <= EXACT[f64] or k * left.ratio * right.ratio <= EXACT[f64]
+    ):
         sure = k * left.ratios * right.ratios <= EXACT[f64]
         if not sure.all():
             _correct(out, sums, left, right, np.nonzero(~sure))

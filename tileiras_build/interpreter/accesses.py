@@ -121,8 +121,9 @@ def atomic_modify(frame: Frame, op: AtomicRMWTkoOp):
     element_type, change = op.arg.type.element_type, MODES[op.mode.data]
     values = np.asarray(frame.get(op.arg))[mask]
     result = _unspecified(frame, mask, element_type)
-    result[mask] = _modify(frame, addresses[mask], element_type,
-                           lambda old, chosen: change(frame, old, values[chosen], element_type))
+    result[mask] = _modify(
+        frame, addresses[mask], element_type, lambda old, chosen: change(frame, old, values[chosen], element_type)
+    )
     return result, None
 
 
@@ -148,8 +149,12 @@ def atomic_reduce(frame: Frame, op: AtomicRedViewTkoOp):
     offsets, inside = locate(frame, op, view)
     element_type, change = view.tensor.element_type, MODES[op.mode.data]
     values = np.asarray(frame.get(op.value))[inside]
-    _modify(frame, addresses_of(view, offsets[inside]), element_type,
-            lambda old, chosen: change(frame, old, values[chosen], element_type))
+    _modify(
+        frame,
+        addresses_of(view, offsets[inside]),
+        element_type,
+        lambda old, chosen: change(frame, old, values[chosen], element_type),
+    )
     return None
 
 
@@ -179,8 +184,13 @@ def _print_value(expression: str, value: np.ndarray, element_type: Attribute) ->
         return f"[{', '.join(_print_value(expression, item, element_type) for item in value)}]"
     is_float = element_type in FORMATS
     unsigned = expression[-1] in "uxXo"
-    number = float(to_float64(value, element_type)) if is_float else \
-        int(value) if np.asarray(value).dtype == np.uint64 else int(to_int64(value, element_type, not unsigned))
+    number = (
+        float(to_float64(value, element_type))
+        if is_float
+        else int(value)
+        if np.asarray(value).dtype == np.uint64
+        else int(to_int64(value, element_type, not unsigned))
+    )
     try:
         return expression.replace("u", "d").replace("p", "#x") % number
     except (TypeError, ValueError):
@@ -190,8 +200,7 @@ def _print_value(expression: str, value: np.ndarray, element_type: Attribute) ->
 @handles(PrintTkoOp)
 def print_values(frame: Frame, op: PrintTkoOp):
     operands = iter([(frame.get(value), value.type.element_type) for value in op.args])
-    frame.launch.output(FORMAT.sub(
-        lambda match: "%" if match[0] == "%%" else _print_value(match[0], *next(operands)), op.str.data))
+    frame.launch.output(
+        FORMAT.sub(lambda match: "%" if match[0] == "%%" else _print_value(match[0], *next(operands)), op.str.data)
+    )
     return (None,) * len(op.results)
-
-

@@ -79,9 +79,12 @@ def bind_arguments(module: Operation, entry: str, texts: Sequence[str], grid: tu
         else:
             _add_number(inputs, text, element_type)
     if waiting or len(inputs.params) != len(parameters):
-        raise InvalidInput("launch-arguments", f"{entry} has {len(parameters)} parameters, the arguments fill "
-                           f"{len(inputs.params)} and leave {len(waiting)} over",
-                           remedy=f"the parameters are {', '.join(map(_plain, parameters))}")
+        raise InvalidInput(
+            "launch-arguments",
+            f"{entry} has {len(parameters)} parameters, the arguments fill "
+            f"{len(inputs.params)} and leave {len(waiting)} over",
+            remedy=f"the parameters are {', '.join(map(_plain, parameters))}",
+        )
     return inputs
 
 

@@ -20,8 +20,9 @@ def terminate(frame: Frame, op) -> Exit:
 def run_for(frame: Frame, op: ForOp):
     signed = "unsignedCmp" not in op.properties
     element_type = op.lower_bound.type.element_type
-    low, high, step = (to_python(frame.get(value), element_type, signed)
-                       for value in (op.lower_bound, op.upper_bound, op.step))
+    low, high, step = (
+        to_python(frame.get(value), element_type, signed) for value in (op.lower_bound, op.upper_bound, op.step)
+    )
     if step <= 0:
         raise fault(op, "loop-step", f"the step must be positive, got {step}")
     block, carried = op.region.block, tuple(frame.get(value) for value in op.init_values)

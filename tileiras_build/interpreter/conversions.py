@@ -79,8 +79,12 @@ def offset(frame: Frame, op: OffsetOp):
     bits = storage_bits(op.ptr.type.element_type.pointee_type)
     steps = to_int64(count, op.offset.type.element_type, True) * np.int64(bits)
     if np.any(steps & 7):
-        raise fault(op, "inside-byte", f"{count} elements of {bits} bits are no whole number of bytes",
-                    remedy="advance by an even number of elements")
+        raise fault(
+            op,
+            "inside-byte",
+            f"{count} elements of {bits} bits are no whole number of bytes",
+            remedy="advance by an even number of elements",
+        )
     return pointer + (steps >> 3).view(np.uint64)
 
 
@@ -147,8 +151,9 @@ def float_to_float(frame: Frame, op: FToFOp):
     if after == F64:
         return wide
     saturate = after in SATURATING
-    rounded = quantize(np.where(np.isinf(wide) & saturate, np.copysign(2.0**200, wide), wide), form, mode,
-                       saturate=saturate)
+    rounded = quantize(
+        np.where(np.isinf(wide) & saturate, np.copysign(2.0**200, wide), wide), form, mode, saturate=saturate
+    )
     if after == F8E8M0:  # it has no zero: the smallest power stands for it
         rounded = np.where(np.abs(rounded) < 2.0**-127, 2.0**-127, rounded)
     if frame.is_doubtful(op.from_):  # an error before can turn the rounding around
@@ -188,5 +193,3 @@ def pack(frame: Frame, op: PackOp):
 @handles(UnpackOp)
 def unpack(frame: Frame, op: UnpackOp):
     return from_bytes(np.ascontiguousarray(frame.get(op.source)).view(np.uint8), op.result.type.element_type)
-
-

@@ -16,7 +16,8 @@ class InterpreterFault(InvalidInput):
 
 def fault(op: Operation, id: str, message: str, *, address: int | None = None, remedy: str | None = None):
     """The InterpreterFault of an operation, to be raised."""
-    problem = InterpreterFault(id, f"{op.name.removeprefix('cuda_tile.')}: {message}",
-                               location=source_location(op), remedy=remedy)
+    problem = InterpreterFault(
+        id, f"{op.name.removeprefix('cuda_tile.')}: {message}", location=source_location(op), remedy=remedy
+    )
     problem.address = address
     return problem

@@ -105,8 +105,11 @@ def extremum(frame: Frame, op):
     x, y = (to_float64(value, element(op)) for value in frame.operands(op))
     if "flush_to_zero" in op.properties:
         x, y = flush(x.astype(np.float32)).astype(np.float64), flush(y.astype(np.float32)).astype(np.float64)
-    first = np.where(x == y, np.signbit(x) <= np.signbit(y), x > y) if EXTREMA[type(op)] > 0 else \
-        np.where(x == y, np.signbit(x) >= np.signbit(y), x < y)
+    first = (
+        np.where(x == y, np.signbit(x) <= np.signbit(y), x > y)
+        if EXTREMA[type(op)] > 0
+        else np.where(x == y, np.signbit(x) >= np.signbit(y), x < y)
+    )
     result = np.where(first, x, y)
     unordered = np.isnan(x) | np.isnan(y)
     lone = np.nan if "propagate_nan" in op.properties else np.where(np.isnan(x), y, x)

@@ -53,7 +53,6 @@ class Buffer:
         """Put the original content back."""
         self.bytes[:] = self.content
 
-
     def describe(self) -> str:
         """Element type, count, how many elements differ from the original content, and the first of them."""
         size = max(storage_bits(self.element_type) // 8, 1)
@@ -148,8 +147,10 @@ class _Planner:
     def plan_tensor(self, op: MakeTensorViewOp) -> None:
         """Choose the sizes and strides of one tensor and the size of the buffer behind it."""
         type, sizes, strides = op.result.type, list(op.dynamic_shape), list(op.dynamic_strides)
-        shape = [self.number(sizes.pop(0), wanted) if dim is None else dim
-                 for dim, wanted in zip(type.shape, self._wanted_sizes(op))]
+        shape = [
+            self.number(sizes.pop(0), wanted) if dim is None else dim
+            for dim, wanted in zip(type.shape, self._wanted_sizes(op))
+        ]
         wanted, chosen = 1, [0] * len(shape)
         given = {dim: strides.pop(0) for dim, stride in enumerate(type.strides) if stride is None}
         for dim in reversed(range(len(shape))):
@@ -197,8 +198,9 @@ class _Planner:
         return tuple(2 if axis else 1 for axis in asked)
 
 
-def derive_inputs(module: Operation, entry: str, seed: int = 0, *, tiles: int = 1,
-                  grid: tuple[int, int, int] | None = None) -> Inputs:
+def derive_inputs(
+    module: Operation, entry: str, seed: int = 0, *, tiles: int = 1, grid: tuple[int, int, int] | None = None
+) -> Inputs:
     """Arguments for ``entry``, the same for the same seed.
 
     A tensor has ``tiles`` tiles along each dimension and part of another. ``grid`` counts tile blocks (default: two
@@ -227,8 +229,9 @@ def derive_inputs(module: Operation, entry: str, seed: int = 0, *, tiles: int = 
 ATTEMPTS = ((1, None), (1, (1, 1, 1)), (7, None), (7, (1, 1, 1)), (40, (1, 1, 1)))
 
 
-def usable_inputs(module: Operation, entry: str, run: Callable[[Inputs], T], seed: int = 0,
-                  grid: tuple[int, int, int] | None = None) -> tuple[Inputs, T]:
+def usable_inputs(
+    module: Operation, entry: str, run: Callable[[Inputs], T], seed: int = 0, grid: tuple[int, int, int] | None = None
+) -> tuple[Inputs, T]:
     """The first derived inputs that ``run`` accepts, and what it returns; else its last InterpreterFault."""
     last = None
     for tiles, blocks in ATTEMPTS:
@@ -252,8 +255,11 @@ def _scalar(planner: _Planner, index: int, element_type: Attribute) -> tuple[int
 
 def pack_scalar(number: int | float, element_type: Attribute) -> bytes:
     """A scalar parameter's bytes."""
-    value = wrap(np.asarray(int(number), np.int64), element_type) if is_integer(element_type) else \
-        narrowed(np.asarray(float(number)), element_type)
+    value = (
+        wrap(np.asarray(int(number), np.int64), element_type)
+        if is_integer(element_type)
+        else narrowed(np.asarray(float(number)), element_type)
+    )
     return np.asarray(to_words(value.astype(held(element_type)), element_type)).tobytes()
 
 

@@ -41,8 +41,15 @@ class Exit(NamedTuple):
 class Launch:
     """What all tile blocks of one launch share."""
 
-    def __init__(self, module: Operation, grid: tuple[int, int, int], memory: Memory, choice: Choice,
-                 output: Callable[[str], None], limit: int | None):
+    def __init__(
+        self,
+        module: Operation,
+        grid: tuple[int, int, int],
+        memory: Memory,
+        choice: Choice,
+        output: Callable[[str], None],
+        limit: int | None,
+    ):
         self.grid, self.memory, self.choice, self.output = grid, memory, choice, output
         self.left = self.limit = limit
         self.globals: dict[str, int] = {}
@@ -105,8 +112,9 @@ class Frame:
             try:
                 result = handler(self, op)
             except OutsideMemory as problem:
-                raise fault(op, "outside-memory", f"{problem}, in tile block {self.block_id}",
-                            address=problem.address) from None
+                raise fault(
+                    op, "outside-memory", f"{problem}, in tile block {self.block_id}", address=problem.address
+                ) from None
             if type(result) is Exit:
                 return result
             if op.results:
@@ -129,8 +137,12 @@ class Frame:
             return
         self.launch.left -= 1
         if self.launch.left < 0:
-            raise fault(op, "too-long", f"the kernel runs longer than the {self.launch.limit} operations that are allowed",
-                        remedy="raise the limit (--max-steps N) if it is not waiting for another block")
+            raise fault(
+                op,
+                "too-long",
+                f"the kernel runs longer than the {self.launch.limit} operations that are allowed",
+                remedy="raise the limit (--max-steps N) if it is not waiting for another block",
+            )
 
     def load(self, addresses: np.ndarray, element_type) -> np.ndarray:
         """Held values at flat addresses."""
@@ -149,8 +161,11 @@ def find_entry(module: Operation, entry: str) -> EntryOp:
     """The kernel of that name; raises InvalidInput naming those that exist."""
     entries = {op.sym_name.data: op for op in module.walk() if isinstance(op, EntryOp)}
     if entry not in entries:
-        raise InvalidInput("no-such-entry", f"the module has no entry '{entry}'",
-                           remedy=f"its entries are {', '.join(sorted(entries))}")
+        raise InvalidInput(
+            "no-such-entry",
+            f"the module has no entry '{entry}'",
+            remedy=f"its entries are {', '.join(sorted(entries))}",
+        )
     return entries[entry]
 
 
@@ -167,9 +182,18 @@ def all_blocks(grid: tuple[int, int, int]) -> Iterable[tuple[int, int, int]]:
     return ((x, y, z) for z in range(grid[2]) for y in range(grid[1]) for x in range(grid[0]))
 
 
-def launch(module_or_bytecode: builtin.ModuleOp | bytes, entry: str, grid: int | Sequence[int], params: Sequence[bytes],
-           *, memory: Memory, order: Iterable[tuple[int, int, int]] | None = None, choice: Choice | None = None,
-           output: Callable[[str], None] = print, limit: int | None = None) -> None:
+def launch(
+    module_or_bytecode: builtin.ModuleOp | bytes,
+    entry: str,
+    grid: int | Sequence[int],
+    params: Sequence[bytes],
+    *,
+    memory: Memory,
+    order: Iterable[tuple[int, int, int]] | None = None,
+    choice: Choice | None = None,
+    output: Callable[[str], None] = print,
+    limit: int | None = None,
+) -> None:
     """Run ``entry`` over a grid of tile blocks.
 
     ``grid`` counts tile blocks per axis; ``params`` holds one bytes object per parameter of the entry. ``order`` lists
@@ -185,8 +209,9 @@ def launch(module_or_bytecode: builtin.ModuleOp | bytes, entry: str, grid: int |
     arguments = kernel.body.block.args
     if len(params) != len(arguments):
         raise InvalidInput("parameter-count", f"{entry} takes {len(arguments)} parameters, got {len(params)}")
-    values = [unpack_parameter(argument.type, data, index)
-              for index, (argument, data) in enumerate(zip(arguments, params))]
+    values = [
+        unpack_parameter(argument.type, data, index) for index, (argument, data) in enumerate(zip(arguments, params))
+    ]
     shared = Launch(module, grid, memory, choice or Choice(), output, limit)
     with np.errstate(all="ignore"):
         for block_id in order if order is not None else all_blocks(grid):

@@ -19,7 +19,11 @@ from ..dialects.cuda_tile.enums import RoundingMode
 from .formats import F32, F64, FORMATS, Format, from_float64, to_float64
 
 EVEN, ZERO, DOWN, UP = (
-    RoundingMode.NEAREST_EVEN, RoundingMode.ZERO, RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF)
+    RoundingMode.NEAREST_EVEN,
+    RoundingMode.ZERO,
+    RoundingMode.NEGATIVE_INF,
+    RoundingMode.POSITIVE_INF,
+)
 AWAY = RoundingMode.NEAREST_AWAY
 
 ROUND_SCALED: dict[RoundingMode, Callable[[np.ndarray], np.ndarray]] = {

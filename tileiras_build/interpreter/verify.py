@@ -40,8 +40,10 @@ class Mismatch:
     tolerance: float
 
     def __str__(self) -> str:
-        return (f"parameter {self.parameter}: {self.count} of {self.of} elements differ, first number {self.index}: "
-                f"expected {self.expected!r} within {self.tolerance:.3g}, got {self.actual!r}")
+        return (
+            f"parameter {self.parameter}: {self.count} of {self.of} elements differ, first number {self.index}: "
+            f"expected {self.expected!r} within {self.tolerance:.3g}, got {self.actual!r}"
+        )
 
 
 class Expectation:
@@ -77,8 +79,17 @@ class Expectation:
             memory.map(buffer.address, buffer.bytes.size, buffer.bytes)
         order = reversed(list(all_blocks(self.inputs.grid))) if backward else None
         try:
-            launch(self.module, self.entry, self.inputs.grid, self.inputs.params, memory=memory, order=order,
-                   choice=choice, output=lambda text: None, limit=self.limit)
+            launch(
+                self.module,
+                self.entry,
+                self.inputs.grid,
+                self.inputs.params,
+                memory=memory,
+                order=order,
+                choice=choice,
+                output=lambda text: None,
+                limit=self.limit,
+            )
             return [elements(buffer) for buffer in self.inputs.buffers]
         finally:
             restore(self.inputs.buffers)

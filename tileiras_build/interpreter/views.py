@@ -59,8 +59,12 @@ def make_tensor_view(frame: Frame, op: MakeTensorViewOp):
         return tuple(next(given) if dim is None else dim for dim in dims)
 
     type = op.result.type
-    return TensorView(int(frame.get(op.base)), fill(type.shape, op.dynamic_shape),
-                      fill(type.strides, op.dynamic_strides), type.element_type)
+    return TensorView(
+        int(frame.get(op.base)),
+        fill(type.shape, op.dynamic_shape),
+        fill(type.strides, op.dynamic_strides),
+        type.element_type,
+    )
 
 
 @handles(MakePartitionViewOp, MakeStridedViewOp, MakeGatherScatterViewOp)
@@ -102,8 +106,12 @@ def _check_index(op, view: View, dim: int, origin: int) -> None:
     """A tile begins inside of its tensor: an index outside of the index space is undefined behavior."""
     size = view.tensor.shape[view.type.dim_map[dim]]
     if origin >= size:
-        raise fault(op, "index-outside", f"index {origin // view.step(dim)} along dimension {dim} is outside of the "
-                    f"index space: the tensor has size {size} and tiles are {view.step(dim)} apart")
+        raise fault(
+            op,
+            "index-outside",
+            f"index {origin // view.step(dim)} along dimension {dim} is outside of the "
+            f"index space: the tensor has size {size} and tiles are {view.step(dim)} apart",
+        )
 
 
 def locate(frame: Frame, op, view: View) -> tuple[np.ndarray, np.ndarray]:
@@ -115,8 +123,12 @@ def locate(frame: Frame, op, view: View) -> tuple[np.ndarray, np.ndarray]:
         along = view.type.dim_map[dim]
         within = np.array([0 <= place < view.tensor.shape[along] for place in places], bool)
         if dim < len(promised) and promised[dim] and not within.all():
-            raise fault(op, "tile-outside", f"the tile leaves the tensor of size {view.tensor.shape} along "
-                        f"dimension {along}, which its inbounds flags rule out")
+            raise fault(
+                op,
+                "tile-outside",
+                f"the tile leaves the tensor of size {view.tensor.shape} along "
+                f"dimension {along}, which its inbounds flags rule out",
+            )
         line = [1] * len(shape)
         line[dim] = shape[dim]
         stride = view.tensor.strides[along]

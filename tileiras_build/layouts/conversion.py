@@ -127,8 +127,7 @@ def plan_round_trip(
     ldmatrix: bool = True,
     max_scratch: int | None = None,
 ) -> SharedRoundTrip:
-    """The cheapest trip through shared memory of at most ``max_scratch`` bytes (more if the layouts leave no choice).
-    """
+    """The cheapest trip through shared memory of at most ``max_scratch`` bytes (more if the layouts leave no choice)."""
     if not source.is_surjective:
         raise ValueError("the source layout does not hold every element")
     bits = storage_bits(element_bits)
@@ -253,9 +252,7 @@ class TileParts:
 
 
 @lru_cache(maxsize=1024)
-def tile_parts(
-    layout: LinearLayout, shared: SharedLayout, parts: int, block: int, matrices: bool
-) -> TileParts | None:
+def tile_parts(layout: LinearLayout, shared: SharedLayout, parts: int, block: int, matrices: bool) -> TileParts | None:
     """The cheapest moves from ``layout`` of ``parts`` equal parts of a placement, in whole blocks of ``block`` elements
     (both powers of two); None if parts are not made of the same registers in every thread.
     """

@@ -135,8 +135,7 @@ class LinearLayout:
 
     @cached_property
     def hardware(self) -> tuple[int, ...]:
-        """All bases; bit i of a packed hardware index (register bits lowest, then lane, warp, block) maps to entry i.
-        """
+        """All bases; bit i of a packed hardware index (register bits lowest, then lane, warp, block) maps to entry i."""
         return self.registers + self.lanes + self.warps + self.blocks
 
     @property

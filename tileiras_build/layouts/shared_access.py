@@ -172,8 +172,7 @@ def shared_access(layout: LinearLayout, shared: SharedLayout, vector: int | None
 
 
 def _vectors(offsets: Sequence[int], vector: int) -> Iterator[tuple[int, list[int]]]:
-    """(offset of the vector, its registers from the lowest address up), in the order of each vector's first register.
-    """
+    """(offset of the vector, its registers from the lowest address up), in the order of each vector's first register."""
     groups: dict[int, list[int]] = {}
     low = log2_exact(vector)
     for register, offset in enumerate(f2.enumerate_span(offsets)):

@@ -112,8 +112,7 @@ class TensorMemoryTile:
         return max(1, self.rows // (ROWS * self.groups_m))
 
     def pieces(self, most: int) -> Iterator[tuple[int, int, int]]:
-        """(own tile, first word, repetitions) of every load or store of a warp, of ``most`` registers (a power of two) each.
-        """
+        """(own tile, first word, repetitions) of every load or store of a warp, of ``most`` registers (a power of two) each."""
         shape = self.shape
         step = min(self.warp_words, max(min(shape.most, most) // shape.registers, 1) * shape.words)
         for own in range(self.own_tiles):

@@ -87,9 +87,7 @@ def _run_one(edge_pass: EdgePass, module: ModuleOp, job: Job) -> None:
     except TileirasError:
         raise
     except Exception as error:
-        raise InternalError(
-            "pass-failed", f"pass {edge_pass.name} failed: {type(error).__name__}: {error}"
-        ) from error
+        raise InternalError("pass-failed", f"pass {edge_pass.name} failed: {type(error).__name__}: {error}") from error
 
 
 def promises(edge_pass: EdgePass | type[EdgePass]) -> dict[str, str]:

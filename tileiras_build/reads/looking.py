@@ -171,7 +171,9 @@ KINDS: dict[str, Callable[[Looking, str, object], str]] = {
 def _environment() -> dict[str, str]:
     """What a worker of this process sees; a copy that no watcher of ``os.environ`` hears of."""
     data = os.environ._data
-    return WORKER_VARIABLES | {os.environ.decodekey(key): os.environ.decodevalue(value) for key, value in list(data.items())}
+    return WORKER_VARIABLES | {
+        os.environ.decodekey(key): os.environ.decodevalue(value) for key, value in list(data.items())
+    }
 
 
 def _digest(value: object) -> str:

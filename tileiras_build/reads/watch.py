@@ -53,7 +53,9 @@ _MAKING = {"os.mkdir": 0, "os.rename": 1, "os.link": 1, "os.symlink": 1, "tempfi
 _DEVICES = ("/dev/", "/proc/", "/sys/")
 _HARMLESS = ("/dev/null", "/dev/urandom", "/dev/random", "/proc/self/")
 # What asks a stat for no more than whether there is something of a type: functions of os.path and pathlib.
-_TYPE_QUESTIONS = frozenset(("exists", "isfile", "isdir", "ismount", "is_file", "is_dir", "is_mount", "is_block_device"))
+_TYPE_QUESTIONS = frozenset(
+    ("exists", "isfile", "isdir", "ismount", "is_file", "is_dir", "is_mount", "is_block_device")
+)
 _CONTENTS_QUESTIONS = frozenset(("getsize", "updatecache", "checkcache", "findsource", "getsourcefile"))
 # Where cuTile keeps what its launcher compiled, asked for when it is imported: no export reads that.
 _PLACES = frozenset(("HOME", "XDG_CACHE_HOME", "CUDA_TILE_CACHE_DIR", "CUDA_TILE_TEMP_DIR", "TMPDIR", "TEMP", "TMP"))
@@ -360,8 +362,10 @@ def _kind_of_stat() -> str:
 
 def _is_about_places(loading: bool) -> bool:
     """Whether a library asks, or Python's ``tempfile``, which decides where files lie and not what is in them."""
-    return loading or _is_for_library("") or any(
-        frame.f_code.co_filename.endswith("/tempfile.py") for frame in _standard_callers()
+    return (
+        loading
+        or _is_for_library("")
+        or any(frame.f_code.co_filename.endswith("/tempfile.py") for frame in _standard_callers())
     )
 
 
@@ -383,7 +387,12 @@ def install() -> Watch:
         sys.addaudithook(_watch.hear)
         sys.meta_path.insert(0, _Searches())
         os.environ.__class__ = os.environb.__class__ = _Environment
-        for name, tell in (("stat", Watch.stat), ("lstat", Watch.link), ("readlink", Watch.link), ("access", Watch.stat)):
+        for name, tell in (
+            ("stat", Watch.stat),
+            ("lstat", Watch.link),
+            ("readlink", Watch.link),
+            ("access", Watch.stat),
+        ):
             setattr(os, name, _told(getattr(os, name), tell))
     return _watch
 

@@ -46,9 +46,7 @@ class CutAction(WorkerAction):
         rows, path = (REQUEST, self.stage), source[0].path
         names = (rows[0].suffix, rows[1].suffix)
         timeout = step_timeout(env)
-        files = executor.run(
-            "tileiras_build.driver:lower", self.request, *names, self.job, path, rows, timeout=timeout
-        )
+        files = executor.run("tileiras_build.driver:lower", self.request, *names, self.job, path, rows, timeout=timeout)
         return {target[0].name: files[self.stage.suffix]}
 
 

@@ -221,7 +221,6 @@ class Build:
             if doubt and ArtifactFile.explaining:
                 print(f"scons: the next run will check every node: {doubt}")
 
-
     def _look_for_orphans(self, quiet: bool) -> None:
         """Name or remove them, if the build scripts were read to their end, so that all kernels are known."""
         if not (self._begun and self.all_known) or self.interrupted or not _changes_files():
@@ -350,7 +349,8 @@ class Chain:
 
     def _make(self, env, settings, target, previous: Stage, stage: Stage, node, folder, name: str):
         rule = self._cached(
-            (stage.suffix, target.name, id(settings)), lambda: self._rule(env, settings, target, previous, stage, folder)
+            (stage.suffix, target.name, id(settings)),
+            lambda: self._rule(env, settings, target, previous, stage, folder),
         )
         made = [self.build.artifact(folder, name + suffix) for suffix in (stage.suffix, *stage.side_products)]
         attach(env, rule.builder, made, node, rule.always, rule.asked)

@@ -78,9 +78,7 @@ class Settings:
 
     def job(self, target: Target, stage: Stage) -> Job:
         """What ``stage`` is asked to do for ``target``, with the paths of its input files found."""
-        job = stage.job(
-            Job(target, self.opt_level, self.lineinfo, strategy=self.strategy, serializer=self.serializer)
-        )
+        job = stage.job(Job(target, self.opt_level, self.lineinfo, strategy=self.strategy, serializer=self.serializer))
         with READING.looking_up():
             found = {file.option: load(file.find)(getattr(self, file.option)) for file in stage.inputs}
         paths: dict[str, Any] = {name: str(path) for name, path in found.items()}

@@ -54,9 +54,7 @@ class VerifyAction(WorkerAction):
     def call(self, executor: Executor, target, source, env) -> dict[str, bytes]:
         """Compare in a worker."""
         bytecode, ptx = (read_file(node.path) for node in source)
-        result = executor.run(
-            VERIFIED.edge, bytecode, ptx, self.target, source[0].path, timeout=step_timeout(env)
-        )
+        result = executor.run(VERIFIED.edge, bytecode, ptx, self.target, source[0].path, timeout=step_timeout(env))
         return {target[0].name: result}
 
 

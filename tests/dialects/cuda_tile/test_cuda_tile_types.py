@@ -119,13 +119,18 @@ INVALID = {
     "no-tile": (lambda: PartitionViewType((), TensorViewType(F32, (), ())), "0-dimension tile shape"),
     "ranks": (lambda: PartitionViewType((4,), VIEW), "expected tensor_view rank and tile rank to match"),
     "dim-map": (lambda: PartitionViewType((4, 4), VIEW, (0, 0)), "map exactly all 2 dimensions"),
-    "padding": (lambda: PartitionViewType((4,), TensorViewType(i32, (8,), (1,)), padding_value=PaddingValue.NAN),
-                "floating point element types"),
+    "padding": (
+        lambda: PartitionViewType((4,), TensorViewType(i32, (8,), (1,)), padding_value=PaddingValue.NAN),
+        "floating point element types",
+    ),
     "traversal": (lambda: StridedViewType((4, 4), (1, 0), VIEW), "strictly positive"),
     "traversal-rank": (lambda: StridedViewType((4, 4), (1,), VIEW), "expected 2 traversal strides"),
     "sparse": (lambda: GatherScatterViewType((4, 4), VIEW, 2), "outside of tensor view dimensions"),
     "constant-size": (lambda: DenseConstantAttr(TileType((4,), i32), bytes(5)), "needs 16 bytes, got 5"),
-    "constant-type": (lambda: DenseConstantAttr(TileType((4,), PointerType(F32)), bytes(8)), "must be a tile of numbers"),
+    "constant-type": (
+        lambda: DenseConstantAttr(TileType((4,), PointerType(F32)), bytes(8)),
+        "must be a tile of numbers",
+    ),
 }
 
 

@@ -62,11 +62,18 @@ REFUSED = {
     "stride-itself": ([view("?x?", f"{1 << 63},1", "%n, %n")], "64 bits"),
     "size": ([view(f"{1 << 63}", "1")], "64 bits"),
     "extent": ([view(f"{1 << 30}", f"{1 << 32}")], "the distance between the first and the last element"),
-    "extent-of-two": ([view(f"{1 << 31}x{1 << 30}", f"{1 << 30},{1 << 30}")], "the distance between the first and the last"),
+    "extent-of-two": (
+        [view(f"{1 << 31}x{1 << 30}", f"{1 << 30},{1 << 30}")],
+        "the distance between the first and the last",
+    ),
     "constant-stride": (
-        [f"%s = constant <i64: {HALF}> : tile<i64>", view("?", "?", "%n", "%s")], f"a stride of {HALF} elements"),
+        [f"%s = constant <i64: {HALF}> : tile<i64>", view("?", "?", "%n", "%s")],
+        f"a stride of {HALF} elements",
+    ),
     "constant-size": (
-        [f"%s = constant <i64: {HALF}> : tile<i64>", view("?", "4", "%s")], "the distance between the first and the last"),
+        [f"%s = constant <i64: {HALF}> : tile<i64>", view("?", "4", "%s")],
+        "the distance between the first and the last",
+    ),
     "across-a-tile": (partition("8", f"{1 << 59}", "0"), "64 bits"),
     "tiles": (partition("8", f"{1 << 58}", "0"), "the distance between neighboring tiles"),
     "tile-number": (partition("1024", "1", f"{1 << 55}"), f"the distance to tile {1 << 55}"),
@@ -75,7 +82,9 @@ REFUSED = {
     "offset-back": (offset(-HALF), f"an offset of {-HALF} elements of f32 does not fit"),
     "offset-of-a-tile": (offset(HALF, "tile"), f"an offset of {HALF} elements of f32 does not fit"),
     "allocation": (
-        [f"%m = alloca num_elem = {HALF}, alignment = 16 : tile<ptr<f32>>"], f"an allocation of {HALF} elements of f32"),
+        [f"%m = alloca num_elem = {HALF}, alignment = 16 : tile<ptr<f32>>"],
+        f"an allocation of {HALF} elements of f32",
+    ),
     "constant": ([f"%c = constant <i64: {1 << 64}> : tile<i64>"], "does not fit in i64"),
     "constant-i32": (["%c = constant <i32: 5000000000> : tile<i32>"], "5000000000 does not fit in i32"),
     "constant-below": (["%c = constant <i32: -2147483649> : tile<i32>"], "-2147483649 does not fit in i32"),
@@ -127,7 +136,10 @@ def test_bytecode_says_at_which_byte():
 
 def test_a_chain_is_followed_a_bounded_number_of_times():
     chain = [f"%c{i + 1} = assume div_by<1>, %c{i} : tile<i64>" for i in range(40)]
-    first, last = f"%c0 = constant <i64: {HALF}> : tile<i64>", "%q = offset %p, %c40 : tile<ptr<f32>>, tile<i64> -> tile<ptr<f32>>"
+    first, last = (
+        f"%c0 = constant <i64: {HALF}> : tile<i64>",
+        "%q = offset %p, %c40 : tile<ptr<f32>>, tile<i64> -> tile<ptr<f32>>",
+    )
     parse_text(entry(first, *chain, last))
     with pytest.raises(InvalidInput, match="an offset of"):
         parse_text(entry(first, *chain[:10], last.replace("%c40", "%c10")))

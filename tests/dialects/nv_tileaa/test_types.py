@@ -32,7 +32,9 @@ def test_type_reads_back(type):
     assert render(parse(text)) == text
 
 
-@pytest.mark.parametrize("type", ["!nv_tileaa.memref<f16, [?]>", "!nv_tileaa.ptr<>", "!nv_tileaa.memref<f16, [x], [1]>"])
+@pytest.mark.parametrize(
+    "type", ["!nv_tileaa.memref<f16, [?]>", "!nv_tileaa.ptr<>", "!nv_tileaa.memref<f16, [x], [1]>"]
+)
 def test_wrong_types_are_refused_with_their_line(type):
     with pytest.raises(InvalidInput, match="^k.tileaa:2:"):
         parse(module(type), "k.tileaa")

@@ -175,7 +175,9 @@ def test_every_operation_has_a_line():
 
 def test_attributes_of_known_class_may_be_written_in_full():
     short = LINES[next(i for i, line in enumerate(LINES) if "nvvm.wgmma.mma_async" in line)]
-    full = short.replace("<m = 64", "#nvvm.shape<m = 64").replace("<f32>, <zero>", "#nvvm.wgmma_type<f32>, #nvvm.wgmma_scale_out<zero>")
+    full = short.replace("<m = 64", "#nvvm.shape<m = 64").replace(
+        "<f32>, <zero>", "#nvvm.wgmma_type<f32>, #nvvm.wgmma_scale_out<zero>"
+    )
     assert full != short
     assert printed(kernel(full)) == short
 

@@ -63,13 +63,16 @@ def test_a_bound_masks_groups_that_divide_it(divisor, group):
 
 
 def test_loop_index_is_divisible_by_what_divides_start_and_step():
-    text = HEAD + """  %four = arith.constant 4 : i32
+    text = (
+        HEAD
+        + """  %four = arith.constant 4 : i32
   nv_tileas.for %e, %n, %four : (i32, i32, i32) -> () {
   ^bb1(%j: i32):
     nv_tileas.continue
   }
   nv_tileaa.return
 }"""
+    )
     [func] = parse(text.encode()).body.block.ops
     loop = next(op for op in func.walk() if op.name == "nv_tileas.for")
     assert AxisAnalysis()(loop.regions[0].blocks[0].args[0]).divisibility == 4

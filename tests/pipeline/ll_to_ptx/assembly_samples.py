@@ -39,7 +39,10 @@ SAMPLES = (
     ("mbarrier", "mbarrier.init.shared::cta.b64 [r0], 1;"),
     ("mbarrier", "mbarrier.arrive.shared::cta.b64 d0, [r0];"),
     ("mma_sync", f"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {_F32}, {{{_LOADED}}}, {{r4, r5}}, {_F32};"),
-    ("mma_sync", f"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {_F32}, {{{_LOADED}}}, {{r4, r5, r6, r7}}, {_F32}, r8, 0;"),
+    (
+        "mma_sync",
+        f"mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {_F32}, {{{_LOADED}}}, {{r4, r5, r6, r7}}, {_F32}, r8, 0;",
+    ),
     # sm_86 and sm_89
     ("xorsign_abs", "max.xorsign.abs.f32 f0, f1, f2;"),
     ("mma_fp8", f"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {_F32}, {{{_LOADED}}}, {{r4, r5}}, {_F32};"),
@@ -67,7 +70,10 @@ SAMPLES = (
     ("atomic_b128", "atom.exch.b128 q0, [d0], q1;"),
     ("bf16_atomic_add", "red.relaxed.gpu.global.add.noftz.bf16x2 [d0], r0;"),
     ("multimem", "multimem.ld_reduce.relaxed.sys.global.add.u32 r0, [d0];"),
-    ("tma", "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [r0], [d0, {r1, r2}], [r3];"),
+    (
+        "tma",
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [r0], [d0, {r1, r2}], [r3];",
+    ),
     ("tma", "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [d0, {r1, r2}], [r3];"),
     ("tma", "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [d0, {r1, r2}], [r3];"),
     ("tma", "cp.async.bulk.commit_group;"),
@@ -78,7 +84,10 @@ SAMPLES = (
     ("stmatrix", "stmatrix.sync.aligned.m8n8.x2.shared.b16 [r0], {r1, r2};"),
     ("mbarrier_try_wait", "mbarrier.try_wait.parity.shared::cta.b64 p0, [r0], r1, r2;"),
     ("mbarrier_try_wait", "mbarrier.arrive.expect_tx.shared::cta.b64 _, [r0], r1;"),
-    ("f64_mma_large", "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {e0, e1, e2, e3}, {e4, e5}, {e6}, {e0, e1, e2, e3};"),
+    (
+        "f64_mma_large",
+        "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {e0, e1, e2, e3}, {e4, e5}, {e6}, {e0, e1, e2, e3};",
+    ),
     ("wgmma", f"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {_WGMMA}, 0, 0;"),
     ("wgmma", "wgmma.fence.sync.aligned;"),
     # sm_100 and later
@@ -99,25 +108,52 @@ SAMPLES = (
     ("cvt_fp4", "{.reg .b8 b; cvt.rn.satfinite.e2m1x2.f32 b, f0, f1;}"),
     ("cvt_fp4", "cvt.rn.satfinite.e2m3x2.f32 h0, f0, f1;"),
     ("cvt_fp4", "cvt.rz.ue8m0x2.f32 h0, f0, f1;"),
-    ("tma_im2col_w", "cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes "
-    "[r0], [d0, {r1, r2, r3}], [r4], {h0, h1};"),
-    ("tma_im2col_w_cluster", "cp.async.bulk.tensor.3d.shared::cluster.global.im2col::w.mbarrier::complete_tx::bytes "
-    "[r0], [d0, {r1, r2, r3}], [r4], {h0, h1};"),
-    ("tma_gather4_cta", "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
-    "[r0], [d0, {r1, r2, r3, r4, r5}], [r6];"),
-    ("tma_gather4", "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [d0, {r1, r2, r3, r4, r5}], [r6];"),
-    ("tma_cta_group", "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 "
-    "[r0], [d0, {r1, r2}], [r3];"),
+    (
+        "tma_im2col_w",
+        "cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes "
+        "[r0], [d0, {r1, r2, r3}], [r4], {h0, h1};",
+    ),
+    (
+        "tma_im2col_w_cluster",
+        "cp.async.bulk.tensor.3d.shared::cluster.global.im2col::w.mbarrier::complete_tx::bytes "
+        "[r0], [d0, {r1, r2, r3}], [r4], {h0, h1};",
+    ),
+    (
+        "tma_gather4_cta",
+        "cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes "
+        "[r0], [d0, {r1, r2, r3, r4, r5}], [r6];",
+    ),
+    (
+        "tma_gather4",
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group [d0, {r1, r2, r3, r4, r5}], [r6];",
+    ),
+    (
+        "tma_cta_group",
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.cta_group::2 "
+        "[r0], [d0, {r1, r2}], [r3];",
+    ),
     ("redux_f32", "redux.sync.max.f32 f0, f1, -1;"),
     ("redux_f32", "redux.sync.min.abs.NaN.f32 f0, f1, -1;"),
     ("cvt_stochastic", "cvt.rs.f16x2.f32 r0, f0, f1, r1;"),
-    ("mma_f8f6f4", f"mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e2m1.f32 {_F32}, {{{_LOADED}}}, {{r4, r5}}, {_F32};"),
-    ("mma_block_scale", "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0 "
-    f"{_F32}, {{{_LOADED}}}, {{r4, r5}}, {_F32}, {{r6}}, {{h0, h1}}, {{r7}}, {{h0, h1}};"),
-    ("mma_block_scale", "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0 "
-    f"{_F32}, {{{_LOADED}}}, {{r4, r5}}, {_F32}, {{r6}}, {{h0, h1}}, {{r7}}, {{h0, h1}};"),
-    ("mma_block_scale", "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32"
-    f".ue4m3 {_F32}, {{{_LOADED}}}, {{r4, r5}}, {_F32}, {{r6}}, {{h0, h1}}, {{r7}}, {{h0, h1}};"),
+    (
+        "mma_f8f6f4",
+        f"mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e3m2.e2m1.f32 {_F32}, {{{_LOADED}}}, {{r4, r5}}, {_F32};",
+    ),
+    (
+        "mma_block_scale",
+        "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0 "
+        f"{_F32}, {{{_LOADED}}}, {{r4, r5}}, {_F32}, {{r6}}, {{h0, h1}}, {{r7}}, {{h0, h1}};",
+    ),
+    (
+        "mma_block_scale",
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0 "
+        f"{_F32}, {{{_LOADED}}}, {{r4, r5}}, {_F32}, {{r6}}, {{h0, h1}}, {{r7}}, {{h0, h1}};",
+    ),
+    (
+        "mma_block_scale",
+        "mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32"
+        f".ue4m3 {_F32}, {{{_LOADED}}}, {{r4, r5}}, {_F32}, {{r6}}, {{h0, h1}}, {{r7}}, {{h0, h1}};",
+    ),
     ("tcgen05", "tcgen05.mma.cta_group::1.kind::f16 [r0], d0, d1, r1, p0;"),
     ("tcgen05", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [r0], 32;"),
     ("tcgen05", "tcgen05.mma.cta_group::1.kind::mxf4.block_scale [r0], d0, d1, r1, [r2], [r3], p0;"),

@@ -96,7 +96,9 @@ def test_products_agree_with_the_targets_tables(target):
         # Native is a matter of speed: others accept the instruction.
         accepted = target.has(capability.removesuffix("_native"))
         assert accepted == (not [*faults(f"{name} $0, $1, $2, $3;", target)]), name
-    assert TENSOR_MEMORY_ATOMS and bool([*faults("tcgen05.mma.cta_group::1.kind::f16 $0;", target)]) != target.has("tcgen05")
+    assert TENSOR_MEMORY_ATOMS and bool([*faults("tcgen05.mma.cta_group::1.kind::f16 $0;", target)]) != target.has(
+        "tcgen05"
+    )
 
 
 INSTRUCTIONS = [
@@ -105,7 +107,10 @@ INSTRUCTIONS = [
     ("@$0 st.global.b32 [$1], $2;", ["st.global.b32"]),
     ("@!p bra.uni L;", ["bra.uni"]),
     ("{.reg .pred p; setp.ne.b32 p, $1, 0; wgmma.x {$0}, p;}", ["setp.ne.b32", "wgmma.x"]),
-    (r"{\0A.reg .pred p;\0AWAIT_${:uid}:\0Ambarrier.try_wait.b64 p, [$0];\0A@!p bra WAIT_${:uid};\0A}", ["mbarrier.try_wait.b64", "bra"]),
+    (
+        r"{\0A.reg .pred p;\0AWAIT_${:uid}:\0Ambarrier.try_wait.b64 p, [$0];\0A@!p bra WAIT_${:uid};\0A}",
+        ["mbarrier.try_wait.b64", "bra"],
+    ),
     ("AGAIN: mov.b32 a, $0; { add.s32 a, a, 1; } atom.cas.b32 $0, a; DONE: }", ["mov.b32", "add.s32", "atom.cas.b32"]),
     (r"// wgmma.no\0Abar.sync 0; /* tcgen05.no; */ ret;", ["bar.sync", "ret"]),
     ("", []),
@@ -119,10 +124,14 @@ def test_the_instructions_of_a_template(template, names):
 
 
 def test_all_templates_are_looked_at_and_each_instruction_of_them():
-    text = kernel("mov.u32 r, 1; add.rn.f32x2 $0, $1, $2;").replace("@k", "@first") + kernel("bar.sync 0; wgmma.fence.sync.aligned;")
+    text = kernel("mov.u32 r, 1; add.rn.f32x2 $0, $1, $2;").replace("@k", "@first") + kernel(
+        "bar.sync 0; wgmma.fence.sync.aligned;"
+    )
     with pytest.raises(TileirasError) as caught:
         check_module(text, SM80)
-    assert "add.rn.f32x2 needs f32x2" in str(caught.value) and "wgmma.fence.sync.aligned needs wgmma" in str(caught.value)
+    assert "add.rn.f32x2 needs f32x2" in str(caught.value) and "wgmma.fence.sync.aligned needs wgmma" in str(
+        caught.value
+    )
 
 
 @pytest.mark.parametrize("break_", ["\n", r"\0A", r"\09", r"\0D\0A"])
@@ -145,7 +154,9 @@ def test_an_instruction_that_no_row_knows():
 LL = 'target triple = "nvptx64-nvidia-cuda"\n'
 
 
-@pytest.mark.parametrize("need, text", [row for row in GATED if row[0] in ("f32x2", "redux_f32", "ldmatrix_b8", "mma_block_scale")])
+@pytest.mark.parametrize(
+    "need, text", [row for row in GATED if row[0] in ("f32x2", "redux_f32", "ldmatrix_b8", "mma_block_scale")]
+)
 def test_lower_refuses_a_file_for_another_gpu(need, text):
     with pytest.raises(Unsupported, match=f"intrinsic-target.*{need}, which sm_80"):
         driver.lower((LL + kernel(text)).encode(), "ll", "cubin", Job(SM80), name="k.ll")

@@ -159,7 +159,8 @@ ALLOWED = [
     body('fence syncscope("device") acq_rel'),
     'define ptx_kernel void @"quoted"() {\nret void\n}',
     '@s = constant [9 x i8] c"define ptx_kernel void @1a() call @llvm.nvvm.x() = atomicrmw \\00"\n' + body(""),
-    '!7 = !DIFile(filename: "@llvm.pow define cc71 void @a.b()", directory: "fp128 = alloca i8, addrspace(5)")\n' + body(""),
+    '!7 = !DIFile(filename: "@llvm.pow define cc71 void @a.b()", directory: "fp128 = alloca i8, addrspace(5)")\n'
+    + body(""),
     'define internal void @"a b"() {\nret void\n}\n@"c d" = private addrspace(1) constant i32 1',
     '!0 = !{!"{\\22kernels\\22:{\\22fp128\\22:1}}"}\n' + body(""),
 ]

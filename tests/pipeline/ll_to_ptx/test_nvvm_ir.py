@@ -6,7 +6,7 @@ VERSION = (2, 0, 3, 2)
 
 
 def lines(body: str) -> list[str]:
-    return nvvm_ir(body, VERSION).splitlines()[: -2]
+    return nvvm_ir(body, VERSION).splitlines()[:-2]
 
 
 def test_kernels_and_version_are_named():

@@ -91,7 +91,9 @@ def test_bfloat_arithmetic_is_rounded_once():
 
 
 def test_globals_are_cast_where_they_are_used():
-    found = lines("@s = internal addrspace(3) global [8 x i8] undef, align 16\n  %x = ptrtoint ptr addrspace(3) @s to i32")
+    found = lines(
+        "@s = internal addrspace(3) global [8 x i8] undef, align 16\n  %x = ptrtoint ptr addrspace(3) @s to i32"
+    )
     assert found[1] == "  %x = ptrtoint i8 addrspace(3)* bitcast ([8 x i8] addrspace(3)* @s to i8 addrspace(3)*) to i32"
 
 

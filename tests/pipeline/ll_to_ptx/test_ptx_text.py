@@ -60,7 +60,10 @@ FIELDS = f"""  %a = getelementptr {PAIR}, ptr %s, i32 0, i32 0
 def test_aggregates_by_value_are_loads_of_their_fields():
     ptx = lower(kernel(FIELDS, f"{GLOBAL} %p, ptr byval({PAIR}) align 8 %s"))
     assert ".param .align 8 .b8 k_param_1[16]" in ptx
-    assert re.findall(r"ld\.param\.(\w+) \t%\w+, \[(k_param_1\S*)\]", ptx) == [("s32", "k_param_1"), ("b64", "k_param_1+8")]
+    assert re.findall(r"ld\.param\.(\w+) \t%\w+, \[(k_param_1\S*)\]", ptx) == [
+        ("s32", "k_param_1"),
+        ("b64", "k_param_1+8"),
+    ]
     assert "local" not in ptx
 
 

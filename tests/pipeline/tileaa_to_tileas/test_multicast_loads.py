@@ -56,7 +56,9 @@ def test_no_cta_ends_before_the_others():
     """Others may still write into its shared memory: all threads meet before they exit."""
     ptx = compiled(KERNELS, "product_2", "sm_90").ptx
     body = ptx[ptx.rindex("barrier.cluster.arrive.relaxed;") :]
-    assert re.fullmatch(r"barrier.cluster.arrive.relaxed;\s+barrier.cluster.wait;\s+ret;", body[: body.index("ret;") + 4])
+    assert re.fullmatch(
+        r"barrier.cluster.arrive.relaxed;\s+barrier.cluster.wait;\s+ret;", body[: body.index("ret;") + 4]
+    )
 
 
 def test_without_shared_fetches_there_is_no_cluster_barrier():

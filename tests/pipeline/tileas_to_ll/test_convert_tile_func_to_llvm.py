@@ -179,7 +179,9 @@ def test_a_real_kernel(tmp_path):
     tileas = driver.lower(bytecode_of("matmul_f16_nt"), "tilebc", "tileas", job())[".tileas"].decode()
     kernel = only(after(tileas, FUNCTIONS, ENTRY, SHARED, TARGET), "func.func")
     assert "nvvm.kernel" in kernel.attributes and isinstance(kernel, func.FuncOp)
-    warps = sum(kernel.attributes[key].value.data for key in ("num_warps", "producer_warps") if key in kernel.attributes)
+    warps = sum(
+        kernel.attributes[key].value.data for key in ("num_warps", "producer_warps") if key in kernel.attributes
+    )
     ll = driver.lower(tileas.encode(), "tileas", "ll", job())[".ll"].decode()
     assert f'"nvvm.reqntid"="{32 * warps}"' in ll
     size = kernel.attributes["shared_bytes"].value.data
@@ -189,7 +191,12 @@ def test_a_real_kernel(tmp_path):
 
 
 @pytest.mark.seed(
-    "lowering-overview", "entry-minctasm", "entry-cluster-dim", "entry-blocksareclusters", "entry-reqntid", "option-target"
+    "lowering-overview",
+    "entry-minctasm",
+    "entry-cluster-dim",
+    "entry-blocksareclusters",
+    "entry-reqntid",
+    "option-target",
 )
 def test_a_specification_reaches_the_kernel():
     """A .tileas whose kernel asks for clusters: PTX that ptxas takes, and a manifest that says so."""

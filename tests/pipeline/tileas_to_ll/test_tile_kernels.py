@@ -211,7 +211,9 @@ def test_atomic_additions_of_16_bits(name, sm):
     values = [x, np.zeros(4, dtype), np.zeros(512, dtype), start]
     _, totals, old, sums = launch(f"additions_{name}", values, sm, (2, 1, 1))
     assert totals.astype(int).tolist() == [128] * 4
-    np.testing.assert_array_equal(np.sort(old.astype(int).reshape(128, 4), axis=0), np.arange(128)[:, None].repeat(4, 1))
+    np.testing.assert_array_equal(
+        np.sort(old.astype(int).reshape(128, 4), axis=0), np.arange(128)[:, None].repeat(4, 1)
+    )
     np.testing.assert_array_equal(sums.view(np.int16), ((start + x[:256]) + x[256:]).view(np.int16))
 
 

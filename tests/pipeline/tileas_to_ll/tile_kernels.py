@@ -229,14 +229,36 @@ I1, I2, I3 = Array("int32", 1), Array("int32", 2), Array("int32", 3)
 
 CASES = [
     Case("float_arithmetic_f32", float_arithmetic, (F1, F1, F2, 256)),
-    Case("float_arithmetic_f64", float_arithmetic, (Array("float64", 1), Array("float64", 1), Array("float64", 2), 256)),
-    Case("float_arithmetic_f16", float_arithmetic, (Array("float16", 1), Array("float16", 1), Array("float16", 2), 256)),
-    Case("float_arithmetic_bf16", float_arithmetic, (Array("bfloat16", 1), Array("bfloat16", 1), Array("bfloat16", 2), 256)),
+    Case(
+        "float_arithmetic_f64", float_arithmetic, (Array("float64", 1), Array("float64", 1), Array("float64", 2), 256)
+    ),
+    Case(
+        "float_arithmetic_f16", float_arithmetic, (Array("float16", 1), Array("float16", 1), Array("float16", 2), 256)
+    ),
+    Case(
+        "float_arithmetic_bf16",
+        float_arithmetic,
+        (Array("bfloat16", 1), Array("bfloat16", 1), Array("bfloat16", 2), 256),
+    ),
     Case("integer_arithmetic_i32", integer_arithmetic, (I1, I1, I2, 256, True)),
-    Case("integer_arithmetic_i64", integer_arithmetic, (Array("int64", 1), Array("int64", 1), Array("int64", 2), 256, True)),
-    Case("integer_arithmetic_u32", integer_arithmetic, (Array("uint32", 1), Array("uint32", 1), Array("uint32", 2), 256, False)),
-    Case("integer_arithmetic_i8", integer_arithmetic, (Array("int8", 1), Array("int8", 1), Array("int8", 2), 256, True)),
-    Case("integer_arithmetic_u16", integer_arithmetic, (Array("uint16", 1), Array("uint16", 1), Array("uint16", 2), 256, False)),
+    Case(
+        "integer_arithmetic_i64",
+        integer_arithmetic,
+        (Array("int64", 1), Array("int64", 1), Array("int64", 2), 256, True),
+    ),
+    Case(
+        "integer_arithmetic_u32",
+        integer_arithmetic,
+        (Array("uint32", 1), Array("uint32", 1), Array("uint32", 2), 256, False),
+    ),
+    Case(
+        "integer_arithmetic_i8", integer_arithmetic, (Array("int8", 1), Array("int8", 1), Array("int8", 2), 256, True)
+    ),
+    Case(
+        "integer_arithmetic_u16",
+        integer_arithmetic,
+        (Array("uint16", 1), Array("uint16", 1), Array("uint16", 2), 256, False),
+    ),
     Case("reductions_i32_64x32", reductions, (I2, I2, I2, 64, 32)),
     Case("reductions_i32_1x512", reductions, (I2, I2, I2, 1, 512)),
     Case("reductions_i32_4x4", reductions, (I2, I2, I2, 4, 4)),

@@ -16,9 +16,7 @@ from tileiras_build.pipeline.tilebc_to_tileaa import arithmetic
 from tileiras_build.pipeline.tilebc_to_tileaa.convert_cudatile_to_tileaa import FAMILIES, HANDLERS
 from tileiras_build.targets import find_target
 
-SAME_OPERANDS = {
-    name: target for family in FAMILIES for name, target in getattr(family, "SAME_OPERANDS", {}).items()
-}
+SAME_OPERANDS = {name: target for family in FAMILIES for name, target in getattr(family, "SAME_OPERANDS", {}).items()}
 F, I, B, P, PI = "f32:8", "i32:8", "i1:8", "ptr f32:8", "ptr i32:8"  # noqa: E741 - letters of types
 ROUNDED = "rounding_mode = #cuda_tile.rounding<nearest_even>"
 WRAPS = "overflow = #cuda_tile.overflow<none>"
@@ -136,7 +134,9 @@ def test_float_comparison(predicate, ordering):
     names = {"equal": "eq", "not_equal": "ne", "less_than": "lt", "less_than_or_equal": "le"}
     names |= {"greater_than": "gt", "greater_than_or_equal": "ge"}
     properties = f"comparison_predicate = #cuda_tile.comparison_predicate<{predicate}>, "
-    [op] = convert("cmpf", [F, F], [B], properties + f"comparison_ordering = #cuda_tile.comparison_ordering<{ordering}>")
+    [op] = convert(
+        "cmpf", [F, F], [B], properties + f"comparison_ordering = #cuda_tile.comparison_ordering<{ordering}>"
+    )
     assert op.attributes["predicate"].data == ordering[0] + names[predicate]
 
 

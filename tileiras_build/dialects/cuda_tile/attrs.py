@@ -232,8 +232,9 @@ class DivByAttr(Data[tuple[int, int | None, int | None]]):
             if every is not None:
                 raise VerifyException("div_by: 'every' and 'along' cannot be used on a tensor_view")
             return
-        if not isinstance(type, TileType) or not (isinstance(type.element_type, PointerType) or type.element_type in
-                                                  (i1, i8, i16, i32, i64)):
+        if not isinstance(type, TileType) or not (
+            isinstance(type.element_type, PointerType) or type.element_type in (i1, i8, i16, i32, i64)
+        ):
             raise VerifyException(f"div_by: expected a tile of integers or pointers or a tensor_view, got {type}")
         if every is None:
             return
@@ -277,8 +278,9 @@ class SameElementsAttr(Data[tuple[int, ...]]):
         return self.data
 
     def verify_with(self, type: Attribute) -> None:
-        if not isinstance(type, TileType) or not (isinstance(type.element_type, PointerType) or type.element_type in
-                                                  (i1, i8, i16, i32, i64)):
+        if not isinstance(type, TileType) or not (
+            isinstance(type.element_type, PointerType) or type.element_type in (i1, i8, i16, i32, i64)
+        ):
             raise VerifyException(f"same_elements: expected a tile of integers or pointers, got {type}")
         if len(self.data) != type.rank:
             raise VerifyException(f"same_elements: expected {type.rank} values, got {len(self.data)}")
@@ -353,8 +355,7 @@ class OptimizationHintsAttr(Data[tuple[tuple[str, tuple[tuple[str, HintValue], .
     name = "cuda_tile.optimization_hints"
 
     def __init__(self, hints: Mapping[str, Mapping[str, HintValue]]):
-        super().__init__(tuple(
-            (target, tuple(sorted(values.items()))) for target, values in sorted(hints.items())))
+        super().__init__(tuple((target, tuple(sorted(values.items()))) for target, values in sorted(hints.items())))
 
     def as_dict(self) -> dict[str, dict[str, HintValue]]:
         return {target: dict(values) for target, values in self.data}
@@ -372,7 +373,8 @@ class OptimizationHintsAttr(Data[tuple[tuple[str, tuple[tuple[str, HintValue], .
 
         entries = (
             f"{target} = {{{', '.join(f'{key} = {show(value)}' for key, value in values)}}}"
-            for target, values in self.data)
+            for target, values in self.data
+        )
         return f"<{', '.join(entries)}>"
 
     @classmethod

@@ -93,8 +93,6 @@ def define(cls: C) -> C:
     return cls
 
 
-
-
 def _type(op: Operation, name: str) -> Attribute:
     return getattr(op, name).type
 
@@ -122,7 +120,8 @@ def same_shapes(*names: str) -> Check:
         for name in rest:
             if tile(op, name).shape != expected:
                 raise VerifyException(
-                    f"'{first}' and '{name}' must have the same shape, got {_type(op, first)} and {_type(op, name)}")
+                    f"'{first}' and '{name}' must have the same shape, got {_type(op, first)} and {_type(op, name)}"
+                )
 
     return check
 
@@ -136,7 +135,8 @@ def same_ranks(*names: str) -> Check:
         for name in rest:
             if tile(op, name).rank != expected:
                 raise VerifyException(
-                    f"'{first}' and '{name}' must have the same rank, got {_type(op, first)} and {_type(op, name)}")
+                    f"'{first}' and '{name}' must have the same rank, got {_type(op, first)} and {_type(op, name)}"
+                )
 
     return check
 
@@ -151,7 +151,8 @@ def same_elements(*names: str) -> Check:
             if tile(op, name).element_type != expected:
                 raise VerifyException(
                     f"'{first}' and '{name}' must have the same element type, "
-                    f"got {_type(op, first)} and {_type(op, name)}")
+                    f"got {_type(op, first)} and {_type(op, name)}"
+                )
 
     return check
 

@@ -31,8 +31,10 @@ def modes_only_f32(*modes: RoundingMode) -> Check:
     def check(op: Operation) -> None:
         mode = op.properties.get("rounding_mode")
         if mode is not None and mode.data in modes and op.results[0].type.element_type != F32:
-            fail(f"{mode.data.value} modifier only supported for f32 data type, "
-                 f"but got: {op.results[0].type.element_type}")
+            fail(
+                f"{mode.data.value} modifier only supported for f32 data type, "
+                f"but got: {op.results[0].type.element_type}"
+            )
 
     return check
 

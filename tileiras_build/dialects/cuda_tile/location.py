@@ -86,8 +86,16 @@ class DISubprogramAttr(DebugAttr):
     file, line, function_name, linkage_name = _field(0), _field(1), _field(2), _field(3)
     compile_unit, scope_line = _field(4), _field(5)
 
-    def __init__(self, file: DIFileAttr, line: int, function_name: str, linkage_name: str,
-                 compile_unit: DICompileUnitAttr, scope_line: int, declaration: bool = False):
+    def __init__(
+        self,
+        file: DIFileAttr,
+        line: int,
+        function_name: str,
+        linkage_name: str,
+        compile_unit: DICompileUnitAttr,
+        scope_line: int,
+        declaration: bool = False,
+    ):
         known = (file, line, function_name, linkage_name, compile_unit, scope_line)
         super().__init__((*known, 1) if declaration else known)
 

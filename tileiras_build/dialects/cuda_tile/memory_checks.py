@@ -98,8 +98,10 @@ def index_fits_view(op: Operation) -> None:
         rows = indices.pop(view.sparse_dim)
         count = view.tile_shape[view.sparse_dim]
         if tile_type(rows, "index").shape != (count,) or rows.type.element_type not in INTEGERS:
-            fail(f"expected a one-dimensional index tile of {count} integers at position {view.sparse_dim}, "
-                 f"got {rows.type}")
+            fail(
+                f"expected a one-dimensional index tile of {count} integers at position {view.sparse_dim}, "
+                f"got {rows.type}"
+            )
     for index in indices:
         if not is_scalar_integer(index.type):
             fail(f"expected scalar integer indices, got {index.type}")

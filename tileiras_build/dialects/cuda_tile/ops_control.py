@@ -53,8 +53,10 @@ class ForOp(TileOperation):
             fail("the bounds and the step must have the same type")
         inits = _types(self.init_values)
         if block_types(self.region) != (bound, *inits):
-            fail("the arguments of the body must be the induction variable and the carried values, "
-                 f"expected ({bound}, {', '.join(map(str, inits))})")
+            fail(
+                "the arguments of the body must be the induction variable and the carried values, "
+                f"expected ({bound}, {', '.join(map(str, inits))})"
+            )
         if _types(self.results) != inits:
             fail("the results must have the types of the initial values")
         _reject_views(inits, "loop-carried value")
@@ -105,8 +107,10 @@ class IfOp(TileOperation):
                 fail("branches have no arguments")
             last = region.block.last_op
             if isinstance(last, YieldOp) and _types(last.operands) != expected:
-                fail(f"a branch yields ({', '.join(map(str, _types(last.operands)))}) but the results are "
-                     f"({', '.join(map(str, expected))})")
+                fail(
+                    f"a branch yields ({', '.join(map(str, _types(last.operands)))}) but the results are "
+                    f"({', '.join(map(str, expected))})"
+                )
 
     CHECKS: ClassVar = (elements((i1,), "condition"), scalars("condition"), _branches, _ends_in_terminator)
 
@@ -114,13 +118,16 @@ class IfOp(TileOperation):
 def _combiner_arguments(op: Operation, region: Region) -> None:
     expected = [TileType((), tile_type(value, "operand").element_type) for value in op.operands for _ in range(2)]
     if list(block_types(region)) != expected:
-        fail("the arguments of the body must be a pair of scalars per operand, "
-             f"expected ({', '.join(map(str, expected))})")
+        fail(
+            "the arguments of the body must be a pair of scalars per operand, "
+            f"expected ({', '.join(map(str, expected))})"
+        )
     last = region.block.last_op
     if not isinstance(last, YieldOp):
         fail("the body must end in a yield")
     if [tile_type(value, "yielded value").element_type for value in last.operands] != [
-            type.element_type for type in expected[::2]]:
+        type.element_type for type in expected[::2]
+    ]:
         fail("the body must yield one value per operand, of its element type")
     for inner in region.block.ops:
         if inner is not last and not inner.has_trait(Pure):
@@ -133,8 +140,10 @@ HALVES = {BF16, F16}
 def _identities(op: Operation) -> None:
     identities = op.identities.data
     if len(identities) != len(op.operands):
-        fail(f"expect identities to match the number of operands but got: {len(op.operands)} operands "
-             f"and {len(identities)} identities")
+        fail(
+            f"expect identities to match the number of operands but got: {len(op.operands)} operands "
+            f"and {len(identities)} identities"
+        )
     for identity, operand in zip(identities, op.operands):
         element_type, actual = operand.type.element_type, getattr(identity, "type", None)
         if actual != element_type and {actual, element_type} != HALVES:
@@ -182,7 +191,7 @@ class ReduceOp(Aggregate):
         dim = self.dim.value.data
         for operand, result in zip(self.operands, self.results):
             shape = operand.type.shape
-            expected = TileType(shape[:dim] + shape[dim + 1:], operand.type.element_type)
+            expected = TileType(shape[:dim] + shape[dim + 1 :], operand.type.element_type)
             if result.type != expected:
                 fail(f"expected a result of type {expected}, got {result.type}")
 

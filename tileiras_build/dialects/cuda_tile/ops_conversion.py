@@ -77,8 +77,10 @@ class BitcastOp(TileOperation):
     def _widths(self) -> None:
         before, after = tile(self, "source").element_type, tile(self, "result").element_type
         if BITS[before] != BITS[after]:
-            fail(f"types must be equal width, cannot convert {self.source.type} of width {BITS[before]} "
-                 f"to type {self.result.type} of width {BITS[after]}")
+            fail(
+                f"types must be equal width, cannot convert {self.source.type} of width {BITS[before]} "
+                f"to type {self.result.type} of width {BITS[after]}"
+            )
 
     CHECKS: ClassVar = (*RETYPING, elements(NUMBERS, "source", "result"), _widths)
 
@@ -124,8 +126,10 @@ class FToFOp(TileOperation):
         modes = float_rounding(before, after)
         if self.rounding_mode.data not in modes:
             listed = ", ".join(mode.value for mode in modes)
-            fail(f"the rounding mode of a conversion from {before} to {after} must be one of {listed}, "
-                 f"got {self.rounding_mode.data.value}")
+            fail(
+                f"the rounding mode of a conversion from {before} to {after} must be one of {listed}, "
+                f"got {self.rounding_mode.data.value}"
+            )
 
     CHECKS: ClassVar = (*CONVERSION, elements(FLOATS, "from_", "to"), _rounding)
 
@@ -196,8 +200,10 @@ def _same_bytes(op: Operation) -> None:
     if BITS[source.element_type] == BITS[result.element_type]:
         fail("expects source and result to have different element type widths")
     if _tile_bits(source) % 8 or _tile_bits(source) != _tile_bits(result):
-        fail("expects source and result to have the same size in bytes, but got "
-             f"{_tile_bits(source)} and {_tile_bits(result)} bits")
+        fail(
+            "expects source and result to have the same size in bytes, but got "
+            f"{_tile_bits(source)} and {_tile_bits(result)} bits"
+        )
 
 
 @define

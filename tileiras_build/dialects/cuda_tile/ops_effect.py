@@ -52,7 +52,7 @@ def format_expressions(text: str) -> int:
             end += 1
         if end == len(text):
             fail("found unterminated format expression")
-        count += text[position:end + 1] != "%%"
+        count += text[position : end + 1] != "%%"
         position = end + 1
     return count
 

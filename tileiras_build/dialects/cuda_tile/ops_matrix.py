@@ -52,8 +52,10 @@ def _accumulator_type(op: MmaFOp) -> None:
     factor, accumulator = tile(op, "lhs").element_type, tile(op, "acc").element_type
     if accumulator not in MMA_ACCUMULATORS[factor]:
         listed = ", ".join(map(str, MMA_ACCUMULATORS[factor]))
-        fail(f"unsupported combination of element types. Input type {factor} expects accumulator/result type "
-             f"to be one of {{{listed}}}, but got {accumulator}")
+        fail(
+            f"unsupported combination of element types. Input type {factor} expects accumulator/result type "
+            f"to be one of {{{listed}}}, but got {accumulator}"
+        )
 
 
 class MatrixMultiply(TileOperation):
@@ -104,8 +106,10 @@ def _scales(op: MmaFScaledOp) -> None:
     columns, scales = lhs.shape[-1], lhs_scale.shape[-1]
     if columns % scales or columns // scales not in SCALE_BLOCKS[pair]:
         blocks = " or ".join(map(str, SCALE_BLOCKS[pair]))
-        fail(f"shape error: {pair[0]} with {pair[1]} scales requires a block scale factor of {blocks}, "
-             f"but got {columns} elements for {scales} scales")
+        fail(
+            f"shape error: {pair[0]} with {pair[1]} scales requires a block scale factor of {blocks}, "
+            f"but got {columns} elements for {scales} scales"
+        )
 
 
 @define

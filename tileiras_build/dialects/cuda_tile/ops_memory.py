@@ -35,8 +35,10 @@ def _packed_along_one_dimension(op: Operation) -> None:
     """Two 4-bit elements share a byte along the dimension of unit stride, so that must be known."""
     memory = view_type(op).tensor_view
     if isinstance(memory.element_type, Float4E2M1FNType) and memory.strides.count(1) != 1:
-        fail(f"a view of 4-bit elements requires exactly one statically encoded unit stride to identify the packing "
-             f"dimension; got {memory.strides.count(1)} in {memory}")
+        fail(
+            f"a view of 4-bit elements requires exactly one statically encoded unit stride to identify the packing "
+            f"dimension; got {memory.strides.count(1)} in {memory}"
+        )
 
 
 @define

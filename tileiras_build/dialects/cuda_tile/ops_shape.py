@@ -57,8 +57,10 @@ class BroadcastOp(TileOperation):
     def _shapes(self) -> None:
         source, result = tile(self, "source").shape, tile(self, "result").shape
         if any(before not in (1, after) for before, after in zip(source, result)):
-            fail("expects the shape of source tile to be compatible with that of the result tile, "
-                 f"but got: {source} and {result}")
+            fail(
+                "expects the shape of source tile to be compatible with that of the result tile, "
+                f"but got: {source} and {result}"
+            )
 
     CHECKS: ClassVar = (same_ranks("source", "result"), same_elements("source", "result"), _shapes)
 
@@ -81,9 +83,8 @@ class CatOp(TileOperation):
             fail(f"expect dim to be [0, {len(lhs)}), but got: {dim}")
         if lhs[dim] + rhs[dim] != result[dim]:
             fail(f"invalid concat at position {dim}, expected: {lhs[dim] + rhs[dim]} but got: {result[dim]}")
-        if not lhs[:dim] + lhs[dim + 1:] == rhs[:dim] + rhs[dim + 1:] == result[:dim] + result[dim + 1:]:
-            fail(f"expect lhs, rhs and result shapes to match at non-concat positions, "
-                 f"got {lhs}, {rhs} and {result}")
+        if not lhs[:dim] + lhs[dim + 1 :] == rhs[:dim] + rhs[dim + 1 :] == result[:dim] + result[dim + 1 :]:
+            fail(f"expect lhs, rhs and result shapes to match at non-concat positions, got {lhs}, {rhs} and {result}")
 
     CHECKS: ClassVar = (same_ranks("lhs", "rhs", "result"), same_elements("lhs", "rhs", "result"), _shapes)
 
@@ -166,8 +167,10 @@ class IotaOp(TileOperation):
         if result.rank != 1:
             fail("expects result type to be 1-d tile")
         if result.num_elements > 1 << BITS[result.element_type]:
-            fail(f"the number of elements {result.num_elements} exceeds the maximum value of element type "
-                 f"{result.element_type}")
+            fail(
+                f"the number of elements {result.num_elements} exceeds the maximum value of element type "
+                f"{result.element_type}"
+            )
 
     CHECKS: ClassVar = (elements(INTEGERS, "result"), _range)
 

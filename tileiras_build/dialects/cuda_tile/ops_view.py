@@ -85,8 +85,10 @@ class GetTensorShapeOp(ShapeQuery):
 def _view_of(op: Operation) -> None:
     view = op.result.type
     if view.tensor_view != op.tensor_view.type:
-        fail(f"expected the type of the provided tensor_view value ({op.tensor_view.type}) to be the same as "
-             f"the view's tensor_view type ({view.tensor_view})")
+        fail(
+            f"expected the type of the provided tensor_view value ({op.tensor_view.type}) to be the same as "
+            f"the view's tensor_view type ({view.tensor_view})"
+        )
 
 
 class MakeView(TileOperation):
@@ -146,8 +148,10 @@ class MakeTensorViewOp(TileOperation):
             fail(f"expected {view.dynamic_stride_count} dynamic stride operands, got {len(strides)}")
         kinds = {value.type for value in (*sizes, *strides)}
         if len(kinds) > 1 or not all(map(is_scalar_integer, kinds)):
-            fail("expected dynamic sizes and strides to be scalar integers of one type, got "
-                 + ", ".join(sorted(map(str, kinds))))
+            fail(
+                "expected dynamic sizes and strides to be scalar integers of one type, got "
+                + ", ".join(sorted(map(str, kinds)))
+            )
 
     def _distances(self) -> None:
         """Numbers that are operands, but constant, count as those in the type do."""

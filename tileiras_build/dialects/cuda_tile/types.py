@@ -182,8 +182,13 @@ class TensorViewType(Data[tuple[Attribute, Dims, Dims, str | None]], TypeAttribu
 
     name = "cuda_tile.tensor_view"
 
-    def __init__(self, element_type: Attribute, shape: Sequence[int | None], strides: Sequence[int | None],
-                 ptr_attr: str | None = None):
+    def __init__(
+        self,
+        element_type: Attribute,
+        shape: Sequence[int | None],
+        strides: Sequence[int | None],
+        ptr_attr: str | None = None,
+    ):
         super().__init__((element_type, tuple(shape), tuple(strides), ptr_attr))
 
     @property
@@ -222,11 +227,13 @@ class TensorViewType(Data[tuple[Attribute, Dims, Dims, str | None]], TypeAttribu
         if len(shape) != len(strides):
             raise VerifyException(
                 f"expected shape and stride to be of same rank but got shape of rank {len(shape)} "
-                f"and stride of rank {len(strides)}")
+                f"and stride of rank {len(strides)}"
+            )
         for what, dims in (("sizes", shape), ("strides", strides)):
             if any(dim is not None and dim <= 0 for dim in dims):
                 raise VerifyException(
-                    f"dimensions must have strictly positive constant {what} but got [{dims_text(dims, ', ')}]")
+                    f"dimensions must have strictly positive constant {what} but got [{dims_text(dims, ', ')}]"
+                )
         check_tensor(shape, strides, BITS[element_type], element_type)
 
     @classmethod

@@ -80,12 +80,14 @@ class TileView:
         if len(tile_shape) != tensor_view.rank:
             raise VerifyException(
                 f"expected tensor_view rank and tile rank to match, got tensor_view of rank {tensor_view.rank} "
-                f"and tiles of rank {len(tile_shape)}")
+                f"and tiles of rank {len(tile_shape)}"
+            )
         verify_tile_shape(tile_shape, tensor_view.element_type)
         if padding not in (None, PaddingValue.ZERO) and not is_float(tensor_view.element_type):
             raise VerifyException(
                 f"padding_value {padding.value} can only be used with floating point element types, "
-                f"got {tensor_view.element_type}")
+                f"got {tensor_view.element_type}"
+            )
 
     def _verify_distances(self, steps: Sequence[int], dim_map: Sequence[int]) -> None:
         """``steps``: elements from a tile to the next, per dimension of the tile."""
@@ -96,7 +98,8 @@ class TileView:
         rank = len(self.tile_shape)
         if sorted(dim_map) != list(range(rank)):
             raise VerifyException(
-                f"expected dim_map to map exactly all {rank} dimensions of the tile once, got {list(dim_map)}")
+                f"expected dim_map to map exactly all {rank} dimensions of the tile once, got {list(dim_map)}"
+            )
 
     def _print(self, printer: Printer, *, before: str = "", after: str = "") -> None:
         with printer.in_angle_brackets():
@@ -117,8 +120,13 @@ class PartitionViewType(TileView, Data[tuple], TypeAttribute):
 
     name = "cuda_tile.partition_view"
 
-    def __init__(self, tile_shape: Sequence[int], tensor_view: TensorViewType, dim_map: Sequence[int] | None = None,
-                 padding_value: PaddingValue | None = None):
+    def __init__(
+        self,
+        tile_shape: Sequence[int],
+        tensor_view: TensorViewType,
+        dim_map: Sequence[int] | None = None,
+        padding_value: PaddingValue | None = None,
+    ):
         tile_shape = tuple(tile_shape)
         dims = tuple(range(len(tile_shape))) if dim_map is None else tuple(dim_map)
         super().__init__((tile_shape, tensor_view, padding_value, dims))
@@ -150,8 +158,14 @@ class StridedViewType(TileView, Data[tuple], TypeAttribute):
 
     name = "cuda_tile.strided_view"
 
-    def __init__(self, tile_shape: Sequence[int], traversal_strides: Sequence[int], tensor_view: TensorViewType,
-                 dim_map: Sequence[int] | None = None, padding_value: PaddingValue | None = None):
+    def __init__(
+        self,
+        tile_shape: Sequence[int],
+        traversal_strides: Sequence[int],
+        tensor_view: TensorViewType,
+        dim_map: Sequence[int] | None = None,
+        padding_value: PaddingValue | None = None,
+    ):
         tile_shape = tuple(tile_shape)
         dims = tuple(range(len(tile_shape))) if dim_map is None else tuple(dim_map)
         super().__init__((tile_shape, tensor_view, padding_value, dims, tuple(traversal_strides)))
@@ -169,10 +183,12 @@ class StridedViewType(TileView, Data[tuple], TypeAttribute):
         self._verify_dim_map(self.dim_map)
         if len(self.traversal_strides) != len(self.tile_shape):
             raise VerifyException(
-                f"expected {len(self.tile_shape)} traversal strides, got {len(self.traversal_strides)}")
+                f"expected {len(self.tile_shape)} traversal strides, got {len(self.traversal_strides)}"
+            )
         if any(stride <= 0 for stride in self.traversal_strides):
             raise VerifyException(
-                f"traversal strides must be strictly positive but got [{dims_text(self.traversal_strides, ', ')}]")
+                f"traversal strides must be strictly positive but got [{dims_text(self.traversal_strides, ', ')}]"
+            )
         self._verify_distances(self.traversal_strides, self.dim_map)
 
     @classmethod
@@ -198,8 +214,13 @@ class GatherScatterViewType(TileView, Data[tuple], TypeAttribute):
 
     name = "cuda_tile.gather_scatter_view"
 
-    def __init__(self, tile_shape: Sequence[int], tensor_view: TensorViewType, sparse_dim: int,
-                 padding_value: PaddingValue | None = None):
+    def __init__(
+        self,
+        tile_shape: Sequence[int],
+        tensor_view: TensorViewType,
+        sparse_dim: int,
+        padding_value: PaddingValue | None = None,
+    ):
         super().__init__((tuple(tile_shape), tensor_view, padding_value, sparse_dim))
 
     @property
@@ -215,7 +236,8 @@ class GatherScatterViewType(TileView, Data[tuple], TypeAttribute):
         if not 0 <= self.sparse_dim < self.tensor_view.rank:
             raise VerifyException(
                 "gather dimension is outside of tensor view dimensions, expected strictly less than "
-                f"{self.tensor_view.rank}, got {self.sparse_dim}")
+                f"{self.tensor_view.rank}, got {self.sparse_dim}"
+            )
         self._verify_distances(self.tile_shape, self.dim_map)
 
     @classmethod

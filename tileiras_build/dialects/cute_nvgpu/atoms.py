@@ -1,8 +1,8 @@
 """The words of atoms, and the rows of ``targets.py`` that those of products name.
 
-    16x8x16 f16 f16 f32              M x N x K, then PTX's names of the elements of A, B and the accumulator
-    16x8x64 e2m1 e2m1 f32 ue4m3      with scales, whose type comes last
-    128x64x64 e2m1 e2m1 f32 ue8m0 32    in tensor memory also how many elements along k have one scale
+16x8x16 f16 f16 f32              M x N x K, then PTX's names of the elements of A, B and the accumulator
+16x8x64 e2m1 e2m1 f32 ue4m3      with scales, whose type comes last
+128x64x64 e2m1 e2m1 f32 ue8m0 32    in tensor memory also how many elements along k have one scale
 """
 
 from __future__ import annotations
@@ -81,7 +81,9 @@ def _per_element(row: TensorMemoryAtom) -> int:
 
 # The words behind the shape -> the row.
 TENSOR: dict[str, Signed] = {
-    " ".join(_tensor_types(row, *signs)): Signed(row, *signs) for row in TENSOR_MEMORY_ATOMS for signs in reversed(SIGNS)
+    " ".join(_tensor_types(row, *signs)): Signed(row, *signs)
+    for row in TENSOR_MEMORY_ATOMS
+    for signs in reversed(SIGNS)
 }
 
 

@@ -35,7 +35,11 @@ AddFOp = define(
     "nv_tileaa.addf", "lhs rhs", "result", "floating-point sum", attributes=ROUNDING | FLUSHING, facts=ELEMENTWISE
 )
 SubFOp = define(
-    "nv_tileaa.subf", "lhs rhs", "result", "floating-point difference", attributes=ROUNDING | FLUSHING,
+    "nv_tileaa.subf",
+    "lhs rhs",
+    "result",
+    "floating-point difference",
+    attributes=ROUNDING | FLUSHING,
     facts=ELEMENTWISE,
 )
 MulFOp = define(
@@ -48,7 +52,11 @@ RemFOp = define(
     "nv_tileaa.remf", "lhs rhs", "result", "floating-point remainder, sign of the dividend", facts=ELEMENTWISE
 )
 FmaOp = define(
-    "nv_tileaa.fma", "lhs rhs acc", "result", "lhs * rhs + acc with one rounding", attributes=ROUNDING | FLUSHING,
+    "nv_tileaa.fma",
+    "lhs rhs acc",
+    "result",
+    "lhs * rhs + acc with one rounding",
+    attributes=ROUNDING | FLUSHING,
     facts=ELEMENTWISE,
 )
 SqrtOp = define("nv_tileaa.sqrt", "source", "result", "square root", attributes=ROUNDING | FLUSHING, facts=ELEMENTWISE)
@@ -60,42 +68,70 @@ Exp2Op = define(
 )
 MulHiUIOp = define("nv_tileaa.mulhiui", "lhs rhs", "result", "upper half of the unsigned product", facts=ELEMENTWISE)
 FpToFpOp = define(
-    "nv_tileaa.fp_to_fp", "source", "result", "conversion between floating-point types", attributes=ROUNDING,
+    "nv_tileaa.fp_to_fp",
+    "source",
+    "result",
+    "conversion between floating-point types",
+    attributes=ROUNDING,
     facts=Facts(Layouts.ELEMENTWISE, keeps=Keeps.ROUNDED),
 )
 
 # Products and collectives.
 DotOp = define(
-    "nv_tileaa.dot", "lhs rhs acc lhs_scale? rhs_scale?", "result", "matrix product, batched at rank 3",
+    "nv_tileaa.dot",
+    "lhs rhs acc lhs_scale? rhs_scale?",
+    "result",
+    "matrix product, batched at rank 3",
     attributes=SIGNS | {"fast_acc": FLAG},
     facts=OWN,
 )
 ReduceOp = define(
-    "nv_tileaa.reduce", "sources*", "results*", "combine the elements along an axis", regions=1,
+    "nv_tileaa.reduce",
+    "sources*",
+    "results*",
+    "combine the elements along an axis",
+    regions=1,
     attributes={"axis": I32},
     facts=COMBINED,
 )
 ScanOp = define(
-    "nv_tileaa.scan", "sources*", "results*", "inclusive prefix combination along an axis", regions=1,
+    "nv_tileaa.scan",
+    "sources*",
+    "results*",
+    "inclusive prefix combination along an axis",
+    regions=1,
     attributes={"axis": I32, "reverse": FLAG},
     facts=COMBINED,
 )
 
 # Shapes and construction.
 SplatOp = define(
-    "nv_tileaa.splat", "source", "result", "a tile whose elements all are one scalar",
+    "nv_tileaa.splat",
+    "source",
+    "result",
+    "a tile whose elements all are one scalar",
     facts=Facts(Layouts.FREE, keeps=Keeps.ZEROS, cheap=True),
 )
 BroadcastOp = define(
-    "nv_tileaa.broadcast", "source", "result", "repeat along dimensions of extent one",
+    "nv_tileaa.broadcast",
+    "source",
+    "result",
+    "repeat along dimensions of extent one",
     facts=Facts(Layouts.SHAPE, keeps=Keeps.ZEROS, cheap=True),
 )
 ViewOp = define(
-    "nv_tileaa.view", "source", "result", "the same elements, in row-major order, in another shape",
+    "nv_tileaa.view",
+    "source",
+    "result",
+    "the same elements, in row-major order, in another shape",
     facts=Facts(Layouts.SHAPE, keeps=Keeps.ELEMENTS | Keeps.ZEROS, cheap=True),
 )
 PermuteOp = define(
-    "nv_tileaa.permute", "source", "result", "reorder dimensions by permutation", attributes={"permutation": I32S},
+    "nv_tileaa.permute",
+    "source",
+    "result",
+    "reorder dimensions by permutation",
+    attributes={"permutation": I32S},
     facts=Facts(Layouts.SHAPE, keeps=Keeps.ELEMENTS, cheap=True),
 )
 CatOp = define("nv_tileaa.cat", "lhs rhs", "result", "join two tiles along dim", attributes={"dim": I64}, facts=OWN)
@@ -127,33 +163,58 @@ GetGlobalOp = define(
     "nv_tileaa.get_global", "", "result", "the address of a global variable", attributes={"symbol": TEXT}, facts=SCALAR
 )
 AllocaOp = define(
-    "nv_tileaa.alloca", "", "result", "storage for the life of the tile program", pure=False,
+    "nv_tileaa.alloca",
+    "",
+    "result",
+    "storage for the life of the tile program",
+    pure=False,
     attributes={"num_elem": I64, "alignment": I64, "global": FLAG},
     facts=SCALAR,
 )
 
 # Memory: every one may take a token and then gives one.
 LoadOp = define(
-    "nv_tileaa.load", "pointer mask? other? token?", "value result_token", "gather a tile", pure=False,
+    "nv_tileaa.load",
+    "pointer mask? other? token?",
+    "value result_token",
+    "gather a tile",
+    pure=False,
     attributes=ACCESS,
     facts=GATHER,
 )
 StoreOp = define(
-    "nv_tileaa.store", "pointer value mask? token?", "result_token", "scatter a tile", pure=False, attributes=ACCESS,
+    "nv_tileaa.store",
+    "pointer value mask? token?",
+    "result_token",
+    "scatter a tile",
+    pure=False,
+    attributes=ACCESS,
     facts=SCATTER,
 )
 TiledLoadOp = define(
-    "nv_tileaa.tiled_load", "view coords* token?", "value result_token", "read one tile of a view", pure=False,
+    "nv_tileaa.tiled_load",
+    "view coords* token?",
+    "value result_token",
+    "read one tile of a view",
+    pure=False,
     attributes=ACCESS,
     facts=TILE_READ,
 )
 TiledStoreOp = define(
-    "nv_tileaa.tiled_store", "view value coords* token?", "result_token", "write one tile of a view", pure=False,
+    "nv_tileaa.tiled_store",
+    "view value coords* token?",
+    "result_token",
+    "write one tile of a view",
+    pure=False,
     attributes=ACCESS,
     facts=TILE_WRITTEN,
 )
 AtomicRmwOp = define(
-    "nv_tileaa.atomic_rmw", "pointer value mask? token?", "old result_token", "atomic read-modify-write", pure=False,
+    "nv_tileaa.atomic_rmw",
+    "pointer value mask? token?",
+    "old result_token",
+    "atomic read-modify-write",
+    pure=False,
     attributes=UPDATE,
     facts=EXCHANGE,
 )
@@ -167,7 +228,11 @@ AtomicCasOp = define(
     facts=EXCHANGE,
 )
 TiledAtomicRmwOp = define(
-    "nv_tileaa.tiled_atomic_rmw", "view value coords* token?", "result_token", "atomic update of a tile", pure=False,
+    "nv_tileaa.tiled_atomic_rmw",
+    "view value coords* token?",
+    "result_token",
+    "atomic update of a tile",
+    pure=False,
     attributes=UPDATE,
     facts=TILE_UPDATED,
 )
@@ -176,25 +241,45 @@ TiledAtomicRmwOp = define(
 CreateMemTokenOp = define("nv_tileaa.create_mem_token", "", "result", "a token that orders nothing", facts=SCALAR)
 JoinMemTokenOp = define("nv_tileaa.join_mem_token", "tokens*", "result", "after all of these", facts=SCALAR)
 AssumeOp = define(
-    "nv_tileaa.assume", "source", "result", "the same value with facts attached", attributes={"predicate": ASSUMPTION},
+    "nv_tileaa.assume",
+    "source",
+    "result",
+    "the same value with facts attached",
+    attributes={"predicate": ASSUMPTION},
     facts=Facts(Layouts.ELEMENTWISE, keeps=Keeps.VALUE, cheap=True),
 )
 AssertOp = define(
-    "nv_tileaa.assert", "condition", "", "stop the kernel unless all elements hold", pure=False,
+    "nv_tileaa.assert",
+    "condition",
+    "",
+    "stop the kernel unless all elements hold",
+    pure=False,
     attributes={"message": TEXT},
     facts=OWN,
 )
 PrintOp = define(
-    "nv_tileaa.print", "values* token?", "result_token", "print values from the device", pure=False,
+    "nv_tileaa.print",
+    "values* token?",
+    "result_token",
+    "print values from the device",
+    pure=False,
     attributes={"format": TEXT},
     facts=Facts(Layouts.OWN, Effect.OUTPUT),
 )
 FenceAliasOp = define(
-    "nv_tileaa.fence_alias", "token", "result_token", "order accesses to the same bytes by other names", pure=False,
+    "nv_tileaa.fence_alias",
+    "token",
+    "result_token",
+    "order accesses to the same bytes by other names",
+    pure=False,
     facts=Facts(Layouts.NONE, Effect.FENCE),
 )
 GridDependencyOp = define(
-    "nv_tileaa.grid_dependency", "token?", "result_token", "programmatic dependent launch control", pure=False,
+    "nv_tileaa.grid_dependency",
+    "token?",
+    "result_token",
+    "programmatic dependent launch control",
+    pure=False,
     attributes={"action": TEXT},
     facts=Facts(Layouts.NONE, Effect.GRID),
 )
@@ -217,7 +302,11 @@ KERNEL: Declared = {
 }
 FuncOp = define("nv_tileaa.func", "", "", "a kernel", pure=False, regions=1, attributes=KERNEL, facts=ENTRY)
 GlobalOp = define(
-    "nv_tileaa.global", "", "", "a variable in global memory", pure=False,
+    "nv_tileaa.global",
+    "",
+    "",
+    "a variable in global memory",
+    pure=False,
     attributes={"sym_name": TEXT, "value": CONTENTS, "alignment": I64.optional(), "constant": FLAG},
     facts=SCALAR,
 )
@@ -225,14 +314,23 @@ ReturnOp = define(
     "nv_tileaa.return", "values*", "", "end of a function; a kernel has no values", terminator=True, facts=RETURN
 )
 GetProgramIdOp = define(
-    "nv_tileaa.get_program_id", "", "result", "the position of this tile program in the grid", attributes={"axis": I32},
+    "nv_tileaa.get_program_id",
+    "",
+    "result",
+    "the position of this tile program in the grid",
+    attributes={"axis": I32},
     facts=SCALAR,
 )
 GetNumProgramsOp = define(
     "nv_tileaa.get_num_programs", "", "result", "the extent of the grid", attributes={"axis": I32}, facts=SCALAR
 )
 ForOp = define(
-    "nv_tileaa.for", "lower upper step initial*", "results*", "counted loop", pure=False, regions=1,
+    "nv_tileaa.for",
+    "lower upper step initial*",
+    "results*",
+    "counted loop",
+    pure=False,
+    regions=1,
     attributes={"unsigned": FLAG},
     facts=flow(Structure.COUNTED_LOOP),
 )
@@ -249,7 +347,11 @@ BreakOp = define(
     "nv_tileaa.break", "values*", "", "leave the nearest loop", terminator=True, facts=flow(Structure.BREAK)
 )
 ContinueOp = define(
-    "nv_tileaa.continue", "values*", "", "next iteration of the nearest loop", terminator=True,
+    "nv_tileaa.continue",
+    "values*",
+    "",
+    "next iteration of the nearest loop",
+    terminator=True,
     facts=flow(Structure.CONTINUE),
 )
 

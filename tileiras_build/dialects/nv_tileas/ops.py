@@ -82,20 +82,33 @@ def _counterpart(source: type[TableOperation]) -> type[TableOperation]:
 COUNTERPARTS: dict[str, type[TableOperation]] = {op.name: _counterpart(op) for op in OPERATIONS if op.name not in KEPT}
 
 ConvertLayoutOp = define(
-    "nv_tileas.convert_layout", "sources*", "results*", "the same tiles in other layouts", attributes=SCRATCH,
+    "nv_tileas.convert_layout",
+    "sources*",
+    "results*",
+    "the same tiles in other layouts",
+    attributes=SCRATCH,
     facts=Facts(Layouts.OWN, keeps=Keeps.TILE | Keeps.ZEROS),
 )
 CtaRankOp = define(
     "nv_tileas.get_cta_rank", "", "result", "the CTA's number among those of the tile program", facts=SCALAR
 )
 BarrierOp = define(
-    "nv_tileas.barrier", "", "", "all threads meet; memory before is seen after", pure=False,
+    "nv_tileas.barrier",
+    "",
+    "",
+    "all threads meet; memory before is seen after",
+    pure=False,
     facts=Facts(Layouts.NONE, Effect.BARRIER),
 )
 
 # Asynchronous copies into a ring of buffers.
 AllocTensorOp = define(
-    "nv_tileas.alloc_tensor", "", "result", "a ring of tiles in shared memory", pure=False, attributes=STORAGE,
+    "nv_tileas.alloc_tensor",
+    "",
+    "result",
+    "a ring of tiles in shared memory",
+    pure=False,
+    attributes=STORAGE,
     facts=SCALAR,
 )
 AsyncTiledLoadOp = define(
@@ -111,7 +124,11 @@ AsyncCommitOp = define(
     "nv_tileas.async_commit", "", "", "the copies since the last commit are one group", pure=False, facts=SCALAR
 )
 AsyncWaitOp = define(
-    "nv_tileas.async_wait", "", "", "until at most pending groups are under way", pure=False,
+    "nv_tileas.async_wait",
+    "",
+    "",
+    "until at most pending groups are under way",
+    pure=False,
     attributes={"pending": I32},
     facts=SCALAR,
 )
@@ -122,12 +139,19 @@ LocalLoadOp = define(
 # Tiles fetched by a warp of their own. A pipeline is a ring of stages with two mbarriers each: full and empty. Where an
 # agent stands in it is an i32 token: the stage, and in the low bit the phase.
 MakeTiledTmaDescOp = define(
-    "nv_tileas.make_tiled_tma_desc", "source", "result", "the tensor map of a memory reference, encoded by the host",
+    "nv_tileas.make_tiled_tma_desc",
+    "source",
+    "result",
+    "the tensor map of a memory reference, encoded by the host",
     attributes={"dims": I64S, "box": I64S, "swizzle_mode": TEXT, "rounds": FLAG},
     facts=SCALAR,
 )
 CreatePipelineOp = define(
-    "nv_tileas.async.pipeline.create", "", "result", "the mbarriers of a ring of stages", pure=False,
+    "nv_tileas.async.pipeline.create",
+    "",
+    "result",
+    "the mbarriers of a ring of stages",
+    pure=False,
     attributes=STORAGE | {"consumers": I32, "bytes": I32, "ctas": I32.optional(), "pair": FLAG},
     facts=SCALAR,
 )
@@ -192,7 +216,11 @@ AsyncDotOp = define(
     facts=OWN,
 )
 AsyncDotWaitOp = define(
-    "nv_tileas.async.dot_wait", "source", "result", "until at most pending products are under way", pure=False,
+    "nv_tileas.async.dot_wait",
+    "source",
+    "result",
+    "until at most pending products are under way",
+    pure=False,
     attributes={"pending": I32},
     facts=OWN,
 )
@@ -207,7 +235,11 @@ CreateTmemOp = define(
     facts=SCALAR,
 )
 AllocTmemOp = define(
-    "nv_tileas.alloc_tmem", "source", "result", "a tile in tensor memory, from ``column`` on", pure=False,
+    "nv_tileas.alloc_tmem",
+    "source",
+    "result",
+    "a tile in tensor memory, from ``column`` on",
+    pure=False,
     attributes={"column": I32},
     facts=SCALAR,
 )

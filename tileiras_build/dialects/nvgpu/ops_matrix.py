@@ -47,9 +47,7 @@ class WarpgroupGenerateDescriptorOp(IRDLOperation):
     descriptor = result_def(WarpgroupDescriptorType)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = (
-        "$tensor `,` $tensorMap attr-dict `:` type($tensor) `,` type($tensorMap) `->` type($descriptor)"
-    )
+    assembly_format = "$tensor `,` $tensorMap attr-dict `:` type($tensor) `,` type($tensorMap) `->` type($descriptor)"
 
 
 @irdl_op_definition

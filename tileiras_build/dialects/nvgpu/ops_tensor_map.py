@@ -91,9 +91,7 @@ class TmaCreateDescriptorOp(IRDLOperation):
     tensor = operand_def()
     boxDimensions = var_operand_def(IndexType())
     tensorMap = result_def(TensorMapDescriptorType)
-    assembly_format = (
-        "$tensor `box` `[` $boxDimensions `]` attr-dict `:` type($tensor) `->` type($tensorMap)"
-    )
+    assembly_format = "$tensor `box` `[` $boxDimensions `]` attr-dict `:` type($tensor) `->` type($tensorMap)"
 
     def verify_(self) -> None:
         if not 1 <= len(self.boxDimensions) <= MAX_RANK:
@@ -107,9 +105,7 @@ class TmaPrefetchDescriptorOp(IRDLOperation):
     name = "nvgpu.tma.prefetch.descriptor"
     tensorMapDescriptor = operand_def(TensorMapDescriptorType)
     predicate = opt_operand_def(i1)
-    assembly_format = (
-        "$tensorMapDescriptor (`,` `predicate` `=` $predicate^)? attr-dict `:` type($tensorMapDescriptor)"
-    )
+    assembly_format = "$tensorMapDescriptor (`,` `predicate` `=` $predicate^)? attr-dict `:` type($tensorMapDescriptor)"
 
 
 @irdl_op_definition

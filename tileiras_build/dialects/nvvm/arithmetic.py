@@ -51,9 +51,7 @@ MulOp = instruction("mul", "lhs rhs", "result", "the product, rounded", Intrinsi
 FmaOp = instruction("fma", "a b c", "result", "a * b + c, rounded once", Intrinsic(_typed("fma")))
 DivOp = instruction("div", "lhs rhs", "result", "the quotient, rounded or approximate", Intrinsic(_quotient))
 SqrtOp = instruction("sqrt", "value", "result", "the square root, rounded or approximate", Intrinsic(_typed("sqrt")))
-RsqrtOp = instruction(
-    "rsqrt.approx", "value", "result", "one over the square root", Intrinsic(_typed("rsqrt.approx"))
-)
+RsqrtOp = instruction("rsqrt.approx", "value", "result", "one over the square root", Intrinsic(_typed("rsqrt.approx")))
 Ex2Op = instruction(
     "ex2.approx", "value", "result", "two to the power of an f32",
     Intrinsic(lambda op: f"ex2.approx{_modifiers(op)}.f32"),

@@ -112,7 +112,6 @@ def _widen(op: ops_matrix.ConvertToF16x2Op) -> str:
 # Templates that depend on the operation -------------------------------------------------------------------------------
 
 
-
 def _wait_loop(op: ops_thread.MBarrierTryWaitParitySharedOp) -> str:
     ticks = "" if op.ticks is None else ", $2"
     return (

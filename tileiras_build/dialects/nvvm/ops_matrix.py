@@ -166,9 +166,7 @@ class MmaSyncOp(IRDLOperation):
         groups = []
         for letter in "ABC":
             parser.parse_keyword(letter)
-            groups.append(
-                parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
-            )
+            groups.append(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand))
         properties = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         signature = parser.parse_function_type()

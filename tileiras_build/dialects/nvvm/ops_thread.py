@@ -114,9 +114,7 @@ class MBarrierInitSharedOp(MBarrierOperation):
     addr = operand_def(LLVMPointerType)
     count = operand_def(i32)
     predicate = opt_operand_def(i1)
-    assembly_format = (
-        "$addr `,` $count (`,` `predicate` `=` $predicate^)? attr-dict `:` type($addr) `,` type($count)"
-    )
+    assembly_format = "$addr `,` $count (`,` `predicate` `=` $predicate^)? attr-dict `:` type($addr) `,` type($count)"
 
 
 @irdl_op_definition

@@ -1,5 +1,4 @@
-"""Functions of the CUDA system that kernels call: vprintf, __assertfail, malloc, free (PTX writers guide, "System Calls").
-"""
+"""Functions of the CUDA system that kernels call: vprintf, __assertfail, malloc, free (PTX writers guide, "System Calls")."""
 
 from __future__ import annotations
 

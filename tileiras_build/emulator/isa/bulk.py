@@ -118,5 +118,3 @@ def emit_line(e, ins, mods, reduces):
         )
     site = e.constant(BulkSite(ins, to_offset, from_offset, 0, CHUNK, function), "bulk")
     e.line(f"{site}.store_line(g, {to_base}, {from_base}, {e.use(size, 'u32')}, {mask})")
-
-

@@ -22,7 +22,9 @@ from .nvvm_ir import metadata, rewritten, split_operands
 
 _POINTER = re.compile(r"\bptr\b(?: addrspace\((\d+)\))?")
 _GLOBAL = re.compile(r"^@([\w.$]+) = .*?(?:addrspace\((\d+)\) )?(?:global|constant) (\[[^\]]*\]|\S+)")
-_GEP = re.compile(r"^(\s*)(%\S+) = getelementptr (?:(?:inbounds|nuw|nusw) )*(\w+), (ptr(?: addrspace\(\d+\))?) (\S+), (.+)$")
+_GEP = re.compile(
+    r"^(\s*)(%\S+) = getelementptr (?:(?:inbounds|nuw|nusw) )*(\w+), (ptr(?: addrspace\(\d+\))?) (\S+), (.+)$"
+)
 _ANY = r"(?:<[^>]*>|\{[^}]*\}|\[[^\]]*\]|\w+)"
 _REST = r"(?:, (?:align \d+|![\w.]+ !\d+))*"
 _LOAD = re.compile(rf"^(\s*)(%\S+ = load (?:volatile )?)({_ANY}), (ptr(?: addrspace\(\d+\))?) (.+?)({_REST})$")
@@ -33,10 +35,14 @@ _CALL = re.compile(r"^(\s*)(?:(%\S+) = )?(?:tail )?call (.*?)@(llvm\.[\w.]+)\((.
 _FNEG = re.compile(r"= fneg (?:\w+ )*?(half|float|double) (\S+)")
 _FREEZE = re.compile(r"= freeze (\S+(?: addrspace\(\d+\))?) ([^\s,]+)")
 _EXTEND = re.compile(r"^(\s*)(%\S+) = fpext bfloat (\S+) to float")
-_BFLOAT = re.compile(r"^(\s*)(%\S+) = (fadd|fsub|fmul|fdiv|fcmp)((?: [a-z]+)*) bfloat (\S+), ([^\s,]+)(?:, !dbg !\d+)?$")
+_BFLOAT = re.compile(
+    r"^(\s*)(%\S+) = (fadd|fsub|fmul|fdiv|fcmp)((?: [a-z]+)*) bfloat (\S+), ([^\s,]+)(?:, !dbg !\d+)?$"
+)
 _PREDICATED = re.compile(r'^(.*? asm .*?")([^"]*)(", ?")([^"]*)("\()(.*)(\)[^()]*)$')
 _TRUNCATE = re.compile(r"^(\s*)(%\S+) = fptrunc float (\S+) to bfloat")
-_DROPPED = re.compile(r"\b(?:disjoint|nneg|samesign|noundef|immarg|captures\([^)]*\)|range\([^)]*\)|nocreateundeforpoison) | (?:immarg|captures\([^)]*\))(?=[,)])")
+_DROPPED = re.compile(
+    r"\b(?:disjoint|nneg|samesign|noundef|immarg|captures\([^)]*\)|range\([^)]*\)|nocreateundeforpoison) | (?:immarg|captures\([^)]*\))(?=[,)])"
+)
 _BITS = re.compile(r"\b0xR([0-9A-Fa-f]{4})\b")
 _NARROWING = re.compile(r"= trunc (?:(?:nuw|nsw) )+")
 _TO_BFLOAT = re.compile(r"^(\s*)(%\S+) = (sitofp|uitofp) (?:nneg )?(i1|i8|i16) (\S+) to bfloat")
@@ -282,7 +288,10 @@ class _Dialect7:
     def _kernel(self, line: str) -> str:
         """The definition without its calling convention; its attributes become annotations."""
         name, group = re.search(r"@([\w.$]+)\(", line)[1], re.search(r"\) .*?(#\d+)", line)
-        types = [operand.rpartition(" ")[0] for operand in split_operands(line[line.index("(", line.index("@")) + 1 : line.rindex(")")])]
+        types = [
+            operand.rpartition(" ")[0]
+            for operand in split_operands(line[line.index("(", line.index("@")) + 1 : line.rindex(")")])
+        ]
         signature = _POINTER.sub(_bytes, ", ".join(_DROPPED.sub("", f"{type} ").strip() for type in types))
         function = f"void ({signature})* @{name}"
         self.annotations.append(f'{function}, !"kernel", i32 1')

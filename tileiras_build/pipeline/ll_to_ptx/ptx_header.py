@@ -34,7 +34,9 @@ def fix_header(ptx: str, made_for: Serialization, manifest: dict | None, has_ass
     if size is None or version is None:
         raise InternalError("ptx-header", "LLVM printed PTX without a header")
     head, body = ptx[: size.end()], ptx[size.end() :]
-    needed = max(made_for.target.ptx_version, (int(version[1]), int(version[2])), _needed(body) if has_assembly else (0, 0))
+    needed = max(
+        made_for.target.ptx_version, (int(version[1]), int(version[2])), _needed(body) if has_assembly else (0, 0)
+    )
     head = _VERSION.sub(f".version {needed[0]}.{needed[1]}", head)
     debug = ", debug" if made_for.debug and ", debug" in head else ""
     head = _TARGET.sub(f".target {made_for.target.arch}{debug}", head)

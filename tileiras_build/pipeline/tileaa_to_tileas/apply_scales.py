@@ -30,5 +30,3 @@ class ApplyScales(EdgePass):
                 continue
             if scaled_atom(job.target, op) is None:
                 apply_scales(op)
-
-

@@ -36,4 +36,6 @@ class ChooseOccupancy(EdgePass):
 def _choose(func: Operation, asked: int, job: Job) -> int:
     warps = choose_warps(func, job)
     words = kept_words(func, job.target)
-    return next((ctas for ctas in range(asked, 1, -1) if words_fit(words, warps, ctas, job.target)), 1) if words else asked
+    return (
+        next((ctas for ctas in range(asked, 1, -1) if words_fit(words, warps, ctas, job.target)), 1) if words else asked
+    )

@@ -16,9 +16,7 @@ from .inserted import insert_before
 CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 
 
-def operands_of(
-    ring: Ring, stage: SSAValue
-) -> tuple[list[SSAValue], list[SSAValue | None], dict[str, Attribute]]:
+def operands_of(ring: Ring, stage: SSAValue) -> tuple[list[SSAValue], list[SSAValue | None], dict[str, Attribute]]:
     """What a product reads, the stages of what lies in shared memory, and how it lies there."""
     product = ring.product
     operands, stages, kept = [product.lhs, product.rhs], [None, None], stage_operands(ring)

@@ -99,11 +99,7 @@ def _loads_pairs(load: Any, dim: int, analysis: AxisAnalysis) -> bool:
     view = load.view.type
     if view.kind.data == "gather" or view.padding.data not in ("none", "zero") or view.tile[dim] % 2:
         return False
-    if (
-        load.mem_semantic != "weak"
-        or view.steps[dim] % 2
-        or not isinstance(load.view.owner, Operation)
-    ):
+    if load.mem_semantic != "weak" or view.steps[dim] % 2 or not isinstance(load.view.owner, Operation):
         return False
     facts, fastest = ViewFacts(load.view, analysis), view.dim_map[dim]
     others = [stride for at, stride in enumerate(facts.strides) if at != fastest]

@@ -170,7 +170,9 @@ def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) ->
         return None
     tiles = [tensor_memory_tile(m, n, COLUMN_BITS, warps)]
     tiles += [] if 0 in boxes else [tensor_memory_tile(m, k, bits, warps)]
-    stages = min(MOST_FETCHED_STAGES, job.target.max_shared_memory // sum(box.tile_bytes for _, _, box in boxes.values()))
+    stages = min(
+        MOST_FETCHED_STAGES, job.target.max_shared_memory // sum(box.tile_bytes for _, _, box in boxes.values())
+    )
     scales = [stages * columns.words for columns in scale_columns(op, warps)] if scaled else []
     if None in tiles:
         return None
@@ -212,5 +214,3 @@ def _readable(op: Any, boxes: dict[int, Any], atom: Any) -> bool:
 
 # What a product is marked with -> who chooses its row; a target has one family at most.
 FAMILIES = {"warpgroup": _warpgroup_atom, "tensor_memory": _tensor_memory_atom}
-
-

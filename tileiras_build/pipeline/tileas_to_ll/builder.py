@@ -259,7 +259,9 @@ class Builder(ThreadCode):
     ) -> SSAValue: ...
 
     @overload
-    def issue(self, kind: builtins.type[TableOperation], *operands: Operand, type: None = None, **attributes: Plain) -> None: ...
+    def issue(
+        self, kind: builtins.type[TableOperation], *operands: Operand, type: None = None, **attributes: Plain
+    ) -> None: ...
 
     def issue(
         self,

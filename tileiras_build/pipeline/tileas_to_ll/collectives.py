@@ -242,8 +242,7 @@ def _lane_level(e, held, bit, registers, lanes, elements, combine, reverse) -> d
             totals[last] = _last_of_lower(e, held[last], lanes, bit, elements, reverse)
         combined = combine(totals[last], value)
         result[register] = tuple(
-            e.b.select(upper, new, old, element.type)
-            for element, new, old in zip(elements, combined, value)
+            e.b.select(upper, new, old, element.type) for element, new, old in zip(elements, combined, value)
         )
     return result
 

@@ -225,9 +225,7 @@ def _walk_along_k(
     return results
 
 
-def _steps(
-    readers: list[_Reader], multiply: MultiplyAdd, registers: list[Value], k: Value, count: int
-) -> list[Value]:
+def _steps(readers: list[_Reader], multiply: MultiplyAdd, registers: list[Value], k: Value, count: int) -> list[Value]:
     """``count`` positions along k from ``k`` on."""
     for reader in readers:
         reader.move_to(k)

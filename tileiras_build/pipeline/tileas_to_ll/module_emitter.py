@@ -188,9 +188,7 @@ class ModuleEmitter:
 
     def _function(self, e: KernelEmitter, op: Operation, threads: int) -> llvm.FuncOp:
         types = [value.type for value in e.b.prologue.args]
-        made = llvm.FuncOp(
-            e.name, llvm.LLVMFunctionType(types), llvm.LinkageAttr("external"), body=e.b.finish()
-        )
+        made = llvm.FuncOp(e.name, llvm.LLVMFunctionType(types), llvm.LinkageAttr("external"), body=e.b.finish())
         if e.map_arguments:
             plain = [DictionaryAttr({})] * (len(types) - len(e.map_arguments))
             made.properties["arg_attrs"] = ArrayAttr([*plain, *[TENSOR_MAP] * len(e.map_arguments)])

@@ -146,7 +146,9 @@ class ThreadCode:
 
     def address_of(self, symbol: str, space: int = GENERIC) -> SSAValue:
         """The address of a global or function."""
-        return self._once(llvm.AddressOfOp, pointer(space), f"@{symbol}", lambda: {"global_name": SymbolRefAttr(symbol)})
+        return self._once(
+            llvm.AddressOfOp, pointer(space), f"@{symbol}", lambda: {"global_name": SymbolRefAttr(symbol)}
+        )
 
     def _once(self, kind: type[Operation], type: Attribute, key: object, properties) -> SSAValue:
         """A value of the entry block that has no operands, the same for equal ones."""

@@ -254,6 +254,7 @@ def _assemble(
 def _assembly(template: str, constraints: str, effects: bool) -> str:
     return f'asm {"sideeffect " if effects else ""}"{llvm_string(template)}", "{constraints}"'
 
+
 # Type -> the suffix of the intrinsic that hides a value from optimization.
 MOVES = {"i16": "i16", "i32": "i32", "i64": "i64", "float": "float", "double": "double", "ptr addrspace(1)": "ptr.p1"}
 MOVES |= {"ptr": "ptr.p0"}

@@ -26,7 +26,6 @@ from .llvm_text import EMPTY_NODE, FunctionWriter, alignment_text, type_text
 from .write_instructions import SPELLED, write_operation
 
 
-
 Incoming = dict[Block, list[tuple[Block, Sequence[SSAValue]]]]
 
 
@@ -70,7 +69,13 @@ def write(module: ModuleOp) -> str:
                 globals.append(_global(op))
             elif not isinstance(op, GPUModuleOp):
                 parts.append(_function(op, debug, "" if target is None else f" {MACHINE}"))
-    sections = [_target(target), "\n".join(globals), *parts, _attributes(target), "\n".join(_metadata(containers, target, debug))]
+    sections = [
+        _target(target),
+        "\n".join(globals),
+        *parts,
+        _attributes(target),
+        "\n".join(_metadata(containers, target, debug)),
+    ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 

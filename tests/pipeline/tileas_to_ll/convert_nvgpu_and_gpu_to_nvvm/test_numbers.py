@@ -111,7 +111,9 @@ def test_a_warpgroup_multiplies():
     np.testing.assert_array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
 
 
-ASSERTION = 'gpu.module @m { gpu.func @k(%c: i1) kernel {\ncf.assert %c, "broken rule" loc("rules.py":7:1)\ngpu.return } }'
+ASSERTION = (
+    'gpu.module @m { gpu.func @k(%c: i1) kernel {\ncf.assert %c, "broken rule" loc("rules.py":7:1)\ngpu.return } }'
+)
 
 
 @pytest.mark.seed(DOCUMENT, "concept-assert", "assert-guard", "assert-preserved")
@@ -149,7 +151,9 @@ def test_a_warp_reduces(kind):
     np.testing.assert_array_equal(out.reshape(2, 32), [[reduce(half)] * 32 for half in lanes])
 
 
-@pytest.mark.parametrize(("mode", "source"), [("xor", lambda i: i ^ 5), ("up", lambda i: i - 5), ("down", lambda i: i + 5)])
+@pytest.mark.parametrize(
+    ("mode", "source"), [("xor", lambda i: i ^ 5), ("up", lambda i: i - 5), ("down", lambda i: i + 5)]
+)
 def test_a_shuffle_says_which_lanes_read(mode, source):
     ptx = compile_kernel(
         "gpu.module @m { gpu.func @k(%o: !llvm.ptr<1>, %n: i32, %w: i32) kernel {\n"
@@ -227,7 +231,14 @@ def test_the_assembler_takes_a_rebind_in_its_order(space, spelled):
         f"gpu.module @m {{ gpu.func @k(%m: !llvm.ptr<{space}>, %g: !llvm.ptr<1>, %x: index, %y: index, %s: index) kernel {{\n"
         f"nvgpu.tma.rebind.descriptor %m, %g dims[%x, %y] strides[%s] : !llvm.ptr<{space}>, !llvm.ptr<1>\ngpu.return }} }}"
     )
-    words = ["generic.acquire.cta", "global_address", "global_dim", "global_dim", "global_stride", "generic.release.cta"]
+    words = [
+        "generic.acquire.cta",
+        "global_address",
+        "global_dim",
+        "global_dim",
+        "global_stride",
+        "generic.release.cta",
+    ]
     lines = [line for line in ptx.splitlines() if "tensormap" in line]
     assert [word in line for word, line in zip(words, lines, strict=True)] == [True] * 6
     assert all(f".{spelled}.b1024" in line for line in lines[1:-1])

@@ -187,8 +187,6 @@ def _mma_properties(op: nvgpu.WarpgroupMmaOp, a: MemRefType, b: MemRefType, emit
     }
 
 
-
-
 # The accumulator ------------------------------------------------------------------------------------------------------
 
 

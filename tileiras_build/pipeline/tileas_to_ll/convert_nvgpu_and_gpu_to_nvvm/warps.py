@@ -73,8 +73,6 @@ def _shuffle(emit: Emitter, mode, value, mask, offset, clamp, *, with_flag: bool
     )
 
 
-
-
 def _check_type(value: SSAValue, emit: Emitter) -> None:
     if value.type not in (i32, f32):
         remedy = "split it into i32 values"
