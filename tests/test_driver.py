@@ -17,7 +17,7 @@ from tileiras_build.errors import InternalError, InvalidInput, Unsupported
 from tileiras_build.pipeline import opt, stages
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.strategies import STRATEGIES
-from tileiras_build.pipeline.tileas_to_ll.write_llvm_dialect import write
+from tileiras_build.pipeline.tileas_to_ll.writer.write_llvm_dialect import write
 from tileiras_build.targets import find_target
 
 

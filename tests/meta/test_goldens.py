@@ -7,20 +7,21 @@ import pytest
 
 from tests.golden import split_file
 from tileiras_build.pipeline import tileas_to_ll
-from tileiras_build.pipeline.tileas_to_ll.handlers import FAMILIES
+from tileiras_build.pipeline.tileas_to_ll.emission.handlers import FAMILIES
 
 FOLDER = Path(__file__).parents[1] / "pipeline" / "tileas_to_ll"
 # What emitters of several families share.
-SHARED = ("float_conversions", "heap_storage", "packed_elements", "shared_memory")
+SHARED = ("memory/heap_storage", "memory/shared_memory", "values/float_conversions", "values/packed_elements")
 TABLE = re.compile(r"^HANDLERS\b", re.MULTILINE)
 CONVERSION = {"convert-tile-as-to-llvm", "ll"}
 
 
 def families() -> list[str]:
-    """The modules of the edge that have a table of handlers, and those that families share."""
-    sources = Path(tileas_to_ll.__file__).parent.glob("*.py")
-    tables = [path.stem for path in sources if TABLE.search(path.read_text())]
-    return sorted({*tables, *SHARED} - {"handlers"})
+    """The modules of the edge's rooms that have a table of handlers, and those that families share: "values/shapes"."""
+    root = Path(tileas_to_ll.__file__).parent
+    names = {path: path.relative_to(root).with_suffix("").as_posix() for path in root.glob("*/*.py")}
+    tables = [name for path, name in names.items() if TABLE.search(path.read_text())]
+    return sorted({*tables, *SHARED} - {"emission/handlers"})
 
 
 @pytest.mark.parametrize("name", families())
@@ -33,5 +34,5 @@ def test_a_family_has_a_golden_of_its_name(name):
 
 
 def test_every_table_of_handlers_is_a_family():
-    known = {module.__name__.rpartition(".")[2] for module in FAMILIES}
+    known = {"/".join(module.__name__.split(".")[-2:]) for module in FAMILIES}
     assert set(families()) - set(SHARED) == known

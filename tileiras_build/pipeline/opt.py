@@ -31,7 +31,7 @@ PASSES: dict[str, str] = {
     "convert-math-to-libdevice": f"{_NVVM}:ConvertMathToLibdevice",
     "convert-nvgpu-and-gpu-to-nvvm": f"{_NVVM}:ConvertNVGPUAndGPUToNVVM",
     "convert-pipeline-to-nvvm": f"{_CUTE}:ConvertPipelineToNVVM",
-    "convert-debuginfo-to-llvm": f"{_TILEAS_TO_LL}.translate_debug_info:TranslateDebugInfo",
+    "convert-debuginfo-to-llvm": f"{_TILEAS_TO_LL}.debug.translate_debug_info:TranslateDebugInfo",
     "reconcile-unrealized-casts": f"{_TILEAS_TO_LL}.reconcile_casts:ReconcileUnrealizedCasts",
 }
 
@@ -113,7 +113,7 @@ def transform(text: str, passes: Sequence[str], job: Job, name: str | None = Non
 def run_file(options: argparse.Namespace) -> None:
     """``opt FILE.mlir --pass NAME … [--ll]``: print the module after the passes."""
     from .tileas_to_ll.attach_nvvm_target import check_serializable
-    from .tileas_to_ll.write_llvm_dialect import write
+    from .tileas_to_ll.writer.write_llvm_dialect import write
 
     data = sys.stdin.buffer.read() if options.file == "-" else read_file(options.file)
     text, job = decode(data, options.file), job_of(options)

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from tileiras_build.pipeline import ll_to_ptx, opt, ptx_to_cubin
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.tileas_to_ll.attach_nvvm_target import CAPABILITY, AttachNVVMTarget
-from tileiras_build.pipeline.tileas_to_ll.write_llvm_dialect import write
+from tileiras_build.pipeline.tileas_to_ll.writer.write_llvm_dialect import write
 from tileiras_build.targets import find_target
 
 ARGUMENTS = (

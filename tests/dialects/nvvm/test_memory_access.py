@@ -15,8 +15,8 @@ from tileiras_build.dialects.nvvm.memory_access import (
 from tileiras_build.dialects.nvvm.rows import ROWS, constraint
 from tileiras_build.pipeline.shared.element_types import ELEMENTS, POINTER
 from tileiras_build.pipeline.shared.llvm_types import GLOBAL, I1, I16, I32, I64, pointer, struct
-from tileiras_build.pipeline.tileas_to_ll.builder import Builder
-from tileiras_build.pipeline.tileas_to_ll.kernel_emitter import border_type
+from tileiras_build.pipeline.tileas_to_ll.emission.builder import Builder
+from tileiras_build.pipeline.tileas_to_ll.emission.kernel_emitter import border_type
 
 F32, F16, F64, I8, BOOL = (ELEMENTS[name] for name in ("f32", "f16", "f64", "i8", "i1"))
 

@@ -10,7 +10,7 @@ from tileiras_build.pipeline.ll_to_ptx.metadata import read_serialization
 from tileiras_build.pipeline.opt import parse_module
 from tileiras_build.pipeline.serialization import NOTE
 from tileiras_build.pipeline.tileas_to_ll.attach_nvvm_target import check_serializable, target_of
-from tileiras_build.pipeline.tileas_to_ll.write_llvm_dialect import write
+from tileiras_build.pipeline.tileas_to_ll.writer.write_llvm_dialect import write
 from tileiras_build.targets import TARGETS
 
 LLVM_KERNEL = "llvm.func @k() attributes {nvvm.kernel} { llvm.return }"

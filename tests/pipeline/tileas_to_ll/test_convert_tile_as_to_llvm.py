@@ -17,9 +17,9 @@ from tileiras_build.pipeline import tileas_to_ll
 from tileiras_build.pipeline.contracts import run_passes
 from tileiras_build.pipeline.shared.llvm_types import I32
 from tileiras_build.pipeline.tileas_to_ll import PASSES
-from tileiras_build.pipeline.tileas_to_ll.builder import Builder
 from tileiras_build.pipeline.tileas_to_ll.decompose_prints import VARARGS
-from tileiras_build.pipeline.tileas_to_ll.kernel_emitter import Late, LateValue, taken
+from tileiras_build.pipeline.tileas_to_ll.emission.builder import Builder
+from tileiras_build.pipeline.tileas_to_ll.emission.kernel_emitter import Late, LateValue, taken
 
 THREAD = ("builtin.", "cute_nvgpu.", "gpu.", "llvm.", "math.", "nvgpu.", "nvvm.")
 

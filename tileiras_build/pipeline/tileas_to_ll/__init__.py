@@ -18,7 +18,7 @@ from .convert_tile_as_to_llvm import ConvertTileASToLLVM
 from .convert_tile_func_to_llvm import ConvertTileFuncToLLVM, FinalizeKernelEntry
 from .decompose_prints import DecomposePrints
 from .emit_global_smem import EmitGlobalSmem
-from .write_llvm_dialect import write
+from .writer.write_llvm_dialect import write
 
 PASSES = (
     ConvertTileFuncToLLVM,  # first: the kernel's launch bounds decide how its threads are numbered

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..contracts import EdgePass
 from ..job import Job
-from .module_emitter import ModuleEmitter
+from .emission.module_emitter import ModuleEmitter
 
 
 class ConvertTileASToLLVM(EdgePass):

@@ -41,8 +41,8 @@ from ....dialects.nvgpu import attrs as nvgpu
 from ....errors import InternalError, Location, Unsupported
 from ...job import Job
 from ...shared.llvm_types import struct
-from ..attribute_values import Plain, attributes_of
-from ..debug_info import DBG
+from ..emission.attribute_values import Plain, attributes_of
+from ..debug.debug_info import DBG
 
 Rewrite = Callable[[Operation, "Emitter"], None]
 REWRITES: dict[type[Operation], Rewrite] = {}

@@ -1,0 +1,1 @@
+"""Source positions and debug values, from locations to the metadata of the LLVM dialect."""

@@ -1,0 +1,287 @@
+"""Turn source locations and debuginfo operations into the LLVM dialect's debug metadata.
+
+In:    gpu.module operations with functions; locations of operations (MLIR's own, or the attribute ``loc`` of our text
+       artifacts); debuginfo.value and debuginfo.variable.
+Out:   ``dbg`` attributes (#llvm.di_compile_unit on the module, #llvm.di_subprogram on functions, #llvm.di_location on
+       operations), llvm.nvvm.move and llvm.intr.dbg.*; how much of it, debug_info.MODES says. No debuginfo operation.
+After: the target is attached. Before: translation to LLVM IR.
+Sound: besides the pins only extractvalue, extractelement and the constants that index it are added, and nothing but
+       debug intrinsics reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    ModuleOp,
+    NameLoc,
+    SymbolRefAttr,
+    TupleType,
+    UnknownLoc,
+    UnrealizedConversionCastOp,
+    i32,
+    i64,
+)
+from xdsl.dialects.llvm import ConstantOp, ExtractValueOp
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from ....dialects.debuginfo.attrs import DIExpression, DILocalVariable, DILocation, DISubprogram, Node
+from ....dialects.debuginfo.ops import (
+    DbgAddrOp,
+    DbgDeclareOp,
+    DbgValueOp,
+    ExtractElementOp,
+    MoveOp,
+    PlaceholderOp,
+    ValueOp,
+    VariableAttr,
+    VariableOp,
+)
+from ....errors import Diagnostics, InternalError, InvalidInput, Location, Unsupported
+from ...contracts import EdgePass
+from ...job import Job
+from ..attach_nvvm_target import device_modules
+from .debug_info import DBG, Mode, Scopes, mode_of, nested_region, positions
+from .debug_operands import Leaf, leaves, members_of, source_type
+from ..type_converter import LLVMTypeConverter
+
+FUNCTIONS = ("gpu.func", "llvm.func", "func.func")
+# Kind of debug value -> its intrinsic.
+INTRINSICS = {"value": DbgValueOp, "declare": DbgDeclareOp, "addr": DbgAddrOp}
+
+
+# ---- locations -------------------------------------------------------------------------------------
+def place_of(op: Operation) -> Attribute:
+    """The location of an operation: the attribute of our text artifacts, else MLIR's own."""
+    return op.attributes.get("loc", op.location)
+
+
+def diagnostic_location(op: Operation) -> Location | None:
+    """Where a diagnostic about an operation points: its own place, or the nearest known one around it."""
+    current: Operation | None = op
+    while current is not None:
+        for position in positions(place_of(current)):
+            return Location(position.file, position.line, position.column)
+        current = current.parent_op()
+    return None
+
+
+def _first_place(region: Region) -> Attribute | None:
+    for block in region.blocks:
+        for op in block.ops:
+            if next(positions(place_of(op)), None) is not None:
+                return place_of(op)
+    return None
+
+
+# ---- the pass --------------------------------------------------------------------------------------
+class TranslateDebugInfo(EdgePass):
+    """Debug metadata of the LLVM dialect from locations and debug values."""
+
+    name = "convert-debuginfo-to-llvm"
+    removes = frozenset({"debuginfo."})
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        found = Diagnostics()
+        for device_module in device_modules(module):
+            if device_module is not module:
+                _ModuleTranslator(device_module, mode_of(job), found).run()
+        found.raise_if_any()
+
+
+class _ModuleTranslator:
+    """One device module: its compile unit, the subprograms of its functions."""
+
+    def __init__(self, module: Operation, mode: Mode, found: Diagnostics):
+        self.module, self.mode, self.found = module, mode, found
+        self.scopes = Scopes(mode)
+        self.variables = {op.sym_name.data: op.variable for op in self._top() if isinstance(op, VariableOp)}
+
+    def _top(self) -> list[Operation]:
+        return list(self.module.regions[0].block.ops)
+
+    def run(self) -> None:
+        for op in self._top():
+            if op.name in FUNCTIONS and op.regions[0].blocks:
+                self._function(op)
+        for op in self._top():
+            if isinstance(op, VariableOp):
+                Rewriter.erase_op(op)
+        if self.scopes.unit is not None:
+            self.module.attributes[DBG] = self.scopes.unit
+        self._diagnose()
+
+    def _function(self, function: Operation) -> None:
+        scope = None
+        if self.mode.locations:
+            start = place_of(function)
+            if isinstance(start, UnknownLoc):
+                start = _first_place(function.regions[0])
+            scope = self.scopes.function(_symbol(function), start)
+        values = [op for op in function.walk() if isinstance(op, ValueOp)]
+        if scope is not None:
+            function.attributes[DBG] = scope
+            self._locations(function, scope)
+        for op in values:
+            if self.mode.variables:
+                self._value(op, scope)
+            else:
+                Rewriter.erase_op(op)
+
+    def _locations(self, function: Operation, scope: DISubprogram) -> None:
+        blocks: dict[Region, Node] = {}
+        for op in function.walk():
+            if op is function:
+                continue
+            node = self.scopes.location(place_of(op), self._scope_of(op, scope, blocks))
+            if node is not None:
+                op.attributes[DBG] = node
+
+    def _scope_of(self, op: Operation, function: DISubprogram, blocks: dict[Region, Node]) -> Node:
+        region = nested_region(op) if self.mode.variables else None
+        if region is None:
+            return function
+        if region not in blocks:
+            blocks[region] = self.scopes.block(function, _first_place(region))
+        return blocks[region]
+
+    # ---- debug values ------------------------------------------------------------------------------
+    def _value(self, op: ValueOp, function: DISubprogram | None) -> None:
+        variable = self._variable(op, function)
+        if variable is None:
+            Rewriter.erase_op(op)
+            return
+        every = list(leaves(op.value.type))
+        unresolved = [leaf for leaf in every if leaf.type is None]
+        for leaf in unresolved:
+            if leaf.path:
+                self._placeholder(op, _reason(leaf))
+            else:
+                self.found.add(_unsupported(op, leaf.source))
+        if not unresolved:
+            _describe(op, every, variable)
+        Rewriter.erase_op(op)
+
+    def _placeholder(self, op: Operation, reason: str) -> SSAValue:
+        return _before(op, PlaceholderOp(reason, i64))
+
+    def _variable(self, op: ValueOp, function: DISubprogram | None) -> DILocalVariable | None:
+        described = op.variable
+        if isinstance(described, SymbolRefAttr):
+            symbol = described.string_value()
+            described = self.variables.get(symbol)
+            if described is None:
+                self._placeholder(op, f"variable @{symbol} is not defined")
+                return None
+        if function is None:
+            self._placeholder(op, f"variable {described.source_name} is in a function whose source is unknown")
+            return None
+        place = op.attributes.get(DBG)
+        scope = place.scope if isinstance(place, DILocation) else function
+        line = described.line if described.line is not None else place.line if place is not None else function.line
+        return DILocalVariable.of(
+            scope=scope,
+            name=_variable_name(op, described),
+            file=scope.file,
+            line=line,
+            arg=described.arg,
+            type=source_type(op.value.type),
+        )
+
+    def _diagnose(self) -> None:
+        """Name every operand that is still a placeholder, at its source line."""
+        for op in list(self.module.walk()):
+            if isinstance(op, PlaceholderOp):
+                self.found.add(
+                    InvalidInput(
+                        "debug-unresolved",
+                        f"unresolved debug metadata: {op.reason.data}",
+                        location=diagnostic_location(op),
+                        remedy="define the variable in the same gpu.module, or drop the debug value",
+                    )
+                )
+
+
+def _describe(op: ValueOp, every: list[Leaf], variable: DILocalVariable) -> None:
+    """An intrinsic for each scalar of the value, which sees it through a pin."""
+    intrinsic = _intrinsic(op)
+    value = op.value
+    if isinstance(value.type, TupleType):
+        value = _bridge(op, value, LLVMTypeConverter().convert(value.type))
+    for leaf in every:
+        pinned = _before(op, MoveOp(_materialize(op, value, leaf)))
+        steps = op.expression.data
+        if leaf.path:
+            steps += DIExpression.fragment(leaf.offset, leaf.size).data
+        _before(op, intrinsic(pinned, variable, DIExpression(steps)))
+
+
+def _symbol(function: Operation) -> str:
+    return function.properties["sym_name"].data
+
+
+def _variable_name(op: ValueOp, described: VariableAttr) -> str:
+    """The variable's own name, else that of the operation's location: this is where names of locations count."""
+    place = place_of(op)
+    if described.source_name or not isinstance(place, NameLoc):
+        return described.source_name
+    return place.desc.data
+
+
+def _intrinsic(op: ValueOp) -> Callable:
+    kind = op.kind_name
+    if kind not in INTRINSICS:
+        raise InternalError(
+            "debug-operation",
+            f"Building op `llvm.intr.dbg.{kind}` but it isn't known in this MLIRContext",
+            location=diagnostic_location(op),
+            remedy=f"use the kind {', '.join(INTRINSICS)}",
+        )
+    return INTRINSICS[kind]
+
+
+def _unsupported(op: ValueOp, type: Attribute) -> Unsupported:
+    return Unsupported(
+        "debug-type",
+        f"unsupported debug value type {type}",
+        location=diagnostic_location(op),
+        remedy="describe an integer, a float, a pointer, or a vector or struct of these",
+    )
+
+
+def _reason(leaf: Leaf) -> str:
+    where = "".join(f"[{index}]" for _, index in leaf.path)
+    return f"member {where} of the value has type {leaf.source}, which has no debug operand form"
+
+
+def _before(op: Operation, made: Operation) -> SSAValue | None:
+    """Insert ``made`` before ``op``, at the same source position."""
+    if DBG in op.attributes:
+        made.attributes[DBG] = op.attributes[DBG]
+    made.location = op.location
+    Rewriter.insert_op(made, InsertPoint.before(op))
+    return made.results[0] if made.results else None
+
+
+def _materialize(op: ValueOp, value: SSAValue, leaf: Leaf) -> SSAValue:
+    """The scalar that a leaf names, taken out of the debugged value."""
+    for kind, index in leaf.path:
+        if kind == "lane":
+            position = _before(op, ConstantOp(IntegerAttr(index, i32), i32))
+            value = _before(op, ExtractElementOp(value, position))
+        else:
+            _, types = members_of(value.type)
+            value = _before(op, ExtractValueOp(DenseArrayBase.from_list(i64, [index]), value, types[index]))
+    return value if value.type == leaf.type else _bridge(op, value, leaf.type)
+
+
+def _bridge(op: ValueOp, value: SSAValue, type: Attribute) -> SSAValue:
+    """The value in the form in which it is held, until casts are reconciled."""
+    owner = value.owner
+    if isinstance(owner, UnrealizedConversionCastOp) and owner.inputs.types == (type,):
+        return owner.inputs[0]
+    return _before(op, UnrealizedConversionCastOp.cast_one(value, type)[0])

@@ -1,0 +1,356 @@
+"""Creates the code of one thread: operations of the ``llvm`` and ``nvvm`` dialects, one typed method for each kind.
+
+A value is a Python int (a known integer, whose type is that of its place) or an SSA value. Integers are folded, and a
+value without effects is reused where an equal one was computed before in an enclosing block. Operations are made
+without verification: a thread has thousands (benchmarks/emission_cost.py).
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from functools import cache
+from typing import overload
+
+from xdsl.dialects import llvm
+from xdsl.dialects.arith import IndexCastOp
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    UnitAttr,
+    UnrealizedConversionCastOp,
+    VectorType,
+    i32,
+    i64,
+)
+from xdsl.dialects.gpu import DimensionAttr, DimensionEnum
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.traits import Pure
+
+from ....dialects.definition import TableOperation
+from ....dialects.llvm_ext import (
+    AddrSpaceCastOp,
+    ExtractElementOp,
+    FPToSIOp,
+    FPToUIOp,
+    UIToFPOp,
+)
+from ...shared.llvm_types import I1, I32, I64, pointer
+from .attribute_values import Plain, attributes_of, field_position, number, segments
+from .attribute_values import symbol as symbol_of
+from .thread_code import ThreadCode, Value
+
+# The operands of one group of an instruction.
+Operand = Value | None | Sequence[Value]
+
+BINARY: dict[str, type[Operation]] = {
+    "add": llvm.AddOp, "sub": llvm.SubOp, "mul": llvm.MulOp, "udiv": llvm.UDivOp, "sdiv": llvm.SDivOp,
+    "urem": llvm.URemOp, "srem": llvm.SRemOp, "and": llvm.AndOp, "or": llvm.OrOp, "xor": llvm.XOrOp,
+    "shl": llvm.ShlOp, "lshr": llvm.LShrOp, "ashr": llvm.AShrOp, "fadd": llvm.FAddOp, "fsub": llvm.FSubOp,
+    "fmul": llvm.FMulOp, "fdiv": llvm.FDivOp, "frem": llvm.FRemOp,
+}  # fmt: skip
+CASTS: dict[str, type[Operation]] = {
+    "zext": llvm.ZExtOp, "sext": llvm.SExtOp, "trunc": llvm.TruncOp, "fpext": llvm.FPExtOp, "fptrunc": llvm.FPTruncOp,
+    "bitcast": llvm.BitcastOp, "ptrtoint": llvm.PtrToIntOp, "inttoptr": llvm.IntToPtrOp, "sitofp": llvm.SIToFPOp,
+    "uitofp": UIToFPOp, "fptosi": FPToSIOp, "fptoui": FPToUIOp, "addrspacecast": AddrSpaceCastOp,
+}  # fmt: skip
+NO_FAST_MATH: Attribute = llvm.FastMathAttr(None)
+_FLAGGED = ("fadd", "fsub", "fmul", "fdiv", "frem")
+_INTEGER_PREDICATES = {str(flag): IntegerAttr(flag.to_int(), i64) for flag in llvm.ICmpPredicateFlag}
+_FLOAT_PREDICATES = {str(flag): IntegerAttr(flag.to_int(), i64) for flag in llvm.FCmpPredicateFlag}
+_NO_BUNDLES: Attribute = DenseArrayBase.from_list(i32, [])
+_NO_WRAP: Attribute = IntegerAttr(0, i32)
+INDEX = IndexType()
+DYNAMIC: Attribute = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
+_C_CONVENTION = llvm.CallingConventionAttr("ccc")
+_NO_TAIL_CALL = llvm.TailCallKindAttr(llvm.TailCallKind.NONE)
+
+
+class Builder(ThreadCode):
+    """The code of one function, by a typed method for each kind of operation; known integers are folded."""
+
+    # ---- integers ----------------------------------------------------------------------------------
+    def binary(self, opcode: str, a: Value, b: Value, type: Attribute) -> SSAValue:
+        """An LLVM instruction of two operands of ``type``."""
+        properties = {"fastmathFlags": NO_FAST_MATH} if opcode in _FLAGGED else None
+        return self.pure(BINARY[opcode], (self.of(a, type), self.of(b, type)), type, properties)
+
+    def add(self, a: Value, b: Value, type: Attribute = I32) -> Value:
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        if isinstance(a, int):
+            a, b = b, a
+        return a if isinstance(b, int) and b == 0 else self.binary("add", a, b, type)
+
+    def sub(self, a: Value, b: Value, type: Attribute = I32) -> Value:
+        if isinstance(a, int) and isinstance(b, int):
+            return a - b
+        return a if isinstance(b, int) and b == 0 else self.binary("sub", a, b, type)
+
+    def mul(self, a: Value, b: Value, type: Attribute = I32) -> Value:
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if isinstance(a, int):
+            a, b = b, a
+        if isinstance(b, int) and b in (0, 1):
+            return a if b else 0
+        return self.binary("mul", a, b, type)
+
+    def and_(self, a: Value, b: Value, type: Attribute = I32) -> Value:
+        if isinstance(a, int) and isinstance(b, int):
+            return a & b
+        return self.binary("and", a, b, type)
+
+    def or_(self, a: Value, b: Value, type: Attribute = I32) -> Value:
+        if isinstance(a, int) and a == 0:
+            return b
+        return a if isinstance(b, int) and b == 0 else self.binary("or", a, b, type)
+
+    def xor(self, a: Value, b: Value, type: Attribute = I32) -> Value:
+        if isinstance(a, int) and isinstance(b, int):
+            return a ^ b
+        if isinstance(a, int) and a == 0:
+            return b
+        return a if isinstance(b, int) and b == 0 else self.binary("xor", a, b, type)
+
+    def not_(self, a: Value) -> Value:
+        """A truth value the other way round."""
+        return 1 - a if isinstance(a, int) else self.binary("xor", a, 1, I1)
+
+    def shift(self, a: Value, amount: int, type: Attribute = I32) -> Value:
+        """``a`` shifted left by ``amount`` (right, logically, where negative)."""
+        if isinstance(a, int):
+            return a << amount if amount >= 0 else a >> -amount
+        if amount == 0:
+            return a
+        return self.binary("shl" if amount > 0 else "lshr", a, abs(amount), type)
+
+    def compare(self, predicate: str, a: Value, b: Value, type: Attribute = I32) -> SSAValue:
+        """``icmp``"""
+        properties = {"predicate": _INTEGER_PREDICATES[predicate]}
+        return self.pure(llvm.ICmpOp, (self.of(a, type), self.of(b, type)), I1, properties, predicate)
+
+    def compare_floats(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        """``fcmp``"""
+        properties = {"predicate": _FLOAT_PREDICATES[predicate], "fastmathFlags": NO_FAST_MATH}
+        return self.pure(llvm.FCmpOp, (a, b), I1, properties, predicate)
+
+    def select(self, condition: Value, then: Value, otherwise: Value, type: Attribute) -> SSAValue:
+        operands = (self.of(condition, I1), self.of(then, type), self.of(otherwise, type))
+        return self.pure(llvm.SelectOp, operands, type, {"fastmathFlags": NO_FAST_MATH})
+
+    def all_of(self, conditions: Sequence[Value | None]) -> Value | None:
+        """The conjunction of conditions; None where there is none (always true)."""
+        result: Value | None = None
+        for condition in conditions:
+            if condition is not None:
+                result = condition if result is None else self.binary("and", result, condition, I1)
+        return result
+
+    def linear(self, source: Value, images: Sequence[int]) -> Value:
+        """The linear map over F2 that takes bit i of ``source`` (i32) to ``images[i]``, as one i32.
+
+        Runs of bits that move together become one mask and one shift.
+        """
+        result: Value = 0
+        position = 0
+        while position < len(images):
+            if images[position] == 0:
+                position += 1
+                continue
+            length = _run_length(images, position)
+            result = self.xor(result, self._moved(source, position, length, images[position]))
+            position += length
+        return result
+
+    def _moved(self, source: Value, position: int, length: int, image: int) -> Value:
+        field = self.and_(source, ((1 << length) - 1) << position)
+        if image & (image - 1) == 0:
+            return self.shift(field, image.bit_length() - 1 - position)
+        return self.mul(self.shift(field, -position), image)
+
+    # ---- conversions -------------------------------------------------------------------------------
+    def cast(self, opcode: str, value: Value, target: Attribute, source: Attribute = I32) -> SSAValue:
+        """A conversion to ``target``; ``source`` is the type of a known integer."""
+        return self.pure(CASTS[opcode], (self.of(value, source),), target)
+
+    def widen(self, a: Value) -> Value:
+        """A signed 32-bit value as 64 bits."""
+        return a if isinstance(a, int) else self.cast("sext", a, I64)
+
+    def pointer(self, address: Value, space: int) -> SSAValue:
+        """A 32-bit address as a pointer into an address space."""
+        return self.cast("inttoptr", address, pointer(space))
+
+    def bitcast(self, value: Value, target: Attribute, source: Attribute = I32) -> Value:
+        """The same bits as another type; an integer that keeps its type stays as it is."""
+        if (source if isinstance(value, int) else value.type) == target:
+            return value
+        return self.cast("bitcast", value, target, source)
+
+    def negate(self, value: SSAValue) -> SSAValue:
+        """``fneg``"""
+        return self.pure(llvm.FNegOp, (value,), value.type, {"fastmathFlags": NO_FAST_MATH})
+
+    def bridge(self, value: Value, type: Attribute, source: Attribute = I32) -> SSAValue:
+        """The value as an operation that is converted later takes it; ``source`` is the type of a known integer."""
+        return self.pure(UnrealizedConversionCastOp, (self.of(value, source),), type)
+
+    # ---- vectors and structs -----------------------------------------------------------------------
+    def element(self, vector: SSAValue[VectorType], index: int) -> SSAValue:
+        """``extractelement``"""
+        return self.pure(ExtractElementOp, (vector, self.constant(index, I32)), vector.type.element_type)
+
+    def vector(self, values: Sequence[Value], type: VectorType) -> SSAValue:
+        """A vector of type ``type`` of the values."""
+        result = self.undefined(type)
+        for index, value in enumerate(values):
+            operands = (result, self.of(value, type.element_type), self.constant(index, I32))
+            result = self.pure(llvm.InsertElementOp, operands, type)
+        return result
+
+    def field(self, struct: SSAValue[llvm.LLVMStructType], index: int) -> SSAValue:
+        """``extractvalue``"""
+        position = {"position": field_position(index)}
+        return self.value(llvm.ExtractValueOp, (struct,), struct.type.types.data[index], position)
+
+    def unpack(self, struct: SSAValue[llvm.LLVMStructType]) -> list[SSAValue]:
+        """All fields of a struct."""
+        types = struct.type.types.data
+        return [
+            self.value(llvm.ExtractValueOp, (struct,), type, {"position": field_position(index)})
+            for index, type in enumerate(types)
+        ]
+
+    # ---- memory ------------------------------------------------------------------------------------
+    def offset(self, base: SSAValue, index: Value, element: Attribute, index_type: Attribute = I64) -> SSAValue:
+        """``getelementptr``: the address of ``base[index]``."""
+        properties = {"elem_type": element, "rawConstantIndices": DYNAMIC, "noWrapFlags": _NO_WRAP}
+        return self.pure(llvm.GEPOp, (base, self.of(index, index_type)), base.type, properties, id(element))
+
+    def load(self, type: Attribute, address: SSAValue, alignment: int, **flags: Attribute) -> SSAValue:
+        """``load``; flags are those of the operation: ``volatile_``, ``invariant``."""
+        properties = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
+        op = self.operation(llvm.LoadOp, (address,), (type,), properties)
+        op.attributes |= flags
+        return op.results[0]
+
+    def load_invariant(self, type: Attribute, address: SSAValue, alignment: int) -> SSAValue:
+        """A load of what never changes, reused like a computed value."""
+        properties = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
+        result = self.pure(llvm.LoadOp, (address,), type, properties, "invariant")
+        result.owner.attributes["invariant"] = UnitAttr()
+        return result
+
+    def store(self, value: Value, address: SSAValue, alignment: int, type: Attribute = I64) -> None:
+        properties = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
+        self.operation(llvm.StoreOp, (self.of(value, type), address), (), properties)
+
+    def alloca(self, type: Attribute, alignment: int) -> SSAValue:
+        """Storage on the stack, as a generic pointer."""
+        properties = {"alignment": number(alignment, i64), "elem_type": type}
+        return self.value(llvm.AllocaOp, (self.constant(1, I32),), pointer(), properties)
+
+    # ---- instructions --------------------------------------------------------------------------------
+    @overload
+    def issue(
+        self, kind: builtins.type[TableOperation], *operands: Operand, type: Attribute, **attributes: Plain
+    ) -> SSAValue: ...
+
+    @overload
+    def issue(
+        self, kind: builtins.type[TableOperation], *operands: Operand, type: None = None, **attributes: Plain
+    ) -> None: ...
+
+    def issue(
+        self,
+        kind: builtins.type[TableOperation],
+        *operands: Operand,
+        type: Attribute | None = None,
+        **attributes: Plain,
+    ) -> SSAValue | None:
+        """An instruction of the book, given one entry for each operand group; its result where it has one.
+
+        Integers among the operands are constants of 32 bits. Attributes that are False or None are left out. An
+        instruction without effects is reused where an equal one is known.
+        """
+        if type is None or not _is_pure(kind):
+            results = self.issue_several(kind, *operands, types=() if type is None else (type,), **attributes)
+            return results[0] if results else None
+        flat, properties, sizes = self._flat(kind, operands)
+        result = self.pure(kind, flat, type, properties, (sizes, tuple(attributes.items())))
+        result.owner.attributes |= attributes_of(attributes)
+        return result
+
+    def issue_several(
+        self,
+        kind: builtins.type[TableOperation],
+        *operands: Operand,
+        types: Sequence[Attribute],
+        **attributes: Plain,
+    ) -> Sequence[SSAValue]:
+        """An operation with a result of each of ``types``."""
+        flat, properties, _ = self._flat(kind, operands)
+        op = self.operation(kind, flat, tuple(types), properties)
+        op.attributes |= attributes_of(attributes)
+        return op.results
+
+    def _flat(
+        self, kind: builtins.type[TableOperation], operands: Sequence[Operand]
+    ) -> tuple[tuple[SSAValue, ...], dict[str, Attribute] | None, tuple[int, ...]]:
+        """The operands of all groups, the properties that say it, and how many each group has."""
+        flat: list[SSAValue] = []
+        sizes: list[int] = []
+        for entry in operands:
+            members = () if entry is None else entry if isinstance(entry, list | tuple) else (entry,)
+            flat += [self.of(value, I32) for value in members]
+            sizes.append(len(members))
+        properties = {"operandSegmentSizes": segments(*sizes)} if kind.segmented else None
+        return tuple(flat), properties, tuple(sizes)
+
+    def query(self, kind: type[Operation], axis: str = "x") -> SSAValue:
+        """A place in the grid, by an index query of ``gpu``, as 32 bits."""
+        index = self.pure(kind, (), INDEX, {"dimension": DimensionAttr(DimensionEnum(axis))}, axis)
+        return self.pure(IndexCastOp, (index,), I32)
+
+    # ---- calls -------------------------------------------------------------------------------------
+    @overload
+    def call(self, symbol: str, operands: Sequence[SSAValue], type: Attribute, *, pure: bool = False) -> SSAValue: ...
+
+    @overload
+    def call(self, symbol: str, operands: Sequence[SSAValue], type: None = None, *, pure: bool = False) -> None: ...
+
+    def call(
+        self, symbol: str, operands: Sequence[SSAValue], type: Attribute | None = None, *, pure: bool = False
+    ) -> SSAValue | None:
+        """A call of a declared function; its result where it has one. ``pure``: reused where known."""
+        types = () if type is None else (type,)
+        properties = {
+            "callee": symbol_of(symbol),
+            "fastmathFlags": NO_FAST_MATH,
+            "CConv": _C_CONVENTION,
+            "op_bundle_sizes": _NO_BUNDLES,
+            "TailCallKind": _NO_TAIL_CALL,
+            "operandSegmentSizes": segments(len(operands), 0),
+        }
+        if pure:
+            return self.pure(llvm.CallOp, tuple(operands), type, properties, symbol)
+        op = self.operation(llvm.CallOp, tuple(operands), types, properties)
+        return op.results[0] if op.results else None
+
+
+@cache
+def _is_pure(kind: builtins.type[TableOperation]) -> bool:
+    return kind.has_trait(Pure)
+
+
+def _run_length(images: Sequence[int], position: int) -> int:
+    """How many bits from ``position`` on move by the same distance: image doubles with each."""
+    first = images[position]
+    if first & (first - 1):
+        return 1  # several target bits: a multiplication by the image spreads one source bit
+    length = 1
+    while position + length < len(images) and images[position + length] == first << length:
+        length += 1
+    return length

@@ -1,0 +1,32 @@
+"""Every operation that can be written as LLVM IR, by name: the union of the families' tables."""
+
+from __future__ import annotations
+
+from ..values import arithmetic, collectives, convert_layout, shapes
+from ..pipelines import async_copies, agents, sequences, tensor_maps
+from ..memory import atomics, global_memory, views
+from ..control import control_flow, diagnostics, program
+from ..products import dot, tensor_memory, warpgroup_dot
+from .kernel_emitter import Handler
+
+FAMILIES = (
+    agents,
+    arithmetic,
+    async_copies,
+    atomics,
+    collectives,
+    control_flow,
+    convert_layout,
+    diagnostics,
+    dot,
+    global_memory,
+    program,
+    sequences,
+    shapes,
+    tensor_maps,
+    tensor_memory,
+    views,
+    warpgroup_dot,
+)
+
+HANDLERS: dict[str, Handler] = {name: handler for family in FAMILIES for name, handler in family.HANDLERS.items()}

@@ -1,0 +1,331 @@
+"""One kernel as LLVM IR text: the values of its tiles in a thread, and the walk over its operations.
+
+A tile is held as a list of scalars, one per register of its layout; a scalar of the program is the same in every
+thread. Views exist only while compiling (``views.py``); tokens order text and have no value.
+"""
+
+from __future__ import annotations
+
+import math
+import struct as struct_module
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import IntegerType, TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ....dialects import gpu_ext as gpu
+from ....dialects.cuda_tile.location import source_location
+from ....dialects.nvvm.barriers import ClusterRankOp
+from ....dialects.nvvm.warps import BarrierCountOp, BarWarpSyncOp, ElectOp, ShuffleOp
+from ....errors import InternalError, TileirasError
+from ....layouts import LinearLayout
+from ...shared.element_types import POINTER, Element, element_of
+from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, I64, SHARED, array, integer, struct
+from ...shared.llvm_types import vector as vector_of
+from .analyze_buffers import Buffers, analyze_buffers
+from .builder import Builder
+from .thread_code import Value
+from .checks import check_operation
+
+if TYPE_CHECKING:
+    from ...job import Job
+    from .module_emitter import ModuleEmitter
+
+# Registers of a thread that an instruction with many of them leaves free.
+OTHER_REGISTERS = 20
+# The barrier of the warps that compute, where others do not (0 is the one of all threads).
+COMPUTE_BARRIER = 1
+
+Handler = Callable[["KernelEmitter", Any], None]
+
+
+def border_type(element: Element) -> Attribute:
+    """The type in which an element crosses the border of an instruction that moves it: booleans as bytes, pointers as
+    integers."""
+    return {"i1": I8, "ptr addrspace(1)": I64}.get(element.register, element.type)
+
+
+def _unpacked(format: str, size: int) -> Callable[[int], float]:
+    return lambda bits: struct_module.unpack(format, bits.to_bytes(size, "little"))[0]
+
+
+# Floating-point type -> the number that its bits are; bfloat is the upper half of a float.
+FORMATS: dict[Attribute, Callable[[int], float]] = {
+    HALF: _unpacked("<e", 2),
+    BFLOAT: lambda bits: _unpacked("<f", 4)(bits << 16),
+    FLOAT: _unpacked("<f", 4),
+    DOUBLE: _unpacked("<d", 8),
+}
+
+
+def layout_of(value: SSAValue) -> LinearLayout:
+    """The register layout of a tile value."""
+    return value.type.encoding.data
+
+
+class Late:
+    """The values of one instruction, which is written where the first of them is asked for."""
+
+    def __init__(self, load: Callable[[], list[Value]]):
+        self.load = load
+        self.loaded: list[Value] | None = None
+
+    def value(self, position: int) -> Value:
+        if self.loaded is None:
+            self.loaded = self.load()
+        return self.loaded[position]
+
+
+@dataclass(frozen=True, eq=False)
+class LateValue:
+    """One value of a ``Late``."""
+
+    source: Late
+    position: int
+
+    def take(self, b: Builder) -> Value:
+        return self.source.value(self.position)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Element ``position`` of a 32-bit word that several elements share; taken out of it only when asked for."""
+
+    word: SSAValue | LateValue
+    position: int
+    element: Element
+
+    def take(self, b: Builder) -> Value:
+        vector = b.cast("bitcast", taken(b, self.word), vector_of(32 // self.element.bits, border_type(self.element)))
+        value = b.element(vector, self.position)
+        return b.compare("ne", value, 0, I8) if self.element.type == I1 else value
+
+
+def taken(b: Builder, value: Value | Part | LateValue) -> Value:
+    """A scalar or word as a value that exists."""
+    return value.take(b) if isinstance(value, Part | LateValue) else value
+
+
+class KernelEmitter:
+    """State while one kernel is written: the builder, the value of every SSA value, the loops around."""
+
+    def __init__(
+        self, module: ModuleEmitter, job: Job, num_warps: int, handlers: dict[str, Handler], producer_warps: int = 0
+    ):
+        self.module, self.job, self.target = module, job, job.target
+        self.num_warps, self.producer_warps = num_warps, producer_warps
+        self.ctas = 1  # that a tile program is divided over
+        self.handlers = handlers
+        self.buffers = Buffers()
+        self.b = Builder()
+        self.values: dict[SSAValue, Any] = {}
+        self.loops: list[Any] = []
+        self.heap: dict[Block, list[Value]] = {}  # addresses that blocks have allocated on the device's heap
+        self.pipelines: list[Any] = []
+        # Parameters that hold tensor maps, and those that operations have taken.
+        self.map_arguments: list[SSAValue] = []
+        self.tensor_maps: list[SSAValue] = []
+        self.tensor_memory: Any = None
+        self.tensor_base: Value = 0
+        self.is_one_thread = False  # of the agent whose code is written, only one executes it
+        self.name = ""
+        self.most_registers: int | None = None  # of a thread, where the kernel says so
+        self.pointer_space = "global"
+
+    # ---- thread position -------------------------------------------------------------------------
+    @contextmanager
+    def in_prologue(self):
+        """Code that depends on the thread only is written once, at the start of the kernel."""
+        with self.b.in_prologue():
+            yield
+
+    @cached_property
+    def thread(self) -> Value:
+        with self.in_prologue():
+            return self.b.query(gpu.ThreadIdOp)
+
+    @cached_property
+    def lane(self) -> Value:
+        with self.in_prologue():
+            return self.thread if self.num_warps == 1 else self.b.and_(self.thread, 31)
+
+    @cached_property
+    def warp(self) -> Value:
+        with self.in_prologue():
+            return 0 if self.num_warps == 1 else self.b.shift(self.thread, -5)
+
+    @cached_property
+    def uniform_warp(self) -> Value:
+        """The warp's number, which ptxas knows to be the same in all lanes: what is computed from it goes to uniform
+        registers."""
+        with self.in_prologue():
+            return 0 if self.num_warps == 1 else self.b.issue(ShuffleOp, -1, self.warp, 0, 31, type=I32, mode="idx")
+
+    def linear(self, lane_images: tuple[int, ...], warp_images: tuple[int, ...]) -> Value:
+        """The F2-linear function of the thread's lane and warp, computed at the start of the kernel."""
+        with self.in_prologue():
+            return self.b.xor(self.b.linear(self.lane, lane_images), self.b.linear(self.warp, warp_images))
+
+    def elect(self) -> Value:
+        """Whether this is the one thread of its warp that acts for all."""
+        return self.b.field(self.b.issue(ElectOp, -1, type=struct(I32, I1)), 1)
+
+    @cached_property
+    def cta_rank(self) -> Value:
+        """The CTA's number in its cluster."""
+        with self.in_prologue():
+            return self.b.issue(ClusterRankOp, type=I32)
+
+    @property
+    def tensor_group(self) -> str:
+        """The CTAs that tcgen05 acts for, all instructions of a kernel the same, as LLVM's names end."""
+        return "cg2" if "pair" in self.tensor_memory.attributes else "cg1"
+
+    @cached_property
+    def is_first_warp(self) -> Value:
+        with self.in_prologue():
+            return self.b.compare("eq", self.uniform_warp, 0)
+
+    @contextmanager
+    def one_thread(self):
+        """What one thread of the first warp does, always the same one; of an agent of one thread, that one."""
+        if self.is_one_thread:
+            yield
+            return
+        with self.b.when(self.is_first_warp), self.b.when(self.elect()):
+            yield
+
+    @property
+    def vector_registers(self) -> int:
+        """The most registers of one instruction, a power of two, that leave a thread some for all else."""
+        threads = 32 * (self.num_warps + self.producer_warps)
+        share = self.most_registers or self.target.multiprocessor.registers // threads
+        return 1 << (share - OTHER_REGISTERS).bit_length() - 1
+
+    @cached_property
+    def print_buffer(self) -> SSAValue:
+        """Stack space for the arguments of vprintf."""
+        with self.in_prologue():
+            return self.b.alloca(array(max(self.buffers.print_bytes, 8), I8), 8)
+
+    def holder(self, layout: LinearLayout) -> Value | None:
+        """Whether this thread is the canonical holder of its elements; None where every thread is."""
+        lanes, warps = layout.free_bits("lane"), layout.free_bits("warp")
+        if not lanes and not warps:
+            return None
+        with self.in_prologue():
+            mask = lanes | warps << 5
+            return self.b.compare("eq", self.b.and_(self.thread, mask), 0)
+
+    @cached_property
+    def first_thread(self) -> Value:
+        """Whether this is thread 0 of the CTA."""
+        with self.in_prologue():
+            return self.b.compare("eq", self.thread, 0)
+
+    # ---- values ----------------------------------------------------------------------------------
+    def literal(self, element: Element, bits: int) -> Value:
+        """An element with the given bits; a known integer where the element is one, so that it can be folded."""
+        type = element.type
+        if isinstance(type, IntegerType):
+            width = type.width.data
+            return bits & 1 if width == 1 else bits - (1 << width) if bits >> (width - 1) else bits
+        value = FORMATS[type](bits)
+        if math.isnan(value):
+            # Its payload: a constant of a floating-point type has only the number.
+            return self.b.cast("bitcast", bits, type, integer(element.bits))
+        return self.b.float_constant(value, type)
+
+    def zero(self, element: Element) -> Value:
+        """The element that is zero."""
+        if isinstance(element.type, IntegerType):
+            return 0
+        return self.b.null(element.type) if element is POINTER else self.b.float_constant(0.0, element.type)
+
+    def registers(self, value: SSAValue) -> list[Value]:
+        """The scalars of a tile, or of a scalar: one."""
+        held = self.values[value]
+        if not isinstance(held, list):
+            return [held]
+        # Not kept: what is taken apart in one arm of a branch does not exist in the other.
+        return [taken(self.b, entry) for entry in held]
+
+    def packed(self, value: SSAValue) -> list[Any]:
+        """The registers of a tile, where elements that share a word may still be ``Part`` of it."""
+        held = self.values[value]
+        return held if isinstance(held, list) else [held]
+
+    def registers_as(self, value: SSAValue, layout: LinearLayout) -> list[Value]:
+        """The registers of a tile in the order of ``layout``, which may only rename and repeat them."""
+        return self._renamed(value, layout, self.registers(value))
+
+    def packed_as(self, value: SSAValue, layout: LinearLayout) -> list[Any]:
+        """``registers_as`` without taking words apart."""
+        return self._renamed(value, layout, self.packed(value))
+
+    def _renamed(self, value: SSAValue, layout: LinearLayout, registers: list[Any]) -> list[Any]:
+        held = layout_of(value)
+        if held == layout:
+            return registers
+        names = held.register_permutation(layout)
+        if names is None:
+            raise InternalError("layout-mismatch", f"a tile is held as {held} where {layout} is needed")
+        return [registers[name] for name in names]
+
+    def scalar(self, value: SSAValue) -> Value:
+        held = self.values[value]
+        return held[0] if isinstance(held, list) else held
+
+    def element(self, value: SSAValue) -> Element:
+        return element_of(value.type)
+
+    def set(self, value: SSAValue, registers: list[Value]) -> None:
+        self.values[value] = registers if isinstance(value.type, TensorType) else registers[0]
+
+    @cached_property
+    def shared_base(self) -> Value:
+        """The 32-bit address of the kernel's shared memory."""
+        with self.in_prologue():
+            return self.b.cast("ptrtoint", self.b.address_of(self.module.shared_memory_symbol, SHARED), I32)
+
+    def barrier(self) -> None:
+        """All threads that compute meet; memory written before is seen after."""
+        if self.producer_warps:
+            threads = 32 * self.num_warps
+            self.b.issue(BarrierCountOp, COMPUTE_BARRIER, threads)
+        elif self.num_warps == 1:
+            self.b.issue(BarWarpSyncOp, -1)
+        else:
+            self.b.operation(gpu.BarrierOp, ())
+
+    # ---- walk ------------------------------------------------------------------------------------
+    def emit_body(self, kernel: Operation) -> None:
+        """The code of a kernel; raises InternalError for an operation without a handler."""
+        size = kernel.attributes.get("shared_bytes")
+        self.buffers = analyze_buffers(kernel, size.value.data if size is not None else 0)
+        # Pointers may point into shared memory where a kernel has storage of its own: then all are generic.
+        self.pointer_space = "" if self.buffers.generic else "global"
+        for block in kernel.regions[0].blocks:
+            self.emit_block(block)
+
+    def emit_block(self, block: Block) -> None:
+        for op in block.ops:
+            self.emit(op)
+
+    def emit(self, op: Operation) -> None:
+        self.b.attributes = self.module.debug_location(op)
+        try:
+            check_operation(op, self.buffers, self.target)
+            self._handler(op)(self, op)
+        except TileirasError as error:
+            error.location = error.location or source_location(op)
+            raise
+
+    def _handler(self, op: Operation) -> Handler:
+        if (found := self.handlers.get(op.name)) is None:
+            raise InternalError("emit-no-handler", f"operation {op.name} has no conversion to thread code")
+        return found

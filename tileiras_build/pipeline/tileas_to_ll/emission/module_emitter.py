@@ -1,0 +1,259 @@
+"""One module as a ``gpu.module`` of thread code: globals, kernels, the launch manifest."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from itertools import chain, count
+from typing import Any
+
+import numpy
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from ....dialects.gpu_ext import GPUModuleOp
+from ....names import GLOBAL as GLOBAL_NAME
+from ....targets import COMMON_SHARED_MEMORY
+from ...job import Job
+from ...shared.element_types import POINTER, element_of
+from ...shared.llvm_types import GLOBAL, I1, I8, SHARED, array, integer, pointer
+from ...shared.symbols import symbols
+from ..debug.debug_info import DBG, DebugInfo
+from ..emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes
+from .handlers import HANDLERS
+from .kernel_emitter import KernelEmitter
+from ..pipelines.tensor_maps import descriptor_entry
+
+# A tensor map (PTX ISA 9.0, section 5.5.8): a parameter that stays where it is, for its address goes to TMA.
+MAP_BYTES, MAP_ALIGNMENT = 128, 64
+TENSOR_MAP = DictionaryAttr(
+    {
+        "llvm.byval": array(MAP_BYTES, I8),
+        "llvm.align": IntegerAttr(MAP_ALIGNMENT, i64),
+        "nvvm.grid_constant": UnitAttr(),
+    }
+)
+DEVICE_MODULE = "kernels"
+MANIFEST = "tileiras.manifest"
+
+
+class ModuleEmitter:
+    """Collects what kernels need at module level while they are written."""
+
+    def __init__(self, module: ModuleOp, job: Job):
+        self.module, self.job = module, job
+        self.globals: list[llvm.GlobalOp] = []
+        self.declarations: dict[str, llvm.FuncOp] = {}
+        self.strings: dict[str, str] = {}
+        self.tables: dict[tuple[tuple[int, ...], int], str] = {}
+        self.debug = DebugInfo(job)
+        self.taken = {name: kind for kind, name in symbols(module)}
+        self.variables = {name for name, kind in self.taken.items() if kind == GLOBAL_NAME}
+        self.shared_memory_symbol = self._fresh(SYMBOL)
+        self.manifest: dict[str, Any] = {"version": 1, "target": job.target.arch, "kernels": {}}
+
+    # ---- services to kernels -----------------------------------------------------------------------
+    def use_function(self, name: str, result: Attribute | None, arguments: tuple[Attribute, ...]) -> None:
+        """Declare a function that is linked later."""
+        if name not in self.declarations:
+            type = llvm.LLVMFunctionType(arguments, result)
+            self.declarations[name] = llvm.FuncOp(name, type, llvm.LinkageAttr("external"))
+
+    def _fresh(self, stem: str) -> str:
+        """``stem``, or the first of stem_0, stem_1, … that the program has not named something else."""
+        names = chain((stem,), (f"{stem}_{number}" for number in count()))
+        return next(name for name in names if name not in self.taken)
+
+    def string_constant(self, text: str) -> str:
+        """The symbol of a constant string in global memory, which ends at a zero byte."""
+        if text not in self.strings:
+            name = self.strings[text] = self._fresh(f"str{len(self.strings)}")
+            self._add_constant(name, array(len(text.encode()) + 1, I8), StringAttr(text + "\0"), 1)
+        return self.strings[text]
+
+    def constant_table(self, numbers: list[int], bits: int) -> str:
+        """The symbol of constant numbers in global memory."""
+        key = (tuple(numbers), bits)
+        if key not in self.tables:
+            name = self.tables[key] = self._fresh(f"table{len(self.tables)}")
+            self._add_constant(name, array(len(numbers), integer(bits)), _dense(numbers, bits), max(bits // 8, 16))
+        return self.tables[key]
+
+    def _add_constant(self, name: str, type: Attribute, value: Attribute, alignment: int) -> None:
+        self.globals.append(
+            llvm.GlobalOp(type, name, "internal", GLOBAL, constant=True, value=value, alignment=alignment)
+        )
+
+    def debug_location(self, op: Operation) -> dict[str, Attribute]:
+        """The attributes of what is made for an operation."""
+        return self.debug.attributes(op) if self.debug.enabled else {}
+
+    # ---- the module --------------------------------------------------------------------------------
+    @cached_property
+    def shared_bytes(self) -> int:
+        """Shared memory of the kernel that needs most: one symbol serves all."""
+        return global_smem_bytes(self.module)
+
+    @property
+    def dynamic_shared(self) -> bool:
+        """More than a kernel may have in ``.shared`` variables: the launch must ask for it."""
+        return self.shared_bytes > COMMON_SHARED_MEMORY
+
+    @property
+    def fills_multiprocessor(self) -> bool:
+        """Whether a second CTA of the kernels has no room beside the first."""
+        return 2 * self.shared_bytes > self.job.target.multiprocessor.shared_memory
+
+    def emit(self) -> GPUModuleOp:
+        """The device module of all kernels."""
+        bodies: list[Operation] = []
+        for op in self.module.body.block.ops:
+            if op.name == "nv_tileaa.global":
+                self._emit_global(op)
+            elif op.name == "func.func":
+                bodies.append(self._emit_kernel(op))
+        if self.shared_bytes:
+            self.globals.append(self._shared_global())
+        made = GPUModuleOp(DEVICE_MODULE, Region(Block([*self.globals, *bodies, *self.declarations.values()])))
+        made.attributes[MANIFEST] = StringAttr(json.dumps(self.manifest))
+        if self.debug.scopes.unit is not None:
+            made.attributes[DBG] = self.debug.scopes.unit
+        return made
+
+    def _shared_global(self) -> llvm.GlobalOp:
+        size, linkage = (0, "external") if self.dynamic_shared else (self.shared_bytes, "internal")
+        return llvm.GlobalOp(array(size, I8), self.shared_memory_symbol, linkage, SHARED, alignment=ALIGNMENT)
+
+    def _emit_global(self, op: Operation) -> None:
+        value = op.attributes["value"]
+        element = element_of(value.type.element_type)
+        size = element.bytes
+        data = numpy.ascontiguousarray(value.as_array()).tobytes()
+        if element.per_byte > 1:
+            data = bytes(low & 15 | high << 4 for low, high in zip(data[::2], data[1::2]))
+        count = len(data) // size
+        alignment = max(op.attributes["alignment"].value.data if "alignment" in op.attributes else 0, size)
+        value = DenseIntOrFPElementsAttr(TensorType(integer(element.bits), [count]), BytesAttr(data))
+        name, type = op.attributes["sym_name"].data, array(count, integer(element.bits))
+        self.globals.append(llvm.GlobalOp(type, name, "external", GLOBAL, value=value, alignment=alignment))
+
+    def _emit_kernel(self, op: Operation) -> llvm.FuncOp:
+        name = op.properties["sym_name"].data
+        warps = op.attributes["num_warps"].value.data
+        producers = op.attributes["producer_warps"].value.data if "producer_warps" in op.attributes else 0
+        e = KernelEmitter(self, self.job, warps, HANDLERS, producers)
+        e.name = name
+        e.most_registers = op.attributes["nvvm.maxnreg"].value.data if "nvvm.maxnreg" in op.attributes else None
+        if (ctas := op.attributes.get("num_ctas")) is not None:
+            e.ctas = ctas.value.data
+        block = op.regions[0].blocks[0]
+        descriptors = [inner for inner in block.ops if inner.name == "nv_tileas.make_tiled_tma_desc"]
+        self._bind_parameters(e, block.args, len(descriptors))
+        self.debug.start_function(name, op)
+        self.debug.show_parameters(e, block.args)
+        e.emit_body(op)
+        manifest = self._kernel_manifest(block.args, descriptors, warps + producers)
+        self.manifest["kernels"][name] = manifest | {"cluster": cluster_of(op)}
+        return self._function(e, op, 32 * (warps + producers))
+
+    def _bind_parameters(self, e: KernelEmitter, arguments: tuple[SSAValue, ...], maps: int) -> None:
+        """The function's parameters: those of the kernel, then its tensor maps."""
+        types = [_parameter_type(argument) for argument in arguments]
+        block = e.b.prologue
+        for position, type in enumerate([*types, *[pointer()] * maps]):
+            block.insert_arg(type, position)
+        given, e.map_arguments = block.args[: len(types)], list(block.args[len(types) :])
+        for prefix, values in (("a", given), ("map", e.map_arguments)):
+            for number, value in enumerate(values):
+                value.name_hint = f"{prefix}{number}"
+        for argument, value in zip(arguments, given):
+            e.values[argument] = value
+            if element_of(argument.type).type == I1:
+                with e.in_prologue():
+                    e.values[argument] = e.b.compare("ne", value, 0, I8)
+
+    def _function(self, e: KernelEmitter, op: Operation, threads: int) -> llvm.FuncOp:
+        types = [value.type for value in e.b.prologue.args]
+        made = llvm.FuncOp(e.name, llvm.LLVMFunctionType(types), llvm.LinkageAttr("external"), body=e.b.finish())
+        if e.map_arguments:
+            plain = [DictionaryAttr({})] * (len(types) - len(e.map_arguments))
+            made.properties["arg_attrs"] = ArrayAttr([*plain, *[TENSOR_MAP] * len(e.map_arguments)])
+        alone = self.dynamic_shared and e.most_registers is None and (e.producer_warps > 0 or self.fills_multiprocessor)
+        made.attributes |= {"nvvm.kernel": UnitAttr(), "nvvm.reqntid": DenseArrayBase.from_list(i32, [threads])}
+        made.attributes |= launch_attributes(op, alone) | self.debug.function_attributes()
+        return made
+
+    def _kernel_manifest(self, arguments: Any, descriptors: list[Any], warps: int) -> dict[str, Any]:
+        parameters, offset = [], 0
+        for index, argument in enumerate(arguments):
+            element = element_of(argument.type)
+            size = element.bytes
+            offset = -(-offset // size) * size
+            kind = "pointer" if element is POINTER else element.name
+            parameters.append({"name": f"arg{index}", "kind": kind, "size": size, "offset": offset})
+            offset += size
+        maps = []
+        for index, descriptor in enumerate(descriptors):
+            offset = -(-offset // MAP_ALIGNMENT) * MAP_ALIGNMENT
+            maps.append(descriptor_entry(descriptor, len(parameters)))
+            parameters.append({"name": f"map{index}", "kind": "tensor_map", "size": MAP_BYTES, "offset": offset})
+            offset += MAP_BYTES
+        static = 0 if self.dynamic_shared else self.shared_bytes
+        return {
+            "params": parameters,
+            "param_sizes": [parameter["size"] for parameter in parameters[: len(arguments)]],
+            "threads_per_cta": 32 * warps,
+            "shared_memory": {"static": static, "dynamic": self.shared_bytes - static},
+            "cluster": [1, 1, 1],
+            "tensor_maps": maps,
+        }
+
+
+def _parameter_type(argument: SSAValue) -> Attribute:
+    """A parameter as the launcher passes it: a truth value is a byte."""
+    type = element_of(argument.type).type
+    return I8 if type == I1 else type
+
+
+def _dense(numbers: list[int], bits: int) -> DenseIntOrFPElementsAttr:
+    """Numbers of so many bits each."""
+    data = b"".join(number.to_bytes(bits // 8, "little", signed=number < 0) for number in numbers)
+    return DenseIntOrFPElementsAttr(TensorType(integer(bits), [len(numbers)]), BytesAttr(data))
+
+
+def cluster_of(kernel: Operation) -> list[int]:
+    """The CTAs of a cluster in x, y and z."""
+    found = kernel.attributes.get("nvvm.cluster_dim")
+    return [1, 1, 1] if found is None else list(found.get_values())
+
+
+# What a kernel asks of its launch besides threads, in the order in which it is written.
+_LAUNCH = ("nvvm.maxnreg", "nvvm.minctasm", "nvvm.cluster_dim", "nvvm.blocksareclusters")
+
+
+def launch_attributes(kernel: Operation, alone: bool) -> dict[str, Attribute]:
+    """What a kernel asks of its launch besides threads.
+
+    One CTA per multiprocessor is what all have. ``alone`` says it all the same, of kernels with dynamic shared memory:
+    ptxas, which cannot see its size, would save registers for CTAs that have no room, and ignore ``setmaxnreg`` for want
+    of a register count at entry.
+    """
+    found = {name: kernel.attributes[name] for name in _LAUNCH if name in kernel.attributes}
+    least = found.get("nvvm.minctasm")
+    if least is not None and least.value.data <= 1 and not alone:
+        del found["nvvm.minctasm"]
+    return found

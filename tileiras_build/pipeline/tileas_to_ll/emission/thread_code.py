@@ -1,0 +1,231 @@
+"""Where the operations of one function go: the blocks, the prologue, constants, and what is known already.
+
+A value is a Python int (a known integer, whose type is that of its place) or an SSA value. A value without effects is
+reused where an equal one was computed before in an enclosing block. Operations are made without verification: a thread
+has thousands (benchmarks/emission_cost.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import FloatAttr, SymbolRefAttr
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, SSAValues, Use
+
+from ...shared.llvm_types import GENERIC, I1, pointer
+from .attribute_values import number, segments
+
+Value = int | SSAValue
+Edge = tuple[Sequence[Value], Block]
+
+_NO_VALUES = SSAValues(())
+_UNKNOWN = llvm.BrOp(Block()).location
+
+
+class ThreadCode:
+    """Operations of one function body: the entry block's first part is the prologue, which dominates everything."""
+
+    def __init__(self):
+        self.region = Region()
+        self.prologue, body = Block(), Block()
+        self.region.add_block(self.prologue)
+        self.block = body
+        self._blocks: list[Block] = [body]
+        # Innermost last; the first scope is the prologue's.
+        self.known: list[dict[tuple, SSAValue]] = [{}, {}]
+        self._constants: dict[tuple[object, int], SSAValue] = {}
+        # The attributes of every operation that is made: its debug location.
+        self.attributes: dict[str, Attribute] = {}
+
+    def finish(self) -> Region:
+        """The body as a region; the builder is not used any more."""
+        first, *others = self._blocks
+        for op in list(first.ops):
+            op.detach()
+            self.prologue.add_op(op)
+        for block in others:
+            self.region.add_block(block)
+        return self.region
+
+    # ---- operations --------------------------------------------------------------------------------
+    def operation(
+        self,
+        kind: type[Operation],
+        operands: tuple[SSAValue, ...],
+        types: tuple[Attribute, ...] = (),
+        properties: dict[str, Attribute] | None = None,
+        successors: Sequence[Block] = (),
+    ) -> Operation:
+        """Append an operation to the current block: what ``kind.create`` and ``Block.add_op`` do, in a third of the time."""
+        op = object.__new__(kind)
+        op._operands = SSAValues(operands)
+        op._operand_uses = uses = tuple([Use(op, index) for index in range(len(operands))])
+        for value, use in zip(operands, uses):
+            value.add_use(use)
+        op.results = SSAValues([OpResult(type, op, index) for index, type in enumerate(types)]) if types else _NO_VALUES
+        op.properties = {} if properties is None else properties
+        op.attributes = self.attributes.copy()
+        op.location = _UNKNOWN
+        op.regions = op._successors = op._successor_uses = ()
+        if successors:
+            op.successors = successors
+        block = self.block
+        op.parent, op._next_op, op._prev_op = block, None, block._last_op
+        if block._last_op is None:
+            block._first_op = op
+        else:
+            block._last_op._next_op = op
+        block._last_op = op
+        return op
+
+    def value(
+        self,
+        kind: type[Operation],
+        operands: tuple[SSAValue, ...],
+        type: Attribute,
+        properties: dict[str, Attribute] | None = None,
+    ) -> SSAValue:
+        """The result of a new operation."""
+        (result,) = self.operation(kind, operands, (type,), properties).results
+        return result
+
+    def pure(
+        self,
+        kind: type[Operation],
+        operands: tuple[SSAValue, ...],
+        type: Attribute,
+        properties: dict[str, Attribute] | None = None,
+        key: object = None,
+    ) -> SSAValue:
+        """``value``, reused where an equal one is known; ``key`` stands for the properties."""
+        # By identity: hashing an attribute costs more than making the operation.
+        entry = (kind, *map(id, operands), id(type), key)
+        for scope in self.known:
+            if (known := scope.get(entry)) is not None:
+                return known
+        result = self.known[-1][entry] = self.value(kind, operands, type, properties)
+        return result
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Values computed inside are not reused outside: the code inside need not dominate what follows."""
+        self.known.append({})
+        yield
+        self.known.pop()
+
+    @contextmanager
+    def in_prologue(self) -> Iterator[None]:
+        """Code that depends on the thread only is written once, at the start of the function."""
+        kept = self.block, self.known, self.attributes
+        self.block, self.known, self.attributes = self.prologue, self.known[:1], {}
+        yield
+        self.block, self.known, self.attributes = kept
+
+    # ---- constants ---------------------------------------------------------------------------------
+    def of(self, value: Value, type: Attribute) -> SSAValue:
+        """A value as an operand: a known integer becomes a constant of ``type``."""
+        return self.constant(value, type) if isinstance(value, int) else value
+
+    def constant(self, value: int, type: Attribute) -> SSAValue:
+        """An integer."""
+        return self._once(llvm.ConstantOp, type, value, lambda: {"value": number(value, type)})
+
+    def float_constant(self, value: float, type: Attribute) -> SSAValue:
+        """A floating-point number of ``type``, which must be exact in it, and no NaN."""
+        return self._once(llvm.ConstantOp, type, repr(float(value)), lambda: {"value": FloatAttr(value, type)})
+
+    def undefined(self, type: Attribute) -> SSAValue:
+        """Any value."""
+        return self._once(llvm.UndefOp, type, "undef", dict)
+
+    def null(self, type: Attribute) -> SSAValue:
+        """The null pointer, or zero of an aggregate."""
+        return self._once(llvm.ZeroOp, type, "zero", dict)
+
+    def address_of(self, symbol: str, space: int = GENERIC) -> SSAValue:
+        """The address of a global or function."""
+        return self._once(
+            llvm.AddressOfOp, pointer(space), f"@{symbol}", lambda: {"global_name": SymbolRefAttr(symbol)}
+        )
+
+    def _once(self, kind: type[Operation], type: Attribute, key: object, properties) -> SSAValue:
+        """A value of the entry block that has no operands, the same for equal ones."""
+        if (known := self._constants.get((key, id(type)))) is None:
+            with self.in_prologue():
+                known = self._constants[key, id(type)] = self.value(kind, (), type, properties())
+        return known
+
+    # ---- blocks ------------------------------------------------------------------------------------
+    def label(self) -> Block:
+        """A block to be started later."""
+        return Block()
+
+    def start(self, block: Block) -> None:
+        """What follows stands in ``block``."""
+        self._blocks.append(block)
+        self.block = block
+
+    def branch(self, block: Block) -> None:
+        self.operation(llvm.BrOp, (), successors=(block,))
+
+    def branch_if(self, condition: Value, then: Block, otherwise: Block) -> None:
+        sizes = {"operandSegmentSizes": segments(1, 0, 0)}
+        self.operation(llvm.CondBrOp, (self.of(condition, I1),), (), sizes, (then, otherwise))
+
+    def arguments(self, types: Sequence[Attribute]) -> list[SSAValue]:
+        """New arguments of the current block, to be given by every branch to it (``give``)."""
+        block = self.block
+        first = len(block._args)
+        made = [BlockArgument(type, block, first + index) for index, type in enumerate(types)]
+        block._args = (*block._args, *made)
+        return made
+
+    def give(self, values: Sequence[Value], types: Sequence[Attribute], source: Block, target: Block) -> None:
+        """The arguments that ``target`` gets from the branch that ends ``source``."""
+        last = source.last_op
+        given = [self.of(value, type) for value, type in zip(values, types)]
+        if isinstance(last, llvm.BrOp):
+            last.operands = [*last.operands, *given]
+            return
+        condition, *others = last.operands
+        taken = len(last.then_arguments)
+        then, otherwise = others[:taken], others[taken:]
+        then += given if last.then_block is target else []
+        otherwise += given if last.else_block is target else []
+        last.operands = [condition, *then, *otherwise]
+        last.properties["operandSegmentSizes"] = segments(1, len(then), len(otherwise))
+
+    def phis(self, types: Sequence[Attribute], edges: Sequence[Edge]) -> list[Value]:
+        """The values at the current block, which is reached by ``edges``, each with its values and where it comes from."""
+        if len(edges) == 1:
+            return list(edges[0][0])
+        columns = list(zip(*(values for values, _ in edges))) if types else []
+        varying = [index for index, column in enumerate(columns) if not _is_one_integer(column)]
+        kinds = [types[index] for index in varying]
+        result = [column[0] for column in columns]
+        for index, argument in zip(varying, self.arguments(kinds)):
+            result[index] = argument
+        for values, source in edges:
+            self.give([values[index] for index in varying], kinds, source, self.block)
+        return result
+
+    @contextmanager
+    def when(self, condition: Value) -> Iterator[None]:
+        """Code that runs only where a condition holds."""
+        inside, done = self.label(), self.label()
+        self.branch_if(condition, inside, done)
+        self.start(inside)
+        with self.scope():
+            yield
+            self.branch(done)
+        self.start(done)
+
+    def return_(self) -> None:
+        self.operation(llvm.ReturnOp, ())
+
+
+def _is_one_integer(column: Sequence[Value]) -> bool:
+    first = column[0]
+    return isinstance(first, int) and all(isinstance(value, int) and value == first for value in column)

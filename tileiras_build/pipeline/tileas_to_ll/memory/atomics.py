@@ -1,0 +1,175 @@
+"""Atomic updates: one instruction per element, by the one thread that holds it.
+
+LLVM's atomicrmw drops ordering and scope (llvm-nvptx, section 0), so these are instructions of PTX. Where threads hold
+copies of an element the result travels to them through shared memory. What a GPU has no instruction for is computed
+by a loop that swaps the new value in if the old one is still there (PTX ISA 9.0, 9.7.13.5, atom.cas).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.ir import SSAValue
+
+from ....dialects.definition import TableOperation
+from ....dialects.nvvm.memory_access import AtomLoopOp, AtomOp
+from ....errors import Unsupported
+from ...shared.element_types import Element
+from ...shared.llvm_types import integer
+from ..emission.thread_code import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from .global_memory import SCOPES, TileAddresses, needed, space_of, tile_addresses
+from .shared_memory import load_shared, store_shared
+from .vector_access import Modifiers, predicate
+from .views import TiledView
+
+# (mode, element) -> PTX operation and type. Exchange moves bits of any 32- or 64-bit type.
+INTEGER_MODES = {"and": "and.b", "or": "or.b", "xor": "xor.b", "add": "add.u", "max": "max.s", "min": "min.s"}
+INTEGER_MODES |= {"umax": "max.u", "umin": "min.u", "xchg": "exch.b"}
+FLOAT_ADDS = {"f16": "add.noftz.f16", "bf16": "add.noftz.bf16", "f32": "add.f32", "f64": "add.f64"}
+
+
+@dataclass(frozen=True)
+class Update:
+    """An instruction that updates memory and gives the old value, with its attributes."""
+
+    kind: type[TableOperation]
+    attributes: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Swapped:
+    """An update that GPUs without ``capability`` compute in a loop, the book's ``operation``."""
+
+    capability: str
+    operation: str
+
+
+SWAPPED = {("addf", "bf16"): Swapped("bf16_atomic_add", "add.bf16")}
+
+
+def operation_text(mode: str, element: Element) -> str:
+    """The ``.op.type`` of an atom instruction; raises Unsupported where PTX has none."""
+    if mode == "addf" and element.name in FLOAT_ADDS:
+        return FLOAT_ADDS[element.name]
+    if mode in INTEGER_MODES and element.bits in (32, 64) and (mode == "xchg" or not element.is_float):
+        return f"{INTEGER_MODES[mode]}{element.bits}"
+    raise Unsupported("atomic-type", f"no atomic {mode} of {element.name}", remedy="use a 32- or 64-bit type")
+
+
+def _modification(e: KernelEmitter, op: Any, element: Element) -> Update:
+    """How this GPU reads, modifies and writes an element."""
+    mode = op.attributes["mode"].data
+    swapped = SWAPPED.get((mode, element.name))
+    if swapped is not None and not e.target.has(swapped.capability):
+        return Update(AtomLoopOp, {"operation": swapped.operation, **_modifiers(e, op)})
+    return Update(AtomOp, {"operation": operation_text(mode, element), **_modifiers(e, op)})
+
+
+def _modifiers(e: KernelEmitter, op: Any) -> Modifiers:
+    semantic, scope = op.attributes["mem_semantic"].data, SCOPES[op.attributes["mem_scope"].data]
+    return {"semantics": "relaxed" if semantic == "weak" else semantic, "scope": scope, **space_of(e)}
+
+
+def _bits(e: KernelEmitter, element: Element, value: Value) -> SSAValue:
+    bits = integer(element.bits)
+    return e.b.cast("bitcast", value, bits) if element.is_float else e.b.of(value, bits)
+
+
+def _atom(
+    e: KernelEmitter,
+    element: Element,
+    update: Update,
+    address: Value,
+    offset: int,
+    operands: Sequence[Value],
+    mask: Value | None,
+) -> Value:
+    """One predicated atomic; the old value. Where masked out a compare-and-swap gives the value compared with, others 0."""
+    bits = [_bits(e, element, value) for value in operands]
+    old = e.b.issue(
+        update.kind,
+        address,
+        bits,
+        predicate(e, mask),
+        type=integer(element.bits),
+        offset=offset or None,
+        **update.attributes,
+    )
+    return e.b.cast("bitcast", old, element.type) if element.is_float else old
+
+
+def emit_atomic_rmw(e: KernelEmitter, op: Any) -> None:
+    element = e.element(op.value)
+    _emit_elements(e, op, element, _modification(e, op, element), [op.value])
+
+
+def emit_atomic_cas(e: KernelEmitter, op: Any) -> None:
+    element = e.element(op.value)
+    if element.bits not in (16, 32, 64):
+        raise Unsupported(
+            "atomic-type", f"no compare-and-swap of {element.name}", remedy="use a 16-, 32- or 64-bit type"
+        )
+    swap = Update(AtomOp, {"operation": f"cas.b{element.bits}", **_modifiers(e, op)})
+    _emit_elements(e, op, element, swap, [op.compare, op.value])
+
+
+def _emit_elements(e: KernelEmitter, op: Any, element: Element, update: Update, operands: list[Any]) -> None:
+    tile = isinstance(e.values[op.value], list)
+    layout = layout_of(op.value) if tile else None
+    holder = e.holder(layout) if tile else e.first_thread
+    pointers, columns = e.registers(op.pointer), [e.registers(value) for value in operands]
+    masks = [None] * len(pointers) if op.mask is None else e.registers(op.mask)
+    offsets = layout.register_offsets if tile else (0,)
+    known: dict[int, Value] = {}
+    for register, offset in enumerate(offsets):
+        if offset in known:
+            continue
+        mask = e.b.all_of([holder, needed(masks[register])])
+        values = [column[register] for column in columns]
+        known[offset] = _atom(e, element, update, pointers[register], 0, values, mask)
+    if holder is not None and op.results[0].uses:
+        known = _shared_results(e, op, element, known, layout, holder)
+    e.set(op.results[0], [known[offset] for offset in offsets])
+
+
+def _shared_results(e: KernelEmitter, op: Any, element: Element, known: dict[int, Value], layout: Any, holder: Value):
+    """The holders' results, read by every thread that holds a copy of the element."""
+    scratch = op.attributes["scratch_offset"].value.data
+    size = element.bytes
+    lanes = tuple(image * size for image in layout.lanes) if layout else ()
+    warps = tuple(image * size for image in layout.warps) if layout else ()
+    with e.in_prologue():
+        base = e.b.add(e.linear(lanes, warps), e.shared_base)
+    if "sync_before" in op.attributes:
+        e.barrier()
+    for offset, value in known.items():
+        store_shared(e, element, [value], base, scratch + offset * size, holder)
+    e.barrier()
+    return {offset: load_shared(e, element, 1, base, scratch + offset * size)[0] for offset in known}
+
+
+def emit_tiled_atomic_rmw(e: KernelEmitter, op: Any) -> None:
+    view: TiledView = e.values[op.view]
+    layout = layout_of(op.value)
+    addresses: TileAddresses = tile_addresses(e, op, view, layout)
+    element = addresses.element
+    update = _modification(e, op, element)
+    values, holder = e.registers(op.value), e.holder(layout)
+    done: set[int] = set()
+    for register, offset in enumerate(layout.register_offsets):
+        if offset in done:
+            continue
+        done.add(offset)
+        pointer, constant = addresses.address(register)
+        mask = e.b.all_of([holder, addresses.mask(register)])
+        _atom(e, element, update, pointer, constant, [values[register]], mask)
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.atomic_rmw": emit_atomic_rmw,
+    "nv_tileas.atomic_cas": emit_atomic_cas,
+    "nv_tileas.tiled_atomic_rmw": emit_tiled_atomic_rmw,
+}

@@ -1,0 +1,445 @@
+"""Loads and stores of tiles in global memory.
+
+A tiled access computes each address as (uniform start + position of the thread) * stride, plus what a register adds:
+a constant where the stride is known. Elements outside the tensor are predicated away. A pointer access has an address
+per element.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+from xdsl.ir import Attribute, Block, SSAValue
+
+from ....dialects.nvvm.generic import SMaxOp, SMinOp
+from ....errors import Unsupported
+from ....layouts import LinearLayout
+from ....layouts.linear_layout import unpack
+from ...shared.element_types import Element, element_of
+from ...shared.llvm_types import I8, I32, I64
+from ..emission.thread_code import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..values.packed_elements import load_packed, store_packed
+from .vector_access import Modifiers, load_vector, store_vector
+from .views import TiledView
+
+SCOPES = {"tl_blk": "cta", "device": "gpu", "sys": "sys"}
+
+
+def modifiers_of(e: KernelEmitter, op: Any) -> Modifiers:
+    """The semantics and scope of an operation that is not weak, and the space that its pointers point to."""
+    semantic = op.attributes["mem_semantic"].data if "mem_semantic" in op.attributes else "weak"
+    if semantic == "weak":
+        return space_of(e)
+    scope = SCOPES[op.attributes["mem_scope"].data] if "mem_scope" in op.attributes else "gpu"
+    return {"semantics": semantic, "scope": scope, **space_of(e)}
+
+
+def space_of(e: KernelEmitter) -> Modifiers:
+    """The space that the kernel's pointers point to, where it is one."""
+    return {"space": space} if (space := e.pointer_space.removeprefix(".")) else {}
+
+
+PADDING_FLOATS = {"neg_zero": -0.0, "nan": float("nan"), "pos_inf": float("inf"), "neg_inf": float("-inf")}
+FLOAT_FORMATS = {"f16": "<e", "f32": "<f", "f64": "<d", "tf32": "<f"}
+
+
+def padding_bits(element: Element, padding: str) -> int:
+    """The bits of a padding value in one element; raises Unsupported for a type without it."""
+    if padding in ("none", "zero"):
+        return 0
+    value = PADDING_FLOATS[padding]
+    if element.name == "bf16":
+        return struct.unpack("<I", struct.pack("<f", value))[0] >> 16
+    if (format := FLOAT_FORMATS.get(element.name)) is not None:
+        return int.from_bytes(struct.pack(format, value), "little")
+    import ml_dtypes
+
+    dtypes = {
+        "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2, "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
+        "f4E2M1FN": ml_dtypes.float4_e2m1fn,
+    }  # fmt: skip
+    if (dtype := dtypes.get(element.name)) is None:
+        raise Unsupported("padding-type", f"padding value {padding} needs a floating-point type, not {element.name}")
+    with numpy.errstate(all="ignore"):
+        return int(numpy.array(value, dtype).view(numpy.uint8))
+
+
+# ---- positions of registers ----------------------------------------------------------------------
+class Positions:
+    """The coordinates of a thread's registers along each dimension: a part of the thread plus a constant.
+
+    Where bases of threads and registers share bits the parts are joined by XOR, otherwise by addition.
+    """
+
+    def __init__(self, e: KernelEmitter, layout: LinearLayout):
+        self.e, self.layout = e, layout
+        shape = layout.shape
+        lanes = [unpack(image, shape) for image in layout.lanes]
+        warps = [unpack(image, shape) for image in layout.warps]
+        self.thread: list[Value] = [
+            e.linear(tuple(image[dim] for image in lanes), tuple(image[dim] for image in warps))
+            for dim in range(layout.rank)
+        ]
+        self.registers = [unpack(offset, shape) for offset in layout.register_offsets]
+        threads = 0
+        for image in (*layout.lanes, *layout.warps):
+            threads |= image
+        registers = 0
+        for image in layout.registers:
+            registers |= image
+        self.additive = not threads & registers
+
+    def coordinate(self, register: int, dim: int) -> tuple[Value, int]:
+        """(thread part, constant) whose sum is the coordinate."""
+        constant = self.registers[register][dim]
+        if self.additive or constant == 0:
+            return self.thread[dim], constant
+        return self.e.b.xor(self.thread[dim], constant), 0
+
+
+class TileAddresses:
+    """Addresses and masks of the elements of one tile of a view, register by register."""
+
+    def __init__(
+        self,
+        e: KernelEmitter,
+        view: TiledView,
+        coords: Sequence[Any],
+        layout: LinearLayout,
+        in_bounds: Sequence[bool],
+        index_type: Attribute,
+    ):
+        self.e, self.view, self.layout, self.in_bounds = e, view, layout, in_bounds
+        self.index_type = index_type
+        self.positions = Positions(e, layout)
+        self.starts = [self._start(dim, coord) for dim, coord in enumerate(coords)]
+        self.element = element_of(view.type.source.element_type)
+
+    def _start(self, dim: int, coord: Any) -> Any:
+        """First element of the tile along ``dim``: uniform, or one per register for the sparse dimension of a gather."""
+        if isinstance(coord, list):
+            return coord
+        return self.e.b.mul(coord, self.view.type.steps[dim], self.index_type)
+
+    def _as_index(self, value: Value) -> Value:
+        if isinstance(value, int) or self.index_type == I32:
+            return value
+        return self.e.b.widen(value)
+
+    def _position(self, register: int, dim: int) -> tuple[Value, int]:
+        """(value, constant) of the element's index in the tensor along the dimension of tile dimension ``dim``."""
+        start, b, type = self.starts[dim], self.e.b, self.index_type
+        if isinstance(start, list):
+            return start[register], 0
+        thread, constant = self.positions.coordinate(register, dim)
+        return b.add(start, self._as_index(thread), type), constant
+
+    def address(self, register: int) -> tuple[SSAValue, int]:
+        """(pointer, constant byte offset) of a register's element."""
+        offset, varying, constant = self._element_offset(register)
+        return self._pointer(offset, varying), constant * self.element.bytes
+
+    def packed_address(self, register: int) -> tuple[SSAValue, SSAValue]:
+        """(pointer to the byte, i8 0 or 4: how far in it the element starts) of a register's 4-bit element."""
+        b, (offset, varying, constant) = self.e.b, self._element_offset(register)
+        total = b.add(b.add(offset, varying, I64), constant, I64)
+        byte = b.binary("ashr", total, 1, I64)
+        odd = b.binary("and", b.cast("trunc", total, I8, I64), 1, I8)
+        half = b.binary("shl", odd, 2, I8)
+        return b.offset(self.view.memory.base, byte, I8), half
+
+    def _element_offset(self, register: int) -> tuple[Value, Value, int]:
+        """Three i64 parts of a register's element's distance from the base, in elements; the last is known."""
+        b, memory = self.e.b, self.view.memory
+        offset: Value = 0
+        constant = 0
+        varying: Value = 0
+        for dim in range(self.layout.rank):
+            position, extra = self._position(register, dim)
+            stride = memory.strides[self.view.type.dim_map[dim]]
+            offset = b.add(offset, b.mul(self._wide(position), stride, I64), I64)
+            if isinstance(stride, int):
+                constant += extra * stride
+            elif extra:
+                varying = b.add(varying, b.mul(stride, extra, I64), I64)
+        return offset, varying, constant
+
+    def _wide(self, position: Value) -> Value:
+        """A position as i64, for address arithmetic."""
+        return position if self.index_type == I64 else self.e.b.widen(position)
+
+    def _pointer(self, offset: Value, varying: Value) -> SSAValue:
+        pointer = self.view.memory.base
+        for part in (offset, varying):
+            if part != 0:
+                pointer = self.e.b.offset(pointer, part, self.element.memory_type)
+        return pointer
+
+    def mask(self, register: int) -> Value | None:
+        """Whether the element of a register lies in the tensor; None where it always does."""
+        return self.e.b.all_of([self.inside(register, dim) for dim in range(self.layout.rank)])
+
+    def is_whole(self) -> Value:
+        """Whether no element of the tile lies outside the tensor; the same for all threads."""
+        b, type = self.e.b, self.index_type
+        conditions = []
+        for dim, extent in enumerate(self.layout.shape):
+            if not self.in_bounds[dim]:
+                size = self.view.memory.size(self.e, self.view.type.dim_map[dim], type)
+                conditions.append(b.compare("sle", b.add(self.starts[dim], extent, type), size, type))
+        return b.all_of(conditions)
+
+    def elements_left(self, register: int, dim: int) -> Value | None:
+        """How many elements of the tensor follow the register's along ``dim`` (i32, may be negative); None for enough."""
+        if self.in_bounds[dim]:
+            return None
+        b, type = self.e.b, self.index_type
+        size = self.view.memory.size(self.e, self.view.type.dim_map[dim], type)
+        position, constant = self._position(register, dim)
+        left = b.sub(b.sub(size, position, type), constant, type)
+        return left if type == I32 or isinstance(left, int) else self._saturated(left)
+
+    def _saturated(self, value: SSAValue) -> SSAValue:
+        b = self.e.b
+        low = b.issue(SMaxOp, value, b.constant(-1, I64), type=I64)
+        return b.cast("trunc", b.issue(SMinOp, low, b.constant(1024, I64), type=I64), I32)
+
+    def inside(self, register: int, dim: int) -> Value | None:
+        """Whether the register's element lies in the tensor along ``dim``; None where it always does."""
+        if self.in_bounds[dim]:
+            return None
+        b, memory = self.e.b, self.view.memory
+        type = self.index_type
+        size = memory.size(self.e, self.view.type.dim_map[dim], type)
+        position, constant = self._position(register, dim)
+        if isinstance(self.starts[dim], list):
+            return b.compare("ult", position, size, type)
+        return b.compare("slt", constant, b.sub(size, position, type), type)
+
+
+def _both(e: KernelEmitter, a: Value | None, c: Value | None) -> Value | None:
+    return e.b.all_of([a, c])
+
+
+def vector_of(op: Any, layout: LinearLayout, order: Sequence[int] | None) -> int:
+    """Elements per access: what layout assignment allowed, as far as the registers are consecutive."""
+    allowed = op.attributes["vector"].value.data if "vector" in op.attributes else 1
+    return min(allowed, layout.contiguous(order))
+
+
+def emit_tiled_load(e: KernelEmitter, op: Any) -> None:
+    view: TiledView = e.values[op.view]
+    layout = layout_of(op.value)
+    addresses = tile_addresses(e, op, view, layout)
+    element = addresses.element
+    vector = vector_of(op, layout, view.order)
+
+    def load(vector: int, masked: bool) -> list[Value]:
+        return _load_tile(e, op, addresses, vector, masked)
+
+    if "ragged" not in op.attributes or vector <= element.per_byte:
+        e.set(op.value, load(vector, True))
+        return
+    whole, edge = _both_ways(e, addresses, lambda: load(vector, False), lambda: load(element.per_byte, True))
+    e.set(op.value, e.b.phis([element.type] * layout.num_registers, (whole, edge)))
+
+
+def _load_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
+    """The registers of a tile, ``vector`` elements an access, predicated on bounds where ``masked``."""
+    layout, element, modifiers = addresses.layout, addresses.element, modifiers_of(e, op)
+    fill = padding_bits(element, addresses.view.type.padding.data)
+    known: dict[int, list[Value]] = {}
+    registers: list[Value] = []
+    for first in range(0, layout.num_registers, vector):
+        key = layout.register_offsets[first]
+        if (values := known.get(key)) is None:
+            mask = addresses.mask(first) if masked else None
+            values = known[key] = _load_registers(e, addresses, first, vector, mask, fill, modifiers)
+        registers += values
+    return registers
+
+
+def _load_registers(
+    e: KernelEmitter,
+    addresses: TileAddresses,
+    first: int,
+    count: int,
+    mask: Value | None,
+    fill: int,
+    modifiers: Modifiers,
+) -> list[Value]:
+    """Consecutive elements of a tile, by one access."""
+    if addresses.element.per_byte > 1:
+        return load_packed(e, addresses, first, count, mask, fill, modifiers)
+    pointer, offset = addresses.address(first)
+    return load_vector(e, addresses.element, count, pointer, offset, mask, fill, modifiers)
+
+
+def _store_registers(
+    e: KernelEmitter,
+    addresses: TileAddresses,
+    first: int,
+    values: Sequence[Value],
+    mask: Value | None,
+    modifiers: Modifiers,
+) -> None:
+    if addresses.element.per_byte > 1:
+        return store_packed(e, addresses, first, values, mask, modifiers)
+    pointer, offset = addresses.address(first)
+    return store_vector(e, addresses.element, values, pointer, offset, mask, modifiers)
+
+
+Version = Callable[[], list[Value]]
+Branch = tuple[list[Value], Block]
+
+
+def _both_ways(e: KernelEmitter, addresses: TileAddresses, whole: Version, edge: Version) -> tuple[Branch, Branch]:
+    """Two versions of an access: ``whole`` where all of the tile lies in the tensor, ``edge`` elsewhere.
+
+    The choice is the same for all threads. Rows whose length no vector divides are then still read in vectors. Returns
+    for each version what it gave and the block it ended in; the current block follows both.
+    """
+    b = e.b
+    labels, merge = (b.label(), b.label()), b.label()
+    b.branch_if(addresses.is_whole(), *labels)
+    ends = []
+    for label, version in zip(labels, (whole, edge)):
+        b.start(label)
+        with b.scope():
+            ends.append((version(), b.block))
+        b.branch(merge)
+    b.start(merge)
+    return ends[0], ends[1]
+
+
+def tile_addresses(e: KernelEmitter, op: Any, view: TiledView, layout: LinearLayout) -> TileAddresses:
+    """The addresses of the operation's tile; ``in_bounds`` says which dimensions need no check."""
+    rank = layout.rank
+    in_bounds = [False] * rank
+    if "in_bounds" in op.attributes:
+        in_bounds = [bool(flag) for flag in op.attributes["in_bounds"].get_values()]
+    sparse = view.type.sparse.data
+    types = {element_of(coord.type).type for coord in op.coords} | {view.memory.index_type}
+    index_type = I64 if I64 in types else I32
+    coords = []
+    for dim, coord in enumerate(op.coords):
+        type = element_of(coord.type).type
+        held = _sparse_index(e, coord, layout, dim) if dim == sparse else [e.scalar(coord)]
+        cast = [_index(e, value, type, index_type) for value in held]
+        coords.append(cast if dim == sparse else cast[0])
+    return TileAddresses(e, view, coords, layout, in_bounds, index_type)
+
+
+def _index(e: KernelEmitter, value: Value, source: Attribute, target: Attribute) -> Value:
+    """A coordinate in the type of index arithmetic; coordinates are unsigned, but narrow ones are small."""
+    if isinstance(value, int) or source == target:
+        return value
+    return e.b.cast("sext", value, target)
+
+
+def _sparse_index(e: KernelEmitter, index: SSAValue, layout: LinearLayout, dim: int) -> list[Value]:
+    """The index tile's element for each register of the tile."""
+    wanted = layout
+    for other in range(layout.rank - 1, -1, -1):
+        if other != dim:
+            wanted = wanted.drop_dim(other)
+    return e.registers_as(index, wanted)
+
+
+def emit_tiled_store(e: KernelEmitter, op: Any) -> None:
+    view: TiledView = e.values[op.view]
+    layout = layout_of(op.value)
+    addresses = tile_addresses(e, op, view, layout)
+    vector = vector_of(op, layout, view.order)
+    e.registers(op.value)
+
+    def store(vector: int, masked: bool) -> list[Value]:
+        return _store_tile(e, op, addresses, vector, masked)
+
+    per_byte = addresses.element.per_byte
+    if "ragged" not in op.attributes or vector <= per_byte:
+        store(vector, True)
+    else:
+        _both_ways(e, addresses, lambda: store(vector, False), lambda: store(per_byte, True))
+
+
+def _store_tile(e: KernelEmitter, op: Any, addresses: TileAddresses, vector: int, masked: bool) -> list[Value]:
+    """Write the registers of a tile, those that repeat others left out."""
+    layout, modifiers = addresses.layout, modifiers_of(e, op)
+    values, holder = e.registers(op.value), e.holder(layout)
+    done: set[int] = set()
+    for first in range(0, layout.num_registers, vector):
+        if (key := layout.register_offsets[first]) in done:
+            continue
+        done.add(key)
+        mask = _both(e, holder, addresses.mask(first) if masked else None)
+        _store_registers(e, addresses, first, values[first : first + vector], mask, modifiers)
+    return []
+
+
+# ---- tiles of pointers ---------------------------------------------------------------------------
+def emit_load(e: KernelEmitter, op: Any) -> None:
+    if not isinstance(e.values[op.pointer], list):
+        return _emit_scalar_load(e, op)
+    layout, element, modifiers = layout_of(op.value), e.element(op.value), modifiers_of(e, op)
+    pointers = e.registers(op.pointer)
+    masks = None if op.mask is None else e.registers(op.mask)
+    others = None if op.other is None else e.registers(op.other)
+    vector = vector_of(op, layout, None)
+    registers: list[Value] = []
+    for first in range(0, layout.num_registers, vector):
+        mask = None if masks is None else needed(masks[first])
+        values = load_vector(e, element, vector, pointers[first], 0, mask, 0, modifiers)
+        if others is not None and mask is not None:
+            kept = others[first : first + vector]
+            values = [_choose(e, element, mask, value, other) for value, other in zip(values, kept)]
+        registers += values
+    e.set(op.value, registers)
+
+
+def needed(mask: Value | None) -> Value | None:
+    """A mask that is known to be true is no mask."""
+    return None if mask == 1 else mask
+
+
+def _choose(e: KernelEmitter, element: Element, mask: Value, value: Value, other: Value) -> Value:
+    """Masked loads give zeros themselves."""
+    return value if other == e.zero(element) else e.b.select(mask, value, other, element.type)
+
+
+def _emit_scalar_load(e: KernelEmitter, op: Any) -> None:
+    element, mask = e.element(op.value), None if op.mask is None else needed(e.scalar(op.mask))
+    values = load_vector(e, element, 1, e.scalar(op.pointer), 0, mask, 0, modifiers_of(e, op))
+    if op.other is not None and mask is not None:
+        values = [_choose(e, element, mask, values[0], e.scalar(op.other))]
+    e.set(op.value, values)
+
+
+def emit_store(e: KernelEmitter, op: Any) -> None:
+    element, modifiers = e.element(op.value), modifiers_of(e, op)
+    if not isinstance(e.values[op.value], list):
+        mask = _both(e, e.first_thread, None if op.mask is None else needed(e.scalar(op.mask)))
+        return store_vector(e, element, [e.scalar(op.value)], e.scalar(op.pointer), 0, mask, modifiers)
+    layout = layout_of(op.value)
+    pointers, values = e.registers(op.pointer), e.registers(op.value)
+    masks = None if op.mask is None else e.registers(op.mask)
+    vector, holder = vector_of(op, layout, None), e.holder(layout)
+    done: set[int] = set()
+    for first in range(0, layout.num_registers, vector):
+        if (key := layout.register_offsets[first]) in done:
+            continue
+        done.add(key)
+        mask = _both(e, holder, None if masks is None else needed(masks[first]))
+        store_vector(e, element, values[first : first + vector], pointers[first], 0, mask, modifiers)
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.tiled_load": emit_tiled_load,
+    "nv_tileas.tiled_store": emit_tiled_store,
+    "nv_tileas.load": emit_load,
+    "nv_tileas.store": emit_store,
+}

@@ -1,0 +1,67 @@
+"""Storage on the device's heap: what other tile programs reach as well, and what lives as long as a block.
+
+One thread of the CTA calls the driver's ``malloc``, and leaves the address in shared memory for the others; where
+control leaves the block, by its end, ``break``, ``continue`` or ``return``, it calls ``free`` when all are done.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.ir import Block, Operation
+
+from ....dialects.nvvm.generic import TrapOp
+from ...shared.element_types import element_of
+from ...shared.llvm_types import GLOBAL, I64, SHARED, pointer
+from ..emission.thread_code import Value
+from ..emission.kernel_emitter import KernelEmitter
+
+LOOPS = ("nv_tileas.for", "nv_tileas.loop")
+
+
+def allocate(e: KernelEmitter, op: Any, offset: int) -> Value:
+    """The global pointer of a new block, whose address lies for a moment at ``offset`` of shared memory; traps if none."""
+    size = element_of(op.result.type.pointee).global_bytes(op.attributes["num_elem"].value.data)
+    alignment = op.attributes["alignment"].value.data
+    b = e.b
+    slot = b.pointer(b.add(e.shared_base, offset), SHARED)
+    e.module.use_function("malloc", pointer(), (I64,))
+    with b.when(e.first_thread):
+        block = b.call("malloc", (b.constant(max(size, 1) + alignment - 1, I64),), pointer())
+        b.store(b.cast("ptrtoint", block, I64), slot, 8)
+    e.barrier()
+    address = b.load(I64, slot, 8)
+    with b.when(b.compare("eq", address, 0, I64)):
+        b.issue(TrapOp)
+    e.heap.setdefault(op.parent, []).append(address)
+    start = b.and_(b.add(address, alignment - 1, I64), -alignment, I64)
+    return b.cast("inttoptr", start, pointer(GLOBAL))
+
+
+def leave_block(e: KernelEmitter, block: Block) -> None:
+    """Free what the block has allocated so far."""
+    addresses = e.heap.get(block)
+    if not addresses:
+        return
+    e.module.use_function("free", None, (pointer(),))
+    e.barrier()
+    with e.b.when(e.first_thread):
+        for address in reversed(addresses):
+            e.b.call("free", (e.b.cast("inttoptr", address, pointer()),))
+
+
+def leave_loop(e: KernelEmitter, op: Operation) -> None:
+    """Free what the blocks around a ``break`` or ``continue`` have allocated, out to its loop's body."""
+    block = op.parent
+    while block is not None:
+        leave_block(e, block)
+        around = block.parent_op()
+        block = None if around.name in LOOPS else around.parent
+
+
+def leave_kernel(e: KernelEmitter, op: Operation) -> None:
+    """Free what all blocks around a ``return`` have allocated."""
+    block = op.parent
+    while block is not None:
+        leave_block(e, block)
+        block = block.parent_op().parent

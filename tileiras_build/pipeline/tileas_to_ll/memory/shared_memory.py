@@ -1,0 +1,220 @@
+"""Moving registers to and from shared memory as the plans of ``layouts`` say.
+
+An address is ``((base ^ xor) + add)`` past the start of a scratch region; ``base`` belongs to the thread and is computed
+once (layouts/shared_access.py). Matrix plans become ldmatrix and stmatrix, whose words stay packed until used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ....dialects.cute_nvgpu.atoms import matrices_atom
+from ....dialects.cute_nvgpu.ops import LoadMatrixOp, StoreMatrixOp
+from ....dialects.nvvm.words import PackOp, PermuteOp
+from ....layouts import MatrixAccess, SharedAccess
+from ...shared.element_types import ELEMENTS, Element
+from ...shared.llvm_types import I8, I32
+from ..emission.thread_code import Value
+from ..emission.kernel_emitter import KernelEmitter, Late, LateValue, Part, border_type, taken
+from .vector_access import load_vector, store_vector, to_border
+
+BYTES, WORD = 4, ELEMENTS["i32"]
+UNSIGNED_BYTES = 0x7F7F7F7F
+SPACE = {"space": "shared"}
+
+
+def _address(e: KernelEmitter, access: Any, xor: int, scratch: int, start: Value | None = None) -> tuple[Value, int]:
+    """(address register, constant to add) of one instruction's place in the region at byte ``scratch``.
+
+    ``start`` is the region's 32-bit address where it is known at run time only.
+    """
+    thread = e.linear(access.lane_offsets, access.warp_offsets)
+    with e.in_prologue():
+        place = e.b.xor(thread, xor)
+        base = e.b.add(place, e.shared_base) if start is None else place
+    return base if start is None else e.b.add(place, start), scratch
+
+
+def store_registers(
+    e: KernelEmitter, access: SharedAccess | MatrixAccess, element: Element, registers: Sequence[Any], scratch: int
+) -> None:
+    """Write the registers of this thread to the region at byte ``scratch``."""
+    if isinstance(access, MatrixAccess):
+        return _store_matrices(e, access, element, registers, scratch)
+    holder = holder_of(e, access.free_lanes, access.free_warps)
+    for vector in access.vectors:
+        base, offset = _address(e, access, vector.xor, scratch)
+        values = [taken(e.b, registers[register]) for register in vector.registers]
+        store_shared(e, element, values, base, offset + vector.add, holder)
+
+
+def holder_of(e: KernelEmitter, lanes: int, warps: int) -> Value | None:
+    """Whether this thread has none of the bits set; None where there are no bits."""
+    if not lanes and not warps:
+        return None
+    with e.in_prologue():
+        return e.b.compare("eq", e.b.and_(e.thread, lanes | warps << 5), 0)
+
+
+def load_registers(
+    e: KernelEmitter,
+    access: SharedAccess | MatrixAccess,
+    element: Element,
+    count: int,
+    scratch: int,
+    start: Value | None = None,
+    *,
+    late: bool = False,
+    in_words: bool = False,
+) -> list[Any]:
+    """The ``count`` registers of this thread, read from the region at byte ``scratch``; None where not loaded.
+
+    ``in_words``: bytes stay in the words they are loaded in. ``late``: each instruction is written where the first of its registers is used; nothing may write there before.
+    """
+    if isinstance(access, MatrixAccess):
+        return _load_matrices(e, access, element, count, scratch, start, late)
+    registers: list[Any] = [None] * count
+    for vector in access.vectors:
+        per_word = BYTES if in_words and element.bits == 8 and len(vector.registers) % BYTES == 0 else 1
+        count, type = len(vector.registers) // per_word, WORD if per_word > 1 else element
+
+        def load(vector: Any = vector, count: int = count, type: Element = type) -> list[Value]:
+            base, offset = _address(e, access, vector.xor, scratch, start)
+            return load_shared(e, type, count, base, offset + vector.add)
+
+        for index, value in enumerate(_values(load, count, late)):
+            for position, register in enumerate(vector.registers[index * per_word : (index + 1) * per_word]):
+                registers[register] = value if per_word == 1 else Part(value, position, element)
+    return registers
+
+
+def _values(load: Callable[[], list[Value]], count: int, late: bool) -> list[Any]:
+    """The values of an instruction, now or when they are used."""
+    if not late:
+        return load()
+    source = Late(load)
+    return [LateValue(source, position) for position in range(count)]
+
+
+def store_shared(
+    e: KernelEmitter, element: Element, values: Sequence[Value], base: Value, offset: int, mask: Value | None
+) -> None:
+    """One st.shared of consecutive elements at the 32-bit address ``base`` + ``offset``."""
+    store_vector(e, element, values, base, offset, mask, SPACE)
+
+
+def load_shared(e: KernelEmitter, element: Element, count: int, base: Value, offset: int) -> list[Value]:
+    """One ld.shared of consecutive elements."""
+    return load_vector(e, element, count, base, offset, None, 0, SPACE)
+
+
+# ---- matrices ------------------------------------------------------------------------------------
+def _load_matrices(
+    e: KernelEmitter,
+    access: MatrixAccess,
+    element: Element,
+    count: int,
+    scratch: int,
+    start: Value | None,
+    late: bool,
+) -> list[Any]:
+    registers: list[Any] = [None] * count
+    for instruction in access.instructions:
+
+        def load(instruction: Any = instruction) -> list[Value]:
+            base, offset = _address(e, access, instruction.xor, scratch, start)
+            return _exchanged(e, access, _ldmatrix(e, access, base, offset + instruction.add))
+
+        for word, members in zip(_values(load, access.count, late), instruction.registers):
+            for position, register in enumerate(members):
+                registers[register] = _word_part(e, element, word, position)
+    return registers
+
+
+def _ldmatrix(e: KernelEmitter, access: MatrixAccess, base: Value, offset: int) -> list[Value]:
+    kind = matrices_atom("ldsm", access.count, access.transposed)
+    return list(e.b.issue_several(LoadMatrixOp, base, types=[I32] * access.count, atom=kind, offset=offset))
+
+
+def _exchanged(e: KernelEmitter, access: MatrixAccess, words: list[Value]) -> list[Value]:
+    """The words of an instruction in the order of its matrices, from that of the lane, or the other way around."""
+    if not access.swapped_lanes:
+        return words
+    with e.in_prologue():
+        swapped = e.b.compare("ne", e.b.and_(e.thread, access.swapped_lanes), 0)
+    pairs = [(words[number ^ 1], word) for number, word in enumerate(words)]
+    return [e.b.select(swapped, other, own, I32) for other, own in pairs]
+
+
+def _word_part(e: KernelEmitter, element: Element, word: Any, position: int) -> Any:
+    if element.type == I32:
+        return word
+    is_part = element.bits < 32 or isinstance(word, LateValue)
+    return Part(word, position, element) if is_part else e.b.bitcast(word, element.type)
+
+
+def _store_matrices(
+    e: KernelEmitter, access: MatrixAccess, element: Element, registers: Sequence[Any], scratch: int
+) -> None:
+    kind = matrices_atom("stsm", access.count, access.transposed)
+    for instruction in access.instructions:
+        base, offset = _address(e, access, instruction.xor, scratch)
+        packed = [
+            pack_word(e, element, [registers[register] for register in members]) for members in instruction.registers
+        ]
+        packed = _exchanged(e, access, packed)
+        e.b.issue(StoreMatrixOp, base, packed, atom=kind, offset=offset + instruction.add)
+
+
+def pack_words(e: KernelEmitter, element: Element, values: Sequence[Any]) -> list[Value]:
+    """The 32-bit words of consecutive elements."""
+    count = 32 // element.bits
+    return [pack_word(e, element, values[first : first + count]) for first in range(0, len(values), count)]
+
+
+def pack_bytes(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Value:
+    """Up to four bytes as a word; what is above them is not looked at."""
+    if len(values) == 1:
+        return e.b.cast("zext", taken(e.b, values[0]), I32, I8)
+    return pack_word(e, element, values)
+
+
+def pack_scales(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Value:
+    """Up to four scales as a word for an instruction: ue4m3 is f8E4M3FN with a zero for its sign (PTX ISA 9.0, section
+    5.2.3, "Alternate Floating-Point Data Formats"); Tile IR leaves open what negative scales do.
+    """
+    word = pack_bytes(e, element, values)
+    return e.b.and_(word, UNSIGNED_BYTES) if element.name == "f8E4M3FN" else word
+
+
+def pack_word(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Value:
+    """The 32-bit word of consecutive elements, lowest first; a word that was loaded whole is used again."""
+    first = values[0]
+    if isinstance(first, Part) and all(value == Part(first.word, i, element) for i, value in enumerate(values)):
+        return taken(e.b, first.word)
+    if element.bits == 8 and (word := _bytes_of_two(e, values)) is not None:
+        return word
+    scalars = [taken(e.b, value) for value in values]
+    type = border_type(element)
+    if len(scalars) == 1:
+        return e.b.bitcast(scalars[0], I32, type)
+    if element.bits == 16:
+        return e.b.issue(PackOp, *(e.b.of(value, type) for value in scalars), type=I32)
+    word: Value = 0
+    for position, value in enumerate(scalars):
+        wide = e.b.cast("zext", to_border(e, element, value), I32, type)
+        word = e.b.or_(word, e.b.shift(wide, element.bits * position))
+    return word
+
+
+def _bytes_of_two(e: KernelEmitter, values: Sequence[Any]) -> Value | None:
+    """A word of four bytes that two other words have; None where they come from elsewhere."""
+    if len(values) != BYTES or not all(isinstance(value, Part) for value in values):
+        return None
+    words = list(dict.fromkeys(value.word for value in values))
+    if len(words) != 2:
+        return None
+    selector = sum((words.index(value.word) * BYTES + value.position) << 4 * i for i, value in enumerate(values))
+    first, second = (taken(e.b, word) for word in words)
+    return e.b.issue(PermuteOp, first, second, selector, type=I32)

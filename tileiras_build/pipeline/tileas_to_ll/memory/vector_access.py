@@ -1,0 +1,84 @@
+"""One load or store of consecutive elements, and the types in which they cross the instruction's border.
+
+``modifiers`` are the attributes of the instruction that say how it is ordered and in which space (``memory_access``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Attribute, SSAValue
+
+from ....dialects.nvvm.memory_access import LoadOp, StoreOp
+from ...shared.element_types import Element
+from ...shared.llvm_types import I1, I8, I64, struct
+from ..emission.thread_code import Value
+from ..emission.kernel_emitter import KernelEmitter, border_type
+
+Modifiers = Mapping[str, str]
+
+
+def load_vector(
+    e: KernelEmitter,
+    element: Element,
+    count: int,
+    address: Value,
+    offset: int,
+    mask: Value | None,
+    fill: int,
+    modifiers: Modifiers,
+) -> list[Value]:
+    """The elements of one access, each as a register value; where masked out they have the bits ``fill``."""
+    masked = None if mask is None else fill
+    type = registers_type(border_type(element), count)
+    loaded = e.b.issue(LoadOp, address, predicate(e, mask), type=type, offset=offset or None, fill=masked, **modifiers)
+    return [from_border(e, element, value) for value in fields(e, loaded, count)]
+
+
+def store_vector(
+    e: KernelEmitter,
+    element: Element,
+    values: Sequence[Value],
+    address: Value,
+    offset: int,
+    mask: Value | None,
+    modifiers: Modifiers,
+) -> None:
+    """Store consecutive elements by one access."""
+    type = border_type(element)
+    crossed = [e.b.of(to_border(e, element, value), type) for value in values]
+    e.b.issue(StoreOp, address, crossed, predicate(e, mask), offset=offset or None, **modifiers)
+
+
+def registers_type(type: Attribute, count: int) -> Attribute:
+    """What an instruction gives that writes ``count`` registers."""
+    return type if count == 1 else struct(*[type] * count)
+
+
+def fields(e: KernelEmitter, result: SSAValue, count: int) -> list[SSAValue]:
+    """The registers of an instruction's result."""
+    return [result] if count == 1 else e.b.unpack(result)
+
+
+def predicate(e: KernelEmitter, mask: Value | None) -> SSAValue | None:
+    """A condition as an instruction's operand."""
+    return None if mask is None else e.b.of(mask, I1)
+
+
+def from_border(e: KernelEmitter, element: Element, value: SSAValue) -> SSAValue:
+    """A loaded value as a register value."""
+    if element.type == I1:
+        return e.b.compare("ne", value, 0, I8)
+    if isinstance(element.type, LLVMPointerType):
+        return e.b.cast("inttoptr", value, element.type)
+    return value
+
+
+def to_border(e: KernelEmitter, element: Element, value: Value) -> Value:
+    """A register value as it is stored."""
+    if element.type == I1:
+        return e.b.cast("zext", value, I8, I1)
+    if isinstance(element.type, LLVMPointerType):
+        return e.b.cast("ptrtoint", value, I64)
+    return value

@@ -1,0 +1,119 @@
+"""Memory references and tiled views: known while compiling, a few scalars at run time.
+
+Sizes count elements in ``index_type`` (i32, or i64 where any size is); strides count elements in i64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.ir import Attribute, SSAValue
+
+from ....dialects.nv_tileaa import MemRefType, TiledViewType
+from ...analysis.memory_access import memory_order
+from ...shared.element_types import element_of
+from ...shared.llvm_types import I8, I16, I32, I64
+from ..emission.thread_code import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter
+
+
+@dataclass
+class MemRef:
+    """A strided object: base pointer, sizes and strides (ints where known)."""
+
+    type: MemRefType
+    base: SSAValue
+    sizes: list[Value]
+    size_types: list[Attribute]
+    strides: list[Value]
+    index_type: Attribute
+
+    def size(self, e: KernelEmitter, dim: int, type: Attribute) -> Value:
+        """The extent of a dimension as ``type``."""
+        value = self.sizes[dim]
+        if isinstance(value, int) or self.size_types[dim] == type:
+            return value
+        return e.b.widen(value)
+
+
+@dataclass
+class TiledView:
+    """A memory reference cut into tiles as ``type`` says."""
+
+    type: TiledViewType
+    memory: MemRef
+
+    @property
+    def order(self) -> list[int]:
+        """Tile dimensions from the fastest in memory to the slowest: known unit strides first, then row-major."""
+        strides = [self.memory.strides[dim] for dim in self.type.dim_map]
+        return memory_order(strides)
+
+
+def emit_make_memref(e: KernelEmitter, op: Any) -> None:
+    type: MemRefType = op.result.type
+    sizes, size_types = _merge(e, type.shape, op.sizes)
+    strides, stride_types = _merge(e, type.strides, op.strides)
+    wide = [
+        e.b.widen(value) if kind == I32 else value  # known integers stay as they are
+        for value, kind in zip(strides, stride_types)
+    ]
+    index_type = I64 if I64 in size_types else I32
+    e.values[op.result] = MemRef(type, e.scalar(op.base), sizes, size_types, wide, index_type)
+
+
+def _merge(e: KernelEmitter, static: tuple[int | None, ...], dynamic: Any) -> tuple[list[Value], list[Attribute]]:
+    """Static extents with the dynamic ones filled in; narrow integers are widened to i32."""
+    remaining = iter(dynamic)
+    values: list[Value] = []
+    types: list[Attribute] = []
+    for extent in static:
+        if extent is not None:
+            values.append(extent)
+            types.append(I32 if extent < 1 << 31 else I64)
+            continue
+        source = next(remaining)
+        value, type = e.scalar(source), element_of(source.type).type
+        if type in (I8, I16):
+            value, type = e.b.cast("zext", value, I32, type), I32
+        values.append(value)
+        types.append(type)
+    return values, types
+
+
+def emit_block_tile(e: KernelEmitter, op: Any) -> None:
+    e.values[op.result] = TiledView(op.result.type, e.values[op.source])
+
+
+def emit_dim_sizes(e: KernelEmitter, op: Any) -> None:
+    memory: MemRef = e.values[op.source]
+    for dim, result in enumerate(op.results):
+        e.values[result] = _cast(e, memory.sizes[dim], memory.size_types[dim], element_of(result.type).type)
+
+
+def emit_tile_counts(e: KernelEmitter, op: Any) -> None:
+    """How many tiles cover each dimension: the extent divided by the step, rounded up."""
+    view: TiledView = e.values[op.source]
+    for dim, result in enumerate(op.results):
+        source = view.type.dim_map[dim]
+        size, type, step = view.memory.sizes[source], view.memory.size_types[source], view.type.steps[dim]
+        if isinstance(size, int):
+            count: Value = -(-size // step)
+        else:
+            count = e.b.binary("udiv", e.b.add(size, step - 1, type), step, type)
+        e.values[result] = _cast(e, count, type, element_of(result.type).type)
+
+
+def _cast(e: KernelEmitter, value: Value, source: Attribute, target: Attribute) -> Value:
+    if isinstance(value, int) or source == target:
+        return value
+    return e.b.cast("zext" if target.bitwidth > source.bitwidth else "trunc", value, target)
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.make_memref": emit_make_memref,
+    "nv_tileas.block_tile": emit_block_tile,
+    "nv_tileas.get_dim_size": emit_dim_sizes,
+    "nv_tileas.get_tile_count": emit_tile_counts,
+}

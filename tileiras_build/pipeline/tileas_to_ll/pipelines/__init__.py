@@ -1,0 +1,1 @@
+"""Agents and what passes between them: rings of stages, asynchronous copies, tensor maps, turns."""

@@ -1,0 +1,323 @@
+"""Agents, and the rings of stages between them (PTX ISA 9.0, section 9.7.13.15, mbarrier).
+
+A pipeline of n stages is n full mbarriers, then n empty ones. A full one completes its phase when the agent that fetches
+has arrived and all bytes it announced have, or when the products of a sum are done; an empty one when every computing warp
+has arrived, or when the products that read the stage are done. Stages that the CTAs of a cluster fill together (``ctas``)
+are empty when the warps of all of them have arrived, at the mbarrier of each CTA: none writes into another's shared memory
+too early. A token is twice the stage plus the phase, which changes each time around.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from xdsl.dialects.builtin import IntAttr
+from xdsl.ir import Block, SSAValue
+
+from ....dialects.gpu_ext import AddressSpace, AddressSpaceAttr
+from ....dialects.cute_nvgpu import ops as cute_nvgpu
+from ....dialects.nv_tileas.types import MBARRIER_BYTES
+from ....dialects.nvgpu import ops_barrier as nvgpu
+from ....dialects.nvgpu.attrs import MBarrierGroupType
+from ....dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
+from ....dialects.nvvm import barriers, tensor_memory, warps
+from ...shared.llvm_types import CLUSTER, I1, I32, SHARED, TENSOR
+from ..emission.builder import INDEX
+from ..emission.thread_code import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter
+
+MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1))
+
+
+# ---- tokens --------------------------------------------------------------------------------------
+def stage_of(e: KernelEmitter, op: Any) -> Value:
+    return e.b.shift(e.scalar(op.token), -1)
+
+
+def _phase_of(e: KernelEmitter, op: Any) -> Value:
+    return e.b.and_(e.scalar(op.token), 1)
+
+
+def emit_advance(e: KernelEmitter, op: Any) -> None:
+    b, token, stages = e.b, e.scalar(op.token), op.pipeline.type.stages.data
+    following = b.add(token, 2)
+    wraps = b.compare("uge", following, 2 * stages)
+    turned = b.xor(_phase_of(e, op), 1)
+    e.values[op.result] = b.select(wraps, turned, following, I32)
+
+
+# ---- mbarriers -----------------------------------------------------------------------------------
+def full_barrier(e: KernelEmitter, op: Any, stage: Value) -> Value:
+    """The 32-bit shared address of a stage's full mbarrier."""
+    return barrier_in(e, op.pipeline, stage)
+
+
+def barrier_in(e: KernelEmitter, pipeline: Any, stage: Value) -> Value:
+    """``full_barrier`` of a pipeline."""
+    return e.b.add(e.b.add(e.b.mul(stage, MBARRIER_BYTES), e.values[pipeline]), e.shared_base)
+
+
+def empty_barrier(e: KernelEmitter, op: Any, stage: Value) -> Value:
+    return e.b.add(full_barrier(e, op, stage), MBARRIER_BYTES * op.pipeline.type.stages.data)
+
+
+def mbarrier(e: KernelEmitter, address: SSAValue) -> tuple[SSAValue, SSAValue]:
+    """What operations on an mbarrier take for it: a group of one, and its number there."""
+    return e.b.bridge(address, MBARRIER), e.b.bridge(0, INDEX)
+
+
+def emit_create(e: KernelEmitter, op: Any) -> None:
+    e.values[op.result] = op.attributes["shared_offset"].value.data
+    e.pipelines.append(op)
+
+
+def _initialize(e: KernelEmitter) -> None:
+    """One thread sets the arrivals that each mbarrier waits for; all agents see them after the barrier."""
+    with e.b.when(e.first_thread):
+        for op in e.pipelines:
+            stages, consumers = op.result.type.stages.data, op.attributes["consumers"].value.data * ctas_of(op.result)
+            for number, arrivals in enumerate([1] * stages + [consumers] * stages):
+                address = e.b.add(e.shared_base, e.values[op.result] + MBARRIER_BYTES * number)
+                at, first = mbarrier(e, e.b.pointer(address, SHARED))
+                e.b.operation(nvgpu.MBarrierInitOp, (at, e.b.bridge(arrivals, INDEX), first))
+        e.b.issue(barriers.FenceMBarrierInitOp)
+    if e.tensor_memory is not None:
+        with e.b.when(e.is_first_warp):
+            _allocate(e, e.tensor_memory.result.type.columns.data)
+        e.b.issue(tensor_memory.FenceBeforeOp)
+    _meet(e)
+    if e.tensor_memory is not None:
+        e.b.issue(tensor_memory.FenceAfterOp)
+        e.tensor_base = e.b.issue(cute_nvgpu.TensorMemoryAddressOp, _tensor_slot(e), type=I32)
+
+
+def ctas_of(pipeline: Any) -> int:
+    """The CTAs that fill the stages of a pipeline together."""
+    ctas = pipeline.owner.attributes.get("ctas")
+    return 1 if ctas is None else ctas.value.data
+
+
+def is_pair(pipeline: Any) -> bool:
+    """Whether the CTA of rank 0 waits for the stages of both CTAs of a pair."""
+    return "pair" in pipeline.owner.attributes
+
+
+def _reaches_others(e: KernelEmitter) -> bool:
+    return any(ctas_of(op.result) > 1 or is_pair(op.result) for op in e.pipelines)
+
+
+def leads_pair(e: KernelEmitter) -> Value:
+    with e.in_prologue():
+        return e.b.compare("eq", e.cta_rank, 0)
+
+
+@contextmanager
+def leading(e: KernelEmitter):
+    """What the first CTA of a pair does; an agent of one thread that issues products is in that one only."""
+    with nullcontext() if e.is_one_thread else e.b.when(leads_pair(e)):
+        yield
+
+
+def barrier_of_pair(e: KernelEmitter, address: Value) -> Value:
+    """The mbarrier at the same place in the CTA of rank 0."""
+    return _mapped(e, address)
+
+
+def _mapped(e: KernelEmitter, address: Value, *rank: Value) -> Value:
+    """A shared address in the CTA of a rank, of the first one where none is given; computed anew each time."""
+    return e.b.value(barriers.MapaOp, tuple(e.b.of(value, I32) for value in (address, *rank)), I32)
+
+
+def _meet(e: KernelEmitter) -> None:
+    """All threads of the CTA, or of the cluster where mbarriers and shared memory of its CTAs are each other's.
+
+    The mbarriers have been released to the cluster by a fence; what else has been written is the CTA's own.
+    """
+    if not _reaches_others(e) or e.tensor_memory is not None:
+        e.b.issue(warps.BarrierAllOp, 0)
+    if not _reaches_others(e):
+        return
+    e.b.issue(barriers.ClusterArriveRelaxedOp, aligned=True)
+    e.b.issue(barriers.ClusterWaitOp, aligned=True)
+
+
+def _part(e: KernelEmitter) -> None:
+    """No CTA ends while another may still write into its shared memory; agents come here one by one.
+
+    There is nothing to be seen by the other CTAs, they only must have come.
+    """
+    if _reaches_others(e):
+        e.b.issue(barriers.ClusterArriveRelaxedOp)
+        e.b.issue(barriers.ClusterWaitOp)
+
+
+# ---- tensor memory -------------------------------------------------------------------------------
+def _tensor_slot(e: KernelEmitter) -> Value:
+    """Where the allocation leaves its address."""
+    address = e.b.add(e.shared_base, e.tensor_memory.attributes["shared_offset"].value.data)
+    return e.b.pointer(address, SHARED)
+
+
+def _allocate(e: KernelEmitter, columns: int) -> None:
+    """Another CTA may allocate as soon as this one has."""
+    group = {"cta_group": _ctas_of_group(e)}
+    e.b.issue(cute_nvgpu.AllocateTensorMemoryOp, _tensor_slot(e), columns=columns, **group)
+    e.b.issue(cute_nvgpu.RelinquishOp, **group)
+
+
+def _ctas_of_group(e: KernelEmitter) -> int:
+    return 2 if e.tensor_group == "cg2" else 1
+
+
+def _free(e: KernelEmitter) -> None:
+    columns = e.tensor_memory.result.type.columns.data
+    with e.b.when(e.is_first_warp):
+        address = e.b.pointer(e.tensor_base, TENSOR)
+        e.b.issue(cute_nvgpu.FreeTensorMemoryOp, address, columns=columns, cta_group=_ctas_of_group(e))
+
+
+# ---- waiting -------------------------------------------------------------------------------------
+def wait(e: KernelEmitter, address: Value, parity: Value) -> None:
+    """Until the phase of an mbarrier of this CTA with this parity is complete.
+
+    It acquires at the CTA's scope whoever arrives: what it guards lies in this CTA's shared and tensor memory. An acquire
+    of the cluster would drop all of L1 after every wait (CCTL.IVALL).
+    """
+    again, done = e.b.label(), e.b.label()
+    at, first = mbarrier(e, e.b.pointer(address, SHARED))
+    bit = e.b.bridge(parity, I1)
+    e.b.branch(again)
+    e.b.start(again)
+    complete = e.b.value(nvgpu.MBarrierTryWaitParityOp, (at, bit, first), I1)
+    e.b.branch_if(complete, done, again)
+    e.b.start(done)
+    # What the mbarrier guards is not read earlier.
+    e.b.issue(barriers.MemoryClobberOp)
+
+
+def emit_producer_acquire(e: KernelEmitter, op: Any) -> None:
+    stage = stage_of(e, op)
+    # The first time around every stage is empty: the phase before the first one counts as complete.
+    wait(e, empty_barrier(e, op, stage), e.b.xor(_phase_of(e, op), 1))
+    bytes = op.pipeline.owner.attributes["bytes"].value.data
+    if is_pair(op.pipeline):
+        with e.b.when(leads_pair(e)):
+            _expect(e, full_barrier(e, op, stage), 2 * bytes)
+    else:
+        _expect(e, full_barrier(e, op, stage), bytes)
+
+
+def emit_umma_acquire(e: KernelEmitter, op: Any) -> None:
+    wait(e, empty_barrier(e, op, stage_of(e, op)), e.b.xor(_phase_of(e, op), 1))
+
+
+def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
+    at, first = mbarrier(e, e.b.pointer(full, SHARED))
+    e.b.operation(nvgpu.MBarrierArriveExpectTxOp, (at, e.b.bridge(bytes, INDEX), first))
+
+
+def emit_consumer_wait(e: KernelEmitter, op: Any) -> None:
+    if is_pair(op.pipeline):
+        with leading(e):
+            wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op))
+        return
+    wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op))
+
+
+def emit_consumer_release(e: KernelEmitter, op: Any) -> None:
+    b, stage = e.b, stage_of(e, op)
+    if "behind" in op.attributes:
+        last = op.pipeline.type.stages.data - 1
+        first = b.compare("eq", stage, 0)
+        stage = b.select(first, last, b.sub(stage, 1), I32)
+    ctas = ctas_of(op.pipeline)
+    with e.in_prologue():
+        leads = b.compare("ult", e.lane, ctas) if ctas > 1 else b.compare("eq", e.lane, 0)
+    enabled = leads if op.enabled is None else b.all_of([leads, e.scalar(op.enabled)])
+    b.issue(warps.BarWarpSyncOp, -1)
+    address = empty_barrier(e, op, stage)
+    if ctas > 1:
+        _arrive_everywhere(e, address, enabled, ctas)
+        return
+    b.operation(nvgpu.MBarrierArriveOp, (*mbarrier(e, b.pointer(address, SHARED)), b.of(enabled, I1)))
+
+
+def _arrive_everywhere(e: KernelEmitter, address: Value, enabled: Value, ctas: int) -> None:
+    """A lane for each CTA of the cluster arrives at the mbarrier at this place there.
+
+    The arrival has no scope: it says that reads are done, there is no write for the other CTA to see, and a release of
+    the cluster would wait for all that this thread wrote anywhere (MEMBAR.ALL.GPU).
+    """
+    rank = e.b.and_(e.lane, ctas - 1)
+    e.b.issue(barriers.MBarrierArriveOp, enabled, e.b.pointer(_mapped(e, address, rank), CLUSTER))
+
+
+# ---- agents --------------------------------------------------------------------------------------
+def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
+    """The warps after those that compute: one thread of the first fetches, one of the next issues products."""
+    b = e.b
+    _initialize(e)
+    apart, compute, done = (b.label() for _ in range(3))
+    with e.in_prologue():
+        is_apart = b.compare("uge", e.uniform_warp, e.num_warps)
+    b.branch_if(is_apart, apart, compute)
+    b.start(apart)
+    with b.scope():
+        _set_registers(e, op, 0)
+        elected = e.elect()
+        for number, region in enumerate(op.regions[:-1]):
+            _emit_one_thread(e, number, elected, region.blocks[0], done)
+        b.branch(done)
+    b.start(compute)
+    with b.scope():
+        _set_registers(e, op, -1)
+        e.emit_block(op.regions[-1].blocks[0])
+        if e.tensor_memory is not None and e.tensor_group == "cg1":
+            e.barrier()  # no warp reads what the first one frees
+            _free(e)
+        b.branch(done)
+    b.start(done)
+    _part(e)
+    if e.tensor_memory is not None and e.tensor_group == "cg2":
+        _free(e)  # neither CTA of the pair reads any more (PTX ISA 9.0, section 9.7.16.5, table 47)
+
+
+def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Block, done: Block) -> None:
+    """The agent of one thread of warp ``number`` of those that do not compute: the first one fetches."""
+    b, leads = e.b, [elected]
+    if e.producer_warps > 1:
+        leads.append(b.compare("eq", e.uniform_warp, e.num_warps + number))
+    if number and e.tensor_group == "cg2":
+        leads.append(leads_pair(e))  # the other CTA's products are its own
+    lead, on = b.label(), b.label()
+    b.branch_if(b.all_of(leads), lead, on)
+    b.start(lead)
+    with b.scope():
+        if not number:
+            for map in e.tensor_maps:
+                b.operation(TmaPrefetchDescriptorOp, (map,))
+        e.is_one_thread = True
+        e.emit_block(block)
+        e.is_one_thread = False
+        b.branch(done)
+    b.start(on)
+
+
+def _set_registers(e: KernelEmitter, op: Any, agent: int) -> None:
+    """What the fetching warps give up, the computing ones take (PTX ISA 9.0, setmaxnreg)."""
+    registers = op.parent_op().attributes.get("agent_registers")
+    if registers is not None:
+        action, count = ("dec", "inc")[agent], registers.get_values()[agent]
+        e.b.issue(barriers.SetMaxRegisterOp, action=action, count=count)
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.async.pipeline.create": emit_create,
+    "nv_tileas.async.pipeline.advance": emit_advance,
+    "nv_tileas.async.pipeline.producer_acquire": emit_producer_acquire,
+    "nv_tileas.async.pipeline.consumer_wait": emit_consumer_wait,
+    "nv_tileas.async.pipeline.consumer_release": emit_consumer_release,
+    "nv_tileas.async.umma_acquire": emit_umma_acquire,
+    "nv_tileas.agent_switch": emit_agent_switch,
+}

@@ -1,0 +1,131 @@
+"""Copies from global to shared memory that run while the threads compute (PTX ISA 9.0, cp.async).
+
+A disabled copy, or an element outside the tensor, copies no bytes: the instruction fills its place with zeros. Only
+where the tensor may end inside a vector (``ragged``) are its bytes counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr, i32
+from xdsl.ir import SSAValue
+
+from ....dialects.nvvm.generic import SMaxOp, SMinOp
+from ....dialects.nvvm.memory_access import CopyOp
+from ....dialects.nvvm.ops_copy import CpAsyncCommitGroupOp, CpAsyncWaitGroupOp
+from ....layouts import LinearLayout, matrix_access, shared_access
+from ...shared.llvm_types import I1, I32, I64
+from ..emission.thread_code import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..memory.global_memory import TileAddresses, tile_addresses
+from ..memory.shared_memory import holder_of, load_registers
+from ..memory.views import TiledView
+
+LARGEST = 16
+DESCRIPTOR_ADDRESS = 0x3FFFF  # the bits of a shared address that a matrix descriptor holds
+QUIET = ("nv_tileas.local_load", "nv_tileas.view", "nv_tileas.permute")
+
+
+def emit_alloc_tensor(e: KernelEmitter, op: Any) -> None:
+    """A buffer is its byte offset in the kernel's shared memory."""
+    e.values[op.result] = e.buffers.places[op.result]
+
+
+def stage_address(e: KernelEmitter, buffer: Any, stage: Value) -> Value:
+    """The 32-bit shared address of a stage of a buffer."""
+    start = e.b.mul(stage, buffer.type.stage_bytes)
+    return e.b.add(e.b.add(start, e.values[buffer]), e.shared_base)
+
+
+def matrix_descriptor(e: KernelEmitter, address: Value, fields: int) -> SSAValue:
+    """What wgmma and tcgen05 take for a matrix: its shared address in units of 16 bytes, and the other fields."""
+    start = e.b.cast("zext", e.b.shift(e.b.and_(address, DESCRIPTOR_ADDRESS), -4), I64)
+    return e.b.binary("or", start, fields, I64)
+
+
+def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
+    view: TiledView = e.values[op.view]
+    layout: LinearLayout = op.attributes["layout"].data
+    placement = op.buffer.type.placement.data
+    addresses = tile_addresses(e, op, view, layout)
+    order = view.order
+    limit = min(layout.contiguous(order), LARGEST // addresses.element.bytes)
+    access = shared_access(layout, placement, limit)
+    stage = stage_address(e, op.buffer, e.scalar(op.stage))
+    thread = e.linear(access.lane_offsets, access.warp_offsets)
+    holder = holder_of(e, access.free_lanes, access.free_warps)
+    for vector in access.vectors:
+        first = vector.registers[0]
+        pointer, constant = addresses.address(first)
+        if "ragged" in op.attributes:
+            source = _bytes_inside(e, addresses, first, order[0], len(vector.registers), e.scalar(op.enabled))
+        else:
+            source = _outside(e, addresses, first, e.scalar(op.enabled))
+        with e.in_prologue():
+            place = e.b.xor(thread, vector.xor)
+        size = len(vector.registers) * addresses.element.bytes
+        target = e.b.add(stage, place)
+        e.b.issue(CopyOp, target, pointer, source, holder, size=size, offset=vector.add, source_offset=constant)
+
+
+def _outside(e: KernelEmitter, addresses: TileAddresses, first: int, enabled: Value) -> SSAValue:
+    """Whether a vector that no border cuts is to be zeros: the instruction's ignore-src operand, an i1."""
+    return e.b.binary("xor", e.b.all_of([enabled, addresses.mask(first)]), 1, I1)
+
+
+def _bytes_inside(
+    e: KernelEmitter, addresses: TileAddresses, first: int, fastest: int, count: int, enabled: Value
+) -> SSAValue:
+    """How many bytes of a vector lie in the tensor, an i32: all or none across it, as many as are left along it."""
+    b, size = e.b, addresses.element.bytes
+    rest = addresses.elements_left(first, fastest)
+    others = [addresses.inside(first, dim) for dim in range(addresses.layout.rank) if dim != fastest]
+    whole: Value = count * size
+    if rest is not None:
+        clamped = b.issue(SMinOp, rest, count, type=I32)
+        whole = b.mul(b.issue(SMaxOp, clamped, 0, type=I32), size)
+    return b.select(b.all_of([enabled, *others]), whole, 0, I32)
+
+
+def emit_async_commit(e: KernelEmitter, op: Any) -> None:
+    e.b.operation(CpAsyncCommitGroupOp, ())
+
+
+def emit_async_wait(e: KernelEmitter, op: Any) -> None:
+    e.b.operation(CpAsyncWaitGroupOp, (), (), {"n": IntegerAttr(op.attributes["pending"].value.data, i32)})
+
+
+def emit_local_load(e: KernelEmitter, op: Any) -> None:
+    layout, element = layout_of(op.result), e.element(op.result)
+    placement = op.buffer.type.placement.data
+    plain = shared_access(layout, placement)
+    matrix = matrix_access(layout, placement) if e.target.has("ldmatrix") else None
+    access: Any = matrix if matrix is not None and matrix.wavefronts <= plain.wavefronts else plain
+    base = stage_address(e, op.buffer, e.scalar(op.stage))
+    late = _feeds_next_product(op)
+    loaded = load_registers(e, access, element, layout.num_registers, 0, base, late=late, in_words=True)
+    e.values[op.result] = [loaded[number] for number in access.register_source]
+
+
+def _feeds_next_product(op: Any) -> bool:
+    """Whether only a product uses the tile, and nothing between the two touches shared memory."""
+    user = op
+    while user.name in QUIET:
+        uses = list(user.results[0].uses)
+        if len(uses) != 1:
+            return False
+        user = uses[0].operation
+    between = op.next_op
+    while between is not None and between is not user and between.name in QUIET:
+        between = between.next_op
+    return between is user and user.name == "nv_tileas.dot" and "atom" in user.attributes
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.alloc_tensor": emit_alloc_tensor,
+    "nv_tileas.async_tiled_load": emit_async_tiled_load,
+    "nv_tileas.async_commit": emit_async_commit,
+    "nv_tileas.async_wait": emit_async_wait,
+    "nv_tileas.local_load": emit_local_load,
+}

@@ -1,0 +1,67 @@
+"""Warpgroups that take turns (PTX ISA 9.0, section 9.7.13.1, barrier).
+
+Each warpgroup has a named barrier of its own threads and those of the one before it: these arrive when their turn is
+over, its own wait. The last one's first arrival, and the first one's last wait, stand outside all turns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....dialects.definition import TableOperation
+from ....dialects.nvvm.warps import BarrierArriveCountOp, BarrierCountOp
+from ...shared.llvm_types import I32
+from ..emission.thread_code import Value
+from ..emission.kernel_emitter import COMPUTE_BARRIER, Handler, KernelEmitter
+
+FIRST_BARRIER = COMPUTE_BARRIER + 1
+WARPS = 4  # of a warpgroup
+
+
+def _warpgroups(op: Any) -> int:
+    return op.attributes["warpgroups"].value.data
+
+
+def _warpgroup(e: KernelEmitter) -> Value:
+    with e.in_prologue():
+        return e.b.shift(e.uniform_warp, -2)
+
+
+def _meet(e: KernelEmitter, kind: type[TableOperation], barrier: Value) -> None:
+    e.b.issue(kind, barrier, 2 * 32 * WARPS)
+
+
+def emit_open(e: KernelEmitter, op: Any) -> None:
+    with e.in_prologue():
+        is_last = e.b.compare("uge", e.uniform_warp, WARPS * (_warpgroups(op) - 1))
+    with e.b.when(is_last):
+        _meet(e, BarrierArriveCountOp, FIRST_BARRIER)
+
+
+def emit_wait(e: KernelEmitter, op: Any) -> None:
+    _meet(e, BarrierCountOp, e.b.add(_warpgroup(e), FIRST_BARRIER))
+
+
+def emit_arrive(e: KernelEmitter, op: Any) -> None:
+    """At the barrier of the next warpgroup: of the first one, after the last."""
+    b, count = e.b, _warpgroups(op)
+    with e.in_prologue():
+        following = b.add(_warpgroup(e), 1)
+        wraps = b.compare("eq", following, count)
+        barrier = b.add(b.select(wraps, 0, following, I32), FIRST_BARRIER)
+    _meet(e, BarrierArriveCountOp, barrier)
+
+
+def emit_close(e: KernelEmitter, op: Any) -> None:
+    with e.in_prologue():
+        is_first = e.b.compare("ult", e.uniform_warp, WARPS)
+    with e.b.when(is_first):
+        _meet(e, BarrierCountOp, FIRST_BARRIER)
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.async.sequence.open": emit_open,
+    "nv_tileas.async.sequence.wait": emit_wait,
+    "nv_tileas.async.sequence.arrive": emit_arrive,
+    "nv_tileas.async.sequence.close": emit_close,
+}

@@ -1,0 +1,206 @@
+"""Tensor maps and the copies that use them (PTX ISA 9.0, section 9.7.9.27, cp.async.bulk.tensor).
+
+One thread starts the copies of a tile, one for each box. Loads count their bytes at the stage's full mbarrier; stores
+are groups of the thread that starts them (section 9.7.9.27.4.3, cp.async.bulk.wait_group).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from functools import cache, partial
+from itertools import product
+from typing import Any
+
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
+from xdsl.ir import Attribute, SSAValue
+
+from ....dialects.nvgpu import attrs as nvgpu_types
+from ....dialects.nvgpu import ops_tensor_map as nvgpu
+from ....dialects.nvvm import tensor_copies
+from ....dialects.nvvm.barriers import FenceProxyAsyncOp
+from ....layouts import TileParts, tile_parts
+from ....layouts.matrix_descriptor import WIDE
+from ...analysis.tensor_maps import TensorBox, map_entry
+from ...shared.llvm_types import CLUSTER, I16, SHARED
+from .async_copies import stage_address
+from ..emission.attribute_values import segments
+from ..emission.builder import INDEX
+from ..emission.thread_code import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from .agents import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
+from ..memory.shared_memory import store_registers
+from ..memory.views import TiledView
+
+
+def box_of(op: Any, placement: Any) -> TensorBox:
+    """The box that a ``make_tiled_tma_desc`` names, for tiles of a placement."""
+    dims, box = (tuple(op.attributes[key].get_values()) for key in ("dims", "box"))
+    return TensorBox(dims, box, op.attributes["swizzle_mode"].data, placement, "rounds" in op.attributes)
+
+
+def descriptor_entry(op: Any, parameter: int) -> dict[str, Any]:
+    """The manifest's entry for a ``make_tiled_tma_desc`` whose map is kernel parameter number ``parameter``."""
+    return map_entry(op.source.owner, box_of(op, None), parameter)
+
+
+def emit_make_tiled_tma_desc(e: KernelEmitter, op: Any) -> None:
+    with e.in_prologue():
+        map = e.b.bridge(e.map_arguments[len(e.tensor_maps)], _map_type(op))
+    e.tensor_maps.append(map)
+    e.values[op.result] = map
+
+
+def emit_async_tiled_tma_load(e: KernelEmitter, op: Any) -> None:
+    view: TiledView = e.values[op.view]
+    placement = op.buffer.type.placement.data
+    box = box_of(op.desc.owner, placement)
+    tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
+    starts = [e.b.mul(e.scalar(op.coords[dim]), view.type.steps[dim]) for dim in tile_dims]
+    stage = stage_of(e, op)
+    base = stage_address(e, op.buffer, stage)
+    full = full_barrier(e, op, stage)
+    pair = is_pair(op.pipeline)
+    barrier = e.b.pointer(barrier_of_pair(e, full) if pair else full, SHARED)
+    extents = [view.type.tile[dim] for dim in tile_dims]
+    if (shared := op.attributes.get("multicast")) is not None:
+        position = tile_dims.index(shared.value.data)
+        extents[position] //= e.ctas
+        corner = tuple(extent if index == position else 0 for index, extent in enumerate(extents))
+        starts[position] = e.b.add(starts[position], e.b.mul(e.cta_rank, extents[position]))
+        base = e.b.add(base, e.b.mul(e.cta_rank, _offset_bytes(placement, tile_dims, corner)))
+    for corner in _corners(box, extents):
+        place = e.b.add(base, _offset_bytes(placement, tile_dims, corner))
+        coordinates = [e.b.add(start, step) for start, step in zip(starts, corner)]
+        _load(e, place, barrier, e.values[op.desc], coordinates, everywhere=shared is not None, pair=pair)
+
+
+def emit_async_tiled_tma_store(e: KernelEmitter, op: Any) -> None:
+    """For each part: all threads write it to shared memory and meet; what they wrote is seen by the copies."""
+    placement, scratch = op.attributes["placement"].data, op.attributes["scratch_offset"].value.data
+    parts, slots = (op.attributes[key].value.data for key in ("parts", "slots"))
+    box = box_of(op.desc.owner, placement)
+    whole = tile_parts(layout_of(op.value), placement, parts, box.elements, e.target.has("stmatrix"))
+    registers = e.packed(op.value)
+    if "sync_before" in op.attributes:
+        e.barrier()
+    for number, move in enumerate(whole.moves):
+        start = scratch + number % slots * (placement.size_bytes // parts)
+        if number >= slots:
+            _wait_for_stores(e, slots - 1, read=True)
+            e.barrier()
+        store_registers(e, move, e.element(op.value), registers, start)
+        e.b.issue(FenceProxyAsyncOp, shared="after_accesses" not in op.attributes)
+        e.barrier()
+        with e.one_thread():
+            _start_stores(e, op, box, partial(_in_part, whole, number), e.b.add(e.shared_base, start))
+
+
+def _in_part(whole: TileParts, number: int, offset: int) -> int | None:
+    """The offset in part ``number`` of an offset of the whole; None where that lies in another part."""
+    part, inside = whole.place(offset)
+    return inside if part == number else None
+
+
+def _start_stores(e: KernelEmitter, op: Any, box: TensorBox, placed: Callable[[int], int | None], base: Value) -> None:
+    """The copies of one part. An extent of 0 is 1 for the tensor map: then nothing is copied."""
+    view: TiledView = e.values[op.view]
+    tile_dims = [view.type.dim_map.index(dim) for dim in box.dims]
+    starts = [e.b.mul(e.scalar(op.coords[dim]), view.type.steps[dim]) for dim in tile_dims]
+    extents = [view.type.tile[dim] for dim in tile_dims]
+    sizes = [size for size in view.memory.sizes if isinstance(size, SSAValue)]
+    filled = e.b.all_of([e.b.compare("ne", size, 0, size.type) for size in sizes])
+    with nullcontext() if filled is None else e.b.when(filled):
+        for corner in _corners(box, extents):
+            if (offset := placed(_offset(box.placement, tile_dims, corner))) is not None:
+                place = e.b.add(base, offset * box.placement.element_bits // 8)
+                _store(e, place, e.values[op.desc], [e.b.add(start, step) for start, step in zip(starts, corner)])
+        e.b.issue(tensor_copies.BulkCommitGroupOp)
+
+
+def emit_async_tma_store_wait(e: KernelEmitter, op: Any) -> None:
+    _wait_for_stores(e, 0, read="read" in op.attributes)
+
+
+def _wait_for_stores(e: KernelEmitter, pending: int, *, read: bool) -> None:
+    """In the warp whose thread starts all copies; its other threads have started none, and wait for none."""
+    with e.b.when(e.is_first_warp):
+        e.b.issue(tensor_copies.BulkWaitGroupOp, pending=pending, read=read)
+
+
+def _corners(box: TensorBox, extents: list[int]) -> Iterator[tuple[int, ...]]:
+    """The first element of each box of a tile."""
+    return product(*(range(0, extent, step) for extent, step in zip(extents, box.box)))
+
+
+def _offset_bytes(placement: Any, tile_dims: list[int], corner: tuple[int, ...]) -> int:
+    return _offset(placement, tile_dims, corner) * placement.element_bits // 8
+
+
+def _offset(placement: Any, tile_dims: list[int], corner: tuple[int, ...]) -> int:
+    """Elements from the tile's start to a box."""
+    index = 0
+    coordinates = dict(zip(tile_dims, corner))
+    for dim, size in enumerate(placement.shape):
+        index = index * size + coordinates[dim]
+    return placement.offset(index)
+
+
+def _load(
+    e: KernelEmitter,
+    place: Value,
+    barrier: SSAValue,
+    map: SSAValue,
+    coordinates: list[Value],
+    *,
+    everywhere: bool,
+    pair: bool,
+) -> None:
+    """``everywhere``: to the same place of every CTA of the cluster, each counting the bytes at its own mbarrier;
+    ``pair``: the mbarrier may be that of the other CTA of the pair."""
+    group, first = mbarrier(e, barrier)
+    target = _box(e, place, map, CLUSTER if everywhere or pair else SHARED)
+    positions = [e.b.bridge(value, INDEX) for value in coordinates]
+    mask = [e.b.constant((1 << e.ctas) - 1, I16)] if everywhere else []
+    properties: dict[str, Attribute] = {"pair": UnitAttr()} if pair else {}
+    sizes = [1, 1, 1, len(positions), 1, len(mask), 0, 0]
+    operands = (target, group, map, *positions, first, *mask)
+    e.b.operation(nvgpu.TmaAsyncLoadOp, operands, (), properties | {"operandSegmentSizes": segments(*sizes)})
+
+
+def _store(e: KernelEmitter, place: Value, map: SSAValue, coordinates: list[Value]) -> None:
+    positions = [e.b.bridge(value, INDEX) for value in coordinates]
+    operands = (_box(e, place, map, SHARED), map, *positions)
+    sizes = {"operandSegmentSizes": segments(1, 1, len(positions), 0, 0)}
+    e.b.operation(nvgpu.TmaAsyncStoreOp, operands, (), sizes)
+
+
+def _box(e: KernelEmitter, place: Value, map: SSAValue, space: int) -> SSAValue:
+    """The box of a map at a place in shared memory."""
+    tensor = map.type.tensor
+    return e.b.bridge(e.b.pointer(place, space), _memref(tensor.element_type, tuple(tensor.get_shape()), space))
+
+
+@cache
+def _memref(element: Attribute, shape: tuple[int, ...], space: int) -> MemRefType:
+    return MemRefType(element, shape, memory_space=IntegerAttr(space, i64))
+
+
+# Swizzle as the manifest names it -> as nvgpu does, which does not know the one of 32-byte chunks.
+SWIZZLES = {"none": "none", "32B": "swizzle_32b", "64B": "swizzle_64b", "128B": "swizzle_128b", WIDE: "swizzle_128b"}
+
+
+def _map_type(op: Any) -> nvgpu_types.TensorMapDescriptorType:
+    """The map as copies take it: its box, and how that lies in shared memory."""
+    box = box_of(op, None)
+    tensor = _memref(op.source.type.element_type, box.box[::-1], SHARED)
+    words = (SWIZZLES[box.swizzle], "none", "zero", "none")
+    return nvgpu_types.TensorMapDescriptorType(tensor, *map(StringAttr, words))
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.make_tiled_tma_desc": emit_make_tiled_tma_desc,
+    "nv_tileas.async.tiled_tma_load": emit_async_tiled_tma_load,
+    "nv_tileas.async.tiled_tma_store": emit_async_tiled_tma_store,
+    "nv_tileas.async.tma_store_wait": emit_async_tma_store_wait,
+}

@@ -1,0 +1,1 @@
+"""Matrix products: fragments of a warp, warpgroups, tensor memory."""

@@ -1,0 +1,274 @@
+"""Products whose accumulators are in tensor memory (PTX ISA 9.0, section 9.7.16, tcgen05).
+
+The kernel has one allocation of columns. One thread issues the products: of the first warp, or of a warp that does nothing
+else; each warp that computes moves the 32 lanes of its number modulo 4. An address has the lane in its high and the column
+in its low 16 bits. Loads and stores of threads and the products of another are ordered by the barrier or mbarrier between
+them and a fence on either side of it.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from xdsl.ir import Attribute, SSAValue
+
+from ....dialects.cute_nvgpu.atoms import tensor_atom
+from ....dialects.cute_nvgpu.ops import (
+    LoadTensorMemoryOp,
+    ScaledTensorProductOp,
+    StoreTensorMemoryOp,
+    TensorProductOp,
+)
+from ....dialects.nvvm import tensor_memory as instructions
+from ....layouts import (
+    MatrixOperand,
+    ScaleColumns,
+    TensorMemoryTile,
+    TensorProduct,
+    matrix_operand,
+    tensor_memory_tile,
+)
+from ....layouts.linear_layout import log2_exact
+from ....layouts.tensor_memory import ROWS, WARPS, WORD_SCALES
+from ....targets import ELEMENT_BITS
+from ...analysis.dot_atoms import operand_signs, tensor_memory_atom_of
+from ...shared.llvm_types import I1, I16, I32, I64, SHARED, TENSOR, vector
+from ..pipelines.async_copies import matrix_descriptor, stage_address
+from ..emission.thread_code import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..pipelines.agents import barrier_in, ctas_of, empty_barrier, is_pair, leading, stage_of
+from ..memory.shared_memory import pack_scales, pack_words
+
+LANE_SHIFT = 16
+
+
+def _pointer(e: KernelEmitter, address: Value) -> SSAValue:
+    return e.b.pointer(address, TENSOR)
+
+
+# ---- allocation ----------------------------------------------------------------------------------
+def emit_create_tmem(e: KernelEmitter, op: Any) -> None:
+    e.tensor_memory = op
+
+
+def emit_alloc_tmem(e: KernelEmitter, op: Any) -> None:
+    e.values[op.result] = op.attributes["column"].value.data
+
+
+# ---- tiles between registers and tensor memory -----------------------------------------------------
+def _tile_start(e: KernelEmitter, tile: Any, stage: Any, words: int) -> Value:
+    """The address of a tile; of a stage's, where it has ``words`` columns for each."""
+    start = e.b.add(e.tensor_base, e.values[tile])
+    return start if stage is None else e.b.add(start, e.b.mul(e.scalar(stage), words))
+
+
+def _warp_address(e: KernelEmitter, tile: TensorMemoryTile, start: Value, own: int, first: int) -> Value:
+    """Where this warp's part of a tile begins: words ``first`` and on of its tile number ``own`` of 64 or 128 rows."""
+    images = [32 << LANE_SHIFT, 64 << LANE_SHIFT]
+    images += [tile.words << bit for bit in range(log2_exact(tile.groups_m))]
+    images += [tile.warp_words << bit for bit in range(log2_exact(tile.groups_n))]
+    with e.in_prologue():
+        part = e.b.linear(e.uniform_warp, images)
+    return e.b.add(e.b.add(start, part), own * tile.groups_m * tile.words + first)
+
+
+def emit_tmem_load(e: KernelEmitter, op: Any) -> None:
+    element, shape = e.element(op.result), op.result.type.get_shape()
+    tile = tensor_memory_tile(*shape, element.bits, e.num_warps)
+    e.b.issue(instructions.FenceAfterOp)
+    loaded = []
+    start = _tile_start(e, op.source, op.stage, tile.total_words)
+    for own, first, repetitions in tile.pieces(e.vector_registers):
+        address = _pointer(e, _warp_address(e, tile, start, own, first))
+        type = _words(repetitions * tile.shape.registers)
+        loaded.append(e.b.issue(LoadTensorMemoryOp, address, type=type, **_form(tile.shape.name, repetitions)))
+    e.b.issue(instructions.WaitLoadOp)
+    e.b.issue(instructions.FenceBeforeOp)
+    registers = [value for words in loaded for value in _scalars(e, element.type, words)]
+    names = tile.layout.register_permutation(layout_of(op.result))
+    e.values[op.result] = [registers[name] for name in names]
+
+
+def _form(shape: str, repetitions: int) -> dict[str, bool | int | str]:
+    """How much of the lanes is copied; the wait for it comes behind several copies."""
+    return {"shape": shape, "repetitions": repetitions, "async": True}
+
+
+def _words(count: int) -> Attribute:
+    """The type of as many words that one instruction moves."""
+    return I32 if count == 1 else vector(count, I32)
+
+
+def _scalars(e: KernelEmitter, type: Attribute, loaded: SSAValue) -> list[Value]:
+    words = [loaded] if loaded.type == I32 else [e.b.element(loaded, i) for i in range(loaded.type.element_count())]
+    return [e.b.bitcast(word, type) for word in words]
+
+
+def emit_tmem_store(e: KernelEmitter, op: Any) -> None:
+    if "line_dim" in op.attributes:
+        return _store_scales(e, op)
+    if op.enabled is None:
+        return _store(e, op)
+    with e.b.when(e.scalar(op.enabled)):
+        _store(e, op)
+
+
+def _store(e: KernelEmitter, op: Any) -> None:
+    element, shape = e.element(op.value), op.value.type.get_shape()
+    tile = tensor_memory_tile(*shape, element.bits, e.num_warps)
+    registers = e.packed_as(op.value, tile.layout)
+    words = pack_words(e, element, registers)
+    place, start = _tile_start(e, op.dest, op.stage, tile.total_words), 0
+    for own, first, repetitions in tile.pieces(e.vector_registers):
+        address = _pointer(e, _warp_address(e, tile, place, own, first))
+        count = repetitions * tile.shape.registers
+        together = _vector(e, words[start : start + count])
+        start += count
+        e.b.issue(StoreTensorMemoryOp, address, together, **_form(tile.shape.name, repetitions))
+    e.b.issue(instructions.WaitStoreOp)
+    e.b.issue(instructions.FenceBeforeOp)
+
+
+def _store_scales(e: KernelEmitter, op: Any) -> None:
+    """Each of the first four warps writes all scales to its own lanes."""
+    columns = ScaleColumns(tuple(op.value.type.get_shape()), op.attributes["line_dim"].value.data, e.num_warps)
+    held = e.packed_as(op.value, columns.layout)
+    element, step = e.element(op.value), columns.per_word
+    words = [pack_scales(e, element, held[first : first + step]) for first in range(0, len(held), step)]
+    address = _stage_address(e, e.values[op.dest], columns, op.stage)
+    with e.in_prologue():
+        lanes = e.b.linear(e.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
+        writes = e.b.compare("ult", e.uniform_warp, WARPS)
+    with e.b.when(writes):
+        pointer = _pointer(e, e.b.add(address, lanes))
+        e.b.issue(StoreTensorMemoryOp, pointer, _vector(e, words), **_form("32x32b", len(words)))
+        e.b.issue(instructions.WaitStoreOp)
+    e.b.issue(instructions.FenceBeforeOp)
+
+
+def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: Any) -> Value:
+    start = e.b.mul(e.scalar(stage), columns.words)
+    return e.b.add(e.b.add(e.tensor_base, start), tile)
+
+
+def _vector(e: KernelEmitter, words: list[Value]) -> Value:
+    return words[0] if len(words) == 1 else e.b.vector(words, _words(len(words)))
+
+
+# ---- products --------------------------------------------------------------------------------------
+@contextmanager
+def _issuing(e: KernelEmitter):
+    """What one thread does, in a pair of CTAs one of both."""
+    with nullcontext() if e.tensor_group == "cg1" else leading(e), e.one_thread():
+        yield
+
+
+def _commit(e: KernelEmitter, address: Value, ctas: int = 1) -> None:
+    """At the mbarrier of this CTA, or at those of all CTAs of the cluster."""
+    pointer = e.b.pointer(address, SHARED)
+    mask = e.b.constant((1 << ctas) - 1, I16) if ctas > 1 else None
+    e.b.issue(instructions.CommitOp, pointer, mask, group=e.tensor_group)
+
+
+def emit_async_umma(e: KernelEmitter, op: Any) -> None:
+    product = _Product(e, op)
+    with _issuing(e):
+        e.b.issue(instructions.FenceAfterOp)
+        product.emit()
+        if op.pipeline is not None:
+            ctas = 2 if is_pair(op.pipeline) else ctas_of(op.pipeline)
+            _commit(e, empty_barrier(e, op, e.b.shift(e.scalar(op.token), -1)), ctas)
+        if op.ready is not None:
+            _commit(e, barrier_in(e, op.ready, 0))
+
+
+def emit_umma_commit(e: KernelEmitter, op: Any) -> None:
+    stage = 0 if op.token is None else stage_of(e, op)
+    with _issuing(e):
+        _commit(e, barrier_in(e, op.ready, stage), ctas_of(op.ready))
+
+
+class _Product:
+    """The instructions of one ``async.umma``."""
+
+    def __init__(self, e: KernelEmitter, op: Any):
+        self.e, self.op = e, op
+        self.atom = tensor_memory_atom_of(op)
+        m, n, k = op.attributes["shape"].get_values()
+        self.product = TensorProduct(m, n, k, ELEMENT_BITS[self.atom.a_type])
+        self.pair = int("pair" in op.attributes)
+        self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1) if op.lhs_stage is not None else None
+        self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0)
+        words = m // self.product.rows * n
+        self.acc = _tile_start(e, op.acc, op.acc_stage, words)
+        self.scales = [] if op.lhs_scale is None else self._scales(m, n, k // self.atom.scale_block)
+
+    def _scales(self, m: int, n: int, count: int) -> list[tuple[ScaleColumns, Value]]:
+        """How the scales of each operand lie, and where those of this stage begin."""
+        found = []
+        for dim, (shape, tile) in enumerate((((m, count), self.op.lhs_scale), ((count, n), self.op.rhs_scale))):
+            columns = ScaleColumns(shape, dim, self.e.num_warps)
+            found.append((columns, _stage_address(self.e, self.e.values[tile], columns, self.op.rhs_stage)))
+        return found
+
+    def _in_shared(self, name: str, buffer: Any, stage: Any, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
+        """The canonical layout of an operand and the descriptor of its first element."""
+        layout = matrix_operand(self.op.attributes[f"{name}_placement"].data, k_dim)
+        address = stage_address(self.e, buffer, self.e.scalar(stage))
+        return layout, matrix_descriptor(self.e, address, layout.tcgen05_descriptor)
+
+    def emit(self) -> None:
+        for row, column, k in self.product.instructions():
+            self._instruction(row, column, k)
+
+    def _instruction(self, row: int, column: int, k: int) -> None:
+        e, product = self.e, self.product
+        target = e.b.add(self.acc, row // ROWS * product.n + column)
+        right = self._advanced(self.right, column, k)
+        left = self._advanced(self.left, row, k) if self.left else self._left(row, k)
+        adds = e.b.of(1 if k else e.scalar(self.op.accumulate), I1)
+        if self.scales:
+            return self._scaled_instruction(target, left, right, adds, (row, column, k))
+        size = self.product.rows << self.pair, self.product.columns
+        atom = tensor_atom(self.atom, *size, *operand_signs(self.op))
+        operands = _pointer(e, target), left, right, adds
+        e.b.issue(TensorProductOp, *operands, atom=atom, cta_group=1 + self.pair, **self._mn_major)
+
+    def _scaled_instruction(
+        self, target: Value, left: SSAValue, right: SSAValue, adds: SSAValue, at: tuple[int, int, int]
+    ) -> None:
+        e, (row, column, k) = self.e, at
+        number = k // self.atom.scale_block
+        atom = tensor_atom(self.atom, self.product.rows, self.product.columns)
+        operands = [_pointer(e, target), left, right, adds]
+        for (columns, start), line in zip(self.scales, (row, column)):
+            operands.append(_pointer(e, e.b.add(start, columns.word(line, number))))
+        e.b.issue(ScaledTensorProductOp, *operands, atom=atom, scale_byte=number % WORD_SCALES, **self._mn_major)
+
+    @property
+    def _mn_major(self) -> dict[str, bool]:
+        """Of each operand, as the instruction's attributes."""
+        left = self.left is not None and not self.left[0].k_major
+        return {"a_mn_major": left, "b_mn_major": not self.right[0].k_major}
+
+    def _left(self, row: int, k: int) -> SSAValue:
+        """An operand in tensor memory: 32-bit words of neighbors along k."""
+        bits = self.product.element_bits
+        words = self.product.k * bits // 32
+        column = self.e.values[self.op.lhs] + row // ROWS * words + k * bits // 32
+        return _pointer(self.e, self.e.b.add(self.e.tensor_base, column))
+
+    def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> SSAValue:
+        layout, descriptor = operand
+        return self.e.b.add(descriptor, layout.offset(row, k) >> 4, I64)
+
+
+HANDLERS: dict[str, Handler] = {
+    "nv_tileas.create_tmem": emit_create_tmem,
+    "nv_tileas.alloc_tmem": emit_alloc_tmem,
+    "nv_tileas.tmem_load": emit_tmem_load,
+    "nv_tileas.tmem_store": emit_tmem_store,
+    "nv_tileas.async.umma": emit_async_umma,
+    "nv_tileas.async.umma_commit": emit_umma_commit,
+}

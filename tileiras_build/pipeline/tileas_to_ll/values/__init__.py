@@ -1,0 +1,1 @@
+"""Operations on values that a thread holds: arithmetic, conversions, shapes, layouts, reductions."""

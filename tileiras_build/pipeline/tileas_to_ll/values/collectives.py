@@ -1,0 +1,250 @@
+"""Reductions and prefix scans: within a thread, then across lanes by shuffles, then across warps by shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....errors import InternalError
+from ....layouts import LinearLayout
+from ....layouts.f2 import bits as bit_positions
+from ...shared.element_types import Element
+from ..emission.thread_code import Value
+from .convert_layout import as_word, from_word, join_words, shuffle_word, split_words
+from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..memory.shared_memory import holder_of, load_shared, store_shared
+
+Tuple = tuple[Value, ...]
+Combine = Callable[[Tuple, Tuple], Tuple]
+
+
+def combiner(e: KernelEmitter, op: Any) -> Combine:
+    """The region as a function of two groups, one scalar per operand each: the earlier elements' first.
+
+    The public text of ``scan`` calls the first argument the current element, but its example names it ``acc``, and
+    NVIDIA's compiler returns the input unchanged for a region that yields its second argument.
+    """
+    block = op.regions[0].blocks[0]
+
+    def combine(first: Tuple, second: Tuple) -> Tuple:
+        for index, argument in enumerate(block.args):
+            pair = second if index % 2 else first
+            e.values[argument] = pair[index // 2]
+        for inner in block.ops:
+            if inner.name.endswith(".yield"):
+                return tuple(e.scalar(value) for value in inner.operands)
+            e.emit(inner)
+        raise InternalError("region-yield", "the region of a reduction ends without a yield")
+
+    return combine
+
+
+def shuffle(e: KernelEmitter, element: Element, value: Value, mode: str, argument: Value) -> Value:
+    """``value`` of another lane: ``bfly`` with a lane mask, or ``idx`` with a lane number."""
+    if element.bits == 64:
+        words = split_words(e, element, value)
+        return join_words(e, element, [shuffle_word(e, word, mode, argument) for word in words])
+    return from_word(e, element, shuffle_word(e, as_word(e, element, value), mode, argument))
+
+
+# ---- reduce --------------------------------------------------------------------------------------
+def emit_reduce(e: KernelEmitter, op: Any) -> None:
+    axis = op.attributes["axis"].value.data
+    layout = layout_of(op.sources[0]) if op.sources else None
+    elements = [e.element(source) for source in op.sources]
+    combine, along = combiner(e, op), layout.bits_along(axis)
+    held = _distinct_tuples(e, op.sources, layout)
+    held = _within_thread(held, along["register"], combine)
+    held = {r: _across_lanes(e, value, along["lane"], elements, combine) for r, value in held.items()}
+    if along["warp"]:
+        held = _across_warps(e, op, held, layout, axis, elements, combine)
+    _set_results(e, op, held, layout, axis)
+
+
+def _distinct_tuples(e: KernelEmitter, sources: Any, layout: LinearLayout) -> dict[int, Tuple]:
+    """Register -> one scalar per operand, without the registers that only repeat others."""
+    columns = [e.registers(source) for source in sources]
+    free = layout.free_bits("register")
+    return {r: values for r, values in enumerate(zip(*columns)) if not r & free}
+
+
+def _within_thread(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[int, Tuple]:
+    """Combine registers that differ in the bits of ``mask``: halves, from the highest bit down."""
+    for position in reversed(bit_positions(mask)):
+        bit = 1 << position
+        if not any(register & bit for register in held):
+            continue
+        held = {r: combine(held[r | bit], value) for r, value in held.items() if not r & bit}
+    return held
+
+
+def _across_lanes(e: KernelEmitter, value: Tuple, mask: int, elements: list[Element], combine: Combine) -> Tuple:
+    for position in bit_positions(mask):
+        other = tuple(shuffle(e, element, part, "bfly", 1 << position) for element, part in zip(elements, value))
+        value = combine(other, value)
+    return value
+
+
+def partial_layout(layout: LinearLayout, axis: int) -> LinearLayout:
+    """The layout of a reduction's result: the axis gone, registers that repeat others too."""
+    return layout.drop_dim(axis).distinct_registers()[0]
+
+
+def _across_warps(
+    e: KernelEmitter,
+    op: Any,
+    held: dict[int, Tuple],
+    layout: LinearLayout,
+    axis: int,
+    elements: list[Element],
+    combine: Combine,
+) -> dict[int, Tuple]:
+    """Every warp along the axis writes its part; every thread reads all parts of its elements and combines them."""
+    reduced = layout.drop_dim(axis)
+    along = layout.bits_along(axis)
+    warp_bits = bit_positions(along["warp"])
+    scratch = op.attributes["scratch_offset"].value.data
+    if "sync_before" in op.attributes:
+        e.barrier()
+    parts = 1 << len(warp_bits)
+    starts, end = [], scratch
+    for element in elements:
+        starts.append(-(-end // element.bytes) * element.bytes)
+        end = starts[-1] + parts * reduced.size * element.bytes
+    _store_parts(e, held, layout, reduced, warp_bits, along, elements, starts)
+    e.barrier()
+    return {r: _load_parts(e, reduced, r, parts, elements, starts, combine) for r in held}
+
+
+def _store_parts(e, held, layout, reduced, warp_bits, along, elements, starts) -> None:
+    free_lanes = layout.free_bits("lane") | along["lane"]
+    free_warps = layout.free_bits("warp") & ~along["warp"]
+    holder = holder_of(e, free_lanes, free_warps)
+    for number, (element, start) in enumerate(zip(elements, starts)):
+        size = element.bytes
+        lanes = tuple(image * size for image in reduced.lanes)
+        warps = [image * size for image in reduced.warps]
+        for place, position in enumerate(warp_bits):
+            warps[position] = (reduced.size << place) * size
+        thread = _based(e, lanes, tuple(warps))
+        for register, values in held.items():
+            offset = reduced.register_offsets[register] * size
+            store_shared(e, element, [values[number]], thread, start + offset, holder)
+
+
+def _based(e: KernelEmitter, lanes: tuple[int, ...], warps: tuple[int, ...]) -> Value:
+    with e.in_prologue():
+        return e.b.add(e.linear(lanes, warps), e.shared_base)
+
+
+def _load_parts(e, reduced, register, parts, elements, starts, combine) -> Tuple:
+    total: Tuple | None = None
+    for part in range(parts):
+        loaded = []
+        for element, start in zip(elements, starts):
+            size = element.bytes
+            thread = _based(e, tuple(i * size for i in reduced.lanes), tuple(i * size for i in reduced.warps))
+            place = start + (part * reduced.size + reduced.register_offsets[register]) * size
+            loaded += load_shared(e, element, 1, thread, place)
+        total = tuple(loaded) if total is None else combine(tuple(loaded), total)
+    return total
+
+
+def _set_results(e: KernelEmitter, op: Any, held: dict[int, Tuple], layout: LinearLayout, axis: int) -> None:
+    reduced = layout.drop_dim(axis)
+    by_offset = {reduced.register_offsets[register]: values for register, values in held.items()}
+    for number, result in enumerate(op.results):
+        if not _is_tile(result):
+            e.values[result] = next(iter(held.values()))[number]
+            continue
+        target = layout_of(result)
+        e.values[result] = [by_offset[offset][number] for offset in target.register_offsets]
+
+
+def _is_tile(value: Any) -> bool:
+    return hasattr(value.type, "encoding")
+
+
+# ---- scan ----------------------------------------------------------------------------------------
+def emit_scan(e: KernelEmitter, op: Any) -> None:
+    """Sklansky's scheme, one level per bit of the position along the axis, lowest first.
+
+    At a level each element of an upper half takes in the total of the lower half: its last element. Bits held by
+    registers cost nothing but the combination; bits held by lanes a shuffle of that last element.
+    """
+    axis, reverse = op.attributes["axis"].value.data, "reverse" in op.attributes
+    layout = layout_of(op.sources[0])
+    if layout.bits_along(axis)["warp"]:
+        raise InternalError("scan-layout", "a scan over elements of several warps must have its layout changed first")
+    elements, combine = [e.element(source) for source in op.sources], combiner(e, op)
+    held = _distinct_tuples(e, op.sources, layout)
+    lower_registers = lower_lanes = 0
+    for kind, position in _levels(layout, axis):
+        bit = 1 << position
+        if kind == "register":
+            held = _register_level(e, held, bit, lower_registers, lower_lanes, elements, combine, reverse)
+            lower_registers |= bit
+        else:
+            held = _lane_level(e, held, bit, lower_registers, lower_lanes, elements, combine, reverse)
+            lower_lanes |= bit
+    by_offset = {layout.register_offsets[register]: values for register, values in held.items()}
+    for number, result in enumerate(op.results):
+        e.values[result] = [by_offset[offset][number] for offset in layout_of(result).register_offsets]
+
+
+def _levels(layout: LinearLayout, axis: int) -> list[tuple[str, int]]:
+    """(input, bit) for each bit of the coordinate along ``axis``, lowest first."""
+    along = layout.bits_along(axis)
+    levels = []
+    for kind, bases in (("register", layout.registers), ("lane", layout.lanes)):
+        free = layout.free_bits(kind)
+        for position in bit_positions(along[kind]):
+            if not free >> position & 1:
+                levels.append((bases[position], kind, position))
+    return [(kind, position) for _, kind, position in sorted(levels)]
+
+
+def _last_of_lower(
+    e: KernelEmitter, value: Tuple, lanes: int, bit: int, elements: list[Element], reverse: bool
+) -> Tuple:
+    """The total of the lower half: in the lane with ``bit`` clear and the lower bits set (the other way round in reverse)."""
+    if not lanes and not bit:
+        return value
+    with e.in_prologue():
+        if reverse:
+            source = e.b.or_(e.b.and_(e.lane, ~lanes & 31), bit)
+        else:
+            source = e.b.or_(e.b.and_(e.lane, ~bit & 31), lanes)
+    return tuple(shuffle(e, element, part, "idx", source) for element, part in zip(elements, value))
+
+
+def _register_level(e, held, bit, registers, lanes, elements, combine, reverse) -> dict[int, Tuple]:
+    result = dict(held)
+    totals: dict[int, Tuple] = {}
+    for register, value in held.items():
+        if bool(register & bit) == reverse:
+            continue
+        last = (register & ~registers) | bit if reverse else (register & ~bit) | registers
+        if last not in totals:
+            totals[last] = _last_of_lower(e, held[last], lanes, 0, elements, reverse)
+        result[register] = combine(totals[last], value)
+    return result
+
+
+def _lane_level(e, held, bit, registers, lanes, elements, combine, reverse) -> dict[int, Tuple]:
+    with e.in_prologue():
+        upper = e.b.compare("eq" if reverse else "ne", e.b.and_(e.lane, bit), 0)
+    totals: dict[int, Tuple] = {}
+    result = {}
+    for register, value in held.items():
+        last = register & ~registers if reverse else register | registers
+        if last not in totals:
+            totals[last] = _last_of_lower(e, held[last], lanes, bit, elements, reverse)
+        combined = combine(totals[last], value)
+        result[register] = tuple(
+            e.b.select(upper, new, old, element.type) for element, new, old in zip(elements, combined, value)
+        )
+    return result
+
+
+HANDLERS: dict[str, Handler] = {"nv_tileas.reduce": emit_reduce, "nv_tileas.scan": emit_scan}

@@ -1,0 +1,161 @@
+"""Changing the layout of tiles: renaming, warp shuffles, or a trip through shared memory (layouts/conversion.py).
+
+One operation may convert several tiles: their stores share one barrier before their loads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from xdsl.dialects.llvm import LLVMPointerType
+
+from ....dialects.nvvm.generic import CtPopOp
+from ....dialects.nvvm.warps import ShuffleOp
+from ....layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
+from ...analysis.conversions import conversion_plan
+from ...shared.element_types import Element, element_of
+from ...shared.llvm_types import I32, I64, integer
+from ..emission.thread_code import Value
+from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..memory.shared_memory import load_registers, pack_word, store_registers
+
+
+def emit_convert_layout(e: KernelEmitter, op: Any) -> None:
+    """Stores of all operands, one barrier, loads of all results; each operand has its own part of the scratch region."""
+    scratch = op.attributes["scratch_offset"].value.data if "scratch_offset" in op.attributes else 0
+    trips = []
+    for source, result in zip(op.operands, op.results):
+        element = element_of(source.type)
+        plan = conversion_plan(e.target, layout_of(source), layout_of(result), element)
+        if isinstance(plan, SharedRoundTrip):
+            trips.append((source, result, element, plan, scratch))
+            scratch += -(-plan.scratch_bytes // 128) * 128
+        else:
+            e.values[result] = LOCAL_PLANS[type(plan)](e, plan, source, element)
+    if trips:
+        _round_trips(e, trips, "sync_before" in op.attributes)
+
+
+def _round_trips(e: KernelEmitter, trips: list[tuple], sync_before: bool) -> None:
+    loaded: list[list[Any]] = [[None] * layout_of(result).num_registers for _, result, *_ in trips]
+    for number in range(max(len(plan.passes) for *_, plan, _ in trips)):
+        if sync_before or number:
+            e.barrier()
+        active = [(i, trip) for i, trip in enumerate(trips) if number < len(trip[3].passes)]
+        for _, (source, _, element, plan, scratch) in active:
+            store_registers(e, plan.passes[number].store, element, e.packed(source), scratch)
+        e.barrier()
+        for i, (_, _, element, plan, scratch) in active:
+            part = load_registers(e, plan.passes[number].load, element, len(loaded[i]), scratch)
+            loaded[i] = [old if new is None else new for old, new in zip(loaded[i], part)]
+    for registers, (_, result, _, plan, _) in zip(loaded, trips):
+        e.values[result] = [registers[number] for number in plan.register_source]
+
+
+def _keep(e: KernelEmitter, plan: NoOp, source: Any, element: Element) -> list[Any]:
+    return e.packed(source)
+
+
+def _rename(e: KernelEmitter, plan: RegisterPermutation, source: Any, element: Element) -> list[Any]:
+    registers = e.packed(source)
+    return [registers[register] for register in plan.registers]
+
+
+# ---- shuffles ------------------------------------------------------------------------------------
+def _shuffle(e: KernelEmitter, plan: WarpShuffle, source: Any, element: Element) -> list[Value]:
+    """Pack elements that travel together, swap, shuffle, swap back, unpack (layouts/warp_shuffle.py)."""
+    registers = e.registers(source)
+    words = [_pack(e, element, [registers[r] for r in members]) for members in plan.source_values]
+    words = _swapped(e, words, plan.source_swaps)
+    lane = e.linear(plan.lane_bases, plan.warp_bases)
+    received = [_received(e, plan, shuffle, words, lane) for shuffle in plan.shuffles]
+    received = _swapped(e, received, plan.result_swaps)
+    width = len(plan.source_values[0])
+    return [_unpack(e, element, received[value], position, width) for value, position in plan.result_registers]
+
+
+def _received(e: KernelEmitter, plan: WarpShuffle, shuffle: Any, words: list[list[Value]], lane: Value) -> list[Value]:
+    value = words[shuffle.value]
+    if plan.is_own_lane(shuffle):
+        return value
+    with e.in_prologue():
+        source = e.b.xor(lane, shuffle.lane_xor)
+    return [shuffle_word(e, word, "idx", source) for word in value]
+
+
+def shuffle_word(e: KernelEmitter, word: Value, mode: str, argument: Value) -> Value:
+    """The i32 ``word`` of another lane: ``bfly`` with a lane mask, or ``idx`` with a lane number."""
+    return e.b.issue(ShuffleOp, -1, word, argument, 31, type=I32, mode=mode)
+
+
+def _swapped(e: KernelEmitter, values: list[list[Value]], swaps: Any) -> list[list[Value]]:
+    for swap in swaps:
+        applies = _parity(e, swap.lane_mask, swap.warp_mask)
+        values = [
+            [_choice(e, applies, there, here) for here, there in zip(values[v], values[v ^ swap.register_xor])]
+            for v in range(len(values))
+        ]
+    return values
+
+
+def _choice(e: KernelEmitter, condition: Value, then: Value, otherwise: Value) -> Value:
+    return then if then == otherwise else e.b.select(condition, then, otherwise, I32)
+
+
+def _parity(e: KernelEmitter, lane_mask: int, warp_mask: int) -> Value:
+    with e.in_prologue():
+        bits = e.b.and_(e.thread, lane_mask | warp_mask << 5)
+        odd = e.b.and_(e.b.issue(CtPopOp, bits, type=I32), 1)
+        return e.b.compare("ne", odd, 0)
+
+
+def _pack(e: KernelEmitter, element: Element, values: list[Value]) -> list[Value]:
+    """The 32-bit words of a value that travels."""
+    if element.bits == 64:
+        return split_words(e, element, values[0])
+    if len(values) * element.bits == 32:
+        return [pack_word(e, element, values)]
+    word: Value = 0
+    for position, value in enumerate(values):
+        word = e.b.or_(word, e.b.shift(as_word(e, element, value), element.bits * position))
+    return [word]
+
+
+def split_words(e: KernelEmitter, element: Element, value: Value) -> list[Value]:
+    """A 64-bit element as two i32, low first."""
+    b, is_pointer = e.b, isinstance(element.type, LLVMPointerType)
+    bits = b.cast("ptrtoint", value, I64) if is_pointer else b.bitcast(value, I64, element.type)
+    return [b.cast("trunc", bits, I32, I64), b.cast("trunc", b.binary("lshr", bits, 32, I64), I32)]
+
+
+def join_words(e: KernelEmitter, element: Element, words: list[Value]) -> Value:
+    """The inverse of ``split_words``."""
+    b, is_pointer = e.b, isinstance(element.type, LLVMPointerType)
+    low, high = (b.cast("zext", word, I64) for word in words)
+    bits = b.binary("or", low, b.binary("shl", high, 32, I64), I64)
+    return b.cast("inttoptr", bits, element.type) if is_pointer else b.bitcast(bits, element.type)
+
+
+def as_word(e: KernelEmitter, element: Element, value: Value) -> Value:
+    """An element of at most 32 bits in the low bits of an i32, zeros above."""
+    held = integer(element.bits) if element.is_float else element.type
+    bits = e.b.bitcast(value, held, element.type)
+    return bits if held == I32 else e.b.cast("zext", bits, I32, held)
+
+
+def from_word(e: KernelEmitter, element: Element, word: Value) -> Value:
+    """The element in the low bits of an i32."""
+    held = integer(element.bits) if element.is_float else element.type
+    bits = word if held == I32 else e.b.cast("trunc", word, held)
+    return e.b.bitcast(bits, element.type)
+
+
+def _unpack(e: KernelEmitter, element: Element, words: list[Value], position: int, width: int) -> Value:
+    if element.bits == 64:
+        return join_words(e, element, words)
+    return from_word(e, element, e.b.shift(words[0], -element.bits * position))
+
+
+LOCAL_PLANS = {NoOp: _keep, RegisterPermutation: _rename, WarpShuffle: _shuffle}
+
+HANDLERS: dict[str, Handler] = {"nv_tileas.convert_layout": emit_convert_layout}

@@ -1,0 +1,1 @@
+"""LLVM IR text of modules of ``llvm`` and ``nvvm`` operations."""

@@ -1,0 +1,113 @@
+"""The parts of LLVM IR text: types, constants, and the lines of one function."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+
+from xdsl.dialects import builtin, llvm
+from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ....dialects.debuginfo.metadata import DebugMetadata
+from ....errors import Unsupported
+from ..debug.debug_info import DBG
+
+EMPTY_NODE = 0  # the number of the metadata node without operands
+
+_FLOATS = {
+    builtin.Float16Type: "half",
+    builtin.BFloat16Type: "bfloat",
+    builtin.Float32Type: "float",
+    builtin.Float64Type: "double",
+}
+
+
+def type_text(type: Attribute) -> str:
+    """LLVM's spelling of a type; raises Unsupported for a type of another dialect."""
+    if (known := _TYPE_TEXTS.get(id(type))) is None:
+        if len(_TYPE_TEXTS) > MOST_TYPES:
+            _TYPE_TEXTS.clear()
+        # The type is kept, so that no other gets its identity.
+        known = _TYPE_TEXTS[id(type)] = type, _type_text(type)
+    return known[1]
+
+
+_TYPE_TEXTS: dict[int, tuple[Attribute, str]] = {}
+MOST_TYPES = 4096
+
+
+def _type_text(type: Attribute) -> str:
+    if isinstance(type, IntegerType):
+        return f"i{type.width.data}"
+    if isinstance(type, llvm.LLVMPointerType):
+        space = getattr(type.addr_space, "data", 0)
+        return f"ptr addrspace({space})" if space else "ptr"
+    if type.__class__ in _FLOATS:
+        return _FLOATS[type.__class__]
+    return _aggregate(type)
+
+
+def _aggregate(type: Attribute) -> str:
+    if isinstance(type, VectorType) and len(type.get_shape()) == 1:
+        return f"<{type.element_count()} x {type_text(type.element_type)}>"
+    if isinstance(type, llvm.LLVMArrayType):
+        return f"[{type.size.data} x {type_text(type.type)}]"
+    if isinstance(type, llvm.LLVMStructType):
+        return f"{{ {', '.join(map(type_text, type.types))} }}"
+    if isinstance(type, llvm.LLVMVoidType):
+        return "void"
+    raise Unsupported("ll-type", f"type {type} has no LLVM form", remedy="convert the operation that makes it")
+
+
+def constant_text(value: Attribute, type: Attribute) -> str:
+    if isinstance(value, builtin.IntegerAttr):
+        return str(value.value.data) if type != builtin.i1 else "true" if value.value.data else "false"
+    if isinstance(value, builtin.FloatAttr):
+        # Every float constant may be written as the bits of the double of the same value.
+        return f"0x{struct.unpack('<Q', struct.pack('<d', value.value.data))[0]:016X}"
+    raise Unsupported("ll-constant", f"constant {value} of type {type} has no LLVM form")
+
+
+class FunctionWriter:
+    """The lines of one function."""
+
+    def __init__(self, debug: DebugMetadata):
+        self.debug = debug
+        self.lines: list[str] = []
+        self.names: dict[int, str] = {}  # by the value's identity
+        self.blocks: dict[Block, str] = {}
+        self._count = 0
+
+    def name(self, value: SSAValue) -> str:
+        """The spelling of a value: a constant, a global, or a register."""
+        if (known := self.names.get(id(value))) is None:
+            known = self.names[id(value)] = self.fresh()
+        return known
+
+    def fresh(self) -> str:
+        """A name for a register."""
+        self._count += 1
+        return f"%v{self._count - 1}"
+
+    def typed(self, value: SSAValue) -> str:
+        """Type and spelling."""
+        return f"{type_text(value.type)} {self.name(value)}"
+
+    def typed_list(self, values: Iterable[SSAValue]) -> str:
+        """Types and spellings, as a call takes them."""
+        return ", ".join([f"{type_text(value._type)} {self.name(value)}" for value in values])
+
+    def emit(self, op: Operation, text: str) -> None:
+        """A line, naming the result if there is one."""
+        if (place := op.attributes.get(DBG)) is not None:
+            text = f"{text}, !dbg !{self.debug.number(place)}"
+        for result in op.results:
+            text = f"{self.name(result)} = {text}"
+        self.lines.append(f"  {text}")
+
+
+def alignment_text(op: Operation) -> str:
+    """``, align N`` of an operation that says it."""
+    found = op.properties.get("alignment")
+    return f", align {found.value.data}" if found is not None else ""

@@ -1,0 +1,320 @@
+"""How each operation of thread code is written in LLVM IR: those of ``llvm`` by a writer, those of ``nvvm`` by their row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import llvm, vector
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from ....dialects.debuginfo.metadata import expression_text
+from ....dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, DebugIntrinsic, ExtractElementOp, MoveOp
+from ....dialects.llvm_ext import AddrSpaceCastOp, FPToSIOp, FPToUIOp, UIToFPOp
+from ....dialects.nvvm.mapping import row_of
+from ....dialects.nvvm.rows import NONE, Argument, Assembly, Intrinsic, Row, Widened, constants
+from ....dialects.vector_ext import FromElementsOp
+from ....errors import Unsupported
+from ....names import llvm_string, llvm_symbol
+from ..debug.debug_info import DBG
+from .llvm_text import EMPTY_NODE, FunctionWriter, alignment_text, constant_text, type_text
+
+VOLATILE, INVARIANT = "volatile_", "invariant"
+
+Writer = Callable[[FunctionWriter, Operation], None]
+WRITERS: dict[type[Operation], Writer] = {}
+
+BINARY = {
+    llvm.AddOp: "add", llvm.SubOp: "sub", llvm.MulOp: "mul", llvm.UDivOp: "udiv", llvm.SDivOp: "sdiv",
+    llvm.URemOp: "urem", llvm.SRemOp: "srem", llvm.AndOp: "and", llvm.OrOp: "or", llvm.XOrOp: "xor",
+    llvm.ShlOp: "shl", llvm.LShrOp: "lshr", llvm.AShrOp: "ashr", llvm.FAddOp: "fadd", llvm.FSubOp: "fsub",
+    llvm.FMulOp: "fmul", llvm.FDivOp: "fdiv", llvm.FRemOp: "frem",
+}  # fmt: skip
+CASTS = {
+    llvm.ZExtOp: "zext", llvm.SExtOp: "sext", llvm.TruncOp: "trunc", llvm.FPExtOp: "fpext", llvm.FPTruncOp: "fptrunc",
+    llvm.BitcastOp: "bitcast", llvm.PtrToIntOp: "ptrtoint", llvm.IntToPtrOp: "inttoptr", llvm.SIToFPOp: "sitofp",
+    UIToFPOp: "uitofp", FPToSIOp: "fptosi", FPToUIOp: "fptoui", AddrSpaceCastOp: "addrspacecast",
+    vector.BitcastOp: "bitcast",
+}  # fmt: skip
+
+
+def writes(*operations: type[Operation]) -> Callable[[Writer], Writer]:
+    """Register the writer of some operations."""
+
+    def register(function: Writer) -> Writer:
+        WRITERS.update(dict.fromkeys(operations, function))
+        return function
+
+    return register
+
+
+@writes(*BINARY)
+def _binary(w: FunctionWriter, op: Operation) -> None:
+    left, right = op.operands
+    w.emit(op, f"{BINARY[type(op)]} {w.typed(left)}, {w.name(right)}")
+
+
+@writes(*CASTS)
+def _cast(w: FunctionWriter, op: Operation) -> None:
+    w.emit(op, f"{CASTS[type(op)]} {w.typed(op.operands[0])} to {type_text(op.results[0].type)}")
+
+
+@writes(llvm.ConstantOp)
+def _constant_op(w: FunctionWriter, op: llvm.ConstantOp) -> None:
+    w.names[id(op.results[0])] = constant_text(op.value, op.result.type)
+
+
+@writes(llvm.UndefOp, llvm.ZeroOp)
+def _empty(w: FunctionWriter, op: Operation) -> None:
+    pointer = isinstance(op.results[0].type, llvm.LLVMPointerType)
+    zero = "null" if pointer else "zeroinitializer"
+    w.names[id(op.results[0])] = "poison" if isinstance(op, llvm.UndefOp) else zero
+
+
+@writes(llvm.AddressOfOp)
+def _address_of(w: FunctionWriter, op: llvm.AddressOfOp) -> None:
+    w.names[id(op.results[0])] = f"@{llvm_symbol(op.global_name.root_reference.data)}"
+
+
+@writes(llvm.ICmpOp)
+def _compare(w: FunctionWriter, op: llvm.ICmpOp) -> None:
+    predicate = llvm.ICmpPredicateFlag.from_int(op.predicate.value.data)
+    w.emit(op, f"icmp {predicate} {w.typed(op.lhs)}, {w.name(op.rhs)}")
+
+
+@writes(llvm.SelectOp)
+def _select(w: FunctionWriter, op: llvm.SelectOp) -> None:
+    w.emit(op, f"select {', '.join(w.typed(value) for value in op.operands)}")
+
+
+@writes(llvm.FCmpOp)
+def _compare_floats(w: FunctionWriter, op: llvm.FCmpOp) -> None:
+    predicate = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data)
+    w.emit(op, f"fcmp {predicate} {w.typed(op.lhs)}, {w.name(op.rhs)}")
+
+
+@writes(llvm.FNegOp)
+def _negate(w: FunctionWriter, op: llvm.FNegOp) -> None:
+    w.emit(op, f"fneg {w.typed(op.arg)}")
+
+
+@writes(llvm.AllocaOp)
+def _alloca(w: FunctionWriter, op: llvm.AllocaOp) -> None:
+    w.emit(op, f"alloca {type_text(op.elem_type)}, {w.typed(op.size)}{alignment_text(op)}")
+
+
+@writes(llvm.GEPOp)
+def _gep(w: FunctionWriter, op: llvm.GEPOp) -> None:
+    dynamic = iter(op.ssa_indices)
+    indices = [
+        w.typed(next(dynamic)) if index == llvm.GEP_USE_SSA_VAL else f"i32 {index}"
+        for index in op.rawConstantIndices.get_values()
+    ]
+    w.emit(op, f"getelementptr {type_text(op.elem_type)}, {w.typed(op.ptr)}, {', '.join(indices)}")
+
+
+@writes(llvm.LoadOp)
+def _load(w: FunctionWriter, op: llvm.LoadOp) -> None:
+    volatile = "volatile " if VOLATILE in op.attributes else ""
+    invariant = f", !invariant.load !{EMPTY_NODE}" if INVARIANT in op.attributes else ""
+    type = type_text(op.results[0].type)
+    w.emit(op, f"load {volatile}{type}, {w.typed(op.operands[0])}{alignment_text(op)}{invariant}")
+
+
+@writes(llvm.StoreOp)
+def _store(w: FunctionWriter, op: llvm.StoreOp) -> None:
+    w.emit(op, f"store {w.typed(op.operands[0])}, {w.typed(op.operands[1])}{alignment_text(op)}")
+
+
+@writes(llvm.InsertElementOp)
+def _insert_element(w: FunctionWriter, op: llvm.InsertElementOp) -> None:
+    w.emit(op, f"insertelement {w.typed_list(op.operands)}")
+
+
+@writes(ExtractElementOp)
+def _extract_element(w: FunctionWriter, op: ExtractElementOp) -> None:
+    w.emit(op, f"extractelement {w.typed_list(op.operands)}")
+
+
+@writes(llvm.ExtractValueOp)
+def _extract_value(w: FunctionWriter, op: llvm.ExtractValueOp) -> None:
+    w.emit(op, f"extractvalue {w.typed(op.container)}, {', '.join(map(str, op.position.get_values()))}")
+
+
+@writes(llvm.InsertValueOp)
+def _insert_value(w: FunctionWriter, op: llvm.InsertValueOp) -> None:
+    position = ", ".join(map(str, op.position.get_values()))
+    w.emit(op, f"insertvalue {w.typed(op.container)}, {w.typed(op.value)}, {position}")
+
+
+@writes(vector.ExtractOp)
+def _extract(w: FunctionWriter, op: vector.ExtractOp) -> None:
+    (position,) = op.static_position.get_values()
+    w.emit(op, f"extractelement {w.typed(op.vector)}, i32 {position}")
+
+
+@writes(FromElementsOp)
+def _from_elements(w: FunctionWriter, op: FromElementsOp) -> None:
+    type, current = type_text(op.result.type), "poison"
+    for position, value in enumerate(op.elements):
+        last = position + 1 == len(op.elements)
+        name = w.name(op.result) if last else f"{w.name(op.result)}.{position}"
+        w.lines.append(f"  {name} = insertelement {type} {current}, {w.typed(value)}, i32 {position}")
+        current = name
+
+
+@writes(llvm.CallOp)
+def _call(w: FunctionWriter, op: llvm.CallOp) -> None:
+    result = type_text(op.returned.type) if op.returned else "void"
+    w.emit(op, f"call {result} @{llvm_symbol(op.callee.root_reference.data)}({w.typed_list(op.args)})")
+
+
+def _instruction(w: FunctionWriter, op: Operation, row: Row) -> None:
+    """An operation of the book by its row."""
+    if isinstance(row, Intrinsic):
+        operands = [_operand(w, value, row) for value in row.values(op)]
+        return _call_named(w, op, row.intrinsic(op), ", ".join(operands), row.result)
+    text, result = _spelling(op, row)
+    operands = ", ".join([text for value in row.values(op) for text in _registers(w, value)])
+    return w.emit(op, f"call {result} {text}({operands}){' #0' if row.convergent else ''}")
+
+
+def _registers(w: FunctionWriter, value: SSAValue) -> list[str]:
+    """An operand of assembly, which takes a struct as its fields."""
+    if not isinstance(value._type, llvm.LLVMStructType):
+        return [w.typed(value)]
+    fields = [w.fresh() for _ in value._type.types]
+    w.lines += [f"  {name} = extractvalue {w.typed(value)}, {index}" for index, name in enumerate(fields)]
+    return [f"{type_text(type)} {name}" for type, name in zip(value._type.types, fields)]
+
+
+def _spelling(op: Operation, row: Assembly) -> tuple[str, str]:
+    """The assembly of an operation and its result's type; those of equal attributes and types are spelled once."""
+    marks = {name: value for name, value in op.attributes.items() if name != DBG}
+    held = (*marks.values(), *op.properties.values(), *[value._type for value in (*op._operands, *op.results)])
+    key = (op.__class__, *marks, *map(id, held), *(constants(op) if row.immediates else ()))
+    if (known := _SPELLINGS.get(key)) is None:
+        if len(_SPELLINGS) > MOST_SPELLINGS:
+            _SPELLINGS.clear()
+        result = type_text(op.results[0].type) if op.results else "void"
+        text = _assembly(row.text(op), row.constraints(op), row.effects != NONE)
+        # What the key names is kept, so that nothing else gets its identity.
+        known = _SPELLINGS[key] = text, result, held
+    return known[:2]
+
+
+_SPELLINGS: dict[tuple, tuple[str, str, tuple[Attribute, ...]]] = {}
+MOST_SPELLINGS = 4096
+
+
+def _operand(w: FunctionWriter, value: Argument, row: Intrinsic) -> str:
+    if isinstance(value, SSAValue):
+        return w.typed(value)
+    if isinstance(value, int):
+        return f"{type_text(row.constants)} {value}"
+    if isinstance(value, Widened):
+        name, type = w.fresh(), type_text(value.type)
+        w.lines.append(f"  {name} = zext {w.typed(value.value)} to {type}")
+        return f"{type} {name}"
+    return f"{type_text(value.type)} {constant_text(value, value.type)}"
+
+
+@writes(llvm.CallIntrinsicOp)
+def _call_intrinsic(w: FunctionWriter, op: llvm.CallIntrinsicOp) -> None:
+    _call_named(w, op, op.intrin.data, w.typed_list(op.args))
+
+
+def _call_named(w: FunctionWriter, op: Operation, name: str, arguments: str, dropped: Attribute | None = None) -> None:
+    """``dropped``: the type of a result that the operation does not have."""
+    type = op.results[0].type if op.results else dropped
+    result = "void" if type is None else type_text(type)
+    w.emit(op, f"call {_range(op)}{result} @{name}({arguments})")
+
+
+def _range(op: Operation) -> str:
+    bound = op.attributes.get("range") or op.properties.get("range")
+    if bound is None:
+        return ""
+    return f"range({type_text(bound.type)} {bound.lower.data}, {bound.upper.data}) "
+
+
+@writes(llvm.InlineAsmOp)
+def _inline_assembly(w: FunctionWriter, op: llvm.InlineAsmOp) -> None:
+    effects, convergent = op.has_side_effects is not None, "convergent" in op.attributes
+    operands = w.typed_list(op.operands_)
+    _assemble(w, op, op.asm_string.data, op.constraints.data, operands, effects, convergent)
+
+
+def _assemble(
+    w: FunctionWriter, op: Operation, template: str, constraints: str, operands: str, effects: bool, convergent: bool
+) -> None:
+    result = type_text(op.results[0].type) if op.results else "void"
+    w.emit(op, f"call {result} {_assembly(template, constraints, effects)}({operands}){' #0' if convergent else ''}")
+
+
+def _assembly(template: str, constraints: str, effects: bool) -> str:
+    return f'asm {"sideeffect " if effects else ""}"{llvm_string(template)}", "{constraints}"'
+
+
+# Type -> the suffix of the intrinsic that hides a value from optimization.
+MOVES = {"i16": "i16", "i32": "i32", "i64": "i64", "float": "float", "double": "double", "ptr addrspace(1)": "ptr.p1"}
+MOVES |= {"ptr": "ptr.p0"}
+# The others through assembly of a register of so many bits: LLVM has no intrinsic for them.
+MOVE_ASSEMBLY = ("half", "bfloat", "i8")
+
+
+@writes(MoveOp)
+def _move(w: FunctionWriter, op: MoveOp) -> None:
+    type = type_text(op.source.type)
+    if type in MOVE_ASSEMBLY:
+        return _assemble(w, op, "mov.b16 $0, $1;", "=h,h", w.typed(op.source), True, False)
+    if type not in MOVES:
+        raise Unsupported("ll-move", f"a value of type {type} cannot be pinned for a debugger")
+    return _call_named(w, op, f"llvm.nvvm.move.{MOVES[type]}", w.typed(op.source))
+
+
+@writes(DbgValueOp, DbgDeclareOp, DbgAddrOp)
+def _describe(w: FunctionWriter, op: DebugIntrinsic) -> None:
+    number, place = w.debug.number, op.attributes.get(DBG)
+    if place is None:
+        return  # LLVM wants a place for each
+    kind = "declare" if isinstance(op, DbgDeclareOp) else "value"
+    expression = expression_text(op.expression)
+    w.lines.append(f"  #dbg_{kind}({w.typed(op.value)}, !{number(op.varInfo)}, {expression}, !{number(place)})")
+
+
+@writes(llvm.BrOp)
+def _branch(w: FunctionWriter, op: llvm.BrOp) -> None:
+    w.emit(op, f"br label %{w.blocks[op.successor]}")
+
+
+@writes(llvm.CondBrOp)
+def _conditional_branch(w: FunctionWriter, op: llvm.CondBrOp) -> None:
+    w.emit(op, f"br {w.typed(op.cond)}, label %{w.blocks[op.then_block]}, label %{w.blocks[op.else_block]}")
+
+
+@writes(llvm.ReturnOp)
+def _return(w: FunctionWriter, op: llvm.ReturnOp) -> None:
+    w.emit(op, f"ret {w.typed(op.arg)}" if op.arg is not None else "ret void")
+
+
+@writes(llvm.UnreachableOp)
+def _unreachable(w: FunctionWriter, op: llvm.UnreachableOp) -> None:
+    w.emit(op, "unreachable")
+
+
+# What is spelled where it is used, not in a line of its own.
+SPELLED = {kind: WRITERS.pop(kind) for kind in (llvm.ConstantOp, llvm.UndefOp, llvm.ZeroOp, llvm.AddressOfOp)}
+
+
+def write_operation(w: FunctionWriter, op: Operation) -> None:
+    """The lines of an operation; raises Unsupported for one of another dialect."""
+    if (writer := WRITERS.get(op.__class__)) is not None:
+        writer(w, op)
+    elif op.__class__ not in SPELLED:
+        _instruction(w, op, _row(op))
+
+
+def _row(op: Operation) -> Row:
+    if not op.name.startswith("nvvm."):
+        raise Unsupported("ll-operation", f"operation {op.name} is not of the llvm dialect", remedy="convert it first")
+    return row_of(op)

@@ -1,0 +1,241 @@
+"""LLVM IR text of a module of ``llvm`` and ``nvvm`` operations: functions, globals, metadata.
+
+The last step of the edge. Operations of the ``llvm`` dialect are LLVM's instructions; those of ``nvvm`` are spelled by
+their rows in the book (``dialects/nvvm/mapping.py``). An operation of another dialect is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from xdsl.dialects import builtin, llvm
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ....book.serializers import DATA_LAYOUTS, TRIPLE
+from ....dialects.debuginfo.attrs import Node
+from ....dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata
+from ....dialects.gpu_ext import GPUModuleOp
+from ....dialects.nvvm.target import DEFAULTS, TargetAttr
+from ....errors import InvalidInput, Unsupported
+from ....names import LINKED_LIBRARY, llvm_string, llvm_symbol
+from ...serialization import NOTE
+from ..attach_nvvm_target import serialization_of, serialized_for
+from ..debug.debug_info import DBG
+from .llvm_text import EMPTY_NODE, FunctionWriter, alignment_text, type_text
+from .write_instructions import SPELLED, write_operation
+
+
+Incoming = dict[Block, list[tuple[Block, Sequence[SSAValue]]]]
+
+
+def _incoming(blocks: Sequence[Block]) -> Incoming:
+    """For each block its predecessors, each with the values that it passes."""
+    found: Incoming = {block: [] for block in blocks}
+    for source in blocks:
+        last = source.last_op
+        if isinstance(last, llvm.BrOp):
+            found[last.successor].append((source, last.arguments))
+        elif isinstance(last, llvm.CondBrOp):
+            found[last.then_block].append((source, last.then_arguments))
+            found[last.else_block].append((source, last.else_arguments))
+    return found
+
+
+# Modules --------------------------------------------------------------------------------------------------------------
+
+# Function attributes that LLVM knows as strings.
+LAUNCH = ("nvvm.reqntid", "nvvm.maxntid", "nvvm.maxnreg", "nvvm.minctasm", "nvvm.cluster_dim", "nvvm.blocksareclusters")
+
+
+UNSAID_FEATURES = ("", DEFAULTS["features"])  # those of the GPU
+MANIFEST = "tileiras.manifest"
+FIRST_FLAG = 90  # metadata numbers of the module flags; those of debug nodes begin at 100
+
+
+def write(module: ModuleOp) -> str:
+    """LLVM IR text of the functions and globals of a module, and of the gpu.modules in it.
+
+    Raises InvalidInput[no-target] for a gpu.module of kernels that says of no target.
+    """
+    containers = [module, *(op for op in module.body.blocks[0].ops if isinstance(op, GPUModuleOp))]
+    target = serialized_for(module)
+    debug = DebugMetadata()
+    parts: list[str] = []
+    globals: list[str] = []
+    for container in containers:
+        for op in container.regions[0].blocks[0].ops:
+            if isinstance(op, llvm.GlobalOp):
+                globals.append(_global(op))
+            elif not isinstance(op, GPUModuleOp):
+                parts.append(_function(op, debug, "" if target is None else f" {MACHINE}"))
+    sections = [
+        _target(target),
+        "\n".join(globals),
+        *parts,
+        _attributes(target),
+        "\n".join(_metadata(containers, target, debug)),
+    ]
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _target(target: TargetAttr | None) -> str:
+    """What the module's addresses are."""
+    triple = TRIPLE if target is None else target.triple.data
+    layout = [f'target datalayout = "{DATA_LAYOUTS[triple]}"'] if triple in DATA_LAYOUTS else []
+    return "\n".join([*layout, f'target triple = "{triple}"'])
+
+
+# Of collective instructions: LLVM must not duplicate or sink them.
+ATTRIBUTES = "attributes #0 = { convergent nounwind }"
+MACHINE = "#1"  # of functions: the machine that they are for
+
+
+def _attributes(target: TargetAttr | None) -> str:
+    if target is None:
+        return ATTRIBUTES
+    row = serialization_of(target).target
+    features = row.llvm_features if target.features.data in UNSAID_FEATURES else target.features.data
+    return f'{ATTRIBUTES}\nattributes {MACHINE} = {{ "target-cpu"="{row.llvm_cpu}" "target-features"="{features}" }}'
+
+
+def _metadata(containers: Sequence[Operation], target: TargetAttr | None, debug: DebugMetadata) -> list[str]:
+    lines = [f"!{EMPTY_NODE} = !{{}}"]
+    named: list[tuple[str, str]] = []
+    for container in containers:
+        if (manifest := container.attributes.get(MANIFEST)) is not None:
+            named.append((MANIFEST, manifest.data))
+    if (library := _linked_library(containers)) is not None:
+        named.append(("tileiras.libdevice", library))
+    if target is not None:
+        named.append((NOTE, serialization_of(target).note))
+    for number, (name, text) in enumerate(named, EMPTY_NODE + 1):
+        lines += [f"!{name} = !{{!{number}}}", f'!{number} = !{{!"{llvm_string(text)}"}}']
+    units = [container.attributes[DBG] for container in containers if DBG in container.attributes]
+    return lines + (_debug_metadata(units, debug) if units else [])
+
+
+def _linked_library(containers: Sequence[Operation]) -> str | None:
+    """The bitcode library that the module links: a path, or the bitcode itself (libdevice/blob.py)."""
+    found = [op.attributes[LINKED_LIBRARY] for op in containers if LINKED_LIBRARY in op.attributes]
+    if len(set(found)) > 1 or not all(isinstance(blob, builtin.StringAttr) for blob in found):
+        message = f"{LINKED_LIBRARY} must be one string, but is {', '.join(map(str, found))}"
+        raise InvalidInput("libdevice-blob", message, remedy='name a path, or "base64:" and the bitcode')
+    return found[0].data if found else None
+
+
+def _debug_metadata(units: Sequence[Node], debug: DebugMetadata) -> list[str]:
+    numbers = ", ".join(f"!{debug.number(unit)}" for unit in units)
+    flags = [f"!{FIRST_FLAG + index}" for index in range(len(MODULE_FLAGS))]
+    lines = [f"!llvm.dbg.cu = !{{{numbers}}}", f"!llvm.module.flags = !{{{', '.join(flags)}}}"]
+    return lines + [f"{name} = {text}" for name, text in zip(flags, MODULE_FLAGS)] + debug.lines()
+
+
+def _global(op: llvm.GlobalOp) -> str:
+    space = op.addr_space.value.data
+    kind = "constant" if op.constant else "global"
+    linkage = op.linkage.linkage.data
+    where = f"addrspace({space}) " if space else ""
+    declared = linkage == "external" and op.value is None
+    # What is defined and external has no word for it.
+    words = f"{linkage} " if declared or linkage != "external" else ""
+    body = type_text(op.global_type) + ("" if declared else f" {_initial(op.value)}")
+    return f"@{llvm_symbol(op.sym_name.data)} = {words}{where}{kind} {body}{alignment_text(op)}"
+
+
+def _initial(value: Attribute | None) -> str:
+    """A global's value."""
+    if value is None:
+        return "undef"
+    if isinstance(value, builtin.StringAttr):
+        return f'c"{llvm_string(value.data)}"'
+    if not isinstance(value, builtin.DenseIntOrFPElementsAttr):
+        raise Unsupported("ll-global", f"a global with the value {value} has no LLVM form")
+    width = value.type.element_type.width.data
+    size, data = width // 8, value.data.data
+    numbers = (int.from_bytes(data[at : at + size], "little") for at in range(0, len(data), size))
+    return "[" + ", ".join(f"i{width} {number}" for number in numbers) + "]"
+
+
+def _function(op: Operation, debug: DebugMetadata, machine: str) -> str:
+    if not isinstance(op, llvm.FuncOp):
+        raise Unsupported("ll-operation", f"operation {op.name} is not of the llvm dialect", remedy="convert it first")
+    result, name = type_text(op.function_type.output), llvm_symbol(op.sym_name.data)
+    if not op.body.blocks:
+        return f"declare {result} @{name}({', '.join(map(type_text, op.function_type.inputs))})"
+    writer = FunctionWriter(debug)
+    arguments = _arguments(writer, op)
+    kernel = "ptx_kernel " if "nvvm.kernel" in op.attributes else ""
+    place = f" !dbg !{debug.number(op.attributes[DBG])}" if DBG in op.attributes else ""
+    head = f"define {kernel}{result} @{name}({arguments}){machine}{_launch(op)}{place} {{"
+    _body(writer, op)
+    return "\n".join([head, *writer.lines, "}"])
+
+
+def _arguments(w: FunctionWriter, op: llvm.FuncOp) -> str:
+    """The parameters, with what they are marked as."""
+    values = op.body.blocks[0].args
+    marks = op.arg_attrs.data if op.arg_attrs is not None else [None] * len(values)
+    texts = []
+    for value, mark in zip(values, marks):
+        if value.name_hint is not None:
+            w.names[id(value)] = f"%{value.name_hint}"
+        words = [] if mark is None else [MARKS[key](entry) for key, entry in mark.data.items() if key in MARKS]
+        texts.append(" ".join([type_text(value.type), *words, w.name(value)]))
+    return ", ".join(texts)
+
+
+# Attribute of an argument -> LLVM's word for it.
+MARKS: dict[str, Callable[[Attribute], str]] = {
+    "llvm.byval": lambda value: f"byval({type_text(value)})",
+    "llvm.align": lambda value: f"align {value.value.data}",
+    "nvvm.grid_constant": lambda value: '"nvvm.grid_constant"',
+}
+
+
+def _launch(op: llvm.FuncOp) -> str:
+    words = []
+    for name in LAUNCH:
+        value = op.attributes.get(name)
+        if isinstance(value, builtin.DenseArrayBase):
+            words.append(f' "{name}"="{",".join(map(str, value.get_values()))}"')
+        elif isinstance(value, builtin.IntegerAttr):
+            words.append(f' "{name}"="{value.value.data}"')
+        elif value is not None:
+            words.append(f' "{name}"')
+    return "".join(words)
+
+
+def _body(w: FunctionWriter, function: llvm.FuncOp) -> None:
+    blocks = list(function.body.blocks)
+    w.blocks |= {block: f"b{index}" for index, block in enumerate(blocks)}
+    # Constants, globals and empty values are spelled where they are used, which may be before their block.
+    for block in blocks:
+        for op in _operations(block):
+            if (spell := SPELLED.get(op.__class__)) is not None:
+                spell(w, op)
+    incoming = _incoming(blocks)
+    for block in blocks:
+        w.lines.append(f"{w.blocks[block]}:")
+        if block is not blocks[0]:
+            _phis(w, block, incoming)
+        for op in _operations(block):
+            write_operation(w, op)
+
+
+def _operations(block: Block) -> Iterator[Operation]:
+    """``block.ops``, in half of the time."""
+    op = block._first_op
+    while op is not None:
+        yield op
+        op = op._next_op
+
+
+def _phis(w: FunctionWriter, block: Block, incoming: Incoming) -> None:
+    """The arguments of a block; their place is that of the first branch to it."""
+    sources = incoming[block]
+    place = sources[0][0].last_op.attributes.get(DBG) if sources else None
+    suffix = f", !dbg !{w.debug.number(place)}" if place is not None else ""
+    for index, argument in enumerate(block.args):
+        pairs = ", ".join([f"[ {w.name(values[index])}, %{w.blocks[source]} ]" for source, values in sources])
+        w.lines.append(f"  {w.name(argument)} = phi {type_text(argument.type)} {pairs}{suffix}")
