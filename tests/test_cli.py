@@ -164,7 +164,7 @@ def test_stage_that_does_not_follow(capsys, goal):
 
 
 def test_wrong_optimization_level(capsys):
-    assert "9 is not an optimization level; use 0, 1, 2 or 3" in refusal(capsys, *lower("--opt", "9"))
+    assert "invalid LLVM optimization level '9'; use one of 0, 1, 2, 3, s, z" in refusal(capsys, *lower("--opt", "9"))
 
 
 def test_missing_ptxas(capsys):
@@ -344,6 +344,18 @@ def test_lower_until_prints_text_that_opt_finishes(capsys):
     capsys.readouterr()
     assert main(["opt", "k.mlir", "--sm", "90", *rest, "--ll"]) == 0
     assert capsys.readouterr().out.encode() == Path("k.ll").read_bytes()
+
+
+@pytest.mark.parametrize("option", ["--opt", "--opt-level"])
+@pytest.mark.parametrize(("level", "small"), [("s", True), ("z", True), ("2", False)])
+def test_lower_for_size(option, level, small):
+    Path("k.tilebc").write_bytes(bytecode_of("vector_add_f32"))
+    for goal in ("ll", "ptx", "cubin"):
+        source = "k.ll" if goal == "cubin" else "k.tilebc"
+        assert main(["lower", source, "--to", goal, "--sm", "90", option, level, "--in-process"]) == 0
+    note = next(line for line in Path("k.ll").read_text().splitlines() if "sm_90 -opt=2" in line)
+    assert (f"-O{level}" in note) == small
+    assert Path("k.cubin").read_bytes().startswith(b"\x7fELF")
 
 
 def test_lower_until_an_unknown_pass_names_those_on_the_way(capsys):

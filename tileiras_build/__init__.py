@@ -27,7 +27,7 @@ def compile(
     bytecode: bytes,
     gpu_name: str,
     *,
-    opt_level: int = 3,
+    opt_level: int | str = 3,
     stop_at: str = "cubin",
     lineinfo: bool = False,
     debug: bool = False,

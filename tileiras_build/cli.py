@@ -102,7 +102,7 @@ def _add_lower(parser: argparse.ArgumentParser) -> None:
     goal.add_argument("--until", metavar="PASS", help="stop after this pass, and write MLIR that `opt` takes up again")
     parser.add_argument("--sm", required=True, metavar="SM", help="the target: 90, sm_90 and 90a mean the same")
     parser.add_argument("-o", "--output", metavar="OUT", help="default: FILE with the new suffix; - is standard output")
-    parser.add_argument("--opt", type=int, default=3, metavar="0..3", help="optimization level (default: 3)")
+    _add_level(parser)
     parser.add_argument("--lineinfo", action="store_true", help="keep source lines for profilers and debuggers")
     parser.add_argument("--device-debug", action="store_true", help="keep source lines and variables; needs --opt 0")
     parser.add_argument("--libdevice", metavar="PATH", help="default: the nvidia-nvvm package's libdevice.10.bc")
@@ -157,6 +157,11 @@ def _never(options: argparse.Namespace) -> None:
     """``main`` hands this command over before it reads options; the row is for --help."""
 
 
+def _add_level(parser: argparse.ArgumentParser) -> None:
+    what = "optimization level: 0, 1, 2, 3, or s and z for size (default: 3)"
+    parser.add_argument("--opt", "--opt-level", dest="opt", default="3", metavar="LEVEL", help=what)
+
+
 def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.mlir", help="MLIR text; - is standard input")
     parser.add_argument("--pass", dest="passes", action="append", default=[], metavar="NAME", help="in order")
@@ -169,7 +174,7 @@ def _add_opt(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the target as major * 10 + minor, instead of --sm",
     )
-    parser.add_argument("--opt", type=int, default=3, metavar="0..3", help="optimization level (default: 3)")
+    _add_level(parser)
     parser.add_argument("--lineinfo", action="store_true", help="keep source lines")
     parser.add_argument("--device-debug", action="store_true", help="keep source lines and variables; needs --opt 0")
 
@@ -239,12 +244,12 @@ def _add_verify(parser: argparse.ArgumentParser) -> None:
         metavar="FINDING",
         help="do not fail for one of the things that the ISA leaves open (docs/emulator.md, Findings)",
     )
-    parser.add_argument("--opt", type=int, default=3, metavar="0..3", help="optimization level (default: 3)")
+    _add_level(parser)
 
 
 def lower_file(options: argparse.Namespace) -> None:
     """``lower FILE --to STAGE --sm SM``: write the stage's file, and the manifest beside a cubin."""
-    from .driver import check_opt_level
+    from .book.serializers import read_level
     from .executor.forked import ForkedExecutor
     from .executor.in_process import InProcessExecutor
     from .pipeline.job import Job, check_debug
@@ -259,9 +264,8 @@ def lower_file(options: argparse.Namespace) -> None:
     target = find_target(options.sm)
     files = {"libdevice": options.libdevice, "ptxas": options.ptxas}
     choices = {"serializer": options.serializer, "strategy": options.strategy}
-    job = check_debug(
-        Job(target, check_opt_level(options.opt), options.lineinfo, options.device_debug, **files, **choices)
-    )
+    level = read_level(options.opt)
+    job = check_debug(Job(target, level, options.lineinfo, options.device_debug, **files, **choices))
     data = read_file(options.file)
     executor = InProcessExecutor() if options.in_process else ForkedExecutor()
     arguments = (data, source.name, goal, job, options.file)

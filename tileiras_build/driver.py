@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .book.serializers import find_level
 from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError
 from .executor.isolation import run_isolated
 from .files import replace_files
@@ -92,7 +93,7 @@ def compile(
     bytecode: bytes,
     gpu_name: str,
     *,
-    opt_level: int = 3,
+    opt_level: int | str = 3,
     stop_at: str = "cubin",
     lineinfo: bool = False,
     debug: bool = False,
@@ -110,8 +111,9 @@ def compile(
     (``strategies.NAMES``). Raises InvalidInput, Unsupported or InternalError; LLVM cannot end the calling process: a
     libdevice of the caller's own is linked in another one.
     """
-    target, level = find_target(gpu_name), check_opt_level(opt_level)
-    job = check_debug(Job(target, level, lineinfo, debug, libdevice, ptxas, serializer, strategy))
+    find_level(opt_level)
+    target = find_target(gpu_name)
+    job = check_debug(Job(target, opt_level, lineinfo, debug, libdevice, ptxas, serializer, strategy))
     artifacts = Artifacts(bytecode, job, find(stop_at).name, name)
     run = _Run(bytecode, STAGES[0], job, name)
     with _collecting_later():
@@ -183,14 +185,6 @@ def _stage_of_pass(last: str, source: str, job: Job) -> tuple[Stage, tuple[type[
         f"{last!r} is no pass on the way from .{source.removeprefix('.')}",
         remedy=f"use one of {', '.join(offered)}",
     )
-
-
-def check_opt_level(level: object) -> int:
-    """``level``, if it is one of 0..3; raises InvalidInput otherwise."""
-    for known in range(4):
-        if level == known:
-            return known
-    raise InvalidInput("opt-level", f"{level!r} is not an optimization level", remedy="use 0, 1, 2 or 3")
 
 
 @dataclass

@@ -105,7 +105,7 @@ def test_the_capability_is_the_target(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--opt", "4"], "invalid optimization level"),
+        (["--opt", "4"], "invalid LLVM optimization level"),
         (
             ["--device-debug"],
             "optimized debugging is not supported, change optimization level to 0 or disable full debug",

@@ -23,11 +23,14 @@ def marked(note: str, cpu: str = "sm_90a") -> str:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.parametrize("options", [{}, {"opt_level": 1}, {"opt_level": 0, "debug": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"opt_level": 1}, {"opt_level": "s"}, {"opt_level": "z"}, {"opt_level": 0, "debug": True}]
+)
 def test_the_note_is_read_as_it_was_written(name, options):
     made_for = Serialization.of_job(Job(TARGETS[name], **options))
     assert Serialization.parse(made_for.note) == made_for
     assert made_for.check(Job(TARGETS[name], **options)) is made_for
+    assert made_for.opt_level == options.get("opt_level", 3)
 
 
 def test_the_notes_text():
@@ -44,6 +47,7 @@ def test_other_notes_are_refused(note):
 @pytest.mark.parametrize("job, words", [
     (Job(TARGETS["sm_80"]), "a module for sm_90 is serialized for sm_80"),
     (Job(SM90, opt_level=1), "a module for optimization level 3 is serialized for optimization level 1"),
+    (Job(SM90, opt_level="z"), "a module for optimization level 3 is serialized for optimization level z"),
     (Job(TARGETS["sm_100"], opt_level=0, debug=True),
      "a module for sm_90 and optimization level 3 and no device debugging is serialized for sm_100 and optimization level 0 "
      "and device debugging"),

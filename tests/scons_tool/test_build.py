@@ -306,8 +306,9 @@ def test_two_kernels_of_one_name_are_refused(project):
     ("option", "sentence"),
     [
         ("sm=91", "unknown target sm=91; use one or more of 80, 86, 87, 88, 89, 90, 100"),
-        ("opt=4", "'4' is not an optimization level; use 0, 1, 2 or 3"),
+        ("opt=4", "invalid LLVM optimization level '4'; use one of 0, 1, 2, 3, s, z"),
         ("lineinfo=perhaps", "lineinfo=perhaps is neither yes nor no"),
+        ("debug=perhaps", "debug=perhaps is neither yes nor no"),
         ("ptxas=absent", "ptxas=absent is not a file"),
         ("libdevice=absent", "libdevice=absent is not a file"),
         ("build_dir=a.tilebc", "build_dir=a.tilebc is not a folder"),
@@ -315,7 +316,7 @@ def test_two_kernels_of_one_name_are_refused(project):
         ("serializer=gcc", "serializer=gcc is not a valid value; use one of nvptx, libnvvm"),
         (
             "ms=90",
-            "unknown option ms=; use one of sm, opt, lineinfo, strategy, serializer, build_dir, ptxas, libdevice, "
+            "unknown option ms=; use one of sm, opt, lineinfo, debug, strategy, serializer, build_dir, ptxas, libdevice, "
             "cache, explain, prune, executor",
         ),
     ],
@@ -334,6 +335,7 @@ def test_help_explains_the_options(project):
         "sm: targets",
         "opt: optimization level",
         "lineinfo:",
+        "debug:",
         "strategy:",
         "serializer:",
         "build_dir:",

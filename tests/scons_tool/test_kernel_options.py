@@ -25,7 +25,7 @@ def test_later_patterns_win_option_by_option():
     ("rows", "sentence"),
     [
         ({"matmal": {"opt": 2}}, "no kernel of library lib is called matmal"),
-        ({"saxpy": {"optimize": 2}}, "kernels saxpy of library lib are given optimize; use sm, opt, lineinfo"),
+        ({"saxpy": {"optimize": 2}}, "kernels saxpy of library lib are given optimize; use sm, opt, lineinfo, debug"),
         ({"saxpy": {"build_dir": "x"}}, "kernels saxpy of library lib are given build_dir"),
     ],
 )
@@ -47,6 +47,14 @@ def test_each_kernel_gets_its_own_targets_and_level(project):
     assert "ptx sm_90 O3" in (project.folder / "build/sm_90/b.cubin").read_text()
     project.write("SConstruct", text.replace('"opt": 1', '"opt": 2'))
     assert project.steps() == chain("a", targets=["sm_100"])
+
+
+def test_a_kernel_for_a_debugger_beside_a_small_one(project):
+    rows = '{"a": {"debug": 1, "opt": 0}, "b": {"opt": "s"}}'
+    project.write("SConstruct", SCONSTRUCT.replace("key=str))", f"key=str), kernels={rows})"))
+    assert project.run().returncode == 0
+    made = [(project.folder / f"build/sm_90/{kernel}.cubin").read_text() for kernel in "ab"]
+    assert "ptx sm_90 O0" in made[0] and "ptx sm_90 Os" in made[1]
 
 
 def test_wrong_option_of_a_kernel_is_one_sentence(project):

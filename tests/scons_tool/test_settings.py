@@ -47,3 +47,20 @@ def test_choices_reach_the_job():
 def test_a_wrong_choice_names_the_right_ones(option):
     with pytest.raises(InvalidInput, match=f"{option}=best is not a valid value; use one of"):
         read_settings(Environment({option: "best"}))
+
+
+@pytest.mark.parametrize("level", ["0", "1", "2", "3", "s", "z"])
+def test_each_level_reaches_the_job(level):
+    settings = read_settings(Environment(opt=level))
+    assert str(settings.job(TARGET, find("ptx")).opt_level) == level
+
+
+def test_debugging_reaches_the_job():
+    settings = read_settings(Environment(debug="1", opt="0"))
+    assert settings.job(TARGET, find("ll")).debug
+
+
+@pytest.mark.parametrize("level", ["3", "s"])
+def test_optimized_debugging_is_refused(level):
+    with pytest.raises(InvalidInput, match="optimized debugging is not supported, change optimization level to 0 or"):
+        read_settings(Environment(debug="yes", opt=level))

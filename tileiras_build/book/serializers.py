@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..errors import InvalidInput
@@ -36,12 +37,13 @@ _FULL = (
 @dataclass(frozen=True)
 class Level:
     """One optimization level: LLVM's passes, the number of code generator, libNVVM and ``#nvvm.target``, ptxas' number,
-    and what functions are told to be kept small."""
+    what functions are told to be kept small, and the flag of ``#nvvm.target`` that says what its number does not."""
 
     passes: tuple[str, ...]
     number: int
     ptxas: int
     attributes: tuple[str, ...] = ()
+    size_flag: str | None = None
 
 
 LEVELS: dict[int | str, Level] = {
@@ -51,21 +53,34 @@ LEVELS: dict[int | str, Level] = {
     2: Level(_FULL, 2, 2),
     3: Level(_FULL, 3, 3),
     # Numbers have no word for size, and ptxas no such level.
-    "s": Level(_FULL, 2, 3, ("optsize",)),
-    "z": Level(_FULL, 2, 3, ("minsize", "optsize")),
+    "s": Level(_FULL, 2, 3, ("optsize",), "-Os"),
+    "z": Level(_FULL, 2, 3, ("minsize", "optsize"), "-Oz"),
 }
 DEFAULT_LEVEL = 3
 
 
+LEVEL_NAMES = tuple(map(str, LEVELS))
+
+
 def find_level(opt_level: int | str) -> Level:
     """The row of a level (0..3, "s" or "z"); raises InvalidInput[opt-level]."""
-    if isinstance(opt_level, bool) or opt_level not in LEVELS:
-        raise InvalidInput(
-            "opt-level",
-            f"invalid LLVM optimization level {opt_level!r}",
-            remedy=f"use one of {', '.join(map(str, LEVELS))}",
-        )
+    if type(opt_level) not in (int, str) or opt_level not in LEVELS:
+        message = f"invalid LLVM optimization level {opt_level!r}"
+        raise InvalidInput("opt-level", message, remedy=f"use one of {', '.join(LEVEL_NAMES)}")
     return LEVELS[opt_level]
+
+
+def read_level(given: object) -> int | str:
+    """The level of an option's value: "0".."3", or a level; raises InvalidInput[opt-level]."""
+    level = next((level for level, name in zip(LEVELS, LEVEL_NAMES, strict=True) if given == name), given)
+    find_level(level)
+    return level
+
+
+def level_of(number: int, flags: Iterable[str]) -> int | str:
+    """The level that ``#nvvm.target`` means by its number and flags; raises InvalidInput[opt-level]."""
+    sizes = {row.size_flag: level for level, row in LEVELS.items() if row.size_flag}
+    return next((sizes[flag] for flag in flags if flag in sizes), read_level(number))
 
 
 # libNVVM's options ----------------------------------------------------------------------------------------------------
@@ -75,11 +90,12 @@ DEBUG, NVGPUCOMP = "debug", "nvgpucomp"
 
 @dataclass(frozen=True)
 class Flag:
-    """One option of libNVVM: its value, None for a word by itself, and what asks for it, None = always given."""
+    """One option of libNVVM: its value, None for a word by itself, and what asks for it (a level too), None = always
+    given."""
 
     name: str
     value: bool | int | None = None
-    asked_by: str | None = None
+    asked_by: int | str | None = None
     public: bool = True  # whether the library that NVIDIA ships takes it
 
     @property
@@ -94,11 +110,12 @@ FLAGS = (
     Flag("-pragma-unroll-threshold", 9900000),  # loops are scheduled already
     Flag("-fma", 0),  # contraction would change explicit numeric choices
     Flag("libNVVMUseNVGpuComp", True, NVGPUCOMP, public=False),
+    *(Flag(row.size_flag, asked_by=level, public=False) for level, row in LEVELS.items() if row.size_flag),
 )
 DEBUG_WORD = FLAGS[0].word
 
 
-def flags_for(debug: bool, nvgpucomp: bool = False) -> tuple[Flag, ...]:
+def flags_for(debug: bool, nvgpucomp: bool = False, opt_level: int | str = DEFAULT_LEVEL) -> tuple[Flag, ...]:
     """The options of a module."""
-    asked = {None: True, DEBUG: debug, NVGPUCOMP: nvgpucomp}
-    return tuple(flag for flag in FLAGS if asked[flag.asked_by])
+    asked = {None: True, DEBUG: debug, NVGPUCOMP: nvgpucomp, opt_level: True}
+    return tuple(flag for flag in FLAGS if asked.get(flag.asked_by))

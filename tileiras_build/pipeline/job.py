@@ -18,14 +18,14 @@ SERIALIZERS = ("nvptx", "libnvvm")
 class Job:
     """Options of one kernel library file for one target.
 
-    ``opt_level`` is 0..3; ``lineinfo`` keeps source lines in the cubin; ``debug`` is full device debugging
+    ``opt_level`` is 0..3, "s" or "z"; ``lineinfo`` keeps source lines in the cubin; ``debug`` is full device debugging
     (implies no optimization in ptxas). ``libdevice`` and ``ptxas`` are paths, None = the wheels' own files.
     ``serializer`` makes the PTX: "nvptx" is LLVM's back end, "libnvvm" NVIDIA's library. ``strategy`` says how copies
     overlap computation: a name of ``strategies.NAMES``.
     """
 
     target: Target
-    opt_level: int = 3
+    opt_level: int | str = 3
     lineinfo: bool = False
     debug: bool = False
     libdevice: str | None = None

@@ -11,6 +11,7 @@ from functools import cache, partial
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from ..book.serializers import read_level
 from ..dialects.mlir_text import parse_checked
 from ..errors import InternalError, InvalidInput, Location
 from ..files import read_file
@@ -136,9 +137,7 @@ def _blame_text(error: InternalError, path: str) -> InvalidInput:
 
 def job_of(options: argparse.Namespace) -> Job:
     """The job that the options of the command ask for; raises InvalidInput for those that do not go together."""
-    if options.opt not in range(4):
-        raise InvalidInput("opt-level", "invalid optimization level", remedy="use 0, 1, 2 or 3")
-    return check_debug(Job(_target_of(options), options.opt, options.lineinfo, options.device_debug))
+    return check_debug(Job(_target_of(options), read_level(options.opt), options.lineinfo, options.device_debug))
 
 
 def _target_of(options: argparse.Namespace) -> Target:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..book.serializers import DEBUG_WORD, find_level, flags_for
+from ..book.serializers import DEBUG_WORD, LEVELS, find_level, flags_for, level_of
 from ..errors import InternalError, InvalidInput
 from ..targets import TARGETS, Target
 from .job import Job
@@ -21,23 +21,24 @@ _LEVEL = "-opt="
 
 @dataclass(frozen=True)
 class Serialization:
-    """A GPU by name ("sm_90"), an optimization level and the words of libNVVM's options."""
+    """A GPU by name ("sm_90"), the number of an optimization level and the words of libNVVM's options."""
 
     chip: str
-    opt_level: int | str
+    number: int
     flags: tuple[str, ...]
 
     @classmethod
     def of_job(cls, job: Job) -> Serialization:
         """What a job asks for."""
-        return cls(job.target.name, job.opt_level, tuple(flag.word for flag in flags_for(job.debug)))
+        flags = flags_for(job.debug, opt_level=job.opt_level)
+        return cls(job.target.name, find_level(job.opt_level).number, tuple(flag.word for flag in flags))
 
     @classmethod
     def parse(cls, note: str) -> Serialization:
         """What a note says; raises InternalError[target-note]."""
         chip, level, *flags = note.split() if len(note.split()) > 1 else ("", "")
         number = level.removeprefix(_LEVEL)
-        if chip not in TARGETS or number not in ("0", "1", "2", "3"):
+        if chip not in TARGETS or number not in map(str, {row.number for row in LEVELS.values()}):
             message = f"!{NOTE} says {note!r}, which names no GPU and level"
             raise InternalError("target-note", message, remedy=f'write it as "sm_90 {_LEVEL}3 -Xopt"')
         return cls(chip, int(number), tuple(flags))
@@ -53,9 +54,9 @@ class Serialization:
         return TARGETS[self.chip]
 
     @property
-    def number(self) -> int:
-        """The level as a number."""
-        return find_level(self.opt_level).number
+    def opt_level(self) -> int | str:
+        """The level that the number and the flags mean."""
+        return level_of(self.number, self.flags)
 
     @property
     def debug(self) -> bool:
@@ -68,12 +69,12 @@ class Serialization:
         return self
 
     def _words(self) -> tuple[str, ...]:
-        return self.chip, level_words(self.number), "device debugging" if self.debug else "no device debugging"
+        return self.chip, level_words(self.opt_level), "device debugging" if self.debug else "no device debugging"
 
 
-def level_words(number: int) -> str:
+def level_words(level: int | str) -> str:
     """A level as diagnostics call it."""
-    return f"optimization level {number}"
+    return f"optimization level {level}"
 
 
 def check_agreement(made: tuple[str, ...], asked: tuple[str, ...]) -> None:

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 from SCons.Variables import Variables
 
-from ..driver import check_opt_level
+from ..book.serializers import LEVEL_NAMES, read_level
 from ..errors import InvalidInput, TileirasError
-from ..pipeline.job import SERIALIZERS, Job
+from ..pipeline.job import SERIALIZERS, Job, check_debug
 from ..pipeline.stages import Stage, load
 from ..pipeline.strategies import AUTO, NAMES
 from ..targets import TARGETS, Target, parse_targets
@@ -20,10 +20,9 @@ from .reading import READING
 from .running import LOCAL, check_cache, check_executor
 
 _NUMBERS = ", ".join(str(target.number) for target in TARGETS.values())
-_OPT_LEVELS = tuple("0123")
 _YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 DEFAULTS = {
-    "sm": "90", "opt": "3", "lineinfo": "no", "strategy": AUTO, "serializer": SERIALIZERS[0], "build_dir": "build",
+    "sm": "90", "opt": "3", "lineinfo": "no", "debug": "no", "strategy": AUTO, "serializer": SERIALIZERS[0], "build_dir": "build",
     "ptxas": "", "libdevice": "", "ptx": "auto", "prefix": "install",
 }  # fmt: skip
 CHOICES = {"strategy": NAMES, "serializer": SERIALIZERS}
@@ -34,16 +33,22 @@ def variables(arguments: dict[str, str]) -> Variables:
     result = Variables(args=arguments)
     result.AddVariables(
         ("sm", f"targets, separated by commas: {_NUMBERS}, or all", DEFAULTS["sm"], _check_sm),
-        ("opt", "optimization level: 0, 1, 2 or 3", DEFAULTS["opt"], _check_opt),
-        ("lineinfo", "keep source lines for profilers and debuggers: yes or no", DEFAULTS["lineinfo"], _check_lineinfo),
+        ("opt", f"optimization level: {', '.join(LEVEL_NAMES)}", DEFAULTS["opt"], _check_opt),
+        ("lineinfo", "keep source lines for profilers and debuggers: yes or no", DEFAULTS["lineinfo"], _check_yes_no),
+        (
+            "debug",
+            "keep source lines and variables for debuggers, with opt=0: yes or no",
+            DEFAULTS["debug"],
+            _check_yes_no,
+        ),
         ("strategy", f"how copies overlap computation: {', '.join(NAMES)}", DEFAULTS["strategy"], _check_choice),
         ("serializer", f"what makes the PTX: {' or '.join(SERIALIZERS)}", DEFAULTS["serializer"], _check_choice),
         ("build_dir", "folder for everything that is built", DEFAULTS["build_dir"], _check_build_dir),
         ("ptxas", "path of ptxas (empty: the one of nvidia-cuda-nvcc)", DEFAULTS["ptxas"], _check_file),
         ("libdevice", "path of libdevice.10.bc (empty: the one of nvidia-nvvm)", DEFAULTS["libdevice"], _check_file),
         ("cache", "shared build cache: a folder, or http://host:port/path (empty: none)", "", _check_cache),
-        ("explain", "say why each step runs: yes or no", "no", _check_explain),
-        ("prune", "remove what was built of kernels that do not exist any more: yes or no", "no", _check_prune),
+        ("explain", "say why each step runs: yes or no", "no", _check_yes_no),
+        ("prune", "remove what was built of kernels that do not exist any more: yes or no", "no", _check_yes_no),
         ("executor", "where steps run: local, or tcp://host:8786, a Dask scheduler", LOCAL, _check_executor),
         ("ptx", "whose PTX goes into packages for later GPUs: a number, auto or none", DEFAULTS["ptx"], _check_ptx),
         ("prefix", "folder that `scons install` puts packages into", DEFAULTS["prefix"]),
@@ -68,17 +73,23 @@ class Settings:
     """The options of one environment, checked. ``libdevice`` and ``ptxas`` are paths, None = the installed ones."""
 
     targets: tuple[Target, ...]
-    opt_level: int
+    opt_level: int | str
     lineinfo: bool
+    debug: bool
     build_dir: str
     libdevice: str | None
     ptxas: str | None
     strategy: str = AUTO
     serializer: str = SERIALIZERS[0]
 
+    def choices(self, target: Target) -> Job:
+        """What is asked for ``target``, without files."""
+        given = {"strategy": self.strategy, "serializer": self.serializer}
+        return Job(target, self.opt_level, self.lineinfo, self.debug, **given)
+
     def job(self, target: Target, stage: Stage) -> Job:
         """What ``stage`` is asked to do for ``target``, with the paths of its input files found."""
-        job = stage.job(Job(target, self.opt_level, self.lineinfo, strategy=self.strategy, serializer=self.serializer))
+        job = stage.job(self.choices(target))
         with READING.looking_up():
             found = {file.option: load(file.find)(getattr(self, file.option)) for file in stage.inputs}
         paths: dict[str, Any] = {name: str(path) for name, path in found.items()}
@@ -92,8 +103,11 @@ def read_settings(env, **given: object) -> Settings:
     targets = tuple(parse_targets(option["sm"]))
     paths = (_path(env, option["libdevice"]), _path(env, option["ptxas"]))
     choices = {name: _choice(name, option[name]) for name in CHOICES}
-    level, lineinfo = _opt_level(option["opt"]), _yes_no(option["lineinfo"])
-    return Settings(targets, level, lineinfo, str(option["build_dir"]), *paths, **choices)
+    lines, debug = (_yes_no(option[name], name) for name in ("lineinfo", "debug"))
+    level, folder = read_level(option["opt"]), str(option["build_dir"])
+    settings = Settings(targets, level, lines, debug, folder, *paths, **choices)
+    check_debug(settings.choices(targets[0]))
+    return settings
 
 
 def _path(env, text: str) -> str | None:
@@ -101,10 +115,6 @@ def _path(env, text: str) -> str | None:
     if not text:
         return None
     return env.File(text if text.startswith("#") or os.path.isabs(text) else f"#{text}").get_abspath()
-
-
-def _opt_level(text: object) -> int:
-    return check_opt_level(int(str(text)) if str(text) in _OPT_LEVELS else text)
 
 
 def is_explaining(env) -> bool:
@@ -117,7 +127,7 @@ def is_pruning(env) -> bool:
     return _yes_no(env.get("prune", "no"), "prune")
 
 
-def _yes_no(text: object, name: str = "lineinfo") -> bool:
+def _yes_no(text: object, name: str) -> bool:
     if str(text).lower() in _YES_NO:
         return _YES_NO[str(text).lower()]
     raise InvalidInput("option-value", f"{name}={text} is neither yes nor no", remedy="use yes or no")
@@ -146,22 +156,14 @@ def _check_ptx(name, value, env) -> None:
 
 
 def _check_opt(name, value, env) -> None:
-    _check(_opt_level, value)
+    _check(read_level, value)
 
 
 def _check_choice(name, value, env) -> None:
     _check(lambda text: _choice(name, text), value)
 
 
-def _check_lineinfo(name, value, env) -> None:
-    _check(_yes_no, value)
-
-
-def _check_explain(name, value, env) -> None:
-    _check(lambda text: _yes_no(text, name), value)
-
-
-def _check_prune(name, value, env) -> None:
+def _check_yes_no(name, value, env) -> None:
     _check(lambda text: _yes_no(text, name), value)
 
 

@@ -75,7 +75,7 @@ def _asks_nvgpucomp(op: Operation) -> bool:
 
 def target_for(op: Operation, job: Job) -> TargetAttr:
     """The target of one device module."""
-    flags = {flag.name: _attribute(flag.value) for flag in flags_for(job.debug, _asks_nvgpucomp(op))}
+    flags = {flag.name: _attribute(flag.value) for flag in flags_for(job.debug, _asks_nvgpucomp(op), job.opt_level)}
     return TargetAttr.of(find_level(job.opt_level).number, chip_of(op), flags)
 
 
