@@ -70,7 +70,7 @@ def find_level(opt_level: int | str) -> Level:
     return LEVELS[opt_level]
 
 
-def read_level(given: object) -> int | str:
+def read_level(given: int | str) -> int | str:
     """The level of an option's value: "0".."3", or a level; raises InvalidInput[opt-level]."""
     level = next((level for level, name in zip(LEVELS, LEVEL_NAMES, strict=True) if given == name), given)
     find_level(level)

@@ -1,0 +1,125 @@
+"""Our LLVM passes against LLVM's own pipelines of the same levels, over the example library.
+
+    python benchmarks/llvm_pipelines.py [--sm 90] [--levels 2,3,s,z]
+
+For each level: CPU seconds from .ll to cubin, machine instructions, registers, spill instructions, and in how many
+kernels LLVM's default pipeline gives fewer, more, or as many instructions and registers as ours. Everything after the
+passes (code generator, ptxas) is the same. What ``pipeline/ll_to_ptx/passes.py`` says about the two rests on this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+from compile_speed import EXAMPLES, freeze
+
+from tileiras_build import driver
+from tileiras_build.book.serializers import find_level, read_level
+from tileiras_build.bytecode.export import export_kernels
+from tileiras_build.pipeline import ll_to_ptx, ptx_to_cubin
+from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.ll_to_ptx import compile_module
+from tileiras_build.pipeline.ptx_to_cubin.cubin import read_cubin
+from tileiras_build.reports import sass
+from tileiras_build.reports.table import align
+from tileiras_build.targets import Target, find_target
+
+HEADER = ("level", "passes", "CPU s", "instructions", "registers", "spills", "fewer / more instructions", "registers")
+Passes = Callable[[llvm.ModuleRef, llvm.TargetMachine, int | str], None]
+OURS = compile_module.run_passes
+
+
+def llvm_default(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int | str) -> None:
+    """PassBuilder's per-module default pipeline; libdevice's bodies are inlined first, as in ours."""
+    row = find_level(level)
+    for function in module.functions:
+        for attribute in row.attributes if not function.is_declaration else ():
+            function.add_function_attribute(attribute)
+    inliner = llvm.create_new_module_pass_manager()
+    inliner.add_always_inliner_pass()
+    options = llvm.create_pipeline_tuning_options(speed_level=row.number)
+    builder = llvm.create_pass_builder(machine, options)
+    inliner.run(module, builder)
+    builder.getModulePassManager().run(module, builder)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One kernel by one pipeline."""
+
+    seconds: float
+    instructions: int
+    registers: int
+    spills: int
+
+
+def measure(ll: dict[str, str], target: Target, level: int | str, passes: Passes) -> dict[str, Measured]:
+    """Each kernel's figures."""
+    with _using(passes):
+        return {name: _measure(text, target, level) for name, text in ll.items()}
+
+
+@contextmanager
+def _using(passes: Passes):
+    compile_module.run_passes = passes
+    try:
+        yield
+    finally:
+        compile_module.run_passes = OURS
+
+
+def _measure(text: str, target: Target, level: int | str) -> Measured:
+    job = Job(target, level)
+    before = _cpu()
+    cubin, _ = ptx_to_cubin.lower(ll_to_ptx.lower(text, job), job)
+    seconds = _cpu() - before
+    [listing] = sass.read_listings(sass.disassemble(cubin))
+    registers = read_cubin(cubin).kernels[listing.name].registers
+    return Measured(seconds, listing.total, registers, listing.count(*sass.SPILL))
+
+
+def _cpu() -> float:
+    uses = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(use.ru_utime + use.ru_stime for use in uses)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--sm", default="90")
+    parser.add_argument("--levels", default="2,3,s,z")
+    options = parser.parse_args()
+    target = find_target(options.sm)
+    kernels: dict[str, bytes] = {}
+    for path in sorted(EXAMPLES.glob("[!_]*.py")):
+        kernels |= export_kernels(path)
+    freeze()
+    rows: list[tuple[str, ...]] = []
+    for level in map(read_level, options.levels.split(",")):
+        ll = {
+            name: driver.compile(data, target.name, opt_level=level, stop_at="ll").ll for name, data in kernels.items()
+        }
+        ours, theirs = (measure(ll, target, level, passes) for passes in (OURS, llvm_default))
+        rows += [_row(level, "ours", ours, ours), _row(level, "LLVM's", theirs, ours)]
+    print(align(HEADER, rows))
+
+
+def _row(level: int | str, who: str, found: dict[str, Measured], ours: dict[str, Measured]) -> tuple[str, ...]:
+    sums = [sum(getattr(one, field) for one in found.values()) for field in ("instructions", "registers", "spills")]
+    seconds = sum(one.seconds for one in found.values())
+    compared = [_compare(found, ours, field) for field in ("instructions", "registers")]
+    return (str(level), who, f"{seconds:.2f}", *map(str, sums), *compared)
+
+
+def _compare(found: dict[str, Measured], ours: dict[str, Measured], field: str) -> str:
+    differences = [getattr(found[name], field) - getattr(ours[name], field) for name in ours]
+    return f"{sum(one < 0 for one in differences)} / {sum(one > 0 for one in differences)}"
+
+
+if __name__ == "__main__":
+    main()
