@@ -63,6 +63,7 @@ NVVM: dict[str, str | None] = {
     **_rows("mbarrier_try_wait", "mbarrier.complete.tx", "mbarrier.try.wait", "mbarrier.arrive.relaxed"),
     # Matrix products
     **_mma_rows(),
+    **_rows("mma_block_scale", "mma.block.scale", "mma.sp.ordered.metadata.block.scale"),
     **_rows("wgmma", "wgmma"),
     **_rows("tcgen05", "tcgen05"),
     **_rows("tcgen05_shift", "tcgen05.shift"),

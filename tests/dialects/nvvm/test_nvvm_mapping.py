@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.dialects.nvvm.nvvm_kernels import first_stored, flag_stored, stored, to_llvm, to_ptx
@@ -130,6 +132,29 @@ ROWS = [
 @pytest.mark.parametrize(("sm", "body", "expected"), ROWS, ids=[row[2] for row in ROWS])
 def test_an_operation_becomes_its_instruction(sm, body, expected):
     assert expected in to_ptx(body, sm)
+
+
+@pytest.mark.seed("codegen-overview", "handoff-one-to-one")
+@pytest.mark.parametrize(("sm", "body", "expected"), ROWS, ids=[row[2] for row in ROWS])
+def test_an_operation_becomes_one_call(sm, body, expected):
+    text = to_llvm(body, sm)
+    block = text[text.index("define ") : text.index("\n}")]
+    assert len(re.findall(r"\bcall\b", block)) == len(re.findall(r"\bnvvm\.[a-z]\w*\.?[\w.]*(?=[ {\n]|$)", body)) == 1
+
+
+@pytest.mark.seed("codegen-overview", "handoff-named")
+@pytest.mark.parametrize(
+    ("sm", "body", "called"),
+    [
+        ("80", "nvvm.barrier0", "@llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)"),
+        ("80", _mma(I32X4, I32X2, F32X4, f"(i32, i32, f32) -> {F4}", "bf16", (16, 8, 16)), "@llvm.nvvm.mma.m16n8k16."),
+        ("90", "nvvm.wgmma.fence.aligned", "@llvm.nvvm.wgmma.fence.sync.aligned("),
+        ("90", "nvvm.wgmma.commit.group.sync.aligned", "@llvm.nvvm.wgmma.commit_group.sync.aligned("),
+        ("90", "nvvm.wgmma.wait.group.sync.aligned 0", "@llvm.nvvm.wgmma.wait_group.sync.aligned("),
+    ],
+)
+def test_operations_become_the_intrinsics_of_their_name(sm, body, called):
+    assert called in to_llvm(body, sm)
 
 
 @pytest.mark.seed("codegen-overview", "handoff-mapping")

@@ -1,5 +1,7 @@
 """ll_to_ptx/guard.py and intrinsics.py: what would make LLVM abort is refused first, with a location."""
 
+import re
+
 import pytest
 
 from tileiras_build.book.intrinsics import NVVM, nvvm_need
@@ -76,6 +78,26 @@ def test_every_gated_intrinsic_names_the_gpus_that_have_it(target):
     for name, need in GATED:
         if target.has(need):
             check_module(body(CALL.format(name)), target)
+
+
+@pytest.mark.seed("codegen-overview", "gated-families")
+@pytest.mark.parametrize(
+    ("family", "name", "target"),
+    [
+        ("special registers", "read.ptx.sreg.cluster.ctarank", SM80),
+        ("async barriers", "mbarrier.try.wait.parity.scope.cta.space.cta", SM80),
+        ("async barriers", "mbarrier.expect.tx.scope.cta.space.cta", SM80),
+        ("clusters", "barrier.cluster.arrive", SM80),
+        ("TMA", "cp.async.bulk.tensor.g2s.tile.2d", SM80),
+        ("WGMMA", "wgmma.fence.sync.aligned", SM100),
+        ("tcgen05", "tcgen05.alloc", SM90),
+        ("tensor memory", "tcgen05.ld.32x32b.x1", SM120),
+        ("block-scaled MMA", "mma.block.scale.m16n8k64.row.col.mxf4.e2m1.e2m1.f32", SM90),
+    ],
+)
+def test_each_gated_family_is_refused_where_it_lacks(family, name, target):
+    with pytest.raises(Unsupported, match=f"llvm.nvvm.{re.escape(name)} needs .*, which {target.name} does not have"):
+        check_module(body(CALL.format(name)), target)
 
 
 def test_a_name_in_a_string_is_no_assembly():

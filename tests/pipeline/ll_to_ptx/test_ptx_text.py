@@ -180,13 +180,14 @@ def test_calls_loops_and_stacks_assemble(level):
 @pytest.mark.seed("codegen-overview", "sequence")
 def test_the_order_of_the_steps(monkeypatch):
     order = []
-    for name in ("check_module", "machine_for", "_link", "run_passes", "fix_header"):
+    steps = ["check_module", "_parse", "_link", "machine_for", "run_passes", "fix_header"]
+    for name in steps:
         step = getattr(compile_module, name)
         monkeypatch.setattr(
             compile_module, name, lambda *a, step=step, name=name, **more: order.append(name) or step(*a, **more)
         )
     lower(kernel(STORE))
-    assert order == ["check_module", "machine_for", "_link", "run_passes", "fix_header"]
+    assert order == steps
 
 
 # ---- the assembler's vocabulary ------------------------------------------------------------------

@@ -36,13 +36,12 @@ def compile_module(text: str, job: Job) -> str:
     emit = _serializer(job)
     check_module(text, made_for.target)
     triple = _triple(text)
-    machine = machine_for(made_for.target, made_for.number, triple)
     # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both
     # are closed in order: left to the garbage collector the context may go first, and the module's end then crashes.
     with llvm.create_context() as context, _parse(emit.text(text), triple, context) as module:
         _prepare(module, triple)
         _link(module, context, text, job.libdevice, made_for)
-        ptx = emit.run(module, machine, made_for)
+        ptx = emit.run(module, machine_for(made_for.target, made_for.number, triple), made_for)
     return fix_header(ptx, made_for, _manifest(text, made_for), has_assembly=" asm " in text)
 
 
