@@ -163,6 +163,20 @@ def test_stage_that_does_not_follow(capsys, goal):
     assert line == f"error[stage-order]: cannot lower .ll to .{goal}; stages after .ll: ptx, cubin"
 
 
+@pytest.mark.seed("target-and-debug-info", "diag-option")
+@pytest.mark.parametrize("given", [[], ["--compute-capability"], ["--compute-capability", "91"]])
+def test_a_missing_target_is_one_sentence(capsys, given):
+    line = refusal(capsys, "lower", "k.ll", "--to", "ptx", *given)
+    assert line.startswith(
+        "error[capability-option]: invalid or missing --compute-capability option; use one of 80, 86"
+    )
+
+
+def test_lower_takes_a_capability():
+    assert main(["lower", "k.ll", "--to", "ptx", "--compute-capability", "90"]) == 0
+    assert ".target sm_90a" in Path("k.ptx").read_text()
+
+
 def test_wrong_optimization_level(capsys):
     assert "invalid LLVM optimization level '9'; use one of 0, 1, 2, 3, s, z" in refusal(capsys, *lower("--opt", "9"))
 

@@ -100,7 +100,8 @@ def _add_lower(parser: argparse.ArgumentParser) -> None:
     goal = parser.add_mutually_exclusive_group(required=True)
     goal.add_argument("--to", metavar="STAGE", help=f"one of {_NAMES}")
     goal.add_argument("--until", metavar="PASS", help="stop after this pass, and write MLIR that `opt` takes up again")
-    parser.add_argument("--sm", required=True, metavar="SM", help="the target: 90, sm_90 and 90a mean the same")
+    parser.add_argument("--sm", metavar="SM", help="the target: 90, sm_90 and 90a mean the same")
+    _add_capability(parser)
     parser.add_argument("-o", "--output", metavar="OUT", help="default: FILE with the new suffix; - is standard output")
     _add_level(parser)
     parser.add_argument("--lineinfo", action="store_true", help="keep source lines for profilers and debuggers")
@@ -157,6 +158,11 @@ def _never(options: argparse.Namespace) -> None:
     """``main`` hands this command over before it reads options; the row is for --help."""
 
 
+def _add_capability(parser: argparse.ArgumentParser) -> None:
+    what = "the target as major * 10 + minor, instead of --sm"
+    parser.add_argument("--compute-capability", nargs="?", const="", metavar="N", help=what)
+
+
 def _add_level(parser: argparse.ArgumentParser) -> None:
     what = "optimization level: 0, 1, 2, 3, or s and z for size (default: 3)"
     parser.add_argument("--opt", "--opt-level", dest="opt", default="3", metavar="LEVEL", help=what)
@@ -167,13 +173,7 @@ def _add_opt(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pass", dest="passes", action="append", default=[], metavar="NAME", help="in order")
     parser.add_argument("--ll", action="store_true", help="print LLVM IR, where all is of the llvm dialect by then")
     parser.add_argument("--sm", default="90", metavar="SM", help="the target (default: 90)")
-    parser.add_argument(
-        "--compute-capability",
-        nargs="?",
-        const="",
-        metavar="N",
-        help="the target as major * 10 + minor, instead of --sm",
-    )
+    _add_capability(parser)
     _add_level(parser)
     parser.add_argument("--lineinfo", action="store_true", help="keep source lines")
     parser.add_argument("--device-debug", action="store_true", help="keep source lines and variables; needs --opt 0")
@@ -253,7 +253,7 @@ def lower_file(options: argparse.Namespace) -> None:
     from .executor.forked import ForkedExecutor
     from .executor.in_process import InProcessExecutor
     from .pipeline.job import Job, check_debug
-    from .targets import find_target
+    from .targets import target_of_options
 
     source = stage_of_file(options.file)
     if options.until is not None:
@@ -261,7 +261,7 @@ def lower_file(options: argparse.Namespace) -> None:
     else:
         work, goal, suffix = "tileiras_build.driver:lower", find(options.to).name, find(options.to).suffix
         between(source.name, goal)
-    target = find_target(options.sm)
+    target = target_of_options(options.sm, options.compute_capability)
     files = {"libdevice": options.libdevice, "ptxas": options.ptxas}
     choices = {"serializer": options.serializer, "strategy": options.strategy}
     level = read_level(options.opt)

@@ -706,6 +706,24 @@ def find_target(text: str) -> Target:
     return row
 
 
+def target_of_options(sm: str | None, capability: str | None) -> Target:
+    """The row that ``--sm``, or instead ``--compute-capability`` (major * 10 + minor), names.
+
+    Raises InvalidInput[unknown-target], InvalidInput[capability-option] where neither is given or the latter is no number
+    of a row.
+    """
+    if capability is None and sm is not None:
+        return find_target(sm)
+    if (target := TARGETS.get(f"sm_{capability}")) is None:
+        numbers = ", ".join(str(row.number) for row in TARGETS.values())
+        raise InvalidInput(
+            "capability-option",
+            "invalid or missing --compute-capability option",
+            remedy=f"use one of {numbers}, here or as --sm",
+        )
+    return target
+
+
 def parse_targets(text: str) -> list[Target]:
     """The rows of a comma-separated list, in its order and without repeats; "all" means every row.
 

@@ -147,7 +147,37 @@ def test_other_names_of_gpulibs_link_too(name, type, arity, kept):
     assert name not in ptx and "call" not in ptx, "internal, hence inlined and gone"
 
 
-@pytest.mark.seed("nvptx-bring-up", "producer-int128")
+@pytest.mark.seed("nvptx-bring-up", "gpulibs-one-unit", "gpulibs-needed")
+def test_one_library_serves_all_families():
+    body = """define ptx_kernel void @k(ptr addrspace(1) %p) {
+  %x = load i128, ptr addrspace(1) %p
+  %y = call i128 @f128M_add(i128 %x, i128 %x)
+  %z = call i128 @__nv_udivti3(i128 %y, i128 %x)
+  store i128 %z, ptr addrspace(1) %p
+  %s = trunc i128 %z to i64
+  %t = call i64 @Sleef_sinq(i64 %s)
+  store i64 %t, ptr addrspace(1) %p
+  ret void
+}
+declare i128 @f128M_add(i128, i128)
+declare i128 @__nv_udivti3(i128, i128)
+declare i64 @Sleef_sinq(i64)
+"""
+    ptx = ll_to_ptx.lower(inline(body, bitcode(HELPERS.replace(" noinline", ""))), JOB)
+    assert "Sleef_rempitabqp" in ptx and "call" not in ptx
+
+
+@pytest.mark.seed("nvptx-bring-up", "gpulibs-attributes", "gpulibs-upgraded")
+def test_a_librarys_own_machine_does_not_matter():
+    """Attributes of another machine would forbid to inline, and an old producer's name would stay."""
+    old = HELPERS.replace("PRODUCER", "clang version 7.1.0")
+    own = old.replace(") {", ') "target-cpu"="sm_20" "target-features"="+ptx32" {')
+    assert own != old
+    ptx = [ll_to_ptx.lower(inline(calling("f128M_add", "i128", 2), bitcode(text)), JOB) for text in (old, own)]
+    assert ptx[0] == ptx[1] and "call" not in ptx[1]
+
+
+@pytest.mark.seed("nvptx-bring-up", "producer-int128", "gpulibs-upgraded")
 def test_the_shipped_library_is_of_that_sort():
     """libdevice.10.bc itself: an old producer's bitcode with typed pointers, for the gpulibs triple."""
     with llvm.create_context() as context, llvm.parse_bitcode(find_libdevice().read_bytes(), context=context) as module:

@@ -15,7 +15,7 @@ from ..book.serializers import read_level
 from ..dialects.mlir_text import parse_checked
 from ..errors import InternalError, InvalidInput, Location
 from ..files import read_file
-from ..targets import TARGETS, Target, find_target
+from ..targets import find_target, target_of_options
 from . import text_format
 from .contracts import EdgePass, run_passes
 from .job import Job, check_debug
@@ -137,15 +137,5 @@ def _blame_text(error: InternalError, path: str) -> InvalidInput:
 
 def job_of(options: argparse.Namespace) -> Job:
     """The job that the options of the command ask for; raises InvalidInput for those that do not go together."""
-    return check_debug(Job(_target_of(options), read_level(options.opt), options.lineinfo, options.device_debug))
-
-
-def _target_of(options: argparse.Namespace) -> Target:
-    if options.compute_capability is None:
-        return find_target(options.sm)
-    if (target := TARGETS.get(f"sm_{options.compute_capability}")) is None:
-        valid = ", ".join(str(row.number) for row in TARGETS.values())
-        raise InvalidInput(
-            "capability-option", "invalid or missing --compute-capability option", remedy=f"use one of {valid}"
-        )
-    return target
+    target = target_of_options(options.sm, options.compute_capability)
+    return check_debug(Job(target, read_level(options.opt), options.lineinfo, options.device_debug))

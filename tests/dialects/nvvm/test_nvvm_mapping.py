@@ -158,12 +158,26 @@ def test_operations_become_the_intrinsics_of_their_name(sm, body, called):
 
 
 @pytest.mark.seed("codegen-overview", "handoff-mapping")
-@pytest.mark.seed("nvptx-bring-up", "mapping-record", "mapping-intrinsic", "mapping-assembly")
+@pytest.mark.seed("nvptx-bring-up", "mapping-record", "mapping-installed", "mapping-intrinsic", "mapping-assembly")
 def test_every_operation_has_one_row():
     rows = [*MAPPING.items(), *ROW_OF.items()]
     assert sorted(op.name for op in NVVM.operations) == sorted(op.name for op, _ in rows)
     assert {row.kind for _, row in rows} == {"intrinsic", "assembly"}
     assert all(isinstance(row, Intrinsic | Assembly) for _, row in rows)
+
+
+@pytest.mark.seed("nvptx-bring-up", "mapping-order", "mapping-assembly")
+def test_operands_stand_in_the_templates_order():
+    ptx = to_ptx(
+        f"{STORE}{_tensor(3).replace('%i, %i, %i', '%i, %x, %y')} : !llvm.ptr, !llvm.ptr<3>".join(
+            ["%one = llvm.mlir.constant(1 : i32) : i32\n%x = llvm.add %i, %one : i32\n%y = llvm.add %x, %x : i32\n", ""]
+        ),
+        "90",
+    )
+    [box, source] = re.search(r"cp\.async\.bulk\.tensor\.3d\S* \[%rd?\d+, \{([^}]*)\}\], \[(%r\d+)\]", ptx).groups()
+    i, x, y = box.split(", ")
+    assert f"add.s32 {x}, {i}, 1;" in ptx and re.search(rf"(add\.s32 {y}, {x}, {x}|shl\.b32 {y}, {x}, 1);", ptx)
+    assert source not in (i, x, y)
 
 
 def test_operations_that_touch_memory_are_not_pure():

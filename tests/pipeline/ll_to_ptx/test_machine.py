@@ -8,6 +8,7 @@ import pytest
 from tileiras_build.errors import InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
+from tileiras_build.pipeline.ll_to_ptx import machine as machines
 from tileiras_build.pipeline.ll_to_ptx.machine import TRIPLE, TRIPLES, MachineRequest, data_layout, machine, machine_for
 from tileiras_build.targets import TARGETS
 
@@ -43,6 +44,35 @@ define ptx_kernel void @k(ptr %p, i32 %i) {
   %a = alloca [8 x i32]
   %g = getelementptr i32, ptr %a, i32 %i
   store volatile i32 %i, ptr %g
+  ret void
+}
+"""
+
+
+@pytest.mark.seed("nvptx-bring-up", "registration-first")
+def test_targets_are_registered_before_one_is_looked_up(monkeypatch):
+    order = []
+    look_up = llvm.Target.from_triple
+    monkeypatch.setattr(machines, "initialize_llvm", lambda: order.append("registered"))
+    monkeypatch.setattr(llvm.Target, "from_triple", lambda triple: order.append("looked up") or look_up(triple))
+    machine(replace(REQUEST, features="+ptx81"))
+    assert order == ["registered", "looked up"]
+
+
+@pytest.mark.seed("nvptx-bring-up", "target-options")
+def test_machines_are_exact():
+    ptx = emit(replace(REQUEST, opt_level=3), EXACT)
+    assert all(name in ptx for name in ("mul.rn.f32", "add.rn.f32", "div.rn.f32", "sqrt.rn.f32")) and "fma" not in ptx
+
+
+EXACT = """
+declare float @llvm.sqrt.f32(float)
+define ptx_kernel void @k(ptr addrspace(1) %p, float %f) {
+  %m = fmul float %f, %f
+  %a = fadd float %m, %f
+  %d = fdiv float %a, %f
+  %s = call float @llvm.sqrt.f32(float %d)
+  store float %s, ptr addrspace(1) %p
   ret void
 }
 """

@@ -246,6 +246,16 @@ define ptx_kernel void @k({GLOBAL} %p) !dbg !4 {{
 """
 
 
+@pytest.mark.seed("nvptx-bring-up", "sections-toggle")
+def test_a_section_is_closed_before_the_next_one():
+    ptx = lower(DEBUG, debug=True, opt_level=0)
+    sections = re.split(r"^\s*\.section\s+\S+\n", ptx, flags=re.MULTILINE)[1:]
+    assert len(sections) > 2
+    for section in sections:
+        braces = [line.strip() for line in section.splitlines() if line.strip() in ("{", "}")]
+        assert section.lstrip().startswith("{") and braces == ["{", "}"]
+
+
 @pytest.mark.seed("nvptx-bring-up", "asm-debug", "asm-data8", "asm-data32", "asm-data64", "sections-braces")
 def test_debug_sections_are_data_in_braces():
     ptx = lower(DEBUG, debug=True, opt_level=0)
