@@ -8,7 +8,7 @@ Use ``RoundingModeAttr.of(RoundingMode.ZERO)`` for the shared instance; ``attr.d
 from __future__ import annotations
 
 from enum import Enum
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
@@ -118,21 +118,21 @@ E = TypeVar("E", bound=Enum)
 class EnumAttr(Data[E], Generic[E]):
     """An enumeration as an attribute, printed ``#cuda_tile.<name><member>``."""
 
-    members: ClassVar[type[Enum]]
-    instances: ClassVar[tuple["EnumAttr", ...]]
+    members: type[E]
+    instances: tuple[Self, ...]
 
-    def __init_subclass__(cls, members: type[Enum] | None = None, **kwargs):
+    def __init_subclass__(cls, members: type[E] | None = None, **kwargs):
         super().__init_subclass__(**kwargs)
         if members is not None:
             cls.members = members
 
     @classmethod
-    def of(cls, member):
+    def of(cls, member: Enum | str) -> Self:
         """The shared attribute of a member, given as the member or its public spelling."""
         return cls.instances[list(cls.members).index(cls.members(member))]
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser):
+    def parse_parameter(cls, parser: AttrParser) -> E:
         with parser.in_angle_brackets():
             return cls.members(parser.parse_identifier())
 
@@ -200,7 +200,7 @@ class PtrAttrAttr(EnumAttr[PtrAttr], members=PtrAttr):
     name = "cuda_tile.ptr_attr"
 
 
-ENUM_ATTRS = (
+ENUM_ATTRS: tuple[type[EnumAttr], ...] = (
     SignednessAttr,
     IntegerOverflowAttr,
     RoundingModeAttr,
