@@ -8,7 +8,7 @@ Use ``RoundingModeAttr.of(RoundingMode.ZERO)`` for the shared instance; ``attr.d
 from __future__ import annotations
 
 from enum import Enum
-from typing import Generic, Self, TypeVar
+from typing import ClassVar, Generic, Self, TypeVar
 
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
@@ -115,11 +115,16 @@ class SymbolVisibility(str, Enum):
 E = TypeVar("E", bound=Enum)
 
 
-class EnumAttr(Data[E], Generic[E]):
+class _Shared:
+    """A class with one instance of each of its values, in their order."""
+
+    instances: ClassVar[tuple[Self, ...]]
+
+
+class EnumAttr(Data[E], _Shared, Generic[E]):
     """An enumeration as an attribute, printed ``#cuda_tile.<name><member>``."""
 
     members: type[E]
-    instances: tuple[Self, ...]
 
     def __init_subclass__(cls, members: type[E] | None = None, **kwargs):
         super().__init_subclass__(**kwargs)
