@@ -15,7 +15,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
-from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -76,7 +76,7 @@ class LayoutType(Data[Layout], TypeAttribute):
 
 
 class _InSpace(ParametrizedAttribute, TypeAttribute):
-    space: StringAttr = param_def()
+    space: StringAttr
 
     def verify(self) -> None:
         if self.space.data not in SPACES:
@@ -93,8 +93,8 @@ class PtrType(_InSpace):
     """A pointer to elements in a memory space."""
 
     name = "cute.ptr"
-    space: StringAttr = param_def()
-    element: Attribute = param_def()
+    space: StringAttr
+    element: Attribute
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
@@ -114,9 +114,9 @@ class MemRefType(_InSpace):
     """Elements in a memory space, and the layout of their coordinates."""
 
     name = "cute.memref"
-    space: StringAttr = param_def()
-    element: Attribute = param_def()
-    layout: LayoutType = param_def()
+    space: StringAttr
+    element: Attribute
+    layout: LayoutType
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
@@ -138,7 +138,7 @@ class DescIterType(_InSpace):
     """A pointer that moves by a stride: (pointer, index, stride)."""
 
     name = "cute.desc_iter"
-    space: StringAttr = param_def()
+    space: StringAttr
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:

@@ -43,7 +43,9 @@ def mma_words(row: MmaAtom, a_signed: bool, b_signed: bool) -> str:
     name = row.ptx_name(a_signed, b_signed)
     types = [part for part in name.partition(".row.col.")[2].split(".") if "::" not in part and part != "block_scale"]
     _, a, b, accumulator, *scale = types
-    return " ".join(["x".join(_SIZE.search(name).groups()), a, b, accumulator, *scale])
+    size = _SIZE.search(name)
+    assert size is not None, f"{name} has no size"
+    return " ".join(["x".join(size.groups()), a, b, accumulator, *scale])
 
 
 # Words -> the first row of the table that has them.
