@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from ...targets import MMA_ATOMS, PTX_TYPE, TENSOR_MEMORY_ATOMS, MmaAtom, TensorMemoryAtom
 from ..definition import TableOperation
@@ -29,10 +29,13 @@ _GENERATIONS = {
 }
 
 
-class Signed(NamedTuple):
+R = TypeVar("R", MmaAtom, TensorMemoryAtom)
+
+
+class Signed(NamedTuple, Generic[R]):
     """A row, and whether the elements of A and B are signed, where they are integers."""
 
-    row: MmaAtom | TensorMemoryAtom
+    row: R
     a: bool
     b: bool
 
@@ -49,7 +52,7 @@ def mma_words(row: MmaAtom, a_signed: bool, b_signed: bool) -> str:
 
 
 # Words -> the first row of the table that has them.
-MMA: dict[str, Signed] = {
+MMA: dict[str, Signed[MmaAtom]] = {
     mma_words(row, *signs): Signed(row, *signs) for row in reversed(MMA_ATOMS) for signs in reversed(SIGNS)
 }
 
@@ -82,7 +85,7 @@ def _per_element(row: TensorMemoryAtom) -> int:
 
 
 # The words behind the shape -> the row.
-TENSOR: dict[str, Signed] = {
+TENSOR: dict[str, Signed[TensorMemoryAtom]] = {
     " ".join(_tensor_types(row, *signs)): Signed(row, *signs)
     for row in TENSOR_MEMORY_ATOMS
     for signs in reversed(SIGNS)

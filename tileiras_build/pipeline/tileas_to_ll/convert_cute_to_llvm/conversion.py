@@ -19,13 +19,14 @@ from ....dialects import gpu_ext as gpu
 from ....dialects.cute import types as cute
 from ....dialects.cute_nvgpu.types import AtomType
 from ....dialects.cutlass.types import StateType
+from ....dialects.definition import TableOperation
 from ....errors import InvalidInput, Unsupported
 from ....layouts.cute_algebra import Integers, Layout, leaves, print_tuple, rebuild, zip_leaves
 from ...job import Job
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter, location_of
 from ..type_converter import LLVMTypeConverter
 
-Rewrite = Callable[[Operation, "Converter"], Sequence[Any]]
+Rewrite = Callable[[TableOperation, "Converter"], Sequence[Any]]
 COMPANIONS = ("cute.", "cute_nvgpu.", "cutlass.")
 # Operations that pass values on: their operands, results and blocks change with the values' types.
 CARRIERS = (
@@ -81,7 +82,9 @@ class Converter(Integers):
         """A leaf as an i32 value."""
         return self.emit.constant(leaf) if isinstance(leaf, int) else leaf
 
-    def _binary(self, kind: type[Operation], fold: Callable[[int, int], int], a: Any, b: Any) -> Any:
+    def _binary(
+        self, kind: Callable[[SSAValue, SSAValue], Operation], fold: Callable[[int, int], int], a: Any, b: Any
+    ) -> Any:
         if isinstance(a, int) and isinstance(b, int):
             return fold(a, b)
         return self.emit.add(kind(self.value(a), self.value(b)))
@@ -171,7 +174,7 @@ class Converter(Integers):
 
     def _parts(self, held: Any, type: Attribute) -> list[Any]:
         if isinstance(held, View):
-            return [held.pointer, *self._parts(held.layout, type.layout)]
+            return [held.pointer, *self._parts(held.layout, type)]
         if isinstance(held, Layout):
             return [leaf for pair in zip(leaves(held.shape), leaves(held.stride), strict=True) for leaf in pair]
         if isinstance(held, DescIter):
