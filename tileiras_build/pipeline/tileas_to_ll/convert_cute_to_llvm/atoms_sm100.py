@@ -164,7 +164,7 @@ def copy_s2t(shape: str, destination: SSAValue, source: SSAValue, group: int, cv
     first = None
     if group > 1:
         rank = cv.emit.issue(ClusterRankOp, type=i32)
-        inside = cv.emit.add(llvm.AndOp(cv.rem(rank, group), cv.emit.constant(group - 1)))
+        inside = cv.emit.add(llvm.AndOp(cv.value(cv.rem(rank, group)), cv.emit.constant(group - 1)))
         first = cv.emit.add(llvm.ICmpOp(inside, cv.emit.constant(0), IntegerAttr(0, i64)))
     cv.emit.issue(instructions.CopyOp, destination, source, first, shape=shape, group=f"cg{group}")
 

@@ -16,6 +16,7 @@ from ....dialects.narrowing import narrowed
 from ....dialects.nvvm import ops_thread
 from ....dialects.nvvm.attrs import ShflKindAttr
 from ....dialects.nvvm.memory_access import DynamicSharedSizeOp
+from ....layouts.cute_algebra import Layout
 from ...shared.llvm_types import array
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import POINTER, SHARED_POINTER, element_bytes, symbol
 from ..convert_nvgpu_and_gpu_to_nvvm.functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
@@ -77,7 +78,7 @@ def _descriptor_bits(view: View, size: int, version: str, cv: Converter) -> int:
     return pack_descriptor(leading, stride, 0, width)
 
 
-def _swizzle_bytes(layout: Any, size: int, cv: Converter) -> int:
+def _swizzle_bytes(layout: Layout, size: int, cv: Converter) -> int:
     """The width in bytes of a swizzle of 16-byte units; the layout's counts elements of ``size`` bytes."""
     if layout.swizzle is None:
         raise cv.unsupported("smem-desc-swizzle", "has no swizzle", "use one of 1, 2 or 3 bits of 16-byte units")

@@ -18,7 +18,7 @@ from ....layouts import cute_algebra as algebra
 from ....layouts.cute_algebra import Layout
 from ...shared.llvm_types import array
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import convert_type, pointer_to
-from .conversion import Converter, DescIter, Rewrite, View
+from .conversion import Converter, DescIter, Leaf, Rewrite, View
 from .layouts import checked
 
 REWRITES: dict[str, Rewrite] = {}
@@ -41,7 +41,7 @@ def element_type(type: Attribute) -> Attribute:
     return convert_type(narrowed(type, cute.Elements).element)
 
 
-def moved(cv: Converter, pointer: SSAValue, offset: Any, element: Attribute) -> SSAValue:
+def moved(cv: Converter, pointer: SSAValue, offset: Leaf, element: Attribute) -> SSAValue:
     """The address ``offset`` elements further."""
     return cv.emit.offset(pointer, offset, element)
 
@@ -230,7 +230,7 @@ def local_partition(op: TableOperation, cv: Converter) -> Sequence[Any]:
     return [View(moved(cv, view.pointer, offset, element_type(cv.type_of(op.view))), algebra.from_modes(rests))]
 
 
-def _thread_place(index: Any, threads: Layout, cv: Converter) -> tuple:
+def _thread_place(index: Leaf, threads: Layout, cv: Converter) -> tuple[Leaf, ...]:
     """The coordinate of a thread: for each mode its own quotient and remainder of the thread's number."""
     return tuple(
         _sum_of_places(cv, [(cv.rem(cv.div(index, step), extent), weight) for extent, step, weight in _weighted(mode)])
@@ -248,8 +248,8 @@ def _weighted(mode: Layout) -> list[tuple[int, int, int]]:
     return found
 
 
-def _sum_of_places(cv: Converter, places: list[tuple[Any, int]]) -> Any:
-    total: Any = 0
+def _sum_of_places(cv: Converter, places: list[tuple[Leaf, int]]) -> Leaf:
+    total: Leaf = 0
     for place, weight in places:
         total = cv.add(total, cv.mul(place, weight))
     return total

@@ -18,7 +18,7 @@ from ....dialects.cutlass.types import PipelineType
 from ....dialects.definition import TableOperation
 from ....dialects.narrowing import narrowed
 from ....dialects.nvvm import ops_thread, warps
-from .conversion import Converter, Rewrite, State, attribute
+from .conversion import Converter, Leaf, Rewrite, State, attribute
 
 REWRITES: dict[str, Rewrite] = {}
 BARRIERS = 16  # named barriers of a CTA (PTX ISA 9.0, "bar")
@@ -81,7 +81,7 @@ def _stages(op: TableOperation, cv: Converter) -> int:
     return narrowed(cv.type_of(op.pipeline), PipelineType).stages.data
 
 
-def _barrier(op: TableOperation, cv: Converter, index: Any, side: str) -> SSAValue:
+def _barrier(op: TableOperation, cv: Converter, index: Leaf, side: str) -> SSAValue:
     position = cv.add(index, _stages(op, cv)) if side == "empty" else index
     return cv.emit.offset(cv[op.pipeline], position, i64)
 
@@ -100,7 +100,7 @@ def init(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 
 def _wait(
-    op: TableOperation, cv: Converter, index: Any, phase: Any, side: str, *, once: bool = False
+    op: TableOperation, cv: Converter, index: Leaf, phase: Leaf, side: str, *, once: bool = False
 ) -> SSAValue | None:
     operands = [_barrier(op, cv, index, side), cv.value(phase), cv.emit.constant(TICKS)]
     results = [[i1]] if once else [[]]
