@@ -107,7 +107,7 @@ def _make_plan(row: Opcode, version: Version) -> Plan:
     flags = row.flags if version >= row.flags_since else ()
     bits = {flag: 1 << index for index, flag in enumerate(flags)}
     written = [a for a in row.attributes if version >= a.since]
-    older = [a for a in row.attributes if version < a.since and a.default]
+    older = [(a, default) for a in row.attributes if version < a.since and (default := a.default)]
     simple = all(operand.arity == "1" for operand in row.operands) and not row.counted_operands
     return Plan(
         row,
@@ -115,7 +115,7 @@ def _make_plan(row: Opcode, version: Version) -> Plan:
         flags,
         tuple((unit, bits[unit]) for unit in row.units if unit in bits),
         tuple((a.name, a.kind, ATTRIBUTE_READERS.get(a.kind, Reader.enum), bits.get(a.name, 0)) for a in written),
-        tuple((a.name, ENUMS[a.kind].of(a.default)) for a in older),
+        tuple((a.name, ENUMS[a.kind].of(default)) for a, default in older),
         tuple((o.arity, bits.get(o.name, 0)) for o in row.operands),
         len(row.operands) if simple else None,
     )

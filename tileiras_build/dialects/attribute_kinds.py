@@ -11,14 +11,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
-from typing import Any
+from typing import Generic, TypeGuard, TypeVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, StringAttr, UnitAttr, i1, i32, i64
 from xdsl.ir import Attribute, Data
 
+A = TypeVar("A", bound=Attribute)
+P = TypeVar("P")
+N = TypeVar("N", int, bool)
+
 
 @dataclass(frozen=True)
-class AttributeKind:
+class AttributeKind(Generic[A, P]):
     """One kind: ``accepts`` an attribute of it, ``read`` gives its plain value, ``make`` is the way back.
 
     ``plain`` is the class of plain values.
@@ -26,13 +30,13 @@ class AttributeKind:
 
     text: str
     plain: type
-    accepts: Callable[[Attribute], bool]
-    read: Callable[[Attribute], Any]
-    make: Callable[[Any], Attribute]
+    accepts: Callable[[Attribute], TypeGuard[A]]
+    read: Callable[[A], P]
+    make: Callable[[P], Attribute]
     required: bool = True
-    default: Any = None
+    default: P | None = None
 
-    def optional(self, default: Any = None) -> AttributeKind:
+    def optional(self, default: P | None = None) -> AttributeKind[A, P]:
         """The kind for an attribute that may be absent, which then reads as ``default``."""
         return replace(self, required=False, default=default)
 
@@ -40,8 +44,8 @@ class AttributeKind:
 Declared = dict[str, AttributeKind]
 
 
-def _integer(type: IntegerType) -> AttributeKind:
-    def accepts(attribute: Attribute) -> bool:
+def _integer(type: IntegerType) -> AttributeKind[IntegerAttr, int]:
+    def accepts(attribute: Attribute) -> TypeGuard[IntegerAttr]:
         return isinstance(attribute, IntegerAttr) and attribute.type == type
 
     def make(value: int) -> IntegerAttr:
@@ -50,36 +54,47 @@ def _integer(type: IntegerType) -> AttributeKind:
     return AttributeKind(f"an {type}", int, accepts, lambda given: given.value.data, make)
 
 
-def _array(type: IntegerType, read: Callable[[int], Any]) -> AttributeKind:
-    def accepts(attribute: Attribute) -> bool:
+def _array(type: IntegerType, read: Callable[[int], N]) -> AttributeKind[DenseArrayBase[IntegerType], Sequence[N]]:
+    def accepts(attribute: Attribute) -> TypeGuard[DenseArrayBase[IntegerType]]:
         return isinstance(attribute, DenseArrayBase) and attribute.elt_type == type
 
-    def values(attribute: DenseArrayBase) -> tuple[Any, ...]:
+    def values(attribute: DenseArrayBase[IntegerType]) -> Sequence[N]:
         return tuple(map(read, attribute.get_values()))
 
-    def make(given: Sequence[Any]) -> DenseArrayBase:
+    def make(given: Sequence[N]) -> DenseArrayBase[IntegerType]:
         return DenseArrayBase.from_list(type, given)
 
     return AttributeKind(f"an array of {type}", Sequence, accepts, values, make)
 
 
-def data_kind(text: str, attribute: type[Data], plain: type) -> AttributeKind:
+def data_kind(text: str, attribute: type[Data[P]], plain: type[P]) -> AttributeKind[Data[P], P]:
     """The kind of an attribute class that holds one Python object, which is its plain value."""
-    return AttributeKind(text, plain, lambda given: isinstance(given, attribute), lambda given: given.data, attribute)
+    return AttributeKind(text, plain, _instances(attribute), lambda given: given.data, attribute)
 
 
-def named_kind(text: str, *names: str) -> AttributeKind:
+def named_kind(text: str, *names: str) -> AttributeKind[Attribute, Attribute]:
     """The kind of attributes with these names in MLIR; their plain value is the attribute itself."""
-    return AttributeKind(text, Attribute, lambda given: given.name in names, lambda given: given, lambda value: value)
+
+    def accepts(given: Attribute) -> TypeGuard[Attribute]:
+        return given.name in names
+
+    return AttributeKind(text, Attribute, accepts, lambda given: given, lambda value: value)
+
+
+def _instances(kind: type[A]) -> Callable[[Attribute], TypeGuard[A]]:
+    def accepts(given: Attribute) -> TypeGuard[A]:
+        return isinstance(given, kind)
+
+    return accepts
 
 
 I32, I64 = _integer(i32), _integer(i64)
 I32S, I64S, BOOLS = _array(i32, int), _array(i64, int), _array(i1, bool)
 TEXT = data_kind("a string", StringAttr, str)
-FLAG = AttributeKind(
+FLAG: AttributeKind[UnitAttr, bool] = AttributeKind(
     "a unit",
     bool,
-    lambda given: isinstance(given, UnitAttr),
+    _instances(UnitAttr),
     lambda given: True,
     lambda value: UnitAttr(),
     False,
@@ -96,7 +111,7 @@ def accessor_name(attribute: str) -> str:
     return f"{name}_" if iskeyword(name) else name
 
 
-def fault(operation: str, given: Mapping[str, Attribute], declared: Declared) -> str | None:
+def fault(operation: str, given: Mapping[str, Attribute], declared: Mapping[str, AttributeKind]) -> str | None:
     """What is wrong with the attributes of an operation; None where nothing is."""
     for name, attribute in given.items():
         kind = declared.get(name)

@@ -25,15 +25,15 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, i32
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, StringAttr, i32
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import traits_def
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, NoTerminator, Pure
+from xdsl.traits import IsTerminator, NoTerminator, OpTrait, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from .attribute_kinds import ANYWHERE, AttributeKind, Declared, accessor_name, fault
+from .attribute_kinds import ANYWHERE, AttributeKind, accessor_name, fault
 from .facts import Facts, register
 
 
@@ -48,7 +48,7 @@ class TableOperation(Operation):
     result_groups: tuple[tuple[str, str], ...] = ()
     region_count: int = 0
     optional_regions: int = 0
-    declared: Declared | None = None
+    declared: Mapping[str, AttributeKind] | None = None
     facts: Facts | None = None
 
     if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class TableOperation(Operation):
     @classmethod
     def make(
         cls,
-        operands: Sequence[SSAValue | None | Sequence[SSAValue]],
+        operands: Sequence[SSAValue | Sequence[SSAValue] | None],
         result_types: Sequence[Attribute],
         attributes: Mapping[str, Attribute] | None = None,
         regions: Sequence[Region] = (),
@@ -101,7 +101,7 @@ class TableOperation(Operation):
         """The operands of one group."""
         if not self.segmented:
             return self._single_group(index)
-        sizes = self.properties["operandSegmentSizes"].get_values()
+        sizes = _segments(self)
         start = sum(sizes[:index])
         return tuple(self._operands[start : start + sizes[index]])
 
@@ -134,7 +134,7 @@ class TableOperation(Operation):
 
     def print(self, printer: Printer) -> None:
         """Everything after the operation's name."""
-        if (symbol := self.attributes.get(SYMBOL)) is not None:
+        if isinstance(symbol := self.attributes.get(SYMBOL), StringAttr):
             printer.print_string(" ")
             printer.print_symbol_name(symbol.data)
         self._print_operands(printer)
@@ -216,6 +216,14 @@ class TableOperation(Operation):
 SYMBOL, LAST = "sym_name", ("loc",)
 
 
+def _segments(op: TableOperation) -> Sequence[int]:
+    """How many operands each group has."""
+    sizes = op.properties["operandSegmentSizes"]
+    if not isinstance(sizes, DenseArrayBase):
+        raise VerifyException(f"{op.name} takes an array as its operandSegmentSizes, got {sizes}")
+    return sizes.get_values()
+
+
 def _parse_operand_list(parser: Parser) -> list[UnresolvedOperand]:
     optional, required = parser.parse_optional_unresolved_operand, parser.parse_unresolved_operand
     return parser.parse_optional_undelimited_comma_separated_list(optional, required) or []
@@ -280,7 +288,7 @@ def _made(op: TableOperation, name: str, kind: AttributeKind, value: Any) -> Att
     return attribute
 
 
-def _accessors(declared: Declared, taken: Mapping[str, object]) -> dict[str, _AttributeProperty]:
+def _accessors(declared: Mapping[str, AttributeKind], taken: Mapping[str, object]) -> dict[str, _AttributeProperty]:
     made = {accessor_name(name): _AttributeProperty(name, kind) for name, kind in declared.items()}
     twice = sorted(name for name in made if name in taken or hasattr(TableOperation, name))
     assert not twice and len(made) == len(declared), f"attributes {twice} hide what operations have under those names"
@@ -302,7 +310,7 @@ def define(
     terminator: bool = False,
     regions: int = 0,
     optional_regions: int = 0,
-    attributes: Declared | None = MappingProxyType({}),
+    attributes: Mapping[str, AttributeKind] | None = MappingProxyType({}),
     facts: Facts | None = None,
 ) -> type[TableOperation]:
     """The operation class of one row; ``?`` marks an optional group, ``*`` a variadic one.
@@ -312,7 +320,7 @@ def define(
     """
     register({name: facts} if facts is not None else {})
     groups, outputs = _parse_groups(operands), _parse_groups(results)
-    traits = [IsTerminator()] if terminator else []
+    traits: list[OpTrait] = [IsTerminator()] if terminator else []
     traits += [Pure()] if pure and not terminator else []
     traits += [NoTerminator()] if regions == -1 else []
     body: dict[str, object] = {

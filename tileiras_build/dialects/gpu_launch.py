@@ -61,7 +61,7 @@ class LaunchFuncOp(IRDLOperation):
         clusters = _parse_sizes(parser, "clusters")
         grid, block = _parse_sizes(parser, "blocks"), _parse_sizes(parser, "threads")
         type = parser.parse_type() if parser.parse_optional_punctuation(":") else IndexType()
-        shared = []
+        shared: Sequence[SSAValue] = []
         if parser.parse_optional_keyword("dynamic_shared_memory_size"):
             shared = parser.resolve_operands([parser.parse_unresolved_operand()], [i32], parser.pos)
         arguments = _parse_arguments(parser)

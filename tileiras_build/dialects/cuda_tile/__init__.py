@@ -232,8 +232,6 @@ TYPES = (
 CudaTile = Dialect("cuda_tile", list(OPERATIONS), [*TYPES, *ENUM_ATTRS, *ATTRS, *DEBUG_ATTRS])
 
 __all__ = [
-    "OPERATIONS",
-    "CudaTile",
     "ARITHMETIC_OPS",
     "ASSUMPTIONS",
     "ATTRS",
@@ -246,6 +244,7 @@ __all__ = [
     "LOC",
     "LOCATION_ATTRS",
     "NUMBERS",
+    "OPERATIONS",
     "TERMINATORS",
     "TOKEN",
     "TYPES",
@@ -280,6 +279,7 @@ __all__ = [
     "ContinueOp",
     "CosHOp",
     "CosOp",
+    "CudaTile",
     "DICompileUnitAttr",
     "DIFileAttr",
     "DILexicalBlockAttr",

@@ -236,7 +236,7 @@ class DivByAttr(Data[tuple[int, int | None, int | None]]):
             isinstance(type.element_type, PointerType) or type.element_type in (i1, i8, i16, i32, i64)
         ):
             raise VerifyException(f"div_by: expected a tile of integers or pointers or a tensor_view, got {type}")
-        if every is None:
+        if every is None or along is None:
             return
         if not type.shape:
             raise VerifyException("div_by: 'every' and 'along' cannot be used on a scalar tile")

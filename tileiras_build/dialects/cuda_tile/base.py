@@ -8,7 +8,8 @@ a tuple ``CHECKS`` of functions that take the operation and raise VerifyExceptio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import ClassVar, TypeVar
+from enum import Enum
+from typing import ClassVar, NoReturn, Self, TypeVar
 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
@@ -23,15 +24,16 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from tileiras_build.dialects.cuda_tile.types import TileType
+from tileiras_build.dialects.cuda_tile.enums import EnumAttr
+from tileiras_build.dialects.cuda_tile.types import PointerType, TileType
 
-Check = Callable[[Operation], None]
+Check = Callable[[Operation], None]  # of any operation; those that read a class's own fields take that class
 
 
 class TileOperation(IRDLOperation):
     """Base of the operations of cuda_tile."""
 
-    CHECKS: ClassVar[tuple[Check, ...]] = ()
+    CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = ()
 
     def __post_init__(self):
         """No property has a default that is filled in on creation: absence means what the dialect says."""
@@ -40,7 +42,7 @@ class TileOperation(IRDLOperation):
 SEGMENTED = (AttrSizedOperandSegments(as_property=True),)
 SEGMENTS = AttrSizedOperandSegments(as_property=True).attribute_name
 
-C = TypeVar("C", bound=type[TileOperation])
+C = TypeVar("C", bound=TileOperation)
 
 
 def _count_range(definitions, variadic, optional) -> tuple[int, int | None]:
@@ -54,7 +56,7 @@ def _outside(count: int, limits: tuple[int, int | None]) -> bool:
     return count < limits[0] or (limits[1] is not None and count > limits[1])
 
 
-def define(cls: C) -> C:
+def define(cls: type[C]) -> type[C]:
     """Decorate an operation class: IRDL accessors, and a verifier made of counts, properties, traits and CHECKS."""
     cls = irdl_op_definition(cls)
     definition = cls.get_irdl_definition()
@@ -89,11 +91,11 @@ def define(cls: C) -> C:
         except VerifyException as problem:
             raise VerifyException(f"{self.name}: {problem}") from None
 
-    cls.verify_ = verify_
+    cls.verify_ = verify_  # type: ignore[method-assign]  # the class is still being made
     return cls
 
 
-def _type(op: Operation, name: str) -> Attribute:
+def _type(op: object, name: str) -> Attribute:
     return getattr(op, name).type
 
 
@@ -178,9 +180,17 @@ def tile_type(value: SSAValue, name: str) -> TileType:
     return value.type
 
 
-def tile(op: Operation, name: str) -> TileType:
+def tile(op: object, name: str) -> TileType:
     """The type of a named operand or result that must be a tile."""
     return tile_type(getattr(op, name), name)
+
+
+def pointer_type(value: SSAValue, name: str) -> PointerType:
+    """The type of the elements of a value that must be a tile of pointers."""
+    element_type = tile_type(value, name).element_type
+    if not isinstance(element_type, PointerType):
+        raise VerifyException(f"'{name}' must be a tile of pointers, got {value.type}")
+    return element_type
 
 
 def tiles(*names: str) -> Check:
@@ -206,7 +216,7 @@ def scalars(*names: str) -> Check:
     return check
 
 
-def of_type(kind: type, *names: str) -> Check:
+def of_type(kind: type[Attribute], *names: str) -> Check:
     """The named operands and results, where present, are of a type class."""
 
     def check(op: Operation) -> None:
@@ -229,18 +239,18 @@ def pointers(*names: str) -> Check:
     return check
 
 
-def one_of(name: str, *allowed) -> Check:
+def one_of(name: str, *allowed: Enum) -> Check:
     """An enumeration attribute, where present, has one of the listed members."""
 
     def check(op: Operation) -> None:
         value = op.properties.get(name)
-        if value is not None and value.data not in allowed:
+        if isinstance(value, EnumAttr) and value.data not in allowed:
             listed = ", ".join(member.value for member in allowed)
             raise VerifyException(f"'{name}' must be one of {listed}, got {value.data.value}")
 
     return check
 
 
-def fail(message: str) -> None:
+def fail(message: str) -> NoReturn:
     """Refuse the operation."""
     raise VerifyException(message)

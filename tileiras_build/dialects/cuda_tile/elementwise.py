@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import UnitAttr, i1
 from xdsl.ir import Operation
@@ -21,8 +22,8 @@ F32_ONLY_MODES = (RoundingMode.APPROX, RoundingMode.FULL)
 
 def flush_only_f32(op: Operation) -> None:
     """flush_to_zero is for f32 only."""
-    if "flush_to_zero" in op.properties and op.results[0].type.element_type != F32:
-        fail(f"flush_to_zero modifier only supported for f32 data type, but got: {op.results[0].type.element_type}")
+    if "flush_to_zero" in op.properties and (element_type := tile(op, "result").element_type) != F32:
+        fail(f"flush_to_zero modifier only supported for f32 data type, but got: {element_type}")
 
 
 def modes_only_f32(*modes: RoundingMode) -> Check:
@@ -30,11 +31,10 @@ def modes_only_f32(*modes: RoundingMode) -> Check:
 
     def check(op: Operation) -> None:
         mode = op.properties.get("rounding_mode")
-        if mode is not None and mode.data in modes and op.results[0].type.element_type != F32:
-            fail(
-                f"{mode.data.value} modifier only supported for f32 data type, "
-                f"but got: {op.results[0].type.element_type}"
-            )
+        if not isinstance(mode, RoundingModeAttr) or mode.data not in modes:
+            return
+        if (element_type := tile(op, "result").element_type) != F32:
+            fail(f"{mode.data.value} modifier only supported for f32 data type, but got: {element_type}")
 
     return check
 
@@ -45,7 +45,10 @@ class FloatUnary(TileOperation):
     source = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar = (elements(BASE_FLOATS, "source"), same_types("source", "result"))
+    CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (
+        elements(BASE_FLOATS, "source"),
+        same_types("source", "result"),
+    )
 
 
 class IntegerUnary(TileOperation):
@@ -54,7 +57,10 @@ class IntegerUnary(TileOperation):
     source = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar = (elements(INTEGERS, "source"), same_types("source", "result"))
+    CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (
+        elements(INTEGERS, "source"),
+        same_types("source", "result"),
+    )
 
 
 class FloatBinary(TileOperation):
@@ -64,7 +70,10 @@ class FloatBinary(TileOperation):
     rhs = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar = (elements(BASE_FLOATS, "lhs"), same_types("lhs", "rhs", "result"))
+    CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (
+        elements(BASE_FLOATS, "lhs"),
+        same_types("lhs", "rhs", "result"),
+    )
 
 
 class IntegerBinary(TileOperation):
@@ -74,7 +83,10 @@ class IntegerBinary(TileOperation):
     rhs = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar = (elements(INTEGERS, "lhs"), same_types("lhs", "rhs", "result"))
+    CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (
+        elements(INTEGERS, "lhs"),
+        same_types("lhs", "rhs", "result"),
+    )
 
 
 class RoundedFloatBinary(FloatBinary):
@@ -82,7 +94,7 @@ class RoundedFloatBinary(FloatBinary):
 
     rounding_mode = prop_def(RoundingModeAttr)
     flush_to_zero = opt_prop_def(UnitAttr)
-    CHECKS: ClassVar = (IEEE, flush_only_f32)
+    CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (IEEE, flush_only_f32)
 
 
 class FloatExtremum(FloatBinary):
@@ -90,7 +102,7 @@ class FloatExtremum(FloatBinary):
 
     propagate_nan = opt_prop_def(UnitAttr)
     flush_to_zero = opt_prop_def(UnitAttr)
-    CHECKS: ClassVar = (flush_only_f32,)
+    CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (flush_only_f32,)
 
 
 class OverflowBinary(IntegerBinary):

@@ -7,8 +7,8 @@ Use ``RoundingModeAttr.of(RoundingMode.ZERO)`` for the shared instance; ``attr.d
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import ClassVar, Generic, TypeVar
+from enum import Enum, StrEnum
+from typing import ClassVar, Generic, Self, TypeVar
 
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
@@ -16,19 +16,19 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 
-class Signedness(str, Enum):
+class Signedness(StrEnum):
     UNSIGNED = "unsigned"
     SIGNED = "signed"
 
 
-class IntegerOverflow(str, Enum):
+class IntegerOverflow(StrEnum):
     NONE = "none"
     NSW = "no_signed_wrap"
     NUW = "no_unsigned_wrap"
     NW = "no_wrap"
 
 
-class RoundingMode(str, Enum):
+class RoundingMode(StrEnum):
     NEAREST_EVEN = "nearest_even"
     ZERO = "zero"
     NEGATIVE_INF = "negative_inf"
@@ -39,12 +39,12 @@ class RoundingMode(str, Enum):
     NEAREST_AWAY = "nearest_away"
 
 
-class ComparisonOrdering(str, Enum):
+class ComparisonOrdering(StrEnum):
     UNORDERED = "unordered"
     ORDERED = "ordered"
 
 
-class ComparisonPredicate(str, Enum):
+class ComparisonPredicate(StrEnum):
     EQUAL = "equal"
     NOT_EQUAL = "not_equal"
     LESS_THAN = "less_than"
@@ -53,7 +53,7 @@ class ComparisonPredicate(str, Enum):
     GREATER_THAN_OR_EQUAL = "greater_than_or_equal"
 
 
-class AtomicRMWMode(str, Enum):
+class AtomicRMWMode(StrEnum):
     AND = "and"
     OR = "or"
     XOR = "xor"
@@ -66,13 +66,13 @@ class AtomicRMWMode(str, Enum):
     XCHG = "xchg"
 
 
-class MemoryScope(str, Enum):
+class MemoryScope(StrEnum):
     TL_BLK = "tl_blk"
     DEVICE = "device"
     SYS = "sys"
 
 
-class MemoryOrderingSemantics(str, Enum):
+class MemoryOrderingSemantics(StrEnum):
     WEAK = "weak"
     RELAXED = "relaxed"
     ACQUIRE = "acquire"
@@ -80,7 +80,7 @@ class MemoryOrderingSemantics(str, Enum):
     ACQ_REL = "acq_rel"
 
 
-class PaddingValue(str, Enum):
+class PaddingValue(StrEnum):
     ZERO = "zero"
     NEG_ZERO = "neg_zero"
     NAN = "nan"
@@ -88,7 +88,7 @@ class PaddingValue(str, Enum):
     NEG_INF = "neg_inf"
 
 
-class MultimemReductionKind(str, Enum):
+class MultimemReductionKind(StrEnum):
     ADD = "add"
     MIN = "min"
     MAX = "max"
@@ -99,7 +99,7 @@ class MultimemReductionKind(str, Enum):
     UMAX = "umax"
 
 
-class PtrAttr(str, Enum):
+class PtrAttr(StrEnum):
     """What a pointer points to; multimem operations alone access a multicast object."""
 
     NONE = "none"
@@ -107,7 +107,7 @@ class PtrAttr(str, Enum):
     MULTICAST = "multicast"
 
 
-class SymbolVisibility(str, Enum):
+class SymbolVisibility(StrEnum):
     PUBLIC = "public"
     PRIVATE = "private"
 
@@ -115,24 +115,29 @@ class SymbolVisibility(str, Enum):
 E = TypeVar("E", bound=Enum)
 
 
-class EnumAttr(Data[E], Generic[E]):
+class _Shared:
+    """A class with one instance of each of its values, in their order."""
+
+    instances: ClassVar[tuple[Self, ...]]
+
+
+class EnumAttr(Data[E], _Shared, Generic[E]):
     """An enumeration as an attribute, printed ``#cuda_tile.<name><member>``."""
 
-    members: ClassVar[type[Enum]]
-    instances: ClassVar[tuple["EnumAttr", ...]]
+    members: type[E]
 
-    def __init_subclass__(cls, members: type[Enum] | None = None, **kwargs):
+    def __init_subclass__(cls, members: type[E] | None = None, **kwargs):
         super().__init_subclass__(**kwargs)
         if members is not None:
             cls.members = members
 
     @classmethod
-    def of(cls, member):
+    def of(cls, member: Enum | str) -> Self:
         """The shared attribute of a member, given as the member or its public spelling."""
         return cls.instances[list(cls.members).index(cls.members(member))]
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser):
+    def parse_parameter(cls, parser: AttrParser) -> E:
         with parser.in_angle_brackets():
             return cls.members(parser.parse_identifier())
 
@@ -200,7 +205,7 @@ class PtrAttrAttr(EnumAttr[PtrAttr], members=PtrAttr):
     name = "cuda_tile.ptr_attr"
 
 
-ENUM_ATTRS = (
+ENUM_ATTRS: tuple[type[EnumAttr], ...] = (
     SignednessAttr,
     IntegerOverflowAttr,
     RoundingModeAttr,

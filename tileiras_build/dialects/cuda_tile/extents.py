@@ -8,15 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import FloatTF32Type
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
 LIMIT = 1 << 63  # addresses are computed as signed 64-bit numbers
-MAX_HOPS = 16  # operations that a number is followed through: all of a chain for each of its users would be quadratic
 _TF32_BITS = 32  # in memory
-
-# Operations whose result has the values of their first operand.
-_PASSING = ("cuda_tile.assume", "cuda_tile.broadcast", "cuda_tile.reshape")
 
 Dims = Sequence[int | None]
 
@@ -41,7 +37,9 @@ def check_tensor(shape: Dims, strides: Dims, bits: int, element_type: Attribute)
     check_elements("the distance between the first and the last element,", span, bits, element_type)
 
 
-def check_tiles(tile_shape: Dims, steps: Dims, strides: Dims, bits: int, element_type: Attribute) -> None:
+def check_tiles(
+    tile_shape: Sequence[int], steps: Sequence[int], strides: Dims, bits: int, element_type: Attribute
+) -> None:
     """The distance between neighboring tiles, and across one; ``strides`` are those of the tile's dimensions."""
     across = 0
     for size, step, stride in zip(tile_shape, steps, strides):
@@ -49,17 +47,3 @@ def check_tiles(tile_shape: Dims, steps: Dims, strides: Dims, bits: int, element
             check_elements("the distance between neighboring tiles,", step * stride, bits, element_type)
             across += (size - 1) * stride
     check_elements("the distance across a tile,", across, bits, element_type)
-
-
-def known_range(value: SSAValue) -> tuple[int, int] | None:
-    """The least and the greatest element of an integer tile that the program fixes; None where it does not."""
-    for _ in range(MAX_HOPS):
-        op = value.owner
-        if getattr(op, "name", "") == "cuda_tile.constant":
-            constant = op.value
-            numbers = constant.splat_value() if constant.is_splat else constant.as_array()
-            return int(numbers.min()), int(numbers.max())
-        if getattr(op, "name", "") not in _PASSING:
-            return None
-        value = op.operands[0]
-    return None

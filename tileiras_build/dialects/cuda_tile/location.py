@@ -216,7 +216,6 @@ def location_attr(op: Operation | None) -> DILocAttr | CallSiteLocAttr | None:
 def source_location(op: Operation) -> Location | None:
     """Where in the source an operation comes from, or None: its own location or its nearest ancestor's."""
     loc = location_attr(op)
-    if loc is None:
+    if loc is None or (position := loc.position) is None:
         return None
-    position = loc.position
     return Location(file=position.file, line=position.line, column=position.column)

@@ -2,17 +2,50 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import i1
-from xdsl.ir import Operation
+from collections.abc import Callable, Sequence
+from typing import ClassVar, Protocol
 
-from tileiras_build.dialects.cuda_tile.base import Check, fail, of_type, one_of, tile, tile_type
+from xdsl.dialects.builtin import DenseArrayBase, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import VarOperand
+
+from tileiras_build.dialects.cuda_tile.base import Check, fail, of_type, one_of, pointer_type, tile, tile_type
 from tileiras_build.dialects.cuda_tile.element_types import BITS, INTEGERS
-from tileiras_build.dialects.cuda_tile.enums import MemoryOrderingSemantics, PtrAttr
-from tileiras_build.dialects.cuda_tile.extents import check_elements, known_range
+from tileiras_build.dialects.cuda_tile.enums import MemoryOrderingSemantics, MemoryOrderingSemanticsAttr, PtrAttr
+from tileiras_build.dialects.cuda_tile.extents import check_elements
+from tileiras_build.dialects.cuda_tile.known_numbers import known_range
 from tileiras_build.dialects.cuda_tile.types import TileType, TokenType
 from tileiras_build.dialects.cuda_tile.view_types import GatherScatterViewType, StridedViewType, TileView
 
 ORDER, SCOPE = "memory_ordering_semantics", "memory_scope"
+
+
+class OrderedAccess(Protocol):
+    """An access with an order, and a scope where it has one."""
+
+    memory_ordering_semantics: MemoryOrderingSemanticsAttr
+    properties: dict[str, Attribute]
+
+
+class MaskedAccess(Protocol):
+    """An access to those elements that its mask selects, if it has one."""
+
+    name: ClassVar[str]
+    mask: SSAValue | None
+
+
+class Viewing(Protocol):
+    """An operation on a view."""
+
+    name: ClassVar[str]
+    view: SSAValue
+
+
+class ViewAccess(Viewing, Protocol):
+    """An access to a tile of a view."""
+
+    index: VarOperand
+    properties: dict[str, Attribute]
 
 
 TOKENS = of_type(TokenType, "token", "result_token")
@@ -24,7 +57,7 @@ WEAK, RELAXED = MemoryOrderingSemantics.WEAK, MemoryOrderingSemantics.RELAXED
 ACQUIRE, RELEASE = MemoryOrderingSemantics.ACQUIRE, MemoryOrderingSemantics.RELEASE
 
 
-def scope_fits_order(op: Operation) -> None:
+def scope_fits_order(op: OrderedAccess) -> None:
     """Weak accesses have no scope, all others need one."""
     weak = op.memory_ordering_semantics.data is WEAK
     if weak and SCOPE in op.properties:
@@ -33,21 +66,21 @@ def scope_fits_order(op: Operation) -> None:
         fail(f"a memory scope is required for {op.memory_ordering_semantics.data.value} accesses")
 
 
-LOAD_ORDER: tuple[Check, ...] = (one_of(ORDER, WEAK, RELAXED, ACQUIRE), scope_fits_order, TOKENS)
+LOAD_ORDER = (one_of(ORDER, WEAK, RELAXED, ACQUIRE), scope_fits_order, TOKENS)
 
 
-STORE_ORDER: tuple[Check, ...] = (one_of(ORDER, WEAK, RELAXED, RELEASE), scope_fits_order, TOKENS)
+STORE_ORDER = (one_of(ORDER, WEAK, RELAXED, RELEASE), scope_fits_order, TOKENS)
 
 
-ATOMIC_ORDER: tuple[Check, ...] = (
+ATOMIC_ORDER = (
     one_of(ORDER, RELAXED, ACQUIRE, RELEASE, MemoryOrderingSemantics.ACQ_REL),
     TOKENS,
 )
 
 
-def refuse_multicast(op: Operation, ptr_attr: str | None) -> None:
+def refuse_multicast(name: str, ptr_attr: str | None) -> None:
     if ptr_attr == PtrAttr.MULTICAST.value:
-        fail(f"{op.name.removeprefix('cuda_tile.')} cannot access a multicast pointer; multimem operations can")
+        fail(f"{name.removeprefix('cuda_tile.')} cannot access a multicast pointer; multimem operations can")
 
 
 def shown(ptr_attr: str | None) -> str:
@@ -59,37 +92,36 @@ def pointee_matches(pointer: str, value: str) -> Check:
 
     def check(op: Operation) -> None:
         addresses, values = tile(op, pointer), tile(op, value)
-        if not addresses.is_pointer:
-            fail(f"'{pointer}' must be a tile of pointers, got {addresses}")
-        if addresses.shape != values.shape or addresses.element_type.pointee_type != values.element_type:
+        element_type = pointer_type(getattr(op, pointer), pointer)
+        if addresses.shape != values.shape or element_type.pointee_type != values.element_type:
             fail(f"'{pointer}' must be a tile of pointers to the elements of '{value}', got {addresses} and {values}")
-        refuse_multicast(op, addresses.element_type.ptr_attr)
+        refuse_multicast(op.name, element_type.ptr_attr)
 
     return check
 
 
-def mask_matches(name: str) -> Check:
+def mask_matches(name: str) -> Callable[[MaskedAccess], None]:
     """The optional mask is a tile of i1 in the shape of a named value."""
 
-    def check(op: Operation) -> None:
+    def check(op: MaskedAccess) -> None:
         if op.mask is not None and op.mask.type != TileType(tile(op, name).shape, i1):
             fail(f"'mask' must be a tile of i1 in the shape of '{name}', got {op.mask.type}")
 
     return check
 
 
-def view_type(op: Operation) -> TileView:
+def view_type(op: Viewing) -> TileView:
     """The type of the view operand, which must be a tile view."""
     if not isinstance(op.view.type, TileView):
         fail(f"'view' must be a tile view, got {op.view.type}")
     return op.view.type
 
 
-def is_scalar_integer(type) -> bool:
+def is_scalar_integer(type: Attribute) -> bool:
     return isinstance(type, TileType) and not type.shape and type.element_type in INTEGERS
 
 
-def index_fits_view(op: Operation) -> None:
+def index_fits_view(op: ViewAccess) -> None:
     view = view_type(op)
     indices = list(op.index)
     if len(indices) != view.index_rank:
@@ -97,10 +129,10 @@ def index_fits_view(op: Operation) -> None:
     if isinstance(view, GatherScatterViewType):
         rows = indices.pop(view.sparse_dim)
         count = view.tile_shape[view.sparse_dim]
-        if tile_type(rows, "index").shape != (count,) or rows.type.element_type not in INTEGERS:
+        found = tile_type(rows, "index")
+        if found.shape != (count,) or found.element_type not in INTEGERS:
             fail(
-                f"expected a one-dimensional index tile of {count} integers at position {view.sparse_dim}, "
-                f"got {rows.type}"
+                f"expected a one-dimensional index tile of {count} integers at position {view.sparse_dim}, got {found}"
             )
     for index in indices:
         if not is_scalar_integer(index.type):
@@ -108,13 +140,13 @@ def index_fits_view(op: Operation) -> None:
         if index.type != indices[0].type:
             fail(f"expected indices of one type, got {indices[0].type} and {index.type}")
     flags = op.properties.get("inbounds")
-    if flags is not None and len(flags) != view.index_rank:
+    if isinstance(flags, DenseArrayBase) and len(flags) != view.index_rank:
         fail(f"expected {view.index_rank} inbounds flags, got {len(flags)}")
     if not isinstance(view, GatherScatterViewType):
         tile_number_fits(view, indices)
 
 
-def tile_number_fits(view: TileView, indices: list) -> None:
+def tile_number_fits(view: TileView, indices: Sequence[SSAValue]) -> None:
     """Where a tile begins, for an index that is constant."""
     steps = view.traversal_strides if isinstance(view, StridedViewType) else view.tile_shape
     for dim, index in enumerate(indices):
@@ -124,14 +156,16 @@ def tile_number_fits(view: TileView, indices: list) -> None:
             check_elements(f"the distance to tile {number},", distance, BITS[view.element_type], view.element_type)
 
 
-def inbounds_flags(op: Operation) -> tuple[bool, ...]:
+def inbounds_flags(op: ViewAccess) -> tuple[bool, ...]:
     """Per dimension of the view, whether no tile leaves the tensor there."""
     flags = op.properties.get("inbounds")
-    return (False,) * op.view.type.index_rank if flags is None else tuple(map(bool, flags.get_values()))
+    if isinstance(flags, DenseArrayBase):
+        return tuple(map(bool, flags.get_values()))
+    return (False,) * view_type(op).index_rank
 
 
-def tile_fits_view(name: str) -> Check:
-    def check(op: Operation) -> None:
+def tile_fits_view(name: str) -> Callable[[Viewing], None]:
+    def check(op: Viewing) -> None:
         expected = view_type(op).tile_type
         if getattr(op, name).type != expected:
             fail(f"expected '{name}' of type {expected} for this view, got {getattr(op, name).type}")
@@ -139,8 +173,8 @@ def tile_fits_view(name: str) -> Check:
     return check
 
 
-def not_multicast(op: Operation) -> None:
-    refuse_multicast(op, view_type(op).tensor_view.ptr_attr)
+def not_multicast(op: Viewing) -> None:
+    refuse_multicast(op.name, view_type(op).tensor_view.ptr_attr)
 
 
-VIEW_ACCESS: tuple[Check, ...] = (index_fits_view, not_multicast)
+VIEW_ACCESS = (index_fits_view, not_multicast)

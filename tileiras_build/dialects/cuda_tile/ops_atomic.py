@@ -5,15 +5,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, Protocol
 
 from xdsl.dialects.builtin import DenseArrayBase, i32, i64
-from xdsl.ir import Operation
+from xdsl.ir import Attribute
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, var_operand_def
 
 from tileiras_build.dialects.cuda_tile.base import (
     SEGMENTED,
-    Check,
     TileOperation,
     define,
     fail,
@@ -78,7 +78,7 @@ class AtomicCASTkoOp(TileOperation):
 _INTEGER_MODE = (i32, i64)
 
 
-RMW_TYPES = {
+RMW_TYPES: dict[AtomicRMWMode, tuple[Attribute, ...]] = {
     AtomicRMWMode.AND: _INTEGER_MODE,
     AtomicRMWMode.OR: _INTEGER_MODE,
     AtomicRMWMode.XOR: _INTEGER_MODE,
@@ -92,8 +92,14 @@ RMW_TYPES = {
 }
 
 
-def _mode_fits(name: str) -> Check:
-    def check(op: Operation) -> None:
+class ReadModifyWrite(Protocol):
+    """An atomic operation with a mode."""
+
+    mode: AtomicRMWModeAttr
+
+
+def _mode_fits(name: str) -> Callable[[ReadModifyWrite], None]:
+    def check(op: ReadModifyWrite) -> None:
         mode, element_type = op.mode.data, tile(op, name).element_type
         if element_type not in RMW_TYPES[mode]:
             listed = ", ".join(map(str, RMW_TYPES[mode]))
@@ -144,9 +150,10 @@ class AtomicRedViewTkoOp(TileOperation):
     inbounds_flags = property(inbounds_flags)
 
     def _view(self) -> None:
-        if isinstance(view_type(self), GatherScatterViewType):
+        view = view_type(self)
+        if isinstance(view, GatherScatterViewType):
             fail("gather_scatter_view is not supported; use partition_view instead")
-        if self.view.type.padding_value is not None:
+        if view.padding_value is not None:
             fail("views with padding_value are not supported for atomic reductions")
         if self.mode.data is AtomicRMWMode.XCHG:
             fail("atomic_red_view_tko op cannot use xchg operation")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, UnitAttr, i1
-from xdsl.ir import Attribute, Operation, Region
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, region_def, traits_def, var_operand_def, var_result_def
 from xdsl.traits import IsTerminator, Pure
 
@@ -30,7 +30,7 @@ def _ends_in_terminator(op: Operation) -> None:
                 fail("a block must end in a terminator")
 
 
-def _types(values) -> tuple[Attribute, ...]:
+def _types(values: Iterable[SSAValue]) -> tuple[Attribute, ...]:
     return tuple(value.type for value in values)
 
 
@@ -137,7 +137,7 @@ def _combiner_arguments(op: Operation, region: Region) -> None:
 HALVES = {BF16, F16}
 
 
-def _identities(op: Operation) -> None:
+def _identities(op: Aggregate) -> None:
     identities = op.identities.data
     if len(identities) != len(op.operands):
         fail(
@@ -145,7 +145,7 @@ def _identities(op: Operation) -> None:
             f"and {len(identities)} identities"
         )
     for identity, operand in zip(identities, op.operands):
-        element_type, actual = operand.type.element_type, getattr(identity, "type", None)
+        element_type, actual = tile_type(operand, "operand").element_type, getattr(identity, "type", None)
         if actual != element_type and {actual, element_type} != HALVES:
             fail(f"expect the identity {identity} to have type {element_type}")
 
@@ -178,7 +178,7 @@ class Aggregate(TileOperation):
     def _body(self) -> None:
         _combiner_arguments(self, self.body)
 
-    CHECKS: ClassVar = (_tiles, _identities, _body)
+    CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (_tiles, _identities, _body)
 
 
 @define
@@ -190,8 +190,8 @@ class ReduceOp(Aggregate):
     def _results(self) -> None:
         dim = self.dim.value.data
         for operand, result in zip(self.operands, self.results):
-            shape = operand.type.shape
-            expected = TileType(shape[:dim] + shape[dim + 1 :], operand.type.element_type)
+            whole = tile_type(operand, "operand")
+            expected = TileType(whole.shape[:dim] + whole.shape[dim + 1 :], whole.element_type)
             if result.type != expected:
                 fail(f"expected a result of type {expected}, got {result.type}")
 
@@ -219,7 +219,7 @@ class Terminator(TileOperation):
     traits = traits_def(IsTerminator())
 
 
-def _enclosing(op: Operation, targets: tuple[type, ...]) -> Operation | None:
+def _enclosing(op: Operation, targets: tuple[type[Operation], ...]) -> Operation | None:
     """The nearest ancestor of one of the classes, through branches only."""
     parent = op.parent_op()
     while isinstance(parent, IfOp):
@@ -227,7 +227,8 @@ def _enclosing(op: Operation, targets: tuple[type, ...]) -> Operation | None:
     if parent is None:
         return None
     if not isinstance(parent, targets):
-        listed = ", ".join(target.name for target in (*targets, IfOp))
+        wanted: tuple[type[Operation], ...] = (*targets, IfOp)
+        listed = ", ".join(target.name for target in wanted)
         fail(f"can only be nested within {listed}, not {parent.name}")
     return parent
 

@@ -47,7 +47,7 @@ EVEN, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.ZERO
 DOWN, UP, AWAY = RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF, RoundingMode.NEAREST_AWAY
 
 # Element type -> those that hold all its values: the rounding mode is then without effect.
-WIDER = {
+WIDER: dict[Attribute, set[Attribute]] = {
     F32: {F64},
     TF32: {F64, F32},
     F16: {F64, F32, TF32},
@@ -59,8 +59,17 @@ WIDER = {
     F8E8M0: {F64},
 }
 # Rounding modes of conversions between floats, as the 13.5 tools accept them: per (from, to) and per target.
-PAIR_ROUNDING = {(F64, F32): (EVEN, ZERO, DOWN, UP), (F32, TF32): (EVEN, ZERO, AWAY)}
-TARGET_ROUNDING = {F8E8M0: (ZERO, UP), F8E4M3: (EVEN,), F8E5M2: (EVEN,), F4E2M1: (EVEN,), FNV8: (EVEN,)}
+PAIR_ROUNDING: dict[tuple[Attribute, Attribute], tuple[RoundingMode, ...]] = {
+    (F64, F32): (EVEN, ZERO, DOWN, UP),
+    (F32, TF32): (EVEN, ZERO, AWAY),
+}
+TARGET_ROUNDING: dict[Attribute, tuple[RoundingMode, ...]] = {
+    F8E8M0: (ZERO, UP),
+    F8E4M3: (EVEN,),
+    F8E5M2: (EVEN,),
+    F4E2M1: (EVEN,),
+    FNV8: (EVEN,),
+}
 WIDENING_ROUNDING = (EVEN, ZERO, DOWN, UP, AWAY)
 NARROWING_ROUNDING = (EVEN, ZERO)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import UnitAttr, i8, i32
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
@@ -37,7 +38,7 @@ def matrix_shapes(op: Operation) -> None:
 
 
 # Element type of the factors -> element types of the accumulator (Tile IR, mmaf).
-MMA_ACCUMULATORS = {
+MMA_ACCUMULATORS: dict[Attribute, tuple[Attribute, ...]] = {
     F8E4M3: (F16, F32),
     F8E5M2: (F16, F32),
     F16: (F16, F32),
@@ -66,7 +67,7 @@ class MatrixMultiply(TileOperation):
     acc = operand_def()
     result = result_def()
     traits = traits_def(Pure())
-    CHECKS: ClassVar = (
+    CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (
         same_types("acc", "result"),
         same_elements("lhs", "rhs"),
         same_ranks("lhs", "rhs", "acc"),
@@ -84,7 +85,7 @@ class MmaFOp(MatrixMultiply):
 
 
 # (factor, scale) element types -> how many elements along K may share a scale (Tile IR, mmaf_scaled).
-SCALE_BLOCKS = {
+SCALE_BLOCKS: dict[tuple[Attribute, Attribute], tuple[int, ...]] = {
     (F8E4M3, F8E8M0): (32,),
     (F8E5M2, F8E8M0): (32,),
     (F4E2M1, F8E4M3): (16,),

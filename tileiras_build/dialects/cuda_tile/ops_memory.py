@@ -8,12 +8,20 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, Float4E2M1FNType, IntegerAttr, UnitAttr, i1
-from xdsl.ir import Operation
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 
 from tileiras_build.dialects.cuda_tile.attrs import OptimizationHintsAttr
-from tileiras_build.dialects.cuda_tile.base import SEGMENTED, TileOperation, define, fail, of_type, pointers, scalars
+from tileiras_build.dialects.cuda_tile.base import (
+    SEGMENTED,
+    TileOperation,
+    define,
+    fail,
+    of_type,
+    pointer_type,
+    pointers,
+    scalars,
+)
 from tileiras_build.dialects.cuda_tile.element_types import BITS
 from tileiras_build.dialects.cuda_tile.enums import MemoryOrderingSemanticsAttr, MemoryScopeAttr
 from tileiras_build.dialects.cuda_tile.extents import check_elements
@@ -22,6 +30,7 @@ from tileiras_build.dialects.cuda_tile.memory_checks import (
     STORE_ORDER,
     TOKENS,
     VIEW_ACCESS,
+    Viewing,
     inbounds_flags,
     mask_matches,
     pointee_matches,
@@ -31,7 +40,7 @@ from tileiras_build.dialects.cuda_tile.memory_checks import (
 from tileiras_build.dialects.cuda_tile.types import TokenType
 
 
-def _packed_along_one_dimension(op: Operation) -> None:
+def _packed_along_one_dimension(op: Viewing) -> None:
     """Two 4-bit elements share a byte along the dimension of unit stride, so that must be known."""
     memory = view_type(op).tensor_view
     if isinstance(memory.element_type, Float4E2M1FNType) and memory.strides.count(1) != 1:
@@ -57,7 +66,7 @@ class AllocaOp(TileOperation):
             fail("'num_elem' must not be negative")
         if alignment <= 0 or alignment & (alignment - 1):
             fail("'alignment' must be power of two")
-        pointee = self.result.type.element_type.pointee_type
+        pointee = pointer_type(self.result, "result").pointee_type
         size = 1 if pointee == i1 else BITS[pointee] // 8
         if alignment < size:
             fail(f"'alignment' ({alignment}) must be at least the natural size ({size} bytes) of {pointee}")

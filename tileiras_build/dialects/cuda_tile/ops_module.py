@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, Self
 from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i32
@@ -11,7 +12,7 @@ from xdsl.irdl import opt_prop_def, prop_def, region_def, result_def, traits_def
 from xdsl.traits import IsolatedFromAbove, NoTerminator, Pure, SymbolOpInterface, SymbolTable
 
 from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr, OptimizationHintsAttr
-from tileiras_build.dialects.cuda_tile.base import TileOperation, define, fail, pointers, scalars
+from tileiras_build.dialects.cuda_tile.base import TileOperation, define, fail, pointer_type, pointers, scalars
 from tileiras_build.dialects.cuda_tile.enums import SymbolVisibilityAttr
 from tileiras_build.dialects.cuda_tile.types import TileType
 
@@ -110,7 +111,7 @@ class GetGlobalOp(TileOperation):
         target = _find_global(module, name)
         if target is None:
             fail(f"'{name}' does not reference a valid global")
-        pointee = self.result.type.element_type.pointee_type
+        pointee = pointer_type(self.result, "result").pointee_type
         if target.value.type.element_type != pointee:
             fail(f"pointee type {pointee} does not match type {target.value.type.element_type} of the global @{name}")
 
@@ -126,7 +127,7 @@ class BlockQuery(TileOperation):
         if any(result.type != TileType((), i32) for result in self.results):
             fail("results must be scalar tiles of i32")
 
-    CHECKS: ClassVar = (_types,)
+    CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (_types,)
 
 
 @define

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Mapping
+from typing import ClassVar, Protocol
 
 from xdsl.dialects.builtin import DenseArrayBase, i32, i64
-from xdsl.ir import Operation
+from xdsl.ir import Attribute
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, var_operand_def
 
-from tileiras_build.dialects.cuda_tile.base import SEGMENTED, Check, TileOperation, define, fail, one_of
+from tileiras_build.dialects.cuda_tile.base import SEGMENTED, TileOperation, define, fail, one_of
 from tileiras_build.dialects.cuda_tile.element_types import BASE_FLOATS, BITS
 from tileiras_build.dialects.cuda_tile.enums import (
     MemoryOrderingSemanticsAttr,
@@ -24,6 +25,7 @@ from tileiras_build.dialects.cuda_tile.memory_checks import (
     RELEASE,
     STORE_ORDER,
     TOKENS,
+    Viewing,
     index_fits_view,
     shown,
     tile_fits_view,
@@ -41,7 +43,7 @@ _MULTIMEM_HALVES = tuple(type for type in BASE_FLOATS if BITS[type] == 16)
 _MULTIMEM_ALL = (*_MULTIMEM_INTEGERS, *BASE_FLOATS)
 
 
-MULTIMEM_LOADS: dict[MultimemReductionKind, tuple] = {
+MULTIMEM_LOADS: dict[MultimemReductionKind, tuple[Attribute, ...]] = {
     **dict.fromkeys(MultimemReductionKind, _MULTIMEM_INTEGERS),
     MultimemReductionKind.ADD: _MULTIMEM_ALL,
     MultimemReductionKind.MIN: (*_MULTIMEM_INTEGERS, *_MULTIMEM_HALVES),
@@ -49,13 +51,13 @@ MULTIMEM_LOADS: dict[MultimemReductionKind, tuple] = {
 }
 
 
-MULTIMEM_REDUCTIONS = {
+MULTIMEM_REDUCTIONS: dict[MultimemReductionKind, tuple[Attribute, ...]] = {
     **dict.fromkeys(MultimemReductionKind, _MULTIMEM_INTEGERS),
     MultimemReductionKind.ADD: _MULTIMEM_ALL,
 }
 
 
-def _multicast_partition(op: Operation) -> None:
+def _multicast_partition(op: Viewing) -> None:
     """Multimem operations access partition views of multicast objects."""
     view = view_type(op)
     if not isinstance(view, PartitionViewType):
@@ -64,17 +66,23 @@ def _multicast_partition(op: Operation) -> None:
         fail(f"expected a view of a multicast pointer, the pointer attribute is {shown(view.tensor_view.ptr_attr)}")
 
 
-def _reduction_fits(types: dict[MultimemReductionKind, tuple]) -> Check:
-    def check(op: Operation) -> None:
-        kind, element_type = op.reduction.data, op.view.type.element_type
+class Reducing(Viewing, Protocol):
+    """An operation on a view that reduces."""
+
+    reduction: MultimemReductionKindAttr
+
+
+def _reduction_fits(types: Mapping[MultimemReductionKind, tuple[Attribute, ...]]) -> Callable[[Reducing], None]:
+    def check(op: Reducing) -> None:
+        kind, element_type = op.reduction.data, view_type(op).element_type
         if element_type not in types[kind]:
             fail(f"'{kind.value}' works only with {', '.join(map(str, types[kind]))}, got {element_type}")
 
     return check
 
 
-def _stored_type_fits(op: Operation) -> None:
-    element_type = op.view.type.element_type
+def _stored_type_fits(op: Viewing) -> None:
+    element_type = view_type(op).element_type
     if element_type not in _MULTIMEM_ALL:
         fail(f"multimem operations work only with {', '.join(map(str, _MULTIMEM_ALL))}, got {element_type}")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, Float4E2M1FNType, IntegerAttr, i1, i32
-from xdsl.ir import Operation
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.traits import Pure
 
@@ -15,6 +14,7 @@ from tileiras_build.dialects.cuda_tile.base import (
     define,
     elements,
     fail,
+    pointer_type,
     pointers,
     same_elements,
     same_ranks,
@@ -24,7 +24,8 @@ from tileiras_build.dialects.cuda_tile.base import (
     tiles,
 )
 from tileiras_build.dialects.cuda_tile.element_types import BITS, INTEGERS, NUMBERS
-from tileiras_build.dialects.cuda_tile.extents import check_elements, known_range
+from tileiras_build.dialects.cuda_tile.extents import check_elements
+from tileiras_build.dialects.cuda_tile.known_numbers import known_range
 from tileiras_build.dialects.cuda_tile.types import TileType
 
 
@@ -105,7 +106,7 @@ class ConstantOp(TileOperation):
     CHECKS: ClassVar = (_type, elements(NUMBERS, "result"))
 
 
-def _indices_match_source(op: Operation, whole: TileType, part: TileType) -> None:
+def _indices_match_source(op: ExtractOp | InsertOp, whole: TileType, part: TileType) -> None:
     if any(large % small for large, small in zip(whole.shape, part.shape)):
         fail(f"every dimension of {whole} must be evenly divisible by that of {part}")
     if len(op.indices) != whole.rank:
@@ -175,8 +176,8 @@ class IotaOp(TileOperation):
     CHECKS: ClassVar = (elements(INTEGERS, "result"), _range)
 
 
-def _offset_fits(op: Operation) -> None:
-    pointee = op.ptr.type.element_type.pointee_type
+def _offset_fits(op: OffsetOp) -> None:
+    pointee = pointer_type(op.ptr, "ptr").pointee_type
     for count in known_range(op.offset) or ():
         check_elements("an offset", count, BITS[pointee], pointee)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Iterable
+from typing import ClassVar, Self
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import operand_def, result_def, traits_def, var_operand_def, var_result_def
 from xdsl.traits import NoMemoryEffect, Pure
 
@@ -14,12 +15,14 @@ from tileiras_build.dialects.cuda_tile.base import (
     define,
     fail,
     of_type,
+    pointer_type,
     pointers,
     scalars,
     tile_type,
 )
 from tileiras_build.dialects.cuda_tile.element_types import BITS, INTEGERS
-from tileiras_build.dialects.cuda_tile.extents import check_tensor, known_range
+from tileiras_build.dialects.cuda_tile.extents import check_tensor
+from tileiras_build.dialects.cuda_tile.known_numbers import known_range
 from tileiras_build.dialects.cuda_tile.memory_checks import is_scalar_integer, shown
 from tileiras_build.dialects.cuda_tile.types import TensorViewType
 from tileiras_build.dialects.cuda_tile.view_types import (
@@ -30,7 +33,7 @@ from tileiras_build.dialects.cuda_tile.view_types import (
 )
 
 
-def _with_constants(dims, values) -> tuple[int | None, ...]:
+def _with_constants(dims: Iterable[int | None], values: Iterable[SSAValue]) -> tuple[int | None, ...]:
     """Sizes or strides, with the operands' values where they are constant and positive."""
     ranges = (known_range(value) for value in values)
     known = [found[0] if found is not None and found[0] > 0 else None for found in ranges]
@@ -44,7 +47,7 @@ class ShapeQuery(TileOperation):
     src = operand_def()
     result = var_result_def()
     traits = traits_def(NoMemoryEffect())
-    CHECKS: ClassVar = (scalars("result"),)
+    CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (scalars("result"),)
 
 
 def _one_result_per_dimension(op: Operation, rank: int) -> None:
@@ -82,8 +85,10 @@ class GetTensorShapeOp(ShapeQuery):
     CHECKS: ClassVar = (_rank,)
 
 
-def _view_of(op: Operation) -> None:
+def _view_of(op: MakeView) -> None:
     view = op.result.type
+    if not isinstance(view, TileView):
+        fail(f"'result' must be a tile view, got {view}")
     if view.tensor_view != op.tensor_view.type:
         fail(
             f"expected the type of the provided tensor_view value ({op.tensor_view.type}) to be the same as "
@@ -135,13 +140,20 @@ class MakeTensorViewOp(TileOperation):
     irdl_options = SEGMENTED
     traits = traits_def(NoMemoryEffect())
 
+    def _tensor(self) -> TensorViewType:
+        if not isinstance(self.result.type, TensorViewType):
+            fail(f"'result' must be a tensor_view, got {self.result.type}")
+        return self.result.type
+
     def _view(self) -> None:
-        view, sizes, strides = self.result.type, self.dynamic_shape, self.dynamic_strides
-        pointee = self.base.type.element_type.pointee_type
-        if pointee != view.element_type:
+        view, sizes, strides = self._tensor(), self.dynamic_shape, self.dynamic_strides
+        base = pointer_type(self.base, "base")
+        if (pointee := base.pointee_type) != view.element_type:
             fail(f"expected pointer to {view.element_type} to build tensor_view of this type, got {pointee}")
-        if (given := self.base.type.element_type.ptr_attr) != view.ptr_attr:
-            fail(f"the pointer attribute of the base is {shown(given)}, that of the view {shown(view.ptr_attr)}")
+        if base.ptr_attr != view.ptr_attr:
+            fail(
+                f"the pointer attribute of the base is {shown(base.ptr_attr)}, that of the view {shown(view.ptr_attr)}"
+            )
         if len(sizes) != view.dynamic_shape_count:
             fail(f"expected {view.dynamic_shape_count} dynamic shape operands, got {len(sizes)}")
         if len(strides) != view.dynamic_stride_count:
@@ -155,11 +167,11 @@ class MakeTensorViewOp(TileOperation):
 
     def _distances(self) -> None:
         """Numbers that are operands, but constant, count as those in the type do."""
-        view = self.result.type
+        view = self._tensor()
         dims = (_with_constants(view.shape, self.dynamic_shape), _with_constants(view.strides, self.dynamic_strides))
         check_tensor(*dims, BITS[view.element_type], view.element_type)
 
-    CHECKS: ClassVar = (pointers("base"), scalars("base"), of_type(TensorViewType, "result"), _view, _distances)
+    CHECKS: ClassVar = (pointers("base"), scalars("base"), _view, _distances)
 
 
 VIEW_OPS = (

@@ -6,12 +6,14 @@ xDSL's Data attributes hold one value and the parser constructs them from what `
 
 from __future__ import annotations
 
-from typing import TypeVar
+from functools import wraps
+from typing import Any, TypeVar
 
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
 
-C = TypeVar("C", bound=type[Data])
+C = TypeVar("C", bound=Data)
 
 
 class Parsed:
@@ -19,24 +21,24 @@ class Parsed:
 
     __slots__ = ("data",)
 
-    def __init__(self, data):
+    def __init__(self, data: object):
         self.data = data
 
 
-def record(cls: C) -> C:
+def record(cls: type[C]) -> type[C]:
     """Define a Data attribute whose constructor takes named values."""
-    init, parse = cls.__init__, cls.parse_parameter.__func__
+    init, parse = cls.__init__, cls.parse_parameter
 
-    def __init__(self, *values, **named):
+    @wraps(init)
+    def __init__(self: C, *values: Any, **named: Any) -> None:
         if values and type(values[0]) is Parsed:
             Data.__init__(self, values[0].data)
         else:
             init(self, *values, **named)
 
-    def parse_parameter(cls, parser):
-        return Parsed(parse(cls, parser))
+    def parse_parameter(_: type[C], parser: AttrParser) -> Parsed:
+        return Parsed(parse(parser))
 
-    __init__.__doc__, __init__.__wrapped__ = init.__doc__, init
-    cls.__init__ = __init__
-    cls.parse_parameter = classmethod(parse_parameter)
+    for name, method in {"__init__": __init__, "parse_parameter": classmethod(parse_parameter)}.items():
+        setattr(cls, name, method)
     return irdl_attr_definition(cls)

@@ -16,7 +16,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from tileiras_build.dialects.cuda_tile.element_types import BITS, NUMBERS
-from tileiras_build.dialects.cuda_tile.enums import PtrAttr
+from tileiras_build.dialects.cuda_tile.enums import PtrAttr, PtrAttrAttr
 from tileiras_build.dialects.cuda_tile.extents import check_tensor
 from tileiras_build.dialects.cuda_tile.record import record
 
@@ -44,7 +44,7 @@ def _parse_shape(parser: AttrParser) -> tuple[Dims, Attribute]:
 def parse_ints(parser: AttrParser) -> tuple[int | None, ...]:
     """A list of sizes or strides."""
 
-    def one():
+    def one() -> int | None:
         return None if parser.parse_optional_punctuation("?") else parser.parse_integer()
 
     return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, one))
@@ -54,7 +54,9 @@ def _parse_ptr_attr(parser: AttrParser) -> str | None:
     if parser.parse_optional_punctuation(",") is None:
         return None
     if (attribute := parser.parse_optional_attribute()) is not None:
-        return PtrAttr(attribute.data).value
+        if not isinstance(attribute, PtrAttrAttr):
+            parser.raise_error(f"expected {PtrAttrAttr.name}, got {attribute}")
+        return attribute.data.value
     with parser.in_angle_brackets():
         return PtrAttr(parser.parse_identifier()).value
 
@@ -101,7 +103,7 @@ class PointerType(Data[tuple[Attribute, str | None]], TypeAttribute):
             printer.print_string(f", <{self.ptr_attr}>" if self.ptr_attr else "")
 
 
-def verify_rank(shape: Dims) -> None:
+def verify_rank(shape: Sequence[int | None]) -> None:
     """Raise VerifyException for more dimensions than any program has."""
     if len(shape) > MAX_RANK:
         raise VerifyException(f"a type has at most {MAX_RANK} dimensions, got {len(shape)}")

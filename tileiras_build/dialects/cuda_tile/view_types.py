@@ -62,6 +62,11 @@ class TileView:
         return self.tensor_view.element_type
 
     @property
+    def dim_map(self) -> tuple[int, ...]:
+        """Along which dimension of the tensor each one of a tile lies."""
+        return tuple(range(len(self.tile_shape)))
+
+    @property
     def index_rank(self) -> int:
         """How many indices address one tile."""
         return len(self.data[0])
@@ -226,10 +231,6 @@ class GatherScatterViewType(TileView, Data[tuple], TypeAttribute):
     @property
     def sparse_dim(self) -> int:
         return self.data[3]
-
-    @property
-    def dim_map(self) -> tuple[int, ...]:
-        return tuple(range(len(self.tile_shape)))
 
     def verify(self) -> None:
         self._verify_tile()

@@ -15,7 +15,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
-from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -35,7 +35,7 @@ def _read(parser: AttrParser, read: Callable[[str], Any]) -> Any:
         parser.raise_error(str(error), start, parser.pos)
 
 
-class _TupleType(Data[Any], TypeAttribute):
+class TupleType(Data[Any], TypeAttribute):
     """A tuple: an integer, None (known at run time), or a Python tuple of tuples."""
 
     @classmethod
@@ -47,9 +47,9 @@ class _TupleType(Data[Any], TypeAttribute):
         printer.print_string(f'<"{print_tuple(self.data)}">')
 
 
-def _tuple_type(name: str, meaning: str) -> type[_TupleType]:
+def _tuple_type(name: str, meaning: str) -> type[TupleType]:
     body = {"name": f"cute.{name}", "__doc__": meaning, "__module__": __name__}
-    return irdl_attr_definition(type(f"{name.title().replace('_', '')}Type", (_TupleType,), body))
+    return irdl_attr_definition(type(f"{name.title().replace('_', '')}Type", (TupleType,), body))
 
 
 IntTupleType = _tuple_type("int_tuple", "Integers.")
@@ -76,7 +76,7 @@ class LayoutType(Data[Layout], TypeAttribute):
 
 
 class _InSpace(ParametrizedAttribute, TypeAttribute):
-    space: StringAttr = param_def()
+    space: StringAttr
 
     def verify(self) -> None:
         if self.space.data not in SPACES:
@@ -88,13 +88,17 @@ class _InSpace(ParametrizedAttribute, TypeAttribute):
         return SPACES[self.space.data]
 
 
+class Elements(_InSpace):
+    """What points to elements in a memory space."""
+
+    element: Attribute
+
+
 @irdl_attr_definition
-class PtrType(_InSpace):
+class PtrType(Elements):
     """A pointer to elements in a memory space."""
 
     name = "cute.ptr"
-    space: StringAttr = param_def()
-    element: Attribute = param_def()
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
@@ -110,13 +114,11 @@ class PtrType(_InSpace):
 
 
 @irdl_attr_definition
-class MemRefType(_InSpace):
+class MemRefType(Elements):
     """Elements in a memory space, and the layout of their coordinates."""
 
     name = "cute.memref"
-    space: StringAttr = param_def()
-    element: Attribute = param_def()
-    layout: LayoutType = param_def()
+    layout: LayoutType
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
@@ -138,7 +140,6 @@ class DescIterType(_InSpace):
     """A pointer that moves by a stride: (pointer, index, stride)."""
 
     name = "cute.desc_iter"
-    space: StringAttr = param_def()
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:

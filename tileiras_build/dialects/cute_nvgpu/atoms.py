@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from ...targets import MMA_ATOMS, PTX_TYPE, TENSOR_MEMORY_ATOMS, MmaAtom, TensorMemoryAtom
 from ..definition import TableOperation
@@ -29,10 +29,13 @@ _GENERATIONS = {
 }
 
 
-class Signed(NamedTuple):
+R = TypeVar("R", MmaAtom, TensorMemoryAtom)
+
+
+class Signed(NamedTuple, Generic[R]):
     """A row, and whether the elements of A and B are signed, where they are integers."""
 
-    row: MmaAtom | TensorMemoryAtom
+    row: R
     a: bool
     b: bool
 
@@ -43,11 +46,13 @@ def mma_words(row: MmaAtom, a_signed: bool, b_signed: bool) -> str:
     name = row.ptx_name(a_signed, b_signed)
     types = [part for part in name.partition(".row.col.")[2].split(".") if "::" not in part and part != "block_scale"]
     _, a, b, accumulator, *scale = types
-    return " ".join(["x".join(_SIZE.search(name).groups()), a, b, accumulator, *scale])
+    size = _SIZE.search(name)
+    assert size is not None, f"{name} has no size"
+    return " ".join(["x".join(size.groups()), a, b, accumulator, *scale])
 
 
 # Words -> the first row of the table that has them.
-MMA: dict[str, Signed] = {
+MMA: dict[str, Signed[MmaAtom]] = {
     mma_words(row, *signs): Signed(row, *signs) for row in reversed(MMA_ATOMS) for signs in reversed(SIGNS)
 }
 
@@ -80,7 +85,7 @@ def _per_element(row: TensorMemoryAtom) -> int:
 
 
 # The words behind the shape -> the row.
-TENSOR: dict[str, Signed] = {
+TENSOR: dict[str, Signed[TensorMemoryAtom]] = {
     " ".join(_tensor_types(row, *signs)): Signed(row, *signs)
     for row in TENSOR_MEMORY_ATOMS
     for signs in reversed(SIGNS)

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Data, ParametrizedAttribute, TypeAttribute
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -75,4 +75,4 @@ class TmaDescType(ParametrizedAttribute, TypeAttribute):
     name = "cute_nvgpu.tma_desc"
 
 
-TYPES = (*ATOMS.values(), SmemDescType, TmaDescType)
+TYPES: tuple[type[Attribute], ...] = (*ATOMS.values(), SmemDescType, TmaDescType)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
-from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -15,7 +15,7 @@ class PipelineType(ParametrizedAttribute, TypeAttribute):
     """``!cutlass.pipeline<3>``: barriers of that many stages in shared memory, a full and an empty one each."""
 
     name = "cutlass.pipeline"
-    stages: IntAttr = param_def()
+    stages: IntAttr
 
     def verify(self) -> None:
         if self.stages.data < 1:

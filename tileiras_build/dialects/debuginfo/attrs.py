@@ -10,8 +10,9 @@ result of TranslateDebugInfo is text that parses back.
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
@@ -57,7 +58,7 @@ def _print_nodes(printer: Printer, nodes: tuple) -> None:
 
 
 # Kind -> (reader, writer) of a field's value: a str, int, bool, node, or tuple of nodes.
-KINDS = {
+KINDS: dict[str, tuple[Callable[[AttrParser], Any], Callable[[Printer, Any], None]]] = {
     "string": (lambda p: p.parse_str_literal(), lambda p, v: p.print_string_literal(v)),
     "word": (lambda p: p.parse_identifier(), lambda p, v: p.print_string(v)),
     "number": (lambda p: p.parse_integer(allow_boolean=False), lambda p, v: p.print_string(str(v))),
@@ -69,19 +70,28 @@ KINDS = {
 }
 
 
+def _reader(index: int) -> Callable[[Node], Any]:
+    return lambda node: node.data[index]
+
+
 class Node(Data[tuple]):
     """A debug node: the values of its FIELDS, which are also attributes of the object; made by ``of(key=value)``."""
 
     FIELDS: ClassVar[tuple[Field, ...]] = ()
 
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """The value of a field."""
+
     def __init_subclass__(cls) -> None:
         for index, field in enumerate(cls.__dict__.get("FIELDS", ())):
             # Every attribute class has a ``name`` already: that of its kind.
             key = "source_name" if field.key == "name" else field.key
-            setattr(cls, key, property(lambda self, index=index: self.data[index]))
+            setattr(cls, key, property(_reader(index)))
 
     @classmethod
-    def of(cls, **values: Any):
+    def of(cls, **values: Any) -> Self:
         """A node from its fields by key; raises TypeError for an unknown or missing one."""
         unknown = values.keys() - {field.key for field in cls.FIELDS}
         missing = [f.key for f in cls.FIELDS if not f.optional and values.get(f.key) is None]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ...names import llvm_string
 from .attrs import DICompileUnit, DIExpression, DISubprogram, DISubroutineType, Field, Node
 
@@ -13,7 +16,7 @@ EMISSION_KINDS = {
     "None": "NoDebug",
 }
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
-_EXTRA = {DICompileUnit: ", runtimeVersion: 0"}
+_EXTRA: dict[type[Node], str] = {DICompileUnit: ", runtimeVersion: 0"}
 
 
 def quoted(text: str) -> str:
@@ -51,10 +54,10 @@ class DebugMetadata:
         distinct = "distinct " if any(field.kind == "distinct" for field in node.FIELDS) else ""
         return f"{distinct}!{type(node).__name__}({body}{_EXTRA.get(type(node), '')})"
 
-    def _field(self, field: Field, value) -> str:
+    def _field(self, field: Field, value: Any) -> str:
         return f"{field.metadata or field.key}: {self._value(field, value)}"
 
-    def _value(self, field: Field, value) -> str:
+    def _value(self, field: Field, value: Any) -> str:
         if field.key == "subprogramFlags":
             return " | ".join(f"DISPFlag{word}" for word in value.split("|"))
         if field.key == "emissionKind":
@@ -71,7 +74,7 @@ class DebugMetadata:
         return f"!{self._numbers[key]}"
 
 
-_WRITERS = {
+_WRITERS: dict[str, Callable[[DebugMetadata, Any], str]] = {
     "string": lambda metadata, value: quoted(value),
     "word": lambda metadata, value: value,
     "number": lambda metadata, value: str(value),

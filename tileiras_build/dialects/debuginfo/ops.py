@@ -57,7 +57,7 @@ class ValueOp(IRDLOperation):
 
     name = "debuginfo.value"
     value = operand_def()
-    variable = prop_def(AnyOf([BaseAttr(VariableAttr), BaseAttr(SymbolRefAttr)]))
+    variable = prop_def(AnyOf((BaseAttr(VariableAttr), BaseAttr(SymbolRefAttr))))
     expression = prop_def(DIExpression)
     kind = opt_prop_def(StringAttr)
 
@@ -83,6 +83,8 @@ class ValueOp(IRDLOperation):
         if not isinstance(type, ValueType) or not isinstance(expression, DIExpression):
             parser.raise_error("expected an expression and a !debuginfo.value type")
         kind = attributes.pop("kind", StringAttr("value"))
+        if not isinstance(kind, StringAttr):
+            parser.raise_error(f"expected a string as the kind, got {kind}")
         op = cls(parser.resolve_operand(operand, type.inner), variable, expression, kind.data)
         op.attributes |= attributes
         return op
@@ -93,7 +95,7 @@ class ValueOp(IRDLOperation):
         for attribute in (self.variable, self.expression):
             printer.print_string(", ")
             printer.print_attribute(attribute)
-        kind = {} if self.kind_name == "value" else {"kind": self.kind}
+        kind = {} if self.kind is None or self.kind_name == "value" else {"kind": self.kind}
         printer.print_op_attributes({**kind, **self.attributes})
         printer.print_string(" : ")
         printer.print_attribute(ValueType(self.value.type))
@@ -167,6 +169,8 @@ class ExtractElementOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def __init__(self, vector: SSAValue, position: SSAValue):
+        if not isinstance(vector.type, VectorType):
+            raise VerifyException(f"llvm.extractelement takes a lane of a vector, got {vector.type}")
         super().__init__(operands=[vector, position], result_types=[vector.type.element_type])
 
     @classmethod
@@ -217,6 +221,8 @@ class DebugIntrinsic(IRDLOperation):
     def parse(cls, parser: Parser):
         variable = parser.parse_attribute()
         expression = parser.parse_optional_attribute() or DIExpression(())
+        if not isinstance(variable, DILocalVariable) or not isinstance(expression, DIExpression):
+            parser.raise_error("expected a variable, and an expression where there is one")
         parser.parse_punctuation("=")
         name = parser.parse_unresolved_operand()
         parser.parse_punctuation(":")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr
-from xdsl.ir import ParametrizedAttribute
-from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -24,10 +24,10 @@ class KernelSpecAttr(ParametrizedAttribute):
 
     name = "nv_tileaa.kernel_spec"
 
-    num_warps: IntAttr = param_def()
-    cluster: ArrayAttr[IntAttr] = param_def()
-    num_ctas: IntAttr = param_def()
-    max_registers: IntAttr = param_def()
+    num_warps: IntAttr
+    cluster: ArrayAttr[IntAttr]
+    num_ctas: IntAttr
+    max_registers: IntAttr
 
     @staticmethod
     def of(
@@ -40,34 +40,36 @@ class KernelSpecAttr(ParametrizedAttribute):
     @property
     def cluster_dim(self) -> tuple[int, int, int]:
         """Thread blocks of a cluster in x, y and z."""
-        return tuple(extent.data for extent in self.cluster.data)
+        x, y, z = self.cluster.data
+        return x.data, y.data, z.data
 
     def verify(self) -> None:
         if self.num_warps.data < 1 or self.num_ctas.data < 1:
             raise VerifyException("a kernel needs at least one warp and one CTA")
-        extents = self.cluster_dim
+        extents = [extent.data for extent in self.cluster.data]
         if len(extents) != 3 or any(extent not in _CLUSTER_EXTENTS for extent in extents):
-            raise VerifyException(f"clusterDim {list(extents)} must have three extents out of {list(_CLUSTER_EXTENTS)}")
+            raise VerifyException(f"clusterDim {extents} must have three extents out of {list(_CLUSTER_EXTENTS)}")
         if prod(extents) > _MAX_CLUSTER:
             raise VerifyException(f"a cluster of {prod(extents)} blocks exceeds {_MAX_CLUSTER}")
 
     @classmethod
-    def parse_parameters(cls, parser: AttrParser) -> list:
-        read = parser.parse_integer
-        readers = {"numWarps": read, "numCtas": read, "maxRegisters": read}
-        readers["clusterDim"] = lambda: parser.parse_comma_separated_list(parser.Delimiter.SQUARE, read)
-        values = {"numWarps": 4, "clusterDim": [1, 1, 1], "numCtas": 1, "maxRegisters": 0}
+    def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
+        numbers = {"numWarps": 4, "numCtas": 1, "maxRegisters": 0}
+        cluster = [1, 1, 1]
 
         def entry() -> None:
             key = parser.parse_identifier()
-            if key not in readers:
+            if key not in numbers and key != "clusterDim":
                 parser.raise_error(f"a kernel specification has no field {key}")
             parser.parse_punctuation("=")
-            values[key] = readers[key]()
+            if key in numbers:
+                numbers[key] = parser.parse_integer()
+            else:
+                cluster[:] = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
 
         parser.parse_comma_separated_list(parser.Delimiter.ANGLE, entry)
-        extents = ArrayAttr([IntAttr(extent) for extent in values["clusterDim"]])
-        return [IntAttr(values["numWarps"]), extents, IntAttr(values["numCtas"]), IntAttr(values["maxRegisters"])]
+        extents = ArrayAttr([IntAttr(extent) for extent in cluster])
+        return [IntAttr(numbers["numWarps"]), extents, IntAttr(numbers["numCtas"]), IntAttr(numbers["maxRegisters"])]
 
     def print_parameters(self, printer: Printer) -> None:
         extents = ", ".join(map(str, self.cluster_dim))

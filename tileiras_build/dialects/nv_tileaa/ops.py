@@ -7,7 +7,7 @@ the transcendental functions are ``math``.
 from __future__ import annotations
 
 from ..attribute_kinds import FLAG, I32, I32S, I64, TEXT, Declared, named_kind
-from ..definition import define
+from ..definition import TableOperation, define
 from ..facts import CHEAP, ELEMENTWISE, ENTRY, OWN, RETURN, SCALAR, Effect, Facts, Keeps, Layouts, Structure, flow
 
 HINTS = named_kind("optimization hints", "cuda_tile.optimization_hints")
@@ -355,6 +355,8 @@ ContinueOp = define(
     facts=flow(Structure.CONTINUE),
 )
 
-OPERATIONS = tuple(
-    value for value in list(globals().values()) if isinstance(value, type) and hasattr(value, "segmented")
+OPERATIONS: tuple[type[TableOperation], ...] = tuple(
+    value
+    for value in list(globals().values())
+    if isinstance(value, type) and issubclass(value, TableOperation) and value is not TableOperation
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
-from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
@@ -16,7 +16,7 @@ class PointerType(ParametrizedAttribute, TypeAttribute):
     """A pointer to global memory, typed by its pointee: ``!nv_tileaa.ptr<f32>``."""
 
     name = "nv_tileaa.ptr"
-    pointee: Attribute = param_def()
+    pointee: Attribute
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
@@ -58,9 +58,9 @@ class MemRefType(ParametrizedAttribute, TypeAttribute):
     """
 
     name = "nv_tileaa.memref"
-    element_type: Attribute = param_def()
-    dims: ArrayAttr[IntAttr] = param_def()
-    stride_dims: ArrayAttr[IntAttr] = param_def()
+    element_type: Attribute
+    dims: ArrayAttr[IntAttr]
+    stride_dims: ArrayAttr[IntAttr]
 
     @staticmethod
     def of(element_type: Attribute, shape: Sequence[int | None], strides: Sequence[int | None]) -> MemRefType:
@@ -103,13 +103,13 @@ class TiledViewType(ParametrizedAttribute, TypeAttribute):
     """
 
     name = "nv_tileaa.tiled_view"
-    kind: StringAttr = param_def()
-    source: MemRefType = param_def()
-    tile_dims: ArrayAttr[IntAttr] = param_def()
-    dims: ArrayAttr[IntAttr] = param_def()
-    step_dims: ArrayAttr[IntAttr] = param_def()
-    sparse: IntAttr = param_def()
-    padding: StringAttr = param_def()
+    kind: StringAttr
+    source: MemRefType
+    tile_dims: ArrayAttr[IntAttr]
+    dims: ArrayAttr[IntAttr]
+    step_dims: ArrayAttr[IntAttr]
+    sparse: IntAttr
+    padding: StringAttr
 
     @staticmethod
     def of(

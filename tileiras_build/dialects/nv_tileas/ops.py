@@ -74,7 +74,7 @@ def _counterpart(source: type[TableOperation]) -> type[TableOperation]:
         pure=any(isinstance(trait, Pure) for trait in source.traits.traits),
         terminator=any(isinstance(trait, IsTerminator) for trait in source.traits.traits),
         regions=source.region_count,
-        attributes=(source.declared or {}) | ADDED.get(source.name.removeprefix("nv_tileaa."), {}),
+        attributes={**(source.declared or {}), **ADDED.get(source.name.removeprefix("nv_tileaa."), {})},
         facts=source.facts,
     )
 

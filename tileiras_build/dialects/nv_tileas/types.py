@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
-from xdsl.irdl import irdl_attr_definition, param_def
+from xdsl.irdl import irdl_attr_definition
 
 from ..cute.shared import SharedLayoutAttr
 
@@ -19,9 +19,9 @@ class BufferType(ParametrizedAttribute, TypeAttribute):
     """
 
     name = "nv_tileas.buffer"
-    element_type: Attribute = param_def()
-    stages: IntAttr = param_def()
-    placement: SharedLayoutAttr = param_def()
+    element_type: Attribute
+    stages: IntAttr
+    placement: SharedLayoutAttr
 
     @property
     def stage_bytes(self) -> int:
@@ -38,7 +38,7 @@ class PipelineType(ParametrizedAttribute, TypeAttribute):
     """A ring of stages with a full and an empty mbarrier each: ``!nv_tileas.pipeline<#builtin.int<4>>``."""
 
     name = "nv_tileas.pipeline"
-    stages: IntAttr = param_def()
+    stages: IntAttr
 
     @property
     def size_bytes(self) -> int:
@@ -58,4 +58,4 @@ class TmemType(ParametrizedAttribute, TypeAttribute):
     """Columns of tensor memory, in all 128 lanes: ``!nv_tileas.tmem<#builtin.int<128>>``."""
 
     name = "nv_tileas.tmem"
-    columns: IntAttr = param_def()
+    columns: IntAttr

@@ -192,7 +192,7 @@ class DescriptorScopeAttr(EnumAttribute[DescriptorScope], SpacedOpaqueSyntaxAttr
     name = "nvgpu.scope"
 
 
-ATTRIBUTES = [
+ATTRIBUTES: list[type[Attribute]] = [
     DeviceAsyncTokenType,
     MBarrierTokenType,
     MBarrierGroupType,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import IndexType, i1
 from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
+    Operand,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -29,6 +31,9 @@ def check_barrier(type: Attribute, label: str) -> None:
 
 class BarrierOperation(IRDLOperation):
     """Base of operations on one barrier of a group."""
+
+    if TYPE_CHECKING:
+        barriers: Operand
 
     def verify_(self) -> None:
         position = list(self.operands).index(self.barriers)

@@ -22,6 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..narrowing import type_of
 from .attrs import SHARED, DeviceAsyncTokenType, RcpRounding, RcpRoundingAttr, address_space
 
 
@@ -45,15 +46,16 @@ class DeviceAsyncCopyOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        if address_space(self.dst.type.memory_space) != SHARED:
+        source, destination = type_of(self.src, MemRefType), type_of(self.dst, MemRefType)
+        if address_space(destination.memory_space) != SHARED:
             raise VerifyException(
-                f"'{self.name}' op destination memref must be in shared memory, but got '{self.dst.type}'"
+                f"'{self.name}' op destination memref must be in shared memory, but got '{destination}'"
             )
-        if self.dst.type.element_type != self.src.type.element_type:
+        if destination.element_type != source.element_type:
             raise VerifyException(f"'{self.name}' op source and destination must have the same element type")
         for side, indices, type in (
-            ("source", self.srcIndices, self.src.type),
-            ("destination", self.dstIndices, self.dst.type),
+            ("source", self.srcIndices, source),
+            ("destination", self.dstIndices, destination),
         ):
             if len(indices) != len(type.get_shape()):
                 raise VerifyException(f"'{self.name}' op expected {len(type.get_shape())} {side} indices")

@@ -27,6 +27,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..narrowing import type_of
 from .attrs import TensorMapDescriptorType, WarpgroupAccumulatorType, WarpgroupDescriptorType
 
 
@@ -69,9 +70,9 @@ class WarpgroupMmaOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        a = self.descriptorA.type.tensor.get_shape()
-        b = self.descriptorB.type.tensor.get_shape()
-        c = self.matrixC.type.fragmented.get_shape()
+        a = type_of(self.descriptorA, WarpgroupDescriptorType).tensor.get_shape()
+        b = type_of(self.descriptorB, WarpgroupDescriptorType).tensor.get_shape()
+        c = type_of(self.matrixC, WarpgroupAccumulatorType).fragmented.get_shape()
         if self.matrixD.type != self.matrixC.type:
             raise VerifyException("'nvgpu.warpgroup.mma' op result must have the type of matrix C")
         if (len(a), len(b), len(c)) != (2, 2, 2):
@@ -90,7 +91,8 @@ class WarpgroupMmaStoreOp(IRDLOperation):
     assembly_format = "$matrixD `,` $dstMemref attr-dict `:` type($matrixD) `to` type($dstMemref)"
 
     def verify_(self) -> None:
-        source, target = self.matrixD.type.fragmented, self.dstMemref.type
+        source = type_of(self.matrixD, WarpgroupAccumulatorType).fragmented
+        target = type_of(self.dstMemref, MemRefType)
         if source.get_shape() != target.get_shape() or source.element_type != target.element_type:
             raise VerifyException(f"'nvgpu.warpgroup.mma.store' op cannot store {source} to {target}")
 

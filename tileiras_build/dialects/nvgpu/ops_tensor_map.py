@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IndexType, MemRefType, UnitAttr, i1, i16, i64
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -16,6 +17,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from ..narrowing import type_of
 from .attrs import CLUSTER, SHARED, DescriptorScopeAttr, TensorMapDescriptorType, address_space
 from .ops_barrier import BarrierOperation
 
@@ -60,7 +62,7 @@ class TmaAsyncLoadOp(BarrierOperation):
 
     def verify_(self) -> None:
         super().verify_()
-        check_box(self.name, self.tensorMapDescriptor.type, self.dst.type, len(self.coordinates))
+        _check_box_of(self, self.dst)
 
 
 @irdl_op_definition
@@ -80,7 +82,7 @@ class TmaAsyncStoreOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        check_box(self.name, self.tensorMapDescriptor.type, self.src.type, len(self.coordinates))
+        _check_box_of(self, self.src)
 
 
 @irdl_op_definition
@@ -142,6 +144,11 @@ class TmaRebindDescriptorOp(IRDLOperation):
             raise VerifyException(f"a tensor map has 1 to {MAX_RANK} dimensions, got {len(self.dims)}")
         if len(self.strides) != len(self.dims) - 1:
             raise VerifyException(f"expected {len(self.dims) - 1} strides, got {len(self.strides)}")
+
+
+def _check_box_of(op: TmaAsyncLoadOp | TmaAsyncStoreOp, buffer: SSAValue) -> None:
+    descriptor = type_of(op.tensorMapDescriptor, TensorMapDescriptorType)
+    check_box(op.name, descriptor, type_of(buffer, MemRefType), len(op.coordinates))
 
 
 OPERATIONS = [

@@ -6,11 +6,16 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, Operation
 
 from . import mapping, ops_copy, ops_matrix, ops_thread
 from .attrs import ATTRIBUTES
 from .target import TargetAttr
 
-_OPERATIONS = (*ops_thread.OPERATIONS, *ops_copy.OPERATIONS, *ops_matrix.OPERATIONS, *mapping.ROWS)
+_OPERATIONS: tuple[type[Operation], ...] = (
+    *ops_thread.OPERATIONS,
+    *ops_copy.OPERATIONS,
+    *ops_matrix.OPERATIONS,
+    *mapping.ROWS,
+)
 NVVM = Dialect("nvvm", list(_OPERATIONS), [*ATTRIBUTES, TargetAttr])

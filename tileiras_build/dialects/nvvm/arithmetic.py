@@ -17,7 +17,7 @@ from ..definition import TableOperation
 from .rows import NONE, Assembly, Intrinsic, instruction, word
 
 
-def _modifiers(op: TableOperation) -> str:
+def _modifiers(op: Operation) -> str:
     """``.rz.ftz``: the rounding mode, and whether subnormal numbers are flushed."""
     rounding = word(op, "rounding")
     return (f".{rounding}" if rounding else "") + (".ftz" if "ftz" in op.attributes else "")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntAttr
+from xdsl.dialects.builtin import IntAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
-from xdsl.dialects.builtin import StringAttr
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -14,13 +13,15 @@ from xdsl.utils.exceptions import VerifyException
 class Keyword(ParametrizedAttribute):
     """An attribute that is one keyword of a fixed set: ``#nvvm.mma_layout<row>``."""
 
+    word: StringAttr
+
     @classmethod
     def valid(cls) -> tuple[str, ...]:
         """The keywords, in the order of MLIR's enumeration."""
         return KEYWORDS[cls.name]
 
     def verify(self) -> None:
-        word = self.parameters[0].data
+        word = self.word.data
         if word not in self.valid():
             raise VerifyException(f"{self.name} {word!r} must be one of {', '.join(self.valid())}")
 
@@ -31,7 +32,7 @@ class Keyword(ParametrizedAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            printer.print_string(self.parameters[0].data)
+            printer.print_string(self.word.data)
 
 
 class BareKeyword(Keyword, SpacedOpaqueSyntaxAttribute):
@@ -42,7 +43,7 @@ class BareKeyword(Keyword, SpacedOpaqueSyntaxAttribute):
         return [StringAttr(parser.parse_identifier())]
 
     def print_parameters(self, printer: Printer) -> None:
-        printer.print_string(self.parameters[0].data)
+        printer.print_string(self.word.data)
 
 
 KEYWORDS: dict[str, tuple[str, ...]] = {
@@ -67,7 +68,6 @@ def _keyword(name: str, base: type[Keyword] = Keyword) -> type[Keyword]:
     body = {
         "__doc__": f"``nvvm.{name}``",
         "__module__": __name__,
-        "__annotations__": {"word": StringAttr},
         "name": f"nvvm.{name}",
     }
     return irdl_attr_definition(type(class_name, (base,), body))
@@ -93,7 +93,7 @@ class _Sizes(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
-        found = []
+        found: list[Attribute] = []
         with parser.in_angle_brackets():
             for position, (name, _) in enumerate(cls.get_irdl_definition().parameters):
                 if position:
@@ -105,7 +105,8 @@ class _Sizes(ParametrizedAttribute):
 
     def print_parameters(self, printer: Printer) -> None:
         names = [name for name, _ in type(self).get_irdl_definition().parameters]
-        fields = ", ".join(f"{name} = {value.data}" for name, value in zip(names, self.parameters, strict=True))
+        numbers = [value.data for value in self.parameters if isinstance(value, IntAttr)]
+        fields = ", ".join(f"{name} = {number}" for name, number in zip(names, numbers, strict=True))
         printer.print_string(f"<{fields}>")
 
 
@@ -133,7 +134,7 @@ class MatrixShapeAttr(_Sizes):
     n: IntAttr
 
 
-ATTRIBUTES = [
+ATTRIBUTES: list[type[Attribute]] = [
     ShflKindAttr,
     ReduxKindAttr,
     LoadCacheModifierAttr,

@@ -6,7 +6,6 @@ Source: PTX ISA 9.0, section 9.7.13 (barriers, fences, mbarrier), and mapa, setm
 
 from __future__ import annotations
 
-
 from ..definition import TableOperation
 from .rows import ALL, CLUSTER, NONE, Assembly, Intrinsic, instruction, number, word
 

@@ -7,12 +7,16 @@ that this one imports. ``row_of`` knows all.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, VectorType
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, UnitAttr, VectorType
+from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.core import OpOperands
 
 from ...errors import InternalError, Unsupported
 from ...targets import MMA_ATOMS
+from ..narrowing import narrowed
 from . import (  # noqa: F401 - the modules of rows register theirs
     arithmetic,
     barriers,
@@ -27,16 +31,39 @@ from . import (  # noqa: F401 - the modules of rows register theirs
     warps,
     words,
 )
-from .rows import ALL, CLUSTER, NONE, READ, ROWS, WRITE, Argument, Assembly, Intrinsic, Row, Widened
+from .attrs import Keyword
+from .rows import (
+    ALL,
+    CLUSTER,
+    NONE,
+    READ,
+    ROWS,
+    WRITE,
+    Argument,
+    Assembly,
+    Intrinsic,
+    Row,
+    Widened,
+    bits_of,
+    result_registers,
+    space_of,
+)  # fmt: skip
 from .rows import braced as _braced
 
 I1, I16, I32, I64 = IntegerType(1), IntegerType(16), IntegerType(32), IntegerType(64)
 
 
-def _predicated(instruction: str) -> Callable[[Operation], str]:
+class Predicable(Protocol):
+    """An operation whose last operand may be a predicate."""
+
+    operands: OpOperands
+    predicate: SSAValue | None
+
+
+def _predicated(instruction: str) -> Callable[[Predicable], str]:
     """The instruction under its last operand, where the operation has a predicate."""
 
-    def text(op: Operation) -> str:
+    def text(op: Predicable) -> str:
         return f"@${len(op.operands) - 1} {instruction}" if op.predicate is not None else instruction
 
     return text
@@ -66,7 +93,7 @@ def _copy(op: ops_copy.CpAsyncSharedGlobalOp) -> str:
 
 
 def _product(op: ops_matrix.MmaSyncOp) -> str:
-    a, b = op.multiplicandAPtxType.word.data, op.multiplicandBPtxType.word.data
+    a, b = (narrowed(kind, Keyword).word.data for kind in (op.multiplicandAPtxType, op.multiplicandBPtxType))
     c = _accumulator(op)
     m, n, k = op.shape.sizes
     wanted = f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{c}.{a}.{b}.{c}"
@@ -83,7 +110,7 @@ def _accumulator(op: ops_matrix.MmaSyncOp) -> str:
     type = op.operandC[0].type
     if isinstance(type, VectorType):
         return "f16"
-    return f"{'s' if isinstance(type, IntegerType) else 'f'}{type.bitwidth}"
+    return f"{'s' if isinstance(type, IntegerType) else 'f'}{bits_of(type)}"
 
 
 def _ldmatrix(op: ops_matrix.LdMatrixOp) -> str:
@@ -134,7 +161,8 @@ def _tensor_load(op: ops_copy.TensorLoadOp) -> str:
 
 
 def _is_in_cluster(op: ops_copy.TensorLoadOp) -> bool:
-    return op.dstMem.type.addr_space.data == CLUSTER
+    type = op.dstMem.type
+    return isinstance(type, LLVMPointerType) and space_of(type) == CLUSTER
 
 
 def _tensor_load_name(op: ops_copy.TensorLoadOp) -> str:
@@ -165,7 +193,7 @@ def _tensor_store(op: ops_copy.TensorStoreOp) -> str:
 
 
 def _wgmma(op: ops_matrix.WgmmaMmaAsyncOp) -> str:
-    count = len(op.inouts.type.types)
+    count = len(result_registers(op))
     m, n, k = op.shape.sizes
     a, b, d = (getattr(op, f"type{letter}").word.data for letter in "ABD")
     integer = d == "s32"
@@ -185,12 +213,18 @@ def _wgmma(op: ops_matrix.WgmmaMmaAsyncOp) -> str:
     )
 
 
-def _sign(scale: Operation) -> int:
+def _sign(scale: Keyword) -> int:
     return 1 if scale.word.data == "one" else -1
 
 
-def _packed(name: str, count: int) -> Callable[[Operation], str]:
-    def text(op: Operation) -> str:
+class Flushable(Protocol):
+    """An operation that may flush subnormal numbers to zero."""
+
+    ftz: UnitAttr | None
+
+
+def _packed(name: str, count: int) -> Callable[[Flushable], str]:
+    def text(op: Flushable) -> str:
         ftz = ".ftz" if op.ftz is not None else ""
         return f"{name}.rn{ftz}.f32x2 {', '.join(f'${index}' for index in range(count))};"
 
@@ -257,6 +291,11 @@ _WITH_PREDICATE: dict[type[Operation], Row] = {
 }
 
 
+def _is_predicated(op: Operation) -> bool:
+    kinds = (ops_thread.PrefetchTensorMapOp, ops_copy.TensorLoadOp, ops_copy.TensorStoreOp)
+    return isinstance(op, kinds) and op.predicate is not None
+
+
 def _is_sent_from_a_cta(op: Operation) -> bool:
     """A load for several CTAs whose place is a pointer to one's own shared memory, which the intrinsic does not take."""
     return isinstance(op, ops_copy.TensorLoadOp) and op.multicastMask is not None and not _is_in_cluster(op)
@@ -266,7 +305,7 @@ def row_of(op: Operation) -> Row:
     """The row of one operation; a predicate and a wait without a result choose assembly."""
     if (row := ROWS.get(type(op))) is not None:
         return row
-    if type(op) in _WITH_PREDICATE and (op.predicate is not None or _is_sent_from_a_cta(op)):
+    if type(op) in _WITH_PREDICATE and (_is_predicated(op) or _is_sent_from_a_cta(op)):
         return _WITH_PREDICATE[type(op)]
     if isinstance(op, ops_thread.MBarrierTryWaitParitySharedOp) and op.res is None:
         return _TRY_WAIT_LOOP

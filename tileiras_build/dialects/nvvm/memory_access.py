@@ -14,10 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-
-from .ops_copy import SIZES
 from ..definition import TableOperation
-from .rows import ALL, NONE, READ, WRITE, Assembly, braced, instruction, number, result_registers, word
+from .ops_copy import SIZES
+from .rows import ALL, NONE, READ, WRITE, Assembly, bits_of, braced, instruction, number, result_registers, word
 
 TEXTS = 1024  # shapes of one kind of access that a kernel may have
 
@@ -55,7 +54,7 @@ def _words(bits: int, count: int) -> tuple[int, int]:
 def _load(op: TableOperation) -> str:
     types = result_registers(op)
     opcode, masked = f"ld{_modifiers(op)}", op.predicate is not None
-    return _load_text(opcode, types[0].bitwidth, len(types), number(op, "offset"), masked, number(op, "fill"))
+    return _load_text(opcode, bits_of(types[0]), len(types), number(op, "offset"), masked, number(op, "fill"))
 
 
 @lru_cache(TEXTS)
@@ -150,7 +149,7 @@ def _reduction(op: TableOperation) -> str:
 
 
 def _atom(op: TableOperation) -> str:
-    opcode, bits = f"atom{_modifiers(op)}.{word(op, 'operation')}", op.result_types[0].bitwidth
+    opcode, bits = f"atom{_modifiers(op)}.{word(op, 'operation')}", bits_of(op.result_types[0])
     return _atom_text(opcode, bits, len(op.values), number(op, "offset"), op.predicate is not None)
 
 
@@ -164,7 +163,7 @@ def _atom_text(opcode: str, bits: int, count: int, offset: int, masked: bool) ->
 
 def _swap_loop(op: TableOperation) -> str:
     """The first read is relaxed too: a weak one would race with the updates of other threads."""
-    type, masked = f"b{op.result_types[0].bitwidth}", op.predicate is not None
+    type, masked = f"b{bits_of(op.result_types[0])}", op.predicate is not None
     space = f".{found}" if (found := word(op, "space")) else ""
     read = f"ld.relaxed.{word(op, 'scope')}{space}.{type}"
     swap = f"atom{_modifiers(op)}.cas.{type}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, VectorType, f32, i16, i32, i64
 from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -22,6 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..narrowing import narrowed
 from .attrs import (
     MatrixElementAttr,
     MatrixShapeAttr,
@@ -94,7 +95,8 @@ class WgmmaMmaAsyncOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> WgmmaMmaAsyncOp:
-        names = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_optional_unresolved_operand)
+        read = parser.parse_optional_unresolved_operand
+        found = parser.parse_comma_separated_list(parser.Delimiter.NONE, read)
         # The list ends in the comma before the shape.
         properties: dict[str, Attribute] = {"shape": parse_elided(parser, ShapeAttr)}
         for letter, fields in _GROUPS.items():
@@ -106,7 +108,7 @@ class WgmmaMmaAsyncOp(IRDLOperation):
         inouts = parser.parse_type()
         parser.parse_punctuation("->")
         result = parser.parse_type()
-        a, b, c = parser.resolve_operands(names[:3], [i64, i64, inouts], parser.pos)
+        a, b, c = parser.resolve_operands([name for name in found[:3] if name], [i64, i64, inouts], parser.pos)
         return cls.create(operands=[c, a, b], result_types=[result], properties=properties, attributes=attributes)
 
     @staticmethod
@@ -126,7 +128,9 @@ class WgmmaMmaAsyncOp(IRDLOperation):
         print_elided(printer, self.shape)
         for letter, fields in _GROUPS.items():
             printer.print_string(f", {letter}")
-            present = [self.properties[name] for name in fields if name in self.properties]
+            present = [
+                narrowed(self.properties[name], ParametrizedAttribute) for name in fields if name in self.properties
+            ]
             with printer.in_square_brackets():
                 printer.print_list(present, lambda entry: print_elided(printer, entry))
         printer.print_op_attributes(self.attributes)
@@ -278,7 +282,7 @@ class ConvertToF16x2Op(IRDLOperation):
     assembly_format = "$a attr-dict `:` type($a) `->` type($res)"
 
 
-OPERATIONS = [
+OPERATIONS: list[type[Operation]] = [
     WgmmaFenceAlignedOp,
     WgmmaCommitGroupOp,
     WgmmaWaitGroupOp,

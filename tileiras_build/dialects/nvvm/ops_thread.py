@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from xdsl.dialects.builtin import IntAttr, UnitAttr, i1, i32, i64
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -23,7 +25,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..llvm_ext import ConstantRangeAttr
-from .attrs import MemScopeAttr, ReduxKindAttr, ShflKindAttr, parse_elided
+from .attrs import Keyword, MemScopeAttr, ReduxKindAttr, ShflKindAttr, parse_elided
 
 _VECTOR_REGISTERS = (
     "tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster.ctaid", "cluster.nctaid",
@@ -197,6 +199,9 @@ class MBarrierTryWaitParitySharedOp(MBarrierOperation):
 class _Scoped(IRDLOperation):
     """An operation whose text begins with a memory scope, in full or from its ``<`` on."""
 
+    if TYPE_CHECKING:
+        scope: Keyword
+
     @classmethod
     def parse(cls, parser: Parser):
         scope = parse_elided(parser, MemScopeAttr)
@@ -245,7 +250,7 @@ class PrefetchTensorMapOp(IRDLOperation):
     assembly_format = "$tmaDescriptor (`,` `predicate` `=` $predicate^)? attr-dict `:` type($tmaDescriptor)"
 
 
-OPERATIONS = [
+OPERATIONS: list[type[Operation]] = [
     *READS.values(),
     Barrier0Op,
     ShflSyncOp,

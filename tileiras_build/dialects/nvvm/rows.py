@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import i32, IntegerAttr, IntegerType, VectorType
+from xdsl.dialects.builtin import FixedBitwidthType, IntegerAttr, IntegerType, StringAttr, VectorType, i32
 from xdsl.dialects.llvm import ConstantOp, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...errors import InternalError
 from ..definition import TableOperation, define
 
 NONE, READ, WRITE, ALL = "none", "read", "write", "readwrite"
@@ -111,12 +112,23 @@ _FLOAT_LETTERS = {16: "h", 32: "f", 64: "d"}
 def constraint(type: Attribute) -> str:
     """LLVM's constraint letter of an operand: shared addresses have 32 bits."""
     if isinstance(type, LLVMPointerType):
-        space = getattr(type.addr_space, "data", 0)
-        return "r" if space in (SHARED, CLUSTER) else "l"
+        return "r" if space_of(type) in (SHARED, CLUSTER) else "l"
     if isinstance(type, VectorType):
-        return _INTEGER_LETTERS[type.element_type.bitwidth * type.element_count()]
+        return _INTEGER_LETTERS[bits_of(type.element_type) * type.element_count()]
     letters = _INTEGER_LETTERS if isinstance(type, IntegerType) else _FLOAT_LETTERS
-    return letters[type.bitwidth]
+    return letters[bits_of(type)]
+
+
+def space_of(type: LLVMPointerType) -> int:
+    """The address space of a pointer."""
+    return getattr(type.addr_space, "data", 0)
+
+
+def bits_of(type: Attribute) -> int:
+    """The width of a scalar type."""
+    if isinstance(type, FixedBitwidthType):
+        return type.bitwidth
+    raise InternalError("nvvm-width", f"{type} is no scalar type")
 
 
 def result_registers(op: Operation) -> list[Attribute]:
@@ -128,7 +140,7 @@ def result_registers(op: Operation) -> list[Attribute]:
 
 
 # Operations that are defined by their row alone -> the row.
-ROWS: dict[type[TableOperation], Row] = {}
+ROWS: dict[type[Operation], Row] = {}
 
 
 def instruction(name: str, operands: str, results: str, meaning: str, row: Row) -> type[TableOperation]:
@@ -143,13 +155,13 @@ def instruction(name: str, operands: str, results: str, meaning: str, row: Row) 
 def word(op: Operation, key: str, default: str = "") -> str:
     """A string attribute."""
     found = op.attributes.get(key)
-    return default if found is None else found.data
+    return found.data if isinstance(found, StringAttr) else default
 
 
 def number(op: Operation, key: str, default: int = 0) -> int:
     """An integer attribute."""
     found = op.attributes.get(key)
-    return default if found is None else found.value.data
+    return found.value.data if isinstance(found, IntegerAttr) else default
 
 
 def braced(start: int, count: int) -> str:

@@ -14,7 +14,8 @@ from xdsl.utils.exceptions import VerifyException
 from ...book.serializers import TRIPLE
 
 # MLIR's defaults for fields that the text leaves out (NVVMOps.td, NVVM_TargetAttr).
-DEFAULTS = {"O": 2, "triple": TRIPLE, "chip": "sm_75", "features": "+ptx60"}
+LEVEL = 2
+DEFAULTS = {"triple": TRIPLE, "chip": "sm_75", "features": "+ptx60"}
 
 
 @irdl_attr_definition
@@ -39,7 +40,7 @@ class TargetAttr(ParametrizedAttribute):
         level: int, chip: str, flags: Mapping[str, Attribute], *, features: str = "", triple: str = TRIPLE
     ) -> TargetAttr:
         """A target that links nothing."""
-        texts = (StringAttr(text) for text in (triple, chip, features))
+        texts = (StringAttr(triple), StringAttr(chip), StringAttr(features))
         return TargetAttr(IntAttr(level), *texts, DictionaryAttr(dict(flags)), ArrayAttr([]))
 
     @property
@@ -62,8 +63,8 @@ class TargetAttr(ParametrizedAttribute):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
-        values = {"O": IntAttr(DEFAULTS["O"]), "flags": DictionaryAttr({}), "link": ArrayAttr([])}
-        values |= {key: StringAttr(DEFAULTS[key]) for key in ("triple", "chip", "features")}
+        values: dict[str, Attribute] = {"O": IntAttr(LEVEL), "flags": DictionaryAttr({}), "link": ArrayAttr([])}
+        values |= {key: StringAttr(text) for key, text in DEFAULTS.items()}
         seen: set[str] = set()
 
         def entry() -> None:

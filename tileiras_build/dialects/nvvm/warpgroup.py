@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from xdsl.dialects.builtin import DenseArrayBase
 
 from ...targets import WARPGROUP_ATOMS, WarpgroupAtom
 from ..definition import TableOperation
+from ..narrowing import narrowed
 from .rows import ALL, Assembly, braced, instruction, number, result_registers, word
 
 FENCE, COMMIT = "wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;"
@@ -31,7 +33,7 @@ def _wait(pending: int) -> str:
 
 
 def _numbers(op: TableOperation, key: str) -> tuple[int, ...]:
-    return tuple(op.attributes[key].get_values())
+    return tuple(narrowed(op.attributes[key], DenseArrayBase).get_values())
 
 
 # ---- products ------------------------------------------------------------------------------------

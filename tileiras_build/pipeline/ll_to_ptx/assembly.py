@@ -49,7 +49,7 @@ def faults(template: str, target: Target) -> Iterator[tuple[str, str | None]]:
 
 def instructions(template: str) -> list[tuple[str, str]]:
     """(name, operands) of the instructions of a template, as LLVM IR writes it between quotes; without directives."""
-    bare = (part[_LEAD.match(part).end() :] for part in _plain(template).split(";"))
+    bare = (_LEAD.sub("", part, count=1) for part in _plain(template).split(";"))
     named = (part.split(None, 1) for part in bare if part and part[0] not in ".$")
     return [(words[0], words[1] if len(words) > 1 else "") for words in named if words]
 

@@ -91,7 +91,7 @@ class _Libnvvm:
         return libnvvm.compile_ir(text, options)
 
 
-SERIALIZERS = {"nvptx": _Nvptx, "libnvvm": _Libnvvm}
+SERIALIZERS: dict[str, type[_Nvptx] | type[_Libnvvm]] = {"nvptx": _Nvptx, "libnvvm": _Libnvvm}
 _PRIVATE = tuple(flag.name for flag in FLAGS if not flag.public)
 
 

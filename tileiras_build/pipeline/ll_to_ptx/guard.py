@@ -128,12 +128,10 @@ def check_names(text: str, target: Target) -> Iterator[TileirasError]:
         for offset, line in lines_of(text, start):
             found = pattern.match(line)
             # What a module keeps to itself LLVM renames where it must.
-            if (
-                found is not None
-                and _LOCAL.search(found["words"]) is None
-                and not is_identifier(llvm_name(found["name"]))
-            ):
-                yield name_fault(kind, llvm_name(found["name"]), partial(_line, text, offset))
+            if found is None or _LOCAL.search(found["words"]) is not None or is_identifier(llvm_name(found["name"])):
+                continue
+            if (fault := name_fault(kind, llvm_name(found["name"]), partial(_line, text, offset))) is not None:
+                yield fault
 
 
 def check_scopes(text: str, target: Target) -> Iterator[TileirasError]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ...errors import InvalidInput, Location, TileirasError, Unsupported
 from ...targets import Target
+from .matches import certain
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,15 @@ def check_launch_attributes(text: str, target: Target) -> Iterator[TileirasError
     """Diagnostics for every kernel whose launch attributes are malformed, in conflict, or beyond the GPU."""
     if '"nvvm.' not in text:
         return
-    groups = dict(_GROUP.match(line).groups() for _, line in lines_of(text, "attributes #"))
+    written_groups = (_GROUP.match(line) for _, line in lines_of(text, "attributes #"))
+    groups = {group[1]: group[2] for group in map(certain, written_groups)}
     for offset, line in lines_of(text, "define "):
         if " ptx_kernel " in line:
             written = line + " ".join(groups.get(number, "") for number in _USE.findall(line))
             held = {name: value for name, value in _ATTRIBUTE.findall(written) if name in DIRECTIVES}
             where = Location(".ll", text.count("\n", 0, offset) + 1, 1)
             for name in held:
-                yield from _check(DIRECTIVES[name], held, _KERNEL.search(line)[1], target, where)
+                yield from _check(DIRECTIVES[name], held, certain(_KERNEL.search(line))[1], target, where)
 
 
 def lines_of(text: str, start: str) -> Iterator[tuple[int, str]]:

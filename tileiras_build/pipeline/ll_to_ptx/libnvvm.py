@@ -32,7 +32,8 @@ def version() -> str:
 
 def ir_version() -> tuple[int, int, int, int]:
     """(major, minor, debug major, debug minor) of NVVM IR, which modules name; raises InvalidInput[libnvvm-missing]."""
-    return _numbers("nvvmIRVersion", 4)
+    major, minor, debug_major, debug_minor = _numbers("nvvmIRVersion", 4)
+    return major, minor, debug_major, debug_minor
 
 
 @cache

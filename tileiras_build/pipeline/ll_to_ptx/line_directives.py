@@ -14,6 +14,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from .matches import certain
+
 MARK = 0x8000  # the first column that stands for an inlined position
 _LAST = 0xFFFF  # LLVM keeps 16 bits of a column
 _KIND = "emissionKind: DebugDirectivesOnly"
@@ -78,22 +80,22 @@ class LineDirectives:
         if number not in self._places:
             body = self._nodes[number][3]
             caller = _REFERENCE["inlinedAt"].search(body)
-            scope = _REFERENCE["scope"].search(body)[1]
-            line, column = (int(_NUMBER[key].search(body)[1]) for key in ("line", "column"))
+            scope = certain(_REFERENCE["scope"].search(body))[1]
+            line, column = (int(certain(_NUMBER[key].search(body))[1]) for key in ("line", "column"))
             self._places[number] = Place(
                 self._path(scope), line, column, self._function(scope), self._place(caller[1]) if caller else None
             )
         return self._places[number]
 
     def _path(self, scope: str) -> str:
-        file = self._nodes[_REFERENCE["file"].search(self._nodes[scope][3])[1]][3]
-        name, folder = (_of_llvm(_STRING[key].search(file)[1]) for key in ("filename", "directory"))
+        file = self._nodes[certain(_REFERENCE["file"].search(self._nodes[scope][3]))[1]][3]
+        name, folder = (_of_llvm(certain(_STRING[key].search(file))[1]) for key in ("filename", "directory"))
         return f"{folder}/{name}" if folder else name
 
     def _function(self, scope: str) -> str:
         while self._nodes[scope][2] != "DISubprogram":
-            scope = _REFERENCE["scope"].search(self._nodes[scope][3])[1]
-        return _of_llvm(_STRING["name"].search(self._nodes[scope][3])[1])
+            scope = certain(_REFERENCE["scope"].search(self._nodes[scope][3]))[1]
+        return _of_llvm(certain(_STRING["name"].search(self._nodes[scope][3]))[1])
 
     def restore(self, ptx: str) -> str:
         """PTX with the true columns and callers of inlined lines, and no needless labels."""

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from ...targets import MMA_ATOMS
+from .matches import certain
 from .nvvm_ir import metadata, rewritten, split_operands
 
 _POINTER = re.compile(r"\bptr\b(?: addrspace\((\d+)\))?")
@@ -131,7 +132,7 @@ def _instruction(line: str) -> str:
     indent, result, head, name, operands = call.groups()
     text = INSTRUCTIONS[name]
     type = _result_type(head)
-    values = [_TYPED.match(operand).groups() for operand in split_operands(operands)]
+    values = [certain(_TYPED.match(operand)).groups() for operand in split_operands(operands)]
     registers = [] if type == "void" else split_operands(type.strip("{} "))
     # What the instruction does not take says something to LLVM only.
     values = values[: len(set(re.findall(r"\$\d+", text))) - len(registers)]
@@ -226,7 +227,7 @@ class _Dialect7:
         type = "i16" if type == "bfloat" else type
         if type == "i8":
             return [f"{indent}{result} = getelementptr i8, {pointer} {base}, {index}"]
-        typed = _bytes(_POINTER.match(pointer)).replace("i8", type, 1)
+        typed = _bytes(certain(_POINTER.match(pointer))).replace("i8", type, 1)
         cast, moved = self._name(), self._name()
         return [
             f"{indent}{cast} = bitcast {pointer} {base} to {typed}",
@@ -237,7 +238,7 @@ class _Dialect7:
     def _access(self, access: re.Match) -> list[str]:
         """A load or store through a pointer to its type."""
         indent, head, type, *value, pointer, base, rest = access.groups()
-        typed, cast = _bytes(_POINTER.match(pointer)).replace("i8", type, 1), self._name()
+        typed, cast = _bytes(certain(_POINTER.match(pointer))).replace("i8", type, 1), self._name()
         moved = f"{type} {value[0]}" if value else type
         return [
             f"{indent}{cast} = bitcast {pointer} {base} to {typed}",
@@ -260,7 +261,7 @@ class _Dialect7:
     def _predicated(self, asm: re.Match) -> Iterator[str]:
         """Assembly with predicates as 0 or 1 in a register: LLVM 7 has no i1 operand."""
         head, text, middle, constraints, opening, operands, tail = asm.groups()
-        indent = re.match(r"\s*", head)[0]
+        indent = head[: len(head) - len(head.lstrip())]
         letters, values = constraints.split(","), split_operands(operands)
         results = sum(letter.startswith("=") for letter in letters)
         setup = ""
@@ -287,7 +288,7 @@ class _Dialect7:
 
     def _kernel(self, line: str) -> str:
         """The definition without its calling convention; its attributes become annotations."""
-        name, group = re.search(r"@([\w.$]+)\(", line)[1], re.search(r"\) .*?(#\d+)", line)
+        name, group = certain(re.search(r"@([\w.$]+)\(", line))[1], re.search(r"\) .*?(#\d+)", line)
         types = [
             operand.rpartition(" ")[0]
             for operand in split_operands(line[line.index("(", line.index("@")) + 1 : line.rindex(")")])
@@ -302,7 +303,7 @@ class _Dialect7:
         return line.replace("ptx_kernel ", "", 1)
 
     def _group(self, line: str) -> str:
-        number, words = _GROUP.match(line).groups()
+        number, words = certain(_GROUP.match(line)).groups()
         kept = [word for word in ("alwaysinline", "convergent", "noinline", "nounwind") if word in words.split()]
         return f"attributes {number} = {{ {' '.join(kept) or 'nounwind'} }}"
 

@@ -42,7 +42,7 @@ def struct(*fields: Attribute) -> LLVMStructType:
 @cache
 def array(count: int, element: Attribute) -> LLVMArrayType:
     """``[count x element]``"""
-    return LLVMArrayType(count, element)
+    return LLVMArrayType(IntAttr(count), element)
 
 
 @cache

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
 
+from ...dialects.cuda_tile.attrs import OptimizationHintsAttr
 from ..job import Job
 
 
 def hint(op: Operation, job: Job, name: str) -> int | None:
     """An operation's optimization hint for the job's target (its own row, else the default's); None where absent."""
     hints = op.attributes.get("optimization_hints")
-    if hints is None:
+    if not isinstance(hints, OptimizationHintsAttr):
         return None
     value = hints.for_target(job.target.name).get(name)
     return None if value is None else int(value)
@@ -19,4 +21,4 @@ def hint(op: Operation, job: Job, name: str) -> int | None:
 def occupancy(func: Operation, job: Job) -> int | None:
     """CTAs that shall share a multiprocessor: what ChooseOccupancy decided, else the hint's; None where absent."""
     chosen = func.attributes.get("occupancy")
-    return hint(func, job, "occupancy") if chosen is None else chosen.value.data
+    return chosen.value.data if isinstance(chosen, IntegerAttr) else hint(func, job, "occupancy")

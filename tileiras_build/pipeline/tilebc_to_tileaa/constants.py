@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import numpy
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
+    AnyFloat,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     FloatAttr,
@@ -21,7 +24,7 @@ from ...dialects.cuda_tile.element_types import FloatNV8E5M3FNUType
 from ...dialects.cuda_tile.types import TileType
 from ...dialects.nv_tileaa import PointerType
 from ...dialects.nv_tileaa.ops import BitcastOp, SplatOp
-from ...errors import Unsupported
+from ...errors import InternalError, Unsupported
 
 
 def scalar_constant(value: float | int, type: Attribute) -> Operation:
@@ -29,8 +32,14 @@ def scalar_constant(value: float | int, type: Attribute) -> Operation:
     if isinstance(type, IntegerType):
         attribute: Attribute = IntegerAttr(_wrapped(int(value), type.width.data), type)
     else:
-        attribute = FloatAttr(float(value), type)
+        attribute = FloatAttr(float(value), _float(type))
     return arith.ConstantOp.create(result_types=[type], properties={"value": attribute})
+
+
+def _float(type: Attribute) -> AnyFloat:
+    if isinstance(type, AnyFloat):
+        return type
+    raise InternalError("constant-type", f"a constant of {type} is neither an integer nor a float")
 
 
 def _wrapped(value: int, width: int) -> int:
@@ -65,5 +74,11 @@ def _table(value: DenseConstantAttr, type: TensorType) -> Operation:
     array = numpy.ascontiguousarray(value.as_array())
     if type.element_type == i1:
         array = array.astype(numpy.uint8)
+    if not _has_numbers(type):
+        raise InternalError("constant-type", f"a constant of {type} has neither integers nor floats")
     attribute = DenseIntOrFPElementsAttr(type, BytesAttr(array.tobytes()))
     return arith.ConstantOp.create(result_types=[type], properties={"value": attribute})
+
+
+def _has_numbers(type: TensorType) -> TypeGuard[TensorType[IntegerType | AnyFloat]]:
+    return isinstance(type.element_type, IntegerType | AnyFloat)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import StringAttr, i32
 from xdsl.ir import Block, Operation
 
+from ...dialects import cuda_tile
 from ...dialects.nv_tileaa import ops
 from ...errors import Unsupported
 from .converter import Converter, Handler, operands_of, optional
@@ -14,13 +13,13 @@ from .converter import Converter, Handler, operands_of, optional
 TERMINATORS = {"yield": ops.YieldOp, "break": ops.BreakOp, "continue": ops.ContinueOp}
 
 
-def _convert_entry(cv: Converter, op: Any, block: Block) -> None:
-    name, hints = op.properties["sym_name"].data, op.properties.get("optimization_hints")
+def _convert_entry(cv: Converter, op: cuda_tile.EntryOp, block: Block) -> None:
+    name, hints = op.sym_name.data, op.optimization_hints
     regions = [cv.region(op.regions[0])]
     cv.emit(op, ops.FuncOp.make([], [], regions=regions, sym_name=name, optimization_hints=hints), block)
 
 
-def _convert_for(cv: Converter, op: Any, block: Block) -> None:
+def _convert_for(cv: Converter, op: cuda_tile.ForOp, block: Block) -> None:
     values = operands_of(cv, op)
     unsigned = "unsigned_cmp" in op.properties or "unsignedCmp" in op.properties
     types = [cv.type(result.type) for result in op.results]
@@ -28,13 +27,13 @@ def _convert_for(cv: Converter, op: Any, block: Block) -> None:
     cv.emit(op, ops.ForOp.make([*values[:3], values[3:]], types, regions=regions, unsigned=unsigned), block)
 
 
-def _convert_loop(cv: Converter, op: Any, block: Block) -> None:
+def _convert_loop(cv: Converter, op: cuda_tile.LoopOp, block: Block) -> None:
     initial = operands_of(cv, op)
     types = [cv.type(result.type) for result in op.results]
     cv.emit(op, ops.LoopOp.make([initial], types, {}, [cv.region(op.regions[0])]), block)
 
 
-def _convert_if(cv: Converter, op: Any, block: Block) -> None:
+def _convert_if(cv: Converter, op: cuda_tile.IfOp, block: Block) -> None:
     types = [cv.type(result.type) for result in op.results]
     regions = [cv.region(region) for region in op.regions]
     for region in regions:
@@ -43,22 +42,22 @@ def _convert_if(cv: Converter, op: Any, block: Block) -> None:
     cv.emit(op, ops.IfOp.make([cv.value(op.operands[0])], types, {}, regions), block)
 
 
-def _convert_terminator(cv: Converter, op: Any, block: Block) -> None:
+def _convert_terminator(cv: Converter, op: Operation, block: Block) -> None:
     target = TERMINATORS[op.name.removeprefix("cuda_tile.")]
     cv.emit(op, target.make([operands_of(cv, op)], []), block)
 
 
-def _convert_return(cv: Converter, op: Any, block: Block) -> None:
+def _convert_return(cv: Converter, op: cuda_tile.ReturnOp, block: Block) -> None:
     if op.operands:
         raise Unsupported("kernel-returns", "Kernel functions do not support return with operands")
     cv.emit(op, ops.ReturnOp.make([], []), block)
 
 
-def _convert_assert(cv: Converter, op: Any, block: Block) -> None:
+def _convert_assert(cv: Converter, op: cuda_tile.AssertOp, block: Block) -> None:
     cv.build(op, block, ops.AssertOp, [cv.value(op.operands[0])], {"message": op.properties["message"]})
 
 
-def _convert_print(cv: Converter, op: Any, block: Block) -> None:
+def _convert_print(cv: Converter, op: cuda_tile.PrintTkoOp, block: Block) -> None:
     text = op.properties.get("str") or op.properties["format"]
     values = [cv.value(value) for value in op.args]
     cv.build(op, block, ops.PrintOp, [values, optional(cv, op.token)], {"format": text})
@@ -71,7 +70,9 @@ def _convert_block_id(cv: Converter, op: Operation, block: Block) -> None:
         cv.values[result] = cv.emit(op, new, block, bind=False).results[0]
 
 
-def _convert_grid_dependency(cv: Converter, op: Any, block: Block) -> None:
+def _convert_grid_dependency(
+    cv: Converter, op: cuda_tile.GdcWaitTkoOp | cuda_tile.GdcLaunchDependentsTkoOp, block: Block
+) -> None:
     action = "launch_dependents" if "launch" in op.name else "wait"
     token = cv.value(op.operands[0]) if op.operands else None
     cv.build(op, block, ops.GridDependencyOp, [token], {"action": StringAttr(action)})

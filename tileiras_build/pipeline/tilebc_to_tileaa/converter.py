@@ -8,7 +8,10 @@ from typing import Any
 from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ...dialects.cuda_tile.enums import EnumAttr
 from ...dialects.cuda_tile.location import source_location
+from ...dialects.definition import TableOperation
+from ...dialects.narrowing import narrowed
 from ...dialects.nv_tileaa import ops
 from ...errors import Diagnostics, Unsupported
 from .types import converted_type
@@ -17,6 +20,10 @@ from .types import converted_type
 ENUM_ATTRIBUTES = ("rounding_mode", "mode")
 UNIT_ATTRIBUTES = ("flush_to_zero", "propagate_nan", "fast_acc", "saturating")
 MEMORY_ATTRIBUTES = {"memory_ordering_semantics": "mem_semantic", "memory_scope": "mem_scope"}
+
+
+Kind = type[Operation]
+Operand = SSAValue | Sequence[SSAValue] | None  # one group
 
 
 class Converter:
@@ -75,10 +82,10 @@ class Converter:
         self,
         op: Operation,
         block: Block,
-        target: type[Operation],
-        operands: Sequence[Any],
-        attributes: dict[str, Attribute] | None = None,
-        types: list[Attribute] | None = None,
+        target: Kind,
+        operands: Sequence[Operand],
+        attributes: Mapping[str, Attribute] | None = None,
+        types: Sequence[Attribute] | None = None,
     ) -> Operation:
         """Add a ``target`` in place of ``op``, with its results' types unless others are given."""
         result_types = [self.type(result.type) for result in op.results] if types is None else types
@@ -122,14 +129,15 @@ def same_operands(rows: Mapping[str, type[Operation]]) -> dict[str, Handler]:
 
 def make(
     target: type[Operation],
-    operands: Sequence[Any],
+    operands: Sequence[Operand],
     result_types: Sequence[Attribute],
-    attributes: dict[str, Attribute] | None = None,
+    attributes: Mapping[str, Attribute] | None = None,
 ) -> Operation:
     """An operation of a table row or of an xDSL dialect from flat operands."""
-    if hasattr(target, "make"):
+    if issubclass(target, TableOperation):
         return target.make(operands, result_types, attributes)
-    return target.create(operands=operands, result_types=result_types, attributes=attributes or {})
+    values = [operand for operand in operands if isinstance(operand, SSAValue)]
+    return target.create(operands=values, result_types=result_types, attributes=dict(attributes or {}))
 
 
 def operands_of(cv: Converter, op: Operation) -> list[SSAValue]:
@@ -142,9 +150,9 @@ def optional(cv: Converter, value: SSAValue | None) -> SSAValue | None:
     return None if value is None else cv.value(value)
 
 
-def enum_text(attribute: Any) -> str:
+def enum_text(attribute: Attribute) -> str:
     """The public spelling of an enumeration attribute."""
-    return str(getattr(attribute, "data", attribute).value if hasattr(attribute, "data") else attribute)
+    return str(narrowed(attribute, EnumAttr).data.value)
 
 
 def is_signed(op: Operation, key: str = "signedness") -> bool:
@@ -167,4 +175,5 @@ def attributes_of(op: Operation) -> dict[str, Attribute]:
     return carried
 
 
+# It takes the class of operations under whose name it stands.
 Handler = Callable[[Converter, Any, Block], None]

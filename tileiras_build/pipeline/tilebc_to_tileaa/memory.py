@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from xdsl.ir import Attribute, Block, Operation
 
-from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
-from xdsl.ir import Block, Operation
-
-from ...dialects.nv_tileaa import ops
-from .converter import Converter, Handler, attributes_of, operands_of, optional, same_operands
+from ...dialects import cuda_tile
+from ...dialects.narrowing import narrowed
+from ...dialects.nv_tileaa import MemRefType, ops
+from .converter import Converter, Handler, Operand, attributes_of, operands_of, optional, same_operands
 
 # cuda_tile operation -> operation with the same operands and no attributes but those carried over.
 SAME_OPERANDS: dict[str, type[Operation]] = {
@@ -32,64 +31,63 @@ def _convert_join_tokens(cv: Converter, op: Operation, block: Block) -> None:
 
 def _convert_make_tensor_view(cv: Converter, op: Operation, block: Block) -> None:
     values = operands_of(cv, op)
-    type = cv.type(op.results[0].type)
+    type = narrowed(cv.type(op.results[0].type), MemRefType)
     sizes = sum(extent is None for extent in type.shape)
     cv.build(op, block, ops.MakeMemRefOp, [values[0], values[1 : 1 + sizes], values[1 + sizes :]])
 
 
-def _convert_load_view(cv: Converter, op: Any, block: Block) -> None:
+def _convert_load_view(cv: Converter, op: cuda_tile.LoadViewTkoOp, block: Block) -> None:
     coords = [cv.value(index) for index in op.index]
     cv.build(op, block, ops.TiledLoadOp, [cv.value(op.view), coords, optional(cv, op.token)], attributes_of(op))
 
 
-def _convert_store_view(cv: Converter, op: Any, block: Block) -> None:
+def _convert_store_view(cv: Converter, op: cuda_tile.StoreViewTkoOp, block: Block) -> None:
     coords = [cv.value(index) for index in op.index]
-    operands = [cv.value(op.view), cv.value(op.tile), coords, optional(cv, op.token)]
+    operands: list[Operand] = [cv.value(op.view), cv.value(op.tile), coords, optional(cv, op.token)]
     cv.build(op, block, ops.TiledStoreOp, operands, attributes_of(op))
 
 
-def _convert_atomic_red_view(cv: Converter, op: Any, block: Block) -> None:
+def _convert_atomic_red_view(cv: Converter, op: cuda_tile.AtomicRedViewTkoOp, block: Block) -> None:
     coords = [cv.value(index) for index in op.index]
-    operands = [cv.value(op.view), cv.value(op.value), coords, optional(cv, op.token)]
+    operands: list[Operand] = [cv.value(op.view), cv.value(op.value), coords, optional(cv, op.token)]
     cv.build(op, block, ops.TiledAtomicRmwOp, operands, attributes_of(op))
 
 
-def _convert_load_ptr(cv: Converter, op: Any, block: Block) -> None:
+def _convert_load_ptr(cv: Converter, op: cuda_tile.LoadPtrTkoOp, block: Block) -> None:
     operands = [cv.value(op.source), optional(cv, op.mask), optional(cv, op.padding_value), optional(cv, op.token)]
     cv.build(op, block, ops.LoadOp, operands, attributes_of(op))
 
 
-def _convert_store_ptr(cv: Converter, op: Any, block: Block) -> None:
+def _convert_store_ptr(cv: Converter, op: cuda_tile.StorePtrTkoOp, block: Block) -> None:
     operands = [cv.value(op.destination), cv.value(op.value), optional(cv, op.mask), optional(cv, op.token)]
     cv.build(op, block, ops.StoreOp, operands, attributes_of(op))
 
 
-def _convert_atomic_rmw(cv: Converter, op: Any, block: Block) -> None:
+def _convert_atomic_rmw(cv: Converter, op: cuda_tile.AtomicRMWTkoOp, block: Block) -> None:
     operands = [cv.value(op.pointers), cv.value(op.arg), optional(cv, op.mask), optional(cv, op.token)]
     cv.build(op, block, ops.AtomicRmwOp, operands, attributes_of(op))
 
 
-def _convert_atomic_cas(cv: Converter, op: Any, block: Block) -> None:
+def _convert_atomic_cas(cv: Converter, op: cuda_tile.AtomicCASTkoOp, block: Block) -> None:
     operands = [cv.value(op.pointers), cv.value(op.cmp), cv.value(op.val), optional(cv, op.mask)]
     cv.build(op, block, ops.AtomicCasOp, [*operands, optional(cv, op.token)], attributes_of(op))
 
 
-def _convert_get_global(cv: Converter, op: Any, block: Block) -> None:
-    name = op.properties["name"]
-    symbol = name.root_reference.data if isinstance(name, SymbolRefAttr) else name.data
-    cv.build(op, block, ops.GetGlobalOp, [], {"symbol": StringAttr(symbol)})
+def _convert_get_global(cv: Converter, op: cuda_tile.GetGlobalOp, block: Block) -> None:
+    cv.build(op, block, ops.GetGlobalOp, [], {"symbol": op.symbol.root_reference})
 
 
-def _convert_global(cv: Converter, op: Any, block: Block) -> None:
-    attributes = {"sym_name": StringAttr(op.properties["sym_name"].data), "value": op.properties["value"]}
+def _convert_global(cv: Converter, op: cuda_tile.GlobalOp, block: Block) -> None:
+    attributes: dict[str, Attribute] = {"sym_name": op.sym_name, "value": op.value}
     for key in ("alignment", "constant"):
         if key in op.properties:
             attributes[key] = op.properties[key]
     cv.emit(op, ops.GlobalOp.make([], [], attributes), block)
 
 
-def _convert_alloca(cv: Converter, op: Any, block: Block) -> None:
-    attributes = {key: op.properties[key] for key in ("num_elem", "alignment", "global") if key in op.properties}
+def _convert_alloca(cv: Converter, op: cuda_tile.AllocaOp, block: Block) -> None:
+    given = op.properties
+    attributes: dict[str, Attribute] = {key: given[key] for key in ("num_elem", "alignment", "global") if key in given}
     cv.build(op, block, ops.AllocaOp, [], attributes)
 
 

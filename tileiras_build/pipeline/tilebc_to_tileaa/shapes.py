@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from xdsl.dialects.builtin import TensorType, i32
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects import cuda_tile
+from ...dialects.narrowing import type_of
 from ...dialects.nv_tileaa import ops
 from .constants import convert_constant, scalar_constant
 from .converter import Converter, Handler, operands_of, same_operands
@@ -20,8 +20,8 @@ SAME_OPERANDS: dict[str, type[Operation]] = {
 }
 
 
-def _convert_constant(cv: Converter, op: Operation, block: Block) -> None:
-    for new in convert_constant(op.properties["value"], cv.type(op.results[0].type)):
+def _convert_constant(cv: Converter, op: cuda_tile.ConstantOp, block: Block) -> None:
+    for new in convert_constant(op.value, cv.type(op.results[0].type)):
         cv.emit(op, new, block)
 
 
@@ -40,7 +40,7 @@ def _convert_reshape(cv: Converter, op: Operation, block: Block) -> None:
 
 def _zero_indices(cv: Converter, op: Operation, block: Block, source: SSAValue) -> list[SSAValue]:
     zero = cv.emit(op, scalar_constant(0, i32), block, bind=False).results[0]
-    return [zero] * len(source.type.get_shape())
+    return [zero] * len(type_of(source, TensorType).get_shape())
 
 
 def _convert_broadcast(cv: Converter, op: Operation, block: Block) -> None:
@@ -74,13 +74,13 @@ def _convert_assume(cv: Converter, op: Operation, block: Block) -> None:
     cv.build(op, block, ops.AssumeOp, [cv.value(op.operands[0])], {"predicate": op.properties["predicate"]})
 
 
-def _convert_collective(cv: Converter, op: Any, block: Block) -> None:
+def _convert_collective(cv: Converter, op: cuda_tile.ReduceOp | cuda_tile.ScanOp, block: Block) -> None:
     target = ops.ReduceOp if op.name.endswith("reduce") else ops.ScanOp
     sources = operands_of(cv, op)
     types = [cv.type(result.type) for result in op.results]
-    new = target.make([sources], types, regions=[cv.region(op.regions[0])], axis=op.properties["dim"].value.data)
-    if target is ops.ScanOp:
-        new.reverse = bool(op.properties["reverse"].value.data)
+    new = target.make([sources], types, regions=[cv.region(op.regions[0])], axis=op.dim.value.data)
+    if isinstance(op, cuda_tile.ScanOp):
+        new.reverse = bool(op.reverse.value.data)
     cv.emit(op, new, block)
 
 

@@ -9,6 +9,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
 from ...dialects import nv_tileaa as aa
+from ...dialects.cuda_tile.types import TensorViewType, TileType
+from ...dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType, TileView
+from ...dialects.narrowing import narrowed
 
 Convert = Callable[[Attribute], Attribute]
 
@@ -19,42 +22,43 @@ def converted_type(type: Attribute, convert: Convert) -> Attribute:
     return type if row is None else row(type, convert)
 
 
-def _tile_type(type: Any, convert: Convert) -> Attribute:
+def _tile_type(type: TileType, convert: Convert) -> Attribute:
     element = convert(type.element_type)
     shape = tuple(type.shape)
     return TensorType(element, shape) if shape else element
 
 
-def _memref_type(type: Any, convert: Convert) -> Attribute:
+def _memref_type(type: TensorViewType, convert: Convert) -> Attribute:
     return aa.MemRefType.of(convert(type.element_type), tuple(type.shape), tuple(type.strides))
 
 
-def _padding(type: Any) -> str:
+def _padding(type: TileView) -> str:
     return type.padding_value.value if type.padding_value is not None else "none"
 
 
 def _view_type(
-    type: Any, convert: Convert, kind: str, steps: tuple[int, ...], dim_map: tuple[int, ...], sparse: int = -1
+    type: TileView, convert: Convert, kind: str, steps: tuple[int, ...], dim_map: tuple[int, ...], sparse: int = -1
 ) -> Attribute:
-    source = convert(type.tensor_view)
+    source = narrowed(convert(type.tensor_view), aa.MemRefType)
     return aa.TiledViewType.of(
         kind, source, tuple(type.tile_shape), dim_map, steps, sparse=sparse, padding=_padding(type)
     )
 
 
-def _partition_type(type: Any, convert: Convert) -> Attribute:
+def _partition_type(type: PartitionViewType, convert: Convert) -> Attribute:
     return _view_type(type, convert, "partition", tuple(type.tile_shape), tuple(type.dim_map))
 
 
-def _strided_type(type: Any, convert: Convert) -> Attribute:
+def _strided_type(type: StridedViewType, convert: Convert) -> Attribute:
     return _view_type(type, convert, "strided", tuple(type.traversal_strides), tuple(type.dim_map))
 
 
-def _gather_type(type: Any, convert: Convert) -> Attribute:
+def _gather_type(type: GatherScatterViewType, convert: Convert) -> Attribute:
     rank = len(type.tile_shape)
     return _view_type(type, convert, "gather", (1,) * rank, tuple(range(rank)), int(type.sparse_dim))
 
 
+# A row takes the class of types under whose name it stands.
 TYPES: dict[str, Callable[[Any, Convert], Attribute]] = {
     "cuda_tile.tile": _tile_type,
     "cuda_tile.ptr": lambda type, convert: aa.PointerType(convert(type.pointee_type)),

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerType, f16, f32, f64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from ....dialects.cute_nvgpu.types import AtomType
+from ....dialects.definition import TableOperation
 from ....dialects.nvvm import generic
 from ....targets import TARGETS
 from .conversion import Converter, Rewrite, View
@@ -29,7 +30,7 @@ def rewrite(name: str, feature: str | None = None) -> Callable[[Rewrite], Rewrit
     """Register the rewrite of an operation of ``cute_nvgpu`` that needs a feature of the target."""
 
     def register(function: Rewrite) -> Rewrite:
-        def run(op: Operation, cv: Converter) -> Sequence[Any]:
+        def run(op: TableOperation, cv: Converter) -> Sequence[Any]:
             require(feature, cv)
             return function(op, cv)
 
@@ -67,7 +68,7 @@ def words_of(kind: AtomType, count: int, cv: Converter) -> list[str]:
     return kind.words
 
 
-def atom_of(op: Operation, cv: Converter) -> AtomType:
+def atom_of(op: TableOperation, cv: Converter) -> AtomType:
     """The attribute ``atom`` of an operation."""
     found = op.attributes.get("atom")
     if not isinstance(found, AtomType):
@@ -76,12 +77,12 @@ def atom_of(op: Operation, cv: Converter) -> AtomType:
 
 
 # ---- calls -------------------------------------------------------------------------------------------
-def make_atom(op: Operation, cv: Converter) -> Sequence[Any]:
+def make_atom(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """An atom is its type; its operands (a barrier, a descriptor) go with its calls."""
     return [op.results[0].type if not op.operands else (op.results[0].type, *[cv[value] for value in op.operands])]
 
 
-def call(op: Operation, cv: Converter) -> Sequence[Any]:
+def call(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Dispatch on the atom's type."""
     held = cv[op.atom]
     kind, bound = (held[0], list(held[1:])) if isinstance(held, tuple) else (held, [])

@@ -7,13 +7,15 @@ from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, VectorType, i1, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.cute_nvgpu.atoms import TENSOR, Signed
 from ....dialects.cute_nvgpu.types import AtomType
+from ....dialects.definition import TableOperation
 from ....dialects.llvm_ext import ExtractElementOp
 from ....dialects.nvvm import tensor_memory as instructions
 from ....dialects.nvvm.barriers import ClusterRankOp
+from ....targets import TensorMemoryAtom
 from ...shared.llvm_types import TENSOR as TENSOR_SPACE
 from ...shared.llvm_types import pointer, vector
 from .atoms import Product, atom, atom_of, pointer_of, rewrite, words_of
@@ -24,14 +26,14 @@ COLUMNS = (32, 64, 128, 256, 512)
 
 
 # ---- operands ----------------------------------------------------------------------------------------
-def _group(op: Operation, cv: Converter) -> int:
+def _group(op: TableOperation, cv: Converter) -> int:
     group = attribute(op, "cta_group", 1)
     if group not in (1, 2):
         raise cv.invalid("cta-group", f"has cta_group {group}: use 1 or 2")
     return group
 
 
-def _columns(op: Operation, cv: Converter) -> int:
+def _columns(op: TableOperation, cv: Converter) -> int:
     columns = attribute(op, "columns", 0)
     if columns not in COLUMNS:
         raise cv.invalid("tmem-columns", f"needs the attribute columns: 32, 64, 128, 256 or 512, not {columns}")
@@ -50,7 +52,7 @@ def _address(value: SSAValue, cv: Converter) -> SSAValue:
 
 # ---- allocation --------------------------------------------------------------------------------------
 @rewrite("arch.sm100.alloc_tmem", "tcgen05")
-def alloc_tmem(op: Operation, cv: Converter) -> Sequence[Any]:
+def alloc_tmem(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """One warp asks for columns; the address comes to shared memory."""
     holder, columns = cv.operand(op.holder), _columns(op, cv)
     cv.emit.issue(instructions.AllocOp, holder, columns, group=f"cg{_group(op, cv)}")
@@ -58,24 +60,24 @@ def alloc_tmem(op: Operation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("arch.sm100.retrieve_tmem_ptr", "tcgen05")
-def retrieve_tmem_ptr(op: Operation, cv: Converter) -> Sequence[Any]:
+def retrieve_tmem_ptr(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """What the allocation has written, which LLVM does not see."""
     loaded = llvm.LoadOp(cv.operand(op.holder), i32, alignment=4)
     loaded.attributes["volatile_"] = UnitAttr()
     wanted = cv.types.convert(op.results[0].type)
     address = cv.emit.add(loaded)
-    return [address if wanted == i32 else cv.emit.pointer(address, wanted)]
+    return [cv.emit.pointer(address, wanted) if isinstance(wanted, llvm.LLVMPointerType) else address]
 
 
 @rewrite("arch.sm100.relinquish_tmem_alloc_permit", "tcgen05")
-def relinquish(op: Operation, cv: Converter) -> Sequence[Any]:
+def relinquish(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """tcgen05.relinquish_alloc_permit"""
     cv.emit.issue(instructions.RelinquishAllocPermitOp, group=f"cg{_group(op, cv)}")
     return []
 
 
 @rewrite("arch.sm100.dealloc_tmem", "tcgen05")
-def dealloc_tmem(op: Operation, cv: Converter) -> Sequence[Any]:
+def dealloc_tmem(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """tcgen05.dealloc"""
     address, columns = _address(cv.operand(op.pointer), cv), _columns(op, cv)
     cv.emit.issue(instructions.DeallocOp, address, columns, group=f"cg{_group(op, cv)}")
@@ -83,7 +85,7 @@ def dealloc_tmem(op: Operation, cv: Converter) -> Sequence[Any]:
 
 
 # ---- products ----------------------------------------------------------------------------------------
-def _row_of(kind: AtomType, cv: Converter) -> tuple[Product, Signed]:
+def _row_of(kind: AtomType, cv: Converter) -> tuple[Product, Signed[TensorMemoryAtom]]:
     """The shape and the row of an atom that the target has; raises InvalidInput or Unsupported."""
     product = Product.of(kind, cv)
     found = TENSOR.get(" ".join(kind.words[1:]))
@@ -103,11 +105,11 @@ def umma(
     mn_major: tuple[bool, bool] = (False, False),
 ) -> None:
     """tcgen05.mma on ``operands``, which are D, A, B and whether D counts; integers are the kind i8 (IMMA)."""
-    product, (row, *signs) = _row_of(kind, cv)
+    product, (row, a_signed, b_signed) = _row_of(kind, cv)
     d, a, b, accumulate = operands
-    descriptor = row.descriptor(product.m, product.n, *mn_major, tuple(signs))
-    operands = _address(d, cv), a, b, descriptor, accumulate
-    cv.emit.issue(instructions.ProductOp, *operands, mma_kind=row.kind, ctas=group)
+    descriptor = row.descriptor(product.m, product.n, *mn_major, (a_signed, b_signed))
+    place = _address(d, cv)
+    cv.emit.issue(instructions.ProductOp, place, a, b, descriptor, accumulate, mma_kind=row.kind, ctas=group)
 
 
 @atom("sm100.mma", feature="tcgen05")
@@ -119,12 +121,12 @@ def sm100_mma(kind: AtomType, operands: list[Any], cv: Converter) -> None:
     umma(kind, [pointer_of(d), a, b, cv.emit.constant(1, i1)], cv)
 
 
-def _mn_major(op: Operation) -> tuple[bool, bool]:
+def _mn_major(op: TableOperation) -> tuple[bool, bool]:
     return "a_mn_major" in op.attributes, "b_mn_major" in op.attributes
 
 
 @rewrite("arch.mma.SM100.umma", "tcgen05")
-def arch_umma(op: Operation, cv: Converter) -> Sequence[Any]:
+def arch_umma(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """``accumulate`` (i1) says whether D counts."""
     operands = [*map(cv.operand, (op.d, op.a, op.b)), op.accumulate]
     umma(atom_of(op, cv), operands, cv, group=_group(op, cv), mn_major=_mn_major(op))
@@ -132,7 +134,7 @@ def arch_umma(op: Operation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("arch.mma.SM100.umma_block_scaled", "tcgen05")
-def arch_umma_block_scaled(op: Operation, cv: Converter) -> Sequence[Any]:
+def arch_umma_block_scaled(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The scales of both operands are in tensor memory."""
     product, (row, *_) = _row_of(atom_of(op, cv), cv)
     if row.scale_type is None:
@@ -162,13 +164,13 @@ def copy_s2t(shape: str, destination: SSAValue, source: SSAValue, group: int, cv
     first = None
     if group > 1:
         rank = cv.emit.issue(ClusterRankOp, type=i32)
-        inside = cv.emit.add(llvm.AndOp(cv.rem(rank, group), cv.emit.constant(group - 1)))
+        inside = cv.emit.add(llvm.AndOp(cv.value(cv.rem(rank, group)), cv.emit.constant(group - 1)))
         first = cv.emit.add(llvm.ICmpOp(inside, cv.emit.constant(0), IntegerAttr(0, i64)))
     cv.emit.issue(instructions.CopyOp, destination, source, first, shape=shape, group=f"cg{group}")
 
 
 @rewrite("arch.copy.SM100.copy_s2t", "tcgen05")
-def arch_copy_s2t(op: Operation, cv: Converter) -> Sequence[Any]:
+def arch_copy_s2t(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The shape is an attribute."""
     shape = attribute(op, "shape", "128x256b")
     copy_s2t(shape, _number(cv.operand(op.destination), cv), cv.operand(op.source), _group(op, cv), cv)
@@ -179,21 +181,21 @@ def arch_copy_s2t(op: Operation, cv: Converter) -> Sequence[Any]:
 ROW_OF_COLUMNS = "32x32b"
 
 
-def _form(op: Operation, types: Sequence[Attribute], cv: Converter) -> dict[str, str | int]:
+def _form(op: TableOperation, types: Sequence[Attribute], cv: Converter) -> tuple[str, int]:
     """The shape of a copy, and how often it is repeated: a lane's row of columns where nothing is said."""
     count = types[0].element_count() if isinstance(types[0], VectorType) else len(types)
     if count not in (1, 2, 4, 8, 16, 32, 64, 128):
         raise cv.invalid("tmem-registers", f"moves {count} registers: use a power of two up to 128")
-    shape = attribute(op, "shape", ROW_OF_COLUMNS)
-    return {"shape": shape, "repetitions": attribute(op, "repetitions", count)}
+    return attribute(op, "shape", ROW_OF_COLUMNS), attribute(op, "repetitions", count)
 
 
 @rewrite("arch.copy.SM100.tmem_load", "tcgen05")
-def tmem_load(op: Operation, cv: Converter) -> Sequence[Any]:
+def tmem_load(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The words, and the wait until they are there; they are taken apart behind it."""
     types = [result.type for result in op.results]
-    form, together = _form(op, types, cv), types[0] if len(types) == 1 else vector(len(types), i32)
-    loaded = cv.emit.issue(instructions.LoadOp, _address(cv.operand(op.source), cv), type=together, **form)
+    shape, repetitions = _form(op, types, cv)
+    together, source = types[0] if len(types) == 1 else vector(len(types), i32), _address(cv.operand(op.source), cv)
+    loaded = cv.emit.issue(instructions.LoadOp, source, type=together, shape=shape, repetitions=repetitions)
     if "async" not in op.attributes:
         cv.emit.issue(instructions.WaitLoadOp)
     if len(types) == 1:
@@ -202,12 +204,13 @@ def tmem_load(op: Operation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("arch.copy.SM100.tmem_store", "tcgen05")
-def tmem_store(op: Operation, cv: Converter) -> Sequence[Any]:
+def tmem_store(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The words, and the wait until they are written."""
     values = [cv.operand(value) for value in op.group(1)]
-    form = _form(op, [value.type for value in values], cv)
+    shape, repetitions = _form(op, [value.type for value in values], cv)
     words = values[0] if len(values) == 1 else _together(values, cv)
-    cv.emit.issue(instructions.StoreOp, _address(cv.operand(op.destination), cv), words, **form)
+    place = _address(cv.operand(op.destination), cv)
+    cv.emit.issue(instructions.StoreOp, place, words, shape=shape, repetitions=repetitions)
     if "async" not in op.attributes:
         cv.emit.issue(instructions.WaitStoreOp)
     return []

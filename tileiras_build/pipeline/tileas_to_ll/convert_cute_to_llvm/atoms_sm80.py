@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, VectorType, f16, f32, f64, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.cute_nvgpu.atoms import MMA, Signed
 from ....dialects.cute_nvgpu.types import AtomType
+from ....dialects.definition import TableOperation
 from ....dialects.nvvm import ops_copy
 from ....dialects.nvvm.arithmetic import MmaSyncAtomOp
 from ....dialects.nvvm.attrs import LoadCacheModifierAttr
 from ....dialects.nvvm.memory_access import LoadMatrixOp, StoreMatrixOp
+from ....targets import MmaAtom
 from ...analysis.dot_atoms import atoms_by_name
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import struct_of
 from .atoms import ATOMS, REWRITES, Product, atom, atom_of, rewrite, words_of
@@ -29,7 +31,7 @@ def _register(name: str) -> Attribute:
     return {"f64": f64, "f16": PAIR}.get(name, i32)
 
 
-def _row_of(kind: AtomType, cv: Converter) -> Signed:
+def _row_of(kind: AtomType, cv: Converter) -> Signed[MmaAtom]:
     """The row of an atom that the target has; raises InvalidInput or Unsupported."""
     found = MMA.get(kind.data)
     if found is None or found.row.name not in atoms_by_name(cv.job.target):
@@ -63,7 +65,7 @@ def sm80_mma(kind: AtomType, operands: list[Any], cv: Converter) -> None:
 ATOMS["cute_nvgpu.sm89.mma"] = ATOMS["cute_nvgpu.sm80.mma"]
 
 
-def arch_mma(op: Operation, cv: Converter) -> Sequence[Any]:
+def arch_mma(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The same on values."""
     groups = [op.group(index) for index in range(len(op.operand_groups))]
     return mma_sync(atom_of(op, cv), groups, cv, saturates=attribute(op, "overflow") != "wrapped")
@@ -111,13 +113,13 @@ def stsm(kind: AtomType, operands: list[Any], cv: Converter) -> None:
 
 
 @rewrite("arch.copy.ldsm", "ldmatrix")
-def arch_ldsm(op: Operation, cv: Converter) -> Sequence[Any]:
+def arch_ldsm(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """ldmatrix on an address."""
     return ldmatrix(atom_of(op, cv), cv.operand(op.source), attribute(op, "offset", 0), cv)
 
 
 @rewrite("arch.copy.stsm", "stmatrix")
-def arch_stsm(op: Operation, cv: Converter) -> Sequence[Any]:
+def arch_stsm(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """stmatrix on an address."""
     address, values = cv.operand(op.destination), [cv.operand(value) for value in op.group(1)]
     stmatrix(atom_of(op, cv), address, values, attribute(op, "offset", 0), cv)
@@ -143,7 +145,7 @@ def simt_async_copy(kind: AtomType, operands: list[Any], cv: Converter) -> None:
 
 
 @rewrite("arch.copy.SM80.cp_async", "cp_async")
-def arch_cp_async(op: Operation, cv: Converter) -> Sequence[Any]:
+def arch_cp_async(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """On pointers, perhaps of fewer bytes."""
     count = cv.value(cv.integer(op.bytes)) if op.bytes is not None else None
     cp_async(attribute(op, "size", 16), cv.operand(op.source), cv.operand(op.destination), count, cv)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, StringAttr, f32, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.cute_nvgpu.types import AtomType
+from ....dialects.definition import TableOperation
 from ....dialects.nvvm import ops_copy, ops_matrix
 from ....dialects.nvvm.attrs import (
     LoadModeAttr,
@@ -65,14 +66,14 @@ def sm90_mma(kind: AtomType, operands: list[Any], cv: Converter) -> None:
 
 
 @rewrite("arch.mma.SM90", "wgmma")
-def arch_wgmma(op: Operation, cv: Converter) -> Sequence[Any]:
+def arch_wgmma(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """On descriptors and a struct of registers."""
     return [wgmma(atom_of(op, cv), cv[op.a], cv[op.b], cv[op.c], cv)]
 
 
 # ---- TMA ---------------------------------------------------------------------------------------------
 @rewrite("arch.copy.SM100.tma_load", "tma")
-def tma_load(op: Operation, cv: Converter) -> Sequence[Any]:
+def tma_load(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """``nvvm.cp.async.bulk.tensor`` to shared memory."""
     coords = [cv.value(cv.integer(value)) for value in op.coords]
     operands = [cv.operand(op.destination), generic(cv, cv[op.descriptor]), coords, cv[op.barrier], None, None, None]
@@ -81,10 +82,16 @@ def tma_load(op: Operation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("arch.copy.SM100.tma_store", "tma")
-def tma_store(op: Operation, cv: Converter) -> Sequence[Any]:
+def tma_store(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """``nvvm.cp.async.bulk.tensor`` from shared memory."""
     coords = [cv.value(cv.integer(value)) for value in op.coords]
-    operands = [generic(cv, cv[op.descriptor]), coords, cv.operand(op.source), None, None]
+    operands: list[SSAValue | list[SSAValue] | None] = [
+        generic(cv, cv[op.descriptor]),
+        coords,
+        cv.operand(op.source),
+        None,
+        None,
+    ]
     cv.emit.insert(ops_copy.TensorStoreOp.build(operands=operands, properties={"mode": TILE}))
     return []
 
@@ -93,7 +100,7 @@ KINDS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
 
 
 @rewrite("arch.copy.SM100.tma_reduce", "tma")
-def tma_reduce(op: Operation, cv: Converter) -> Sequence[Any]:
+def tma_reduce(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """A box combined with what is there."""
     coords = [cv.value(cv.integer(value)) for value in op.coords]
     kind = attribute(op, "kind")

@@ -19,19 +19,23 @@ from ....dialects import gpu_ext as gpu
 from ....dialects.cute import types as cute
 from ....dialects.cute_nvgpu.types import AtomType
 from ....dialects.cutlass.types import StateType
+from ....dialects.definition import TableOperation
 from ....errors import InvalidInput, Unsupported
 from ....layouts.cute_algebra import Integers, Layout, leaves, print_tuple, rebuild, zip_leaves
 from ...job import Job
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter, location_of
 from ..type_converter import LLVMTypeConverter
 
-Rewrite = Callable[[Operation, "Converter"], Sequence[Any]]
+Rewrite = Callable[[TableOperation, "Converter"], Sequence[Any]]
 COMPANIONS = ("cute.", "cute_nvgpu.", "cutlass.")
 # Operations that pass values on: their operands, results and blocks change with the values' types.
 CARRIERS = (
     cf.BranchOp, cf.ConditionalBranchOp, scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp, llvm.BrOp,
     llvm.CondBrOp, llvm.ReturnOp, func.ReturnOp, gpu.ReturnOp, func.CallOp, llvm.CallOp,
 )  # fmt: skip
+
+
+Leaf = int | SSAValue  # known, or known at run time
 
 
 @dataclass(frozen=True)
@@ -47,17 +51,17 @@ class DescIter:
     """A pointer that moves: pointer, index and stride, in bytes."""
 
     pointer: SSAValue
-    index: Any
-    stride: Any
+    index: Leaf
+    stride: Leaf
 
 
 @dataclass(frozen=True)
 class State:
     """Where one side of a pipeline is."""
 
-    phase: Any
-    index: Any
-    count: Any
+    phase: Leaf
+    index: Leaf
+    count: Leaf
 
 
 def is_companion(type: Attribute) -> bool:
@@ -77,38 +81,40 @@ class Converter(Integers):
         self.types = LLVMTypeConverter()
 
     # ---- leaves --------------------------------------------------------------------------------------
-    def value(self, leaf: Any) -> SSAValue:
+    def value(self, leaf: Leaf) -> SSAValue:
         """A leaf as an i32 value."""
         return self.emit.constant(leaf) if isinstance(leaf, int) else leaf
 
-    def _binary(self, kind: type[Operation], fold: Callable[[int, int], int], a: Any, b: Any) -> Any:
+    def _binary(
+        self, kind: Callable[[SSAValue, SSAValue], Operation], fold: Callable[[int, int], int], a: Any, b: Any
+    ) -> Any:
         if isinstance(a, int) and isinstance(b, int):
             return fold(a, b)
         return self.emit.add(kind(self.value(a), self.value(b)))
 
-    def add(self, a: Any, b: Any) -> Any:
+    def add(self, a: Leaf, b: Leaf) -> Leaf:
         if a == 0 or b == 0:
             return b if a == 0 else a
         return self._binary(llvm.AddOp, int.__add__, a, b)
 
-    def sub(self, a: Any, b: Any) -> Any:
+    def sub(self, a: Leaf, b: Leaf) -> Leaf:
         """The difference."""
         return a if b == 0 else self._binary(llvm.SubOp, int.__sub__, a, b)
 
-    def mul(self, a: Any, b: Any) -> Any:
+    def mul(self, a: Leaf, b: Leaf) -> Leaf:
         if a == 0 or b == 0:
             return 0
         if a == 1 or b == 1:
             return b if a == 1 else a
         return self._binary(llvm.MulOp, int.__mul__, a, b)
 
-    def div(self, a: Any, b: Any) -> Any:
+    def div(self, a: Leaf, b: Leaf) -> Leaf:
         return a if b == 1 else self._binary(llvm.SDivOp, int.__floordiv__, a, b)
 
-    def rem(self, a: Any, b: Any) -> Any:
+    def rem(self, a: Leaf, b: Leaf) -> Leaf:
         return 0 if b == 1 else self._binary(llvm.SRemOp, int.__mod__, a, b)
 
-    def xor(self, a: Any, b: Any) -> Any:
+    def xor(self, a: Leaf, b: Leaf) -> Leaf:
         return self._binary(llvm.XOrOp, int.__xor__, a, b)
 
     # ---- values --------------------------------------------------------------------------------------
@@ -125,7 +131,7 @@ class Converter(Integers):
         """The type of a value before conversion."""
         return self.before.get(value, value.type)
 
-    def integer(self, value: SSAValue) -> Any:
+    def integer(self, value: SSAValue) -> Leaf:
         """An integer operand as a leaf."""
         held = self[value]
         if isinstance(held, (tuple, View, Layout)):
@@ -161,7 +167,7 @@ class Converter(Integers):
         target = self.types.convert(value.type)
         return self._structured(target, iter(parts))
 
-    def _structured(self, type: Attribute, parts: Iterator[Any]) -> SSAValue:
+    def _structured(self, type: Attribute, parts: Iterator[Leaf]) -> SSAValue:
         if not isinstance(type, llvm.LLVMStructType):
             return self.value(next(parts))
         result = self.emit.add(llvm.UndefOp(type))
@@ -169,9 +175,9 @@ class Converter(Integers):
             result = self.emit.with_field(result, self._structured(member, parts), index)
         return result
 
-    def _parts(self, held: Any, type: Attribute) -> list[Any]:
+    def _parts(self, held: Any, type: Attribute) -> list[Leaf]:
         if isinstance(held, View):
-            return [held.pointer, *self._parts(held.layout, type.layout)]
+            return [held.pointer, *self._parts(held.layout, type)]
         if isinstance(held, Layout):
             return [leaf for pair in zip(leaves(held.shape), leaves(held.stride), strict=True) for leaf in pair]
         if isinstance(held, DescIter):
@@ -205,7 +211,7 @@ class Converter(Integers):
             yield from self._fields(self.emit.field(value, index))
 
 
-def _constant_of(value: SSAValue) -> Any:
+def _constant_of(value: SSAValue) -> Leaf:
     """The integer of a constant, else the value."""
     owner = value.owner
     constant = (

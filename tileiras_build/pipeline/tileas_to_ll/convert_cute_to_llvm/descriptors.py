@@ -7,12 +7,17 @@ from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerType, StringAttr, i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
+from ....dialects.cute.types import MemRefType
+from ....dialects.definition import TableOperation
 from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....dialects.narrowing import narrowed
 from ....dialects.nvvm import ops_thread
 from ....dialects.nvvm.attrs import ShflKindAttr
 from ....dialects.nvvm.memory_access import DynamicSharedSizeOp
+from ....layouts.cute_algebra import Layout
+from ...shared.llvm_types import array
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import POINTER, SHARED_POINTER, element_bytes, symbol
 from ..convert_nvgpu_and_gpu_to_nvvm.functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
 from ..convert_nvgpu_and_gpu_to_nvvm.tensor_maps import MAP_BYTES
@@ -40,10 +45,12 @@ def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
 
 # ---- matrices in shared memory -----------------------------------------------------------------------
 @rewrite("smem_desc_view")
-def smem_desc_view(op: Operation, cv: Converter) -> Sequence[Any]:
+def smem_desc_view(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The fields but the address are one constant, from the view's layout; the address is cut to its 14 bits."""
     view = cv[op.view]
-    bits = _descriptor_bits(view, element_bytes(cv.type_of(op.view).element), attribute(op, "version", "wgmma"), cv)
+    bits = _descriptor_bits(
+        view, element_bytes(narrowed(cv.type_of(op.view), MemRefType).element), attribute(op, "version", "wgmma"), cv
+    )
     emit = cv.emit
     address = emit.add(llvm.PtrToIntOp(view.pointer, i64))
     window = emit.constant(((1 << ADDRESS_BITS) - 1) << UNIT_SHIFT, i64)
@@ -71,7 +78,7 @@ def _descriptor_bits(view: View, size: int, version: str, cv: Converter) -> int:
     return pack_descriptor(leading, stride, 0, width)
 
 
-def _swizzle_bytes(layout: Any, size: int, cv: Converter) -> int:
+def _swizzle_bytes(layout: Layout, size: int, cv: Converter) -> int:
     """The width in bytes of a swizzle of 16-byte units; the layout's counts elements of ``size`` bytes."""
     if layout.swizzle is None:
         raise cv.unsupported("smem-desc-swizzle", "has no swizzle", "use one of 1, 2 or 3 bits of 16-byte units")
@@ -88,25 +95,25 @@ def generic(cv: Converter, pointer: SSAValue) -> SSAValue:
 
 
 @rewrite("get_tma_desc_addr")
-def get_tma_desc_addr(op: Operation, cv: Converter) -> Sequence[Any]:
+def get_tma_desc_addr(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """A tensor map is held by its address."""
     return [generic(cv, cv[op.descriptor])]
 
 
 @rewrite("get_grid_constant_pointer")
-def get_grid_constant_pointer(op: Operation, cv: Converter) -> Sequence[Any]:
+def get_grid_constant_pointer(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """A grid constant is read where it lies."""
     return [generic(cv, cv[op.argument])]
 
 
 @rewrite("cast_tma_desc_to_integer")
-def cast_tma_desc_to_integer(op: Operation, cv: Converter) -> Sequence[Any]:
+def cast_tma_desc_to_integer(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The address."""
     return [cv.emit.add(llvm.PtrToIntOp(cv[op.descriptor], i64))]
 
 
 @rewrite("copy_tma_desc")
-def copy_tma_desc(op: Operation, cv: Converter) -> Sequence[Any]:
+def copy_tma_desc(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """128 bytes, 8 at a time."""
     source, destination = cv[op.source], cv[op.destination]
     for index in range(MAP_BYTES // 8):
@@ -116,14 +123,14 @@ def copy_tma_desc(op: Operation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("prefetch_tma_desc", "arch.prefetch_tma_desc")
-def prefetch_tma_desc(op: Operation, cv: Converter) -> Sequence[Any]:
+def prefetch_tma_desc(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """prefetch.tensormap"""
     cv.emit.insert(ops_thread.PrefetchTensorMapOp.build(operands=[cv[op.descriptor], None]))
     return []
 
 
 # ---- storage -----------------------------------------------------------------------------------------
-def _bytes(op: Operation, cv: Converter) -> int:
+def _bytes(op: TableOperation, cv: Converter) -> int:
     size = attribute(op, "size")
     if not isinstance(size, int) or size < 1:
         raise cv.invalid("cute-storage", "needs the attribute size, in bytes")
@@ -131,36 +138,36 @@ def _bytes(op: Operation, cv: Converter) -> int:
 
 
 @rewrite("arch.alloc_smem")
-def alloc_smem(op: Operation, cv: Converter) -> Sequence[Any]:
+def alloc_smem(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """A variable of some bytes."""
-    return [shared_variable(cv, llvm.LLVMArrayType(_bytes(op, cv), I8), op.attributes)]
+    return [shared_variable(cv, array(_bytes(op, cv), I8), op.attributes)]
 
 
 @rewrite("arch.alloc_rmem")
-def alloc_rmem(op: Operation, cv: Converter) -> Sequence[Any]:
+def alloc_rmem(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """A stack object of some bytes."""
-    made = cv.emit.add(llvm.AllocaOp(cv.emit.constant(1), llvm.LLVMArrayType(_bytes(op, cv), I8), 16))
-    wanted = cv.types.convert(op.results[0].type)
+    made = cv.emit.add(llvm.AllocaOp(cv.emit.constant(1), array(_bytes(op, cv), I8), 16))
+    wanted = narrowed(cv.types.convert(op.results[0].type), llvm.LLVMPointerType)
     return [made if made.type == wanted else cv.emit.add(AddrSpaceCastOp(made, wanted))]
 
 
 @rewrite("arch.get_dyn_smem")
-def get_dyn_smem(op: Operation, cv: Converter) -> Sequence[Any]:
+def get_dyn_smem(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """One global of no size per module, whose end the launch moves."""
     if symbol(cv.emit.symbols, DYNAMIC_SHARED) is None:
-        type = llvm.LLVMArrayType(0, I8)
+        type = array(0, I8)
         cv.emit.add_global(llvm.GlobalOp(type, DYNAMIC_SHARED, "external", 3, alignment=DYNAMIC_ALIGNMENT))
     return [cv.emit.add(llvm.AddressOfOp(DYNAMIC_SHARED, SHARED_POINTER))]
 
 
 @rewrite("arch.get_dyn_smem_size")
-def get_dyn_smem_size(op: Operation, cv: Converter) -> Sequence[Any]:
+def get_dyn_smem_size(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The special register (PTX ISA 9.0, %dynamic_smem_size)."""
     return [cv.emit.issue(DynamicSharedSizeOp, type=i32)]
 
 
 @rewrite("arch.make_warp_uniform")
-def make_warp_uniform(op: Operation, cv: Converter) -> Sequence[Any]:
+def make_warp_uniform(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Lane 0's value."""
     emit = cv.emit
     mask, zero, clamp = (emit.constant(number) for number in (-1, 0, 31))

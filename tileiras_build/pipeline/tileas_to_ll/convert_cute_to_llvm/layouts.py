@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase
-from xdsl.ir import Operation
 
+from ....dialects.cute import types as cute
+from ....dialects.definition import TableOperation
+from ....dialects.narrowing import narrowed, type_of
 from ....layouts import cute_algebra as algebra
 from ....layouts.cute_algebra import Layout, leaves, print_tuple, rebuild, zip_leaves
 from .conversion import Converter, Rewrite, View, attribute
@@ -29,7 +31,7 @@ def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
 def checked(function: Rewrite) -> Rewrite:
     """A rewrite whose ValueError is the user's: the algebra refuses these operands."""
 
-    def run(op: Operation, cv: Converter) -> Sequence[Any]:
+    def run(op: TableOperation, cv: Converter) -> Sequence[Any]:
         try:
             return function(op, cv)
         except ValueError as error:
@@ -40,9 +42,9 @@ def checked(function: Rewrite) -> Rewrite:
 
 # ---- tuples ------------------------------------------------------------------------------------------
 @rewrite("make_int_tuple", "make_shape", "make_stride", "make_coord", "make_tile", "make_tuple")
-def make_tuple(op: Operation, cv: Converter) -> Sequence[Any]:
+def make_tuple(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The operands, one for each leaf that the type does not know; or for each top-level mode."""
-    said, given = op.results[0].type.data, [cv[value] for value in op.leaves]
+    said, given = type_of(op.results[0], cute.TupleType).data, [cv[value] for value in op.leaves]
     unknown = [leaf for leaf in leaves(said) if leaf is None]
     if len(unknown) == len(given) and not any(isinstance(value, tuple) for value in given):
         rest = iter([cv.integer(value) for value in op.leaves])
@@ -52,7 +54,7 @@ def make_tuple(op: Operation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("unpack_tuple")
-def unpack_tuple(op: Operation, cv: Converter) -> Sequence[Any]:
+def unpack_tuple(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Every leaf is a value."""
     found = [cv.value(leaf) for leaf in leaves(cv[op.tuple])]
     if len(found) != len(op.results):
@@ -61,9 +63,10 @@ def unpack_tuple(op: Operation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("static")
-def static(op: Operation, cv: Converter) -> Sequence[Any]:
+def static(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """What the type says is all there is."""
-    held = op.results[0].type.data
+    type = op.results[0].type
+    held = type.data if isinstance(type, cute.LayoutType) else narrowed(type, cute.TupleType).data
     known = held.is_static if isinstance(held, Layout) else None not in list(leaves(held))
     if not known:
         raise cv.invalid("cute-static", f"has a result of type {op.results[0].type}, which is not static")
@@ -88,7 +91,7 @@ REWRITES |= {
 # ---- layouts -----------------------------------------------------------------------------------------
 @rewrite("make_layout")
 @checked
-def make_layout(op: Operation, cv: Converter) -> Sequence[Any]:
+def make_layout(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Shape and stride; without a stride the first mode is dense and the fastest."""
     shape = cv[op.shape]
     stride = cv[op.stride] if op.stride is not None else algebra.compact(shape, cv)
@@ -98,52 +101,52 @@ def make_layout(op: Operation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("make_composed_layout")
-def make_composed_layout(op: Operation, cv: Converter) -> Sequence[Any]:
+def make_composed_layout(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The swizzle stands in the type."""
-    said = op.results[0].type.data
+    said = type_of(op.results[0], cute.LayoutType).data
     return [replace(cv.layout(op.layout), swizzle=said.swizzle, offset=said.offset)]
 
 
 @rewrite("get_shape")
-def get_shape(op: Operation, cv: Converter) -> Sequence[Any]:
+def get_shape(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The shape of a layout or view."""
     return [cv.layout(op.source).shape]
 
 
 @rewrite("get_stride")
-def get_stride(op: Operation, cv: Converter) -> Sequence[Any]:
+def get_stride(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The strides of a layout or view."""
     return [cv.layout(op.source).stride]
 
 
 @rewrite("get_layout")
-def get_layout(op: Operation, cv: Converter) -> Sequence[Any]:
+def get_layout(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The layout of a view."""
     return [cv.layout(op.view)]
 
 
 @rewrite("size")
-def size(op: Operation, cv: Converter) -> Sequence[Any]:
+def size(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The product of all extents."""
     return [algebra.product(cv.layout(op.source).shape, cv)]
 
 
 @rewrite("cosize")
-def cosize(op: Operation, cv: Converter) -> Sequence[Any]:
+def cosize(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """One more than the largest offset."""
     return [algebra.cosize(cv.layout(op.source), cv)]
 
 
 @rewrite("crd2idx")
 @checked
-def crd2idx(op: Operation, cv: Converter) -> Sequence[Any]:
+def crd2idx(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The dot product of coordinate and stride leaves, swizzled."""
     return [algebra.place(cv.layout(op.layout), cv[op.coord], cv)]
 
 
 @rewrite("idx2crd")
 @checked
-def idx2crd(op: Operation, cv: Converter) -> Sequence[Any]:
+def idx2crd(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Quotients and remainders."""
     return [algebra.idx2crd(cv.integer(op.index), cv[op.shape], cv)]
 
@@ -162,7 +165,7 @@ def _joined(modes: list[Any]) -> Any:
 
 @rewrite("select")
 @checked
-def select(op: Operation, cv: Converter) -> Sequence[Any]:
+def select(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Modes by number."""
     modes, wanted = _modes(cv[op.source]), op.attributes.get("mode")
     if not isinstance(wanted, DenseArrayBase) or not all(0 <= mode < len(modes) for mode in wanted.get_values()):
@@ -172,7 +175,7 @@ def select(op: Operation, cv: Converter) -> Sequence[Any]:
 
 @rewrite("group_modes")
 @checked
-def group_modes(op: Operation, cv: Converter) -> Sequence[Any]:
+def group_modes(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Some modes, in a row, as one."""
     modes = _modes(cv[op.source])
     begin, end = attribute(op, "begin", 0), attribute(op, "end", len(modes))
@@ -197,7 +200,7 @@ REWRITES |= {
 
 @rewrite("complement")
 @checked
-def complement(op: Operation, cv: Converter) -> Sequence[Any]:
+def complement(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The offsets below a size that a layout skips; without one, below its own cosize."""
     layout = cv.layout(op.layout)
     size = cv[op.size] if op.size is not None else algebra.cosize(layout, cv)
@@ -206,7 +209,7 @@ def complement(op: Operation, cv: Converter) -> Sequence[Any]:
 
 @rewrite("composition", "compose")
 @checked
-def composition(op: Operation, cv: Converter) -> Sequence[Any]:
+def composition(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """One layout after another; a tile is composed mode by mode."""
     first, second = cv.layout(op.lhs), cv[op.rhs]
     if isinstance(second, tuple):
@@ -219,7 +222,7 @@ def composition(op: Operation, cv: Converter) -> Sequence[Any]:
 
 @rewrite("logical_divide", "zipped_divide", "tiled_divide", "flat_divide")
 @checked
-def divide(op: Operation, cv: Converter) -> Sequence[Any]:
+def divide(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Each mode cut in tiles."""
     held = cv[op.source]
     layout = cv.layout(op.source)
@@ -231,12 +234,12 @@ def divide(op: Operation, cv: Converter) -> Sequence[Any]:
 
 @rewrite("logical_product")
 @checked
-def logical_product(op: Operation, cv: Converter) -> Sequence[Any]:
+def logical_product(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Copies of a static layout."""
     return [algebra.logical_product(cv.layout(op.layout), cv.layout(op.tiler))]
 
 
 @rewrite("derefine")
-def derefine(op: Operation, cv: Converter) -> Sequence[Any]:
+def derefine(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The same leaves under a type that knows fewer."""
     return [cv[op.source]]

@@ -7,15 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntegerType, i32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, i32
+from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.cute import types as cute
+from ....dialects.definition import TableOperation
 from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....dialects.narrowing import narrowed, type_of
 from ....layouts import cute_algebra as algebra
 from ....layouts.cute_algebra import Layout
+from ...shared.llvm_types import array
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import convert_type, pointer_to
-from .conversion import Converter, DescIter, Rewrite, View
+from .conversion import Converter, DescIter, Leaf, Rewrite, View
 from .layouts import checked
 
 REWRITES: dict[str, Rewrite] = {}
@@ -35,30 +38,30 @@ def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
 
 def element_type(type: Attribute) -> Attribute:
     """The LLVM type of an element of a pointer or view."""
-    return convert_type(type.element)
+    return convert_type(narrowed(type, cute.Elements).element)
 
 
-def moved(cv: Converter, pointer: SSAValue, offset: Any, element: Attribute) -> SSAValue:
+def moved(cv: Converter, pointer: SSAValue, offset: Leaf, element: Attribute) -> SSAValue:
     """The address ``offset`` elements further."""
     return cv.emit.offset(pointer, offset, element)
 
 
 # ---- pointers ----------------------------------------------------------------------------------------
 @rewrite("make_view")
-def make_view(op: Operation, cv: Converter) -> Sequence[Any]:
+def make_view(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Nothing but the two together."""
     return [View(cv[op.pointer], cv.layout(op.layout))]
 
 
 @rewrite("get_iter")
-def get_iter(op: Operation, cv: Converter) -> Sequence[Any]:
+def get_iter(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The pointer of a view."""
     return [cv[op.view].pointer]
 
 
 @rewrite("add_offset")
 @checked
-def add_offset(op: Operation, cv: Converter) -> Sequence[Any]:
+def add_offset(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """A pointer moves by elements; an iterator counts, down where the attribute rewind is set."""
     held, offset = cv[op.source], cv.integer(op.offset)
     if isinstance(held, DescIter):
@@ -72,9 +75,9 @@ def add_offset(op: Operation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("recast_iter", "inttoptr")
-def recast(op: Operation, cv: Converter) -> Sequence[Any]:
+def recast(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The same address; from an integer, a pointer."""
-    held, wanted = cv[op.source], cv.types.convert(op.results[0].type)
+    held, wanted = cv[op.source], narrowed(cv.types.convert(op.results[0].type), llvm.LLVMPointerType)
     value = cv.value(held)
     if not isinstance(value.type, llvm.LLVMPointerType):
         return [cv.emit.pointer(value, wanted)]
@@ -84,55 +87,55 @@ def recast(op: Operation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("ptrtoint")
-def ptrtoint(op: Operation, cv: Converter) -> Sequence[Any]:
+def ptrtoint(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The address as the result's integer."""
     return [cv.emit.add(llvm.PtrToIntOp(cv[op.source], op.results[0].type))]
 
 
 @rewrite("ptr.store")
-def ptr_store(op: Operation, cv: Converter) -> Sequence[Any]:
+def ptr_store(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """One element."""
     cv.emit.insert(llvm.StoreOp(op.value, cv[op.pointer]))
     return []
 
 
 @rewrite("make_desc_iter")
-def make_desc_iter(op: Operation, cv: Converter) -> Sequence[Any]:
+def make_desc_iter(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """At index 0."""
     return [DescIter(cv[op.pointer], 0, cv.integer(op.stride))]
 
 
 @rewrite("deref_desc_iter")
-def deref_desc_iter(op: Operation, cv: Converter) -> Sequence[Any]:
+def deref_desc_iter(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The pointer, index times stride bytes further."""
     held = cv[op.iterator]
     return [moved(cv, held.pointer, cv.mul(held.index, held.stride), I8)]
 
 
 # ---- storage -----------------------------------------------------------------------------------------
-def _elements(op: Operation, cv: Converter) -> int:
-    layout = op.results[0].type.layout.data
+def _elements(type: cute.MemRefType, cv: Converter) -> int:
+    layout = type.layout.data
     if not layout.is_static:
-        raise cv.invalid("cute-storage", f"allocates {op.results[0].type}, which is not static")
+        raise cv.invalid("cute-storage", f"allocates {type}, which is not static")
     return algebra.cosize(layout)
 
 
 @rewrite("memref.alloca", "make_fragment_like")
-def alloca(op: Operation, cv: Converter) -> Sequence[Any]:
+def alloca(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """A stack object, which LLVM keeps in registers where its indices are known."""
-    type = op.results[0].type
-    storage = llvm.LLVMArrayType(_elements(op, cv), element_type(type))
+    type = type_of(op.results[0], cute.MemRefType)
+    storage = array(_elements(type, cv), element_type(type))
     made = cv.emit.add(llvm.AllocaOp(cv.emit.constant(1), storage, ALIGNMENT))
-    wanted = cv.types.convert(cute.PtrType(type.space, type.element))
+    wanted = narrowed(cv.types.convert(cute.PtrType(type.space, type.element)), llvm.LLVMPointerType)
     pointer = made if made.type == wanted else cv.emit.add(AddrSpaceCastOp(made, wanted))
     return [View(pointer, type.layout.data)]
 
 
 @rewrite("memref.alloc_smem")
-def alloc_smem(op: Operation, cv: Converter) -> Sequence[Any]:
+def alloc_smem(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """A variable in shared memory."""
-    type = op.results[0].type
-    storage = llvm.LLVMArrayType(_elements(op, cv), element_type(type))
+    type = type_of(op.results[0], cute.MemRefType)
+    storage = array(_elements(type, cv), element_type(type))
     return [View(shared_variable(cv, storage, op.attributes), type.layout.data)]
 
 
@@ -141,7 +144,7 @@ def shared_variable(cv: Converter, storage: Attribute, attributes: dict[str, Att
     given = attributes.get("alignment")
     name = cv.emit.fresh_symbol("cute_smem")
     space = cute.SPACES["smem"]
-    alignment = given.value.data if given is not None else ALIGNMENT
+    alignment = given.value.data if isinstance(given, IntegerAttr) else ALIGNMENT
     cv.emit.add_global(llvm.GlobalOp(storage, name, "internal", space, alignment=alignment))
     return cv.emit.add(llvm.AddressOfOp(name, pointer_to(space)))
 
@@ -153,7 +156,7 @@ def _address(view: View, coordinate: Any, element: Attribute, cv: Converter) -> 
 
 @rewrite("memref.load")
 @checked
-def load(op: Operation, cv: Converter) -> Sequence[Any]:
+def load(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The element at a coordinate."""
     element = element_type(cv.type_of(op.view))
     return [cv.emit.add(llvm.LoadOp(_address(cv[op.view], cv[op.coord], element, cv), element))]
@@ -161,7 +164,7 @@ def load(op: Operation, cv: Converter) -> Sequence[Any]:
 
 @rewrite("memref.store")
 @checked
-def store(op: Operation, cv: Converter) -> Sequence[Any]:
+def store(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The element at a coordinate."""
     place = _address(cv[op.view], cv[op.coord], element_type(cv.type_of(op.view)), cv)
     cv.emit.insert(llvm.StoreOp(op.value, place))
@@ -177,13 +180,13 @@ def dense(view: View, cv: Converter) -> SSAValue:
 
 
 @rewrite("memref.load_vec")
-def load_vec(op: Operation, cv: Converter) -> Sequence[Any]:
+def load_vec(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """All elements as a vector."""
     return [cv.emit.add(llvm.LoadOp(dense(cv[op.view], cv), op.results[0].type))]
 
 
 @rewrite("memref.store_vec")
-def store_vec(op: Operation, cv: Converter) -> Sequence[Any]:
+def store_vec(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """All elements from a vector."""
     cv.emit.insert(llvm.StoreOp(op.value, dense(cv[op.view], cv)))
     return []
@@ -205,7 +208,7 @@ def store_words(view: View, values: Sequence[SSAValue], cv: Converter) -> None:
 # ---- partitions --------------------------------------------------------------------------------------
 @rewrite("local_tile")
 @checked
-def local_tile(op: Operation, cv: Converter) -> Sequence[Any]:
+def local_tile(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """One tile: its layout, at the place that the coordinate of the tile has among the rests."""
     view = cv[op.view]
     tiles, rests = algebra.divided(_plain(view), cv[op.tile], cv)
@@ -216,7 +219,7 @@ def local_tile(op: Operation, cv: Converter) -> Sequence[Any]:
 
 @rewrite("local_partition")
 @checked
-def local_partition(op: Operation, cv: Converter) -> Sequence[Any]:
+def local_partition(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """What is left of each tile of threads: the rests, at the place of the thread in its tile."""
     view, threads = cv[op.view], cv.layout(op.threads)
     tile = tuple(algebra.product(mode.shape) for mode in threads.modes)
@@ -227,7 +230,7 @@ def local_partition(op: Operation, cv: Converter) -> Sequence[Any]:
     return [View(moved(cv, view.pointer, offset, element_type(cv.type_of(op.view))), algebra.from_modes(rests))]
 
 
-def _thread_place(index: Any, threads: Layout, cv: Converter) -> tuple:
+def _thread_place(index: Leaf, threads: Layout, cv: Converter) -> tuple[Leaf, ...]:
     """The coordinate of a thread: for each mode its own quotient and remainder of the thread's number."""
     return tuple(
         _sum_of_places(cv, [(cv.rem(cv.div(index, step), extent), weight) for extent, step, weight in _weighted(mode)])
@@ -245,8 +248,8 @@ def _weighted(mode: Layout) -> list[tuple[int, int, int]]:
     return found
 
 
-def _sum_of_places(cv: Converter, places: list[tuple[Any, int]]) -> Any:
-    total: Any = 0
+def _sum_of_places(cv: Converter, places: list[tuple[Leaf, int]]) -> Leaf:
+    total: Leaf = 0
     for place, weight in places:
         total = cv.add(total, cv.mul(place, weight))
     return total

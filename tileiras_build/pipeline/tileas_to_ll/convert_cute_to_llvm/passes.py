@@ -9,14 +9,16 @@ Sound: layouts are desugared before atoms, which take them apart; a leaf that a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
-from ....errors import Diagnostics, TileirasError, Unsupported
+from ....dialects.definition import TableOperation
+from ....errors import Diagnostics, InternalError, TileirasError, Unsupported
 from ...contracts import EdgePass, operations
 from ...job import Job
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter, location_of
@@ -31,6 +33,8 @@ from . import (  # noqa: F401 - the generations register their atoms
     pipelines,
 )
 from .conversion import CARRIERS, Converter, Rewrite, is_companion, refined
+
+Owned = Callable[[Attribute], bool]
 
 CUTE: dict[str, Rewrite] = layouts.REWRITES | memory.REWRITES | descriptors.REWRITES | atoms.CALLS | atoms.REWRITES
 CUTLASS: dict[str, Rewrite] = pipelines.REWRITES
@@ -81,7 +85,7 @@ def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tup
         op.erase()
 
 
-def _carries(everything: Sequence[Operation], kinds: set[type[Operation]], owned: Callable) -> bool:
+def _carries(everything: Sequence[Operation], kinds: set[type[Operation]], owned: Owned) -> bool:
     """Whether a value has a type of ours. Instructions on LLVM's types make none: only what passes values on does."""
     foreign = {kind for kind in kinds if kind in CARRIERS or not kind.name.startswith(("llvm.", "nvvm."))}
     for op in everything:
@@ -98,7 +102,7 @@ def _signature(op: Operation) -> Sequence[Attribute]:
     type = op.properties.get("function_type")
     if isinstance(type, FunctionType):
         return (*type.inputs, *type.outputs)
-    return () if type is None else (*type.inputs, type.output)
+    return (*type.inputs, type.output) if isinstance(type, llvm.LLVMFunctionType) else ()
 
 
 def _refuse_unknown(
@@ -119,9 +123,9 @@ def _refuse_unknown(
 
 
 def _convert_one(
-    op: Operation, cv: Converter, table: dict[str, Rewrite], owned: Callable, replaced: list[Operation]
+    op: Operation, cv: Converter, table: dict[str, Rewrite], owned: Owned, replaced: list[Operation]
 ) -> None:
-    if op.name in table:
+    if op.name in table and isinstance(op, TableOperation):
         cv.emit = Emitter(op, cv.job)
         _hold_results(op, table[op.name](op, cv), cv)
         replaced.append(op)
@@ -133,7 +137,7 @@ def _convert_one(
         _convert_arguments(block, cv, owned)
 
 
-def _hold_results(op: Operation, values, cv: Converter) -> None:
+def _hold_results(op: Operation, values: Sequence[Any], cv: Converter) -> None:
     if len(values) != len(op.results):
         raise cv.invalid("cute-results", f"has {len(op.results)} results where it makes {len(values)}")
     for result, value in zip(op.results, values):
@@ -145,7 +149,7 @@ def _hold_results(op: Operation, values, cv: Converter) -> None:
         result.replace_all_uses_with(plain)
 
 
-def _plain(value, type: Attribute, cv: Converter) -> SSAValue:
+def _plain(value: Any, type: Attribute, cv: Converter) -> SSAValue:
     """A result of another dialect's type."""
     found = cv.emit.constant(value, type) if isinstance(value, int) else value
     if not isinstance(found, SSAValue) or found.type != type:
@@ -154,7 +158,7 @@ def _plain(value, type: Attribute, cv: Converter) -> SSAValue:
 
 
 # ---- across blocks and functions ---------------------------------------------------------------------
-def _convert_operands(op: Operation, cv: Converter, owned: Callable) -> None:
+def _convert_operands(op: Operation, cv: Converter, owned: Owned) -> None:
     for index, value in enumerate(op.operands):
         if owned(value.type):
             if not isinstance(op, CARRIERS):
@@ -164,37 +168,39 @@ def _convert_operands(op: Operation, cv: Converter, owned: Callable) -> None:
             op.operands[index] = cv.packed(value)
 
 
-def _convert_results(op: Operation, cv: Converter, owned: Callable) -> None:
+def _convert_results(op: Operation, cv: Converter, owned: Owned) -> None:
     for result in op.results:
         if owned(result.type):
             _retype(result, cv, op.next_op)
 
 
-def _convert_arguments(block: Block, cv: Converter, owned: Callable) -> None:
+def _convert_arguments(block: Block, cv: Converter, owned: Owned) -> None:
     for argument in block.args:
         if owned(argument.type):
             _retype(argument, cv, block.first_op)
 
 
-def _retype(value: SSAValue, cv: Converter, before: Operation) -> None:
+def _retype(value: SSAValue, cv: Converter, before: Operation | None) -> None:
     """Give a value its LLVM type; operations of our own see what it was."""
+    if before is None:
+        raise InternalError("cute-block-end", f"no operation follows a value of type {value.type}")
     old = value.type
     value._type = cv.types.convert(old)  # xDSL has no other way to change a type in place
     cv.emit, cv.before[value] = Emitter(before, cv.job), old
     cv.held[value] = cv.unpacked(value, old)
 
 
-def _convert_signature(op: Operation, cv: Converter, owned: Callable) -> None:
+def _convert_signature(op: Operation, cv: Converter, owned: Owned) -> None:
     """Of a function: its own type, in whichever property it has it."""
     type = op.properties.get("function_type")
-    if type is None or not isinstance(op, (func.FuncOp, gpu.GPUFuncOp, llvm.FuncOp)):
+    if not isinstance(op, (func.FuncOp, gpu.GPUFuncOp, llvm.FuncOp)):
         return
 
-    def converted(types: Iterator[Attribute]) -> list[Attribute]:
+    def converted(types: Iterable[Attribute]) -> list[Attribute]:
         return [cv.types.convert(entry) if owned(entry) else entry for entry in types]
 
     if isinstance(type, FunctionType):
         op.properties["function_type"] = FunctionType.from_lists(converted(type.inputs), converted(type.outputs))
-    else:
+    elif isinstance(type, llvm.LLVMFunctionType):
         [output] = converted([type.output])
         op.properties["function_type"] = llvm.LLVMFunctionType(converted(type.inputs), output, type.is_variadic)

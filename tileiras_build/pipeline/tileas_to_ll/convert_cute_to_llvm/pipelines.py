@@ -12,10 +12,13 @@ from typing import Any
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
+from ....dialects.cutlass.types import PipelineType
+from ....dialects.definition import TableOperation
+from ....dialects.narrowing import narrowed
 from ....dialects.nvvm import ops_thread, warps
-from .conversion import Converter, Rewrite, State, attribute
+from .conversion import Converter, Leaf, Rewrite, State, attribute
 
 REWRITES: dict[str, Rewrite] = {}
 BARRIERS = 16  # named barriers of a CTA (PTX ISA 9.0, "bar")
@@ -35,7 +38,7 @@ def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
 
 # ---- states ------------------------------------------------------------------------------------------
 @rewrite("pipeline.state.create")
-def create_state(op: Operation, cv: Converter) -> Sequence[Any]:
+def create_state(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """By role: a producer's first acquire passes."""
     role = attribute(op, "role")
     if role not in ("producer", "consumer"):
@@ -44,7 +47,7 @@ def create_state(op: Operation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("pipeline.state.increment")
-def increment(op: Operation, cv: Converter) -> Sequence[Any]:
+def increment(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Add, compare, select; a wrap flips the phase."""
     held, stages = cv[op.state], attribute(op, "stages")
     if not isinstance(stages, int) or stages < 1:
@@ -60,37 +63,45 @@ def increment(op: Operation, cv: Converter) -> Sequence[Any]:
     return [State(phase, index, cv.add(held.count, 1))]
 
 
-for _field in ("index", "phase", "count"):
-    REWRITES[f"cutlass.pipeline.state.get_{_field}"] = lambda op, cv, field=_field: [getattr(cv[op.state], field)]
+def _field(name: str) -> Rewrite:
+    return lambda op, cv: [getattr(cv[op.state], name)]
+
+
+REWRITES |= {f"cutlass.pipeline.state.get_{name}": _field(name) for name in ("index", "phase", "count")}
 
 
 # ---- pipelines ---------------------------------------------------------------------------------------
 @rewrite("pipeline.create")
-def create(op: Operation, cv: Converter) -> Sequence[Any]:
+def create(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """A pipeline is the address of its barriers."""
     return [cv[op.storage]]
 
 
-def _barrier(op: Operation, cv: Converter, index: Any, side: str) -> SSAValue:
-    stages = cv.type_of(op.pipeline).stages.data
-    position = cv.add(index, stages) if side == "empty" else index
+def _stages(op: TableOperation, cv: Converter) -> int:
+    return narrowed(cv.type_of(op.pipeline), PipelineType).stages.data
+
+
+def _barrier(op: TableOperation, cv: Converter, index: Leaf, side: str) -> SSAValue:
+    position = cv.add(index, _stages(op, cv)) if side == "empty" else index
     return cv.emit.offset(cv[op.pipeline], position, i64)
 
 
 @rewrite("pipeline.init")
-def init(op: Operation, cv: Converter) -> Sequence[Any]:
+def init(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """How many arrivals fill and empty a stage."""
     counts = {"full": attribute(op, "num_producers"), "empty": attribute(op, "num_consumers")}
     if not all(isinstance(count, int) and count > 0 for count in counts.values()):
         raise cv.invalid("pipeline-participants", "cutlass.pipeline.init: participants length mismatch")
     for side, count in counts.items():
-        for stage in range(cv.type_of(op.pipeline).stages.data):
+        for stage in range(_stages(op, cv)):
             operands = [_barrier(op, cv, stage, side), cv.emit.constant(count), None]
             cv.emit.insert(ops_thread.MBarrierInitSharedOp.build(operands=operands))
     return []
 
 
-def _wait(op: Operation, cv: Converter, index: Any, phase: Any, side: str, *, once: bool = False) -> SSAValue | None:
+def _wait(
+    op: TableOperation, cv: Converter, index: Leaf, phase: Leaf, side: str, *, once: bool = False
+) -> SSAValue | None:
     operands = [_barrier(op, cv, index, side), cv.value(phase), cv.emit.constant(TICKS)]
     results = [[i1]] if once else [[]]
     if once:
@@ -99,7 +110,7 @@ def _wait(op: Operation, cv: Converter, index: Any, phase: Any, side: str, *, on
 
 
 @rewrite("pipeline.producer_acquire")
-def producer_acquire(op: Operation, cv: Converter) -> Sequence[Any]:
+def producer_acquire(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Wait for the empty side."""
     state = cv[op.state]
     _wait(op, cv, state.index, state.phase, "empty")
@@ -111,14 +122,14 @@ def _expect(barrier: SSAValue, bytes: int, cv: Converter) -> None:
     cv.emit.insert(ops_thread.MBarrierArriveExpectTxSharedOp.build(operands=operands))
 
 
-def _arrive(op: Operation, cv: Converter, side: str) -> Sequence[Any]:
+def _arrive(op: TableOperation, cv: Converter, side: str) -> Sequence[Any]:
     barrier = _barrier(op, cv, cv[op.state].index, side)
     cv.emit.insert(ops_thread.MBarrierArriveSharedOp.build(operands=[barrier], result_types=[i64]))
     return []
 
 
 @rewrite("pipeline.producer_commit")
-def producer_commit(op: Operation, cv: Converter) -> Sequence[Any]:
+def producer_commit(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Arrive at the full side; with tx_count, expecting as many bytes of asynchronous copies."""
     if (bytes := attribute(op, "tx_count")) is None:
         return _arrive(op, cv, "full")
@@ -127,13 +138,13 @@ def producer_commit(op: Operation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("pipeline.consumer_release")
-def consumer_release(op: Operation, cv: Converter) -> Sequence[Any]:
+def consumer_release(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Arrive at the empty side."""
     return _arrive(op, cv, "empty")
 
 
 @rewrite("pipeline.consumer_wait")
-def consumer_wait(op: Operation, cv: Converter) -> Sequence[Any]:
+def consumer_wait(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Wait for the full side."""
     state = cv[op.state]
     _wait(op, cv, state.index, state.phase, "full")
@@ -141,16 +152,16 @@ def consumer_wait(op: Operation, cv: Converter) -> Sequence[Any]:
 
 
 @rewrite("pipeline.producer_try_acquire", "pipeline.consumer_try_wait")
-def try_wait(op: Operation, cv: Converter) -> Sequence[Any]:
+def try_wait(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """One attempt."""
     state, side = cv[op.state], "empty" if op.name.endswith("acquire") else "full"
     return [_wait(op, cv, state.index, state.phase, side, once=True)]
 
 
 @rewrite("pipeline.producer_tail")
-def producer_tail(op: Operation, cv: Converter) -> Sequence[Any]:
+def producer_tail(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """Wait for every stage in turn, so that no CTA leaves while others still use its barriers."""
-    state, stages = cv[op.state], cv.type_of(op.pipeline).stages.data
+    state, stages = cv[op.state], _stages(op, cv)
     for _ in range(stages):
         _wait(op, cv, state.index, state.phase, "empty")
         state = _next(state, stages, cv)
@@ -164,14 +175,14 @@ def _next(state: State, stages: int, cv: Converter) -> State:
 
 
 @rewrite("pipeline.get_producer_barrier")
-def get_producer_barrier(op: Operation, cv: Converter) -> Sequence[Any]:
+def get_producer_barrier(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The full side's, for copies that arrive by themselves."""
     return [_barrier(op, cv, cv[op.state].index, "full")]
 
 
 # ---- named barriers ----------------------------------------------------------------------------------
 @rewrite("named_barrier.arrive", "named_barrier.arrive_and_wait")
-def named_barrier(op: Operation, cv: Converter) -> Sequence[Any]:
+def named_barrier(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """bar.arrive and bar.sync."""
     number, threads = attribute(op, "id", -1), attribute(op, "threads", 0)
     if not 0 <= number < BARRIERS:

@@ -1,0 +1,33 @@
+"""The numbers that a program fixes: of constants, and of what only renames or repeats them."""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr
+
+MAX_HOPS = 16  # operations that a number is followed through: all of a chain for each of its users would be quadratic
+
+# Operations whose result has the values of their first operand.
+_PASSING = ("cuda_tile.assume", "cuda_tile.broadcast", "cuda_tile.reshape")
+
+
+def known_range(value: SSAValue) -> tuple[int, int] | None:
+    """The least and the greatest element of an integer tile that the program fixes; None where it does not."""
+    for _ in range(MAX_HOPS):
+        op = value.owner
+        if not isinstance(op, Operation):
+            return None
+        if op.name == "cuda_tile.constant":
+            return _range_of(op.properties.get("value"))
+        if op.name not in _PASSING:
+            return None
+        value = op.operands[0]
+    return None
+
+
+def _range_of(constant: Attribute | None) -> tuple[int, int] | None:
+    if not isinstance(constant, DenseConstantAttr):
+        return None
+    numbers = constant.splat_value() if constant.is_splat else constant.as_array()
+    return int(numbers.min()), int(numbers.max())
