@@ -25,7 +25,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, i32
+from xdsl.dialects.builtin import FunctionType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import traits_def
 from xdsl.parser import Parser, UnresolvedOperand
@@ -35,6 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .attribute_kinds import ANYWHERE, AttributeKind, Declared, accessor_name, fault
 from .facts import Facts, register
+from .ir import create, segment_sizes, segments
 
 
 def _parse_groups(spec: str) -> tuple[tuple[str, str], ...]:
@@ -77,14 +78,8 @@ class TableOperation(Operation):
             if entry is not None:
                 flat.extend((entry,) if isinstance(entry, SSAValue) else entry)
             sizes.append(len(flat) - before)
-        properties = {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)} if cls.segmented else {}
-        made = cls.create(
-            operands=flat,
-            result_types=result_types,
-            properties=properties,
-            attributes=dict(attributes or {}),
-            regions=list(regions),
-        )
+        properties = {"operandSegmentSizes": segments(*sizes)} if cls.segmented else {}
+        made = create(cls, flat, result_types, properties, dict(attributes or {}), regions=regions)
         for name, value in values.items():
             made.set_value(name, value)
         return made
@@ -101,7 +96,7 @@ class TableOperation(Operation):
         """The operands of one group."""
         if not self.segmented:
             return self._single_group(index)
-        sizes = self.properties["operandSegmentSizes"].get_values()
+        sizes = segment_sizes(self)
         start = sum(sizes[:index])
         return tuple(self._operands[start : start + sizes[index]])
 
@@ -181,7 +176,7 @@ class TableOperation(Operation):
         values = parser.resolve_operands(operands, operand_types, position)
         regions = [parser.parse_region() for _ in range(cls.region_count)]
         regions += filter(None, [parser.parse_optional_region() for _ in range(cls.optional_regions)])
-        properties = {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)} if cls.segmented else {}
+        properties = {"operandSegmentSizes": segments(*sizes)} if cls.segmented else {}
         return cls.create(
             operands=values, result_types=result_types, properties=properties, attributes=attributes, regions=regions
         )

@@ -13,6 +13,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, f16
 
+from ...dialects.ir import walk
 from ..analysis.dot_atoms import scales_by_itself
 from ..contracts import EdgePass
 from ..job import Job
@@ -27,7 +28,7 @@ class LegalizeDot(EdgePass):
     name = "tileas-legalize-dot"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        for op in list(module.walk()):
+        for op in walk(module):
             if op.name == "nv_tileas.dot":
                 _legalize(op, job)
 

@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Operation
 from ...dialects.cuda_tile.attrs import DenseConstantAttr
 from ...dialects.cuda_tile.element_types import FloatNV8E5M3FNUType
 from ...dialects.cuda_tile.types import TileType
+from ...dialects.ir import create
 from ...dialects.nv_tileaa import PointerType
 from ...dialects.nv_tileaa.ops import BitcastOp, SplatOp
 from ...errors import Unsupported
@@ -30,7 +31,7 @@ def scalar_constant(value: float | int, type: Attribute) -> Operation:
         attribute: Attribute = IntegerAttr(_wrapped(int(value), type.width.data), type)
     else:
         attribute = FloatAttr(float(value), type)
-    return arith.ConstantOp.create(result_types=[type], properties={"value": attribute})
+    return create(arith.ConstantOp, (), (type,), {"value": attribute})
 
 
 def _wrapped(value: int, width: int) -> int:
@@ -66,4 +67,4 @@ def _table(value: DenseConstantAttr, type: TensorType) -> Operation:
     if type.element_type == i1:
         array = array.astype(numpy.uint8)
     attribute = DenseIntOrFPElementsAttr(type, BytesAttr(array.tobytes()))
-    return arith.ConstantOp.create(result_types=[type], properties={"value": attribute})
+    return create(arith.ConstantOp, (), (type,), {"value": attribute})

@@ -16,8 +16,9 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
+from ....dialects.ir import walk
 from ....errors import Diagnostics, TileirasError, Unsupported
-from ...contracts import EdgePass, operations
+from ...contracts import EdgePass
 from ...job import Job
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter, location_of
 from . import (  # noqa: F401 - the generations register their atoms
@@ -58,7 +59,7 @@ class ConvertPipelineToNVVM(EdgePass):
 
 def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tuple[str, ...], name: str) -> None:
     """Rewrite every operation of ``dialects`` by ``table``; all failures are reported together."""
-    everything = list(operations(module))
+    everything = walk(module)[1:]
     kinds = {*map(type, everything)}
     _refuse_unknown(everything, kinds, table, dialects, name)
     cv, found = Converter(job, module), Diagnostics()

@@ -19,6 +19,7 @@ from xdsl.dialects import arith, cf, llvm, scf
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.ir import walk
 from ....dialects import gpu_ext as gpu
 from ....errors import Diagnostics, Unsupported
 from ...contracts import EdgePass
@@ -102,7 +103,7 @@ def _walk(module: ModuleOp) -> Iterator[tuple[Operation, bool]]:
     has_host = any(isinstance(op, gpu.GPUModuleOp) for op in module.body.blocks[0].ops)
     for top in module.body.blocks[0].ops:
         on_device = not has_host or isinstance(top, gpu.GPUModuleOp)
-        for op in top.walk():
+        for op in walk(top):
             yield op, on_device
 
 
