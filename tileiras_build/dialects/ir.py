@@ -27,7 +27,10 @@ def create(
     successors: Sequence[Block] = (),
     regions: Sequence[Region] = (),
 ) -> Made:
-    """``kind.create``, unverified like it, in a third of the time. The dictionaries become the operation's own."""
+    """``kind.create``, unverified like it, in a third of the time, but for properties that have a default: they are given.
+
+    The dictionaries become the operation's own.
+    """
     op = object.__new__(kind)
     op._operands = SSAValues(operands)
     op._operand_uses = uses = tuple([Use(op, index) for index in range(len(operands))])

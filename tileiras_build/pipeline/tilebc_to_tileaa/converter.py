@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ...dialects.cuda_tile.location import source_location
-from ...dialects.ir import create
 from ...dialects.nv_tileaa import ops
 from ...errors import Diagnostics, Unsupported
 from .types import converted_type
@@ -130,7 +129,7 @@ def make(
     """An operation of a table row or of an xDSL dialect from flat operands."""
     if hasattr(target, "make"):
         return target.make(operands, result_types, attributes)
-    return create(target, operands, result_types, attributes=dict(attributes or {}))
+    return target.create(operands=operands, result_types=result_types, attributes=attributes or {})
 
 
 def operands_of(cv: Converter, op: Operation) -> list[SSAValue]:
