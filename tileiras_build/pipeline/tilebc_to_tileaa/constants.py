@@ -23,21 +23,16 @@ from ...dialects.ir import create
 from ...dialects.nv_tileaa import PointerType
 from ...dialects.nv_tileaa.ops import BitcastOp, SplatOp
 from ...errors import Unsupported
+from ..shared.element_types import wrapped
 
 
 def scalar_constant(value: float | int, type: Attribute) -> Operation:
     """``arith.constant`` of one number; integers wrap to their width."""
     if isinstance(type, IntegerType):
-        attribute: Attribute = IntegerAttr(_wrapped(int(value), type.width.data), type)
+        attribute: Attribute = IntegerAttr(wrapped(int(value), type.width.data), type)
     else:
         attribute = FloatAttr(float(value), type)
     return create(arith.ConstantOp, (), (type,), {"value": attribute})
-
-
-def _wrapped(value: int, width: int) -> int:
-    """The signed reading of the low bits (an i1 is 0 or 1)."""
-    value &= (1 << width) - 1
-    return value - (1 << width) if width > 1 and value >> (width - 1) else value
 
 
 def convert_constant(value: DenseConstantAttr, type: Attribute) -> list[Operation]:

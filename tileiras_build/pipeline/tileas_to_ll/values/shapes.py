@@ -57,7 +57,7 @@ def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: Any, 
     if element.type == I1:
         numbers = [number & 1 for number in numbers]
     table, type = e.module.constant_table(numbers, element.bits), integer(element.bits)
-    with e.in_prologue():
+    with e.b.in_prologue():
         thread = e.linear(layout.lanes, layout.warps)
     registers = []
     for offset in layout.register_offsets:
