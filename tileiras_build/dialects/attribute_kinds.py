@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from keyword import iskeyword
 from typing import Any
 
@@ -44,6 +45,7 @@ def _integer(type: IntegerType) -> AttributeKind:
     def accepts(attribute: Attribute) -> bool:
         return isinstance(attribute, IntegerAttr) and attribute.type == type
 
+    @lru_cache(maxsize=4096, typed=True)
     def make(value: int) -> IntegerAttr:
         return IntegerAttr(value, type)
 
@@ -57,8 +59,12 @@ def _array(type: IntegerType, read: Callable[[int], Any]) -> AttributeKind:
     def values(attribute: DenseArrayBase) -> tuple[Any, ...]:
         return tuple(map(read, attribute.get_values()))
 
-    def make(given: Sequence[Any]) -> DenseArrayBase:
+    @lru_cache(maxsize=4096)
+    def made(given: tuple[Any, ...]) -> DenseArrayBase:
         return DenseArrayBase.from_list(type, given)
+
+    def make(given: Sequence[Any]) -> DenseArrayBase:
+        return made(tuple(given))
 
     return AttributeKind(f"an array of {type}", Sequence, accepts, values, make)
 

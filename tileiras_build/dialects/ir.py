@@ -10,11 +10,15 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, i32
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerAttr, i32
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, SSAValues, Use
 
 Made = TypeVar("Made", bound=Operation)
 
+# Of operands and results: their class looks for slices in Python each time.
+item = tuple.__getitem__
+# The classes of values, those that are met first: a class that is met as it stands is recognized without asking ABC.
+VALUES = (OpResult, BlockArgument, SSAValue)
 _NO_VALUES: SSAValues = SSAValues(())
 
 
@@ -49,6 +53,61 @@ def create(
     for region in regions:
         op.add_region(region)
     return op
+
+
+def erase(op: Operation) -> None:
+    """``op.detach()`` and ``op.erase()`` of an operation whose results nobody reads."""
+    block, before, after = op.parent, op._prev_op, op._next_op
+    if before is None:
+        block._first_op = after
+    else:
+        before._next_op = after
+    if after is None:
+        block._last_op = before
+    else:
+        after._prev_op = before
+    op.parent = op._prev_op = op._next_op = None
+    if any([result.first_use is not None for result in op.results]):
+        raise ValueError(f"{op.name} is erased, but its results are read")
+    if op.regions or op._successors:
+        op.drop_all_references()
+        return
+    for value, use in zip(op._operands, op._operand_uses):
+        value.remove_use(use)
+    op._operand_uses = ()
+
+
+def replace_uses(old: SSAValue, new: SSAValue) -> None:
+    """``old.replace_all_uses_with(new)``: who reads one value reads the other."""
+    if old is new:
+        return
+    use, old.first_use = old.first_use, None
+    while use is not None:
+        following, op, index = use._next_use, use._operation, use._index
+        operands = list(op._operands)
+        operands[index] = new
+        op._operands = SSAValues(operands)
+        new.add_use(use)
+        use = following
+    if new._name is None:
+        new._name = old._name
+
+
+def move_operations(source: Block, target: Block) -> None:
+    """Append all operations of a block to another one."""
+    first = op = source._first_op
+    if op is None:
+        return
+    while op is not None:
+        op.parent = target
+        op = op._next_op
+    first._prev_op = target._last_op
+    if target._last_op is None:
+        target._first_op = first
+    else:
+        target._last_op._next_op = first
+    target._last_op = source._last_op
+    source._first_op = source._last_op = None
 
 
 def append(block: Block, op: Operation) -> None:
@@ -117,3 +176,15 @@ def segment_sizes(op: Operation) -> tuple[int, ...]:
 @lru_cache(maxsize=4096)
 def _unpacked(data: bytes) -> tuple[int, ...]:
     return i32.unpack(data, len(data) // 4)
+
+
+@lru_cache(maxsize=4096)
+def number(value: int, type: Attribute) -> IntegerAttr:
+    """A number as an attribute, its bits beyond the type's cut off."""
+    return IntegerAttr(value, type, truncate_bits=True)
+
+
+@lru_cache(maxsize=4096)
+def text_of(attribute: Attribute | None) -> str:
+    """``str(attribute)``: printing an attribute costs more than an operation."""
+    return str(attribute)

@@ -8,7 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation
 
-from ...dialects.ir import walk
+from ...dialects.ir import text_of, walk
 from ...dialects.facts import acts_outside, waits_for_grid
 from ...layouts import matrix_operand
 from ...layouts.warpgroup import SCATTERED_SWIZZLES
@@ -98,4 +98,4 @@ def products(func: Operation) -> Iterator[Any]:
 
 def element_types(op: Any) -> list[str]:
     """Of the left operand, the right one and the sum."""
-    return [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]
+    return [text_of(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]

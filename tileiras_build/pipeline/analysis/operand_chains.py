@@ -9,7 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ...dialects.ir import walk
+from ...dialects.ir import text_of, walk
 from ...dialects.facts import (
     changes_memory,
     is_continue,
@@ -61,7 +61,7 @@ def rounds_to_tf32(link: Operation) -> bool:
     """Whether a conversion is the one that tensor maps of tf32 make of f32: to nearest even (``TensorBox``)."""
     if link.name != "nv_tileas.fp_to_fp" or link.rounding_mode != "nearest_even":
         return False
-    types = [str(value.type.element_type) for value in (link.operands[0], link.results[0])]
+    types = [text_of(value.type.element_type) for value in (link.operands[0], link.results[0])]
     return types == ["f32", "tf32"]
 
 

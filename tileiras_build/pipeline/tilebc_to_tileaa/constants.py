@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import (
     BytesAttr,
     DenseIntOrFPElementsAttr,
     FloatAttr,
-    IntegerAttr,
     IntegerType,
     TensorType,
     i1,
@@ -19,7 +18,7 @@ from xdsl.ir import Attribute, Operation
 from ...dialects.cuda_tile.attrs import DenseConstantAttr
 from ...dialects.cuda_tile.element_types import FloatNV8E5M3FNUType
 from ...dialects.cuda_tile.types import TileType
-from ...dialects.ir import create
+from ...dialects.ir import create, number
 from ...dialects.nv_tileaa import PointerType
 from ...dialects.nv_tileaa.ops import BitcastOp, SplatOp
 from ...errors import Unsupported
@@ -29,7 +28,7 @@ from ..shared.element_types import wrapped
 def scalar_constant(value: float | int, type: Attribute) -> Operation:
     """``arith.constant`` of one number; integers wrap to their width."""
     if isinstance(type, IntegerType):
-        attribute: Attribute = IntegerAttr(wrapped(int(value), type.width.data), type)
+        attribute: Attribute = number(wrapped(int(value), type.width.data), type)
     else:
         attribute = FloatAttr(float(value), type)
     return create(arith.ConstantOp, (), (type,), {"value": attribute})

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
-from ....dialects.ir import walk
+from ....dialects.ir import erase, walk
 from ....errors import Diagnostics, TileirasError, Unsupported
 from ...contracts import EdgePass
 from ...job import Job
@@ -78,8 +78,7 @@ def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tup
             break  # what follows lacks this one's results
     found.raise_if_any()
     for op in reversed(replaced):
-        op.detach()
-        op.erase()
+        erase(op)
 
 
 def _carries(everything: Sequence[Operation], kinds: set[type[Operation]], owned: Callable) -> bool:

@@ -36,12 +36,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ....dialects.definition import TableOperation
-from ....dialects.ir import create
+from ....dialects.ir import create, erase, number, replace_uses
 from ....dialects.nvgpu import attrs as nvgpu
 from ....errors import InternalError, Location, Unsupported
 from ...job import Job
 from ...shared.llvm_types import struct
-from ..emission.attribute_values import Plain, attributes_of, field_position, number
+from ..emission.attribute_values import Plain, attributes_of, field_position
 from ..debug.debug_info import DBG
 
 Rewrite = Callable[[Operation, "Emitter"], None]
@@ -263,7 +263,9 @@ class Emitter:
             return value
         if (source := self.source(value, type)) is not None:
             return source
-        return self.add(create(UnrealizedConversionCastOp, (value,), (type,)))
+        result = self.add(create(UnrealizedConversionCastOp, (value,), (type,)))
+        result.name_hint = value.name_hint
+        return result
 
     def converted(self, value: SSAValue) -> SSAValue:
         """``value`` in its LLVM form."""
@@ -363,9 +365,8 @@ class Emitter:
             value = self.add(entry) if isinstance(entry, Operation) else entry
             if value.name_hint is None:
                 value.name_hint = result.name_hint
-            result.replace_all_uses_with(self.as_type(value, result.type))
-        self.root.detach()
-        self.root.erase()
+            replace_uses(result, self.as_type(value, result.type))
+        erase(self.root)
 
     def become(self, operation: Operation) -> None:
         """Replace a root without results by one operation."""

@@ -19,7 +19,7 @@ from xdsl.dialects import arith, cf, llvm, scf
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.ir import walk
+from ....dialects.ir import erase, walk
 from ....dialects import gpu_ext as gpu
 from ....errors import Diagnostics, Unsupported
 from ...contracts import EdgePass
@@ -242,8 +242,7 @@ def _drop_unread(op: Operation) -> None:
     """Erase a bridge that nobody reads, and those that it alone read."""
     while isinstance(op, UnrealizedConversionCastOp) and op.parent is not None and not any(r.uses for r in op.results):
         source = op.inputs[0].owner if len(op.inputs) == 1 else None
-        op.detach()
-        op.erase()
+        erase(op)
         op = source
 
 
@@ -260,5 +259,4 @@ def _join_index_cast(op: arith.IndexCastOp) -> None:
         op.result.replace_all_uses_with(trunc.res)
     else:
         return
-    op.detach()
-    op.erase()
+    erase(op)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Attribute
@@ -12,12 +12,6 @@ from xdsl.ir import Attribute
 # The value of an attribute (None and False leave it out).
 Plain = bool | int | str | tuple[int, ...] | Attribute | None
 PLAIN = (int, str, tuple)
-
-
-@lru_cache(maxsize=4096)
-def number(value: int, type: Attribute) -> Attribute:
-    """A number as an attribute, its bits beyond the type's cut off."""
-    return IntegerAttr(value, type, truncate_bits=True)
 
 
 @cache

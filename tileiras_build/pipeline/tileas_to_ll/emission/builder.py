@@ -27,10 +27,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import Pure
 
 from ....dialects.definition import TableOperation
-from ....dialects.ir import segments
+from ....dialects.ir import number, segments
 from ....dialects.llvm_ext import BINARY, CASTS, ExtractElementOp
 from ...shared.llvm_types import I1, I32, I64, pointer
-from .attribute_values import Plain, attributes_of, field_position, number
+from .attribute_values import Plain, attributes_of, field_position
 from .attribute_values import symbol as symbol_of
 from .thread_code import ThreadCode, Value
 

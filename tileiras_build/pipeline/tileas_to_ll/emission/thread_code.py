@@ -13,9 +13,8 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import FloatAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
-from ....dialects.ir import append, create, segments
+from ....dialects.ir import append, create, move_operations, number, segments
 from ...shared.llvm_types import GENERIC, I1, pointer
-from .attribute_values import number
 
 Value = int | SSAValue
 Edge = tuple[Sequence[Value], Block]
@@ -44,9 +43,7 @@ class ThreadCode:
     def finish(self) -> Region:
         """The body as a region; the builder is not used any more."""
         first, *others = self._blocks
-        for op in list(first.ops):
-            op.detach()
-            self.prologue.add_op(op)
+        move_operations(first, self.prologue)
         for block in others:
             self.region.add_block(block)
         return self.region
