@@ -20,6 +20,7 @@ item = tuple.__getitem__
 # The classes of values, those that are met first: a class that is met as it stands is recognized without asking ABC.
 VALUES = (OpResult, BlockArgument, SSAValue)
 _NO_VALUES: SSAValues = SSAValues(())
+_new = object.__new__
 
 
 def create(
@@ -35,15 +36,10 @@ def create(
 
     The dictionaries become the operation's own.
     """
-    op = object.__new__(kind)
+    op = _new(kind)
     op._operands = SSAValues(operands)
-    op._operand_uses = uses = tuple([Use(op, index) for index in range(len(operands))])
-    for value, use in zip(operands, uses):
-        use._next_use = following = value.first_use
-        if following is not None:
-            following._prev_use = use
-        value.first_use = use
-    op.results = SSAValues([OpResult(type, op, index) for index, type in enumerate(types)]) if types else _NO_VALUES
+    op._operand_uses = tuple([_use(op, index, value) for index, value in enumerate(operands)]) if operands else ()
+    op.results = SSAValues([_result(op, index, type) for index, type in enumerate(types)]) if types else _NO_VALUES
     op.properties = {} if properties is None else properties
     op.attributes = {} if attributes is None else attributes
     op.location = UNKNOWN_LOC
@@ -53,6 +49,23 @@ def create(
     for region in regions:
         op.add_region(region)
     return op
+
+
+def _use(op: Operation, index: int, value: SSAValue) -> Use:
+    use = _new(Use)
+    use._operation, use._index, use._prev_use = op, index, None
+    use._next_use = following = value.first_use
+    if following is not None:
+        following._prev_use = use
+    value.first_use = use
+    return use
+
+
+def _result(op: Operation, index: int, type: Attribute) -> OpResult:
+    result = _new(OpResult)
+    result.first_use = result._name = None
+    result._type, result.op, result.index = type, op, index
+    return result
 
 
 def erase(op: Operation) -> None:
