@@ -120,7 +120,11 @@ def llvm_string(text: str) -> str:
     """Text between the quotes of an LLVM string: everything but printable ASCII as the hexadecimal digits of its bytes."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return text
-    return "".join(chr(c) if 32 <= c < 127 and c not in (34, 92) else f"\\{c:02X}" for c in text.encode())
+    return text.encode().decode("latin-1").translate(_ESCAPES)
+
+
+# Each byte that is not printable, and the two that mean something, as two digits.
+_ESCAPES = {byte: f"\\{byte:02X}" for byte in range(256) if not 32 <= byte < 127 or chr(byte) in '"\\'}
 
 
 _PLAIN = re.compile(r"[-A-Za-z$._][-A-Za-z$._0-9]*", re.ASCII)

@@ -61,6 +61,8 @@ from tileiras_build.names import GLOBAL as GLOBAL_NAME
 from tileiras_build.names import KERNEL as KERNEL_NAME
 from tileiras_build.names import check_names
 
+from ..dialects.ir import create, segments, walk
+
 MAGIC = b"\x7fTileIR\x00"
 MLIR_MAGIC = b"ML\xefR"
 MODULE_NAME = "kernels"
@@ -133,7 +135,6 @@ class Reader:
         self.string_cache: dict[int, StringAttr] = {}
         self.constant_cache: dict[tuple[int, TileType], DenseConstantAttr] = {}
         self.integer_cache: dict[tuple[int, IntegerType], IntegerAttr] = {}
-        self.segment_cache: dict[tuple[int, ...], DenseArrayBase] = {}
         self.types = TypeTable(self.file, self._offsets(TYPES, 4), self.version)
         self.types.read_all()
         self.debug = DebugInfo(self.file, self.sections.get(DEBUG), self.string, self.version)
@@ -381,13 +382,8 @@ class Reader:
         visible = len(types)
         if plan.row.name == "print_tko" and not types:
             types = (TOKEN,)  # bytecode 13.1 has no token result: it exists here, but has no value index
-        op = plan.cls.create(
-            operands=operands,
-            result_types=types,
-            properties=properties,
-            attributes={} if location is None else {LOC: location},
-            regions=regions,
-        )
+        attributes: dict[str, Attribute] = {} if location is None else {LOC: location}
+        op = create(plan.cls, operands, types, properties, attributes, regions=regions)
         values.extend(op.results[:visible])
         self.places[op] = offset
         return op
@@ -418,13 +414,8 @@ class Reader:
             operands += self._values(cursor, values, present)
             sizes.append(present)
         if plan.row.segmented:
-            properties[SEGMENTS] = self._segments(tuple(sizes))
+            properties[SEGMENTS] = segments(*sizes)
         return operands
-
-    def _segments(self, sizes: tuple[int, ...]) -> DenseArrayBase:
-        if sizes not in self.segment_cache:
-            self.segment_cache[sizes] = DenseArrayBase.from_list(i32, sizes)
-        return self.segment_cache[sizes]
 
     def _values(self, cursor: Cursor, values: list[SSAValue], count: int) -> list[SSAValue]:
         found = []
@@ -721,7 +712,7 @@ def verify(
 
     The location is its line of the source, or else its byte in the file, which ``places`` tells.
     """
-    for op in module.walk():
+    for op in walk(module):
         try:
             op.verify_()
         except VerifyException as problem:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from keyword import iskeyword
 from typing import Generic, TypeGuard, TypeVar
 
@@ -48,6 +49,7 @@ def _integer(type: IntegerType) -> AttributeKind[IntegerAttr, int]:
     def accepts(attribute: Attribute) -> TypeGuard[IntegerAttr]:
         return isinstance(attribute, IntegerAttr) and attribute.type == type
 
+    @lru_cache(maxsize=4096, typed=True)
     def make(value: int) -> IntegerAttr:
         return IntegerAttr(value, type)
 
@@ -61,8 +63,12 @@ def _array(type: IntegerType, read: Callable[[int], N]) -> AttributeKind[DenseAr
     def values(attribute: DenseArrayBase[IntegerType]) -> Sequence[N]:
         return tuple(map(read, attribute.get_values()))
 
-    def make(given: Sequence[N]) -> DenseArrayBase[IntegerType]:
+    @lru_cache(maxsize=4096)
+    def made(given: tuple[N, ...]) -> DenseArrayBase[IntegerType]:
         return DenseArrayBase.from_list(type, given)
+
+    def make(given: Sequence[N]) -> DenseArrayBase[IntegerType]:
+        return made(tuple(given))
 
     return AttributeKind(f"an array of {type}", Sequence, accepts, values, make)
 

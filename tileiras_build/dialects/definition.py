@@ -25,7 +25,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, StringAttr, i32
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import traits_def
 from xdsl.parser import Parser, UnresolvedOperand
@@ -35,6 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .attribute_kinds import ANYWHERE, AttributeKind, accessor_name, fault
 from .facts import Facts, register
+from .ir import VALUES, create, item, segment_sizes, segments
 
 
 def _parse_groups(spec: str) -> tuple[tuple[str, str], ...]:
@@ -75,16 +76,10 @@ class TableOperation(Operation):
         for entry in operands:
             before = len(flat)
             if entry is not None:
-                flat.extend((entry,) if isinstance(entry, SSAValue) else entry)
+                flat.extend((entry,) if isinstance(entry, VALUES) else entry)
             sizes.append(len(flat) - before)
-        properties = {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)} if cls.segmented else {}
-        made = cls.create(
-            operands=flat,
-            result_types=result_types,
-            properties=properties,
-            attributes=dict(attributes or {}),
-            regions=list(regions),
-        )
+        properties = {"operandSegmentSizes": segments(*sizes)} if cls.segmented else {}
+        made = create(cls, flat, result_types, properties, dict(attributes or {}), regions=regions)
         for name, value in values.items():
             made.set_value(name, value)
         return made
@@ -101,15 +96,15 @@ class TableOperation(Operation):
         """The operands of one group."""
         if not self.segmented:
             return self._single_group(index)
-        sizes = _segments(self)
+        sizes = segment_sizes(self)
         start = sum(sizes[:index])
-        return tuple(self._operands[start : start + sizes[index]])
+        return item(self._operands, slice(start, start + sizes[index]))
 
     def _single_group(self, index: int) -> tuple[SSAValue, ...]:
         fixed, ones, others, is_one = _group_place(self.operand_groups, index)
         extra = len(self._operands) - fixed
         start = ones + others * extra
-        return tuple(self._operands[start : start + (1 if is_one else extra)])
+        return item(self._operands, slice(start, start + (1 if is_one else extra)))
 
     def verify_(self) -> None:
         minimum = sum(kind == "1" for _, kind in self.operand_groups)
@@ -181,7 +176,7 @@ class TableOperation(Operation):
         values = parser.resolve_operands(operands, operand_types, position)
         regions = [parser.parse_region() for _ in range(cls.region_count)]
         regions += filter(None, [parser.parse_optional_region() for _ in range(cls.optional_regions)])
-        properties = {"operandSegmentSizes": DenseArrayBase.from_list(i32, sizes)} if cls.segmented else {}
+        properties = {"operandSegmentSizes": segments(*sizes)} if cls.segmented else {}
         return cls.create(
             operands=values, result_types=result_types, properties=properties, attributes=attributes, regions=regions
         )
@@ -249,7 +244,11 @@ def _group_place(groups: tuple[tuple[str, str], ...], index: int) -> tuple[int, 
     return len(kinds) - (1 if set(kinds) - {"1"} else 0), ones, index - ones, kinds[index] == "1"
 
 
-def _operand_property(index: int, kind: str):
+def _operand_property(index: int, kinds: Sequence[str]):
+    if set(kinds[: index + 1]) == {"1"}:
+        return property(lambda self: item(self._operands, index) if index < len(self._operands) else None)
+    kind = kinds[index]
+
     def read(self: TableOperation):
         values = self.group(index)
         return values if kind == "*" else (values[0] if values else None)
@@ -258,7 +257,7 @@ def _operand_property(index: int, kind: str):
 
 
 def _result_property(index: int):
-    return property(lambda self: self.results[index] if index < len(self.results) else None)
+    return property(lambda self: item(self.results, index) if index < len(self.results) else None)
 
 
 class _AttributeProperty(property):
@@ -335,7 +334,8 @@ def define(
         "declared": attributes,
         "facts": facts,
     }
-    body |= {group: _operand_property(index, kind) for index, (group, kind) in enumerate(groups)}
+    kinds = [kind for _, kind in groups]
+    body |= {group: _operand_property(index, kinds) for index, (group, _) in enumerate(groups)}
     body |= {group: _result_property(index) for index, (group, kind) in enumerate(outputs) if kind != "*"}
     body |= _accessors(attributes or {}, body)
     class_name = "".join(part[0].upper() + part[1:] for part in name.split(".", 1)[1].replace(".", "_").split("_"))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntAttr, IntegerType
 from xdsl.dialects.llvm import LLVM as XDSL_LLVM
 from xdsl.dialects.llvm import GenericCastOp, LLVMPointerType
-from xdsl.ir import Dialect, ParametrizedAttribute, SSAValue
+from xdsl.ir import Dialect, Operation, ParametrizedAttribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -87,6 +88,19 @@ class FPToUIOp(GenericCastOp):
 
     name = "llvm.fptoui"
 
+
+# The word of LLVM IR for an instruction of two operands, and for a conversion -> its operation.
+BINARY: dict[str, type[Operation]] = {
+    "add": llvm.AddOp, "sub": llvm.SubOp, "mul": llvm.MulOp, "udiv": llvm.UDivOp, "sdiv": llvm.SDivOp,
+    "urem": llvm.URemOp, "srem": llvm.SRemOp, "and": llvm.AndOp, "or": llvm.OrOp, "xor": llvm.XOrOp,
+    "shl": llvm.ShlOp, "lshr": llvm.LShrOp, "ashr": llvm.AShrOp, "fadd": llvm.FAddOp, "fsub": llvm.FSubOp,
+    "fmul": llvm.FMulOp, "fdiv": llvm.FDivOp, "frem": llvm.FRemOp,
+}  # fmt: skip
+CASTS: dict[str, type[Operation]] = {
+    "zext": llvm.ZExtOp, "sext": llvm.SExtOp, "trunc": llvm.TruncOp, "fpext": llvm.FPExtOp, "fptrunc": llvm.FPTruncOp,
+    "bitcast": llvm.BitcastOp, "ptrtoint": llvm.PtrToIntOp, "inttoptr": llvm.IntToPtrOp, "sitofp": llvm.SIToFPOp,
+    "uitofp": UIToFPOp, "fptosi": FPToSIOp, "fptoui": FPToUIOp, "addrspacecast": AddrSpaceCastOp,
+}  # fmt: skip
 
 LLVM = Dialect(
     "llvm",

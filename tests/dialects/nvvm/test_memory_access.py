@@ -16,7 +16,6 @@ from tileiras_build.dialects.nvvm.rows import ROWS, constraint
 from tileiras_build.pipeline.shared.element_types import ELEMENTS, POINTER
 from tileiras_build.pipeline.shared.llvm_types import GLOBAL, I1, I16, I32, I64, pointer, struct
 from tileiras_build.pipeline.tileas_to_ll.emission.builder import Builder
-from tileiras_build.pipeline.tileas_to_ll.emission.kernel_emitter import border_type
 
 F32, F16, F64, I8, BOOL = (ELEMENTS[name] for name in ("f32", "f16", "f64", "i8", "i1"))
 
@@ -37,14 +36,14 @@ def spelled(kind, *operands, type=None, **attributes) -> tuple[str, str]:
 
 
 def load(element, count, masked, fill, offset=0, **modifiers):
-    type = border_type(element)
+    type = element.border
     type = type if count == 1 else struct(*[type] * count)
     predicate = I1 if masked else None
     return spelled(LoadOp, pointer(GLOBAL), predicate, type=type, fill=fill, offset=offset, space="global", **modifiers)
 
 
 def store(element, count, masked, **modifiers):
-    values, predicate = [border_type(element)] * count, I1 if masked else None
+    values, predicate = [element.border] * count, I1 if masked else None
     return spelled(StoreOp, pointer(GLOBAL), values, predicate, space="global", **modifiers)
 
 
@@ -101,7 +100,7 @@ def test_an_address_without_a_space_is_generic_and_one_of_shared_memory_has_32_b
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_every_element_crosses_the_border_in_a_register_of_its_width(name):
     element = ELEMENTS[name]
-    type = border_type(element)
+    type = element.border
     assert constraint(type) in "hrlfd"
     assert type.bitwidth == element.bits
 

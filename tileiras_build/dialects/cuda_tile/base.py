@@ -15,9 +15,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
+    OpDef,
+    OperandDef,
     OptOperandDef,
     OptPropertyDef,
     OptResultDef,
+    ResultDef,
     VarOperandDef,
     VarResultDef,
     irdl_op_definition,
@@ -26,6 +29,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from tileiras_build.dialects.cuda_tile.enums import EnumAttr
 from tileiras_build.dialects.cuda_tile.types import PointerType, TileType
+
+from ..ir import item
 
 Check = Callable[[Operation], None]  # of any operation; those that read a class's own fields take that class
 
@@ -56,10 +61,29 @@ def _outside(count: int, limits: tuple[int, int | None]) -> bool:
     return count < limits[0] or (limits[1] is not None and count > limits[1])
 
 
+def _read_by_place(cls: type[Operation], definition: OpDef) -> None:
+    """Operands and results that stand in front of all optional ones are read by their place: IRDL's accessors look for
+    it each time."""
+    for kind, rows in ((OperandDef, definition.operands), (ResultDef, definition.results)):
+        for index, (name, row) in enumerate(rows):
+            if row.__class__ is not kind:
+                break
+            setattr(cls, name, _operand(index) if kind is OperandDef else _result(index))
+
+
+def _operand(index: int) -> property:
+    return property(lambda op: item(op._operands, index))
+
+
+def _result(index: int) -> property:
+    return property(lambda op: item(op.results, index))
+
+
 def define(cls: type[C]) -> type[C]:
     """Decorate an operation class: IRDL accessors, and a verifier made of counts, properties, traits and CHECKS."""
     cls = irdl_op_definition(cls)
     definition = cls.get_irdl_definition()
+    _read_by_place(cls, definition)
     operands = _count_range(definition.operands, VarOperandDef, OptOperandDef)
     results = _count_range(definition.results, VarResultDef, OptResultDef)
     regions = len(definition.regions)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, UnitAttr, VectorType
+from xdsl.dialects.builtin import IntegerType, UnitAttr, VectorType
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.core import OpOperands
 
 from ...errors import InternalError, Unsupported
 from ...targets import MMA_ATOMS
+from ..ir import number
 from ..narrowing import narrowed
 from . import (  # noqa: F401 - the modules of rows register theirs
     arithmetic,
@@ -175,14 +176,14 @@ def _tensor_load_arguments(op: ops_copy.TensorLoadOp) -> list[Argument]:
     hint, has_hint = _hint(op)
     if not _is_in_cluster(op):
         return [*first, hint, has_hint]
-    slots = [IntegerAttr(0, I16) if mask is None else mask, hint, IntegerAttr(int(mask is not None), I1), has_hint]
+    slots = [number(0, I16) if mask is None else mask, hint, number(int(mask is not None), I1), has_hint]
     return [*first, *slots, _PAIR if op.pair is not None else 0]
 
 
 def _hint(op: ops_copy.TensorLoadOp | ops_copy.TensorStoreOp) -> tuple[Argument, Argument]:
     """The cache hint and whether there is one."""
     hint = op.l2CacheHint
-    return (IntegerAttr(0, I64), IntegerAttr(0, I1)) if hint is None else (hint, IntegerAttr(1, I1))
+    return (number(0, I64), number(0, I1)) if hint is None else (hint, number(1, I1))
 
 
 def _tensor_store(op: ops_copy.TensorStoreOp) -> str:

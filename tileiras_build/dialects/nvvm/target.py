@@ -12,6 +12,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ...book.serializers import TRIPLE
+from ..ir import text_of
 
 # MLIR's defaults for fields that the text leaves out (NVVMOps.td, NVVM_TargetAttr).
 LEVEL = 2
@@ -91,5 +92,5 @@ class TargetAttr(ParametrizedAttribute):
 
 
 def _plain(value: Attribute) -> str:
-    text = str(value)
+    text = text_of(value)
     return text.strip('"') if isinstance(value, StringAttr) else text.partition(" : ")[0]

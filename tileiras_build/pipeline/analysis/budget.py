@@ -11,6 +11,7 @@ from math import prod
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation
 
+from ...dialects.ir import walk
 from ...targets import WARP, Target
 from ..job import Job
 from ..shared.optimization_hints import occupancy
@@ -29,7 +30,7 @@ def choose_warps(func: Operation, job: Job) -> int:
     """The number of warps (a power of two) for the largest tile of a kernel: its tiles stay in registers, and no more
     warps than there is work for.
     """
-    largest = max((_size(result.type) for op in func.walk() for result in op.results), default=1)
+    largest = max((_size(result.type) for op in walk(func) for result in op.results), default=1)
     return next((warps for limit, warps in STEPS if largest <= limit), MOST_WARPS)
 
 
@@ -115,7 +116,7 @@ def resident_ctas(kernel: Operation, loop: Operation, job: Job) -> int:
     """CTAs that share a multiprocessor: what the kernel's hint asks for, else what its accumulators leave registers for."""
     if asked := occupancy(kernel, job):
         return asked
-    products = [op for op in loop.walk() if op.name == "nv_tileas.dot"]
+    products = [op for op in walk(loop) if op.name == "nv_tileas.dot"]
     accumulators = sum(op.result.type.encoding.data.num_registers for op in products)
     taken = WARP * (kernel.num_warps + kernel.producer_warps) * (accumulators + BESIDE_ACCUMULATORS)
     return max(1, min(MOST_CTAS, job.target.multiprocessor.registers // taken))

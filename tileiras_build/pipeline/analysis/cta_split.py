@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.ir import walk
 from ...dialects.facts import (
     Layouts,
     facts_of,
@@ -231,7 +232,7 @@ def target_of(op: Operation) -> Operation:
 
 def carried(op: Any) -> list[list[SSAValue]]:
     """The values that are one variable of the program: what a loop carries, what the branches of a choice give."""
-    ends = [end for end in op.walk() if is_leave(end) and target_of(end) is op]
+    ends = [end for end in walk(op) if is_leave(end) and target_of(end) is op]
     if is_choice(op):
         return _columns(op.results, [end.operands for end in ends])
     again, left = ([end.operands for end in ends if leaves(end)] for leaves in (is_continue, is_break))

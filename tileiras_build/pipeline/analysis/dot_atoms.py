@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from ...dialects.ir import text_of
 from ...dialects.nv_tileas.ops import AsyncDotOp, AsyncUmmaOp
 from ...layouts import (
     Atom,
@@ -49,7 +50,7 @@ def choose_atom(target: Target, op: Any) -> MmaAtom | None:
     if op.lhs_scale is not None:
         return scaled_atom(target, op)
     k = op.lhs.type.get_shape()[-1]
-    rows = target.mma_atoms(*(str(value.type.element_type) for value in (op.lhs, op.rhs, op.result)))
+    rows = target.mma_atoms(*(text_of(value.type.element_type) for value in (op.lhs, op.rhs, op.result)))
     if not rows:
         return None
     fitting = [row for row in rows if row.k <= k]
@@ -75,14 +76,14 @@ def scaled_tensor_atom(target: Target, op: Any, *, in_pairs: bool = False) -> Te
 
 def scales_by_itself(target: Target, op: Any) -> bool:
     """Whether an instruction might multiply and scale, once it is known how a product's operands are read."""
-    ways = (False, True) if str(op.lhs.type.element_type) == FP4 else (False,)
+    ways = (False, True) if text_of(op.lhs.type.element_type) == FP4 else (False,)
     rows = (find(target, op, in_pairs=way) for find in (scaled_atom, scaled_tensor_atom) for way in ways)
     return any(row is not None for row in rows)
 
 
 def _scaled_types(op: Any, in_pairs: bool) -> tuple[list[str], int, int]:
     """The types of operands, result and scales, the length along k and the elements there that share a scale."""
-    types = [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result, op.lhs_scale)]
+    types = [text_of(value.type.element_type) for value in (op.lhs, op.rhs, op.result, op.lhs_scale)]
     k, count = op.lhs.type.get_shape()[-1], op.lhs_scale.type.get_shape()[-1]
     packed = op.packed
     if packed or in_pairs:

@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation
 
+from ...dialects.ir import text_of, walk
 from ...dialects.facts import acts_outside, waits_for_grid
 from ...layouts import matrix_operand
 from ...layouts.warpgroup import SCATTERED_SWIZZLES
@@ -24,13 +25,13 @@ Found = tuple[Any, list[Operation], TensorBox]
 
 def may_fetch(func: Operation) -> bool:
     """Whether tokens say all of what loads come after: not what may be read before the grid that a kernel depends on."""
-    return not any(waits_for_grid(op) for op in func.walk())
+    return not any(waits_for_grid(op) for op in walk(func))
 
 
 def may_run_ahead(op: Operation) -> bool:
     """In a loop that writes nothing and whose trips, like those of the loops around it, scalars alone decide."""
     loops = loops_around(op)
-    if not loops or any(acts_outside(inner) for inner in loops[-1].walk()):
+    if not loops or any(acts_outside(inner) for inner in walk(loops[-1])):
         return False
     slice = ScalarSlice()
     return all(slice.add_loop(loop) for loop in loops)
@@ -90,11 +91,11 @@ def is_fetched(op: Any, index: int) -> bool:
 
 def products(func: Operation) -> Iterator[Any]:
     """The products that read what TMA fetches, in program order."""
-    for op in func.walk():
+    for op in walk(func):
         if op.name == "nv_tileas.dot" and any(is_fetched(op, index) for index in (0, 1)):
             yield op
 
 
 def element_types(op: Any) -> list[str]:
     """Of the left operand, the right one and the sum."""
-    return [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]
+    return [text_of(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]

@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.ir import walk
 from ...dialects.facts import is_counted_loop
 from ...targets import Target
 from ..shared.element_types import element_of
@@ -16,7 +17,7 @@ from .shared_rings import is_computed_inside
 
 def kept_words(func: Operation, target: Target) -> int:
     """32-bit words of the tiles that products keep in registers in the loop that keeps most, of all threads together."""
-    return max((_kept(loop, target) for loop in func.walk() if is_counted_loop(loop)), default=0)
+    return max((_kept(loop, target) for loop in walk(func) if is_counted_loop(loop)), default=0)
 
 
 def _kept(loop: Operation, target: Target) -> int:

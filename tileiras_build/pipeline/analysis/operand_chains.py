@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ...dialects.ir import text_of, walk
 from ...dialects.facts import (
     changes_memory,
     is_continue,
@@ -60,7 +61,7 @@ def rounds_to_tf32(link: Operation) -> bool:
     """Whether a conversion is the one that tensor maps of tf32 make of f32: to nearest even (``TensorBox``)."""
     if link.name != "nv_tileas.fp_to_fp" or link.rounding_mode != "nearest_even":
         return False
-    types = [str(value.type.element_type) for value in (link.operands[0], link.results[0])]
+    types = [text_of(value.type.element_type) for value in (link.operands[0], link.results[0])]
     return types == ["f32", "tf32"]
 
 
@@ -88,7 +89,7 @@ def only_accumulates(product: Any) -> bool:
     argument = product.acc
     if not isinstance(argument.owner, Block) or argument.owner is not block or len(list(argument.uses)) != 1:
         return False
-    others = sum(op.name in PRODUCTS for op in block.walk())
+    others = sum(op.name in PRODUCTS for op in walk(block))
     uses = list(product.result.uses)
     returns = len(uses) == 1 and uses[0].operation is last and uses[0].index == argument.index - 1
     return returns and others == 1
@@ -118,7 +119,7 @@ def runs_to_its_end(loop: Operation) -> bool:
     last = block.last_op
     if last is None or not is_continue(last):
         return False
-    return not any(is_exit(op) and op is not last and _leaves(op, loop) for op in block.walk())
+    return not any(is_exit(op) and op is not last and _leaves(op, loop) for op in walk(block))
 
 
 def _leaves(op: Operation, loop: Operation) -> bool:
@@ -165,7 +166,7 @@ def stands_for(token: SSAValue | None, acts: Callable[[Operation], bool], seen: 
     if isinstance(token, BlockArgument):
         return _carries(token, acts, seen)
     owner = token.owner
-    if any(acts(op) for op in owner.walk()):
+    if any(acts(op) for op in walk(owner)):
         return True
     return any(stands_for(value, acts, seen) for value in owner.operands if value.type.name == TOKEN)
 
@@ -179,7 +180,7 @@ def _carries(token: BlockArgument, acts: Callable[[Operation], bool], seen: set[
     if loop is None or is_entry(loop):
         return False
     tokens = [value for value in loop.operands if value.type.name == TOKEN]
-    return any(acts(op) for op in loop.walk()) or any(stands_for(value, acts, seen) for value in tokens)
+    return any(acts(op) for op in walk(loop)) or any(stands_for(value, acts, seen) for value in tokens)
 
 
 def looked_up(op: Any) -> list[Operation]:

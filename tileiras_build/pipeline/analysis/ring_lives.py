@@ -8,6 +8,7 @@ from typing import Any
 
 from xdsl.ir import Block, Operation
 
+from ...dialects.ir import walk
 from ...dialects.facts import is_agents
 from ...dialects.nv_tileas.ops import ConsumerWaitOp
 
@@ -39,7 +40,7 @@ class RingLife:
 
         Where a third one reads them, what is waited for here is done with them.
         """
-        here = [op for op in users if _lifted(op, block)] or [op for op in block.walk() if op.name == WAIT]
+        here = [op for op in users if _lifted(op, block)] or [op for op in walk(block) if op.name == WAIT]
         lifted = {_lifted(op, block) for op in here}
         return cls(block, block.first_op, [op for op in block.ops if op in lifted][-1])
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import Operation
 
+from ...dialects.ir import text_of
 from .operand_chains import is_inside, loops_around, only_accumulates, source_load
 
 # What says how a product is made.
@@ -29,9 +30,9 @@ def ring_keys(products: Iterable[tuple[Any, Iterable[int]]]) -> list[Hashable]:
 
 def _alike(product: Any, fetched: Iterable[int]) -> Hashable:
     values = (product.lhs, product.rhs, product.result)
-    types = tuple((str(value.type.element_type), tuple(value.type.get_shape())) for value in values)
+    types = tuple((text_of(value.type.element_type), tuple(value.type.get_shape())) for value in values)
     tiles = tuple((index, *_tile(product, index)) for index in sorted(fetched))
-    marks = tuple(str(product.attributes.get(mark)) for mark in MARKS)
+    marks = tuple(text_of(product.attributes.get(mark)) for mark in MARKS)
     return types, tiles, marks, only_accumulates(product), is_computed_inside(product), product.lhs_scale is None
 
 
@@ -39,12 +40,12 @@ def _tile(product: Any, index: int) -> Hashable:
     """What is fetched for an operand, and what becomes of it."""
     load, chain = source_load(product, index)
     links = tuple((link.name, *_shape(link)) for link in chain if link.name != "nv_tileas.convert_layout")
-    return load.view.owner.operands[0], str(load.view.type), links
+    return load.view.owner.operands[0], text_of(load.view.type), links
 
 
 def _shape(link: Operation) -> Hashable:
-    permutation = str(link.attributes.get("permutation"))
-    return str(link.results[0].type.element_type), tuple(link.results[0].type.get_shape()), permutation
+    permutation = text_of(link.attributes.get("permutation"))
+    return text_of(link.results[0].type.element_type), tuple(link.results[0].type.get_shape()), permutation
 
 
 def is_computed_inside(product: Any) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from ...dialects.ir import text_of
 from ...dialects.facts import is_entry
 from ...layouts import SharedLayout
 from ...layouts.matrix_descriptor import WIDE, WIDE_CHUNK
@@ -91,7 +92,11 @@ def tensor_box(access: Any, chain: list[Operation], analysis: AxisAnalysis) -> T
     None where it cannot."""
     view = access.view.type
     element = element_of(access.value.type)
-    if view.kind.data == "gather" or element.name not in MAP_ELEMENTS or str(view.source.element_type) != element.name:
+    if (
+        view.kind.data == "gather"
+        or element.name not in MAP_ELEMENTS
+        or text_of(view.source.element_type) != element.name
+    ):
         return None
     if not 1 <= len(view.tile) <= MOST_RANK or sorted(view.dim_map) != list(range(len(view.source.shape))):
         return None

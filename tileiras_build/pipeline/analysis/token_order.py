@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.ir import walk
 from ...dialects.facts import Effect, facts_of, is_access, is_structured
 from .cta_split import carried
 from .operand_chains import TOKEN
@@ -17,7 +18,7 @@ def ordered_pairs(func: Operation) -> Iterator[tuple[Operation, Operation]]:
     An access of a loop that its own token comes back to is such a pair with itself.
     """
     behind = _behind(func)
-    for op in func.walk():
+    for op in walk(func):
         for first in _before(op, behind) if is_access(op) else ():
             if Effect.WRITE in facts_of(first).effect | facts_of(op).effect:
                 yield first, op
@@ -32,7 +33,7 @@ def _behind(func: Operation) -> Behind:
     again = True
     while again:
         again = False
-        for op in func.walk():
+        for op in walk(func):
             for token, accesses in _follow(op, behind):
                 if not accesses <= behind.get(token, frozenset()):
                     behind[token] = behind.get(token, frozenset()) | accesses

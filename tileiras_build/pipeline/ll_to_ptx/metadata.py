@@ -20,15 +20,22 @@ _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2})")
 
 def named_string(text: str, name: str) -> str | None:
     """The string of ``!name = !{!N}`` with ``!N = !{!"..."}``, unescaped; None where the module has no such node."""
-    node = re.search(rf"^!{re.escape(name)} = !\{{!(\d+)\}}", text, re.MULTILINE)
+    node = _search(text, f"!{name} = ", r"!\{!(\d+)\}")
     if node is None:
         return None
-    string = re.search(rf'^!{node[1]} = (?:distinct )?!\{{!"([^"\n]*)"\}}', text, re.MULTILINE)
+    string = _search(text, f"!{node[1]} = ", r'(?:distinct )?!\{!"([^"\n]*)"\}')
     if string is None:
         remedy = 'write it as !{!N} with !N = !{!"..."}'
         raise InternalError("ll-metadata", f"!{name} does not hold a string", remedy=remedy)
     raw = _ESCAPE.sub(lambda code: chr(int(code[1], 16)), string[1])
     return raw.encode("latin-1", "surrogateescape").decode("utf-8") if not raw.isascii() else raw
+
+
+def _search(text: str, head: str, rest: str) -> re.Match[str] | None:
+    """The first line that begins with ``head`` and then matches. The head is looked for as it is: an expression would try
+    every line of the module."""
+    start = 0 if text.startswith(head) else text.find(f"\n{head}")
+    return re.compile(f"^{re.escape(head)}{rest}", re.MULTILINE).search(text, start) if start >= 0 else None
 
 
 def read_serialization(text: str, job: Job) -> Serialization:

@@ -15,6 +15,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, i1
 
+from ...dialects.ir import walk
 from ...dialects.arith import CmpiOp
 from ...dialects.definition import location_of
 from ...dialects.nv_tileaa.ops import AssertOp, GetTileCountOp
@@ -30,7 +31,7 @@ UNSIGNED_LESS = StringAttr("ult")
 
 def check_tile_indices(module: ModuleOp) -> int:
     """Insert the checks in place; returns how many."""
-    accesses = [op for op in module.walk() if op.name in ACCESSES and _has_grid(op)]
+    accesses = [op for op in walk(module) if op.name in ACCESSES and _has_grid(op)]
     return sum(_check(op) for op in accesses)
 
 

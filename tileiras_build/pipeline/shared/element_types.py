@@ -26,7 +26,6 @@ class Element:
     register: str
     memory: str
     bits: int
-    zero: str = "0"
     per_byte: int = 1
 
     @cached_property
@@ -38,6 +37,12 @@ class Element:
     def memory_type(self) -> Attribute:
         """The type that loads and stores move."""
         return named(self.memory)
+
+    @cached_property
+    def border(self) -> Attribute:
+        """The type in which it crosses the border of an instruction that moves it: booleans as bytes, pointers as
+        integers."""
+        return self.memory_type if self.register in ("i1", "ptr addrspace(1)") else self.type
 
     @property
     def is_float(self) -> bool:
@@ -53,17 +58,17 @@ class Element:
 
 
 _ROWS = (
-    Element("i1", "i1", "i8", 8, "false"),
+    Element("i1", "i1", "i8", 8),
     Element("i4", "i8", "i8", 8),
     Element("i8", "i8", "i8", 8),
     Element("i16", "i16", "i16", 16),
     Element("i32", "i32", "i32", 32),
     Element("i64", "i64", "i64", 64),
-    Element("f16", "half", "i16", 16, "0xH0000"),
-    Element("bf16", "bfloat", "i16", 16, "0xR0000"),
-    Element("f32", "float", "i32", 32, "0.0"),
-    Element("tf32", "float", "i32", 32, "0.0"),
-    Element("f64", "double", "i64", 64, "0.0"),
+    Element("f16", "half", "i16", 16),
+    Element("bf16", "bfloat", "i16", 16),
+    Element("f32", "float", "i32", 32),
+    Element("tf32", "float", "i32", 32),
+    Element("f64", "double", "i64", 64),
     Element("f8E4M3FN", "i8", "i8", 8),
     Element("f8E5M2", "i8", "i8", 8),
     Element("f8E8M0FNU", "i8", "i8", 8),
@@ -71,7 +76,13 @@ _ROWS = (
     Element("fnv8E5M3FNU", "i8", "i8", 8),
 )
 ELEMENTS: dict[str, Element] = {row.name: row for row in _ROWS}
-POINTER = Element("ptr", "ptr addrspace(1)", "i64", 64, "null")
+POINTER = Element("ptr", "ptr addrspace(1)", "i64", 64)
+
+
+def wrapped(value: int, width: int) -> int:
+    """The signed reading of the low bits; of one bit 0 or 1."""
+    value &= (1 << width) - 1
+    return value - (1 << width) if width > 1 and value >> (width - 1) else value
 
 
 def element_of(type: Attribute) -> Element:

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.traits import Pure
 
+from ...dialects.ir import block_operations, erase, replace_uses
 from ..contracts import EdgePass
 from ..job import Job
 
@@ -41,12 +42,21 @@ def is_pure(op: Operation) -> bool:
     return known and not op.regions
 
 
-def _key(op: Operation) -> tuple:
-    attributes = (
-        tuple((name, op.attributes[name]) for name in sorted(op.attributes) if name != "loc") if op.attributes else ()
-    )
-    properties = tuple((name, op.properties[name]) for name in sorted(op.properties)) if op.properties else ()
-    return op.name, tuple(map(id, op.operands)), attributes, properties, tuple(result.type for result in op.results)
+def _place(op: Operation) -> tuple:
+    """What equal operations have in common. Hashing attributes is slow: the operands tell nearly all apart."""
+    if op._operands:
+        return op.__class__, *map(id, op._operands)
+    return op.__class__, *op.properties.items(), *[result._type for result in op.results]
+
+
+def _are_equal(a: Operation, b: Operation) -> bool:
+    """Whether two operations of one place compute the same, wherever they stand in the source."""
+    types = all([x._type == y._type for x, y in zip(a.results, b.results, strict=True)])
+    return types and a.properties == b.properties and _marks(a) == _marks(b)
+
+
+def _marks(op: Operation) -> dict[str, Attribute]:
+    return {name: value for name, value in op.attributes.items() if name != "loc"} if op.attributes else op.attributes
 
 
 def merge(block: Block, mergeable: Callable[[Operation], bool] = is_pure) -> None:
@@ -54,33 +64,32 @@ def merge(block: Block, mergeable: Callable[[Operation], bool] = is_pure) -> Non
     _merge(block, {}, mergeable)
 
 
-def _merge(block: Block, known: dict[tuple, Operation], mergeable: Callable[[Operation], bool]) -> None:
-    """``known``: what is in scope; it is the same again afterwards. Hashing a key is slow, so each is looked up once."""
+def _merge(block: Block, known: dict[tuple, list[Operation]], mergeable: Callable[[Operation], bool]) -> None:
+    """``known``: what is in scope, by place; it is the same again afterwards."""
     added = []
-    for op in list(block.ops):
+    for op in block_operations(block):
         if not mergeable(op):
             for region in op.regions:
                 for inner in region.blocks:
                     _merge(inner, known, mergeable)
             continue
-        key = _key(op)
-        earlier = known.setdefault(key, op)
-        if earlier is op:
-            added.append(key)
+        here = known.setdefault(_place(op), [])
+        earlier = next((other for other in here if _are_equal(op, other)), None)
+        if earlier is None:
+            here.append(op)
+            added.append(here)
             continue
         for old, new in zip(op.results, earlier.results):
-            old.replace_all_uses_with(new)
-        op.detach()
-        op.erase()
-    for key in added:
-        del known[key]
+            replace_uses(old, new)
+        erase(op)
+    for here in added:
+        here.pop()
 
 
 def _remove_unused(block: Block) -> None:
-    for op in reversed(list(block.ops)):
+    for op in reversed(block_operations(block)):
         for region in op.regions:
             for inner in region.blocks:
                 _remove_unused(inner)
-        if is_pure(op) and not any(result.uses for result in op.results):
-            op.detach()
-            op.erase()
+        if is_pure(op) and all([result.first_use is None for result in op.results]):
+            erase(op)

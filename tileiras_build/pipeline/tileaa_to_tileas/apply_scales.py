@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects.ir import walk
 from ..analysis.dot_atoms import scaled_atom
 from ..contracts import EdgePass
 from ..job import Job
@@ -25,7 +26,7 @@ class ApplyScales(EdgePass):
     name = "tileas-apply-scales"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        for op in list(module.walk()):
+        for op in walk(module):
             if op.name != "nv_tileas.dot" or op.lhs_scale is None or op.tensor_memory is not None:
                 continue
             if scaled_atom(job.target, op) is None:

@@ -18,6 +18,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ...dialects.ir import walk
 from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import CreatePipelineOp, CreateTmemOp
 from ...errors import Unsupported
@@ -47,7 +48,7 @@ class AssignScratch(EdgePass):
 def _assign(func: Operation, job: Job) -> None:
     group_conversions(func)
     users = []
-    for op in func.walk():
+    for op in walk(func):
         if op.name in SIZES and (size := SIZES[op.name](op, job)):
             op.scratch_bytes = size
             users.append(op)
@@ -61,7 +62,7 @@ def _assign(func: Operation, job: Job) -> None:
 def _place_shared(func: Operation, users: list[Operation], most: int) -> int:
     """Offsets of all shared memory; its size. From the bottom: scratch beside rings, rings; other scratch over both; storage."""
     storage = _place_storage(func, 0)
-    rings = [op for op in func.walk() if op.name == "nv_tileas.alloc_tensor"]
+    rings = [op for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
     lives = [RingLife.of(ring) for ring in rings]
     beside = [op for op in users if any(life.covers(op) for life in lives)]
     apart = [op for op in users if op not in beside]
@@ -105,7 +106,7 @@ def _place_rings(rings: list[Any], total: int) -> int:
 
 def _place_storage(func: Operation, total: int) -> int:
     """Storage that lives as long as the kernel lies behind all else."""
-    for op in func.walk():
+    for op in walk(func):
         if (storage := STORAGE.get(op.name)) is None:
             continue
         size, alignment = storage(op)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType
@@ -31,6 +32,7 @@ def forwarded(link: Any, layout: LinearLayout) -> LinearLayout:
     return layout
 
 
+@lru_cache(maxsize=4096)
 def with_layout(type: Any, layout: LinearLayout) -> Any:
     """A tile's type with another layout."""
     return TensorType(type.element_type, type.get_shape(), LayoutAttr(layout))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from xdsl.ir import Operation
 
+from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import ConvertLayoutOp
 
 
 def group_conversions(func: Operation) -> None:
     """Merge the neighbors among a kernel's conversions."""
-    for op in list(func.walk()):
+    for op in walk(func):
         if op.name == "nv_tileas.convert_layout" and op.parent is not None:
             _merge_following(op)
 

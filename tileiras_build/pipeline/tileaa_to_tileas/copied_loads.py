@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.ir import walk
 from ...dialects.facts import passes_through
 from ...dialects.nv_tileas.ops import BarrierOp
 from ...layouts import LinearLayout, coalesced, largest_vector, spread_vector
@@ -77,7 +78,7 @@ def _chain_to_product(value: SSAValue, block: Block) -> list[Operation] | None:
 
 def _meets(block: Block) -> bool:
     """Whether the threads meet in a loop: a load for which memory tokens have them do so stays after that."""
-    return any(op.name == BarrierOp.name for op in block.walk())
+    return any(op.name == BarrierOp.name for op in walk(block))
 
 
 def _movable(op: Any, block: Block) -> bool:

@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
+from ...dialects.ir import walk
 from ...dialects import arith
 from ...dialects.definition import location_of
 from ...dialects.facts import is_entry, is_exchange, is_leave, is_store, is_structured
@@ -89,7 +90,7 @@ def _distribute(func: Operation, job: Job) -> None:
 
 def _separate(func: Operation) -> None:
     """Each place where control flow takes a tile that is cheap to compute gets a tile of its own."""
-    for op in list(func.walk()):
+    for op in walk(func):
         if is_structured(op) or is_leave(op):
             for index, operand in enumerate(op.operands):
                 if is_tile(operand) and is_remakable(operand):
@@ -116,7 +117,7 @@ def _best_division(func: Operation, job: Job, most: int) -> Division:
 
 def _check_once(func: Operation) -> None:
     """Nothing that must happen once may stand where every CTA does it."""
-    for op in func.walk():
+    for op in walk(func):
         if op.name in ONCE:
             raise Undivided(f"{op.name} would happen in each CTA")
         semantic = semantic_of(op)
@@ -127,10 +128,10 @@ def _check_once(func: Operation) -> None:
 def _division(func: Operation, job: Job, ctas: int) -> Division:
     """From each tile that is written to all that it follows from."""
     division = Division(ctas)
-    for op in func.walk():
+    for op in walk(func):
         if (is_store(op) or is_exchange(op)) and is_tile(op.value) and op not in division.operations:
             division = _extended(division, op, job) or division
-    for op in func.walk():
+    for op in walk(func):
         if is_exchange(op) and op not in division.operations:
             raise Undivided(f"{op.name} would happen in each CTA")
         if op.name == "nv_tileas.dot":
@@ -210,7 +211,7 @@ class _Rewriter:
     def run(self) -> None:
         for (op, index), dim in self.division.remade.items():
             op.operands[index] = self._part(op.operands[index], dim)
-        whole = [op for op in self.func.walk() if is_store(op) and op not in self.division.operations]
+        whole = [op for op in walk(self.func) if is_store(op) and op not in self.division.operations]
         for op in self.division.operations:
             if op.name in VIEW_ACCESSES:
                 self._access(op)

@@ -16,6 +16,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.ir import walk
 from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ...layouts import warpgroup_tiling
@@ -51,7 +52,7 @@ class ExchangeOperands(EdgePass):
 def _exchange_in(func: Any, job: Job) -> None:
     if (warps := choose_warps(func, job)) < LEAST_WARPS:
         return
-    for op in [op for op in func.walk() if op.name == "nv_tileas.dot"]:
+    for op in [op for op in walk(func) if op.name == "nv_tileas.dot"]:
         if _wants_it(op, job, warps):
             _exchange(op)
             warps = choose_warps(func, job)

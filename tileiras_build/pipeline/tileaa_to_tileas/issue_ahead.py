@@ -19,6 +19,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.ir import walk
 from ...dialects import arith
 from ...dialects.facts import is_agents, is_counted_loop
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncUmmaOp
@@ -40,8 +41,8 @@ class IssueAhead(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            for switch in [op for op in func.walk() if is_agents(op)]:
-                for loop in [op for op in switch.regions[-1].walk() if is_counted_loop(op) and runs_to_its_end(op)]:
+            for switch in [op for op in walk(func) if is_agents(op)]:
+                for loop in [op for op in walk(switch.regions[-1]) if is_counted_loop(op) and runs_to_its_end(op)]:
                     for product in [op for op in loop.regions[0].blocks[0].ops if isinstance(op, AsyncUmmaOp)]:
                         if (issue := _issue(product)) is not None:
                             _move(loop, issue)
@@ -79,7 +80,7 @@ def _issue(product: Any) -> _Issue | None:
 def _is_alone(product: Any) -> bool:
     """Whether nothing but fetched tiles and what stands before the loop makes its operands, in this CTA alone."""
     written = {op for tile in (product.lhs, product.acc) for op in users(tile) if op.name == STORE}
-    inside = {op for op in product.parent.walk() if op.name == STORE}
+    inside = {op for op in walk(product.parent) if op.name == STORE}
     paired = product.pipeline is not None and product.pipeline.owner.pair
     return product.lhs_scale is None and not written & inside and not paired
 

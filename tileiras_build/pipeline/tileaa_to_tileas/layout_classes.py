@@ -13,6 +13,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.ir import walk
 from ...layouts import LinearLayout, coalesced, spread_vector
 from ..analysis.axis_info import AxisAnalysis
 from ..job import Job
@@ -35,7 +36,7 @@ class LayoutClasses:
         self.links: dict[SSAValue, list[tuple[SSAValue, Passes]]] = {}
         self.ports: dict[Operation, LinearLayout] = {}
         self.order = count()
-        self.ops = [op for op in func.walk() if op is not func]
+        self.ops = [op for op in walk(func) if op is not func]
 
     # ---- classes -----------------------------------------------------------------------------------
     def find(self, value: SSAValue) -> SSAValue:

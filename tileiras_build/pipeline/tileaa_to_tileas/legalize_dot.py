@@ -13,6 +13,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, f16
 
+from ...dialects.ir import text_of, walk
 from ..analysis.dot_atoms import scales_by_itself
 from ..contracts import EdgePass
 from ..job import Job
@@ -27,7 +28,7 @@ class LegalizeDot(EdgePass):
     name = "tileas-legalize-dot"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        for op in list(module.walk()):
+        for op in walk(module):
             if op.name == "nv_tileas.dot":
                 _legalize(op, job)
 
@@ -37,7 +38,7 @@ def _legalize(op: Any, job: Job) -> None:
         if not scales_by_itself(job.target, op):
             apply_scales(op)
         return
-    types = [str(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]
+    types = [text_of(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]
     if types[0] in FP8 and not job.target.mma_atoms(*types):
         for index, value in enumerate((op.lhs, op.rhs)):
             op.operands[index] = converted(op, value, f16)

@@ -17,6 +17,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ...dialects.ir import walk
 from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, MakeTiledTmaDescOp
 from ..analysis.rank_dependence import depends_on_rank, is_as_often
@@ -35,7 +36,7 @@ class MulticastLoads(EdgePass):
             return
         for func in module.body.block.ops:
             if is_entry(func) and func.num_ctas is not None:
-                loads = [op for op in func.walk() if isinstance(op, AsyncTiledTmaLoadOp)]
+                loads = [op for op in walk(func) if isinstance(op, AsyncTiledTmaLoadOp)]
                 for load in loads:
                     if all(is_as_often(other) for other in loads if other.pipeline is load.pipeline):
                         _share(load, func.num_ctas)

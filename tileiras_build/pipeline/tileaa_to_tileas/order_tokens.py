@@ -14,6 +14,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.ir import walk
 from ...dialects.facts import Effect, facts_of, is_access, is_choice, is_entry, is_fence, is_loop
 from ...dialects.nv_tileas.ops import BarrierOp
 from ..analysis.memory_order import acquires, releases
@@ -105,7 +106,7 @@ class _Orderer:
     def _loop(self, op: Operation) -> None:
         block = op.regions[0].blocks[0]
         inside = NONE
-        for inner in block.walk():
+        for inner in walk(block):
             inside |= facts_of(inner).effect if is_access(inner) else NONE
         entering, before = self._together(op), self.barrier
         for argument in block.args:

@@ -22,6 +22,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ...dialects.ir import walk
 from ...dialects import arith
 from ...dialects.facts import is_agents, is_counted_loop
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncUmmaOp
@@ -56,8 +57,8 @@ class OverlapProducts(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            for switch in [op for op in func.walk() if is_agents(op)]:
-                for loop in [op for op in switch.regions[-1].walk() if is_counted_loop(op)]:
+            for switch in [op for op in walk(func) if is_agents(op)]:
+                for loop in [op for op in walk(switch.regions[-1]) if is_counted_loop(op)]:
                     if (parts := _parts(loop)) is not None and _fits(parts, func, job):
                         _rewrite(loop, parts)
 
@@ -91,7 +92,7 @@ class _Parts:
         """What the late part reads of its iteration's early part."""
         late, own = set(self.late), {self.block.args[1 + index] for index in self.late_arguments}
         found: dict[SSAValue, None] = {}
-        for value in (value for top in self.late for op in top.walk() for value in op.operands):
+        for value in (value for top in self.late for op in walk(top) for value in op.operands):
             inside = self.block in (value.owner, getattr(value.owner, "parent", None))
             if inside and value.owner not in late and value not in own:
                 found[value] = None
@@ -131,7 +132,7 @@ def _sources(values: Iterable[SSAValue], block: Block) -> set[Operation]:
         for source in [] if op is None else [op, *_fillers(op)]:
             if source not in found:
                 found.add(source)
-                waiting += [operand for inner in source.walk() for operand in inner.operands]
+                waiting += [operand for inner in walk(source) for operand in inner.operands]
     return found
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.ir import walk
 from ...dialects import arith
 from ...dialects.cuda_tile.attrs import DivByAttr
 from ...dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
@@ -40,7 +41,7 @@ class PackFp4(EdgePass):
     name = "tileas-pack-fp4"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        for op in list(module.walk()):
+        for op in walk(module):
             if op.name == "nv_tileas.dot" and _wants_pairs(op, job):
                 _pack(op)
 

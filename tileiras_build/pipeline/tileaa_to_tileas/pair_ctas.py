@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
+from ...dialects.ir import walk
 from ...dialects import arith
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.facts import is_counted_loop, is_entry
@@ -68,8 +69,8 @@ class PairCtas(EdgePass):
 # ---- which products ------------------------------------------------------------------------------
 def _product(func: Operation) -> Any:
     """The product that a pair can make; None where there is none."""
-    found = [op for op in func.walk() if isinstance(op, AsyncUmmaOp)]
-    if len(found) != 1 or any(isinstance(op, TmemStoreOp) and op.enabled is None for op in func.walk()):
+    found = [op for op in walk(func) if isinstance(op, AsyncUmmaOp)]
+    if len(found) != 1 or any(isinstance(op, TmemStoreOp) and op.enabled is None for op in walk(func)):
         return None
     [op] = found
     if _is_overwritten(func):
@@ -83,8 +84,8 @@ def _product(func: Operation) -> Any:
 
 def _is_overwritten(func: Operation) -> bool:
     """Whether a sum is made again and again, with a barrier of one CTA in between."""
-    names = {op.name for op in func.walk()}
-    again = any(is_counted_loop(op.parent_op()) for op in func.walk() if op.name == UmmaCommitOp.name)
+    names = {op.name for op in walk(func)}
+    again = any(is_counted_loop(op.parent_op()) for op in walk(func) if op.name == UmmaCommitOp.name)
     return again and UmmaAcquireOp.name not in names
 
 
@@ -143,10 +144,10 @@ def _pair(func: Operation, op: Any) -> None:
     _fetch_half(load, columns, half)
     op.pair, op.rhs_placement = True, seen
     _resize(op, half)
-    for other in func.walk():
+    for other in walk(func):
         if other.name == CreateTmemOp.name:
             other.pair = True
-    [commit] = [other for other in func.walk() if other.name == UmmaCommitOp.name]
+    [commit] = [other for other in walk(func) if other.name == UmmaCommitOp.name]
     commit.ready.owner.ctas = PAIR
 
 
@@ -175,7 +176,7 @@ def _fetch_half(load: Any, dim: int, half: SharedLayout) -> None:
 
 
 def _rank(load: Operation) -> Any:
-    return next(op for op in kernel_of(load).walk() if op.name == CtaRankOp.name).results[0]
+    return next(op for op in walk(kernel_of(load)) if op.name == CtaRankOp.name).results[0]
 
 
 def _resize(op: Any, half: SharedLayout) -> None:

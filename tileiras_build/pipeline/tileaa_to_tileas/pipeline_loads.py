@@ -21,6 +21,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
+from ...dialects.ir import walk
 from ...dialects.facts import acts_outside, is_continue, is_counted_loop, is_exit
 from ...dialects.nv_tileas.ops import BarrierOp, CreatePipelineOp
 from ..analysis.budget import BESIDE_STAGES, LEAST_STAGES, MOST_COPIED_STAGES, choose_stages, resident_ctas
@@ -40,7 +41,7 @@ class PipelineLoads(EdgePass):
     name = "tileas-pipeline-loads"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        for op in list(module.walk()):
+        for op in walk(module):
             if is_counted_loop(op):
                 _pipeline(op, job)
 
@@ -74,10 +75,10 @@ def _choose_stages(kernel: Operation, loop: Operation, loads: list[CopiedLoad], 
 
 def _taken(kernel: Operation, loop: Operation, loads: list[CopiedLoad], job: Job) -> int:
     """Bytes that a ring of this loop must leave: rings of other loops, and scratch that is used while it turns."""
-    rings = sum(op.result.type.size_bytes for op in kernel.walk() if op.name == "nv_tileas.alloc_tensor")
+    rings = sum(op.result.type.size_bytes for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor")
     gone = {op for load in loads for op in load.chain}
-    small = BESIDE_STAGES * sum(op.name == CreatePipelineOp.name for op in kernel.walk())
-    return rings + small + largest_scratch((op for op in loop.walk() if op not in gone), job)
+    small = BESIDE_STAGES * sum(op.name == CreatePipelineOp.name for op in walk(kernel))
+    return rings + small + largest_scratch((op for op in walk(loop) if op not in gone), job)
 
 
 def _is_simple(block: Block) -> bool:
@@ -85,6 +86,6 @@ def _is_simple(block: Block) -> bool:
     last = block.last_op
     if last is None or not is_continue(last):
         return False
-    acts = (op for op in block.walk() if acts_outside(op) and not isinstance(op, BarrierOp))
-    exits = (op for op in block.walk() if is_exit(op) and op is not last)
+    acts = (op for op in walk(block) if acts_outside(op) and not isinstance(op, BarrierOp))
+    exits = (op for op in walk(block) if is_exit(op) and op is not last)
     return not any(acts) and not any(exits)

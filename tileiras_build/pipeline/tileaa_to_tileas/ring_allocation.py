@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.ir import walk
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.nv_tileas.ops import AllocTensorOp, AllocTmemOp, CreatePipelineOp, CreateTmemOp
 from ...dialects.nv_tileas.types import BufferType, PipelineType, TmemType
@@ -78,7 +79,7 @@ class RingAllocation:
         last = [op for op in body.ops if any(op is ring.loops[0] for ring in self.rings)][-1]
         gone = {op for ring in self.rings for fetch in ring.fetches for op in fetch.chain}
         early = [op for op in body.ops if op is last or op.is_before_in_block(last)]
-        scratch = largest_scratch((op for top in early for op in top.walk() if op not in gone), self.job)
+        scratch = largest_scratch((op for top in early for op in walk(top) if op not in gone), self.job)
         return scratch + BESIDE_STAGES * len(self.groups)
 
     def _create_stages(self, ring: Ring, count: int) -> Stages:

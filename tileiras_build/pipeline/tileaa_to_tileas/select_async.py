@@ -20,6 +20,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ...dialects.ir import walk
 from ...dialects.facts import is_entry
 from ...layouts import tensor_memory_tile, unpack, warpgroup_tiling
 from ...layouts.matrix_descriptor import WIDE
@@ -70,7 +71,7 @@ def _select(func: Operation, job: Job, warps: int) -> None:
     if not may_fetch(func):
         return
     analysis = AxisAnalysis()
-    for op in func.walk():
+    for op in walk(func):
         if op.name == "nv_tileas.dot" and may_run_ahead(op):
             _select_product(op, job, warps, analysis)
 
@@ -185,7 +186,7 @@ def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) ->
 
 def _taken_by_others(op: Any, atom: TensorMemoryAtom, boxes: dict[int, Any]) -> int:
     """Columns of the kernel's products that have tensor memory already; those that this one shares do not count."""
-    dots = (other for other in kernel_of(op).walk() if other.name == op.name)
+    dots = (other for other in walk(kernel_of(op)) if other.name == op.name)
     others = [other for other in dots if other.tensor_words is not None]
     op.tensor_memory = atom.name
     *keys, own = ring_keys([*((other, _fetched_indices(other)) for other in others), (op, boxes)])

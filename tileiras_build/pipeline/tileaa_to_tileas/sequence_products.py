@@ -13,6 +13,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ...dialects.ir import walk
 from ...dialects.facts import is_agents, is_counted_loop
 from ...dialects.nv_tileas.ops import (
     AsyncDotOp,
@@ -37,13 +38,13 @@ class SequenceProducts(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in module.body.block.ops:
-            for switch in [op for op in func.walk() if is_agents(op)]:
+            for switch in [op for op in walk(func) if is_agents(op)]:
                 _change(switch, func.num_warps // WARPGROUP)
 
 
 def _change(switch: Operation, warpgroups: int) -> None:
     agent = switch.regions[-1].blocks[0]
-    turns = [turn for loop in agent.walk() if is_counted_loop(loop) and (turn := _turn(loop))]
+    turns = [turn for loop in walk(agent) if is_counted_loop(loop) and (turn := _turn(loop))]
     if warpgroups < LEAST_WARPGROUPS or not turns:
         return
     for turn in turns:

@@ -19,6 +19,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
+from ...dialects.ir import walk
 from ...dialects import arith
 from ...dialects.facts import acts_outside, is_counted_loop
 from ...dialects.nv_tileaa.types import TiledViewType
@@ -43,7 +44,7 @@ class SplitProducts(EdgePass):
     name = "tileas-split-products"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        for op in list(module.walk()):
+        for op in walk(module):
             if op.name == "nv_tileas.dot" and (operands := _operands(op)) is not None:
                 factor = _factor(op, operands, job)
                 if factor > 1:

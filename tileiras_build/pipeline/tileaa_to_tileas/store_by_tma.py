@@ -23,6 +23,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, SSAValue
 
+from ...dialects.ir import walk
 from ...dialects.definition import location_of
 from ...dialects.facts import is_agents, is_counted_loop, is_entry, is_exit, is_loop, is_ordered, is_yield
 from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
@@ -61,7 +62,7 @@ def _change(func: Operation, job: Job) -> None:
     switch = next((op for op in entry.ops if is_agents(op)), None)
     if switch is None:
         return
-    stores = [_Store(op, func, job) for op in switch.regions[-1].walk() if op.name == STORE]
+    stores = [_Store(op, func, job) for op in walk(switch.regions[-1]) if op.name == STORE]
     chosen = [store for store in stores if all(holds(store) for holds in RULES)]
     made = [_replace(store, entry, switch) for store in chosen]
     for store in made:
@@ -130,7 +131,7 @@ class _Store:
         Those of the conversion; those of rings that are drained; all that is left where rings leave no room for a
         second CTA.
         """
-        rings = [op for op in self.func.walk() if op.name == "nv_tileas.alloc_tensor"]
+        rings = [op for op in walk(self.func) if op.name == "nv_tileas.alloc_tensor"]
         whole, most = sum(ring_bytes(ring) for ring in rings), self.job.target.max_shared_memory
         total = most - BESIDE_STAGES * len(rings) if 2 * whole > most else whole
         filled = whole if any(RingLife.of(ring).covers(self.op) for ring in rings) else 0

@@ -30,6 +30,7 @@ from xdsl.dialects.llvm import is_compatible_type
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...dialects.ir import walk
 from ...dialects.cuda_tile.location import source_location
 from ...dialects.nv_tileaa.kernel_spec import KernelSpecAttr
 from ...errors import InternalError, InvalidInput
@@ -80,7 +81,7 @@ def functions(module: Operation) -> list[Operation]:
 # ---- functions -------------------------------------------------------------------------------------
 def _convert(op: Operation, job: Job) -> None:
     spec = specification(op)
-    returns = [inner for inner in op.walk() if inner.name == "nv_tileaa.return"]
+    returns = [inner for inner in walk(op) if inner.name == "nv_tileaa.return"]
     if spec is not None:
         _refuse_results(returns)
     converter = LLVMTypeConverter(bare_pointers=spec is not None)

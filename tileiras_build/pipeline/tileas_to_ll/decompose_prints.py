@@ -13,6 +13,7 @@ import re
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ...dialects.ir import walk
 from ...dialects import arith
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ..contracts import EdgePass
@@ -33,7 +34,7 @@ class DecomposePrints(EdgePass):
     name = "tileas-decompose-prints"
 
     def run(self, module: ModuleOp, job: Job) -> None:
-        for op in list(module.walk()):
+        for op in walk(module):
             if isinstance(op, PrintOp):
                 decompose(op)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp
 
+from ...dialects.ir import walk
 from ...errors import InternalError
 from ..contracts import EdgePass
 from ..job import Job
@@ -17,7 +18,7 @@ from ..job import Job
 
 def reconcile_casts(module: ModuleOp) -> None:
     """Remove the casts that bridge a conversion; raises InternalError[cast-survives] for one that nothing undoes."""
-    casts = [op for op in module.walk() if isinstance(op, UnrealizedConversionCastOp)]
+    casts = [op for op in walk(module) if isinstance(op, UnrealizedConversionCastOp)]
     for cast in casts:
         source = cast
         while isinstance(owner := source.inputs[0].owner if source.inputs else None, UnrealizedConversionCastOp):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
 
 import numpy
+from typing import TypeGuard
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
     BytesAttr,
     DenseIntOrFPElementsAttr,
     FloatAttr,
-    IntegerAttr,
     IntegerType,
     TensorType,
     i1,
@@ -22,30 +22,26 @@ from xdsl.ir import Attribute, Operation
 from ...dialects.cuda_tile.attrs import DenseConstantAttr
 from ...dialects.cuda_tile.element_types import FloatNV8E5M3FNUType
 from ...dialects.cuda_tile.types import TileType
+from ...dialects.ir import create, number
 from ...dialects.nv_tileaa import PointerType
 from ...dialects.nv_tileaa.ops import BitcastOp, SplatOp
 from ...errors import InternalError, Unsupported
+from ..shared.element_types import wrapped
 
 
 def scalar_constant(value: float | int, type: Attribute) -> Operation:
     """``arith.constant`` of one number; integers wrap to their width."""
     if isinstance(type, IntegerType):
-        attribute: Attribute = IntegerAttr(_wrapped(int(value), type.width.data), type)
+        attribute: Attribute = number(wrapped(int(value), type.width.data), type)
     else:
         attribute = FloatAttr(float(value), _float(type))
-    return arith.ConstantOp.create(result_types=[type], properties={"value": attribute})
+    return create(arith.ConstantOp, (), (type,), {"value": attribute})
 
 
 def _float(type: Attribute) -> AnyFloat:
     if isinstance(type, AnyFloat):
         return type
     raise InternalError("constant-type", f"a constant of {type} is neither an integer nor a float")
-
-
-def _wrapped(value: int, width: int) -> int:
-    """The signed reading of the low bits (an i1 is 0 or 1)."""
-    value &= (1 << width) - 1
-    return value - (1 << width) if width > 1 and value >> (width - 1) else value
 
 
 def convert_constant(value: DenseConstantAttr, type: Attribute) -> list[Operation]:
@@ -77,7 +73,7 @@ def _table(value: DenseConstantAttr, type: TensorType) -> Operation:
     if not _has_numbers(type):
         raise InternalError("constant-type", f"a constant of {type} has neither integers nor floats")
     attribute = DenseIntOrFPElementsAttr(type, BytesAttr(array.tobytes()))
-    return arith.ConstantOp.create(result_types=[type], properties={"value": attribute})
+    return create(arith.ConstantOp, (), (type,), {"value": attribute})
 
 
 def _has_numbers(type: TensorType) -> TypeGuard[TensorType[IntegerType | AnyFloat]]:

@@ -22,13 +22,13 @@ GRID_DEPENDENCIES = {"launch_dependents": GridDependencyLaunchOp, "wait": GridDe
 
 def emit_program_id(e: KernelEmitter, op: Any) -> None:
     axis = AXES[op.attributes["axis"].value.data]
-    with e.in_prologue():
+    with e.b.in_prologue():
         e.values[op.result] = e.b.query(PROGRAM_IDS[e.ctas > 1], axis)
 
 
 def emit_num_programs(e: KernelEmitter, op: Any) -> None:
     axis = AXES[op.attributes["axis"].value.data]
-    with e.in_prologue():
+    with e.b.in_prologue():
         e.values[op.result] = e.b.query(PROGRAM_COUNTS[e.ctas > 1], axis)
 
 
@@ -64,7 +64,7 @@ def emit_alloca(e: KernelEmitter, op: Any) -> None:
     if "global" in op.attributes:
         e.values[op.result] = heap_storage.allocate(e, op, offset)
         return
-    with e.in_prologue():
+    with e.b.in_prologue():
         place = e.b.offset(e.b.address_of(e.module.shared_memory_symbol, SHARED), offset, I8, I32)
         generic = e.b.cast("ptrtoint", e.b.cast("addrspacecast", place, pointer()), I64)
         e.values[op.result] = e.b.cast("inttoptr", generic, pointer(GLOBAL))

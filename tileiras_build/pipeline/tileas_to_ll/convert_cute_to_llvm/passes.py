@@ -19,7 +19,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....dialects import gpu_ext as gpu
 from ....dialects.definition import TableOperation
 from ....errors import Diagnostics, InternalError, TileirasError, Unsupported
-from ...contracts import EdgePass, operations
+from ...contracts import EdgePass
+from ....dialects.ir import erase, walk
 from ...job import Job
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter, location_of
 from . import (  # noqa: F401 - the generations register their atoms
@@ -62,7 +63,7 @@ class ConvertPipelineToNVVM(EdgePass):
 
 def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tuple[str, ...], name: str) -> None:
     """Rewrite every operation of ``dialects`` by ``table``; all failures are reported together."""
-    everything = list(operations(module))
+    everything = walk(module)[1:]
     kinds = {*map(type, everything)}
     _refuse_unknown(everything, kinds, table, dialects, name)
     cv, found = Converter(job, module), Diagnostics()
@@ -81,8 +82,7 @@ def convert(module: ModuleOp, job: Job, table: dict[str, Rewrite], dialects: tup
             break  # what follows lacks this one's results
     found.raise_if_any()
     for op in reversed(replaced):
-        op.detach()
-        op.erase()
+        erase(op)
 
 
 def _carries(everything: Sequence[Operation], kinds: set[type[Operation]], owned: Owned) -> bool:

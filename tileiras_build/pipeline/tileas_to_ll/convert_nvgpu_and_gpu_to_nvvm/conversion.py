@@ -15,7 +15,6 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import overload
 
 from xdsl.dialects import arith, builtin, llvm
@@ -37,11 +36,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ....dialects.definition import TableOperation
+from ....dialects.ir import create, erase, number, replace_uses
 from ....dialects.nvgpu import attrs as nvgpu
 from ....errors import InternalError, Location, Unsupported
 from ...job import Job
 from ...shared.llvm_types import struct
-from ..emission.attribute_values import Plain, attributes_of
+from ..emission.attribute_values import Plain, attributes_of, field_position
 from ..debug.debug_info import DBG
 
 Rewrite = Callable[[Operation, "Emitter"], None]
@@ -244,7 +244,7 @@ class Emitter:
     def constant(self, value: int | float, type: Attribute = i32) -> SSAValue:
         """A constant of LLVM's."""
         if isinstance(type, IntegerType):
-            return self.add(llvm.ConstantOp(IntegerAttr(value, type), type))
+            return self.add(create(llvm.ConstantOp, (), (type,), {"value": number(value, type)}))
         return self.add(llvm.ConstantOp(builtin.FloatAttr(float(value), type), type))
 
     def source(self, value: SSAValue, type: Attribute) -> SSAValue | None:
@@ -255,7 +255,7 @@ class Emitter:
 
     def pointer(self, address: SSAValue, type: llvm.LLVMPointerType) -> SSAValue:
         """An integer as a pointer."""
-        return self.add(llvm.IntToPtrOp.build(operands=[address], result_types=[type]))
+        return self.add(create(llvm.IntToPtrOp, (address,), (type,)))
 
     def as_type(self, value: SSAValue, type: Attribute) -> SSAValue:
         """``value`` bridged to ``type``."""
@@ -263,8 +263,8 @@ class Emitter:
             return value
         if (source := self.source(value, type)) is not None:
             return source
-        cast, result = UnrealizedConversionCastOp.cast_one(value, type)
-        self.insert(cast)
+        result = self.add(create(UnrealizedConversionCastOp, (value,), (type,)))
+        result.name_hint = value.name_hint
         return result
 
     def converted(self, value: SSAValue) -> SSAValue:
@@ -365,9 +365,8 @@ class Emitter:
             value = self.add(entry) if isinstance(entry, Operation) else entry
             if value.name_hint is None:
                 value.name_hint = result.name_hint
-            result.replace_all_uses_with(self.as_type(value, result.type))
-        self.root.detach()
-        self.root.erase()
+            replace_uses(result, self.as_type(value, result.type))
+        erase(self.root)
 
     def become(self, operation: Operation) -> None:
         """Replace a root without results by one operation."""
@@ -411,15 +410,8 @@ class Emitter:
         return self.add(llvm.AddressOfOp(name, POINTER))
 
 
-@cache
-def _position(index: int) -> builtin.DenseArrayBase:
-    return builtin.DenseArrayBase.from_list(i64, [index])
-
-
 def _member(aggregate: SSAValue, index: int, type: Attribute) -> llvm.ExtractValueOp:
-    return llvm.ExtractValueOp.create(
-        operands=[aggregate], result_types=[type], properties={"position": _position(index)}
-    )
+    return create(llvm.ExtractValueOp, (aggregate,), (type,), {"position": field_position(index)})
 
 
 def _has_stem(operation: llvm.GlobalOp, stem: str) -> bool:

@@ -19,6 +19,7 @@ from xdsl.dialects import arith, cf, llvm, scf
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.ir import erase, walk
 from ....dialects import gpu_ext as gpu
 from ....errors import Diagnostics, Unsupported
 from ...contracts import EdgePass
@@ -87,28 +88,32 @@ class Found:
 def find(module: ModuleOp) -> Found:
     """The one walk."""
     found = Found()
-    for op, on_device in _walk(module):
-        role = role_of(op.__class__)
-        if role is not None and (on_device or role in ANYWHERE or op.name.startswith("nvgpu.")):
-            found.operations.setdefault(role, []).append(op)
-        for region in op.regions:
-            for block in region.blocks:
-                found.carried += [argument for argument in block._args if _is_carried(argument._type)]
+    for everything, on_device in _parts(module):
+        roles = {kind: role_of(kind) for kind in {*map(type, everything)} if _is_seen(kind, on_device)}
+        for op in everything:
+            if (role := roles.get(op.__class__)) is not None:
+                found.operations.setdefault(role, []).append(op)
+            if op.regions:
+                arguments = (argument for region in op.regions for block in region.blocks for argument in block.args)
+                found.carried += [argument for argument in arguments if _is_carried(argument.type)]
     return found
 
 
-def _walk(module: ModuleOp) -> Iterator[tuple[Operation, bool]]:
-    """Every operation, and whether it is device code: in a gpu.module, or anywhere where there is none."""
+def _is_seen(kind: type[Operation], on_device: bool) -> bool:
+    return on_device or role_of(kind) in ANYWHERE or kind.name.startswith("nvgpu.")
+
+
+def _parts(module: ModuleOp) -> Iterator[tuple[list[Operation], bool]]:
+    """Every operation, and whether they are device code: in a gpu.module, or anywhere where there is none."""
     has_host = any(isinstance(op, gpu.GPUModuleOp) for op in module.body.blocks[0].ops)
     for top in module.body.blocks[0].ops:
         on_device = not has_host or isinstance(top, gpu.GPUModuleOp)
-        for op in top.walk():
-            yield op, on_device
+        yield walk(top), on_device
 
 
 def device_operations(module: ModuleOp) -> Iterator[Operation]:
     """The operations of the device code, and nvgpu ones wherever they are."""
-    return (op for op, on_device in _walk(module) if on_device or op.name.startswith("nvgpu."))
+    return (op for part, on_device in _parts(module) for op in part if on_device or op.name.startswith("nvgpu."))
 
 
 # Passes ---------------------------------------------------------------------------------------------------------------
@@ -237,8 +242,7 @@ def _drop_unread(op: Operation) -> None:
     """Erase a bridge that nobody reads, and those that it alone read."""
     while isinstance(op, UnrealizedConversionCastOp) and op.parent is not None and not any(r.uses for r in op.results):
         source = op.inputs[0].owner if len(op.inputs) == 1 else None
-        op.detach()
-        op.erase()
+        erase(op)
         op = source
 
 
@@ -255,5 +259,4 @@ def _join_index_cast(op: arith.IndexCastOp) -> None:
         op.result.replace_all_uses_with(trunc.res)
     else:
         return
-    op.detach()
-    op.erase()
+    erase(op)

@@ -284,7 +284,7 @@ class DebugInfo:
 
 def _show(e: KernelEmitter, value: SSAValue, variable: DILocalVariable, place: DILocation) -> SSAValue:
     """The value through a pin, and the variable that it is."""
-    with e.in_prologue():
+    with e.b.in_prologue():
         e.b.attributes = {DBG: place}
         # A truth value is a comparison's result: there is no register to pin.
         pinned = value if value.type == I1 else e.b.value(MoveOp, (value,), value.type)

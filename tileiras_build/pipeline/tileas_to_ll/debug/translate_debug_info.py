@@ -29,6 +29,7 @@ from xdsl.dialects.llvm import ConstantOp, ExtractValueOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ....dialects.ir import walk
 from ....dialects.debuginfo.attrs import DIExpression, DILocalVariable, DILocation, DISubprogram, Node
 from ....dialects.debuginfo.ops import (
     DbgAddrOp,
@@ -122,7 +123,7 @@ class _ModuleTranslator:
             if isinstance(start, UnknownLoc):
                 start = _first_place(function.regions[0])
             scope = self.scopes.function(_symbol(function), start)
-        values = [op for op in function.walk() if isinstance(op, ValueOp)]
+        values = [op for op in walk(function) if isinstance(op, ValueOp)]
         if scope is not None:
             function.attributes[DBG] = scope
             self._locations(function, scope)
@@ -134,7 +135,7 @@ class _ModuleTranslator:
 
     def _locations(self, function: Operation, scope: DISubprogram) -> None:
         blocks: dict[Region, Node] = {}
-        for op in function.walk():
+        for op in walk(function):
             if op is function:
                 continue
             node = self.scopes.location(place_of(op), self._scope_of(op, scope, blocks))
@@ -194,7 +195,7 @@ class _ModuleTranslator:
 
     def _diagnose(self) -> None:
         """Name every operand that is still a placeholder, at its source line."""
-        for op in list(self.module.walk()):
+        for op in walk(self.module):
             if isinstance(op, PlaceholderOp):
                 self.found.add(
                     InvalidInput(

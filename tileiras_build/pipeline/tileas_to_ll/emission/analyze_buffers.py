@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.ir import walk
 from ....errors import InternalError
 from ...shared.element_types import element_of
 from ..decompose_prints import is_decomposed
@@ -32,7 +33,7 @@ def analyze_buffers(kernel: Operation, shared_bytes: int) -> Buffers:
     Raises InternalError for a buffer without a place in it, and for a print whose operands are not C's varargs.
     """
     found = Buffers()
-    for op in kernel.walk():
+    for op in walk(kernel):
         if op.name in STORAGE:
             found.places[op.results[0]] = _place(op, shared_bytes)
             found.generic |= op.name == "nv_tileas.alloca" and "global" not in op.attributes

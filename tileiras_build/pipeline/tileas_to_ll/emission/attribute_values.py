@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Attribute
 
 # The value of an attribute (None and False leave it out).
 Plain = bool | int | str | tuple[int, ...] | Attribute | None
-
-
-@lru_cache(maxsize=4096)
-def number(value: int, type: Attribute) -> Attribute:
-    """A number as an attribute, its bits beyond the type's cut off."""
-    return IntegerAttr(value, type, truncate_bits=True)
+PLAIN = (int, str, tuple)
 
 
 @cache
@@ -43,19 +38,9 @@ def _attribute(type: builtins.type, value: bool | int | str | tuple[int, ...]) -
 
 def attribute(value: Plain) -> Attribute:
     """A Python value as the attribute of an instruction."""
-    return value if isinstance(value, Attribute) else _attribute(value.__class__, value)
+    return _attribute(value.__class__, value) if isinstance(value, PLAIN) else value
 
 
 def attributes_of(given: Mapping[str, Plain]) -> dict[str, Attribute]:
     """The attributes of an instruction; those that are False or None are left out."""
     return {key: attribute(value) for key, value in given.items() if value is not False and value is not None}
-
-
-_SEGMENTS: dict[tuple[int, ...], Attribute] = {}
-
-
-def segments(*sizes: int) -> Attribute:
-    """operandSegmentSizes: how many operands each group has."""
-    if (known := _SEGMENTS.get(sizes)) is None:
-        known = _SEGMENTS[sizes] = DenseArrayBase.from_list(i32, sizes)
-    return known

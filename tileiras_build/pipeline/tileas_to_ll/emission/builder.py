@@ -1,8 +1,6 @@
 """Creates the code of one thread: operations of the ``llvm`` and ``nvvm`` dialects, one typed method for each kind.
 
-A value is a Python int (a known integer, whose type is that of its place) or an SSA value. Integers are folded, and a
-value without effects is reused where an equal one was computed before in an enclosing block. Operations are made
-without verification: a thread has thousands (benchmarks/emission_cost.py).
+Integers that are known are folded. Where operations go and which values are reused is ThreadCode's.
 """
 
 from __future__ import annotations
@@ -29,34 +27,19 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import Pure
 
 from ....dialects.definition import TableOperation
-from ....dialects.llvm_ext import (
-    AddrSpaceCastOp,
-    ExtractElementOp,
-    FPToSIOp,
-    FPToUIOp,
-    UIToFPOp,
-)
+from ....dialects.ir import number, segments
+from ....dialects.llvm_ext import BINARY, CASTS, ExtractElementOp
 from ...shared.llvm_types import I1, I32, I64, pointer
-from .attribute_values import Plain, attributes_of, field_position, number, segments
+from .attribute_values import Plain, attributes_of, field_position
 from .attribute_values import symbol as symbol_of
 from .thread_code import ThreadCode, Value
 
 # The operands of one group of an instruction.
 Operand = Value | None | Sequence[Value]
+_SEVERAL = (list, tuple)
 
-BINARY: dict[str, type[Operation]] = {
-    "add": llvm.AddOp, "sub": llvm.SubOp, "mul": llvm.MulOp, "udiv": llvm.UDivOp, "sdiv": llvm.SDivOp,
-    "urem": llvm.URemOp, "srem": llvm.SRemOp, "and": llvm.AndOp, "or": llvm.OrOp, "xor": llvm.XOrOp,
-    "shl": llvm.ShlOp, "lshr": llvm.LShrOp, "ashr": llvm.AShrOp, "fadd": llvm.FAddOp, "fsub": llvm.FSubOp,
-    "fmul": llvm.FMulOp, "fdiv": llvm.FDivOp, "frem": llvm.FRemOp,
-}  # fmt: skip
-CASTS: dict[str, type[Operation]] = {
-    "zext": llvm.ZExtOp, "sext": llvm.SExtOp, "trunc": llvm.TruncOp, "fpext": llvm.FPExtOp, "fptrunc": llvm.FPTruncOp,
-    "bitcast": llvm.BitcastOp, "ptrtoint": llvm.PtrToIntOp, "inttoptr": llvm.IntToPtrOp, "sitofp": llvm.SIToFPOp,
-    "uitofp": UIToFPOp, "fptosi": FPToSIOp, "fptoui": FPToUIOp, "addrspacecast": AddrSpaceCastOp,
-}  # fmt: skip
 NO_FAST_MATH: Attribute = llvm.FastMathAttr(None)
-_FLAGGED = ("fadd", "fsub", "fmul", "fdiv", "frem")
+_FLAGGED = frozenset({"fadd", "fsub", "fmul", "fdiv", "frem"})
 _INTEGER_PREDICATES = {str(flag): IntegerAttr(flag.to_int(), i64) for flag in llvm.ICmpPredicateFlag}
 _FLOAT_PREDICATES = {str(flag): IntegerAttr(flag.to_int(), i64) for flag in llvm.FCmpPredicateFlag}
 _NO_BUNDLES: Attribute = DenseArrayBase.from_list(i32, [])
@@ -303,9 +286,14 @@ class Builder(ThreadCode):
         flat: list[SSAValue] = []
         sizes: list[int] = []
         for entry in operands:
-            members = () if entry is None else entry if isinstance(entry, list | tuple) else (entry,)
-            flat += [self.of(value, I32) for value in members]
-            sizes.append(len(members))
+            if isinstance(entry, _SEVERAL):
+                flat += [self.of(value, I32) for value in entry]
+                sizes.append(len(entry))
+            elif entry is None:
+                sizes.append(0)
+            else:
+                flat.append(self.of(entry, I32))
+                sizes.append(1)
         properties = {"operandSegmentSizes": segments(*sizes)} if kind.segmented else None
         return tuple(flat), properties, tuple(sizes)
 
@@ -316,15 +304,13 @@ class Builder(ThreadCode):
 
     # ---- calls -------------------------------------------------------------------------------------
     @overload
-    def call(self, symbol: str, operands: Sequence[SSAValue], type: Attribute, *, pure: bool = False) -> SSAValue: ...
+    def call(self, symbol: str, operands: Sequence[SSAValue], type: Attribute) -> SSAValue: ...
 
     @overload
-    def call(self, symbol: str, operands: Sequence[SSAValue], type: None = None, *, pure: bool = False) -> None: ...
+    def call(self, symbol: str, operands: Sequence[SSAValue], type: None = None) -> None: ...
 
-    def call(
-        self, symbol: str, operands: Sequence[SSAValue], type: Attribute | None = None, *, pure: bool = False
-    ) -> SSAValue | None:
-        """A call of a declared function; its result where it has one. ``pure``: reused where known."""
+    def call(self, symbol: str, operands: Sequence[SSAValue], type: Attribute | None = None) -> SSAValue | None:
+        """A call of a declared function; its result where it has one."""
         types = () if type is None else (type,)
         properties = {
             "callee": symbol_of(symbol),
@@ -334,8 +320,6 @@ class Builder(ThreadCode):
             "TailCallKind": _NO_TAIL_CALL,
             "operandSegmentSizes": segments(len(operands), 0),
         }
-        if pure:
-            return self.pure(llvm.CallOp, tuple(operands), type, properties, symbol)
         op = self.operation(llvm.CallOp, tuple(operands), types, properties)
         return op.results[0] if op.results else None
 

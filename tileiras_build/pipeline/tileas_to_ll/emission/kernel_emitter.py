@@ -1,4 +1,4 @@
-"""One kernel as LLVM IR text: the values of its tiles in a thread, and the walk over its operations.
+"""One kernel as the code of one thread: the values of its tiles, and the walk over its operations.
 
 A tile is held as a list of scalars, one per register of its layout; a scalar of the program is the same in every
 thread. Views exist only while compiling (``views.py``); tokens order text and have no value.
@@ -23,8 +23,8 @@ from ....dialects.nvvm.barriers import ClusterRankOp
 from ....dialects.nvvm.warps import BarrierCountOp, BarWarpSyncOp, ElectOp, ShuffleOp
 from ....errors import InternalError, TileirasError
 from ....layouts import LinearLayout
-from ...shared.element_types import POINTER, Element, element_of
-from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, I64, SHARED, array, integer, struct
+from ...shared.element_types import POINTER, Element, element_of, wrapped
+from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, SHARED, array, integer, struct
 from ...shared.llvm_types import vector as vector_of
 from .analyze_buffers import Buffers, analyze_buffers
 from .builder import Builder
@@ -41,12 +41,6 @@ OTHER_REGISTERS = 20
 COMPUTE_BARRIER = 1
 
 Handler = Callable[["KernelEmitter", Any], None]
-
-
-def border_type(element: Element) -> Attribute:
-    """The type in which an element crosses the border of an instruction that moves it: booleans as bytes, pointers as
-    integers."""
-    return {"i1": I8, "ptr addrspace(1)": I64}.get(element.register, element.type)
 
 
 def _unpacked(format: str, size: int) -> Callable[[int], float]:
@@ -100,14 +94,17 @@ class Part:
     element: Element
 
     def take(self, b: Builder) -> Value:
-        vector = b.cast("bitcast", taken(b, self.word), vector_of(32 // self.element.bits, border_type(self.element)))
+        vector = b.cast("bitcast", taken(b, self.word), vector_of(32 // self.element.bits, self.element.border))
         value = b.element(vector, self.position)
         return b.compare("ne", value, 0, I8) if self.element.type == I1 else value
 
 
+TAKEN = (Part, LateValue)
+
+
 def taken(b: Builder, value: Value | Part | LateValue) -> Value:
     """A scalar or word as a value that exists."""
-    return value.take(b) if isinstance(value, Part | LateValue) else value
+    return value.take(b) if isinstance(value, TAKEN) else value
 
 
 class KernelEmitter:
@@ -137,37 +134,31 @@ class KernelEmitter:
         self.pointer_space = "global"
 
     # ---- thread position -------------------------------------------------------------------------
-    @contextmanager
-    def in_prologue(self):
-        """Code that depends on the thread only is written once, at the start of the kernel."""
-        with self.b.in_prologue():
-            yield
-
     @cached_property
     def thread(self) -> Value:
-        with self.in_prologue():
+        with self.b.in_prologue():
             return self.b.query(gpu.ThreadIdOp)
 
     @cached_property
     def lane(self) -> Value:
-        with self.in_prologue():
+        with self.b.in_prologue():
             return self.thread if self.num_warps == 1 else self.b.and_(self.thread, 31)
 
     @cached_property
     def warp(self) -> Value:
-        with self.in_prologue():
+        with self.b.in_prologue():
             return 0 if self.num_warps == 1 else self.b.shift(self.thread, -5)
 
     @cached_property
     def uniform_warp(self) -> Value:
         """The warp's number, which ptxas knows to be the same in all lanes: what is computed from it goes to uniform
         registers."""
-        with self.in_prologue():
+        with self.b.in_prologue():
             return 0 if self.num_warps == 1 else self.b.issue(ShuffleOp, -1, self.warp, 0, 31, type=I32, mode="idx")
 
     def linear(self, lane_images: tuple[int, ...], warp_images: tuple[int, ...]) -> Value:
         """The F2-linear function of the thread's lane and warp, computed at the start of the kernel."""
-        with self.in_prologue():
+        with self.b.in_prologue():
             return self.b.xor(self.b.linear(self.lane, lane_images), self.b.linear(self.warp, warp_images))
 
     def elect(self) -> Value:
@@ -177,7 +168,7 @@ class KernelEmitter:
     @cached_property
     def cta_rank(self) -> Value:
         """The CTA's number in its cluster."""
-        with self.in_prologue():
+        with self.b.in_prologue():
             return self.b.issue(ClusterRankOp, type=I32)
 
     @property
@@ -187,7 +178,7 @@ class KernelEmitter:
 
     @cached_property
     def is_first_warp(self) -> Value:
-        with self.in_prologue():
+        with self.b.in_prologue():
             return self.b.compare("eq", self.uniform_warp, 0)
 
     @contextmanager
@@ -209,7 +200,7 @@ class KernelEmitter:
     @cached_property
     def print_buffer(self) -> SSAValue:
         """Stack space for the arguments of vprintf."""
-        with self.in_prologue():
+        with self.b.in_prologue():
             return self.b.alloca(array(max(self.buffers.print_bytes, 8), I8), 8)
 
     def holder(self, layout: LinearLayout) -> Value | None:
@@ -217,14 +208,14 @@ class KernelEmitter:
         lanes, warps = layout.free_bits("lane"), layout.free_bits("warp")
         if not lanes and not warps:
             return None
-        with self.in_prologue():
+        with self.b.in_prologue():
             mask = lanes | warps << 5
             return self.b.compare("eq", self.b.and_(self.thread, mask), 0)
 
     @cached_property
     def first_thread(self) -> Value:
         """Whether this is thread 0 of the CTA."""
-        with self.in_prologue():
+        with self.b.in_prologue():
             return self.b.compare("eq", self.thread, 0)
 
     # ---- values ----------------------------------------------------------------------------------
@@ -232,8 +223,7 @@ class KernelEmitter:
         """An element with the given bits; a known integer where the element is one, so that it can be folded."""
         type = element.type
         if isinstance(type, IntegerType):
-            width = type.width.data
-            return bits & 1 if width == 1 else bits - (1 << width) if bits >> (width - 1) else bits
+            return wrapped(bits, type.width.data)
         value = FORMATS[type](bits)
         if math.isnan(value):
             # Its payload: a constant of a floating-point type has only the number.
@@ -289,7 +279,7 @@ class KernelEmitter:
     @cached_property
     def shared_base(self) -> Value:
         """The 32-bit address of the kernel's shared memory."""
-        with self.in_prologue():
+        with self.b.in_prologue():
             return self.b.cast("ptrtoint", self.b.address_of(self.module.shared_memory_symbol, SHARED), I32)
 
     def barrier(self) -> None:

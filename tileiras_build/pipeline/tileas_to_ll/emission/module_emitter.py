@@ -183,7 +183,7 @@ class ModuleEmitter:
         for argument, value in zip(arguments, given):
             e.values[argument] = value
             if element_of(argument.type).type == I1:
-                with e.in_prologue():
+                with e.b.in_prologue():
                     e.values[argument] = e.b.compare("ne", value, 0, I8)
 
     def _function(self, e: KernelEmitter, op: Operation, threads: int) -> llvm.FuncOp:

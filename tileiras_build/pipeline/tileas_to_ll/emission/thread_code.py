@@ -1,8 +1,7 @@
 """Where the operations of one function go: the blocks, the prologue, constants, and what is known already.
 
 A value is a Python int (a known integer, whose type is that of its place) or an SSA value. A value without effects is
-reused where an equal one was computed before in an enclosing block. Operations are made without verification: a thread
-has thousands (benchmarks/emission_cost.py).
+reused where an equal one was computed before in an enclosing block.
 """
 
 from __future__ import annotations
@@ -12,16 +11,16 @@ from contextlib import contextmanager
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import FloatAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
+from ....dialects.ir import append, create, move_operations, number, segments
 from ...shared.llvm_types import GENERIC, I1, pointer
-from .attribute_values import number, segments
 
 Value = int | SSAValue
 Edge = tuple[Sequence[Value], Block]
 
-_NO_VALUES = SSAValues(())
-_UNKNOWN = llvm.BrOp(Block()).location
+# What stands for a value that is computed: the operation's class, operands, type and properties.
+Entry = tuple[object, ...]
 
 
 class ThreadCode:
@@ -33,8 +32,10 @@ class ThreadCode:
         self.region.add_block(self.prologue)
         self.block = body
         self._blocks: list[Block] = [body]
-        # Innermost last; the first scope is the prologue's.
-        self.known: list[dict[tuple, SSAValue]] = [{}, {}]
+        # The values that the prologue has, those that the code at hand may use, and what its scope has added to them.
+        self._common: dict[Entry, SSAValue] = {}
+        self._known: dict[Entry, SSAValue] = {}
+        self._added: list[Entry] = []
         self._constants: dict[tuple[object, int], SSAValue] = {}
         # The attributes of every operation that is made: its debug location.
         self.attributes: dict[str, Attribute] = {}
@@ -42,9 +43,7 @@ class ThreadCode:
     def finish(self) -> Region:
         """The body as a region; the builder is not used any more."""
         first, *others = self._blocks
-        for op in list(first.ops):
-            op.detach()
-            self.prologue.add_op(op)
+        move_operations(first, self.prologue)
         for block in others:
             self.region.add_block(block)
         return self.region
@@ -58,26 +57,9 @@ class ThreadCode:
         properties: dict[str, Attribute] | None = None,
         successors: Sequence[Block] = (),
     ) -> Operation:
-        """Append an operation to the current block: what ``kind.create`` and ``Block.add_op`` do, in a third of the time."""
-        op = object.__new__(kind)
-        op._operands = SSAValues(operands)
-        op._operand_uses = uses = tuple([Use(op, index) for index in range(len(operands))])
-        for value, use in zip(operands, uses):
-            value.add_use(use)
-        op.results = SSAValues([OpResult(type, op, index) for index, type in enumerate(types)]) if types else _NO_VALUES
-        op.properties = {} if properties is None else properties
-        op.attributes = self.attributes.copy()
-        op.location = _UNKNOWN
-        op.regions = op._successors = op._successor_uses = ()
-        if successors:
-            op.successors = successors
-        block = self.block
-        op.parent, op._next_op, op._prev_op = block, None, block._last_op
-        if block._last_op is None:
-            block._first_op = op
-        else:
-            block._last_op._next_op = op
-        block._last_op = op
+        """Append an operation to the current block."""
+        op = create(kind, operands, types, properties, self.attributes.copy(), successors)
+        append(self.block, op)
         return op
 
     def value(
@@ -102,26 +84,29 @@ class ThreadCode:
         """``value``, reused where an equal one is known; ``key`` stands for the properties."""
         # By identity: hashing an attribute costs more than making the operation.
         entry = (kind, *map(id, operands), id(type), key)
-        for scope in self.known:
-            if (known := scope.get(entry)) is not None:
-                return known
-        result = self.known[-1][entry] = self.value(kind, operands, type, properties)
+        if (known := self._common.get(entry)) is not None or (known := self._known.get(entry)) is not None:
+            return known
+        [result] = self.operation(kind, operands, (type,), properties).results
+        self._known[entry] = result
+        self._added.append(entry)
         return result
 
     @contextmanager
     def scope(self) -> Iterator[None]:
         """Values computed inside are not reused outside: the code inside need not dominate what follows."""
-        self.known.append({})
+        outside, self._added = self._added, []
         yield
-        self.known.pop()
+        for entry in self._added:
+            del self._known[entry]
+        self._added = outside
 
     @contextmanager
     def in_prologue(self) -> Iterator[None]:
         """Code that depends on the thread only is written once, at the start of the function."""
-        kept = self.block, self.known, self.attributes
-        self.block, self.known, self.attributes = self.prologue, self.known[:1], {}
+        kept = self.block, self._known, self._added, self.attributes
+        self.block, self._known, self._added, self.attributes = self.prologue, self._common, [], {}
         yield
-        self.block, self.known, self.attributes = kept
+        self.block, self._known, self._added, self.attributes = kept
 
     # ---- constants ---------------------------------------------------------------------------------
     def of(self, value: Value, type: Attribute) -> SSAValue:
@@ -130,31 +115,31 @@ class ThreadCode:
 
     def constant(self, value: int, type: Attribute) -> SSAValue:
         """An integer."""
-        return self._once(llvm.ConstantOp, type, value, lambda: {"value": number(value, type)})
+        if (known := self._constants.get((value, id(type)))) is None:
+            known = self._once(llvm.ConstantOp, type, value, {"value": number(value, type)})
+        return known
 
     def float_constant(self, value: float, type: Attribute) -> SSAValue:
         """A floating-point number of ``type``, which must be exact in it, and no NaN."""
-        return self._once(llvm.ConstantOp, type, repr(float(value)), lambda: {"value": FloatAttr(value, type)})
+        return self._once(llvm.ConstantOp, type, repr(float(value)), {"value": FloatAttr(value, type)})
 
     def undefined(self, type: Attribute) -> SSAValue:
         """Any value."""
-        return self._once(llvm.UndefOp, type, "undef", dict)
+        return self._once(llvm.UndefOp, type, "undef", {})
 
     def null(self, type: Attribute) -> SSAValue:
         """The null pointer, or zero of an aggregate."""
-        return self._once(llvm.ZeroOp, type, "zero", dict)
+        return self._once(llvm.ZeroOp, type, "zero", {})
 
     def address_of(self, symbol: str, space: int = GENERIC) -> SSAValue:
         """The address of a global or function."""
-        return self._once(
-            llvm.AddressOfOp, pointer(space), f"@{symbol}", lambda: {"global_name": SymbolRefAttr(symbol)}
-        )
+        return self._once(llvm.AddressOfOp, pointer(space), f"@{symbol}", {"global_name": SymbolRefAttr(symbol)})
 
-    def _once(self, kind: type[Operation], type: Attribute, key: object, properties) -> SSAValue:
+    def _once(self, kind: type[Operation], type: Attribute, key: object, properties: dict[str, Attribute]) -> SSAValue:
         """A value of the entry block that has no operands, the same for equal ones."""
         if (known := self._constants.get((key, id(type)))) is None:
             with self.in_prologue():
-                known = self._constants[key, id(type)] = self.value(kind, (), type, properties())
+                known = self._constants[key, id(type)] = self.value(kind, (), type, properties)
         return known
 
     # ---- blocks ------------------------------------------------------------------------------------

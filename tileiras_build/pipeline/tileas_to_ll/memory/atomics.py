@@ -141,7 +141,7 @@ def _shared_results(e: KernelEmitter, op: Any, element: Element, known: dict[int
     size = element.bytes
     lanes = tuple(image * size for image in layout.lanes) if layout else ()
     warps = tuple(image * size for image in layout.warps) if layout else ()
-    with e.in_prologue():
+    with e.b.in_prologue():
         base = e.b.add(e.linear(lanes, warps), e.shared_base)
     if "sync_before" in op.attributes:
         e.barrier()

@@ -16,7 +16,7 @@ from ....layouts import MatrixAccess, SharedAccess
 from ...shared.element_types import ELEMENTS, Element
 from ...shared.llvm_types import I8, I32
 from ..emission.thread_code import Value
-from ..emission.kernel_emitter import KernelEmitter, Late, LateValue, Part, border_type, taken
+from ..emission.kernel_emitter import KernelEmitter, Late, LateValue, Part, taken
 from .vector_access import load_vector, store_vector, to_border
 
 BYTES, WORD = 4, ELEMENTS["i32"]
@@ -30,7 +30,7 @@ def _address(e: KernelEmitter, access: Any, xor: int, scratch: int, start: Value
     ``start`` is the region's 32-bit address where it is known at run time only.
     """
     thread = e.linear(access.lane_offsets, access.warp_offsets)
-    with e.in_prologue():
+    with e.b.in_prologue():
         place = e.b.xor(thread, xor)
         base = e.b.add(place, e.shared_base) if start is None else place
     return base if start is None else e.b.add(place, start), scratch
@@ -53,7 +53,7 @@ def holder_of(e: KernelEmitter, lanes: int, warps: int) -> Value | None:
     """Whether this thread has none of the bits set; None where there are no bits."""
     if not lanes and not warps:
         return None
-    with e.in_prologue():
+    with e.b.in_prologue():
         return e.b.compare("eq", e.b.and_(e.thread, lanes | warps << 5), 0)
 
 
@@ -141,7 +141,7 @@ def _exchanged(e: KernelEmitter, access: MatrixAccess, words: list[Value]) -> li
     """The words of an instruction in the order of its matrices, from that of the lane, or the other way around."""
     if not access.swapped_lanes:
         return words
-    with e.in_prologue():
+    with e.b.in_prologue():
         swapped = e.b.compare("ne", e.b.and_(e.thread, access.swapped_lanes), 0)
     pairs = [(words[number ^ 1], word) for number, word in enumerate(words)]
     return [e.b.select(swapped, other, own, I32) for other, own in pairs]
@@ -196,7 +196,7 @@ def pack_word(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Valu
     if element.bits == 8 and (word := _bytes_of_two(e, values)) is not None:
         return word
     scalars = [taken(e.b, value) for value in values]
-    type = border_type(element)
+    type = element.border
     if len(scalars) == 1:
         return e.b.bitcast(scalars[0], I32, type)
     if element.bits == 16:

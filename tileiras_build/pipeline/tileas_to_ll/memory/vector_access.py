@@ -14,7 +14,7 @@ from ....dialects.nvvm.memory_access import LoadOp, StoreOp
 from ...shared.element_types import Element
 from ...shared.llvm_types import I1, I8, I64, struct
 from ..emission.thread_code import Value
-from ..emission.kernel_emitter import KernelEmitter, border_type
+from ..emission.kernel_emitter import KernelEmitter
 
 Modifiers = Mapping[str, str]
 
@@ -31,7 +31,7 @@ def load_vector(
 ) -> list[Value]:
     """The elements of one access, each as a register value; where masked out they have the bits ``fill``."""
     masked = None if mask is None else fill
-    type = registers_type(border_type(element), count)
+    type = registers_type(element.border, count)
     loaded = e.b.issue(LoadOp, address, predicate(e, mask), type=type, offset=offset or None, fill=masked, **modifiers)
     return [from_border(e, element, value) for value in fields(e, loaded, count)]
 
@@ -46,7 +46,7 @@ def store_vector(
     modifiers: Modifiers,
 ) -> None:
     """Store consecutive elements by one access."""
-    type = border_type(element)
+    type = element.border
     crossed = [e.b.of(to_border(e, element, value), type) for value in values]
     e.b.issue(StoreOp, address, crossed, predicate(e, mask), offset=offset or None, **modifiers)
 

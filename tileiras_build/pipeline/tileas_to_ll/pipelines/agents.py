@@ -108,7 +108,7 @@ def _reaches_others(e: KernelEmitter) -> bool:
 
 
 def leads_pair(e: KernelEmitter) -> Value:
-    with e.in_prologue():
+    with e.b.in_prologue():
         return e.b.compare("eq", e.cta_rank, 0)
 
 
@@ -232,7 +232,7 @@ def emit_consumer_release(e: KernelEmitter, op: Any) -> None:
         first = b.compare("eq", stage, 0)
         stage = b.select(first, last, b.sub(stage, 1), I32)
     ctas = ctas_of(op.pipeline)
-    with e.in_prologue():
+    with e.b.in_prologue():
         leads = b.compare("ult", e.lane, ctas) if ctas > 1 else b.compare("eq", e.lane, 0)
     enabled = leads if op.enabled is None else b.all_of([leads, e.scalar(op.enabled)])
     b.issue(warps.BarWarpSyncOp, -1)
@@ -259,7 +259,7 @@ def emit_agent_switch(e: KernelEmitter, op: Any) -> None:
     b = e.b
     _initialize(e)
     apart, compute, done = (b.label() for _ in range(3))
-    with e.in_prologue():
+    with e.b.in_prologue():
         is_apart = b.compare("uge", e.uniform_warp, e.num_warps)
     b.branch_if(is_apart, apart, compute)
     b.start(apart)

@@ -62,7 +62,7 @@ def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
             source = _bytes_inside(e, addresses, first, order[0], len(vector.registers), e.scalar(op.enabled))
         else:
             source = _outside(e, addresses, first, e.scalar(op.enabled))
-        with e.in_prologue():
+        with e.b.in_prologue():
             place = e.b.xor(thread, vector.xor)
         size = len(vector.registers) * addresses.element.bytes
         target = e.b.add(stage, place)

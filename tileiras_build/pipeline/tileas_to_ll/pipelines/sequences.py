@@ -23,7 +23,7 @@ def _warpgroups(op: Any) -> int:
 
 
 def _warpgroup(e: KernelEmitter) -> Value:
-    with e.in_prologue():
+    with e.b.in_prologue():
         return e.b.shift(e.uniform_warp, -2)
 
 
@@ -32,7 +32,7 @@ def _meet(e: KernelEmitter, kind: type[TableOperation], barrier: Value) -> None:
 
 
 def emit_open(e: KernelEmitter, op: Any) -> None:
-    with e.in_prologue():
+    with e.b.in_prologue():
         is_last = e.b.compare("uge", e.uniform_warp, WARPS * (_warpgroups(op) - 1))
     with e.b.when(is_last):
         _meet(e, BarrierArriveCountOp, FIRST_BARRIER)
@@ -45,7 +45,7 @@ def emit_wait(e: KernelEmitter, op: Any) -> None:
 def emit_arrive(e: KernelEmitter, op: Any) -> None:
     """At the barrier of the next warpgroup: of the first one, after the last."""
     b, count = e.b, _warpgroups(op)
-    with e.in_prologue():
+    with e.b.in_prologue():
         following = b.add(_warpgroup(e), 1)
         wraps = b.compare("eq", following, count)
         barrier = b.add(b.select(wraps, 0, following, I32), FIRST_BARRIER)
@@ -53,7 +53,7 @@ def emit_arrive(e: KernelEmitter, op: Any) -> None:
 
 
 def emit_close(e: KernelEmitter, op: Any) -> None:
-    with e.in_prologue():
+    with e.b.in_prologue():
         is_first = e.b.compare("ult", e.uniform_warp, WARPS)
     with e.b.when(is_first):
         _meet(e, BarrierCountOp, FIRST_BARRIER)

@@ -24,7 +24,7 @@ from ....layouts.matrix_descriptor import WIDE
 from ...analysis.tensor_maps import TensorBox, map_entry
 from ...shared.llvm_types import CLUSTER, I16, SHARED
 from .async_copies import stage_address
-from ..emission.attribute_values import segments
+from ....dialects.ir import segments
 from ..emission.builder import INDEX
 from ..emission.thread_code import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
@@ -45,7 +45,7 @@ def descriptor_entry(op: Any, parameter: int) -> dict[str, Any]:
 
 
 def emit_make_tiled_tma_desc(e: KernelEmitter, op: Any) -> None:
-    with e.in_prologue():
+    with e.b.in_prologue():
         map = e.b.bridge(e.map_arguments[len(e.tensor_maps)], _map_type(op))
     e.tensor_maps.append(map)
     e.values[op.result] = map

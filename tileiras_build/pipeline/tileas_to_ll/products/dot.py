@@ -142,7 +142,7 @@ def _masked(
     thread_mask = sum(1 << bit for bit, image in enumerate((*layout.lanes, *layout.warps)) if image & beyond)
     inside = None
     if thread_mask:
-        with e.in_prologue():
+        with e.b.in_prologue():
             inside = e.b.compare("eq", e.b.and_(e.thread, thread_mask), 0)
     result = []
     for register, offset in enumerate(layout.register_offsets):
@@ -261,7 +261,7 @@ class _Reader:
         self.offsets = [self._offset(unpack(image, layout.shape)) for image in layout.register_offsets]
         lanes = tuple(self._offset(unpack(image, layout.shape)) for image in layout.lanes)
         warps = tuple(self._offset(unpack(image, layout.shape)) for image in layout.warps)
-        with e.in_prologue():
+        with e.b.in_prologue():
             self.thread = e.b.add(e.linear(lanes, warps), e.shared_base)
         # The right operand's rows are read in vectors where a thread holds neighbors.
         self.vector = 1 if is_left else min(layout.contiguous(), VECTOR_BYTES // bytes)

@@ -68,7 +68,7 @@ def _warp_address(e: KernelEmitter, tile: TensorMemoryTile, start: Value, own: i
     images = [32 << LANE_SHIFT, 64 << LANE_SHIFT]
     images += [tile.words << bit for bit in range(log2_exact(tile.groups_m))]
     images += [tile.warp_words << bit for bit in range(log2_exact(tile.groups_n))]
-    with e.in_prologue():
+    with e.b.in_prologue():
         part = e.b.linear(e.uniform_warp, images)
     return e.b.add(e.b.add(start, part), own * tile.groups_m * tile.words + first)
 
@@ -137,7 +137,7 @@ def _store_scales(e: KernelEmitter, op: Any) -> None:
     element, step = e.element(op.value), columns.per_word
     words = [pack_scales(e, element, held[first : first + step]) for first in range(0, len(held), step)]
     address = _stage_address(e, e.values[op.dest], columns, op.stage)
-    with e.in_prologue():
+    with e.b.in_prologue():
         lanes = e.b.linear(e.uniform_warp, [32 << LANE_SHIFT, 64 << LANE_SHIFT])
         writes = e.b.compare("ult", e.uniform_warp, WARPS)
     with e.b.when(writes):

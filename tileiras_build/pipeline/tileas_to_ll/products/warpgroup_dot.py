@@ -220,7 +220,7 @@ class _Product:
         images = [0] * warp_bits.stop
         for bit, offset in zip(warp_bits, layout.row_offsets[row_bit:]):
             images[bit] = offset
-        with e.in_prologue():
+        with e.b.in_prologue():
             group = b.linear(e.uniform_warp, images)
         address = b.add(stage_address(e, buffer, e.scalar(stage)), group)
         return _Shared(layout, matrix_descriptor(e, address, layout.wgmma_descriptor))

@@ -20,7 +20,7 @@ from ....dialects.arith_ext import RemfOp
 from ....dialects.definition import TableOperation
 from ....dialects.nvvm import arithmetic, generic
 from ....errors import Unsupported
-from ...shared.element_types import ELEMENTS, Element, element_of
+from ...shared.element_types import ELEMENTS, Element, element_of, wrapped
 from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, GLOBAL, HALF, I1, I32, I64, integer, pointer
 from ..emission.thread_code import Value
 from .float_conversions import ROUNDING_SUFFIX, convert_float, with_last_bit
@@ -81,11 +81,13 @@ def emit_elementwise(e: KernelEmitter, op: Operation) -> None:
     columns = [e.registers(operand) for operand in op.operands]
     count = max(map(len, columns))
     columns = [column if len(column) == count else column * count for column in columns]
-    known: dict[tuple, Value] = {}
+    known: dict[tuple[int, ...], Value] = {}
     registers = []
     for arguments in zip(*columns):
-        if (result := known.get(arguments)) is None:
-            result = known[arguments] = scalar(*arguments)
+        # By identity: values are hashed in Python.
+        key = tuple(map(id, arguments))
+        if (result := known.get(key)) is None:
+            result = known[key] = scalar(*arguments)
         registers.append(result)
     e.set(op.results[0], registers)
 
@@ -142,15 +144,10 @@ def _integer_binary(e: KernelEmitter, op: Operation) -> Scalar:
 
     def folded(x: Value, y: Value) -> Value:
         if isinstance(x, int) and isinstance(y, int):
-            return _wrapped(fold(x, y), width.width.data)
+            return wrapped(fold(x, y), width.width.data)
         return plain(x, y)
 
     return folded
-
-
-def _wrapped(value: int, width: int) -> int:
-    value &= (1 << width) - 1
-    return value - (1 << width) if value >> (width - 1) else value
 
 
 def _shift(e: KernelEmitter, op: Operation) -> Scalar:
@@ -372,7 +369,7 @@ def _resize_integer(instruction: str) -> Rule:
 
         def scalar(x: Value) -> Value:
             if isinstance(x, int) and target in (I32, I64) and source in (I32, I64):
-                return _wrapped(x, target.width.data) if signed or x >= 0 else _wrapped(x & 0xFFFFFFFF, 64)
+                return wrapped(x, target.width.data) if signed or x >= 0 else wrapped(x & 0xFFFFFFFF, 64)
             return b.cast(instruction, x, target, source)
 
         return scalar if source != target else (lambda x: x)

@@ -133,7 +133,7 @@ def _store_parts(e, held, layout, reduced, warp_bits, along, elements, starts) -
 
 
 def _based(e: KernelEmitter, lanes: tuple[int, ...], warps: tuple[int, ...]) -> Value:
-    with e.in_prologue():
+    with e.b.in_prologue():
         return e.b.add(e.linear(lanes, warps), e.shared_base)
 
 
@@ -210,7 +210,7 @@ def _last_of_lower(
     """The total of the lower half: in the lane with ``bit`` clear and the lower bits set (the other way round in reverse)."""
     if not lanes and not bit:
         return value
-    with e.in_prologue():
+    with e.b.in_prologue():
         if reverse:
             source = e.b.or_(e.b.and_(e.lane, ~lanes & 31), bit)
         else:
@@ -232,7 +232,7 @@ def _register_level(e, held, bit, registers, lanes, elements, combine, reverse) 
 
 
 def _lane_level(e, held, bit, registers, lanes, elements, combine, reverse) -> dict[int, Tuple]:
-    with e.in_prologue():
+    with e.b.in_prologue():
         upper = e.b.compare("eq" if reverse else "ne", e.b.and_(e.lane, bit), 0)
     totals: dict[int, Tuple] = {}
     result = {}

@@ -78,7 +78,7 @@ def _received(e: KernelEmitter, plan: WarpShuffle, shuffle: Any, words: list[lis
     value = words[shuffle.value]
     if plan.is_own_lane(shuffle):
         return value
-    with e.in_prologue():
+    with e.b.in_prologue():
         source = e.b.xor(lane, shuffle.lane_xor)
     return [shuffle_word(e, word, "idx", source) for word in value]
 
@@ -103,7 +103,7 @@ def _choice(e: KernelEmitter, condition: Value, then: Value, otherwise: Value) -
 
 
 def _parity(e: KernelEmitter, lane_mask: int, warp_mask: int) -> Value:
-    with e.in_prologue():
+    with e.b.in_prologue():
         bits = e.b.and_(e.thread, lane_mask | warp_mask << 5)
         odd = e.b.and_(e.b.issue(CtPopOp, bits, type=I32), 1)
         return e.b.compare("ne", odd, 0)

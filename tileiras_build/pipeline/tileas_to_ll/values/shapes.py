@@ -12,6 +12,7 @@ from typing import Any
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, TensorType
 from xdsl.ir import Attribute
 
+from ....dialects.ir import text_of
 from ....errors import Unsupported
 from ....layouts import LinearLayout, SharedLayout, shared_access, unpack
 from ...shared.element_types import Element, element_of
@@ -42,7 +43,7 @@ def emit_constant(e: KernelEmitter, op: Any) -> None:
 def constant_bits(value: FloatAttr) -> int:
     """The bits of a scalar constant."""
     packed = DenseIntOrFPElementsAttr.from_list(TensorType(value.type, [1]), [value.value.data]).data.data
-    if str(value.type) == "tf32":
+    if text_of(value.type) == "tf32":
         return struct.unpack("<I", struct.pack("<f", value.value.data))[0]
     return int.from_bytes(packed, "little")
 
@@ -57,7 +58,7 @@ def _emit_table(e: KernelEmitter, value: DenseIntOrFPElementsAttr, result: Any, 
     if element.type == I1:
         numbers = [number & 1 for number in numbers]
     table, type = e.module.constant_table(numbers, element.bits), integer(element.bits)
-    with e.in_prologue():
+    with e.b.in_prologue():
         thread = e.linear(layout.lanes, layout.warps)
     registers = []
     for offset in layout.register_offsets:

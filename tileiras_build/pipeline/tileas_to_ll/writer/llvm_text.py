@@ -69,41 +69,51 @@ def constant_text(value: Attribute, type: Attribute) -> str:
     raise Unsupported("ll-constant", f"constant {value} of type {type} has no LLVM form")
 
 
+class _Names(dict[int, str]):
+    """The spelling of values by their identity; one that is asked for first gets a register."""
+
+    count = 0
+
+    def __missing__(self, value: int) -> str:
+        self[value] = name = self.fresh()
+        return name
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"%v{self.count - 1}"
+
+
 class FunctionWriter:
     """The lines of one function."""
 
     def __init__(self, debug: DebugMetadata):
         self.debug = debug
         self.lines: list[str] = []
-        self.names: dict[int, str] = {}  # by the value's identity
+        self.names = _Names()
         self.blocks: dict[Block, str] = {}
-        self._count = 0
 
     def name(self, value: SSAValue) -> str:
         """The spelling of a value: a constant, a global, or a register."""
-        if (known := self.names.get(id(value))) is None:
-            known = self.names[id(value)] = self.fresh()
-        return known
+        return self.names[id(value)]
 
     def fresh(self) -> str:
         """A name for a register."""
-        self._count += 1
-        return f"%v{self._count - 1}"
+        return self.names.fresh()
 
     def typed(self, value: SSAValue) -> str:
         """Type and spelling."""
-        return f"{type_text(value.type)} {self.name(value)}"
+        return f"{type_text(value._type)} {self.names[id(value)]}"
 
     def typed_list(self, values: Iterable[SSAValue]) -> str:
         """Types and spellings, as a call takes them."""
-        return ", ".join([f"{type_text(value._type)} {self.name(value)}" for value in values])
+        return ", ".join([f"{type_text(value._type)} {self.names[id(value)]}" for value in values])
 
     def emit(self, op: Operation, text: str) -> None:
         """A line, naming the result if there is one."""
         if (place := op.attributes.get(DBG)) is not None:
             text = f"{text}, !dbg !{self.debug.number(place)}"
         for result in op.results:
-            text = f"{self.name(result)} = {text}"
+            text = f"{self.names[id(result)]} = {text}"
         self.lines.append(f"  {text}")
 
 

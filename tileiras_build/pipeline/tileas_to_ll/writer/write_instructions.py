@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from xdsl.dialects import llvm, vector
+from xdsl.dialects.builtin import DenseArrayBase
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.debuginfo.metadata import expression_text
 from ....dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, DebugIntrinsic, ExtractElementOp, MoveOp
-from ....dialects.llvm_ext import AddrSpaceCastOp, FPToSIOp, FPToUIOp, UIToFPOp
+from ....dialects.llvm_ext import BINARY, CASTS
 from ....dialects.nvvm.mapping import row_of
 from ....dialects.nvvm.rows import NONE, Argument, Assembly, Intrinsic, Row, Widened, constants
 from ....dialects.vector_ext import FromElementsOp
@@ -23,18 +25,12 @@ VOLATILE, INVARIANT = "volatile_", "invariant"
 Writer = Callable[[FunctionWriter, Operation], None]
 WRITERS: dict[type[Operation], Writer] = {}
 
-BINARY = {
-    llvm.AddOp: "add", llvm.SubOp: "sub", llvm.MulOp: "mul", llvm.UDivOp: "udiv", llvm.SDivOp: "sdiv",
-    llvm.URemOp: "urem", llvm.SRemOp: "srem", llvm.AndOp: "and", llvm.OrOp: "or", llvm.XOrOp: "xor",
-    llvm.ShlOp: "shl", llvm.LShrOp: "lshr", llvm.AShrOp: "ashr", llvm.FAddOp: "fadd", llvm.FSubOp: "fsub",
-    llvm.FMulOp: "fmul", llvm.FDivOp: "fdiv", llvm.FRemOp: "frem",
-}  # fmt: skip
-CASTS = {
-    llvm.ZExtOp: "zext", llvm.SExtOp: "sext", llvm.TruncOp: "trunc", llvm.FPExtOp: "fpext", llvm.FPTruncOp: "fptrunc",
-    llvm.BitcastOp: "bitcast", llvm.PtrToIntOp: "ptrtoint", llvm.IntToPtrOp: "inttoptr", llvm.SIToFPOp: "sitofp",
-    UIToFPOp: "uitofp", FPToSIOp: "fptosi", FPToUIOp: "fptoui", AddrSpaceCastOp: "addrspacecast",
-    vector.BitcastOp: "bitcast",
-}  # fmt: skip
+# Operation -> LLVM's word for it.
+WORDS = {kind: word for word, kind in (BINARY | CASTS).items()} | {vector.BitcastOp: "bitcast"}
+
+
+INTEGER_PREDICATES = {flag.to_int(): str(flag) for flag in llvm.ICmpPredicateFlag}
+FLOAT_PREDICATES = {flag.to_int(): str(flag) for flag in llvm.FCmpPredicateFlag}
 
 
 def writes(*operations: type[Operation]) -> Callable[[Writer], Writer]:
@@ -47,20 +43,22 @@ def writes(*operations: type[Operation]) -> Callable[[Writer], Writer]:
     return register
 
 
-@writes(*BINARY)
+@writes(*BINARY.values())
 def _binary(w: FunctionWriter, op: Operation) -> None:
-    left, right = op.operands
-    w.emit(op, f"{BINARY[type(op)]} {w.typed(left)}, {w.name(right)}")
+    left, right = op._operands
+    w.emit(op, f"{WORDS[op.__class__]} {w.typed(left)}, {w.name(right)}")
 
 
-@writes(*CASTS)
+@writes(*CASTS.values(), vector.BitcastOp)
 def _cast(w: FunctionWriter, op: Operation) -> None:
-    w.emit(op, f"{CASTS[type(op)]} {w.typed(op.operands[0])} to {type_text(op.results[0].type)}")
+    [value], [result] = op._operands, op.results
+    w.emit(op, f"{WORDS[op.__class__]} {w.typed(value)} to {type_text(result._type)}")
 
 
 @writes(llvm.ConstantOp)
 def _constant_op(w: FunctionWriter, op: llvm.ConstantOp) -> None:
-    w.names[id(op.results[0])] = constant_text(op.value, op.result.type)
+    [result] = op.results
+    w.names[id(result)] = constant_text(op.properties["value"], result._type)
 
 
 @writes(llvm.UndefOp, llvm.ZeroOp)
@@ -77,19 +75,21 @@ def _address_of(w: FunctionWriter, op: llvm.AddressOfOp) -> None:
 
 @writes(llvm.ICmpOp)
 def _compare(w: FunctionWriter, op: llvm.ICmpOp) -> None:
-    predicate = llvm.ICmpPredicateFlag.from_int(op.predicate.value.data)
-    w.emit(op, f"icmp {predicate} {w.typed(op.lhs)}, {w.name(op.rhs)}")
+    predicate = INTEGER_PREDICATES[op.properties["predicate"].value.data]
+    left, right = op._operands
+    w.emit(op, f"icmp {predicate} {w.typed(left)}, {w.name(right)}")
 
 
 @writes(llvm.SelectOp)
 def _select(w: FunctionWriter, op: llvm.SelectOp) -> None:
-    w.emit(op, f"select {', '.join(w.typed(value) for value in op.operands)}")
+    w.emit(op, f"select {w.typed_list(op._operands)}")
 
 
 @writes(llvm.FCmpOp)
 def _compare_floats(w: FunctionWriter, op: llvm.FCmpOp) -> None:
-    predicate = llvm.FCmpPredicateFlag.from_int(op.predicate.value.data)
-    w.emit(op, f"fcmp {predicate} {w.typed(op.lhs)}, {w.name(op.rhs)}")
+    predicate = FLOAT_PREDICATES[op.properties["predicate"].value.data]
+    left, right = op._operands
+    w.emit(op, f"fcmp {predicate} {w.typed(left)}, {w.name(right)}")
 
 
 @writes(llvm.FNegOp)
@@ -127,23 +127,29 @@ def _store(w: FunctionWriter, op: llvm.StoreOp) -> None:
 
 @writes(llvm.InsertElementOp)
 def _insert_element(w: FunctionWriter, op: llvm.InsertElementOp) -> None:
-    w.emit(op, f"insertelement {w.typed_list(op.operands)}")
+    w.emit(op, f"insertelement {w.typed_list(op._operands)}")
 
 
 @writes(ExtractElementOp)
 def _extract_element(w: FunctionWriter, op: ExtractElementOp) -> None:
-    w.emit(op, f"extractelement {w.typed_list(op.operands)}")
+    w.emit(op, f"extractelement {w.typed_list(op._operands)}")
 
 
 @writes(llvm.ExtractValueOp)
 def _extract_value(w: FunctionWriter, op: llvm.ExtractValueOp) -> None:
-    w.emit(op, f"extractvalue {w.typed(op.container)}, {', '.join(map(str, op.position.get_values()))}")
+    [container] = op._operands
+    w.emit(op, f"extractvalue {w.typed(container)}, {_position_text(op.properties['position'])}")
 
 
 @writes(llvm.InsertValueOp)
 def _insert_value(w: FunctionWriter, op: llvm.InsertValueOp) -> None:
-    position = ", ".join(map(str, op.position.get_values()))
-    w.emit(op, f"insertvalue {w.typed(op.container)}, {w.typed(op.value)}, {position}")
+    container, value = op._operands
+    w.emit(op, f"insertvalue {w.typed(container)}, {w.typed(value)}, {_position_text(op.properties['position'])}")
+
+
+@lru_cache(maxsize=4096)
+def _position_text(position: DenseArrayBase) -> str:
+    return ", ".join(map(str, position.get_values()))
 
 
 @writes(vector.ExtractOp)

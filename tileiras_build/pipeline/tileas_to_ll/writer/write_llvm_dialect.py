@@ -6,7 +6,7 @@ their rows in the book (``dialects/nvvm/mapping.py``). An operation of another d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import builtin, llvm
 from xdsl.dialects.builtin import ModuleOp
@@ -16,6 +16,7 @@ from ....book.serializers import DATA_LAYOUTS, TRIPLE
 from ....dialects.debuginfo.attrs import Node
 from ....dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata
 from ....dialects.gpu_ext import GPUModuleOp
+from ....dialects.ir import block_operations
 from ....dialects.nvvm.target import DEFAULTS, TargetAttr
 from ....errors import InvalidInput, Unsupported
 from ....names import LINKED_LIBRARY, llvm_string, llvm_symbol
@@ -211,7 +212,7 @@ def _body(w: FunctionWriter, function: llvm.FuncOp) -> None:
     w.blocks |= {block: f"b{index}" for index, block in enumerate(blocks)}
     # Constants, globals and empty values are spelled where they are used, which may be before their block.
     for block in blocks:
-        for op in _operations(block):
+        for op in block_operations(block):
             if (spell := SPELLED.get(op.__class__)) is not None:
                 spell(w, op)
     incoming = _incoming(blocks)
@@ -219,16 +220,8 @@ def _body(w: FunctionWriter, function: llvm.FuncOp) -> None:
         w.lines.append(f"{w.blocks[block]}:")
         if block is not blocks[0]:
             _phis(w, block, incoming)
-        for op in _operations(block):
+        for op in block_operations(block):
             write_operation(w, op)
-
-
-def _operations(block: Block) -> Iterator[Operation]:
-    """``block.ops``, in half of the time."""
-    op = block._first_op
-    while op is not None:
-        yield op
-        op = op._next_op
 
 
 def _phis(w: FunctionWriter, block: Block, incoming: Incoming) -> None:

@@ -1,0 +1,203 @@
+"""What xDSL's classes do, in a fraction of the time: operations are created, walked, and read their segments by the ten
+thousands (benchmarks/emission_cost.py).
+
+The functions write the links of xDSL's lists themselves; nothing else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TypeVar
+
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerAttr, i32
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, SSAValues, Use
+
+Made = TypeVar("Made", bound=Operation)
+
+# Of operands and results: their class looks for slices in Python each time.
+item = tuple.__getitem__
+# The classes of values, those that are met first: a class that is met as it stands is recognized without asking ABC.
+VALUES = (OpResult, BlockArgument, SSAValue)
+_NO_VALUES: SSAValues = SSAValues(())
+_new = object.__new__
+
+
+def create(
+    kind: type[Made],
+    operands: Sequence[SSAValue] = (),
+    types: Sequence[Attribute] = (),
+    properties: dict[str, Attribute] | None = None,
+    attributes: dict[str, Attribute] | None = None,
+    successors: Sequence[Block] = (),
+    regions: Sequence[Region] = (),
+) -> Made:
+    """``kind.create``, unverified like it, in a third of the time, but for properties that have a default: they are given.
+
+    The dictionaries become the operation's own.
+    """
+    op = _new(kind)
+    op._operands = SSAValues(operands)
+    op._operand_uses = tuple([_use(op, index, value) for index, value in enumerate(operands)]) if operands else ()
+    op.results = SSAValues([_result(op, index, type) for index, type in enumerate(types)]) if types else _NO_VALUES
+    op.properties = {} if properties is None else properties
+    op.attributes = {} if attributes is None else attributes
+    op.location = UNKNOWN_LOC
+    op.regions = op._successors = op._successor_uses = ()
+    if successors:
+        op.successors = successors
+    for region in regions:
+        op.add_region(region)
+    return op
+
+
+def _use(op: Operation, index: int, value: SSAValue) -> Use:
+    use = _new(Use)
+    use._operation, use._index, use._prev_use = op, index, None
+    use._next_use = following = value.first_use
+    if following is not None:
+        following._prev_use = use
+    value.first_use = use
+    return use
+
+
+def _result(op: Operation, index: int, type: Attribute) -> OpResult:
+    result = _new(OpResult)
+    result.first_use = result._name = None
+    result._type, result.op, result.index = type, op, index
+    return result
+
+
+def erase(op: Operation) -> None:
+    """``op.detach()`` and ``op.erase()`` of an operation whose results nobody reads."""
+    block, before, after = op.parent, op._prev_op, op._next_op
+    if before is None:
+        block._first_op = after
+    else:
+        before._next_op = after
+    if after is None:
+        block._last_op = before
+    else:
+        after._prev_op = before
+    op.parent = op._prev_op = op._next_op = None
+    if any([result.first_use is not None for result in op.results]):
+        raise ValueError(f"{op.name} is erased, but its results are read")
+    if op.regions or op._successors:
+        op.drop_all_references()
+        return
+    for value, use in zip(op._operands, op._operand_uses):
+        value.remove_use(use)
+    op._operand_uses = ()
+
+
+def replace_uses(old: SSAValue, new: SSAValue) -> None:
+    """``old.replace_all_uses_with(new)``: who reads one value reads the other."""
+    if old is new:
+        return
+    use, old.first_use = old.first_use, None
+    while use is not None:
+        following, op, index = use._next_use, use._operation, use._index
+        operands = list(op._operands)
+        operands[index] = new
+        op._operands = SSAValues(operands)
+        new.add_use(use)
+        use = following
+    if new._name is None:
+        new._name = old._name
+
+
+def move_operations(source: Block, target: Block) -> None:
+    """Append all operations of a block to another one."""
+    first = op = source._first_op
+    if op is None:
+        return
+    while op is not None:
+        op.parent = target
+        op = op._next_op
+    first._prev_op = target._last_op
+    if target._last_op is None:
+        target._first_op = first
+    else:
+        target._last_op._next_op = first
+    target._last_op = source._last_op
+    source._first_op = source._last_op = None
+
+
+def append(block: Block, op: Operation) -> None:
+    """``block.add_op`` of an operation that is in no block and has no regions."""
+    last = block._last_op
+    op.parent, op._prev_op = block, last
+    if last is None:
+        block._first_op = op
+    else:
+        last._next_op = op
+    block._last_op = op
+
+
+def walk(root: Operation | Region | Block) -> list[Operation]:
+    """An operation and all in its regions, or all in a region or block, in order: ``list(root.walk())`` in an eighth of
+    the time. What happens to the operations while the list is looked at does not change it."""
+    found: list[Operation] = []
+    if isinstance(root, Operation):
+        found.append(root)
+        for region in root.regions:
+            _walk_region(region, found)
+    elif isinstance(root, Region):
+        _walk_region(root, found)
+    else:
+        _walk_block(root, found)
+    return found
+
+
+def _walk_region(region: Region, found: list[Operation]) -> None:
+    block = region._first_block
+    while block is not None:
+        _walk_block(block, found)
+        block = block._next_block
+
+
+def _walk_block(block: Block, found: list[Operation]) -> None:
+    op = block._first_op
+    while op is not None:
+        found.append(op)
+        if op.regions:
+            for region in op.regions:
+                _walk_region(region, found)
+        op = op._next_op
+
+
+def block_operations(block: Block) -> list[Operation]:
+    """``list(block.ops)``, in a third of the time."""
+    found, op = [], block._first_op
+    while op is not None:
+        found.append(op)
+        op = op._next_op
+    return found
+
+
+@lru_cache(maxsize=4096)
+def segments(*sizes: int) -> DenseArrayBase:
+    """operandSegmentSizes: how many operands each group has."""
+    return DenseArrayBase.from_list(i32, sizes)
+
+
+def segment_sizes(op: Operation) -> tuple[int, ...]:
+    """How many operands each group of an operation has, as its property says."""
+    return _unpacked(op.properties["operandSegmentSizes"].data.data)
+
+
+@lru_cache(maxsize=4096)
+def _unpacked(data: bytes) -> tuple[int, ...]:
+    return i32.unpack(data, len(data) // 4)
+
+
+@lru_cache(maxsize=4096)
+def number(value: int, type: Attribute) -> IntegerAttr:
+    """A number as an attribute, its bits beyond the type's cut off."""
+    return IntegerAttr(value, type, truncate_bits=True)
+
+
+@lru_cache(maxsize=4096)
+def text_of(attribute: Attribute | None) -> str:
+    """``str(attribute)``: printing an attribute costs more than an operation."""
+    return str(attribute)
