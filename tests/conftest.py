@@ -1,8 +1,24 @@
-"""Marks the quick tests, and reads no other files where they alone are asked for."""
+"""Marks the quick tests, and reads no other files where they alone are asked for; the option --cpu-report; a session's folder."""
 
 import pytest
 
+from tests import compiled_once, cpu_report
 from tests.quick import MARK, TESTS, has_quick_tests, is_quick
+
+
+def pytest_addoption(parser):
+    cpu_report.add_option(parser)
+
+
+def pytest_configure(config):
+    cpu_report.register(config)
+    if not hasattr(config, "workerinput"):
+        compiled_once.open_session()
+
+
+def pytest_unconfigure(config):
+    if not hasattr(config, "workerinput"):
+        compiled_once.close_session()
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -5,7 +5,7 @@ import struct
 import pytest
 from example_library import CASES, bytecode_of, inputs_of, launch
 
-import tileiras_build
+from tests.compiled_once import compiled
 from tileiras_build.bytecode.export import pack_arguments
 from tileiras_build.targets import TARGETS
 
@@ -29,14 +29,14 @@ def sm_of(cubin: bytes) -> int:
 
 @pytest.mark.parametrize(("name", "sm"), pairs(EMULATED))
 def test_kernel_computes_its_reference(name, sm):
-    artifacts = tileiras_build.compile(bytecode_of(name), sm)
+    artifacts = compiled(bytecode_of(name), sm, stop_at="cubin")
     assert sm_of(artifacts.cubin) == TARGETS[sm].number
     assert CASES[name].find_faults(inputs_of(name), launch(name, artifacts)) == []
 
 
 @pytest.mark.parametrize(("name", "sm"), pairs(ASSEMBLED))
 def test_kernel_assembles(name, sm):
-    artifacts = tileiras_build.compile(bytecode_of(name), sm)
+    artifacts = compiled(bytecode_of(name), sm, stop_at="cubin")
     assert sm_of(artifacts.cubin) == TARGETS[sm].number
     [(entry, kernel)] = artifacts.manifest["kernels"].items()
     parameters = pack_arguments(CASES[name], list(inputs_of(name).values()))

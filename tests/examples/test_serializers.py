@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from example_library import CASES, bytecode_of, launch
 
-import tileiras_build
+from tests.compiled_once import compiled
 
 # The one that both can make PTX of: sums of another instruction may be rounded elsewhere.
 SHARED_STRATEGY = "unspecialize"
@@ -17,7 +17,7 @@ def test_both_serializers_compute_the_same(name, sm):
     results = []
     for serializer in ("nvptx", "libnvvm"):
         choices = {"serializer": serializer, "strategy": SHARED_STRATEGY}
-        artifacts = tileiras_build.compile(bytecode_of(name), sm, stop_at="ptx", **choices)
+        artifacts = compiled(bytecode_of(name), sm, **choices)
         assert ("NVIDIA NVVM Compiler" in artifacts.ptx) == (serializer == "libnvvm")
         results.append(launch(name, artifacts))
     for key, value in results[0].items():

@@ -6,8 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import tileiras_build
-from tests.emulated_kernels import aligned, bytecode, cases, compiled, run
+from tests.emulated_kernels import aligned, assembled, cases, compiled, run
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import pack_arguments
 from tileiras_build.checkers.pipelines import check_pipelines
@@ -287,7 +286,7 @@ def test_a_scale_that_is_no_number(name, sm):
 )
 def test_the_assembler_takes_it(name, sm):
     """A product of scaled blocks is one instruction there, too."""
-    artifacts = tileiras_build.compile(bytecode(KERNELS, name), sm)
+    artifacts = assembled(KERNELS, name, sm)
     [listing] = sass.read_listings(sass.disassemble(artifacts.cubin))
     assert listing.count("QMMA", "OMMA", "UTCQMMA", "UTCOMMA") >= 2 and not listing.count(
         *sass.SPILL, "HMMA", "UTCHMMA"
