@@ -48,6 +48,11 @@ def once(key: tuple, work: Callable[[], T]) -> T:
     return pickle.loads(path.read_bytes())
 
 
+def shared_folder() -> Path:
+    """A new folder that lasts as long as the session, for what ``once`` makes there and whose path it returns."""
+    return Path(tempfile.mkdtemp(dir=os.environ.get(FOLDER)))
+
+
 class SharedArtifacts(Artifacts):
     """Artifacts whose printed texts are made once as well."""
 

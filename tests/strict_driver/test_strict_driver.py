@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.compiled_once import compiled
+from tests.compiled_once import compiled, once
 from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.runtime.fake_libcuda import compiler, run
 from tests.strict_driver import images, kernels, launch_case, packages, wrong_calls
@@ -99,7 +99,10 @@ def test_what_takes_more_shared_memory_than_a_gpu_has_is_refused_before_the_driv
 @pytest.fixture(scope="module")
 def refused(driver, tmp_path_factory):
     """Status and reason of each wrong call."""
-    folder = tmp_path_factory.mktemp("wrong")
+    return once(("wrong calls",), lambda: _refused(driver, tmp_path_factory.mktemp("wrong")))
+
+
+def _refused(driver, folder) -> dict:
     cubin, ptx = images.build(folder)
     with StrictDriver(driver, "sm_90") as gpu:
         gpu.add(cubin, ptx)
