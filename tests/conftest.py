@@ -1,8 +1,30 @@
-"""Marks the quick tests, and reads no other files where they alone are asked for."""
+"""Marks the quick tests and leaves out the exhaustive ones; reads no other files where the quick ones alone are asked for.
+
+The options --exhaustive and --cpu-report; a folder for what the processes of a session share.
+"""
 
 import pytest
 
+from tests import compiled_once, cpu_report
 from tests.quick import MARK, TESTS, has_quick_tests, is_quick
+
+EXHAUSTIVE = "exhaustive"
+
+
+def pytest_addoption(parser):
+    cpu_report.add_option(parser)
+    parser.addoption(f"--{EXHAUSTIVE}", action="store_true", help="run the tests with the mark of this name, too")
+
+
+def pytest_configure(config):
+    cpu_report.register(config)
+    if not hasattr(config, "workerinput"):
+        compiled_once.open_session()
+
+
+def pytest_unconfigure(config):
+    if not hasattr(config, "workerinput"):
+        compiled_once.close_session()
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -11,8 +33,12 @@ def pytest_ignore_collect(collection_path, config):
     return True if asked and collection_path.name != "__init__.py" and not has_quick_tests(collection_path) else None
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Mark the tests that tests/quick.toml names."""
     for item in items:
         if item.path.is_relative_to(TESTS) and is_quick(item.path, item.name):
             item.add_marker(getattr(pytest.mark, MARK))
+    if not config.getoption(EXHAUSTIVE) and EXHAUSTIVE not in config.option.markexpr:
+        left = [item for item in items if item.get_closest_marker(EXHAUSTIVE)]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in set(left)]

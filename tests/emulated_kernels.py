@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-import tileiras_build
+from tests import compiled_once
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import export_kernels, load_cases, pack_arguments
 
@@ -23,13 +23,17 @@ def cases(path: Path) -> dict:
 @cache
 def bytecode(path: Path, name: str) -> bytes:
     """The bytecode of one case."""
-    return export_kernels(path, [name])[name]
+    return compiled_once.once(("bytecode", path, name), lambda: export_kernels(path, [name])[name])
 
 
-@cache
 def compiled(path: Path, name: str, sm: str):
     """The artifacts of one case, down to PTX."""
-    return tileiras_build.compile(bytecode(path, name), sm, stop_at="ptx")
+    return compiled_once.compiled(bytecode(path, name), sm)
+
+
+def assembled(path: Path, name: str, sm: str):
+    """The artifacts of one case, down to machine code."""
+    return compiled_once.compiled(bytecode(path, name), sm, stop_at="cubin")
 
 
 def aligned(values: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import tileiras_build
+from tests.compiled_once import compiled
 from tileiras_build import driver
 from tileiras_build.bytecode.export import export_kernels, list_cases
 from tileiras_build.errors import InvalidInput
@@ -49,7 +50,7 @@ def test_same_input_gives_the_same_bytes():
 @pytest.mark.parametrize("name", KERNELS)
 def test_stages_through_files_give_the_same_bytes(name):
     job = Job(find_target("90"))
-    whole = tileiras_build.compile(bytecode(name), "90", stop_at="ptx")
+    whole = compiled(bytecode(name), "90")
     data, source = bytecode(name), STAGES[0]
     for stage in STAGES[1:-1]:
         data, source = driver.lower(data, source.name, stage.name, job, name)[stage.suffix], stage

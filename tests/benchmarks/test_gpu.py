@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from tests.compiled_once import once, shared_folder
 from tests.runtime.fake_driver import RecordingEncoder
 from tests.strict_driver import gpu_run
 from tests.strict_driver.gpu_run import FAULTS, HANGS, SECONDS
@@ -34,8 +35,12 @@ def gpu_modules():
 
 
 @pytest.fixture(scope="module")
-def plan(gpu_modules, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("plan")
+def plan(gpu_modules):
+    return once(("GPU plan",), lambda: _plan(gpu_modules))
+
+
+def _plan(gpu_modules):
+    folder = shared_folder()
     wanted = [*RIGHT, HANGS, FAULTS]
     words = ["build.py", str(folder), "--small", "--no-peer", *(word for name in wanted for word in ("--only", name))]
     with pytest.MonkeyPatch.context() as patch:
@@ -151,7 +156,10 @@ def test_scales_and_fp4_are_those_of_ml_dtypes(gpu_modules):
 @pytest.fixture(scope="module")
 def results(plan, tmp_path_factory):
     """The rows of a run in which one case hangs and one faults, with every tool; and the driver's refusals."""
-    folder, driver = plan[0], tmp_path_factory.mktemp("driver")
+    return once(("GPU results",), lambda: _results(plan[0], tmp_path_factory.mktemp("driver")))
+
+
+def _results(folder, driver):
     build(driver)
     gpu_run.write_tools(folder)
     with StrictDriver(driver, "sm_90") as gpu:

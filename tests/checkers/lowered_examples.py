@@ -18,11 +18,11 @@ NAMES = sorted(CASES)
 
 
 @cache
-def aliased(name: str, sm: str) -> ModuleOp:
-    """An example as alias-aware tile IR."""
-    return tilebc_to_tileaa.lower(read_module(bytecode_of(name)), Job(find_target(sm)))
+def _scheduled(name: str, sm: str) -> ModuleOp:
+    job = Job(find_target(sm))
+    return tileaa_to_tileas.lower(tilebc_to_tileaa.lower(read_module(bytecode_of(name)), job), job)
 
 
 def scheduled(name: str, sm: str) -> ModuleOp:
     """An example as scheduled tile IR, a new module at each call."""
-    return tileaa_to_tileas.lower(aliased(name, sm).clone(), Job(find_target(sm)))
+    return _scheduled(name, sm).clone()

@@ -10,7 +10,7 @@ NAN32, NAN64 = 0x7FFFFFFF, 0x7FFFFFFFFFFFFFFF
 MODES = ("rn", "rz", "rm", "rp")
 
 
-def samples(fmt, count=150, seed=0):
+def samples(fmt, count=60, seed=0):
     """Finite values over the whole range, with many near-ties and subnormals."""
     rng = np.random.default_rng(seed)
     dtype = {"f32": np.float32, "f64": np.float64}[fmt]

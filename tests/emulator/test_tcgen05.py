@@ -80,15 +80,16 @@ def loads(count: int) -> str:
 def test_ld(shape, count, packed):
     """Every register of every lane of four warps; 16-lane shapes from the upper half too."""
     formula, per = FRAGMENTS[shape]
-    number, columns = per * count, 512
+    number, first = per * count, 4
     half = 0 if shape == "32x32b" else 16
-    first = 4
+    read = count * WIDTHS[shape] * (1 + packed) + (SPLIT if shape == "16x32bx2" else 0)
+    columns = max(32, 1 << (first + read - 1).bit_length())  # what may be allocated; filling them all takes longest
     cells = aligned(np.arange(columns * 128, dtype=np.uint32).reshape(columns, 128) * np.uint32(2654435761))
     out = aligned(np.zeros((128, number), np.uint32))
     split = f", {SPLIT}" if shape == "16x32bx2" else ""
     pack = ".pack::16b" if packed else ""
     body = f"add.u32 t4, t2, {first + (half << 16)}; tcgen05.ld.sync.aligned.{shape}.x{count}{pack}.b32 {registers_text(number)}, [t4]{split}; tcgen05.wait::ld.sync.aligned; {stores(number)}"
-    run(transfer_kernel(body, number), cells, out)
+    run(transfer_kernel(body, number, columns=columns), cells, out)
     for warp in range(4):
         for t in LANES:
             for r in range(number):

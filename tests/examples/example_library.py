@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.compiled_once import once
 from tileiras_build.bytecode.export import Case, export_kernels, load_cases, pack_arguments
 
 FOLDER = Path(__file__).parents[2] / "examples"
@@ -21,7 +22,8 @@ for _path in FILES:
 @cache
 def bytecode_of(name: str) -> bytes:
     """The bytecode of a case, named relative to the project."""
-    return export_kernels(FILE_OF[name], [name], source_root=FOLDER.parent)[name]
+    export = lambda: export_kernels(FILE_OF[name], [name], source_root=FOLDER.parent)[name]
+    return once(("bytecode", FILE_OF[name], name), export)
 
 
 def inputs_of(name: str) -> dict:

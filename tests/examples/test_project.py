@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiled_once import once, shared_folder
+
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ("add_f32", "scale_f16", "scale_f32")
 
@@ -28,10 +30,14 @@ def scons(folder: Path, installed: Path, *arguments: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
+def installed():
     """A folder that a wheel of this checkout is installed into."""
     pytest.importorskip("setuptools", reason="no setuptools to build a wheel with")
-    folder = tmp_path_factory.mktemp("wheel")
+    return once(("wheel",), _installed)
+
+
+def _installed() -> Path:
+    folder = shared_folder()
     source = folder / "source"
     ignored = shutil.ignore_patterns("*.egg-info", "__pycache__")
     shutil.copytree(ROOT / "tileiras_build", source / "tileiras_build", ignore=ignored)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiled_once import once
 from tests.meta.import_graph import closure, module_files
 from tileiras_build.bytecode.export import export_kernels
 from tileiras_build.driver import lower
@@ -123,6 +124,10 @@ def check(stage, traced: dict) -> None:
 @pytest.fixture(scope="module")
 def bytecode():
     """Bytecode of some example kernels, by name."""
+    return once(("bytecode of examples",), _bytecode)
+
+
+def _bytecode() -> dict[str, bytes]:
     files = ((ROOT / "examples/kernels" / file, names) for file, names in KERNELS.items())
     return {name: data for path, names in files for name, data in export_kernels(path, names).items()}
 

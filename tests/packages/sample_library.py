@@ -2,10 +2,9 @@
 
 import copy
 import json
-from functools import cache
 from pathlib import Path
 
-import tileiras_build
+from tests import compiled_once
 from tests.examples.example_library import bytecode_of
 from tileiras_build.files import write_files
 from tileiras_build.packages.library import KernelFiles, pack_kernel, pack_library
@@ -21,9 +20,8 @@ TENSOR_MAP = {
 }  # fmt: skip
 
 
-@cache
 def artifacts_of(name: str, target: str):
-    return tileiras_build.compile(bytecode_of(name), target)
+    return compiled_once.compiled(bytecode_of(name), target, stop_at="cubin")
 
 
 def with_tensor_map(manifest: dict) -> dict:

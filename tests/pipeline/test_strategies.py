@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-import tileiras_build
+from tests.compiled_once import compiled
 from tests.examples.example_library import bytecode_of, launch
 from tileiras_build.cli import main
 from tileiras_build.errors import InvalidInput, Unsupported
@@ -27,7 +27,7 @@ def available(target: str) -> list[str]:
 
 
 def artifacts(target: str, strategy: str):
-    return tileiras_build.compile(bytecode_of(KERNEL), target, stop_at="ptx", strategy=strategy)
+    return compiled(bytecode_of(KERNEL), target, strategy=strategy)
 
 
 @pytest.mark.seed("lowering-overview", "option-strategy")

@@ -124,13 +124,19 @@ def program(request, cuda, package, tmp_path_factory):
     return program
 
 
+@pytest.fixture(scope="module")
+def calls_from_python(cuda, package):
+    """The calls by (kernel, number)."""
+    return {pair: sorted(launch_from_python(cuda, package, *pair)) for pair in GPUS}
+
+
 @pytest.mark.parametrize(("kernel", "number"), GPUS)
 @pytest.mark.parametrize("image", ["embedded", "file"])
-def test_c_and_c_plus_plus_say_the_same_as_python(cuda, package, program, kernel, number, image):
+def test_c_and_c_plus_plus_say_the_same_as_python(cuda, package, program, calls_from_python, kernel, number, image):
     where = [package / f"{NAME}.fatbin"] if image == "file" else []
     from_c = cuda.launch([program, kernel, *where], number, SIZES[kernel])
     assert from_c.pop()[0] == "cuLibraryUnload"
-    assert sorted(from_c) == sorted(launch_from_python(cuda, package, kernel, number))
+    assert sorted(from_c) == calls_from_python[kernel, number]
     assert from_c[-1][0] == "cuLaunchKernelEx"
 
 

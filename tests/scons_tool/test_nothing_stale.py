@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiled_once import once, shared_folder
 from tests.scons_tool.test_build import ROOT, SCONSTRUCT, Project, chain, cuts, steps_of
 from tests.scons_tool.test_caching import artifacts
 from tests.scons_tool.ways_to_change import WAYS, Way, in_place, renamed, write
@@ -76,11 +77,13 @@ class Programs(Project):
 
 
 @pytest.fixture(scope="module")
-def builds(tmp_path_factory):
+def builds():
     """The artifacts before the change, and those of the three builds after it."""
-    folder = tmp_path_factory.mktemp("programs")
-    project = Programs(folder)
-    cache = f"cache={tmp_path_factory.mktemp('cache')}"
+    return once(("ways to change",), _builds)
+
+
+def _builds() -> dict:
+    project, cache = Programs(shared_folder()), f"cache={shared_folder()}"
     project.build(cache)
     made = {"before": artifacts(project)}
     made["unchanged"] = steps_of(project.build(cache))

@@ -1,9 +1,11 @@
 """Change by stage by rebuilt: what each change can affect is built again, and nothing else; and why, in one line."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
+from tests.compiled_once import once, shared_folder
 from tests.scons_tool.test_build import CHAIN, CUT, ROOT, SCONSTRUCT, Project, steps_of
 
 # The stages of kernel p (of k.py, with libdevice, of which it gets what is cut) and of kernel q (beside it) that each change builds again.
@@ -59,9 +61,13 @@ table = tuple(map(coded, fakes))
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory):
-    """A project that is built once; tests copy it."""
-    project = Project(tmp_path_factory.mktemp("signatures"))
+def first():
+    """The folder of a project that is built once; tests copy it."""
+    return once(("signatures",), _first)
+
+
+def _first() -> Path:
+    project = Project(shared_folder())
     for name in ("a.tilebc", "b.tilebc"):
         (project.folder / name).unlink()
     text = SCONSTRUCT.replace("from tests import fake_stages\nfrom tileiras_build import scons_tool\n", TOOL)
@@ -73,7 +79,7 @@ def first(tmp_path_factory):
     shutil.copytree(ROOT / "tileiras_build", project.folder / "package", ignore=shutil.ignore_patterns("__pycache__"))
     done = project.run(sm="90")
     assert done.returncode == 0, done.stderr
-    return project
+    return project.folder
 
 
 def append(path, text: str) -> None:
@@ -105,7 +111,7 @@ def change(project, what: str) -> list[str]:
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_change_rebuilds_what_it_can_affect(first, tmp_path, what):
-    shutil.copytree(first.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
+    shutil.copytree(first, tmp_path, dirs_exist_ok=True, symlinks=True)
     project = Project.__new__(Project)
     project.folder = tmp_path
     done = project.run(*change(project, what), sm="90")
@@ -133,7 +139,7 @@ WHY = {
 
 @pytest.mark.parametrize("what", WHY)
 def test_explain_says_why(first, tmp_path, what):
-    shutil.copytree(first.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
+    shutil.copytree(first, tmp_path, dirs_exist_ok=True, symlinks=True)
     project = Project.__new__(Project)
     project.folder = tmp_path
     done = project.run("explain=1", *change(project, what), sm="90")
@@ -144,7 +150,7 @@ def test_explain_says_why(first, tmp_path, what):
 
 
 def test_explain_says_why_it_cuts_and_links(first, tmp_path):
-    shutil.copytree(first.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
+    shutil.copytree(first, tmp_path, dirs_exist_ok=True, symlinks=True)
     project = Project.__new__(Project)
     project.folder = tmp_path
     said = project.run("explain=1", *change(project, "libdevice"), sm="90").stdout
@@ -154,7 +160,7 @@ def test_explain_says_why_it_cuts_and_links(first, tmp_path):
 
 
 def test_explain_names_what_is_missing_or_changed(first, tmp_path):
-    shutil.copytree(first.folder, tmp_path, dirs_exist_ok=True, symlinks=True)
+    shutil.copytree(first, tmp_path, dirs_exist_ok=True, symlinks=True)
     project = Project.__new__(Project)
     project.folder = tmp_path
     (tmp_path / "build/sm_90/p.ll").unlink()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import tileiras_build
+from tests.compiled_once import compiled, once
 from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.runtime.fake_libcuda import compiler, run
 from tests.strict_driver import images, kernels, launch_case, packages, wrong_calls
@@ -49,7 +49,7 @@ def from_c(folder, driver, package, language):
 
 @pytest.mark.parametrize(("name", "sm"), KERNELS)
 def test_library_launches(driver, tmp_path, name, sm):
-    artifacts = tileiras_build.compile(bytecode_of(name), sm)
+    artifacts = compiled(bytecode_of(name), sm, stop_at="cubin")
     package = packages.build(tmp_path, name, artifacts)
     values, case = case_of(tmp_path, name)
     with StrictDriver(driver, sm) as gpu:
@@ -58,7 +58,7 @@ def test_library_launches(driver, tmp_path, name, sm):
 
 
 def test_ptx_is_compiled_for_a_newer_gpu(driver, tmp_path):
-    package = packages.build(tmp_path, PLAIN, tileiras_build.compile(bytecode_of(PLAIN), "sm_80"), ptx=True)
+    package = packages.build(tmp_path, PLAIN, compiled(bytecode_of(PLAIN), "sm_80", stop_at="cubin"), ptx=True)
     values, case = case_of(tmp_path, PLAIN)
     with StrictDriver(driver, "sm_100") as gpu:
         check(gpu, gpu.run([sys.executable, CLIENT, package, case]), PLAIN, values, case)
@@ -69,7 +69,7 @@ def test_ptx_is_compiled_for_a_newer_gpu(driver, tmp_path):
     [(PLAIN, "sm_80", "c++11"), (LARGE, "sm_80", "c99"), (TENSOR, "sm_90", "c99"), (CLUSTER, "sm_90", "c++17")],
 )
 def test_c_and_c_plus_plus_launch(driver, tmp_path, name, sm, language):
-    artifacts = tileiras_build.compile(bytecode_of(name), sm)
+    artifacts = compiled(bytecode_of(name), sm, stop_at="cubin")
     package = packages.build(tmp_path, name, artifacts)
     values, case = case_of(tmp_path, name)
     program = from_c(tmp_path, driver, package, language)
@@ -84,7 +84,7 @@ WIDE = "matmul_f16_128x256x64"  # 144 KB of shared memory on sm_80
 
 def test_what_takes_more_shared_memory_than_a_gpu_has_is_refused_before_the_driver(driver, tmp_path):
     kernel = kernels.find(WIDE)
-    artifacts, values = tileiras_build.compile(kernel.bytecode(), "sm_80"), kernel.inputs()
+    artifacts, values = compiled(kernel.bytecode(), "sm_80", stop_at="cubin"), kernel.inputs()
     package = packages.build(tmp_path, WIDE, artifacts)
     case = launch_case.write(tmp_path / "case", WIDE, kernel.grid(values), values)
     program = from_c(tmp_path, driver, package, "c99")
@@ -99,7 +99,10 @@ def test_what_takes_more_shared_memory_than_a_gpu_has_is_refused_before_the_driv
 @pytest.fixture(scope="module")
 def refused(driver, tmp_path_factory):
     """Status and reason of each wrong call."""
-    folder = tmp_path_factory.mktemp("wrong")
+    return once(("wrong calls",), lambda: _refused(driver, tmp_path_factory.mktemp("wrong")))
+
+
+def _refused(driver, folder) -> dict:
     cubin, ptx = images.build(folder)
     with StrictDriver(driver, "sm_90") as gpu:
         gpu.add(cubin, ptx)

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import tileiras_build
-from tests.emulated_kernels import aligned, bytecode, cases, compiled, run
+from tests.emulated_kernels import aligned, assembled, cases, compiled, run
 from tests.pipeline.tileaa_to_tileas.agent_orders import hold_computing_warps, shuffle_agents
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import pack_arguments
@@ -176,7 +175,7 @@ def test_as_many_buffers_as_the_blocks_of_a_multiprocessor_have_room_for(name, b
 @pytest.mark.parametrize("sm", ["sm_100", "sm_103", "sm_110"])
 @pytest.mark.parametrize("name", ["f16", "tall", "f16_2ctas", "gated"])
 def test_it_is_assembled(name, sm):
-    assert tileiras_build.compile(bytecode(KERNELS, name), sm).cubin
+    assert assembled(KERNELS, name, sm).cubin
 
 
 # ---- what does not wait for what -----------------------------------------------------------------------------------
@@ -231,7 +230,7 @@ def test_the_emulator_sees_a_buffer_that_is_overwritten_too_early(change, messag
 
 
 def listing_of(name):
-    [listing] = sass.read_listings(sass.disassemble(tileiras_build.compile(bytecode(KERNELS, name), "sm_100").cubin))
+    [listing] = sass.read_listings(sass.disassemble(assembled(KERNELS, name, "sm_100").cubin))
     return listing
 
 

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import tileiras_build
-from tests.emulated_kernels import aligned, bytecode, cases, compiled
+from tests.emulated_kernels import aligned, assembled, cases, compiled
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import pack_arguments
 from tileiras_build.driver import lower
@@ -48,7 +47,7 @@ def test_what_each_cta_fetches(name, sm, expected):
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 @pytest.mark.parametrize("name", ["product_2", "product_wide_4", "persistent_4"])
 def test_the_machine_code_multicasts(name, sm):
-    text = sass.disassemble(tileiras_build.compile(bytecode(KERNELS, name), sm).cubin)
+    text = sass.disassemble(assembled(KERNELS, name, sm).cubin)
     assert "UTMALDG.2D.MULTICAST" in text and ("UTCBAR.MULTICAST" in text) == (sm == "sm_100")
 
 

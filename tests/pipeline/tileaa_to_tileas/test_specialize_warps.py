@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import tileiras_build
-from tests.emulated_kernels import bytecode, cases, compiled, run
+from tests.emulated_kernels import assembled, cases, compiled, run
 from tileiras_build.checkers.scratch import check_scratch
 from tileiras_build.driver import lower
 from tileiras_build.emulator import Counters
@@ -130,7 +129,7 @@ def test_a_left_operand_that_each_iteration_computes(steps, name, sm):
 @pytest.mark.parametrize("name", ["f16_square", "f16_of_two", "f16_wide_of_two"])
 def test_what_takes_many_registers_is_assembled(name, sm):
     """No instruction has more registers than a thread."""
-    assert tileiras_build.compile(bytecode(KERNELS, name), sm).cubin
+    assert assembled(KERNELS, name, sm).cubin
 
 
 @pytest.mark.parametrize("sm", SMS)

@@ -1,11 +1,11 @@
 """Lines of the Python source in cubins: which instruction is from which line, at no cost; variables with debug."""
 
 import re
-from functools import cache
 
 import pytest
 
 import tileiras_build
+from tests import compiled_once
 from tests.examples.example_library import CASES, FILE_OF, FOLDER, bytecode_of, inputs_of, launch
 from tests.pipeline.tileas_to_ll.dwarf import entries
 from tests.pipeline.tileas_to_ll.sass import disassemble, instructions
@@ -15,14 +15,13 @@ KERNELS = ("vector_add_f32", "gelu_erf_bf16", "softmax_f32", "matmul_f16_nt")
 TARGETS = ("sm_80", "sm_90", "sm_120")
 
 
-@cache
 def compiled(name: str, target: str, lineinfo: bool):
-    return tileiras_build.compile(bytecode_of(name), target, lineinfo=lineinfo)
+    options = {"lineinfo": True} if lineinfo else {}
+    return compiled_once.compiled(bytecode_of(name), target, stop_at="cubin", **options)
 
 
-@cache
 def debugged(name: str, target: str = "sm_90"):
-    return tileiras_build.compile(bytecode_of(name), target, opt_level=0, debug=True)
+    return compiled_once.compiled(bytecode_of(name), target, stop_at="cubin", opt_level=0, debug=True)
 
 
 def source(name: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-import tileiras_build
+from tests import compiled_once
 from tests.examples.example_library import bytecode_of
 from tileiras_build.pipeline.ptx_to_cubin import read_cubin
 from tileiras_build.targets import COMMON_SHARED_MEMORY, find_target
@@ -13,7 +13,7 @@ LARGE, SMALL, REGISTERS = "matmul_f16_nt_wide", "softmax_f32", "attention_f16"
 
 def compiled(name, sm):
     """Artifacts, the kernel's manifest, and what the cubin says that it takes."""
-    made = tileiras_build.compile(bytecode_of(name), sm)
+    made = compiled_once.compiled(bytecode_of(name), sm, stop_at="cubin")
     return made, made.manifest["kernels"][name], read_cubin(made.cubin).kernels[name]
 
 

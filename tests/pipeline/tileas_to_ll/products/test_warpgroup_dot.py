@@ -8,8 +8,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import tileiras_build
-from tests.emulated_kernels import bytecode, cases, compiled, run
+from tests.compiled_once import by_another_compiler
+from tests.emulated_kernels import assembled, cases, compiled, run
 from tileiras_build.pipeline.tileaa_to_tileas import select_async
 from tileiras_build.reports import sass
 
@@ -48,10 +48,9 @@ def test_long_sums_stay_near(name):
 def test_one_sum_in_the_tensor_core_would_not(name, monkeypatch):
     row = select_async.warpgroup_row
     monkeypatch.setattr(select_async, "warpgroup_row", lambda op, job: replace(row(op, job), partial_k=0))
-    compiled.cache_clear()
-    assert "add.rn.f32" not in compiled(KERNELS, name, "sm_90").ptx
-    assert largest_error(name, LENGTH) > 10 * ERROR
-    compiled.cache_clear()
+    with by_another_compiler():
+        assert "add.rn.f32" not in compiled(KERNELS, name, "sm_90").ptx
+        assert largest_error(name, LENGTH) > 10 * ERROR
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -89,6 +88,6 @@ def test_sums_that_a_loop_changes():
 
 @pytest.mark.parametrize("name", PARTS)
 def test_nothing_is_spilled(name):
-    artifacts = tileiras_build.compile(bytecode(KERNELS, name), "sm_90")
+    artifacts = assembled(KERNELS, name, "sm_90")
     [listing] = sass.read_listings(sass.disassemble(artifacts.cubin))
     assert listing.count("QGMMA") and not listing.count(*sass.SPILL)

@@ -1,0 +1,86 @@
+"""What tests compile, once for all processes of a test session: the others read what the first one has made.
+
+Keys are contents: bytecode, target and options. The compiler does not change while tests run and the folder is the
+session's own, so nothing is ever older than the sources. What fails is not kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
+
+import tileiras_build
+from tileiras_build.driver import Artifacts
+
+T = TypeVar("T")
+FOLDER = "PYTEST_COMPILED_ONCE"  # names the folder to the session's other processes; without one each works alone
+
+
+def open_session() -> None:
+    """Called by the process that starts the others."""
+    os.environ[FOLDER] = tempfile.mkdtemp(prefix="compiled-once-")
+
+
+def close_session() -> None:
+    shutil.rmtree(os.environ.pop(FOLDER), ignore_errors=True)
+
+
+def once(key: tuple, work: Callable[[], T]) -> T:
+    """What ``work`` returns, from whichever process of the session is the first to ask for ``key``."""
+    folder = os.environ.get(FOLDER)
+    if folder is None:
+        return work()
+    path = Path(folder, hashlib.sha256(repr(key).encode()).hexdigest())
+    with open(path.with_suffix(".lock"), "w") as lock:
+        flock(lock, LOCK_EX)
+        if not path.exists():
+            path.with_suffix(".part").write_bytes(pickle.dumps(work()))
+            path.with_suffix(".part").rename(path)
+    return pickle.loads(path.read_bytes())
+
+
+def shared_folder() -> Path:
+    """A new folder that lasts as long as the session, for what ``once`` makes there and whose path it returns."""
+    return Path(tempfile.mkdtemp(dir=os.environ.get(FOLDER)))
+
+
+class SharedArtifacts(Artifacts):
+    """Artifacts whose printed texts are made once as well."""
+
+    def _text(self, name: str) -> str | None:
+        return once(("text", name, self.bytecode, self.job), lambda: super(SharedArtifacts, self)._text(name))
+
+
+@lru_cache(maxsize=256)
+def compiled(data: bytes, sm: str, *, stop_at: str = "ptx", **options) -> Artifacts:
+    """As ``tileiras_build.compile``, to "ptx" or "cubin"; a cubin is assembled from the PTX that others share, too."""
+    key = (data, sm, sorted(options.items()))
+    made = once(("ptx", *key), lambda: tileiras_build.compile(data, sm, stop_at="ptx", **options))
+    values = dict(made.values)
+    if stop_at == "cubin":
+        from tileiras_build.pipeline import ptx_to_cubin
+
+        values["cubin"] = once(("cubin", *key), lambda: ptx_to_cubin.lower(made.ptx, made.job))
+    return SharedArtifacts(data, made.job, stop_at, made.name, values, made.seconds)
+
+
+@contextmanager
+def by_another_compiler() -> Iterator[None]:
+    """For a test that changes the compiler: what others made is not read, what is made here is not kept."""
+    folder = os.environ.pop(FOLDER, None)
+    compiled.cache_clear()
+    try:
+        yield
+    finally:
+        compiled.cache_clear()
+        if folder is not None:
+            os.environ[FOLDER] = folder

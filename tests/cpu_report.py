@@ -1,0 +1,84 @@
+"""``pytest --cpu-report FILE``: what each test costs in processor time, that of its child processes included.
+
+The machine may be busy: processor seconds (user and system) say what a test costs where the clock does not. A row is a test,
+or what starting and collecting costs a process; rows are sorted, the dearest first; the summary is by file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+OPTION, START = "--cpu-report", "(start and collection)"
+SHOWN = 25
+
+
+def processor_seconds() -> float:
+    """User and system time of this process and of the children that it has waited for."""
+    return sum(os.times()[:4])
+
+
+class CpuMeter:
+    """In each process that runs tests: gives each report the time since the last one."""
+
+    def __init__(self, config: pytest.Config):
+        self.config, self.start, self.last = config, 0.0, 0.0
+
+    def pytest_collection_finish(self) -> None:
+        self.start = self.last = processor_seconds()
+        if hasattr(self.config, "workeroutput"):
+            self.config.workeroutput[START] = self.start
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self):
+        report = yield
+        time = processor_seconds()
+        report.cpu, self.last = time - self.last, time
+        return report
+
+
+class CpuReport:
+    """In the process that was started: adds up and writes."""
+
+    def __init__(self, path: Path, meter: CpuMeter):
+        self.path, self.meter = path, meter
+        self.costs: Counter[str] = Counter()
+
+    def pytest_runtest_logreport(self, report) -> None:
+        self.costs[report.nodeid] += report.cpu
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node) -> None:
+        self.costs[START] += getattr(node, "workeroutput", {}).get(START, 0.0)
+
+    def pytest_sessionfinish(self) -> None:
+        self.costs[START] += self.meter.start
+
+    def pytest_terminal_summary(self, terminalreporter) -> None:
+        rows = self.costs.most_common()
+        self.path.write_text("".join(f"{cost:9.2f} {name}\n" for name, cost in rows))
+        files: Counter[str] = Counter()
+        for name, cost in rows:
+            files[name.partition("::")[0]] += cost
+        terminalreporter.section(f"processor seconds: {sum(self.costs.values()):.1f}")
+        for name, cost in files.most_common(SHOWN):
+            terminalreporter.line(f"{cost:9.1f} {name}")
+
+
+def add_option(parser: pytest.Parser) -> None:
+    """The command line's option."""
+    parser.addoption(OPTION, type=Path, metavar="FILE", help="write the processor seconds of each test to FILE")
+
+
+def register(config: pytest.Config) -> None:
+    """Measure where it is asked for; workers of xdist are told by their controller's options."""
+    path = config.getoption(OPTION)
+    if path is None:
+        return
+    meter = CpuMeter(config)
+    config.pluginmanager.register(meter)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(CpuReport(path.absolute(), meter))
