@@ -391,12 +391,13 @@ def run_file(options: argparse.Namespace) -> None:
 
 def verify_file(options: argparse.Namespace) -> None:
     """``verify FILE --sm SM``: emulate the compiled kernels and compare with the interpreter, on the same inputs."""
+    from .book.serializers import read_level
     from .driver import compile
     from .interpreter.verify import emulate
 
-    silenced = _silenced(options.silence)
+    silenced, level = _silenced(options.silence), read_level(options.opt)
     module, entries = _launches(options)
-    artifacts = compile(read_file(options.file), options.sm, opt_level=options.opt, stop_at="ptx", name=options.file)
+    artifacts = compile(read_file(options.file), options.sm, opt_level=level, stop_at="ptx", name=options.file)
     for entry in entries:
         inputs, expected = _inputs(options, module, entry, _expectation(module, entry, options.max_steps))
         wrong = expected.compare(emulate(artifacts, entry, inputs, silenced))
