@@ -173,6 +173,14 @@ def test_features_that_the_text_names_are_written():
         read_serialization(written, job(opt_level=2))
 
 
+@pytest.mark.seed("target-and-debug-info", "diag-no-target")
+def test_a_kernel_outside_of_a_device_module_needs_a_target_too():
+    kernel = parse_module(f"builtin.module {{ {LLVM_KERNEL} }}")
+    for serialize in (write, lambda module: check_serializable(module, job())):
+        with pytest.raises(InvalidInput, match="no target attribute"):
+            serialize(kernel)
+
+
 @pytest.mark.seed("target-and-debug-info", "target-resolved")
 @pytest.mark.seed("lowering-overview", "contract-companion")
 def test_two_targets_are_one_too_many():

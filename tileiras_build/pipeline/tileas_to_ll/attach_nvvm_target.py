@@ -127,7 +127,7 @@ def serialization_of(target: TargetAttr) -> Serialization:
 def _serialized(module: ModuleOp) -> list[Operation]:
     """The device modules whose target the serializer must know: those with kernels, and those that name one."""
     containers = [module, *(op for op in module.body.block.ops if isinstance(op, GPUModuleOp))]
-    return [op for op in containers if TARGET in op.attributes or isinstance(op, GPUModuleOp) and _holds_kernels(op)]
+    return [op for op in containers if TARGET in op.attributes or _holds_kernels(op)]
 
 
 def _holds_kernels(op: Operation) -> bool:
@@ -137,7 +137,7 @@ def _holds_kernels(op: Operation) -> bool:
 def serialized_for(module: ModuleOp) -> TargetAttr | None:
     """The one target of a module; None where nothing in it is bound to a target.
 
-    Raises InvalidInput[no-target] for a gpu.module of kernels without a target, InternalError[two-targets].
+    Raises InvalidInput[no-target] for kernels without a target, InternalError[two-targets].
     """
     found = list(dict.fromkeys(map(target_of, _serialized(module))))
     if len(found) > 1:
