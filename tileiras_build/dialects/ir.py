@@ -7,14 +7,16 @@ The functions write the links of xDSL's lists themselves; nothing else does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerAttr, i32
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation
 
 Made = TypeVar("Made", bound=Operation)
 
+SEGMENTS = "operandSegmentSizes"
 # Of operands and results: their class looks for slices in Python each time.
 item = tuple.__getitem__
 # The classes of values, those that are met first: a class that is met as it stands is recognized without asking ABC.
@@ -49,6 +51,26 @@ def create(
     for region in regions:
         op.add_region(region)
     return op
+
+
+def build(
+    kind: type[Made],
+    groups: Sequence[SSAValue | Sequence[SSAValue] | None],
+    types: Sequence[Attribute] = (),
+    properties: dict[str, Attribute] | None = None,
+) -> Made:
+    """``kind.build`` of an IRDL operation without defaults, unverified: one entry for each operand group, a value, several
+    or none. The dictionary becomes the operation's own."""
+    several = [() if group is None else (group,) if isinstance(group, VALUES) else tuple(group) for group in groups]
+    properties = {} if properties is None else properties
+    if _is_segmented(kind):
+        properties[SEGMENTS] = segments(*map(len, several))
+    return create(kind, [value for group in several for value in group], types, properties)
+
+
+@cache
+def _is_segmented(kind: type[IRDLOperation]) -> bool:
+    return any(isinstance(option, AttrSizedOperandSegments) for option in kind.get_irdl_definition().options)
 
 
 def _use(op: Operation, index: int, value: SSAValue) -> Use:
@@ -183,7 +205,7 @@ def segments(*sizes: int) -> DenseArrayBase:
 
 def segment_sizes(op: Operation) -> tuple[int, ...]:
     """How many operands each group of an operation has, as its property says."""
-    return _unpacked(op.properties["operandSegmentSizes"].data.data)
+    return _unpacked(op.properties[SEGMENTS].data.data)
 
 
 @lru_cache(maxsize=4096)

@@ -28,5 +28,4 @@ class ConvertTileASToLLVM(EdgePass):
         made = ModuleEmitter(module, job).emit()
         for op in list(module.body.block.ops):
             op.detach()
-            op.drop_all_references()
         module.body.block.add_op(made)

@@ -30,7 +30,7 @@ from xdsl.dialects.llvm import is_compatible_type
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.ir import walk
+from ...dialects.ir import create, replace_uses, walk
 from ...dialects.cuda_tile.location import source_location
 from ...dialects.nv_tileaa.kernel_spec import KernelSpecAttr
 from ...errors import InternalError, InvalidInput
@@ -132,9 +132,10 @@ def _convert_argument(argument: SSAValue, type: Attribute, block: Block) -> None
         return
     old = argument.type
     fresh = Rewriter.replace_value_with_new_type(argument, type)
-    cast, value = UnrealizedConversionCastOp.cast_one(fresh, old)
-    fresh.replace_all_uses_with(value)
-    cast.operands[0] = fresh
+    cast = create(UnrealizedConversionCastOp, (), (old,))
+    [value] = cast.results
+    replace_uses(fresh, value)
+    cast.operands = [fresh]
     Rewriter.insert_op(cast, InsertPoint.at_start(block))
 
 

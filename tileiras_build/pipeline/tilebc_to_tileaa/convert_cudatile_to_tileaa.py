@@ -33,6 +33,5 @@ class ConvertCudaTileToTileAA(EdgePass):
             converter.convert(op, module.body.block)
         converter.diagnostics.raise_if_any()
         public.detach()
-        public.erase(safe_erase=False)
         module.attributes["nv_tileaa.compute_capability"] = IntegerAttr(job.target.number, i32)
         module.attributes["nv_tileaa.target_spec"] = StringAttr(job.target.arch)

@@ -6,6 +6,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
+from ....dialects.ir import build
 from ....dialects.nvgpu import ops_barrier as nvgpu
 from ....dialects.nvgpu.attrs import SHARED
 from ....dialects.nvvm import ops_thread as target
@@ -40,7 +41,7 @@ def convert_create(op: nvgpu.MBarrierCreateOp, emit: Emitter) -> None:
 
 def _with_count(op, emit: Emitter, count: SSAValue, form: type[Operation]) -> None:
     operands = [barrier_address(op.barriers, op.mbarId, emit), emit.integer(count), op.predicate]
-    emit.become(form.build(operands=operands))
+    emit.become(build(form, operands))
 
 
 @rewrite(nvgpu.MBarrierInitOp)

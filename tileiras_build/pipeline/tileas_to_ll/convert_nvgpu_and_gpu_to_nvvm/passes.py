@@ -17,9 +17,9 @@ from functools import cache
 
 from xdsl.dialects import arith, cf, llvm, scf
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....dialects.ir import erase, walk
+from ....dialects.ir import erase, replace_uses, walk
 from ....dialects import gpu_ext as gpu
 from ....errors import Diagnostics, Unsupported
 from ...contracts import EdgePass
@@ -231,17 +231,22 @@ def _remove_bridges(found: Found) -> None:
         _join_index_cast(op)
     bridges = found.casts(UnrealizedConversionCastOp)
     for op in reversed(bridges):
-        source = op.inputs[0].owner if len(op.inputs) == 1 else None
+        source = _bridged(op)
         if isinstance(source, UnrealizedConversionCastOp) and source.inputs.types == tuple(op.result_types):
-            op.results[0].replace_all_uses_with(source.inputs[0])
+            replace_uses(op.results[0], source.inputs[0])
     for op in bridges:
         _drop_unread(op)
+
+
+def _bridged(op: Operation) -> Operation | Block | None:
+    """Where the value of a bridge comes from; None where it joins several."""
+    return op._operands[0].owner if len(op._operands) == 1 else None
 
 
 def _drop_unread(op: Operation) -> None:
     """Erase a bridge that nobody reads, and those that it alone read."""
     while isinstance(op, UnrealizedConversionCastOp) and op.parent is not None and not any(r.uses for r in op.results):
-        source = op.inputs[0].owner if len(op.inputs) == 1 else None
+        source = _bridged(op)
         erase(op)
         op = source
 

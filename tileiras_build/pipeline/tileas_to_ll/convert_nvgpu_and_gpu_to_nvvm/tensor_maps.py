@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.ir import build
 from ....dialects.llvm_ext import AddrSpaceCastOp
 from ....dialects.nvgpu import attrs
 from ....dialects.nvgpu import ops_tensor_map as nvgpu
@@ -56,7 +57,7 @@ def convert_load(op: nvgpu.TmaAsyncLoadOp, emit: Emitter) -> None:
         op.predicate,
     ]
     enabled = _enabled(multicastEnable=op.multicastMask, cacheHintEnable=op.l2CacheHint, pair=op.pair)
-    emit.become(ops_copy.TensorLoadOp.build(operands=operands, properties=enabled | {"mode": TILE}))
+    emit.become(build(ops_copy.TensorLoadOp, operands, (), enabled | {"mode": TILE}))
 
 
 @rewrite(nvgpu.TmaAsyncStoreOp)

@@ -295,7 +295,7 @@ def _branch(w: FunctionWriter, op: llvm.BrOp) -> None:
 
 @writes(llvm.CondBrOp)
 def _conditional_branch(w: FunctionWriter, op: llvm.CondBrOp) -> None:
-    w.emit(op, f"br {w.typed(op.cond)}, label %{w.blocks[op.then_block]}, label %{w.blocks[op.else_block]}")
+    w.emit(op, f"br {w.typed(op._operands[0])}, label %{w.blocks[op.then_block]}, label %{w.blocks[op.else_block]}")
 
 
 @writes(llvm.ReturnOp)

@@ -16,7 +16,7 @@ from ....book.serializers import DATA_LAYOUTS, TRIPLE
 from ....dialects.debuginfo.attrs import Node
 from ....dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata
 from ....dialects.gpu_ext import GPUModuleOp
-from ....dialects.ir import block_operations
+from ....dialects.ir import block_operations, segment_sizes
 from ....dialects.nvvm.target import DEFAULTS, TargetAttr
 from ....errors import InvalidInput, Unsupported
 from ....names import LINKED_LIBRARY, llvm_string, llvm_symbol
@@ -38,8 +38,10 @@ def _incoming(blocks: Sequence[Block]) -> Incoming:
         if isinstance(last, llvm.BrOp):
             found[last.successor].append((source, last.arguments))
         elif isinstance(last, llvm.CondBrOp):
-            found[last.then_block].append((source, last.then_arguments))
-            found[last.else_block].append((source, last.else_arguments))
+            condition, taken, _ = segment_sizes(last)
+            values = tuple(last._operands)[condition:]
+            found[last.then_block].append((source, values[:taken]))
+            found[last.else_block].append((source, values[taken:]))
     return found
 
 
