@@ -33,6 +33,7 @@ from xdsl.irdl import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import Pure, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
 
 from .attrs import DIExpression, DILocalVariable, Field, Node
 
