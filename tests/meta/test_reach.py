@@ -34,7 +34,7 @@ class Kind:
 def test_what_nobody_calls_counts_with_its_decorators_and_once():
     idle = list(reach.idle_functions("f.py", FILE, {1}))
     assert [(function.name, function.line, function.lines) for function in idle] == [
-        ("inner", 2, 2),
+        ("called.inner", 2, 2),
         ("idle", 5, 4),
         ("Kind.method", 13, 2),
     ]

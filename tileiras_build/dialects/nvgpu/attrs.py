@@ -185,15 +185,3 @@ class DescriptorScopeAttr(EnumAttribute[DescriptorScope], SpacedOpaqueSyntaxAttr
     """``#nvgpu<scope gpu>``"""
 
     name = "nvgpu.scope"
-
-
-ATTRIBUTES: list[type[Attribute]] = [
-    DeviceAsyncTokenType,
-    MBarrierTokenType,
-    MBarrierGroupType,
-    TensorMapDescriptorType,
-    WarpgroupDescriptorType,
-    WarpgroupAccumulatorType,
-    RcpRoundingAttr,
-    DescriptorScopeAttr,
-]

@@ -141,14 +141,3 @@ class MBarrierTryWaitParityOp(BarrierOperation):
     assembly_format = (
         "$barriers `[` $mbarId `]` `,` $phaseParity (`,` $ticks^)? attr-dict `:` type($barriers) (`->` type($done)^)?"
     )
-
-
-OPERATIONS = [
-    MBarrierCreateOp,
-    MBarrierInitOp,
-    MBarrierArriveOp,
-    MBarrierArriveNoCompleteOp,
-    MBarrierArriveExpectTxOp,
-    MBarrierTestWaitOp,
-    MBarrierTryWaitParityOp,
-]

@@ -174,15 +174,3 @@ class MulPackedF32x2Op(IRDLOperation):
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$a `,` $b attr-dict `:` type($a) `,` type($b) `->` type($result)"
-
-
-OPERATIONS = [
-    DeviceAsyncCopyOp,
-    DeviceAsyncCreateGroupOp,
-    DeviceAsyncWaitOp,
-    RcpOp,
-    ConvertTruncateOp,
-    ConvertExtendOp,
-    FmaPackedF32x2Op,
-    MulPackedF32x2Op,
-]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i16, i32, i64
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -133,12 +132,3 @@ def check_rank(operation: TensorLoadOp | TensorStoreOp) -> None:
     """Raise unless the copy has 1 to 5 coordinates."""
     if not 1 <= len(operation.coordinates) <= 5:
         raise VerifyException(f"'{operation.name}' op expected 1 to 5 coordinates, got {len(operation.coordinates)}")
-
-
-OPERATIONS: list[type[Operation]] = [
-    CpAsyncSharedGlobalOp,
-    CpAsyncCommitGroupOp,
-    CpAsyncWaitGroupOp,
-    TensorLoadOp,
-    TensorStoreOp,
-]
