@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from xdsl.dialects.builtin import DenseArrayBase, FunctionType, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -36,6 +36,8 @@ from xdsl.utils.exceptions import VerifyException
 from .attribute_kinds import ANYWHERE, AttributeKind, accessor_name, fault
 from .facts import Facts, register
 from .ir import VALUES, create, item, segment_sizes, segments
+
+Kind = TypeVar("Kind")
 
 
 def _parse_groups(spec: str) -> tuple[tuple[str, str], ...]:
@@ -340,6 +342,13 @@ def define(
     body |= _accessors(attributes or {}, body)
     class_name = "".join(part[0].upper() + part[1:] for part in name.split(".", 1)[1].replace(".", "_").split("_"))
     return type(f"{class_name}Op", (TableOperation,), body)
+
+
+def defined_in(kind: type[Kind], *modules: ModuleType) -> list[type[Kind]]:
+    """The operations, or attributes, that modules define, in their order: what has a name of its own in the dialect."""
+    found = [value for module in modules for value in vars(module).values() if isinstance(value, type)]
+    homes = {module.__name__ for module in modules}
+    return [value for value in found if issubclass(value, kind) and value.__module__ in homes and "name" in vars(value)]
 
 
 def single_block(op: Operation, index: int = 0) -> Block:

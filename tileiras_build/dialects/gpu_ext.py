@@ -8,6 +8,7 @@ block, as MLIR does: ``workgroup_attributions`` counts the former.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from xdsl.dialects import gpu as xdsl_gpu
 from xdsl.dialects.builtin import (
@@ -28,7 +29,9 @@ from xdsl.dialects.gpu import DimensionAttr
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
+    AnyAttr,
     IRDLOperation,
+    VarConstraint,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
@@ -41,14 +44,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import (
-    HasParent,
-    IsolatedFromAbove,
-    IsTerminator,
-    NoTerminator,
-    SymbolOpInterface,
-    SymbolTable,
-)
+from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, NoTerminator, SymbolOpInterface, SymbolTable
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
@@ -194,32 +190,10 @@ class PrintfOp(IRDLOperation):
     name = "gpu.printf"
     args = var_operand_def()
     format = prop_def(StringAttr)
+    assembly_format = "$format attr-dict (`,` $args^ `:` type($args))?"
 
     def __init__(self, format: str, args: Sequence[SSAValue]):
         super().__init__(operands=[args], properties={"format": StringAttr(format)})
-
-    @classmethod
-    def parse(cls, parser: Parser) -> PrintfOp:
-        format = parser.parse_str_literal()
-        attributes = parser.parse_optional_attr_dict()
-        if not parser.parse_optional_punctuation(","):
-            return cls(format, [])
-        names = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        operation = cls(format, parser.resolve_operands(names, types, parser.pos))
-        operation.attributes |= attributes
-        return operation
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_string_literal(self.format.data)
-        printer.print_op_attributes(self.attributes)
-        if self.args:
-            printer.print_string(", ")
-            printer.print_list(self.args, printer.print_ssa_value)
-            printer.print_string(" : ")
-            printer.print_list(self.args.types, printer.print_attribute)
 
 
 @irdl_op_definition
@@ -236,29 +210,14 @@ class ShuffleOp(IRDLOperation):
     """Read another lane's value; the second result says whether that lane takes part."""
 
     name = "gpu.shuffle"
-    value = operand_def()
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    value = operand_def(T)
     offset = operand_def(i32)
     width = operand_def(i32)
     mode = prop_def(ShuffleModeAttr)
-    result = result_def()
+    result = result_def(T)
     valid = result_def(i1)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ShuffleOp:
-        mode = ShuffleModeAttr(ShuffleModeAttr.parse_parameter(parser))
-        names = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        operands = parser.resolve_operands(names, [type, i32, i32], parser.pos)
-        return cls.create(operands=operands, result_types=[type, i1], properties={"mode": mode}, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.mode.data} ")
-        printer.print_list(self.operands, printer.print_ssa_value)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.value.type)
+    assembly_format = "$mode $value `,` $offset `,` $width attr-dict `:` type($value)"
 
 
 @irdl_op_definition
@@ -269,9 +228,14 @@ class SubgroupReduceOp(IRDLOperation):
     value = operand_def()
     op = prop_def(ReduceKindAttr)
     uniform = opt_prop_def(UnitAttr)
-    cluster_size = opt_prop_def(IntegerAttr)
-    cluster_stride = opt_prop_def(IntegerAttr)
+    cluster_size = opt_prop_def(IntegerAttr.constr(type=i32))
+    cluster_stride = opt_prop_def(IntegerAttr.constr(type=i32))
     result = result_def()
+    assembly_format = (
+        "$op $value (`uniform` $uniform^)?"
+        " (`cluster` `(` `size` `=` $cluster_size^ (`,` `stride` `=` $cluster_stride^)? `)`)?"
+        " attr-dict `:` functional-type(operands, results)"
+    )
 
     def verify_(self) -> None:
         for name in ("cluster_size", "cluster_stride"):
@@ -280,49 +244,6 @@ class SubgroupReduceOp(IRDLOperation):
                 raise VerifyException(f"{name} {value.value.data} must be a power of two")
         if self.cluster_stride is not None and self.cluster_size is None:
             raise VerifyException("cluster_stride needs cluster_size")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> SubgroupReduceOp:
-        properties: dict[str, Attribute] = {"op": ReduceKindAttr(ReduceKindAttr.parse_parameter(parser))}
-        name = parser.parse_unresolved_operand()
-        if parser.parse_optional_keyword("uniform"):
-            properties["uniform"] = UnitAttr()
-        if parser.parse_optional_keyword("cluster"):
-            properties |= cls._parse_cluster(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        signature = parser.parse_function_type()
-        operands = parser.resolve_operands([name], signature.inputs.data, parser.pos)
-        return cls.create(
-            operands=operands, result_types=signature.outputs.data, properties=properties, attributes=attributes
-        )
-
-    @staticmethod
-    def _parse_cluster(parser: Parser) -> dict[str, Attribute]:
-        def entry() -> tuple[str, Attribute]:
-            key = parser.expect(lambda: parser.parse_optional_keyword("size"), "expected size")
-            parser.parse_punctuation("=")
-            return f"cluster_{key}", IntegerAttr(parser.parse_integer(), i32)
-
-        with parser.in_parens():
-            found = dict([entry()])
-            if parser.parse_optional_punctuation(","):
-                parser.parse_keyword("stride")
-                parser.parse_punctuation("=")
-                found["cluster_stride"] = IntegerAttr(parser.parse_integer(), i32)
-        return found
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.op.data} ")
-        printer.print_ssa_value(self.value)
-        if self.uniform is not None:
-            printer.print_string(" uniform")
-        if self.cluster_size is not None:
-            stride = f", stride = {self.cluster_stride.value.data}" if self.cluster_stride else ""
-            printer.print_string(f" cluster(size = {self.cluster_size.value.data}{stride})")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_function_type([self.value.type], [self.result.type])
 
 
 @irdl_op_definition

@@ -27,9 +27,9 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tileiras_build.dialects.cuda_tile.element_types import BITS, FloatNV8E5M3FNUType, i4
-from tileiras_build.dialects.cuda_tile.record import record
-from tileiras_build.dialects.cuda_tile.types import PointerType, TensorViewType, TileType
+from .element_types import BITS, FloatNV8E5M3FNUType, i4
+from .record import record
+from .types import PointerType, TensorViewType, TileType
 
 # NumPy type of the values of an element type; tf32 values are held as float32.
 DTYPES: dict[Attribute, np.dtype] = {

@@ -7,6 +7,7 @@ a tuple ``CHECKS`` of functions that take the operation and raise VerifyExceptio
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import ClassVar, NoReturn, Self, TypeVar
@@ -24,13 +25,14 @@ from xdsl.irdl import (
     VarOperandDef,
     VarResultDef,
     irdl_op_definition,
+    traits_def,
 )
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from tileiras_build.dialects.cuda_tile.enums import EnumAttr
-from tileiras_build.dialects.cuda_tile.types import PointerType, TileType
-
 from ..ir import item
+from .enums import EnumAttr
+from .types import PointerType, TileType
 
 Check = Callable[[Operation], None]  # of any operation; those that read a class's own fields take that class
 
@@ -44,10 +46,17 @@ class TileOperation(IRDLOperation):
         """No property has a default that is filled in on creation: absence means what the dialect says."""
 
 
+class PureOperation(TileOperation):
+    """One that neither reads nor writes memory."""
+
+    traits = traits_def(Pure())
+
+
 SEGMENTED = (AttrSizedOperandSegments(as_property=True),)
 SEGMENTS = AttrSizedOperandSegments(as_property=True).attribute_name
 
 C = TypeVar("C", bound=TileOperation)
+OPERATIONS: list[type[TileOperation]] = []  # all that ``define`` made
 
 
 def _count_range(definitions, variadic, optional) -> tuple[int, int | None]:
@@ -77,6 +86,20 @@ def _operand(index: int) -> property:
 
 def _result(index: int) -> property:
     return property(lambda op: item(op.results, index))
+
+
+def defined_in(module: str) -> tuple[type[TileOperation], ...]:
+    """The operations of one module."""
+    return tuple(operation for operation in OPERATIONS if operation.__module__ == module)
+
+
+def row(name: str, kind: type[C], meaning: str) -> type[C]:
+    """The operation ``cuda_tile.<name>`` that has all it needs from its kind."""
+    # As namedtuple does: the module that states the row is the operation's.
+    module = sys._getframe(1).f_globals["__name__"]
+    body = {"__doc__": meaning, "__module__": module, "name": f"cuda_tile.{name}"}
+    class_name = "".join(word.capitalize() for word in name.split("_"))
+    return define(type(f"{class_name}Op", (kind,), body))
 
 
 def define(cls: type[C]) -> type[C]:
@@ -116,6 +139,7 @@ def define(cls: type[C]) -> type[C]:
             raise VerifyException(f"{self.name}: {problem}") from None
 
     cls.verify_ = verify_  # type: ignore[method-assign]  # the class is still being made
+    OPERATIONS.append(cls)
     return cls
 
 

@@ -7,13 +7,12 @@ from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import UnitAttr, i1
 from xdsl.ir import Operation
-from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 
-from tileiras_build.dialects.cuda_tile.base import Check, TileOperation, elements, fail, one_of, same_types, tile
-from tileiras_build.dialects.cuda_tile.element_types import BASE_FLOATS, F32, INTEGERS
-from tileiras_build.dialects.cuda_tile.enums import IntegerOverflowAttr, RoundingMode, RoundingModeAttr, SignednessAttr
-from tileiras_build.dialects.cuda_tile.types import TileType
+from .base import Check, PureOperation, elements, fail, one_of, same_types, tile
+from .element_types import BASE_FLOATS, F32, INTEGERS
+from .enums import IntegerOverflowAttr, RoundingMode, RoundingModeAttr, SignednessAttr
+from .types import TileType
 
 IEEE_MODES = (RoundingMode.NEAREST_EVEN, RoundingMode.ZERO, RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF)
 IEEE = one_of("rounding_mode", *IEEE_MODES)
@@ -39,50 +38,46 @@ def modes_only_f32(*modes: RoundingMode) -> Check:
     return check
 
 
-class FloatUnary(TileOperation):
+class FloatUnary(PureOperation):
     """One float tile to one of the same type."""
 
     source = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (
         elements(BASE_FLOATS, "source"),
         same_types("source", "result"),
     )
 
 
-class IntegerUnary(TileOperation):
+class IntegerUnary(PureOperation):
     """One integer tile to one of the same type."""
 
     source = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (
         elements(INTEGERS, "source"),
         same_types("source", "result"),
     )
 
 
-class FloatBinary(TileOperation):
+class FloatBinary(PureOperation):
     """Two float tiles to one of the same type."""
 
     lhs = operand_def()
     rhs = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (
         elements(BASE_FLOATS, "lhs"),
         same_types("lhs", "rhs", "result"),
     )
 
 
-class IntegerBinary(TileOperation):
+class IntegerBinary(PureOperation):
     """Two integer tiles to one of the same type."""
 
     lhs = operand_def()
     rhs = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (
         elements(INTEGERS, "lhs"),
         same_types("lhs", "rhs", "result"),

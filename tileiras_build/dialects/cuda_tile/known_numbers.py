@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr
+from .attrs import DenseConstantAttr
 
 MAX_HOPS = 16  # operations that a number is followed through: all of a chain for each of its users would be quadratic
 

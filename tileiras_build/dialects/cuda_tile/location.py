@@ -12,8 +12,9 @@ from xdsl.ir import Attribute, Data, Operation
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from tileiras_build.dialects.cuda_tile.record import record
 from tileiras_build.errors import Location
+
+from .record import record
 
 LOC = "loc"
 

@@ -9,13 +9,13 @@ from xdsl.dialects.builtin import DenseArrayBase, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import VarOperand
 
-from tileiras_build.dialects.cuda_tile.base import Check, fail, of_type, one_of, pointer_type, tile, tile_type
-from tileiras_build.dialects.cuda_tile.element_types import BITS, INTEGERS
-from tileiras_build.dialects.cuda_tile.enums import MemoryOrderingSemantics, MemoryOrderingSemanticsAttr, PtrAttr
-from tileiras_build.dialects.cuda_tile.extents import check_elements
-from tileiras_build.dialects.cuda_tile.known_numbers import known_range
-from tileiras_build.dialects.cuda_tile.types import TileType, TokenType
-from tileiras_build.dialects.cuda_tile.view_types import GatherScatterViewType, StridedViewType, TileView
+from .base import Check, fail, of_type, one_of, pointer_type, tile, tile_type
+from .element_types import BITS, INTEGERS
+from .enums import MemoryOrderingSemantics, MemoryOrderingSemanticsAttr, PtrAttr
+from .extents import check_elements
+from .known_numbers import known_range
+from .types import TileType, TokenType
+from .view_types import GatherScatterViewType, StridedViewType, TileView
 
 ORDER, SCOPE = "memory_ordering_semantics", "memory_scope"
 
@@ -72,10 +72,7 @@ LOAD_ORDER = (one_of(ORDER, WEAK, RELAXED, ACQUIRE), scope_fits_order, TOKENS)
 STORE_ORDER = (one_of(ORDER, WEAK, RELAXED, RELEASE), scope_fits_order, TOKENS)
 
 
-ATOMIC_ORDER = (
-    one_of(ORDER, RELAXED, ACQUIRE, RELEASE, MemoryOrderingSemantics.ACQ_REL),
-    TOKENS,
-)
+ATOMIC_ORDER = (one_of(ORDER, RELAXED, ACQUIRE, RELEASE, MemoryOrderingSemantics.ACQ_REL), TOKENS)
 
 
 def refuse_multicast(name: str, ptr_attr: str | None) -> None:

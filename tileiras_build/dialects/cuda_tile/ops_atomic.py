@@ -12,24 +12,10 @@ from xdsl.dialects.builtin import DenseArrayBase, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, var_operand_def
 
-from tileiras_build.dialects.cuda_tile.base import (
-    SEGMENTED,
-    TileOperation,
-    define,
-    fail,
-    one_of,
-    same_types,
-    tile,
-)
-from tileiras_build.dialects.cuda_tile.element_types import BASE_FLOATS, BITS
-from tileiras_build.dialects.cuda_tile.enums import (
-    AtomicRMWMode,
-    AtomicRMWModeAttr,
-    MemoryOrderingSemanticsAttr,
-    MemoryScope,
-    MemoryScopeAttr,
-)
-from tileiras_build.dialects.cuda_tile.memory_checks import (
+from .base import SEGMENTED, TileOperation, define, fail, one_of, same_types, tile
+from .element_types import BASE_FLOATS, BITS
+from .enums import AtomicRMWMode, AtomicRMWModeAttr, MemoryOrderingSemanticsAttr, MemoryScope, MemoryScopeAttr
+from .memory_checks import (
     ATOMIC_ORDER,
     ORDER,
     RELAXED,
@@ -42,7 +28,7 @@ from tileiras_build.dialects.cuda_tile.memory_checks import (
     tile_fits_view,
     view_type,
 )
-from tileiras_build.dialects.cuda_tile.view_types import GatherScatterViewType
+from .view_types import GatherScatterViewType
 
 
 @define
@@ -167,10 +153,3 @@ class AtomicRedViewTkoOp(TileOperation):
         *VIEW_ACCESS,
         _mode_fits("value"),
     )
-
-
-ATOMIC_OPS = (
-    AtomicCASTkoOp,
-    AtomicRMWTkoOp,
-    AtomicRedViewTkoOp,
-)

@@ -10,11 +10,11 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, region_def, traits_def, var_operand_def, var_result_def
 from xdsl.traits import IsTerminator, Pure
 
-from tileiras_build.dialects.cuda_tile.base import TileOperation, define, elements, fail, scalars, tile_type
-from tileiras_build.dialects.cuda_tile.element_types import BF16, F16, INTEGERS
-from tileiras_build.dialects.cuda_tile.ops_module import EntryOp, block_types
-from tileiras_build.dialects.cuda_tile.types import TensorViewType, TileType
-from tileiras_build.dialects.cuda_tile.view_types import TileView
+from .base import TileOperation, define, elements, fail, scalars, tile_type
+from .element_types import BF16, F16, INTEGERS
+from .ops_module import EntryOp, block_types
+from .types import TensorViewType, TileType
+from .view_types import TileView
 
 
 def _reject_views(types: Sequence[Attribute], what: str) -> None:
@@ -298,5 +298,3 @@ class YieldOp(Terminator):
 
 
 TERMINATORS = (BreakOp, ContinueOp, ReturnOp, YieldOp)
-
-CONTROL_OPS = (ForOp, LoopOp, IfOp, ReduceOp, ScanOp, *TERMINATORS)

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import Float8E8M0FNUType, FloatTF32Type, UnitAttr, i8, i64
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 
-from tileiras_build.dialects.cuda_tile.base import (
-    TileOperation,
-    define,
-    elements,
-    fail,
-    one_of,
-    pointers,
-    same_shapes,
-    tile,
-)
-from tileiras_build.dialects.cuda_tile.element_types import (
+from .base import PureOperation, define, elements, fail, one_of, pointers, same_shapes, tile
+from .element_types import (
     BF16,
     BITS,
     F4E2M1,
@@ -36,12 +27,26 @@ from tileiras_build.dialects.cuda_tile.element_types import (
     TF32,
     i4,
 )
-from tileiras_build.dialects.cuda_tile.enums import IntegerOverflowAttr, RoundingMode, RoundingModeAttr, SignednessAttr
-from tileiras_build.dialects.cuda_tile.types import TileType
+from .enums import IntegerOverflowAttr, RoundingMode, RoundingModeAttr, SignednessAttr
+from .types import TileType
 
 WIDE_INTEGERS = (*INTEGERS, i4)
-CONVERSION = (same_shapes("from_", "to"),)
-RETYPING = (same_shapes("source", "result"),)
+
+
+class Retyping(PureOperation):
+    """The same bits under another type."""
+
+    source = operand_def()
+    result = result_def()
+
+
+class Conversion(PureOperation):
+    """Other elements in the same shape."""
+
+    from_ = operand_def()
+    to = result_def()
+    CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (same_shapes("from_", "to"),)
+
 
 EVEN, ZERO = RoundingMode.NEAREST_EVEN, RoundingMode.ZERO
 DOWN, UP, AWAY = RoundingMode.NEGATIVE_INF, RoundingMode.POSITIVE_INF, RoundingMode.NEAREST_AWAY
@@ -75,13 +80,10 @@ NARROWING_ROUNDING = (EVEN, ZERO)
 
 
 @define
-class BitcastOp(TileOperation):
+class BitcastOp(Retyping):
     """The same bits as another element type of the same width."""
 
     name = "cuda_tile.bitcast"
-    source = operand_def()
-    result = result_def()
-    traits = traits_def(Pure())
 
     def _widths(self) -> None:
         before, after = tile(self, "source").element_type, tile(self, "result").element_type
@@ -91,24 +93,21 @@ class BitcastOp(TileOperation):
                 f"to type {self.result.type} of width {BITS[after]}"
             )
 
-    CHECKS: ClassVar = (*RETYPING, elements(NUMBERS, "source", "result"), _widths)
+    CHECKS: ClassVar = (same_shapes("source", "result"), elements(NUMBERS, "source", "result"), _widths)
 
 
 @define
-class ExtIOp(TileOperation):
+class ExtIOp(Conversion):
     """Widen integers."""
 
     name = "cuda_tile.exti"
-    from_ = operand_def()
     signedness = prop_def(SignednessAttr)
-    to = result_def()
-    traits = traits_def(Pure())
 
     def _widths(self) -> None:
         if BITS[tile(self, "to").element_type] <= BITS[tile(self, "from_").element_type]:
             fail("extending to smaller or identical integer")
 
-    CHECKS: ClassVar = (*CONVERSION, elements(WIDE_INTEGERS, "from_", "to"), _widths)
+    CHECKS: ClassVar = (elements(WIDE_INTEGERS, "from_", "to"), _widths)
 
 
 def float_rounding(before: Attribute, after: Attribute) -> tuple[RoundingMode, ...]:
@@ -119,14 +118,11 @@ def float_rounding(before: Attribute, after: Attribute) -> tuple[RoundingMode, .
 
 
 @define
-class FToFOp(TileOperation):
+class FToFOp(Conversion):
     """Convert floats to another float type."""
 
     name = "cuda_tile.ftof"
-    from_ = operand_def()
     rounding_mode = prop_def(RoundingModeAttr)
-    to = result_def()
-    traits = traits_def(Pure())
 
     def _rounding(self) -> None:
         before, after = tile(self, "from_").element_type, tile(self, "to").element_type
@@ -140,22 +136,18 @@ class FToFOp(TileOperation):
                 f"got {self.rounding_mode.data.value}"
             )
 
-    CHECKS: ClassVar = (*CONVERSION, elements(FLOATS, "from_", "to"), _rounding)
+    CHECKS: ClassVar = (elements(FLOATS, "from_", "to"), _rounding)
 
 
 @define
-class FToIOp(TileOperation):
+class FToIOp(Conversion):
     """Convert floats to integers, toward zero; ``saturating`` clamps (since bytecode 13.4)."""
 
     name = "cuda_tile.ftoi"
-    from_ = operand_def()
     signedness = prop_def(SignednessAttr)
     rounding_mode = prop_def(RoundingModeAttr)
     saturating = opt_prop_def(UnitAttr)
-    to = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar = (
-        *CONVERSION,
         elements(FLOATS, "from_"),
         elements(INTEGERS, "to"),
         one_of("rounding_mode", RoundingMode.NEAREST_INT_TO_ZERO),
@@ -163,22 +155,18 @@ class FToIOp(TileOperation):
 
 
 @define
-class IToFOp(TileOperation):
+class IToFOp(Conversion):
     """Convert integers to floats, to the nearest."""
 
     name = "cuda_tile.itof"
-    from_ = operand_def()
     signedness = prop_def(SignednessAttr)
     rounding_mode = prop_def(RoundingModeAttr)
-    to = result_def()
-    traits = traits_def(Pure())
 
     def _not_scale(self) -> None:
         if isinstance(tile(self, "to").element_type, Float8E8M0FNUType):
             fail("integer to f8E8M0FNU conversion is not supported, please first convert to another float type")
 
     CHECKS: ClassVar = (
-        *CONVERSION,
         elements(INTEGERS, "from_"),
         elements(FLOATS, "to"),
         one_of("rounding_mode", RoundingMode.NEAREST_EVEN),
@@ -187,14 +175,11 @@ class IToFOp(TileOperation):
 
 
 @define
-class IntToPtrOp(TileOperation):
+class IntToPtrOp(Retyping):
     """Addresses as pointers."""
 
     name = "cuda_tile.int_to_ptr"
-    source = operand_def()
-    result = result_def()
-    traits = traits_def(Pure())
-    CHECKS: ClassVar = (*RETYPING, elements((i64,), "source"), pointers("result"))
+    CHECKS: ClassVar = (same_shapes("source", "result"), elements((i64,), "source"), pointers("result"))
 
 
 def _tile_bits(type: TileType) -> int:
@@ -216,76 +201,46 @@ def _same_bytes(op: Operation) -> None:
 
 
 @define
-class PackOp(TileOperation):
+class PackOp(Retyping):
     """A tile as its bytes (since bytecode 13.3)."""
 
     name = "cuda_tile.pack"
-    source = operand_def()
-    result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar = (elements((*NUMBERS, i4), "source"), elements((i8,), "result"), _same_bytes)
 
 
 @define
-class UnpackOp(TileOperation):
+class UnpackOp(Retyping):
     """Bytes as a tile of another type (since bytecode 13.3)."""
 
     name = "cuda_tile.unpack"
-    source = operand_def()
-    result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar = (elements((i8,), "source"), elements((*NUMBERS, i4), "result"), _same_bytes)
 
 
 @define
-class PtrToIntOp(TileOperation):
+class PtrToIntOp(Retyping):
     """Pointers as addresses."""
 
     name = "cuda_tile.ptr_to_int"
-    source = operand_def()
-    result = result_def()
-    traits = traits_def(Pure())
-    CHECKS: ClassVar = (*RETYPING, pointers("source"), elements((i64,), "result"))
+    CHECKS: ClassVar = (same_shapes("source", "result"), pointers("source"), elements((i64,), "result"))
 
 
 @define
-class PtrToPtrOp(TileOperation):
+class PtrToPtrOp(Retyping):
     """Pointers to another pointee type."""
 
     name = "cuda_tile.ptr_to_ptr"
-    source = operand_def()
-    result = result_def()
-    traits = traits_def(Pure())
-    CHECKS: ClassVar = (*RETYPING, pointers("source", "result"))
+    CHECKS: ClassVar = (same_shapes("source", "result"), pointers("source", "result"))
 
 
 @define
-class TruncIOp(TileOperation):
+class TruncIOp(Conversion):
     """Narrow integers."""
 
     name = "cuda_tile.trunci"
-    from_ = operand_def()
     overflow = prop_def(IntegerOverflowAttr)
-    to = result_def()
-    traits = traits_def(Pure())
 
     def _widths(self) -> None:
         if BITS[tile(self, "to").element_type] >= BITS[tile(self, "from_").element_type]:
             fail("truncating to larger or identical integer")
 
-    CHECKS: ClassVar = (*CONVERSION, elements(WIDE_INTEGERS, "from_", "to"), _widths)
-
-
-CONVERSION_OPS = (
-    BitcastOp,
-    ExtIOp,
-    FToFOp,
-    FToIOp,
-    IToFOp,
-    IntToPtrOp,
-    PackOp,
-    UnpackOp,
-    PtrToIntOp,
-    PtrToPtrOp,
-    TruncIOp,
-)
+    CHECKS: ClassVar = (elements(WIDE_INTEGERS, "from_", "to"), _widths)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 
-from tileiras_build.dialects.cuda_tile.base import TileOperation, define, elements, fail, one_of, same_types, tile
-from tileiras_build.dialects.cuda_tile.element_types import BASE_FLOATS, INTEGERS
-from tileiras_build.dialects.cuda_tile.elementwise import (
+from .base import PureOperation, define, defined_in, elements, fail, one_of, row, same_types, tile
+from .element_types import BASE_FLOATS, INTEGERS
+from .elementwise import (
     F32_ONLY_MODES,
     IEEE,
     IEEE_MODES,
@@ -22,49 +21,28 @@ from tileiras_build.dialects.cuda_tile.elementwise import (
     modes_only_f32,
     result_is_i1,
 )
-from tileiras_build.dialects.cuda_tile.enums import (
-    ComparisonOrderingAttr,
-    ComparisonPredicateAttr,
-    RoundingMode,
-    RoundingModeAttr,
-)
+from .enums import ComparisonOrderingAttr, ComparisonPredicateAttr, RoundingMode, RoundingModeAttr
+
+AbsFOp = row("absf", FloatUnary, "Absolute value of floats.")
+AddFOp = row("addf", RoundedFloatBinary, "lhs + rhs of floats.")
 
 
 @define
-class AbsFOp(FloatUnary):
-    """Absolute value of floats."""
-
-    name = "cuda_tile.absf"
-
-
-@define
-class AddFOp(RoundedFloatBinary):
-    """lhs + rhs of floats."""
-
-    name = "cuda_tile.addf"
-
-
-@define
-class Atan2Op(TileOperation):
+class Atan2Op(PureOperation):
     """Angle of the point (x, y): atan2(x, y) in operand order."""
 
     name = "cuda_tile.atan2"
     x = operand_def()
     y = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar = (elements(BASE_FLOATS, "x"), same_types("x", "y", "result"))
 
 
-@define
-class CeilOp(FloatUnary):
-    """Round up to an integral value."""
-
-    name = "cuda_tile.ceil"
+CeilOp = row("ceil", FloatUnary, "Round up to an integral value.")
 
 
 @define
-class CmpFOp(TileOperation):
+class CmpFOp(PureOperation):
     """Compare floats; an unordered comparison is also true if one operand is a NaN."""
 
     name = "cuda_tile.cmpf"
@@ -73,22 +51,11 @@ class CmpFOp(TileOperation):
     comparison_predicate = prop_def(ComparisonPredicateAttr)
     comparison_ordering = prop_def(ComparisonOrderingAttr)
     result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar = (elements(BASE_FLOATS, "lhs"), same_types("lhs", "rhs"), result_is_i1)
 
 
-@define
-class CosOp(FloatUnary):
-    """Cosine."""
-
-    name = "cuda_tile.cos"
-
-
-@define
-class CosHOp(FloatUnary):
-    """Hyperbolic cosine."""
-
-    name = "cuda_tile.cosh"
+CosOp = row("cos", FloatUnary, "Cosine.")
+CosHOp = row("cosh", FloatUnary, "Hyperbolic cosine.")
 
 
 @define
@@ -126,15 +93,11 @@ class Exp2Op(FloatUnary):
     CHECKS: ClassVar = (flush_only_f32,)
 
 
-@define
-class FloorOp(FloatUnary):
-    """Round down to an integral value."""
-
-    name = "cuda_tile.floor"
+FloorOp = row("floor", FloatUnary, "Round down to an integral value.")
 
 
 @define
-class FmaOp(TileOperation):
+class FmaOp(PureOperation):
     """lhs * rhs + acc, rounded once."""
 
     name = "cuda_tile.fma"
@@ -144,19 +107,17 @@ class FmaOp(TileOperation):
     rounding_mode = prop_def(RoundingModeAttr)
     flush_to_zero = opt_prop_def(UnitAttr)
     result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar = (elements(BASE_FLOATS, "lhs"), same_types("lhs", "rhs", "acc", "result"), IEEE, flush_only_f32)
 
 
 @define
-class FPowFOp(TileOperation):
+class FPowFOp(PureOperation):
     """source to the power of a float exponent (``pow`` up to bytecode 13.3)."""
 
     name = "cuda_tile.fpowf"
     source = operand_def()
     exponent = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar = (elements(BASE_FLOATS, "source"), same_types("source", "exponent", "result"))
 
 
@@ -169,14 +130,13 @@ def _exponent_shape(op: FPowIOp) -> None:
 
 
 @define
-class FPowIOp(TileOperation):
+class FPowIOp(PureOperation):
     """source to the power of an integer exponent (since bytecode 13.4)."""
 
     name = "cuda_tile.fpowi"
     source = operand_def()
     exponent = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar = (
         elements(BASE_FLOATS, "source"),
         elements(INTEGERS, "exponent"),
@@ -185,53 +145,13 @@ class FPowIOp(TileOperation):
     )
 
 
-@define
-class LogOp(FloatUnary):
-    """Natural logarithm."""
-
-    name = "cuda_tile.log"
-
-
-@define
-class Log2Op(FloatUnary):
-    """Base-2 logarithm."""
-
-    name = "cuda_tile.log2"
-
-
-@define
-class MaxFOp(FloatExtremum):
-    """Maximum of floats."""
-
-    name = "cuda_tile.maxf"
-
-
-@define
-class MinFOp(FloatExtremum):
-    """Minimum of floats."""
-
-    name = "cuda_tile.minf"
-
-
-@define
-class MulFOp(RoundedFloatBinary):
-    """lhs * rhs of floats."""
-
-    name = "cuda_tile.mulf"
-
-
-@define
-class NegFOp(FloatUnary):
-    """Negation of floats."""
-
-    name = "cuda_tile.negf"
-
-
-@define
-class RemFOp(FloatBinary):
-    """Remainder of lhs / rhs rounded toward zero, of floats."""
-
-    name = "cuda_tile.remf"
+LogOp = row("log", FloatUnary, "Natural logarithm.")
+Log2Op = row("log2", FloatUnary, "Base-2 logarithm.")
+MaxFOp = row("maxf", FloatExtremum, "Maximum of floats.")
+MinFOp = row("minf", FloatExtremum, "Minimum of floats.")
+MulFOp = row("mulf", RoundedFloatBinary, "lhs * rhs of floats.")
+NegFOp = row("negf", FloatUnary, "Negation of floats.")
+RemFOp = row("remf", FloatBinary, "Remainder of lhs / rhs rounded toward zero, of floats.")
 
 
 @define
@@ -243,18 +163,8 @@ class RsqrtOp(FloatUnary):
     CHECKS: ClassVar = (flush_only_f32,)
 
 
-@define
-class SinOp(FloatUnary):
-    """Sine."""
-
-    name = "cuda_tile.sin"
-
-
-@define
-class SinHOp(FloatUnary):
-    """Hyperbolic sine."""
-
-    name = "cuda_tile.sinh"
+SinOp = row("sin", FloatUnary, "Sine.")
+SinHOp = row("sinh", FloatUnary, "Hyperbolic sine.")
 
 
 @define
@@ -271,18 +181,8 @@ class SqrtOp(FloatUnary):
     )
 
 
-@define
-class SubFOp(RoundedFloatBinary):
-    """lhs - rhs of floats."""
-
-    name = "cuda_tile.subf"
-
-
-@define
-class TanOp(FloatUnary):
-    """Tangent."""
-
-    name = "cuda_tile.tan"
+SubFOp = row("subf", RoundedFloatBinary, "lhs - rhs of floats.")
+TanOp = row("tan", FloatUnary, "Tangent.")
 
 
 @define
@@ -297,33 +197,4 @@ class TanHOp(FloatUnary):
     )
 
 
-FLOAT_OPS = (
-    AbsFOp,
-    AddFOp,
-    Atan2Op,
-    CeilOp,
-    CmpFOp,
-    CosOp,
-    CosHOp,
-    DivFOp,
-    ExpOp,
-    Exp2Op,
-    FloorOp,
-    FmaOp,
-    FPowFOp,
-    FPowIOp,
-    LogOp,
-    Log2Op,
-    MaxFOp,
-    MinFOp,
-    MulFOp,
-    NegFOp,
-    RemFOp,
-    RsqrtOp,
-    SinOp,
-    SinHOp,
-    SqrtOp,
-    SubFOp,
-    TanOp,
-    TanHOp,
-)
+FLOAT_OPS = defined_in(__name__)

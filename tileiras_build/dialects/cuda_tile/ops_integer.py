@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def
 
-from tileiras_build.dialects.cuda_tile.base import TileOperation, define, elements, fail, one_of, same_types
-from tileiras_build.dialects.cuda_tile.element_types import INTEGERS
-from tileiras_build.dialects.cuda_tile.elementwise import (
-    IntegerBinary,
-    IntegerUnary,
-    OverflowBinary,
-    SignedBinary,
-    result_is_i1,
-)
-from tileiras_build.dialects.cuda_tile.enums import (
+from .base import PureOperation, define, defined_in, elements, fail, one_of, row, same_types
+from .element_types import INTEGERS
+from .elementwise import IntegerBinary, IntegerUnary, OverflowBinary, SignedBinary, result_is_i1
+from .enums import (
     ComparisonPredicateAttr,
     IntegerOverflow,
     IntegerOverflowAttr,
@@ -26,30 +19,13 @@ from tileiras_build.dialects.cuda_tile.enums import (
     SignednessAttr,
 )
 
-
-@define
-class AbsIOp(IntegerUnary):
-    """Absolute value of integers."""
-
-    name = "cuda_tile.absi"
+AbsIOp = row("absi", IntegerUnary, "Absolute value of integers.")
+AddIOp = row("addi", OverflowBinary, "lhs + rhs of integers, wrapping.")
+AndIOp = row("andi", IntegerBinary, "Bitwise and.")
 
 
 @define
-class AddIOp(OverflowBinary):
-    """lhs + rhs of integers, wrapping."""
-
-    name = "cuda_tile.addi"
-
-
-@define
-class AndIOp(IntegerBinary):
-    """Bitwise and."""
-
-    name = "cuda_tile.andi"
-
-
-@define
-class CmpIOp(TileOperation):
+class CmpIOp(PureOperation):
     """Compare integers."""
 
     name = "cuda_tile.cmpi"
@@ -58,7 +34,6 @@ class CmpIOp(TileOperation):
     comparison_predicate = prop_def(ComparisonPredicateAttr)
     signedness = prop_def(SignednessAttr)
     result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar = (elements(INTEGERS, "lhs"), same_types("lhs", "rhs"), result_is_i1)
 
 
@@ -79,36 +54,19 @@ class DivIOp(SignedBinary):
     )
 
 
-@define
-class MaxIOp(SignedBinary):
-    """Maximum of integers."""
-
-    name = "cuda_tile.maxi"
+MaxIOp = row("maxi", SignedBinary, "Maximum of integers.")
+MinIOp = row("mini", SignedBinary, "Minimum of integers.")
+MulIOp = row("muli", OverflowBinary, "lhs * rhs of integers, wrapping.")
 
 
 @define
-class MinIOp(SignedBinary):
-    """Minimum of integers."""
-
-    name = "cuda_tile.mini"
-
-
-@define
-class MulIOp(OverflowBinary):
-    """lhs * rhs of integers, wrapping."""
-
-    name = "cuda_tile.muli"
-
-
-@define
-class MulhiIOp(TileOperation):
+class MulhiIOp(PureOperation):
     """The upper half of the unsigned product x * y."""
 
     name = "cuda_tile.mulhii"
     x = operand_def()
     y = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar = (elements(INTEGERS, "x"), same_types("x", "y", "result"))
 
 
@@ -121,63 +79,11 @@ class NegIOp(IntegerUnary):
     CHECKS: ClassVar = (one_of("overflow", IntegerOverflow.NONE, IntegerOverflow.NSW, IntegerOverflow.NW),)
 
 
-@define
-class OrIOp(IntegerBinary):
-    """Bitwise or."""
+OrIOp = row("ori", IntegerBinary, "Bitwise or.")
+RemIOp = row("remi", SignedBinary, "Remainder of lhs / rhs rounded toward zero, of integers.")
+ShLIOp = row("shli", OverflowBinary, "Shift left; the amount is unsigned.")
+ShRIOp = row("shri", SignedBinary, "Shift right, arithmetic if signed; the amount is unsigned.")
+SubIOp = row("subi", OverflowBinary, "lhs - rhs of integers, wrapping.")
+XOrIOp = row("xori", IntegerBinary, "Bitwise exclusive or.")
 
-    name = "cuda_tile.ori"
-
-
-@define
-class RemIOp(SignedBinary):
-    """Remainder of lhs / rhs rounded toward zero, of integers."""
-
-    name = "cuda_tile.remi"
-
-
-@define
-class ShLIOp(OverflowBinary):
-    """Shift left; the amount is unsigned."""
-
-    name = "cuda_tile.shli"
-
-
-@define
-class ShRIOp(SignedBinary):
-    """Shift right, arithmetic if signed; the amount is unsigned."""
-
-    name = "cuda_tile.shri"
-
-
-@define
-class SubIOp(OverflowBinary):
-    """lhs - rhs of integers, wrapping."""
-
-    name = "cuda_tile.subi"
-
-
-@define
-class XOrIOp(IntegerBinary):
-    """Bitwise exclusive or."""
-
-    name = "cuda_tile.xori"
-
-
-INTEGER_OPS = (
-    AbsIOp,
-    AddIOp,
-    AndIOp,
-    CmpIOp,
-    DivIOp,
-    MaxIOp,
-    MinIOp,
-    MulIOp,
-    MulhiIOp,
-    NegIOp,
-    OrIOp,
-    RemIOp,
-    ShLIOp,
-    ShRIOp,
-    SubIOp,
-    XOrIOp,
-)
+INTEGER_OPS = defined_in(__name__)

@@ -7,21 +7,11 @@ from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import UnitAttr, i8, i32
 from xdsl.ir import Attribute, Operation
-from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 
-from tileiras_build.dialects.cuda_tile.base import (
-    TileOperation,
-    define,
-    elements,
-    fail,
-    same_elements,
-    same_ranks,
-    same_types,
-    tile,
-)
-from tileiras_build.dialects.cuda_tile.element_types import BF16, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, F64, TF32
-from tileiras_build.dialects.cuda_tile.enums import SignednessAttr
+from .base import PureOperation, define, defined_in, elements, fail, same_elements, same_ranks, same_types, tile
+from .element_types import BF16, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, F64, TF32
+from .enums import SignednessAttr
 
 
 def matrix_shapes(op: Operation) -> None:
@@ -59,14 +49,13 @@ def _accumulator_type(op: MmaFOp) -> None:
         )
 
 
-class MatrixMultiply(TileOperation):
+class MatrixMultiply(PureOperation):
     """lhs times rhs plus acc."""
 
     lhs = operand_def()
     rhs = operand_def()
     acc = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar[tuple[Callable[[Self], None], ...]] = (
         same_types("acc", "result"),
         same_elements("lhs", "rhs"),
@@ -142,8 +131,4 @@ class MmaIOp(MatrixMultiply):
     CHECKS: ClassVar = (elements((i8,), "lhs", "rhs"), elements((i32,), "acc"))
 
 
-MATRIX_OPS = (
-    MmaFOp,
-    MmaFScaledOp,
-    MmaIOp,
-)
+MATRIX_OPS = defined_in(__name__)

@@ -8,24 +8,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, Float4E2M1FNType, IntegerAttr, UnitAttr, i1
-from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, traits_def, var_operand_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, var_operand_def
 
-from tileiras_build.dialects.cuda_tile.attrs import OptimizationHintsAttr
-from tileiras_build.dialects.cuda_tile.base import (
-    SEGMENTED,
-    TileOperation,
-    define,
-    fail,
-    of_type,
-    pointer_type,
-    pointers,
-    scalars,
-)
-from tileiras_build.dialects.cuda_tile.element_types import BITS
-from tileiras_build.dialects.cuda_tile.enums import MemoryOrderingSemanticsAttr, MemoryScopeAttr
-from tileiras_build.dialects.cuda_tile.extents import check_elements
-from tileiras_build.dialects.cuda_tile.memory_checks import (
+from .attrs import OptimizationHintsAttr
+from .base import SEGMENTED, PureOperation, TileOperation, define, fail, of_type, pointer_type, pointers, scalars
+from .element_types import BITS
+from .enums import MemoryOrderingSemanticsAttr, MemoryScopeAttr
+from .extents import check_elements
+from .memory_checks import (
     LOAD_ORDER,
     STORE_ORDER,
     TOKENS,
@@ -37,7 +27,7 @@ from tileiras_build.dialects.cuda_tile.memory_checks import (
     tile_fits_view,
     view_type,
 )
-from tileiras_build.dialects.cuda_tile.types import TokenType
+from .types import TokenType
 
 
 def _packed_along_one_dimension(op: Viewing) -> None:
@@ -76,13 +66,12 @@ class AllocaOp(TileOperation):
 
 
 @define
-class JoinTokensOp(TileOperation):
+class JoinTokensOp(PureOperation):
     """A token after all of the given ones."""
 
     name = "cuda_tile.join_tokens"
     tokens = var_operand_def()
     result = result_def()
-    traits = traits_def(Pure())
 
     def _tokens(self) -> None:
         if len(self.operands) < 2:
@@ -140,12 +129,11 @@ class LoadViewTkoOp(TileOperation):
 
 
 @define
-class MakeTokenOp(TileOperation):
+class MakeTokenOp(PureOperation):
     """A token that depends on nothing."""
 
     name = "cuda_tile.make_token"
     result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar = (of_type(TokenType, "result"),)
 
 
@@ -193,15 +181,3 @@ class StoreViewTkoOp(TileOperation):
     irdl_options = SEGMENTED
     inbounds_flags = property(inbounds_flags)
     CHECKS: ClassVar = (*STORE_ORDER, tile_fits_view("tile"), *VIEW_ACCESS, _packed_along_one_dimension)
-
-
-MEMORY_OPS = (
-    AllocaOp,
-    JoinTokensOp,
-    LoadPtrTkoOp,
-    LoadViewTkoOp,
-    MakeTokenOp,
-    MemoryFenceAliasTkoOp,
-    StorePtrTkoOp,
-    StoreViewTkoOp,
-)

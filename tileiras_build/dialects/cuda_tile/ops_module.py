@@ -9,12 +9,12 @@ from weakref import WeakKeyDictionary
 from xdsl.dialects.builtin import ArrayAttr, FunctionType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i32
 from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import opt_prop_def, prop_def, region_def, result_def, traits_def
-from xdsl.traits import IsolatedFromAbove, NoTerminator, Pure, SymbolOpInterface, SymbolTable
+from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface, SymbolTable
 
-from tileiras_build.dialects.cuda_tile.attrs import DenseConstantAttr, OptimizationHintsAttr
-from tileiras_build.dialects.cuda_tile.base import TileOperation, define, fail, pointer_type, pointers, scalars
-from tileiras_build.dialects.cuda_tile.enums import SymbolVisibilityAttr
-from tileiras_build.dialects.cuda_tile.types import TileType
+from .attrs import DenseConstantAttr, OptimizationHintsAttr
+from .base import PureOperation, TileOperation, define, fail, pointer_type, pointers, scalars
+from .enums import SymbolVisibilityAttr
+from .types import TileType
 
 
 def block_types(region: Region) -> tuple[Attribute, ...]:
@@ -93,13 +93,12 @@ def _find_global(module: Operation, name: str) -> GlobalOp | None:
 
 
 @define
-class GetGlobalOp(TileOperation):
+class GetGlobalOp(PureOperation):
     """The address of a global. The public attribute ``name`` is ``op.symbol`` here."""
 
     name = "cuda_tile.get_global"
     symbol = prop_def(SymbolRefAttr, prop_name="name")
     result = result_def()
-    traits = traits_def(Pure())
 
     def _target(self) -> None:
         name = self.symbol.root_reference.data
@@ -118,10 +117,8 @@ class GetGlobalOp(TileOperation):
     CHECKS: ClassVar = (pointers("result"), scalars("result"), _target)
 
 
-class BlockQuery(TileOperation):
+class BlockQuery(PureOperation):
     """Three scalars, one per grid dimension."""
-
-    traits = traits_def(Pure())
 
     def _types(self) -> None:
         if any(result.type != TileType((), i32) for result in self.results):
@@ -148,6 +145,3 @@ class GetNumTileBlocksOp(BlockQuery):
     grid_size_x = result_def()
     grid_size_y = result_def()
     grid_size_z = result_def()
-
-
-MODULE_OPS = (ModuleOp, EntryOp, GlobalOp, GetGlobalOp, GetTileBlockIdOp, GetNumTileBlocksOp)

@@ -9,16 +9,16 @@ from xdsl.dialects.builtin import DenseArrayBase, i32, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def, result_def, var_operand_def
 
-from tileiras_build.dialects.cuda_tile.base import SEGMENTED, TileOperation, define, fail, one_of
-from tileiras_build.dialects.cuda_tile.element_types import BASE_FLOATS, BITS
-from tileiras_build.dialects.cuda_tile.enums import (
+from .base import SEGMENTED, TileOperation, define, fail, one_of
+from .element_types import BASE_FLOATS, BITS
+from .enums import (
     MemoryOrderingSemanticsAttr,
     MemoryScopeAttr,
     MultimemReductionKind,
     MultimemReductionKindAttr,
     PtrAttr,
 )
-from tileiras_build.dialects.cuda_tile.memory_checks import (
+from .memory_checks import (
     LOAD_ORDER,
     ORDER,
     RELAXED,
@@ -31,7 +31,7 @@ from tileiras_build.dialects.cuda_tile.memory_checks import (
     tile_fits_view,
     view_type,
 )
-from tileiras_build.dialects.cuda_tile.view_types import PartitionViewType
+from .view_types import PartitionViewType
 
 # Reduction of a multicast object -> element types: read as (load-reduce), written (tileirdisasm 13.5).
 _MULTIMEM_INTEGERS = (i32, i64)
@@ -150,17 +150,4 @@ class MultimemStoreViewTkoOp(TileOperation):
     inbounds = opt_prop_def(DenseArrayBase)
     result_token = result_def()
     irdl_options = SEGMENTED
-    CHECKS: ClassVar = (
-        *STORE_ORDER,
-        _multicast_partition,
-        tile_fits_view("tile"),
-        index_fits_view,
-        _stored_type_fits,
-    )
-
-
-MULTIMEM_OPS = (
-    MultimemLoadReduceViewTkoOp,
-    MultimemReduceViewTkoOp,
-    MultimemStoreViewTkoOp,
-)
+    CHECKS: ClassVar = (*STORE_ORDER, _multicast_partition, tile_fits_view("tile"), index_fits_view, _stored_type_fits)

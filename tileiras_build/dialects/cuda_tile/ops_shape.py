@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, Float4E2M1FNType, IntegerAttr, i1, i32
-from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def
-from xdsl.traits import Pure
+from xdsl.irdl import operand_def, prop_def, result_def, var_operand_def
 
-from tileiras_build.dialects.cuda_tile.attrs import ASSUMPTIONS, DenseConstantAttr
-from tileiras_build.dialects.cuda_tile.base import (
+from .attrs import ASSUMPTIONS, DenseConstantAttr
+from .base import (
+    PureOperation,
     TileOperation,
     define,
     elements,
@@ -23,10 +23,10 @@ from tileiras_build.dialects.cuda_tile.base import (
     tile,
     tiles,
 )
-from tileiras_build.dialects.cuda_tile.element_types import BITS, INTEGERS, NUMBERS
-from tileiras_build.dialects.cuda_tile.extents import check_elements
-from tileiras_build.dialects.cuda_tile.known_numbers import known_range
-from tileiras_build.dialects.cuda_tile.types import TileType
+from .element_types import BITS, INTEGERS, NUMBERS
+from .extents import check_elements
+from .known_numbers import known_range
+from .types import TileType
 
 
 @define
@@ -47,13 +47,12 @@ class AssumeOp(TileOperation):
 
 
 @define
-class BroadcastOp(TileOperation):
+class BroadcastOp(PureOperation):
     """Repeat along the dimensions of size one."""
 
     name = "cuda_tile.broadcast"
     source = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
 
     def _shapes(self) -> None:
         source, result = tile(self, "source").shape, tile(self, "result").shape
@@ -67,7 +66,7 @@ class BroadcastOp(TileOperation):
 
 
 @define
-class CatOp(TileOperation):
+class CatOp(PureOperation):
     """lhs followed by rhs along dimension ``dim``."""
 
     name = "cuda_tile.cat"
@@ -75,7 +74,6 @@ class CatOp(TileOperation):
     rhs = operand_def()
     dim = prop_def(IntegerAttr)
     result = result_def()
-    traits = traits_def(Pure())
 
     def _shapes(self) -> None:
         lhs, rhs, result = (list(tile(self, name).shape) for name in ("lhs", "rhs", "result"))
@@ -91,13 +89,12 @@ class CatOp(TileOperation):
 
 
 @define
-class ConstantOp(TileOperation):
+class ConstantOp(PureOperation):
     """A constant tile; ``op.value.as_array()`` are its values (a splat is not expanded)."""
 
     name = "cuda_tile.constant"
     value = prop_def(DenseConstantAttr)
     result = result_def()
-    traits = traits_def(Pure())
 
     def _type(self) -> None:
         if self.value.type != self.result.type:
@@ -117,14 +114,13 @@ def _indices_match_source(op: ExtractOp | InsertOp, whole: TileType, part: TileT
 
 
 @define
-class ExtractOp(TileOperation):
+class ExtractOp(PureOperation):
     """The slice number ``indices`` of source, which is cut into slices of the shape of the result."""
 
     name = "cuda_tile.extract"
     source = operand_def()
     indices = var_operand_def()
     result = result_def()
-    traits = traits_def(Pure())
 
     def _shapes(self) -> None:
         _indices_match_source(self, tile(self, "source"), tile(self, "result"))
@@ -133,7 +129,7 @@ class ExtractOp(TileOperation):
 
 
 @define
-class InsertOp(TileOperation):
+class InsertOp(PureOperation):
     """destination with its slice number ``indices`` replaced by source (since bytecode 13.4)."""
 
     name = "cuda_tile.insert"
@@ -141,7 +137,6 @@ class InsertOp(TileOperation):
     destination = operand_def()
     indices = var_operand_def()
     result = result_def()
-    traits = traits_def(Pure())
 
     def _shapes(self) -> None:
         _indices_match_source(self, tile(self, "destination"), tile(self, "source"))
@@ -156,12 +151,11 @@ class InsertOp(TileOperation):
 
 
 @define
-class IotaOp(TileOperation):
+class IotaOp(PureOperation):
     """0, 1, 2, ... in a one-dimensional tile."""
 
     name = "cuda_tile.iota"
     result = result_def()
-    traits = traits_def(Pure())
 
     def _range(self) -> None:
         result = tile(self, "result")
@@ -183,14 +177,13 @@ def _offset_fits(op: OffsetOp) -> None:
 
 
 @define
-class OffsetOp(TileOperation):
+class OffsetOp(PureOperation):
     """ptr moved by offset elements."""
 
     name = "cuda_tile.offset"
     ptr = operand_def()
     offset = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
     CHECKS: ClassVar = (
         pointers("ptr"),
         elements(INTEGERS, "offset"),
@@ -201,14 +194,13 @@ class OffsetOp(TileOperation):
 
 
 @define
-class PermuteOp(TileOperation):
+class PermuteOp(PureOperation):
     """Dimension d of the result is dimension ``permutation[d]`` of source."""
 
     name = "cuda_tile.permute"
     source = operand_def()
     permutation = prop_def(DenseArrayBase)
     result = result_def()
-    traits = traits_def(Pure())
 
     def _shapes(self) -> None:
         source, result = tile(self, "source"), tile(self, "result")
@@ -224,13 +216,12 @@ class PermuteOp(TileOperation):
 
 
 @define
-class ReshapeOp(TileOperation):
+class ReshapeOp(PureOperation):
     """The same elements, in row-major order, in another shape."""
 
     name = "cuda_tile.reshape"
     source = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
 
     def _count(self) -> None:
         if tile(self, "source").num_elements != tile(self, "result").num_elements:
@@ -240,7 +231,7 @@ class ReshapeOp(TileOperation):
 
 
 @define
-class SelectOp(TileOperation):
+class SelectOp(PureOperation):
     """val_if_true where cond holds, else val_if_false."""
 
     name = "cuda_tile.select"
@@ -248,7 +239,6 @@ class SelectOp(TileOperation):
     val_if_true = operand_def()
     val_if_false = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
 
     def _not_f4(self) -> None:
         if isinstance(tile(self, "result").element_type, Float4E2M1FNType):
@@ -260,18 +250,3 @@ class SelectOp(TileOperation):
         same_shapes("cond", "result"),
         _not_f4,
     )
-
-
-SHAPE_OPS = (
-    AssumeOp,
-    BroadcastOp,
-    CatOp,
-    ConstantOp,
-    ExtractOp,
-    InsertOp,
-    IotaOp,
-    OffsetOp,
-    PermuteOp,
-    ReshapeOp,
-    SelectOp,
-)

@@ -7,10 +7,11 @@ from typing import ClassVar, Self
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.irdl import operand_def, result_def, traits_def, var_operand_def, var_result_def
-from xdsl.traits import NoMemoryEffect, Pure
+from xdsl.traits import NoMemoryEffect
 
-from tileiras_build.dialects.cuda_tile.base import (
+from .base import (
     SEGMENTED,
+    PureOperation,
     TileOperation,
     define,
     fail,
@@ -20,17 +21,12 @@ from tileiras_build.dialects.cuda_tile.base import (
     scalars,
     tile_type,
 )
-from tileiras_build.dialects.cuda_tile.element_types import BITS, INTEGERS
-from tileiras_build.dialects.cuda_tile.extents import check_tensor
-from tileiras_build.dialects.cuda_tile.known_numbers import known_range
-from tileiras_build.dialects.cuda_tile.memory_checks import is_scalar_integer, shown
-from tileiras_build.dialects.cuda_tile.types import TensorViewType
-from tileiras_build.dialects.cuda_tile.view_types import (
-    GatherScatterViewType,
-    PartitionViewType,
-    StridedViewType,
-    TileView,
-)
+from .element_types import BITS, INTEGERS
+from .extents import check_tensor
+from .known_numbers import known_range
+from .memory_checks import is_scalar_integer, shown
+from .types import TensorViewType
+from .view_types import GatherScatterViewType, PartitionViewType, StridedViewType, TileView
 
 
 def _with_constants(dims: Iterable[int | None], values: Iterable[SSAValue]) -> tuple[int | None, ...]:
@@ -96,12 +92,11 @@ def _view_of(op: MakeView) -> None:
         )
 
 
-class MakeView(TileOperation):
+class MakeView(PureOperation):
     """Cut a tensor view into tiles, as the type of the result says."""
 
     tensor_view = operand_def()
     result = result_def()
-    traits = traits_def(Pure())
 
 
 @define
@@ -172,13 +167,3 @@ class MakeTensorViewOp(TileOperation):
         check_tensor(*dims, BITS[view.element_type], view.element_type)
 
     CHECKS: ClassVar = (pointers("base"), scalars("base"), _view, _distances)
-
-
-VIEW_OPS = (
-    GetIndexSpaceShapeOp,
-    GetTensorShapeOp,
-    MakeGatherScatterViewOp,
-    MakePartitionViewOp,
-    MakeStridedViewOp,
-    MakeTensorViewOp,
-)

@@ -15,10 +15,10 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tileiras_build.dialects.cuda_tile.element_types import BITS, NUMBERS
-from tileiras_build.dialects.cuda_tile.enums import PtrAttr, PtrAttrAttr
-from tileiras_build.dialects.cuda_tile.extents import check_tensor
-from tileiras_build.dialects.cuda_tile.record import record
+from .element_types import BITS, NUMBERS
+from .enums import PtrAttr, PtrAttrAttr
+from .extents import check_tensor
+from .record import record
 
 MAX_TILE_ELEMENTS = 1 << 24  # Tile IR Types.h: the largest number of elements of a tile
 MAX_RANK = 64  # NumPy's own limit; without one, a short file could name types of any size again and again

@@ -9,11 +9,11 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from tileiras_build.dialects.cuda_tile.element_types import BITS, is_float
-from tileiras_build.dialects.cuda_tile.enums import PaddingValue
-from tileiras_build.dialects.cuda_tile.extents import check_tiles
-from tileiras_build.dialects.cuda_tile.record import record
-from tileiras_build.dialects.cuda_tile.types import TensorViewType, TileType, dims_text, parse_ints, verify_tile_shape
+from .element_types import BITS, is_float
+from .enums import PaddingValue
+from .extents import check_tiles
+from .record import record
+from .types import TensorViewType, TileType, dims_text, parse_ints, verify_tile_shape
 
 
 def _parse_tile_shape(parser: AttrParser) -> tuple[int, ...]:

@@ -12,6 +12,8 @@ become
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import IntegerType, StringAttr, SymbolNameConstraint, SymbolRefAttr, VectorType
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import (
@@ -19,6 +21,7 @@ from xdsl.irdl import (
     AnyOf,
     BaseAttr,
     IRDLOperation,
+    VarConstraint,
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
@@ -131,31 +134,13 @@ class MoveOp(IRDLOperation):
     """The same value, of which the optimizer knows nothing: it stays where a debugger can see it."""
 
     name = "llvm.nvvm.move"
-    source = operand_def()
-    result = result_def()
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    source = operand_def(T)
+    result = result_def(T)
+    assembly_format = "$source attr-dict `:` type($source)"
 
     def __init__(self, source: SSAValue):
         super().__init__(operands=[source], result_types=[source.type])
-
-    def verify_(self) -> None:
-        if self.source.type != self.result.type:
-            raise VerifyException("llvm.nvvm.move gives a value of its operand's type")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> MoveOp:
-        name = parser.parse_unresolved_operand()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        op = cls(parser.resolve_operand(name, parser.parse_type()))
-        op.attributes |= attributes
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.source)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.source.type)
 
 
 @irdl_op_definition
@@ -163,42 +148,17 @@ class ExtractElementOp(IRDLOperation):
     """One lane of a vector: ``llvm.extractelement %v[%i : i32] : vector<4xf32>``."""
 
     name = "llvm.extractelement"
-    vector = operand_def(VectorType)
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    vector = operand_def(VectorType.constr(T))
     position = operand_def(IntegerType)
-    res = result_def()
+    res = result_def(T)
     traits = traits_def(Pure())
+    assembly_format = "$vector `[` $position `:` type($position) `]` attr-dict `:` type($vector)"
 
     def __init__(self, vector: SSAValue, position: SSAValue):
         if not isinstance(vector.type, VectorType):
             raise VerifyException(f"llvm.extractelement takes a lane of a vector, got {vector.type}")
         super().__init__(operands=[vector, position], result_types=[vector.type.element_type])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> ExtractElementOp:
-        vector = parser.parse_unresolved_operand()
-        parser.parse_punctuation("[")
-        position = parser.parse_unresolved_operand()
-        parser.parse_punctuation(":")
-        index_type = parser.parse_type()
-        parser.parse_punctuation("]")
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        op = cls(parser.resolve_operand(vector, type), parser.resolve_operand(position, index_type))
-        op.attributes |= attributes
-        return op
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.vector)
-        printer.print_string("[")
-        printer.print_ssa_value(self.position)
-        printer.print_string(" : ")
-        printer.print_attribute(self.position.type)
-        printer.print_string("]")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.vector.type)
 
 
 class DebugIntrinsic(IRDLOperation):

@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Dialect
+from xdsl.ir import Attribute, Dialect, Operation
 
-from . import ops_barrier, ops_copy, ops_matrix, ops_tensor_map
-from .attrs import ATTRIBUTES
+from ..definition import defined_in
+from . import attrs, ops_barrier, ops_copy, ops_matrix, ops_tensor_map
 
 NVGPU = Dialect(
     "nvgpu",
-    [*ops_barrier.OPERATIONS, *ops_tensor_map.OPERATIONS, *ops_matrix.OPERATIONS, *ops_copy.OPERATIONS],
-    ATTRIBUTES,
+    defined_in(Operation, ops_barrier, ops_tensor_map, ops_matrix, ops_copy),
+    defined_in(Attribute, attrs),
 )

@@ -88,12 +88,7 @@ SWIZZLE = {"none": 0, "swizzle_32b": 1, "swizzle_64b": 2, "swizzle_128b": 3}
 L2_PROMOTION = {"none": 0, "l2promo_64b": 1, "l2promo_128b": 2, "l2promo_256b": 3}
 OUT_OF_BOUNDS = {"zero": 0, "nan": 1}
 INTERLEAVE = {"none": 0, "interleave_16b": 1, "interleave_32b": 2}
-_TENSOR_MAP_FIELDS = {
-    "swizzle": SWIZZLE,
-    "l2promo": L2_PROMOTION,
-    "oob": OUT_OF_BOUNDS,
-    "interleave": INTERLEAVE,
-}
+_TENSOR_MAP_FIELDS = {"swizzle": SWIZZLE, "l2promo": L2_PROMOTION, "oob": OUT_OF_BOUNDS, "interleave": INTERLEAVE}
 
 
 @irdl_attr_definition
@@ -190,15 +185,3 @@ class DescriptorScopeAttr(EnumAttribute[DescriptorScope], SpacedOpaqueSyntaxAttr
     """``#nvgpu<scope gpu>``"""
 
     name = "nvgpu.scope"
-
-
-ATTRIBUTES: list[type[Attribute]] = [
-    DeviceAsyncTokenType,
-    MBarrierTokenType,
-    MBarrierGroupType,
-    TensorMapDescriptorType,
-    WarpgroupDescriptorType,
-    WarpgroupAccumulatorType,
-    RcpRoundingAttr,
-    DescriptorScopeAttr,
-]

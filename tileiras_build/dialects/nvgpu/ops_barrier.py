@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import IndexType, i1
@@ -16,8 +15,6 @@ from xdsl.irdl import (
     opt_result_def,
     result_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from .attrs import MBarrierGroupType, MBarrierTokenType
@@ -141,42 +138,6 @@ class MBarrierTryWaitParityOp(BarrierOperation):
     ticks = opt_operand_def(IndexType())
     mbarId = operand_def(IndexType())
     done = opt_result_def(i1)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> MBarrierTryWaitParityOp:
-        barriers = parser.parse_unresolved_operand()
-        with parser.in_square_brackets():
-            position = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        parity = parser.parse_unresolved_operand()
-        ticks = [parser.parse_unresolved_operand()] if parser.parse_optional_punctuation(",") else []
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        types: Sequence[Attribute] = [parser.parse_type(), i1, *[IndexType()] * (len(ticks) + 1)]
-        results = [parser.parse_type()] if parser.parse_optional_punctuation("->") else []
-        operands = parser.resolve_operands([barriers, parity, *ticks, position], types, parser.pos)
-        return cls.create(operands=operands, result_types=results, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.barriers)
-        with printer.in_square_brackets():
-            printer.print_ssa_value(self.mbarId)
-        printer.print_string(", ")
-        printer.print_list(self.operands[1:-1], printer.print_ssa_value)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.barriers.type)
-        if self.done is not None:
-            printer.print_string(" -> i1")
-
-
-OPERATIONS = [
-    MBarrierCreateOp,
-    MBarrierInitOp,
-    MBarrierArriveOp,
-    MBarrierArriveNoCompleteOp,
-    MBarrierArriveExpectTxOp,
-    MBarrierTestWaitOp,
-    MBarrierTryWaitParityOp,
-]
+    assembly_format = (
+        "$barriers `[` $mbarId `]` `,` $phaseParity (`,` $ticks^)? attr-dict `:` type($barriers) (`->` type($done)^)?"
+    )

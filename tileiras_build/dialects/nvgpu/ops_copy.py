@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, UnitAttr, VectorType
-from xdsl.ir import Attribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    BaseAttr,
     IRDLOperation,
     ParsePropInAttrDict,
+    VarConstraint,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -105,47 +108,19 @@ class RcpOp(IRDLOperation):
     """Reciprocal of each lane: ``nvgpu.rcp %x {rounding = approx, ftz} : vector<4xf32>``."""
 
     name = "nvgpu.rcp"
-    in_ = operand_def(VectorType)
+    T: ClassVar = VarConstraint("T", BaseAttr(VectorType))
+    in_ = operand_def(T)
     rounding = prop_def(RcpRoundingAttr)
     ftz = opt_prop_def(UnitAttr)
-    out = result_def(VectorType)
+    out = result_def(T)
     traits = traits_def(Pure())
+    assembly_format = "$in_ ` ` `{` `rounding` `=` $rounding (`,` `ftz` $ftz^)? `}` attr-dict `:` type($in_)"
 
     def verify_(self) -> None:
         if self.rounding.data != RcpRounding.APPROX or self.ftz is None:
             raise VerifyException(
                 "'nvgpu.rcp' op has a limitation. #nvgpu<rcp_rounding_mode approx> or non-ftz is not supported yet."
             )
-
-    @classmethod
-    def parse(cls, parser: Parser) -> RcpOp:
-        name = parser.parse_unresolved_operand()
-        properties: dict[str, Attribute] = {}
-        with parser.in_braces():
-            parser.parse_keyword("rounding")
-            parser.parse_punctuation("=")
-            properties["rounding"] = RcpRoundingAttr(parser.parse_str_enum(RcpRounding))
-            if parser.parse_optional_punctuation(","):
-                parser.parse_keyword("ftz")
-                properties["ftz"] = UnitAttr()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        type = parser.parse_type()
-        return cls.create(
-            operands=[parser.resolve_operand(name, type)],
-            result_types=[type],
-            properties=properties,
-            attributes=attributes,
-        )
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_ssa_value(self.in_)
-        ftz = ", ftz" if self.ftz is not None else ""
-        printer.print_string(f" {{rounding = {self.rounding.data.value}{ftz}}}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.out.type)
 
 
 @irdl_op_definition
@@ -199,15 +174,3 @@ class MulPackedF32x2Op(IRDLOperation):
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$a `,` $b attr-dict `:` type($a) `,` type($b) `->` type($result)"
-
-
-OPERATIONS = [
-    DeviceAsyncCopyOp,
-    DeviceAsyncCreateGroupOp,
-    DeviceAsyncWaitOp,
-    RcpOp,
-    ConvertTruncateOp,
-    ConvertExtendOp,
-    FmaPackedF32x2Op,
-    MulPackedF32x2Op,
-]

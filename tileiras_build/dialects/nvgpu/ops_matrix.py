@@ -180,14 +180,3 @@ class LdMatrixOp(IRDLOperation):
             raise VerifyException(f"'nvgpu.ldmatrix' op rows must have 32 bits, but got '{self.res.type}'")
         if self.transpose.value.data and self.res.type.element_type.bitwidth != 16 and len(shape) == 2:
             raise VerifyException("'nvgpu.ldmatrix' op transposes 16-bit elements only")
-
-
-OPERATIONS = [
-    WarpgroupGenerateDescriptorOp,
-    WarpgroupMmaOp,
-    WarpgroupMmaStoreOp,
-    WarpgroupMmaInitAccumulatorOp,
-    MmaSyncOp,
-    MmaSparseSyncOp,
-    LdMatrixOp,
-]

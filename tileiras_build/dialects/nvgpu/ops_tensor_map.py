@@ -149,13 +149,3 @@ class TmaRebindDescriptorOp(IRDLOperation):
 def _check_box_of(op: TmaAsyncLoadOp | TmaAsyncStoreOp, buffer: SSAValue) -> None:
     descriptor = type_of(op.tensorMapDescriptor, TensorMapDescriptorType)
     check_box(op.name, descriptor, type_of(buffer, MemRefType), len(op.coordinates))
-
-
-OPERATIONS = [
-    TmaAsyncLoadOp,
-    TmaAsyncStoreOp,
-    TmaCreateDescriptorOp,
-    TmaPrefetchDescriptorOp,
-    TmaFenceDescriptorOp,
-    TmaRebindDescriptorOp,
-]

@@ -6,16 +6,13 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Dialect, Operation
+from xdsl.ir import Attribute, Dialect, Operation
 
-from . import mapping, ops_copy, ops_matrix, ops_thread
-from .attrs import ATTRIBUTES
-from .target import TargetAttr
+from ..definition import defined_in
+from . import attrs, mapping, ops_copy, ops_matrix, ops_thread, target
 
-_OPERATIONS: tuple[type[Operation], ...] = (
-    *ops_thread.OPERATIONS,
-    *ops_copy.OPERATIONS,
-    *ops_matrix.OPERATIONS,
-    *mapping.ROWS,
+NVVM = Dialect(
+    "nvvm",
+    [*defined_in(Operation, ops_thread, ops_copy, ops_matrix), *ops_thread.READS.values(), *mapping.ROWS],
+    defined_in(Attribute, attrs, target),
 )
-NVVM = Dialect("nvvm", list(_OPERATIONS), [*ATTRIBUTES, TargetAttr])

@@ -134,25 +134,6 @@ class MatrixShapeAttr(_Sizes):
     n: IntAttr
 
 
-ATTRIBUTES: list[type[Attribute]] = [
-    ShflKindAttr,
-    ReduxKindAttr,
-    LoadCacheModifierAttr,
-    MmaLayoutAttr,
-    MmaTypeAttr,
-    MmaIntOverflowAttr,
-    WgmmaTypeAttr,
-    WgmmaScaleInAttr,
-    WgmmaScaleOutAttr,
-    MemScopeAttr,
-    LoadModeAttr,
-    MatrixElementAttr,
-    RoundingAttr,
-    ShapeAttr,
-    MatrixShapeAttr,
-]
-
-
 def parse_elided(parser: AttrParser, attribute: type[ParametrizedAttribute]) -> Attribute:
     """An attribute of a known class, written in full or from its ``<`` on."""
     full = parser.parse_optional_attribute()

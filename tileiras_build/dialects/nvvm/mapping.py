@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from xdsl.dialects.builtin import IntegerType, UnitAttr, VectorType
+from xdsl.dialects.builtin import IntegerType, UnitAttr, VectorType, i1, i16, i32, i64
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.core import OpOperands
@@ -51,8 +51,6 @@ from .rows import (
 )  # fmt: skip
 from .rows import braced as _braced
 
-I1, I16, I32, I64 = IntegerType(1), IntegerType(16), IntegerType(32), IntegerType(64)
-
 
 class Predicable(Protocol):
     """An operation whose last operand may be a predicate."""
@@ -77,7 +75,7 @@ def _try_wait(op: ops_thread.MBarrierTryWaitParitySharedOp) -> str:
 
 def _try_wait_arguments(op: ops_thread.MBarrierTryWaitParitySharedOp) -> list[Argument]:
     address, phase, *ticks = op.operands
-    return [address, Widened(phase, I32) if phase.type == I1 else phase, *ticks]
+    return [address, Widened(phase, i32) if phase.type == i1 else phase, *ticks]
 
 
 # Names that depend on the operation -----------------------------------------------------------------------------------
@@ -176,14 +174,14 @@ def _tensor_load_arguments(op: ops_copy.TensorLoadOp) -> list[Argument]:
     hint, has_hint = _hint(op)
     if not _is_in_cluster(op):
         return [*first, hint, has_hint]
-    slots = [number(0, I16) if mask is None else mask, hint, number(int(mask is not None), I1), has_hint]
+    slots = [number(0, i16) if mask is None else mask, hint, number(int(mask is not None), i1), has_hint]
     return [*first, *slots, _PAIR if op.pair is not None else 0]
 
 
 def _hint(op: ops_copy.TensorLoadOp | ops_copy.TensorStoreOp) -> tuple[Argument, Argument]:
     """The cache hint and whether there is one."""
     hint = op.l2CacheHint
-    return (number(0, I64), number(0, I1)) if hint is None else (hint, number(1, I1))
+    return (number(0, i64), number(0, i1)) if hint is None else (hint, number(1, i1))
 
 
 def _tensor_store(op: ops_copy.TensorStoreOp) -> str:
@@ -271,7 +269,7 @@ MAPPING: dict[type[Operation], Row] = {
     ops_matrix.WgmmaFenceAlignedOp: Intrinsic("wgmma.fence.sync.aligned", ALL, convergent=True),
     ops_matrix.WgmmaCommitGroupOp: Intrinsic("wgmma.commit_group.sync.aligned", ALL, convergent=True),
     ops_matrix.WgmmaWaitGroupOp: Intrinsic(
-        "wgmma.wait_group.sync.aligned", ALL, convergent=True, arguments=lambda op: [op.group.value.data], constants=I64
+        "wgmma.wait_group.sync.aligned", ALL, convergent=True, arguments=lambda op: [op.group.value.data], constants=i64
     ),
     ops_matrix.WgmmaMmaAsyncOp: Assembly(_wgmma, convergent=True, tied=1),
     ops_matrix.MmaSyncOp: Intrinsic(_product, convergent=True),

@@ -138,9 +138,7 @@ def _pack(bits: int, word_bits: int, word: str, sources: list[str]) -> str:
 # ---- reductions and atomics ------------------------------------------------------------------------------------------
 # What is computed by swapping the new value in as long as the old one is still there: it sets ``new`` from ``old`` and
 # $2. x * 1 + y is x + y, rounded once; bf16 has had fma before it had add.
-COMPUTED = {
-    "add.bf16": ".reg .b16 one; mov.b16 one, 0x3F80; fma.rn.bf16 new, old, one, $2;",
-}
+COMPUTED = {"add.bf16": ".reg .b16 one; mov.b16 one, 0x3F80; fma.rn.bf16 new, old, one, $2;"}
 
 
 def _reduction(op: TableOperation) -> str:
@@ -212,19 +210,9 @@ LoadOp = instruction(
     "one element, or a struct of consecutive ones; those not loaded have the bits `fill`",
     Assembly(_load, READ, early=True),
 )
-StoreOp = instruction(
-    "st",
-    "address values* predicate?",
-    "",
-    "write consecutive elements",
-    Assembly(_store, WRITE),
-)
+StoreOp = instruction("st", "address values* predicate?", "", "write consecutive elements", Assembly(_store, WRITE))
 ReductionOp = instruction(
-    "red",
-    "address value predicate?",
-    "",
-    "update memory; `operation` is PTX's `.op.type`",
-    Assembly(_reduction, WRITE),
+    "red", "address value predicate?", "", "update memory; `operation` is PTX's `.op.type`", Assembly(_reduction, WRITE)
 )
 AtomOp = instruction(
     "atom",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i1, i16, i32, i64
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -20,8 +19,6 @@ from xdsl.irdl import (
     prop_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
-from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from .attrs import LoadCacheModifierAttr, LoadModeAttr
@@ -40,6 +37,7 @@ class CpAsyncSharedGlobalOp(IRDLOperation):
     cpSize = opt_operand_def(i32)
     size = prop_def(IntegerAttr.constr(type=i32))
     modifier = prop_def(LoadCacheModifierAttr)
+    assembly_format = "$dst `,` $src `,` $size `,` `cache` `=` $modifier (`,` $cpSize^)? attr-dict `:` type(operands)"
 
     def verify_(self) -> None:
         size, modifier = self.size.value.data, self.modifier.word.data
@@ -49,37 +47,6 @@ class CpAsyncSharedGlobalOp(IRDLOperation):
             raise VerifyException(f"'{self.name}' op only ca and cg cache modifiers are supported, got {modifier}")
         if modifier == "cg" and size != 16:
             raise VerifyException(f"'{self.name}' op cg cache modifier is only support for 16 bytes copy.")
-
-    @classmethod
-    def parse(cls, parser: Parser) -> CpAsyncSharedGlobalOp:
-        names = [parser.parse_unresolved_operand()]
-        parser.parse_punctuation(",")
-        names.append(parser.parse_unresolved_operand())
-        parser.parse_punctuation(",")
-        size = IntegerAttr(parser.parse_integer(), i32)
-        parser.parse_punctuation(",")
-        parser.parse_keyword("cache")
-        parser.parse_punctuation("=")
-        modifier = LoadCacheModifierAttr.new(LoadCacheModifierAttr.parse_parameters(parser))
-        if parser.parse_optional_punctuation(","):
-            names.append(parser.parse_unresolved_operand())
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        operands = parser.resolve_operands(names, types, parser.pos)
-        properties = {"size": size, "modifier": modifier}
-        return cls.create(operands=operands, properties=properties, attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_list((self.dst, self.src), printer.print_ssa_value)
-        printer.print_string(f", {self.size.value.data}, cache = {self.modifier.word.data}")
-        if self.cpSize is not None:
-            printer.print_string(", ")
-            printer.print_ssa_value(self.cpSize)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_list(self.operand_types, printer.print_attribute)
 
 
 @irdl_op_definition
@@ -165,12 +132,3 @@ def check_rank(operation: TensorLoadOp | TensorStoreOp) -> None:
     """Raise unless the copy has 1 to 5 coordinates."""
     if not 1 <= len(operation.coordinates) <= 5:
         raise VerifyException(f"'{operation.name}' op expected 1 to 5 coordinates, got {len(operation.coordinates)}")
-
-
-OPERATIONS: list[type[Operation]] = [
-    CpAsyncSharedGlobalOp,
-    CpAsyncCommitGroupOp,
-    CpAsyncWaitGroupOp,
-    TensorLoadOp,
-    TensorStoreOp,
-]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, UnitAttr, VectorType, f32, i16, i32, i64
 from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
-from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -280,18 +280,3 @@ class ConvertToF16x2Op(IRDLOperation):
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$a attr-dict `:` type($a) `->` type($res)"
-
-
-OPERATIONS: list[type[Operation]] = [
-    WgmmaFenceAlignedOp,
-    WgmmaCommitGroupOp,
-    WgmmaWaitGroupOp,
-    WgmmaMmaAsyncOp,
-    MmaSyncOp,
-    LdMatrixOp,
-    RcpApproxFtzF32Op,
-    FmaPackedF32x2Op,
-    MulPackedF32x2Op,
-    ConvertFromF32x2Op,
-    ConvertToF16x2Op,
-]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import IntAttr, UnitAttr, i1, i32, i64
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -248,21 +248,3 @@ class PrefetchTensorMapOp(IRDLOperation):
     tmaDescriptor = operand_def(LLVMPointerType)
     predicate = opt_operand_def(i1)
     assembly_format = "$tmaDescriptor (`,` `predicate` `=` $predicate^)? attr-dict `:` type($tmaDescriptor)"
-
-
-OPERATIONS: list[type[Operation]] = [
-    *READS.values(),
-    Barrier0Op,
-    ShflSyncOp,
-    ReduxSyncOp,
-    MBarrierInitSharedOp,
-    MBarrierInvalSharedOp,
-    MBarrierArriveSharedOp,
-    MBarrierArriveNoCompleteSharedOp,
-    MBarrierArriveExpectTxSharedOp,
-    MBarrierTestWaitSharedOp,
-    MBarrierTryWaitParitySharedOp,
-    FenceProxyAcquireOp,
-    FenceProxyReleaseOp,
-    PrefetchTensorMapOp,
-]

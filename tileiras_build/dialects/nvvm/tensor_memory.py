@@ -32,11 +32,7 @@ AllocOp = instruction(
     _of_group("alloc.shared"),
 )
 RelinquishAllocPermitOp = instruction(
-    "tcgen05.relinquish_alloc_permit",
-    "",
-    "",
-    "this CTA allocates no more",
-    _of_group("relinq.alloc.permit"),
+    "tcgen05.relinquish_alloc_permit", "", "", "this CTA allocates no more", _of_group("relinq.alloc.permit")
 )
 DeallocOp = instruction("tcgen05.dealloc", "address columns", "", "free columns", _of_group("dealloc"))
 
@@ -123,9 +119,5 @@ ScaledProductOp = instruction(
     "target left right descriptor adds left_scales right_scales",
     "",
     "the product of operands in shared memory that have scales in tensor memory, by one CTA; `mma_kind`: LLVM's name",
-    Intrinsic(
-        lambda op: f"tcgen05.mma.shared.{word(op, 'mma_kind')}",
-        ALL,
-        arguments=lambda op: [*op.operands, 1, 0],
-    ),
+    Intrinsic(lambda op: f"tcgen05.mma.shared.{word(op, 'mma_kind')}", ALL, arguments=lambda op: [*op.operands, 1, 0]),
 )

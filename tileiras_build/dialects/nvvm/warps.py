@@ -41,13 +41,6 @@ BarWarpSyncOp = instruction(
     "the lanes of a mask meet",
     _together("bar.warp.sync"),
 )
-BarrierAllOp = instruction(
-    "barrier.cta.sync.aligned.all",
-    "barrier",
-    "",
-    "all threads of the CTA meet",
-    _together("barrier.cta.sync.aligned.all"),
-)
 BarrierCountOp = instruction(
     "barrier.cta.sync.aligned.count",
     "barrier threads",

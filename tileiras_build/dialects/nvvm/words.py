@@ -5,11 +5,7 @@ from __future__ import annotations
 from .rows import NONE, Assembly, Intrinsic, instruction
 
 PackOp = instruction(
-    "mov.b32.pack",
-    "low high",
-    "word",
-    "two 16-bit values as a word",
-    Assembly("mov.b32 $0, {$1, $2};", NONE),
+    "mov.b32.pack", "low high", "word", "two 16-bit values as a word", Assembly("mov.b32 $0, {$1, $2};", NONE)
 )
 PermuteOp = instruction(
     "prmt",

@@ -31,6 +31,7 @@ from .operand_chains import rounds_to_tf32
 
 TMA_ALIGNMENT = 16
 MOST_RANK, MOST_BOX = 5, 256
+MAP_BYTES = 128  # of a CUtensorMap, and its alignment (CUDA driver API, cuTensorMapEncodeTiled)
 # Bytes of a swizzled line; shorter rows than the shortest have no swizzle mode.
 LONGEST_LINE, SHORTEST_LINE, PATTERN_LINES = 128, 32, 8
 # Element types as tensor maps name them; packed types have no row.

@@ -12,7 +12,7 @@ I1, I8, I16, I32, I64 = i1, i8, i16, i32, i64
 HALF, BFLOAT, FLOAT, DOUBLE = f16, bf16, f32, f64
 GENERIC, GLOBAL, SHARED, LOCAL, TENSOR, CLUSTER, PARAM = 0, 1, 3, 5, 6, 7, 101
 _INTEGERS = {1: I1, 8: I8, 16: I16, 32: I32, 64: I64}
-_NAMED = {"half": HALF, "bfloat": BFLOAT, "float": FLOAT, "double": DOUBLE}
+FLOATS = {"half": HALF, "bfloat": BFLOAT, "float": FLOAT, "double": DOUBLE}
 
 
 @cache
@@ -48,8 +48,8 @@ def array(count: int, element: Attribute) -> LLVMArrayType:
 @cache
 def named(name: str) -> Attribute:
     """A scalar type by LLVM's name: ``i32``, ``half``, ``ptr addrspace(1)``."""
-    if name in _NAMED:
-        return _NAMED[name]
+    if name in FLOATS:
+        return FLOATS[name]
     if name.startswith("ptr"):
         return pointer(int(name.partition("(")[2].rstrip(")") or 0))
     return integer(int(name.removeprefix("i")))

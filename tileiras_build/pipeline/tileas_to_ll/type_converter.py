@@ -36,13 +36,6 @@ from xdsl.dialects.builtin import (
     TupleType,
     UnrankedMemRefType,
     VectorType,
-    bf16,
-    f16,
-    f32,
-    f64,
-    i1,
-    i8,
-    i16,
     i32,
     i64,
 )
@@ -68,10 +61,6 @@ ADDRESS_SPACES = {
     "param": 101,
 }
 MACHINE_WORD = 64
-# The MLIR type of what ``element_types.py`` calls a register.
-REGISTERS: dict[str, Attribute] = {
-    "i1": i1, "i8": i8, "i16": i16, "i32": i32, "i64": i64, "half": f16, "bfloat": bf16, "float": f32, "double": f64,
-}  # fmt: skip
 
 
 # ---- tokens ----------------------------------------------------------------------------------------
@@ -158,7 +147,7 @@ class LLVMTypeConverter:
         if isinstance(type, IntegerType) and type.width.data not in (4, 8, 16, 32, 64, 1):
             return type
         try:
-            return REGISTERS[element_of(type).register]
+            return element_of(type).type
         except Unsupported as error:
             raise Unsupported(
                 "type-conversion",

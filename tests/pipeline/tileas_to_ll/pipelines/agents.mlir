@@ -73,7 +73,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
-    nvvm.barrier.cta.sync.aligned.all %4 : (i32) -> ()
+    gpu.barrier
     llvm.cond_br %18, ^bb3, ^bb10
   ^bb3:
     %37 = nvvm.elect.sync %15 : (i32) -> !llvm.struct<(i32, i1)>
@@ -242,7 +242,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
-    nvvm.barrier.cta.sync.aligned.all %2 : (i32) -> ()
+    gpu.barrier
     llvm.cond_br %18, ^bb3, ^bb12
   ^bb3:
     %42 = nvvm.elect.sync %15 : (i32) -> !llvm.struct<(i32, i1)>

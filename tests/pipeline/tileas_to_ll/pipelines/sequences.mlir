@@ -44,7 +44,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
-    nvvm.barrier.cta.sync.aligned.all %2 : (i32) -> ()
+    gpu.barrier
     llvm.cond_br %10, ^bb3, ^bb6
   ^bb3:
     %22 = nvvm.elect.sync %6 : (i32) -> !llvm.struct<(i32, i1)>

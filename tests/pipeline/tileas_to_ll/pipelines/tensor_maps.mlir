@@ -77,7 +77,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
-    nvvm.barrier.cta.sync.aligned.all %3 : (i32) -> ()
+    gpu.barrier
     llvm.cond_br %18, ^bb3, ^bb8
   ^bb3:
     %39 = nvvm.elect.sync %15 : (i32) -> !llvm.struct<(i32, i1)>

@@ -229,7 +229,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     llvm.br ^bb4
   ^bb4:
     nvvm.tcgen05.fence.before_thread_sync
-    nvvm.barrier.cta.sync.aligned.all %4 : (i32) -> ()
+    gpu.barrier
     nvvm.tcgen05.fence.after_thread_sync
     %53 = llvm.add %7, %21 : i32
     %54 = llvm.inttoptr %53 : i32 to !llvm.ptr<3>

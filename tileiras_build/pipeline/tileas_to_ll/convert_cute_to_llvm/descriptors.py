@@ -20,7 +20,7 @@ from ....layouts.cute_algebra import Layout
 from ...shared.llvm_types import array
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import POINTER, SHARED_POINTER, element_bytes, symbol
 from ..convert_nvgpu_and_gpu_to_nvvm.functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
-from ..convert_nvgpu_and_gpu_to_nvvm.tensor_maps import MAP_BYTES
+from ...analysis.tensor_maps import MAP_BYTES
 from ..convert_nvgpu_and_gpu_to_nvvm.warpgroups import ADDRESS_BITS, ROWS_PER_ATOM, UNIT_SHIFT, pack_descriptor
 from .conversion import Converter, Rewrite, View, attribute
 from .memory import shared_variable

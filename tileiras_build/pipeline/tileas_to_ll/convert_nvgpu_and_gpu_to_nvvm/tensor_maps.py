@@ -24,6 +24,7 @@ from ....dialects.nvgpu import attrs
 from ....dialects.nvgpu import ops_tensor_map as nvgpu
 from ....dialects.nvvm import ops_copy, ops_thread
 from ....dialects.nvvm.attrs import LoadModeAttr, MemScopeAttr
+from ...analysis.tensor_maps import MAP_BYTES
 from .conversion import (
     GLOBAL_POINTER,
     POINTER,
@@ -36,7 +37,6 @@ from .conversion import (
 )
 from .mbarriers import barrier_address
 
-MAP_BYTES = 128  # of a CUtensorMap, and its alignment (CUDA driver API, cuTensorMapEncodeTiled)
 TILE = LoadModeAttr.new([StringAttr("tile")])
 
 

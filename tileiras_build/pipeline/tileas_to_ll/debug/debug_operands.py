@@ -20,7 +20,7 @@ from xdsl.ir import Attribute
 
 from ....dialects.debuginfo.attrs import DIBasicType, DICompositeType, DIDerivedType, DISubrange, Node
 from ...shared.element_types import ELEMENTS
-from ..type_converter import REGISTERS, LLVMTypeConverter
+from ..type_converter import LLVMTypeConverter
 
 INTEGER_WIDTHS = (1, 8, 16, 32, 64, 128)  # of which the back end has registers or pairs of them
 _SHORT_POINTERS = (3, 4, 5)  # address spaces of 32 bits
@@ -50,7 +50,7 @@ def operand_type(type: Attribute) -> Attribute | None:
     if isinstance(type, LLVMPointerType):
         return type
     row = ELEMENTS.get(str(type))
-    return None if row is None else REGISTERS[row.register]
+    return None if row is None else row.type
 
 
 def _scalar_bits(type: Attribute | None) -> int:

@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ....dialects.gpu_ext import GPUModuleOp
 from ....names import GLOBAL as GLOBAL_NAME
 from ....targets import COMMON_SHARED_MEMORY
+from ...analysis.tensor_maps import MAP_BYTES
 from ...job import Job
 from ...shared.element_types import POINTER, element_of
 from ...shared.llvm_types import GLOBAL, I1, I8, SHARED, array, integer, pointer
@@ -39,7 +40,7 @@ from .kernel_emitter import KernelEmitter
 from ..pipelines.tensor_maps import descriptor_entry
 
 # A tensor map (PTX ISA 9.0, section 5.5.8): a parameter that stays where it is, for its address goes to TMA.
-MAP_BYTES, MAP_ALIGNMENT = 128, 64
+MAP_ALIGNMENT = 64
 TENSOR_MAP = DictionaryAttr(
     {
         "llvm.byval": array(MAP_BYTES, I8),

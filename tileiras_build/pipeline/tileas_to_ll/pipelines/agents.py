@@ -21,6 +21,7 @@ from ....dialects.nv_tileas.types import MBARRIER_BYTES
 from ....dialects.nvgpu import ops_barrier as nvgpu
 from ....dialects.nvgpu.attrs import MBarrierGroupType
 from ....dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
+from ....dialects import gpu_ext as gpu
 from ....dialects.nvvm import barriers, tensor_memory, warps
 from ...shared.llvm_types import CLUSTER, I1, I32, SHARED, TENSOR
 from ..emission.builder import INDEX
@@ -135,7 +136,7 @@ def _meet(e: KernelEmitter) -> None:
     The mbarriers have been released to the cluster by a fence; what else has been written is the CTA's own.
     """
     if not _reaches_others(e) or e.tensor_memory is not None:
-        e.b.issue(warps.BarrierAllOp, 0)
+        e.b.operation(gpu.BarrierOp, ())
     if not _reaches_others(e):
         return
     e.b.issue(barriers.ClusterArriveRelaxedOp, aligned=True)

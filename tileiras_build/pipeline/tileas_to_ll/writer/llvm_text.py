@@ -11,16 +11,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.debuginfo.metadata import DebugMetadata
 from ....errors import Unsupported
+from ...shared.llvm_types import FLOATS
 from ..debug.debug_info import DBG
 
 EMPTY_NODE = 0  # the number of the metadata node without operands
 
-_FLOATS = {
-    builtin.Float16Type: "half",
-    builtin.BFloat16Type: "bfloat",
-    builtin.Float32Type: "float",
-    builtin.Float64Type: "double",
-}
+_FLOATS = {type.__class__: name for name, type in FLOATS.items()}
 
 
 def type_text(type: Attribute) -> str:

@@ -1,0 +1,56 @@
+"""Nothing is in the compiler that nobody needs: kernels, front ends and ``opt`` reach its modules and functions."""
+
+import json
+import subprocess
+import sys
+
+from tools import reach
+
+# In percent of the lines of pipeline/, dialects/ and book/. The numbers only go down.
+MOST_IDLE = 4.6  # of functions that neither production nor a front end calls
+MOST_IDLE_IN_PRODUCTION = 13.7  # of functions that no kernel calls, but a front end may
+UNREACHED = {
+    "pipeline/shared/check_tile_indices.py": "for --sanitize=memcheck of the tileiras command only",
+}
+
+FILE = """\
+def called():
+    def inner():
+        return 1
+
+@decorated
+def idle():
+    def inside():
+        return 2
+
+class Kind:
+    @overload
+    def overloaded(self): ...
+    def method(self):
+        return 3
+"""
+
+
+def test_what_nobody_calls_counts_with_its_decorators_and_once():
+    idle = list(reach.idle_functions("f.py", FILE, {1}))
+    assert [(function.name, function.line, function.lines) for function in idle] == [
+        ("called.inner", 2, 2),
+        ("idle", 5, 4),
+        ("Kind.method", 13, 2),
+    ]
+
+
+def test_all_lines_of_a_file_that_nobody_imports_count():
+    assert reach.FileReach("f.py", 14, False, ()).idle_lines == 14
+    assert reach.FileReach("f.py", 14, True, ()).idle_lines == 0
+
+
+def test_nothing_is_there_for_nobody():
+    """In an interpreter of its own: what others have imported or computed is not entered again."""
+    command = [sys.executable, "tools/reach.py", "--json"]
+    done = subprocess.run(command, cwd=reach.ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert sorted(found["not imported"]) == sorted(UNREACHED)
+    assert found["all"] <= MOST_IDLE, "python tools/reach.py --functions 40 lists them"
+    assert found["production"] <= MOST_IDLE_IN_PRODUCTION, "python tools/reach.py lists those that no front end calls"
