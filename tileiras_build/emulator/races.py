@@ -26,7 +26,8 @@ from .tensor import COLUMNS
 
 MBARRIERS = 64  # mbarriers of a CTA with a role of their own; more share them
 MANY, ASYNC = 32, 33  # in the place of a lane
-_LANES = 64  # a reader or writer is agent * 64 + lane
+_LANE_BITS = 6  # a reader or writer is agent * 64 + lane
+_LANES = 1 << _LANE_BITS
 ORDER, FENCED = 0, 1  # the two vector clocks
 
 
@@ -233,33 +234,32 @@ class Races:
         cta = cta[:, None]
         mine = self.first_agent[cta] + warp
         clock = self.clock(cta, warp)
-        agent, other = np.divmod(self.writer[index], _LANES)
-        when = self.write_clock[index]
-        bad = np.where(agent == mine, (when == clock) & (other != lane), when > self.known[cta, warp, ORDER, agent])
-        bad &= agent >= 0
-        self.settle(site, index, bad, data, flat, self.writer[index], self.write_site, "wrote", writes)
+        known = self.known.reshape(-1)
+        row = ((cta * self.warps + warp) * 2 + ORDER) * self.agents
+        writer, when = self.writer.take(index), self.write_clock.take(index)
+        agent = writer >> _LANE_BITS
+        bad = when > known.take(row + agent)  # a warp knows its own clock
+        if (own := (when == clock) & (agent == mine)).any():
+            bad |= own & (writer & _LANES - 1 != lane)
+        if bad.any():
+            self.settle(site, index, bad, data, flat, writer, self.write_site, "wrote", writes)
         if not writes:
             return self.note_read(site, index, mine, clock, lane)
         for reader, (clocks, lanes) in self.readers.items():
-            when = clocks[index]
-            own = (when == clock) & (lanes[index] != lane)
-            bad = np.where(mine == reader, own, when > self.known[cta, warp, ORDER, reader]) & (when > 0)
-            self.settle(
-                site,
-                index,
-                bad,
-                data,
-                flat,
-                reader * _LANES + lanes[index].astype(np.int64),
-                self.read_site,
-                "read",
-                True,
-            )
+            when = clocks.take(index)
+            if not when.any():
+                continue
+            bad = when > known.take(row + reader)
+            if (same := mine == reader).any():
+                bad |= same & (when == clock) & (lanes.take(index) != lane)
+            if bad.any():
+                owner = reader * _LANES + lanes.take(index).astype(np.int64)
+                self.settle(site, index, bad, data, flat, owner, self.read_site, "read", True)
         self.note_write(site, index, mine * _LANES + lane, clock, data, flat)
 
     def settle(self, site, index, bad, data, flat, owner, sites, did: str, writes: bool) -> None:
         """Fault for the first bad byte, unless a write puts there what is there already."""
-        if bad.any() and writes and data is not None:
+        if writes and data is not None:
             bad = bad & (self.machine.shared[index] != data)
         if bad.any():
             row = int(np.argwhere(bad)[0][0])
@@ -271,12 +271,15 @@ class Races:
         self.read_site[index] = self.number(site)
         for agent in np.unique(mine).tolist():
             rows = (mine == agent)[:, 0]
-            places, now, who = index[rows], clock[rows], np.broadcast_to(lane[rows], index[rows].shape)
+            places, now, who = index[rows], clock[rows], lane[rows]
             clocks, lanes = self.column(agent)
-            again = (clocks[places] == now) & (lanes[places] != who)
-            lanes[places] = np.where(again, MANY, who)
-            shared = lanes[places] != np.where(again, MANY, who)  # several lanes of this instruction read the byte
-            lanes[places[shared]] = MANY
+            again = clocks.take(places) == now
+            if again.any():
+                who = np.where(again & (lanes.take(places) != who), MANY, who)
+            lanes[places] = who
+            shared = lanes.take(places) != who  # several lanes of this instruction read the byte
+            if shared.any():
+                lanes[places[shared]] = MANY
             clocks[places] = now
 
     def column(self, agent: int) -> tuple:
