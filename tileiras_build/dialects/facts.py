@@ -102,6 +102,7 @@ FACTS: dict[str, Facts] = {
     "func.return": RETURN,
     "gpu.func": ENTRY,
     "gpu.module": SCALAR,
+    "llvm.return": RETURN,
 }
 
 

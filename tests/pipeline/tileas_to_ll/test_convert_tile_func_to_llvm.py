@@ -12,7 +12,7 @@ from tests.examples.example_library import bytecode_of
 from tests.pipeline.tileas_to_ll.modules import after, job, named, only
 from tileiras_build import driver
 from tileiras_build.dialects.nv_tileaa.kernel_spec import KernelSpecAttr
-from tileiras_build.errors import InternalError, InvalidInput
+from tileiras_build.errors import InternalError, InvalidInput, Unsupported
 from tileiras_build.pipeline.opt import parse_module
 from tileiras_build.pipeline.stages import STAGES
 
@@ -64,6 +64,24 @@ def test_a_kernel_returns_nothing():
         entry(spec("numWarps=4"), body=body)
     assert caught.value.message == "Kernel functions do not support return with operands"
     entry("", body=body)  # the same in a helper
+
+
+EARLY = """"nv_tileas.if"(%c) ({ "nv_tileaa.return"(VALUES) : (TYPES) -> () }, { "nv_tileas.yield"() : () -> () })
+      : (i1) -> ()
+      "nv_tileaa.return"(VALUES) : (TYPES) -> ()"""
+
+
+@pytest.mark.parametrize(("attributes", "values", "types"), [(spec("numWarps=4"), "", ""), ("", "%n", "i32")])
+def test_a_return_from_inside_a_branch_verifies(attributes, values, types):
+    body = EARLY.replace("VALUES", values).replace("TYPES", types)
+    function = entry(attributes, arguments="%c: i1, %n: i32", body=body)  # verified
+    assert len(named(function, "llvm.return")) == len(named(function, "func.return")) == 1
+
+
+def test_a_return_from_inside_a_branch_gives_one_value():
+    body = EARLY.replace("VALUES", "%n, %n").replace("TYPES", "i32, i32")
+    with pytest.raises(Unsupported, match="early-return.*at most one value, not 2; return at the end"):
+        entry("", arguments="%c: i1, %n: i32", body=body)
 
 
 @pytest.mark.seed("lowering-overview", "func-bare-pointer")

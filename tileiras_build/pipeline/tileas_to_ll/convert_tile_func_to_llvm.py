@@ -2,8 +2,8 @@
 
 In:    nv_tileaa.func; a kernel has num_warps (and the entry's optimization hints) or nv_tileaa.kernel_spec, any other
        function is a helper; nv_tileaa.return.
-Out:   func.func and func.return, arguments in their LLVM form (memory references of kernels as bare pointers), casts
-       to the old types for the body. Kernels have cute.kernel, nvvm.reqntid, nvvm.minctasm, and where they apply
+Out:   func.func and func.return (llvm.return inside other operations, where func.return may not stand), arguments in
+       their LLVM form (memory references of kernels as bare pointers), casts to the old types for the body. Kernels have cute.kernel, nvvm.reqntid, nvvm.minctasm, and where they apply
        nvvm.maxnreg, nvvm.cluster_dim and nvvm.blocksareclusters; then FinalizeKernelEntry makes cute.kernel
        nvvm.kernel and carries the marks of arguments over.
 After: layouts are assigned (the number of warps is final). Before: the bodies are converted.
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects import func
+from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseArrayBase,
@@ -33,7 +33,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...dialects.ir import create, replace_uses, walk
 from ...dialects.cuda_tile.location import source_location
 from ...dialects.nv_tileaa.kernel_spec import KernelSpecAttr
-from ...errors import InternalError, InvalidInput
+from ...errors import InternalError, InvalidInput, Unsupported
 from ...targets import Target
 from ..contracts import EdgePass
 from ..job import Job
@@ -146,10 +146,26 @@ def _convert_return(op: Operation, types: tuple[Attribute, ...]) -> None:
             cast, value = UnrealizedConversionCastOp.cast_one(value, type)
             Rewriter.insert_op(cast, InsertPoint.before(op))
         values.append(value)
-    made = func.ReturnOp(*values)
+    made = func.ReturnOp(*values) if _ends_function(op) else _early_return(op, values)
     made.attributes |= op.attributes
     made.location = op.location
     Rewriter.replace_op(op, made, [])
+
+
+def _ends_function(op: Operation) -> bool:
+    around = op.parent_op()
+    return around is not None and around.name == "nv_tileaa.func"
+
+
+def _early_return(op: Operation, values: list[SSAValue]) -> llvm.ReturnOp:
+    if len(values) > 1:
+        raise Unsupported(
+            "early-return",
+            f"a return from inside another operation gives at most one value, not {len(values)}",
+            location=source_location(op),
+            remedy="return at the end of the function",
+        )
+    return llvm.ReturnOp(*values)
 
 
 # ---- kernels ---------------------------------------------------------------------------------------

@@ -117,3 +117,34 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     llvm.return
   }
 }
+
+// ---- a_return_from_inside_a_branch
+nv_tileaa.func @k attributes {num_warps = 1 : i32} {
+^bb0(%c: i1, %x: i32, %p: !nv_tileaa.ptr<i32>):
+  nv_tileas.if %c : (i1) -> () {
+    nv_tileaa.return
+  } {
+    nv_tileas.yield
+  }
+  %t = nv_tileas.store %p, %x {mem_semantic = "weak"} : (!nv_tileaa.ptr<i32>, i32) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}
+// ==>
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i1\22, \22size\22: 1, \22offset\22: 0}, {\22name\22: \22arg1\22, \22kind\22: \22i32\22, \22size\22: 4, \22offset\22: 4}, {\22name\22: \22arg2\22, \22kind\22: \22pointer\22, \22size\22: 8, \22offset\22: 8}], \22param_sizes\22: [1, 4, 8], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+  llvm.func @k(%a0: i8, %a1: i32, %a2: !llvm.ptr<1>) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
+    %0 = llvm.mlir.constant(0 : i8) : i8
+    %1 = llvm.icmp "ne" %a0, %0 : i8
+    %2 = gpu.thread_id x
+    %3 = arith.index_cast %2 : index to i32
+    %4 = llvm.mlir.constant(0 : i32) : i32
+    %5 = llvm.icmp "eq" %3, %4 : i32
+    llvm.cond_br %1, ^bb1, ^bb2
+  ^bb1:
+    llvm.return
+  ^bb2:
+    llvm.br ^bb3
+  ^bb3:
+    nvvm.st %a2 values(%a1) predicate(%5) {space = "global"} : (!llvm.ptr<1>, i32, i1) -> ()
+    llvm.return
+  }
+}

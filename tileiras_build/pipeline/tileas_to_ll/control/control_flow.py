@@ -219,4 +219,5 @@ HANDLERS: dict[str, Handler] = {
     "nv_tileas.break": emit_break,
     "nv_tileas.yield": emit_yield,
     "func.return": emit_return,
+    "llvm.return": emit_return,  # from inside a branch or a loop
 }
