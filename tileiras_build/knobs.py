@@ -56,7 +56,8 @@ DEBUG = Knob(
 CHECK = Knob(
     "TILEIRAS_CHECK",
     0,
-    "how much to verify: 0 pass contracts only, 1 the IR after each stage, 2 the IR after each pass",
+    "how much to verify: 0 pass contracts only, 1 the IR after each stage, 2 the IR after each pass, "
+    "and the proofs of what it made",
     values=(0, 1, 2),
 )
 DUMP = Knob(

@@ -32,6 +32,7 @@ from ..errors import InternalError, TileirasError
 from ..files import replace_files
 from ..knobs import CHECK, DEBUG, dump_folder
 from ..names import KERNEL
+from .proofs import prove
 from .shared.symbols import symbols
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def run_passes(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, jo
             _dump(module, f"{stem}-{edge or 'pass'}-{position:02}-{edge_pass.name}.mlir")
         if check >= 2:
             verify(module, f"after pass {edge_pass.name}")
+            prove(edge_pass.name, module)
     return module
 
 

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import TensorType, f32
 
-from tileiras_build.dialects.cute import LayoutAttr
-from tileiras_build.errors import InvalidInput
+from tileiras_build.dialects.cute import LayoutAttr, layout_of_type
+from tileiras_build.errors import InternalError, InvalidInput
 from tileiras_build.layouts import LinearLayout, coalesced
 from tileiras_build.pipeline.text_format import parse
 
@@ -67,3 +67,11 @@ def test_layouts_are_encodings_of_tensors():
 def test_what_is_no_layout_is_refused_with_its_line(text):
     with pytest.raises(InvalidInput, match=r"^k.tileas:1:\d+: error.parse-failed.: cannot parse: "):
         read(text)
+
+
+def test_only_tiles_with_a_layout_have_one():
+    layout = coalesced((16, 32), (1, 0), 4, 2)
+    assert layout_of_type(TensorType(f32, [16, 32], LayoutAttr(layout))) == layout
+    for type in (f32, TensorType(f32, [16, 32])):
+        with pytest.raises(InternalError, match="tile-layout.* is no tile with a layout"):
+            layout_of_type(type)

@@ -6,7 +6,9 @@ modes and strides over the row-major index of the tile. Stride 0 repeats (layout
 
 from xdsl.ir import Dialect
 
-from .layout import LayoutAttr
+from .layout import LayoutAttr, layout_of, layout_of_type
 from .shared import SharedLayoutAttr
+
+__all__ = ["Cute", "LayoutAttr", "SharedLayoutAttr", "layout_of", "layout_of_type"]
 
 Cute = Dialect("cute", [], [LayoutAttr, SharedLayoutAttr])

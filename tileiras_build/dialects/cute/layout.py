@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import re
 
-from xdsl.ir import Data
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Data, SSAValue
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ...errors import InternalError
 from ...layouts import LinearLayout
 from ...layouts.cute import from_cute, to_cute
 
@@ -39,3 +41,15 @@ class LayoutAttr(Data[LinearLayout]):
     def print_parameter(self, printer: Printer) -> None:
         shape = ",".join(map(str, self.data.shape))
         printer.print_string(f"<({shape}), {to_cute(self.data)}>")
+
+
+def layout_of(value: SSAValue) -> LinearLayout:
+    """The register layout of a tile; raises InternalError for other values, and for tiles without one."""
+    return layout_of_type(value.type)
+
+
+def layout_of_type(type: Attribute) -> LinearLayout:
+    """The register layout of a tile's type."""
+    if isinstance(type, TensorType) and isinstance(type.encoding, LayoutAttr):
+        return type.encoding.data
+    raise InternalError("tile-layout", f"{type} is no tile with a layout")

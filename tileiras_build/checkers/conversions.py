@@ -1,0 +1,44 @@
+"""Proof that a tile which changes its layout is the same tile: the plan of each ``convert_layout``, run on all threads.
+
+The plan is that which scratch memory and code are made from. ``layouts.check_conversion`` executes it on a tile whose
+elements are their own coordinates. Equal conversions are proved once.
+
+Every check raises ``InternalError`` with id ``layout-proof`` and names the two layouts.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute
+
+from ..dialects.cute import layout_of_type
+from ..errors import InternalError
+from ..pipeline.analysis.conversions import conversion_plan
+from ..pipeline.shared.element_types import element_of
+from ..targets import Target, find_target
+from .layouts import check_conversion
+
+CONVERSION = "nv_tileas.convert_layout"
+TARGET = "nv_tileaa.target_spec"
+
+
+def check_conversions(module: ModuleOp) -> int:
+    """Check every conversion of a nv_tileas module whose tiles have layouts; how many different ones there are."""
+    target = module.attributes.get(TARGET)
+    if not isinstance(target, StringAttr):
+        return 0
+    conversions = (op for op in module.walk() if op.name == CONVERSION)
+    pairs = {pair for op in conversions for pair in zip(op.operand_types, op.result_types, strict=True)}
+    for source, result in pairs:
+        _check(find_target(target.data), source, result)
+    return len(pairs)
+
+
+def _check(target: Target, source: Attribute, result: Attribute) -> None:
+    before, after = layout_of_type(source), layout_of_type(result)
+    plan = conversion_plan(target, before, after, element_of(source))
+    try:
+        check_conversion(before, after, plan)
+    except InternalError as error:
+        message = f"{CONVERSION} from {source} to {result}: {error.message}"
+        raise InternalError(error.id, message, remedy=error.remedy) from error
