@@ -59,6 +59,9 @@ class TableOperation(Operation):
         def __getattr__(self, name: str) -> Any:
             """The operand groups, results and declared attributes of a row."""
 
+        def __setattr__(self, name: str, value: Any) -> None:
+            """The declared attributes of a row."""
+
     @classmethod
     def make(
         cls,

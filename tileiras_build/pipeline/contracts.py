@@ -115,7 +115,8 @@ def check_removed(edge_pass: EdgePass, module: ModuleOp) -> None:
         return
     classes = tuple(entry for entry in edge_pass.removes if isinstance(entry, type))
     prefixes = tuple(entry for entry in edge_pass.removes if isinstance(entry, str))
-    for kind in {*map(type, walk(module))}:
+    kinds: set[type[Operation]] = {*map(type, walk(module))}
+    for kind in kinds:
         if issubclass(kind, classes) or kind.name.startswith(prefixes):
             raise InternalError(
                 "pass-contract", f"operation {kind.name} survived pass {edge_pass.name}, which removes it"

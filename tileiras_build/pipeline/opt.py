@@ -10,6 +10,7 @@ from functools import cache, partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Dialect
 
 from ..book.serializers import read_level
 from ..dialects.mlir_text import parse_checked
@@ -19,6 +20,7 @@ from ..targets import find_target, target_of_options
 from . import text_format
 from .contracts import EdgePass, run_passes
 from .job import Job, check_debug
+from .shared.accessors import expect
 from .stages import STAGES, load
 from .text_files import decode
 
@@ -63,18 +65,29 @@ def context() -> Context:
     """The xDSL context with every dialect that a pass may read or make."""
     result = Context()
     for name, entry in DIALECTS.items():
-        result.register_dialect(name, partial(load, entry))
+        result.register_dialect(name, partial(_dialect, entry))
     result.load_registered_dialect("builtin")
     return result
 
 
+def _dialect(entry: str) -> Dialect:
+    return expect(Dialect, load(entry))
+
+
 def registry() -> dict[str, type[EdgePass]]:
     """Every pass by name: those of PASSES, and those that the edges run."""
-    found = {name: load(entry) for name, entry in PASSES.items()}
+    found = {name: _pass(entry) for name, entry in PASSES.items()}
     for stage in STAGES[1:]:
         for entry in stage.passes:
-            found.setdefault(entry.name, entry if isinstance(entry, type) else type(entry))
+            found.setdefault(entry.name, entry)
     return found
+
+
+def _pass(entry: str) -> type[EdgePass]:
+    found = load(entry)
+    if isinstance(found, type) and issubclass(found, EdgePass):
+        return found
+    raise InternalError("pass-entry", f"{entry} is no pass")
 
 
 def find_pass(name: str) -> type[EdgePass]:

@@ -16,10 +16,14 @@ from functools import cache
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InternalError, InvalidInput
 from ..sources import PACKAGE, Package, installed, library_version
 from .job import Job
+
+if TYPE_CHECKING:
+    from .contracts import EdgePass
 
 _IR_TEXT = "tileiras_build.pipeline.text_format"
 _TEXT = "tileiras_build.pipeline.text_files"
@@ -92,19 +96,19 @@ class Stage:
         return tuple(file.option for file in self.inputs)
 
     @property
-    def passes(self) -> tuple:
+    def passes(self) -> tuple[type[EdgePass], ...]:
         """The passes of the edge, in order; empty where the edge does not run passes over our IR."""
         passes = getattr(import_module(self.edge.split(":")[0]), "PASSES", ())
         return tuple(passes) if isinstance(passes, (tuple, list)) else ()
 
-    def passes_for(self, job: Job) -> tuple:
+    def passes_for(self, job: Job) -> tuple[type[EdgePass], ...]:
         """Those of ``passes`` that a job runs."""
         choose = getattr(import_module(self.edge.split(":")[0]), "passes_for", None)
         return self.passes if choose is None else tuple(choose(job))
 
     def job(self, job: Job) -> Job:
         """``job`` with every option that this stage may not read set back to its default."""
-        defaults = {field.name: field.default for field in fields(Job)}
+        defaults: dict[str, Any] = {field.name: field.default for field in fields(Job)}
         hidden = defaults.keys() - {"target", *self.options, *self.input_options}
         return replace(job, **{name: defaults[name] for name in hidden})
 

@@ -15,7 +15,9 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import BlockArgument, SSAValue
 
+from ..shared.accessors import expect, owner
 from ...dialects.facts import is_counted_loop
+from ...dialects.nv_tileaa.types import PointerType
 from ..shared.element_types import element_of
 
 # Stands for "any power of two": zero is divisible by all.
@@ -61,8 +63,9 @@ class AxisAnalysis:
     def _compute(self, value: SSAValue) -> AxisInfo:
         if isinstance(value, BlockArgument):
             return self._block_argument(value)
-        rule = RULES.get(value.owner.name)
-        return rule(self, value.owner, value) if rule else _unknown(value)
+        op = owner(value)
+        rule = RULES.get(op.name)
+        return rule(self, op, value) if rule else _unknown(value)
 
     def _block_argument(self, value: BlockArgument) -> AxisInfo:
         """The index of a counted loop is divisible by what divides its start and its step."""
@@ -155,7 +158,7 @@ def _add_pointer(analysis: AxisAnalysis, op: Any, value: SSAValue) -> AxisInfo:
     pointer, offset = (analysis(operand) for operand in op.operands)
     runs, constancy = _groups(pointer, offset)
     element = value.type.element_type if isinstance(value.type, TensorType) else value.type
-    bytes, per_byte = pointee_bytes(element), element_of(element.pointee).per_byte
+    bytes, per_byte = pointee_bytes(element), element_of(expect(PointerType, element).pointee).per_byte
     moved = min(max(group_starts(offset, runs) * bytes // per_byte, 1), MOST)
     return AxisInfo(runs, constancy, gcd(group_starts(pointer, runs, bytes), moved))
 

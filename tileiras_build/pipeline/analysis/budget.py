@@ -9,9 +9,11 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Block, Operation
 
 from ...dialects.ir import walk
+from ..shared.accessors import row
+from ...dialects.cute import layout_of
 from ...targets import WARP, Target
 from ..job import Job
 from ..shared.optimization_hints import occupancy
@@ -112,13 +114,13 @@ def _needed(words: int, warps: int) -> int:
 MOST_CTAS = 2  # a third hides less than more stages do
 
 
-def resident_ctas(kernel: Operation, loop: Operation, job: Job) -> int:
+def resident_ctas(kernel: Operation, loop: Operation | Block, job: Job) -> int:
     """CTAs that share a multiprocessor: what the kernel's hint asks for, else what its accumulators leave registers for."""
     if asked := occupancy(kernel, job):
         return asked
-    products = [op for op in walk(loop) if op.name == "nv_tileas.dot"]
-    accumulators = sum(op.result.type.encoding.data.num_registers for op in products)
-    taken = WARP * (kernel.num_warps + kernel.producer_warps) * (accumulators + BESIDE_ACCUMULATORS)
+    accumulators = sum(layout_of(op.results[0]).num_registers for op in walk(loop) if op.name == "nv_tileas.dot")
+    warps = row(kernel).num_warps + row(kernel).producer_warps
+    taken = WARP * warps * (accumulators + BESIDE_ACCUMULATORS)
     return max(1, min(MOST_CTAS, job.target.multiprocessor.registers // taken))
 
 

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.ir import walk
+from ..shared.accessors import expect, owner, parent, tile_type
 from ...dialects.facts import (
     Layouts,
     facts_of,
@@ -85,7 +86,7 @@ class Division:
             raise Undivided("a tile would be divided along two dimensions")
         if value in self.whole and value in self.dims:
             raise Undivided("a tile would be both divided and whole")
-        return [] if known else [(user, value, dim) for user in _around(value)]
+        return [] if known or dim is None else [(user, value, dim) for user in _around(value)]
 
     def _remake(self, op: Operation, value: SSAValue, dim: int | None) -> None:
         if dim is None:
@@ -98,7 +99,7 @@ class Division:
 
 def _around(value: SSAValue) -> Iterator[Operation]:
     """The operations that make or use a tile; of a tile that a region carries, the one with the region."""
-    yield value.owner.parent_op() if isinstance(value.owner, Block) else value.owner
+    yield expect(Operation, value.owner.parent_op()) if isinstance(value.owner, Block) else value.owner
     for use in value.uses:
         yield _holder(use.operation)
 
@@ -118,7 +119,7 @@ def is_remakable(value: SSAValue) -> bool:
 
 def check_remakable(value: SSAValue, dim: int, ctas: int) -> None:
     """Raise Undivided if a part of such a tile cannot be computed anew."""
-    op = value.owner
+    op = owner(value)
     parts = relate(op, value, dim, ctas)
     if parts is None or (op.name == "arith.constant" and not _is_splat(op.properties["value"], shape_of(value))):
         raise Undivided(f"{op.name} needs whole tiles")
@@ -145,7 +146,7 @@ def relate(op: Operation, value: SSAValue, dim: int, ctas: int) -> Parts | None:
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
-    return tuple(value.type.get_shape())
+    return tuple(tile_type(value).get_shape())
 
 
 def _refuse(op: Any, value: SSAValue, dim: int, ctas: int) -> None:
@@ -224,9 +225,9 @@ def _assert(op: Any, value: SSAValue, dim: int, ctas: int) -> Parts:
 # ---- control flow --------------------------------------------------------------------------------
 def target_of(op: Operation) -> Operation:
     """The operation whose region a terminator ends, or which it leaves or repeats."""
-    around = op.parent_op()
+    around = parent(op)
     while not is_yield(op) and not is_loop(around):
-        around = around.parent_op()
+        around = parent(around)
     return around
 
 

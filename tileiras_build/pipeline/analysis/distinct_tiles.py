@@ -12,8 +12,10 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..shared.accessors import expect, owner
 from ...dialects.facts import is_counted_loop, is_entry, is_loop, keeps_value
 from .operand_chains import is_inside
 
@@ -100,7 +102,7 @@ def _varying_operand(value: SSAValue, loop: Operation) -> SSAValue | None:
 
 
 def _is_factor(value: SSAValue) -> bool:
-    return _is_constant(value) and value.owner.properties["value"].value.data != 0
+    return _is_constant(value) and expect(IntegerAttr, owner(value).properties["value"]).value.data != 0
 
 
 def _is_constant(value: SSAValue) -> bool:

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from ...dialects.ir import text_of
+from ..shared.accessors import given
 from ...dialects.nv_tileas.ops import AsyncDotOp, AsyncUmmaOp
 from ...layouts import (
     Atom,
@@ -69,8 +70,8 @@ def scaled_atom(target: Target, op: Any, *, in_pairs: bool = False) -> MmaAtom |
 
 def scaled_tensor_atom(target: Target, op: Any, *, in_pairs: bool = False) -> TensorMemoryAtom | None:
     """The tcgen05 row that multiplies and scales; None where there is none for the types and blocks of a product."""
-    types, k, block = _scaled_types(op, in_pairs)
-    row = target.tensor_memory_atom(*types, block)
+    (a, b, result, scale), k, block = _scaled_types(op, in_pairs)
+    row = target.tensor_memory_atom(a, b, result, scale, block)
     return row if row is not None and row.k <= k else None
 
 
@@ -149,7 +150,7 @@ def tensor_memory_tiles(op: Any, num_warps: int) -> tuple[TensorMemoryTile | Non
     atom = tensor_memory_atom_of(op)
     m, n = op.result.type.get_shape()
     left = tensor_memory_tile(m, k_of(op), ELEMENT_BITS[atom.a_type], num_warps)
-    return left, tensor_memory_tile(m, n, 32, num_warps)
+    return left, given(tensor_memory_tile(m, n, 32, num_warps))
 
 
 _WARPGROUP_ATOMS = {atom.name: atom for atom in WARPGROUP_ATOMS}
@@ -166,7 +167,8 @@ def warpgroup_tiling_of(op: Any, num_warps: int) -> WarpgroupTiling:
     m, n = op.result.type.get_shape()
     k = k_of(op)
     columns, _ = partial_sums(op) or (MOST_COLUMNS, 0)
-    return warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], num_warps, op.scattered_rows, columns)
+    tiling = warpgroup_tiling(m, n, k, ELEMENT_BITS[atom.a_type], num_warps, op.scattered_rows, columns)
+    return given(tiling)
 
 
 def partial_sums(op: Any) -> tuple[int, int] | None:

@@ -76,7 +76,9 @@ def as_read(found: Found, k_dim: int, atom: Any) -> Found | None:
     """An operand with the box in which an instruction can read it where TMA puts it; None where there is none."""
     load, chain, box = found
     for one in (box, wide_box(load, box)):
-        placement = None if one is None else placement_after(chain, one.placement)
+        if one is None:
+            continue
+        placement = placement_after(chain, one.placement)
         operand = matrix_operand(placement, k_dim) if placement is not None and len(placement.shape) == 2 else None
         if operand is not None and (operand.k_major or operand.swizzle in atom.mn_major):
             return load, chain, one

@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ir import walk
+from ..shared.accessors import tile_type
 from ...dialects.facts import is_counted_loop
 from ...targets import Target
 from ..shared.element_types import element_of
@@ -38,6 +39,6 @@ def _kept_by(product: Any, target: Target) -> Iterator[SSAValue]:
 def tile_words(tile: SSAValue) -> int:
     """32-bit words of a tile, of all threads together."""
     size = element_of(tile.type).bits
-    for extent in tile.type.get_shape():
+    for extent in tile_type(tile).get_shape():
         size *= extent
     return size // 32

@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
+from ..shared.accessors import maker, owner, view_type
 from ..shared.element_types import element_of
 from .axis_info import MOST, AxisAnalysis, group_starts, power_of_two
 
@@ -26,8 +27,8 @@ class ViewFacts:
     """What alignment and bounds allow for tiles of one view."""
 
     def __init__(self, view: SSAValue, analysis: AxisAnalysis):
-        self.type = view.type
-        self.memref = view.owner.operands[0].owner
+        self.type = view_type(view)
+        self.memref = maker(owner(view).operands[0])
         memory = self.type.source
         self.analysis = analysis
         self.element = element_of(memory.element_type)

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...dialects.ir import text_of, walk
+from ..shared.accessors import last_op, owner, parent, row, tile_type
 from ...dialects.facts import (
     changes_memory,
     is_continue,
@@ -59,9 +60,9 @@ def source_load(product: Any, index: int) -> tuple[Any, list[Operation]] | None:
 
 def rounds_to_tf32(link: Operation) -> bool:
     """Whether a conversion is the one that tensor maps of tf32 make of f32: to nearest even (``TensorBox``)."""
-    if link.name != "nv_tileas.fp_to_fp" or link.rounding_mode != "nearest_even":
+    if link.name != "nv_tileas.fp_to_fp" or row(link).rounding_mode != "nearest_even":
         return False
-    types = [text_of(value.type.element_type) for value in (link.operands[0], link.results[0])]
+    types = [text_of(tile_type(value).element_type) for value in (link.operands[0], link.results[0])]
     return types == ["f32", "tf32"]
 
 
@@ -75,9 +76,9 @@ def placement_after(
     """
     for link in chain:
         if link.name == "nv_tileas.view":
-            placement = placement.reshape(tuple(link.results[0].type.get_shape()))
+            placement = placement.reshape(tile_type(link.results[0]).get_shape())
         elif link.name == "nv_tileas.permute":
-            placement = placement.permute_dims(link.permutation)
+            placement = placement.permute_dims(row(link).permutation)
         elif link.name != "nv_tileas.convert_layout" and renames_only and not rounds_to_tf32(link):
             return None
     return placement
@@ -110,7 +111,7 @@ def loops_around(op: Operation) -> list[Operation] | None:
 def kernel_of(op: Operation) -> Operation:
     """The function around an operation."""
     while not is_entry(op):
-        op = op.parent_op()
+        op = parent(op)
     return op
 
 
@@ -165,10 +166,10 @@ def stands_for(token: SSAValue | None, acts: Callable[[Operation], bool], seen: 
     seen.add(token)
     if isinstance(token, BlockArgument):
         return _carries(token, acts, seen)
-    owner = token.owner
-    if any(acts(op) for op in walk(owner)):
+    made_by = owner(token)
+    if any(acts(op) for op in walk(made_by)):
         return True
-    return any(stands_for(value, acts, seen) for value in owner.operands if value.type.name == TOKEN)
+    return any(stands_for(value, acts, seen) for value in made_by.operands if value.type.name == TOKEN)
 
 
 def _orders(op: Operation) -> bool:
@@ -196,10 +197,10 @@ def looked_up(op: Any) -> list[Operation]:
         found.append(source.owner)
         source = source.owner.operands[0]
     load = source.owner
-    if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or not is_entry(load.parent_op()):
+    if not isinstance(load, Operation) or load.name != "nv_tileas.tiled_load" or not is_entry(parent(load)):
         return []
-    plain = load.mem_semantic == "weak" and runs_free(load.token)
-    return [*found, load] if plain and prod(load.value.type.get_shape()) == 1 else []
+    plain = row(load).mem_semantic == "weak" and runs_free(row(load).token)
+    return [*found, load] if plain and prod(tile_type(row(load).value).get_shape()) == 1 else []
 
 
 class ScalarSlice:
@@ -220,13 +221,14 @@ class ScalarSlice:
         return self._add_argument(value) if isinstance(value, BlockArgument) else self._add_result(value)
 
     def _add_result(self, value: SSAValue) -> bool:
-        op = value.owner
+        op = owner(value)
         if op in self.needed:
             return True
         if found := looked_up(op):
             self.needed.add(op)
             self.lookups.update(found)
-            return all(self.add(operand) for operand in (found[-1].view, *found[-1].coords, *op.indices))
+            load, indices = row(found[-1]), row(op).indices
+            return all(self.add(operand) for operand in (load.view, *load.coords, *indices))
         if not is_pure(op) or op.regions or any(isinstance(result.type, TensorType) for result in op.results):
             return False
         self.needed.add(op)
@@ -242,7 +244,7 @@ class ScalarSlice:
         if not is_counted_loop(loop):
             return False
         carried = value.index - 1
-        return self.add(loop.initial[carried]) and self.add(value.block.last_op.operands[carried])
+        return self.add(row(loop).initial[carried]) and self.add(last_op(value.block).operands[carried])
 
     def add_loop(self, loop: Any) -> bool:
         """The bounds of a loop in which something is fetched."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
+from ..shared.accessors import expect, last_op, row
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import CtaRankOp
 
@@ -46,9 +47,10 @@ def _follows_rank(value: SSAValue, seen: set[SSAValue]) -> bool:
 
 
 def _carried(argument: Any, block: Block) -> list[SSAValue]:
-    loop = block.parent_op()
-    if not is_counted_loop(loop):
+    around = expect(Operation, block.parent_op())
+    if not is_counted_loop(around):
         return []
+    loop = row(around)
     if argument.index == 0:
         return [loop.lower, loop.upper, loop.step]
-    return [loop.initial[argument.index - 1], block.last_op.operands[argument.index - 1]]
+    return [loop.initial[argument.index - 1], last_op(block).operands[argument.index - 1]]

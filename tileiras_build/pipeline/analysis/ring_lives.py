@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.ir import Block, Operation
 
 from ...dialects.ir import walk
+from ..shared.accessors import given
 from ...dialects.facts import is_agents
 from ...dialects.nv_tileas.ops import ConsumerWaitOp
 
@@ -27,7 +28,7 @@ class RingLife:
     def of(cls, ring: Any) -> RingLife:
         users = [use.operation for use in ring.result.uses] or [ring]
         block = next(block for block in _blocks_around(users[0]) if all(_lifted(op, block) for op in users))
-        switch = _lifted(users[0], block)
+        switch = given(_lifted(users[0], block))
         if is_agents(switch):
             return cls._beside_agent(switch.regions[-1].blocks[0], users)
         lifted = {_lifted(op, block) for op in users}
@@ -42,7 +43,7 @@ class RingLife:
         """
         here = [op for op in users if _lifted(op, block)] or [op for op in walk(block) if op.name == WAIT]
         lifted = {_lifted(op, block) for op in here}
-        return cls(block, block.first_op, [op for op in block.ops if op in lifted][-1])
+        return cls(block, given(block.first_op), [op for op in block.ops if op in lifted][-1])
 
     def covers(self, op: Operation) -> bool:
         place = _lifted(op, self.block)

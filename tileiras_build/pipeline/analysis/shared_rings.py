@@ -8,27 +8,29 @@ from typing import Any
 from xdsl.ir import Operation
 
 from ...dialects.ir import text_of
+from ...dialects.definition import TableOperation
+from ..shared.accessors import given, tile_type
 from .operand_chains import is_inside, loops_around, only_accumulates, source_load
 
 # What says how a product is made.
 MARKS = ("warpgroup", "tensor_memory", "scattered_rows", "signedness_lhs", "signedness_rhs")
 
 
-def ring_keys(products: Iterable[tuple[Any, Iterable[int]]]) -> list[Hashable]:
+def ring_keys(products: Iterable[tuple[TableOperation, Iterable[int]]]) -> list[Hashable]:
     """A key for each of the (product, operands that are fetched) of a kernel, in program order.
 
     Products with one key are alike in what they fetch and multiply, and stand in loops of one block, each in its own: the
     n-th such product of one loop has the key of the n-th of another.
     """
-    keys: list[Hashable] = []
+    keys: list[tuple[Hashable, Operation, int]] = []
     for product, fetched in products:
-        alike, loop = _alike(product, fetched), loops_around(product)[-1]
-        before = sum(1 for key in keys if key[:2] == (alike, loop))
+        alike, loop = _alike(product, fetched), given(loops_around(product))[-1]
+        before = sum(key[:2] == (alike, loop) for key in keys)
         keys.append((alike, loop, before))
     return [(alike, loop.parent, before) for alike, loop, before in keys]
 
 
-def _alike(product: Any, fetched: Iterable[int]) -> Hashable:
+def _alike(product: TableOperation, fetched: Iterable[int]) -> Hashable:
     values = (product.lhs, product.rhs, product.result)
     types = tuple((text_of(value.type.element_type), tuple(value.type.get_shape())) for value in values)
     tiles = tuple((index, *_tile(product, index)) for index in sorted(fetched))
@@ -36,16 +38,17 @@ def _alike(product: Any, fetched: Iterable[int]) -> Hashable:
     return types, tiles, marks, only_accumulates(product), is_computed_inside(product), product.lhs_scale is None
 
 
-def _tile(product: Any, index: int) -> Hashable:
+def _tile(product: TableOperation, index: int) -> tuple[Hashable, ...]:
     """What is fetched for an operand, and what becomes of it."""
-    load, chain = source_load(product, index)
+    load, chain = given(source_load(product, index))
     links = tuple((link.name, *_shape(link)) for link in chain if link.name != "nv_tileas.convert_layout")
     return load.view.owner.operands[0], text_of(load.view.type), links
 
 
-def _shape(link: Operation) -> Hashable:
+def _shape(link: Operation) -> tuple[Hashable, ...]:
     permutation = text_of(link.attributes.get("permutation"))
-    return text_of(link.results[0].type.element_type), tuple(link.results[0].type.get_shape()), permutation
+    type = tile_type(link.results[0])
+    return text_of(type.element_type), tuple(type.get_shape()), permutation
 
 
 def is_computed_inside(product: Any) -> bool:

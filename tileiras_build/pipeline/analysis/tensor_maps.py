@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...dialects.ir import text_of
+from ..shared.accessors import owner
 from ...dialects.facts import is_entry
 from ...layouts import SharedLayout
 from ...layouts.matrix_descriptor import WIDE, WIDE_CHUNK
@@ -49,16 +50,16 @@ def host_value(value: SSAValue) -> dict[str, int] | int | None:
     """
     shifted = 0
     while not isinstance(value, BlockArgument):
-        owner = value.owner
-        if owner.name == "arith.shrsi" and isinstance(bits := host_value(owner.operands[1]), int):
-            shifted, value = shifted + bits, owner.operands[0]
+        op = owner(value)
+        if op.name == "arith.shrsi" and isinstance(bits := host_value(op.operands[1]), int):
+            shifted, value = shifted + bits, op.operands[0]
             continue
-        if owner.name == "arith.constant":
-            constant = owner.properties["value"]
+        if op.name == "arith.constant":
+            constant = op.properties["value"]
             return constant.value.data >> shifted if isinstance(constant, IntegerAttr) else None
-        if owner.name not in PASSED:
+        if op.name not in PASSED:
             return None
-        value = owner.operands[0]
+        value = op.operands[0]
     parent = value.block.parent_op()
     is_parameter = parent is not None and is_entry(parent)
     if not is_parameter:

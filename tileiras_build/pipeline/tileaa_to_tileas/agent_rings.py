@@ -8,8 +8,10 @@ from typing import Any
 from xdsl.dialects.builtin import FloatTF32Type, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ..shared.accessors import given
 from ...dialects import arith
 from ...dialects.cute.shared import SharedLayoutAttr
+from ...dialects.definition import TableOperation
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_atoms import k_of
 from ..analysis.operand_chains import loops_around, placement_after, source_load
@@ -72,25 +74,25 @@ class Ring:
     The same product of another loop, before or after this one's, has the same stages and accumulators (``used_again``).
     """
 
-    product: Any
+    product: TableOperation
     fetches: list[Fetch]
     loops: list[Operation]
-    stages: Stages | None = None
+    allocated: Stages | None = None
     loads: dict[Operation, Fetch] = field(default_factory=dict)
-    sum: Sum | None = None
+    summed: Sum | None = None
     used_again: bool = False
 
     @classmethod
-    def of(cls, product: Any) -> Ring:
+    def of(cls, product: TableOperation) -> Ring:
         """Of a product that reads what TMA fetches."""
         analysis = AxisAnalysis()
         fetches = []
         for index in (0, 1):
             found = source_load(product, index)
             if found is not None and found[0].tma:
-                box = tensor_box(*found, analysis)
+                box = given(tensor_box(*found, analysis))
                 fetches.append(Fetch(index, *found, box))
-        return cls(product, fetches, loops_around(product), loads={fetch.load: fetch for fetch in fetches})
+        return cls(product, fetches, given(loops_around(product)), loads={fetch.load: fetch for fetch in fetches})
 
     @property
     def consumers(self) -> int | None:
@@ -100,6 +102,14 @@ class Ring:
     @property
     def stage_bytes(self) -> int:
         return sum(fetch.box.tile_bytes for fetch in self.fetches)
+
+    @property
+    def stages(self) -> Stages:
+        return given(self.allocated)
+
+    @property
+    def sum(self) -> Sum:
+        return given(self.summed)
 
     @property
     def pipeline(self) -> SSAValue:
@@ -123,7 +133,7 @@ def stages_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
 
 def sums_of(rings: list[Ring], loop: Operation | None = None) -> list[State]:
     """The sums in tensor memory, or those that are waited for inside ``loop``."""
-    summed = [ring for ring in rings if ring.sum is not None]
+    summed = [ring for ring in rings if ring.summed is not None]
     return list(dict.fromkeys(ring.sum for ring in summed if loop is None or loop in ring.sum_loops))
 
 
@@ -132,7 +142,7 @@ def stage_operands(ring: Ring) -> dict[str, Attribute]:
     product = ring.product
     kept = {key: value for key, value in product.attributes.items() if key not in CHOICES}
     for fetch in ring.fetches:
-        placement = placement_after(fetch.chain, fetch.box.placement)
+        placement = given(placement_after(fetch.chain, fetch.box.placement))
         kept[("lhs", "rhs")[fetch.index] + "_placement"] = SharedLayoutAttr(placement)
     return kept
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from ...dialects.ir import walk
+from ...dialects.definition import TableOperation
+from ..shared.accessors import row
 from ..analysis.dot_atoms import scaled_atom
 from ..contracts import EdgePass
 from ..job import Job
@@ -27,7 +29,9 @@ class ApplyScales(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
-            if op.name != "nv_tileas.dot" or op.lhs_scale is None or op.tensor_memory is not None:
-                continue
-            if scaled_atom(job.target, op) is None:
+            if op.name == "nv_tileas.dot" and _keeps_scales(row(op)) and scaled_atom(job.target, op) is None:
                 apply_scales(op)
+
+
+def _keeps_scales(op: TableOperation) -> bool:
+    return op.lhs_scale is not None and op.tensor_memory is None

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ..shared.accessors import parent
 from ...dialects.facts import is_combination, is_entry
 from ..analysis.budget import choose_warps
 from ..contracts import EdgePass
@@ -48,5 +49,5 @@ def _assign(classes: LayoutClasses) -> None:
     classes.decide()
     writer = LayoutWriter(classes)
     for op in classes.ops:
-        if is_combination(op) or not is_combination(op.parent_op()):
+        if is_combination(op) or not is_combination(parent(op)):
             write(writer, op)

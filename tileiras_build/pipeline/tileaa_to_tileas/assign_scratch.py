@@ -19,6 +19,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...dialects.ir import walk
+from ...dialects.definition import TableOperation
+from ..shared.accessors import row
 from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import CreatePipelineOp, CreateTmemOp
 from ...errors import Unsupported
@@ -47,19 +49,19 @@ class AssignScratch(EdgePass):
 
 def _assign(func: Operation, job: Job) -> None:
     group_conversions(func)
-    users = []
+    users: list[TableOperation] = []
     for op in walk(func):
         if op.name in SIZES and (size := SIZES[op.name](op, job)):
-            op.scratch_bytes = size
-            users.append(op)
+            users.append(row(op))
+            users[-1].scratch_bytes = size
     total = _place_shared(func, users, job.target.max_shared_memory)
     _check_size(total, job)
     if total:
-        func.shared_bytes = total
+        row(func).shared_bytes = total
     Hazards(func).run()
 
 
-def _place_shared(func: Operation, users: list[Operation], most: int) -> int:
+def _place_shared(func: Operation, users: list[TableOperation], most: int) -> int:
     """Offsets of all shared memory; its size. From the bottom: scratch beside rings, rings; other scratch over both; storage."""
     storage = _place_storage(func, 0)
     rings = [op for op in walk(func) if op.name == "nv_tileas.alloc_tensor"]
@@ -72,7 +74,7 @@ def _place_shared(func: Operation, users: list[Operation], most: int) -> int:
     return _place_storage(func, max(total, _place(apart, room)))
 
 
-def _place(users: list[Operation], room: int) -> int:
+def _place(users: list[TableOperation], room: int) -> int:
     """Neighbors alternate between two regions, so that one need not wait for the other's readers; one if both do not fit.
 
     ``room`` is the bytes that are left for scratch. What TMA reads starts where its swizzle does.
@@ -111,7 +113,7 @@ def _place_storage(func: Operation, total: int) -> int:
             continue
         size, alignment = storage(op)
         start = -(-total // alignment) * alignment
-        op.shared_offset = start
+        row(op).shared_offset = start
         total = start + size
     return total
 

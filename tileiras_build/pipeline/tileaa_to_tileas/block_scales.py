@@ -12,6 +12,7 @@ from typing import Any
 from xdsl.dialects.builtin import Float4E2M1FNType, TensorType, bf16, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ..shared.accessors import block_of, tile_type
 from ...dialects.definition import location_of
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 
@@ -24,13 +25,13 @@ fp4 = Float4E2M1FNType()
 
 def _insert(before: Operation, new: Operation) -> SSAValue:
     new.attributes |= location_of(before)
-    before.parent.insert_op_before(new, before)
+    block_of(before).insert_op_before(new, before)
     return new.results[0]
 
 
 def converted(op: Operation, value: SSAValue, element: Attribute) -> SSAValue:
     """A tile as another element type, before ``op``."""
-    type = TensorType(element, value.type.get_shape())
+    type = TensorType(element, tile_type(value).get_shape())
     return _insert(op, FpToFpOp.make([value], [type], rounding_mode="nearest_even"))
 
 
@@ -38,9 +39,9 @@ def apply_scales(op: Any) -> None:
     """lhs[i, k] * lhs_scale[i, k / V] and rhs[k, j] * rhs_scale[k / V, j], V elements to a block."""
     rank = len(op.lhs.type.get_shape())
     sides = ((op.lhs, op.lhs_scale, rank - 1), (op.rhs, op.rhs_scale, rank - 2))
-    if op.packed:
-        sides = tuple((_unpacked(op, value, k_dim), scale, k_dim) for value, scale, k_dim in sides)
-    operands = [*(_scaled(op, *side) for side in sides), op.acc, None, None]
+    tiles = [_unpacked(op, value, k_dim) if op.packed else value for value, _, k_dim in sides]
+    scaled = [_scaled(op, tile, scale, k_dim) for tile, (_, scale, k_dim) in zip(tiles, sides)]
+    operands = [*scaled, op.acc, None, None]
     kept = {key: value for key, value in op.attributes.items() if key != "packed"}
     product = DotOp.make(operands, [op.result.type], kept)
     op.result.replace_all_uses_with(_insert(op, product))
@@ -49,7 +50,7 @@ def apply_scales(op: Any) -> None:
 
 
 def _scaled(op: Any, value: SSAValue, scale: SSAValue, k_dim: int) -> SSAValue:
-    factors = _spread(op, converted(op, scale, f32), tuple(value.type.get_shape()), k_dim)
+    factors = _spread(op, converted(op, scale, f32), tuple(tile_type(value).get_shape()), k_dim)
     wide = converted(op, value, f32)
     product = MulFOp.make([wide, factors], [wide.type], rounding_mode="nearest_even")
     return converted(op, _insert(op, product), bf16)
@@ -57,7 +58,7 @@ def _scaled(op: Any, value: SSAValue, scale: SSAValue, k_dim: int) -> SSAValue:
 
 def _spread(op: Any, scale: SSAValue, shape: tuple[int, ...], k_dim: int) -> SSAValue:
     """Each scale repeated for the elements of its block: a dimension of the block's length is added and merged."""
-    blocks = scale.type.get_shape()[k_dim]
+    blocks = tile_type(scale).get_shape()[k_dim]
     if blocks == shape[k_dim]:
         return scale
     split = [*shape[:k_dim], blocks, shape[k_dim] // blocks, *shape[k_dim + 1 :]]
@@ -70,8 +71,8 @@ def _spread(op: Any, scale: SSAValue, shape: tuple[int, ...], k_dim: int) -> SSA
 def _unpacked(op: Any, value: SSAValue, k_dim: int) -> SSAValue:
     """The elements of bytes that hold two neighbors along k."""
     rows = _with_last(op, value, k_dim)
-    *outer, bytes = rows.type.get_shape()
-    flat = _insert(op, ViewOp.make([rows], [TensorType(value.type.element_type, [prod(outer) * bytes])]))
+    *outer, bytes = tile_type(rows).get_shape()
+    flat = _insert(op, ViewOp.make([rows], [TensorType(tile_type(value).element_type, [prod(outer) * bytes])]))
     elements = _insert(op, ReinterpretOp.make([flat], [TensorType(fp4, [2 * prod(outer) * bytes])]))
     tile = _insert(op, ViewOp.make([elements], [TensorType(fp4, [*outer, 2 * bytes])]))
     return _with_last(op, tile, k_dim)
@@ -79,10 +80,10 @@ def _unpacked(op: Any, value: SSAValue, k_dim: int) -> SSAValue:
 
 def _with_last(op: Any, value: SSAValue, dim: int) -> SSAValue:
     """A tile with the dimension ``dim`` and the last one exchanged."""
-    shape = value.type.get_shape()
+    shape = tile_type(value).get_shape()
     order = list(range(len(shape)))
     order[dim], order[-1] = order[-1], dim
     if order == sorted(order):
         return value
-    turned = TensorType(value.type.element_type, [shape[at] for at in order])
+    turned = TensorType(tile_type(value).element_type, [shape[at] for at in order])
     return _insert(op, PermuteOp.make([value], [turned], permutation=order))

@@ -8,6 +8,7 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation
 
+from ...dialects.cute import layout_of
 from ...dialects.cute.layout import LayoutAttr
 from ...layouts import LinearLayout
 from . import layout_rules as rules
@@ -16,7 +17,7 @@ from . import layout_rules as rules
 def fragment_of(op: Any, chain: list[Operation]) -> LinearLayout:
     """The product's operand layout seen as a layout of the loaded tile."""
     last = chain[-1].results[0] if chain else op.value
-    layout = last.type.encoding.data
+    layout = layout_of(last)
     for link in reversed(chain):
         if link.name in ("nv_tileas.view", "nv_tileas.permute"):
             layout = rules.operand_layout(link, link.operands[0], layout)

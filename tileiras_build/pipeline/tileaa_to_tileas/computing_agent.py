@@ -7,6 +7,7 @@ from typing import Any
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ..shared.accessors import block_of, following, given
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -34,7 +35,7 @@ class ComputingAgent:
         self.rings, self.sums = rings, TensorMemorySums()
 
     def run(self, body: Block) -> None:
-        insert = inserter(body.first_op)
+        insert = inserter(given(body.first_op))
         self._block(body, {state: insert(constant_i32(0)) for state in self.states()})
 
     def states(self, loop: Operation | None = None) -> list[State]:
@@ -106,11 +107,11 @@ class ComputingAgent:
         product, token = ring.product, tokens[ring.stages]
         insert_before(ConsumerWaitOp.make([ring.pipeline, token], []), product)
         stage = stage_of(inserter(product), token)
-        if ring.sum is not None:
+        if ring.summed is not None:
             self.sums.accumulate(ring, stage, tokens)
         else:
             _multiply_and_release(ring, stage, token)
-        tokens[ring.stages] = insert_before(AdvanceOp.make([ring.pipeline, token], [i32]), product.next_op)
+        tokens[ring.stages] = insert_before(AdvanceOp.make([ring.pipeline, token], [i32]), following(product))
         if not list(product.result.uses):
             product.detach()
             product.erase()
@@ -119,9 +120,9 @@ class ComputingAgent:
 
 
 def _multiply_and_release(ring: Ring, stage: SSAValue, token: SSAValue) -> None:
-    product, after = ring.product, ring.product.next_op
+    product, after = ring.product, following(ring.product)
     if product.warpgroup is not None and _multiply(ring, stage):
-        block = product.parent
+        block = block_of(product)
         later = insert_before(is_later(block.parent_op(), block.args[0]), after)
         insert_before(ConsumerReleaseOp.make([ring.pipeline, token, later], [], behind=True), after)
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from ...dialects.ir import walk
+from ..shared.accessors import block_of
 from ...dialects.nv_tileas.ops import ConvertLayoutOp
 
 
@@ -29,7 +30,7 @@ def _merge_following(op: Operation) -> None:
         [[member.operands[0] for member in group]], [member.results[0].type for member in group]
     )
     merged.attributes.update(op.attributes)
-    op.parent.insert_op_before(merged, op)
+    block_of(op).insert_op_before(merged, op)
     for member, result in zip(group, merged.results):
         member.results[0].replace_all_uses_with(result)
         member.detach()

@@ -29,8 +29,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from ...dialects.ir import walk
+from ..shared.accessors import block_of, given, owner, row, tile_type
 from ...dialects import arith
-from ...dialects.definition import location_of
+from ...dialects.definition import TableOperation, location_of
 from ...dialects.facts import is_entry, is_exchange, is_leave, is_store, is_structured
 from ...dialects.nv_tileaa.types import TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS, CtaRankOp
@@ -82,10 +83,10 @@ def _distribute(func: Operation, job: Job) -> None:
             raise Undivided(f"{job.serializer} knows no clusters")
         division = _best_division(func, job, min(_asked(func, job), MOST_CTAS))
     except Undivided as reason:
-        func.num_ctas_declined = str(reason)
+        row(func).num_ctas_declined = str(reason)
     else:
         _Rewriter(func, division).run()
-        func.num_ctas = division.ctas
+        row(func).num_ctas = division.ctas
 
 
 def _separate(func: Operation) -> None:
@@ -94,11 +95,11 @@ def _separate(func: Operation) -> None:
         if is_structured(op) or is_leave(op):
             for index, operand in enumerate(op.operands):
                 if is_tile(operand) and is_remakable(operand):
-                    op.operands[index] = _inserted(op, operand.owner.clone())
+                    op.operands[index] = _inserted(op, owner(operand).clone())
 
 
 def _inserted(place: Operation, op: Operation) -> Any:
-    place.parent.insert_op_before(op, place)
+    block_of(place).insert_op_before(op, place)
     return op.results[0]
 
 
@@ -106,13 +107,13 @@ def _inserted(place: Operation, op: Operation) -> Any:
 def _best_division(func: Operation, job: Job, most: int) -> Division:
     """A division over as many CTAs as possible, at most ``most``; raises Undivided for the reason that most fails."""
     _check_once(func)
-    reason = None
+    reason: Undivided | None = None
     while most > 1:
         try:
             return _division(func, job, most)
         except Undivided as failed:
             reason, most = reason or failed, most // 2
-    raise reason
+    raise given(reason)
 
 
 def _check_once(func: Operation) -> None:
@@ -129,7 +130,7 @@ def _division(func: Operation, job: Job, ctas: int) -> Division:
     """From each tile that is written to all that it follows from."""
     division = Division(ctas)
     for op in walk(func):
-        if (is_store(op) or is_exchange(op)) and is_tile(op.value) and op not in division.operations:
+        if (is_store(op) or is_exchange(op)) and is_tile(row(op).value) and op not in division.operations:
             division = _extended(division, op, job) or division
     for op in walk(func):
         if is_exchange(op) and op not in division.operations:
@@ -194,7 +195,7 @@ def _same_part(first: Any, second: Any, division: Division) -> bool:
     return apart and key[0] == key[1] and first.view.owner.operands[0] is second.view.owner.operands[0]
 
 
-def _dim(op: Any, division: Division) -> int:
+def _dim(op: TableOperation, division: Division) -> int:
     if op.value in division.dims:
         return division.dims[op.value]
     return next(dim for (user, index), dim in division.remade.items() if user is op and op.operands[index] is op.value)
@@ -205,7 +206,7 @@ class _Rewriter:
     def __init__(self, func: Operation, division: Division):
         self.func, self.division, self.ctas = func, division, division.ctas
         entry = func.regions[0].blocks[0]
-        self.rank = _inserted(entry.first_op, CtaRankOp.make([], [i32]))
+        self.rank = _inserted(given(entry.first_op), CtaRankOp.make([], [i32]))
         self.made: dict[tuple[SSAValue, int], SSAValue] = {}
 
     def run(self) -> None:
@@ -216,7 +217,7 @@ class _Rewriter:
             if op.name in VIEW_ACCESSES:
                 self._access(op)
         for value, dim in self.division.dims.items():
-            Rewriter.replace_value_with_new_type(value, part_type(value.type, dim, self.ctas))
+            Rewriter.replace_value_with_new_type(value, part_type(tile_type(value), dim, self.ctas))
         for op in whole:
             self._once(op)
 
@@ -228,11 +229,11 @@ class _Rewriter:
 
     def _compute(self, value: Any, dim: int) -> SSAValue:
         op = value.owner
-        dims = dict(relate(op, value, dim, self.ctas))
+        dims = dict(given(relate(op, value, dim, self.ctas)))
         clone = op.clone()
         for index, operand in enumerate(op.operands):
-            if dims.get(operand) is not None:
-                clone.operands[index] = self._part(operand, dims[operand])
+            if (where := dims.get(operand)) is not None:
+                clone.operands[index] = self._part(operand, where)
         if op.name == "arith.constant":
             type = part_type(value.type, dim, self.ctas)
             clone.properties["value"] = _repeated(op.properties["value"], type, self.ctas)
@@ -244,8 +245,8 @@ class _Rewriter:
 
     def _shifted(self, value: SSAValue) -> SSAValue:
         """A part of 0, 1, 2, … starts where the parts before it end."""
-        place = value.owner.next_op
-        start = self._times_rank(value.type.get_shape()[0], value.type.element_type, place)
+        place, type = given(owner(value).next_op), tile_type(value)
+        start = self._times_rank(type.get_shape()[0], type.element_type, place)
         tile = _inserted(place, SplatOp.make([start], [value.type]))
         return _inserted(place, arith.AddiOp.make([value, tile], [value.type]))
 
@@ -293,13 +294,14 @@ class _Rewriter:
         write, skip = Block(), Block()
         types = [result.type for result in op.results]
         around = IfOp.make([first], types, location_of(op), [Region(write), Region(skip)])
-        op.parent.insert_op_before(around, op)
+        block_of(op).insert_op_before(around, op)
         for old, new in zip(op.results, around.results):
             old.replace_all_uses_with(new)
         op.detach()
         write.add_ops([op, YieldOp.make([list(op.results)], [])])
         token = CreateTokenOp.make([], types)
-        tokens = [op.token] if op.token is not None else token.results
+        held = row(op).token
+        tokens = [held] if held is not None else token.results
         skip.add_ops([token, YieldOp.make([tokens], [])])
 
 
@@ -309,7 +311,7 @@ def _constant(value: int, type: Any, place: Operation) -> Any:
     )
 
 
-def _repeated(value: DenseIntOrFPElementsAttr, type: TensorType, ctas: int) -> DenseIntOrFPElementsAttr:
+def _repeated(value: DenseIntOrFPElementsAttr, type: TensorType[Any], ctas: int) -> DenseIntOrFPElementsAttr:
     """One part of a tile of equal elements."""
     data = value.data.data
     return DenseIntOrFPElementsAttr(type, BytesAttr(data[: len(data) // ctas]))

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ir import walk
+from ..shared.accessors import block_of, tile_type
 from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ...layouts import warpgroup_tiling
@@ -99,6 +100,6 @@ def _turned_type(type: TensorType) -> TensorType:
 
 
 def _turned(place: Operation, value: SSAValue) -> SSAValue:
-    permute = PermuteOp.make([value], [_turned_type(value.type)], permutation=SWAP)
-    place.parent.insert_op_before(permute, place)
+    permute = PermuteOp.make([value], [_turned_type(tile_type(value))], permutation=SWAP)
+    block_of(place).insert_op_before(permute, place)
     return permute.results[0]

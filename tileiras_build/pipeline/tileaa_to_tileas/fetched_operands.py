@@ -7,6 +7,7 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
+from ..shared.accessors import row, tile_type
 from ...dialects.nv_tileas.ops import COUNTERPARTS, LocalLoadOp
 from ..analysis.operand_chains import rounds_to_tf32
 from .agent_rings import Fetch, Ring, stage_operands
@@ -19,7 +20,8 @@ CreateTokenOp = COUNTERPARTS["nv_tileaa.create_mem_token"]
 def operands_of(ring: Ring, stage: SSAValue) -> tuple[list[SSAValue], list[SSAValue | None], dict[str, Attribute]]:
     """What a product reads, the stages of what lies in shared memory, and how it lies there."""
     product = ring.product
-    operands, stages, kept = [product.lhs, product.rhs], [None, None], stage_operands(ring)
+    operands, kept = [product.lhs, product.rhs], stage_operands(ring)
+    stages: list[SSAValue | None] = [None, None]
     for fetch in ring.fetches:
         if fetch.index == 0 and product.scattered_rows:
             operands[0] = read_fragment(fetch, stage, product)
@@ -38,10 +40,10 @@ def read_fragment(fetch: Fetch, stage: SSAValue, product: Any) -> SSAValue:
         if link.name == "nv_tileas.convert_layout" or rounds_to_tf32(link):
             continue
         layout = forwarded(link, layout)
-        type = TensorType(current.type.element_type, link.results[0].type.get_shape())
+        type = TensorType(tile_type(current).element_type, tile_type(link.results[0]).get_shape())
         if link.name == "nv_tileas.fp_to_fp":
-            type = link.results[0].type
-        current = insert_before(link.make([current], [with_layout(type, layout)], dict(link.attributes)), product)
+            type = tile_type(link.results[0])
+        current = insert_before(row(link).make([current], [with_layout(type, layout)], dict(link.attributes)), product)
     product.operands[fetch.index] = current
     return current
 

@@ -8,15 +8,18 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..shared.accessors import block_of
 from ...dialects import arith
+from ...dialects.definition import TableOperation
 
-Insert = Callable[[Operation], SSAValue | None]
+# The value that the operation gives; of one that gives none nothing is asked.
+Insert = Callable[[Operation], SSAValue]
 
 
 def insert_before(op: Operation, place: Operation) -> Any:
     """Insert an operation before ``place``; its first result."""
-    place.parent.insert_op_before(op, place)
-    return op.results[0] if op.results else None
+    block_of(place).insert_op_before(op, place)
+    return _given_by(op)
 
 
 def inserter(place: Operation) -> Insert:
@@ -27,11 +30,15 @@ def inserter(place: Operation) -> Insert:
 def appender(block: Block) -> Insert:
     """A function that adds an operation to a block and returns its result."""
 
-    def insert(op: Operation) -> SSAValue | None:
+    def insert(op: Operation) -> SSAValue:
         block.add_op(op)
-        return op.results[0] if op.results else None
+        return _given_by(op)
 
     return insert
+
+
+def _given_by(op: Operation) -> Any:
+    return op.results[0] if op.results else None
 
 
 def constant_i32(number: int) -> Operation:
@@ -42,7 +49,7 @@ def constant_i1(value: bool) -> Operation:
     return arith.ConstantOp.create(result_types=[i1], properties={"value": IntegerAttr(int(value), i1)})
 
 
-def binary(kind: type[Operation], a: SSAValue, b: SSAValue) -> Operation:
+def binary(kind: type[TableOperation], a: SSAValue, b: SSAValue) -> Operation:
     return kind.make([a, b], [a.type])
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
+from ..shared.accessors import row, tile_type
 from ...layouts import LinearLayout, split_warps
 from ...targets import MmaAtom
 from ..analysis.dot_atoms import choose_atom, layout_atom, padded_shape, product_shape, tiling_for
@@ -61,7 +62,7 @@ def _anchor_atomic(classes: LayoutClasses, op: Any) -> None:
 
 
 def _row_major(value: SSAValue) -> list[int]:
-    return list(range(len(value.type.get_shape()) - 1, -1, -1))
+    return list(range(len(tile_type(value).get_shape()) - 1, -1, -1))
 
 
 def _vote_for_memory(classes: LayoutClasses, value: SSAValue, layout: LinearLayout) -> None:
@@ -106,7 +107,7 @@ def _vote_for_scales(classes: LayoutClasses, op: Any) -> None:
 
 def _feeds_product(classes: LayoutClasses, op: Any) -> bool:
     """Whether one product's result becomes another's left operand: then warps divide rows only, and it need not move."""
-    dots = [other for other in classes.ops if other.name == "nv_tileas.dot"]
+    dots = [row(other) for other in classes.ops if other.name == "nv_tileas.dot"]
     if len(dots) < 2:
         return False
     results = {classes.find(dot.result) for dot in dots}

@@ -14,6 +14,7 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ir import walk
+from ..shared.accessors import tile_type
 from ...layouts import LinearLayout, coalesced, spread_vector
 from ..analysis.axis_info import AxisAnalysis
 from ..job import Job
@@ -67,13 +68,13 @@ class LayoutClasses:
 
     def memory_layout(self, value: SSAValue, order: list[int], vector: int) -> LinearLayout:
         """The coalesced layout of a tile whose fastest dimension is ``order[0]``."""
-        shape = tuple(value.type.get_shape())
+        shape = tuple(tile_type(value).get_shape())
         vector = min(vector, spread_vector(tile_size(value), self.num_warps, vector))
         return coalesced(shape, tuple(order), vector, self.num_warps)
 
     def default_layout(self, value: SSAValue) -> LinearLayout:
         """The layout for a tile that nothing asks about."""
-        shape = tuple(value.type.get_shape())
+        shape = tuple(tile_type(value).get_shape())
         vector = max(16 // element_of(value.type).bytes, 1)
         return self.memory_layout(value, list(range(len(shape) - 1, -1, -1)), vector)
 
@@ -120,4 +121,4 @@ def _tally(votes: list[Vote]) -> list[Vote]:
 
 def tile_size(value: SSAValue) -> int:
     """Elements of a tile."""
-    return prod(value.type.get_shape())
+    return prod(tile_type(value).get_shape())

@@ -6,6 +6,7 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
+from ..shared.accessors import given
 from ...dialects.facts import is_counted_loop, is_loop, renames
 from ...layouts import LinearLayout
 from ..analysis.kinds import ELEMENTWISE, FREE, POINTER, SHAPE, is_tile, kind_of, tiles
@@ -131,7 +132,7 @@ def _write_fetching_dot(writer: LayoutWriter, op: Any, layouts: tuple[LinearLayo
     left, accumulators = layouts
     source = source_load(op, 0)
     if source is None or not source[0].tma or op.scattered_rows:
-        writer.require(op, 0, left, exact=False)
+        writer.require(op, 0, given(left), exact=False)
     writer.require(op, 2, accumulators)
     _require_scales(writer, op)
     writer.produce(op.result, accumulators)
@@ -194,7 +195,7 @@ def _write_reinterpret(writer: LayoutWriter, op: Any) -> None:
         layout = wide
     else:
         writer.require(op, 0, layout)
-    writer.produce(op.result, rules.reinterpreted(layout, ratio))
+    writer.produce(op.result, given(rules.reinterpreted(layout, ratio)))
 
 
 def _write_loop(writer: LayoutWriter, op: Any) -> None:

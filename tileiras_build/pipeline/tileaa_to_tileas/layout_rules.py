@@ -6,6 +6,7 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
+from ..shared.accessors import given, tile_type
 from ...dialects.facts import Layouts, facts_of
 from ...layouts import LinearLayout
 from ...layouts.linear_layout import dim_bases
@@ -19,7 +20,7 @@ def operand_layout(op: Any, operand: SSAValue, result: LinearLayout) -> LinearLa
     """The layout an operand must have (up to renamed and repeated registers) for the result to have ``result``."""
     if facts_of(op).layouts is Layouts.ELEMENTWISE:
         return result
-    source = tuple(operand.type.get_shape())
+    source = tuple(tile_type(operand).get_shape())
     if op.name == "nv_tileas.view":
         return result.reshape(source).distinct_registers()[0]
     if op.name == "nv_tileas.broadcast":
@@ -70,18 +71,21 @@ def dot_layouts(op: Any, target: Any) -> tuple[LinearLayout, LinearLayout, Linea
     tiling = tiling_of(op, atom_named(target, op.atom))
     values = (op.lhs, op.rhs, op.result)
     layouts = (tiling.a, tiling.b, tiling.c)
-    return tuple(restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, values))
+    a, b, c = (restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, values))
+    return a, b, c
 
 
 def scale_layouts(op: Any, target: Any, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
     """How threads hold the scales of a product's operands."""
     if op.tensor_memory is not None:
-        return tuple(columns.layout for columns in scale_columns(op, num_warps))
+        left, right = (columns.layout for columns in scale_columns(op, num_warps))
+        return left, right
     atom = atom_named(target, op.atom)
     tiling = tiling_of(op, atom)
     layouts = (tiling.scales(operand, atom.scale_block).layout for operand in "AB")
     scales = (op.lhs_scale, op.rhs_scale)
-    return tuple(restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, scales))
+    left, right = (restricted(layout, tuple(value.type.get_shape())) for layout, value in zip(layouts, scales))
+    return left, right
 
 
 def warpgroup_layouts(op: Any, num_warps: int) -> tuple[LinearLayout, LinearLayout]:
@@ -156,4 +160,4 @@ def reinterpreted(layout: LinearLayout, ratio: float) -> LinearLayout | None:
 
 def widened_source(layout: LinearLayout, ratio: float, result: LinearLayout) -> LinearLayout:
     """A layout of the narrow elements whose lowest registers are the parts of one wide element."""
-    return reinterpreted(result.distinct_registers()[0], 1 / ratio)
+    return given(reinterpreted(result.distinct_registers()[0], 1 / ratio))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
+from ..shared.accessors import parent
 from ...dialects.facts import is_combination, is_continue, is_counted_loop, is_leave, is_loop, is_yield
 from ..analysis.kinds import ELEMENTWISE, FREE, POINTER, is_tile, kind_of, tiles
 from .layout_classes import LayoutClasses
@@ -42,9 +43,9 @@ def is_free(value: SSAValue) -> bool:
 
 def yielded(op: Operation) -> list[tuple[SSAValue, SSAValue]]:
     """What a terminator's operands become: the next iteration's arguments, or results of the operation around it."""
-    target = op.parent_op()
+    target = parent(op)
     while not is_yield(op) and not is_loop(target):
-        target = target.parent_op()
+        target = parent(target)
     if is_combination(target):
         return []
     if not is_continue(op):

@@ -6,6 +6,8 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..shared.accessors import block_of, expect, owner
+from ...dialects.cute import layout_of
 from ...dialects.definition import location_of
 from ...dialects.facts import is_cheap
 from ...dialects.nv_tileas.ops import ConvertLayoutOp
@@ -36,7 +38,7 @@ class LayoutWriter:
     def converted(self, value: SSAValue, layout: LinearLayout, user: Operation) -> SSAValue:
         """``value`` in another layout: computed again if that is cheap, else converted near its user or definition."""
         anchor = _place_before(value, user)
-        key = (value, layout, anchor.parent)
+        key = (value, layout, block_of(anchor))
         if (known := self.made.get(key)) is not None and _dominates(known, user):
             return known
         budget = [MAX_REMATERIALIZED]
@@ -45,7 +47,7 @@ class LayoutWriter:
         else:
             op = ConvertLayoutOp.make([[value]], [with_layout(value.type, layout)])
             _copy_location(user, op)
-            anchor.parent.insert_op_before(op, anchor)
+            block_of(anchor).insert_op_before(op, anchor)
             new = op.results[0]
         self.made[key] = new
         return new
@@ -54,7 +56,7 @@ class LayoutWriter:
         """The operations that make ``value`` again, in ``layout``."""
         if layout_of(value) == layout:
             return value
-        op = value.owner
+        op = owner(value)
         clone = type(op).create(
             operands=list(op.operands),
             result_types=[with_layout(value.type, layout)],
@@ -67,7 +69,7 @@ class LayoutWriter:
                 held = layout_of(operand)
                 if held != wanted and (kind_of(op) == ELEMENTWISE or held.register_permutation(wanted) is None):
                     clone.operands[index] = self._repeat(operand, wanted, user)
-        user.parent.insert_op_before(clone, user)
+        block_of(user).insert_op_before(clone, user)
         return clone.results[0]
 
     def produce(self, value: SSAValue, layout: LinearLayout) -> None:
@@ -76,10 +78,10 @@ class LayoutWriter:
         set_layout(value, layout)
         if layout == wanted:
             return
-        op = value.owner
+        op = owner(value)
         conversion = ConvertLayoutOp.make([[value]], [with_layout(value.type, wanted)])
         _copy_location(op, conversion)
-        op.parent.insert_op_after(conversion, op)
+        block_of(op).insert_op_after(conversion, op)
         value.replace_uses_with_if(conversion.results[0], lambda use: use.operation is not conversion)
 
 
@@ -115,14 +117,11 @@ def _copy_location(source: Operation, target: Operation) -> None:
     target.attributes |= location_of(source)
 
 
-def layout_of(value: SSAValue) -> LinearLayout:
-    """The layout of a tile."""
-    return value.type.encoding.data
-
-
 def set_layout(value: SSAValue, layout: LinearLayout) -> None:
     """Write a layout into a tile's type."""
-    value._type = with_layout(value.type, layout)
+    type = with_layout(value.type, layout)
+    value._type = type
     if isinstance(value.owner, ConstantOp):
         # The elements' type is the result's: text has one for both.
-        value.owner.properties["value"] = DenseIntOrFPElementsAttr(value.type, value.owner.properties["value"].data)
+        elements = expect(DenseIntOrFPElementsAttr, value.owner.properties["value"])
+        value.owner.properties["value"] = DenseIntOrFPElementsAttr(type, elements.data)

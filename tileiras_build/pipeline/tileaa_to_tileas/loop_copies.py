@@ -7,6 +7,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Operation, SSAValue
 
+from ..shared.accessors import owner, row
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.definition import location_of
 from ...dialects.facts import is_entry
@@ -72,8 +73,8 @@ class LoopCopies:
         if is_outside(value, self.block):
             return value
         if value not in known:
-            operands = [self._at(operand, index, insert, known) for operand in value.owner.operands]
-            clone = _with_operands(value.owner, operands)
+            operands = [self._at(operand, index, insert, known) for operand in owner(value).operands]
+            clone = _with_operands(owner(value), operands)
             insert(clone)
             known[value] = clone.results[0]
         return known[value]
@@ -91,7 +92,7 @@ class LoopCopies:
             if link.name == "nv_tileas.convert_layout":
                 continue
             layout = forwarded(link, layout)
-            clone = type(link).make([current], [with_layout(link.results[0].type, layout)], dict(link.attributes))
+            clone = row(link).make([current], [with_layout(link.results[0].type, layout)], dict(link.attributes))
             current = insert_before(clone, place)
         last = copied.chain[-1].results[0] if copied.chain else load.value
         last.replace_all_uses_with(current)

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.ir import walk
+from ..shared.accessors import block_of
 from ...dialects.facts import Effect, facts_of, is_access, is_choice, is_entry, is_fence, is_loop
 from ...dialects.nv_tileas.ops import BarrierOp
 from ..analysis.memory_order import acquires, releases
@@ -92,11 +93,11 @@ class _Orderer:
         self._results(op, before | kind)
         if acquires(op):
             # What other threads do next must come after what this one acquired.
-            op.parent.insert_op_after(BarrierOp.make([], []), op)
+            block_of(op).insert_op_after(BarrierOp.make([], []), op)
             self._cleared()
 
     def _barrier_before(self, op: Operation) -> None:
-        op.parent.insert_op_before(BarrierOp.make([], []), op)
+        block_of(op).insert_op_before(BarrierOp.make([], []), op)
         self._cleared()
 
     def _cleared(self) -> None:

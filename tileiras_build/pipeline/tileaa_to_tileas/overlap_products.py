@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...dialects.ir import walk
+from ..shared.accessors import last_op, maker, row
 from ...dialects import arith
 from ...dialects.facts import is_agents, is_counted_loop
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncUmmaOp
@@ -81,7 +82,7 @@ class _Parts:
     @cached_property
     def late_arguments(self) -> list[int]:
         """Which carried values only the late part reads and makes."""
-        return [index for index, value in enumerate(self.block.last_op.operands) if value.owner in set(self.late)]
+        return [index for index, value in enumerate(last_op(self.block).operands) if value.owner in set(self.late)]
 
     @cached_property
     def early_arguments(self) -> list[int]:
@@ -144,10 +145,10 @@ def _fillers(op: Any) -> Iterator[Operation]:
 
 def _top(op: Operation, block: Block) -> Operation | None:
     """The operation of ``block`` that an operation is, or is inside."""
-    while op.parent is not block:
-        if (op := op.parent_op()) is None:
-            return None
-    return op
+    place: Operation | None = op
+    while place is not None and place.parent is not block:
+        place = place.parent_op()
+    return place
 
 
 def users(value: SSAValue) -> list[Operation]:
@@ -225,7 +226,7 @@ def _is_separate(parts: _Parts, needed: set[Operation]) -> bool:
     own = [block.args[1 + index] for index in parts.late_arguments]
     made = [*own, *(result for op in parts.late for result in op.results)]
     readers = {_top(user, block) for value in made for user in users(value)} - {block.last_op}
-    if any(value in own for value in block.last_op.operands):
+    if any(value in own for value in last_op(block).operands):
         return False
     return readers <= late and all(_may_wait(op) for op in parts.late)
 
@@ -239,13 +240,13 @@ def _fits(parts: _Parts, func: Operation, job: Job) -> bool:
     tiles = [_result(parts.first), _result(parts.last), _left(parts.last)]
     tiles += [op.lhs for op in parts.early if isinstance(op, AsyncDotOp) and is_tile(op.lhs)]
     words = sum(tile_words(tile) for tile in dict.fromkeys(tiles))
-    return sums_fit(words, func, job, func.num_warps)
+    return sums_fit(words, func, job, row(func).num_warps)
 
 
 def _result(product: Any) -> SSAValue:
     if isinstance(product, AsyncDotOp):
         return product.result
-    return next(op.result for op in users(product.acc) if op.name == "nv_tileas.tmem_load")
+    return next(op.results[0] for op in users(product.acc) if op.name == "nv_tileas.tmem_load")
 
 
 # ---- the change ------------------------------------------------------------------------------------
@@ -272,7 +273,7 @@ class _Writer:
 
     def write(self, target: Block) -> None:
         loop, parts, arguments = self.loop, self.parts, self.parts.block.args
-        values = dict(zip(arguments, [loop.lower, *loop.initial]))
+        values: dict[SSAValue, SSAValue] = dict(zip(arguments, [loop.lower, *loop.initial]))
         self._copy(parts.early, values, target)
         second = arith.AddiOp.make([loop.lower, loop.step], [loop.lower.type])
         target.add_op(second)
@@ -290,7 +291,7 @@ class _Writer:
         self._finish(list(made.results), target)
 
     def _next_early(self, values: dict[SSAValue, SSAValue]) -> list[SSAValue]:
-        last = self.parts.block.last_op
+        last = last_op(self.parts.block)
         return [values.get(last.operands[index], last.operands[index]) for index in self.parts.early_arguments]
 
     def _split(self, carried: list[SSAValue]) -> tuple[dict[SSAValue, SSAValue], dict[SSAValue, SSAValue]]:
@@ -313,14 +314,14 @@ class _Writer:
         self._copy(rest, early, inner)
         self._await(parts.last, late, inner, pending=0)
         self._copy(last_rest, late, inner)
-        last = parts.block.last_op
+        last = last_op(parts.block)
         following = [late[last.operands[index]] for index in parts.late_arguments]
         handed = [early.get(value, value) for value in parts.handed]
         inner.add_op(ContinueOp.make([[*self._next_early(early), *following, *handed]], []))
 
     def _finish(self, results: list[SSAValue], target: Block) -> None:
         """The late part of the last iteration, and what the old loop's results are."""
-        parts, last = self.parts, self.parts.block.last_op
+        parts, last = self.parts, last_op(self.parts.block)
         _, late = self._split(results)
         self._copy(parts.late, late, target)
         ends = dict(zip(parts.early_arguments, results))
@@ -336,7 +337,7 @@ class _Writer:
         if not isinstance(product, AsyncDotOp):
             return
         issued = values[product.result]
-        issued.owner.pending = None
+        maker(issued).pending = None
         wait = AsyncDotWaitOp.make([issued], [issued.type], pending=pending)
         target.add_op(wait)
         values[product.result] = wait.result

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType, i8
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, TensorType, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.ir import walk
+from ..shared.accessors import block_of, expect, given, maker, memref_type, owner, row, tile_type, view_type
 from ...dialects import arith
 from ...dialects.cuda_tile.attrs import DivByAttr
 from ...dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
@@ -58,12 +59,12 @@ def _wants_pairs(op: Any, job: Job) -> bool:
 
 def _source(value: SSAValue, k_dim: int) -> tuple[Any, Any, int] | None:
     """What makes an operand, the permute between if there is one, and which dimension of what is made is k."""
-    owner, permute = value.owner, None
-    if isinstance(owner, Operation) and owner.name == PERMUTE:
-        permute, value = owner, owner.operands[0]
-        k_dim = permute.permutation[k_dim]
-        owner = value.owner
-    return (owner, permute, k_dim) if isinstance(owner, Operation) else None
+    made_by, permute = value.owner, None
+    if isinstance(made_by, Operation) and made_by.name == PERMUTE:
+        permute, value = made_by, made_by.operands[0]
+        k_dim = row(permute).permutation[k_dim]
+        made_by = value.owner
+    return (made_by, permute, k_dim) if isinstance(made_by, Operation) else None
 
 
 def _has_pairs(value: SSAValue, k_dim: int, analysis: AxisAnalysis) -> bool:
@@ -132,21 +133,21 @@ def _drop(value: SSAValue) -> None:
 
 
 def _packed(value: SSAValue, k_dim: int) -> SSAValue:
-    owner, permute, dim = _source(value, k_dim)
-    made = _byte_load(owner, dim) if owner.name == LOAD else _byte_tile(owner)
+    source, permute, dim = given(_source(value, k_dim))
+    made = _byte_load(source, dim) if source.name == LOAD else _byte_tile(source)
     if permute is None:
         return made
     order = permute.permutation
-    turned = TensorType(i8, [made.type.get_shape()[at] for at in order])
+    turned = TensorType(i8, [tile_type(made).get_shape()[at] for at in order])
     return _after(permute, PermuteOp.make([made], [turned], dict(permute.attributes)))
 
 
 def _byte_tile(owner: Any) -> SSAValue:
     """The bytes of a tile that was unpacked, in its shape but for half the last dimension."""
-    source = _bytes_before(owner)
+    source = given(_bytes_before(owner))
     *outer, last = owner.results[0].type.get_shape()
     shape = (*outer, last // 2)
-    if tuple(source.type.get_shape()) == shape:
+    if tuple(tile_type(source).get_shape()) == shape:
         return source
     return _after(owner, ViewOp.make([source], [TensorType(i8, shape)]))
 
@@ -165,14 +166,14 @@ def _byte_load(load: Any, dim: int) -> SSAValue:
 
 def _byte_view(view: SSAValue, dim: int) -> SSAValue:
     """The view of the same memory as bytes, halved along the tile's dimension ``dim``."""
-    block, type = view.owner, view.type
-    memref = block.operands[0].owner
+    block, type = maker(view), view_type(view)
+    memref = maker(block.operands[0])
     fastest = type.dim_map[dim]
     source = _byte_memref(memref, fastest)
     halved = [[n // 2 if at == dim else n for at, n in enumerate(numbers)] for numbers in (type.tile, type.steps)]
     made = TiledViewType.of(
         type.kind.data,
-        source.type,
+        memref_type(source),
         halved[0],
         type.dim_map,
         halved[1],
@@ -185,7 +186,7 @@ def _byte_view(view: SSAValue, dim: int) -> SSAValue:
 def _byte_memref(memref: Any, fastest: int) -> SSAValue:
     type, analysis = memref.result.type, AxisAnalysis()
     base = _after(memref, BitcastOp.make([memref.base], [PointerType(i8)]))
-    place = base.owner
+    place = owner(base)
     sizes, strides = iter(memref.sizes), iter(memref.strides)
     dynamic: list[list[SSAValue]] = [[], []]
     static: list[list[int | None]] = [[], []]
@@ -197,7 +198,7 @@ def _byte_memref(memref: Any, fastest: int) -> SSAValue:
             if number is None:
                 value = next(values)
                 value = _half(place, value, analysis) if halves else value
-                place = value.owner if halves else place
+                place = owner(value) if halves else place
                 dynamic[kind].append(value)
     made = MemRefType.of(i8, *static)
     return _after(place, MakeMemRefOp.make([base, *dynamic], [made], dict(memref.attributes)))
@@ -206,15 +207,18 @@ def _byte_memref(memref: Any, fastest: int) -> SSAValue:
 def _half(place: Operation, value: SSAValue, analysis: AxisAnalysis) -> SSAValue:
     """Half of an even number, and what divides it."""
     one = _after(
-        place, arith.ConstantOp.create(result_types=[value.type], properties={"value": IntegerAttr(1, value.type)})
+        place,
+        arith.ConstantOp.create(
+            result_types=[value.type], properties={"value": IntegerAttr(1, expect(IntegerType, value.type))}
+        ),
     )
-    half = _after(one.owner, arith.ShRSIOp.make([value, one], [value.type]))
+    half = _after(owner(one), arith.ShRSIOp.make([value, one], [value.type]))
     divisor = analysis(value).divisibility // 2
     if divisor < 2:
         return half
-    return _after(half.owner, AssumeOp.make([half], [value.type], {"predicate": DivByAttr(divisor)}))
+    return _after(owner(half), AssumeOp.make([half], [value.type], {"predicate": DivByAttr(divisor)}))
 
 
 def _after(place: Operation, op: Operation) -> SSAValue:
-    place.parent.insert_op_after(op, place)
+    block_of(place).insert_op_after(op, place)
     return op.results[0]

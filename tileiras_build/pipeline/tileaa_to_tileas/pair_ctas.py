@@ -22,6 +22,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from ...dialects.ir import walk
+from ..shared.accessors import block_of, given, parent, row
 from ...dialects import arith
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.facts import is_counted_loop, is_entry
@@ -85,7 +86,7 @@ def _product(func: Operation) -> Any:
 def _is_overwritten(func: Operation) -> bool:
     """Whether a sum is made again and again, with a barrier of one CTA in between."""
     names = {op.name for op in walk(func)}
-    again = any(is_counted_loop(op.parent_op()) for op in walk(func) if op.name == UmmaCommitOp.name)
+    again = any(is_counted_loop(parent(op)) for op in walk(func) if op.name == UmmaCommitOp.name)
     return again and UmmaAcquireOp.name not in names
 
 
@@ -104,8 +105,10 @@ def _half(op: Any) -> tuple[int, SharedLayout, SharedLayout] | None:
     for columns, permutation in ((1, [0, 1]), (0, [1, 0])):
         if len(whole.shape) == 2 and whole.permute_dims(permutation) == old:
             half = _placed(load, columns)
-            seen = None if half is None else half.permute_dims(permutation)
-            if seen is not None and _majorness(seen) == _majorness(old) is not None:
+            if half is None:
+                continue
+            seen = half.permute_dims(permutation)
+            if _majorness(seen) == _majorness(old) is not None:
                 return columns, half, seen
     return None
 
@@ -139,16 +142,16 @@ def _order(load: Any) -> list[int]:
 
 # ---- the pair ------------------------------------------------------------------------------------
 def _pair(func: Operation, op: Any) -> None:
-    columns, half, seen = _half(op)
+    columns, half, seen = given(_half(op))
     load = _load_of(op.rhs)
     _fetch_half(load, columns, half)
     op.pair, op.rhs_placement = True, seen
     _resize(op, half)
     for other in walk(func):
         if other.name == CreateTmemOp.name:
-            other.pair = True
+            row(other).pair = True
     [commit] = [other for other in walk(func) if other.name == UmmaCommitOp.name]
-    commit.ready.owner.ctas = PAIR
+    row(commit).ready.owner.ctas = PAIR
 
 
 def _fetch_half(load: Any, dim: int, half: SharedLayout) -> None:
@@ -198,5 +201,5 @@ def _constant(value: int) -> Operation:
 
 
 def _inserted(place: Operation, op: Operation) -> Any:
-    place.parent.insert_op_before(op, place)
+    block_of(place).insert_op_before(op, place)
     return op.results[0]

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
 from ...dialects.ir import walk
+from ..shared.accessors import row
 from ...dialects.facts import acts_outside, is_continue, is_counted_loop, is_exit
 from ...dialects.nv_tileas.ops import BarrierOp, CreatePipelineOp
 from ..analysis.budget import BESIDE_STAGES, LEAST_STAGES, MOST_COPIED_STAGES, choose_stages, resident_ctas
@@ -50,7 +51,7 @@ def _pipeline(loop: Any, job: Job) -> None:
     block = loop.regions[0].blocks[0]
     if not _is_simple(block):
         return
-    kernel = kernel_of(loop)
+    kernel = row(kernel_of(loop))
     num_warps = kernel.num_warps
     loads = [found for op in block.ops if (found := copied_load(op, block, num_warps)) is not None]
     if not loads:
@@ -75,7 +76,7 @@ def _choose_stages(kernel: Operation, loop: Operation, loads: list[CopiedLoad], 
 
 def _taken(kernel: Operation, loop: Operation, loads: list[CopiedLoad], job: Job) -> int:
     """Bytes that a ring of this loop must leave: rings of other loops, and scratch that is used while it turns."""
-    rings = sum(op.result.type.size_bytes for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor")
+    rings = sum(row(op).result.type.size_bytes for op in walk(kernel) if op.name == "nv_tileas.alloc_tensor")
     gone = {op for load in loads for op in load.chain}
     small = BESIDE_STAGES * sum(op.name == CreatePipelineOp.name for op in walk(kernel))
     return rings + small + largest_scratch((op for op in walk(loop) if op not in gone), job)

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.ir import walk
+from ..shared.accessors import given, last_op
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.nv_tileas.ops import AllocTensorOp, AllocTmemOp, CreatePipelineOp, CreateTmemOp
 from ...dialects.nv_tileas.types import BufferType, PipelineType, TmemType
@@ -48,9 +49,9 @@ class RingAllocation:
         """``body``: the program of the threads that compute."""
         stages = self._choose_stages(body)
         for first, *others in self.groups:
-            first.stages = self._create_stages(first, stages)
+            first.allocated = self._create_stages(first, stages)
             for ring in (first, *others):
-                ring.stages = first.stages
+                ring.allocated = first.stages
                 ring.used_again = len(ring.loops) > 1 or bool(others)
                 for fetch, buffer, descriptor in zip(ring.fetches, ring.stages.buffers, ring.stages.descriptors):
                     fetch.buffer, fetch.descriptor = buffer, descriptor
@@ -59,7 +60,7 @@ class RingAllocation:
 
     def _add(self, op: Operation) -> SSAValue:
         """At the end of what both agents share."""
-        return insert_before(op, self.entry.last_op)
+        return insert_before(op, last_op(self.entry))
 
     # ---- stages in shared memory ---------------------------------------------------------------------
     def _choose_stages(self, body: Block) -> int:
@@ -92,7 +93,7 @@ class RingAllocation:
         return Stages(pipeline, buffers, descriptors)
 
     def _descriptor(self, fetch: Fetch) -> SSAValue:
-        return descriptor_of(fetch.load.view, fetch.box, self.entry, self.entry.last_op)
+        return descriptor_of(fetch.load.view, fetch.box, self.entry, last_op(self.entry))
 
     def _pipeline(self, stages: int, consumers: int, bytes: int) -> SSAValue:
         attributes = {"consumers": IntegerAttr(consumers, i32), "bytes": IntegerAttr(bytes, i32)}
@@ -111,7 +112,7 @@ class RingAllocation:
             sum = self._sum(group[0], tile, operand, buffers)
             sum.scales.extend(map(tensor_memory.take, words))
             for ring in group:
-                ring.sum = sum
+                ring.summed = sum
 
     def _choose_columns(self, tiles: list[tuple[int, int]], scales: list[list[int]]) -> tuple[int, int]:
         """(buffers of each sum, columns of all): two buffers where the CTAs of a multiprocessor have room for them."""
@@ -138,7 +139,7 @@ class _Columns:
         attributes = {"column": IntegerAttr(self.next, i32)}
         self.next += columns
         tile = AllocTmemOp.make([self.memory], [TmemType(IntAttr(columns))], attributes)
-        return insert_before(tile, self.entry.last_op)
+        return insert_before(tile, last_op(self.entry))
 
 
 def _groups(rings: list[Ring]) -> list[list[Ring]]:
@@ -159,7 +160,7 @@ def _tensor_tiles(ring: Ring, warps: int) -> tuple[int, int]:
     """Columns of tensor memory for the left operand (0 where it is fetched) and for the accumulators."""
     left, accumulators = tensor_memory_tiles(ring.product, warps)
     fetched = any(fetch.index == 0 for fetch in ring.fetches)
-    return 0 if fetched else left.total_words, accumulators.total_words
+    return 0 if fetched else given(left).total_words, accumulators.total_words
 
 
 def _scale_words(ring: Ring, warps: int, stages: int) -> list[int]:

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...dialects.ir import walk
+from ..shared.accessors import given, row
 from ...dialects.facts import is_entry
 from ...layouts import tensor_memory_tile, unpack, warpgroup_tiling
 from ...layouts.matrix_descriptor import WIDE
@@ -104,7 +105,7 @@ def _suits_fragments(op: Any, index: int, found: Found, job: Job) -> bool:
     shape = op.lhs.type.get_shape()
     if box.placement.element_bits in TRANSPOSED_BITS or choose_atom(job.target, op) is None:
         return True
-    placement = placement_after(chain, box.placement, renames_only=False)
+    placement = given(placement_after(chain, box.placement, renames_only=False))
     k_dim = len(shape) - 1 - index
     return unpack(placement.bases[0], placement.shape)[k_dim] != 0
 
@@ -161,7 +162,7 @@ def _readable_through_registers(boxes: dict[int, Any], atom: WarpgroupAtom) -> b
 def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> TensorMemoryAtom | None:
     """The tcgen05 row for such a product whose accumulators, and left operand unless it is fetched, fit in tensor memory."""
     scaled = op.lhs_scale is not None
-    atom = scaled_tensor_atom(job.target, op) if scaled else job.target.tensor_memory_atom(*element_types(op))
+    atom = scaled_tensor_atom(job.target, op) if scaled else _unscaled_atom(op, job)
     if atom is None or len(op.lhs.type.get_shape()) != 2 or not _readable(op, boxes, atom):
         return None
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]
@@ -175,18 +176,24 @@ def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) ->
         MOST_FETCHED_STAGES, job.target.max_shared_memory // sum(box.tile_bytes for _, _, box in boxes.values())
     )
     scales = [stages * columns.words for columns in scale_columns(op, warps)] if scaled else []
-    if None in tiles:
+    held = [tile.total_words for tile in tiles if tile is not None]
+    if len(held) < len(tiles):
         return None
-    words = sum(tile.total_words for tile in tiles) + sum(scales)
+    words = sum(held) + sum(scales)
     if words + _taken_by_others(op, atom, boxes) > ALL_COLUMNS:
         return None
     op.tensor_words = words
     return atom
 
 
+def _unscaled_atom(op: Any, job: Job) -> TensorMemoryAtom | None:
+    a, b, sums = element_types(op)
+    return job.target.tensor_memory_atom(a, b, sums)
+
+
 def _taken_by_others(op: Any, atom: TensorMemoryAtom, boxes: dict[int, Any]) -> int:
     """Columns of the kernel's products that have tensor memory already; those that this one shares do not count."""
-    dots = (other for other in walk(kernel_of(op)) if other.name == op.name)
+    dots = (row(other) for other in walk(kernel_of(op)) if other.name == op.name)
     others = [other for other in dots if other.tensor_words is not None]
     op.tensor_memory = atom.name
     *keys, own = ring_keys([*((other, _fetched_indices(other)) for other in others), (op, boxes)])

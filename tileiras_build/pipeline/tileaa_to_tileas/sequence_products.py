@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ...dialects.ir import walk
+from ..shared.accessors import block_of, given, last_op
 from ...dialects.facts import is_agents, is_counted_loop
 from ...dialects.nv_tileas.ops import (
     AsyncDotOp,
@@ -48,10 +49,10 @@ def _change(switch: Operation, warpgroups: int) -> None:
     if warpgroups < LEAST_WARPGROUPS or not turns:
         return
     for turn in turns:
-        turn[0].parent.insert_op_before(SequenceWaitOp.make([], [], warpgroups=warpgroups), turn[0])
-        turn[-1].parent.insert_op_after(SequenceArriveOp.make([], [], warpgroups=warpgroups), turn[-1])
-    agent.insert_op_before(SequenceOpenOp.make([], [], warpgroups=warpgroups), agent.first_op)
-    agent.insert_op_before(SequenceCloseOp.make([], [], warpgroups=warpgroups), agent.last_op)
+        block_of(turn[0]).insert_op_before(SequenceWaitOp.make([], [], warpgroups=warpgroups), turn[0])
+        block_of(turn[-1]).insert_op_after(SequenceArriveOp.make([], [], warpgroups=warpgroups), turn[-1])
+    agent.insert_op_before(SequenceOpenOp.make([], [], warpgroups=warpgroups), given(agent.first_op))
+    agent.insert_op_before(SequenceCloseOp.make([], [], warpgroups=warpgroups), last_op(agent))
 
 
 def _turn(loop: Operation) -> list[Operation]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from xdsl.ir import Block, Operation
 
+from ..shared.accessors import block_of, row
 from ...dialects.facts import is_agents, is_choice, is_exit, is_loop
 from ...dialects.nv_tileas.ops import AsyncTmaStoreWaitOp, BarrierOp
 from ...dialects.nv_tileas.types import BufferType
@@ -125,15 +126,15 @@ class Hazards:
         regions = frozenset(SharedRegion.all_of(op))
         met = {other for region in regions for other in reading if region.meets(other)}
         if any(other.copied for other in met):
-            op.parent.insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), op)
+            block_of(op).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), op)
             reading = _read_by_threads(reading)
         if op.name not in RING_USERS:
             if met:
-                op.sync_before = True
+                row(op).sync_before = True
             # Its own barrier, between writes and reads, ends all earlier reading by threads.
             return regions | _copied(reading)
         if met:
-            op.parent.insert_op_before(BarrierOp.make([], []), op)
+            block_of(op).insert_op_before(BarrierOp.make([], []), op)
             reading = _copied(reading)
         return reading | regions
 

@@ -23,6 +23,8 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
 
+from ...dialects.definition import TableOperation
+from ..shared.accessors import last_op, row
 from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AgentSwitchOp
 from ..analysis.budget import WARPGROUP, divided_registers, divides_registers, has_registers_for_issuing
@@ -50,11 +52,11 @@ class SpecializeWarps(EdgePass):
     def run(self, module: ModuleOp, job: Job) -> None:
         for func in list(module.body.block.ops):
             if is_entry(func) and (found := list(products(func))):
-                _Specializer(func, job, found).run()
+                _Specializer(row(func), job, found).run()
 
 
 class _Specializer:
-    def __init__(self, func: Operation, job: Job, found: list[Any]):
+    def __init__(self, func: TableOperation, job: Job, found: list[Any]):
         self.func, self.job = func, job
         self.warps = func.num_warps
         self.rings = [Ring.of(product) for product in found]
@@ -77,7 +79,7 @@ class _Specializer:
             agents.append(IssuingAgent(self.rings, loops).run(body))
         (SumReader if self.issues_apart else ComputingAgent)(self.rings).run(body)
         switch = AgentSwitchOp.make([], [], {}, [Region(agent) for agent in (*agents, body)])
-        insert_before(switch, self.entry.last_op)
+        insert_before(switch, last_op(self.entry))
 
     def _has_registers(self) -> bool:
         words = max(ring.product.result.type.encoding.data.size for ring in self.rings)
@@ -135,4 +137,4 @@ def _fills_sums(ring: Ring) -> bool:
     nothing else."""
     product, loop = ring.product, ring.loops[-1]
     fetched = ring.consumers and len(ring.fetches) == 2 and product.lhs_scale is None
-    return bool(fetched and only_accumulates(product) and is_zero(loop.initial[product.acc.index - 1]))
+    return bool(fetched and only_accumulates(product) and is_zero(row(loop).initial[product.acc.index - 1]))

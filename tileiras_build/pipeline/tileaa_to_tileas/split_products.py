@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ir import walk
+from ..shared.accessors import block_of, expect, tile_type
 from ...dialects import arith
 from ...dialects.facts import acts_outside, is_counted_loop
 from ...dialects.nv_tileaa.types import TiledViewType
@@ -73,8 +74,8 @@ def _operands(product: Any) -> list[_Operand] | None:
     loop = product.parent_op()
     if loop is None or not is_counted_loop(loop) or product.lhs_scale is not None or not _only_adds(product, loop):
         return None
-    found = [_operand(product, index) for index in (0, 1)]
-    if None in found or not _decides_depth_alone(loop, found):
+    found = [operand for index in (0, 1) if (operand := _operand(product, index)) is not None]
+    if len(found) < 2 or not _decides_depth_alone(loop, found):
         return None
     return found
 
@@ -98,12 +99,13 @@ def _operand(product: Any, index: int) -> _Operand | None:
         return None
     load, chain = found
     rank = len(product.operands[index].type.get_shape())
-    dim: int | None = rank - 1 if index == 0 else rank - 2
+    dim: int = rank - 1 if index == 0 else rank - 2
     k_dims = {product.operands[index]: dim}
     for link in reversed(chain):
-        dim = _dim_before(link, dim)
-        if dim is None:
+        before = _dim_before(link, dim)
+        if before is None:
             return None
+        dim = before
         k_dims[link.operands[0]] = dim
     view = load.view.type
     cut = view.kind.data != "gather" and view.steps[dim] == view.tile[dim]
@@ -150,7 +152,7 @@ def _split(product: Any, operands: list[_Operand], factor: int) -> None:
     for operand in operands:
         _cut_view(operand, factor)
         for value, dim in operand.k_dims.items():
-            value._type = _shorter(value.type, dim, factor)
+            value._type = _shorter(tile_type(value), dim, factor)
     for index in (0, UPPER):
         loop.operands[index] = _times(loop, loop.operands[index], factor)
 
@@ -175,8 +177,10 @@ def _shorter(type: TensorType, dim: int, factor: int) -> TensorType:
 
 
 def _times(loop: Operation, value: SSAValue, factor: int) -> SSAValue:
-    count = arith.ConstantOp.create(result_types=[value.type], properties={"value": IntegerAttr(factor, value.type)})
+    count = arith.ConstantOp.create(
+        result_types=[value.type], properties={"value": IntegerAttr(factor, expect(IntegerType, value.type))}
+    )
     made = arith.MuliOp.make([value, count.results[0]], [value.type])
     for op in (count, made):
-        loop.parent.insert_op_before(op, loop)
+        block_of(loop).insert_op_before(op, loop)
     return made.results[0]

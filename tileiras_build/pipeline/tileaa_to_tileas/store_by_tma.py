@@ -24,7 +24,9 @@ from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...dialects.ir import walk
-from ...dialects.definition import location_of
+from ...dialects.definition import location_of, TableOperation
+from ...dialects.cute import layout_of
+from ..shared.accessors import block_of, given, last_op, parent, row
 from ...dialects.facts import is_agents, is_counted_loop, is_entry, is_exit, is_loop, is_ordered, is_yield
 from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
 from ...layouts import MatrixAccess, SharedAccess, SharedRoundTrip, TileParts, tile_parts
@@ -66,12 +68,12 @@ def _change(func: Operation, job: Job) -> None:
     chosen = [store for store in stores if all(holds(store) for holds in RULES)]
     made = [_replace(store, entry, switch) for store in chosen]
     for store in made:
-        if stands_for(store.token, _is_ordinary):
-            store.after_accesses = True
+        if stands_for(row(store).token, _is_ordinary):
+            row(store).after_accesses = True
     _order(made)
     if made:
-        end = switch.regions[-1].blocks[0].last_op
-        end.parent.insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), end)
+        end = last_op(switch.regions[-1].blocks[0])
+        block_of(end).insert_op_before(AsyncTmaStoreWaitOp.make([], [], read=True), end)
 
 
 # ---- which stores ----------------------------------------------------------------------------------
@@ -84,37 +86,55 @@ class _Store:
     job: Job
 
     @cached_property
-    def conversion(self) -> Any | None:
+    def alone(self) -> TableOperation | None:
         """The convert_layout of this store alone."""
         made = self.op.value.owner
         alone = isinstance(made, Operation) and made.name == CONVERSION and len(list(self.op.value.uses)) == 1
-        return made if alone and len(made.results) == 1 else None
+        return row(made) if alone and len(made.results) == 1 else None
+
+    @property
+    def conversion(self) -> TableOperation:
+        return given(self.alone)
 
     @cached_property
-    def trip(self) -> SharedRoundTrip | None:
+    def round_trip(self) -> SharedRoundTrip | None:
         """How the tile passes through shared memory now."""
-        if self.conversion is None:
+        if self.alone is None:
             return None
-        layouts = (value.type.encoding.data for value in (self.conversion.operands[0], self.op.value))
-        plan = conversion_plan(self.job.target, *layouts, element_of(self.op.value.type))
+        layouts = (layout_of(value) for value in (self.conversion.operands[0], self.op.value))
+        before, after = layouts
+        plan = conversion_plan(self.job.target, before, after, element_of(self.op.value.type))
         return plan if isinstance(plan, SharedRoundTrip) else None
 
-    @cached_property
-    def box(self) -> TensorBox | None:
-        return tensor_box(self.op, [], AxisAnalysis())
+    @property
+    def trip(self) -> SharedRoundTrip:
+        return given(self.round_trip)
 
     @cached_property
-    def parts(self) -> tuple[int, int, TileParts] | None:
+    def numbered(self) -> TensorBox | None:
+        """How TMA numbers the tile."""
+        return tensor_box(self.op, [], AxisAnalysis())
+
+    @property
+    def box(self) -> TensorBox:
+        return given(self.numbered)
+
+    @cached_property
+    def division(self) -> tuple[int, int, TileParts] | None:
         """In how many parts the tile has room in shared memory, how many of them at a time, and how registers get there.
 
         Whole, or else two of them at a time, or else one.
         """
-        layout, box = self.conversion.operands[0].type.encoding.data, self.box
+        layout, box = layout_of(self.conversion.operands[0]), self.box
         matrices = self.job.target.has("stmatrix")
         for count, slots in sorted(self._divisions(), key=lambda found: (found[1] < min(SLOTS, found[0]), found)):
             if (parts := tile_parts(layout, box.placement, count, box.elements, matrices)) is not None:
                 return count, slots, parts
         return None
+
+    @property
+    def parts(self) -> tuple[int, int, TileParts]:
+        return given(self.division)
 
     def _divisions(self) -> Iterator[tuple[int, int]]:
         """(parts, how many of them have room) where boxes and the swizzle allow."""
@@ -140,7 +160,7 @@ class _Store:
     @property
     def instructions(self) -> int:
         """Instructions of a thread that move the tile without TMA: to shared memory, back, and out."""
-        registers = self.op.value.type.encoding.data.num_registers
+        registers = layout_of(self.op.value).num_registers
         elsewhere = registers if self.op.ragged else 0
         wide = registers // self.op.vector
         return sum(move.num_instructions for move in self._moves) + wide + elsewhere
@@ -171,9 +191,9 @@ def _moves_no_slower(store: _Store) -> bool:
 # What a store must fulfil, cheapest first; a rule may rely on those before it.
 RULES: tuple[Callable[[_Store], bool], ...] = (
     _is_plain,
-    lambda store: store.trip is not None,
-    lambda store: store.box is not None,
-    lambda store: store.parts is not None,
+    lambda store: store.round_trip is not None,
+    lambda store: store.numbered is not None,
+    lambda store: store.division is not None,
     _moves_no_slower,
 )
 
@@ -185,7 +205,7 @@ def _replace(store: _Store, entry: Block, switch: Operation) -> Operation:
     hoist(op.view.owner.operands[0], entry)
     descriptor = descriptor_of(op.view, box, entry, switch)
     parts, slots, _ = store.parts
-    values = {"placement": box.placement, "parts": parts, "slots": slots}
+    values: dict[str, Any] = {"placement": box.placement, "parts": parts, "slots": slots}
     operands = [op.view, descriptor, conversion.operands[0], op.coords, op.token]
     made = AsyncTiledTmaStoreOp.make(operands, [op.result_token.type], location_of(op), **values)
     op.parent.insert_op_before(made, op)
@@ -208,8 +228,8 @@ def _order(stores: list[Any]) -> None:
         place = op.prev_op
         if place is None or place.name != BarrierOp.name:
             place = BarrierOp.make([], [])
-            op.parent.insert_op_before(place, op)
-        place.parent.insert_op_before(AsyncTmaStoreWaitOp.make([], []), place)
+            block_of(op).insert_op_before(place, op)
+        block_of(place).insert_op_before(AsyncTmaStoreWaitOp.make([], []), place)
 
 
 def _must_wait(op: Operation, store: Any) -> bool:
@@ -236,7 +256,7 @@ def _passed_to(op: Operation, index: int) -> list[SSAValue]:
         return _carried(op, index - (3 if is_counted_loop(op) else 0))
     if is_exit(op):
         return _carried(_loop_of(op), index)
-    results = op.parent_op().results if is_yield(op) else op.results
+    results = parent(op).results if is_yield(op) else op.results
     return [value for value in results if value.type.name == TOKEN]
 
 
@@ -248,7 +268,7 @@ def _carried(loop: Operation, index: int) -> list[SSAValue]:
 
 
 def _loop_of(op: Operation) -> Operation:
-    around = op.parent_op()
+    around = parent(op)
     while not is_loop(around):
-        around = around.parent_op()
+        around = parent(around)
     return around

@@ -7,6 +7,7 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..shared.accessors import block_of, last_op, row, tile_type
 from ...dialects import arith
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -36,7 +37,7 @@ class TensorMemorySums:
     def drop_running(self, block: Block, count: int) -> list[int]:
         """Which of the tiles that a loop carries are still carried: sums that stay in tensor memory are not."""
         gone = [index for index, _ in self.running.get(block, ())]
-        last = block.last_op
+        last = last_op(block)
         last.operands = [value for index, value in enumerate(last.operands) if index not in gone]
         for index in sorted(gone, reverse=True):
             block.erase_arg(block.args[1 + index])
@@ -65,9 +66,9 @@ class TensorMemorySums:
         _store_scales(ring, stage)
         accumulate = self._whether_to_add(ring)
         ready = sum.pipeline if sum.waited or not sum.running else None
-        given = [*operands, sum.tile, accumulate, *stages, ring.pipeline, tokens[ring.stages], ready]
-        given += [*(sum.scales or [None, None]), None]
-        insert_before(AsyncUmmaOp.make(given, [], kept, **tensor_values(product)), product)
+        scales: list[SSAValue | None] = [*sum.scales] or [None, None]
+        read = [*operands, sum.tile, accumulate, *stages, ring.pipeline, tokens[ring.stages], ready, *scales, None]
+        insert_before(AsyncUmmaOp.make(read, [], kept, **tensor_values(product)), product)
         if ready is not None:
             _wait(sum, product, tokens)
         product.result.replace_all_uses_with(product.acc if sum.running else _read_sum(ring))
@@ -80,10 +81,10 @@ class TensorMemorySums:
             return insert_before(constant_i1(False), product)
         if sum.scales:
             _meet(product)  # all of them are written
-        block, index = product.parent, product.acc.index - 1
+        block, index = block_of(product), product.acc.index - 1
         self.running.setdefault(block, []).append((index, ring))
         # The first iteration has nothing to add to where the sum starts from zero.
-        loop = block.parent_op()
+        loop = row(block.parent_op())
         starts_from_zero = is_zero(loop.initial[index])
         return insert_before(is_later(loop, block.args[0]) if starts_from_zero else constant_i1(True), product)
 
@@ -101,7 +102,7 @@ def _start_from(initial: SSAValue, sum: Sum, loop: Any) -> None:
 def _store_left(ring: Ring) -> None:
     """A left operand from registers goes to tensor memory where it is computed: once, if outside the loops."""
     product, value = ring.product, ring.product.lhs
-    place = product
+    place: Operation = product
     for loop in reversed(ring.loops):
         if not is_inside(value, loop):
             place = loop
@@ -130,7 +131,7 @@ def _read_sum(ring: Ring) -> SSAValue:
 
 
 def _added(first: SSAValue, second: SSAValue) -> Operation:
-    kind = arith.AddiOp if str(first.type.element_type) == "i32" else AddFOp
+    kind = arith.AddiOp if str(tile_type(first).element_type) == "i32" else AddFOp
     return kind.make([first, second], [first.type])
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..shared.accessors import owner, parent
 from ...dialects.nv_tileas.ops import MakeTiledTmaDescOp
 from ...dialects.nv_tileas.types import TmaDescType
 from ..analysis.tensor_maps import TensorBox
@@ -18,15 +20,15 @@ def hoist(value: SSAValue, entry: Block) -> None:
         hoist(operand, entry)
     place = op
     while place.parent is not entry:
-        place = place.parent_op()
+        place = parent(place)
     op.detach()
     entry.insert_op_before(op, place)
 
 
 def descriptor_of(view: SSAValue, box: TensorBox, entry: Block, place: Operation) -> SSAValue:
     """The tensor map with which TMA moves tiles of a view, made before ``place`` of ``entry`` where there is none."""
-    memref = view.owner.operands[0]
-    values = {"dims": box.dims, "box": box.box, "swizzle_mode": box.swizzle, "rounds": box.rounds}
+    memref = owner(view).operands[0]
+    values: dict[str, Any] = {"dims": box.dims, "box": box.box, "swizzle_mode": box.swizzle, "rounds": box.rounds}
     made = MakeTiledTmaDescOp.make([memref], [TmaDescType()], **values)
     for other in entry.ops:
         same = isinstance(other, MakeTiledTmaDescOp) and other.source is memref

@@ -1,0 +1,81 @@
+"""Typed access to IR: what a pass knows of a value or an operation is looked at where it is asked for.
+
+Each function raises InternalError with id ``ir-shape`` where the IR is not what the caller takes for granted.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ...dialects.definition import TableOperation
+from ...dialects.nv_tileaa.types import MemRefType, TiledViewType
+from ...errors import InternalError
+
+Kind = TypeVar("Kind")
+
+
+def expect(kind: type[Kind], found: object) -> Kind:
+    """``found``, which is a ``kind``."""
+    if isinstance(found, kind):
+        return found
+    raise InternalError("ir-shape", f"expected {kind.__name__}, found {type(found).__name__}")
+
+
+def given(found: Kind | None) -> Kind:
+    """``found``, which is not None."""
+    if found is None:
+        raise InternalError("ir-shape", "expected something, found nothing")
+    return found
+
+
+def row(op: Operation | Block | None) -> TableOperation:
+    """An operation that a row defines: its operands and attributes have names."""
+    return expect(TableOperation, op)
+
+
+def owner(value: SSAValue) -> Operation:
+    """The operation that gives a value."""
+    return expect(Operation, value.owner)
+
+
+def maker(value: SSAValue) -> TableOperation:
+    """The operation of a row that gives a value."""
+    return expect(TableOperation, value.owner)
+
+
+def parent(op: Operation) -> Operation:
+    """The operation in whose region an operation stands."""
+    return expect(Operation, op.parent_op())
+
+
+def block_of(op: Operation) -> Block:
+    """The block in which an operation stands."""
+    return expect(Block, op.parent)
+
+
+def following(op: Operation) -> Operation:
+    """The operation after one that does not end its block."""
+    return expect(Operation, op.next_op)
+
+
+def last_op(block: Block) -> Operation:
+    """The operation that ends a block."""
+    return expect(Operation, block.last_op)
+
+
+def tile_type(value: SSAValue) -> TensorType[Attribute]:
+    """The type of a tile."""
+    return expect(TensorType, value.type)
+
+
+def view_type(value: SSAValue) -> TiledViewType:
+    """The type of a view of tiles."""
+    return expect(TiledViewType, value.type)
+
+
+def memref_type(value: SSAValue) -> MemRefType:
+    """The type of a reference to memory."""
+    return expect(MemRefType, value.type)
