@@ -5,9 +5,9 @@ Each function raises InternalError with id ``ir-shape`` where the IR is not what
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.definition import TableOperation
@@ -15,6 +15,7 @@ from ...dialects.nv_tileaa.types import MemRefType, TiledViewType
 from ...errors import InternalError
 
 Kind = TypeVar("Kind")
+KindOfType = TypeVar("KindOfType", bound=Attribute)
 
 
 def expect(kind: type[Kind], found: object) -> Kind:
@@ -64,6 +65,29 @@ def following(op: Operation) -> Operation:
 def last_op(block: Block) -> Operation:
     """The operation that ends a block."""
     return expect(Operation, block.last_op)
+
+
+def number_of(op: Operation, name: str, absent: int | None = None) -> int:
+    """The integer that an attribute holds; ``absent`` where there is none."""
+    found = op.attributes.get(name)
+    return given(absent) if found is None else expect(IntegerAttr, found).value.data
+
+
+def text_of(op: Operation, name: str) -> str:
+    """The text that an attribute holds."""
+    return expect(StringAttr, op.attributes.get(name)).data
+
+
+def typed(value: SSAValue, kind: type[KindOfType]) -> SSAValue[KindOfType]:
+    """A value whose type is a ``kind``."""
+    if has_type(value, kind):
+        return value
+    raise InternalError("ir-shape", f"expected a {kind.__name__}, found a value of type {value.type}")
+
+
+def has_type(value: SSAValue, kind: type[KindOfType]) -> TypeGuard[SSAValue[KindOfType]]:
+    """Whether a value's type is a ``kind``."""
+    return isinstance(value.type, kind)
 
 
 def tile_type(value: SSAValue) -> TensorType[Attribute]:

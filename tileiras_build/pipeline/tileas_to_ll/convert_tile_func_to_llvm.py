@@ -31,6 +31,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.ir import create, replace_uses, walk
+from ..shared.accessors import expect, number_of, text_of
 from ...dialects.cuda_tile.location import source_location
 from ...dialects.nv_tileaa.kernel_spec import KernelSpecAttr
 from ...errors import InternalError, InvalidInput, Unsupported
@@ -96,7 +97,7 @@ def _convert(op: Operation, job: Job) -> None:
     if spec is not None:
         attributes |= launch_bounds(spec, op, job)
     function = func.FuncOp(
-        op.attributes["sym_name"].data, signature, op.detach_region(0), arg_attrs=op.attributes.get("arg_attrs")
+        text_of(op, "sym_name"), signature, op.detach_region(0), arg_attrs=_marks(op.attributes.get("arg_attrs"))
     )
     function.attributes |= attributes
     function.location = op.location
@@ -107,13 +108,10 @@ def specification(op: Operation) -> KernelSpecAttr | None:
     """How a kernel is launched; None for a helper function."""
     if isinstance(spec := op.attributes.get(SPECIFICATION), KernelSpecAttr):
         return spec
-    warps = op.attributes.get("num_warps")
-    if warps is None:
+    if "num_warps" not in op.attributes:
         return None
-    producers = op.attributes.get("producer_warps")
-    ctas = op.attributes.get("num_ctas")
-    cluster = (1 if ctas is None else ctas.value.data, 1, 1)
-    return KernelSpecAttr.of(warps.value.data + (producers.value.data if producers is not None else 0), cluster)
+    warps = number_of(op, "num_warps") + number_of(op, "producer_warps", 0)
+    return KernelSpecAttr.of(warps, (number_of(op, "num_ctas", 1), 1, 1))
 
 
 def _refuse_results(returns: list[Operation]) -> None:
@@ -204,8 +202,13 @@ def _finalize(op: Operation) -> None:
     threads = op.attributes["nvvm.reqntid"]
     if isinstance(threads, IntegerAttr):
         op.attributes["nvvm.reqntid"] = DenseArrayBase.from_list(i32, [threads.value.data, 1, 1])
-    if (marks := op.properties.get("arg_attrs")) is not None:
+    if (marks := _marks(op.properties.get("arg_attrs"))) is not None:
         op.properties["arg_attrs"] = ArrayAttr([_final_marks(entry) for entry in marks.data])
+
+
+def _marks(found: Attribute | None) -> ArrayAttr[DictionaryAttr] | None:
+    """The marks of a function's arguments."""
+    return None if found is None else ArrayAttr([expect(DictionaryAttr, entry) for entry in expect(ArrayAttr, found)])
 
 
 def _final_marks(marks: DictionaryAttr) -> DictionaryAttr:

@@ -14,6 +14,8 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.ir import walk
+from ...dialects.definition import TableOperation
+from ..shared.accessors import block_of, row, text_of
 from ...dialects import arith
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ..contracts import EdgePass
@@ -41,8 +43,8 @@ class DecomposePrints(EdgePass):
 
 def decompose(op: Operation) -> None:
     """Convert the operands of one print in place."""
-    kinds = conversions_of(op.attributes["format"].data, len(op.values))
-    for index, (value, kind) in enumerate(zip(op.values, kinds)):
+    kinds = conversions_of(text_of(op, "format"), len(row(op).values))
+    for index, (value, kind) in enumerate(zip(row(op).values, kinds)):
         op.operands[index] = _promoted(op, value, kind in _UNSIGNED)
 
 
@@ -54,7 +56,7 @@ def conversions_of(text: str, count: int) -> list[str]:
 
 def is_decomposed(op: Operation) -> bool:
     """Whether all operands of a print have types of C's varargs."""
-    return all(_element_type(value.type) in VARARGS for value in op.values)
+    return all(_element_type(value.type) in VARARGS for value in row(op).values)
 
 
 def _promoted(op: Operation, value: SSAValue, unsigned: bool) -> SSAValue:
@@ -70,12 +72,12 @@ def _promoted(op: Operation, value: SSAValue, unsigned: bool) -> SSAValue:
     return _converted(op, widen, value, i32)
 
 
-def _converted(before: Operation, kind: type, value: SSAValue, element: Attribute) -> SSAValue:
+def _converted(before: Operation, kind: type[TableOperation], value: SSAValue, element: Attribute) -> SSAValue:
     type = value.type
     result = TensorType(element, type.get_shape(), type.encoding) if isinstance(type, TensorType) else element
     location = {key: before.attributes[key] for key in ("loc",) if key in before.attributes}
     made = kind.make([value], [result], location)
-    before.parent.insert_op_before(made, before)
+    block_of(before).insert_op_before(made, before)
     return made.results[0]
 
 

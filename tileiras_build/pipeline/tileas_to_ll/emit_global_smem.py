@@ -14,6 +14,8 @@ from xdsl.dialects.llvm import GlobalOp, LLVMArrayType
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ..shared.llvm_types import array
+from ..shared.accessors import expect
 from ...errors import InternalError
 from ..contracts import EdgePass
 from ..job import Job
@@ -49,12 +51,12 @@ def find_global_smem(container: Operation) -> GlobalOp | None:
 def global_smem_bytes(container: Operation) -> int:
     """The size of the variable; 0 where there is none."""
     variable = find_global_smem(container)
-    return variable.global_type.size.data if variable is not None else 0
+    return expect(LLVMArrayType, variable.global_type).size.data if variable is not None else 0
 
 
 def _declare(container: Operation, size: int) -> None:
     if find_global_smem(container) is None:
-        made = GlobalOp(LLVMArrayType(size, i8), SYMBOL, "internal", ADDRESS_SPACES["shared"], alignment=ALIGNMENT)
+        made = GlobalOp(array(size, i8), SYMBOL, "internal", ADDRESS_SPACES["shared"], alignment=ALIGNMENT)
         Rewriter.insert_op(made, InsertPoint.at_start(container.regions[0].block))
     elif global_smem_bytes(container) < size:
         raise InternalError(

@@ -40,9 +40,10 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.gpu import AsyncTokenType
-from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
+from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute
 
+from ..shared.llvm_types import array
 from ...dialects.nv_tileaa.types import MemRefType as TileMemRefType
 from ...dialects.nv_tileaa.types import PointerType, TiledViewType, TokenType
 from ...dialects.nvgpu.attrs import DeviceAsyncTokenType, address_space
@@ -129,7 +130,7 @@ class LLVMTypeConverter:
         rank = len(type.shape)
         element = self.memory_pointer(type)
         members: list[Attribute] = [element, element, i64]
-        return struct(members + [LLVMArrayType(rank, i64)] * 2 if rank else members)
+        return struct(members + [array(rank, i64)] * 2 if rank else members)
 
     def _unranked(self, type: UnrankedMemRefType) -> LLVMStructType:
         return struct([i64, pointer()])
@@ -141,7 +142,7 @@ class LLVMTypeConverter:
         return struct([self.convert(member) for member in type.types])
 
     def _view(self, type: TiledViewType) -> LLVMStructType:
-        return struct([pointer("global"), i32, i32, LLVMArrayType(3, i32)])
+        return struct([pointer("global"), i32, i32, array(3, i32)])
 
     def _scalar(self, type: Attribute) -> Attribute:
         if isinstance(type, IntegerType) and type.width.data not in (4, 8, 16, 32, 64, 1):

@@ -64,7 +64,7 @@ def _count(value: SSAValue) -> int:
 
 def _types(values: Sequence[SSAValue], words: frozenset[int] = frozenset()) -> list[Attribute]:
     """The LLVM type of each register of the values."""
-    types = []
+    types: list[Attribute] = []
     for index, value in enumerate(values):
         if index in words:
             types += [I32] * (_count(value) * element_of(value.type).bits // 32)
@@ -83,10 +83,14 @@ def _bind(
             continue
         per_word = 32 // element_of(value.type).bits if index in words else 1
         count = _count(value) // per_word
-        held = list(registers[position : position + count])
+        held = registers[position : position + count]
         if index in words:
-            held = [Part(word, place, element_of(value.type)) for word in held for place in range(per_word)]
-        e.set(value, held)
+            e.set(
+                value,
+                [Part(e.b.computed(word), place, element_of(value.type)) for word in held for place in range(per_word)],
+            )
+        else:
+            e.set(value, list(held))
         position += count
 
 
@@ -119,7 +123,7 @@ def emit_for(e: KernelEmitter, op: Any) -> None:
 
 def _start_header(
     e: KernelEmitter, types: Sequence[Attribute], initial: Sequence[Value]
-) -> tuple[Block, list[SSAValue]]:
+) -> tuple[Block, Sequence[SSAValue]]:
     """The header of a loop, entered from here with the ``initial`` values, and what it carries."""
     entry, header = e.b.block, e.b.label()
     e.b.branch(header)

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.ir import walk
+from ...shared.accessors import number_of, row
 from ....errors import InternalError
 from ...shared.element_types import element_of
 from ..decompose_prints import is_decomposed
@@ -43,16 +44,16 @@ def analyze_buffers(kernel: Operation, shared_bytes: int) -> Buffers:
 
 
 def _place(op: Operation, shared_bytes: int) -> int:
-    offset = op.attributes.get("shared_offset")
-    if offset is None or not 0 <= offset.value.data < shared_bytes:
+    offset = number_of(op, "shared_offset", -1)
+    if not 0 <= offset < shared_bytes:
         raise InternalError("buffer-place", f"{op.name} has no place in the {shared_bytes} bytes of shared memory")
-    return offset.value.data
+    return offset
 
 
 def _argument_bytes(op: Operation) -> int:
     if not is_decomposed(op):
         raise InternalError("print-operands", "a print has operands that are not i32, i64 or f64")
-    types = [value.type.element_type if isinstance(value.type, TensorType) else value.type for value in op.values]
+    types = [value.type.element_type if isinstance(value.type, TensorType) else value.type for value in row(op).values]
     return argument_places([element_of(type).bytes for type in types])[1]
 
 

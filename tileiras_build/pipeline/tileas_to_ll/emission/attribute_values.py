@@ -9,6 +9,7 @@ from functools import cache
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Attribute
 
+
 # The value of an attribute (None and False leave it out).
 Plain = bool | int | str | tuple[int, ...] | Attribute | None
 PLAIN = (int, str, tuple)

@@ -26,13 +26,15 @@ from xdsl.dialects.gpu import DimensionAttr, DimensionEnum
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import Pure
 
+from ....errors import InternalError
+from ...shared.accessors import owner
 from ....dialects.definition import TableOperation
 from ....dialects.ir import number, segments
 from ....dialects.llvm_ext import BINARY, CASTS, ExtractElementOp
 from ...shared.llvm_types import I1, I32, I64, pointer
 from .attribute_values import Plain, attributes_of, field_position
 from .attribute_values import symbol as symbol_of
-from .thread_code import ThreadCode, Value
+from .thread_code import Kind, ThreadCode, Value
 
 # The operands of one group of an instruction.
 Operand = Value | None | Sequence[Value]
@@ -111,13 +113,13 @@ class Builder(ThreadCode):
 
     def compare(self, predicate: str, a: Value, b: Value, type: Attribute = I32) -> SSAValue:
         """``icmp``"""
-        properties = {"predicate": _INTEGER_PREDICATES[predicate]}
+        properties: dict[str, Attribute] = {"predicate": _INTEGER_PREDICATES[predicate]}
         return self.pure(llvm.ICmpOp, (self.of(a, type), self.of(b, type)), I1, properties, predicate)
 
-    def compare_floats(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+    def compare_floats(self, predicate: str, a: Value, b: Value) -> SSAValue:
         """``fcmp``"""
-        properties = {"predicate": _FLOAT_PREDICATES[predicate], "fastmathFlags": NO_FAST_MATH}
-        return self.pure(llvm.FCmpOp, (a, b), I1, properties, predicate)
+        properties: dict[str, Attribute] = {"predicate": _FLOAT_PREDICATES[predicate], "fastmathFlags": NO_FAST_MATH}
+        return self.pure(llvm.FCmpOp, (self.computed(a), self.computed(b)), I1, properties, predicate)
 
     def select(self, condition: Value, then: Value, otherwise: Value, type: Attribute) -> SSAValue:
         operands = (self.of(condition, I1), self.of(then, type), self.of(otherwise, type))
@@ -130,6 +132,13 @@ class Builder(ThreadCode):
             if condition is not None:
                 result = condition if result is None else self.binary("and", result, condition, I1)
         return result
+
+    def every(self, condition: Value, *others: Value | None) -> Value:
+        """The conjunction of a condition and of those others that there are."""
+        for other in others:
+            if other is not None:
+                condition = self.binary("and", condition, other, I1)
+        return condition
 
     def linear(self, source: Value, images: Sequence[int]) -> Value:
         """The linear map over F2 that takes bit i of ``source`` (i32) to ``images[i]``, as one i32.
@@ -153,8 +162,14 @@ class Builder(ThreadCode):
             return self.shift(field, image.bit_length() - 1 - position)
         return self.mul(self.shift(field, -position), image)
 
+    def computed(self, value: Value) -> SSAValue:
+        """A value that is no known integer."""
+        if isinstance(value, int):
+            raise InternalError("known-integer", f"an instruction on other numbers takes the integer {value}")
+        return value
+
     # ---- conversions -------------------------------------------------------------------------------
-    def cast(self, opcode: str, value: Value, target: Attribute, source: Attribute = I32) -> SSAValue:
+    def cast(self, opcode: str, value: Value, target: Kind, source: Attribute = I32) -> SSAValue[Kind]:
         """A conversion to ``target``; ``source`` is the type of a known integer."""
         return self.pure(CASTS[opcode], (self.of(value, source),), target)
 
@@ -176,7 +191,7 @@ class Builder(ThreadCode):
         """``fneg``"""
         return self.pure(llvm.FNegOp, (value,), value.type, {"fastmathFlags": NO_FAST_MATH})
 
-    def bridge(self, value: Value, type: Attribute, source: Attribute = I32) -> SSAValue:
+    def bridge(self, value: Value, type: Kind, source: Attribute = I32) -> SSAValue[Kind]:
         """The value as an operation that is converted later takes it; ``source`` is the type of a known integer."""
         return self.pure(UnrealizedConversionCastOp, (self.of(value, source),), type)
 
@@ -185,7 +200,7 @@ class Builder(ThreadCode):
         """``extractelement``"""
         return self.pure(ExtractElementOp, (vector, self.constant(index, I32)), vector.type.element_type)
 
-    def vector(self, values: Sequence[Value], type: VectorType) -> SSAValue:
+    def vector(self, values: Sequence[Value], type: VectorType) -> SSAValue[VectorType]:
         """A vector of type ``type`` of the values."""
         result = self.undefined(type)
         for index, value in enumerate(values):
@@ -223,7 +238,7 @@ class Builder(ThreadCode):
         """A load of what never changes, reused like a computed value."""
         properties = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
         result = self.pure(llvm.LoadOp, (address,), type, properties, "invariant")
-        result.owner.attributes["invariant"] = UnitAttr()
+        owner(result).attributes["invariant"] = UnitAttr()
         return result
 
     def store(self, value: Value, address: SSAValue, alignment: int, type: Attribute = I64) -> None:
@@ -238,8 +253,8 @@ class Builder(ThreadCode):
     # ---- instructions --------------------------------------------------------------------------------
     @overload
     def issue(
-        self, kind: builtins.type[TableOperation], *operands: Operand, type: Attribute, **attributes: Plain
-    ) -> SSAValue: ...
+        self, kind: builtins.type[TableOperation], *operands: Operand, type: Kind, **attributes: Plain
+    ) -> SSAValue[Kind]: ...
 
     @overload
     def issue(
@@ -263,7 +278,7 @@ class Builder(ThreadCode):
             return results[0] if results else None
         flat, properties, sizes = self._flat(kind, operands)
         result = self.pure(kind, flat, type, properties, (sizes, tuple(attributes.items())))
-        result.owner.attributes |= attributes_of(attributes)
+        owner(result).attributes |= attributes_of(attributes)
         return result
 
     def issue_several(

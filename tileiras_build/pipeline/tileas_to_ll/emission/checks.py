@@ -5,18 +5,22 @@ A fault here is one of an earlier pass; found late, it would be wrong code or an
 
 from __future__ import annotations
 
+from typing import Any
 from collections.abc import Callable
 from functools import cache
 
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation
 
+from ....dialects.definition import TableOperation
+from ...shared.accessors import number_of, text_of
 from ....errors import InternalError
-from ....targets import TENSOR_MEMORY_ATOMS, WARPGROUP_ATOMS, Target
+from ....targets import TENSOR_MEMORY_ATOMS, WARPGROUP_ATOMS, MmaAtom, Target, TensorMemoryAtom, WarpgroupAtom
 from .analyze_buffers import Buffers
 from ..type_converter import LLVMTypeConverter
 
-Check = Callable[[Operation, Buffers, Target], None]
+# A row takes the class of its operation.
+Check = Callable[[Any, Buffers, Target], None]
 
 
 def check_operation(op: Operation, buffers: Buffers, target: Target) -> None:
@@ -25,15 +29,15 @@ def check_operation(op: Operation, buffers: Buffers, target: Target) -> None:
         check(op, buffers, target)
 
 
-def _check_load(op: Operation, buffers: Buffers, target: Target) -> None:
+def _check_load(op: TableOperation, buffers: Buffers, target: Target) -> None:
     if op.buffer not in buffers.places:
         raise InternalError("copy-buffer", f"{op.name} copies to a buffer that has no place in shared memory")
-    given = tuple(op.attributes["layout"].data.shape) if "layout" in op.attributes else op.view.type.tile
+    given = tuple(op.layout.shape) if "layout" in op.attributes else op.view.type.tile
     _check_shapes(op, given, tuple(op.buffer.type.placement.data.shape))
 
 
-def _check_store(op: Operation, buffers: Buffers, target: Target) -> None:
-    _check_shapes(op, tuple(op.view.type.tile), tuple(op.attributes["placement"].data.shape))
+def _check_store(op: TableOperation, buffers: Buffers, target: Target) -> None:
+    _check_shapes(op, tuple(op.view.type.tile), tuple(op.placement.shape))
 
 
 def _check_shapes(op: Operation, given: tuple[int, ...], wanted: tuple[int, ...]) -> None:
@@ -41,21 +45,24 @@ def _check_shapes(op: Operation, given: tuple[int, ...], wanted: tuple[int, ...]
         raise InternalError("copy-shape", f"{op.name} copies a tile of shape {given} to a buffer of shape {wanted}")
 
 
-def _check_atom(op: Operation, buffers: Buffers, target: Target) -> None:
-    atom = op.attributes.get("atom")
-    if atom is not None and atom.data not in _atoms(target):
-        raise InternalError("atom-unknown", f"{op.name} asks for {atom.data}, which {target.name} does not have")
+def _check_atom(op: TableOperation, buffers: Buffers, target: Target) -> None:
+    if "atom" in op.attributes and (atom := text_of(op, "atom")) not in _atoms(target):
+        raise InternalError("atom-unknown", f"{op.name} asks for {atom}, which {target.name} does not have")
 
 
 @cache
 def _atoms(target: Target) -> frozenset[str]:
     """The matrix instructions of a GPU."""
-    rows = (*target.all_mma_atoms, *WARPGROUP_ATOMS, *TENSOR_MEMORY_ATOMS)
+    rows: tuple[MmaAtom | WarpgroupAtom | TensorMemoryAtom, ...] = (
+        *target.all_mma_atoms,
+        *WARPGROUP_ATOMS,
+        *TENSOR_MEMORY_ATOMS,
+    )
     return frozenset(row.name for row in rows if target.has(row.capability))
 
 
-def _check_wait(op: Operation, buffers: Buffers, target: Target) -> None:
-    pending = op.attributes["pending"].value.data if "pending" in op.attributes else 0
+def _check_wait(op: TableOperation, buffers: Buffers, target: Target) -> None:
+    pending = number_of(op, "pending", 0)
     rings = [buffer.type.stages.data for buffer in buffers.places if hasattr(buffer.type, "stages")]
     if pending < 0 or (rings and pending >= max(rings)):
         raise InternalError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import struct as struct_module
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ....dialects.cute import layout_of
+from ...shared.accessors import number_of
 from ....dialects import gpu_ext as gpu
 from ....dialects.cuda_tile.location import source_location
 from ....dialects.nvvm.barriers import ClusterRankOp
@@ -54,11 +56,6 @@ FORMATS: dict[Attribute, Callable[[int], float]] = {
     FLOAT: _unpacked("<f", 4),
     DOUBLE: _unpacked("<d", 8),
 }
-
-
-def layout_of(value: SSAValue) -> LinearLayout:
-    """The register layout of a tile value."""
-    return value.type.encoding.data
 
 
 class Late:
@@ -273,7 +270,7 @@ class KernelEmitter:
     def element(self, value: SSAValue) -> Element:
         return element_of(value.type)
 
-    def set(self, value: SSAValue, registers: list[Value]) -> None:
+    def set(self, value: SSAValue, registers: Sequence[Value | Part | LateValue]) -> None:
         self.values[value] = registers if isinstance(value.type, TensorType) else registers[0]
 
     @cached_property
@@ -295,8 +292,7 @@ class KernelEmitter:
     # ---- walk ------------------------------------------------------------------------------------
     def emit_body(self, kernel: Operation) -> None:
         """The code of a kernel; raises InternalError for an operation without a handler."""
-        size = kernel.attributes.get("shared_bytes")
-        self.buffers = analyze_buffers(kernel, size.value.data if size is not None else 0)
+        self.buffers = analyze_buffers(kernel, number_of(kernel, "shared_bytes", 0))
         # Pointers may point into shared memory where a kernel has storage of its own: then all are generic.
         self.pointer_space = "" if self.buffers.generic else "global"
         for block in kernel.regions[0].blocks:

@@ -12,19 +12,21 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BytesAttr,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     IntegerAttr,
     ModuleOp,
-    StringAttr,
     TensorType,
     UnitAttr,
     i32,
     i64,
+    DenseArrayBase,
+    StringAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from ....dialects.cuda_tile.attrs import DenseConstantAttr
+from ...shared.accessors import expect, number_of, text_of
 from ....dialects.gpu_ext import GPUModuleOp
 from ....names import GLOBAL as GLOBAL_NAME
 from ....targets import COMMON_SHARED_MEMORY
@@ -140,27 +142,25 @@ class ModuleEmitter:
         return llvm.GlobalOp(array(size, I8), self.shared_memory_symbol, linkage, SHARED, alignment=ALIGNMENT)
 
     def _emit_global(self, op: Operation) -> None:
-        value = op.attributes["value"]
-        element = element_of(value.type.element_type)
+        given = expect(DenseConstantAttr, op.attributes["value"])
+        element = element_of(given.type.element_type)
         size = element.bytes
-        data = numpy.ascontiguousarray(value.as_array()).tobytes()
+        data = numpy.ascontiguousarray(given.as_array()).tobytes()
         if element.per_byte > 1:
             data = bytes(low & 15 | high << 4 for low, high in zip(data[::2], data[1::2]))
         count = len(data) // size
-        alignment = max(op.attributes["alignment"].value.data if "alignment" in op.attributes else 0, size)
+        alignment = max(number_of(op, "alignment", 0), size)
         value = DenseIntOrFPElementsAttr(TensorType(integer(element.bits), [count]), BytesAttr(data))
-        name, type = op.attributes["sym_name"].data, array(count, integer(element.bits))
+        name, type = text_of(op, "sym_name"), array(count, integer(element.bits))
         self.globals.append(llvm.GlobalOp(type, name, "external", GLOBAL, value=value, alignment=alignment))
 
     def _emit_kernel(self, op: Operation) -> llvm.FuncOp:
-        name = op.properties["sym_name"].data
-        warps = op.attributes["num_warps"].value.data
-        producers = op.attributes["producer_warps"].value.data if "producer_warps" in op.attributes else 0
+        name = expect(StringAttr, op.properties["sym_name"]).data
+        warps, producers = number_of(op, "num_warps"), number_of(op, "producer_warps", 0)
         e = KernelEmitter(self, self.job, warps, HANDLERS, producers)
         e.name = name
-        e.most_registers = op.attributes["nvvm.maxnreg"].value.data if "nvvm.maxnreg" in op.attributes else None
-        if (ctas := op.attributes.get("num_ctas")) is not None:
-            e.ctas = ctas.value.data
+        e.most_registers = number_of(op, "nvvm.maxnreg") if "nvvm.maxnreg" in op.attributes else None
+        e.ctas = number_of(op, "num_ctas", 1)
         block = op.regions[0].blocks[0]
         descriptors = [inner for inner in block.ops if inner.name == "nv_tileas.make_tiled_tma_desc"]
         self._bind_parameters(e, block.args, len(descriptors))
@@ -239,7 +239,7 @@ def _dense(numbers: list[int], bits: int) -> DenseIntOrFPElementsAttr:
 def cluster_of(kernel: Operation) -> list[int]:
     """The CTAs of a cluster in x, y and z."""
     found = kernel.attributes.get("nvvm.cluster_dim")
-    return [1, 1, 1] if found is None else list(found.get_values())
+    return [1, 1, 1] if found is None else list(expect(DenseArrayBase, found).get_values())
 
 
 # What a kernel asks of its launch besides threads, in the order in which it is written.
@@ -254,7 +254,6 @@ def launch_attributes(kernel: Operation, alone: bool) -> dict[str, Attribute]:
     of a register count at entry.
     """
     found = {name: kernel.attributes[name] for name in _LAUNCH if name in kernel.attributes}
-    least = found.get("nvvm.minctasm")
-    if least is not None and least.value.data <= 1 and not alone:
+    if "nvvm.minctasm" in found and number_of(kernel, "nvvm.minctasm") <= 1 and not alone:
         del found["nvvm.minctasm"]
     return found

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import FloatAttr, SymbolRefAttr
+from xdsl.dialects.builtin import FloatAttr, SymbolRefAttr, AnyFloat
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
-
 from ....dialects.ir import append, create, move_operations, number, segments
+from ....errors import InternalError
+from ...shared.accessors import expect
 from ...shared.llvm_types import GENERIC, I1, pointer
 
 Value = int | SSAValue
+Kind = TypeVar("Kind", bound=Attribute)
 Edge = tuple[Sequence[Value], Block]
 
 # What stands for a value that is computed: the operation's class, operands, type and properties.
@@ -33,10 +36,10 @@ class ThreadCode:
         self.block = body
         self._blocks: list[Block] = [body]
         # The values that the prologue has, those that the code at hand may use, and what its scope has added to them.
-        self._common: dict[Entry, SSAValue] = {}
-        self._known: dict[Entry, SSAValue] = {}
+        self._common: dict[Entry, SSAValue[Any]] = {}
+        self._known: dict[Entry, SSAValue[Any]] = {}
         self._added: list[Entry] = []
-        self._constants: dict[tuple[object, int], SSAValue] = {}
+        self._constants: dict[tuple[object, int], SSAValue[Any]] = {}
         # The attributes of every operation that is made: its debug location.
         self.attributes: dict[str, Attribute] = {}
 
@@ -66,21 +69,22 @@ class ThreadCode:
         self,
         kind: type[Operation],
         operands: tuple[SSAValue, ...],
-        type: Attribute,
+        type: Kind,
         properties: dict[str, Attribute] | None = None,
-    ) -> SSAValue:
+    ) -> SSAValue[Kind]:
         """The result of a new operation."""
-        (result,) = self.operation(kind, operands, (type,), properties).results
+        results: Sequence[SSAValue[Any]] = self.operation(kind, operands, (type,), properties).results
+        (result,) = results
         return result
 
     def pure(
         self,
         kind: type[Operation],
         operands: tuple[SSAValue, ...],
-        type: Attribute,
+        type: Kind,
         properties: dict[str, Attribute] | None = None,
         key: object = None,
-    ) -> SSAValue:
+    ) -> SSAValue[Kind]:
         """``value``, reused where an equal one is known; ``key`` stands for the properties."""
         # By identity: hashing an attribute costs more than making the operation.
         entry = (kind, *map(id, operands), id(type), key)
@@ -121,9 +125,9 @@ class ThreadCode:
 
     def float_constant(self, value: float, type: Attribute) -> SSAValue:
         """A floating-point number of ``type``, which must be exact in it, and no NaN."""
-        return self._once(llvm.ConstantOp, type, repr(float(value)), {"value": FloatAttr(value, type)})
+        return self._once(llvm.ConstantOp, type, repr(float(value)), {"value": _float(value, type)})
 
-    def undefined(self, type: Attribute) -> SSAValue:
+    def undefined(self, type: Kind) -> SSAValue[Kind]:
         """Any value."""
         return self._once(llvm.UndefOp, type, "undef", {})
 
@@ -135,7 +139,9 @@ class ThreadCode:
         """The address of a global or function."""
         return self._once(llvm.AddressOfOp, pointer(space), f"@{symbol}", {"global_name": SymbolRefAttr(symbol)})
 
-    def _once(self, kind: type[Operation], type: Attribute, key: object, properties: dict[str, Attribute]) -> SSAValue:
+    def _once(
+        self, kind: type[Operation], type: Kind, key: object, properties: dict[str, Attribute]
+    ) -> SSAValue[Kind]:
         """A value of the entry block that has no operands, the same for equal ones."""
         if (known := self._constants.get((key, id(type)))) is None:
             with self.in_prologue():
@@ -159,7 +165,7 @@ class ThreadCode:
         sizes = {"operandSegmentSizes": segments(1, 0, 0)}
         self.operation(llvm.CondBrOp, (self.of(condition, I1),), (), sizes, (then, otherwise))
 
-    def arguments(self, types: Sequence[Attribute]) -> list[SSAValue]:
+    def arguments(self, types: Sequence[Attribute]) -> Sequence[SSAValue]:
         """New arguments of the current block, to be given by every branch to it (``give``)."""
         block = self.block
         first = len(block._args)
@@ -174,6 +180,7 @@ class ThreadCode:
         if isinstance(last, llvm.BrOp):
             last.operands = [*last.operands, *given]
             return
+        last = expect(llvm.CondBrOp, last)
         condition, *others = last.operands
         taken = len(last.then_arguments)
         then, otherwise = others[:taken], others[taken:]
@@ -209,6 +216,12 @@ class ThreadCode:
 
     def return_(self) -> None:
         self.operation(llvm.ReturnOp, ())
+
+
+def _float(value: float, type: Attribute) -> Attribute:
+    if isinstance(type, AnyFloat):
+        return FloatAttr(value, type)
+    raise InternalError("float-constant", f"{type} is no type of floating-point numbers")
 
 
 def _is_one_integer(column: Sequence[Value]) -> bool:

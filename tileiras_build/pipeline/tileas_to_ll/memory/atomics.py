@@ -119,10 +119,10 @@ def emit_atomic_cas(e: KernelEmitter, op: Any) -> None:
 def _emit_elements(e: KernelEmitter, op: Any, element: Element, update: Update, operands: list[Any]) -> None:
     tile = isinstance(e.values[op.value], list)
     layout = layout_of(op.value) if tile else None
-    holder = e.holder(layout) if tile else e.first_thread
+    holder = e.first_thread if layout is None else e.holder(layout)
     pointers, columns = e.registers(op.pointer), [e.registers(value) for value in operands]
     masks = [None] * len(pointers) if op.mask is None else e.registers(op.mask)
-    offsets = layout.register_offsets if tile else (0,)
+    offsets = (0,) if layout is None else layout.register_offsets
     known: dict[int, Value] = {}
     for register, offset in enumerate(offsets):
         if offset in known:

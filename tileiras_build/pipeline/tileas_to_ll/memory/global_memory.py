@@ -191,7 +191,7 @@ class TileAddresses:
             if not self.in_bounds[dim]:
                 size = self.view.memory.size(self.e, self.view.type.dim_map[dim], type)
                 conditions.append(b.compare("sle", b.add(self.starts[dim], extent, type), size, type))
-        return b.all_of(conditions)
+        return b.every(*conditions)
 
     def elements_left(self, register: int, dim: int) -> Value | None:
         """How many elements of the tensor follow the register's along ``dim`` (i32, may be negative); None for enough."""

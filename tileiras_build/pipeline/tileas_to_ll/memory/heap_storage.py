@@ -10,6 +10,7 @@ from typing import Any
 
 from xdsl.ir import Block, Operation
 
+from ...shared.accessors import given
 from ....dialects.nvvm.generic import TrapOp
 from ...shared.element_types import element_of
 from ...shared.llvm_types import GLOBAL, I64, SHARED, pointer
@@ -55,7 +56,7 @@ def leave_loop(e: KernelEmitter, op: Operation) -> None:
     block = op.parent
     while block is not None:
         leave_block(e, block)
-        around = block.parent_op()
+        around = given(block.parent_op())
         block = None if around.name in LOOPS else around.parent
 
 
@@ -64,4 +65,4 @@ def leave_kernel(e: KernelEmitter, op: Operation) -> None:
     block = op.parent
     while block is not None:
         leave_block(e, block)
-        block = block.parent_op().parent
+        block = given(block.parent_op()).parent

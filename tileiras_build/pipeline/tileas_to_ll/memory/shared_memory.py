@@ -193,8 +193,8 @@ def pack_word(e: KernelEmitter, element: Element, values: Sequence[Any]) -> Valu
     first = values[0]
     if isinstance(first, Part) and all(value == Part(first.word, i, element) for i, value in enumerate(values)):
         return taken(e.b, first.word)
-    if element.bits == 8 and (word := _bytes_of_two(e, values)) is not None:
-        return word
+    if element.bits == 8 and (known := _bytes_of_two(e, values)) is not None:
+        return known
     scalars = [taken(e.b, value) for value in values]
     type = element.border
     if len(scalars) == 1:

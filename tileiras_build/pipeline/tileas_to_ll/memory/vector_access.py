@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute, SSAValue
 
+from ...shared.accessors import typed
 from ....dialects.nvvm.memory_access import LoadOp, StoreOp
 from ...shared.element_types import Element
 from ...shared.llvm_types import I1, I8, I64, struct
@@ -48,7 +49,7 @@ def store_vector(
     """Store consecutive elements by one access."""
     type = element.border
     crossed = [e.b.of(to_border(e, element, value), type) for value in values]
-    e.b.issue(StoreOp, address, crossed, predicate(e, mask), offset=offset or None, **modifiers)
+    e.b.issue(StoreOp, address, crossed, predicate(e, mask), type=None, offset=offset or None, **modifiers)
 
 
 def registers_type(type: Attribute, count: int) -> Attribute:
@@ -58,7 +59,7 @@ def registers_type(type: Attribute, count: int) -> Attribute:
 
 def fields(e: KernelEmitter, result: SSAValue, count: int) -> list[SSAValue]:
     """The registers of an instruction's result."""
-    return [result] if count == 1 else e.b.unpack(result)
+    return [result] if count == 1 else e.b.unpack(typed(result, LLVMStructType))
 
 
 def predicate(e: KernelEmitter, mask: Value | None) -> SSAValue | None:

@@ -5,11 +5,13 @@ Sizes count elements in ``index_type`` (i32, or i64 where any size is); strides 
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import IntegerType
 from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
 
+from ...shared.accessors import expect
 from ....dialects.nv_tileaa import MemRefType, TiledViewType
 from ...analysis.memory_access import memory_order
 from ...shared.element_types import element_of
@@ -60,7 +62,7 @@ def emit_make_memref(e: KernelEmitter, op: Any) -> None:
         for value, kind in zip(strides, stride_types)
     ]
     index_type = I64 if I64 in size_types else I32
-    e.values[op.result] = MemRef(type, e.scalar(op.base), sizes, size_types, wide, index_type)
+    e.values[op.result] = MemRef(type, e.b.computed(e.scalar(op.base)), sizes, size_types, wide, index_type)
 
 
 def _merge(e: KernelEmitter, static: tuple[int | None, ...], dynamic: Any) -> tuple[list[Value], list[Attribute]]:
@@ -108,7 +110,11 @@ def emit_tile_counts(e: KernelEmitter, op: Any) -> None:
 def _cast(e: KernelEmitter, value: Value, source: Attribute, target: Attribute) -> Value:
     if isinstance(value, int) or source == target:
         return value
-    return e.b.cast("zext" if target.bitwidth > source.bitwidth else "trunc", value, target)
+    return e.b.cast(
+        "zext" if expect(IntegerType, target).bitwidth > expect(IntegerType, source).bitwidth else "trunc",
+        value,
+        target,
+    )
 
 
 HANDLERS: dict[str, Handler] = {

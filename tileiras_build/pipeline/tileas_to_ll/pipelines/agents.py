@@ -163,8 +163,8 @@ def _tensor_slot(e: KernelEmitter) -> Value:
 def _allocate(e: KernelEmitter, columns: int) -> None:
     """Another CTA may allocate as soon as this one has."""
     group = {"cta_group": _ctas_of_group(e)}
-    e.b.issue(cute_nvgpu.AllocateTensorMemoryOp, _tensor_slot(e), columns=columns, **group)
-    e.b.issue(cute_nvgpu.RelinquishOp, **group)
+    e.b.issue(cute_nvgpu.AllocateTensorMemoryOp, _tensor_slot(e), type=None, columns=columns, **group)
+    e.b.issue(cute_nvgpu.RelinquishOp, type=None, **group)
 
 
 def _ctas_of_group(e: KernelEmitter) -> int:
@@ -235,7 +235,7 @@ def emit_consumer_release(e: KernelEmitter, op: Any) -> None:
     ctas = ctas_of(op.pipeline)
     with e.b.in_prologue():
         leads = b.compare("ult", e.lane, ctas) if ctas > 1 else b.compare("eq", e.lane, 0)
-    enabled = leads if op.enabled is None else b.all_of([leads, e.scalar(op.enabled)])
+    enabled = leads if op.enabled is None else b.every(leads, e.scalar(op.enabled))
     b.issue(warps.BarWarpSyncOp, -1)
     address = empty_barrier(e, op, stage)
     if ctas > 1:
@@ -292,7 +292,7 @@ def _emit_one_thread(e: KernelEmitter, number: int, elected: Value, block: Block
     if number and e.tensor_group == "cg2":
         leads.append(leads_pair(e))  # the other CTA's products are its own
     lead, on = b.label(), b.label()
-    b.branch_if(b.all_of(leads), lead, on)
+    b.branch_if(b.every(*leads), lead, on)
     b.start(lead)
     with b.scope():
         if not number:

@@ -71,7 +71,7 @@ def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
 
 def _outside(e: KernelEmitter, addresses: TileAddresses, first: int, enabled: Value) -> SSAValue:
     """Whether a vector that no border cuts is to be zeros: the instruction's ignore-src operand, an i1."""
-    return e.b.binary("xor", e.b.all_of([enabled, addresses.mask(first)]), 1, I1)
+    return e.b.binary("xor", e.b.every(enabled, addresses.mask(first)), 1, I1)
 
 
 def _bytes_inside(
@@ -85,7 +85,7 @@ def _bytes_inside(
     if rest is not None:
         clamped = b.issue(SMinOp, rest, count, type=I32)
         whole = b.mul(b.issue(SMaxOp, clamped, 0, type=I32), size)
-    return b.select(b.all_of([enabled, *others]), whole, 0, I32)
+    return b.select(b.every(enabled, *others), whole, 0, I32)
 
 
 def emit_async_commit(e: KernelEmitter, op: Any) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.nvgpu.attrs import TensorMapDescriptorType
+from ...shared.accessors import expect, given
 from ....dialects.nvgpu import attrs as nvgpu_types
 from ....dialects.nvgpu import ops_tensor_map as nvgpu
 from ....dialects.nvvm import tensor_copies
@@ -80,7 +82,7 @@ def emit_async_tiled_tma_store(e: KernelEmitter, op: Any) -> None:
     placement, scratch = op.attributes["placement"].data, op.attributes["scratch_offset"].value.data
     parts, slots = (op.attributes[key].value.data for key in ("parts", "slots"))
     box = box_of(op.desc.owner, placement)
-    whole = tile_parts(layout_of(op.value), placement, parts, box.elements, e.target.has("stmatrix"))
+    whole = given(tile_parts(layout_of(op.value), placement, parts, box.elements, e.target.has("stmatrix")))
     registers = e.packed(op.value)
     if "sync_before" in op.attributes:
         e.barrier()
@@ -177,7 +179,7 @@ def _store(e: KernelEmitter, place: Value, map: SSAValue, coordinates: list[Valu
 
 def _box(e: KernelEmitter, place: Value, map: SSAValue, space: int) -> SSAValue:
     """The box of a map at a place in shared memory."""
-    tensor = map.type.tensor
+    tensor = expect(TensorMapDescriptorType, map.type).tensor
     return e.b.bridge(e.b.pointer(place, space), _memref(tensor.element_type, tuple(tensor.get_shape()), space))
 
 

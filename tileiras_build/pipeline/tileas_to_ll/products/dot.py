@@ -6,11 +6,13 @@ shorter than the atom are held repeated (rows and columns: the copies compute co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from xdsl.dialects.builtin import VectorType
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
+from ...shared.accessors import typed
 from ....dialects.cute_nvgpu.atoms import mma_of
 from ....dialects.nvvm import generic
 from ....errors import InternalError
@@ -167,8 +169,10 @@ def _c_values(e: KernelEmitter, is_packed: bool, scalars: list[Value]) -> list[V
     return [e.b.vector(scalars[first : first + 2], HALVES) for first in range(0, len(scalars), 2)]
 
 
-def _c_scalars(e: KernelEmitter, is_packed: bool, values: list[Value]) -> list[Value]:
-    return [e.b.element(value, i) for value in values for i in range(2)] if is_packed else values
+def _c_scalars(e: KernelEmitter, is_packed: bool, values: Sequence[SSAValue]) -> Sequence[Value]:
+    if not is_packed:
+        return values
+    return [e.b.element(typed(value, VectorType), i) for value in values for i in range(2)]
 
 
 def _set_result(e: KernelEmitter, op: Any, tiling: MmaTiling, accumulators: list[Value]) -> None:
@@ -205,7 +209,7 @@ UNROLLED = 4
 
 def _walk_along_k(
     e: KernelEmitter, op: Any, readers: list[_Reader], multiply: MultiplyAdd, registers: list[Value]
-) -> list[Value]:
+) -> Sequence[Value]:
     """A loop over k with the accumulators as arguments; short products are written out."""
     length = op.lhs.type.get_shape()[-1]
     if length <= UNROLLED:
@@ -225,7 +229,9 @@ def _walk_along_k(
     return results
 
 
-def _steps(readers: list[_Reader], multiply: MultiplyAdd, registers: list[Value], k: Value, count: int) -> list[Value]:
+def _steps(
+    readers: list[_Reader], multiply: MultiplyAdd, registers: Sequence[Value], k: Value, count: int
+) -> Sequence[Value]:
     """``count`` positions along k from ``k`` on."""
     for reader in readers:
         reader.move_to(k)

@@ -8,11 +8,13 @@ them and a fence on either side of it.
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import VectorType
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
 
+from ...shared.accessors import given, typed
 from ....dialects.cute_nvgpu.atoms import tensor_atom
 from ....dialects.cute_nvgpu.ops import (
     LoadTensorMemoryOp,
@@ -75,7 +77,7 @@ def _warp_address(e: KernelEmitter, tile: TensorMemoryTile, start: Value, own: i
 
 def emit_tmem_load(e: KernelEmitter, op: Any) -> None:
     element, shape = e.element(op.result), op.result.type.get_shape()
-    tile = tensor_memory_tile(*shape, element.bits, e.num_warps)
+    tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
     e.b.issue(instructions.FenceAfterOp)
     loaded = []
     start = _tile_start(e, op.source, op.stage, tile.total_words)
@@ -86,7 +88,7 @@ def emit_tmem_load(e: KernelEmitter, op: Any) -> None:
     e.b.issue(instructions.WaitLoadOp)
     e.b.issue(instructions.FenceBeforeOp)
     registers = [value for words in loaded for value in _scalars(e, element.type, words)]
-    names = tile.layout.register_permutation(layout_of(op.result))
+    names = given(tile.layout.register_permutation(layout_of(op.result)))
     e.values[op.result] = [registers[name] for name in names]
 
 
@@ -101,8 +103,14 @@ def _words(count: int) -> Attribute:
 
 
 def _scalars(e: KernelEmitter, type: Attribute, loaded: SSAValue) -> list[Value]:
-    words = [loaded] if loaded.type == I32 else [e.b.element(loaded, i) for i in range(loaded.type.element_count())]
-    return [e.b.bitcast(word, type) for word in words]
+    return [e.b.bitcast(word, type) for word in _elements(e, loaded)]
+
+
+def _elements(e: KernelEmitter, loaded: SSAValue) -> list[SSAValue]:
+    if loaded.type == I32:
+        return [loaded]
+    words = typed(loaded, VectorType)
+    return [e.b.element(words, i) for i in range(words.type.element_count())]
 
 
 def emit_tmem_store(e: KernelEmitter, op: Any) -> None:
@@ -116,7 +124,7 @@ def emit_tmem_store(e: KernelEmitter, op: Any) -> None:
 
 def _store(e: KernelEmitter, op: Any) -> None:
     element, shape = e.element(op.value), op.value.type.get_shape()
-    tile = tensor_memory_tile(*shape, element.bits, e.num_warps)
+    tile = given(tensor_memory_tile(*shape, element.bits, e.num_warps))
     registers = e.packed_as(op.value, tile.layout)
     words = pack_words(e, element, registers)
     place, start = _tile_start(e, op.dest, op.stage, tile.total_words), 0
@@ -125,7 +133,7 @@ def _store(e: KernelEmitter, op: Any) -> None:
         count = repetitions * tile.shape.registers
         together = _vector(e, words[start : start + count])
         start += count
-        e.b.issue(StoreTensorMemoryOp, address, together, **_form(tile.shape.name, repetitions))
+        e.b.issue(StoreTensorMemoryOp, address, together, type=None, **_form(tile.shape.name, repetitions))
     e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
 
@@ -142,7 +150,7 @@ def _store_scales(e: KernelEmitter, op: Any) -> None:
         writes = e.b.compare("ult", e.uniform_warp, WARPS)
     with e.b.when(writes):
         pointer = _pointer(e, e.b.add(address, lanes))
-        e.b.issue(StoreTensorMemoryOp, pointer, _vector(e, words), **_form("32x32b", len(words)))
+        e.b.issue(StoreTensorMemoryOp, pointer, _vector(e, words), type=None, **_form("32x32b", len(words)))
         e.b.issue(instructions.WaitStoreOp)
     e.b.issue(instructions.FenceBeforeOp)
 
@@ -153,7 +161,7 @@ def _stage_address(e: KernelEmitter, tile: Value, columns: ScaleColumns, stage: 
 
 
 def _vector(e: KernelEmitter, words: list[Value]) -> Value:
-    return words[0] if len(words) == 1 else e.b.vector(words, _words(len(words)))
+    return words[0] if len(words) == 1 else e.b.vector(words, vector(len(words), I32))
 
 
 # ---- products --------------------------------------------------------------------------------------
@@ -214,7 +222,7 @@ class _Product:
 
     def _in_shared(self, name: str, buffer: Any, stage: Any, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
         """The canonical layout of an operand and the descriptor of its first element."""
-        layout = matrix_operand(self.op.attributes[f"{name}_placement"].data, k_dim)
+        layout = given(matrix_operand(self.op.attributes[f"{name}_placement"].data, k_dim))
         address = stage_address(self.e, buffer, self.e.scalar(stage))
         return layout, matrix_descriptor(self.e, address, layout.tcgen05_descriptor)
 
@@ -233,18 +241,20 @@ class _Product:
         size = self.product.rows << self.pair, self.product.columns
         atom = tensor_atom(self.atom, *size, *operand_signs(self.op))
         operands = _pointer(e, target), left, right, adds
-        e.b.issue(TensorProductOp, *operands, atom=atom, cta_group=1 + self.pair, **self._mn_major)
+        e.b.issue(TensorProductOp, *operands, type=None, atom=atom, cta_group=1 + self.pair, **self._mn_major)
 
     def _scaled_instruction(
-        self, target: Value, left: SSAValue, right: SSAValue, adds: SSAValue, at: tuple[int, int, int]
+        self, target: Value, left: Value, right: Value, adds: Value, at: tuple[int, int, int]
     ) -> None:
         e, (row, column, k) = self.e, at
         number = k // self.atom.scale_block
         atom = tensor_atom(self.atom, self.product.rows, self.product.columns)
-        operands = [_pointer(e, target), left, right, adds]
+        operands: list[Value] = [_pointer(e, target), left, right, adds]
         for (columns, start), line in zip(self.scales, (row, column)):
             operands.append(_pointer(e, e.b.add(start, columns.word(line, number))))
-        e.b.issue(ScaledTensorProductOp, *operands, atom=atom, scale_byte=number % WORD_SCALES, **self._mn_major)
+        e.b.issue(
+            ScaledTensorProductOp, *operands, type=None, atom=atom, scale_byte=number % WORD_SCALES, **self._mn_major
+        )
 
     @property
     def _mn_major(self) -> dict[str, bool]:
@@ -252,14 +262,14 @@ class _Product:
         left = self.left is not None and not self.left[0].k_major
         return {"a_mn_major": left, "b_mn_major": not self.right[0].k_major}
 
-    def _left(self, row: int, k: int) -> SSAValue:
+    def _left(self, row: int, k: int) -> Value:
         """An operand in tensor memory: 32-bit words of neighbors along k."""
         bits = self.product.element_bits
         words = self.product.k * bits // 32
         column = self.e.values[self.op.lhs] + row // ROWS * words + k * bits // 32
         return _pointer(self.e, self.e.b.add(self.e.tensor_base, column))
 
-    def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> SSAValue:
+    def _advanced(self, operand: tuple[MatrixOperand, SSAValue], row: int, k: int) -> Value:
         layout, descriptor = operand
         return self.e.b.add(descriptor, layout.offset(row, k) >> 4, I64)
 

@@ -9,12 +9,14 @@ product.
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import VectorType
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import Attribute, SSAValue
 
+from ...shared.accessors import given, typed
 from ....dialects.nv_tileas.ops import AsyncDotOp
 from ....dialects.nvvm.warpgroup import WgmmaGroupOp, WgmmaWaitOp
 from ....layouts import MatrixOperand, WarpgroupTiling, matrix_operand
@@ -42,18 +44,18 @@ def emit_async_dot(e: KernelEmitter, op: Any) -> None:
         place = {"fence": number == 0, "commit": number == len(tiles) - 1}
         words[own] = group.issue(words[own], **place, pending=pending if len(tiles) == 1 else None)
     if len(tiles) > 1 and pending is not None:
-        words = _wait(e, e.element(op.result), pending, words)
+        words = list(_wait(e, e.element(op.result), pending, words))
     registers = _unpacked(e, op.result, words)
     _define(e, op, tiling, registers)
 
 
 def _define(e: KernelEmitter, op: Any, tiling: WarpgroupTiling, registers: list[Value]) -> None:
-    e.values[op.result] = [registers[name] for name in tiling.c.register_permutation(layout_of(op.result))]
+    e.values[op.result] = [registers[name] for name in given(tiling.c.register_permutation(layout_of(op.result)))]
 
 
 def _emit_in_parts(e: KernelEmitter, op: Any, product: _Product) -> None:
     """Sums of ``partial_k`` products, each of which is added where its registers are wanted for another one."""
-    tiling, (_, most) = product.tiling, partial_sums(op)
+    tiling, (_, most) = product.tiling, given(partial_sums(op))
     sums = list(e.registers_as(op.acc, tiling.c))
     under_way: list[_Part] = []
     for m_tile, n_tile, k_tiles in product.parts():
@@ -88,7 +90,7 @@ def _add_oldest(e: KernelEmitter, op: Any, sums: list[Value], under_way: list[_P
 def emit_async_dot_wait(e: KernelEmitter, op: Any) -> None:
     words = _packed(e, op.result, e.registers(op.source))
     kept = _left_under_way(e, op.source.owner)
-    words = _wait(e, e.element(op.result), _pending(op), words, kept=kept)
+    words = list(_wait(e, e.element(op.result), given(_pending(op)), words, kept=kept))
     e.values[op.result] = _unpacked(e, op.result, words)
 
 
@@ -146,7 +148,7 @@ def _word_type(element: Element) -> Attribute:
 
 
 def _halves(e: KernelEmitter, element: Element, word: Value) -> list[SSAValue]:
-    pair = e.b.bitcast(word, vector(2, element.type))
+    pair = typed(e.b.computed(e.b.bitcast(word, vector(2, element.type))), VectorType)
     return [e.b.element(pair, index) for index in range(2)]
 
 
@@ -216,7 +218,7 @@ class _Product:
     def _in_shared(self, name: str, buffer: Any, stage: Any, k_dim: int, row_bit: int, warp_bits: range) -> _Shared:
         """``row_bit``: the first bit of the row number that the warps' bits ``warp_bits`` choose."""
         e, b = self.e, self.e.b
-        layout = matrix_operand(self.op.attributes[f"{name}_placement"].data, k_dim)
+        layout = given(matrix_operand(self.op.attributes[f"{name}_placement"].data, k_dim))
         images = [0] * warp_bits.stop
         for bit, offset in zip(warp_bits, layout.row_offsets[row_bit:]):
             images[bit] = offset
@@ -255,7 +257,7 @@ class _Product:
             return [self._advanced(self.left, m_tile * self.tiling.m_step, k_tile * self.tiling.depth)]
         members = self.tiling.a_registers(m_tile, k_tile)
         per_word = 32 // self.e.element(self.op.lhs).bits
-        return self.words[members.start // per_word : members.stop // per_word]
+        return given(self.words)[members.start // per_word : members.stop // per_word]
 
     def _advanced(self, operand: _Shared, row: int, k: int) -> Value:
         return self.e.b.add(operand.descriptor, operand.layout.offset(row, k) >> 4, I64)

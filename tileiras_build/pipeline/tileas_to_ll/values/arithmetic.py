@@ -16,6 +16,8 @@ from xdsl.dialects.builtin import IntegerType, StringAttr
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.nv_tileaa.types import PointerType
+from ...shared.accessors import expect, text_of
 from ....dialects.arith_ext import RemfOp
 from ....dialects.definition import TableOperation
 from ....dialects.nvvm import arithmetic, generic
@@ -187,11 +189,12 @@ def _rounded_signed_div(e: KernelEmitter, op: Operation) -> Scalar:
 
 def _multiply_high(e: KernelEmitter, op: Operation) -> Scalar:
     b, type = e.b, _type(op.results[0])
-    width = type.width.data
+    width = expect(IntegerType, type).width.data
     wide = integer(2 * width)
 
     def scalar(x: Value, y: Value) -> Value:
-        product = b.binary("mul", *[b.cast("zext", value, wide, type) for value in (x, y)], wide)
+        left, right = (b.cast("zext", value, wide, type) for value in (x, y))
+        product = b.binary("mul", left, right, wide)
         return b.cast("trunc", b.binary("lshr", product, width, wide), type)
 
     return scalar
@@ -199,7 +202,7 @@ def _multiply_high(e: KernelEmitter, op: Operation) -> Scalar:
 
 def _integer_compare(e: KernelEmitter, op: Operation) -> Scalar:
     b, type = e.b, _type(op.operands[0])
-    predicate = op.attributes["predicate"].data
+    predicate = text_of(op, "predicate")
     return lambda x, y: b.compare(predicate, x, y, type)
 
 
@@ -352,7 +355,7 @@ def _float_min_max(e: KernelEmitter, op: Operation) -> Scalar:
 
 
 def _float_compare(e: KernelEmitter, op: Operation) -> Scalar:
-    b, predicate = e.b, op.attributes["predicate"].data
+    b, predicate = e.b, text_of(op, "predicate")
     return lambda x, y: b.compare_floats(predicate, x, y)
 
 
@@ -476,7 +479,7 @@ def _bitcast(e: KernelEmitter, op: Operation) -> Scalar:
 
 def _add_pointer(e: KernelEmitter, op: Operation) -> Scalar:
     b = e.b
-    pointee = element_of(_scalar_type(op.results[0].type).pointee)
+    pointee = element_of(expect(PointerType, _scalar_type(op.results[0].type)).pointee)
     index = _type(op.operands[1])
 
     def scalar(base: SSAValue, offset: Value) -> Value:

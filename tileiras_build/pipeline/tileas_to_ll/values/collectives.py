@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...shared.accessors import given
 from ....errors import InternalError
 from ....layouts import LinearLayout
 from ....layouts.f2 import bits as bit_positions
@@ -50,7 +51,7 @@ def shuffle(e: KernelEmitter, element: Element, value: Value, mode: str, argumen
 # ---- reduce --------------------------------------------------------------------------------------
 def emit_reduce(e: KernelEmitter, op: Any) -> None:
     axis = op.attributes["axis"].value.data
-    layout = layout_of(op.sources[0]) if op.sources else None
+    layout = layout_of(op.sources[0])
     elements = [e.element(source) for source in op.sources]
     combine, along = combiner(e, op), layout.bits_along(axis)
     held = _distinct_tuples(e, op.sources, layout)
@@ -147,7 +148,7 @@ def _load_parts(e, reduced, register, parts, elements, starts, combine) -> Tuple
             place = start + (part * reduced.size + reduced.register_offsets[register]) * size
             loaded += load_shared(e, element, 1, thread, place)
         total = tuple(loaded) if total is None else combine(tuple(loaded), total)
-    return total
+    return given(total)
 
 
 def _set_results(e: KernelEmitter, op: Any, held: dict[int, Tuple], layout: LinearLayout, axis: int) -> None:

@@ -5,10 +5,12 @@ One operation may convert several tiles: their stores share one barrier before t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects.llvm import LLVMPointerType
 
+from ....layouts.conversion import Plan
 from ....dialects.nvvm.generic import CtPopOp
 from ....dialects.nvvm.warps import ShuffleOp
 from ....layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
@@ -156,6 +158,10 @@ def _unpack(e: KernelEmitter, element: Element, words: list[Value], position: in
     return from_word(e, element, e.b.shift(words[0], -element.bits * position))
 
 
-LOCAL_PLANS = {NoOp: _keep, RegisterPermutation: _rename, WarpShuffle: _shuffle}
+LOCAL_PLANS: dict[type[Plan], Callable[..., list[Any]]] = {
+    NoOp: _keep,
+    RegisterPermutation: _rename,
+    WarpShuffle: _shuffle,
+}
 
 HANDLERS: dict[str, Handler] = {"nv_tileas.convert_layout": emit_convert_layout}

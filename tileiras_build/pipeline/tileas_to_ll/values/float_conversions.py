@@ -7,6 +7,7 @@ saturates, as ``cvt.rn.satfinite`` does (PTX ISA, section "Data Movement and Con
 
 from __future__ import annotations
 
+from xdsl.ir import Attribute
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -163,7 +164,8 @@ def _to_f32(e: KernelEmitter, source: str) -> Scalar:
 
 
 def _hardware_fp8_to_f32(e: KernelEmitter, format: str) -> Scalar:
-    b, properties = e.b, {"srcTy": StringAttr(format)}
+    b = e.b
+    properties: dict[str, Attribute] = {"srcTy": StringAttr(format)}
 
     def scalar(x: Value) -> Value:
         pair = b.pure(ConvertToF16x2Op, (b.cast("zext", x, I16, I8),), vector(2, HALF), properties, format)
@@ -255,10 +257,11 @@ def _half_added(e: KernelEmitter, bits: Value, drop: int) -> Value:
 
 
 def _hardware_f32_to_fp8(e: KernelEmitter, format: str) -> Scalar:
-    b, properties = e.b, {"dstTy": StringAttr(format), "rnd": NEAREST}
+    b = e.b
+    properties: dict[str, Attribute] = {"dstTy": StringAttr(format), "rnd": NEAREST}
 
     def scalar(x: Value) -> Value:
-        pair = b.pure(ConvertFromF32x2Op, (b.float_constant(0.0, FLOAT), x), I16, properties, format)
+        pair = b.pure(ConvertFromF32x2Op, (b.float_constant(0.0, FLOAT), b.of(x, FLOAT)), I16, properties, format)
         return b.cast("trunc", pair, I8)
 
     return scalar

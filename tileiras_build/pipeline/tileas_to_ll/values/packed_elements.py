@@ -76,4 +76,6 @@ def _store_half(
     bits = b.cast("zext", b.and_(value, HALF, I8), I32, I8)
     kept = b.xor(b.binary("shl", HALF, shift, I32), -1)
     for operation, operand in (("and.b32", kept), ("or.b32", b.binary("shl", bits, shift, I32))):
-        b.issue(ReductionOp, word, operand, predicate(e, mask), operation=operation, **RELAXED | modifiers)
+        b.issue(
+            ReductionOp, word, operand, predicate(e, mask), type=None, operation=operation, **{**RELAXED, **modifiers}
+        )

@@ -9,10 +9,11 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Attribute
 
 from ....dialects.ir import text_of
+from ...shared.accessors import expect, given
 from ....errors import Unsupported
 from ....layouts import LinearLayout, SharedLayout, shared_access, unpack
 from ...shared.element_types import Element, element_of
@@ -32,7 +33,7 @@ def emit_constant(e: KernelEmitter, op: Any) -> None:
     value, result = op.properties["value"], op.results[0]
     element = element_of(result.type)
     if isinstance(value, IntegerAttr):
-        width = element.type.width.data
+        width = expect(IntegerType, element.type).width.data
         e.values[result] = e.literal(element, value.value.data & ((1 << width) - 1))
     elif isinstance(value, FloatAttr):
         e.values[result] = e.literal(element, constant_bits(value))
@@ -119,7 +120,7 @@ def emit_cat(e: KernelEmitter, op: Any) -> None:
     part = layout_of(op.lhs)
     joined = part.cat(dim)
     registers = list(e.packed(op.lhs)) + list(e.packed_as(op.rhs, part))
-    names = joined.register_permutation(layout_of(op.result))
+    names = given(joined.register_permutation(layout_of(op.result)))
     e.values[op.result] = [registers[name] for name in names]
 
 
