@@ -24,6 +24,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import (
@@ -120,13 +121,13 @@ class LLVMTypeConverter:
         arguments = [self.argument(type) for type in inputs]
         return FunctionType.from_lists(arguments, [self.convert(type) for type in outputs])
 
-    def memory_pointer(self, type: Attribute) -> LLVMPointerType:
+    def memory_pointer(self, type: MemRefType | UnrankedMemRefType | TileMemRefType) -> LLVMPointerType:
         """The pointer to a memref's elements, in its memory space."""
         if isinstance(type, TileMemRefType):
             return pointer("global")
         return pointer(0 if isinstance(type.memory_space, NoneAttr) else address_space(type.memory_space))
 
-    def _descriptor(self, type: Attribute) -> LLVMStructType:
+    def _descriptor(self, type: MemRefType | TileMemRefType) -> LLVMStructType:
         rank = len(type.shape)
         element = self.memory_pointer(type)
         members: list[Attribute] = [element, element, i64]
@@ -168,7 +169,9 @@ def _interleaved(shape: object) -> LLVMStructType:
     return struct([member for mode in members for member in mode])
 
 
-ROWS: dict[type[Attribute], Callable[[LLVMTypeConverter, Attribute], Attribute]] = {
+# A row takes the class of its type.
+Row = Callable[[LLVMTypeConverter, Any], Attribute]
+ROWS: dict[type[Attribute], Row] = {
     MemRefType: LLVMTypeConverter._descriptor,
     TileMemRefType: LLVMTypeConverter._descriptor,
     UnrankedMemRefType: LLVMTypeConverter._unranked,
@@ -182,7 +185,7 @@ ROWS: dict[type[Attribute], Callable[[LLVMTypeConverter, Attribute], Attribute]]
     PointerType: lambda converter, type: pointer("global"),
 }
 # By name: a kernel of tiles does not load the dialects that hand-written IR uses.
-COMPANION_ROWS: dict[str, Callable[[LLVMTypeConverter, Attribute], Attribute]] = {
+COMPANION_ROWS: dict[str, Row] = {
     **{
         f"cute.{name}": lambda converter, type: _nested(type.data)
         for name in ("int_tuple", "shape", "stride", "coord", "tile")

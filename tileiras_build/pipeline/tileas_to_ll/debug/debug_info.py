@@ -19,9 +19,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc, UnknownLoc, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    NameLoc,
+    UnknownLoc,
+    UnrealizedConversionCastOp,
+)
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
+from ....dialects.nv_tileaa.types import PointerType
+from ...shared.accessors import expect, given
 from ....dialects.cuda_tile.location import (
     LOC,
     CallSiteLocAttr,
@@ -95,7 +105,7 @@ class Position:
 def _fused(location: FusedLoc) -> Iterator[Position]:
     # Metadata that is no position (the name of a pass, say) yields nothing: then the first child leads.
     yield from positions(location.metadata)
-    for child in location.locations:
+    for child in expect(ArrayAttr, location.locations):
         yield from positions(child)
 
 
@@ -226,7 +236,9 @@ def debug_type(type: Attribute) -> Node:
     """How a debugger shows a value of a scalar type: an integer, a float or an address."""
     element = element_of(type)
     if element is POINTER:
-        return DIDerivedType.of(tag="DW_TAG_pointer_type", baseType=debug_type(type.pointee), sizeInBits=64)
+        return DIDerivedType.of(
+            tag="DW_TAG_pointer_type", baseType=debug_type(expect(PointerType, type).pointee), sizeInBits=64
+        )
     encoding = "DW_ATE_boolean" if element.name == "i1" else ENCODINGS[element.name[0]]
     return DIBasicType.of(tag="DW_TAG_base_type", name=element.name, sizeInBits=element.bits, encoding=encoding)
 
@@ -265,7 +277,8 @@ class DebugInfo:
         return self._attributes[key]
 
     def _node(self, location: Attribute | None, region: Region | None) -> dict[str, Attribute]:
-        scope = self.function if region is None else self.scopes.block(self.function, region_start(region))
+        function = given(self.function)
+        scope = function if region is None else self.scopes.block(function, region_start(region))
         node = self.scopes.location(location, scope)
         return {} if node is None else {DBG: node}
 
@@ -282,10 +295,10 @@ class DebugInfo:
             e.values[argument] = _show(e, e.values[argument], variable, place)
 
 
-def _show(e: KernelEmitter, value: SSAValue, variable: DILocalVariable, place: DILocation) -> SSAValue:
+def _show(e: KernelEmitter, value: SSAValue, variable: DILocalVariable, place: DILocation | None) -> SSAValue:
     """The value through a pin, and the variable that it is."""
     with e.b.in_prologue():
-        e.b.attributes = {DBG: place}
+        e.b.attributes = {} if place is None else {DBG: place}
         # A truth value is a comparison's result: there is no register to pin.
         pinned = value if value.type == I1 else e.b.value(MoveOp, (value,), value.type)
         e.b.operation(DbgValueOp, (pinned,), (), {"varInfo": variable})

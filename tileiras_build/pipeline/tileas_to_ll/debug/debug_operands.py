@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IndexType, IntegerType, TupleType, VectorType
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerType, TupleType, VectorType
 from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute
 
@@ -57,7 +57,7 @@ def _scalar_bits(type: Attribute | None) -> int:
     if isinstance(type, LLVMPointerType):
         space = getattr(type.addr_space, "data", 0)
         return 32 if space in _SHORT_POINTERS else 64
-    return type.bitwidth if type is not None else 0
+    return type.bitwidth if isinstance(type, FixedBitwidthType) else 0
 
 
 def members_of(type: Attribute) -> tuple[str, tuple[Attribute, ...]] | None:

@@ -11,6 +11,7 @@ Sound: besides the pins only extractvalue, extractelement and the constants that
 
 from __future__ import annotations
 
+from typing import Any
 from collections.abc import Callable
 
 from xdsl.dialects.builtin import (
@@ -24,12 +25,14 @@ from xdsl.dialects.builtin import (
     UnrealizedConversionCastOp,
     i32,
     i64,
+    StringAttr,
 )
 from xdsl.dialects.llvm import ConstantOp, ExtractValueOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....dialects.ir import walk
+from ...shared.accessors import expect, given
 from ....dialects.debuginfo.attrs import DIExpression, DILocalVariable, DILocation, DISubprogram, Node
 from ....dialects.debuginfo.ops import (
     DbgAddrOp,
@@ -119,7 +122,7 @@ class _ModuleTranslator:
     def _function(self, function: Operation) -> None:
         scope = None
         if self.mode.locations:
-            start = place_of(function)
+            start: Attribute | None = place_of(function)
             if isinstance(start, UnknownLoc):
                 start = _first_place(function.regions[0])
             scope = self.scopes.function(_symbol(function), start)
@@ -167,23 +170,20 @@ class _ModuleTranslator:
             _describe(op, every, variable)
         Rewriter.erase_op(op)
 
-    def _placeholder(self, op: Operation, reason: str) -> SSAValue:
-        return _before(op, PlaceholderOp(reason, i64))
+    def _placeholder(self, op: Operation, reason: str) -> None:
+        _before(op, PlaceholderOp(reason, i64))
 
     def _variable(self, op: ValueOp, function: DISubprogram | None) -> DILocalVariable | None:
-        described = op.variable
-        if isinstance(described, SymbolRefAttr):
-            symbol = described.string_value()
-            described = self.variables.get(symbol)
-            if described is None:
-                self._placeholder(op, f"variable @{symbol} is not defined")
-                return None
+        described = self._described(op)
+        if described is None:
+            return None
         if function is None:
             self._placeholder(op, f"variable {described.source_name} is in a function whose source is unknown")
             return None
-        place = op.attributes.get(DBG)
-        scope = place.scope if isinstance(place, DILocation) else function
-        line = described.line if described.line is not None else place.line if place is not None else function.line
+        node = op.attributes.get(DBG)
+        place = node if isinstance(node, DILocation) else None
+        scope = function if place is None else place.scope
+        line = described.line if described.line is not None else (place or function).line
         return DILocalVariable.of(
             scope=scope,
             name=_variable_name(op, described),
@@ -192,6 +192,15 @@ class _ModuleTranslator:
             arg=described.arg,
             type=source_type(op.value.type),
         )
+
+    def _described(self, op: ValueOp) -> VariableAttr | None:
+        """The variable that a value is of; None where a symbol names none."""
+        if not isinstance(op.variable, SymbolRefAttr):
+            return expect(VariableAttr, op.variable)
+        symbol = op.variable.string_value()
+        if symbol not in self.variables:
+            self._placeholder(op, f"variable @{symbol} is not defined")
+        return self.variables.get(symbol)
 
     def _diagnose(self) -> None:
         """Name every operand that is still a placeholder, at its source line."""
@@ -222,7 +231,7 @@ def _describe(op: ValueOp, every: list[Leaf], variable: DILocalVariable) -> None
 
 
 def _symbol(function: Operation) -> str:
-    return function.properties["sym_name"].data
+    return expect(StringAttr, function.properties["sym_name"]).data
 
 
 def _variable_name(op: ValueOp, described: VariableAttr) -> str:
@@ -259,8 +268,8 @@ def _reason(leaf: Leaf) -> str:
     return f"member {where} of the value has type {leaf.source}, which has no debug operand form"
 
 
-def _before(op: Operation, made: Operation) -> SSAValue | None:
-    """Insert ``made`` before ``op``, at the same source position."""
+def _before(op: Operation, made: Operation) -> Any:
+    """Insert ``made`` before ``op``, at the same source position; its result where it has one."""
     if DBG in op.attributes:
         made.attributes[DBG] = op.attributes[DBG]
     made.location = op.location
@@ -275,9 +284,9 @@ def _materialize(op: ValueOp, value: SSAValue, leaf: Leaf) -> SSAValue:
             position = _before(op, ConstantOp(IntegerAttr(index, i32), i32))
             value = _before(op, ExtractElementOp(value, position))
         else:
-            _, types = members_of(value.type)
+            _, types = given(members_of(value.type))
             value = _before(op, ExtractValueOp(DenseArrayBase.from_list(i64, [index]), value, types[index]))
-    return value if value.type == leaf.type else _bridge(op, value, leaf.type)
+    return value if value.type == leaf.type else _bridge(op, value, given(leaf.type))
 
 
 def _bridge(op: ValueOp, value: SSAValue, type: Attribute) -> SSAValue:
