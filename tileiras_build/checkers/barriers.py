@@ -14,12 +14,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ..errors import InternalError
+from ..pipeline.shared.accessors import given, text_of
 from .program_paths import BREAK, CONTINUE, LOOPS, ProgramPaths, kernels_of, paths_of
 
 TOKEN = "nv_tileaa.mem_token"
 READS = ("load", "tiled_load")
 WRITES = ("store", "tiled_store", "async.tiled_tma_store", "atomic_rmw", "atomic_cas", "tiled_atomic_rmw")
 ACCESSES = frozenset(f"nv_tileas.{name}" for name in READS + WRITES)
+# From a token, or from an access where that is None, to a token.
+Edge = tuple[SSAValue | None, SSAValue, Operation | None]
 FENCE, BARRIER = "nv_tileas.fence_alias", "nv_tileas.barrier"
 
 
@@ -49,7 +52,7 @@ def _conflict(first: Operation, second: Operation) -> bool:
 
 
 def _semantic(op: Operation) -> str:
-    return op.attributes["mem_semantic"].data if "mem_semantic" in op.attributes else "weak"
+    return text_of(op, "mem_semantic") if "mem_semantic" in op.attributes else "weak"
 
 
 # ---- what a token comes after ------------------------------------------------------------------------------------
@@ -63,7 +66,7 @@ def dependencies(paths: ProgramPaths) -> dict[Operation, set[Operation]]:
         for source, target, access in edges:
             known = behind.setdefault(target, set())
             size = len(known)
-            known |= behind.get(source, set()) if source is not None else {access}
+            known |= behind.get(source, set()) if source is not None else {given(access)}
             changed |= len(known) != size
     return {
         op: set().union(*(behind.get(value, set()) for value in op.operands if value.type.name == TOKEN))
@@ -71,7 +74,7 @@ def dependencies(paths: ProgramPaths) -> dict[Operation, set[Operation]]:
     }
 
 
-def _token_edges(op: Operation) -> list[tuple[SSAValue | None, SSAValue, Operation | None]]:
+def _token_edges(op: Operation) -> list[Edge]:
     """(from token, to token, None) where one comes after the other; (None, token, access) where an access gives it."""
     made = [value for value in op.results if value.type.name == TOKEN]
     taken = [value for value in op.operands if value.type.name == TOKEN]
@@ -81,7 +84,7 @@ def _token_edges(op: Operation) -> list[tuple[SSAValue | None, SSAValue, Operati
         return []
     if (target := _receiver(op)) is not None:
         return _passed(op, target)
-    edges = [(value, result, None) for value in taken for result in made]
+    edges: list[Edge] = [(value, result, None) for value in taken for result in made]
     return edges + ([(None, result, op) for result in made] if op.name in ACCESSES else [])
 
 
@@ -97,17 +100,17 @@ def _receiver(op: Operation) -> Operation | None:
     return around
 
 
-def _loop_edges(op: Operation) -> list:
+def _loop_edges(op: Operation) -> list[Edge]:
     """What enters a loop is what its first iteration sees, and what a counted loop gives if it does not run."""
     first = len(op.operands) - len(op.results) if op.name == LOOPS[0] else 0
     arguments = op.regions[0].blocks[0].args[1 if op.name == LOOPS[0] else 0 :]
-    edges = [(value, argument, None) for value, argument in zip(op.operands[first:], arguments)]
+    edges: list[Edge] = [(value, argument, None) for value, argument in zip(op.operands[first:], arguments)]
     if op.name == LOOPS[0]:
         edges += [(argument, result, None) for argument, result in zip(arguments, op.results)]
     return [edge for edge in edges if edge[1].type.name == TOKEN]
 
 
-def _passed(op: Operation, target: Operation) -> list:
+def _passed(op: Operation, target: Operation) -> list[Edge]:
     """The values of a terminator: to the next iteration, or out of the loop or branch."""
     again = target.name in LOOPS and op.name != BREAK
     receivers = target.regions[0].blocks[0].args[1 if target.name == LOOPS[0] else 0 :] if again else target.results
@@ -115,6 +118,6 @@ def _passed(op: Operation, target: Operation) -> list:
 
 
 def _fail(kernel: Operation, first: Operation, second: Operation) -> None:
-    name = kernel.attributes["sym_name"].data
+    name = text_of(kernel, "sym_name")
     message = f"kernel {name}: no barrier on a path from {first.name} to {second.name}, which comes after it"
     raise InternalError("barrier-proof", message, remedy="report this as a bug of order_tokens")

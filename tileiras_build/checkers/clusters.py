@@ -24,10 +24,11 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ..errors import InternalError
+from ..pipeline.shared.accessors import expect, number_of, owner, parent, row
 from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS, kernels_of
 
 RANK, LOAD, YIELD = "nv_tileas.get_cta_rank", "nv_tileas.async.tiled_tma_load", "nv_tileas.yield"
@@ -89,9 +90,9 @@ def _spread(op: Operation, found: set[SSAValue]) -> None:
 
 def _left(op: Operation) -> Operation:
     """The operation to whose results, or to whose next round, a terminator's values go."""
-    around = op.parent_op()
+    around = parent(op)
     while op.name != YIELD and around.name not in LOOPS:
-        around = around.parent_op()
+        around = parent(around)
     return around
 
 
@@ -107,7 +108,7 @@ def _mark(op: Operation, index: int, found: set[SSAValue]) -> None:
 
 # ---- one load --------------------------------------------------------------------------------------------------
 def _check_load(kernel: Operation, load: Any, differing: set[SSAValue]) -> None:
-    ctas = kernel.attributes["num_ctas"].value.data if "num_ctas" in kernel.attributes else 1
+    ctas = number_of(kernel, "num_ctas", 1)
     waits_for = load.pipeline.owner.attributes.get("ctas")
     if ctas < 2 or waits_for is None or waits_for.value.data != ctas:
         _fail(load, f"a stage that {ctas} CTAs fill is waited for by {waits_for.value.data if waits_for else 1}")
@@ -120,18 +121,18 @@ def _check_load(kernel: Operation, load: Any, differing: set[SSAValue]) -> None:
 def _check_turns(kernel: Operation, pipeline: SSAValue, differing: set[SSAValue]) -> None:
     for op in kernel.walk():
         if pipeline in op.operands and _differs_around(op, kernel, differing):
-            _fail(pipeline.owner, f"{op.name} does not happen as often in every CTA")
+            _fail(owner(pipeline), f"{op.name} does not happen as often in every CTA")
 
 
 def _differs_around(op: Operation, kernel: Operation, differing: set[SSAValue]) -> bool:
-    around = op.parent_op()
+    around = parent(op)
     while around is not kernel:
         deciding = (
             around.operands[:3] if around.name == LOOPS[0] else around.operands[:1] if around.name == BRANCH else ()
         )
         if any(value in differing for value in deciding):
             return True
-        around = around.parent_op()
+        around = parent(around)
     return False
 
 
@@ -183,15 +184,15 @@ def _box(corner: dict[int, int], box: dict[int, int], tile: tuple[int, ...], pla
 
 # ---- pairs -----------------------------------------------------------------------------------------------------
 def _check_pair(kernel: Operation, pipeline: Any, differing: set[SSAValue]) -> None:
-    found = {name: [op for op in kernel.walk() if op.name == name] for name in (PRODUCT, MEMORY, COMMIT, ACQUIRE)}
+    found = {name: [row(op) for op in kernel.walk() if op.name == name] for name in (PRODUCT, MEMORY, COMMIT, ACQUIRE)}
     alike = all("pair" in op.attributes for op in found[PRODUCT] + found[MEMORY])
-    if kernel.attributes["num_ctas"].value.data != 2 or [len(found[PRODUCT]), len(found[COMMIT]), alike] != [
+    if number_of(kernel, "num_ctas", 1) != 2 or [len(found[PRODUCT]), len(found[COMMIT]), alike] != [
         1,
         1,
         True,
     ]:
         _fail(pipeline, "not one product of two CTAs in tensor memory of both")
-    loads = [op for op in kernel.walk() if op.name == LOAD and op.pipeline is pipeline.results[0]]
+    loads = [row(op) for op in kernel.walk() if op.name == LOAD and row(op).pipeline is pipeline.results[0]]
     brought = sum(load.buffer.type.placement.data.size_bytes for load in loads)
     if brought != pipeline.attributes["bytes"].value.data:
         _fail(pipeline, f"a stage of {brought} bytes expects {pipeline.attributes['bytes'].value.data}")
@@ -201,7 +202,7 @@ def _check_pair(kernel: Operation, pipeline: Any, differing: set[SSAValue]) -> N
     [commit] = found[COMMIT]
     if (ctas := commit.ready.owner.attributes.get("ctas")) is None or ctas.value.data != 2:
         _fail(commit, "the sum is complete in one CTA only")
-    if commit.parent_op().name in LOOPS and not any(op.pipeline is commit.ready for op in found[ACQUIRE]):
+    if parent(commit).name in LOOPS and not any(op.pipeline is commit.ready for op in found[ACQUIRE]):
         _fail(commit, "accumulators are overwritten before both CTAs have read them")
     for turning in (pipeline.results[0], commit.ready):
         _check_turns(kernel, turning, differing)
@@ -226,4 +227,4 @@ def _constant_of(value: SSAValue) -> int | None:
     owner = value.owner
     if not isinstance(owner, Operation) or owner.name != "arith.constant":
         return None
-    return owner.properties["value"].value.data
+    return expect(IntegerAttr, owner.properties["value"]).value.data

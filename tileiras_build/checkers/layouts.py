@@ -107,7 +107,8 @@ class SharedMemory:
     """Bytes (or nibbles) with the element last written to them; reading a place never written is an error."""
 
     def __init__(self, size_bytes: int, element_bits: int):
-        self.size, self.element_bits, self.cells = size_bytes, element_bits, {}
+        self.size, self.element_bits = size_bytes, element_bits
+        self.cells: dict[int, object] = {}
 
     def units(self, address: int, count: int) -> list[int]:
         """Element numbers at a byte address; checks alignment and bounds."""
@@ -473,7 +474,7 @@ def _row(tiling, warp: int, lane: int, m_tile: int, half: int) -> int:
 
 
 def _check_c(tiling, warp: int, lane: int, tile: tuple[int, int], rows: list[int]) -> set[Coordinates]:
-    found = set()
+    found: set[Coordinates] = set()
     for i, register in enumerate(tiling.c_registers(*tile)):
         row, column = tiling.c.apply(register, lane, warp)
         group = warp // 4 // tiling.groups_m

@@ -23,9 +23,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.nv_tileas.types import PipelineType
+from ..pipeline.shared.accessors import expect, given, owner, row
 from .program_paths import LOOPS, kernels_of
 from .program_runs import ProgramRun
 
@@ -128,7 +130,7 @@ class _Agent(ProgramRun):
 
     def indices(self, op: Operation) -> range:
         """From the loop's own bounds, as known or assumed."""
-        lower, upper, step = self._known(op.operands[:3])
+        lower, upper, step = (given(number) for number in self._known(op.operands[:3]))
         return range(lower, upper, max(step, 1))
 
     def _known(self, values: Iterable[SSAValue]) -> list[int | None]:
@@ -213,7 +215,7 @@ class _Agent(ProgramRun):
         buffers = [value for value in op.operands if value.type.name == "nv_tileas.buffer"]
         pipeline = self.pipelines[buffers[0]]
         held = range(self.released[pipeline], self.waited[pipeline])
-        item = next((item for item in held if item % pipeline.type.stages.data == stage), None)
+        item = next((item for item in held if item % _stages(pipeline) == stage), None)
         if item is None:
             self.fail(f"{op.name} reads stage {stage}, which holds no item that was waited for and is not released")
         return pipeline, item
@@ -248,7 +250,7 @@ class _Agent(ProgramRun):
         """The sum that a product adds to is acquired and not filled."""
         if (pipeline := self.sums.get(op.acc)) is None:
             self.fail("a product adds to a sum that is never filled")
-        item, stages = self.filled[pipeline], pipeline.type.stages.data
+        item, stages = self.filled[pipeline], _stages(pipeline)
         if self.acquired[pipeline] != item + 1 or self.numbers.get(op.acc_stage) != item % stages:
             self.fail(f"a product adds to sum {item} in stage {self.numbers.get(op.acc_stage)}, which is not acquired")
 
@@ -267,8 +269,12 @@ class _Agent(ProgramRun):
             return
         pipeline, stage = self.sums[tile], None if op.stage is None else self.numbers.get(op.stage)
         held = range(self.released[pipeline], self.waited[pipeline])
-        if all(item % pipeline.type.stages.data != stage for item in held):
+        if all(item % _stages(pipeline) != stage for item in held):
             self.fail(f"{op.name} of stage {stage}, which holds no sum that was waited for and is not released")
+
+
+def _stages(pipeline: SSAValue) -> int:
+    return expect(PipelineType, pipeline.type).stages.data
 
 
 def _is_inside_loop(op: Operation) -> bool:
@@ -303,12 +309,13 @@ def _constant(value: SSAValue, other: int) -> int:
     """A constant's number, or the other one."""
     if not isinstance(value.owner, Operation) or value.owner.name != "arith.constant":
         return other
-    return value.owner.properties["value"].value.data
+    return expect(IntegerAttr, owner(value).properties["value"]).value.data
 
 
 def _pipelines_of(kernel: Operation) -> dict[SSAValue, SSAValue]:
     """The pipeline of each buffer: the one whose stages the loads to it fill."""
-    return {op.buffer: op.pipeline for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load"}
+    loads = [row(op) for op in kernel.walk() if op.name == "nv_tileas.async.tiled_tma_load"]
+    return {load.buffer: load.pipeline for load in loads}
 
 
 def _sums_of(kernel: Operation) -> dict[SSAValue, SSAValue]:
@@ -317,9 +324,9 @@ def _sums_of(kernel: Operation) -> dict[SSAValue, SSAValue]:
     acc = None
     for op in kernel.walk():
         if op.name == PRODUCT:
-            acc = op.acc
-        elif op.name == COMMIT and op.token is not None and acc is not None:
-            found[acc] = op.ready
+            acc = row(op).acc
+        elif op.name == COMMIT and row(op).token is not None and acc is not None:
+            found[acc] = row(op).ready
     return found
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import NoReturn
 
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..errors import InternalError
+from ..pipeline.shared.accessors import text_of
 from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS
 
 
@@ -86,16 +88,16 @@ class ProgramRun:
         if op.name == "arith.constant":
             value = op.properties["value"]
             return value.value.data if isinstance(value, IntegerAttr) else None
-        values = self._known(op.operands)
-        if None in values or not values:
+        values = [number for number in self._known(op.operands) if number is not None]
+        if len(values) < len(op.operands) or not values:
             return None
-        if op.name == "arith.cmpi" and (predicate := op.attributes["predicate"].data) in self.compare:
+        if op.name == "arith.cmpi" and (predicate := text_of(op, "predicate")) in self.compare:
             return int(self.compare[predicate](*values))
         return self.arithmetic[op.name](*values) if op.name in self.arithmetic else None
 
-    def fail(self, message: str) -> None:
+    def fail(self, message: str) -> NoReturn:
         """Raise InternalError with the proof's id."""
-        name = self.kernel.attributes["sym_name"].data
+        name = text_of(self.kernel, "sym_name")
         raise InternalError(
             self.proof, f"kernel {name}, loops run {self.trips} times: {message}", remedy="report this as a bug"
         )

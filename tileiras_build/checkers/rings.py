@@ -19,6 +19,8 @@ from operator import eq
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.nv_tileas.types import BufferType
+from ..pipeline.shared.accessors import expect, number_of, owner, row
 from .program_paths import kernels_of
 from .program_runs import ProgramRun
 
@@ -74,15 +76,15 @@ class _Run(ProgramRun):
 
     # ---- events --------------------------------------------------------------------------------------------------
     def _place(self, op: Operation) -> Place:
-        stage = self.numbers.get(op.stage)
-        if stage is None or not 0 <= stage < op.buffer.type.stages.data:
+        buffer, stage = row(op).buffer, self.numbers.get(row(op).stage)
+        if stage is None or not 0 <= stage < buffer.type.stages.data:
             self.fail(f"{op.name} uses stage {stage}")
-        return op.buffer, stage
+        return buffer, stage
 
     def _use_scratch(self, op: Operation) -> None:
         """All threads write, meet, and read."""
-        start = op.attributes["scratch_offset"].value.data
-        region = range(start, start + op.attributes["scratch_bytes"].value.data)
+        start = number_of(op, "scratch_offset")
+        region = range(start, start + number_of(op, "scratch_bytes"))
         if "sync_before" in op.attributes:
             self._barrier()
         under_way = self.uncommitted.union(self.landed, *self.groups)
@@ -108,7 +110,7 @@ class _Run(ProgramRun):
         self.uncommitted = set()
 
     def wait(self, op: Operation) -> None:
-        pending = op.attributes["pending"].value.data
+        pending = number_of(op, "pending")
         done = self.groups[: len(self.groups) - pending]
         self.groups = self.groups[len(done) :]
         self.landed |= set().union(*done)
@@ -120,7 +122,7 @@ class _Run(ProgramRun):
         self.landed = set()
 
     def read(self, op: Operation) -> None:
-        if _is_fetched(op.buffer):
+        if _is_fetched(row(op).buffer):
             return  # ``pipelines`` proves that it was waited for
         place = self._place(op)
         if place not in self.visible:
@@ -136,10 +138,10 @@ def _is_fetched(buffer: SSAValue) -> bool:
 def _bytes_of(place: Place) -> range:
     """Where a stage lies; nowhere before rings have a place."""
     ring, stage = place
-    if "shared_offset" not in ring.owner.attributes:
+    if "shared_offset" not in owner(ring).attributes:
         return range(0)
-    size = ring.type.stage_bytes
-    start = ring.owner.attributes["shared_offset"].value.data + stage * size
+    size = expect(BufferType, ring.type).stage_bytes
+    start = number_of(owner(ring), "shared_offset") + stage * size
     return range(start, start + size)
 
 

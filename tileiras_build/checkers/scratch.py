@@ -18,7 +18,11 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from ..dialects.nv_tileaa.types import PointerType
+from ..dialects.nv_tileas.types import BufferType, PipelineType
 from ..errors import InternalError
+from ..pipeline.shared.accessors import expect, number_of, owner, text_of
+from ..pipeline.shared.element_types import element_of
 from .program_paths import kernels_of, paths_of
 
 BARRIERS, RING, BUFFER = ("nv_tileas.barrier",), "nv_tileas.alloc_tensor", "nv_tileas.buffer"
@@ -49,9 +53,10 @@ def _check_kernel(kernel: Operation) -> int:
 
 
 def _check_storage(kernel: Operation, users: list[Operation], storage: list[Operation]) -> None:
-    scratch, held = [_region(op) for op in users], []
+    scratch: list[range] = [_region(op) for op in users]
+    held: list[range] = []
     for op in storage:
-        start = op.attributes["shared_offset"].value.data
+        start = number_of(op, "shared_offset")
         region = range(start, start + _storage_bytes(op))
         others = held if op.name == RING else held + scratch
         if region.stop > _total(kernel) or any(_common(region, other) for other in others):
@@ -63,18 +68,16 @@ TENSOR_ADDRESS_BYTES = 4  # tcgen05.alloc writes one address to shared memory
 
 
 def _storage_bytes(op: Operation) -> int:
-    type = op.results[0].type
     if op.name == "nv_tileas.create_tmem":
         return TENSOR_ADDRESS_BYTES
-    return type.size_bytes if "num_elem" not in op.attributes else _elements_bytes(op, type.pointee.bitwidth)
-
-
-def _elements_bytes(op: Operation, bits: int) -> int:
-    return op.attributes["num_elem"].value.data * bits // 8
+    held = op.results[0].type
+    if isinstance(held, BufferType | PipelineType):
+        return held.size_bytes
+    return number_of(op, "num_elem") * element_of(expect(PointerType, held).pointee).bits // 8
 
 
 def _total(kernel: Operation) -> int:
-    return kernel.attributes["shared_bytes"].value.data if "shared_bytes" in kernel.attributes else 0
+    return number_of(kernel, "shared_bytes", 0)
 
 
 def _meets(op: Operation) -> bool:
@@ -83,21 +86,21 @@ def _meets(op: Operation) -> bool:
 
 
 def _region(op: Operation) -> range:
-    start = op.attributes["scratch_offset"].value.data
-    return range(start, start + op.attributes["scratch_bytes"].value.data)
+    start = number_of(op, "scratch_offset")
+    return range(start, start + number_of(op, "scratch_bytes"))
 
 
 def _reads(op: Operation, other: Operation) -> bool:
     """Whether an operation reads a ring in the bytes of another's scratch."""
-    rings = (value.owner for value in op.operands if value.type.name == BUFFER)
+    rings = (owner(value) for value in op.operands if value.type.name == BUFFER)
     return any(_common(_place(ring), _region(other)) for ring in rings)
 
 
 def _place(ring: Operation) -> range:
     if "shared_offset" not in ring.attributes:
         return range(0)
-    start = ring.attributes["shared_offset"].value.data
-    return range(start, start + ring.results[0].type.size_bytes)
+    start = number_of(ring, "shared_offset")
+    return range(start, start + expect(BufferType, ring.results[0].type).size_bytes)
 
 
 def _overlap(a: Operation, b: Operation) -> bool:
@@ -120,5 +123,5 @@ def _text(op: Operation) -> str:
 
 
 def _fail(kernel: Operation, message: str) -> None:
-    name = kernel.attributes["sym_name"].data
+    name = text_of(kernel, "sym_name")
     raise InternalError("scratch-proof", f"kernel {name}: {message}", remedy="report this as a bug of assign_scratch")

@@ -20,8 +20,10 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
+from ..dialects.nv_tileas.types import BufferType
 from ..errors import InternalError
 from ..pipeline.analysis.distinct_tiles import stores_distinct_tiles
+from ..pipeline.shared.accessors import expect, number_of, owner, row, text_of
 from .barriers import ACCESSES, BARRIER, FENCE, dependencies
 from .program_paths import AGENTS, ProgramPaths, kernels_of, paths_of
 
@@ -68,7 +70,7 @@ def _check_rings(kernel: Operation, paths: ProgramPaths, store: Operation) -> No
     for op in paths.reach(store, lambda op: False):
         # What is waited for is filled from the rings that only another agent reads.
         for buffer in apart if op.name == SUM_WAIT else [buffer for buffer in _buffers(op) if buffer in fetched]:
-            if _common(_ring(buffer.owner), _scratch(store)):
+            if _common(_ring(owner(buffer)), _scratch(store)):
                 _fail(kernel, f"{op.name} uses a ring in the bytes of {store.name}, which came before", store)
 
 
@@ -114,17 +116,17 @@ def _touches(op: Operation, store: Operation) -> bool:
     """Whether an operation writes to the bytes that a store copies: its own included, around a loop."""
     if "scratch_offset" in op.attributes:
         return _common(_scratch(op), _scratch(store))
-    return op.name == COPY and _common(_ring(op.buffer.owner), _scratch(store))
+    return op.name == COPY and _common(_ring(owner(row(op).buffer)), _scratch(store))
 
 
 def _scratch(op: Operation) -> range:
-    start = op.attributes["scratch_offset"].value.data
-    return range(start, start + op.attributes["scratch_bytes"].value.data)
+    start = number_of(op, "scratch_offset")
+    return range(start, start + number_of(op, "scratch_bytes"))
 
 
 def _ring(op: Operation) -> range:
-    start = op.attributes["shared_offset"].value.data
-    return range(start, start + op.results[0].type.size_bytes)
+    start = number_of(op, "shared_offset")
+    return range(start, start + expect(BufferType, op.results[0].type).size_bytes)
 
 
 def _common(first: range, second: range) -> bool:
@@ -132,6 +134,6 @@ def _common(first: range, second: range) -> bool:
 
 
 def _fail(kernel: Operation, message: str, store: Operation) -> None:
-    name, region = kernel.attributes["sym_name"].data, _scratch(store)
+    name, region = text_of(kernel, "sym_name"), _scratch(store)
     message = f"kernel {name}: {message} (shared memory [{region.start}, {region.stop}))"
     raise InternalError("tma-store-proof", message, remedy="report this as a bug of store_by_tma or assign_scratch")
