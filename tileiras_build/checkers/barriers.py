@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from ..errors import InternalError
-from ..pipeline.shared.accessors import given, text_of
+from ..pipeline.shared.accessors import given, string_of
 from .program_paths import BREAK, CONTINUE, LOOPS, ProgramPaths, kernels_of, paths_of
 
 TOKEN = "nv_tileaa.mem_token"
@@ -52,7 +52,7 @@ def _conflict(first: Operation, second: Operation) -> bool:
 
 
 def _semantic(op: Operation) -> str:
-    return text_of(op, "mem_semantic") if "mem_semantic" in op.attributes else "weak"
+    return string_of(op, "mem_semantic") if "mem_semantic" in op.attributes else "weak"
 
 
 # ---- what a token comes after ------------------------------------------------------------------------------------
@@ -118,6 +118,6 @@ def _passed(op: Operation, target: Operation) -> list[Edge]:
 
 
 def _fail(kernel: Operation, first: Operation, second: Operation) -> None:
-    name = text_of(kernel, "sym_name")
+    name = string_of(kernel, "sym_name")
     message = f"kernel {name}: no barrier on a path from {first.name} to {second.name}, which comes after it"
     raise InternalError("barrier-proof", message, remedy="report this as a bug of order_tokens")

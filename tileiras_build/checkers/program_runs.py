@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..errors import InternalError
-from ..pipeline.shared.accessors import text_of
+from ..pipeline.shared.accessors import string_of
 from .program_paths import BRANCH, BREAK, CONTINUE, LOOPS
 
 
@@ -91,13 +91,13 @@ class ProgramRun:
         values = [number for number in self._known(op.operands) if number is not None]
         if len(values) < len(op.operands) or not values:
             return None
-        if op.name == "arith.cmpi" and (predicate := text_of(op, "predicate")) in self.compare:
+        if op.name == "arith.cmpi" and (predicate := string_of(op, "predicate")) in self.compare:
             return int(self.compare[predicate](*values))
         return self.arithmetic[op.name](*values) if op.name in self.arithmetic else None
 
     def fail(self, message: str) -> NoReturn:
         """Raise InternalError with the proof's id."""
-        name = text_of(self.kernel, "sym_name")
+        name = string_of(self.kernel, "sym_name")
         raise InternalError(
             self.proof, f"kernel {name}, loops run {self.trips} times: {message}", remedy="report this as a bug"
         )

@@ -21,7 +21,7 @@ from xdsl.ir import Operation
 from ..dialects.nv_tileaa.types import PointerType
 from ..dialects.nv_tileas.types import BufferType, PipelineType
 from ..errors import InternalError
-from ..pipeline.shared.accessors import expect, number_of, owner, text_of
+from ..pipeline.shared.accessors import expect, number_of, owner, string_of
 from ..pipeline.shared.element_types import element_of
 from .program_paths import kernels_of, paths_of
 
@@ -123,5 +123,5 @@ def _text(op: Operation) -> str:
 
 
 def _fail(kernel: Operation, message: str) -> None:
-    name = text_of(kernel, "sym_name")
+    name = string_of(kernel, "sym_name")
     raise InternalError("scratch-proof", f"kernel {name}: {message}", remedy="report this as a bug of assign_scratch")

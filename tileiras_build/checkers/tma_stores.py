@@ -23,7 +23,7 @@ from xdsl.ir import Operation, SSAValue
 from ..dialects.nv_tileas.types import BufferType
 from ..errors import InternalError
 from ..pipeline.analysis.distinct_tiles import stores_distinct_tiles
-from ..pipeline.shared.accessors import expect, number_of, owner, row, text_of
+from ..pipeline.shared.accessors import expect, number_of, owner, row, string_of
 from .barriers import ACCESSES, BARRIER, FENCE, dependencies
 from .program_paths import AGENTS, ProgramPaths, kernels_of, paths_of
 
@@ -134,6 +134,6 @@ def _common(first: range, second: range) -> bool:
 
 
 def _fail(kernel: Operation, message: str, store: Operation) -> None:
-    name, region = text_of(kernel, "sym_name"), _scratch(store)
+    name, region = string_of(kernel, "sym_name"), _scratch(store)
     message = f"kernel {name}: {message} (shared memory [{region.start}, {region.stop}))"
     raise InternalError("tma-store-proof", message, remedy="report this as a bug of store_by_tma or assign_scratch")

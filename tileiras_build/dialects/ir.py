@@ -198,7 +198,7 @@ def block_operations(block: Block) -> list[Operation]:
 
 
 @lru_cache(maxsize=4096)
-def segments(*sizes: int) -> DenseArrayBase:
+def segments(*sizes: int) -> Attribute:
     """operandSegmentSizes: how many operands each group has."""
     return DenseArrayBase.from_list(i32, sizes)
 

@@ -73,7 +73,7 @@ def number_of(op: Operation, name: str, absent: int | None = None) -> int:
     return given(absent) if found is None else expect(IntegerAttr, found).value.data
 
 
-def text_of(op: Operation, name: str) -> str:
+def string_of(op: Operation, name: str) -> str:
     """The text that an attribute holds."""
     return expect(StringAttr, op.attributes.get(name)).data
 

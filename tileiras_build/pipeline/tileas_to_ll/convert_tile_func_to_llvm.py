@@ -31,7 +31,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.ir import create, replace_uses, walk
-from ..shared.accessors import expect, number_of, text_of
+from ..shared.accessors import expect, number_of, text_of, string_of
 from ...dialects.cuda_tile.location import source_location
 from ...dialects.nv_tileaa.kernel_spec import KernelSpecAttr
 from ...errors import InternalError, InvalidInput, Unsupported
@@ -97,7 +97,7 @@ def _convert(op: Operation, job: Job) -> None:
     if spec is not None:
         attributes |= launch_bounds(spec, op, job)
     function = func.FuncOp(
-        text_of(op, "sym_name"), signature, op.detach_region(0), arg_attrs=_marks(op.attributes.get("arg_attrs"))
+        string_of(op, "sym_name"), signature, op.detach_region(0), arg_attrs=_marks(op.attributes.get("arg_attrs"))
     )
     function.attributes |= attributes
     function.location = op.location

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...dialects.ir import walk
 from ...dialects.definition import TableOperation
-from ..shared.accessors import block_of, row, text_of
+from ..shared.accessors import block_of, row, string_of
 from ...dialects import arith
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ..contracts import EdgePass
@@ -43,7 +43,7 @@ class DecomposePrints(EdgePass):
 
 def decompose(op: Operation) -> None:
     """Convert the operands of one print in place."""
-    kinds = conversions_of(text_of(op, "format"), len(row(op).values))
+    kinds = conversions_of(string_of(op, "format"), len(row(op).values))
     for index, (value, kind) in enumerate(zip(row(op).values, kinds)):
         op.operands[index] = _promoted(op, value, kind in _UNSIGNED)
 

@@ -11,7 +11,8 @@ from xdsl.ir import Attribute
 
 
 # The value of an attribute (None and False leave it out).
-Plain = bool | int | str | tuple[int, ...] | Attribute | None
+Given = bool | int | str | tuple[int, ...] | Attribute
+Plain = Given | None
 PLAIN = (int, str, tuple)
 
 
@@ -37,9 +38,12 @@ def _attribute(type: builtins.type, value: bool | int | str | tuple[int, ...]) -
     return StringAttr(value) if isinstance(value, str) else DenseArrayBase.from_list(i64, value)
 
 
-def attribute(value: Plain) -> Attribute:
+def attribute(value: Given) -> Attribute:
     """A Python value as the attribute of an instruction."""
-    return _attribute(value.__class__, value) if isinstance(value, PLAIN) else value
+    if not isinstance(value, PLAIN):
+        return value
+    kind: builtins.type = value.__class__
+    return _attribute(kind, value)
 
 
 def attributes_of(given: Mapping[str, Plain]) -> dict[str, Attribute]:

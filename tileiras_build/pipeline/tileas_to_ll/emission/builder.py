@@ -229,25 +229,25 @@ class Builder(ThreadCode):
 
     def load(self, type: Attribute, address: SSAValue, alignment: int, **flags: Attribute) -> SSAValue:
         """``load``; flags are those of the operation: ``volatile_``, ``invariant``."""
-        properties = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
+        properties: dict[str, Attribute] = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
         op = self.operation(llvm.LoadOp, (address,), (type,), properties)
         op.attributes |= flags
         return op.results[0]
 
     def load_invariant(self, type: Attribute, address: SSAValue, alignment: int) -> SSAValue:
         """A load of what never changes, reused like a computed value."""
-        properties = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
+        properties: dict[str, Attribute] = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
         result = self.pure(llvm.LoadOp, (address,), type, properties, "invariant")
         owner(result).attributes["invariant"] = UnitAttr()
         return result
 
     def store(self, value: Value, address: SSAValue, alignment: int, type: Attribute = I64) -> None:
-        properties = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
+        properties: dict[str, Attribute] = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
         self.operation(llvm.StoreOp, (self.of(value, type), address), (), properties)
 
     def alloca(self, type: Attribute, alignment: int) -> SSAValue:
         """Storage on the stack, as a generic pointer."""
-        properties = {"alignment": number(alignment, i64), "elem_type": type}
+        properties: dict[str, Attribute] = {"alignment": number(alignment, i64), "elem_type": type}
         return self.value(llvm.AllocaOp, (self.constant(1, I32),), pointer(), properties)
 
     # ---- instructions --------------------------------------------------------------------------------

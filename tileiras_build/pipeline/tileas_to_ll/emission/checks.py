@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation
 
 from ....dialects.definition import TableOperation
-from ...shared.accessors import number_of, text_of
+from ...shared.accessors import number_of, string_of
 from ....errors import InternalError
 from ....targets import TENSOR_MEMORY_ATOMS, WARPGROUP_ATOMS, MmaAtom, Target, TensorMemoryAtom, WarpgroupAtom
 from .analyze_buffers import Buffers
@@ -46,7 +46,7 @@ def _check_shapes(op: Operation, given: tuple[int, ...], wanted: tuple[int, ...]
 
 
 def _check_atom(op: TableOperation, buffers: Buffers, target: Target) -> None:
-    if "atom" in op.attributes and (atom := text_of(op, "atom")) not in _atoms(target):
+    if "atom" in op.attributes and (atom := string_of(op, "atom")) not in _atoms(target):
         raise InternalError("atom-unknown", f"{op.name} asks for {atom}, which {target.name} does not have")
 
 

@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....dialects.cuda_tile.attrs import DenseConstantAttr
-from ...shared.accessors import expect, number_of, text_of
+from ...shared.accessors import expect, number_of, string_of
 from ....dialects.gpu_ext import GPUModuleOp
 from ....names import GLOBAL as GLOBAL_NAME
 from ....targets import COMMON_SHARED_MEMORY
@@ -151,7 +151,7 @@ class ModuleEmitter:
         count = len(data) // size
         alignment = max(number_of(op, "alignment", 0), size)
         value = DenseIntOrFPElementsAttr(TensorType(integer(element.bits), [count]), BytesAttr(data))
-        name, type = text_of(op, "sym_name"), array(count, integer(element.bits))
+        name, type = string_of(op, "sym_name"), array(count, integer(element.bits))
         self.globals.append(llvm.GlobalOp(type, name, "external", GLOBAL, value=value, alignment=alignment))
 
     def _emit_kernel(self, op: Operation) -> llvm.FuncOp:

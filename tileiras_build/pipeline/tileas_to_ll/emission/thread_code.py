@@ -90,7 +90,8 @@ class ThreadCode:
         entry = (kind, *map(id, operands), id(type), key)
         if (known := self._common.get(entry)) is not None or (known := self._known.get(entry)) is not None:
             return known
-        [result] = self.operation(kind, operands, (type,), properties).results
+        results: Sequence[SSAValue[Any]] = self.operation(kind, operands, (type,), properties).results
+        [result] = results
         self._known[entry] = result
         self._added.append(entry)
         return result
@@ -139,9 +140,7 @@ class ThreadCode:
         """The address of a global or function."""
         return self._once(llvm.AddressOfOp, pointer(space), f"@{symbol}", {"global_name": SymbolRefAttr(symbol)})
 
-    def _once(
-        self, kind: type[Operation], type: Kind, key: object, properties: dict[str, Attribute]
-    ) -> SSAValue[Kind]:
+    def _once(self, kind: type[Operation], type: Kind, key: object, properties: dict[str, Attribute]) -> SSAValue[Kind]:
         """A value of the entry block that has no operands, the same for equal ones."""
         if (known := self._constants.get((key, id(type)))) is None:
             with self.in_prologue():

@@ -17,7 +17,7 @@ from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.nv_tileaa.types import PointerType
-from ...shared.accessors import expect, text_of
+from ...shared.accessors import expect, string_of
 from ....dialects.arith_ext import RemfOp
 from ....dialects.definition import TableOperation
 from ....dialects.nvvm import arithmetic, generic
@@ -202,7 +202,7 @@ def _multiply_high(e: KernelEmitter, op: Operation) -> Scalar:
 
 def _integer_compare(e: KernelEmitter, op: Operation) -> Scalar:
     b, type = e.b, _type(op.operands[0])
-    predicate = text_of(op, "predicate")
+    predicate = string_of(op, "predicate")
     return lambda x, y: b.compare(predicate, x, y, type)
 
 
@@ -355,7 +355,7 @@ def _float_min_max(e: KernelEmitter, op: Operation) -> Scalar:
 
 
 def _float_compare(e: KernelEmitter, op: Operation) -> Scalar:
-    b, predicate = e.b, text_of(op, "predicate")
+    b, predicate = e.b, string_of(op, "predicate")
     return lambda x, y: b.compare_floats(predicate, x, y)
 
 

@@ -9,6 +9,8 @@ from xdsl.dialects import builtin, llvm
 from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ....dialects.debuginfo.attrs import Node
+from ...shared.accessors import expect
 from ....dialects.debuginfo.metadata import DebugMetadata
 from ....errors import Unsupported
 from ...shared.llvm_types import FLOATS
@@ -107,7 +109,7 @@ class FunctionWriter:
     def emit(self, op: Operation, text: str) -> None:
         """A line, naming the result if there is one."""
         if (place := op.attributes.get(DBG)) is not None:
-            text = f"{text}, !dbg !{self.debug.number(place)}"
+            text = f"{text}, !dbg !{self.debug.number(expect(Node, place))}"
         for result in op.results:
             text = f"{self.names[id(result)]} = {text}"
         self.lines.append(f"  {text}")
@@ -116,4 +118,4 @@ class FunctionWriter:
 def alignment_text(op: Operation) -> str:
     """``, align N`` of an operation that says it."""
     found = op.properties.get("alignment")
-    return f", align {found.value.data}" if found is not None else ""
+    return f", align {found.value.data}" if isinstance(found, builtin.IntegerAttr) else ""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
 from collections.abc import Callable
 from functools import lru_cache
 
 from xdsl.dialects import llvm, vector
-from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.debuginfo.attrs import Node
+from ...shared.accessors import expect, given
 from ....dialects.debuginfo.metadata import expression_text
 from ....dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, DebugIntrinsic, ExtractElementOp, MoveOp
-from ....dialects.llvm_ext import BINARY, CASTS
+from ....dialects.llvm_ext import BINARY, CASTS, ConstantRangeAttr
 from ....dialects.nvvm.mapping import row_of
 from ....dialects.nvvm.rows import NONE, Argument, Assembly, Intrinsic, Row, Widened, constants
 from ....dialects.vector_ext import FromElementsOp
@@ -22,7 +25,8 @@ from .llvm_text import EMPTY_NODE, FunctionWriter, alignment_text, constant_text
 
 VOLATILE, INVARIANT = "volatile_", "invariant"
 
-Writer = Callable[[FunctionWriter, Operation], None]
+# A writer takes the class of its operation.
+Writer = Callable[[FunctionWriter, Any], None]
 WRITERS: dict[type[Operation], Writer] = {}
 
 # Operation -> LLVM's word for it.
@@ -75,7 +79,7 @@ def _address_of(w: FunctionWriter, op: llvm.AddressOfOp) -> None:
 
 @writes(llvm.ICmpOp)
 def _compare(w: FunctionWriter, op: llvm.ICmpOp) -> None:
-    predicate = INTEGER_PREDICATES[op.properties["predicate"].value.data]
+    predicate = INTEGER_PREDICATES[expect(IntegerAttr, op.properties["predicate"]).value.data]
     left, right = op._operands
     w.emit(op, f"icmp {predicate} {w.typed(left)}, {w.name(right)}")
 
@@ -87,7 +91,7 @@ def _select(w: FunctionWriter, op: llvm.SelectOp) -> None:
 
 @writes(llvm.FCmpOp)
 def _compare_floats(w: FunctionWriter, op: llvm.FCmpOp) -> None:
-    predicate = FLOAT_PREDICATES[op.properties["predicate"].value.data]
+    predicate = FLOAT_PREDICATES[expect(IntegerAttr, op.properties["predicate"]).value.data]
     left, right = op._operands
     w.emit(op, f"fcmp {predicate} {w.typed(left)}, {w.name(right)}")
 
@@ -148,8 +152,8 @@ def _insert_value(w: FunctionWriter, op: llvm.InsertValueOp) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _position_text(position: DenseArrayBase) -> str:
-    return ", ".join(map(str, position.get_values()))
+def _position_text(position: Attribute) -> str:
+    return ", ".join(map(str, expect(DenseArrayBase, position).get_values()))
 
 
 @writes(vector.ExtractOp)
@@ -171,7 +175,7 @@ def _from_elements(w: FunctionWriter, op: FromElementsOp) -> None:
 @writes(llvm.CallOp)
 def _call(w: FunctionWriter, op: llvm.CallOp) -> None:
     result = type_text(op.returned.type) if op.returned else "void"
-    w.emit(op, f"call {result} @{llvm_symbol(op.callee.root_reference.data)}({w.typed_list(op.args)})")
+    w.emit(op, f"call {result} @{llvm_symbol(given(op.callee).root_reference.data)}({w.typed_list(op.args)})")
 
 
 def _instruction(w: FunctionWriter, op: Operation, row: Row) -> None:
@@ -180,8 +184,8 @@ def _instruction(w: FunctionWriter, op: Operation, row: Row) -> None:
         operands = [_operand(w, value, row) for value in row.values(op)]
         return _call_named(w, op, row.intrinsic(op), ", ".join(operands), row.result)
     text, result = _spelling(op, row)
-    operands = ", ".join([text for value in row.values(op) for text in _registers(w, value)])
-    return w.emit(op, f"call {result} {text}({operands}){' #0' if row.convergent else ''}")
+    registers = ", ".join([name for value in row.values(op) for name in _registers(w, value)])
+    return w.emit(op, f"call {result} {text}({registers}){' #0' if row.convergent else ''}")
 
 
 def _registers(w: FunctionWriter, value: SSAValue) -> list[str]:
@@ -238,7 +242,7 @@ def _call_named(w: FunctionWriter, op: Operation, name: str, arguments: str, dro
 
 def _range(op: Operation) -> str:
     bound = op.attributes.get("range") or op.properties.get("range")
-    if bound is None:
+    if not isinstance(bound, ConstantRangeAttr):
         return ""
     return f"range({type_text(bound.type)} {bound.lower.data}, {bound.upper.data}) "
 
@@ -285,7 +289,9 @@ def _describe(w: FunctionWriter, op: DebugIntrinsic) -> None:
         return  # LLVM wants a place for each
     kind = "declare" if isinstance(op, DbgDeclareOp) else "value"
     expression = expression_text(op.expression)
-    w.lines.append(f"  #dbg_{kind}({w.typed(op.value)}, !{number(op.varInfo)}, {expression}, !{number(place)})")
+    w.lines.append(
+        f"  #dbg_{kind}({w.typed(op.value)}, !{number(op.varInfo)}, {expression}, !{number(expect(Node, place))})"
+    )
 
 
 @writes(llvm.BrOp)
@@ -309,7 +315,9 @@ def _unreachable(w: FunctionWriter, op: llvm.UnreachableOp) -> None:
 
 
 # What is spelled where it is used, not in a line of its own.
-SPELLED = {kind: WRITERS.pop(kind) for kind in (llvm.ConstantOp, llvm.UndefOp, llvm.ZeroOp, llvm.AddressOfOp)}
+SPELLED: dict[type[Operation], Writer] = {
+    kind: WRITERS.pop(kind) for kind in (llvm.ConstantOp, llvm.UndefOp, llvm.ZeroOp, llvm.AddressOfOp)
+}
 
 
 def write_operation(w: FunctionWriter, op: Operation) -> None:

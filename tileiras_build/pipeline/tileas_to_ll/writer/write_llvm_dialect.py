@@ -6,12 +6,14 @@ their rows in the book (``dialects/nvvm/mapping.py``). An operation of another d
 
 from __future__ import annotations
 
+from typing import Any
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import builtin, llvm
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...shared.accessors import expect, last_op
 from ....book.serializers import DATA_LAYOUTS, TRIPLE
 from ....dialects.debuginfo.attrs import Node
 from ....dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata
@@ -106,15 +108,15 @@ def _metadata(containers: Sequence[Operation], target: TargetAttr | None, debug:
     lines = [f"!{EMPTY_NODE} = !{{}}"]
     named: list[tuple[str, str]] = []
     for container in containers:
-        if (manifest := container.attributes.get(MANIFEST)) is not None:
-            named.append((MANIFEST, manifest.data))
+        if MANIFEST in container.attributes:
+            named.append((MANIFEST, expect(builtin.StringAttr, container.attributes[MANIFEST]).data))
     if (library := _linked_library(containers)) is not None:
         named.append(("tileiras.libdevice", library))
     if target is not None:
         named.append((NOTE, serialization_of(target).note))
     for number, (name, text) in enumerate(named, EMPTY_NODE + 1):
         lines += [f"!{name} = !{{!{number}}}", f'!{number} = !{{!"{llvm_string(text)}"}}']
-    units = [container.attributes[DBG] for container in containers if DBG in container.attributes]
+    units = [expect(Node, container.attributes[DBG]) for container in containers if DBG in container.attributes]
     return lines + (_debug_metadata(units, debug) if units else [])
 
 
@@ -124,7 +126,7 @@ def _linked_library(containers: Sequence[Operation]) -> str | None:
     if len(set(found)) > 1 or not all(isinstance(blob, builtin.StringAttr) for blob in found):
         message = f"{LINKED_LIBRARY} must be one string, but is {', '.join(map(str, found))}"
         raise InvalidInput("libdevice-blob", message, remedy='name a path, or "base64:" and the bitcode')
-    return found[0].data if found else None
+    return expect(builtin.StringAttr, found[0]).data if found else None
 
 
 def _debug_metadata(units: Sequence[Node], debug: DebugMetadata) -> list[str]:
@@ -169,7 +171,7 @@ def _function(op: Operation, debug: DebugMetadata, machine: str) -> str:
     writer = FunctionWriter(debug)
     arguments = _arguments(writer, op)
     kernel = "ptx_kernel " if "nvvm.kernel" in op.attributes else ""
-    place = f" !dbg !{debug.number(op.attributes[DBG])}" if DBG in op.attributes else ""
+    place = f" !dbg !{debug.number(expect(Node, op.attributes[DBG]))}" if DBG in op.attributes else ""
     head = f"define {kernel}{result} @{name}({arguments}){machine}{_launch(op)}{place} {{"
     _body(writer, op)
     return "\n".join([head, *writer.lines, "}"])
@@ -189,7 +191,7 @@ def _arguments(w: FunctionWriter, op: llvm.FuncOp) -> str:
 
 
 # Attribute of an argument -> LLVM's word for it.
-MARKS: dict[str, Callable[[Attribute], str]] = {
+MARKS: dict[str, Callable[[Any], str]] = {
     "llvm.byval": lambda value: f"byval({type_text(value)})",
     "llvm.align": lambda value: f"align {value.value.data}",
     "nvvm.grid_constant": lambda value: '"nvvm.grid_constant"',
@@ -229,8 +231,8 @@ def _body(w: FunctionWriter, function: llvm.FuncOp) -> None:
 def _phis(w: FunctionWriter, block: Block, incoming: Incoming) -> None:
     """The arguments of a block; their place is that of the first branch to it."""
     sources = incoming[block]
-    place = sources[0][0].last_op.attributes.get(DBG) if sources else None
-    suffix = f", !dbg !{w.debug.number(place)}" if place is not None else ""
+    place = last_op(sources[0][0]).attributes.get(DBG) if sources else None
+    suffix = f", !dbg !{w.debug.number(expect(Node, place))}" if place is not None else ""
     for index, argument in enumerate(block.args):
         pairs = ", ".join([f"[ {w.name(values[index])}, %{w.blocks[source]} ]" for source, values in sources])
         w.lines.append(f"  {w.name(argument)} = phi {type_text(argument.type)} {pairs}{suffix}")
