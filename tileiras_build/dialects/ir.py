@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import TypeVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerAttr, i32
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerAttr, IntegerType, i32
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation
+
+from .narrowing import narrowed
 
 Made = TypeVar("Made", bound=Operation)
 
@@ -21,7 +23,7 @@ SEGMENTS = "operandSegmentSizes"
 item = tuple.__getitem__
 # The classes of values, those that are met first: a class that is met as it stands is recognized without asking ABC.
 VALUES = (OpResult, BlockArgument, SSAValue)
-_NO_VALUES: SSAValues = SSAValues(())
+_NO_VALUES: SSAValues[OpResult] = SSAValues(())
 _new = object.__new__
 
 
@@ -93,6 +95,7 @@ def _result(op: Operation, index: int, type: Attribute) -> OpResult:
 def erase(op: Operation) -> None:
     """``op.detach()`` and ``op.erase()`` of an operation whose results nobody reads."""
     block, before, after = op.parent, op._prev_op, op._next_op
+    assert block is not None
     if before is None:
         block._first_op = after
     else:
@@ -130,9 +133,10 @@ def replace_uses(old: SSAValue, new: SSAValue) -> None:
 
 def move_operations(source: Block, target: Block) -> None:
     """Append all operations of a block to another one."""
-    first = op = source._first_op
-    if op is None:
+    first = source._first_op
+    if first is None:
         return
+    op: Operation | None = first
     while op is not None:
         op.parent = target
         op = op._next_op
@@ -205,7 +209,9 @@ def segments(*sizes: int) -> Attribute:
 
 def segment_sizes(op: Operation) -> tuple[int, ...]:
     """How many operands each group of an operation has, as its property says."""
-    return _unpacked(op.properties[SEGMENTS].data.data)
+    sizes = op.properties[SEGMENTS]
+    assert isinstance(sizes, DenseArrayBase)
+    return _unpacked(sizes.data.data)
 
 
 @lru_cache(maxsize=4096)
@@ -216,7 +222,7 @@ def _unpacked(data: bytes) -> tuple[int, ...]:
 @lru_cache(maxsize=4096)
 def number(value: int, type: Attribute) -> IntegerAttr:
     """A number as an attribute, its bits beyond the type's cut off."""
-    return IntegerAttr(value, type, truncate_bits=True)
+    return IntegerAttr(value, narrowed(type, IntegerType), truncate_bits=True)
 
 
 @lru_cache(maxsize=4096)

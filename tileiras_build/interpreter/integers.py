@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from xdsl.ir import Attribute
 
+from ..dialects.cuda_tile.base import TileOperation
 from ..dialects.cuda_tile.element_types import BITS
 from ..dialects.cuda_tile.enums import ComparisonPredicate, IntegerOverflow, RoundingMode, Signedness
 from ..dialects.cuda_tile.ops_integer import (
@@ -176,7 +177,7 @@ def divide(frame: Frame, op: DivIOp):
 
 
 @handles(RemIOp)
-def remainder(frame: Frame, op: RemIOp):
+def remainder(frame: Frame, op: TileOperation):
     signed = _is_signed(op)
     x, y = numbers(frame, op, signed)
     _, rest, _, undefined = _divide_magnitudes(x, y)
@@ -186,7 +187,7 @@ def remainder(frame: Frame, op: RemIOp):
 
 
 @handles(ShLIOp)
-def shift_left(frame: Frame, op: ShLIOp):
+def shift_left(frame: Frame, op: TileOperation):
     x, amount = numbers(frame, op, False)
     bits = BITS[element(op)]
     beyond = amount >= bits
@@ -200,7 +201,7 @@ def shift_left(frame: Frame, op: ShLIOp):
 
 
 @handles(ShRIOp)
-def shift_right(frame: Frame, op: ShRIOp):
+def shift_right(frame: Frame, op: TileOperation):
     x = numbers(frame, op, _is_signed(op))[0]
     amount = numbers(frame, op, False)[1]
     beyond = amount >= BITS[element(op)]

@@ -28,4 +28,4 @@ TYPES = (
     FloatNV8E5M3FNUType,
 )  # fmt: skip
 
-CudaTile = Dialect("cuda_tile", OPERATIONS, [*TYPES, *ENUM_ATTRS, *ATTRS, *DEBUG_ATTRS])
+CudaTile = Dialect("cuda_tile", [*OPERATIONS], [*TYPES, *ENUM_ATTRS, *ATTRS, *DEBUG_ATTRS])

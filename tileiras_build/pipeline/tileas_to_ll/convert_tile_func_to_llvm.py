@@ -31,7 +31,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...dialects.ir import create, replace_uses, walk
-from ..shared.accessors import expect, number_of, text_of, string_of
+from ..shared.accessors import expect, number_of, string_of
 from ...dialects.cuda_tile.location import source_location
 from ...dialects.nv_tileaa.kernel_spec import KernelSpecAttr
 from ...errors import InternalError, InvalidInput, Unsupported

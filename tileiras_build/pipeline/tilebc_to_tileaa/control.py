@@ -70,9 +70,7 @@ def _convert_block_id(cv: Converter, op: Operation, block: Block) -> None:
         cv.values[result] = cv.emit(op, new, block, bind=False).results[0]
 
 
-def _convert_grid_dependency(
-    cv: Converter, op: cuda_tile.GdcWaitTkoOp | cuda_tile.GdcLaunchDependentsTkoOp, block: Block
-) -> None:
+def _convert_grid_dependency(cv: Converter, op: cuda_tile.TileOperation, block: Block) -> None:
     action = "launch_dependents" if "launch" in op.name else "wait"
     token = cv.value(op.operands[0]) if op.operands else None
     cv.build(op, block, ops.GridDependencyOp, [token], {"action": StringAttr(action)})
