@@ -199,6 +199,16 @@ class Emitter:
         self.insert(operation)
         return operation.results[0]
 
+    def made(
+        self,
+        kind: builtins.type[Operation],
+        operands: Sequence[SSAValue],
+        type: Attribute,
+        properties: dict[str, Attribute] | None = None,
+    ) -> SSAValue:
+        """``add`` of a new operation with one result, which is not verified."""
+        return self.add(create(kind, operands, (type,), properties))
+
     def add_any(self, operation: Operation) -> SSAValue | None:
         """The same of an operation that may have no result."""
         self.insert(operation)
@@ -244,8 +254,14 @@ class Emitter:
     def constant(self, value: int | float, type: Attribute = i32) -> SSAValue:
         """A constant of LLVM's."""
         if isinstance(type, IntegerType):
-            return self.add(create(llvm.ConstantOp, (), (type,), {"value": number(value, type)}))
+            return self.made(llvm.ConstantOp, (), type, {"value": number(value, type)})
         return self.add(llvm.ConstantOp(builtin.FloatAttr(float(value), type), type))
+
+    def known(self, value: SSAValue) -> int | None:
+        """The integer that a value is known to be."""
+        owner = value.owner
+        constant = owner.value if isinstance(owner, llvm.ConstantOp | arith.ConstantOp) else None
+        return constant.value.data if isinstance(constant, IntegerAttr) else None
 
     def source(self, value: SSAValue, type: Attribute) -> SSAValue | None:
         """The value of ``type`` that was bridged to ``value``, if it is such a one."""
@@ -366,6 +382,11 @@ class Emitter:
             if value.name_hint is None:
                 value.name_hint = result.name_hint
             replace_uses(result, self.as_type(value, result.type))
+        erase(self.root)
+
+    def replace_first(self, value: SSAValue) -> None:
+        """Replace the root's first result by a value of its type, where the others have no uses, and erase it."""
+        replace_uses(self.root.results[0], value)
         erase(self.root)
 
     def become(self, operation: Operation) -> None:

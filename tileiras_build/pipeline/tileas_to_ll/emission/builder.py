@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import Pure
 
 from ....dialects.definition import TableOperation
+from ....dialects.gpu_ext import ShuffleMode, ShuffleModeAttr, ShuffleOp
 from ....dialects.ir import number, segments
 from ....dialects.llvm_ext import BINARY, CASTS, ExtractElementOp
 from ...shared.llvm_types import I1, I32, I64, pointer
@@ -48,6 +49,8 @@ INDEX = IndexType()
 DYNAMIC: Attribute = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
 _C_CONVENTION = llvm.CallingConventionAttr("ccc")
 _NO_TAIL_CALL = llvm.TailCallKindAttr(llvm.TailCallKind.NONE)
+WARP = 32
+_MODES: dict[ShuffleMode, Attribute] = {mode: ShuffleModeAttr(mode) for mode in ShuffleMode}
 
 
 class Builder(ThreadCode):
@@ -301,6 +304,11 @@ class Builder(ThreadCode):
         """A place in the grid, by an index query of ``gpu``, as 32 bits."""
         index = self.pure(kind, (), INDEX, {"dimension": DimensionAttr(DimensionEnum(axis))}, axis)
         return self.pure(IndexCastOp, (index,), I32)
+
+    def shuffle(self, mode: ShuffleMode, word: Value, argument: Value) -> SSAValue:
+        """The 32-bit ``word`` of another lane: ``argument`` says which, as the mode takes it."""
+        operands = (self.of(word, I32), self.of(argument, I32), self.constant(WARP, I32))
+        return self.operation(ShuffleOp, operands, (I32, I1), {"mode": _MODES[mode]}).results[0]
 
     # ---- calls -------------------------------------------------------------------------------------
     @overload

@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ....dialects import gpu_ext as gpu
 from ....dialects.cuda_tile.location import source_location
 from ....dialects.nvvm.barriers import ClusterRankOp
-from ....dialects.nvvm.warps import BarrierCountOp, BarWarpSyncOp, ElectOp, ShuffleOp
+from ....dialects.nvvm.warps import BarrierCountOp, BarWarpSyncOp, ElectOp
 from ....errors import InternalError, TileirasError
 from ....layouts import LinearLayout
 from ...shared.element_types import POINTER, Element, element_of, wrapped
@@ -154,7 +154,7 @@ class KernelEmitter:
         """The warp's number, which ptxas knows to be the same in all lanes: what is computed from it goes to uniform
         registers."""
         with self.b.in_prologue():
-            return 0 if self.num_warps == 1 else self.b.issue(ShuffleOp, -1, self.warp, 0, 31, type=I32, mode="idx")
+            return 0 if self.num_warps == 1 else self.b.shuffle(gpu.ShuffleMode.IDX, self.warp, 0)
 
     def linear(self, lane_images: tuple[int, ...], warp_images: tuple[int, ...]) -> Value:
         """The F2-linear function of the thread's lane and warp, computed at the start of the kernel."""
