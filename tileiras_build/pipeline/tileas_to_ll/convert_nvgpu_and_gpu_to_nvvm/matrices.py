@@ -34,7 +34,8 @@ from ....dialects.nvvm.attrs import (
     ShapeAttr,
 )
 from ....dialects.vector_ext import FromElementsOp
-from .conversion import Emitter, rewrite, struct_of
+from .conversion import Emitter, rewrite
+from .converted_types import struct_of
 
 ROW = MmaLayoutAttr.new([StringAttr("row")])
 COLUMN = MmaLayoutAttr.new([StringAttr("col")])

@@ -25,16 +25,8 @@ from ....dialects.nvgpu import ops_tensor_map as nvgpu
 from ....dialects.nvvm import ops_copy, ops_thread
 from ....dialects.nvvm.attrs import LoadModeAttr, MemScopeAttr
 from ...analysis.tensor_maps import MAP_BYTES
-from .conversion import (
-    GLOBAL_POINTER,
-    POINTER,
-    SHARED_POINTER,
-    Emitter,
-    element_bytes,
-    rewrite,
-    static_strides,
-    struct_of,
-)
+from .conversion import Emitter, rewrite
+from .converted_types import GLOBAL_POINTER, POINTER, SHARED_POINTER, element_bytes, static_strides, struct_of
 from .mbarriers import barrier_address
 
 TILE = LoadModeAttr.new([StringAttr("tile")])

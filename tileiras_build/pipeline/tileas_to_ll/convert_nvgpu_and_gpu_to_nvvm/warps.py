@@ -12,7 +12,8 @@ from ....dialects import gpu_ext as gpu
 from ....dialects.gpu_ext import ReduceKind, ShuffleMode
 from ....dialects.nvvm.attrs import ReduxKindAttr, ShflKindAttr
 from ....dialects.nvvm.ops_thread import ReduxSyncOp, ShflSyncOp
-from .conversion import Emitter, rewrite, struct_of
+from .conversion import Emitter, rewrite
+from .converted_types import struct_of
 
 WARP = 32
 KINDS: dict[ShuffleMode, Attribute] = {

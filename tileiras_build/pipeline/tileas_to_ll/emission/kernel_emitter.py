@@ -24,7 +24,7 @@ from ....dialects.nvvm.warps import BarrierCountOp, BarWarpSyncOp, ElectOp
 from ....errors import InternalError, TileirasError
 from ....layouts import LinearLayout
 from ...shared.element_types import POINTER, Element, element_of, wrapped
-from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, SHARED, array, integer, struct
+from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, SHARED, integer, struct
 from ...shared.llvm_types import vector as vector_of
 from .analyze_buffers import Buffers, analyze_buffers
 from .builder import Builder
@@ -197,12 +197,6 @@ class KernelEmitter:
         share = self.most_registers or self.target.multiprocessor.registers // threads
         return 1 << (share - OTHER_REGISTERS).bit_length() - 1
 
-    @cached_property
-    def print_buffer(self) -> SSAValue:
-        """Stack space for the arguments of vprintf."""
-        with self.b.in_prologue():
-            return self.b.alloca(array(max(self.buffers.print_bytes, 8), I8), 8)
-
     def holder(self, layout: LinearLayout) -> Value | None:
         """Whether this thread is the canonical holder of its elements; None where every thread is."""
         lanes, warps = layout.free_bits("lane"), layout.free_bits("warp")
@@ -280,7 +274,14 @@ class KernelEmitter:
     def shared_base(self) -> Value:
         """The 32-bit address of the kernel's shared memory."""
         with self.b.in_prologue():
-            return self.b.cast("ptrtoint", self.b.address_of(self.module.shared_memory_symbol, SHARED), I32)
+            return self.b.cast("ptrtoint", self.shared_memory, I32)
+
+    @property
+    def shared_memory(self) -> SSAValue:
+        """The start of the kernel's shared memory."""
+        if self.module.dynamic_shared:
+            return self.b.dynamic_shared_memory()
+        return self.b.address_of(self.module.shared_memory_symbol, SHARED)
 
     def barrier(self) -> None:
         """All threads that compute meet; memory written before is seen after."""
