@@ -170,7 +170,7 @@ def written(folder):
                 yield from re.findall(r"(?:^|[;}\n] ?|@\S+ )([a-z]\w*(?:\.[\w:]+)+) (?:\w, )?[$\[{]", node.value)
 
 
-@pytest.mark.parametrize("folder", ["pipeline", "dialects"])
-def test_every_instruction_that_emitters_write_has_a_row(folder):
-    names = set(written(folder))
+def test_every_instruction_that_the_book_writes_has_a_row():
+    names = set(written("dialects"))
     assert len(names) >= 3 and [name for name in names if not needs(name)[0]] == []
+    assert set(written("pipeline")) == set()

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from xdsl.dialects.builtin import IntegerType, UnitAttr, VectorType, i1, i16, i32, i64
+from xdsl.dialects.builtin import IntAttr, IntegerType, UnitAttr, VectorType, bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.dialects.llvm import LLVMPointerType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.core import OpOperands
 
 from ...errors import InternalError, Unsupported
 from ...targets import MMA_ATOMS
+from ..debuginfo.ops import MoveOp
 from ..ir import number
 from ..narrowing import narrowed
 from . import (  # noqa: F401 - the modules of rows register theirs
@@ -26,6 +27,7 @@ from . import (  # noqa: F401 - the modules of rows register theirs
     ops_copy,
     ops_matrix,
     ops_thread,
+    sparse,
     tensor_copies,
     tensor_memory,
     warpgroup,
@@ -230,6 +232,24 @@ def _packed(name: str, count: int) -> Callable[[Flushable], str]:
     return text
 
 
+# Type -> the end of the name of the intrinsic that hides a value from optimization. LLVM has none for what is in
+# registers of 16 bits and no integer.
+_MOVES: dict[Attribute, str] = {
+    i16: "i16", i32: "i32", i64: "i64", f32: "float", f64: "double", LLVMPointerType(): "ptr.p0",
+    LLVMPointerType(IntAttr(1)): "ptr.p1",
+}  # fmt: skip
+_NARROW_MOVE = Assembly("mov.b16 $0, $1;", READ)
+
+
+def _move(op: MoveOp) -> str:
+    if (found := _MOVES.get(op.source.type)) is None:
+        raise Unsupported("ll-move", f"a value of type {op.source.type} cannot be pinned for a debugger")
+    return f"move.{found}"
+
+
+_MOVE = Intrinsic(_move)
+
+
 # The table ------------------------------------------------------------------------------------------------------------
 
 MAPPING: dict[type[Operation], Row] = {
@@ -308,6 +328,8 @@ def row_of(op: Operation) -> Row:
         return _WITH_PREDICATE[type(op)]
     if isinstance(op, ops_thread.MBarrierTryWaitParitySharedOp) and op.res is None:
         return _TRY_WAIT_LOOP
+    if isinstance(op, MoveOp):
+        return _NARROW_MOVE if op.source.type in (f16, bf16, i8) else _MOVE
     if type(op) not in MAPPING:
         raise InternalError("nvvm-no-row", f"operation {op.name} has no row in the NVVM mapping")
     return MAPPING[type(op)]

@@ -1,10 +1,14 @@
-"""The groups that stores of tensors make (PTX ISA 9.0, section 9.7.9.27); the copies stand in ``ops_copy``."""
+"""Reductions of tensors, the groups that stores of tensors make (PTX ISA 9.0, section 9.7.9.27), and changes of tensor
+maps (tensormap.replace); the copies stand in ``ops_copy``."""
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IntegerAttr, i1, i64
+from xdsl.dialects.llvm import LLVMPointerType
 
-from .rows import ALL, Intrinsic, instruction, number, word
+from ..definition import TableOperation
+from ..narrowing import narrowed
+from .rows import ALL, SHARED, Assembly, Intrinsic, bits_of, instruction, number, space_of, word
 
 # The slot of a cache hint, and that it is empty.
 _NO_HINT = (IntegerAttr(0, i64), IntegerAttr(0, i1))
@@ -37,4 +41,20 @@ BulkWaitGroupOp = instruction(
         ALL,
         arguments=lambda op: [number(op, "pending")],
     ),
+)
+
+
+def _replaced(op: TableOperation) -> str:
+    place, value = op.operands
+    space = "shared::cta" if space_of(narrowed(place.type, LLVMPointerType)) == SHARED else "global"
+    index = f"{number(op, 'index')}, " if "index" in op.attributes else ""
+    return f"tensormap.replace.tile.{word(op, 'field')}.{space}.b1024.b{bits_of(value.type)} [$0], {index}$1;"
+
+
+TensorMapReplaceOp = instruction(
+    "tensormap.replace",
+    "map value",
+    "",
+    "change a `field` of a tensor map in memory: global_address, or with its `index` global_dim or global_stride",
+    Assembly(_replaced),
 )

@@ -16,6 +16,8 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
+from ...book.libnvvm import APPROXIMATE, RENAMED, SIGN_BIT
+
 DATA_LAYOUT = (
     "e-p:64:64:64-p3:32:32:32-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-"
     "f128:128:128-v16:16:16-v32:32:32-v64:64:64-v128:128:128-n16:32:64-a:8:8"
@@ -27,11 +29,6 @@ BITS = {
 SIGN_CLEARED = {"float": ("i32", 0x7FFFFFFF), "double": ("i64", (1 << 63) - 1)} | dict.fromkeys(
     ("half", "bfloat"), ("i16", 0x7FFF)
 )
-RENAMED = {"@llvm.rint.": "@llvm.roundeven."}  # equal, as PTX has no dynamic rounding mode
-APPROXIMATE = {
-    f"@llvm.{name}.f32": f"{mnemonic}.approx.f32"
-    for name, mnemonic in (("exp2", "ex2"), ("sin", "sin"), ("cos", "cos"), ("tanh", "tanh"))
-}
 _TYPE = "|".join(map(re.escape, BITS))
 _LAYOUT = re.compile(r'^target datalayout = "[^"]*"$', re.MULTILINE)
 _KERNEL = re.compile(r'^define [^\n]*\bptx_kernel [^\n@]*@("[^"\n]*"|[\w.$]+)\(', re.MULTILINE)
@@ -93,7 +90,7 @@ class _Converter:
 
     def _intrinsic(self, line: str) -> list[str] | None:
         """The lines in place of one that names an intrinsic which libNVVM lacks; None for all others."""
-        name = next((name for name in ("@llvm.fabs.", *RENAMED, *APPROXIMATE) if name in line), None)
+        name = next((name for name in (SIGN_BIT, *RENAMED, *APPROXIMATE) if name in line), None)
         if name is None:
             return None
         if name in RENAMED:
@@ -115,8 +112,7 @@ class _Converter:
             return [line]
         indent, result, type, _, operand = call.groups()
         if name in APPROXIMATE:
-            asm = f'asm "{APPROXIMATE[name]} $0, $1;", "=f,f"(float {operand})'
-            return [f"{indent}{result} = call float {asm}"]
+            return [f"{indent}{result} = call float {APPROXIMATE[name]}(float {operand})"]
         bits, mask = SIGN_CLEARED[type]
         before, after = self._name(), self._name()
         return [

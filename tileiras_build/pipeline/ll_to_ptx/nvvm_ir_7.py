@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 from itertools import count
 
-from ...targets import MMA_ATOMS
+from ...book.libnvvm import CONSTANTS, EFFECTS, HINT, INSTRUCTIONS, LETTERS, MEMORY, TO_BFLOAT, predicate
 from .matches import certain
 from .nvvm_ir import metadata, rewritten, split_operands
 
@@ -60,61 +60,6 @@ _DEBUG = (
     ("emissionKind: DebugDirectivesOnly", "emissionKind: LineTablesOnly"),
 )
 _TYPED = re.compile(r"^(.+?) (\S+)$")
-_LETTERS = {"float": "f", "double": "d", "i32": "r", "i64": "l", "i16": "h", "i1": "b", "half": "h", "<2 x half>": "r"}
-
-# Intrinsic -> the instruction; operands follow the results in the order of the call.
-INSTRUCTIONS = {
-    "llvm.nvvm.barrier.cta.sync.aligned.all": "bar.sync $0;",
-    "llvm.nvvm.bar.warp.sync": "bar.warp.sync $0;",
-    "llvm.nvvm.cp.async.commit.group": "cp.async.commit_group;",
-    "llvm.nvvm.cp.async.wait.group": "cp.async.wait_group $0;",
-    "llvm.nvvm.shfl.sync.idx.i32": "shfl.sync.idx.b32 $0, $2, $3, $4, $1;",
-    "llvm.nvvm.shfl.sync.bfly.i32": "shfl.sync.bfly.b32 $0, $2, $3, $4, $1;",
-    "llvm.nvvm.shfl.sync.up.i32": "shfl.sync.up.b32 $0, $2, $3, $4, $1;",
-    "llvm.nvvm.shfl.sync.down.i32": "shfl.sync.down.b32 $0, $2, $3, $4, $1;",
-    "llvm.nvvm.ex2.approx.f32": "ex2.approx.f32 $0, $1;",
-    "llvm.nvvm.ex2.approx.ftz.f32": "ex2.approx.ftz.f32 $0, $1;",
-    "llvm.nvvm.rsqrt.approx.f": "rsqrt.approx.f32 $0, $1;",
-    "llvm.nvvm.saturate.f": "cvt.sat.f32.f32 $0, $1;",
-    "llvm.nvvm.fma.rm.f": "fma.rm.f32 $0, $1, $2, $3;",
-    "llvm.nvvm.fabs.f32": "abs.f32 $0, $1;",
-    "llvm.maxnum.f32": "max.f32 $0, $1, $2;",
-    "llvm.minnum.f32": "min.f32 $0, $1, $2;",
-    "llvm.copysign.f32": "copysign.f32 $0, $2, $1;",
-    "llvm.sqrt.f32": "sqrt.rn.f32 $0, $1;",
-    "llvm.fma.f32": "fma.rn.f32 $0, $1, $2, $3;",
-    "llvm.smax.i32": "max.s32 $0, $1, $2;",
-    "llvm.smin.i32": "min.s32 $0, $1, $2;",
-    "llvm.umax.i32": "max.u32 $0, $1, $2;",
-    "llvm.umin.i32": "min.u32 $0, $1, $2;",
-    "llvm.abs.i16": "abs.s16 $0, $1;",
-    "llvm.abs.i32": "abs.s32 $0, $1;",
-    "llvm.abs.i64": "abs.s64 $0, $1;",
-}
-# Those that all threads of a warp execute, or that order memory.
-_EFFECTS = ("bar.", "shfl.", "cp.async", "mma.")
-_CONSTANTS = ("cp.async.wait_group",)
-
-
-def _products() -> dict[str, str]:
-    """The mma.sync intrinsics of targets.py as instructions."""
-    rows = {}
-    for atom in MMA_ATOMS:
-        for signs in ((a, b) for a in (True, False) for b in (True, False)):
-            rows[atom.intrinsic_name(*signs)] = _product(atom, atom.ptx_name(*signs))
-    return rows
-
-
-def _product(atom, mnemonic: str) -> str:
-    sizes = (atom.c_registers, atom.a_registers, atom.b_registers, atom.c_registers)
-    groups, start = [], 0
-    for size in sizes:
-        groups.append("{" + ", ".join(f"${index}" for index in range(start, start + size)) + "}")
-        start += size
-    return f"{mnemonic} {', '.join(groups)};"
-
-
-INSTRUCTIONS |= _products()
 
 
 def nvvm_ir_7(text: str, version: tuple[int, int, int, int]) -> str:
@@ -136,10 +81,10 @@ def _instruction(line: str) -> str:
     registers = [] if type == "void" else split_operands(type.strip("{} "))
     # What the instruction does not take says something to LLVM only.
     values = values[: len(set(re.findall(r"\$\d+", text))) - len(registers)]
-    letters = [f"={_LETTERS[register]}" for register in registers]
-    letters += ["n" if text.startswith(_CONSTANTS) else _LETTERS[_words(kind)] for kind, _ in values]
-    effects = "sideeffect " if text.startswith(_EFFECTS) else ""
-    memory = ["~{memory}"] if type == "void" else []
+    letters = [f"={LETTERS[register]}" for register in registers]
+    letters += ["n" if text.startswith(CONSTANTS) else LETTERS[_words(kind)] for kind, _ in values]
+    effects = "sideeffect " if text.startswith(EFFECTS) else ""
+    memory = [MEMORY] if type == "void" else []
     given = ", ".join(f"{_words(kind)} {value}" for kind, value in values)
     assign = f"{result} = " if result else ""
     return f'{indent}{assign}call {type} asm {effects}"{text}", "{",".join(letters + memory)}"({given}) {CONVERGENT}'
@@ -160,9 +105,7 @@ class _Dialect7:
         for line in self.lines:
             if line.startswith("attributes "):
                 yield self._group(line)
-            elif "@llvm.lifetime." in line:
-                continue  # a hint, with other operands then
-            elif line.startswith("declare ") and any(f"@{name}(" in line for name in INSTRUCTIONS):
+            elif HINT in line or line.startswith("declare ") and any(f"@{name}(" in line for name in INSTRUCTIONS):
                 continue
             else:
                 yield from self._line(_older_debug(line) if " !DI" in line else line)
@@ -270,8 +213,9 @@ class _Dialect7:
                 number, word = results + position, self._name()
                 yield f"{indent}{word} = zext {value} to i32"
                 values[position], letters[number] = f"i32 {word}", "r"
-                text = re.sub(rf"\${number}(?!\d)", f"nvvm_p{number}", text)
-                setup += f".reg .pred nvvm_p{number}; setp.ne.u32 nvvm_p{number}, ${number}, 0; "
+                name, line = predicate(number)
+                text = re.sub(rf"\${number}(?!\d)", name, text)
+                setup += line
         if setup:
             text = f"{{ {setup}{text} }}"
         yield f"{head}{text}{middle}{','.join(letters)}{opening}{', '.join(values)}{tail}"
@@ -318,7 +262,7 @@ def _older_debug(line: str) -> str:
 
 
 def _narrowed(indent: str, result: str, value: str) -> str:
-    return f'{indent}{result} = call i16 asm "cvt.rn.bf16.f32 $0, $1;", "=h,f"(float {value})'
+    return f'{indent}{result} = call i16 {TO_BFLOAT}(float {value})'
 
 
 def _constant_bits(operand: str) -> str:

@@ -80,6 +80,26 @@ gpu.module @m {
   }
 }
 
+// ---- dynamic_shared_memory_that_the_module_has
+gpu.module @m {
+  llvm.mlir.global external @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+  llvm.func @k() {
+    %a = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    %p = builtin.unrealized_conversion_cast %a : memref<?xi8, #gpu.address_space<workgroup>> to !llvm.ptr<3>
+    %n = llvm.ptrtoint %p : !llvm.ptr<3> to i32
+    llvm.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.mlir.global external @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
+  llvm.func @k() {
+    %a = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
+    %n = llvm.ptrtoint %a : !llvm.ptr<3> to i32
+    llvm.return
+  }
+}
+
 // ---- an_argument_keeps_its_attributes
 gpu.module @m {
   gpu.func @kernel(%x: !llvm.ptr<1> {llvm.noalias}, %n: i32) kernel {

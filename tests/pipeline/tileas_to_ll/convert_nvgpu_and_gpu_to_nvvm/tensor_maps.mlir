@@ -486,15 +486,15 @@ gpu.module @m {
     %0 = llvm.ptrtoint %g : !llvm.ptr<1> to i64
     %1 = llvm.mlir.constant(128 : i32) : i32
     nvvm.fence.proxy.acquire #nvvm.mem_scope<cta> %m, %1
-    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_address.global.b1024.b64 [$0], $1;", "l,l" %m, %0 : (!llvm.ptr, i64) -> ()
+    nvvm.tensormap.replace %m, %0 {field = "global_address"} : (!llvm.ptr, i64) -> ()
     %2 = llvm.trunc %i : i64 to i32
-    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_dim.global.b1024.b32 [$0], 0, $1;", "l,r" %m, %2 : (!llvm.ptr, i32) -> ()
+    nvvm.tensormap.replace %m, %2 {field = "global_dim", index = 0 : i64} : (!llvm.ptr, i32) -> ()
     %3 = llvm.trunc %i : i64 to i32
-    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_dim.global.b1024.b32 [$0], 1, $1;", "l,r" %m, %3 : (!llvm.ptr, i32) -> ()
+    nvvm.tensormap.replace %m, %3 {field = "global_dim", index = 1 : i64} : (!llvm.ptr, i32) -> ()
     %4 = llvm.trunc %i : i64 to i32
-    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_dim.global.b1024.b32 [$0], 2, $1;", "l,r" %m, %4 : (!llvm.ptr, i32) -> ()
-    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_stride.global.b1024.b64 [$0], 0, $1;", "l,l" %m, %i : (!llvm.ptr, i64) -> ()
-    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_stride.global.b1024.b64 [$0], 1, $1;", "l,l" %m, %i : (!llvm.ptr, i64) -> ()
+    nvvm.tensormap.replace %m, %4 {field = "global_dim", index = 2 : i64} : (!llvm.ptr, i32) -> ()
+    nvvm.tensormap.replace %m, %i {field = "global_stride", index = 0 : i64} : (!llvm.ptr, i64) -> ()
+    nvvm.tensormap.replace %m, %i {field = "global_stride", index = 1 : i64} : (!llvm.ptr, i64) -> ()
     nvvm.fence.proxy.release #nvvm.mem_scope<cta>
     llvm.return
   }
@@ -515,9 +515,9 @@ gpu.module @m {
     %1 = llvm.addrspacecast %m : !llvm.ptr<1> to !llvm.ptr
     %2 = llvm.mlir.constant(128 : i32) : i32
     nvvm.fence.proxy.acquire #nvvm.mem_scope<gpu> %1, %2
-    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_address.global.b1024.b64 [$0], $1;", "l,l" %m, %0 : (!llvm.ptr<1>, i64) -> ()
+    nvvm.tensormap.replace %m, %0 {field = "global_address"} : (!llvm.ptr<1>, i64) -> ()
     %3 = llvm.trunc %i : i64 to i32
-    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_dim.global.b1024.b32 [$0], 0, $1;", "l,r" %m, %3 : (!llvm.ptr<1>, i32) -> ()
+    nvvm.tensormap.replace %m, %3 {field = "global_dim", index = 0 : i64} : (!llvm.ptr<1>, i32) -> ()
     nvvm.fence.proxy.release #nvvm.mem_scope<gpu>
     llvm.return
   }
@@ -538,9 +538,9 @@ gpu.module @m {
     %1 = llvm.addrspacecast %m : !llvm.ptr<3> to !llvm.ptr
     %2 = llvm.mlir.constant(128 : i32) : i32
     nvvm.fence.proxy.acquire #nvvm.mem_scope<sys> %1, %2
-    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_address.shared::cta.b1024.b64 [$0], $1;", "r,l" %m, %0 : (!llvm.ptr<3>, i64) -> ()
+    nvvm.tensormap.replace %m, %0 {field = "global_address"} : (!llvm.ptr<3>, i64) -> ()
     %3 = llvm.trunc %i : i64 to i32
-    llvm.inline_asm has_side_effects "tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [$0], 0, $1;", "r,r" %m, %3 : (!llvm.ptr<3>, i32) -> ()
+    nvvm.tensormap.replace %m, %3 {field = "global_dim", index = 0 : i64} : (!llvm.ptr<3>, i32) -> ()
     nvvm.fence.proxy.release #nvvm.mem_scope<sys>
     llvm.return
   }

@@ -8,8 +8,8 @@ import pytest
 from tests.dialects.nvvm.nvvm_kernels import translate
 from tests.emulator.ptx_kernels import aligned
 from tileiras_build import emulator
+from tileiras_build.dialects.nvvm.sparse import sparse_text
 from tileiras_build.pipeline import opt
-from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.matrices import sparse_assembly
 
 DOCUMENT = "nvgpu-gpu-to-nvvm"
 PASSES = ["convert-nvgpu-and-gpu-to-nvvm"]
@@ -209,7 +209,7 @@ def test_libdevice_computes(operation, type, reference, tolerance):
     ],
 )
 def test_the_assembler_takes_a_sparse_product(shape, kind, accumulator, counts):
-    text = sparse_assembly(shape, [kind, kind], accumulator, counts, 0)
+    text = sparse_text(shape, [kind, kind], accumulator, counts, 0)
     a, b, c = counts
     type, letter = ("f32", "f") if accumulator == "f32" else ("i32", "r")
     constraints = ",".join(["=" + letter] * c + ["r"] * (a + b) + [letter] * c + ["r"])

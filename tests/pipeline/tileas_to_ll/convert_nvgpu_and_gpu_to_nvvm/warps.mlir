@@ -5,6 +5,7 @@
 gpu.module @m {
   gpu.func @k(%v: f32, %o: i32, %w: i32) kernel {
     %r, %ok = gpu.shuffle xor %v, %o, %w : f32
+    %flag = llvm.zext %ok : i1 to i32
     gpu.return
   }
 }
@@ -20,6 +21,7 @@ gpu.module @m {
     %6 = nvvm.shfl.sync bfly %3, %v, %o, %5 {return_value_and_is_valid} : f32 -> !llvm.struct<(f32, i1)>
     %r = llvm.extractvalue %6[0] : !llvm.struct<(f32, i1)>
     %ok = llvm.extractvalue %6[1] : !llvm.struct<(f32, i1)>
+    %flag = llvm.zext %ok : i1 to i32
     llvm.return
   }
 }
@@ -28,6 +30,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @k(%v: f32, %o: i32, %w: i32) kernel {
     %r, %ok = gpu.shuffle up %v, %o, %w : f32
+    %flag = llvm.zext %ok : i1 to i32
     gpu.return
   }
 }
@@ -41,6 +44,7 @@ gpu.module @m {
     %4 = nvvm.shfl.sync up %3, %v, %o, %2 {return_value_and_is_valid} : f32 -> !llvm.struct<(f32, i1)>
     %r = llvm.extractvalue %4[0] : !llvm.struct<(f32, i1)>
     %ok = llvm.extractvalue %4[1] : !llvm.struct<(f32, i1)>
+    %flag = llvm.zext %ok : i1 to i32
     llvm.return
   }
 }
@@ -49,6 +53,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @k(%v: f32, %o: i32, %w: i32) kernel {
     %r, %ok = gpu.shuffle down %v, %o, %w : f32
+    %flag = llvm.zext %ok : i1 to i32
     gpu.return
   }
 }
@@ -64,6 +69,7 @@ gpu.module @m {
     %6 = nvvm.shfl.sync down %3, %v, %o, %5 {return_value_and_is_valid} : f32 -> !llvm.struct<(f32, i1)>
     %r = llvm.extractvalue %6[0] : !llvm.struct<(f32, i1)>
     %ok = llvm.extractvalue %6[1] : !llvm.struct<(f32, i1)>
+    %flag = llvm.zext %ok : i1 to i32
     llvm.return
   }
 }
@@ -72,6 +78,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @k(%v: f32, %o: i32, %w: i32) kernel {
     %r, %ok = gpu.shuffle idx %v, %o, %w : f32
+    %flag = llvm.zext %ok : i1 to i32
     gpu.return
   }
 }
@@ -87,6 +94,30 @@ gpu.module @m {
     %6 = nvvm.shfl.sync idx %3, %v, %o, %5 {return_value_and_is_valid} : f32 -> !llvm.struct<(f32, i1)>
     %r = llvm.extractvalue %6[0] : !llvm.struct<(f32, i1)>
     %ok = llvm.extractvalue %6[1] : !llvm.struct<(f32, i1)>
+    %flag = llvm.zext %ok : i1 to i32
+    llvm.return
+  }
+}
+
+// ---- a_whole_warp_whose_flags_nobody_asks_for
+gpu.module @m {
+  gpu.func @k(%v: i32, %o: i32) kernel {
+    %w = llvm.mlir.constant(32 : i32) : i32
+    %a, %a_ok = gpu.shuffle idx %v, %o, %w : i32
+    %b, %b_ok = gpu.shuffle up %a, %o, %w : i32
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @k(%v: i32, %o: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %w = llvm.mlir.constant(32 : i32) : i32
+    %0 = llvm.mlir.constant(-1 : i32) : i32
+    %1 = llvm.mlir.constant(31 : i32) : i32
+    %a = nvvm.shfl.sync idx %0, %v, %o, %1 : i32 -> i32
+    %2 = llvm.mlir.constant(-1 : i32) : i32
+    %3 = llvm.mlir.constant(0 : i32) : i32
+    %b = nvvm.shfl.sync up %2, %a, %o, %3 : i32 -> i32
     llvm.return
   }
 }

@@ -42,67 +42,66 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %25 = llvm.mlir.constant(3 : i32) : i32
     %26 = llvm.lshr %24, %25 : i32
     %27 = llvm.xor %22, %26 : i32
-    %28 = llvm.mlir.constant(-1 : i32) : i32
-    %29 = llvm.mlir.constant(31 : i32) : i32
-    %30 = llvm.xor %27, %2 : i32
-    %31 = llvm.xor %27, %9 : i32
-    %32 = llvm.mlir.constant(12 : i32) : i32
-    %33 = llvm.xor %27, %32 : i32
-    %34 = llvm.xor %27, %14 : i32
-    %35 = llvm.mlir.constant(20 : i32) : i32
-    %36 = llvm.xor %27, %35 : i32
-    %37 = llvm.xor %27, %23 : i32
-    %38 = llvm.mlir.constant(28 : i32) : i32
-    %39 = llvm.xor %27, %38 : i32
-    %40 = llvm.and %1, %5 : i32
-    %41 = nvvm.intr.ctpop %40 : i32
-    %42 = llvm.and %41, %5 : i32
-    %43 = llvm.icmp "ne" %42, %7 : i32
-    %44 = llvm.and %1, %21 : i32
-    %45 = nvvm.intr.ctpop %44 : i32
-    %46 = llvm.and %45, %5 : i32
-    %47 = llvm.icmp "ne" %46, %7 : i32
-    %48 = llvm.zext %a0 : i8 to i32
-    %49 = nvvm.shfl.sync.b32 %28, %48, %27, %29 {mode = "idx"} : i32
-    %50 = nvvm.shfl.sync.b32 %28, %48, %30, %29 {mode = "idx"} : i32
-    %51 = nvvm.shfl.sync.b32 %28, %48, %31, %29 {mode = "idx"} : i32
-    %52 = nvvm.shfl.sync.b32 %28, %48, %33, %29 {mode = "idx"} : i32
-    %53 = nvvm.shfl.sync.b32 %28, %48, %34, %29 {mode = "idx"} : i32
-    %54 = nvvm.shfl.sync.b32 %28, %48, %36, %29 {mode = "idx"} : i32
-    %55 = nvvm.shfl.sync.b32 %28, %48, %37, %29 {mode = "idx"} : i32
-    %56 = nvvm.shfl.sync.b32 %28, %48, %39, %29 {mode = "idx"} : i32
-    %57 = llvm.select %43, %50, %49 : i1, i32
-    %58 = llvm.select %43, %49, %50 : i1, i32
-    %59 = llvm.select %43, %52, %51 : i1, i32
-    %60 = llvm.select %43, %51, %52 : i1, i32
-    %61 = llvm.select %43, %54, %53 : i1, i32
-    %62 = llvm.select %43, %53, %54 : i1, i32
-    %63 = llvm.select %43, %56, %55 : i1, i32
-    %64 = llvm.select %43, %55, %56 : i1, i32
-    %65 = llvm.select %47, %59, %57 : i1, i32
-    %66 = llvm.select %47, %60, %58 : i1, i32
-    %67 = llvm.select %47, %57, %59 : i1, i32
-    %68 = llvm.select %47, %58, %60 : i1, i32
-    %69 = llvm.select %47, %63, %61 : i1, i32
-    %70 = llvm.select %47, %64, %62 : i1, i32
-    %71 = llvm.select %47, %61, %63 : i1, i32
-    %72 = llvm.select %47, %62, %64 : i1, i32
-    %73 = llvm.select %8, %69, %65 : i1, i32
-    %74 = llvm.select %8, %70, %66 : i1, i32
-    %75 = llvm.select %8, %71, %67 : i1, i32
-    %76 = llvm.select %8, %72, %68 : i1, i32
-    %77 = llvm.select %8, %65, %69 : i1, i32
-    %78 = llvm.select %8, %66, %70 : i1, i32
-    %79 = llvm.select %8, %67, %71 : i1, i32
-    %80 = llvm.select %8, %68, %72 : i1, i32
-    %81 = llvm.trunc %73 : i32 to i8
-    %82 = llvm.trunc %74 : i32 to i8
-    %83 = llvm.trunc %75 : i32 to i8
-    %84 = llvm.trunc %76 : i32 to i8
-    %85 = llvm.trunc %77 : i32 to i8
-    %86 = llvm.trunc %78 : i32 to i8
-    %87 = llvm.trunc %79 : i32 to i8
+    %28 = llvm.mlir.constant(32 : i32) : i32
+    %29 = llvm.xor %27, %2 : i32
+    %30 = llvm.xor %27, %9 : i32
+    %31 = llvm.mlir.constant(12 : i32) : i32
+    %32 = llvm.xor %27, %31 : i32
+    %33 = llvm.xor %27, %14 : i32
+    %34 = llvm.mlir.constant(20 : i32) : i32
+    %35 = llvm.xor %27, %34 : i32
+    %36 = llvm.xor %27, %23 : i32
+    %37 = llvm.mlir.constant(28 : i32) : i32
+    %38 = llvm.xor %27, %37 : i32
+    %39 = llvm.and %1, %5 : i32
+    %40 = nvvm.intr.ctpop %39 : i32
+    %41 = llvm.and %40, %5 : i32
+    %42 = llvm.icmp "ne" %41, %7 : i32
+    %43 = llvm.and %1, %21 : i32
+    %44 = nvvm.intr.ctpop %43 : i32
+    %45 = llvm.and %44, %5 : i32
+    %46 = llvm.icmp "ne" %45, %7 : i32
+    %47 = llvm.zext %a0 : i8 to i32
+    %48, %49 = gpu.shuffle idx %47, %27, %28 : i32
+    %50, %51 = gpu.shuffle idx %47, %29, %28 : i32
+    %52, %53 = gpu.shuffle idx %47, %30, %28 : i32
+    %54, %55 = gpu.shuffle idx %47, %32, %28 : i32
+    %56, %57 = gpu.shuffle idx %47, %33, %28 : i32
+    %58, %59 = gpu.shuffle idx %47, %35, %28 : i32
+    %60, %61 = gpu.shuffle idx %47, %36, %28 : i32
+    %62, %63 = gpu.shuffle idx %47, %38, %28 : i32
+    %64 = llvm.select %42, %50, %48 : i1, i32
+    %65 = llvm.select %42, %48, %50 : i1, i32
+    %66 = llvm.select %42, %54, %52 : i1, i32
+    %67 = llvm.select %42, %52, %54 : i1, i32
+    %68 = llvm.select %42, %58, %56 : i1, i32
+    %69 = llvm.select %42, %56, %58 : i1, i32
+    %70 = llvm.select %42, %62, %60 : i1, i32
+    %71 = llvm.select %42, %60, %62 : i1, i32
+    %72 = llvm.select %46, %66, %64 : i1, i32
+    %73 = llvm.select %46, %67, %65 : i1, i32
+    %74 = llvm.select %46, %64, %66 : i1, i32
+    %75 = llvm.select %46, %65, %67 : i1, i32
+    %76 = llvm.select %46, %70, %68 : i1, i32
+    %77 = llvm.select %46, %71, %69 : i1, i32
+    %78 = llvm.select %46, %68, %70 : i1, i32
+    %79 = llvm.select %46, %69, %71 : i1, i32
+    %80 = llvm.select %8, %76, %72 : i1, i32
+    %81 = llvm.select %8, %77, %73 : i1, i32
+    %82 = llvm.select %8, %78, %74 : i1, i32
+    %83 = llvm.select %8, %79, %75 : i1, i32
+    %84 = llvm.select %8, %72, %76 : i1, i32
+    %85 = llvm.select %8, %73, %77 : i1, i32
+    %86 = llvm.select %8, %74, %78 : i1, i32
+    %87 = llvm.select %8, %75, %79 : i1, i32
     %88 = llvm.trunc %80 : i32 to i8
+    %89 = llvm.trunc %81 : i32 to i8
+    %90 = llvm.trunc %82 : i32 to i8
+    %91 = llvm.trunc %83 : i32 to i8
+    %92 = llvm.trunc %84 : i32 to i8
+    %93 = llvm.trunc %85 : i32 to i8
+    %94 = llvm.trunc %86 : i32 to i8
+    %95 = llvm.trunc %87 : i32 to i8
     llvm.return
   }
 }
@@ -135,10 +134,10 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %12 = llvm.xor %7, %11 : i32
     %13 = llvm.mlir.constant(5 : i32) : i32
     %14 = llvm.lshr %1, %13 : i32
-    %15 = llvm.mlir.constant(-1 : i32) : i32
+    %15 = llvm.mlir.constant(32 : i32) : i32
     %16 = llvm.bitcast %a0 : f32 to i32
-    %17 = nvvm.shfl.sync.b32 %15, %16, %12, %2 {mode = "idx"} : i32
-    %18 = llvm.bitcast %17 : i32 to f32
+    %17, %18 = gpu.shuffle idx %16, %12, %15 : i32
+    %19 = llvm.bitcast %17 : i32 to f32
     llvm.return
   }
 }

@@ -42,123 +42,124 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %12 = llvm.mlir.constant(24 : i32) : i32
     %13 = llvm.mlir.constant(5 : i32) : i32
     %14 = llvm.lshr %3, %13 : i32
-    %15 = llvm.mlir.constant(-1 : i32) : i32
-    %16 = llvm.mlir.constant(31 : i32) : i32
-    %17 = nvvm.shfl.sync.b32 %15, %14, %4, %16 {mode = "idx"} : i32
-    %18 = llvm.icmp "uge" %17, %11 : i32
-    %19 = llvm.mlir.constant(1024 : i32) : i32
-    %20 = llvm.mlir.constant(2 : i32) : i32
-    %21 = llvm.and %3, %16 : i32
-    %22 = llvm.icmp "eq" %21, %4 : i32
+    %15 = llvm.mlir.constant(32 : i32) : i32
+    %16, %17 = gpu.shuffle idx %14, %4, %15 : i32
+    %18 = llvm.icmp "uge" %16, %11 : i32
+    %19 = llvm.mlir.constant(-1 : i32) : i32
+    %20 = llvm.mlir.constant(1024 : i32) : i32
+    %21 = llvm.mlir.constant(2 : i32) : i32
+    %22 = llvm.mlir.constant(31 : i32) : i32
+    %23 = llvm.and %3, %22 : i32
+    %24 = llvm.icmp "eq" %23, %4 : i32
     llvm.cond_br %5, ^bb1, ^bb2
   ^bb1:
-    %23 = llvm.inttoptr %7 : i32 to !llvm.ptr<3>
-    %24 = builtin.unrealized_conversion_cast %23 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %25 = builtin.unrealized_conversion_cast %4 : i32 to index
-    %26 = builtin.unrealized_conversion_cast %8 : i32 to index
-    nvgpu.mbarrier.init %24[%25], %26 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %27 = llvm.add %7, %9 : i32
-    %28 = llvm.inttoptr %27 : i32 to !llvm.ptr<3>
-    %29 = builtin.unrealized_conversion_cast %28 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %29[%25], %26 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %30 = llvm.add %7, %10 : i32
-    %31 = llvm.inttoptr %30 : i32 to !llvm.ptr<3>
-    %32 = builtin.unrealized_conversion_cast %31 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %33 = builtin.unrealized_conversion_cast %11 : i32 to index
-    nvgpu.mbarrier.init %32[%25], %33 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %34 = llvm.add %7, %12 : i32
-    %35 = llvm.inttoptr %34 : i32 to !llvm.ptr<3>
-    %36 = builtin.unrealized_conversion_cast %35 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %36[%25], %33 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %25 = llvm.inttoptr %7 : i32 to !llvm.ptr<3>
+    %26 = builtin.unrealized_conversion_cast %25 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %27 = builtin.unrealized_conversion_cast %4 : i32 to index
+    %28 = builtin.unrealized_conversion_cast %8 : i32 to index
+    nvgpu.mbarrier.init %26[%27], %28 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %29 = llvm.add %7, %9 : i32
+    %30 = llvm.inttoptr %29 : i32 to !llvm.ptr<3>
+    %31 = builtin.unrealized_conversion_cast %30 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %31[%27], %28 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %32 = llvm.add %7, %10 : i32
+    %33 = llvm.inttoptr %32 : i32 to !llvm.ptr<3>
+    %34 = builtin.unrealized_conversion_cast %33 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %35 = builtin.unrealized_conversion_cast %11 : i32 to index
+    nvgpu.mbarrier.init %34[%27], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %36 = llvm.add %7, %12 : i32
+    %37 = llvm.inttoptr %36 : i32 to !llvm.ptr<3>
+    %38 = builtin.unrealized_conversion_cast %37 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %38[%27], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
     gpu.barrier
     llvm.cond_br %18, ^bb3, ^bb10
   ^bb3:
-    %37 = nvvm.elect.sync %15 : (i32) -> !llvm.struct<(i32, i1)>
-    %38 = llvm.extractvalue %37[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %38, ^bb4, ^bb9
+    %39 = nvvm.elect.sync %19 : (i32) -> !llvm.struct<(i32, i1)>
+    %40 = llvm.extractvalue %39[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %40, ^bb4, ^bb9
   ^bb4:
-    %39 = llvm.add %7, %10 : i32
-    %40 = llvm.inttoptr %39 : i32 to !llvm.ptr<3>
-    %41 = builtin.unrealized_conversion_cast %40 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %42 = builtin.unrealized_conversion_cast %4 : i32 to index
-    %43 = builtin.unrealized_conversion_cast %8 : i32 to i1
+    %41 = llvm.add %7, %10 : i32
+    %42 = llvm.inttoptr %41 : i32 to !llvm.ptr<3>
+    %43 = builtin.unrealized_conversion_cast %42 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %44 = builtin.unrealized_conversion_cast %4 : i32 to index
+    %45 = builtin.unrealized_conversion_cast %8 : i32 to i1
     llvm.br ^bb5
   ^bb5:
-    %44 = nvgpu.mbarrier.try_wait.parity %41[%42], %43 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %44, ^bb6, ^bb5
+    %46 = nvgpu.mbarrier.try_wait.parity %43[%44], %45 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %46, ^bb6, ^bb5
   ^bb6:
     nvvm.memory_clobber
-    %45 = llvm.inttoptr %7 : i32 to !llvm.ptr<3>
-    %46 = builtin.unrealized_conversion_cast %45 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %47 = builtin.unrealized_conversion_cast %19 : i32 to index
-    nvgpu.mbarrier.arrive.expect_tx %46[%42], %47 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %48 = llvm.icmp "uge" %20, %11 : i32
-    %49 = llvm.select %48, %8, %20 : i1, i32
-    %50 = llvm.lshr %49, %8 : i32
-    %51 = llvm.mul %50, %9 : i32
-    %52 = llvm.add %51, %7 : i32
-    %53 = llvm.add %52, %10 : i32
-    %54 = llvm.and %49, %8 : i32
-    %55 = llvm.xor %54, %8 : i32
-    %56 = llvm.inttoptr %53 : i32 to !llvm.ptr<3>
-    %57 = builtin.unrealized_conversion_cast %56 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %58 = builtin.unrealized_conversion_cast %55 : i32 to i1
+    %47 = llvm.inttoptr %7 : i32 to !llvm.ptr<3>
+    %48 = builtin.unrealized_conversion_cast %47 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %49 = builtin.unrealized_conversion_cast %20 : i32 to index
+    nvgpu.mbarrier.arrive.expect_tx %48[%44], %49 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %50 = llvm.icmp "uge" %21, %11 : i32
+    %51 = llvm.select %50, %8, %21 : i1, i32
+    %52 = llvm.lshr %51, %8 : i32
+    %53 = llvm.mul %52, %9 : i32
+    %54 = llvm.add %53, %7 : i32
+    %55 = llvm.add %54, %10 : i32
+    %56 = llvm.and %51, %8 : i32
+    %57 = llvm.xor %56, %8 : i32
+    %58 = llvm.inttoptr %55 : i32 to !llvm.ptr<3>
+    %59 = builtin.unrealized_conversion_cast %58 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %60 = builtin.unrealized_conversion_cast %57 : i32 to i1
     llvm.br ^bb7
   ^bb7:
-    %59 = nvgpu.mbarrier.try_wait.parity %57[%42], %58 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %59, ^bb8, ^bb7
+    %61 = nvgpu.mbarrier.try_wait.parity %59[%44], %60 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %61, ^bb8, ^bb7
   ^bb8:
     nvvm.memory_clobber
-    %60 = llvm.inttoptr %52 : i32 to !llvm.ptr<3>
-    %61 = builtin.unrealized_conversion_cast %60 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.arrive.expect_tx %61[%42], %47 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %62 = llvm.inttoptr %54 : i32 to !llvm.ptr<3>
+    %63 = builtin.unrealized_conversion_cast %62 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.arrive.expect_tx %63[%44], %49 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     llvm.br ^bb15
   ^bb9:
     llvm.br ^bb15
   ^bb10:
-    %62 = llvm.inttoptr %7 : i32 to !llvm.ptr<3>
-    %63 = builtin.unrealized_conversion_cast %62 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %64 = builtin.unrealized_conversion_cast %4 : i32 to index
-    %65 = builtin.unrealized_conversion_cast %4 : i32 to i1
+    %64 = llvm.inttoptr %7 : i32 to !llvm.ptr<3>
+    %65 = builtin.unrealized_conversion_cast %64 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %66 = builtin.unrealized_conversion_cast %4 : i32 to index
+    %67 = builtin.unrealized_conversion_cast %4 : i32 to i1
     llvm.br ^bb11
   ^bb11:
-    %66 = nvgpu.mbarrier.try_wait.parity %63[%64], %65 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %66, ^bb12, ^bb11
+    %68 = nvgpu.mbarrier.try_wait.parity %65[%66], %67 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %68, ^bb12, ^bb11
   ^bb12:
     nvvm.memory_clobber
-    %67 = llvm.icmp "eq" %4, %4 : i32
-    %68 = llvm.select %67, %8, %15 : i1, i32
-    %69 = llvm.and %22, %1 : i1
-    nvvm.bar.warp.sync %15 : (i32) -> ()
-    %70 = llvm.mul %68, %9 : i32
-    %71 = llvm.add %70, %7 : i32
-    %72 = llvm.add %71, %10 : i32
-    %73 = llvm.inttoptr %72 : i32 to !llvm.ptr<3>
-    %74 = builtin.unrealized_conversion_cast %73 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.arrive %74[%64], predicate = %69 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %75 = llvm.icmp "uge" %20, %11 : i32
-    %76 = llvm.select %75, %8, %20 : i1, i32
-    %77 = llvm.lshr %76, %8 : i32
-    %78 = llvm.mul %77, %9 : i32
-    %79 = llvm.add %78, %7 : i32
-    %80 = llvm.and %76, %8 : i32
-    %81 = llvm.inttoptr %79 : i32 to !llvm.ptr<3>
-    %82 = builtin.unrealized_conversion_cast %81 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %83 = builtin.unrealized_conversion_cast %80 : i32 to i1
+    %69 = llvm.icmp "eq" %4, %4 : i32
+    %70 = llvm.select %69, %8, %19 : i1, i32
+    %71 = llvm.and %24, %1 : i1
+    nvvm.bar.warp.sync %19 : (i32) -> ()
+    %72 = llvm.mul %70, %9 : i32
+    %73 = llvm.add %72, %7 : i32
+    %74 = llvm.add %73, %10 : i32
+    %75 = llvm.inttoptr %74 : i32 to !llvm.ptr<3>
+    %76 = builtin.unrealized_conversion_cast %75 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.arrive %76[%66], predicate = %71 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %77 = llvm.icmp "uge" %21, %11 : i32
+    %78 = llvm.select %77, %8, %21 : i1, i32
+    %79 = llvm.lshr %78, %8 : i32
+    %80 = llvm.mul %79, %9 : i32
+    %81 = llvm.add %80, %7 : i32
+    %82 = llvm.and %78, %8 : i32
+    %83 = llvm.inttoptr %81 : i32 to !llvm.ptr<3>
+    %84 = builtin.unrealized_conversion_cast %83 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %85 = builtin.unrealized_conversion_cast %82 : i32 to i1
     llvm.br ^bb13
   ^bb13:
-    %84 = nvgpu.mbarrier.try_wait.parity %82[%64], %83 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %84, ^bb14, ^bb13
+    %86 = nvgpu.mbarrier.try_wait.parity %84[%66], %85 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %86, ^bb14, ^bb13
   ^bb14:
     nvvm.memory_clobber
-    nvvm.bar.warp.sync %15 : (i32) -> ()
-    %85 = llvm.add %79, %10 : i32
-    %86 = llvm.inttoptr %85 : i32 to !llvm.ptr<3>
-    %87 = builtin.unrealized_conversion_cast %86 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.arrive %87[%64], predicate = %22 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvvm.bar.warp.sync %19 : (i32) -> ()
+    %87 = llvm.add %81, %10 : i32
+    %88 = llvm.inttoptr %87 : i32 to !llvm.ptr<3>
+    %89 = builtin.unrealized_conversion_cast %88 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.arrive %89[%66], predicate = %24 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     llvm.br ^bb15
   ^bb15:
     llvm.return
@@ -204,10 +205,9 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %12 = llvm.mlir.constant(40 : i32) : i32
     %13 = llvm.mlir.constant(5 : i32) : i32
     %14 = llvm.lshr %1, %13 : i32
-    %15 = llvm.mlir.constant(-1 : i32) : i32
-    %16 = llvm.mlir.constant(31 : i32) : i32
-    %17 = nvvm.shfl.sync.b32 %15, %14, %2, %16 {mode = "idx"} : i32
-    %18 = llvm.icmp "uge" %17, %10 : i32
+    %15, %16 = gpu.shuffle idx %14, %2, %11 : i32
+    %17 = llvm.icmp "uge" %15, %10 : i32
+    %18 = llvm.mlir.constant(-1 : i32) : i32
     %19 = llvm.mlir.constant(1024 : i32) : i32
     %20 = llvm.mlir.constant(2 : i32) : i32
     %21 = llvm.mlir.constant(6 : i32) : i32
@@ -243,9 +243,9 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     llvm.br ^bb2
   ^bb2:
     gpu.barrier
-    llvm.cond_br %18, ^bb3, ^bb12
+    llvm.cond_br %17, ^bb3, ^bb12
   ^bb3:
-    %42 = nvvm.elect.sync %15 : (i32) -> !llvm.struct<(i32, i1)>
+    %42 = nvvm.elect.sync %18 : (i32) -> !llvm.struct<(i32, i1)>
     %43 = llvm.extractvalue %42[1] : !llvm.struct<(i32, i1)>
     llvm.cond_br %43, ^bb4, ^bb11
   ^bb4:

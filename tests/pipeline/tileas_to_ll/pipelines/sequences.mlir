@@ -23,22 +23,22 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %3 = llvm.icmp "eq" %1, %2 : i32
     %4 = llvm.mlir.constant(5 : i32) : i32
     %5 = llvm.lshr %1, %4 : i32
-    %6 = llvm.mlir.constant(-1 : i32) : i32
-    %7 = llvm.mlir.constant(31 : i32) : i32
-    %8 = nvvm.shfl.sync.b32 %6, %5, %2, %7 {mode = "idx"} : i32
+    %6 = llvm.mlir.constant(32 : i32) : i32
+    %7, %8 = gpu.shuffle idx %5, %2, %6 : i32
     %9 = llvm.mlir.constant(8 : i32) : i32
-    %10 = llvm.icmp "uge" %8, %9 : i32
-    %11 = llvm.mlir.constant(4 : i32) : i32
-    %12 = llvm.icmp "uge" %8, %11 : i32
-    %13 = llvm.mlir.constant(2 : i32) : i32
-    %14 = llvm.mlir.constant(256 : i32) : i32
-    %15 = llvm.lshr %8, %13 : i32
-    %16 = llvm.mlir.constant(1 : i32) : i32
-    %17 = llvm.add %15, %16 : i32
-    %18 = llvm.icmp "eq" %17, %13 : i32
-    %19 = llvm.select %18, %2, %17 : i1, i32
-    %20 = llvm.add %19, %13 : i32
-    %21 = llvm.icmp "ult" %8, %11 : i32
+    %10 = llvm.icmp "uge" %7, %9 : i32
+    %11 = llvm.mlir.constant(-1 : i32) : i32
+    %12 = llvm.mlir.constant(4 : i32) : i32
+    %13 = llvm.icmp "uge" %7, %12 : i32
+    %14 = llvm.mlir.constant(2 : i32) : i32
+    %15 = llvm.mlir.constant(256 : i32) : i32
+    %16 = llvm.lshr %7, %14 : i32
+    %17 = llvm.mlir.constant(1 : i32) : i32
+    %18 = llvm.add %16, %17 : i32
+    %19 = llvm.icmp "eq" %18, %14 : i32
+    %20 = llvm.select %19, %2, %18 : i1, i32
+    %21 = llvm.add %20, %14 : i32
+    %22 = llvm.icmp "ult" %7, %12 : i32
     llvm.cond_br %3, ^bb1, ^bb2
   ^bb1:
     nvvm.fence.mbarrier.init
@@ -47,25 +47,25 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     gpu.barrier
     llvm.cond_br %10, ^bb3, ^bb6
   ^bb3:
-    %22 = nvvm.elect.sync %6 : (i32) -> !llvm.struct<(i32, i1)>
-    %23 = llvm.extractvalue %22[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %23, ^bb4, ^bb5
+    %23 = nvvm.elect.sync %11 : (i32) -> !llvm.struct<(i32, i1)>
+    %24 = llvm.extractvalue %23[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %24, ^bb4, ^bb5
   ^bb4:
     llvm.br ^bb11
   ^bb5:
     llvm.br ^bb11
   ^bb6:
-    llvm.cond_br %12, ^bb7, ^bb8
+    llvm.cond_br %13, ^bb7, ^bb8
   ^bb7:
-    nvvm.barrier.cta.arrive.aligned.count %13, %14 : (i32, i32) -> ()
+    nvvm.barrier.cta.arrive.aligned.count %14, %15 : (i32, i32) -> ()
     llvm.br ^bb8
   ^bb8:
-    %24 = llvm.add %15, %13 : i32
-    nvvm.barrier.cta.sync.aligned.count %24, %14 : (i32, i32) -> ()
-    nvvm.barrier.cta.arrive.aligned.count %20, %14 : (i32, i32) -> ()
-    llvm.cond_br %21, ^bb9, ^bb10
+    %25 = llvm.add %16, %14 : i32
+    nvvm.barrier.cta.sync.aligned.count %25, %15 : (i32, i32) -> ()
+    nvvm.barrier.cta.arrive.aligned.count %21, %15 : (i32, i32) -> ()
+    llvm.cond_br %22, ^bb9, ^bb10
   ^bb9:
-    nvvm.barrier.cta.sync.aligned.count %13, %14 : (i32, i32) -> ()
+    nvvm.barrier.cta.sync.aligned.count %14, %15 : (i32, i32) -> ()
     llvm.br ^bb10
   ^bb10:
     llvm.br ^bb11

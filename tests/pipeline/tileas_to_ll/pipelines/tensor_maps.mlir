@@ -44,13 +44,12 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %12 = llvm.mlir.constant(8216 : i32) : i32
     %13 = llvm.mlir.constant(5 : i32) : i32
     %14 = llvm.lshr %2, %13 : i32
-    %15 = llvm.mlir.constant(-1 : i32) : i32
-    %16 = llvm.mlir.constant(31 : i32) : i32
-    %17 = nvvm.shfl.sync.b32 %15, %14, %3, %16 {mode = "idx"} : i32
-    %18 = llvm.icmp "uge" %17, %11 : i32
-    %19 = llvm.mlir.constant(16 : i32) : i32
-    %20 = llvm.mlir.constant(4096 : i32) : i32
-    %21 = llvm.mlir.constant(32 : i32) : i32
+    %15 = llvm.mlir.constant(32 : i32) : i32
+    %16, %17 = gpu.shuffle idx %14, %3, %15 : i32
+    %18 = llvm.icmp "uge" %16, %11 : i32
+    %19 = llvm.mlir.constant(-1 : i32) : i32
+    %20 = llvm.mlir.constant(16 : i32) : i32
+    %21 = llvm.mlir.constant(4096 : i32) : i32
     %22 = llvm.mlir.constant(64 : i32) : i32
     %23 = llvm.sext %a3 : i32 to i64
     llvm.cond_br %4, ^bb1, ^bb2
@@ -80,13 +79,13 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     gpu.barrier
     llvm.cond_br %18, ^bb3, ^bb8
   ^bb3:
-    %39 = nvvm.elect.sync %15 : (i32) -> !llvm.struct<(i32, i1)>
+    %39 = nvvm.elect.sync %19 : (i32) -> !llvm.struct<(i32, i1)>
     %40 = llvm.extractvalue %39[1] : !llvm.struct<(i32, i1)>
     llvm.cond_br %40, ^bb4, ^bb7
   ^bb4:
     nvgpu.tma.prefetch.descriptor %0 : !nvgpu.tensormap.descriptor<tensor = memref<64x32xf16, 3 : i64>, swizzle = swizzle_64b, l2promo = none, oob = zero, interleave = none>
     %41 = llvm.add %6, %7 : i32
-    %42 = llvm.add %41, %19 : i32
+    %42 = llvm.add %41, %20 : i32
     %43 = llvm.inttoptr %42 : i32 to !llvm.ptr<3>
     %44 = builtin.unrealized_conversion_cast %43 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     %45 = builtin.unrealized_conversion_cast %3 : i32 to index
@@ -99,9 +98,9 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     nvvm.memory_clobber
     %48 = llvm.inttoptr %41 : i32 to !llvm.ptr<3>
     %49 = builtin.unrealized_conversion_cast %48 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %50 = builtin.unrealized_conversion_cast %20 : i32 to index
+    %50 = builtin.unrealized_conversion_cast %21 : i32 to index
     nvgpu.mbarrier.arrive.expect_tx %49[%45], %50 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %51 = llvm.mul %a1, %21 : i32
+    %51 = llvm.mul %a1, %15 : i32
     %52 = llvm.mul %a4, %22 : i32
     %53 = llvm.inttoptr %6 : i32 to !llvm.ptr<3>
     %54 = builtin.unrealized_conversion_cast %53 : !llvm.ptr<3> to memref<64x32xf16, 3 : i64>
@@ -167,35 +166,35 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %16 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
     %17 = llvm.ptrtoint %16 : !llvm.ptr<3> to i32
     %18 = llvm.add %15, %17 : i32
-    %19 = llvm.mlir.constant(-1 : i32) : i32
-    %20 = llvm.mlir.constant(0 : i32) : i32
-    %21 = nvvm.shfl.sync.b32 %19, %10, %20, %3 {mode = "idx"} : i32
-    %22 = llvm.icmp "eq" %21, %20 : i32
-    %23 = llvm.mlir.constant(32 : i32) : i32
-    %24 = llvm.sext %a3 : i32 to i64
+    %19 = llvm.mlir.constant(0 : i32) : i32
+    %20 = llvm.mlir.constant(32 : i32) : i32
+    %21, %22 = gpu.shuffle idx %10, %19, %20 : i32
+    %23 = llvm.icmp "eq" %21, %19 : i32
+    %24 = llvm.mlir.constant(-1 : i32) : i32
+    %25 = llvm.sext %a3 : i32 to i64
     gpu.barrier
-    %25 = llvm.bitcast %a5 : f32 to i32
-    cute_nvgpu.arch.copy.stsm %18 registers(%25, %25) {atom = !cute_nvgpu.atom.stsm<"8x8 x2">, offset = 0 : i64} : (i32, i32, i32) -> ()
+    %26 = llvm.bitcast %a5 : f32 to i32
+    cute_nvgpu.arch.copy.stsm %18 registers(%26, %26) {atom = !cute_nvgpu.atom.stsm<"8x8 x2">, offset = 0 : i64} : (i32, i32, i32) -> ()
     nvvm.fence.proxy.async {shared}
     gpu.barrier
-    llvm.cond_br %22, ^bb1, ^bb6
+    llvm.cond_br %23, ^bb1, ^bb6
   ^bb1:
-    %26 = nvvm.elect.sync %19 : (i32) -> !llvm.struct<(i32, i1)>
-    %27 = llvm.extractvalue %26[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %27, ^bb2, ^bb5
+    %27 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
+    %28 = llvm.extractvalue %27[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %28, ^bb2, ^bb5
   ^bb2:
-    %28 = llvm.mul %a4, %23 : i32
-    %29 = llvm.mul %a4, %13 : i32
-    %30 = llvm.icmp "ne" %a1, %20 : i32
-    %31 = llvm.icmp "ne" %a2, %20 : i32
-    %32 = llvm.and %30, %31 : i1
-    llvm.cond_br %32, ^bb3, ^bb4
+    %29 = llvm.mul %a4, %20 : i32
+    %30 = llvm.mul %a4, %13 : i32
+    %31 = llvm.icmp "ne" %a1, %19 : i32
+    %32 = llvm.icmp "ne" %a2, %19 : i32
+    %33 = llvm.and %31, %32 : i1
+    llvm.cond_br %33, ^bb3, ^bb4
   ^bb3:
-    %33 = builtin.unrealized_conversion_cast %28 : i32 to index
     %34 = builtin.unrealized_conversion_cast %29 : i32 to index
-    %35 = llvm.inttoptr %17 : i32 to !llvm.ptr<3>
-    %36 = builtin.unrealized_conversion_cast %35 : !llvm.ptr<3> to memref<8x32xf32, 3 : i64>
-    nvgpu.tma.async.store %36 to %0[%33, %34] : memref<8x32xf32, 3 : i64> -> !nvgpu.tensormap.descriptor<tensor = memref<8x32xf32, 3 : i64>, swizzle = none, l2promo = none, oob = zero, interleave = none>
+    %35 = builtin.unrealized_conversion_cast %30 : i32 to index
+    %36 = llvm.inttoptr %17 : i32 to !llvm.ptr<3>
+    %37 = builtin.unrealized_conversion_cast %36 : !llvm.ptr<3> to memref<8x32xf32, 3 : i64>
+    nvgpu.tma.async.store %37 to %0[%34, %35] : memref<8x32xf32, 3 : i64> -> !nvgpu.tensormap.descriptor<tensor = memref<8x32xf32, 3 : i64>, swizzle = none, l2promo = none, oob = zero, interleave = none>
     nvvm.cp.async.bulk.commit.group
     llvm.br ^bb4
   ^bb4:
@@ -203,12 +202,12 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
   ^bb5:
     llvm.br ^bb6
   ^bb6:
-    llvm.cond_br %22, ^bb7, ^bb8
+    llvm.cond_br %23, ^bb7, ^bb8
   ^bb7:
     nvvm.cp.async.bulk.wait_group {pending = 0 : i64, read}
     llvm.br ^bb8
   ^bb8:
-    llvm.cond_br %22, ^bb9, ^bb10
+    llvm.cond_br %23, ^bb9, ^bb10
   ^bb9:
     nvvm.cp.async.bulk.wait_group {pending = 0 : i64}
     llvm.br ^bb10

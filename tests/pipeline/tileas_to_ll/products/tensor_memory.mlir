@@ -24,12 +24,11 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %3 = arith.index_cast %2 : index to i32
     %4 = llvm.mlir.constant(5 : i32) : i32
     %5 = llvm.lshr %3, %4 : i32
-    %6 = llvm.mlir.constant(-1 : i32) : i32
-    %7 = llvm.mlir.constant(0 : i32) : i32
-    %8 = llvm.mlir.constant(31 : i32) : i32
-    %9 = nvvm.shfl.sync.b32 %6, %5, %7, %8 {mode = "idx"} : i32
+    %6 = llvm.mlir.constant(0 : i32) : i32
+    %7 = llvm.mlir.constant(32 : i32) : i32
+    %8, %9 = gpu.shuffle idx %5, %6, %7 : i32
     %10 = llvm.mlir.constant(3 : i32) : i32
-    %11 = llvm.and %9, %10 : i32
+    %11 = llvm.and %8, %10 : i32
     %12 = llvm.mlir.constant(21 : i32) : i32
     %13 = llvm.shl %11, %12 : i32
     %14 = llvm.mlir.undef : vector<16xi32>
@@ -50,7 +49,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
   ^bb1:
     %28 = llvm.bitcast %a0 : f32 to i32
     %29 = llvm.inttoptr %13 : i32 to !llvm.ptr<6>
-    %30 = llvm.insertelement %28, %14[%7 : i32] : vector<16xi32>
+    %30 = llvm.insertelement %28, %14[%6 : i32] : vector<16xi32>
     %31 = llvm.insertelement %28, %30[%15 : i32] : vector<16xi32>
     %32 = llvm.insertelement %28, %31[%16 : i32] : vector<16xi32>
     %33 = llvm.insertelement %28, %32[%10 : i32] : vector<16xi32>
@@ -76,7 +75,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %47 = cute_nvgpu.arch.copy.SM100.tmem_load %46 {shape = "16x256b", repetitions = 4 : i64, async} : (!llvm.ptr<6>) -> vector<16xi32>
     nvvm.tcgen05.wait.ld
     nvvm.tcgen05.fence.before_thread_sync
-    %48 = llvm.extractelement %47[%7 : i32] : vector<16xi32>
+    %48 = llvm.extractelement %47[%6 : i32] : vector<16xi32>
     %49 = llvm.extractelement %47[%15 : i32] : vector<16xi32>
     %50 = llvm.extractelement %47[%16 : i32] : vector<16xi32>
     %51 = llvm.extractelement %47[%10 : i32] : vector<16xi32>
@@ -175,141 +174,141 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %14 = llvm.mlir.constant(12344 : i32) : i32
     %15 = llvm.mlir.constant(5 : i32) : i32
     %16 = llvm.lshr %3, %15 : i32
-    %17 = llvm.mlir.constant(-1 : i32) : i32
-    %18 = llvm.mlir.constant(31 : i32) : i32
-    %19 = nvvm.shfl.sync.b32 %17, %16, %4, %18 {mode = "idx"} : i32
-    %20 = llvm.icmp "eq" %19, %4 : i32
+    %17 = llvm.mlir.constant(32 : i32) : i32
+    %18, %19 = gpu.shuffle idx %16, %4, %17 : i32
+    %20 = llvm.icmp "eq" %18, %4 : i32
     %21 = llvm.mlir.constant(12320 : i32) : i32
     %22 = llvm.mlir.constant(4 : i32) : i32
-    %23 = llvm.icmp "uge" %19, %22 : i32
-    %24 = llvm.mlir.constant(262143 : i32) : i32
-    %25 = llvm.mlir.constant(-9223301530671644672) : i64
-    %26 = llvm.mlir.constant(8192 : i32) : i32
-    %27 = llvm.mlir.constant(2) : i64
-    %28 = llvm.mlir.constant(true) : i1
-    %29 = llvm.mlir.constant(16 : i32) : i32
-    %30 = llvm.mlir.constant(128 : i32) : i32
+    %23 = llvm.icmp "uge" %18, %22 : i32
+    %24 = llvm.mlir.constant(-1 : i32) : i32
+    %25 = llvm.mlir.constant(262143 : i32) : i32
+    %26 = llvm.mlir.constant(-9223301530671644672) : i64
+    %27 = llvm.mlir.constant(8192 : i32) : i32
+    %28 = llvm.mlir.constant(2) : i64
+    %29 = llvm.mlir.constant(true) : i1
+    %30 = llvm.mlir.constant(16 : i32) : i32
+    %31 = llvm.mlir.constant(128 : i32) : i32
     llvm.cond_br %5, ^bb1, ^bb2
   ^bb1:
-    %31 = llvm.add %7, %8 : i32
-    %32 = llvm.inttoptr %31 : i32 to !llvm.ptr<3>
-    %33 = builtin.unrealized_conversion_cast %32 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %34 = builtin.unrealized_conversion_cast %4 : i32 to index
-    %35 = builtin.unrealized_conversion_cast %9 : i32 to index
-    nvgpu.mbarrier.init %33[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %36 = llvm.add %7, %10 : i32
-    %37 = llvm.inttoptr %36 : i32 to !llvm.ptr<3>
-    %38 = builtin.unrealized_conversion_cast %37 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %38[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %39 = llvm.add %7, %11 : i32
-    %40 = llvm.inttoptr %39 : i32 to !llvm.ptr<3>
-    %41 = builtin.unrealized_conversion_cast %40 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %41[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %42 = llvm.add %7, %12 : i32
-    %43 = llvm.inttoptr %42 : i32 to !llvm.ptr<3>
-    %44 = builtin.unrealized_conversion_cast %43 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %44[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %45 = llvm.add %7, %13 : i32
-    %46 = llvm.inttoptr %45 : i32 to !llvm.ptr<3>
-    %47 = builtin.unrealized_conversion_cast %46 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %47[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %48 = llvm.add %7, %14 : i32
-    %49 = llvm.inttoptr %48 : i32 to !llvm.ptr<3>
-    %50 = builtin.unrealized_conversion_cast %49 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    nvgpu.mbarrier.init %50[%34], %35 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %32 = llvm.add %7, %8 : i32
+    %33 = llvm.inttoptr %32 : i32 to !llvm.ptr<3>
+    %34 = builtin.unrealized_conversion_cast %33 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %35 = builtin.unrealized_conversion_cast %4 : i32 to index
+    %36 = builtin.unrealized_conversion_cast %9 : i32 to index
+    nvgpu.mbarrier.init %34[%35], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %37 = llvm.add %7, %10 : i32
+    %38 = llvm.inttoptr %37 : i32 to !llvm.ptr<3>
+    %39 = builtin.unrealized_conversion_cast %38 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %39[%35], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %40 = llvm.add %7, %11 : i32
+    %41 = llvm.inttoptr %40 : i32 to !llvm.ptr<3>
+    %42 = builtin.unrealized_conversion_cast %41 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %42[%35], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %43 = llvm.add %7, %12 : i32
+    %44 = llvm.inttoptr %43 : i32 to !llvm.ptr<3>
+    %45 = builtin.unrealized_conversion_cast %44 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %45[%35], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %46 = llvm.add %7, %13 : i32
+    %47 = llvm.inttoptr %46 : i32 to !llvm.ptr<3>
+    %48 = builtin.unrealized_conversion_cast %47 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %48[%35], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %49 = llvm.add %7, %14 : i32
+    %50 = llvm.inttoptr %49 : i32 to !llvm.ptr<3>
+    %51 = builtin.unrealized_conversion_cast %50 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    nvgpu.mbarrier.init %51[%35], %36 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     nvvm.fence.mbarrier.init
     llvm.br ^bb2
   ^bb2:
     llvm.cond_br %20, ^bb3, ^bb4
   ^bb3:
-    %51 = llvm.add %7, %21 : i32
-    %52 = llvm.inttoptr %51 : i32 to !llvm.ptr<3>
-    cute_nvgpu.arch.sm100.alloc_tmem %52 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<3>) -> ()
+    %52 = llvm.add %7, %21 : i32
+    %53 = llvm.inttoptr %52 : i32 to !llvm.ptr<3>
+    cute_nvgpu.arch.sm100.alloc_tmem %53 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<3>) -> ()
     cute_nvgpu.arch.sm100.relinquish_tmem_alloc_permit {cta_group = 1 : i64}
     llvm.br ^bb4
   ^bb4:
     nvvm.tcgen05.fence.before_thread_sync
     gpu.barrier
     nvvm.tcgen05.fence.after_thread_sync
-    %53 = llvm.add %7, %21 : i32
-    %54 = llvm.inttoptr %53 : i32 to !llvm.ptr<3>
-    %55 = cute_nvgpu.arch.sm100.retrieve_tmem_ptr %54 : (!llvm.ptr<3>) -> i32
+    %54 = llvm.add %7, %21 : i32
+    %55 = llvm.inttoptr %54 : i32 to !llvm.ptr<3>
+    %56 = cute_nvgpu.arch.sm100.retrieve_tmem_ptr %55 : (!llvm.ptr<3>) -> i32
     llvm.cond_br %23, ^bb5, ^bb8
   ^bb5:
-    %56 = nvvm.elect.sync %17 : (i32) -> !llvm.struct<(i32, i1)>
-    %57 = llvm.extractvalue %56[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %57, ^bb6, ^bb7
+    %57 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
+    %58 = llvm.extractvalue %57[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %58, ^bb6, ^bb7
   ^bb6:
     llvm.br ^bb23
   ^bb7:
     llvm.br ^bb23
   ^bb8:
-    %58 = llvm.add %7, %8 : i32
-    %59 = llvm.inttoptr %58 : i32 to !llvm.ptr<3>
-    %60 = builtin.unrealized_conversion_cast %59 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
-    %61 = builtin.unrealized_conversion_cast %4 : i32 to index
-    %62 = builtin.unrealized_conversion_cast %4 : i32 to i1
+    %59 = llvm.add %7, %8 : i32
+    %60 = llvm.inttoptr %59 : i32 to !llvm.ptr<3>
+    %61 = builtin.unrealized_conversion_cast %60 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %62 = builtin.unrealized_conversion_cast %4 : i32 to index
+    %63 = builtin.unrealized_conversion_cast %4 : i32 to i1
     llvm.br ^bb9
   ^bb9:
-    %63 = nvgpu.mbarrier.try_wait.parity %60[%61], %62 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %63, ^bb10, ^bb9
+    %64 = nvgpu.mbarrier.try_wait.parity %61[%62], %63 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %64, ^bb10, ^bb9
   ^bb10:
     nvvm.memory_clobber
-    %64 = llvm.and %7, %24 : i32
-    %65 = llvm.lshr %64, %22 : i32
-    %66 = llvm.zext %65 : i32 to i64
-    %67 = llvm.or %66, %25 : i64
-    %68 = llvm.add %7, %26 : i32
-    %69 = llvm.and %68, %24 : i32
-    %70 = llvm.lshr %69, %22 : i32
-    %71 = llvm.zext %70 : i32 to i64
-    %72 = llvm.or %71, %25 : i64
+    %65 = llvm.and %7, %25 : i32
+    %66 = llvm.lshr %65, %22 : i32
+    %67 = llvm.zext %66 : i32 to i64
+    %68 = llvm.or %67, %26 : i64
+    %69 = llvm.add %7, %27 : i32
+    %70 = llvm.and %69, %25 : i32
+    %71 = llvm.lshr %70, %22 : i32
+    %72 = llvm.zext %71 : i32 to i64
+    %73 = llvm.or %72, %26 : i64
     llvm.cond_br %20, ^bb11, ^bb14
   ^bb11:
-    %73 = nvvm.elect.sync %17 : (i32) -> !llvm.struct<(i32, i1)>
-    %74 = llvm.extractvalue %73[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %74, ^bb12, ^bb13
+    %74 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
+    %75 = llvm.extractvalue %74[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %75, ^bb12, ^bb13
   ^bb12:
     nvvm.tcgen05.fence.after_thread_sync
-    %75 = llvm.inttoptr %55 : i32 to !llvm.ptr<6>
-    cute_nvgpu.arch.mma.SM100.umma %75, %67, %72, %1 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
-    %76 = llvm.add %72, %27 : i64
-    %77 = llvm.add %67, %27 : i64
-    cute_nvgpu.arch.mma.SM100.umma %75, %77, %76, %28 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
-    %78 = llvm.add %58, %29 : i32
-    %79 = llvm.inttoptr %78 : i32 to !llvm.ptr<3>
-    nvvm.tcgen05.commit %79 {group = "cg1"} : (!llvm.ptr<3>) -> ()
+    %76 = llvm.inttoptr %56 : i32 to !llvm.ptr<6>
+    cute_nvgpu.arch.mma.SM100.umma %76, %68, %73, %1 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
+    %77 = llvm.add %73, %28 : i64
+    %78 = llvm.add %68, %28 : i64
+    cute_nvgpu.arch.mma.SM100.umma %76, %78, %77, %29 {atom = !cute_nvgpu.sm100.mma<"64x32x16 f16 f16 f32">, cta_group = 1 : i64} : (!llvm.ptr<6>, i64, i64, i1) -> ()
+    %79 = llvm.add %59, %30 : i32
+    %80 = llvm.inttoptr %79 : i32 to !llvm.ptr<3>
+    nvvm.tcgen05.commit %80 {group = "cg1"} : (!llvm.ptr<3>) -> ()
     llvm.br ^bb13
   ^bb13:
     llvm.br ^bb14
   ^bb14:
     llvm.cond_br %20, ^bb15, ^bb18
   ^bb15:
-    %80 = nvvm.elect.sync %17 : (i32) -> !llvm.struct<(i32, i1)>
-    %81 = llvm.extractvalue %80[1] : !llvm.struct<(i32, i1)>
-    llvm.cond_br %81, ^bb16, ^bb17
+    %81 = nvvm.elect.sync %24 : (i32) -> !llvm.struct<(i32, i1)>
+    %82 = llvm.extractvalue %81[1] : !llvm.struct<(i32, i1)>
+    llvm.cond_br %82, ^bb16, ^bb17
   ^bb16:
-    %82 = llvm.add %7, %13 : i32
-    %83 = llvm.inttoptr %82 : i32 to !llvm.ptr<3>
-    nvvm.tcgen05.commit %83 {group = "cg1"} : (!llvm.ptr<3>) -> ()
+    %83 = llvm.add %7, %13 : i32
+    %84 = llvm.inttoptr %83 : i32 to !llvm.ptr<3>
+    nvvm.tcgen05.commit %84 {group = "cg1"} : (!llvm.ptr<3>) -> ()
     llvm.br ^bb17
   ^bb17:
     llvm.br ^bb18
   ^bb18:
-    %84 = llvm.add %7, %13 : i32
-    %85 = llvm.inttoptr %84 : i32 to !llvm.ptr<3>
-    %86 = builtin.unrealized_conversion_cast %85 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
+    %85 = llvm.add %7, %13 : i32
+    %86 = llvm.inttoptr %85 : i32 to !llvm.ptr<3>
+    %87 = builtin.unrealized_conversion_cast %86 : !llvm.ptr<3> to !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
     llvm.br ^bb19
   ^bb19:
-    %87 = nvgpu.mbarrier.try_wait.parity %86[%61], %62 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
-    llvm.cond_br %87, ^bb20, ^bb19
+    %88 = nvgpu.mbarrier.try_wait.parity %87[%62], %63 : !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>> -> i1
+    llvm.cond_br %88, ^bb20, ^bb19
   ^bb20:
     nvvm.memory_clobber
-    nvvm.barrier.cta.sync.aligned.count %9, %30 : (i32, i32) -> ()
+    nvvm.barrier.cta.sync.aligned.count %9, %31 : (i32, i32) -> ()
     llvm.cond_br %20, ^bb21, ^bb22
   ^bb21:
-    %88 = llvm.inttoptr %55 : i32 to !llvm.ptr<6>
-    cute_nvgpu.arch.sm100.dealloc_tmem %88 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<6>) -> ()
+    %89 = llvm.inttoptr %56 : i32 to !llvm.ptr<6>
+    cute_nvgpu.arch.sm100.dealloc_tmem %89 {columns = 32 : i64, cta_group = 1 : i64} : (!llvm.ptr<6>) -> ()
     llvm.br ^bb22
   ^bb22:
     llvm.br ^bb23

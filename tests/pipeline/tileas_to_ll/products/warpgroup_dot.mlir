@@ -23,10 +23,9 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %1 = arith.index_cast %0 : index to i32
     %2 = llvm.mlir.constant(5 : i32) : i32
     %3 = llvm.lshr %1, %2 : i32
-    %4 = llvm.mlir.constant(-1 : i32) : i32
-    %5 = llvm.mlir.constant(0 : i32) : i32
-    %6 = llvm.mlir.constant(31 : i32) : i32
-    %7 = nvvm.shfl.sync.b32 %4, %3, %5, %6 {mode = "idx"} : i32
+    %4 = llvm.mlir.constant(0 : i32) : i32
+    %5 = llvm.mlir.constant(32 : i32) : i32
+    %6, %7 = gpu.shuffle idx %3, %4, %5 : i32
     %8 = llvm.mlir.constant(4096 : i32) : i32
     %9 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
     %10 = llvm.ptrtoint %9 : !llvm.ptr<3> to i32

@@ -20,24 +20,23 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %2 = llvm.mlir.constant(31 : i32) : i32
     %3 = llvm.and %1, %2 : i32
     %4 = llvm.mlir.constant(32 : i32) : i32
-    %5 = llvm.mlir.constant(-1 : i32) : i32
-    %6 = llvm.mlir.constant(1 : i32) : i32
-    %7 = llvm.mlir.constant(2 : i32) : i32
-    %8 = llvm.mlir.constant(4 : i32) : i32
-    %9 = llvm.mlir.constant(8 : i32) : i32
-    %10 = llvm.mlir.constant(16 : i32) : i32
-    %11 = llvm.add %3, %4 : i32
-    %12 = llvm.mul %11, %3 : i32
-    %13 = nvvm.shfl.sync.b32 %5, %12, %6, %2 {mode = "bfly"} : i32
-    %14 = llvm.mul %13, %12 : i32
-    %15 = nvvm.shfl.sync.b32 %5, %14, %7, %2 {mode = "bfly"} : i32
-    %16 = llvm.mul %15, %14 : i32
-    %17 = nvvm.shfl.sync.b32 %5, %16, %8, %2 {mode = "bfly"} : i32
-    %18 = llvm.mul %17, %16 : i32
-    %19 = nvvm.shfl.sync.b32 %5, %18, %9, %2 {mode = "bfly"} : i32
-    %20 = llvm.mul %19, %18 : i32
-    %21 = nvvm.shfl.sync.b32 %5, %20, %10, %2 {mode = "bfly"} : i32
-    %22 = llvm.mul %21, %20 : i32
+    %5 = llvm.mlir.constant(1 : i32) : i32
+    %6 = llvm.mlir.constant(2 : i32) : i32
+    %7 = llvm.mlir.constant(4 : i32) : i32
+    %8 = llvm.mlir.constant(8 : i32) : i32
+    %9 = llvm.mlir.constant(16 : i32) : i32
+    %10 = llvm.add %3, %4 : i32
+    %11 = llvm.mul %10, %3 : i32
+    %12, %13 = gpu.shuffle xor %11, %5, %4 : i32
+    %14 = llvm.mul %12, %11 : i32
+    %15, %16 = gpu.shuffle xor %14, %6, %4 : i32
+    %17 = llvm.mul %15, %14 : i32
+    %18, %19 = gpu.shuffle xor %17, %7, %4 : i32
+    %20 = llvm.mul %18, %17 : i32
+    %21, %22 = gpu.shuffle xor %20, %8, %4 : i32
+    %23 = llvm.mul %21, %20 : i32
+    %24, %25 = gpu.shuffle xor %23, %9, %4 : i32
+    %26 = llvm.mul %24, %23 : i32
     llvm.return
   }
 }
@@ -69,7 +68,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %9 = llvm.shl %8, %5 : i32
     %10 = llvm.xor %4, %9 : i32
     %11 = llvm.mlir.constant(64 : i32) : i32
-    %12 = llvm.mlir.constant(-1 : i32) : i32
+    %12 = llvm.mlir.constant(32 : i32) : i32
     %13 = llvm.mlir.constant(2 : i32) : i32
     %14 = llvm.mlir.constant(4 : i32) : i32
     %15 = llvm.mlir.constant(8 : i32) : i32
@@ -82,21 +81,21 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %22 = llvm.add %19, %21 : i32
     %23 = llvm.add %10, %11 : i32
     %24 = llvm.xor %23, %10 : i32
-    %25 = nvvm.shfl.sync.b32 %12, %24, %7, %2 {mode = "bfly"} : i32
-    %26 = llvm.xor %25, %24 : i32
-    %27 = nvvm.shfl.sync.b32 %12, %26, %13, %2 {mode = "bfly"} : i32
-    %28 = llvm.xor %27, %26 : i32
-    %29 = nvvm.shfl.sync.b32 %12, %28, %14, %2 {mode = "bfly"} : i32
-    %30 = llvm.xor %29, %28 : i32
-    %31 = nvvm.shfl.sync.b32 %12, %30, %15, %2 {mode = "bfly"} : i32
-    %32 = llvm.xor %31, %30 : i32
-    %33 = nvvm.shfl.sync.b32 %12, %32, %16, %2 {mode = "bfly"} : i32
-    %34 = llvm.xor %33, %32 : i32
-    nvvm.st %22 values(%34) predicate(%18) {offset = 8 : i64, space = "shared"} : (i32, i32, i1) -> ()
+    %25, %26 = gpu.shuffle xor %24, %7, %12 : i32
+    %27 = llvm.xor %25, %24 : i32
+    %28, %29 = gpu.shuffle xor %27, %13, %12 : i32
+    %30 = llvm.xor %28, %27 : i32
+    %31, %32 = gpu.shuffle xor %30, %14, %12 : i32
+    %33 = llvm.xor %31, %30 : i32
+    %34, %35 = gpu.shuffle xor %33, %15, %12 : i32
+    %36 = llvm.xor %34, %33 : i32
+    %37, %38 = gpu.shuffle xor %36, %16, %12 : i32
+    %39 = llvm.xor %37, %36 : i32
+    nvvm.st %22 values(%39) predicate(%18) {offset = 8 : i64, space = "shared"} : (i32, i32, i1) -> ()
     gpu.barrier
-    %35 = nvvm.ld %21 {offset = 8 : i64, space = "shared"} : i32
-    %36 = nvvm.ld %21 {offset = 12 : i64, space = "shared"} : i32
-    %37 = llvm.xor %36, %35 : i32
+    %40 = nvvm.ld %21 {offset = 8 : i64, space = "shared"} : i32
+    %41 = nvvm.ld %21 {offset = 12 : i64, space = "shared"} : i32
+    %42 = llvm.xor %41, %40 : i32
     llvm.return
   }
 }
@@ -126,7 +125,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %8 = llvm.icmp "ne" %6, %7 : i32
     %9 = llvm.mlir.constant(30 : i32) : i32
     %10 = llvm.and %1, %9 : i32
-    %11 = llvm.mlir.constant(-1 : i32) : i32
+    %11 = llvm.mlir.constant(32 : i32) : i32
     %12 = llvm.mlir.constant(2 : i32) : i32
     %13 = llvm.and %1, %12 : i32
     %14 = llvm.icmp "ne" %13, %7 : i32
@@ -155,31 +154,31 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %37 = llvm.or %36, %35 : i32
     %38 = llvm.add %5, %4 : i32
     %39 = llvm.add %5, %38 : i32
-    %40 = nvvm.shfl.sync.b32 %11, %39, %10, %2 {mode = "idx"} : i32
-    %41 = llvm.add %40, %5 : i32
-    %42 = llvm.select %8, %41, %5 : i1, i32
-    %43 = llvm.add %40, %39 : i32
-    %44 = llvm.select %8, %43, %39 : i1, i32
-    %45 = nvvm.shfl.sync.b32 %11, %44, %17, %2 {mode = "idx"} : i32
-    %46 = llvm.add %45, %42 : i32
-    %47 = llvm.select %14, %46, %42 : i1, i32
-    %48 = llvm.add %45, %44 : i32
-    %49 = llvm.select %14, %48, %44 : i1, i32
-    %50 = nvvm.shfl.sync.b32 %11, %49, %24, %2 {mode = "idx"} : i32
-    %51 = llvm.add %50, %47 : i32
-    %52 = llvm.select %20, %51, %47 : i1, i32
-    %53 = llvm.add %50, %49 : i32
-    %54 = llvm.select %20, %53, %49 : i1, i32
-    %55 = nvvm.shfl.sync.b32 %11, %54, %31, %2 {mode = "idx"} : i32
-    %56 = llvm.add %55, %52 : i32
-    %57 = llvm.select %27, %56, %52 : i1, i32
-    %58 = llvm.add %55, %54 : i32
-    %59 = llvm.select %27, %58, %54 : i1, i32
-    %60 = nvvm.shfl.sync.b32 %11, %59, %37, %2 {mode = "idx"} : i32
-    %61 = llvm.add %60, %57 : i32
-    %62 = llvm.select %34, %61, %57 : i1, i32
-    %63 = llvm.add %60, %59 : i32
-    %64 = llvm.select %34, %63, %59 : i1, i32
+    %40, %41 = gpu.shuffle idx %39, %10, %11 : i32
+    %42 = llvm.add %40, %5 : i32
+    %43 = llvm.select %8, %42, %5 : i1, i32
+    %44 = llvm.add %40, %39 : i32
+    %45 = llvm.select %8, %44, %39 : i1, i32
+    %46, %47 = gpu.shuffle idx %45, %17, %11 : i32
+    %48 = llvm.add %46, %43 : i32
+    %49 = llvm.select %14, %48, %43 : i1, i32
+    %50 = llvm.add %46, %45 : i32
+    %51 = llvm.select %14, %50, %45 : i1, i32
+    %52, %53 = gpu.shuffle idx %51, %24, %11 : i32
+    %54 = llvm.add %52, %49 : i32
+    %55 = llvm.select %20, %54, %49 : i1, i32
+    %56 = llvm.add %52, %51 : i32
+    %57 = llvm.select %20, %56, %51 : i1, i32
+    %58, %59 = gpu.shuffle idx %57, %31, %11 : i32
+    %60 = llvm.add %58, %55 : i32
+    %61 = llvm.select %27, %60, %55 : i1, i32
+    %62 = llvm.add %58, %57 : i32
+    %63 = llvm.select %27, %62, %57 : i1, i32
+    %64, %65 = gpu.shuffle idx %63, %37, %11 : i32
+    %66 = llvm.add %64, %61 : i32
+    %67 = llvm.select %34, %66, %61 : i1, i32
+    %68 = llvm.add %64, %63 : i32
+    %69 = llvm.select %34, %68, %63 : i1, i32
     llvm.return
   }
 }
@@ -208,7 +207,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %6 = llvm.mlir.constant(31 : i32) : i32
     %7 = llvm.and %1, %6 : i32
     %8 = llvm.or %7, %2 : i32
-    %9 = llvm.mlir.constant(-1 : i32) : i32
+    %9 = llvm.mlir.constant(32 : i32) : i32
     %10 = llvm.mlir.constant(2 : i32) : i32
     %11 = llvm.and %1, %10 : i32
     %12 = llvm.icmp "eq" %11, %4 : i32
@@ -232,30 +231,30 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %30 = llvm.icmp "eq" %29, %4 : i32
     %31 = llvm.or %29, %28 : i32
     %32 = llvm.bitcast %a0 : f32 to i32
-    %33 = nvvm.shfl.sync.b32 %9, %32, %8, %6 {mode = "idx"} : i32
-    %34 = llvm.bitcast %33 : i32 to f32
-    %35 = llvm.fadd %34, %a0 : f32
-    %36 = llvm.select %5, %35, %a0 : i1, f32
-    %37 = llvm.bitcast %36 : f32 to i32
-    %38 = nvvm.shfl.sync.b32 %9, %37, %15, %6 {mode = "idx"} : i32
-    %39 = llvm.bitcast %38 : i32 to f32
-    %40 = llvm.fadd %39, %36 : f32
-    %41 = llvm.select %12, %40, %36 : i1, f32
-    %42 = llvm.bitcast %41 : f32 to i32
-    %43 = nvvm.shfl.sync.b32 %9, %42, %21, %6 {mode = "idx"} : i32
-    %44 = llvm.bitcast %43 : i32 to f32
-    %45 = llvm.fadd %44, %41 : f32
-    %46 = llvm.select %18, %45, %41 : i1, f32
-    %47 = llvm.bitcast %46 : f32 to i32
-    %48 = nvvm.shfl.sync.b32 %9, %47, %27, %6 {mode = "idx"} : i32
-    %49 = llvm.bitcast %48 : i32 to f32
-    %50 = llvm.fadd %49, %46 : f32
-    %51 = llvm.select %24, %50, %46 : i1, f32
-    %52 = llvm.bitcast %51 : f32 to i32
-    %53 = nvvm.shfl.sync.b32 %9, %52, %31, %6 {mode = "idx"} : i32
-    %54 = llvm.bitcast %53 : i32 to f32
-    %55 = llvm.fadd %54, %51 : f32
-    %56 = llvm.select %30, %55, %51 : i1, f32
+    %33, %34 = gpu.shuffle idx %32, %8, %9 : i32
+    %35 = llvm.bitcast %33 : i32 to f32
+    %36 = llvm.fadd %35, %a0 : f32
+    %37 = llvm.select %5, %36, %a0 : i1, f32
+    %38 = llvm.bitcast %37 : f32 to i32
+    %39, %40 = gpu.shuffle idx %38, %15, %9 : i32
+    %41 = llvm.bitcast %39 : i32 to f32
+    %42 = llvm.fadd %41, %37 : f32
+    %43 = llvm.select %12, %42, %37 : i1, f32
+    %44 = llvm.bitcast %43 : f32 to i32
+    %45, %46 = gpu.shuffle idx %44, %21, %9 : i32
+    %47 = llvm.bitcast %45 : i32 to f32
+    %48 = llvm.fadd %47, %43 : f32
+    %49 = llvm.select %18, %48, %43 : i1, f32
+    %50 = llvm.bitcast %49 : f32 to i32
+    %51, %52 = gpu.shuffle idx %50, %27, %9 : i32
+    %53 = llvm.bitcast %51 : i32 to f32
+    %54 = llvm.fadd %53, %49 : f32
+    %55 = llvm.select %24, %54, %49 : i1, f32
+    %56 = llvm.bitcast %55 : f32 to i32
+    %57, %58 = gpu.shuffle idx %56, %31, %9 : i32
+    %59 = llvm.bitcast %57 : i32 to f32
+    %60 = llvm.fadd %59, %55 : f32
+    %61 = llvm.select %30, %60, %55 : i1, f32
     llvm.return
   }
 }

@@ -56,18 +56,17 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
     %16 = llvm.mlir.constant(4 : i32) : i32
     %17 = llvm.lshr %15, %16 : i32
     %18 = llvm.xor %13, %17 : i32
-    %19 = llvm.mlir.constant(-1 : i32) : i32
-    %20 = llvm.xor %18, %5 : i32
-    %21 = nvvm.intr.ctpop %15 : i32
-    %22 = llvm.and %21, %5 : i32
-    %23 = llvm.icmp "ne" %22, %9 : i32
-    %24 = llvm.add %3, %4 : i32
-    %25 = llvm.select %10, %24, %3 : i1, i32
-    %26 = llvm.select %10, %3, %24 : i1, i32
-    %27 = nvvm.shfl.sync.b32 %19, %25, %18, %2 {mode = "idx"} : i32
-    %28 = nvvm.shfl.sync.b32 %19, %26, %20, %2 {mode = "idx"} : i32
-    %29 = llvm.select %23, %28, %27 : i1, i32
-    %30 = llvm.select %23, %27, %28 : i1, i32
+    %19 = llvm.xor %18, %5 : i32
+    %20 = nvvm.intr.ctpop %15 : i32
+    %21 = llvm.and %20, %5 : i32
+    %22 = llvm.icmp "ne" %21, %9 : i32
+    %23 = llvm.add %3, %4 : i32
+    %24 = llvm.select %10, %23, %3 : i1, i32
+    %25 = llvm.select %10, %3, %23 : i1, i32
+    %26, %27 = gpu.shuffle idx %24, %18, %4 : i32
+    %28, %29 = gpu.shuffle idx %25, %19, %4 : i32
+    %30 = llvm.select %22, %28, %26 : i1, i32
+    %31 = llvm.select %22, %26, %28 : i1, i32
     llvm.return
   }
 }

@@ -1,20 +1,21 @@
-"""print and assert on the device, by the driver's ``vprintf`` and ``__assertfail``.
+"""print and assert on the device: ``gpu.printf`` and ``cf.assert``.
 
 One thread prints a scalar; a tile is printed element by element, each by the thread that holds it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.cf import AssertOp
 
-from ....dialects.cuda_tile.location import source_location
+from ....dialects.cuda_tile.location import LOC, location_attr
+from ....dialects.gpu_ext import PrintfOp
 from ....errors import Unsupported
 from ...shared.element_types import Element
-from ...shared.llvm_types import GLOBAL, I8, I32, I64, pointer
-from ..emission.analyze_buffers import argument_places
+from ...shared.llvm_types import I1
 from ..emission.thread_code import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 
@@ -25,7 +26,7 @@ def emit_print(e: KernelEmitter, op: Any) -> None:
     text = op.attributes["format"].data
     if any(isinstance(e.values[value], list) for value in op.values):
         return _print_tiles(e, op, text)
-    _guarded(e, e.first_thread, lambda: _print(e, text, [(e.element(v), e.scalar(v)) for v in op.values]))
+    _print(e, e.first_thread, text, [(e.element(v), e.scalar(v)) for v in op.values])
 
 
 def _print_tiles(e: KernelEmitter, op: Any, text: str) -> None:
@@ -43,54 +44,22 @@ def _print_tiles(e: KernelEmitter, op: Any, text: str) -> None:
         if offset not in done:
             done.add(offset)
             row = [(element, column[register]) for element, column in columns]
-            _guarded(e, e.holder(layout), lambda row=row: _print(e, text, row))
+            _print(e, e.holder(layout), text, row)
 
 
-def _guarded(e: KernelEmitter, condition: Value | None, emit: Callable[[], None]) -> None:
-    """Emit under a branch."""
-    if condition is None:
-        return emit()
-    b = e.b
-    then, merge = b.label(), b.label()
-    b.branch_if(condition, then, merge)
-    b.start(then)
-    with b.scope():
-        emit()
-    b.branch(merge)
-    b.start(merge)
-
-
-def _print(e: KernelEmitter, text: str, arguments: list[tuple[Element, Value]]) -> None:
-    buffer, b = e.print_buffer, e.b
-    places, _ = argument_places([element.bytes for element, _ in arguments])
-    for place, (element, value) in zip(places, arguments):
-        b.store(value, b.offset(buffer, place, I8, I32), element.bytes, element.type)
-    e.module.use_function("vprintf", I32, (pointer(), pointer()))
-    b.call("vprintf", (_address(e, e.module.string_constant(text)), buffer), I32)
-
-
-def _address(e: KernelEmitter, symbol: str) -> SSAValue:
-    """The generic address of a string."""
-    return e.b.cast("addrspacecast", e.b.address_of(symbol, GLOBAL), pointer())
+def _print(e: KernelEmitter, condition: Value | None, text: str, arguments: list[tuple[Element, Value]]) -> None:
+    """Where a condition holds; None where every thread prints."""
+    with nullcontext() if condition is None else e.b.when(condition):
+        values = tuple(e.b.of(value, element.type) for element, value in arguments)
+        e.b.operation(PrintfOp, values, (), {"format": StringAttr(text)})
 
 
 def emit_assert(e: KernelEmitter, op: Any) -> None:
-    """__assertfail(message, file, line, function, character size) where any element is false."""
-    b = e.b
-    location = source_location(op)
-    names = [op.attributes["message"].data, (location and location.file) or "", e.name]
-    symbols = [e.module.string_constant(name) for name in names]
-    holds = b.all_of(list(dict.fromkeys(e.registers(op.condition))))
-    e.module.use_function("__assertfail", None, (pointer(), pointer(), I32, pointer(), I64))
-    line = location.line if location else 0
-    _guarded(e, b.not_(holds), lambda: _fail(e, symbols, line))
-
-
-def _fail(e: KernelEmitter, symbols: list[str], line: int) -> None:
-    """``symbols``: of the message, the file and the function."""
-    b = e.b
-    message, file, function = (_address(e, symbol) for symbol in symbols)
-    b.call("__assertfail", (message, file, b.constant(line, I32), function, b.constant(1, I64)))
+    """Every element is true."""
+    holds = e.b.all_of(list(dict.fromkeys(e.registers(op.condition))))
+    made = e.b.operation(AssertOp, (e.b.of(holds, I1),), (), {"msg": op.attributes["message"]})
+    if (location := location_attr(op)) is not None:
+        made.attributes[LOC] = location
 
 
 HANDLERS: dict[str, Handler] = {"nv_tileas.print": emit_print, "nv_tileas.assert": emit_assert}

@@ -9,7 +9,7 @@ from ....dialects.cuda_tile.location import source_location
 from ....dialects.nvvm.barriers import GridDependencyLaunchOp, GridDependencyWaitOp
 from ....errors import InvalidInput
 from ....names import quoted_name
-from ...shared.llvm_types import GLOBAL, I8, I32, I64, SHARED, pointer
+from ...shared.llvm_types import GLOBAL, I8, I32, I64, pointer
 from ..memory import heap_storage
 from ..emission.kernel_emitter import Handler, KernelEmitter
 
@@ -65,7 +65,7 @@ def emit_alloca(e: KernelEmitter, op: Any) -> None:
         e.values[op.result] = heap_storage.allocate(e, op, offset)
         return
     with e.b.in_prologue():
-        place = e.b.offset(e.b.address_of(e.module.shared_memory_symbol, SHARED), offset, I8, I32)
+        place = e.b.offset(e.shared_memory, offset, I8, I32)
         generic = e.b.cast("ptrtoint", e.b.cast("addrspacecast", place, pointer()), I64)
         e.values[op.result] = e.b.cast("inttoptr", generic, pointer(GLOBAL))
 

@@ -17,7 +17,7 @@ from ....dialects.nvvm.attrs import LoadCacheModifierAttr
 from ....dialects.nvvm.memory_access import LoadMatrixOp, StoreMatrixOp
 from ....targets import MmaAtom
 from ...analysis.dot_atoms import atoms_by_name
-from ..convert_nvgpu_and_gpu_to_nvvm.conversion import struct_of
+from ..convert_nvgpu_and_gpu_to_nvvm.converted_types import struct_of
 from .atoms import ATOMS, REWRITES, Product, atom, atom_of, rewrite, words_of
 from .conversion import Converter, attribute
 from .memory import load_words, store_words

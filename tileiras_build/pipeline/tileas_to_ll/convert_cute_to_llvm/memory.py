@@ -17,7 +17,7 @@ from ....dialects.narrowing import narrowed, type_of
 from ....layouts import cute_algebra as algebra
 from ....layouts.cute_algebra import Layout
 from ...shared.llvm_types import array
-from ..convert_nvgpu_and_gpu_to_nvvm.conversion import convert_type, pointer_to
+from ..convert_nvgpu_and_gpu_to_nvvm.converted_types import convert_type, pointer_to
 from .conversion import Converter, DescIter, Leaf, Rewrite, View
 from .layouts import checked
 

@@ -10,7 +10,8 @@ from ....dialects.llvm_ext import AddrSpaceCastOp
 from ....dialects.nvgpu import ops_copy as nvgpu
 from ....dialects.nvvm import ops_copy as target
 from ....dialects.nvvm.attrs import LoadCacheModifierAttr
-from .conversion import GLOBAL_POINTER, Emitter, rewrite
+from .conversion import Emitter, rewrite
+from .converted_types import GLOBAL_POINTER
 
 
 @rewrite(nvgpu.DeviceAsyncCopyOp)

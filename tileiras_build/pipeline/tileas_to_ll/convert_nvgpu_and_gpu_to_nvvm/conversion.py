@@ -19,12 +19,9 @@ from typing import overload
 
 from xdsl.dialects import arith, builtin, llvm
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
     IndexType,
-    IntAttr,
     IntegerAttr,
     IntegerType,
-    MemRefType,
     StringAttr,
     UnrealizedConversionCastOp,
     VectorType,
@@ -32,24 +29,21 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.vector import ExtractOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ....dialects.definition import TableOperation
 from ....dialects.ir import create, erase, number, replace_uses
-from ....dialects.nvgpu import attrs as nvgpu
+from ....dialects.llvm_ext import AddrSpaceCastOp
 from ....errors import InternalError, Location, Unsupported
 from ...job import Job
-from ...shared.llvm_types import struct
+from ...shared.llvm_types import GENERIC, GLOBAL
 from ..emission.attribute_values import Plain, attributes_of, field_position
 from ..debug.debug_info import DBG
+from .converted_types import POINTER, GLOBAL_POINTER, struct_of, static_strides, descriptor_type, convert_type
 
 Rewrite = Callable[[Operation, "Emitter"], None]
 REWRITES: dict[type[Operation], Rewrite] = {}
-
-POINTER = llvm.LLVMPointerType()
-SHARED_POINTER = llvm.LLVMPointerType(IntAttr(nvgpu.SHARED))
-GLOBAL_POINTER = llvm.LLVMPointerType(IntAttr(1))
 
 
 def rewrite(*roots: type[Operation]) -> Callable[[Rewrite], Rewrite]:
@@ -65,98 +59,6 @@ def rewrite(*roots: type[Operation]) -> Callable[[Rewrite], Rewrite]:
     return register
 
 
-# Types ----------------------------------------------------------------------------------------------------------------
-
-
-def struct_of(types: Sequence[Attribute]) -> llvm.LLVMStructType:
-    """An unnamed LLVM struct."""
-    return struct(*types)
-
-
-def pointer_to(space: int) -> llvm.LLVMPointerType:
-    """A pointer to an address space; 0 is the generic one."""
-    return llvm.LLVMPointerType(IntAttr(space)) if space else POINTER
-
-
-def static_strides(type: MemRefType) -> tuple[tuple[int, ...], int] | None:
-    """(strides, offset) in elements, None where one of them is known at run time only."""
-    strides, offset = type.get_strides(), type.get_offset()
-    if strides is None or offset is None or None in strides:
-        return None
-    if offset == DYNAMIC_INDEX or DYNAMIC_INDEX in strides:
-        return None
-    return tuple(strides), offset
-
-
-def descriptor_type(type: MemRefType) -> llvm.LLVMStructType:
-    """{allocated, aligned, offset, sizes, strides}: a memref whose strides are known at run time only."""
-    pointer, rank = pointer_to(nvgpu.address_space(type.memory_space)), len(type.get_shape())
-    fields: list[Attribute] = [pointer, pointer, i64]
-    return struct_of(fields + [llvm.LLVMArrayType(rank, i64)] * 2 if rank else fields)
-
-
-def _memref(type: MemRefType) -> Attribute:
-    if static_strides(type) is None:
-        return descriptor_type(type)
-    return pointer_to(nvgpu.address_space(type.memory_space))
-
-
-def accumulator_registers(type: nvgpu.WarpgroupAccumulatorType) -> tuple[int, Attribute, int]:
-    """(row blocks of 64, type of a register, registers of one block per thread)."""
-    rows, columns = type.fragmented.get_shape()
-    element = type.fragmented.element_type
-    packed = element.bitwidth == 16
-    return rows // 64, i32 if packed else element, columns // (4 if packed else 2)
-
-
-def _accumulator(type: nvgpu.WarpgroupAccumulatorType) -> Attribute:
-    blocks, register, count = accumulator_registers(type)
-    block = struct_of([register] * count)
-    return block if blocks == 1 else struct_of([block] * blocks)
-
-
-def _barrier_group(type: nvgpu.MBarrierGroupType) -> Attribute:
-    return pointer_to(nvgpu.address_space(type.memory_space))
-
-
-def _vector(type: VectorType) -> Attribute:
-    """LLVM's vectors have one dimension: the outer ones become arrays."""
-    element = convert_type(type.element_type)
-    shape = type.get_shape()
-    result: Attribute = VectorType(element, shape[-1:], None) if shape else VectorType(element, [1])
-    for size in reversed(shape[:-1]):
-        result = llvm.LLVMArrayType(size, result)
-    return result
-
-
-CONVERTED: dict[type[Attribute], Callable[..., Attribute]] = {
-    IndexType: lambda type: i64,
-    VectorType: _vector,
-    MemRefType: _memref,
-    nvgpu.DeviceAsyncTokenType: lambda type: i32,
-    nvgpu.MBarrierTokenType: lambda type: i64,
-    nvgpu.MBarrierGroupType: _barrier_group,
-    nvgpu.TensorMapDescriptorType: lambda type: POINTER,
-    nvgpu.WarpgroupDescriptorType: lambda type: i64,
-    nvgpu.WarpgroupAccumulatorType: _accumulator,
-}
-
-
-def convert_type(type: Attribute) -> Attribute:
-    """The LLVM form of a type; a type without one is its own."""
-    convert = CONVERTED.get(type.__class__)
-    if convert is not None:
-        return convert(type)
-    # LLVM has no floats of 8 bits and less: they travel as integers.
-    small = isinstance(type, builtin.AnyFloat) and not llvm.is_compatible_type(type)
-    return IntegerType(type.bitwidth) if small else type
-
-
-def element_bytes(type: Attribute) -> int:
-    """Size of an element in memory."""
-    return -(-type.bitwidth // 8)
-
-
 # Emission -------------------------------------------------------------------------------------------------------------
 
 
@@ -167,10 +69,12 @@ class Emitter:
     root: Operation
     job: Job
     added: list[Operation] = field(default_factory=list)
+    # The stack objects of functions, by their entry block and type.
+    buffers: dict[tuple[Block, Attribute], SSAValue] = field(default_factory=dict)
 
     def at(self, root: Operation) -> Emitter:
         """The same in front of another operation."""
-        return Emitter(root, self.job, self.added)
+        return Emitter(root, self.job, self.added, self.buffers)
 
     @property
     def symbols(self) -> Operation:
@@ -198,6 +102,16 @@ class Emitter:
         """Insert an operation before the root, at the same place of the source; its first result."""
         self.insert(operation)
         return operation.results[0]
+
+    def made(
+        self,
+        kind: builtins.type[Operation],
+        operands: Sequence[SSAValue],
+        type: Attribute,
+        properties: dict[str, Attribute] | None = None,
+    ) -> SSAValue:
+        """``add`` of a new operation with one result, which is not verified."""
+        return self.add(create(kind, operands, (type,), properties))
 
     def add_any(self, operation: Operation) -> SSAValue | None:
         """The same of an operation that may have no result."""
@@ -244,8 +158,14 @@ class Emitter:
     def constant(self, value: int | float, type: Attribute = i32) -> SSAValue:
         """A constant of LLVM's."""
         if isinstance(type, IntegerType):
-            return self.add(create(llvm.ConstantOp, (), (type,), {"value": number(value, type)}))
+            return self.made(llvm.ConstantOp, (), type, {"value": number(value, type)})
         return self.add(llvm.ConstantOp(builtin.FloatAttr(float(value), type), type))
+
+    def known(self, value: SSAValue) -> int | None:
+        """The integer that a value is known to be."""
+        owner = value.owner
+        constant = owner.value if isinstance(owner, llvm.ConstantOp | arith.ConstantOp) else None
+        return constant.value.data if isinstance(constant, IntegerAttr) else None
 
     def source(self, value: SSAValue, type: Attribute) -> SSAValue | None:
         """The value of ``type`` that was bridged to ``value``, if it is such a one."""
@@ -368,6 +288,11 @@ class Emitter:
             replace_uses(result, self.as_type(value, result.type))
         erase(self.root)
 
+    def replace_first(self, value: SSAValue) -> None:
+        """Replace the root's first result by a value of its type, where the others have no uses, and erase it."""
+        replace_uses(self.root.results[0], value)
+        erase(self.root)
+
     def become(self, operation: Operation) -> None:
         """Replace a root without results by one operation."""
         self.insert(operation)
@@ -398,16 +323,32 @@ class Emitter:
         first.insert_op_before(operation, first.first_op)
         return operation
 
-    def string(self, stem: str, text: str) -> SSAValue:
+    def host_string(self, stem: str, text: str) -> SSAValue:
         """The address of a constant NUL-terminated string; equal strings of one stem share a global."""
+        return self.add(llvm.AddressOfOp(self._string(stem, text), POINTER))
+
+    def device_string(self, stem: str, text: str) -> SSAValue:
+        """The same in global memory, as a generic address."""
+        place = self.add(llvm.AddressOfOp(self._string(stem, text, GLOBAL, alignment=1), GLOBAL_POINTER))
+        return self.add(AddrSpaceCastOp(place, POINTER))
+
+    def _string(self, stem: str, text: str, space: int = GENERIC, alignment: int | None = None) -> str:
         value = StringAttr(text + "\0")
         for operation in self.symbols.regions[0].blocks[0].ops:
             if isinstance(operation, llvm.GlobalOp) and operation.value == value and _has_stem(operation, stem):
-                return self.add(llvm.AddressOfOp(operation.sym_name, POINTER))
+                return operation.sym_name.data
         type = llvm.LLVMArrayType(len(value.data.encode()), IntegerType(8))
         name = self.fresh_symbol(stem)
-        self.add_global(llvm.GlobalOp(type, name, "internal", constant=True, value=value))
-        return self.add(llvm.AddressOfOp(name, POINTER))
+        self.add_global(llvm.GlobalOp(type, name, "internal", space, constant=True, value=value, alignment=alignment))
+        return name
+
+    def stack(self, type: Attribute, alignment: int) -> SSAValue:
+        """Storage on the stack of the function, the same for every one who asks for this type."""
+        entry = self.function.regions[0].blocks[0]
+        if (entry, type) not in self.buffers:
+            inside = self.at(entry.first_op)
+            self.buffers[entry, type] = inside.add(llvm.AllocaOp(inside.constant(1), type, alignment))
+        return self.buffers[entry, type]
 
 
 def _member(aggregate: SSAValue, index: int, type: Attribute) -> llvm.ExtractValueOp:

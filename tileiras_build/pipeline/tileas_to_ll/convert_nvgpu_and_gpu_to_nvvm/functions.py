@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerType, MemRefType, UnitAttr
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.llvm_ext import AddrSpaceCastOp
 from ....dialects.nvgpu.attrs import SHARED, address_space
-from .conversion import (
-    SHARED_POINTER,
-    Emitter,
-    convert_type,
-    element_bytes,
-    rewrite,
-    struct_of,
-    symbol,
-)
+from .conversion import Emitter, rewrite
+from .converted_types import SHARED_POINTER, convert_type, element_bytes, struct_of
 
 DYNAMIC_SHARED = "__dynamic_shmem__"
 DYNAMIC_ALIGNMENT = 16  # bytes that the driver guarantees for the start of dynamic shared memory
@@ -113,10 +106,22 @@ def convert_return(op: gpu.ReturnOp, emit: Emitter) -> None:
 
 @rewrite(gpu.DynamicSharedMemoryOp)
 def convert_dynamic_shared_memory(op: gpu.DynamicSharedMemoryOp, emit: Emitter) -> None:
-    """One global of no size per module, whose end the launch moves."""
+    """One global of no size per module, whose end the launch moves: the one that is there, else a new one."""
     if address_space(op.result.type.memory_space) != SHARED:
         raise emit.unsupported("dynamic-shared-space", f"must be in shared memory, but got '{op.result.type}'")
-    if symbol(emit.symbols, DYNAMIC_SHARED) is None:
+    if (found := _dynamic_shared(emit.symbols)) is None:
         type = llvm.LLVMArrayType(0, IntegerType(8))
-        emit.add_global(llvm.GlobalOp(type, DYNAMIC_SHARED, "external", SHARED, alignment=DYNAMIC_ALIGNMENT))
-    emit.replace(llvm.AddressOfOp(DYNAMIC_SHARED, SHARED_POINTER))
+        made = llvm.GlobalOp(type, DYNAMIC_SHARED, "external", SHARED, alignment=DYNAMIC_ALIGNMENT)
+        found = emit.add_global(made)
+    emit.replace(llvm.AddressOfOp(found.sym_name, SHARED_POINTER))
+
+
+def _dynamic_shared(module: Operation) -> llvm.GlobalOp | None:
+    variables = (op for op in module.regions[0].block.ops if isinstance(op, llvm.GlobalOp))
+    return next((op for op in variables if _is_dynamic_shared(op)), None)
+
+
+def _is_dynamic_shared(variable: llvm.GlobalOp) -> bool:
+    type = variable.global_type
+    has_no_size = isinstance(type, llvm.LLVMArrayType) and type.size.data == 0
+    return has_no_size and variable.addr_space.value.data == SHARED and variable.linkage.linkage.data == "external"

@@ -12,7 +12,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.gpu_launch import LaunchFuncOp
-from .conversion import POINTER, Emitter, convert_type, rewrite, struct_of, symbol
+from .conversion import Emitter, rewrite, symbol
+from .converted_types import POINTER, convert_type, struct_of
 
 VOID = llvm.LLVMVoidType()
 # Wrapper -> (result, types of its arguments); the sizes come first, those of a cluster before the grid's.
@@ -74,7 +75,7 @@ def _function(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
     if symbol(emit.symbols, variable) is None:
         emit.add_global(llvm.GlobalOp(POINTER, variable, "external"))
     loaded = emit.add(llvm.LoadOp(emit.add(llvm.AddressOfOp(variable, POINTER)), POINTER))
-    text = emit.string(f"{module}_{name}_name", name)
+    text = emit.host_string(f"{module}_{name}_name", name)
     return _call(emit, "mgpuModuleGetFunction", loaded, text)
 
 

@@ -16,7 +16,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     StringAttr,
-    UnitAttr,
     VectorType,
     i32,
 )
@@ -33,8 +32,10 @@ from ....dialects.nvvm.attrs import (
     MmaTypeAttr,
     ShapeAttr,
 )
+from ....dialects.nvvm.sparse import SparseMmaOp
 from ....dialects.vector_ext import FromElementsOp
-from .conversion import Emitter, rewrite, struct_of
+from .conversion import Emitter, rewrite
+from .converted_types import struct_of
 
 ROW = MmaLayoutAttr.new([StringAttr("row")])
 COLUMN = MmaLayoutAttr.new([StringAttr("col")])
@@ -121,51 +122,21 @@ def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
 
 # Sparse products ------------------------------------------------------------------------------------------------------
 
-_LETTERS = {"f16": "r", "f32": "f", "s32": "r"}
-
 
 @rewrite(nvgpu.MmaSparseSyncOp)
 def convert_sparse_mma(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> None:
-    """Inline assembly: the dialect has no operation for it."""
+    """``nvvm.mma.sp.sync`` with the registers taken out of the fragments, and its result put back."""
     _check_tf32(op, emit)
-    kinds = [_ptx_type(value.type.element_type, emit) for value in (op.matrixA, op.matrixB)]
-    accumulator = _accumulator_name(op, emit)
+    a_type, b_type = (_ptx_type(value.type.element_type, emit) for value in (op.matrixA, op.matrixB))
+    if not isinstance(op.matrixC.type.element_type, Float16Type | Float32Type | IntegerType):
+        raise emit.unsupported("mma-type", f"cannot accumulate elements of type {op.matrixC.type.element_type}")
     inputs = [registers(op.matrixA, emit), registers(op.matrixB, emit), accumulators(op.matrixC, emit)]
     metadata = emit.add(llvm.BitcastOp(op.sparseMetadata, i32))
     selector = op.sparsitySelector.value.data if op.sparsitySelector else 0
-    text = sparse_assembly(_shape(op), kinds, accumulator, [len(group) for group in inputs], selector)
-    letter = _LETTERS[accumulator]
-    count = len(inputs[2])
-    multiplicands = ["r"] * (len(inputs[0]) + len(inputs[1]))
-    constraints = ",".join([f"={letter}"] * count + multiplicands + [letter] * count + ["r"])
-    result = struct_of([value.type for value in inputs[2]])
-    operands = [*inputs[0], *inputs[1], *inputs[2], metadata]
-    assembly = llvm.InlineAsmOp(text, constraints, operands, [result], has_side_effects=True)
-    assembly.attributes["convergent"] = UnitAttr()
-    product = emit.add(assembly)
-    emit.replace(repack([emit.field(product, i) for i in range(count)], op.res.type, emit))
-
-
-def _accumulator_name(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> str:
-    element = op.matrixC.type.element_type
-    names = {Float16Type: "f16", Float32Type: "f32", IntegerType: "s32"}
-    if type(element) not in names:
-        raise emit.unsupported("mma-type", f"cannot accumulate elements of type {element}")
-    return names[type(element)]
-
-
-def sparse_assembly(shape, kinds: list[str], accumulator: str, counts: list[int], selector: int) -> str:
-    """The PTX text of a sparse product; ``counts`` are the registers of A, B and C (PTX ISA 9.0, 9.7.14.6)."""
-    m, n, k = shape
-    a, b, c = counts
-    groups, start = [], 0
-    for count in (c, a, b, c):
-        groups.append("{" + ",".join(f"${start + index}" for index in range(count)) + "}")
-        start += count
-    overflow = ".satfinite" if accumulator == "s32" else ""
-    types = f"{accumulator}.{kinds[0]}.{kinds[1]}.{accumulator}"
-    name = f"mma.sp.sync.aligned.m{m}n{n}k{k}.row.col{overflow}.{types}"
-    return f"{name} {','.join(groups)},${start},0x{selector:x};"
+    type = struct_of([value.type for value in inputs[2]])
+    kinds = {"shape": _shape(op), "a_type": a_type, "b_type": b_type}
+    product = emit.issue(SparseMmaOp, *inputs, metadata, type=type, selector=selector, **kinds)
+    emit.replace(repack(emit.fields(product), op.res.type, emit))
 
 
 # ldmatrix -------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from ....dialects.nvgpu import ops_barrier as nvgpu
 from ....dialects.nvgpu.attrs import SHARED
 from ....dialects.nvvm import ops_thread as target
 from ....dialects.nvvm.barriers import MBarrierArriveOp
-from .conversion import SHARED_POINTER, Emitter, rewrite
+from .conversion import Emitter, rewrite
+from .converted_types import SHARED_POINTER
 
 STORAGE = "mbar_storage"
 MBARRIER_BYTES = 8  # PTX ISA 9.0, section 9.7.13.15.2

@@ -7,12 +7,16 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Intege
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ....dialects import gpu_ext as gpu
+from ....dialects.cuda_tile.location import source_location
 from ....dialects.nvvm.ops_thread import Barrier0Op
-from .conversion import POINTER, Emitter, convert_type, location_of, rewrite, struct_of
+from ..debug.debug_info import DBG
+from .conversion import Emitter, location_of, rewrite
+from .converted_types import POINTER, convert_type, struct_of
 
 ASSERT_TYPE = llvm.LLVMFunctionType([POINTER, POINTER, i32, POINTER, i64])
 PRINTF_TYPE = llvm.LLVMFunctionType([POINTER, POINTER], i32)
 UNKNOWN = "(unknown)"
+CHARACTER_BYTES = 1  # of the strings that __assertfail prints
 
 
 @rewrite(gpu.BarrierOp)
@@ -37,21 +41,23 @@ def convert_assert(op: cf.AssertOp, emit: Emitter) -> None:
 
 
 def _fill_failure(op: cf.AssertOp, emit: Emitter, fail: Block, rest: Block) -> None:
-    location, function = location_of(op), emit.function
+    location, function = location_of(op) or source_location(op), emit.function
     fail.add_op(jump := llvm.BrOp(rest))
+    if (place := op.attributes.get(DBG)) is not None:
+        jump.attributes[DBG] = place
     inside = emit.at(jump)
-    message = inside.string(".assert_msg", op.msg.data)
-    file = inside.string(".assert_file", location.file if location else UNKNOWN)
-    name = inside.string(".assert_func", function.properties["sym_name"].data if function else UNKNOWN)
+    message = inside.device_string(".assert_msg", op.msg.data)
+    file = inside.device_string(".assert_file", location.file if location else UNKNOWN)
+    name = inside.device_string(".assert_func", function.properties["sym_name"].data if function else UNKNOWN)
     line = inside.constant(location.line if location else 0)
-    inside.insert(llvm.CallOp("__assertfail", message, file, line, name, inside.constant(0, i64)))
+    inside.insert(llvm.CallOp("__assertfail", message, file, line, name, inside.constant(CHARACTER_BYTES, i64)))
 
 
 @rewrite(gpu.PrintfOp)
 def convert_printf(op: gpu.PrintfOp, emit: Emitter) -> None:
-    """``vprintf(format, buffer)``: the arguments, promoted as C does, in a struct on the stack."""
+    """``vprintf(format, buffer)``: the arguments, promoted as C does, in a struct on the stack, which prints share."""
     emit.declare("vprintf", PRINTF_TYPE)
-    format = emit.string(".printf_format", op.format.data)
+    format = emit.device_string(".printf_format", op.format.data)
     arguments = [_promoted(value, emit) for value in op.args]
     if not arguments:
         buffer = emit.add(llvm.ZeroOp.build(result_types=[POINTER]))
@@ -82,7 +88,7 @@ def _fits(type: Attribute) -> bool:
 
 def _pack(arguments: list[SSAValue], emit: Emitter) -> SSAValue:
     type = struct_of([argument.type for argument in arguments])
-    buffer = emit.add(llvm.AllocaOp(emit.constant(1), type, 8))
+    buffer = emit.stack(type, 8)
     for position, argument in enumerate(arguments):
         emit.insert(llvm.StoreOp(argument, emit.add(llvm.GEPOp(buffer, [0, position], type))))
     return buffer

@@ -37,7 +37,8 @@ from . import (  # noqa: F401 - each registers its rewrites
     warpgroups,
     warps,
 )
-from .conversion import REWRITES, Emitter, convert_type, location_of
+from .conversion import REWRITES, Emitter, location_of
+from .converted_types import convert_type
 from .libdevice_math import ROOTS, convert_math, needs_libdevice, scalarize
 
 LEGAL = (gpu.GPUModuleOp.name, "gpu.yield")
@@ -75,6 +76,7 @@ class Found:
     operations: dict[str, list[Operation]] = field(default_factory=dict)
     carried: list[SSAValue] = field(default_factory=list)  # block arguments of types that end here
     added: list[Operation] = field(default_factory=list)
+    buffers: dict[tuple[Block, Attribute], SSAValue] = field(default_factory=dict)  # on the stack, which rewrites share
 
     def of(self, role: str) -> list[Operation]:
         """The operations of a role, in the order of the text."""
@@ -169,7 +171,7 @@ def _math(found: Found) -> list[Operation]:
 def _scalarize(found: Found, job: Job) -> None:
     for op in _math(found):
         if isinstance(op.results[0].type, VectorType):
-            scalarize(op, Emitter(op, job, found.added))
+            scalarize(op, Emitter(op, job, found.added, found.buffers))
 
 
 def _convert(operations: Iterable[Operation], convert: Callable[[Operation, Emitter], None], found: Found, job: Job):
@@ -177,7 +179,7 @@ def _convert(operations: Iterable[Operation], convert: Callable[[Operation, Emit
     failures = Diagnostics()
     for op in operations:
         try:
-            convert(op, Emitter(op, job, found.added))
+            convert(op, Emitter(op, job, found.added, found.buffers))
         except Unsupported as error:
             failures.add(error)
     failures.raise_if_any()
@@ -205,7 +207,7 @@ def _is_carried(type: Attribute) -> bool:
 def _convert_carried_types(found: Found, job: Job) -> None:
     """Give nvgpu values that cross blocks and loops their LLVM types."""
     for op in found.of(STRUCTURE):
-        emit = Emitter(op, job, found.added)
+        emit = Emitter(op, job, found.added, found.buffers)
         for index, operand in enumerate(op.operands):
             if _is_carried(operand.type):
                 op.operands[index] = emit.converted(operand)
@@ -220,7 +222,7 @@ def _retype(value: SSAValue, before: Operation | None, found: Found, job: Job) -
         return
     old, uses = value.type, list(value.uses)
     value._type = convert_type(old)  # noqa: SLF001 - xDSL has no other way to change a type in place
-    bridge = Emitter(before, job, found.added).as_type(value, old)
+    bridge = Emitter(before, job, found.added, found.buffers).as_type(value, old)
     for use in uses:
         use.operation.operands[use.index] = bridge
 

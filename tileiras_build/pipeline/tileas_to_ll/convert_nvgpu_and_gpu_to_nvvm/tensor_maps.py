@@ -24,17 +24,10 @@ from ....dialects.nvgpu import attrs
 from ....dialects.nvgpu import ops_tensor_map as nvgpu
 from ....dialects.nvvm import ops_copy, ops_thread
 from ....dialects.nvvm.attrs import LoadModeAttr, MemScopeAttr
+from ....dialects.nvvm.tensor_copies import TensorMapReplaceOp
 from ...analysis.tensor_maps import MAP_BYTES
-from .conversion import (
-    GLOBAL_POINTER,
-    POINTER,
-    SHARED_POINTER,
-    Emitter,
-    element_bytes,
-    rewrite,
-    static_strides,
-    struct_of,
-)
+from .conversion import Emitter, rewrite
+from .converted_types import GLOBAL_POINTER, POINTER, SHARED_POINTER, element_bytes, static_strides, struct_of
 from .mbarriers import barrier_address
 
 TILE = LoadModeAttr.new([StringAttr("tile")])
@@ -183,30 +176,23 @@ def _set_list(emit: Emitter, buffer: SSAValue, name: str, values: list[SSAValue]
 
 # Rebinding ------------------------------------------------------------------------------------------------------------
 
-# Field -> template; {space} is the state space, {index} an immediate (PTX ISA 9.0, "tensormap.replace").
-MUTATORS = {
-    "address": "tensormap.replace.tile.global_address.{space}.b1024.b64 [$0], $1;",
-    "dim": "tensormap.replace.tile.global_dim.{space}.b1024.b32 [$0], {index}, $1;",
-    "stride": "tensormap.replace.tile.global_stride.{space}.b1024.b64 [$0], {index}, $1;",
-}
-_REGISTER = {"address": "l", "dim": "r", "stride": "l"}
-_SPACES = {GLOBAL_POINTER: "global", SHARED_POINTER: "shared::cta", POINTER: "global"}
+_PLACES = (GLOBAL_POINTER, SHARED_POINTER, POINTER)
 
 
 @rewrite(nvgpu.TmaRebindDescriptorOp)
 def convert_rebind(op: nvgpu.TmaRebindDescriptorOp, emit: Emitter) -> None:
     """Acquire, address, every size, every stride, release: any other order leaves a map that is half old."""
     pointer = emit.converted(op.tensorMapDescriptor)
-    if pointer.type not in _SPACES:
+    if pointer.type not in _PLACES:
         raise emit.unsupported("rebind-space", f"needs a map in global or shared memory, but got '{pointer.type}'")
     scope = op.scope.data.value if op.scope else ("gpu" if _in_cluster(emit) else "cta")
     address = emit.integer(_address_bits(op.address, emit), i64)
     _acquire(emit, pointer if pointer.type == POINTER else _cast_generic(emit, pointer), scope)
-    _mutate(emit, "address", pointer, address)
+    emit.issue(TensorMapReplaceOp, pointer, address, field="global_address")
     for index, extent in enumerate(op.dims):
-        _mutate(emit, "dim", pointer, emit.integer(extent), index)
+        emit.issue(TensorMapReplaceOp, pointer, emit.integer(extent), field="global_dim", index=index)
     for index, stride in enumerate(op.strides):
-        _mutate(emit, "stride", pointer, emit.integer(stride, i64), index)
+        emit.issue(TensorMapReplaceOp, pointer, emit.integer(stride, i64), field="global_stride", index=index)
     emit.insert(ops_thread.FenceProxyReleaseOp.build(properties={"scope": _scope(scope)}))
     emit.replace()
 
@@ -226,10 +212,3 @@ def _in_cluster(emit: Emitter) -> bool:
     names = ("nvvm.cluster_dim", "known_cluster_size", "gpu.known_cluster_size")
     sizes = next((function.attributes[n] for n in names if n in function.attributes), None) if function else None
     return isinstance(sizes, DenseArrayBase) and any(size > 1 for size in sizes.get_values())
-
-
-def _mutate(emit: Emitter, field: str, pointer: SSAValue, value: SSAValue, index: int = 0) -> None:
-    space = _SPACES[pointer.type]
-    template = MUTATORS[field].format(space=space, index=index)
-    constraints = f"{'r' if space.startswith('shared') else 'l'},{_REGISTER[field]}"
-    emit.insert(llvm.InlineAsmOp(template, constraints, [pointer, value], has_side_effects=True))

@@ -31,7 +31,8 @@ from ....dialects.nvvm.attrs import (
     WgmmaScaleOutAttr,
     WgmmaTypeAttr,
 )
-from .conversion import Emitter, accumulator_registers, convert_type, element_bytes, rewrite, static_strides
+from .conversion import Emitter, rewrite
+from .converted_types import accumulator_registers, convert_type, element_bytes, static_strides
 
 # Bit positions of the descriptor (PTX ISA 9.0, section 9.7.15.5.1, "Matrix-descriptor layout"). Addresses and offsets
 # are in units of 16 bytes. The recovered documents place the fields elsewhere; the ISA is what the hardware reads.

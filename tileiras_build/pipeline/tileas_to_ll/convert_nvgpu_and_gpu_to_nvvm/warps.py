@@ -6,16 +6,19 @@ from collections.abc import Callable
 
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import IntegerType, StringAttr, UnitAttr, f32, i1, i32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.gpu_ext import ReduceKind, ShuffleMode
 from ....dialects.nvvm.attrs import ReduxKindAttr, ShflKindAttr
 from ....dialects.nvvm.ops_thread import ReduxSyncOp, ShflSyncOp
-from .conversion import Emitter, rewrite, struct_of
+from .conversion import Emitter, rewrite
+from .converted_types import struct_of
 
 WARP = 32
-KINDS = {ShuffleMode.XOR: "bfly", ShuffleMode.UP: "up", ShuffleMode.DOWN: "down", ShuffleMode.IDX: "idx"}
+KINDS: dict[ShuffleMode, Attribute] = {
+    mode: ShflKindAttr.new([StringAttr("bfly" if mode == ShuffleMode.XOR else mode.value)]) for mode in ShuffleMode
+}
 
 # Reductions of i32 that one instruction does (sm_80 on).
 REDUX = {
@@ -52,25 +55,44 @@ FLOAT: dict[ReduceKind, Combine] = {
 
 @rewrite(gpu.ShuffleOp)
 def convert_shuffle(op: gpu.ShuffleOp, emit: Emitter) -> None:
-    """``nvvm.shfl.sync`` over the first ``width`` lanes, with the flag of the lane read from."""
-    _check_type(op.value, emit)
+    """``nvvm.shfl.sync`` over the first ``width`` lanes; with the flag of the lane read from, where it is asked for."""
+    value, flag = op.value, op.valid
+    _check_type(value, emit)
+    mode = op.mode.data
+    mask, clamp = _whole_warp(mode, emit) if emit.known(op.width) == WARP else _part_of_warp(mode, op.width, emit)
+    moved = _shuffle(emit, mode, value, mask, op.offset, clamp, with_flag=flag.first_use is not None)
+    if flag.first_use is None:
+        return emit.replace_first(moved)
+    return emit.replace(emit.field(moved, 0), emit.field(moved, 1))
+
+
+# The clamp bounds the lane read from: below for up, above for the others (PTX ISA 9.0, section 9.7.9.6).
+def _whole_warp(mode: ShuffleMode, emit: Emitter) -> tuple[SSAValue, SSAValue]:
+    return emit.constant(-1), emit.constant(0 if mode == ShuffleMode.UP else WARP - 1)
+
+
+def _part_of_warp(mode: ShuffleMode, width: SSAValue, emit: Emitter) -> tuple[SSAValue, SSAValue]:
     minus_one = emit.constant(-1)
-    unused = emit.add(llvm.SubOp(emit.constant(WARP), op.width))
+    unused = emit.add(llvm.SubOp(emit.constant(WARP), width))
     mask = emit.add(llvm.LShrOp(minus_one, unused))
-    # The clamp bounds the lane read from: below for up, above for the others (PTX ISA 9.0, section 9.7.9.6).
-    clamp = unused if op.mode.data == ShuffleMode.UP else emit.add(llvm.SubOp(op.width, emit.constant(1)))
-    moved = _shuffle(emit, op.mode.data, op.value, mask, op.offset, clamp, with_flag=True)
-    emit.replace(emit.field(moved, 0), emit.field(moved, 1))
+    return mask, unused if mode == ShuffleMode.UP else emit.add(llvm.SubOp(width, emit.constant(1)))
 
 
-def _shuffle(emit: Emitter, mode, value, mask, offset, clamp, *, with_flag: bool = False) -> SSAValue:
-    properties = {"kind": ShflKindAttr.new([StringAttr(KINDS[mode])])}
+def _shuffle(
+    emit: Emitter,
+    mode: ShuffleMode,
+    value: SSAValue,
+    mask: SSAValue,
+    offset: SSAValue,
+    clamp: SSAValue,
+    *,
+    with_flag: bool = False,
+) -> SSAValue:
+    properties: dict[str, Attribute] = {"kind": KINDS[mode]}
     if with_flag:
         properties["return_value_and_is_valid"] = UnitAttr()
     result = struct_of([value.type, i1]) if with_flag else value.type
-    return emit.add(
-        ShflSyncOp.build(operands=[mask, value, offset, clamp], result_types=[result], properties=properties)
-    )
+    return emit.made(ShflSyncOp, (mask, value, offset, clamp), result, properties)
 
 
 def _check_type(value: SSAValue, emit: Emitter) -> None:

@@ -15,7 +15,9 @@ from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
+    DYNAMIC_INDEX,
     IntegerAttr,
+    MemRefType,
     UnitAttr,
     UnrealizedConversionCastOp,
     VectorType,
@@ -29,9 +31,17 @@ from xdsl.traits import Pure
 from ....errors import InternalError
 from ...shared.accessors import owner
 from ....dialects.definition import TableOperation
+from ....dialects.gpu_ext import (
+    AddressSpace,
+    AddressSpaceAttr,
+    DynamicSharedMemoryOp,
+    ShuffleMode,
+    ShuffleModeAttr,
+    ShuffleOp,
+)
 from ....dialects.ir import number, segments
 from ....dialects.llvm_ext import BINARY, CASTS, ExtractElementOp
-from ...shared.llvm_types import I1, I32, I64, pointer
+from ...shared.llvm_types import I1, I8, I32, I64, SHARED, pointer
 from .attribute_values import Plain, attributes_of, field_position
 from .attribute_values import symbol as symbol_of
 from .thread_code import Kind, ThreadCode, Value
@@ -50,6 +60,9 @@ INDEX = IndexType()
 DYNAMIC: Attribute = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
 _C_CONVENTION = llvm.CallingConventionAttr("ccc")
 _NO_TAIL_CALL = llvm.TailCallKindAttr(llvm.TailCallKind.NONE)
+WARP = 32
+DYNAMIC_SHARED_MEMORY = MemRefType(I8, [DYNAMIC_INDEX], memory_space=AddressSpaceAttr(AddressSpace.WORKGROUP))
+_MODES: dict[ShuffleMode, Attribute] = {mode: ShuffleModeAttr(mode) for mode in ShuffleMode}
 
 
 class Builder(ThreadCode):
@@ -316,6 +329,16 @@ class Builder(ThreadCode):
         """A place in the grid, by an index query of ``gpu``, as 32 bits."""
         index = self.pure(kind, (), INDEX, {"dimension": DimensionAttr(DimensionEnum(axis))}, axis)
         return self.pure(IndexCastOp, (index,), I32)
+
+    def dynamic_shared_memory(self) -> SSAValue:
+        """The start of the shared memory whose size the launch gives, as a pointer."""
+        memory = self.pure(DynamicSharedMemoryOp, (), DYNAMIC_SHARED_MEMORY)
+        return self.bridge(memory, pointer(SHARED))
+
+    def shuffle(self, mode: ShuffleMode, word: Value, argument: Value) -> SSAValue:
+        """The 32-bit ``word`` of another lane: ``argument`` says which, as the mode takes it."""
+        operands = (self.of(word, I32), self.of(argument, I32), self.constant(WARP, I32))
+        return self.operation(ShuffleOp, operands, (I32, I1), {"mode": _MODES[mode]}).results[0]
 
     # ---- calls -------------------------------------------------------------------------------------
     @overload

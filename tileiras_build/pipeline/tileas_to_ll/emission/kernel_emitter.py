@@ -22,11 +22,11 @@ from ...shared.accessors import number_of
 from ....dialects import gpu_ext as gpu
 from ....dialects.cuda_tile.location import source_location
 from ....dialects.nvvm.barriers import ClusterRankOp
-from ....dialects.nvvm.warps import BarrierCountOp, BarWarpSyncOp, ElectOp, ShuffleOp
+from ....dialects.nvvm.warps import BarrierCountOp, BarWarpSyncOp, ElectOp
 from ....errors import InternalError, TileirasError
 from ....layouts import LinearLayout
 from ...shared.element_types import POINTER, Element, element_of, wrapped
-from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, SHARED, array, integer, struct
+from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, SHARED, integer, struct
 from ...shared.llvm_types import vector as vector_of
 from .analyze_buffers import Buffers, analyze_buffers
 from .builder import Builder
@@ -151,7 +151,7 @@ class KernelEmitter:
         """The warp's number, which ptxas knows to be the same in all lanes: what is computed from it goes to uniform
         registers."""
         with self.b.in_prologue():
-            return 0 if self.num_warps == 1 else self.b.issue(ShuffleOp, -1, self.warp, 0, 31, type=I32, mode="idx")
+            return 0 if self.num_warps == 1 else self.b.shuffle(gpu.ShuffleMode.IDX, self.warp, 0)
 
     def linear(self, lane_images: tuple[int, ...], warp_images: tuple[int, ...]) -> Value:
         """The F2-linear function of the thread's lane and warp, computed at the start of the kernel."""
@@ -193,12 +193,6 @@ class KernelEmitter:
         threads = 32 * (self.num_warps + self.producer_warps)
         share = self.most_registers or self.target.multiprocessor.registers // threads
         return 1 << (share - OTHER_REGISTERS).bit_length() - 1
-
-    @cached_property
-    def print_buffer(self) -> SSAValue:
-        """Stack space for the arguments of vprintf."""
-        with self.b.in_prologue():
-            return self.b.alloca(array(max(self.buffers.print_bytes, 8), I8), 8)
 
     def holder(self, layout: LinearLayout) -> Value | None:
         """Whether this thread is the canonical holder of its elements; None where every thread is."""
@@ -277,7 +271,14 @@ class KernelEmitter:
     def shared_base(self) -> Value:
         """The 32-bit address of the kernel's shared memory."""
         with self.b.in_prologue():
-            return self.b.cast("ptrtoint", self.b.address_of(self.module.shared_memory_symbol, SHARED), I32)
+            return self.b.cast("ptrtoint", self.shared_memory, I32)
+
+    @property
+    def shared_memory(self) -> SSAValue:
+        """The start of the kernel's shared memory."""
+        if self.module.dynamic_shared:
+            return self.b.dynamic_shared_memory()
+        return self.b.address_of(self.module.shared_memory_symbol, SHARED)
 
     def barrier(self) -> None:
         """All threads that compute meet; memory written before is seen after."""

@@ -61,7 +61,6 @@ class ModuleEmitter:
         self.module, self.job = module, job
         self.globals: list[llvm.GlobalOp] = []
         self.declarations: dict[str, llvm.FuncOp] = {}
-        self.strings: dict[str, str] = {}
         self.tables: dict[tuple[tuple[int, ...], int], str] = {}
         self.debug = DebugInfo(job)
         self.taken = {name: kind for kind, name in symbols(module)}
@@ -80,13 +79,6 @@ class ModuleEmitter:
         """``stem``, or the first of stem_0, stem_1, … that the program has not named something else."""
         names = chain((stem,), (f"{stem}_{number}" for number in count()))
         return next(name for name in names if name not in self.taken)
-
-    def string_constant(self, text: str) -> str:
-        """The symbol of a constant string in global memory, which ends at a zero byte."""
-        if text not in self.strings:
-            name = self.strings[text] = self._fresh(f"str{len(self.strings)}")
-            self._add_constant(name, array(len(text.encode()) + 1, I8), StringAttr(text + "\0"), 1)
-        return self.strings[text]
 
     def constant_table(self, numbers: list[int], bits: int) -> str:
         """The symbol of constant numbers in global memory."""

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ...shared.accessors import given
+from ....dialects.gpu_ext import ShuffleMode
 from ....errors import InternalError
 from ....layouts import LinearLayout
 from ....layouts.f2 import bits as bit_positions
 from ...shared.element_types import Element
 from ..emission.thread_code import Value
-from .convert_layout import as_word, from_word, join_words, shuffle_word, split_words
+from .convert_layout import as_word, from_word, join_words, split_words
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..memory.shared_memory import holder_of, load_shared, store_shared
 
@@ -40,12 +41,12 @@ def combiner(e: KernelEmitter, op: Any) -> Combine:
     return combine
 
 
-def shuffle(e: KernelEmitter, element: Element, value: Value, mode: str, argument: Value) -> Value:
-    """``value`` of another lane: ``bfly`` with a lane mask, or ``idx`` with a lane number."""
+def shuffle(e: KernelEmitter, element: Element, value: Value, mode: ShuffleMode, argument: Value) -> Value:
+    """``value`` of another lane: XOR with a lane mask, or IDX with a lane number."""
     if element.bits == 64:
         words = split_words(e, element, value)
-        return join_words(e, element, [shuffle_word(e, word, mode, argument) for word in words])
-    return from_word(e, element, shuffle_word(e, as_word(e, element, value), mode, argument))
+        return join_words(e, element, [e.b.shuffle(mode, word, argument) for word in words])
+    return from_word(e, element, e.b.shuffle(mode, as_word(e, element, value), argument))
 
 
 # ---- reduce --------------------------------------------------------------------------------------
@@ -81,7 +82,9 @@ def _within_thread(held: dict[int, Tuple], mask: int, combine: Combine) -> dict[
 
 def _across_lanes(e: KernelEmitter, value: Tuple, mask: int, elements: list[Element], combine: Combine) -> Tuple:
     for position in bit_positions(mask):
-        other = tuple(shuffle(e, element, part, "bfly", 1 << position) for element, part in zip(elements, value))
+        other = tuple(
+            shuffle(e, element, part, ShuffleMode.XOR, 1 << position) for element, part in zip(elements, value)
+        )
         value = combine(other, value)
     return value
 
@@ -216,7 +219,7 @@ def _last_of_lower(
             source = e.b.or_(e.b.and_(e.lane, ~lanes & 31), bit)
         else:
             source = e.b.or_(e.b.and_(e.lane, ~bit & 31), lanes)
-    return tuple(shuffle(e, element, part, "idx", source) for element, part in zip(elements, value))
+    return tuple(shuffle(e, element, part, ShuffleMode.IDX, source) for element, part in zip(elements, value))
 
 
 def _register_level(e, held, bit, registers, lanes, elements, combine, reverse) -> dict[int, Tuple]:

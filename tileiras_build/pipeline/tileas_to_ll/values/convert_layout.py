@@ -11,8 +11,8 @@ from typing import Any
 from xdsl.dialects.llvm import LLVMPointerType
 
 from ....layouts.conversion import Plan
+from ....dialects.gpu_ext import ShuffleMode
 from ....dialects.nvvm.generic import CtPopOp
-from ....dialects.nvvm.warps import ShuffleOp
 from ....layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
 from ...analysis.conversions import conversion_plan
 from ...shared.element_types import Element, element_of
@@ -82,12 +82,7 @@ def _received(e: KernelEmitter, plan: WarpShuffle, shuffle: Any, words: list[lis
         return value
     with e.b.in_prologue():
         source = e.b.xor(lane, shuffle.lane_xor)
-    return [shuffle_word(e, word, "idx", source) for word in value]
-
-
-def shuffle_word(e: KernelEmitter, word: Value, mode: str, argument: Value) -> Value:
-    """The i32 ``word`` of another lane: ``bfly`` with a lane mask, or ``idx`` with a lane number."""
-    return e.b.issue(ShuffleOp, -1, word, argument, 31, type=I32, mode=mode)
+    return [e.b.shuffle(ShuffleMode.IDX, word, source) for word in value]
 
 
 def _swapped(e: KernelEmitter, values: list[list[Value]], swaps: Any) -> list[list[Value]]:

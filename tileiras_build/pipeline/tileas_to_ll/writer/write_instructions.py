@@ -265,21 +265,9 @@ def _assembly(template: str, constraints: str, effects: bool) -> str:
     return f'asm {"sideeffect " if effects else ""}"{llvm_string(template)}", "{constraints}"'
 
 
-# Type -> the suffix of the intrinsic that hides a value from optimization.
-MOVES = {"i16": "i16", "i32": "i32", "i64": "i64", "float": "float", "double": "double", "ptr addrspace(1)": "ptr.p1"}
-MOVES |= {"ptr": "ptr.p0"}
-# The others through assembly of a register of so many bits: LLVM has no intrinsic for them.
-MOVE_ASSEMBLY = ("half", "bfloat", "i8")
-
-
 @writes(MoveOp)
 def _move(w: FunctionWriter, op: MoveOp) -> None:
-    type = type_text(op.source.type)
-    if type in MOVE_ASSEMBLY:
-        return _assemble(w, op, "mov.b16 $0, $1;", "=h,h", w.typed(op.source), True, False)
-    if type not in MOVES:
-        raise Unsupported("ll-move", f"a value of type {type} cannot be pinned for a debugger")
-    return _call_named(w, op, f"llvm.nvvm.move.{MOVES[type]}", w.typed(op.source))
+    _instruction(w, op, row_of(op))
 
 
 @writes(DbgValueOp, DbgDeclareOp, DbgAddrOp)

@@ -1,0 +1,85 @@
+"""What NVIDIA's readers of NVVM IR lack, and the instructions that they are given in its place.
+
+The reader of GPUs since Blackwell takes LLVM's intrinsics but for a few. The one before, of the IR of LLVM 7, knows few: all
+that we call stand here, so that an instruction of ``dialects/nvvm`` with an intrinsic has its exception here.
+"""
+
+from __future__ import annotations
+
+from ..targets import MMA_ATOMS, MmaAtom
+
+# ---- both readers --------------------------------------------------------------------------------
+RENAMED = {"@llvm.rint.": "@llvm.roundeven."}  # equal, as PTX has no dynamic rounding mode
+SIGN_BIT = "@llvm.fabs."  # the sign bit is cleared instead
+APPROXIMATE = {
+    f"@llvm.{name}.f32": f'asm "{mnemonic}.approx.f32 $0, $1;", "=f,f"'
+    for name, mnemonic in (("exp2", "ex2"), ("sin", "sin"), ("cos", "cos"), ("tanh", "tanh"))
+}
+
+# ---- the IR of LLVM 7 ----------------------------------------------------------------------------
+TO_BFLOAT = 'asm "cvt.rn.bf16.f32 $0, $1;", "=h,f"'
+HINT = "@llvm.lifetime."  # which had other operands then, and may be left out
+MEMORY = "~{memory}"  # the clobber
+# Type -> constraint.
+LETTERS = {"float": "f", "double": "d", "i32": "r", "i64": "l", "i16": "h", "i1": "b", "half": "h", "<2 x half>": "r"}
+
+
+def predicate(number: int) -> tuple[str, str]:
+    """The name of a predicate, and the instruction that sets it where an operand of 32 bits is not 0."""
+    name = f"nvvm_p{number}"
+    return name, f".reg .pred {name}; setp.ne.u32 {name}, ${number}, 0; "
+
+
+# Intrinsic -> the instruction, for the IR of LLVM 7; operands follow the results in the order of the call.
+INSTRUCTIONS = {
+    "llvm.nvvm.barrier.cta.sync.aligned.all": "bar.sync $0;",
+    "llvm.nvvm.bar.warp.sync": "bar.warp.sync $0;",
+    "llvm.nvvm.cp.async.commit.group": "cp.async.commit_group;",
+    "llvm.nvvm.cp.async.wait.group": "cp.async.wait_group $0;",
+    "llvm.nvvm.shfl.sync.idx.i32": "shfl.sync.idx.b32 $0, $2, $3, $4, $1;",
+    "llvm.nvvm.shfl.sync.bfly.i32": "shfl.sync.bfly.b32 $0, $2, $3, $4, $1;",
+    "llvm.nvvm.shfl.sync.up.i32": "shfl.sync.up.b32 $0, $2, $3, $4, $1;",
+    "llvm.nvvm.shfl.sync.down.i32": "shfl.sync.down.b32 $0, $2, $3, $4, $1;",
+    "llvm.nvvm.ex2.approx.f32": "ex2.approx.f32 $0, $1;",
+    "llvm.nvvm.ex2.approx.ftz.f32": "ex2.approx.ftz.f32 $0, $1;",
+    "llvm.nvvm.rsqrt.approx.f": "rsqrt.approx.f32 $0, $1;",
+    "llvm.nvvm.saturate.f": "cvt.sat.f32.f32 $0, $1;",
+    "llvm.nvvm.fma.rm.f": "fma.rm.f32 $0, $1, $2, $3;",
+    "llvm.nvvm.fabs.f32": "abs.f32 $0, $1;",
+    "llvm.maxnum.f32": "max.f32 $0, $1, $2;",
+    "llvm.minnum.f32": "min.f32 $0, $1, $2;",
+    "llvm.copysign.f32": "copysign.f32 $0, $2, $1;",
+    "llvm.sqrt.f32": "sqrt.rn.f32 $0, $1;",
+    "llvm.fma.f32": "fma.rn.f32 $0, $1, $2, $3;",
+    "llvm.smax.i32": "max.s32 $0, $1, $2;",
+    "llvm.smin.i32": "min.s32 $0, $1, $2;",
+    "llvm.umax.i32": "max.u32 $0, $1, $2;",
+    "llvm.umin.i32": "min.u32 $0, $1, $2;",
+    "llvm.abs.i16": "abs.s16 $0, $1;",
+    "llvm.abs.i32": "abs.s32 $0, $1;",
+    "llvm.abs.i64": "abs.s64 $0, $1;",
+}
+# Those that all threads of a warp execute, or that order memory.
+EFFECTS = ("bar.", "shfl.", "cp.async", "mma.")
+CONSTANTS = ("cp.async.wait_group",)  # whose operands are spelled in the text
+
+
+def _products() -> dict[str, str]:
+    """The mma.sync intrinsics of targets.py as instructions."""
+    rows = {}
+    for atom in MMA_ATOMS:
+        for signs in ((a, b) for a in (True, False) for b in (True, False)):
+            rows[atom.intrinsic_name(*signs)] = _product(atom, atom.ptx_name(*signs))
+    return rows
+
+
+def _product(atom: MmaAtom, mnemonic: str) -> str:
+    sizes = (atom.c_registers, atom.a_registers, atom.b_registers, atom.c_registers)
+    groups, start = [], 0
+    for size in sizes:
+        groups.append("{" + ", ".join(f"${index}" for index in range(start, start + size)) + "}")
+        start += size
+    return f"{mnemonic} {', '.join(groups)};"
+
+
+INSTRUCTIONS |= _products()
