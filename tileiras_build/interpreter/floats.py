@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from ..dialects.cuda_tile.enums import ComparisonOrdering, RoundingMode
 from ..dialects.cuda_tile.ops_float import (
@@ -44,7 +44,14 @@ from .integers import COMPARISONS, element, to_int64
 from .machine import Frame, handles
 from .rounding import compute, flush, quantize
 
-ROUNDED = {AddFOp: "add", SubFOp: "sub", MulFOp: "mul", FmaOp: "fma", DivFOp: "div", SqrtOp: "sqrt"}
+ROUNDED: dict[type[Operation], str] = {
+    AddFOp: "add",
+    SubFOp: "sub",
+    MulFOp: "mul",
+    FmaOp: "fma",
+    DivFOp: "div",
+    SqrtOp: "sqrt",
+}
 FAST = (RoundingMode.APPROX, RoundingMode.FULL)
 FAST_ULPS = {DivFOp: 2, SqrtOp: 4}
 
