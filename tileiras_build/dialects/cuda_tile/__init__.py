@@ -1,9 +1,9 @@
 """The public cuda_tile dialect (CUDA Tile IR 13.1 to 13.5) for xDSL: all its names are this package's."""
 
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, Operation
 
+from . import base
 from .attrs import *
-from .base import OPERATIONS
 from .element_types import *
 from .enums import *
 from .location import *
@@ -22,6 +22,7 @@ from .ops_view import *
 from .types import *
 from .view_types import *
 
+OPERATIONS: tuple[type[Operation], ...] = tuple(base.OPERATIONS)
 ARITHMETIC_OPS = (*FLOAT_OPS, *INTEGER_OPS, *MATRIX_OPS)
 TYPES = (
     TokenType, PointerType, TileType, TensorViewType, PartitionViewType, StridedViewType, GatherScatterViewType,

@@ -7,7 +7,7 @@ from typing import ClassVar
 from xdsl.dialects.builtin import StringAttr, i1
 from xdsl.irdl import operand_def, opt_operand_def, opt_result_def, prop_def, result_def, var_operand_def
 
-from .base import SEGMENTED, TileOperation, define, elements, fail, row, tile_type
+from .base import SEGMENTED, TileOperation, define, elements, fail, tile_type
 from .memory_checks import TOKENS
 
 
@@ -19,8 +19,18 @@ class DependentLaunch(TileOperation):
     CHECKS: ClassVar = (TOKENS,)
 
 
-GdcLaunchDependentsTkoOp = row("gdc_launch_dependents_tko", DependentLaunch, "Let dependent grids start.")
-GdcWaitTkoOp = row("gdc_wait_tko", DependentLaunch, "Wait for the grids that this one depends on.")
+@define
+class GdcLaunchDependentsTkoOp(DependentLaunch):
+    """Let dependent grids start."""
+
+    name = "cuda_tile.gdc_launch_dependents_tko"
+
+
+@define
+class GdcWaitTkoOp(DependentLaunch):
+    """Wait for the grids that this one depends on."""
+
+    name = "cuda_tile.gdc_wait_tko"
 
 
 @define

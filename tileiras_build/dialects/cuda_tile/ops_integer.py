@@ -80,9 +80,29 @@ class NegIOp(IntegerUnary):
 
 
 OrIOp = row("ori", IntegerBinary, "Bitwise or.")
-RemIOp = row("remi", SignedBinary, "Remainder of lhs / rhs rounded toward zero, of integers.")
-ShLIOp = row("shli", OverflowBinary, "Shift left; the amount is unsigned.")
-ShRIOp = row("shri", SignedBinary, "Shift right, arithmetic if signed; the amount is unsigned.")
+
+
+@define
+class RemIOp(SignedBinary):
+    """Remainder of lhs / rhs rounded toward zero, of integers."""
+
+    name = "cuda_tile.remi"
+
+
+@define
+class ShLIOp(OverflowBinary):
+    """Shift left; the amount is unsigned."""
+
+    name = "cuda_tile.shli"
+
+
+@define
+class ShRIOp(SignedBinary):
+    """Shift right, arithmetic if signed; the amount is unsigned."""
+
+    name = "cuda_tile.shri"
+
+
 SubIOp = row("subi", OverflowBinary, "lhs - rhs of integers, wrapping.")
 XOrIOp = row("xori", IntegerBinary, "Bitwise exclusive or.")
 
