@@ -10,6 +10,7 @@ import numpy as np
 from tests import compiled_once
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import export_kernels, load_cases, pack_arguments
+from tileiras_build.reports import sass
 
 ALIGNMENT = 128
 
@@ -34,6 +35,12 @@ def compiled(path: Path, name: str, sm: str):
 def assembled(path: Path, name: str, sm: str):
     """The artifacts of one case, down to machine code."""
     return compiled_once.compiled(bytecode(path, name), sm, stop_at="cubin")
+
+
+def disassembled(path: Path, name: str, sm: str) -> str:
+    """What nvdisasm says of one case."""
+    cubin = assembled(path, name, sm).cubin
+    return compiled_once.once(("disassembled", cubin), lambda: sass.disassemble(cubin))
 
 
 def aligned(values: np.ndarray) -> np.ndarray:

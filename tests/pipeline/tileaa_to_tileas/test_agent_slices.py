@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import aligned, assembled, cases, compiled, run
+from tests.emulated_kernels import aligned, assembled, cases, compiled, disassembled, run
 from tests.pipeline.tileaa_to_tileas.agent_orders import hold_computing_warps, shuffle_agents
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import pack_arguments
@@ -238,7 +238,7 @@ def test_the_emulator_sees_a_buffer_that_is_overwritten_too_early(change, messag
 
 
 def listing_of(name):
-    [listing] = sass.read_listings(sass.disassemble(assembled(KERNELS, name, "sm_100").cubin))
+    [listing] = sass.read_listings(disassembled(KERNELS, name, "sm_100"))
     return listing
 
 

@@ -7,14 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import aligned, assembled, cases, compiled
+from tests.emulated_kernels import aligned, cases, compiled, disassembled
 from tileiras_build import emulator
 from tileiras_build.bytecode.export import pack_arguments
 from tileiras_build.driver import lower
 from tileiras_build.emulator import EmulatorFault
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx.metadata import manifest_of_ptx
-from tileiras_build.reports import sass
 from tileiras_build.targets import TARGETS
 
 KERNELS = Path(__file__).with_name("clustered.py")
@@ -47,7 +46,7 @@ def test_what_each_cta_fetches(name, sm, expected):
 @pytest.mark.parametrize("sm", ["sm_90", "sm_100"])
 @pytest.mark.parametrize("name", ["product_2", "product_wide_4", "persistent_4"])
 def test_the_machine_code_multicasts(name, sm):
-    text = sass.disassemble(assembled(KERNELS, name, sm).cubin)
+    text = disassembled(KERNELS, name, sm)
     assert "UTMALDG.2D.MULTICAST" in text and ("UTCBAR.MULTICAST" in text) == (sm == "sm_100")
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.emulated_kernels import assembled, cases, compiled, run
-from tileiras_build.reports import sass
+from tests.emulated_kernels import cases, compiled, disassembled, run
 
 KERNELS = Path(__file__).with_name("clustered.py")
 PAIRS = (
@@ -53,7 +52,7 @@ def test_sums_that_are_made_again_and_again(steps, blocks):
 
 
 def test_the_machine_code_is_that_of_pairs():
-    text = sass.disassemble(assembled(KERNELS, "product_tall_2", "sm_100").cubin)
+    text = disassembled(KERNELS, "product_tall_2", "sm_100")
     assert all(name in text for name in ("UTCHMMA.2CTA", "UTMALDG.2D.2CTA", "UTCBAR.2CTA.MULTICAST"))
     assert "UTMALDG.2D.MULTICAST" not in text
 
