@@ -372,7 +372,7 @@ class Reader:
         flags = cursor.varint("operation flags") if plan.flags else 0
         if flags >> len(plan.flags):
             cursor.fail(f"unknown flags {flags:#x} of {plan.row.name}", offset=offset)
-        properties = {name: UNIT for name, bit in plan.unit_bits if flags & bit}
+        properties: dict[str, Attribute] = {name: UNIT for name, bit in plan.unit_bits if flags & bit}
         for name, kind, read, bit in plan.attributes:
             if not bit or flags & bit:
                 properties[name] = read(self, cursor, kind, types)
