@@ -39,7 +39,7 @@ from ....dialects.gpu_ext import (
     ShuffleModeAttr,
     ShuffleOp,
 )
-from ....dialects.ir import number, segments
+from ....dialects.ir import VALUES, number, segments
 from ....dialects.llvm_ext import BINARY, CASTS, ExtractElementOp
 from ...shared.llvm_types import I1, I8, I32, I64, SHARED, pointer
 from .attribute_values import Plain, attributes_of, field_position
@@ -48,7 +48,7 @@ from .thread_code import Kind, ThreadCode, Value
 
 # The operands of one group of an instruction.
 Operand = Value | None | Sequence[Value]
-_SEVERAL = (list, tuple)
+_ONE = (int, *VALUES)
 
 NO_FAST_MATH: Attribute = llvm.FastMathAttr(None)
 _FLAGGED = frozenset({"fadd", "fsub", "fmul", "fdiv", "frem"})
@@ -314,14 +314,14 @@ class Builder(ThreadCode):
         flat: list[SSAValue] = []
         sizes: list[int] = []
         for entry in operands:
-            if isinstance(entry, _SEVERAL):
-                flat += [self.of(value, I32) for value in entry]
-                sizes.append(len(entry))
+            if isinstance(entry, _ONE):
+                flat.append(self.of(entry, I32))
+                sizes.append(1)
             elif entry is None:
                 sizes.append(0)
             else:
-                flat.append(self.of(entry, I32))
-                sizes.append(1)
+                flat += [self.of(value, I32) for value in entry]
+                sizes.append(len(entry))
         properties = {"operandSegmentSizes": segments(*sizes)} if kind.segmented else None
         return tuple(flat), properties, tuple(sizes)
 
