@@ -9,7 +9,6 @@ from xdsl.ir import Attribute
 
 from ..dialects.cuda_tile.base import TileOperation
 from ..dialects.cuda_tile.element_types import BITS
-from ..dialects.cuda_tile.elementwise import OverflowBinary, SignedBinary
 from ..dialects.cuda_tile.enums import ComparisonPredicate, IntegerOverflow, RoundingMode, Signedness
 from ..dialects.cuda_tile.ops_integer import (
     AbsIOp,
