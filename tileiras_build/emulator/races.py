@@ -26,8 +26,7 @@ from .tensor import COLUMNS
 
 MBARRIERS = 64  # mbarriers of a CTA with a role of their own; more share them
 MANY, ASYNC = 32, 33  # in the place of a lane
-_LANE_BITS = 6  # a reader or writer is agent * 64 + lane
-_LANES = 1 << _LANE_BITS
+_LANES = 64  # a reader or writer is agent * 64 + lane
 ORDER, FENCED = 0, 1  # the two vector clocks
 
 
@@ -234,20 +233,18 @@ class Races:
         cta = cta[:, None]
         mine = self.first_agent[cta] + warp
         clock = self.clock(cta, warp)
-        known = self.known.reshape(-1)
-        row = ((cta * self.warps + warp) * 2 + ORDER) * self.agents
+        known, row = self.known.reshape(-1), ((cta * self.warps + warp) * 2 + ORDER) * self.agents
         writer, when = self.writer.take(index), self.write_clock.take(index)
-        agent = writer >> _LANE_BITS
+        agent = writer // _LANES
         bad = when > known.take(row + agent)  # a warp knows its own clock
         if (own := (when == clock) & (agent == mine)).any():
-            bad |= own & (writer & _LANES - 1 != lane)
+            bad |= own & (writer % _LANES != lane)
         if bad.any():
             self.settle(site, index, bad, data, flat, writer, self.write_site, "wrote", writes)
         if not writes:
             return self.note_read(site, index, mine, clock, lane)
         for reader, (clocks, lanes) in self.readers.items():
-            when = clocks.take(index)
-            if not when.any():
+            if not (when := clocks.take(index)).any():
                 continue
             bad = when > known.take(row + reader)
             if (same := mine == reader).any():
