@@ -6,7 +6,6 @@ MOST_LINES = 450
 FOLDERS = ("pipeline", "dialects", "layouts", "emulator")
 # Those that are still longer, and how long at most. A file that has been split leaves the list; none joins it.
 EXCEPTIONS = {
-    "dialects/gpu_ext.py": 520,
     "emulator/numerics.py": 632,
     "emulator/program.py": 534,
     "emulator/races.py": 466,
