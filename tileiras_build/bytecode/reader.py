@@ -567,7 +567,7 @@ class Reader:
     def names(self) -> Iterator[tuple[str, str, Callable[[], Location]]]:
         """What machine code will name, as ``check_names`` asks: kernels and globals, and where they are."""
         for op, offset in self.places.items():
-            if type(op) in NAMED:
+            if isinstance(op, EntryOp | GlobalOp):
                 yield NAMED[type(op)], op.sym_name.data, partial(Location, self.file.name, offset=offset)
 
     def module(self) -> builtin.ModuleOp:
