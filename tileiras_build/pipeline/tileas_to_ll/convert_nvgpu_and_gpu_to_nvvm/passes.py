@@ -19,8 +19,8 @@ from xdsl.dialects import arith, cf, llvm, scf
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....dialects.ir import erase, replace_uses, walk
 from ....dialects import gpu_ext as gpu
+from ....dialects.ir import erase, replace_uses, walk
 from ....errors import Diagnostics, Unsupported
 from ...contracts import EdgePass
 from ...job import Job
@@ -221,7 +221,7 @@ def _retype(value: SSAValue, before: Operation | None, found: Found, job: Job) -
     if not _is_carried(value.type) or before is None:
         return
     old, uses = value.type, list(value.uses)
-    value._type = convert_type(old)  # noqa: SLF001 - xDSL has no other way to change a type in place
+    value._type = convert_type(old)  # xDSL has no other way to change a type in place
     bridge = Emitter(before, job, found.added, found.buffers).as_type(value, old)
     for use in uses:
         use.operation.operands[use.index] = bridge
