@@ -473,7 +473,7 @@ class Reader:
         type = self.types.read(cursor, "the type of a global")
         properties["value"] = self.constant(cursor, type)
         properties["alignment"] = self.integer(cursor.varint("an alignment"), i64)
-        visibility = SymbolVisibilityAttr.instances[0]
+        visibility: Attribute = SymbolVisibilityAttr.instances[0]
         if self.version >= SINCE["global.visibility"]:
             visibility = self.enum(cursor, "SymbolVisibility", ())
             if cursor.varint("a constant flag"):

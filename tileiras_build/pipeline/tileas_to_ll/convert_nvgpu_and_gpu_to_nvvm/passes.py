@@ -24,6 +24,7 @@ from ....dialects.ir import erase, replace_uses, walk
 from ....errors import Diagnostics, Unsupported
 from ...contracts import EdgePass
 from ...job import Job
+from ...shared.accessors import block_of
 from . import (  # noqa: F401 - each registers its rewrites
     async_copies,
     functions,
@@ -262,7 +263,7 @@ def _join_index_cast(op: arith.IndexCastOp) -> None:
         op.result.replace_all_uses_with(bridge.inputs[0])
     elif op.result.type == i32:
         trunc = llvm.TruncOp(bridge.inputs[0], i32)
-        op.parent.insert_op_before(trunc, op)
+        block_of(op).insert_op_before(trunc, op)
         op.result.replace_all_uses_with(trunc.res)
     else:
         return

@@ -24,9 +24,6 @@ from ...analysis.dot_atoms import operand_signs, partial_sums, warpgroup_atom_of
 from ...shared.accessors import given, typed
 from ...shared.element_types import Element
 from ...shared.llvm_types import I32, I64, struct, vector
-from ..pipelines.async_copies import matrix_descriptor, stage_address
-from ..emission.thread_code import Value
-from ..emission.builder import Group
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
 from ..memory.shared_memory import pack_words
