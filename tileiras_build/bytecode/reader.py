@@ -85,7 +85,7 @@ PRIVATE, KERNEL, HAS_HINTS = 1, 2, 4  # flags of a function; since SINCE["functi
 PREVIEW = 1  # tag of the version in the header: the file has what no release has settled (since 13.5)
 
 NAMED = {EntryOp: KERNEL_NAME, GlobalOp: GLOBAL_NAME}  # what becomes a symbol of machine code
-UNIT = UnitAttr()
+UNIT: Attribute = UnitAttr()
 CLASSES = {cls.name.removeprefix("cuda_tile."): cls for cls in OPERATIONS}
 ENUMS = {attr.members.__name__: attr for attr in ENUM_ATTRS}
 
@@ -473,7 +473,7 @@ class Reader:
         type = self.types.read(cursor, "the type of a global")
         properties["value"] = self.constant(cursor, type)
         properties["alignment"] = self.integer(cursor.varint("an alignment"), i64)
-        visibility = SymbolVisibilityAttr.instances[0]
+        visibility: Attribute = SymbolVisibilityAttr.instances[0]
         if self.version >= SINCE["global.visibility"]:
             visibility = self.enum(cursor, "SymbolVisibility", ())
             if cursor.varint("a constant flag"):

@@ -15,9 +15,9 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, TensorType
 from xdsl.ir import BlockArgument, SSAValue
 
-from ..shared.accessors import expect, owner
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileaa.types import PointerType
+from ..shared.accessors import expect, owner
 from ..shared.element_types import element_of
 
 # Stands for "any power of two": zero is divisible by all.

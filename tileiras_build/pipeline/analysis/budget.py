@@ -11,11 +11,11 @@ from math import prod
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Operation
 
-from ...dialects.ir import walk
-from ..shared.accessors import row
 from ...dialects.cute import layout_of
+from ...dialects.ir import walk
 from ...targets import WARP, Target
 from ..job import Job
+from ..shared.accessors import row
 from ..shared.optimization_hints import occupancy
 from .kept_tiles import kept_words
 

@@ -14,8 +14,6 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.ir import walk
-from ..shared.accessors import expect, owner, parent, tile_type
 from ...dialects.facts import (
     Layouts,
     facts_of,
@@ -27,6 +25,8 @@ from ...dialects.facts import (
     is_loop,
     is_yield,
 )
+from ...dialects.ir import walk
+from ..shared.accessors import expect, owner, parent, tile_type
 from ..shared.eliminate_common import is_pure
 from .kinds import is_tile, tiles
 

@@ -15,8 +15,8 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..shared.accessors import expect, owner
 from ...dialects.facts import is_counted_loop, is_entry, is_loop, keeps_value
+from ..shared.accessors import expect, owner
 from .operand_chains import is_inside
 
 SUMS, PRODUCT, SELECT, CONSTANT = ("arith.addi", "arith.subi"), "arith.muli", "arith.select", "arith.constant"

@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 from ...dialects.ir import text_of
-from ..shared.accessors import given
 from ...dialects.nv_tileas.ops import AsyncDotOp, AsyncUmmaOp
 from ...layouts import (
     Atom,
@@ -28,6 +27,7 @@ from ...targets import (
     TensorMemoryAtom,
     WarpgroupAtom,
 )
+from ..shared.accessors import given
 
 FP4 = "f4E2M1FN"
 PAIR = "f4E2M1FNx2"  # two fp4 in a byte, the type of products that are ``packed``

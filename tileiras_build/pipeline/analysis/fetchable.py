@@ -8,8 +8,8 @@ from typing import Any
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation
 
-from ...dialects.ir import text_of, walk
 from ...dialects.facts import acts_outside, waits_for_grid
+from ...dialects.ir import text_of, walk
 from ...layouts import matrix_operand
 from ...layouts.warpgroup import SCATTERED_SWIZZLES
 from ...targets import WarpgroupAtom

@@ -7,10 +7,10 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.ir import walk
-from ..shared.accessors import tile_type
 from ...dialects.facts import is_counted_loop
+from ...dialects.ir import walk
 from ...targets import Target
+from ..shared.accessors import tile_type
 from ..shared.element_types import element_of
 from .operand_chains import only_accumulates
 from .shared_rings import is_computed_inside

@@ -9,8 +9,6 @@ from typing import Any
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ...dialects.ir import text_of, walk
-from ..shared.accessors import last_op, owner, parent, row, tile_type
 from ...dialects.facts import (
     changes_memory,
     is_continue,
@@ -22,7 +20,9 @@ from ...dialects.facts import (
     passes_through,
     waits_for_grid,
 )
+from ...dialects.ir import text_of, walk
 from ...layouts import SharedLayout
+from ..shared.accessors import last_op, owner, parent, row, tile_type
 from .kinds import is_pure, is_tile
 from .memory_order import acquires
 

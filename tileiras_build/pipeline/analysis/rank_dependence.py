@@ -6,9 +6,9 @@ from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..shared.accessors import expect, last_op, row
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import CtaRankOp
+from ..shared.accessors import expect, last_op, row
 
 
 def depends_on_rank(load: Any) -> bool:

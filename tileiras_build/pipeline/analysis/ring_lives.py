@@ -8,10 +8,10 @@ from typing import Any
 
 from xdsl.ir import Block, Operation
 
-from ...dialects.ir import walk
-from ..shared.accessors import given
 from ...dialects.facts import is_agents
+from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import ConsumerWaitOp
+from ..shared.accessors import given
 
 WAIT = ConsumerWaitOp.name
 

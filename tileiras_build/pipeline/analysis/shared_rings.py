@@ -7,8 +7,8 @@ from typing import Any
 
 from xdsl.ir import Operation
 
-from ...dialects.ir import text_of
 from ...dialects.definition import TableOperation
+from ...dialects.ir import text_of
 from ..shared.accessors import given, tile_type
 from .operand_chains import is_inside, loops_around, only_accumulates, source_load
 

@@ -19,12 +19,12 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ...dialects.ir import text_of
-from ..shared.accessors import owner
 from ...dialects.facts import is_entry
+from ...dialects.ir import text_of
 from ...layouts import SharedLayout
 from ...layouts.matrix_descriptor import WIDE, WIDE_CHUNK
 from ...layouts.shared_layout import VECTOR_BYTES
+from ..shared.accessors import owner
 from ..shared.element_types import element_of
 from .axis_info import AxisAnalysis
 from .memory_access import ViewFacts

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.ir import walk
 from ...dialects.facts import Effect, facts_of, is_access, is_structured
+from ...dialects.ir import walk
 from .cta_split import carried
 from .operand_chains import TOKEN
 

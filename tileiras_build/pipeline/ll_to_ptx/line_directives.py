@@ -11,6 +11,7 @@ was, and the true one takes its place (PTX ISA 9.0, section 11.5.3, .loc).
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -185,4 +186,4 @@ def _encoded(path: str) -> str:
 def _split(ptx: str) -> list[str]:
     """The text cut before each function."""
     starts = [0, *(match.start() for match in _ENTRY.finditer(ptx)), len(ptx)]
-    return [ptx[start:end] for start, end in zip(starts, starts[1:])]
+    return [ptx[start:end] for start, end in itertools.pairwise(starts)]

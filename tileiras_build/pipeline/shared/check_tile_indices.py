@@ -15,9 +15,9 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr, i1
 
-from ...dialects.ir import walk
 from ...dialects.arith import CmpiOp
 from ...dialects.definition import location_of
+from ...dialects.ir import walk
 from ...dialects.nv_tileaa.ops import AssertOp, GetTileCountOp
 
 ACCESSES = {

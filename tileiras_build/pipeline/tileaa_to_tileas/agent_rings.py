@@ -8,7 +8,6 @@ from typing import Any
 from xdsl.dialects.builtin import FloatTF32Type, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..shared.accessors import given
 from ...dialects import arith
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.definition import TableOperation
@@ -16,6 +15,7 @@ from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_atoms import k_of
 from ..analysis.operand_chains import loops_around, placement_after, source_load
 from ..analysis.tensor_maps import TensorBox, tensor_box
+from ..shared.accessors import given
 from .inserted import Insert, constant_i32
 
 # What a product is marked with, and its instruction is not.

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ...dialects.ir import walk
 from ...dialects.definition import TableOperation
-from ..shared.accessors import row
+from ...dialects.ir import walk
 from ..analysis.dot_atoms import scaled_atom
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import row
 from .block_scales import apply_scales
 
 

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from ..shared.accessors import parent
 from ...dialects.facts import is_combination, is_entry
 from ..analysis.budget import choose_warps
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import parent
 from .layout_anchors import anchor
 from .layout_classes import LayoutClasses
 from .layout_rewrites import write

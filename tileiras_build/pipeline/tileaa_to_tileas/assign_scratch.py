@@ -18,16 +18,16 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...dialects.ir import walk
 from ...dialects.definition import TableOperation
-from ..shared.accessors import row
 from ...dialects.facts import is_entry
+from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import CreatePipelineOp, CreateTmemOp
 from ...errors import Unsupported
 from ..analysis.ring_lives import RingLife
 from ..analysis.scratch_sizes import ALIGNMENT, RING_ALIGNMENT, SIZES, STORE_BY_TMA, ring_bytes
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import row
 from ..shared.element_types import element_of
 from .conversion_groups import group_conversions
 from .shared_hazards import Hazards

@@ -12,9 +12,9 @@ from typing import Any
 from xdsl.dialects.builtin import Float4E2M1FNType, TensorType, bf16, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ..shared.accessors import block_of, tile_type
 from ...dialects.definition import location_of
 from ...dialects.nv_tileas.ops import COUNTERPARTS
+from ..shared.accessors import block_of, tile_type
 
 FpToFpOp, MulFOp, ViewOp, BroadcastOp, PermuteOp, ReinterpretOp, DotOp = (
     COUNTERPARTS[f"nv_tileaa.{name}"]

@@ -7,7 +7,6 @@ from typing import Any
 from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ..shared.accessors import block_of, following, given
 from ...dialects.facts import is_counted_loop
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -19,6 +18,7 @@ from ...dialects.nv_tileas.ops import (
 )
 from ..analysis.dot_atoms import partial_sums
 from ..analysis.operand_chains import only_accumulates
+from ..shared.accessors import block_of, following, given
 from ..shared.element_types import element_of
 from .agent_rings import Ring, State, Tokens, stage_of, stages_of, sums_of
 from .fetched_operands import drop_fetch, operands_of, read_fragment

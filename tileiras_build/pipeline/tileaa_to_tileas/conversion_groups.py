@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from ...dialects.ir import walk
-from ..shared.accessors import block_of
 from ...dialects.nv_tileas.ops import ConvertLayoutOp
+from ..shared.accessors import block_of
 
 
 def group_conversions(func: Operation) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.ir import walk
 from ...dialects.facts import passes_through
+from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import BarrierOp
 from ...layouts import LinearLayout, coalesced, largest_vector, spread_vector
 from ...layouts.placement import choose_swizzle

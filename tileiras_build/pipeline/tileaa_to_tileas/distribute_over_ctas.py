@@ -28,11 +28,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
-from ...dialects.ir import walk
-from ..shared.accessors import block_of, given, owner, row, tile_type
 from ...dialects import arith
 from ...dialects.definition import TableOperation, location_of
 from ...dialects.facts import is_entry, is_exchange, is_leave, is_store, is_structured
+from ...dialects.ir import walk
 from ...dialects.nv_tileaa.types import TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS, CtaRankOp
 from ..analysis.axis_info import AxisAnalysis
@@ -43,6 +42,7 @@ from ..analysis.memory_order import semantic_of
 from ..analysis.token_order import ordered_pairs
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import block_of, given, owner, row, tile_type
 from ..shared.eliminate_common import EliminateCommon
 from ..shared.optimization_hints import hint
 

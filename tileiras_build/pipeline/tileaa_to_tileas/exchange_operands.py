@@ -16,9 +16,8 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.ir import walk
-from ..shared.accessors import block_of, tile_type
 from ...dialects.facts import is_entry
+from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ...layouts import warpgroup_tiling
 from ...layouts.warpgroup import SCATTERED_SWIZZLES
@@ -29,6 +28,7 @@ from ..analysis.fetchable import fetched, is_canonical, is_scattered, may_fetch,
 from ..analysis.operand_chains import only_accumulates
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import block_of, tile_type
 
 SWAP = (1, 0)
 SWAP = (1, 0)

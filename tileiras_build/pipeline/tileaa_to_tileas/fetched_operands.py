@@ -7,9 +7,9 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from ..shared.accessors import row, tile_type
 from ...dialects.nv_tileas.ops import COUNTERPARTS, LocalLoadOp
 from ..analysis.operand_chains import rounds_to_tf32
+from ..shared.accessors import row, tile_type
 from .agent_rings import Fetch, Ring, stage_operands
 from .chain_layouts import forwarded, fragment_of, with_layout
 from .inserted import insert_before

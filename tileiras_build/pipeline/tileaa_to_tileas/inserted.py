@@ -8,9 +8,9 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, i1, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..shared.accessors import block_of
 from ...dialects import arith
 from ...dialects.definition import TableOperation
+from ..shared.accessors import block_of
 
 # The value that the operation gives; of one that gives none nothing is asked.
 Insert = Callable[[Operation], SSAValue]

@@ -19,9 +19,9 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...dialects.ir import walk
 from ...dialects import arith
 from ...dialects.facts import is_agents, is_counted_loop
+from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncUmmaOp
 from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import is_zero, runs_to_its_end

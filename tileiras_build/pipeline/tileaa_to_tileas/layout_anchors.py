@@ -6,12 +6,12 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
-from ..shared.accessors import row, tile_type
 from ...layouts import LinearLayout, split_warps
 from ...targets import MmaAtom
 from ..analysis.dot_atoms import choose_atom, layout_atom, padded_shape, product_shape, tiling_for
 from ..analysis.kinds import is_tile
 from ..analysis.memory_access import ViewFacts, pointer_vector
+from ..shared.accessors import row, tile_type
 from . import layout_rules as rules
 from .layout_classes import LayoutClasses, tile_size
 from .layout_unions import is_free

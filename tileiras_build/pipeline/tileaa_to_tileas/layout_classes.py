@@ -14,10 +14,10 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.ir import walk
-from ..shared.accessors import tile_type
 from ...layouts import LinearLayout, coalesced, spread_vector
 from ..analysis.axis_info import AxisAnalysis
 from ..job import Job
+from ..shared.accessors import tile_type
 from ..shared.element_types import element_of
 
 PASSED_ON = 0.5  # of a vote's weight

@@ -6,12 +6,12 @@ from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
-from ..shared.accessors import given
 from ...dialects.facts import is_counted_loop, is_loop, renames
 from ...layouts import LinearLayout
 from ..analysis.kinds import ELEMENTWISE, FREE, POINTER, SHAPE, is_tile, kind_of, tiles
 from ..analysis.memory_access import ViewFacts
 from ..analysis.operand_chains import source_load
+from ..shared.accessors import given
 from ..shared.element_types import element_of
 from . import layout_rules as rules
 from .layout_anchors import FETCHED_PRODUCTS

@@ -6,11 +6,11 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from ..shared.accessors import given, tile_type
 from ...dialects.facts import Layouts, facts_of
 from ...layouts import LinearLayout
 from ...layouts.linear_layout import dim_bases
 from ..analysis.dot_atoms import atom_named, scale_columns, tensor_memory_tiles, tiling_of, warpgroup_tiling_of
+from ..shared.accessors import given, tile_type
 from ..shared.element_types import element_of
 
 LANE_BITS = 5

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from ..shared.accessors import parent
 from ...dialects.facts import is_combination, is_continue, is_counted_loop, is_leave, is_loop, is_yield
 from ..analysis.kinds import ELEMENTWISE, FREE, POINTER, is_tile, kind_of, tiles
+from ..shared.accessors import parent
 from .layout_classes import LayoutClasses
 
 

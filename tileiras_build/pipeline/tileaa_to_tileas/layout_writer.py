@@ -6,13 +6,13 @@ from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..shared.accessors import block_of, expect, owner
 from ...dialects.cute import layout_of
 from ...dialects.definition import location_of
 from ...dialects.facts import is_cheap
 from ...dialects.nv_tileas.ops import ConvertLayoutOp
 from ...layouts import LinearLayout
 from ..analysis.kinds import ELEMENTWISE, is_tile, kind_of, tiles
+from ..shared.accessors import block_of, expect, owner
 from . import layout_rules as rules
 from .chain_layouts import with_layout
 from .layout_classes import LayoutClasses

@@ -7,7 +7,6 @@ from typing import Any
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Operation, SSAValue
 
-from ..shared.accessors import owner, row
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.definition import location_of
 from ...dialects.facts import is_entry
@@ -20,6 +19,7 @@ from ...dialects.nv_tileas.ops import (
     LocalLoadOp,
 )
 from ...dialects.nv_tileas.types import BufferType
+from ..shared.accessors import owner, row
 from .chain_layouts import forwarded, with_layout
 from .copied_loads import CopiedLoad, is_outside
 from .inserted import Insert, insert_before

@@ -17,8 +17,8 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...dialects.ir import walk
 from ...dialects.facts import is_entry
+from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import AsyncTiledTmaLoadOp, MakeTiledTmaDescOp
 from ..analysis.rank_dependence import depends_on_rank, is_as_often
 from ..analysis.tensor_maps import PATTERN_LINES

@@ -14,14 +14,14 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.ir import walk
-from ..shared.accessors import block_of
 from ...dialects.facts import Effect, facts_of, is_access, is_choice, is_entry, is_fence, is_loop
+from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import BarrierOp
 from ..analysis.memory_order import acquires, releases
 from ..analysis.operand_chains import TOKEN
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import block_of
 
 NONE, READ, WRITE = Effect.NONE, Effect.READ, Effect.WRITE
 

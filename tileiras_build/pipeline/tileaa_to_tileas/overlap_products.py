@@ -22,10 +22,9 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from ...dialects.ir import walk
-from ..shared.accessors import last_op, maker, row
 from ...dialects import arith
 from ...dialects.facts import is_agents, is_counted_loop
+from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AsyncDotOp, AsyncDotWaitOp, AsyncUmmaOp
 from ..analysis.budget import sums_fit
 from ..analysis.dot_atoms import partial_sums
@@ -34,6 +33,7 @@ from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import runs_to_its_end
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import last_op, maker, row
 from .inserted import runs_at
 
 ForOp, IfOp, YieldOp, ContinueOp = (COUNTERPARTS[f"nv_tileaa.{name}"] for name in ("for", "if", "yield", "continue"))

@@ -17,10 +17,9 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, TensorType, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.ir import walk
-from ..shared.accessors import block_of, expect, given, maker, memref_type, owner, row, tile_type, view_type
 from ...dialects import arith
 from ...dialects.cuda_tile.attrs import DivByAttr
+from ...dialects.ir import walk
 from ...dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ..analysis.axis_info import AxisAnalysis
@@ -28,6 +27,7 @@ from ..analysis.dot_atoms import FP4, scaled_atom, scaled_tensor_atom
 from ..analysis.memory_access import ViewFacts
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import block_of, expect, given, maker, memref_type, owner, row, tile_type, view_type
 
 PERMUTE, VIEW, REINTERPRET, LOAD = (f"nv_tileas.{name}" for name in ("permute", "view", "reinterpret", "tiled_load"))
 BitcastOp, AssumeOp, MakeMemRefOp, BlockTileOp, TiledLoadOp, PermuteOp, ViewOp, DotOp = (

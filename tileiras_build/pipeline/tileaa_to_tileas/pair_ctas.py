@@ -21,11 +21,10 @@ from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from ...dialects.ir import walk
-from ..shared.accessors import block_of, given, parent, row
 from ...dialects import arith
 from ...dialects.cute.shared import SharedLayoutAttr
 from ...dialects.facts import is_counted_loop, is_entry
+from ...dialects.ir import walk
 from ...dialects.nv_tileaa.types import TiledViewType
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -49,6 +48,7 @@ from ..analysis.rank_dependence import depends_on_rank
 from ..analysis.tensor_maps import LONGEST_LINE, PATTERN_LINES, SHORTEST_LINE
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import block_of, given, parent, row
 
 PAIR, COLUMN_UNIT = 2, 32  # columns of a product of a pair, whatever its types and orders (table 39)
 BlockTileOp = COUNTERPARTS["nv_tileaa.block_tile"]

@@ -21,15 +21,15 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 
-from ...dialects.ir import walk
-from ..shared.accessors import row
 from ...dialects.facts import acts_outside, is_continue, is_counted_loop, is_exit
+from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import BarrierOp, CreatePipelineOp
 from ..analysis.budget import BESIDE_STAGES, LEAST_STAGES, MOST_COPIED_STAGES, choose_stages, resident_ctas
 from ..analysis.operand_chains import kernel_of
 from ..analysis.scratch_sizes import largest_scratch
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import row
 from ..shared.optimization_hints import hint
 from .copied_loads import CopiedLoad, copied_load
 from .pipelined_loop import PipelinedLoop

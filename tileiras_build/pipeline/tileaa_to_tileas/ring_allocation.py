@@ -9,9 +9,8 @@ from typing import Any
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.ir import walk
-from ..shared.accessors import given, last_op
 from ...dialects.cute.shared import SharedLayoutAttr
+from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import AllocTensorOp, AllocTmemOp, CreatePipelineOp, CreateTmemOp
 from ...dialects.nv_tileas.types import BufferType, PipelineType, TmemType
 from ...layouts.tensor_memory import ALL_COLUMNS, LEAST_COLUMNS
@@ -28,6 +27,7 @@ from ..analysis.operand_chains import is_inside, only_accumulates
 from ..analysis.scratch_sizes import RING_ALIGNMENT, largest_scratch
 from ..analysis.shared_rings import ring_keys
 from ..job import Job
+from ..shared.accessors import given, last_op
 from ..shared.element_types import element_of
 from .agent_rings import Fetch, Ring, Stages, Sum
 from .inserted import insert_before

@@ -20,9 +20,8 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...dialects.ir import walk
-from ..shared.accessors import given, row
 from ...dialects.facts import is_entry
+from ...dialects.ir import walk
 from ...layouts import tensor_memory_tile, unpack, warpgroup_tiling
 from ...layouts.matrix_descriptor import WIDE
 from ...layouts.tensor_memory import ALL_COLUMNS, COLUMN_BITS, MOST_COLUMNS
@@ -48,6 +47,7 @@ from ..analysis.operand_chains import kernel_of, placement_after, source_load
 from ..analysis.shared_rings import ring_keys
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import given, row
 from ..shared.element_types import element_of
 
 LEAST_COLUMNS = 32  # of a partial sum: fewer leave the tensor core waiting for its operands

@@ -13,9 +13,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from ...dialects.ir import walk
-from ..shared.accessors import block_of, given, last_op
 from ...dialects.facts import is_agents, is_counted_loop
+from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import (
     AsyncDotOp,
     ConsumerWaitOp,
@@ -28,6 +27,7 @@ from ..analysis.budget import WARPGROUP
 from ..analysis.kinds import is_pure
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import block_of, given, last_op
 
 LEAST_WARPGROUPS = 2
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from xdsl.ir import Block, Operation
 
-from ..shared.accessors import block_of, row
 from ...dialects.facts import is_agents, is_choice, is_exit, is_loop
 from ...dialects.nv_tileas.ops import AsyncTmaStoreWaitOp, BarrierOp
 from ...dialects.nv_tileas.types import BufferType
 from ..analysis.scratch_sizes import STORE_BY_TMA
+from ..shared.accessors import block_of, row
 
 STORE_WAIT = AsyncTmaStoreWaitOp.name
 RING_USERS = ("nv_tileas.async_tiled_load", "nv_tileas.local_load", "nv_tileas.async.dot")

@@ -24,7 +24,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, Region
 
 from ...dialects.definition import TableOperation
-from ..shared.accessors import last_op, row
 from ...dialects.facts import is_entry
 from ...dialects.nv_tileas.ops import COUNTERPARTS, AgentSwitchOp
 from ..analysis.budget import WARPGROUP, divided_registers, divides_registers, has_registers_for_issuing
@@ -33,6 +32,7 @@ from ..analysis.kinds import is_pure, is_tile
 from ..analysis.operand_chains import TOKEN, ScalarSlice, is_zero, only_accumulates
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import last_op, row
 from .agent_rings import Ring
 from .agent_slices import FetchingAgent, IssuingAgent
 from .computing_agent import ComputingAgent

@@ -19,10 +19,9 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, TensorType
 from xdsl.ir import Operation, SSAValue
 
-from ...dialects.ir import walk
-from ..shared.accessors import block_of, expect, tile_type
 from ...dialects import arith
 from ...dialects.facts import acts_outside, is_counted_loop
+from ...dialects.ir import walk
 from ...dialects.nv_tileaa.types import TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ..analysis.axis_info import AxisAnalysis
@@ -31,6 +30,7 @@ from ..analysis.memory_access import ViewFacts
 from ..analysis.operand_chains import TOKEN, only_accumulates, runs_to_its_end, source_load
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import block_of, expect, tile_type
 from ..shared.element_types import element_of
 
 # Shorter lines along k are fetched in more and smaller pieces than the copies are worth.

@@ -23,11 +23,10 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...dialects.ir import walk
-from ...dialects.definition import location_of, TableOperation
 from ...dialects.cute import layout_of
-from ..shared.accessors import block_of, given, last_op, parent, row
+from ...dialects.definition import TableOperation, location_of
 from ...dialects.facts import is_agents, is_counted_loop, is_entry, is_exit, is_loop, is_ordered, is_yield
+from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
 from ...layouts import MatrixAccess, SharedAccess, SharedRoundTrip, TileParts, tile_parts
 from ..analysis.axis_info import AxisAnalysis
@@ -40,6 +39,7 @@ from ..analysis.scratch_sizes import RING_ALIGNMENT, aligned, ring_bytes
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import block_of, given, last_op, parent, row
 from ..shared.element_types import element_of
 from ..shared.optimization_hints import hint
 from .tma_descriptors import descriptor_of, hoist

@@ -7,7 +7,6 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..shared.accessors import block_of, last_op, row, tile_type
 from ...dialects import arith
 from ...dialects.nv_tileas.ops import (
     COUNTERPARTS,
@@ -20,6 +19,7 @@ from ...dialects.nv_tileas.ops import (
     UmmaCommitOp,
 )
 from ..analysis.operand_chains import is_inside, is_zero
+from ..shared.accessors import block_of, last_op, row, tile_type
 from .agent_rings import Ring, Sum, Tokens, tensor_values
 from .fetched_operands import operands_of
 from .inserted import constant_i1, insert_before, is_later, never_runs

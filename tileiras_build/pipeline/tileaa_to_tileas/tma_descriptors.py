@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..shared.accessors import owner, parent
 from ...dialects.nv_tileas.ops import MakeTiledTmaDescOp
 from ...dialects.nv_tileas.types import TmaDescType
 from ..analysis.tensor_maps import TensorBox
+from ..shared.accessors import owner, parent
 
 
 def hoist(value: SSAValue, entry: Block) -> None:

@@ -30,14 +30,14 @@ from xdsl.dialects.llvm import is_compatible_type
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...dialects.ir import create, replace_uses, walk
-from ..shared.accessors import expect, number_of, string_of
 from ...dialects.cuda_tile.location import source_location
+from ...dialects.ir import create, replace_uses, walk
 from ...dialects.nv_tileaa.kernel_spec import KernelSpecAttr
 from ...errors import InternalError, InvalidInput, Unsupported
 from ...targets import Target
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import expect, number_of, string_of
 from ..shared.optimization_hints import occupancy
 from .type_converter import LLVMTypeConverter
 

@@ -13,13 +13,13 @@ import re
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...dialects.ir import walk
-from ...dialects.definition import TableOperation
-from ..shared.accessors import block_of, row, string_of
 from ...dialects import arith
+from ...dialects.definition import TableOperation
+from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import block_of, row, string_of
 from ..shared.element_types import POINTER, element_of
 
 # vprintf takes C varargs: narrow integers as i32, floats as double (CUDA Programming Guide, "Formatted Output").

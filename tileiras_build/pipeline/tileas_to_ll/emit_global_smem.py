@@ -14,11 +14,11 @@ from xdsl.dialects.llvm import GlobalOp, LLVMArrayType
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ..shared.llvm_types import array
-from ..shared.accessors import expect
 from ...errors import InternalError
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import expect
+from ..shared.llvm_types import array
 from .type_converter import ADDRESS_SPACES
 
 SYMBOL = "global_smem"

@@ -24,8 +24,8 @@
 
 from __future__ import annotations
 
-from typing import Any
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import (
     FunctionType,
@@ -44,12 +44,12 @@ from xdsl.dialects.gpu import AsyncTokenType
 from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute
 
-from ..shared.llvm_types import array
 from ...dialects.nv_tileaa.types import MemRefType as TileMemRefType
 from ...dialects.nv_tileaa.types import PointerType, TiledViewType, TokenType
 from ...dialects.nvgpu.attrs import DeviceAsyncTokenType, address_space
 from ...errors import InternalError, Unsupported
 from ..shared.element_types import element_of
+from ..shared.llvm_types import array
 
 # The address spaces of LLVM's NVPTX back end; they never mix without a cast.
 ADDRESS_SPACES = {

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-
-import numpy
 from typing import TypeGuard
 
+import numpy
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,

@@ -16,9 +16,9 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from ...shared.element_types import element_of
 from ...shared.llvm_types import I32
-from ..memory import heap_storage
-from ..emission.thread_code import Edge, Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, Part, layout_of
+from ..emission.thread_code import Edge, Value
+from ..memory import heap_storage
 from ..memory.shared_memory import pack_words
 
 # What reads a tile word by word.

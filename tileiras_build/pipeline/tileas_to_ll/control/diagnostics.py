@@ -16,8 +16,8 @@ from ....dialects.gpu_ext import PrintfOp
 from ....errors import Unsupported
 from ...shared.element_types import Element
 from ...shared.llvm_types import I1
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.thread_code import Value
 
 
 def emit_print(e: KernelEmitter, op: Any) -> None:

@@ -10,8 +10,8 @@ from ....dialects.nvvm.barriers import GridDependencyLaunchOp, GridDependencyWai
 from ....errors import InvalidInput
 from ....names import quoted_name
 from ...shared.llvm_types import GLOBAL, I8, I32, I64, pointer
-from ..memory import heap_storage
 from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..memory import heap_storage
 
 AXES = "xyz"
 # By whether a cluster executes a tile program: else one CTA does.

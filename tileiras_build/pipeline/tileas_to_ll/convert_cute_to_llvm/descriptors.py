@@ -17,11 +17,11 @@ from ....dialects.nvvm import ops_thread
 from ....dialects.nvvm.attrs import ShflKindAttr
 from ....dialects.nvvm.memory_access import DynamicSharedSizeOp
 from ....layouts.cute_algebra import Layout
+from ...analysis.tensor_maps import MAP_BYTES
 from ...shared.llvm_types import array
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import symbol
 from ..convert_nvgpu_and_gpu_to_nvvm.converted_types import POINTER, SHARED_POINTER, element_bytes
 from ..convert_nvgpu_and_gpu_to_nvvm.functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
-from ...analysis.tensor_maps import MAP_BYTES
 from ..convert_nvgpu_and_gpu_to_nvvm.warpgroups import ADDRESS_BITS, ROWS_PER_ATOM, UNIT_SHIFT, pack_descriptor
 from .conversion import Converter, Rewrite, View, attribute
 from .memory import shared_variable

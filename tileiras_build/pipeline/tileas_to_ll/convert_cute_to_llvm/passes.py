@@ -18,9 +18,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.definition import TableOperation
+from ....dialects.ir import erase, walk
 from ....errors import Diagnostics, InternalError, TileirasError, Unsupported
 from ...contracts import EdgePass
-from ....dialects.ir import erase, walk
 from ...job import Job
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import Emitter, location_of
 from . import (  # noqa: F401 - the generations register their atoms

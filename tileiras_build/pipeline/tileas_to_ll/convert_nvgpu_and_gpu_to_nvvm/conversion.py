@@ -38,9 +38,9 @@ from ....dialects.llvm_ext import AddrSpaceCastOp
 from ....errors import InternalError, Location, Unsupported
 from ...job import Job
 from ...shared.llvm_types import GENERIC, GLOBAL
-from ..emission.attribute_values import Plain, attributes_of, field_position
 from ..debug.debug_info import DBG
-from .converted_types import POINTER, GLOBAL_POINTER, struct_of, static_strides, descriptor_type, convert_type
+from ..emission.attribute_values import Plain, attributes_of, field_position
+from .converted_types import GLOBAL_POINTER, POINTER, convert_type, descriptor_type, static_strides, struct_of
 
 Rewrite = Callable[[Operation, "Emitter"], None]
 REWRITES: dict[type[Operation], Rewrite] = {}
@@ -130,7 +130,7 @@ class Emitter:
     def issue(
         self,
         kind: builtins.type[TableOperation],
-        *operands: SSAValue | int | None | Sequence[SSAValue],
+        *operands: SSAValue | int | Sequence[SSAValue] | None,
         type: Attribute,
         **attributes: Plain,
     ) -> SSAValue: ...
@@ -139,7 +139,7 @@ class Emitter:
     def issue(
         self,
         kind: builtins.type[TableOperation],
-        *operands: SSAValue | int | None | Sequence[SSAValue],
+        *operands: SSAValue | int | Sequence[SSAValue] | None,
         type: None = None,
         **attributes: Plain,
     ) -> None: ...
@@ -147,7 +147,7 @@ class Emitter:
     def issue(
         self,
         kind: builtins.type[TableOperation],
-        *operands: SSAValue | int | None | Sequence[SSAValue],
+        *operands: SSAValue | int | Sequence[SSAValue] | None,
         type: Attribute | None = None,
         **attributes: Plain,
     ) -> SSAValue | None:

@@ -63,7 +63,7 @@ def _convert_argument(argument: BlockArgument, inside: Emitter) -> None:
     if not llvm.is_compatible_type(new):
         raise inside.unsupported("argument-type", f"cannot pass an argument of type {old}")
     uses = list(argument.uses)
-    argument._type = new  # noqa: SLF001 - xDSL has no other way to change the type of a value in place
+    argument._type = new  # xDSL has no other way to change the type of a value in place
     bridge = inside.as_type(argument, old)
     for use in uses:
         use.operation.operands[use.index] = bridge

@@ -19,11 +19,12 @@ from xdsl.dialects import arith, cf, llvm, scf
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....dialects.ir import erase, replace_uses, walk
 from ....dialects import gpu_ext as gpu
+from ....dialects.ir import erase, replace_uses, walk
 from ....errors import Diagnostics, Unsupported
 from ...contracts import EdgePass
 from ...job import Job
+from ...shared.accessors import block_of
 from . import (  # noqa: F401 - each registers its rewrites
     async_copies,
     functions,
@@ -221,7 +222,7 @@ def _retype(value: SSAValue, before: Operation | None, found: Found, job: Job) -
     if not _is_carried(value.type) or before is None:
         return
     old, uses = value.type, list(value.uses)
-    value._type = convert_type(old)  # noqa: SLF001 - xDSL has no other way to change a type in place
+    value._type = convert_type(old)  # xDSL has no other way to change a type in place
     bridge = Emitter(before, job, found.added, found.buffers).as_type(value, old)
     for use in uses:
         use.operation.operands[use.index] = bridge
@@ -262,7 +263,7 @@ def _join_index_cast(op: arith.IndexCastOp) -> None:
         op.result.replace_all_uses_with(bridge.inputs[0])
     elif op.result.type == i32:
         trunc = llvm.TruncOp(bridge.inputs[0], i32)
-        op.parent.insert_op_before(trunc, op)
+        block_of(op).insert_op_before(trunc, op)
         op.result.replace_all_uses_with(trunc.res)
     else:
         return

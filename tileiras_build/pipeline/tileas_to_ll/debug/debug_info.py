@@ -30,8 +30,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from ....dialects.nv_tileaa.types import PointerType
-from ...shared.accessors import expect, given
 from ....dialects.cuda_tile.location import (
     LOC,
     CallSiteLocAttr,
@@ -55,7 +53,9 @@ from ....dialects.debuginfo.attrs import (
 )
 from ....dialects.debuginfo.metadata import subprogram_of
 from ....dialects.debuginfo.ops import DbgValueOp, MoveOp
+from ....dialects.nv_tileaa.types import PointerType
 from ...job import Job
+from ...shared.accessors import expect, given
 from ...shared.element_types import POINTER, element_of
 from ...shared.llvm_types import I1
 

@@ -11,28 +11,26 @@ Sound: besides the pins only extractvalue, extractelement and the constants that
 
 from __future__ import annotations
 
-from typing import Any
 from collections.abc import Callable
+from typing import Any
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
     ModuleOp,
     NameLoc,
+    StringAttr,
     SymbolRefAttr,
     TupleType,
     UnknownLoc,
     UnrealizedConversionCastOp,
     i32,
     i64,
-    StringAttr,
 )
 from xdsl.dialects.llvm import ConstantOp, ExtractValueOp
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ....dialects.ir import walk
-from ...shared.accessors import expect, given
 from ....dialects.debuginfo.attrs import DIExpression, DILocalVariable, DILocation, DISubprogram, Node
 from ....dialects.debuginfo.ops import (
     DbgAddrOp,
@@ -45,13 +43,15 @@ from ....dialects.debuginfo.ops import (
     VariableAttr,
     VariableOp,
 )
+from ....dialects.ir import walk
 from ....errors import Diagnostics, InternalError, InvalidInput, Location, Unsupported
 from ...contracts import EdgePass
 from ...job import Job
+from ...shared.accessors import expect, given
 from ..attach_nvvm_target import device_modules
+from ..type_converter import LLVMTypeConverter
 from .debug_info import DBG, Mode, Scopes, mode_of, nested_region, positions
 from .debug_operands import Leaf, leaves, members_of, source_type
-from ..type_converter import LLVMTypeConverter
 
 FUNCTIONS = ("gpu.func", "llvm.func", "func.func")
 # Kind of debug value -> its intrinsic.

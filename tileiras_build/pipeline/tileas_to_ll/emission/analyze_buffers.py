@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.ir import walk
-from ...shared.accessors import number_of
 from ....errors import InternalError
+from ...shared.accessors import number_of
 from ..decompose_prints import is_decomposed
 
 STORAGE = ("nv_tileas.alloc_tensor", "nv_tileas.alloca")

@@ -9,7 +9,6 @@ from functools import cache
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Attribute
 
-
 # The value of an attribute (None and False leave it out).
 Given = bool | int | str | tuple[int, ...] | Attribute
 Plain = Given | None

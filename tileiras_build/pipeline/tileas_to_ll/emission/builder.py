@@ -13,9 +13,9 @@ from typing import overload
 from xdsl.dialects import llvm
 from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     DenseArrayBase,
     IndexType,
-    DYNAMIC_INDEX,
     IntegerAttr,
     MemRefType,
     UnitAttr,
@@ -28,8 +28,6 @@ from xdsl.dialects.gpu import DimensionAttr, DimensionEnum
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import Pure
 
-from ....errors import InternalError
-from ...shared.accessors import owner
 from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import (
     AddressSpace,
@@ -41,6 +39,8 @@ from ....dialects.gpu_ext import (
 )
 from ....dialects.ir import VALUES, number, segments
 from ....dialects.llvm_ext import BINARY, CASTS, ExtractElementOp
+from ....errors import InternalError
+from ...shared.accessors import owner
 from ...shared.llvm_types import I1, I8, I32, I64, SHARED, pointer
 from .attribute_values import Plain, attributes_of, field_position
 from .attribute_values import symbol as symbol_of

@@ -5,19 +5,19 @@ A fault here is one of an earlier pass; found late, it would be wrong code or an
 
 from __future__ import annotations
 
-from typing import Any
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation
 
 from ....dialects.definition import TableOperation
-from ...shared.accessors import number_of, string_of
 from ....errors import InternalError
 from ....targets import TENSOR_MEMORY_ATOMS, WARPGROUP_ATOMS, MmaAtom, Target, TensorMemoryAtom, WarpgroupAtom
-from .analyze_buffers import Buffers
+from ...shared.accessors import number_of, string_of
 from ..type_converter import LLVMTypeConverter
+from .analyze_buffers import Buffers
 
 # A row takes the class of its operation.
 Check = Callable[[Any, Buffers, Target], None]

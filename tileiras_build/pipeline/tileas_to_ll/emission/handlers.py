@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ..values import arithmetic, collectives, convert_layout, shapes
-from ..pipelines import async_copies, agents, sequences, tensor_maps
-from ..memory import atomics, global_memory, views
 from ..control import control_flow, diagnostics, program
+from ..memory import atomics, global_memory, views
+from ..pipelines import agents, async_copies, sequences, tensor_maps
 from ..products import dot, tensor_memory, warpgroup_dot
+from ..values import arithmetic, collectives, convert_layout, shapes
 from .kernel_emitter import Handler
 
 FAMILIES = (

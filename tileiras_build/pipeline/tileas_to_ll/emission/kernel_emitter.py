@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING, Any
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ....dialects.cute import layout_of
-from ...shared.accessors import number_of
 from ....dialects import gpu_ext as gpu
 from ....dialects.cuda_tile.location import source_location
+from ....dialects.cute import layout_of
 from ....dialects.nvvm.barriers import ClusterRankOp
 from ....dialects.nvvm.warps import BarrierCountOp, BarWarpSyncOp, ElectOp
 from ....errors import InternalError, TileirasError
 from ....layouts import LinearLayout
+from ...shared.accessors import number_of
 from ...shared.element_types import POINTER, Element, element_of, wrapped
 from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I32, SHARED, integer, struct
 from ...shared.llvm_types import vector as vector_of
 from .analyze_buffers import Buffers, analyze_buffers
 from .builder import Builder
-from .thread_code import Value
 from .checks import check_operation
+from .thread_code import Value
 
 if TYPE_CHECKING:
     from ...job import Job

@@ -12,34 +12,34 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BytesAttr,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     IntegerAttr,
     ModuleOp,
+    StringAttr,
     TensorType,
     UnitAttr,
     i32,
     i64,
-    DenseArrayBase,
-    StringAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....dialects.cuda_tile.attrs import DenseConstantAttr
-from ...shared.accessors import expect, number_of, string_of
 from ....dialects.gpu_ext import GPUModuleOp
 from ....names import GLOBAL as GLOBAL_NAME
 from ....targets import COMMON_SHARED_MEMORY
 from ...analysis.tensor_maps import MAP_BYTES
 from ...job import Job
+from ...shared.accessors import expect, number_of, string_of
 from ...shared.element_types import POINTER, element_of
 from ...shared.llvm_types import GLOBAL, I1, I8, SHARED, array, integer, pointer
 from ...shared.symbols import symbols
 from ..debug.debug_info import DBG, DebugInfo
 from ..emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes
+from ..pipelines.tensor_maps import descriptor_entry
 from .handlers import HANDLERS
 from .kernel_emitter import KernelEmitter
-from ..pipelines.tensor_maps import descriptor_entry
 
 # A tensor map (PTX ISA 9.0, section 5.5.8): a parameter that stays where it is, for its address goes to TMA.
 MAP_ALIGNMENT = 64

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import FloatAttr, SymbolRefAttr, AnyFloat
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+
 from ....dialects.ir import append, create, move_operations, number, segments
 from ....errors import InternalError
 from ...shared.accessors import expect

@@ -18,8 +18,8 @@ from ....dialects.nvvm.memory_access import AtomLoopOp, AtomOp
 from ....errors import Unsupported
 from ...shared.element_types import Element
 from ...shared.llvm_types import integer
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.thread_code import Value
 from .global_memory import SCOPES, TileAddresses, needed, space_of, tile_addresses
 from .shared_memory import load_shared, store_shared
 from .vector_access import Modifiers, predicate

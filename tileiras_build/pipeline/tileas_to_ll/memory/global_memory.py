@@ -20,8 +20,8 @@ from ....layouts import LinearLayout
 from ....layouts.linear_layout import unpack
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import I8, I32, I64
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.thread_code import Value
 from ..values.packed_elements import load_packed, store_packed
 from .vector_access import Modifiers, load_vector, store_vector
 from .views import TiledView

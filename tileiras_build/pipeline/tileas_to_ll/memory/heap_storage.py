@@ -10,12 +10,12 @@ from typing import Any
 
 from xdsl.ir import Block, Operation
 
-from ...shared.accessors import given
 from ....dialects.nvvm.generic import TrapOp
+from ...shared.accessors import given
 from ...shared.element_types import element_of
 from ...shared.llvm_types import GLOBAL, I64, SHARED, pointer
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import KernelEmitter
+from ..emission.thread_code import Value
 
 LOOPS = ("nv_tileas.for", "nv_tileas.loop")
 

@@ -15,8 +15,8 @@ from ....dialects.nvvm.words import PackOp, PermuteOp
 from ....layouts import MatrixAccess, SharedAccess
 from ...shared.element_types import ELEMENTS, Element
 from ...shared.llvm_types import I8, I32
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import KernelEmitter, Late, LateValue, Part, taken
+from ..emission.thread_code import Value
 from .vector_access import load_vector, store_vector, to_border
 
 BYTES, WORD = 4, ELEMENTS["i32"]

@@ -5,19 +5,19 @@ Sizes count elements in ``index_type`` (i32, or i64 where any size is); strides 
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType
 from dataclasses import dataclass
 from typing import Any
 
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Attribute, SSAValue
 
-from ...shared.accessors import expect
 from ....dialects.nv_tileaa import MemRefType, TiledViewType
 from ...analysis.memory_access import memory_order
+from ...shared.accessors import expect
 from ...shared.element_types import element_of
 from ...shared.llvm_types import I8, I16, I32, I64
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.thread_code import Value
 
 
 @dataclass

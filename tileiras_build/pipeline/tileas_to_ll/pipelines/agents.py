@@ -15,18 +15,18 @@ from typing import Any
 from xdsl.dialects.builtin import IntAttr
 from xdsl.ir import Block, SSAValue
 
-from ....dialects.gpu_ext import AddressSpace, AddressSpaceAttr
+from ....dialects import gpu_ext as gpu
 from ....dialects.cute_nvgpu import ops as cute_nvgpu
+from ....dialects.gpu_ext import AddressSpace, AddressSpaceAttr
 from ....dialects.nv_tileas.types import MBARRIER_BYTES
 from ....dialects.nvgpu import ops_barrier as nvgpu
 from ....dialects.nvgpu.attrs import MBarrierGroupType
 from ....dialects.nvgpu.ops_tensor_map import TmaPrefetchDescriptorOp
-from ....dialects import gpu_ext as gpu
 from ....dialects.nvvm import barriers, tensor_memory, warps
 from ...shared.llvm_types import CLUSTER, I1, I32, SHARED, TENSOR
 from ..emission.builder import INDEX
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter
+from ..emission.thread_code import Value
 
 MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1))
 

@@ -16,8 +16,8 @@ from ....dialects.nvvm.memory_access import CopyOp
 from ....dialects.nvvm.ops_copy import CpAsyncCommitGroupOp, CpAsyncWaitGroupOp
 from ....layouts import LinearLayout, matrix_access, shared_access
 from ...shared.llvm_types import I1, I32, I64
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.thread_code import Value
 from ..memory.global_memory import TileAddresses, tile_addresses
 from ..memory.shared_memory import holder_of, load_registers
 from ..memory.views import TiledView

@@ -11,8 +11,8 @@ from typing import Any
 from ....dialects.definition import TableOperation
 from ....dialects.nvvm.warps import BarrierArriveCountOp, BarrierCountOp
 from ...shared.llvm_types import I32
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import COMPUTE_BARRIER, Handler, KernelEmitter
+from ..emission.thread_code import Value
 
 FIRST_BARRIER = COMPUTE_BARRIER + 1
 WARPS = 4  # of a warpgroup

@@ -15,24 +15,24 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.nvgpu.attrs import TensorMapDescriptorType
-from ...shared.accessors import expect, given
+from ....dialects.ir import segments
 from ....dialects.nvgpu import attrs as nvgpu_types
 from ....dialects.nvgpu import ops_tensor_map as nvgpu
+from ....dialects.nvgpu.attrs import TensorMapDescriptorType
 from ....dialects.nvvm import tensor_copies
 from ....dialects.nvvm.barriers import FenceProxyAsyncOp
 from ....layouts import TileParts, tile_parts
 from ....layouts.matrix_descriptor import WIDE
 from ...analysis.tensor_maps import TensorBox, map_entry
+from ...shared.accessors import expect, given
 from ...shared.llvm_types import CLUSTER, I16, SHARED
-from .async_copies import stage_address
-from ....dialects.ir import segments
 from ..emission.builder import INDEX
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
-from .agents import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
+from ..emission.thread_code import Value
 from ..memory.shared_memory import store_registers
 from ..memory.views import TiledView
+from .agents import barrier_of_pair, full_barrier, is_pair, mbarrier, stage_of
+from .async_copies import stage_address
 
 
 def box_of(op: Any, placement: Any) -> TensorBox:

@@ -6,25 +6,25 @@ shorter than the atom are held repeated (rows and columns: the copies compute co
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import VectorType
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
-from ...shared.accessors import typed
 from ....dialects.cute_nvgpu.atoms import mma_of
 from ....dialects.nvvm import generic
 from ....errors import InternalError
 from ....layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unpack
 from ....targets import MmaAtom
 from ...analysis.dot_atoms import atom_named, operand_signs, tiling_of
+from ...shared.accessors import typed
 from ...shared.element_types import ELEMENTS, Element, element_of
 from ...shared.llvm_types import DOUBLE, FLOAT, HALF, I16, I32, vector
-from ..emission.thread_code import Value
-from ..values.float_conversions import convert_float
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
+from ..emission.thread_code import Value
 from ..memory.shared_memory import load_shared, pack_scales, pack_word, store_registers
+from ..values.float_conversions import convert_float
 
 VECTOR_BYTES = 16
 FP4_BITS, FP4_PADDING = 4, 2

@@ -8,13 +8,12 @@ them and a fence on either side of it.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import VectorType
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
-from ...shared.accessors import given, typed
 from ....dialects.cute_nvgpu.atoms import tensor_atom
 from ....dialects.cute_nvgpu.ops import (
     LoadTensorMemoryOp,
@@ -35,12 +34,13 @@ from ....layouts.linear_layout import log2_exact
 from ....layouts.tensor_memory import ROWS, WARPS, WORD_SCALES
 from ....targets import ELEMENT_BITS
 from ...analysis.dot_atoms import operand_signs, tensor_memory_atom_of
+from ...shared.accessors import given, typed
 from ...shared.llvm_types import I1, I16, I32, I64, SHARED, TENSOR, vector
-from ..pipelines.async_copies import matrix_descriptor, stage_address
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
-from ..pipelines.agents import barrier_in, ctas_of, empty_barrier, is_pair, leading, stage_of
+from ..emission.thread_code import Value
 from ..memory.shared_memory import pack_scales, pack_words
+from ..pipelines.agents import barrier_in, ctas_of, empty_barrier, is_pair, leading, stage_of
+from ..pipelines.async_copies import matrix_descriptor, stage_address
 
 LANE_SHIFT = 16
 

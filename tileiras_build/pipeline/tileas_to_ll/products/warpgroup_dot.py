@@ -9,25 +9,25 @@ product.
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import VectorType
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
-from ...shared.accessors import given, typed
 from ....dialects.nv_tileas.ops import AsyncDotOp
 from ....dialects.nvvm.warpgroup import WgmmaGroupOp, WgmmaWaitOp
 from ....layouts import MatrixOperand, WarpgroupTiling, matrix_operand
 from ....layouts.linear_layout import log2_exact
 from ...analysis.dot_atoms import operand_signs, partial_sums, warpgroup_atom_of, warpgroup_tiling_of
+from ...shared.accessors import given, typed
 from ...shared.element_types import Element
 from ...shared.llvm_types import I32, I64, struct, vector
-from ..pipelines.async_copies import matrix_descriptor, stage_address
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.thread_code import Value
 from ..memory.shared_memory import pack_words
+from ..pipelines.async_copies import matrix_descriptor, stage_address
 
 
 def emit_async_dot(e: KernelEmitter, op: Any) -> None:

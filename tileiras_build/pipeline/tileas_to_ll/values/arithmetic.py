@@ -16,17 +16,17 @@ from xdsl.dialects.builtin import IntegerType, StringAttr
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ....dialects.nv_tileaa.types import PointerType
-from ...shared.accessors import expect, string_of
 from ....dialects.arith_ext import RemfOp
 from ....dialects.definition import TableOperation
+from ....dialects.nv_tileaa.types import PointerType
 from ....dialects.nvvm import arithmetic, generic
 from ....errors import Unsupported
+from ...shared.accessors import expect, string_of
 from ...shared.element_types import ELEMENTS, Element, element_of, wrapped
 from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, GLOBAL, HALF, I1, I32, I64, integer, pointer
+from ..emission.kernel_emitter import Handler, KernelEmitter
 from ..emission.thread_code import Value
 from .float_conversions import ROUNDING_SUFFIX, convert_float, with_last_bit
-from ..emission.kernel_emitter import Handler, KernelEmitter
 
 Scalar = Callable[..., Value]
 Rule = Callable[[KernelEmitter, Operation], Scalar]

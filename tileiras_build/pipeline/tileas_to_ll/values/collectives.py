@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...shared.accessors import given
 from ....dialects.gpu_ext import ShuffleMode
 from ....errors import InternalError
 from ....layouts import LinearLayout
 from ....layouts.f2 import bits as bit_positions
+from ...shared.accessors import given
 from ...shared.element_types import Element
-from ..emission.thread_code import Value
-from .convert_layout import as_word, from_word, join_words, split_words
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.thread_code import Value
 from ..memory.shared_memory import holder_of, load_shared, store_shared
+from .convert_layout import as_word, from_word, join_words, split_words
 
 Tuple = tuple[Value, ...]
 Combine = Callable[[Tuple, Tuple], Tuple]

@@ -10,15 +10,15 @@ from typing import Any
 
 from xdsl.dialects.llvm import LLVMPointerType
 
-from ....layouts.conversion import Plan
 from ....dialects.gpu_ext import ShuffleMode
 from ....dialects.nvvm.generic import CtPopOp
 from ....layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
+from ....layouts.conversion import Plan
 from ...analysis.conversions import conversion_plan
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import I32, I64, integer
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.thread_code import Value
 from ..memory.shared_memory import load_registers, pack_word, store_registers
 
 

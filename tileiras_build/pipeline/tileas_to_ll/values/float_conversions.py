@@ -7,20 +7,20 @@ saturates, as ``cvt.rn.satfinite`` does (PTX ISA, section "Data Movement and Con
 
 from __future__ import annotations
 
-from xdsl.ir import Attribute
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute
 
 from ....dialects.nvvm import arithmetic, generic
 from ....dialects.nvvm.attrs import RoundingAttr
 from ....dialects.nvvm.ops_matrix import ConvertFromF32x2Op, ConvertToF16x2Op
 from ....errors import Unsupported
 from ...shared.llvm_types import BFLOAT, DOUBLE, FLOAT, HALF, I1, I8, I16, I32, vector
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import KernelEmitter
+from ..emission.thread_code import Value
 
 Scalar = Callable[[Value], Value]
 

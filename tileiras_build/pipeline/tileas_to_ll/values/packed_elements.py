@@ -16,8 +16,8 @@ from xdsl.ir import SSAValue
 from ....dialects.nvvm.memory_access import ReductionOp
 from ...shared.element_types import ELEMENTS
 from ...shared.llvm_types import GLOBAL, I8, I32, I64, pointer
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import KernelEmitter
+from ..emission.thread_code import Value
 from ..memory.vector_access import Modifiers, load_vector, predicate, store_vector
 
 if TYPE_CHECKING:

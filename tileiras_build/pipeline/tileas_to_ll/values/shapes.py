@@ -13,13 +13,13 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Attribute
 
 from ....dialects.ir import text_of
-from ...shared.accessors import expect, given
 from ....errors import Unsupported
 from ....layouts import LinearLayout, SharedLayout, shared_access, unpack
+from ...shared.accessors import expect, given
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import GLOBAL, I1, I32, I64, integer
-from ..emission.thread_code import Value
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
+from ..emission.thread_code import Value
 from ..memory.global_memory import Positions
 from ..memory.shared_memory import holder_of, load_registers, load_shared, store_registers, store_shared
 

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects.debuginfo.attrs import Node
-from ...shared.accessors import expect
 from ....dialects.debuginfo.metadata import DebugMetadata
 from ....errors import Unsupported
+from ...shared.accessors import expect
 from ...shared.llvm_types import FLOATS
 from ..debug.debug_info import DBG
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 from xdsl.dialects import llvm, vector
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.debuginfo.attrs import Node
-from ...shared.accessors import expect, given
 from ....dialects.debuginfo.metadata import expression_text
 from ....dialects.debuginfo.ops import DbgAddrOp, DbgDeclareOp, DbgValueOp, DebugIntrinsic, ExtractElementOp, MoveOp
 from ....dialects.llvm_ext import BINARY, CASTS, ConstantRangeAttr
@@ -20,6 +19,7 @@ from ....dialects.nvvm.rows import NONE, Argument, Assembly, Intrinsic, Row, Wid
 from ....dialects.vector_ext import FromElementsOp
 from ....errors import Unsupported
 from ....names import llvm_string, llvm_symbol
+from ...shared.accessors import expect, given
 from ..debug.debug_info import DBG
 from .llvm_text import EMPTY_NODE, FunctionWriter, alignment_text, constant_text, type_text
 

@@ -6,14 +6,13 @@ their rows in the book (``dialects/nvvm/mapping.py``). An operation of another d
 
 from __future__ import annotations
 
-from typing import Any
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from xdsl.dialects import builtin, llvm
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...shared.accessors import expect, last_op
 from ....book.serializers import DATA_LAYOUTS, TRIPLE
 from ....dialects.debuginfo.attrs import Node
 from ....dialects.debuginfo.metadata import MODULE_FLAGS, DebugMetadata
@@ -23,11 +22,11 @@ from ....dialects.nvvm.target import DEFAULTS, TargetAttr
 from ....errors import InvalidInput, Unsupported
 from ....names import LINKED_LIBRARY, llvm_string, llvm_symbol
 from ...serialization import NOTE
+from ...shared.accessors import expect, last_op
 from ..attach_nvvm_target import serialization_of, serialized_for
 from ..debug.debug_info import DBG
 from .llvm_text import EMPTY_NODE, FunctionWriter, alignment_text, type_text
 from .write_instructions import SPELLED, write_operation
-
 
 Incoming = dict[Block, list[tuple[Block, Sequence[SSAValue]]]]
 
