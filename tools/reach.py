@@ -279,14 +279,15 @@ def run_looks_inside(kernels: Mapping[str, bytes]) -> None:
 
 
 def run_opt(kernels: Mapping[str, bytes]) -> None:
-    """The passes over thread code on the modules of their golden tests, whose IR is written by hand."""
+    """The passes over thread code on the modules of their golden tests, whose IR is written by hand; opt --ll writes it."""
     from tests.golden import split_file
     from tileiras_build.pipeline import opt
+    from tileiras_build.pipeline.tileas_to_ll.writer.write_llvm_dialect import write
 
     for path in sorted((TESTS / "pipeline" / "tileas_to_ll").rglob("*.mlir")):
         if path.parent.name.startswith(("convert_", "debug", "writer")):
             for case in split_file(path.read_text())[1]:
-                _attempt(lambda case=case: opt.run(case.source, case.passes, sm=case.target))
+                _attempt(lambda case=case: write(opt.parse_module(opt.run(case.source, case.passes, sm=case.target))))
 
 
 DEBUG_VALUES = """builtin.module { gpu.module @m {

@@ -112,10 +112,6 @@ class Builder(ThreadCode):
             return b
         return a if isinstance(b, int) and b == 0 else self.binary("xor", a, b, type)
 
-    def not_(self, a: Value) -> Value:
-        """A truth value the other way round."""
-        return 1 - a if isinstance(a, int) else self.binary("xor", a, 1, I1)
-
     def shift(self, a: Value, amount: int, type: Attribute = I32) -> Value:
         """``a`` shifted left by ``amount`` (right, logically, where negative)."""
         if isinstance(a, int):
@@ -257,11 +253,6 @@ class Builder(ThreadCode):
     def store(self, value: Value, address: SSAValue, alignment: int, type: Attribute = I64) -> None:
         properties: dict[str, Attribute] = {"alignment": number(alignment, i64), "ordering": IntegerAttr(0, i64)}
         self.operation(llvm.StoreOp, (self.of(value, type), address), (), properties)
-
-    def alloca(self, type: Attribute, alignment: int) -> SSAValue:
-        """Storage on the stack, as a generic pointer."""
-        properties: dict[str, Attribute] = {"alignment": number(alignment, i64), "elem_type": type}
-        return self.value(llvm.AllocaOp, (self.constant(1, I32),), pointer(), properties)
 
     # ---- instructions --------------------------------------------------------------------------------
     @overload
