@@ -34,7 +34,6 @@ PASSES: dict[str, str] = {
     "convert-math-to-libdevice": f"{_NVVM}:ConvertMathToLibdevice",
     "convert-nvgpu-and-gpu-to-nvvm": f"{_NVVM}:ConvertNVGPUAndGPUToNVVM",
     "convert-pipeline-to-nvvm": f"{_CUTE}:ConvertPipelineToNVVM",
-    "convert-debuginfo-to-llvm": f"{_TILEAS_TO_LL}.debug.translate_debug_info:TranslateDebugInfo",
     "reconcile-unrealized-casts": f"{_TILEAS_TO_LL}.reconcile_casts:ReconcileUnrealizedCasts",
 }
 

@@ -40,10 +40,16 @@ from .attrs import DIExpression, DILocalVariable, Field, Node
 
 @irdl_attr_definition
 class VariableAttr(Node):
-    """A source variable before its scope is known; ``arg`` counts parameters from 1."""
+    """A source variable before its scope is known; ``arg`` counts parameters from 1, ``type`` is as a debugger shows it
+    where its values' own types do not say."""
 
     name = "debuginfo.variable"
-    FIELDS = (Field("name", "string"), Field("line", "number", optional=True), Field("arg", "number", optional=True))
+    FIELDS = (
+        Field("name", "string"),
+        Field("line", "number", optional=True),
+        Field("arg", "number", optional=True),
+        Field("type", "node", optional=True),
+    )
 
 
 @irdl_attr_definition

@@ -16,6 +16,7 @@ from .convert_cute_to_llvm import ConvertCuteAndCuteNvgpuToLLVM
 from .convert_nvgpu_and_gpu_to_nvvm import ConvertNVGPUAndGPUToNVVM
 from .convert_tile_as_to_llvm import ConvertTileASToLLVM
 from .convert_tile_func_to_llvm import ConvertTileFuncToLLVM, FinalizeKernelEntry
+from .debug.translate_debug_info import TranslateDebugInfo
 from .decompose_prints import DecomposePrints
 from .emit_global_smem import EmitGlobalSmem
 from .writer.write_llvm_dialect import write
@@ -29,7 +30,8 @@ PASSES = (
     ConvertTileASToLLVM,
     ConvertCuteAndCuteNvgpuToLLVM,  # after bodies: their products and copies are atoms
     ConvertNVGPUAndGPUToNVVM,
-    AttachNVVMTarget,  # last: what a target gates is there
+    AttachNVVMTarget,  # after all that a target gates
+    TranslateDebugInfo,  # last: operations are those of the text
 )
 
 

@@ -184,8 +184,8 @@ def test_a_value_is_pinned_and_described():
 
 @pytest.mark.seed("target-and-debug-info", "dataflow-unchanged")
 def test_what_is_computed_does_not_change():
-    unknown = add("unknown")
-    with_values = parse_module(module(f'{VALUE} loc("k.py":3:5)\n{unknown}'))
+    unknown, local = add("unknown"), VALUE.replace(", arg = 1", "")
+    with_values = parse_module(module(f'{local} loc("k.py":3:5)\n{unknown}'))
     run_passes([TranslateDebugInfo], with_values, job(**DEBUG))
     added = {op for op in with_values.walk() if op.name.startswith(("llvm.nvvm.move", "llvm.intr.dbg"))}
     assert len(added) == 2
@@ -194,6 +194,18 @@ def test_what_is_computed_does_not_change():
     assert readers == {"llvm.intr.dbg.value"}
     argument = only(with_values, "gpu.func").body.block.args[0]
     assert tuple(only(with_values, "arith.addf").operands) == (argument, argument)
+
+
+@pytest.mark.seed("target-and-debug-info", "dataflow-unchanged", "pin-between")
+def test_a_parameter_is_read_through_its_pin():
+    before, after_it = add("unknown").replace("%sum", "%x"), add("unknown")
+    with_values = parse_module(module(f'{before}\n{VALUE} loc("k.py":3:5)\n{after_it}'))
+    run_passes([TranslateDebugInfo], with_values, job(**DEBUG))
+    argument = only(with_values, "gpu.func").body.block.args[0]
+    pinned = only(with_values, "llvm.nvvm.move")
+    first, second = (op for op in with_values.walk() if op.name == "arith.addf")
+    assert tuple(first.operands) == (argument, argument) and tuple(second.operands) == (pinned.results[0],) * 2
+    assert only(with_values, "llvm.intr.dbg.value").varInfo.arg == 1
 
 
 @pytest.mark.seed("target-and-debug-info", "operand-integer")

@@ -38,7 +38,7 @@ from ....dialects.llvm_ext import AddrSpaceCastOp
 from ....errors import InternalError, Location, Unsupported
 from ...job import Job
 from ...shared.llvm_types import GENERIC, GLOBAL
-from ..debug.debug_info import DBG
+from ..debug.debug_info import CARRIED
 from ..emission.attribute_values import Plain, attributes_of, field_position
 from .converted_types import GLOBAL_POINTER, POINTER, convert_type, descriptor_type, static_strides, struct_of
 
@@ -123,8 +123,9 @@ class Emitter:
         self.root.parent.insert_op_before(operation, self.root)
         self.added.append(operation)
         operation.location = self.root.location
-        if (place := self.root.attributes.get(DBG)) is not None:
-            operation.attributes[DBG] = place
+        for name in CARRIED:
+            if (place := self.root.attributes.get(name)) is not None:
+                operation.attributes[name] = place
 
     @overload
     def issue(

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ....dialects import gpu_ext as gpu
 from ....dialects.cuda_tile.location import source_location
 from ....dialects.nvvm.ops_thread import Barrier0Op
-from ..debug.debug_info import DBG
+from ..debug.debug_info import CARRIED
 from .conversion import Emitter, location_of, rewrite
 from .converted_types import POINTER, convert_type, struct_of
 
@@ -43,8 +43,7 @@ def convert_assert(op: cf.AssertOp, emit: Emitter) -> None:
 def _fill_failure(op: cf.AssertOp, emit: Emitter, fail: Block, rest: Block) -> None:
     location, function = location_of(op) or source_location(op), emit.function
     fail.add_op(jump := llvm.BrOp(rest))
-    if (place := op.attributes.get(DBG)) is not None:
-        jump.attributes[DBG] = place
+    jump.attributes |= {name: op.attributes[name] for name in CARRIED if name in op.attributes}
     inside = emit.at(jump)
     message = inside.device_string(".assert_msg", op.msg.data)
     file = inside.device_string(".assert_file", location.file if location else UNKNOWN)

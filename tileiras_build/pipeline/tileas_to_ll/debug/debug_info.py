@@ -26,9 +26,8 @@ from xdsl.dialects.builtin import (
     FusedLoc,
     NameLoc,
     UnknownLoc,
-    UnrealizedConversionCastOp,
 )
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region
 
 from ....dialects.cuda_tile.location import (
     LOC,
@@ -45,25 +44,25 @@ from ....dialects.debuginfo.attrs import (
     DIFile,
     DILexicalBlock,
     DILexicalBlockFile,
-    DILocalVariable,
     DILocation,
     DISubprogram,
     DISubroutineType,
     Node,
 )
 from ....dialects.debuginfo.metadata import subprogram_of
-from ....dialects.debuginfo.ops import DbgValueOp, MoveOp
 from ....dialects.nv_tileaa.types import PointerType
 from ...job import Job
-from ...shared.accessors import expect, given
+from ...shared.accessors import expect
 from ...shared.element_types import POINTER, element_of
-from ...shared.llvm_types import I1
 
 if TYPE_CHECKING:
-    from ..emission.kernel_emitter import KernelEmitter
+    pass
 
 PRODUCER = "tileiras-build"
 DBG = "dbg"  # the attribute that holds the debug node of an operation, function or module
+# Where the source region begins that an operation was in before control flow became blocks.
+SCOPE = "debuginfo.scope"
+CARRIED = (LOC, SCOPE)  # what an operation hands on to those that it becomes
 
 
 # ---- modes -----------------------------------------------------------------------------------------
@@ -241,74 +240,6 @@ def debug_type(type: Attribute) -> Node:
         )
     encoding = "DW_ATE_boolean" if element.name == "i1" else ENCODINGS[element.name[0]]
     return DIBasicType.of(tag="DW_TAG_base_type", name=element.name, sizeInBits=element.bits, encoding=encoding)
-
-
-class DebugInfo:
-    """The debug nodes of the module that is being converted; does nothing unless lines were asked for."""
-
-    def __init__(self, job: Job):
-        self.mode = mode_of(job)
-        self.enabled = self.mode.locations
-        self.scopes = Scopes(self.mode)
-        self.function: DISubprogram | None = None
-        self._attributes: dict[tuple, dict[str, Attribute]] = {}
-        self._place: Attribute | None = None  # of the latest operation that has one
-
-    def start_function(self, name: str, op: Operation) -> None:
-        """The operations that follow are in the kernel ``op``, whose symbol is ``name``."""
-        self.function = self.scopes.function(name, location_attr(op)) if self.enabled else None
-        self._attributes, self._place = {}, None
-
-    def function_attributes(self) -> dict[str, Attribute]:
-        """The function's own node."""
-        return {} if self.function is None else {DBG: self.function}
-
-    def attributes(self, op: Operation) -> dict[str, Attribute]:
-        """The node of the position of what an operation becomes."""
-        if self.function is None:
-            return {}
-        # What a pass added belongs to the code that it was added behind.
-        if LOC in op.attributes or self._place is None:
-            self._place = location_attr(op)
-        region = nested_region(op) if self.mode.variables else None
-        key = (self._place, region)
-        if key not in self._attributes:
-            self._attributes[key] = self._node(*key)
-        return self._attributes[key]
-
-    def _node(self, location: Attribute | None, region: Region | None) -> dict[str, Attribute]:
-        function = given(self.function)
-        scope = function if region is None else self.scopes.block(function, region_start(region))
-        node = self.scopes.location(location, scope)
-        return {} if node is None else {DBG: node}
-
-    def show_parameters(self, e: KernelEmitter, arguments: tuple[SSAValue, ...]) -> None:
-        """Describe the kernel's parameters as variables; what follows reads them through their pins."""
-        if self.function is None or not self.mode.variables or not arguments:
-            return
-        place = self.scopes.location(location_attr(arguments[0].owner.parent_op()), self.function)
-        for number, argument in enumerate(arguments, 1):
-            variable = DILocalVariable.of(
-                scope=self.function, name=f"arg{number - 1}", file=self.function.file, line=self.function.line,
-                arg=number, type=debug_type(_source_type(argument)),
-            )  # fmt: skip
-            e.values[argument] = _show(e, e.values[argument], variable, place)
-
-
-def _show(e: KernelEmitter, value: SSAValue, variable: DILocalVariable, place: DILocation | None) -> SSAValue:
-    """The value through a pin, and the variable that it is."""
-    with e.b.in_prologue():
-        e.b.attributes = {} if place is None else {DBG: place}
-        # A truth value is a comparison's result: there is no register to pin.
-        pinned = value if value.type == I1 else e.b.value(MoveOp, (value,), value.type)
-        e.b.operation(DbgValueOp, (pinned,), (), {"varInfo": variable})
-    return pinned
-
-
-def _source_type(argument: SSAValue) -> Attribute:
-    """The type that an argument had before its function was converted."""
-    casts = (use.operation for use in argument.uses if isinstance(use.operation, UnrealizedConversionCastOp))
-    return next((cast.results[0].type for cast in casts), argument.type)
 
 
 def nested_region(op: Operation) -> Region | None:

@@ -5,8 +5,8 @@ In:    gpu.module operations with functions; locations of operations (MLIR's own
 Out:   ``dbg`` attributes (#llvm.di_compile_unit on the module, #llvm.di_subprogram on functions, #llvm.di_location on
        operations), llvm.nvvm.move and llvm.intr.dbg.*; how much of it, debug_info.MODES says. No debuginfo operation.
 After: the target is attached. Before: translation to LLVM IR.
-Sound: besides the pins only extractvalue, extractelement and the constants that index it are added, and nothing but
-       debug intrinsics reads them.
+Sound: besides the pins only extractvalue, extractelement and the constants that index it are added; nothing but debug
+       intrinsics reads them, and the pin of a parameter is read in its place, which has the same value.
 """
 
 from __future__ import annotations
@@ -24,14 +24,15 @@ from xdsl.dialects.builtin import (
     TupleType,
     UnknownLoc,
     UnrealizedConversionCastOp,
+    i1,
     i32,
     i64,
 )
 from xdsl.dialects.llvm import ConstantOp, ExtractValueOp
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ....dialects.debuginfo.attrs import DIExpression, DILocalVariable, DILocation, DISubprogram, Node
+from ....dialects.debuginfo.attrs import DIExpression, DILocalVariable, DILocation, DISubprogram
 from ....dialects.debuginfo.ops import (
     DbgAddrOp,
     DbgDeclareOp,
@@ -50,7 +51,7 @@ from ...job import Job
 from ...shared.accessors import expect, given
 from ..attach_nvvm_target import device_modules
 from ..type_converter import LLVMTypeConverter
-from .debug_info import DBG, Mode, Scopes, mode_of, nested_region, positions
+from .debug_info import CARRIED, DBG, SCOPE, Mode, Scopes, mode_of, nested_region, positions
 from .debug_operands import Leaf, leaves, members_of, source_type
 
 FUNCTIONS = ("gpu.func", "llvm.func", "func.func")
@@ -126,32 +127,38 @@ class _ModuleTranslator:
             if isinstance(start, UnknownLoc):
                 start = _first_place(function.regions[0])
             scope = self.scopes.function(_symbol(function), start)
-        values = [op for op in walk(function) if isinstance(op, ValueOp)]
+        everything = list(walk(function))
         if scope is not None:
+            self._locations(everything, scope)
             function.attributes[DBG] = scope
-            self._locations(function, scope)
-        for op in values:
+        for op in everything:
+            for name in CARRIED:
+                op.attributes.pop(name, None)
+        for op in everything:
+            if not isinstance(op, ValueOp):
+                continue
             if self.mode.variables:
                 self._value(op, scope)
             else:
                 Rewriter.erase_op(op)
 
-    def _locations(self, function: Operation, scope: DISubprogram) -> None:
-        blocks: dict[Region, Node] = {}
-        for op in walk(function):
-            if op is function:
-                continue
-            node = self.scopes.location(place_of(op), self._scope_of(op, scope, blocks))
-            if node is not None:
+    def _locations(self, everything: list[Operation], function: DISubprogram) -> None:
+        # By identity: operations that were one share their place, and hashing it costs more than making a node.
+        known: dict[tuple[int, int], DILocation | None] = {}
+        for op in everything:
+            place, start = place_of(op), self._scope_start(op)
+            if (key := (id(place), id(start))) not in known:
+                scope = function if start is None else self.scopes.block(function, start)
+                known[key] = self.scopes.location(place, scope)
+            if (node := known[key]) is not None:
                 op.attributes[DBG] = node
 
-    def _scope_of(self, op: Operation, function: DISubprogram, blocks: dict[Region, Node]) -> Node:
-        region = nested_region(op) if self.mode.variables else None
-        if region is None:
-            return function
-        if region not in blocks:
-            blocks[region] = self.scopes.block(function, _first_place(region))
-        return blocks[region]
+    def _scope_start(self, op: Operation) -> Attribute | None:
+        """Where the region begins that an operation is in, or was in before control flow became blocks."""
+        if not self.mode.variables or (start := op.attributes.get(SCOPE)) is not None:
+            return start if self.mode.variables else None
+        region = nested_region(op)
+        return None if region is None else _first_place(region)
 
     # ---- debug values ------------------------------------------------------------------------------
     def _value(self, op: ValueOp, function: DISubprogram | None) -> None:
@@ -182,15 +189,17 @@ class _ModuleTranslator:
             return None
         node = op.attributes.get(DBG)
         place = node if isinstance(node, DILocation) else None
-        scope = function if place is None else place.scope
-        line = described.line if described.line is not None else (place or function).line
+        # A parameter is declared where its function is.
+        declared = function if described.arg is not None or place is None else place
+        scope = declared.scope if isinstance(declared, DILocation) else function
+        line = described.line if described.line is not None else declared.line
         return DILocalVariable.of(
             scope=scope,
             name=_variable_name(op, described),
             file=scope.file,
             line=line,
             arg=described.arg,
-            type=source_type(op.value.type),
+            type=described.type or source_type(op.value.type),
         )
 
     def _described(self, op: ValueOp) -> VariableAttr | None:
@@ -223,11 +232,32 @@ def _describe(op: ValueOp, every: list[Leaf], variable: DILocalVariable) -> None
     if isinstance(value.type, TupleType):
         value = _bridge(op, value, LLVMTypeConverter().convert(value.type))
     for leaf in every:
-        pinned = _before(op, MoveOp(_materialize(op, value, leaf)))
+        source = _materialize(op, value, leaf)
+        # A truth value is a comparison's result: there is no register to pin.
+        pinned = source if leaf.type == i1 else _before(op, MoveOp(source))
+        if variable.arg is not None and source is op.value and op.parent is _first_block(op):
+            _read_through(op, pinned)
         steps = op.expression.data
         if leaf.path:
             steps += DIExpression.fragment(leaf.offset, leaf.size).data
         _before(op, intrinsic(pinned, variable, DIExpression(steps)))
+
+
+def _first_block(op: Operation) -> Block | None:
+    region = op.parent_region()
+    return None if region is None else region.first_block
+
+
+def _read_through(op: ValueOp, pinned: SSAValue) -> None:
+    """What follows reads a parameter through its pin, whose register the variable is."""
+    earlier = {op}
+    current = op.prev_op
+    while current is not None:
+        earlier.add(current)
+        current = current.prev_op
+    for use in list(op.value.uses):
+        if use.operation not in earlier:
+            use.operation.operands[use.index] = pinned
 
 
 def _symbol(function: Operation) -> str:

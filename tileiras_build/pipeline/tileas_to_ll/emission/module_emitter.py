@@ -35,11 +35,11 @@ from ...shared.accessors import expect, number_of, string_of
 from ...shared.element_types import POINTER, element_of
 from ...shared.llvm_types import GLOBAL, I1, I8, SHARED, array, integer, pointer
 from ...shared.symbols import symbols
-from ..debug.debug_info import DBG, DebugInfo
 from ..emit_global_smem import ALIGNMENT, SYMBOL, global_smem_bytes
 from ..pipelines.tensor_maps import descriptor_entry
 from .handlers import HANDLERS
 from .kernel_emitter import KernelEmitter
+from .places import Places
 
 # A tensor map (PTX ISA 9.0, section 5.5.8): a parameter that stays where it is, for its address goes to TMA.
 MAP_ALIGNMENT = 64
@@ -62,7 +62,7 @@ class ModuleEmitter:
         self.globals: list[llvm.GlobalOp] = []
         self.declarations: dict[str, llvm.FuncOp] = {}
         self.tables: dict[tuple[tuple[int, ...], int], str] = {}
-        self.debug = DebugInfo(job)
+        self.places = Places(job)
         self.taken = {name: kind for kind, name in symbols(module)}
         self.variables = {name for name, kind in self.taken.items() if kind == GLOBAL_NAME}
         self.shared_memory_symbol = self._fresh(SYMBOL)
@@ -93,9 +93,9 @@ class ModuleEmitter:
             llvm.GlobalOp(type, name, "internal", GLOBAL, constant=True, value=value, alignment=alignment)
         )
 
-    def debug_location(self, op: Operation) -> dict[str, Attribute]:
+    def place(self, op: Operation) -> dict[str, Attribute]:
         """The attributes of what is made for an operation."""
-        return self.debug.attributes(op) if self.debug.enabled else {}
+        return self.places.attributes(op) if self.places.enabled else {}
 
     # ---- the module --------------------------------------------------------------------------------
     @cached_property
@@ -125,8 +125,6 @@ class ModuleEmitter:
             self.globals.append(self._shared_global())
         made = GPUModuleOp(DEVICE_MODULE, Region(Block([*self.globals, *bodies, *self.declarations.values()])))
         made.attributes[MANIFEST] = StringAttr(json.dumps(self.manifest))
-        if self.debug.scopes.unit is not None:
-            made.attributes[DBG] = self.debug.scopes.unit
         return made
 
     def _shared_global(self) -> llvm.GlobalOp:
@@ -156,8 +154,8 @@ class ModuleEmitter:
         block = op.regions[0].blocks[0]
         descriptors = [inner for inner in block.ops if inner.name == "nv_tileas.make_tiled_tma_desc"]
         self._bind_parameters(e, block.args, len(descriptors))
-        self.debug.start_function(name, op)
-        self.debug.show_parameters(e, block.args)
+        self.places.start_function(op)
+        self.places.show_parameters(e, block.args)
         e.emit_body(op)
         manifest = self._kernel_manifest(block.args, descriptors, warps + producers)
         self.manifest["kernels"][name] = manifest | {"cluster": cluster_of(op)}
@@ -187,7 +185,7 @@ class ModuleEmitter:
             made.properties["arg_attrs"] = ArrayAttr([*plain, *[TENSOR_MAP] * len(e.map_arguments)])
         alone = self.dynamic_shared and e.most_registers is None and (e.producer_warps > 0 or self.fills_multiprocessor)
         made.attributes |= {"nvvm.kernel": UnitAttr(), "nvvm.reqntid": DenseArrayBase.from_list(i32, [threads])}
-        made.attributes |= launch_attributes(op, alone) | self.debug.function_attributes()
+        made.attributes |= launch_attributes(op, alone) | self.places.function_attributes()
         return made
 
     def _kernel_manifest(self, arguments: Any, descriptors: list[Any], warps: int) -> dict[str, Any]:
