@@ -192,6 +192,17 @@ def test_opt_finishes_what_lower_until_prints(name, target, last):
     assert finished.encode() == whole[".ll"]
 
 
+@pytest.mark.parametrize("last", ["convert-tile-as-to-llvm", "nv-tile-ir-convert-target-to-nvvm"])
+@pytest.mark.parametrize("options", [{"lineinfo": True}, {"opt_level": 0, "debug": True}])
+def test_places_of_the_source_are_printed_too(options, last):
+    job = Job(find_target("sm_90"), **options)
+    printed = until("softmax_f16", last, "sm_90", **options)
+    assert "loc = #loc" in printed and ("debuginfo.value" in printed) == job.debug and "di_subprogram" in printed
+    finished = write(opt.transform(printed, passes_after(last), job))
+    whole = driver.lower(bytecode_of("softmax_f16"), "tilebc", "ll", job, "softmax_f16.tilebc")
+    assert finished.encode() == whole[".ll"]
+
+
 def test_lower_until_stops_there():
     printed = until("vector_add_f32", "convert-nv-tile-func-to-llvm", "sm_90")
     assert "func.func @vector_add_f32" in printed and "nv_tileas.tiled_load" in printed

@@ -54,9 +54,10 @@ DIALECTS: dict[str, str] = text_format.DIALECTS | {
     "debuginfo": "tileiras_build.dialects.debuginfo:DebugInfo",
 }
 DEFAULT_TARGET = "90"
-# Text with these is a text artifact: there arith and math work on tiles. A module's facts alone do not make it one.
+# Text with these is a text artifact: there arith and math work on tiles. A module's facts and the places of its source
+# (#cuda_tile.di_loc) alone do not make it one.
 _FACTS = "compute_capability|target_spec|libnvvm_use_nvgpucomp"
-_TILES = re.compile(rf"\b(?:cuda_tile|nv_tileaa|nv_tileas)\.(?!(?:{_FACTS})\b)")
+_TILES = re.compile(rf"(?<!#)\b(?:cuda_tile|nv_tileaa|nv_tileas)\.(?!(?:{_FACTS})\b)")
 
 
 @cache

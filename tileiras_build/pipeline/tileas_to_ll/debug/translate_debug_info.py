@@ -250,8 +250,8 @@ def _first_block(op: Operation) -> Block | None:
 
 def _read_through(op: ValueOp, pinned: SSAValue) -> None:
     """What follows reads a parameter through its pin, whose register the variable is."""
-    earlier = {op}
-    current = op.prev_op
+    earlier: set[Operation] = {op}
+    current: Operation | None = op.prev_op
     while current is not None:
         earlier.add(current)
         current = current.prev_op
