@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.gpu import DimensionAttr
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, Block, Dialect, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Dialect, Operation, Region, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -49,6 +49,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from .gpu_launch import LaunchFuncOp
+from .narrowing import narrowed
 
 
 class AddressSpace(StrEnum):
@@ -135,9 +136,9 @@ class _IndexQuery(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         if dimension := self.properties.get("dimension"):
-            printer.print_string(f" {dimension.data}")
+            printer.print_string(f" {narrowed(dimension, DimensionAttr).data}")
         if bound := self.properties.get("upper_bound"):
-            printer.print_string(f" upper_bound {bound.value.data}")
+            printer.print_string(f" upper_bound {narrowed(bound, IntegerAttr).value.data}")
         printer.print_op_attributes(self.attributes)
         if self.name in _PRINTS_TYPE:
             printer.print_string(" : index")
@@ -238,10 +239,9 @@ class SubgroupReduceOp(IRDLOperation):
     )
 
     def verify_(self) -> None:
-        for name in ("cluster_size", "cluster_stride"):
-            value = self.properties.get(name)
-            if value is not None and (value.value.data < 1 or value.value.data & (value.value.data - 1)):
-                raise VerifyException(f"{name} {value.value.data} must be a power of two")
+        for name, given in (("cluster_size", self.cluster_size), ("cluster_stride", self.cluster_stride)):
+            if given is not None and (given.value.data < 1 or given.value.data & (given.value.data - 1)):
+                raise VerifyException(f"{name} {given.value.data} must be a power of two")
         if self.cluster_stride is not None and self.cluster_size is None:
             raise VerifyException("cluster_stride needs cluster_size")
 
@@ -351,7 +351,7 @@ class GPUFuncOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_symbol_name(self.sym_name.data)
-        entry, count = self.body.blocks.first, len(self.function_type.inputs.data)
+        entry, count = self.body.blocks[0], len(self.function_type.inputs.data)
         with printer.in_parens():
             printer.print_list(range(count), lambda index: self._print_argument(printer, entry, index))
         if self.function_type.outputs.data:
@@ -393,7 +393,7 @@ def _parse_outputs(parser: Parser) -> list[Attribute]:
     if not parser.parse_optional_punctuation("->"):
         return []
     types = parser.parse_optional_comma_separated_list(parser.Delimiter.PAREN, parser.parse_type)
-    return [parser.parse_type()] if types is None else types
+    return [parser.parse_type()] if types is None else [*types]
 
 
 def _parse_buffers(parser: Parser, keyword: str) -> list[Parser.Argument]:
@@ -402,7 +402,7 @@ def _parse_buffers(parser: Parser, keyword: str) -> list[Parser.Argument]:
     return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
 
 
-def _print_buffers(printer: Printer, keyword: str, buffers: Sequence[SSAValue]) -> None:
+def _print_buffers(printer: Printer, keyword: str, buffers: Sequence[BlockArgument]) -> None:
     if not buffers:
         return
     printer.print_string(f" {keyword}")
@@ -423,13 +423,13 @@ class ReturnOp(IRDLOperation):
         super().__init__(operands=[list(args)])
 
 
-_OURS = [
+_OURS: list[type[Operation]] = [
     ThreadIdOp, BlockIdOp, BlockDimOp, GridDimOp, GlobalIdOp, ClusterIdOp, ClusterDimOp, ClusterBlockIdOp,
     SubgroupSizeOp, LaneIdOp, BarrierOp, PrintfOp, DynamicSharedMemoryOp, ShuffleOp, SubgroupReduceOp, AllReduceOp,
     GPUModuleOp, GPUFuncOp, ReturnOp, LaunchFuncOp,
 ]  # fmt: skip
 _OUR_NAMES = {operation.name for operation in _OURS}
-_OUR_ATTRIBUTES = [AddressSpaceAttr, ShuffleModeAttr, ReduceKindAttr]
+_OUR_ATTRIBUTES: list[type[Attribute]] = [AddressSpaceAttr, ShuffleModeAttr, ReduceKindAttr]
 _OUR_ATTRIBUTE_NAMES = {attribute.name for attribute in _OUR_ATTRIBUTES}
 
 GPU = Dialect(

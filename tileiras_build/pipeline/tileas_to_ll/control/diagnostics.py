@@ -56,7 +56,8 @@ def _print(e: KernelEmitter, condition: Value | None, text: str, arguments: list
 
 def emit_assert(e: KernelEmitter, op: Any) -> None:
     """Every element is true."""
-    holds = e.b.all_of(list(dict.fromkeys(e.registers(op.condition))))
+    first, *others = dict.fromkeys(e.registers(op.condition))
+    holds = e.b.every(first, *others)
     made = e.b.operation(AssertOp, (e.b.of(holds, I1),), (), {"msg": op.attributes["message"]})
     if (location := location_attr(op)) is not None:
         made.attributes[LOC] = location

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, i32
 from xdsl.ir import SSAValue
 
 from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....dialects.narrowing import type_of
 from ....dialects.nvgpu import ops_copy as nvgpu
 from ....dialects.nvvm import ops_copy as target
 from ....dialects.nvvm.attrs import LoadCacheModifierAttr
+from ....dialects.nvvm.rows import bits_of
 from .conversion import Emitter, rewrite
 from .converted_types import GLOBAL_POINTER
 
@@ -17,7 +19,7 @@ from .converted_types import GLOBAL_POINTER
 @rewrite(nvgpu.DeviceAsyncCopyOp)
 def convert_copy(op: nvgpu.DeviceAsyncCopyOp, emit: Emitter) -> None:
     """cp.async of 4, 8 or 16 bytes; 16 bytes may go past the L1 cache."""
-    bits = op.dst.type.element_type.bitwidth
+    bits = bits_of(type_of(op.dst, MemRefType).element_type)
     size = op.dstElements.value.data * bits // 8
     if size not in target.SIZES or op.dstElements.value.data * bits % 8:
         raise emit.unsupported("copy-size", f"copies 4, 8 or 16 bytes, got {op.dstElements.value.data} x {bits} bits")

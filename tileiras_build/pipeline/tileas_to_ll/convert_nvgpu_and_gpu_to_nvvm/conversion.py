@@ -15,13 +15,14 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import overload
+from typing import Any, TypeVar, overload
 
 from xdsl.dialects import arith, builtin, llvm
 from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     IntegerType,
+    MemRefType,
     StringAttr,
     UnrealizedConversionCastOp,
     VectorType,
@@ -35,21 +36,25 @@ from xdsl.traits import SymbolTable
 from ....dialects.definition import TableOperation
 from ....dialects.ir import create, erase, number, replace_uses
 from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....dialects.narrowing import narrowed, type_of
 from ....errors import InternalError, Location, Unsupported
 from ...job import Job
-from ...shared.llvm_types import GENERIC, GLOBAL
+from ...shared.accessors import given
+from ...shared.llvm_types import GENERIC, GLOBAL, array
 from ..debug.debug_info import CARRIED
 from ..emission.attribute_values import Plain, attributes_of, field_position
 from .converted_types import GLOBAL_POINTER, POINTER, convert_type, descriptor_type, static_strides, struct_of
 
-Rewrite = Callable[[Operation, "Emitter"], None]
+Root = TypeVar("Root", bound=Operation)
+# The rewrite of one class of operations takes no other.
+Rewrite = Callable[[Any, "Emitter"], None]
 REWRITES: dict[type[Operation], Rewrite] = {}
 
 
-def rewrite(*roots: type[Operation]) -> Callable[[Rewrite], Rewrite]:
+def rewrite(*roots: type[Root]) -> Callable[[Callable[[Root, Emitter], None]], Callable[[Root, Emitter], None]]:
     """Register the decorated function for ``roots``; a root has one rewrite."""
 
-    def register(function: Rewrite) -> Rewrite:
+    def register(function: Callable[[Root, Emitter], None]) -> Callable[[Root, Emitter], None]:
         for root in roots:
             if root in REWRITES:
                 raise InternalError("rewrite-twice", f"{root.name} has two rewrites")
@@ -120,7 +125,9 @@ class Emitter:
 
     def insert(self, operation: Operation) -> None:
         """The same of an operation without results."""
-        self.root.parent.insert_op_before(operation, self.root)
+        block = self.root.parent
+        assert block is not None
+        block.insert_op_before(operation, self.root)
         self.added.append(operation)
         operation.location = self.root.location
         for name in CARRIED:
@@ -160,6 +167,8 @@ class Emitter:
         """A constant of LLVM's."""
         if isinstance(type, IntegerType):
             return self.made(llvm.ConstantOp, (), type, {"value": number(value, type)})
+        if not isinstance(type, builtin.AnyFloat):
+            raise InternalError("constant-type", f"a constant of type {type}")
         return self.add(llvm.ConstantOp(builtin.FloatAttr(float(value), type), type))
 
     def known(self, value: SSAValue) -> int | None:
@@ -171,8 +180,9 @@ class Emitter:
     def source(self, value: SSAValue, type: Attribute) -> SSAValue | None:
         """The value of ``type`` that was bridged to ``value``, if it is such a one."""
         owner = value.owner
-        is_bridge = isinstance(owner, UnrealizedConversionCastOp) and owner.inputs.types == (type,)
-        return owner.inputs[0] if is_bridge else None
+        if isinstance(owner, UnrealizedConversionCastOp) and owner.inputs.types == (type,):
+            return owner.inputs[0]
+        return None
 
     def pointer(self, address: SSAValue, type: llvm.LLVMPointerType) -> SSAValue:
         """An integer as a pointer."""
@@ -205,13 +215,16 @@ class Emitter:
         """One field of a struct."""
         type = aggregate.type
         for index in position:
-            type = type.types.data[index] if isinstance(type, llvm.LLVMStructType) else type.type
+            if isinstance(type, llvm.LLVMStructType):
+                type = type.types.data[index]
+            else:
+                type = narrowed(type, llvm.LLVMArrayType).type
         positions = builtin.DenseArrayBase.from_list(i64, position)
         return self.add(llvm.ExtractValueOp(positions, aggregate, type))
 
     def fields(self, aggregate: SSAValue) -> list[SSAValue]:
         """All members of a struct of registers."""
-        types = aggregate.type.types.data
+        types = type_of(aggregate, llvm.LLVMStructType).types.data
         made = [_member(aggregate, index, type) for index, type in enumerate(types)]
         return [self.add(operation) for operation in made]
 
@@ -229,13 +242,13 @@ class Emitter:
 
     def lanes(self, vector: SSAValue) -> list[SSAValue]:
         """The elements of a vector of one dimension."""
-        type = vector.type
+        type = type_of(vector, VectorType)
         return [self.add(ExtractOp(vector, [lane], type.element_type)) for lane in range(type.get_shape()[0])]
 
     def rows(self, matrix: SSAValue) -> list[SSAValue]:
         """The rows of a vector of two dimensions; a row of one element is that element."""
-        rows, columns = matrix.type.get_shape()
-        element = matrix.type.element_type
+        type = type_of(matrix, VectorType)
+        (rows, columns), element = type.get_shape(), type.element_type
         if columns == 1:
             return [self.add(ExtractOp(matrix, [row, 0], element)) for row in range(rows)]
         return [self.add(ExtractOp(matrix, [row], VectorType(element, [columns]))) for row in range(rows)]
@@ -245,23 +258,25 @@ class Emitter:
         if index == 0:
             return pointer
         step = convert_type(element)
-        return self.add(llvm.GEPOp.from_mixed_indices(pointer, [index], step, result_type=pointer.type))
+        type = type_of(pointer, llvm.LLVMPointerType)
+        return self.add(llvm.GEPOp.from_mixed_indices(pointer, [index], step, result_type=type))
 
     def address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
         """The address of an element of a memref."""
-        known = static_strides(buffer.type)
+        type = type_of(buffer, MemRefType)
+        known = static_strides(type)
         if known is None:
             return self._dynamic_address(buffer, indices)
         strides, start = known
-        pointer = self.as_type(buffer, convert_type(buffer.type))
+        pointer = self.as_type(buffer, convert_type(type))
         total = self._linear(list(indices), list(strides), start)
-        return self.offset(pointer, total, buffer.type.element_type)
+        return self.offset(pointer, total, type.element_type)
 
     def _linear(self, indices: list[SSAValue], strides: list[int], start: int) -> SSAValue | int:
         total: SSAValue | None = None
         for index, stride in zip(indices, strides, strict=True):
             owner = index.owner
-            if isinstance(owner, arith.ConstantOp):
+            if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
                 start += owner.value.value.data * stride
                 continue
             term = self.integer(index, i64)
@@ -273,17 +288,18 @@ class Emitter:
         return self.add(llvm.AddOp(total, self.constant(start, i64))) if start else total
 
     def _dynamic_address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-        descriptor = self.as_type(buffer, descriptor_type(buffer.type))
+        type = type_of(buffer, MemRefType)
+        descriptor = self.as_type(buffer, descriptor_type(type))
         total = self.field(descriptor, 2)
         for position, index in enumerate(indices):
             term = self.add(llvm.MulOp(self.integer(index, i64), self.field(descriptor, 4, position)))
             total = self.add(llvm.AddOp(total, term))
-        return self.offset(self.field(descriptor, 1), total, buffer.type.element_type)
+        return self.offset(self.field(descriptor, 1), total, type.element_type)
 
     def replace(self, *values: SSAValue | Operation | None) -> None:
         """Replace the root's results by values, bridged where the type changed, and erase it."""
         for result, entry in zip(self.root.results, values, strict=True):
-            value = self.add(entry) if isinstance(entry, Operation) else entry
+            value = self.add(entry) if isinstance(entry, Operation) else given(entry)
             if value.name_hint is None:
                 value.name_hint = result.name_hint
             replace_uses(result, self.as_type(value, result.type))
@@ -306,8 +322,7 @@ class Emitter:
         known = symbol(self.symbols, name)
         if known is None:
             function = llvm.FuncOp(name, type, llvm.LinkageAttr("external"))
-            first = self.symbols.regions[0].blocks[0]
-            first.insert_op_before(function, first.first_op)
+            self._put_first(function)
         elif not isinstance(known, llvm.FuncOp) or known.function_type != type:
             raise self.unsupported("symbol-taken", f"calls @{name} of type {type}, but the module defines another one")
 
@@ -320,9 +335,12 @@ class Emitter:
 
     def add_global(self, operation: llvm.GlobalOp) -> llvm.GlobalOp:
         """Put a global at the start of the module."""
-        first = self.symbols.regions[0].blocks[0]
-        first.insert_op_before(operation, first.first_op)
+        self._put_first(operation)
         return operation
+
+    def _put_first(self, operation: Operation) -> None:
+        block = self.symbols.regions[0].blocks[0]
+        block.insert_op_before(operation, given(block.first_op))
 
     def host_string(self, stem: str, text: str) -> SSAValue:
         """The address of a constant NUL-terminated string; equal strings of one stem share a global."""
@@ -338,16 +356,16 @@ class Emitter:
         for operation in self.symbols.regions[0].blocks[0].ops:
             if isinstance(operation, llvm.GlobalOp) and operation.value == value and _has_stem(operation, stem):
                 return operation.sym_name.data
-        type = llvm.LLVMArrayType(len(value.data.encode()), IntegerType(8))
+        type = array(len(value.data.encode()), IntegerType(8))
         name = self.fresh_symbol(stem)
         self.add_global(llvm.GlobalOp(type, name, "internal", space, constant=True, value=value, alignment=alignment))
         return name
 
     def stack(self, type: Attribute, alignment: int) -> SSAValue:
         """Storage on the stack of the function, the same for every one who asks for this type."""
-        entry = self.function.regions[0].blocks[0]
+        entry = given(self.function).regions[0].blocks[0]
         if (entry, type) not in self.buffers:
-            inside = self.at(entry.first_op)
+            inside = self.at(given(entry.first_op))
             self.buffers[entry, type] = inside.add(llvm.AllocaOp(inside.constant(1), type, alignment))
         return self.buffers[entry, type]
 

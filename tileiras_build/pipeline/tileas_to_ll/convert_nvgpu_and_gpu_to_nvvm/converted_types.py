@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntAttr, IntegerType
 from xdsl.ir import Attribute
 
 from ....dialects.nvgpu import attrs as nvgpu
-from ...shared.llvm_types import GLOBAL, struct
+from ....dialects.nvvm.rows import bits_of
+from ...shared.llvm_types import GLOBAL, array, struct
 
 POINTER = llvm.LLVMPointerType()
 SHARED_POINTER = llvm.LLVMPointerType(IntAttr(nvgpu.SHARED))
@@ -29,18 +30,17 @@ def pointer_to(space: int) -> llvm.LLVMPointerType:
 def static_strides(type: MemRefType) -> tuple[tuple[int, ...], int] | None:
     """(strides, offset) in elements, None where one of them is known at run time only."""
     strides, offset = type.get_strides(), type.get_offset()
-    if strides is None or offset is None or None in strides:
+    if strides is None or offset is None or offset == DYNAMIC_INDEX:
         return None
-    if offset == DYNAMIC_INDEX or DYNAMIC_INDEX in strides:
-        return None
-    return tuple(strides), offset
+    known = tuple([stride for stride in strides if stride is not None and stride != DYNAMIC_INDEX])
+    return (known, offset) if len(known) == len(strides) else None
 
 
 def descriptor_type(type: MemRefType) -> llvm.LLVMStructType:
     """{allocated, aligned, offset, sizes, strides}: a memref whose strides are known at run time only."""
     pointer, rank = pointer_to(nvgpu.address_space(type.memory_space)), len(type.get_shape())
     fields: list[Attribute] = [pointer, pointer, i64]
-    return struct_of(fields + [llvm.LLVMArrayType(rank, i64)] * 2 if rank else fields)
+    return struct_of(fields + [array(rank, i64)] * 2 if rank else fields)
 
 
 def _memref(type: MemRefType) -> Attribute:
@@ -53,7 +53,7 @@ def accumulator_registers(type: nvgpu.WarpgroupAccumulatorType) -> tuple[int, At
     """(row blocks of 64, type of a register, registers of one block per thread)."""
     rows, columns = type.fragmented.get_shape()
     element = type.fragmented.element_type
-    packed = element.bitwidth == 16
+    packed = bits_of(element) == 16
     return rows // 64, i32 if packed else element, columns // (4 if packed else 2)
 
 
@@ -73,7 +73,7 @@ def _vector(type: VectorType) -> Attribute:
     shape = type.get_shape()
     result: Attribute = VectorType(element, shape[-1:], None) if shape else VectorType(element, [1])
     for size in reversed(shape[:-1]):
-        result = llvm.LLVMArrayType(size, result)
+        result = array(size, result)
     return result
 
 
@@ -96,10 +96,11 @@ def convert_type(type: Attribute) -> Attribute:
     if convert is not None:
         return convert(type)
     # LLVM has no floats of 8 bits and less: they travel as integers.
-    small = isinstance(type, builtin.AnyFloat) and not llvm.is_compatible_type(type)
-    return IntegerType(type.bitwidth) if small else type
+    if isinstance(type, builtin.AnyFloat) and not llvm.is_compatible_type(type):
+        return IntegerType(type.bitwidth)
+    return type
 
 
 def element_bytes(type: Attribute) -> int:
     """Size of an element in memory."""
-    return -(-type.bitwidth // 8)
+    return -(-bits_of(type) // 8)

@@ -8,7 +8,10 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....dialects.narrowing import narrowed, type_of
 from ....dialects.nvgpu.attrs import SHARED, address_space
+from ...shared.accessors import given
+from ...shared.llvm_types import array
 from .conversion import Emitter, rewrite
 from .converted_types import SHARED_POINTER, convert_type, element_bytes, struct_of
 
@@ -31,7 +34,7 @@ def convert_function(op: gpu.GPUFuncOp, emit: Emitter) -> None:
     body = emit.root.regions[0]
     entry = body.blocks[0]
     count = len(op.function_type.inputs.data)
-    inside = emit.at(entry.first_op)
+    inside = emit.at(given(entry.first_op))
     _bind_buffers(op, list(entry.args[count:]), inside)
     for argument in entry.args:
         _convert_argument(argument, inside)
@@ -72,7 +75,7 @@ def _convert_argument(argument: BlockArgument, inside: Emitter) -> None:
 def _bind_buffers(op: gpu.GPUFuncOp, buffers: list[BlockArgument], inside: Emitter) -> None:
     for position, buffer in enumerate(buffers):
         bind = _shared_buffer if position < op.workgroup_count else _private_buffer
-        address = bind(op, position, buffer.type, inside)
+        address = bind(op, position, type_of(buffer, MemRefType), inside)
         buffer.replace_all_uses_with(inside.as_type(address, buffer.type))
         buffer.block.erase_arg(buffer)
 
@@ -80,7 +83,7 @@ def _bind_buffers(op: gpu.GPUFuncOp, buffers: list[BlockArgument], inside: Emitt
 def _storage(type: MemRefType, inside: Emitter) -> llvm.LLVMArrayType:
     if not type.has_static_shape():
         raise inside.unsupported("buffer-shape", f"cannot allocate a buffer of type {type}")
-    return llvm.LLVMArrayType(type.element_count(), convert_type(type.element_type))
+    return array(type.element_count(), convert_type(type.element_type))
 
 
 def _shared_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: Emitter) -> SSAValue:
@@ -91,7 +94,7 @@ def _shared_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: E
 
 
 def _private_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: Emitter) -> SSAValue:
-    storage, wanted = _storage(type, inside), convert_type(type)
+    storage, wanted = _storage(type, inside), narrowed(convert_type(type), llvm.LLVMPointerType)
     buffer = inside.add(llvm.AllocaOp(inside.constant(1), storage, max(element_bytes(type.element_type), 16)))
     return buffer if buffer.type == wanted else inside.add(AddrSpaceCastOp(buffer, wanted))
 
@@ -100,17 +103,17 @@ def _private_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: 
 def convert_return(op: gpu.ReturnOp, emit: Emitter) -> None:
     """``llvm.return`` of nothing, a value, or a struct of values."""
     values = [emit.converted(value) for value in op.args]
-    single = emit.struct(values) if len(values) > 1 else (values or [None])[0]
+    single = emit.struct(values) if len(values) > 1 else next(iter(values), None)
     emit.become(llvm.ReturnOp(single))
 
 
 @rewrite(gpu.DynamicSharedMemoryOp)
 def convert_dynamic_shared_memory(op: gpu.DynamicSharedMemoryOp, emit: Emitter) -> None:
     """One global of no size per module, whose end the launch moves: the one that is there, else a new one."""
-    if address_space(op.result.type.memory_space) != SHARED:
+    if address_space(type_of(op.result, MemRefType).memory_space) != SHARED:
         raise emit.unsupported("dynamic-shared-space", f"must be in shared memory, but got '{op.result.type}'")
     if (found := _dynamic_shared(emit.symbols)) is None:
-        type = llvm.LLVMArrayType(0, IntegerType(8))
+        type = array(0, IntegerType(8))
         made = llvm.GlobalOp(type, DYNAMIC_SHARED, "external", SHARED, alignment=DYNAMIC_ALIGNMENT)
         found = emit.add_global(made)
     emit.replace(llvm.AddressOfOp(found.sym_name, SHARED_POINTER))

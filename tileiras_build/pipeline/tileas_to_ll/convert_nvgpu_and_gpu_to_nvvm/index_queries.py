@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntAttr, i32
+from xdsl.dialects.gpu import DimensionAttr
 from xdsl.ir import Operation
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.llvm_ext import ConstantRangeAttr
+from ....dialects.narrowing import narrowed
 from ....dialects.nvvm.ops_thread import READS
 from .conversion import Emitter, rewrite
 
@@ -35,16 +37,16 @@ def convert_index_query(op: Operation, emit: Emitter) -> None:
     """Read the register, then cast: ``index`` has no width of its own. What is cast back is the register's value."""
     register, attribute, exact = REGISTERS[type(op)]
     axis = op.properties.get("dimension")
-    name = f"{register}.{axis.data}" if axis is not None else register
+    name = register if axis is None else f"{register}.{narrowed(axis, DimensionAttr).data}"
     read = READS[name].build(result_types=[i32], properties={"range": _range(op, emit, register, attribute, exact)})
     value = emit.add(read)
     uses = [use.operation for use in op.results[0].uses]
-    narrowed = [user for user in uses if isinstance(user, arith.IndexCastOp) and user.result.type == i32]
-    for user in narrowed:
+    casts = [user for user in uses if isinstance(user, arith.IndexCastOp) and user.result.type == i32]
+    for user in casts:
         user.result.replace_all_uses_with(value)
         user.detach()
         user.erase()
-    if not narrowed or len(narrowed) < len(uses):
+    if not casts or len(casts) < len(uses):
         return emit.replace(arith.IndexCastOp(value, IndexType()))
     op.detach()
     op.erase()

@@ -12,6 +12,8 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.gpu_launch import LaunchFuncOp
+from ...shared.accessors import given
+from ...shared.llvm_types import array
 from .conversion import Emitter, rewrite, symbol
 from .converted_types import POINTER, convert_type, struct_of
 
@@ -36,7 +38,7 @@ def convert_launch(op: LaunchFuncOp, emit: Emitter) -> None:
     _check_kernel(op, emit)
     function = _function(op, emit)
     arguments = _packed(op, emit)
-    stream = op.asyncObject or _call(emit, "mgpuStreamCreate")
+    stream = op.asyncObject or given(_call(emit, "mgpuStreamCreate"))
     sizes = [_wide(size, emit) for size in (*op.clusterSizes, *op.gridSizes, *op.blockSizes)]
     shared = op.dynamicSharedMemorySize or emit.constant(0)
     count = emit.constant(len(op.kernelOperands), i64)
@@ -76,28 +78,28 @@ def _function(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
         emit.add_global(llvm.GlobalOp(POINTER, variable, "external"))
     loaded = emit.add(llvm.LoadOp(emit.add(llvm.AddressOfOp(variable, POINTER)), POINTER))
     text = emit.host_string(f"{module}_{name}_name", name)
-    return _call(emit, "mgpuModuleGetFunction", loaded, text)
+    return given(_call(emit, "mgpuModuleGetFunction", loaded, text))
 
 
 def _packed(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
     """An array of pointers to the arguments, which lie in one struct (CUDA driver API, cuLaunchKernel)."""
     values = [emit.converted(value) for value in op.kernelOperands]
     storage = struct_of([convert_type(value.type) for value in values])
-    pointers = llvm.LLVMArrayType(len(values), POINTER)
+    pointers = array(len(values), POINTER)
     entry = _at_entry(op, emit)
     one = entry.constant(1)
-    arguments, array = (entry.add(llvm.AllocaOp(one, type)) for type in (storage, pointers))
+    arguments, addresses = (entry.add(llvm.AllocaOp(one, type)) for type in (storage, pointers))
     for index, value in enumerate(values):
         place = emit.add(llvm.GEPOp(arguments, [0, index], storage))
         emit.insert(llvm.StoreOp(value, place))
-        emit.insert(llvm.StoreOp(place, emit.add(llvm.GEPOp(array, [0, index], pointers))))
-    return array
+        emit.insert(llvm.StoreOp(place, emit.add(llvm.GEPOp(addresses, [0, index], pointers))))
+    return addresses
 
 
 def _at_entry(op: Operation, emit: Emitter) -> Emitter:
     """Storage is taken once, however often the launch runs."""
     function = emit.function
-    return emit if function is None else emit.at(function.regions[0].blocks[0].first_op)
+    return emit if function is None else emit.at(given(function.regions[0].blocks[0].first_op))
 
 
 def _wide(size: SSAValue, emit: Emitter) -> SSAValue:

@@ -22,11 +22,12 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.dialects.utils import FastMathFlag
+from xdsl.dialects.utils import FastMathAttrBase, FastMathFlag
 from xdsl.dialects.vector import ExtractOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import arith_ext, math_ext
+from ....dialects.narrowing import narrowed, type_of
 from ....dialects.vector_ext import FromElementsOp
 from ....names import LIBDEVICE_NAME, LINKED_LIBRARY
 from ....names import LIBDEVICE_PREFIX as PREFIX
@@ -120,7 +121,7 @@ def _fast_callee(op: Operation, compute: Attribute) -> str | None:
     if compute != f32 or type(op) not in FAST or flags is None:
         return None
     needed, name = FAST[type(op)]
-    return name if needed in flags.data else None
+    return name if needed in narrowed(flags, FastMathAttrBase).data else None
 
 
 def callee(op: Operation) -> str | None:
@@ -131,7 +132,7 @@ def callee(op: Operation) -> str | None:
 
 def scalarize(op: Operation, emit: Emitter) -> bool:
     """Take a vector operation apart into one scalar operation per lane; False for vectors of unknown length."""
-    type = op.results[0].type
+    type = type_of(op.results[0], VectorType)
     if any(type.scalable_dims.data[i].value.data for i in range(len(type.scalable_dims))):
         return False
     lanes = [_lane(op, emit, position) for position in _positions(type.get_shape())]
@@ -147,8 +148,8 @@ def _positions(shape: tuple[int, ...]) -> list[list[int]]:
 
 
 def _lane(op: Operation, emit: Emitter, position: list[int]) -> SSAValue:
-    operands = [emit.add(ExtractOp(value, position, value.type.element_type)) for value in op.operands]
-    result = op.results[0].type.element_type
+    operands = [emit.add(ExtractOp(value, position, type_of(value, VectorType).element_type)) for value in op.operands]
+    result = type_of(op.results[0], VectorType).element_type
     scalar = type(op).create(
         operands=operands, result_types=[result], properties=dict(op.properties), attributes=dict(op.attributes)
     )

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.vector import BitcastOp, ExtractOp
 from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.narrowing import narrowed, type_of
 from ....dialects.nvgpu import ops_matrix as nvgpu
 from ....dialects.nvvm import ops_matrix as target
 from ....dialects.nvvm.attrs import (
@@ -34,6 +35,7 @@ from ....dialects.nvvm.attrs import (
 )
 from ....dialects.nvvm.sparse import SparseMmaOp
 from ....dialects.vector_ext import FromElementsOp
+from ..emission.attribute_values import Plain
 from .conversion import Emitter, rewrite
 from .converted_types import struct_of
 
@@ -62,34 +64,41 @@ def _ptx_type(element: Attribute, emit: Emitter) -> str:
     return PTX_TYPES[type(element)]
 
 
-def _check_tf32(op, emit: Emitter) -> None:
-    if isinstance(op.matrixA.type.element_type, Float32Type) and op.tf32Enabled is None:
+Product = nvgpu.MmaSyncOp | nvgpu.MmaSparseSyncOp
+
+
+def _element(matrix: SSAValue) -> Attribute:
+    return type_of(matrix, VectorType).element_type
+
+
+def _check_tf32(op: Product, emit: Emitter) -> None:
+    if isinstance(_element(op.matrixA), Float32Type) and op.tf32Enabled is None:
         raise emit.unsupported("mma-tf32", "multiplies f32 as tf32 only", "set tf32Enabled")
 
 
-def _shape(op) -> tuple[int, int, int]:
-    m, n, k = (size.value.data for size in op.mmaShape)
+def _shape(op: Product) -> tuple[int, int, int]:
+    m, n, k = (narrowed(size, IntegerAttr).value.data for size in op.mmaShape)
     return m, n, k
 
 
 def registers(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
     """One register per row of a fragment, as the instruction takes it."""
     rows = emit.rows(matrix)
-    if isinstance(matrix.type.element_type, _NATURAL):
+    if isinstance(_element(matrix), _NATURAL):
         return rows
     return [emit.add(llvm.BitcastOp(row, i32)) for row in rows]
 
 
 def accumulators(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
     """The registers of C: pairs for f16, else one per element."""
-    if isinstance(matrix.type.element_type, Float16Type):
+    if isinstance(_element(matrix), Float16Type):
         return emit.rows(matrix)
     return _elements(matrix, emit)
 
 
 def _elements(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
-    rows, columns = matrix.type.get_shape()
-    element = matrix.type.element_type
+    rows, columns = type_of(matrix, VectorType).get_shape()
+    element = _element(matrix)
     return [emit.add(ExtractOp(matrix, [row, c], element)) for row in range(rows) for c in range(columns)]
 
 
@@ -104,7 +113,7 @@ def repack(values: Sequence[SSAValue], type: VectorType, emit: Emitter) -> SSAVa
 def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
     """``nvvm.mma.sync`` with the registers taken out of the fragments, and its result put back."""
     _check_tf32(op, emit)
-    kinds = [_ptx_type(value.type.element_type, emit) for value in (op.matrixA, op.matrixB)]
+    kinds = [_ptx_type(_element(value), emit) for value in (op.matrixA, op.matrixB)]
     operands = [registers(op.matrixA, emit), registers(op.matrixB, emit), accumulators(op.matrixC, emit)]
     result = struct_of([value.type for value in operands[2]])
     properties: dict[str, Attribute] = {
@@ -117,7 +126,7 @@ def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
     if kinds[0] in _INTEGERS.values():
         properties["intOverflowBehavior"] = MmaIntOverflowAttr.new([StringAttr("satfinite")])
     product = emit.add(target.MmaSyncOp.build(operands=operands, result_types=[result], properties=properties))
-    emit.replace(repack([emit.field(product, i) for i in range(len(operands[2]))], op.res.type, emit))
+    emit.replace(repack([emit.field(product, i) for i in range(len(operands[2]))], type_of(op.res, VectorType), emit))
 
 
 # Sparse products ------------------------------------------------------------------------------------------------------
@@ -127,16 +136,17 @@ def convert_mma(op: nvgpu.MmaSyncOp, emit: Emitter) -> None:
 def convert_sparse_mma(op: nvgpu.MmaSparseSyncOp, emit: Emitter) -> None:
     """``nvvm.mma.sp.sync`` with the registers taken out of the fragments, and its result put back."""
     _check_tf32(op, emit)
-    a_type, b_type = (_ptx_type(value.type.element_type, emit) for value in (op.matrixA, op.matrixB))
-    if not isinstance(op.matrixC.type.element_type, Float16Type | Float32Type | IntegerType):
-        raise emit.unsupported("mma-type", f"cannot accumulate elements of type {op.matrixC.type.element_type}")
+    a_type, b_type = (_ptx_type(_element(value), emit) for value in (op.matrixA, op.matrixB))
+    element = _element(op.matrixC)
+    if not isinstance(element, Float16Type | Float32Type | IntegerType):
+        raise emit.unsupported("mma-type", f"cannot accumulate elements of type {element}")
     inputs = [registers(op.matrixA, emit), registers(op.matrixB, emit), accumulators(op.matrixC, emit)]
     metadata = emit.add(llvm.BitcastOp(op.sparseMetadata, i32))
     selector = op.sparsitySelector.value.data if op.sparsitySelector else 0
     type = struct_of([value.type for value in inputs[2]])
-    kinds = {"shape": _shape(op), "a_type": a_type, "b_type": b_type}
+    kinds: dict[str, Plain] = {"shape": _shape(op), "a_type": a_type, "b_type": b_type}
     product = emit.issue(SparseMmaOp, *inputs, metadata, type=type, selector=selector, **kinds)
-    emit.replace(repack(emit.fields(product), op.res.type, emit))
+    emit.replace(repack(emit.fields(product), type_of(op.res, VectorType), emit))
 
 
 # ldmatrix -------------------------------------------------------------------------------------------------------------
@@ -156,7 +166,7 @@ def convert_ldmatrix(op: nvgpu.LdMatrixOp, emit: Emitter) -> None:
     pointer = emit.address(op.srcMemref, op.indices)
     loaded = emit.add(target.LdMatrixOp.build(operands=[pointer], result_types=[result], properties=properties))
     fragments = [loaded] if count == 1 else [emit.field(loaded, index) for index in range(count)]
-    emit.replace(_as_fragment(fragments, op.res.type, emit))
+    emit.replace(_as_fragment(fragments, type_of(op.res, VectorType), emit))
 
 
 def _as_fragment(fragments: Sequence[SSAValue], type: VectorType, emit: Emitter) -> SSAValue:

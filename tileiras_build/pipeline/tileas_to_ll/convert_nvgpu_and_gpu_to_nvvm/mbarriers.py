@@ -7,10 +7,12 @@ from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.ir import build
+from ....dialects.narrowing import type_of
 from ....dialects.nvgpu import ops_barrier as nvgpu
-from ....dialects.nvgpu.attrs import SHARED
+from ....dialects.nvgpu.attrs import SHARED, MBarrierGroupType
 from ....dialects.nvvm import ops_thread as target
 from ....dialects.nvvm.barriers import MBarrierArriveOp
+from ...shared.llvm_types import array
 from .conversion import Emitter, rewrite
 from .converted_types import SHARED_POINTER
 
@@ -21,7 +23,7 @@ MBARRIER_BYTES = 8  # PTX ISA 9.0, section 9.7.13.15.2
 def barrier_address(barriers: SSAValue, position: SSAValue, emit: Emitter) -> SSAValue:
     """The address of one barrier of a group; the verifier has seen to it that the group is in shared memory."""
     pointer = emit.as_type(barriers, SHARED_POINTER)
-    if barriers.type.num_barriers.data == 1:
+    if type_of(barriers, MBarrierGroupType).num_barriers.data == 1:
         return pointer
     index = emit.integer(position, i64)
     if isinstance(index.owner, llvm.ConstantOp) and not index.uses and index.owner.value.value.data == 0:
@@ -34,13 +36,15 @@ def barrier_address(barriers: SSAValue, position: SSAValue, emit: Emitter) -> SS
 @rewrite(nvgpu.MBarrierCreateOp)
 def convert_create(op: nvgpu.MBarrierCreateOp, emit: Emitter) -> None:
     """Storage of its own in shared memory."""
-    type = llvm.LLVMArrayType(op.barriers.type.num_barriers, i64)
+    type = array(type_of(op.barriers, MBarrierGroupType).num_barriers.data, i64)
     name = emit.fresh_symbol(STORAGE)
     emit.add_global(llvm.GlobalOp(type, name, "internal", SHARED, alignment=MBARRIER_BYTES))
     emit.replace(llvm.AddressOfOp(name, SHARED_POINTER))
 
 
-def _with_count(op, emit: Emitter, count: SSAValue, form: type[Operation]) -> None:
+def _with_count(
+    op: nvgpu.MBarrierInitOp | nvgpu.MBarrierArriveExpectTxOp, emit: Emitter, count: SSAValue, form: type[Operation]
+) -> None:
     operands = [barrier_address(op.barriers, op.mbarId, emit), emit.integer(count), op.predicate]
     emit.become(build(form, operands))
 

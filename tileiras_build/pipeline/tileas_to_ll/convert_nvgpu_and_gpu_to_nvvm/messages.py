@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from xdsl.dialects import cf, llvm
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, IntegerType, f64, i32, i64
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, IntegerType, StringAttr, f64, i32, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.cuda_tile.location import source_location
+from ....dialects.narrowing import narrowed
 from ....dialects.nvvm.ops_thread import Barrier0Op
+from ...shared.accessors import block_of, given
 from ..debug.debug_info import CARRIED
 from .conversion import Emitter, location_of, rewrite
 from .converted_types import POINTER, convert_type, struct_of
@@ -31,9 +33,9 @@ def convert_assert(op: cf.AssertOp, emit: Emitter) -> None:
     if op.parent_op() is not emit.function:
         raise emit.unsupported("assert-region", "stands in a region of one block", "convert scf to cf first")
     emit.declare("__assertfail", ASSERT_TYPE)
-    before, rest = op.parent, op.parent.split_before(op)
-    fail = Block()
-    before.parent.insert_block_after(fail, before)
+    before, fail = block_of(op), Block()
+    rest = before.split_before(op)
+    given(before.parent).insert_block_after(fail, before)
     before.add_op(llvm.CondBrOp(op.arg, rest, [], fail, []))
     _fill_failure(op, emit, fail, rest)
     op.detach()
@@ -46,10 +48,14 @@ def _fill_failure(op: cf.AssertOp, emit: Emitter, fail: Block, rest: Block) -> N
     jump.attributes |= {name: op.attributes[name] for name in CARRIED if name in op.attributes}
     inside = emit.at(jump)
     message = inside.device_string(".assert_msg", op.msg.data)
-    file = inside.device_string(".assert_file", location.file if location else UNKNOWN)
-    name = inside.device_string(".assert_func", function.properties["sym_name"].data if function else UNKNOWN)
+    file = inside.device_string(".assert_file", UNKNOWN if location is None or location.file is None else location.file)
+    name = inside.device_string(".assert_func", _name(function) if function else UNKNOWN)
     line = inside.constant(location.line if location else 0)
     inside.insert(llvm.CallOp("__assertfail", message, file, line, name, inside.constant(CHARACTER_BYTES, i64)))
+
+
+def _name(function: Operation) -> str:
+    return narrowed(function.properties["sym_name"], StringAttr).data
 
 
 @rewrite(gpu.PrintfOp)

@@ -21,8 +21,9 @@ from xdsl.dialects.builtin import (
     f32,
     i16,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.narrowing import type_of
 from ....dialects.nvgpu import ops_copy as nvgpu
 from ....dialects.nvvm import ops_matrix as target
 from ....dialects.nvvm.attrs import RoundingAttr
@@ -43,20 +44,25 @@ HALF: dict[type[Attribute], str] = {Float16Type: "f16", BFloat16Type: "bf16"}
 @rewrite(nvgpu.RcpOp)
 def convert_rcp(op: nvgpu.RcpOp, emit: Emitter) -> None:
     """rcp.approx.ftz per lane"""
-    if op.out.type.element_type != f32:
-        raise emit.unsupported("rcp-type", f"is for f32, but got '{op.out.type}'")
+    type = type_of(op.out, VectorType)
+    if type.element_type != f32:
+        raise emit.unsupported("rcp-type", f"is for f32, but got '{type}'")
     lanes = [
         emit.add(target.RcpApproxFtzF32Op.build(operands=[lane], result_types=[f32])) for lane in emit.lanes(op.in_)
     ]
-    emit.replace(FromElementsOp(lanes, op.out.type))
+    emit.replace(FromElementsOp(lanes, type))
 
 
-def _packed(op: Operation, emit: Emitter, form: type[Operation]) -> None:
+def _packed(
+    op: nvgpu.FmaPackedF32x2Op | nvgpu.MulPackedF32x2Op,
+    emit: Emitter,
+    form: type[target.FmaPackedF32x2Op] | type[target.MulPackedF32x2Op],
+) -> None:
     if any(value.type != target.PAIR for value in (*op.operands, *op.results)):
         raise emit.unsupported("packed-type", f"is for {target.PAIR}, but got '{op.results[0].type}'")
     if not emit.job.target.has("f32x2"):
         raise emit.unsupported("packed-target", f"has no instruction on {emit.job.target.name}", "use sm_100 or newer")
-    properties = {"ftz": UnitAttr()} if op.ftz is not None else {}
+    properties: dict[str, Attribute] = {"ftz": UnitAttr()} if op.ftz is not None else {}
     emit.replace(form.build(operands=list(op.operands), result_types=[target.PAIR], properties=properties))
 
 
@@ -72,26 +78,28 @@ def convert_mul(op: nvgpu.MulPackedF32x2Op, emit: Emitter) -> None:
     _packed(op, emit, target.MulPackedF32x2Op)
 
 
-def _check_pairs(op, emit: Emitter) -> None:
-    source, result = op.source.type, op.result.type
+def _vectors(op: nvgpu.ConvertTruncateOp | nvgpu.ConvertExtendOp, emit: Emitter) -> tuple[VectorType, VectorType]:
+    """The types of source and result, of an even number of elements."""
+    source, result = type_of(op.source, VectorType), type_of(op.result, VectorType)
     if source.get_shape() != result.get_shape() or len(source.get_shape()) != 1 or source.get_shape()[0] % 2:
         raise emit.unsupported("convert-shape", f"converts pairs, but got '{source}' to '{result}'")
+    return source, result
 
 
 @rewrite(nvgpu.ConvertTruncateOp)
 def convert_truncate(op: nvgpu.ConvertTruncateOp, emit: Emitter) -> None:
     """One packed conversion per pair of floats, then the pairs side by side."""
-    _check_pairs(op, emit)
-    element = op.result.type.element_type
+    source, result = _vectors(op, emit)
+    element = result.element_type
     name = SMALL.get(type(element)) or HALF.get(type(element))
-    if op.source.type.element_type != f32 or name is None:
-        raise emit.unsupported("convert-type", f"cannot convert '{op.source.type}' to '{op.result.type}'")
+    if source.element_type != f32 or name is None:
+        raise emit.unsupported("convert-type", f"cannot convert '{source}' to '{result}'")
     lanes = emit.lanes(op.source)
     words = [_narrow(low, high, name, op, emit) for low, high in zip(lanes[::2], lanes[1::2], strict=True)]
-    emit.replace(_join(words, op.result.type, emit))
+    emit.replace(_join(words, result, emit))
 
 
-def _narrow(low: SSAValue, high: SSAValue, name: str, op, emit: Emitter) -> SSAValue:
+def _narrow(low: SSAValue, high: SSAValue, name: str, op: nvgpu.ConvertTruncateOp, emit: Emitter) -> SSAValue:
     half = name in HALF.values()
     properties: dict[str, Attribute] = {
         "dstTy": StringAttr(name),
@@ -120,22 +128,22 @@ def _join(words: list[SSAValue], type: VectorType, emit: Emitter) -> SSAValue:
 @rewrite(nvgpu.ConvertExtendOp)
 def convert_extend(op: nvgpu.ConvertExtendOp, emit: Emitter) -> None:
     """Packed conversions of small floats to f16x2 or bf16x2; halves widen to f32 without a packed form."""
-    _check_pairs(op, emit)
-    source, result = op.source.type.element_type, op.result.type.element_type
+    source_type, result_type = _vectors(op, emit)
+    source, result = source_type.element_type, result_type.element_type
     if type(source) in HALF and isinstance(result, Float32Type):
-        emit.replace(llvm.FPExtOp(op.source, op.result.type))
+        emit.replace(llvm.FPExtOp(op.source, result_type))
         return
     wanted = Float8E8M0FNUType if isinstance(result, BFloat16Type) else None
     known = type(source) in SMALL and type(result) in HALF
     if not known or (wanted is not None) != (type(source) is Float8E8M0FNUType):
-        raise emit.unsupported("convert-type", f"cannot convert '{op.source.type}' to '{op.result.type}'")
-    count = op.source.type.get_shape()[0] // 2
+        raise emit.unsupported("convert-type", f"cannot convert '{source_type}' to '{result_type}'")
+    count = source_type.get_shape()[0] // 2
     packed = emit.as_type(op.source, i16 if count == 1 else VectorType(i16, [count]))
     words = [packed] if count == 1 else emit.lanes(packed)
-    emit.replace(_join([_widen(word, op, emit) for word in words], op.result.type, emit))
+    emit.replace(_join([_widen(word, source, result, emit) for word in words], result_type, emit))
 
 
-def _widen(word: SSAValue, op: nvgpu.ConvertExtendOp, emit: Emitter) -> SSAValue:
-    properties = {"srcTy": StringAttr(SMALL[type(op.source.type.element_type)])}
-    result = VectorType(op.result.type.element_type, [2])
-    return emit.add(target.ConvertToF16x2Op.build(operands=[word], result_types=[result], properties=properties))
+def _widen(word: SSAValue, source: Attribute, result: Attribute, emit: Emitter) -> SSAValue:
+    properties = {"srcTy": StringAttr(SMALL[type(source)])}
+    pair = VectorType(result, [2])
+    return emit.add(target.ConvertToF16x2Op.build(operands=[word], result_types=[pair], properties=properties))

@@ -11,13 +11,14 @@ finds all that the passes look at, what rewrites add is noted as they add it: ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from typing import TypeVar
 
 from xdsl.dialects import arith, cf, llvm, scf
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, VectorType, i32, i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.ir import erase, replace_uses, walk
@@ -38,7 +39,7 @@ from . import (  # noqa: F401 - each registers its rewrites
     warpgroups,
     warps,
 )
-from .conversion import REWRITES, Emitter, location_of
+from .conversion import REWRITES, Emitter, Rewrite, location_of
 from .converted_types import convert_type
 from .libdevice_math import ROOTS, convert_math, needs_libdevice, scalarize
 
@@ -70,12 +71,15 @@ def role_of(kind: type[Operation]) -> str | None:
     return LEFTOVER if kind.name.startswith(ILLEGAL_DIALECTS) and kind.name not in LEGAL else None
 
 
+Cast = TypeVar("Cast", bound=Operation)
+
+
 @dataclass
 class Found:
     """The operations of a module by their role, and what rewrites have added."""
 
     operations: dict[str, list[Operation]] = field(default_factory=dict)
-    carried: list[SSAValue] = field(default_factory=list)  # block arguments of types that end here
+    carried: list[BlockArgument] = field(default_factory=list)  # block arguments of types that end here
     added: list[Operation] = field(default_factory=list)
     buffers: dict[tuple[Block, Attribute], SSAValue] = field(default_factory=dict)  # on the stack, which rewrites share
 
@@ -83,7 +87,7 @@ class Found:
         """The operations of a role, in the order of the text."""
         return self.operations.get(role, [])
 
-    def casts(self, kind: type[Operation]) -> list[Operation]:
+    def casts(self, kind: type[Cast]) -> list[Cast]:
         """Those of the module, then those that rewrites added."""
         return [op for op in (*self.of(CAST), *self.added) if isinstance(op, kind) and op.parent is not None]
 
@@ -175,7 +179,7 @@ def _scalarize(found: Found, job: Job) -> None:
             scalarize(op, Emitter(op, job, found.added, found.buffers))
 
 
-def _convert(operations: Iterable[Operation], convert: Callable[[Operation, Emitter], None], found: Found, job: Job):
+def _convert(operations: Iterable[Operation], convert: Rewrite, found: Found, job: Job):
     """All failures are reported together."""
     failures = Diagnostics()
     for op in operations:
@@ -230,8 +234,8 @@ def _retype(value: SSAValue, before: Operation | None, found: Found, job: Job) -
 
 def _remove_bridges(found: Found) -> None:
     """Join pairs of casts that undo each other, and drop those that nobody reads."""
-    for op in found.casts(arith.IndexCastOp):
-        _join_index_cast(op)
+    for cast in found.casts(arith.IndexCastOp):
+        _join_index_cast(cast)
     bridges = found.casts(UnrealizedConversionCastOp)
     for op in reversed(bridges):
         source = _bridged(op)
@@ -246,7 +250,7 @@ def _bridged(op: Operation) -> Operation | Block | None:
     return op._operands[0].owner if len(op._operands) == 1 else None
 
 
-def _drop_unread(op: Operation) -> None:
+def _drop_unread(op: Operation | Block | None) -> None:
     """Erase a bridge that nobody reads, and those that it alone read."""
     while isinstance(op, UnrealizedConversionCastOp) and op.parent is not None and not any(r.uses for r in op.results):
         source = _bridged(op)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -20,12 +22,15 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.ir import build
 from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....dialects.narrowing import type_of
 from ....dialects.nvgpu import attrs
 from ....dialects.nvgpu import ops_tensor_map as nvgpu
 from ....dialects.nvvm import ops_copy, ops_thread
-from ....dialects.nvvm.attrs import LoadModeAttr, MemScopeAttr
+from ....dialects.nvvm.attrs import Keyword, LoadModeAttr, MemScopeAttr
+from ....dialects.nvvm.rows import bits_of
 from ....dialects.nvvm.tensor_copies import TensorMapReplaceOp
 from ...analysis.tensor_maps import MAP_BYTES
+from ...shared.llvm_types import array
 from .conversion import Emitter, rewrite
 from .converted_types import GLOBAL_POINTER, POINTER, SHARED_POINTER, element_bytes, static_strides, struct_of
 from .mbarriers import barrier_address
@@ -40,7 +45,7 @@ def _enabled(**options: SSAValue | UnitAttr | None) -> dict[str, Attribute]:
 @rewrite(nvgpu.TmaAsyncLoadOp)
 def convert_load(op: nvgpu.TmaAsyncLoadOp, emit: Emitter) -> None:
     """Slots in order; an absent mask or hint leaves its slot out, for a zero would not mean the same."""
-    operands = [
+    operands: list[SSAValue | Sequence[SSAValue] | None] = [
         emit.converted(op.dst),
         emit.converted(op.tensorMapDescriptor),
         [emit.integer(coordinate) for coordinate in op.coordinates],
@@ -56,7 +61,7 @@ def convert_load(op: nvgpu.TmaAsyncLoadOp, emit: Emitter) -> None:
 @rewrite(nvgpu.TmaAsyncStoreOp)
 def convert_store(op: nvgpu.TmaAsyncStoreOp, emit: Emitter) -> None:
     """The way back: no barrier, the thread that stores goes on."""
-    operands = [
+    operands: list[SSAValue | Sequence[SSAValue] | None] = [
         emit.converted(op.tensorMapDescriptor),
         [emit.integer(coordinate) for coordinate in op.coordinates],
         emit.converted(op.src),
@@ -81,7 +86,7 @@ def convert_fence(op: nvgpu.TmaFenceDescriptorOp, emit: Emitter) -> None:
     emit.replace()
 
 
-def _scope(name: str) -> MemScopeAttr:
+def _scope(name: str) -> Keyword:
     return MemScopeAttr.new([StringAttr(name)])
 
 
@@ -100,9 +105,9 @@ _RANK = nvgpu.MAX_RANK
 # What the encoder reads, with the innermost dimension first as it wants it; strides are in bytes, without the first.
 FIELDS: dict[str, Attribute] = {
     "address": POINTER,
-    "sizes": llvm.LLVMArrayType(_RANK, i64),
-    "strides": llvm.LLVMArrayType(_RANK - 1, i64),
-    "box": llvm.LLVMArrayType(_RANK, i32),
+    "sizes": array(_RANK, i64),
+    "strides": array(_RANK - 1, i64),
+    "box": array(_RANK, i32),
     "element_type": i32,
     "rank": i32,
     "swizzle": i32,
@@ -116,10 +121,10 @@ MAP_TYPE = struct_of(list(FIELDS.values()))
 @rewrite(nvgpu.TmaCreateDescriptorOp)
 def convert_create(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> None:
     """A 128-byte stack object with the static fields of the tensor, the box and the map's modes."""
-    tensor, map_type = _static_tensor(op, emit), op.tensorMap.type
-    storage = llvm.LLVMArrayType(MAP_BYTES, IntegerType(8))
+    tensor, strides = _static_tensor(op, emit)
+    map_type = type_of(op.tensorMap, attrs.TensorMapDescriptorType)
+    storage = array(MAP_BYTES, IntegerType(8))
     buffer = emit.add(llvm.AllocaOp(emit.constant(1), storage, MAP_BYTES))
-    strides, _ = static_strides(tensor)
     size = element_bytes(tensor.element_type)
     pointer = emit.converted(op.tensor)
     _set(emit, buffer, "address", pointer if pointer.type == POINTER else _cast_generic(emit, pointer))
@@ -132,16 +137,20 @@ def convert_create(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> None:
     emit.replace(buffer)
 
 
-def _static_tensor(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> MemRefType:
+def _static_tensor(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> tuple[MemRefType, tuple[int, ...]]:
+    """The tensor and its strides in elements."""
     type = op.tensor.type
-    if not isinstance(type, MemRefType) or not type.has_static_shape() or static_strides(type) is None:
+    known = static_strides(type) if isinstance(type, MemRefType) and type.has_static_shape() else None
+    if not isinstance(type, MemRefType) or known is None:
         raise emit.unsupported("tensor-map-shape", f"needs a tensor of static shape and strides, but got '{type}'")
     if len(type.get_shape()) != len(op.boxDimensions):
         raise emit.unsupported("tensor-map-box", f"has a box of {len(op.boxDimensions)} dimensions for '{type}'")
-    return type
+    return type, known[0]
 
 
-def _modes(op, tensor: MemRefType, map_type: attrs.TensorMapDescriptorType, emit: Emitter) -> dict[str, int]:
+def _modes(
+    op: nvgpu.TmaCreateDescriptorOp, tensor: MemRefType, map_type: attrs.TensorMapDescriptorType, emit: Emitter
+) -> dict[str, int]:
     return {
         "element_type": _element_code(tensor.element_type, emit),
         "rank": len(op.boxDimensions),
@@ -158,7 +167,7 @@ def _element_code(element: Attribute, emit: Emitter) -> int:
     for kind, code in _FLOAT_CODES.items():
         if isinstance(element, kind):
             return code
-    if element.bitwidth == 8:
+    if bits_of(element) == 8:
         return _INTEGER_CODES[8]
     raise emit.unsupported("tensor-map-element", f"cannot describe elements of type {element}")
 

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.narrowing import type_of
 from ....dialects.nvgpu import attrs
 from ....dialects.nvgpu import ops_matrix as nvgpu
 from ....dialects.nvvm import ops_matrix as target
@@ -31,6 +32,7 @@ from ....dialects.nvvm.attrs import (
     WgmmaScaleOutAttr,
     WgmmaTypeAttr,
 )
+from ....dialects.nvvm.rows import bits_of
 from .conversion import Emitter, rewrite
 from .converted_types import accumulator_registers, convert_type, element_bytes, static_strides
 
@@ -56,8 +58,9 @@ def convert_generate_descriptor(op: nvgpu.WarpgroupGenerateDescriptorOp, emit: E
 
 def descriptor_bits(op: nvgpu.WarpgroupGenerateDescriptorOp, emit: Emitter) -> int:
     """The constant part of a descriptor, as a signed 64-bit integer."""
-    swizzle = attrs.SWIZZLE_BYTES[op.tensorMap.type.swizzle.data]
-    rows = op.tensorMap.type.tensor.get_shape()[0]
+    map_type = type_of(op.tensorMap, attrs.TensorMapDescriptorType)
+    swizzle = attrs.SWIZZLE_BYTES[map_type.swizzle.data]
+    rows = map_type.tensor.get_shape()[0]
     leading = _bytes(op.leading_byte_offset, rows * swizzle)
     stride = _bytes(op.matrix_stride, ROWS_PER_ATOM * swizzle)
     base = _bytes(op.swizzle_base, 0)
@@ -112,17 +115,21 @@ def _input_type(element: Attribute, emit: Emitter) -> str:
     return INPUT_TYPES[type(element)]
 
 
+def _tensor(descriptor: SSAValue) -> MemRefType:
+    return type_of(descriptor, attrs.WarpgroupDescriptorType).tensor
+
+
 @rewrite(nvgpu.WarpgroupMmaOp)
 def convert_mma(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> None:
     """Fence, products, commit, wait: the order that the hardware needs."""
-    a, b = op.descriptorA.type.tensor, op.descriptorB.type.tensor
+    a, b = _tensor(op.descriptorA), _tensor(op.descriptorB)
     properties = _mma_properties(op, a, b, emit)
     depth = K_BYTES // element_bytes(a.element_type)
     if a.get_shape()[1] % depth or a.get_shape()[0] % BLOCK_ROWS:
         raise emit.unsupported("wgmma-shape", f"needs rows of 64 and a depth of {depth}, but A is '{a}'")
     emit.insert(target.WgmmaFenceAlignedOp.build())
     blocks = []
-    for row, block in enumerate(_blocks(emit.converted(op.matrixC), op.matrixC.type, emit)):
+    for row, block in enumerate(_blocks(op.matrixC, emit)):
         blocks.append(_product(op, emit, block, properties, row, a.get_shape()[1] // depth))
     emit.insert(target.WgmmaCommitGroupOp.build())
     waiting = op.waitGroup.value.data if op.waitGroup else 0
@@ -130,12 +137,16 @@ def convert_mma(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> None:
     emit.replace(blocks[0] if len(blocks) == 1 else emit.struct(blocks))
 
 
-def _blocks(accumulator: SSAValue, type: attrs.WarpgroupAccumulatorType, emit: Emitter) -> list[SSAValue]:
-    count, _, _ = accumulator_registers(type)
+def _blocks(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
+    """The registers of an accumulator, a struct for each block of rows."""
+    accumulator = emit.converted(matrix)
+    count, _, _ = accumulator_registers(type_of(matrix, attrs.WarpgroupAccumulatorType))
     return [accumulator] if count == 1 else [emit.field(accumulator, index) for index in range(count)]
 
 
-def _product(op, emit: Emitter, block: SSAValue, properties: dict, row: int, steps: int) -> SSAValue:
+def _product(
+    op: nvgpu.WarpgroupMmaOp, emit: Emitter, block: SSAValue, properties: dict[str, Attribute], row: int, steps: int
+) -> SSAValue:
     for step in range(steps):
         a = _advance(emit.converted(op.descriptorA), _step_a(op, row, step), emit)
         b = _advance(emit.converted(op.descriptorB), _step_b(op, step), emit)
@@ -148,7 +159,7 @@ def _product(op, emit: Emitter, block: SSAValue, properties: dict, row: int, ste
 
 def _step_a(op: nvgpu.WarpgroupMmaOp, row: int, step: int) -> int:
     """Bytes from the start of A to a product's part, for rows of one swizzle atom's width."""
-    tensor = op.descriptorA.type.tensor
+    tensor = _tensor(op.descriptorA)
     row_bytes = tensor.get_shape()[1] * element_bytes(tensor.element_type)
     along = K_BYTES // element_bytes(tensor.element_type) * SWIZZLE_ROW if op.transposeA else K_BYTES
     return row * BLOCK_ROWS * min(row_bytes, SWIZZLE_ROW) + step * along
@@ -156,7 +167,7 @@ def _step_a(op: nvgpu.WarpgroupMmaOp, row: int, step: int) -> int:
 
 def _step_b(op: nvgpu.WarpgroupMmaOp, step: int) -> int:
     """The same for B: with ``transposeB`` its rows run along n, so a step in k passes whole rows."""
-    size = element_bytes(op.descriptorB.type.tensor.element_type)
+    size = element_bytes(_tensor(op.descriptorB).element_type)
     return step * (K_BYTES // size * SWIZZLE_ROW if op.transposeB else K_BYTES)
 
 
@@ -167,7 +178,7 @@ def _advance(descriptor: SSAValue, step: int, emit: Emitter) -> SSAValue:
 
 
 def _mma_properties(op: nvgpu.WarpgroupMmaOp, a: MemRefType, b: MemRefType, emit: Emitter) -> dict[str, Attribute]:
-    element = op.matrixC.type.fragmented.element_type
+    element = type_of(op.matrixC, attrs.WarpgroupAccumulatorType).fragmented.element_type
     columns = b.get_shape()[1]
     if type(element) not in OUTPUT_TYPES:
         raise emit.unsupported("wgmma-type", f"cannot accumulate elements of type {element}")
@@ -204,14 +215,15 @@ def convert_store(op: nvgpu.WarpgroupMmaStoreOp, emit: Emitter) -> None:
     Register r of a thread holds row 16 * warp + lane / 4 (+ 8 for the second pair of four) and column
     8 * (r / 4) + 2 * (lane % 4) + r % 2 (PTX ISA 9.0, section 9.7.15.5.1.1, "Register fragments of D").
     """
-    type = op.dstMemref.type
-    if static_strides(type) is None:
+    type = type_of(op.dstMemref, MemRefType)
+    known = static_strides(type)
+    if known is None:
         raise emit.unsupported("store-strides", f"needs static strides, but got '{type}'")
     row, column = _thread_origin(emit)
-    strides, start = static_strides(type)
+    strides, start = known
     base = emit.offset(emit.converted(op.dstMemref), _origin(row, column, strides, start, emit), type.element_type)
-    for block, registers in enumerate(_blocks(emit.converted(op.matrixD), op.matrixD.type, emit)):
-        _store_block(registers, base, block, type, emit)
+    for block, registers in enumerate(_blocks(op.matrixD, emit)):
+        _store_block(registers, base, block, type, strides, emit)
     emit.replace()
 
 
@@ -227,21 +239,23 @@ def _thread_origin(emit: Emitter) -> tuple[SSAValue, SSAValue]:
     return row, column
 
 
-def _origin(row: SSAValue, column: SSAValue, strides, start: int, emit: Emitter) -> SSAValue:
-    terms = [
+def _origin(row: SSAValue, column: SSAValue, strides: tuple[int, ...], start: int, emit: Emitter) -> SSAValue:
+    down, right = [
         emit.add(llvm.MulOp(emit.add(llvm.ZExtOp(value, i64)), emit.constant(stride, i64)))
         for value, stride in zip((row, column), strides, strict=True)
     ]
-    total = emit.add(llvm.AddOp(*terms))
+    total = emit.add(llvm.AddOp(down, right))
     return emit.add(llvm.AddOp(total, emit.constant(start, i64))) if start else total
 
 
-def _store_block(registers: SSAValue, base: SSAValue, block: int, type: MemRefType, emit: Emitter) -> None:
-    (row_stride, column_stride), _ = static_strides(type)
-    per_register = 2 if type.element_type.bitwidth == 16 else 1
+def _store_block(
+    registers: SSAValue, base: SSAValue, block: int, type: MemRefType, strides: tuple[int, ...], emit: Emitter
+) -> None:
+    row_stride, column_stride = strides
+    per_register = 2 if bits_of(type.element_type) == 16 else 1
     if per_register == 2 and column_stride != 1:
         raise emit.unsupported("store-strides", f"writes pairs, so columns must be contiguous, but got '{type}'")
-    for register in range(len(registers.type.types)):
+    for register in range(len(type_of(registers, llvm.LLVMStructType).types)):
         element = register * per_register
         row = block * BLOCK_ROWS + 8 * (element // 2 % 2)
         column = 8 * (element // 4) + element % 2
