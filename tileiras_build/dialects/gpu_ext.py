@@ -49,7 +49,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.str_enum import StrEnum
 
 from .gpu_launch import LaunchFuncOp
-from .narrowing import narrowed
+from .narrowing import expect
 
 
 class AddressSpace(StrEnum):
@@ -136,9 +136,9 @@ class _IndexQuery(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         if dimension := self.properties.get("dimension"):
-            printer.print_string(f" {narrowed(dimension, DimensionAttr).data}")
+            printer.print_string(f" {expect(DimensionAttr, dimension).data}")
         if bound := self.properties.get("upper_bound"):
-            printer.print_string(f" upper_bound {narrowed(bound, IntegerAttr).value.data}")
+            printer.print_string(f" upper_bound {expect(IntegerAttr, bound).value.data}")
         printer.print_op_attributes(self.attributes)
         if self.name in _PRINTS_TYPE:
             printer.print_string(" : index")

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerAttr, Inte
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation
 
-from .narrowing import narrowed
+from .narrowing import expect
 
 Made = TypeVar("Made", bound=Operation)
 
@@ -222,7 +222,7 @@ def _unpacked(data: bytes) -> tuple[int, ...]:
 @lru_cache(maxsize=4096)
 def number(value: int, type: Attribute) -> IntegerAttr:
     """A number as an attribute, its bits beyond the type's cut off."""
-    return IntegerAttr(value, narrowed(type, IntegerType), truncate_bits=True)
+    return IntegerAttr(value, expect(IntegerType, type), truncate_bits=True)
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,7 @@
-"""Types and attributes by their class, where the operation that holds them says which that is."""
+"""What is found in IR by its class, where the operation that holds it says which that is.
+
+The functions raise InternalError with id ``ir-shape`` where it is of another class.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,18 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..errors import InternalError
 
-A = TypeVar("A", bound=Attribute)
+Kind = TypeVar("Kind")
+KindOfType = TypeVar("KindOfType", bound=Attribute)
 
 
-def narrowed(attribute: Attribute | None, kind: type[A]) -> A:
-    """An attribute that must be of a class; raises InternalError where it is not."""
-    if isinstance(attribute, kind):
-        return attribute
-    raise InternalError("attribute-class", f"expected an attribute {kind.__name__}, got {attribute}")
+def expect(kind: type[Kind], found: object) -> Kind:
+    """``found``, which is a ``kind``."""
+    if isinstance(found, kind):
+        return found
+    shown = f"the attribute {found}" if isinstance(found, Attribute) else type(found).__name__
+    raise InternalError("ir-shape", f"expected {kind.__name__}, found {shown}")
 
 
-def type_of(value: SSAValue, kind: type[A]) -> A:
-    """The type of a value, which must be of a class; raises InternalError where it is not."""
-    return narrowed(value.type, kind)
+def type_of(value: SSAValue, kind: type[KindOfType]) -> KindOfType:
+    """The type of a value, which is a ``kind``."""
+    return expect(kind, value.type)

@@ -18,7 +18,7 @@ from ...errors import InternalError, Unsupported
 from ...targets import MMA_ATOMS
 from ..debuginfo.ops import MoveOp
 from ..ir import number
-from ..narrowing import narrowed
+from ..narrowing import expect
 from . import (  # noqa: F401 - the modules of rows register theirs
     arithmetic,
     barriers,
@@ -94,7 +94,7 @@ def _copy(op: ops_copy.CpAsyncSharedGlobalOp) -> str:
 
 
 def _product(op: ops_matrix.MmaSyncOp) -> str:
-    a, b = (narrowed(kind, Keyword).word.data for kind in (op.multiplicandAPtxType, op.multiplicandBPtxType))
+    a, b = (expect(Keyword, kind).word.data for kind in (op.multiplicandAPtxType, op.multiplicandBPtxType))
     c = _accumulator(op)
     m, n, k = op.shape.sizes
     wanted = f"mma.sync.aligned.m{m}n{n}k{k}.row.col.{c}.{a}.{b}.{c}"

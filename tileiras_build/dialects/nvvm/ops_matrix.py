@@ -22,7 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..narrowing import narrowed
+from ..narrowing import expect
 from .attrs import (
     MatrixElementAttr,
     MatrixShapeAttr,
@@ -129,7 +129,7 @@ class WgmmaMmaAsyncOp(IRDLOperation):
         for letter, fields in _GROUPS.items():
             printer.print_string(f", {letter}")
             present = [
-                narrowed(self.properties[name], ParametrizedAttribute) for name in fields if name in self.properties
+                expect(ParametrizedAttribute, self.properties[name]) for name in fields if name in self.properties
             ]
             with printer.in_square_brackets():
                 printer.print_list(present, lambda entry: print_elided(printer, entry))

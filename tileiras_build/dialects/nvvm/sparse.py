@@ -8,14 +8,14 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerType, VectorType
 from xdsl.ir import Attribute
 
 from ..definition import TableOperation
-from ..narrowing import narrowed
+from ..narrowing import expect
 from .rows import READ, Assembly, braced, instruction, number, result_registers, word
 
 
 def _sparse(op: TableOperation) -> str:
     sums = result_registers(op)
     counts = [len(op.a), len(op.b), len(sums)]
-    shape = narrowed(op.attributes["shape"], DenseArrayBase).get_values()
+    shape = expect(DenseArrayBase, op.attributes["shape"]).get_values()
     kinds = word(op, "a_type"), word(op, "b_type")
     return sparse_text(shape, kinds, _element(sums[0]), counts, number(op, "selector"))
 

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.dialects.llvm import LLVMPointerType
 
 from ..definition import TableOperation
-from ..narrowing import narrowed
+from ..narrowing import expect
 from .rows import ALL, SHARED, Assembly, Intrinsic, bits_of, instruction, number, space_of, word
 
 # The slot of a cache hint, and that it is empty.
@@ -46,7 +46,7 @@ BulkWaitGroupOp = instruction(
 
 def _replaced(op: TableOperation) -> str:
     place, value = op.operands
-    space = "shared::cta" if space_of(narrowed(place.type, LLVMPointerType)) == SHARED else "global"
+    space = "shared::cta" if space_of(expect(LLVMPointerType, place.type)) == SHARED else "global"
     index = f"{number(op, 'index')}, " if "index" in op.attributes else ""
     return f"tensormap.replace.tile.{word(op, 'field')}.{space}.b1024.b{bits_of(value.type)} [$0], {index}$1;"
 

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import DenseArrayBase
 
 from ...targets import WARPGROUP_ATOMS, WarpgroupAtom
 from ..definition import TableOperation
-from ..narrowing import narrowed
+from ..narrowing import expect
 from .rows import ALL, Assembly, braced, instruction, number, result_registers, word
 
 FENCE, COMMIT = "wgmma.fence.sync.aligned;", "wgmma.commit_group.sync.aligned;"
@@ -33,7 +33,7 @@ def _wait(pending: int) -> str:
 
 
 def _numbers(op: TableOperation, key: str) -> tuple[int, ...]:
-    return tuple(narrowed(op.attributes[key], DenseArrayBase).get_values())
+    return tuple(expect(DenseArrayBase, op.attributes[key]).get_values())
 
 
 # ---- products ------------------------------------------------------------------------------------

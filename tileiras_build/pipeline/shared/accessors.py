@@ -1,28 +1,20 @@
 """Typed access to IR: what a pass knows of a value or an operation is looked at where it is asked for.
 
-Each function raises InternalError with id ``ir-shape`` where the IR is not what the caller takes for granted.
+Each function raises InternalError with id ``ir-shape`` where the IR is not what the caller takes for granted;
+``expect`` is the one of the dialects.
 """
 
 from __future__ import annotations
 
-from typing import TypeGuard, TypeVar
+from typing import TypeGuard
 
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ...dialects.definition import TableOperation
+from ...dialects.narrowing import Kind, KindOfType, expect, type_of
 from ...dialects.nv_tileaa.types import MemRefType, TiledViewType
 from ...errors import InternalError
-
-Kind = TypeVar("Kind")
-KindOfType = TypeVar("KindOfType", bound=Attribute)
-
-
-def expect(kind: type[Kind], found: object) -> Kind:
-    """``found``, which is a ``kind``."""
-    if isinstance(found, kind):
-        return found
-    raise InternalError("ir-shape", f"expected {kind.__name__}, found {type(found).__name__}")
 
 
 def given(found: Kind | None) -> Kind:
@@ -92,14 +84,14 @@ def has_type(value: SSAValue, kind: type[KindOfType]) -> TypeGuard[SSAValue[Kind
 
 def tile_type(value: SSAValue) -> TensorType[Attribute]:
     """The type of a tile."""
-    return expect(TensorType, value.type)
+    return type_of(value, TensorType)
 
 
 def view_type(value: SSAValue) -> TiledViewType:
     """The type of a view of tiles."""
-    return expect(TiledViewType, value.type)
+    return type_of(value, TiledViewType)
 
 
 def memref_type(value: SSAValue) -> MemRefType:
     """The type of a reference to memory."""
-    return expect(MemRefType, value.type)
+    return type_of(value, MemRefType)

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...dialects.cuda_tile.enums import EnumAttr
 from ...dialects.cuda_tile.location import source_location
 from ...dialects.definition import TableOperation
-from ...dialects.narrowing import narrowed
+from ...dialects.narrowing import expect
 from ...dialects.nv_tileaa import ops
 from ...errors import Diagnostics, Unsupported
 from .types import converted_type
@@ -152,7 +152,7 @@ def optional(cv: Converter, value: SSAValue | None) -> SSAValue | None:
 
 def enum_text(attribute: Attribute) -> str:
     """The public spelling of an enumeration attribute."""
-    return str(narrowed(attribute, EnumAttr).data.value)
+    return str(expect(EnumAttr, attribute).data.value)
 
 
 def is_signed(op: Operation, key: str = "signedness") -> bool:

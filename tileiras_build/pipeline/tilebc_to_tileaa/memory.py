@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Attribute, Block, Operation
 
 from ...dialects import cuda_tile
-from ...dialects.narrowing import narrowed
+from ...dialects.narrowing import expect
 from ...dialects.nv_tileaa import MemRefType, ops
 from .converter import Converter, Handler, Operand, attributes_of, operands_of, optional, same_operands
 
@@ -31,7 +31,7 @@ def _convert_join_tokens(cv: Converter, op: Operation, block: Block) -> None:
 
 def _convert_make_tensor_view(cv: Converter, op: Operation, block: Block) -> None:
     values = operands_of(cv, op)
-    type = narrowed(cv.type(op.results[0].type), MemRefType)
+    type = expect(MemRefType, cv.type(op.results[0].type))
     sizes = sum(extent is None for extent in type.shape)
     cv.build(op, block, ops.MakeMemRefOp, [values[0], values[1 : 1 + sizes], values[1 + sizes :]])
 

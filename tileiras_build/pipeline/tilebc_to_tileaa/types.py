@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 from ...dialects import nv_tileaa as aa
 from ...dialects.cuda_tile.types import TensorViewType, TileType
 from ...dialects.cuda_tile.view_types import GatherScatterViewType, PartitionViewType, StridedViewType, TileView
-from ...dialects.narrowing import narrowed
+from ...dialects.narrowing import expect
 
 Convert = Callable[[Attribute], Attribute]
 
@@ -39,7 +39,7 @@ def _padding(type: TileView) -> str:
 def _view_type(
     type: TileView, convert: Convert, kind: str, steps: tuple[int, ...], dim_map: tuple[int, ...], sparse: int = -1
 ) -> Attribute:
-    source = narrowed(convert(type.tensor_view), aa.MemRefType)
+    source = expect(aa.MemRefType, convert(type.tensor_view))
     return aa.TiledViewType.of(
         kind, source, tuple(type.tile_shape), dim_map, steps, sparse=sparse, padding=_padding(type)
     )

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from ....dialects.cute.types import MemRefType
 from ....dialects.definition import TableOperation
 from ....dialects.llvm_ext import AddrSpaceCastOp
-from ....dialects.narrowing import narrowed
+from ....dialects.narrowing import expect
 from ....dialects.nvvm import ops_thread
 from ....dialects.nvvm.attrs import ShflKindAttr
 from ....dialects.nvvm.memory_access import DynamicSharedSizeOp
@@ -50,7 +50,7 @@ def smem_desc_view(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The fields but the address are one constant, from the view's layout; the address is cut to its 14 bits."""
     view = cv[op.view]
     bits = _descriptor_bits(
-        view, element_bytes(narrowed(cv.type_of(op.view), MemRefType).element), attribute(op, "version", "wgmma"), cv
+        view, element_bytes(expect(MemRefType, cv.type_of(op.view)).element), attribute(op, "version", "wgmma"), cv
     )
     emit = cv.emit
     address = emit.add(llvm.PtrToIntOp(view.pointer, i64))
@@ -148,7 +148,7 @@ def alloc_smem(op: TableOperation, cv: Converter) -> Sequence[Any]:
 def alloc_rmem(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """A stack object of some bytes."""
     made = cv.emit.add(llvm.AllocaOp(cv.emit.constant(1), array(_bytes(op, cv), I8), 16))
-    wanted = narrowed(cv.types.convert(op.results[0].type), llvm.LLVMPointerType)
+    wanted = expect(llvm.LLVMPointerType, cv.types.convert(op.results[0].type))
     return [made if made.type == wanted else cv.emit.add(AddrSpaceCastOp(made, wanted))]
 
 

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseArrayBase
 
 from ....dialects.cute import types as cute
 from ....dialects.definition import TableOperation
-from ....dialects.narrowing import narrowed, type_of
+from ....dialects.narrowing import expect, type_of
 from ....layouts import cute_algebra as algebra
 from ....layouts.cute_algebra import Layout, leaves, print_tuple, rebuild, zip_leaves
 from .conversion import Converter, Rewrite, View, attribute
@@ -66,7 +66,7 @@ def unpack_tuple(op: TableOperation, cv: Converter) -> Sequence[Any]:
 def static(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """What the type says is all there is."""
     type = op.results[0].type
-    held = type.data if isinstance(type, cute.LayoutType) else narrowed(type, cute.TupleType).data
+    held = type.data if isinstance(type, cute.LayoutType) else expect(cute.TupleType, type).data
     known = held.is_static if isinstance(held, Layout) else None not in list(leaves(held))
     if not known:
         raise cv.invalid("cute-static", f"has a result of type {op.results[0].type}, which is not static")

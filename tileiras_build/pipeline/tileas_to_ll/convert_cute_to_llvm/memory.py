@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from ....dialects.cute import types as cute
 from ....dialects.definition import TableOperation
 from ....dialects.llvm_ext import AddrSpaceCastOp
-from ....dialects.narrowing import narrowed, type_of
+from ....dialects.narrowing import expect, type_of
 from ....layouts import cute_algebra as algebra
 from ....layouts.cute_algebra import Layout
 from ...shared.llvm_types import array
@@ -38,7 +38,7 @@ def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
 
 def element_type(type: Attribute) -> Attribute:
     """The LLVM type of an element of a pointer or view."""
-    return convert_type(narrowed(type, cute.Elements).element)
+    return convert_type(expect(cute.Elements, type).element)
 
 
 def moved(cv: Converter, pointer: SSAValue, offset: Leaf, element: Attribute) -> SSAValue:
@@ -77,7 +77,7 @@ def add_offset(op: TableOperation, cv: Converter) -> Sequence[Any]:
 @rewrite("recast_iter", "inttoptr")
 def recast(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """The same address; from an integer, a pointer."""
-    held, wanted = cv[op.source], narrowed(cv.types.convert(op.results[0].type), llvm.LLVMPointerType)
+    held, wanted = cv[op.source], expect(llvm.LLVMPointerType, cv.types.convert(op.results[0].type))
     value = cv.value(held)
     if not isinstance(value.type, llvm.LLVMPointerType):
         return [cv.emit.pointer(value, wanted)]
@@ -126,7 +126,7 @@ def alloca(op: TableOperation, cv: Converter) -> Sequence[Any]:
     type = type_of(op.results[0], cute.MemRefType)
     storage = array(_elements(type, cv), element_type(type))
     made = cv.emit.add(llvm.AllocaOp(cv.emit.constant(1), storage, ALIGNMENT))
-    wanted = narrowed(cv.types.convert(cute.PtrType(type.space, type.element)), llvm.LLVMPointerType)
+    wanted = expect(llvm.LLVMPointerType, cv.types.convert(cute.PtrType(type.space, type.element)))
     pointer = made if made.type == wanted else cv.emit.add(AddrSpaceCastOp(made, wanted))
     return [View(pointer, type.layout.data)]
 

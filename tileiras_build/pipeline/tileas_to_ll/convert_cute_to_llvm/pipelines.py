@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 
 from ....dialects.cutlass.types import PipelineType
 from ....dialects.definition import TableOperation
-from ....dialects.narrowing import narrowed
+from ....dialects.narrowing import expect
 from ....dialects.nvvm import ops_thread, warps
 from .conversion import Converter, Leaf, Rewrite, State, attribute
 
@@ -78,7 +78,7 @@ def create(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 
 def _stages(op: TableOperation, cv: Converter) -> int:
-    return narrowed(cv.type_of(op.pipeline), PipelineType).stages.data
+    return expect(PipelineType, cv.type_of(op.pipeline)).stages.data
 
 
 def _barrier(op: TableOperation, cv: Converter, index: Leaf, side: str) -> SSAValue:

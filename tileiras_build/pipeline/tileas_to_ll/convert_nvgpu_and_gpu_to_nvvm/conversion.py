@@ -36,7 +36,7 @@ from xdsl.traits import SymbolTable
 from ....dialects.definition import TableOperation
 from ....dialects.ir import create, erase, number, replace_uses
 from ....dialects.llvm_ext import AddrSpaceCastOp
-from ....dialects.narrowing import narrowed, type_of
+from ....dialects.narrowing import expect, type_of
 from ....errors import InternalError, Location, Unsupported
 from ...job import Job
 from ...shared.accessors import given
@@ -218,7 +218,7 @@ class Emitter:
             if isinstance(type, llvm.LLVMStructType):
                 type = type.types.data[index]
             else:
-                type = narrowed(type, llvm.LLVMArrayType).type
+                type = expect(llvm.LLVMArrayType, type).type
         positions = builtin.DenseArrayBase.from_list(i64, position)
         return self.add(llvm.ExtractValueOp(positions, aggregate, type))
 

@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.llvm_ext import AddrSpaceCastOp
-from ....dialects.narrowing import narrowed, type_of
+from ....dialects.narrowing import expect, type_of
 from ....dialects.nvgpu.attrs import SHARED, address_space
 from ...shared.accessors import given
 from ...shared.llvm_types import array
@@ -94,7 +94,7 @@ def _shared_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: E
 
 
 def _private_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: Emitter) -> SSAValue:
-    storage, wanted = _storage(type, inside), narrowed(convert_type(type), llvm.LLVMPointerType)
+    storage, wanted = _storage(type, inside), expect(llvm.LLVMPointerType, convert_type(type))
     buffer = inside.add(llvm.AllocaOp(inside.constant(1), storage, max(element_bytes(type.element_type), 16)))
     return buffer if buffer.type == wanted else inside.add(AddrSpaceCastOp(buffer, wanted))
 

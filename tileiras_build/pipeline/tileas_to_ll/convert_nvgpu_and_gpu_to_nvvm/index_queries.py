@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.llvm_ext import ConstantRangeAttr
-from ....dialects.narrowing import narrowed
+from ....dialects.narrowing import expect
 from ....dialects.nvvm.ops_thread import READS
 from .conversion import Emitter, rewrite
 
@@ -37,7 +37,7 @@ def convert_index_query(op: Operation, emit: Emitter) -> None:
     """Read the register, then cast: ``index`` has no width of its own. What is cast back is the register's value."""
     register, attribute, exact = REGISTERS[type(op)]
     axis = op.properties.get("dimension")
-    name = register if axis is None else f"{register}.{narrowed(axis, DimensionAttr).data}"
+    name = register if axis is None else f"{register}.{expect(DimensionAttr, axis).data}"
     read = READS[name].build(result_types=[i32], properties={"range": _range(op, emit, register, attribute, exact)})
     value = emit.add(read)
     uses = [use.operation for use in op.results[0].uses]

@@ -27,7 +27,7 @@ from xdsl.dialects.vector import ExtractOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import arith_ext, math_ext
-from ....dialects.narrowing import narrowed, type_of
+from ....dialects.narrowing import expect, type_of
 from ....dialects.vector_ext import FromElementsOp
 from ....names import LIBDEVICE_NAME, LINKED_LIBRARY
 from ....names import LIBDEVICE_PREFIX as PREFIX
@@ -121,7 +121,7 @@ def _fast_callee(op: Operation, compute: Attribute) -> str | None:
     if compute != f32 or type(op) not in FAST or flags is None:
         return None
     needed, name = FAST[type(op)]
-    return name if needed in narrowed(flags, FastMathAttrBase).data else None
+    return name if needed in expect(FastMathAttrBase, flags).data else None
 
 
 def callee(op: Operation) -> str | None:

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.vector import BitcastOp, ExtractOp
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.narrowing import narrowed, type_of
+from ....dialects.narrowing import expect, type_of
 from ....dialects.nvgpu import ops_matrix as nvgpu
 from ....dialects.nvvm import ops_matrix as target
 from ....dialects.nvvm.attrs import (
@@ -77,7 +77,7 @@ def _check_tf32(op: Product, emit: Emitter) -> None:
 
 
 def _shape(op: Product) -> tuple[int, int, int]:
-    m, n, k = (narrowed(size, IntegerAttr).value.data for size in op.mmaShape)
+    m, n, k = (expect(IntegerAttr, size).value.data for size in op.mmaShape)
     return m, n, k
 
 

@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.cuda_tile.location import source_location
-from ....dialects.narrowing import narrowed
+from ....dialects.narrowing import expect
 from ....dialects.nvvm.ops_thread import Barrier0Op
 from ...shared.accessors import block_of, given
 from ..debug.debug_info import CARRIED
@@ -55,7 +55,7 @@ def _fill_failure(op: cf.AssertOp, emit: Emitter, fail: Block, rest: Block) -> N
 
 
 def _name(function: Operation) -> str:
-    return narrowed(function.properties["sym_name"], StringAttr).data
+    return expect(StringAttr, function.properties["sym_name"]).data
 
 
 @rewrite(gpu.PrintfOp)
