@@ -188,7 +188,7 @@ def test_a_symbol_that_is_there_is_kept():
 def test_the_pipeline_runs_them_in_order():
     [edge] = [stage for stage in STAGES if stage.name == "ll"]
     names = [entry.name for entry in edge.passes]
-    assert names[:3] == [FUNCTIONS, ENTRY, SHARED] and names[-1] == TARGET
+    assert names[:3] == [FUNCTIONS, ENTRY, SHARED] and names[-2:] == [TARGET, "convert-debuginfo-to-llvm"]
     assert names.index(SHARED) < names.index("tileas-decompose-prints") < names.index("convert-tile-as-to-llvm")
 
 

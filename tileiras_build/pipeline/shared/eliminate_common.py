@@ -46,7 +46,8 @@ def _place(op: Operation) -> tuple:
     """What equal operations have in common. Hashing attributes is slow: the operands tell nearly all apart."""
     if op._operands:
         return op.__class__, *map(id, op._operands)
-    return op.__class__, *op.properties.items(), *[result._type for result in op.results]
+    described = (*op.properties.items(), *_marks(op).items())
+    return op.__class__, *described, *[result._type for result in op.results]
 
 
 def _are_equal(a: Operation, b: Operation) -> bool:

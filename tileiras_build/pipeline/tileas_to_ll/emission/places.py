@@ -11,7 +11,7 @@ from ....dialects.cuda_tile.location import LOC, location_attr
 from ....dialects.debuginfo.attrs import DIExpression
 from ....dialects.debuginfo.ops import ValueOp, VariableAttr
 from ...job import Job
-from ..debug.debug_info import SCOPE, debug_type, mode_of, nested_region, region_start
+from ..debug.debug_info import SCOPE, debug_type, mode_of, nested_region, positions, region_start
 
 if TYPE_CHECKING:
     from .kernel_emitter import KernelEmitter
@@ -29,7 +29,9 @@ class Places:
 
     def start_function(self, op: Operation) -> None:
         """The operations that follow are in the kernel ``op``."""
-        self._function = location_attr(op) if self.enabled else None
+        location = location_attr(op) if self.enabled else None
+        around = list(positions(location))[-1:] if location is not None else []
+        self._function = location if around and around[0].file else None
         self._attributes, self._latest = {}, None
 
     def function_attributes(self) -> dict[str, Attribute]:
