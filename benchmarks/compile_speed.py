@@ -35,7 +35,7 @@ def main() -> int:
     """Measure and print; returns 1 if a kernel failed in our compiler."""
     options = _options()
     target = find_target(options.sm)
-    kernels = _read_kernels(options.files) if options.files else _export_examples()
+    kernels = _read_kernels(options.files) if options.files else export_examples()
     other = find_peer()
     freeze()
     rows, profile, failures = _measure(kernels, target, options.repeat, other)
@@ -61,7 +61,8 @@ def _read_kernels(paths: list[Path]) -> dict[str, bytes]:
     return {file.stem: file.read_bytes() for file in files}
 
 
-def _export_examples() -> dict[str, bytes]:
+def export_examples() -> dict[str, bytes]:
+    """The bytecode of the example library, by kernel."""
     from tileiras_build.bytecode.export import export_kernels
 
     kernels: dict[str, bytes] = {}
@@ -128,12 +129,13 @@ def run_theirs(program: str, bytecode: bytes, target: Target, folder: Path) -> f
 
 def _cpu_time(work: Callable[[], object]) -> float:
     """User and system seconds that ``work`` takes in this process and in the children that it waits for."""
-    before = _usage()
+    before = usage()
     work()
-    return _usage() - before
+    return usage() - before
 
 
-def _usage() -> float:
+def usage() -> float:
+    """User and system seconds of this process and of the children that it has waited for."""
     uses = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(use.ru_utime + use.ru_stime for use in uses)
 

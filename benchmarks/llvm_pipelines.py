@@ -10,20 +10,19 @@ passes (code generator, ptxas) is the same. What ``pipeline/ll_to_ptx/passes.py`
 from __future__ import annotations
 
 import argparse
-import resource
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import llvmlite.binding as llvm
-from compile_speed import EXAMPLES, freeze
+from compile_speed import export_examples, freeze, usage
 
 from tileiras_build import driver
 from tileiras_build.book.serializers import find_level, read_level
-from tileiras_build.bytecode.export import export_kernels
 from tileiras_build.pipeline import ll_to_ptx, ptx_to_cubin
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.ll_to_ptx import compile_module
+from tileiras_build.pipeline.ll_to_ptx.passes import mark_functions
 from tileiras_build.pipeline.ptx_to_cubin.cubin import read_cubin
 from tileiras_build.reports import sass
 from tileiras_build.reports.table import align
@@ -37,9 +36,7 @@ OURS = compile_module.run_passes
 def llvm_default(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int | str) -> None:
     """PassBuilder's per-module default pipeline; libdevice's bodies are inlined first, as in ours."""
     row = find_level(level)
-    for function in module.functions:
-        for attribute in row.attributes if not function.is_declaration else ():
-            function.add_function_attribute(attribute)
+    mark_functions(module, row)
     inliner = llvm.create_new_module_pass_manager()
     inliner.add_always_inliner_pass()
     options = llvm.create_pipeline_tuning_options(speed_level=row.number)
@@ -75,17 +72,12 @@ def _using(passes: Passes):
 
 def _measure(text: str, target: Target, level: int | str) -> Measured:
     job = Job(target, level)
-    before = _cpu()
+    before = usage()
     cubin, _ = ptx_to_cubin.lower(ll_to_ptx.lower(text, job), job)
-    seconds = _cpu() - before
+    seconds = usage() - before
     [listing] = sass.read_listings(sass.disassemble(cubin))
     registers = read_cubin(cubin).kernels[listing.name].registers
     return Measured(seconds, listing.total, registers, listing.count(*sass.SPILL))
-
-
-def _cpu() -> float:
-    uses = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(use.ru_utime + use.ru_stime for use in uses)
 
 
 def main() -> None:
@@ -95,9 +87,7 @@ def main() -> None:
     parser.add_argument("--levels", default="2,3,s,z")
     options = parser.parse_args()
     target = find_target(options.sm)
-    kernels: dict[str, bytes] = {}
-    for path in sorted(EXAMPLES.glob("[!_]*.py")):
-        kernels |= export_kernels(path)
+    kernels = export_examples()
     freeze()
     rows: list[tuple[str, ...]] = []
     for level in map(read_level, options.levels.split(",")):

@@ -12,7 +12,7 @@ import re
 
 import llvmlite.binding as llvm
 
-from ...book.serializers import find_level
+from ...book.serializers import Level, find_level
 from ...errors import InternalError
 
 # NewGVN ends the process by an assertion when it has looked at a value 100 times, which a chain of so many loops makes
@@ -30,9 +30,7 @@ def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine | None, opt_l
     level = find_level(opt_level)
     if machine is None:
         raise InternalError("target-machine", "target machine unavailable; cannot optimize with LLVM")
-    for function in module.functions:
-        for attribute in level.attributes if not function.is_declaration else ():
-            function.add_function_attribute(attribute)
+    mark_functions(module, level)
     # A pass manager cannot run twice (LLVM asserts); a new one costs 0.1 ms.
     manager = llvm.create_new_module_pass_manager()
     skipped = {VALUE_NUMBERING} if any(map(_has_many_loops, module.functions)) else set()
@@ -40,6 +38,13 @@ def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine | None, opt_l
         getattr(manager, f"add_{name}_pass")()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=0))
     manager.run(module, builder)
+
+
+def mark_functions(module: llvm.ModuleRef, level: Level) -> None:
+    """Tell the module's functions what the level asks of them."""
+    for function in module.functions if level.attributes else ():
+        for attribute in level.attributes if not function.is_declaration else ():
+            function.add_function_attribute(attribute)
 
 
 def _has_many_loops(function: llvm.ValueRef) -> bool:

@@ -104,6 +104,7 @@ class _ModuleTranslator:
     def __init__(self, module: Operation, mode: Mode, found: Diagnostics):
         self.module, self.mode, self.found = module, mode, found
         self.scopes = Scopes(mode)
+        self.placeholders: list[PlaceholderOp] = []
         self.variables = {op.sym_name.data: op.variable for op in self._top() if isinstance(op, VariableOp)}
 
     def _top(self) -> list[Operation]:
@@ -127,13 +128,14 @@ class _ModuleTranslator:
             if isinstance(start, UnknownLoc):
                 start = _first_place(function.regions[0])
             scope = self.scopes.function(_symbol(function), start)
-        everything = list(walk(function))
+        everything = walk(function)
         if scope is not None:
             self._locations(everything, scope)
             function.attributes[DBG] = scope
         for op in everything:
-            for name in CARRIED:
-                op.attributes.pop(name, None)
+            if op.attributes:
+                for name in CARRIED:
+                    op.attributes.pop(name, None)
         for op in everything:
             if not isinstance(op, ValueOp):
                 continue
@@ -178,7 +180,9 @@ class _ModuleTranslator:
         Rewriter.erase_op(op)
 
     def _placeholder(self, op: Operation, reason: str) -> None:
-        _before(op, PlaceholderOp(reason, i64))
+        placeholder = PlaceholderOp(reason, i64)
+        _before(op, placeholder)
+        self.placeholders.append(placeholder)
 
     def _variable(self, op: ValueOp, function: DISubprogram | None) -> DILocalVariable | None:
         described = self._described(op)
@@ -213,16 +217,15 @@ class _ModuleTranslator:
 
     def _diagnose(self) -> None:
         """Name every operand that is still a placeholder, at its source line."""
-        for op in walk(self.module):
-            if isinstance(op, PlaceholderOp):
-                self.found.add(
-                    InvalidInput(
-                        "debug-unresolved",
-                        f"unresolved debug metadata: {op.reason.data}",
-                        location=diagnostic_location(op),
-                        remedy="define the variable in the same gpu.module, or drop the debug value",
-                    )
+        for op in self.placeholders:
+            self.found.add(
+                InvalidInput(
+                    "debug-unresolved",
+                    f"unresolved debug metadata: {op.reason.data}",
+                    location=diagnostic_location(op),
+                    remedy="define the variable in the same gpu.module, or drop the debug value",
                 )
+            )
 
 
 def _describe(op: ValueOp, every: list[Leaf], variable: DILocalVariable) -> None:

@@ -304,7 +304,7 @@ class KernelEmitter:
             self.emit(op)
 
     def emit(self, op: Operation) -> None:
-        self.b.attributes = self.module.place(op)
+        self.b.attributes = self.module.places.attributes(op)
         try:
             check_operation(op, self.buffers, self.target)
             self._handler(op)(self, op)

@@ -93,10 +93,6 @@ class ModuleEmitter:
             llvm.GlobalOp(type, name, "internal", GLOBAL, constant=True, value=value, alignment=alignment)
         )
 
-    def place(self, op: Operation) -> dict[str, Attribute]:
-        """The attributes of what is made for an operation."""
-        return self.places.attributes(op) if self.places.enabled else {}
-
     # ---- the module --------------------------------------------------------------------------------
     @cached_property
     def shared_bytes(self) -> int:

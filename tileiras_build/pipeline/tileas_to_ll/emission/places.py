@@ -22,14 +22,13 @@ class Places:
 
     def __init__(self, job: Job):
         self.mode = mode_of(job)
-        self.enabled = self.mode.locations
         self._function: Attribute | None = None
         self._attributes: dict[tuple[Attribute | None, Region | None], dict[str, Attribute]] = {}
         self._latest: Attribute | None = None  # of the operations that have one
 
     def start_function(self, op: Operation) -> None:
         """The operations that follow are in the kernel ``op``."""
-        location = location_attr(op) if self.enabled else None
+        location = location_attr(op) if self.mode.locations else None
         around = list(positions(location))[-1:] if location is not None else []
         self._function = location if around and around[0].file else None
         self._attributes, self._latest = {}, None

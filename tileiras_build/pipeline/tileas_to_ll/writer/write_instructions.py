@@ -77,23 +77,24 @@ def _address_of(w: FunctionWriter, op: llvm.AddressOfOp) -> None:
     w.names[id(op.results[0])] = f"@{llvm_symbol(op.global_name.root_reference.data)}"
 
 
-@writes(llvm.ICmpOp)
-def _compare(w: FunctionWriter, op: llvm.ICmpOp) -> None:
-    predicate = INTEGER_PREDICATES[expect(IntegerAttr, op.properties["predicate"]).value.data]
+# The comparisons: LLVM's word, and what its predicates are called.
+COMPARISONS: dict[type[Operation], tuple[str, dict[int, str]]] = {
+    llvm.ICmpOp: ("icmp", INTEGER_PREDICATES),
+    llvm.FCmpOp: ("fcmp", FLOAT_PREDICATES),
+}
+
+
+@writes(*COMPARISONS)
+def _compare(w: FunctionWriter, op: Operation) -> None:
+    word, predicates = COMPARISONS[op.__class__]
+    predicate = predicates[expect(IntegerAttr, op.properties["predicate"]).value.data]
     left, right = op._operands
-    w.emit(op, f"icmp {predicate} {w.typed(left)}, {w.name(right)}")
+    w.emit(op, f"{word} {predicate} {w.typed(left)}, {w.name(right)}")
 
 
 @writes(llvm.SelectOp)
 def _select(w: FunctionWriter, op: llvm.SelectOp) -> None:
     w.emit(op, f"select {w.typed_list(op._operands)}")
-
-
-@writes(llvm.FCmpOp)
-def _compare_floats(w: FunctionWriter, op: llvm.FCmpOp) -> None:
-    predicate = FLOAT_PREDICATES[expect(IntegerAttr, op.properties["predicate"]).value.data]
-    left, right = op._operands
-    w.emit(op, f"fcmp {predicate} {w.typed(left)}, {w.name(right)}")
 
 
 @writes(llvm.FNegOp)
