@@ -86,3 +86,23 @@ nv_tileaa.func @k {
   %w, %u = nv_tileas.load %p {mem_semantic = "weak"} : (!nv_tileaa.ptr<i32>) -> (i32, !nv_tileaa.mem_token)
   nv_tileaa.return
 }
+
+// ---- a_loop_keeps_its_end
+func.func @k(%n: index, %x: i32, %p: !llvm.ptr) {
+  %zero = arith.constant 0 : index
+  scf.for %i = %zero to %n step %n {
+    %a = arith.addi %x, %x : i32
+    llvm.store %a, %p : i32, !llvm.ptr
+    scf.yield
+  }
+  func.return
+}
+// ==>
+func.func @k(%n: index, %x: i32, %p: !llvm.ptr) {
+  %zero = arith.constant 0 : index
+  scf.for %i = %zero to %n step %n {
+    %a = arith.addi %x, %x : i32
+    llvm.store %a, %p : i32, !llvm.ptr
+  }
+  func.return
+}

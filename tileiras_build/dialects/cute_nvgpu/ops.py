@@ -34,7 +34,8 @@ COPIES = (
         "arch.copy.SM100.tma_load", "destination descriptor barrier coords*", "", "a box of a tensor to shared memory"
     ),
     _row("arch.copy.SM100.tma_store", "descriptor source coords*", "", "a box of a tensor from shared memory"),
-    _row("arch.copy.SM100.tma_reduce", "descriptor source coords*", "", "a box combined with a tensor, by kind"),
+    # ``kind``: how; ``mode``: tile, or im2col.
+    _row("arch.copy.SM100.tma_reduce", "descriptor source coords* hint?", "", "a box combined with a tensor, by kind"),
     _row("arch.copy.SM100.copy_s2t", "destination source", "", "tcgen05.cp from a descriptor to tensor memory"),
     # The registers are words or one vector of them; with ``shape`` and ``repetitions`` other forms than rows of columns.
     # ``async``: waiting is the caller's.

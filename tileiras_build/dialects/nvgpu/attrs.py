@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntAttr, IntegerAttr, MemRefType, StringAttr, VectorType
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
@@ -145,6 +145,28 @@ class WarpgroupDescriptorType(_OneField):
 
     name = "nvgpu.warpgroup.descriptor"
     tensor: MemRefType
+
+
+@irdl_attr_definition
+class SwizzleAttr(Data[int], SpacedOpaqueSyntaxAttribute):
+    """``#nvgpu<swizzle 128B>``, or ``none``: the width in bytes of the rows that a swizzle is made of."""
+
+    name = "nvgpu.swizzle"
+
+    def verify(self) -> None:
+        if self.data not in SWIZZLE_BYTES.values():
+            raise VerifyException(f"a swizzle is of 32, 64 or 128 bytes or none, got {self.data}")
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> int:
+        if parser.parse_optional_keyword("none") is not None:
+            return 0
+        width = parser.parse_integer()
+        parser.parse_keyword("B")
+        return width
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"{self.data}B" if self.data else "none")
 
 
 @irdl_attr_definition

@@ -13,11 +13,14 @@ from xdsl.dialects.builtin import (
     i16,
     i32,
 )
+from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
+    base,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -27,28 +30,48 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..narrowing import type_of
-from .attrs import TensorMapDescriptorType, WarpgroupAccumulatorType, WarpgroupDescriptorType
+from ..narrowing import expect, type_of
+from .attrs import (
+    SWIZZLE_BYTES,
+    SwizzleAttr,
+    TensorMapDescriptorType,
+    WarpgroupAccumulatorType,
+    WarpgroupDescriptorType,
+)
 
 
 @irdl_op_definition
 class WarpgroupGenerateDescriptorOp(IRDLOperation):
     """The 64-bit descriptor of a matrix in shared memory.
 
-    The fields come from the tensor map's swizzle, or in bytes from ``leading_byte_offset``, ``matrix_stride`` and
-    ``swizzle_base``.
+    The swizzle is the tensor map's, or ``swizzle_mode``; from it come the other fields, or in bytes from
+    ``leading_byte_offset``, ``matrix_stride`` and ``swizzle_base``, where the swizzle's pattern begins.
     """
 
     name = "nvgpu.warpgroup.generate.descriptor"
-    tensor = operand_def(MemRefType)
-    tensorMap = operand_def(TensorMapDescriptorType)
+    tensor = operand_def(base(MemRefType) | base(LLVMPointerType))
+    tensorMap = opt_operand_def(TensorMapDescriptorType)
     leading_byte_offset = opt_prop_def(IntegerAttr)
     matrix_stride = opt_prop_def(IntegerAttr)
     swizzle_base = opt_prop_def(IntegerAttr)
+    swizzle_mode = opt_prop_def(SwizzleAttr)
     descriptor = result_def(WarpgroupDescriptorType)
     traits = traits_def(Pure())
     irdl_options = (ParsePropInAttrDict(),)
-    assembly_format = "$tensor `,` $tensorMap attr-dict `:` type($tensor) `,` type($tensorMap) `->` type($descriptor)"
+    assembly_format = (
+        "$tensor (`,` $tensorMap^)? attr-dict `:` type($tensor) (`,` type($tensorMap)^)? `->` type($descriptor)"
+    )
+
+    def verify_(self) -> None:
+        if (self.tensorMap is None) == (self.swizzle_mode is None):
+            raise VerifyException(f"'{self.name}' op has its swizzle from a tensor map or from swizzle_mode")
+
+    @property
+    def swizzle_bytes(self) -> int:
+        """The width of the swizzle's rows, 0 without one."""
+        if self.tensorMap is None:
+            return expect(SwizzleAttr, self.swizzle_mode).data
+        return SWIZZLE_BYTES[type_of(self.tensorMap, TensorMapDescriptorType).swizzle.data]
 
 
 @irdl_op_definition

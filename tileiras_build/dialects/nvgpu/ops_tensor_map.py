@@ -13,8 +13,10 @@ from xdsl.irdl import (
     opt_operand_def,
     opt_prop_def,
     result_def,
+    traits_def,
     var_operand_def,
 )
+from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..narrowing import type_of
@@ -87,12 +89,13 @@ class TmaAsyncStoreOp(IRDLOperation):
 
 @irdl_op_definition
 class TmaCreateDescriptorOp(IRDLOperation):
-    """The fields of a tensor map, on the stack, as an encoder of tensor maps reads them."""
+    """The fields of a tensor map, on the stack, as an encoder of tensor maps reads them; nobody changes them."""
 
     name = "nvgpu.tma.create.descriptor"
     tensor = operand_def()
     boxDimensions = var_operand_def(IndexType())
     tensorMap = result_def(TensorMapDescriptorType)
+    traits = traits_def(Pure())
     assembly_format = "$tensor `box` `[` $boxDimensions `]` attr-dict `:` type($tensor) `->` type($tensorMap)"
 
     def verify_(self) -> None:
@@ -144,6 +147,8 @@ class TmaRebindDescriptorOp(IRDLOperation):
             raise VerifyException(f"a tensor map has 1 to {MAX_RANK} dimensions, got {len(self.dims)}")
         if len(self.strides) != len(self.dims) - 1:
             raise VerifyException(f"expected {len(self.dims) - 1} strides, got {len(self.strides)}")
+        if isinstance(self.tensorMapDescriptor.owner, TmaCreateDescriptorOp):
+            raise VerifyException(f"'{self.name}' op changes maps in memory, not the fields for an encoder")
 
 
 def _check_box_of(op: TmaAsyncLoadOp | TmaAsyncStoreOp, buffer: SSAValue) -> None:

@@ -8,20 +8,29 @@ from xdsl.dialects.llvm import LLVMPointerType
 
 from ..definition import TableOperation
 from ..narrowing import expect
-from .rows import ALL, SHARED, Assembly, Intrinsic, bits_of, instruction, number, space_of, word
+from .rows import ALL, SHARED, Argument, Assembly, Intrinsic, bits_of, instruction, number, space_of, word
 
-# The slot of a cache hint, and that it is empty.
-_NO_HINT = (IntegerAttr(0, i64), IntegerAttr(0, i1))
+REDUCTIONS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
+# How a box lies in its tensor -> the ranks that it has in this form.
+MODES = {"tile": range(1, 6), "im2col": range(3, 6)}
+
+
+def _reduce_arguments(op: TableOperation) -> list[Argument]:
+    """The store's slots in the order of the intrinsic, which says by a flag whether there is a hint."""
+    hint = op.hint
+    slots: list[Argument] = [IntegerAttr(0, i64), IntegerAttr(0, i1)] if hint is None else [hint, IntegerAttr(1, i1)]
+    return [op.place, op.map, *op.coordinates, *slots]
+
 
 TensorReduceOp = instruction(
     "cp.async.bulk.tensor.reduce",
-    "place map coordinates*",
+    "map coordinates* place hint?",
     "",
-    "a box from shared memory combined with what is there; `reduction` is add, min, max, inc, dec, and, or, xor",
+    "a box from shared memory combined with what is there; `red_op` is one of REDUCTIONS, `mode` one of MODES",
     Intrinsic(
-        lambda op: f"cp.async.bulk.tensor.reduce.{word(op, 'reduction')}.tile.{len(op.coordinates)}d",
+        lambda op: f"cp.async.bulk.tensor.reduce.{word(op, 'red_op')}.{word(op, 'mode')}.{len(op.coordinates)}d",
         ALL,
-        arguments=lambda op: [*op.operands, *_NO_HINT],
+        arguments=_reduce_arguments,
     ),
 )
 BulkCommitGroupOp = instruction(

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation
-from xdsl.traits import Pure
+from xdsl.traits import IsTerminator, Pure
 
 from ...dialects.ir import block_operations, erase, replace_uses
 from ..contracts import EdgePass
@@ -38,7 +38,8 @@ def is_pure(op: Operation) -> bool:
     """Whether the operation may be removed when unused and merged when repeated."""
     kind = type(op)
     if (known := _PURE.get(kind)) is None:
-        known = _PURE[kind] = op.name.startswith(("arith.", "math.")) or op.has_trait(Pure)
+        pure = op.has_trait(Pure) and not op.has_trait(IsTerminator)  # scf.yield is both
+        known = _PURE[kind] = pure or op.name.startswith(("arith.", "math."))
     return known and not op.regions
 
 

@@ -71,3 +71,33 @@ func.func @few(%s: i32) {
 }
 // ==>
 // error[atom-words]: 'cute_nvgpu.arch.copy.stsm' op copies '8x8 x2' from 1 registers
+
+// ---- a_reduction_that_no_instruction_has
+// run: convert-cute-and-cute-nvgpu-to-llvm sm_90
+// seed: nvgpu-gpu-to-nvvm tma-reduce
+func.func @reduce(%s: !cute.ptr<f16, smem>, %m: !cute_nvgpu.tma_desc, %i: i32) {
+  cute_nvgpu.arch.copy.SM100.tma_reduce %m, %s coords(%i, %i) {kind = "mul"} : (!cute_nvgpu.tma_desc, !cute.ptr<f16, smem>, i32, i32) -> ()
+  func.return
+}
+// ==>
+// error[tma-reduce]: 'cute_nvgpu.arch.copy.SM100.tma_reduce' op needs a kind of add, min, max, inc, dec, and, or, xor and the mode tile with 1 to 5 coordinates or im2col with 3 to 5 coordinates
+
+// ---- im2col_of_two_dimensions
+// run: convert-cute-and-cute-nvgpu-to-llvm sm_90
+// seed: nvgpu-gpu-to-nvvm tma-reduce
+func.func @reduce(%s: !cute.ptr<f16, smem>, %m: !cute_nvgpu.tma_desc, %i: i32) {
+  cute_nvgpu.arch.copy.SM100.tma_reduce %m, %s coords(%i, %i) {kind = "add", mode = "im2col"} : (!cute_nvgpu.tma_desc, !cute.ptr<f16, smem>, i32, i32) -> ()
+  func.return
+}
+// ==>
+// error[tma-reduce]: 'cute_nvgpu.arch.copy.SM100.tma_reduce' op needs a kind of add, min, max, inc, dec, and, or, xor and the mode tile with 1 to 5 coordinates or im2col with 3 to 5 coordinates
+
+// ---- a_reduction_of_six_dimensions
+// run: convert-cute-and-cute-nvgpu-to-llvm sm_90
+// seed: nvgpu-gpu-to-nvvm tma-reduce
+func.func @reduce(%s: !cute.ptr<f16, smem>, %m: !cute_nvgpu.tma_desc, %i: i32) {
+  cute_nvgpu.arch.copy.SM100.tma_reduce %m, %s coords(%i, %i, %i, %i, %i, %i) {kind = "add"} : (!cute_nvgpu.tma_desc, !cute.ptr<f16, smem>, i32, i32, i32, i32, i32, i32) -> ()
+  func.return
+}
+// ==>
+// error[tma-reduce]: 'cute_nvgpu.arch.copy.SM100.tma_reduce' op needs a kind of add, min, max, inc, dec, and, or, xor and the mode tile with 1 to 5 coordinates or im2col with 3 to 5 coordinates

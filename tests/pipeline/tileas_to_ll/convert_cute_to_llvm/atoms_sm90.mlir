@@ -87,16 +87,19 @@ func.func @call(%a: !llvm.struct<(!llvm.ptr<3>, !llvm.struct<(i32, i32, i32, i32
 
 // ---- boxes_of_tensors
 // seed: lowering-overview companion-cute
-func.func @tma(%s: !cute.ptr<f16, smem>, %m: !cute_nvgpu.tma_desc, %bar: !llvm.ptr<3>, %i: i32, %j: i32) {
+// seed: nvgpu-gpu-to-nvvm tma-reduce
+func.func @tma(%s: !cute.ptr<f16, smem>, %m: !cute_nvgpu.tma_desc, %bar: !llvm.ptr<3>, %i: i32, %j: i32, %h: i64) {
   cute_nvgpu.arch.copy.SM100.tma_load %s, %m, %bar coords(%i, %j) : (!cute.ptr<f16, smem>, !cute_nvgpu.tma_desc, !llvm.ptr<3>, i32, i32) -> ()
   cute_nvgpu.arch.copy.SM100.tma_store %m, %s coords(%i) : (!cute_nvgpu.tma_desc, !cute.ptr<f16, smem>, i32) -> ()
   cute_nvgpu.arch.copy.SM100.tma_reduce %m, %s coords(%i, %j) {kind = "add"} : (!cute_nvgpu.tma_desc, !cute.ptr<f16, smem>, i32, i32) -> ()
+  cute_nvgpu.arch.copy.SM100.tma_reduce %m, %s coords(%i, %j, %i) hint(%h) {kind = "max", mode = "im2col"} : (!cute_nvgpu.tma_desc, !cute.ptr<f16, smem>, i32, i32, i32, i64) -> ()
   func.return
 }
 // ==>
-func.func @tma(%s: !llvm.ptr<3>, %m: !llvm.ptr, %bar: !llvm.ptr<3>, %i: i32, %j: i32) {
+func.func @tma(%s: !llvm.ptr<3>, %m: !llvm.ptr, %bar: !llvm.ptr<3>, %i: i32, %j: i32, %h: i64) {
   nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %m, %bar, box[%i, %j] {mode = #nvvm.load_mode<tile>} : !llvm.ptr<3>, !llvm.ptr
   nvvm.cp.async.bulk.tensor.global.shared.cta %m, %s, box[%i] {mode = #nvvm.load_mode<tile>} : !llvm.ptr, !llvm.ptr<3>
-  nvvm.cp.async.bulk.tensor.reduce %s, %m coordinates(%i, %j) {reduction = "add"} : (!llvm.ptr<3>, !llvm.ptr, i32, i32) -> ()
+  nvvm.cp.async.bulk.tensor.reduce %m, %s coordinates(%i, %j) {red_op = "add", mode = "tile"} : (!llvm.ptr, i32, i32, !llvm.ptr<3>) -> ()
+  nvvm.cp.async.bulk.tensor.reduce %m, %s coordinates(%i, %j, %i) hint(%h) {red_op = "max", mode = "im2col"} : (!llvm.ptr, i32, i32, i32, !llvm.ptr<3>, i64) -> ()
   func.return
 }

@@ -114,3 +114,22 @@ func.func @tail(%p: !llvm.ptr<3>, %s: !llvm.struct<(i32, i32, i32)>) -> (i1, i32
   %26 = llvm.xor %15, %23 : i32
   func.return %d, %n : i1, i32
 }
+
+// ---- the_last_thread_ends_the_barriers
+// seed: nvgpu-gpu-to-nvvm mbarrier-inval
+func.func @tail(%p: !cutlass.pipeline<1>) {
+  %s = cutlass.pipeline.state.create {role = "producer"} : () -> !cutlass.pipeline.state
+  cutlass.pipeline.producer_tail %p, %s {invalidate} : (!cutlass.pipeline<1>, !cutlass.pipeline.state) -> ()
+  func.return
+}
+// ==>
+func.func @tail(%p: !llvm.ptr<3>) {
+  %0 = llvm.getelementptr %p[1] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64
+  %1 = llvm.mlir.constant(1 : i32) : i32
+  %2 = llvm.mlir.constant(10000000 : i32) : i32
+  nvvm.mbarrier.try_wait.parity.shared %0, %1, %2 : !llvm.ptr<3>, i32, i32
+  nvvm.mbarrier.inval.shared %p : !llvm.ptr<3>
+  %3 = llvm.getelementptr %p[1] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i64
+  nvvm.mbarrier.inval.shared %3 : !llvm.ptr<3>
+  func.return
+}

@@ -109,7 +109,7 @@ gpu.module @m {
 }
 
 // ---- a_wait_for_all_but_two_groups
-// seed: nvgpu-gpu-to-nvvm device-async-wait
+// seed: nvgpu-gpu-to-nvvm device-async-wait async-wait-count
 gpu.module @m {
   gpu.func @k() kernel {
     %u = nvgpu.device_async_create_group

@@ -2,7 +2,7 @@
 // run: convert-nvgpu-and-gpu-to-nvvm sm_90
 
 // ---- a_kernel_and_a_helper
-// seed: nvgpu-gpu-to-nvvm legal-leftovers no-executable-gpu module-container
+// seed: nvgpu-gpu-to-nvvm legal-leftovers no-executable-gpu module-container function-boundary function-return
 gpu.module @m attributes {keep = 1 : i32} {
   gpu.func @helper(%x: f32, %n: index) -> (f32, index) {
     gpu.return %x, %n : f32, index
@@ -31,6 +31,7 @@ gpu.module @m attributes {keep = 1 : i32} {
 }
 
 // ---- buffers_become_globals_and_stack_objects
+// seed: nvgpu-gpu-to-nvvm function-boundary
 gpu.module @m {
   gpu.func @kernel(%i: index, %v: f32) workgroup(%w: memref<32xf32, #gpu.address_space<workgroup>>) private(%p: memref<4xf32, #gpu.address_space<private>>) kernel {
     memref.store %v, %w[%i] : memref<32xf32, #gpu.address_space<workgroup>>
@@ -56,6 +57,7 @@ gpu.module @m {
 }
 
 // ---- dynamic_shared_memory_is_one_global
+// seed: nvgpu-gpu-to-nvvm dynamic-shared
 gpu.module @m {
   gpu.func @k(%i: index, %v: i8) kernel {
     %a = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
@@ -81,6 +83,7 @@ gpu.module @m {
 }
 
 // ---- dynamic_shared_memory_that_the_module_has
+// seed: nvgpu-gpu-to-nvvm dynamic-shared
 gpu.module @m {
   llvm.mlir.global external @global_smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
   llvm.func @k() {
@@ -101,6 +104,7 @@ gpu.module @m {
 }
 
 // ---- an_argument_keeps_its_attributes
+// seed: nvgpu-gpu-to-nvvm function-boundary
 gpu.module @m {
   gpu.func @kernel(%x: !llvm.ptr<1> {llvm.noalias}, %n: i32) kernel {
     gpu.return
@@ -176,6 +180,7 @@ gpu.module @m {
 }
 
 // ---- small_floats_travel_as_bytes
+// seed: nvgpu-gpu-to-nvvm function-boundary
 gpu.module @m {
   gpu.func @kernel(%x: f8E4M3FN, %v: vector<4xf8E5M2>, %i: index, %g: memref<64x16xf8E4M3FN>) workgroup(%w: memref<64x16xf8E4M3FN, 3>) kernel {
     %t = nvgpu.device_async_copy %g[%i, %i], %w[%i, %i], 16 : memref<64x16xf8E4M3FN> to memref<64x16xf8E4M3FN, 3>

@@ -358,7 +358,7 @@ gpu.module @m attributes {blobLinkedLib = "libdevice.10.bc"} {
 }
 
 // ---- the_afn_flag_chooses_fast_variants
-// seed: nvgpu-gpu-to-nvvm math-fast
+// seed: nvgpu-gpu-to-nvvm math-fast math-division
 gpu.module @m {
   gpu.func @k(%x: f32) kernel {
     %cos = math.cos %x fastmath<afn> : f32

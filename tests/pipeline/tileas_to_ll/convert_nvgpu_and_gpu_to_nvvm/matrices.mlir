@@ -262,7 +262,7 @@ gpu.module @m {
 }
 
 // ---- ldmatrix_of_four
-// seed: nvgpu-gpu-to-nvvm ldmatrix ldmatrix-4 ldmatrix-repack
+// seed: nvgpu-gpu-to-nvvm ldmatrix ldmatrix-4 ldmatrix-repack ldmatrix-verbatim
 gpu.module @m {
   gpu.func @k(%s: memref<64x64xf16, 3>, %i: index, %j: index) kernel {
     %v = nvgpu.ldmatrix %s[%i, %j] {numTiles = 4 : i32, transpose = false} : memref<64x64xf16, 3> -> vector<4x2xf16>
@@ -288,7 +288,7 @@ gpu.module @m {
 }
 
 // ---- ldmatrix_transposed
-// seed: nvgpu-gpu-to-nvvm ldmatrix
+// seed: nvgpu-gpu-to-nvvm ldmatrix ldmatrix-verbatim
 gpu.module @m {
   gpu.func @k(%s: memref<64x64xf16, 3>, %i: index, %j: index) kernel {
     %v = nvgpu.ldmatrix %s[%i, %j] {numTiles = 4 : i32, transpose = true} : memref<64x64xf16, 3> -> vector<4x2xf16>

@@ -57,7 +57,7 @@ gpu.module @m {
 }
 
 // ---- arrive_forms
-// seed: nvgpu-gpu-to-nvvm mbarrier-arrive mbarrier-expect-tx
+// seed: nvgpu-gpu-to-nvvm mbarrier-arrive mbarrier-expect-tx mbarrier-token
 !bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 4>
 gpu.module @m {
@@ -86,7 +86,7 @@ gpu.module @m {
 }
 
 // ---- test_wait_takes_the_token
-// seed: nvgpu-gpu-to-nvvm mbarrier-test-wait
+// seed: nvgpu-gpu-to-nvvm mbarrier-test-wait mbarrier-token
 !bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 4>
 gpu.module @m {
@@ -108,7 +108,7 @@ gpu.module @m {
 }
 
 // ---- try_wait_by_parity
-// seed: nvgpu-gpu-to-nvvm mbarrier-try-wait-parity
+// seed: nvgpu-gpu-to-nvvm mbarrier-try-wait-parity mbarrier-parity-types parity-integer
 !bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
 !bars = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 4>
 gpu.module @m {
@@ -183,7 +183,7 @@ gpu.module @m {
 }
 
 // ---- values_bridged_from_their_llvm_types
-// seed: nvgpu-gpu-to-nvvm mbarrier-try-wait-parity mbarrier-expect-tx
+// seed: nvgpu-gpu-to-nvvm mbarrier-try-wait-parity mbarrier-expect-tx parity-integer
 !bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
 gpu.module @m {
   llvm.func @k(%s: !llvm.ptr<3>, %phase: i32, %bytes: i32, %zero: i64) {

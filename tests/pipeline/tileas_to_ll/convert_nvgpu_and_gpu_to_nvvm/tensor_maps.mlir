@@ -2,7 +2,7 @@
 // run: convert-nvgpu-and-gpu-to-nvvm sm_90
 
 // ---- load_rank_1
-// seed: nvgpu-gpu-to-nvvm concept-tma tma-async-load tma-ranks tma-absent
+// seed: nvgpu-gpu-to-nvvm concept-tma tma-async-load tma-ranks tma-absent tma-mode
 !map = !nvgpu.tensormap.descriptor<tensor = memref<64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
 !bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
 gpu.module @m {
@@ -23,7 +23,7 @@ gpu.module @m {
 }
 
 // ---- store_rank_1
-// seed: nvgpu-gpu-to-nvvm concept-tma tma-async-store tma-ranks tma-store-no-barrier
+// seed: nvgpu-gpu-to-nvvm concept-tma tma-async-store tma-ranks tma-store-no-barrier tma-mode
 !map = !nvgpu.tensormap.descriptor<tensor = memref<64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
 !bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
 gpu.module @m {
@@ -266,7 +266,7 @@ gpu.module @m {
 }
 
 // ---- load_with_a_hint
-// seed: nvgpu-gpu-to-nvvm load-slot-hint tma-enable-hint tma-absent
+// seed: nvgpu-gpu-to-nvvm load-slot-hint tma-enable-hint tma-absent load-hint-alone
 !map = !nvgpu.tensormap.descriptor<tensor = memref<4x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
 !bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
 gpu.module @m {
@@ -426,10 +426,10 @@ gpu.module @m {
 // ==>
 gpu.module @m {
   llvm.func @k(%g: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
-    %c4 = arith.constant 4 : index
-    %c64 = arith.constant 64 : index
     %0 = llvm.mlir.constant(1 : i32) : i32
     %m = llvm.alloca %0 x !llvm.array<128 x i8> {alignment = 128 : i64} : (i32) -> !llvm.ptr
+    %c4 = arith.constant 4 : index
+    %c64 = arith.constant 64 : index
     %1 = llvm.getelementptr %m[0, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
     llvm.store %g, %1 : !llvm.ptr, !llvm.ptr
     %2 = llvm.mlir.constant(256) : i64
@@ -471,7 +471,7 @@ gpu.module @m {
 }
 
 // ---- rebind_within_a_block
-// seed: nvgpu-gpu-to-nvvm rebind-sequence
+// seed: nvgpu-gpu-to-nvvm rebind-sequence rebind-counts
 !map = !nvgpu.tensormap.descriptor<tensor = memref<4x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
 !bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
 gpu.module @m {
@@ -501,7 +501,7 @@ gpu.module @m {
 }
 
 // ---- rebind_across_a_cluster
-// seed: nvgpu-gpu-to-nvvm rebind-sequence
+// seed: nvgpu-gpu-to-nvvm rebind-sequence rebind-scope
 gpu.module @m {
   gpu.func @k(%m: !llvm.ptr<1>, %g: memref<64xf16, 1>, %i: index) kernel attributes {known_cluster_size = array<i32: 2, 1, 1>} {
     nvgpu.tma.rebind.descriptor %m, %g dims[%i] strides[] : !llvm.ptr<1>, memref<64xf16, 1>
@@ -564,6 +564,67 @@ gpu.module @m {
     %0 = llvm.trunc %i : i64 to i32
     %1 = llvm.mlir.constant(0 : i32) : i32
     nvvm.cp.async.bulk.tensor.shared.cluster.global %s, %m, %b, box[%0, %1] multicast_mask = %mask {multicastEnable, pair, mode = #nvvm.load_mode<tile>} : !llvm.ptr<7>, !llvm.ptr
+    llvm.return
+  }
+}
+
+// ---- a_map_of_a_loop_is_one_object
+// run: eliminate-common convert-nvgpu-and-gpu-to-nvvm sm_90
+// seed: nvgpu-gpu-to-nvvm descriptor-hoisted descriptor-separate
+!map = !nvgpu.tensormap.descriptor<tensor = memref<64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
+gpu.module @m {
+  gpu.func @k(%t: memref<64xf16>, %c: i1) kernel {
+    %n = arith.constant 64 : index
+    cf.br ^loop
+  ^loop:
+    %first = nvgpu.tma.create.descriptor %t box[%n] : memref<64xf16> -> !map
+    %again = nvgpu.tma.create.descriptor %t box[%n] : memref<64xf16> -> !map
+    nvgpu.tma.prefetch.descriptor %first : !map
+    nvgpu.tma.fence.descriptor %again : !map
+    cf.cond_br %c, ^loop, ^end
+  ^end:
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @k(%t: !llvm.ptr, %c: i1) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(1 : i32) : i32
+    %first = llvm.alloca %0 x !llvm.array<128 x i8> {alignment = 128 : i64} : (i32) -> !llvm.ptr
+    %n = arith.constant 64 : index
+    cf.br ^loop
+  ^loop:
+    %1 = llvm.getelementptr %first[0, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %t, %1 : !llvm.ptr, !llvm.ptr
+    %2 = llvm.mlir.constant(64) : i64
+    %3 = llvm.getelementptr %first[0, 1, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %2, %3 : i64, !llvm.ptr
+    %4 = llvm.mlir.constant(64 : i32) : i32
+    %5 = llvm.getelementptr %first[0, 3, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %4, %5 : i32, !llvm.ptr
+    %6 = llvm.mlir.constant(6 : i32) : i32
+    %7 = llvm.getelementptr %first[0, 4] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %6, %7 : i32, !llvm.ptr
+    %8 = llvm.mlir.constant(1 : i32) : i32
+    %9 = llvm.getelementptr %first[0, 5] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %8, %9 : i32, !llvm.ptr
+    %10 = llvm.mlir.constant(0 : i32) : i32
+    %11 = llvm.getelementptr %first[0, 6] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %10, %11 : i32, !llvm.ptr
+    %12 = llvm.mlir.constant(0 : i32) : i32
+    %13 = llvm.getelementptr %first[0, 7] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %12, %13 : i32, !llvm.ptr
+    %14 = llvm.mlir.constant(0 : i32) : i32
+    %15 = llvm.getelementptr %first[0, 8] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %14, %15 : i32, !llvm.ptr
+    %16 = llvm.mlir.constant(0 : i32) : i32
+    %17 = llvm.getelementptr %first[0, 9] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(!llvm.ptr, !llvm.array<5 x i64>, !llvm.array<4 x i64>, !llvm.array<5 x i32>, i32, i32, i32, i32, i32, i32)>
+    llvm.store %16, %17 : i32, !llvm.ptr
+    nvvm.prefetch.tensormap %first : !llvm.ptr
+    %18 = llvm.mlir.constant(128 : i32) : i32
+    nvvm.fence.proxy.acquire #nvvm.mem_scope<sys> %first, %18
+    cf.cond_br %c, ^loop, ^end
+  ^end:
     llvm.return
   }
 }

@@ -60,7 +60,7 @@ gpu.module @m {
 // an_unknown_swizzle:2:145: error[ir-invalid]: the module does not verify: swizzle 'swizzle_7b' of a tensor map must be one of none, swizzle_32b, swizzle_64b, swizzle_128b
 
 // ---- rebind_with_a_stride_too_many
-// seed: nvgpu-gpu-to-nvvm rebind-sequence
+// seed: nvgpu-gpu-to-nvvm rebind-sequence rebind-counts
 !map = !nvgpu.tensormap.descriptor<tensor = memref<4x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
 !bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>
 gpu.module @m {
@@ -81,3 +81,27 @@ gpu.module @m {
 }
 // ==>
 // error[rebind-space]: 'nvgpu.tma.rebind.descriptor' op needs a map in global or shared memory, but got '!llvm.ptr<101>'
+
+// ---- rebind_of_less_than_the_cluster
+// seed: nvgpu-gpu-to-nvvm rebind-scope
+gpu.module @m {
+  gpu.func @k(%m: !llvm.ptr<1>, %g: !llvm.ptr<1>, %x: index) kernel attributes {known_cluster_size = array<i32: 2, 1, 1>} {
+    nvgpu.tma.rebind.descriptor %m, %g dims[%x] strides[] {scope = #nvgpu<scope cta>} : !llvm.ptr<1>, !llvm.ptr<1>
+    gpu.return
+  }
+}
+// ==>
+// error[rebind-scope]: 'nvgpu.tma.rebind.descriptor' op has the scope cta in a kernel of clusters, whose other CTAs would read the map half changed; leave the scope out, or use gpu or sys
+
+// ---- rebind_of_the_fields_for_an_encoder
+// seed: nvgpu-gpu-to-nvvm descriptor-hoisted
+!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
+gpu.module @m {
+  gpu.func @k(%t: memref<64x64xf16>, %x: index) kernel {
+    %m = nvgpu.tma.create.descriptor %t box[%x, %x] : memref<64x64xf16> -> !map
+    nvgpu.tma.rebind.descriptor %m, %t dims[%x] strides[] : !map, memref<64x64xf16>
+    gpu.return
+  }
+}
+// ==>
+// rebind_of_the_fields_for_an_encoder: error[ir-invalid]: the module does not verify: 'nvgpu.tma.rebind.descriptor' op changes maps in memory, not the fields for an encoder

@@ -47,6 +47,7 @@ def test_nothing_of_gpu_but_the_container_is_left(case):
     assert {name for name in names if name.startswith(("gpu.", "nvgpu."))} <= {"gpu.module"}
 
 
+@pytest.mark.seed(DOCUMENT, "pattern-per-root")
 def test_every_nvgpu_operation_has_one_rewrite():
     assert {op.name for op in NVGPU.operations} <= {root.name for root in REWRITES}
     rewrites = [function for root, function in REWRITES.items() if root.name.startswith("nvgpu.")]

@@ -14,13 +14,13 @@ gpu.module @m {
 // ==>
 gpu.module @m {
   llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
-    %0 = llvm.mlir.constant(4611686293338849280) : i64
-    %1 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
-    %2 = llvm.mlir.constant(262128) : i64
-    %3 = llvm.and %1, %2 : i64
-    %4 = llvm.mlir.constant(4) : i64
-    %5 = llvm.lshr %3, %4 : i64
-    %d = llvm.or %0, %5 : i64
+    %0 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
+    %1 = llvm.mlir.constant(262128) : i64
+    %2 = llvm.and %0, %1 : i64
+    %3 = llvm.mlir.constant(4) : i64
+    %4 = llvm.lshr %2, %3 : i64
+    %5 = llvm.mlir.constant(4611686293338849280) : i64
+    %d = llvm.or %5, %4 : i64
     llvm.return
   }
 }
@@ -38,13 +38,13 @@ gpu.module @m {
 // ==>
 gpu.module @m {
   llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
-    %0 = llvm.mlir.constant(-9223371899399045120) : i64
-    %1 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
-    %2 = llvm.mlir.constant(262128) : i64
-    %3 = llvm.and %1, %2 : i64
-    %4 = llvm.mlir.constant(4) : i64
-    %5 = llvm.lshr %3, %4 : i64
-    %d = llvm.or %0, %5 : i64
+    %0 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
+    %1 = llvm.mlir.constant(262128) : i64
+    %2 = llvm.and %0, %1 : i64
+    %3 = llvm.mlir.constant(4) : i64
+    %4 = llvm.lshr %2, %3 : i64
+    %5 = llvm.mlir.constant(-9223371899399045120) : i64
+    %d = llvm.or %5, %4 : i64
     llvm.return
   }
 }
@@ -62,13 +62,13 @@ gpu.module @m {
 // ==>
 gpu.module @m {
   llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
-    %0 = llvm.mlir.constant(-4611685949699522560) : i64
-    %1 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
-    %2 = llvm.mlir.constant(262128) : i64
-    %3 = llvm.and %1, %2 : i64
-    %4 = llvm.mlir.constant(4) : i64
-    %5 = llvm.lshr %3, %4 : i64
-    %d = llvm.or %0, %5 : i64
+    %0 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
+    %1 = llvm.mlir.constant(262128) : i64
+    %2 = llvm.and %0, %1 : i64
+    %3 = llvm.mlir.constant(4) : i64
+    %4 = llvm.lshr %2, %3 : i64
+    %5 = llvm.mlir.constant(-4611685949699522560) : i64
+    %d = llvm.or %5, %4 : i64
     llvm.return
   }
 }
@@ -79,20 +79,45 @@ gpu.module @m {
 !d = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
 gpu.module @m {
   gpu.func @k(%m: !map, %s: memref<64x64xf16, 3>) kernel {
-    %d = nvgpu.warpgroup.generate.descriptor %s, %m {leading_byte_offset = 16 : i64, matrix_stride = 64 : i64, swizzle_base = 1 : i64} : memref<64x64xf16, 3>, !map -> !d
+    %d = nvgpu.warpgroup.generate.descriptor %s, %m {leading_byte_offset = 16 : i64, matrix_stride = 64 : i64, swizzle_base = 128 : i64} : memref<64x64xf16, 3>, !map -> !d
     gpu.return
   }
 }
 // ==>
 gpu.module @m {
   llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
-    %0 = llvm.mlir.constant(562967133356032) : i64
-    %1 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
-    %2 = llvm.mlir.constant(262128) : i64
-    %3 = llvm.and %1, %2 : i64
-    %4 = llvm.mlir.constant(4) : i64
-    %5 = llvm.lshr %3, %4 : i64
-    %d = llvm.or %0, %5 : i64
+    %0 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
+    %1 = llvm.mlir.constant(262128) : i64
+    %2 = llvm.and %0, %1 : i64
+    %3 = llvm.mlir.constant(4) : i64
+    %4 = llvm.lshr %2, %3 : i64
+    %5 = llvm.mlir.constant(562967133356032) : i64
+    %d = llvm.or %5, %4 : i64
+    llvm.return
+  }
+}
+
+// ---- descriptor_of_the_document
+// seed: nvgpu-gpu-to-nvvm wgmma-descriptor-inputs wgmma-descriptor-bits
+gpu.module @m {
+  gpu.func @k(%smem_base: !llvm.ptr<3>) kernel {
+    %desc = nvgpu.warpgroup.generate.descriptor %smem_base
+      { leading_byte_offset = 16 : i64, matrix_stride = 64 : i64,
+        swizzle_base = 128 : i64, swizzle_mode = #nvgpu<swizzle 128B> }
+      : !llvm.ptr<3> -> !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @k(%smem_base: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.ptrtoint %smem_base : !llvm.ptr<3> to i64
+    %1 = llvm.mlir.constant(262128) : i64
+    %2 = llvm.and %0, %1 : i64
+    %3 = llvm.mlir.constant(4) : i64
+    %4 = llvm.lshr %2, %3 : i64
+    %5 = llvm.mlir.constant(4612248985560743936) : i64
+    %desc = llvm.or %5, %4 : i64
     llvm.return
   }
 }
@@ -399,6 +424,48 @@ gpu.module @m {
     %31 = llvm.getelementptr %23[576] : (!llvm.ptr) -> !llvm.ptr, f16
     %32 = llvm.extractvalue %25[1] : !llvm.struct<(i32, i32)>
     llvm.store %32, %31 : i32, !llvm.ptr
+    llvm.return
+  }
+}
+
+// ---- equal_descriptors_are_packed_once
+// run: eliminate-common convert-nvgpu-and-gpu-to-nvvm sm_90
+// seed: nvgpu-gpu-to-nvvm wgmma-descriptor-pure
+!d = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+gpu.module @m {
+  llvm.func @k(%s: !llvm.ptr<3>, %o: !llvm.ptr<1>) {
+    %first = nvgpu.warpgroup.generate.descriptor %s {swizzle_mode = #nvgpu<swizzle 64B>} : !llvm.ptr<3> -> !d
+    %again = nvgpu.warpgroup.generate.descriptor %s {swizzle_mode = #nvgpu<swizzle 64B>} : !llvm.ptr<3> -> !d
+    %other = nvgpu.warpgroup.generate.descriptor %s {swizzle_mode = #nvgpu<swizzle 32B>} : !llvm.ptr<3> -> !d
+    %a = builtin.unrealized_conversion_cast %first : !d to i64
+    %b = builtin.unrealized_conversion_cast %again : !d to i64
+    %c = builtin.unrealized_conversion_cast %other : !d to i64
+    llvm.store %a, %o : i64, !llvm.ptr<1>
+    llvm.store %b, %o : i64, !llvm.ptr<1>
+    llvm.store %c, %o : i64, !llvm.ptr<1>
+    llvm.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @k(%s: !llvm.ptr<3>, %o: !llvm.ptr<1>) {
+    %0 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
+    %1 = llvm.mlir.constant(262128) : i64
+    %2 = llvm.and %0, %1 : i64
+    %3 = llvm.mlir.constant(4) : i64
+    %4 = llvm.lshr %2, %3 : i64
+    %5 = llvm.mlir.constant(-9223371899399045120) : i64
+    %first = llvm.or %5, %4 : i64
+    %6 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
+    %7 = llvm.mlir.constant(262128) : i64
+    %8 = llvm.and %6, %7 : i64
+    %9 = llvm.mlir.constant(4) : i64
+    %10 = llvm.lshr %8, %9 : i64
+    %11 = llvm.mlir.constant(-4611685949699522560) : i64
+    %other = llvm.or %11, %10 : i64
+    llvm.store %first, %o : i64, !llvm.ptr<1>
+    llvm.store %first, %o : i64, !llvm.ptr<1>
+    llvm.store %other, %o : i64, !llvm.ptr<1>
     llvm.return
   }
 }

@@ -79,6 +79,39 @@ gpu.module @m {
 // ==>
 // error[descriptor-field]: 'nvgpu.warpgroup.generate.descriptor' op matrix_stride 24 is no multiple of 16 below 262144
 
+// ---- a_pattern_that_begins_within_a_row
+// seed: nvgpu-gpu-to-nvvm wgmma-descriptor-inputs
+gpu.module @m {
+  gpu.func @k(%s: !llvm.ptr<3>) kernel {
+    %d = nvgpu.warpgroup.generate.descriptor %s {swizzle_base = 64 : i64, swizzle_mode = #nvgpu<swizzle 128B>} : !llvm.ptr<3> -> !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+    gpu.return
+  }
+}
+// ==>
+// error[descriptor-field]: 'nvgpu.warpgroup.generate.descriptor' op swizzle_base 64 is no multiple of 128 below 1024
+
+// ---- a_swizzle_of_16_bytes
+// seed: nvgpu-gpu-to-nvvm wgmma-descriptor-inputs
+gpu.module @m {
+  gpu.func @k(%s: !llvm.ptr<3>) kernel {
+    %d = nvgpu.warpgroup.generate.descriptor %s {swizzle_mode = #nvgpu<swizzle 16B>} : !llvm.ptr<3> -> !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+    gpu.return
+  }
+}
+// ==>
+// a_swizzle_of_16_bytes:4:83: error[ir-invalid]: the module does not verify: a swizzle is of 32, 64 or 128 bytes or none, got 16
+
+// ---- a_descriptor_without_a_swizzle
+// seed: nvgpu-gpu-to-nvvm wgmma-descriptor-inputs
+gpu.module @m {
+  gpu.func @k(%s: !llvm.ptr<3>) kernel {
+    %d = nvgpu.warpgroup.generate.descriptor %s {matrix_stride = 64 : i64} : !llvm.ptr<3> -> !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+    gpu.return
+  }
+}
+// ==>
+// a_descriptor_without_a_swizzle: error[ir-invalid]: the module does not verify: 'nvgpu.warpgroup.generate.descriptor' op has its swizzle from a tensor map or from swizzle_mode
+
 // ---- a_store_of_another_shape
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf16, 3>>
 !b = !nvgpu.warpgroup.descriptor<tensor = memref<16x8xf16, 3>>

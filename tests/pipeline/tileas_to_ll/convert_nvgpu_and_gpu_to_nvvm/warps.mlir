@@ -2,6 +2,7 @@
 // run: convert-nvgpu-and-gpu-to-nvvm sm_90
 
 // ---- shuffle_xor
+// seed: nvgpu-gpu-to-nvvm shuffle
 gpu.module @m {
   gpu.func @k(%v: f32, %o: i32, %w: i32) kernel {
     %r, %ok = gpu.shuffle xor %v, %o, %w : f32
@@ -27,6 +28,7 @@ gpu.module @m {
 }
 
 // ---- shuffle_up
+// seed: nvgpu-gpu-to-nvvm shuffle
 gpu.module @m {
   gpu.func @k(%v: f32, %o: i32, %w: i32) kernel {
     %r, %ok = gpu.shuffle up %v, %o, %w : f32
@@ -50,6 +52,7 @@ gpu.module @m {
 }
 
 // ---- shuffle_down
+// seed: nvgpu-gpu-to-nvvm shuffle
 gpu.module @m {
   gpu.func @k(%v: f32, %o: i32, %w: i32) kernel {
     %r, %ok = gpu.shuffle down %v, %o, %w : f32
@@ -75,6 +78,7 @@ gpu.module @m {
 }
 
 // ---- shuffle_idx
+// seed: nvgpu-gpu-to-nvvm shuffle
 gpu.module @m {
   gpu.func @k(%v: f32, %o: i32, %w: i32) kernel {
     %r, %ok = gpu.shuffle idx %v, %o, %w : f32
@@ -100,6 +104,7 @@ gpu.module @m {
 }
 
 // ---- a_whole_warp_whose_flags_nobody_asks_for
+// seed: nvgpu-gpu-to-nvvm shuffle
 gpu.module @m {
   gpu.func @k(%v: i32, %o: i32) kernel {
     %w = llvm.mlir.constant(32 : i32) : i32
@@ -123,6 +128,7 @@ gpu.module @m {
 }
 
 // ---- reduce_add_of_integers
+// seed: nvgpu-gpu-to-nvvm subgroup-reduce
 gpu.module @m {
   gpu.func @k(%v: i32) kernel {
     %r = gpu.subgroup_reduce add %v uniform : (i32) -> i32
@@ -139,6 +145,7 @@ gpu.module @m {
 }
 
 // ---- reduce_and_of_integers
+// seed: nvgpu-gpu-to-nvvm subgroup-reduce
 gpu.module @m {
   gpu.func @k(%v: i32) kernel {
     %r = gpu.subgroup_reduce and %v uniform : (i32) -> i32
@@ -155,6 +162,7 @@ gpu.module @m {
 }
 
 // ---- reduce_or_of_integers
+// seed: nvgpu-gpu-to-nvvm subgroup-reduce
 gpu.module @m {
   gpu.func @k(%v: i32) kernel {
     %r = gpu.subgroup_reduce or %v uniform : (i32) -> i32
@@ -171,6 +179,7 @@ gpu.module @m {
 }
 
 // ---- reduce_xor_of_integers
+// seed: nvgpu-gpu-to-nvvm subgroup-reduce
 gpu.module @m {
   gpu.func @k(%v: i32) kernel {
     %r = gpu.subgroup_reduce xor %v uniform : (i32) -> i32
@@ -187,6 +196,7 @@ gpu.module @m {
 }
 
 // ---- reduce_minsi_of_integers
+// seed: nvgpu-gpu-to-nvvm subgroup-reduce
 gpu.module @m {
   gpu.func @k(%v: i32) kernel {
     %r = gpu.subgroup_reduce minsi %v uniform : (i32) -> i32
@@ -203,6 +213,7 @@ gpu.module @m {
 }
 
 // ---- reduce_maxsi_of_integers
+// seed: nvgpu-gpu-to-nvvm subgroup-reduce
 gpu.module @m {
   gpu.func @k(%v: i32) kernel {
     %r = gpu.subgroup_reduce maxsi %v uniform : (i32) -> i32
@@ -219,6 +230,7 @@ gpu.module @m {
 }
 
 // ---- reduce_minui_of_integers
+// seed: nvgpu-gpu-to-nvvm subgroup-reduce
 gpu.module @m {
   gpu.func @k(%v: i32) kernel {
     %r = gpu.subgroup_reduce minui %v uniform : (i32) -> i32
@@ -235,6 +247,7 @@ gpu.module @m {
 }
 
 // ---- reduce_maxui_of_integers
+// seed: nvgpu-gpu-to-nvvm subgroup-reduce
 gpu.module @m {
   gpu.func @k(%v: i32) kernel {
     %r = gpu.subgroup_reduce maxui %v uniform : (i32) -> i32
@@ -251,6 +264,7 @@ gpu.module @m {
 }
 
 // ---- reduce_mul_of_integers
+// seed: nvgpu-gpu-to-nvvm subgroup-reduce
 gpu.module @m {
   gpu.func @k(%v: i32) kernel {
     %r = gpu.subgroup_reduce mul %v : (i32) -> i32
@@ -264,24 +278,25 @@ gpu.module @m {
     %1 = llvm.mlir.constant(31 : i32) : i32
     %2 = llvm.mlir.constant(1 : i32) : i32
     %3 = nvvm.shfl.sync bfly %0, %v, %2, %1 : i32 -> i32
-    %4 = arith.muli %v, %3 : i32
+    %4 = llvm.mul %v, %3 : i32
     %5 = llvm.mlir.constant(2 : i32) : i32
     %6 = nvvm.shfl.sync bfly %0, %4, %5, %1 : i32 -> i32
-    %7 = arith.muli %4, %6 : i32
+    %7 = llvm.mul %4, %6 : i32
     %8 = llvm.mlir.constant(4 : i32) : i32
     %9 = nvvm.shfl.sync bfly %0, %7, %8, %1 : i32 -> i32
-    %10 = arith.muli %7, %9 : i32
+    %10 = llvm.mul %7, %9 : i32
     %11 = llvm.mlir.constant(8 : i32) : i32
     %12 = nvvm.shfl.sync bfly %0, %10, %11, %1 : i32 -> i32
-    %13 = arith.muli %10, %12 : i32
+    %13 = llvm.mul %10, %12 : i32
     %14 = llvm.mlir.constant(16 : i32) : i32
     %15 = nvvm.shfl.sync bfly %0, %13, %14, %1 : i32 -> i32
-    %r = arith.muli %13, %15 : i32
+    %r = llvm.mul %13, %15 : i32
     llvm.return
   }
 }
 
 // ---- reduce_add_of_floats
+// seed: nvgpu-gpu-to-nvvm subgroup-reduce
 gpu.module @m {
   gpu.func @k(%v: f32) kernel {
     %r = gpu.subgroup_reduce add %v : (f32) -> f32
@@ -295,24 +310,25 @@ gpu.module @m {
     %1 = llvm.mlir.constant(31 : i32) : i32
     %2 = llvm.mlir.constant(1 : i32) : i32
     %3 = nvvm.shfl.sync bfly %0, %v, %2, %1 : f32 -> f32
-    %4 = arith.addf %v, %3 : f32
+    %4 = llvm.fadd %v, %3 : f32
     %5 = llvm.mlir.constant(2 : i32) : i32
     %6 = nvvm.shfl.sync bfly %0, %4, %5, %1 : f32 -> f32
-    %7 = arith.addf %4, %6 : f32
+    %7 = llvm.fadd %4, %6 : f32
     %8 = llvm.mlir.constant(4 : i32) : i32
     %9 = nvvm.shfl.sync bfly %0, %7, %8, %1 : f32 -> f32
-    %10 = arith.addf %7, %9 : f32
+    %10 = llvm.fadd %7, %9 : f32
     %11 = llvm.mlir.constant(8 : i32) : i32
     %12 = nvvm.shfl.sync bfly %0, %10, %11, %1 : f32 -> f32
-    %13 = arith.addf %10, %12 : f32
+    %13 = llvm.fadd %10, %12 : f32
     %14 = llvm.mlir.constant(16 : i32) : i32
     %15 = nvvm.shfl.sync bfly %0, %13, %14, %1 : f32 -> f32
-    %r = arith.addf %13, %15 : f32
+    %r = llvm.fadd %13, %15 : f32
     llvm.return
   }
 }
 
 // ---- reduce_in_clusters_of_lanes
+// seed: nvgpu-gpu-to-nvvm subgroup-reduce
 gpu.module @m {
   gpu.func @k(%v: f32) kernel {
     %r = gpu.subgroup_reduce maxnumf %v cluster(size = 4, stride = 2) : (f32) -> f32
@@ -326,10 +342,10 @@ gpu.module @m {
     %1 = llvm.mlir.constant(31 : i32) : i32
     %2 = llvm.mlir.constant(2 : i32) : i32
     %3 = nvvm.shfl.sync bfly %0, %v, %2, %1 : f32 -> f32
-    %4 = arith.maxnumf %v, %3 : f32
+    %4 = nvvm.intr.maxnum %v, %3 : f32
     %5 = llvm.mlir.constant(4 : i32) : i32
     %6 = nvvm.shfl.sync bfly %0, %4, %5, %1 : f32 -> f32
-    %r = arith.maxnumf %4, %6 : f32
+    %r = nvvm.intr.maxnum %4, %6 : f32
     llvm.return
   }
 }

@@ -19,7 +19,7 @@ from ....dialects.nvvm.attrs import (
     WgmmaScaleOutAttr,
     WgmmaTypeAttr,
 )
-from ....dialects.nvvm.tensor_copies import TensorReduceOp
+from ....dialects.nvvm.tensor_copies import MODES, REDUCTIONS, TensorReduceOp
 from .atoms import ATOMS, BITS, AtomCall, Product, atom, atom_of, rewrite
 from .conversion import Converter, attribute
 from .descriptors import generic
@@ -96,17 +96,17 @@ def tma_store(op: TableOperation, cv: Converter) -> Sequence[Any]:
     return []
 
 
-KINDS = ("add", "min", "max", "inc", "dec", "and", "or", "xor")
-
-
 @rewrite("arch.copy.SM100.tma_reduce", "tma")
 def tma_reduce(op: TableOperation, cv: Converter) -> Sequence[Any]:
-    """A box combined with what is there."""
+    """``nvvm.cp.async.bulk.tensor.reduce``: the store's operands, a box combined with what is there."""
     coords = [cv.value(cv.integer(value)) for value in op.coords]
-    kind = attribute(op, "kind")
-    if kind not in KINDS or not 1 <= len(coords) <= 5:
-        raise cv.invalid("tma-reduce", f"needs 1 to 5 coordinates and a kind of {', '.join(KINDS)}")
-    cv.emit.issue(TensorReduceOp, cv.operand(op.source), generic(cv, cv[op.descriptor]), coords, reduction=kind)
+    kind, mode = attribute(op, "kind"), attribute(op, "mode", "tile")
+    if kind not in REDUCTIONS or len(coords) not in MODES.get(mode, ()):
+        forms = " or ".join(f"{form} with {ranks[0]} to {ranks[-1]} coordinates" for form, ranks in MODES.items())
+        raise cv.invalid("tma-reduce", f"needs a kind of {', '.join(REDUCTIONS)} and the mode {forms}")
+    hint = None if op.hint is None else cv[op.hint]
+    operands = [generic(cv, cv[op.descriptor]), coords, cv.operand(op.source), hint]
+    cv.emit.issue(TensorReduceOp, *operands, red_op=kind, mode=mode)
     return []
 
 

@@ -22,7 +22,7 @@ from ...shared.llvm_types import array
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import symbol
 from ..convert_nvgpu_and_gpu_to_nvvm.converted_types import POINTER, SHARED_POINTER, element_bytes
 from ..convert_nvgpu_and_gpu_to_nvvm.functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
-from ..convert_nvgpu_and_gpu_to_nvvm.warpgroups import ADDRESS_BITS, ROWS_PER_ATOM, UNIT_SHIFT, pack_descriptor
+from ..convert_nvgpu_and_gpu_to_nvvm.warpgroups import ROWS_PER_ATOM, pack_descriptor, packed_descriptor
 from .conversion import Converter, Rewrite, View, attribute
 from .memory import shared_variable
 
@@ -47,17 +47,12 @@ def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:
 # ---- matrices in shared memory -----------------------------------------------------------------------
 @rewrite("smem_desc_view")
 def smem_desc_view(op: TableOperation, cv: Converter) -> Sequence[Any]:
-    """The fields but the address are one constant, from the view's layout; the address is cut to its 14 bits."""
+    """The fields but the address are one constant, from the view's layout."""
     view = cv[op.view]
     bits = _descriptor_bits(
         view, element_bytes(expect(MemRefType, cv.type_of(op.view)).element), attribute(op, "version", "wgmma"), cv
     )
-    emit = cv.emit
-    address = emit.add(llvm.PtrToIntOp(view.pointer, i64))
-    window = emit.constant(((1 << ADDRESS_BITS) - 1) << UNIT_SHIFT, i64)
-    units = emit.add(llvm.LShrOp(emit.add(llvm.AndOp(address, window)), emit.constant(UNIT_SHIFT, i64)))
-    signed = bits - (1 << 64) if bits >> 63 else bits
-    return [emit.add(llvm.OrOp(emit.constant(signed, i64), units))]
+    return [packed_descriptor(cv.emit, view.pointer, bits)]
 
 
 def _descriptor_bits(view: View, size: int, version: str, cv: Converter) -> int:

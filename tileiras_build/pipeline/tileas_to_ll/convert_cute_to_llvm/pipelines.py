@@ -160,11 +160,17 @@ def try_wait(op: TableOperation, cv: Converter) -> Sequence[Any]:
 
 @rewrite("pipeline.producer_tail")
 def producer_tail(op: TableOperation, cv: Converter) -> Sequence[Any]:
-    """Wait for every stage in turn, so that no CTA leaves while others still use its barriers."""
+    """Wait for every stage in turn, so that no CTA leaves while others still use its barriers; ``invalidate`` ends them.
+
+    A barrier is invalidated by one thread, the one that alone has the attribute on its way.
+    """
     state, stages = cv[op.state], _stages(op, cv)
     for _ in range(stages):
         _wait(op, cv, state.index, state.phase, "empty")
         state = _next(state, stages, cv)
+    for position in range(2 * stages if "invalidate" in op.attributes else 0):
+        barrier = cv.emit.offset(cv[op.pipeline], position, i64)
+        cv.emit.insert(ops_thread.MBarrierInvalSharedOp.build(operands=[barrier]))
     return []
 
 

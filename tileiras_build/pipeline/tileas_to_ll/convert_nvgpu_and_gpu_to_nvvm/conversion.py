@@ -103,6 +103,11 @@ class Emitter:
         """A diagnostic about the root."""
         return Unsupported(id, f"'{self.root.name}' op {message}", location=location_of(self.root), remedy=remedy)
 
+    def illegal(self, remedy: str) -> Unsupported:
+        """MLIR's diagnostic about a root that no rewrite takes."""
+        message = f"failed to legalize operation '{self.root.name}' that was explicitly marked illegal"
+        return Unsupported("illegal-operation", message, location=location_of(self.root), remedy=remedy)
+
     def add(self, operation: Operation) -> SSAValue:
         """Insert an operation before the root, at the same place of the source; its first result."""
         self.insert(operation)
@@ -365,9 +370,13 @@ class Emitter:
         """Storage on the stack of the function, the same for every one who asks for this type."""
         entry = given(self.function).regions[0].blocks[0]
         if (entry, type) not in self.buffers:
-            inside = self.at(given(entry.first_op))
-            self.buffers[entry, type] = inside.add(llvm.AllocaOp(inside.constant(1), type, alignment))
+            self.buffers[entry, type] = self.object(type, alignment)
         return self.buffers[entry, type]
+
+    def object(self, type: Attribute, alignment: int) -> SSAValue:
+        """Storage of its own, made where the function begins: a loop around the root makes no more of it."""
+        inside = self.at(given(given(self.function).regions[0].blocks[0].first_op))
+        return inside.add(llvm.AllocaOp(inside.constant(1), type, alignment))
 
 
 def _member(aggregate: SSAValue, index: int, type: Attribute) -> llvm.ExtractValueOp:

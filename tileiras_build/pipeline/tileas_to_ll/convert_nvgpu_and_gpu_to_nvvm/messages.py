@@ -10,6 +10,7 @@ from ....dialects import gpu_ext as gpu
 from ....dialects.cuda_tile.location import source_location
 from ....dialects.narrowing import expect
 from ....dialects.nvvm.ops_thread import Barrier0Op
+from ....errors import Location
 from ...shared.accessors import block_of, given
 from ..debug.debug_info import CARRIED
 from .conversion import Emitter, location_of, rewrite
@@ -32,24 +33,37 @@ def convert_assert(op: cf.AssertOp, emit: Emitter) -> None:
     """Branch on the predicate; the failing edge calls ``__assertfail`` and then goes on."""
     if op.parent_op() is not emit.function:
         raise emit.unsupported("assert-region", "stands in a region of one block", "convert scf to cf first")
+    texts = _texts(op, emit)
+    if any("\0" in text for text in texts):
+        raise emit.illegal("its message, file and function become strings that end at the first NUL, which one holds")
     emit.declare("__assertfail", ASSERT_TYPE)
     before, fail = block_of(op), Block()
     rest = before.split_before(op)
     given(before.parent).insert_block_after(fail, before)
     before.add_op(llvm.CondBrOp(op.arg, rest, [], fail, []))
-    _fill_failure(op, emit, fail, rest)
+    _fill_failure(op, emit, fail, rest, texts)
     op.detach()
     op.erase()
 
 
-def _fill_failure(op: cf.AssertOp, emit: Emitter, fail: Block, rest: Block) -> None:
-    location, function = location_of(op) or source_location(op), emit.function
+def _place(op: cf.AssertOp) -> Location | None:
+    return location_of(op) or source_location(op)
+
+
+def _texts(op: cf.AssertOp, emit: Emitter) -> tuple[str, str, str]:
+    """The message, the file and the function."""
+    location, function = _place(op), emit.function
+    file = UNKNOWN if location is None or location.file is None else location.file
+    return op.msg.data, file, _name(function) if function else UNKNOWN
+
+
+def _fill_failure(op: cf.AssertOp, emit: Emitter, fail: Block, rest: Block, texts: tuple[str, str, str]) -> None:
+    location = _place(op)
     fail.add_op(jump := llvm.BrOp(rest))
     jump.attributes |= {name: op.attributes[name] for name in CARRIED if name in op.attributes}
     inside = emit.at(jump)
-    message = inside.device_string(".assert_msg", op.msg.data)
-    file = inside.device_string(".assert_file", UNKNOWN if location is None or location.file is None else location.file)
-    name = inside.device_string(".assert_func", _name(function) if function else UNKNOWN)
+    stems = (".assert_msg", ".assert_file", ".assert_func")
+    message, file, name = [inside.device_string(stem, text) for stem, text in zip(stems, texts, strict=True)]
     line = inside.constant(location.line if location else 0)
     inside.insert(llvm.CallOp("__assertfail", message, file, line, name, inside.constant(CHARACTER_BYTES, i64)))
 

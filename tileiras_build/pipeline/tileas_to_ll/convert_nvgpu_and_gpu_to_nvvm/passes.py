@@ -39,12 +39,12 @@ from . import (  # noqa: F401 - each registers its rewrites
     warpgroups,
     warps,
 )
-from .conversion import REWRITES, Emitter, Rewrite, location_of
+from .conversion import REWRITES, Emitter, Rewrite
 from .converted_types import convert_type
 from .libdevice_math import ROOTS, convert_math, needs_libdevice, scalarize
 
 LEGAL = (gpu.GPUModuleOp.name, "gpu.yield")
-ILLEGAL_DIALECTS = ("gpu.", "nvgpu.")
+ILLEGAL = ("gpu.", "nvgpu.", "cf.assert")  # how their names begin; math is illegal where libdevice has the function
 # Control flow that passes values on: their types change with the values.
 STRUCTURAL = (cf.BranchOp, cf.ConditionalBranchOp, scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
 
@@ -68,7 +68,7 @@ def role_of(kind: type[Operation]) -> str | None:
         return STRUCTURE
     if kind in (UnrealizedConversionCastOp, arith.IndexCastOp):
         return CAST
-    return LEFTOVER if kind.name.startswith(ILLEGAL_DIALECTS) and kind.name not in LEGAL else None
+    return LEFTOVER if kind.name.startswith(ILLEGAL) and kind.name not in LEGAL else None
 
 
 Cast = TypeVar("Cast", bound=Operation)
@@ -165,7 +165,7 @@ class ConvertNVGPUAndGPUToNVVM(EdgePass):
         _convert(roots, lambda op, emit: REWRITES[type(op)](op, emit), found, job)
         _convert_carried_types(found, job)
         _remove_bridges(found)
-        _refuse_leftovers(found)
+        _refuse_leftovers(found, job)
 
 
 def _math(found: Found) -> list[Operation]:
@@ -190,17 +190,11 @@ def _convert(operations: Iterable[Operation], convert: Rewrite, found: Found, jo
     failures.raise_if_any()
 
 
-def _refuse_leftovers(found: Found) -> None:
+def _refuse_leftovers(found: Found, job: Job) -> None:
     failures = Diagnostics()
     for op in found.of(LEFTOVER):
-        failures.add(
-            Unsupported(
-                "illegal-operation",
-                f"failed to legalize operation '{op.name}' that was explicitly marked illegal",
-                location=location_of(op),
-                remedy=f"no rewrite of {ConvertNVGPUAndGPUToNVVM.name} has it as its root",
-            )
-        )
+        remedy = f"no rewrite of {ConvertNVGPUAndGPUToNVVM.name} has it as its root"
+        failures.add(Emitter(op, job).illegal(remedy))
     failures.raise_if_any()
 
 

@@ -123,8 +123,7 @@ def convert_create(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> None:
     """A 128-byte stack object with the static fields of the tensor, the box and the map's modes."""
     tensor, strides = _static_tensor(op, emit)
     map_type = type_of(op.tensorMap, attrs.TensorMapDescriptorType)
-    storage = array(MAP_BYTES, IntegerType(8))
-    buffer = emit.add(llvm.AllocaOp(emit.constant(1), storage, MAP_BYTES))
+    buffer = emit.object(array(MAP_BYTES, IntegerType(8)), MAP_BYTES)
     size = element_bytes(tensor.element_type)
     pointer = emit.converted(op.tensor)
     _set(emit, buffer, "address", pointer if pointer.type == POINTER else _cast_generic(emit, pointer))
@@ -194,7 +193,11 @@ def convert_rebind(op: nvgpu.TmaRebindDescriptorOp, emit: Emitter) -> None:
     pointer = emit.converted(op.tensorMapDescriptor)
     if pointer.type not in _PLACES:
         raise emit.unsupported("rebind-space", f"needs a map in global or shared memory, but got '{pointer.type}'")
-    scope = op.scope.data.value if op.scope else ("gpu" if _in_cluster(emit) else "cta")
+    least = "gpu" if _in_cluster(emit) else "cta"
+    scope = op.scope.data.value if op.scope else least
+    if scope == "cta" and least != scope:
+        message = "has the scope cta in a kernel of clusters, whose other CTAs would read the map half changed"
+        raise emit.unsupported("rebind-scope", message, "leave the scope out, or use gpu or sys")
     address = emit.integer(_address_bits(op.address, emit), i64)
     _acquire(emit, pointer if pointer.type == POINTER else _cast_generic(emit, pointer), scope)
     emit.issue(TensorMapReplaceOp, pointer, address, field="global_address")

@@ -43,36 +43,42 @@ UNIT_SHIFT = 4
 LEADING_SHIFT, STRIDE_SHIFT, BASE_OFFSET_SHIFT, SWIZZLE_SHIFT = 16, 32, 49, 62
 SWIZZLE_CODE = {0: 0, 128: 1, 64: 2, 32: 3}
 ROWS_PER_ATOM = 8  # rows of a swizzle atom
+# The base offset is (start of the pattern >> 7) & 7: which row of 128 bytes of an atom the pattern begins in.
+SWIZZLE_ROW, PATTERN_BYTES = 128, 1024
 
 
 @rewrite(nvgpu.WarpgroupGenerateDescriptorOp)
 def convert_generate_descriptor(op: nvgpu.WarpgroupGenerateDescriptorOp, emit: Emitter) -> None:
-    """The fields but the address are one constant; the address is cut to its 14 bits."""
-    bits = emit.constant(descriptor_bits(op, emit), i64)
-    pointer = emit.converted(op.tensor)
+    """The fields but the address are one constant."""
+    bits = descriptor_bits(op, emit)
+    emit.replace(packed_descriptor(emit, emit.converted(op.tensor), bits))
+
+
+def packed_descriptor(emit: Emitter, pointer: SSAValue, bits: int) -> SSAValue:
+    """The field of the address, and the others. In a cluster addresses have the CTA's rank above the field's bits."""
     address = emit.add(llvm.PtrToIntOp(pointer, i64))
     window = emit.constant(((1 << ADDRESS_BITS) - 1) << UNIT_SHIFT, i64)
     units = emit.add(llvm.LShrOp(emit.add(llvm.AndOp(address, window)), emit.constant(UNIT_SHIFT, i64)))
-    emit.replace(llvm.OrOp(bits, units))
+    return emit.add(llvm.OrOp(emit.constant(bits - (1 << 64) if bits >> 63 else bits, i64), units))
 
 
 def descriptor_bits(op: nvgpu.WarpgroupGenerateDescriptorOp, emit: Emitter) -> int:
-    """The constant part of a descriptor, as a signed 64-bit integer."""
-    map_type = type_of(op.tensorMap, attrs.TensorMapDescriptorType)
-    swizzle = attrs.SWIZZLE_BYTES[map_type.swizzle.data]
-    rows = map_type.tensor.get_shape()[0]
+    """The constant part of a descriptor."""
+    swizzle = op.swizzle_bytes
+    rows = type_of(op.descriptor, attrs.WarpgroupDescriptorType).tensor.get_shape()[0]
     leading = _bytes(op.leading_byte_offset, rows * swizzle)
     stride = _bytes(op.matrix_stride, ROWS_PER_ATOM * swizzle)
     base = _bytes(op.swizzle_base, 0)
     if not swizzle and (op.leading_byte_offset is None or op.matrix_stride is None):
         raise emit.unsupported("descriptor-strides", "without swizzle needs leading_byte_offset and matrix_stride")
-    for name, value in (("leading_byte_offset", leading), ("matrix_stride", stride)):
-        if value % 16 or value >> UNIT_SHIFT >= 1 << ADDRESS_BITS:
-            raise emit.unsupported("descriptor-field", f"{name} {value} is no multiple of 16 below 262144")
-    if not 0 <= base < 1 << 3:
-        raise emit.unsupported("descriptor-field", f"swizzle_base {base} does not fit its 3 bits")
-    packed = pack_descriptor(leading, stride, base, swizzle)
-    return packed - (1 << 64) if packed >> 63 else packed
+    for name, value, unit, limit in (
+        ("leading_byte_offset", leading, 1 << UNIT_SHIFT, 1 << ADDRESS_BITS + UNIT_SHIFT),
+        ("matrix_stride", stride, 1 << UNIT_SHIFT, 1 << ADDRESS_BITS + UNIT_SHIFT),
+        ("swizzle_base", base, SWIZZLE_ROW, PATTERN_BYTES),
+    ):
+        if value % unit or not 0 <= value < limit:
+            raise emit.unsupported("descriptor-field", f"{name} {value} is no multiple of {unit} below {limit}")
+    return pack_descriptor(leading, stride, base // SWIZZLE_ROW, swizzle)
 
 
 def _bytes(attribute: IntegerAttr | None, default: int) -> int:
@@ -94,7 +100,6 @@ def pack_descriptor(leading: int, stride: int, base_offset: int, swizzle: int, a
 
 BLOCK_ROWS = 64  # of one wgmma instruction
 K_BYTES = 32  # depth of one wgmma instruction, in bytes of an operand's row
-SWIZZLE_ROW = 128  # bytes; the widest row of a swizzle atom
 
 INPUT_TYPES: dict[type[Attribute], str] = {
     Float16Type: "f16",

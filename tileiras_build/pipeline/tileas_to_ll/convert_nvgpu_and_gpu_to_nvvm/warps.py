@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import arith, llvm
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerType, StringAttr, UnitAttr, f32, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
+from ....dialects.definition import TableOperation
 from ....dialects.gpu_ext import ReduceKind, ShuffleMode
+from ....dialects.nvvm import generic
 from ....dialects.nvvm.attrs import ReduxKindAttr, ShflKindAttr
 from ....dialects.nvvm.ops_thread import ReduxSyncOp, ShflSyncOp
 from .conversion import Emitter, rewrite
@@ -32,24 +34,31 @@ REDUX = {
     ReduceKind.MAXUI: "umax",
 }
 Combine = Callable[[SSAValue, SSAValue], Operation]
+
+
+def _row(kind: type[TableOperation]) -> Combine:
+    return lambda lhs, rhs: kind.make([lhs, rhs], [lhs.type])
+
+
+# The instruction that combines two lanes where none combines a warp.
 INTEGER: dict[ReduceKind, Combine] = {
-    ReduceKind.ADD: arith.AddiOp,
-    ReduceKind.MUL: arith.MuliOp,
-    ReduceKind.AND: arith.AndIOp,
-    ReduceKind.OR: arith.OrIOp,
-    ReduceKind.XOR: arith.XOrIOp,
-    ReduceKind.MINSI: arith.MinSIOp,
-    ReduceKind.MAXSI: arith.MaxSIOp,
-    ReduceKind.MINUI: arith.MinUIOp,
-    ReduceKind.MAXUI: arith.MaxUIOp,
+    ReduceKind.ADD: llvm.AddOp,
+    ReduceKind.MUL: llvm.MulOp,
+    ReduceKind.AND: llvm.AndOp,
+    ReduceKind.OR: llvm.OrOp,
+    ReduceKind.XOR: llvm.XOrOp,
+    ReduceKind.MINSI: _row(generic.SMinOp),
+    ReduceKind.MAXSI: _row(generic.SMaxOp),
+    ReduceKind.MINUI: _row(generic.UMinOp),
+    ReduceKind.MAXUI: _row(generic.UMaxOp),
 }
 FLOAT: dict[ReduceKind, Combine] = {
-    ReduceKind.ADD: arith.AddfOp,
-    ReduceKind.MUL: arith.MulfOp,
-    ReduceKind.MINNUMF: arith.MinnumfOp,
-    ReduceKind.MAXNUMF: arith.MaxnumfOp,
-    ReduceKind.MINIMUMF: arith.MinimumfOp,
-    ReduceKind.MAXIMUMF: arith.MaximumfOp,
+    ReduceKind.ADD: llvm.FAddOp,
+    ReduceKind.MUL: llvm.FMulOp,
+    ReduceKind.MINNUMF: _row(generic.MinNumOp),
+    ReduceKind.MAXNUMF: _row(generic.MaxNumOp),
+    ReduceKind.MINIMUMF: _row(generic.MinimumOp),
+    ReduceKind.MAXIMUMF: _row(generic.MaximumOp),
 }
 
 
