@@ -13,7 +13,8 @@ from xdsl.ir import Attribute
 
 from ..dialects.cute import layout_of_type
 from ..errors import InternalError
-from ..pipeline.analysis.conversions import conversion_plan
+from ..pipeline.analysis.conversions import PART_BYTES, conversion_plan
+from ..pipeline.shared.accessors import row
 from ..pipeline.shared.element_types import element_of
 from ..targets import Target, find_target
 from .layouts import check_conversion
@@ -27,16 +28,20 @@ def check_conversions(module: ModuleOp) -> int:
     target = module.attributes.get(TARGET)
     if not isinstance(target, StringAttr):
         return 0
-    conversions = (op for op in module.walk() if op.name == CONVERSION)
-    pairs = {pair for op in conversions for pair in zip(op.operand_types, op.result_types, strict=True)}
-    for source, result in pairs:
-        _check(find_target(target.data), source, result)
-    return len(pairs)
+    conversions = (row(op) for op in module.walk() if op.name == CONVERSION)
+    kinds = {
+        (source, result, op.part_bytes or PART_BYTES)
+        for op in conversions
+        for source, result in zip(op.operand_types, op.result_types, strict=True)
+    }
+    for source, result, part_bytes in kinds:
+        _check(find_target(target.data), source, result, part_bytes)
+    return len(kinds)
 
 
-def _check(target: Target, source: Attribute, result: Attribute) -> None:
+def _check(target: Target, source: Attribute, result: Attribute, part_bytes: int) -> None:
     before, after = layout_of_type(source), layout_of_type(result)
-    plan = conversion_plan(target, before, after, element_of(source))
+    plan = conversion_plan(target, before, after, element_of(source), part_bytes)
     try:
         check_conversion(before, after, plan)
     except InternalError as error:

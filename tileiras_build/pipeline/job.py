@@ -21,7 +21,8 @@ class Job:
     ``opt_level`` is 0..3, "s" or "z"; ``lineinfo`` keeps source lines in the cubin; ``debug`` is full device debugging
     (implies no optimization in ptxas). ``libdevice`` and ``ptxas`` are paths, None = the wheels' own files.
     ``serializer`` makes the PTX: "nvptx" is LLVM's back end, "libnvvm" NVIDIA's library. ``strategy`` says how copies
-    overlap computation: a name of ``strategies.NAMES``.
+    overlap computation: a name of ``strategies.NAMES``. ``saving`` is the row of ``savings.SAVINGS`` by which the edge to
+    nv_tileas runs; it sets it itself.
     """
 
     target: Target
@@ -32,6 +33,7 @@ class Job:
     ptxas: str | None = None
     serializer: str = SERIALIZERS[0]
     strategy: str = "auto"
+    saving: int = 0
 
 
 def check_debug(job: Job) -> Job:

@@ -60,6 +60,7 @@ class _Kernel:
     def remarks(self) -> Iterator[Remark]:
         yield from self._cluster()
         yield from self._occupancy()
+        yield from self._shared_memory()
         for op in self.func.walk():
             if (describe := DESCRIBE.get(op.name)) is not None:
                 yield from describe(self, op)
@@ -80,6 +81,12 @@ class _Kernel:
             reasons = ("the tiles of its products would not stay in registers",)
             message = "Fewer CTAs share a multiprocessor"
             yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryOccupancy", message, notes, reasons)
+
+    def _shared_memory(self) -> Iterator[Remark]:
+        """What the kernel gave up for want of shared memory."""
+        if (reason := self.func.attributes.get("shared_memory_saved")) is not None:
+            message = "Shared memory does not hold the kernel's tiles"
+            yield self.remark(self.func, MISSED, MEMORY, "RemarkMemoryShared", message, (), (reason.data,))
 
     def remark(self, op: Operation, kind: str, category: str, name: str, message: str, notes=(), reasons=()) -> Remark:
         """A remark on ``op``; ``notes`` are (key, value) pairs of any printable values."""

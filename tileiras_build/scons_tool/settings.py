@@ -84,8 +84,8 @@ class Settings:
 
     def choices(self, target: Target) -> Job:
         """What is asked for ``target``, without files."""
-        given = {"strategy": self.strategy, "serializer": self.serializer}
-        return Job(target, self.opt_level, self.lineinfo, self.debug, **given)
+        level, strategy, serializer = self.opt_level, self.strategy, self.serializer
+        return Job(target, level, self.lineinfo, self.debug, strategy=strategy, serializer=serializer)
 
     def job(self, target: Target, stage: Stage) -> Job:
         """What ``stage`` is asked to do for ``target``, with the paths of its input files found."""

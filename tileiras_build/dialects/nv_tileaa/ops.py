@@ -297,6 +297,7 @@ KERNEL: Declared = {
     "num_ctas": I32.optional(),
     "num_ctas_declined": TEXT.optional(),
     "shared_bytes": I32.optional(0),
+    "shared_memory_saved": TEXT.optional(),
     "nv_tileaa.kernel_spec": SPECIFICATION.optional(),
     "arg_attrs": ARGUMENTS.optional(),
 }

@@ -45,8 +45,9 @@ ADDED: dict[str, Declared] = {
     "atomic_rmw": SCRATCH,
     "atomic_cas": SCRATCH,
     "reduce": SCRATCH,
-    "extract_slice": SCRATCH,
-    "insert_slice": SCRATCH,
+    # Bits of an element's packed index that number the parts in which a tile passes through scratch.
+    "extract_slice": SCRATCH | {"cut_bits": I32.optional(0)},
+    "insert_slice": SCRATCH | {"cut_bits": I32.optional(0)},
     "alloca": STORAGE,
     # The mma row and how warps divide m, n and batch; or the row of a warpgroup, or of tensor memory and its columns.
     "dot": PRODUCT
@@ -86,7 +87,7 @@ ConvertLayoutOp = define(
     "sources*",
     "results*",
     "the same tiles in other layouts",
-    attributes=SCRATCH,
+    attributes=SCRATCH | {"part_bytes": I32.optional()},
     facts=Facts(Layouts.OWN, keeps=Keeps.TILE | Keeps.ZEROS),
 )
 CtaRankOp = define(

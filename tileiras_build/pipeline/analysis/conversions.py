@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ...dialects.cute import layout_of
+from ...dialects.definition import TableOperation
 from ...layouts import LinearLayout, plan_conversion
 from ...layouts.conversion import Plan
-from ..shared.element_types import Element
+from ...targets import Target
+from ..savings import SAVINGS
+from ..shared.element_types import Element, element_of
 
 # A larger tile goes through shared memory in several passes.
-MAX_SCRATCH = 32 * 1024
+PART_BYTES = SAVINGS[0].part_bytes
 
 
-def conversion_plan(target: Any, source: LinearLayout, result: LinearLayout, element: Element) -> Plan:
-    """The plan for a GPU: what it can do with matrices decides which instructions are considered."""
+def plans_of(op: TableOperation, target: Target) -> list[Plan]:
+    """The plans of a convert_layout, one for each tile."""
+    most = op.part_bytes or PART_BYTES
+    pairs = zip(op.operands, op.results, strict=True)
+    return [conversion_plan(target, layout_of(a), layout_of(b), element_of(a.type), most) for a, b in pairs]
+
+
+def conversion_plan(
+    target: Target, source: LinearLayout, result: LinearLayout, element: Element, part_bytes: int = PART_BYTES
+) -> Plan:
+    """The plan for a GPU: what it can do with matrices decides which instructions are considered.
+
+    ``part_bytes`` is the most that may be in shared memory at a time.
+    """
     matrices = target.has("ldmatrix")
     return plan_conversion(
-        source, result, element.bits, stmatrix=target.has("stmatrix"), ldmatrix=matrices, max_scratch=MAX_SCRATCH
+        source, result, element.bits, stmatrix=target.has("stmatrix"), ldmatrix=matrices, max_scratch=part_bytes
     )

@@ -10,9 +10,11 @@ from xdsl.ir import Operation
 from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp
 from ...layouts import SharedRoundTrip
 from ..job import Job
+from ..savings import saving_of
 from ..shared.element_types import element_of
 from .conversions import conversion_plan
 from .kinds import is_tile
+from .slice_parts import slice_cut
 
 # Scratch starts on a row of all banks; a ring where the longest swizzle repeats.
 ALIGNMENT, RING_ALIGNMENT = 128, 1024
@@ -41,7 +43,11 @@ def conversion_bytes(op: Any, job: Job) -> int:
     total = 0
     for source, result in zip(op.operands, op.results):
         plan = conversion_plan(
-            job.target, source.type.encoding.data, result.type.encoding.data, element_of(source.type)
+            job.target,
+            source.type.encoding.data,
+            result.type.encoding.data,
+            element_of(source.type),
+            saving_of(job).part_bytes,
         )
         if isinstance(plan, SharedRoundTrip):
             total += aligned(plan.scratch_bytes)
@@ -66,11 +72,15 @@ def _reduce_bytes(op: Any, job: Job) -> int:
 
 
 def _extract_bytes(op: Any, job: Job) -> int:
-    return 0 if op.source.type.encoding.data.size == 1 else _tile_bytes(op.source)
+    return 0 if op.source.type.encoding.data.size == 1 else _tile_bytes(op.source) >> _cut_bits(op, job)
 
 
 def _insert_bytes(op: Any, job: Job) -> int:
-    return _tile_bytes(op.result)
+    return _tile_bytes(op.result) >> _cut_bits(op, job)
+
+
+def _cut_bits(op: Any, job: Job) -> int:
+    return slice_cut(op, job).bit_count()
 
 
 def _dot_bytes(op: Any, job: Job) -> int:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects.facts import is_entry
+from ...errors import Unsupported
 from ..contracts import EdgePass, run_passes
 from ..job import Job
+from ..savings import may_be_short, saving_of, savings
+from ..shared.accessors import row
 from ..shared.eliminate_common import EliminateCommon
 from ..strategies import choose, runs
 from .apply_scales import ApplyScales
 from .assign_layouts import AssignLayouts
-from .assign_scratch import AssignScratch
+from .assign_scratch import NO_ROOM, AssignScratch
 from .choose_occupancy import ChooseOccupancy
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .distribute_over_ctas import DistributeOverCtas
 from .exchange_operands import ExchangeOperands
+from .hoist_views import HoistViews
 from .issue_ahead import IssueAhead
 from .legalize_dot import LegalizeDot
+from .limit_scratch import LimitScratch
 from .multicast_loads import MulticastLoads
 from .order_tokens import OrderTokens
 from .overlap_products import OverlapProducts
@@ -31,6 +37,7 @@ from .store_by_tma import StoreByTma
 
 PASSES = (
     ConvertTileAAToTileAS,  # first: all passes here read nv_tileas
+    HoistViews,  # before all that asks whether two views are one
     LegalizeDot,  # before layouts: it changes the types of operands
     PackFp4,  # after LegalizeDot: only products that may scale by themselves read pairs; before the choice of copies and CTAs: both are of bytes
     DistributeOverCtas,  # after LegalizeDot: products are the target's; before barriers, layouts and schedules, which are one CTA's
@@ -49,6 +56,7 @@ PASSES = (
     IssueAhead,  # after OverlapProducts: of the loops that it leaves
     PipelineLoads,  # after layouts: operand fragments decide how stages are placed
     StoreByTma,  # after PipelineLoads: rings have their sizes, and no load is moved any more
+    LimitScratch,  # before AssignScratch: it gives the parts their places
     AssignScratch,  # sizes follow from layouts, barriers from the final order: only what changes neither comes after
     SequenceProducts,  # after AssignScratch: no barrier may stand in a turn
 )
@@ -61,5 +69,20 @@ def passes_for(job: Job) -> list[type[EdgePass]]:
 
 
 def lower(module: ModuleOp, job: Job) -> ModuleOp:
-    """nv_tileas of a module of nv_tileaa operations, in place."""
-    return run_passes(passes_for(job), module, job, edge="tileaa_to_tileas")
+    """nv_tileas of a module of nv_tileaa operations; its kernels give up what they must for their shared memory."""
+    *attempts, last = savings(job) if may_be_short(module, job) else (job,)
+    for attempt in attempts:
+        try:
+            return _lower(module.clone(), attempt)
+        except Unsupported as error:
+            if error.id != NO_ROOM:
+                raise
+    return _lower(module, last)
+
+
+def _lower(module: ModuleOp, job: Job) -> ModuleOp:
+    run_passes(passes_for(job), module, job, edge="tileaa_to_tileas")
+    if remark := saving_of(job).remark:
+        for func in filter(is_entry, module.body.block.ops):
+            row(func).shared_memory_saved = remark
+    return module

@@ -32,6 +32,7 @@ from ..shared.element_types import element_of
 from .conversion_groups import group_conversions
 from .shared_hazards import Hazards
 
+NO_ROOM = "shared-memory"  # the error of a kernel that does not fit
 ADDRESS_BYTES = 16  # of an address that one thread leaves for all
 TENSOR_ADDRESS_BYTES = 16  # where an allocation of tensor memory leaves its address
 
@@ -48,7 +49,8 @@ class AssignScratch(EdgePass):
 
 
 def _assign(func: Operation, job: Job) -> None:
-    group_conversions(func)
+    if not job.saving:  # together they need room for all of them
+        group_conversions(func)
     users: list[TableOperation] = []
     for op in walk(func):
         if op.name in SIZES and (size := SIZES[op.name](op, job)):
@@ -91,7 +93,7 @@ def _place(users: list[TableOperation], room: int) -> int:
 def _check_size(total: int, job: Job) -> None:
     if total > job.target.max_shared_memory:
         raise Unsupported(
-            "shared-memory",
+            NO_ROOM,
             f"the kernel needs {total} bytes of shared memory, {job.target.name} has {job.target.max_shared_memory}",
             remedy="use smaller tiles",
         )

@@ -39,6 +39,7 @@ from ..analysis.scratch_sizes import RING_ALIGNMENT, aligned, ring_bytes
 from ..analysis.tensor_maps import TensorBox, tensor_box
 from ..contracts import EdgePass
 from ..job import Job
+from ..savings import saving_of
 from ..shared.accessors import block_of, given, last_op, parent, row
 from ..shared.element_types import element_of
 from ..shared.optimization_hints import hint
@@ -103,7 +104,8 @@ class _Store:
             return None
         layouts = (layout_of(value) for value in (self.conversion.operands[0], self.op.value))
         before, after = layouts
-        plan = conversion_plan(self.job.target, before, after, element_of(self.op.value.type))
+        element, most = element_of(self.op.value.type), saving_of(self.job).part_bytes
+        plan = conversion_plan(self.job.target, before, after, element, most)
         return plan if isinstance(plan, SharedRoundTrip) else None
 
     @property

@@ -14,7 +14,7 @@ from ....dialects.gpu_ext import ShuffleMode
 from ....dialects.nvvm.generic import CtPopOp
 from ....layouts import NoOp, RegisterPermutation, SharedRoundTrip, WarpShuffle
 from ....layouts.conversion import Plan
-from ...analysis.conversions import conversion_plan
+from ...analysis.conversions import plans_of
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import I32, I64, integer
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
@@ -26,9 +26,8 @@ def emit_convert_layout(e: KernelEmitter, op: Any) -> None:
     """Stores of all operands, one barrier, loads of all results; each operand has its own part of the scratch region."""
     scratch = op.attributes["scratch_offset"].value.data if "scratch_offset" in op.attributes else 0
     trips = []
-    for source, result in zip(op.operands, op.results):
+    for source, result, plan in zip(op.operands, op.results, plans_of(op, e.target)):
         element = element_of(source.type)
-        plan = conversion_plan(e.target, layout_of(source), layout_of(result), element)
         if isinstance(plan, SharedRoundTrip):
             trips.append((source, result, element, plan, scratch))
             scratch += -(-plan.scratch_bytes // 128) * 128

@@ -22,6 +22,7 @@ from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
 from ..memory.global_memory import Positions
 from ..memory.shared_memory import holder_of, load_registers, load_shared, store_registers, store_shared
+from .slices_in_parts import extract_in_parts, insert_in_parts
 
 
 def element_bits(data: bytes, index: int, size: int) -> int:
@@ -132,6 +133,9 @@ def emit_extract_slice(e: KernelEmitter, op: Any) -> None:
     if layout.size == 1:
         e.set(result, e.registers(source)[:1] * _count(result))
         return
+    if op.cut_bits:
+        e.set(result, extract_in_parts(e, op))
+        return
     scratch = op.attributes["scratch_offset"].value.data
     placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)
     if "sync_before" in op.attributes:
@@ -202,6 +206,9 @@ def _scattered(e: KernelEmitter, layout: LinearLayout, shape: tuple[int, ...], e
 
 def emit_insert_slice(e: KernelEmitter, op: Any) -> None:
     """The destination is written to shared memory, the slice over it, and the whole is read back."""
+    if op.cut_bits:
+        e.set(op.result, insert_in_parts(e, op))
+        return
     layout, element = layout_of(op.result), e.element(op.result)
     scratch = op.attributes["scratch_offset"].value.data
     placement = SharedLayout.plain(layout.shape, tuple(range(layout.rank - 1, -1, -1)), element.bits)

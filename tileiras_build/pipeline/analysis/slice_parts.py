@@ -1,0 +1,66 @@
+"""Slices of tiles that are too large for scratch memory: which bits of an element's index are cut off.
+
+A tile's packed index has bits that say which slice, and bits that say where in it. What is cut off numbers the parts: one
+part is in shared memory at a time, and the kept bits say where. Of the bits that say which slice those are cut first:
+only one of their parts is asked for.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import TensorType
+
+from ...layouts.linear_layout import dim_bases
+from ..job import Job
+from ..savings import saving_of
+from ..shared.element_types import element_of
+
+
+def inner_bits(shape: tuple[int, ...], part: tuple[int, ...]) -> int:
+    """The packed index bits, in a tile of ``shape``, of an element in its slice of shape ``part``."""
+    return sum(
+        unit for units, size in zip(dim_bases(shape), part, strict=True) for unit in units[: size.bit_length() - 1]
+    )
+
+
+def cut_of_extract(op: Any, most_bytes: int) -> int:
+    """The bits to cut off for an extract_slice, 0 where its whole source is at most ``most_bytes``."""
+    shape = tuple(op.source.type.get_shape())
+    part = tuple(op.result.type.get_shape()) if isinstance(op.result.type, TensorType) else (1,) * len(shape)
+    inner = inner_bits(shape, part)
+    return _cut((prod(shape) - 1) & ~inner, inner, element_of(op.source.type).bytes, most_bytes)
+
+
+def cut_of_insert(op: Any, most_bytes: int) -> int:
+    """The bits to cut off for an insert_slice, 0 where its whole result is at most ``most_bytes``; else all that say which
+    slice are among them.
+    """
+    shape, part = tuple(op.result.type.get_shape()), tuple(op.source.type.get_shape())
+    inner, bytes = inner_bits(shape, part), element_of(op.result.type).bytes
+    if prod(shape) * bytes <= most_bytes:
+        return 0
+    return (prod(shape) - 1) & ~inner | _cut(0, inner, bytes, most_bytes)
+
+
+def _cut(outer: int, inner: int, bytes: int, most_bytes: int) -> int:
+    cut, kept = 0, outer | inner
+    candidates = [bit for mask in (outer, inner) for bit in _descending(mask)]
+    while candidates and bytes << kept.bit_count() > most_bytes:
+        bit = candidates.pop(0)
+        cut, kept = cut | bit, kept & ~bit
+    return cut
+
+
+def _descending(mask: int) -> list[int]:
+    return [1 << bit for bit in range(mask.bit_length() - 1, -1, -1) if mask >> bit & 1]
+
+
+def slice_cut(op: Any, job: Job) -> int:
+    """The bits that a job cuts off for an extract_slice or an insert_slice."""
+    return _CUTS[op.name](op, saving_of(job).part_bytes) if job.saving else 0
+
+
+_CUTS = {"nv_tileas.extract_slice": cut_of_extract, "nv_tileas.insert_slice": cut_of_insert}
+SLICES = frozenset(_CUTS)

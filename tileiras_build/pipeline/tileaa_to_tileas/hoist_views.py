@@ -1,0 +1,61 @@
+"""Make what loads and stores say of memory once, before the loops that they are in.
+
+In:    nv_tileas memory references and views, wherever the source makes them.
+Out:   those that follow from values outside a loop are made before it, each once; so loops one after the other that load
+       from one array are seen to, and can use the same stages in shared memory.
+After: convert_tileaa_to_tileas. Before: all passes that ask whether two views are one.
+Sound: to make a memory reference or a view computes nothing and touches no memory: it has no effect where it would not
+       have been made.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ...dialects.facts import is_loop
+from ...dialects.ir import walk
+from ...dialects.nv_tileas.ops import COUNTERPARTS
+from ..contracts import EdgePass
+from ..job import Job
+from ..shared.accessors import block_of, parent
+from ..shared.eliminate_common import merge
+
+VIEWS = (COUNTERPARTS["nv_tileaa.make_memref"], COUNTERPARTS["nv_tileaa.block_tile"])
+
+
+class HoistViews(EdgePass):
+    """Memory references and views before loops."""
+
+    name = "tileas-hoist-views"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        moved = [op for op in walk(module) if isinstance(op, VIEWS) and _moved_out(op)]
+        for func in dict.fromkeys(map(_function_of, moved)):
+            merge(func.regions[0].blocks[0], lambda op: isinstance(op, VIEWS))
+
+
+def _moved_out(op: Operation) -> bool:
+    """Whether there was a loop around ``op`` that it does not depend on; it stands before the outermost of them."""
+    outermost = None
+    place = parent(op)
+    while is_loop(place) and not any(_is_inside(operand, place) for operand in op.operands):
+        outermost, place = place, parent(place)
+    if outermost is None:
+        return False
+    op.detach()
+    block_of(outermost).insert_op_before(op, outermost)
+    return True
+
+
+def _is_inside(value: SSAValue, loop: Operation) -> bool:
+    place = value.owner if isinstance(value.owner, Block) else value.owner.parent
+    while place is not None and (around := place.parent_op()) is not loop:
+        place = around.parent if around is not None else None
+    return place is not None
+
+
+def _function_of(op: Operation) -> Operation:
+    while (above := op.parent_op()) is not None and above.name != "builtin.module":
+        op = above
+    return op

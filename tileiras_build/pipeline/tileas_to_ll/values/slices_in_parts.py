@@ -1,0 +1,157 @@
+"""Slices of tiles that do not fit into shared memory: one part after the other goes through it.
+
+The bits ``cut_bits`` of an element's packed index number the parts (analysis/slice_parts.py). A thread writes those of its
+registers that are in the part, and takes from it what it wants; the bits that are left are the place in the part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from xdsl.dialects.builtin import TensorType
+
+from ....layouts import LinearLayout, unpack
+from ...analysis.slice_parts import inner_bits
+from ...shared.accessors import given
+from ...shared.element_types import Element
+from ..emission.kernel_emitter import KernelEmitter, layout_of, taken
+from ..emission.thread_code import Value
+from ..memory.shared_memory import holder_of, load_shared, store_shared
+
+
+def compress(index: int, kept: int) -> int:
+    """The bits of ``index`` that are in ``kept``, moved together."""
+    found = [index >> bit & 1 for bit in range(kept.bit_length()) if kept >> bit & 1]
+    return sum(value << place for place, value in enumerate(found))
+
+
+@dataclass(frozen=True)
+class _Elements:
+    """Which elements of the whole tile a thread's registers are: its own part of the packed index, XOR one of ``offsets``."""
+
+    e: KernelEmitter
+    lanes: tuple[int, ...]
+    warps: tuple[int, ...]
+    offsets: tuple[int, ...]
+
+    @classmethod
+    def of(cls, e: KernelEmitter, layout: LinearLayout, widen: Callable[[int], int] = lambda index: index) -> _Elements:
+        images = (layout.lanes, layout.warps, layout.register_offsets)
+        return cls(e, *(tuple(map(widen, image)) for image in images))
+
+    def bits(self, mask: int) -> Value:
+        """The thread's part of the index bits in ``mask``."""
+        return self.e.linear(*(tuple(image & mask for image in images) for images in (self.lanes, self.warps)))
+
+    def address(self, offset: int, kept: int, bytes: int) -> Value:
+        """Where an element lies in shared memory, less the scratch region's start."""
+        lanes, warps = (tuple(compress(image, kept) * bytes for image in i) for i in (self.lanes, self.warps))
+        place = self.e.b.xor(self.e.linear(lanes, warps), compress(offset, kept) * bytes)
+        return self.e.b.add(place, self.e.shared_base)
+
+
+@dataclass(frozen=True)
+class _Exchange:
+    """A slice operation on a tile of ``shape``, the slice's being ``part``."""
+
+    e: KernelEmitter
+    op: Any
+    element: Element
+    shape: tuple[int, ...]
+    part: tuple[int, ...]
+
+    @property
+    def whole(self) -> int:
+        return prod(self.shape) - 1
+
+    @property
+    def inner(self) -> int:
+        return inner_bits(self.shape, self.part)
+
+    @property
+    def kept(self) -> int:
+        return self.whole & ~self.op.cut_bits
+
+    def start(self) -> Value:
+        """The packed index of the slice's first element."""
+        units = (prod(self.shape[dim + 1 :]) * size for dim, size in enumerate(self.part))
+        start: Value = 0
+        for index, unit in zip(self.op.indices, units):
+            start = self.e.b.add(start, self.e.b.mul(self.e.scalar(index), unit))
+        return start
+
+    def widen(self, index: int) -> int:
+        """A packed index of the slice as one of the whole tile."""
+        coordinates = unpack(index, self.part)
+        return sum(c * prod(self.shape[dim + 1 :]) for dim, c in enumerate(coordinates))
+
+    def parts(self) -> Iterator[int]:
+        """The values of the bits in a slice that are cut off; a barrier before each part is written."""
+        cut, value = self.op.cut_bits & self.inner, 0
+        while True:
+            if value or "sync_before" in self.op.attributes:
+                self.e.barrier()
+            yield value
+            value = value - cut & cut
+            if not value:
+                return
+
+    def store(self, layout: LinearLayout, elements: _Elements, values: Sequence[Any], wanted: Value, mask: int) -> None:
+        """Write what has the index bits ``wanted`` in ``mask``, by one of the threads that have it."""
+        b = self.e.b
+        holder = holder_of(self.e, layout.free_bits("lane"), layout.free_bits("warp"))
+        difference = b.xor(elements.bits(mask), wanted)
+        for offset, value in dict(zip(elements.offsets, values)).items():
+            own = b.compare("eq", difference, offset & mask) if mask else None
+            address = elements.address(offset, self.kept, self.element.bytes)
+            store_shared(self.e, self.element, [value], address, self.op.scratch_offset, b.all_of([own, holder]))
+
+    def load(self, elements: _Elements, old: Sequence[Any] | None, wanted: Value, mask: int) -> list[Any]:
+        """Registers with the index bits ``wanted`` in ``mask`` from the part, all others as in ``old``."""
+        b = self.e.b
+        difference = b.xor(elements.bits(mask), wanted)
+        known: dict[int, Value] = {}
+        for number, offset in enumerate(elements.offsets):
+            if offset in known:
+                continue
+            address = elements.address(offset, self.kept, self.element.bytes)
+            (value,) = load_shared(self.e, self.element, 1, address, self.op.scratch_offset)
+            if old is not None and mask:
+                own = b.compare("eq", difference, offset & mask)
+                value = b.select(own, value, taken(b, old[number]), self.element.type)
+            known[offset] = value
+        return [known[offset] for offset in elements.offsets]
+
+
+def extract_in_parts(e: KernelEmitter, op: Any) -> list[Any]:
+    """The registers of an extract_slice."""
+    is_tile = isinstance(op.result.type, TensorType)
+    shape = tuple(op.source.type.get_shape())
+    part = tuple(op.result.type.get_shape()) if is_tile else (1,) * len(shape)
+    exchange = _Exchange(e, op, e.element(op.source), shape, part)
+    source = layout_of(op.source)
+    stored = _Elements.of(e, source)
+    wanted = _Elements.of(e, layout_of(op.result), exchange.widen) if is_tile else _Elements(e, (), (), (0,))
+    cut, start, result = op.cut_bits, exchange.start(), None
+    for number in exchange.parts():
+        place = e.b.or_(e.b.and_(start, cut), number)
+        exchange.store(source, stored, e.registers(op.source), place, cut)
+        e.barrier()
+        result = exchange.load(wanted, result, number, cut & exchange.inner)
+    return given(result)
+
+
+def insert_in_parts(e: KernelEmitter, op: Any) -> list[Any]:
+    """The registers of an insert_slice: only the slice passes through shared memory."""
+    layout, part = layout_of(op.result), layout_of(op.source)
+    exchange = _Exchange(e, op, e.element(op.result), layout.shape, part.shape)
+    stored, wanted = _Elements.of(e, part, exchange.widen), _Elements.of(e, layout)
+    start, result = exchange.start(), list(e.packed_as(op.destination, layout))
+    for number in exchange.parts():
+        exchange.store(part, stored, e.registers(op.source), number, op.cut_bits & exchange.inner)
+        e.barrier()
+        result = exchange.load(wanted, result, e.b.or_(start, number), op.cut_bits)
+    return result
