@@ -77,6 +77,14 @@ def test_a_slice_is_put_in_in_parts(name, shape, number, sm):
     assert np.array_equal(out, expected)
 
 
+@pytest.mark.parametrize("sm", SMS)
+def test_a_product_is_taken_in_parts_along_k(sm):
+    x, y = numbers(64, 512), numbers(512, 64)
+    out = run(KERNELS, "product_f32", sm, [x, y, empty(64, 64)])[2]
+    assert np.array_equal(out, x @ y)
+    assert saved(compiled(KERNELS, "product_f32", sm)) == SAVINGS[1].remark
+
+
 # ---- GPUs with less of it ------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "name, sm, kib, number",

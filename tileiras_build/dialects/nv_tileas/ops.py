@@ -58,6 +58,8 @@ ADDED: dict[str, Declared] = {
         "warpgroup": TEXT.optional(),
         "tensor_memory": TEXT.optional(),
         "tensor_words": I32.optional(),
+        # Parts along k in which operands pass through scratch that no instruction for matrices takes.
+        "k_parts": I32.optional(1),
     },
 }
 

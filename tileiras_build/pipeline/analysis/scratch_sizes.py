@@ -86,7 +86,18 @@ def _cut_bits(op: Any, job: Job) -> int:
 def _dot_bytes(op: Any, job: Job) -> int:
     if any(row in op.attributes for row in TENSOR_CORES):
         return 0
-    return aligned(_tile_bytes(op.lhs)) + _tile_bytes(op.rhs)
+    parts = k_parts(op, job)
+    return aligned(_tile_bytes(op.lhs) // parts) + _tile_bytes(op.rhs) // parts
+
+
+def k_parts(op: Any, job: Job) -> int:
+    """In how many parts along k both operands of a product without an instruction for matrices pass through scratch."""
+    parts, depth = 1, op.lhs.type.get_shape()[-1]
+    while (
+        job.saving and parts < depth and _tile_bytes(op.lhs) + _tile_bytes(op.rhs) > parts * saving_of(job).part_bytes
+    ):
+        parts *= 2
+    return parts
 
 
 def _atomic_bytes(op: Any, job: Job) -> int:

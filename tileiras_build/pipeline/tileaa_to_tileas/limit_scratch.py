@@ -1,7 +1,7 @@
 """Let tiles pass through shared memory in small parts, in kernels that do not fit otherwise.
 
 In:    nv_tileas operations with layouts, in a kernel that gives up something (savings.py).
-Out:   ``part_bytes`` on convert_layouts, ``cut_bits`` on slices whose tiles pass in parts; where the layouts of a conversion
+Out:   ``part_bytes`` on convert_layouts, ``cut_bits`` on slices and ``k_parts`` on products whose tiles pass in parts; where the layouts of a conversion
        leave too few bits to cut a tile along, there are two, with a layout between them.
 After: all passes that add conversions. Before: assign_scratch, which sizes and places the parts.
 Sound: two conversions one after the other are the conversion from the first layout to the last; parts are a matter of how
@@ -17,7 +17,7 @@ from ...dialects.definition import TableOperation
 from ...dialects.ir import erase, walk
 from ...dialects.nv_tileas.ops import ConvertLayoutOp
 from ...layouts.halfway import halfway
-from ..analysis.scratch_sizes import conversion_bytes
+from ..analysis.scratch_sizes import SIZES, conversion_bytes, k_parts
 from ..analysis.slice_parts import SLICES, slice_cut
 from ..contracts import EdgePass
 from ..job import Job
@@ -40,6 +40,8 @@ class LimitScratch(EdgePass):
                 _go_halfway(op, job)
             elif op.name in SLICES:
                 row(op).cut_bits = slice_cut(op, job)
+            elif op.name == "nv_tileas.dot" and SIZES[op.name](op, job):
+                row(op).k_parts = k_parts(op, job)
 
 
 def _go_halfway(op: TableOperation, job: Job) -> None:

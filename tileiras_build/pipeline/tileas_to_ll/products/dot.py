@@ -18,6 +18,7 @@ from ....errors import InternalError
 from ....layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unpack
 from ....targets import MmaAtom
 from ...analysis.dot_atoms import atom_named, operand_signs, tiling_of
+from ...analysis.scratch_sizes import aligned
 from ...shared.accessors import typed
 from ...shared.element_types import ELEMENTS, Element, element_of
 from ...shared.llvm_types import DOUBLE, FLOAT, HALF, I16, I32, vector
@@ -25,6 +26,7 @@ from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of, taken
 from ..emission.thread_code import Value
 from ..memory.shared_memory import load_shared, pack_scales, pack_word, store_registers
 from ..values.float_conversions import convert_float
+from ..values.tiles_in_parts import store_along
 
 VECTOR_BYTES = 16
 FP4_BITS, FP4_PADDING = 4, 2
@@ -186,6 +188,8 @@ def _set_result(e: KernelEmitter, op: Any, tiling: MmaTiling, accumulators: list
 # ---- fused multiply-adds -------------------------------------------------------------------------
 def _emit_multiply_add(e: KernelEmitter, op: Any) -> None:
     """Both operands lie in shared memory; each thread walks along k for the elements of the result that it holds."""
+    if op.k_parts > 1:
+        return _emit_in_parts(e, op)
     layout = layout_of(op.result)
     scratch = op.attributes["scratch_offset"].value.data
     left, right = e.element(op.lhs), e.element(op.rhs)
@@ -203,15 +207,38 @@ def _emit_multiply_add(e: KernelEmitter, op: Any) -> None:
     e.values[op.result] = _walk_along_k(e, op, readers, multiply, registers)
 
 
+def _emit_in_parts(e: KernelEmitter, op: Any) -> None:
+    """The operands pass through shared memory in parts along k."""
+    layout, parts = layout_of(op.result), op.k_parts
+    k_dims = {op.lhs: -1, op.rhs: -2}
+    starts = (op.scratch_offset, op.scratch_offset + aligned(_bytes(e, op.lhs) // parts))
+    multiply = MULTIPLY_ADD[e.element(op.result).type](e, op, e.element(op.lhs), e.element(op.rhs))
+    registers: Sequence[Value] = list(e.registers_as(op.acc, layout))
+    for number in range(parts):
+        if number or "sync_before" in op.attributes:
+            e.barrier()
+        for (value, dim), start in zip(k_dims.items(), starts):
+            store_along(e, value, dim, parts, number, start)
+        e.barrier()
+        left, right = starts
+        readers = [_Reader(e, op.lhs, layout, left, True, parts), _Reader(e, op.rhs, layout, right, False, parts)]
+        registers = _walk_along_k(e, op, readers, multiply, registers, parts)
+    e.values[op.result] = registers
+
+
+def _bytes(e: KernelEmitter, value: Any) -> int:
+    return layout_of(value).size * e.element(value).bytes
+
+
 # Steps along k that are written out in the loop's body: enough to hide a load behind the products of another.
 UNROLLED = 4
 
 
 def _walk_along_k(
-    e: KernelEmitter, op: Any, readers: list[_Reader], multiply: MultiplyAdd, registers: list[Value]
+    e: KernelEmitter, op: Any, readers: list[_Reader], multiply: MultiplyAdd, registers: Sequence[Value], parts: int = 1
 ) -> Sequence[Value]:
     """A loop over k with the accumulators as arguments; short products are written out."""
-    length = op.lhs.type.get_shape()[-1]
+    length = op.lhs.type.get_shape()[-1] // parts
     if length <= UNROLLED:
         return _steps(readers, multiply, registers, 0, length)
     b, types = e.b, [I32, *[e.element(op.result).type] * len(registers)]
@@ -255,12 +282,13 @@ def _place(e: KernelEmitter, value: Any, scratch: int) -> SharedLayout:
 class _Reader:
     """Loads the element of an operand in shared memory that a register of the result needs at position k."""
 
-    def __init__(self, e: KernelEmitter, value: Any, layout: LinearLayout, start: int, is_left: bool):
+    def __init__(self, e: KernelEmitter, value: Any, layout: LinearLayout, start: int, is_left: bool, parts: int = 1):
         self.e, self.value_element, self.start = e, e.element(value), start
-        shape = tuple(value.type.get_shape())
+        shape = list(value.type.get_shape())
         rank = len(shape)
+        shape[-1 if is_left else -2] //= parts
         bytes = self.value_element.bytes
-        units = [bytes * _unit(shape, dim) for dim in range(rank)]
+        units = [bytes * _unit(tuple(shape), dim) for dim in range(rank)]
         self.k_unit = units[-1] if is_left else units[-2]
         # Result dimensions: batch…, m, n. The left operand has no n, the right one no m.
         self.units = [*units[:-2], units[-2], 0] if is_left else [*units[:-2], 0, units[-1]]

@@ -22,7 +22,7 @@ from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
 from ..memory.global_memory import Positions
 from ..memory.shared_memory import holder_of, load_registers, load_shared, store_registers, store_shared
-from .slices_in_parts import extract_in_parts, insert_in_parts
+from .tiles_in_parts import extract_in_parts, insert_in_parts
 
 
 def element_bits(data: bytes, index: int, size: int) -> int:

@@ -1,4 +1,4 @@
-"""Slices of tiles that do not fit into shared memory: one part after the other goes through it.
+"""Tiles that do not fit into shared memory: slices and products take them through it one part after the other.
 
 The bits ``cut_bits`` of an element's packed index number the parts (analysis/slice_parts.py). A thread writes those of its
 registers that are in the part, and takes from it what it wants; the bits that are left are the place in the part.
@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.dialects.builtin import TensorType
 
 from ....layouts import LinearLayout, unpack
+from ....layouts.linear_layout import dim_bases
 from ...analysis.slice_parts import inner_bits
 from ...shared.accessors import given
 from ...shared.element_types import Element
@@ -51,6 +52,38 @@ class _Elements:
         lanes, warps = (tuple(compress(image, kept) * bytes for image in i) for i in (self.lanes, self.warps))
         place = self.e.b.xor(self.e.linear(lanes, warps), compress(offset, kept) * bytes)
         return self.e.b.add(place, self.e.shared_base)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What has the index bits ``wanted`` in ``mask``, at byte ``scratch``; the bits ``kept`` say where."""
+
+    wanted: Value
+    mask: int
+    kept: int
+    scratch: int
+
+
+def _store(elements: _Elements, values: Sequence[Any], element: Element, part: _Part, holder: Value | None) -> None:
+    """Write what is in a part, by threads that ``holder`` names."""
+    e, b = elements.e, elements.e.b
+    difference = b.xor(elements.bits(part.mask), part.wanted)
+    for offset, value in dict(zip(elements.offsets, values)).items():
+        if isinstance(difference, int) and difference != offset & part.mask:
+            continue
+        own = None if isinstance(difference, int) else b.compare("eq", difference, offset & part.mask)
+        address = elements.address(offset, part.kept, element.bytes)
+        store_shared(e, element, [value], address, part.scratch, b.all_of([own, holder]))
+
+
+def store_along(e: KernelEmitter, value: Any, dim: int, parts: int, number: int, scratch: int) -> None:
+    """Write one of so many parts of a tile, cut along ``dim``, row-major to byte ``scratch``."""
+    layout, element = layout_of(value), e.element(value)
+    units = dim_bases(layout.shape)[dim][-(parts.bit_length() - 1) :]
+    wanted = sum(unit for place, unit in enumerate(units) if number >> place & 1)
+    part = _Part(wanted, sum(units), layout.size - 1 & ~sum(units), scratch)
+    holder = holder_of(e, layout.free_bits("lane"), layout.free_bits("warp"))
+    _store(_Elements.of(e, layout), e.registers(value), element, part, holder)
 
 
 @dataclass(frozen=True)
@@ -101,13 +134,8 @@ class _Exchange:
 
     def store(self, layout: LinearLayout, elements: _Elements, values: Sequence[Any], wanted: Value, mask: int) -> None:
         """Write what has the index bits ``wanted`` in ``mask``, by one of the threads that have it."""
-        b = self.e.b
         holder = holder_of(self.e, layout.free_bits("lane"), layout.free_bits("warp"))
-        difference = b.xor(elements.bits(mask), wanted)
-        for offset, value in dict(zip(elements.offsets, values)).items():
-            own = b.compare("eq", difference, offset & mask) if mask else None
-            address = elements.address(offset, self.kept, self.element.bytes)
-            store_shared(self.e, self.element, [value], address, self.op.scratch_offset, b.all_of([own, holder]))
+        _store(elements, values, self.element, _Part(wanted, mask, self.kept, self.op.scratch_offset), holder)
 
     def load(self, elements: _Elements, old: Sequence[Any] | None, wanted: Value, mask: int) -> list[Any]:
         """Registers with the index bits ``wanted`` in ``mask`` from the part, all others as in ``old``."""
