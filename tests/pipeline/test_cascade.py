@@ -116,7 +116,7 @@ def test_an_operation_that_no_later_pass_takes_is_named():
         tileas_to_ll.lower(module, Job(find_target("sm_90")))
 
 
-@pytest.mark.seed("lowering-overview", "contract-tileaa")
+@pytest.mark.seed("lowering-overview", "contract-producer")
 def test_a_producers_mistake_surfaces_in_its_own_terms():
     data = bytearray(bytecode_of("softmax_f32"))
     data[len(data) // 2] ^= 0xFF
