@@ -139,3 +139,12 @@ def test_what_scheduling_chose_is_what_moves_the_data(name, target, chosen, plai
     assert chosen in scheduled
     changed = driver.lower(scheduled.replace(chosen, plain).encode(), "tileas", "ll", Job(find_target(target)))[".ll"]
     assert instruction in stage(name, "ll", target).decode() and instruction not in changed.decode()
+
+
+@pytest.mark.seed("lowering-overview", "kernel-spec-mirrored")
+@pytest.mark.parametrize("target", TARGETS)
+def test_kernels_say_what_they_are_for(target):
+    module = text_format.parse(stage("softmax_f32", "tileas", target))
+    [kernel] = [op for op in module.walk() if op.name == "nv_tileaa.func"]
+    spec = kernel.attributes["nv_tileaa.target_spec"]
+    assert spec == module.attributes["nv_tileaa.target_spec"] and spec.data == find_target(target).arch

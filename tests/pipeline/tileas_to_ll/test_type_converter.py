@@ -11,10 +11,7 @@ from tileiras_build.pipeline.opt import context
 from tileiras_build.pipeline.tileas_to_ll.type_converter import (
     ADDRESS_SPACES,
     LLVMTypeConverter,
-    phase_of,
     pointer,
-    slot_of,
-    token,
 )
 
 
@@ -75,17 +72,6 @@ def test_vectors_convert_their_elements():
 def test_tokens_are_32_bits(text):
     assert LLVMTypeConverter().convert(parse(text)) == i32
     assert LLVMTypeConverter(index_width=64).argument(TokenType()) == i32
-
-
-@pytest.mark.seed("lowering-overview", "abi-token", "token-i32")
-def test_the_low_bit_of_a_token_is_the_phase():
-    values = [token(slot, phase) for slot in range(4) for phase in (0, 1)]
-    assert values == list(range(8))
-    assert [phase_of(value) for value in values] == [0, 1] * 4
-    assert [slot_of(value) for value in values] == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert phase_of(token(3, 1) ^ 1) == 0 and slot_of(token(3, 1) ^ 1) == 3
-    with pytest.raises(InternalError, match="phases are 0 and 1"):
-        token(0, 2)
 
 
 @pytest.mark.seed("lowering-overview", "abi-tiled-view")

@@ -298,6 +298,7 @@ KERNEL: Declared = {
     "num_ctas_declined": TEXT.optional(),
     "shared_bytes": I32.optional(0),
     "nv_tileaa.kernel_spec": SPECIFICATION.optional(),
+    "nv_tileaa.target_spec": TEXT.optional(),
     "arg_attrs": ARGUMENTS.optional(),
 }
 FuncOp = define("nv_tileaa.func", "", "", "a kernel", pure=False, regions=1, attributes=KERNEL, facts=ENTRY)

@@ -7,7 +7,7 @@
 | unranked memref                      | {i64 rank, pointer}                                                        |
 | ``index``                            | an integer of the configured width, 64 bits unless told otherwise          |
 | vector                               | a vector of the converted element                                          |
-| any token                            | i32: the slot times two, plus the phase                                    |
+| any token                            | i32: twice the stage, plus the phase of its barrier                        |
 | ``!nv_tileaa.tiled_view``            | {base pointer, i32 swizzle, i32 dimension 0, i32 dimensions 1..3}          |
 | ``!nv_tileaa.ptr``                   | a pointer to global memory                                                 |
 | tuple                                | a struct of the converted members                                          |
@@ -47,7 +47,7 @@ from xdsl.ir import Attribute
 from ...dialects.nv_tileaa.types import MemRefType as TileMemRefType
 from ...dialects.nv_tileaa.types import PointerType, TiledViewType, TokenType
 from ...dialects.nvgpu.attrs import DeviceAsyncTokenType, address_space
-from ...errors import InternalError, Unsupported
+from ...errors import Unsupported
 from ..shared.element_types import element_of
 from ..shared.llvm_types import array
 
@@ -63,24 +63,6 @@ ADDRESS_SPACES = {
     "param": 101,
 }
 MACHINE_WORD = 64
-
-
-# ---- tokens ----------------------------------------------------------------------------------------
-def token(slot: int, phase: int) -> int:
-    """The value of an async or pipeline token: the slot of the pipeline, and the phase (0 or 1) of its barrier."""
-    if slot < 0 or phase not in (0, 1):
-        raise InternalError("token", f"slot {slot} with phase {phase} is no token: phases are 0 and 1")
-    return slot << 1 | phase
-
-
-def phase_of(value: int) -> int:
-    """The phase that a token carries, for waits that test parity."""
-    return value & 1
-
-
-def slot_of(value: int) -> int:
-    """The slot that a token carries."""
-    return value >> 1
 
 
 # ---- types -----------------------------------------------------------------------------------------
