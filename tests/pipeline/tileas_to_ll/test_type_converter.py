@@ -4,7 +4,7 @@ import pytest
 from xdsl.dialects.builtin import IntegerType, UnrealizedConversionCastOp, i32, i64
 from xdsl.parser import Parser
 
-from tests.pipeline.tileas_to_ll.modules import after
+from tests.pipeline.tileas_to_ll.modules import after, only
 from tileiras_build.dialects.nv_tileaa.types import MemRefType, TiledViewType, TokenType
 from tileiras_build.errors import InternalError, Unsupported
 from tileiras_build.pipeline.opt import context
@@ -90,6 +90,48 @@ def test_address_spaces_stay_distinct():
     assert converted("!nv_tileaa.ptr<f32>") == "!llvm.ptr<1>"
     pointers = [converted(f"memref<8xf32, {space} : i32>") for space in ADDRESS_SPACES.values()]
     assert len(set(pointers)) == len(ADDRESS_SPACES)
+
+
+ALIKE = (
+    "memref<8x4xf32>", "memref<?x?xf16, 1 : i32>", "index", "vector<4xindex>", "vector<2x4xf16>", "f8E4M3FN", "tf32", "i1",
+    "!gpu.async.token",
+)  # fmt: skip
+
+
+@pytest.mark.seed("lowering-overview", "one-type-converter", "token-i32", "memref-descriptor")
+@pytest.mark.parametrize("kernel", [False, True], ids=["helper", "kernel"])
+@pytest.mark.parametrize("text", ALIKE)
+def test_functions_of_tiles_and_of_gpu_take_the_same_types(text, kernel):
+    spec = ", nv_tileaa.kernel_spec = #nv_tileaa.kernel_spec<numWarps=1>" if kernel else ""
+    tile = f"""builtin.module {{ "nv_tileaa.func"() ({{ ^bb0(%x: {text}): "nv_tileaa.return"() : () -> () }})
+      {{sym_name = "k"{spec}}} : () -> () }}"""
+    gpu = f"gpu.module @m {{ gpu.func @k(%x: {text}) {'kernel' if kernel else ''} {{ gpu.return }} }}"
+    if kernel and "?" in text:
+        with pytest.raises(Unsupported, match="kernel-strides"):
+            after(gpu, "convert-nvgpu-and-gpu-to-nvvm")
+        return
+    made = only(after(tile, "convert-nv-tile-func-to-llvm"), "func.func").function_type.inputs.data
+    assert only(after(gpu, "convert-nvgpu-and-gpu-to-nvvm"), "llvm.func").function_type.inputs.data == made
+    assert made == (LLVMTypeConverter(bare_pointers=kernel).argument(parse(text)),)
+
+
+@pytest.mark.seed("lowering-overview", "one-type-converter")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("vector<4x2xf16>", "!llvm.array<4 x vector<2xf16>>"),
+        ("vector<8xi4>", "vector<8xi4>"),
+        ("vector<16xf6E2M3FN>", "vector<16xi6>"),
+        ("i4", "i8"),
+        ("f4E2M1FN", "i8"),
+        ("!nvgpu.mbarrier.token", "i64"),
+        ("!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 4>", "!llvm.ptr<3>"),
+        ("!nvgpu.warpgroup.accumulator<fragmented = vector<128x8xf32>>", "!llvm.struct<(REGISTERS, REGISTERS)>"),
+        ("!nvgpu.warpgroup.descriptor<tensor = memref<64x16xf16, 3>>", "i64"),
+    ],
+)
+def test_vectors_and_the_types_of_nvgpu(text, expected):
+    assert converted(text) == expected.replace("REGISTERS", "!llvm.struct<(f32, f32, f32, f32)>")
 
 
 @pytest.mark.parametrize(
