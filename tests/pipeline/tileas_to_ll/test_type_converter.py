@@ -10,6 +10,11 @@ from tileiras_build.errors import InternalError, Unsupported
 from tileiras_build.pipeline.opt import context
 from tileiras_build.pipeline.tileas_to_ll.type_converter import (
     ADDRESS_SPACES,
+    ALIGNED,
+    ALLOCATED,
+    OFFSET,
+    SIZES,
+    STRIDES,
     LLVMTypeConverter,
     pointer,
 )
@@ -90,6 +95,37 @@ def test_address_spaces_stay_distinct():
     assert converted("!nv_tileaa.ptr<f32>") == "!llvm.ptr<1>"
     pointers = [converted(f"memref<8xf32, {space} : i32>") for space in ADDRESS_SPACES.values()]
     assert len(set(pointers)) == len(ADDRESS_SPACES)
+
+
+# What compiled code and its callers agree on: not to be changed without saying so.
+PINNED = {
+    "memref<4x?xf32, 1 : i32>": "!llvm.struct<(!llvm.ptr<1>, !llvm.ptr<1>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>",
+    "memref<*xf32>": "!llvm.struct<(i64, !llvm.ptr)>",
+    "index": "i64",
+    "!nv_tileaa.mem_token": "i32",
+    "!gpu.async.token": "i32",
+    "!nvgpu.device.async.token": "i32",
+    "!nvgpu.mbarrier.token": "i64",
+    "!nv_tileaa.ptr<f32>": "!llvm.ptr<1>",
+    "memref<f32, #gpu.address_space<global>>": "!llvm.struct<(!llvm.ptr<1>, !llvm.ptr<1>, i64)>",
+    "memref<f32, #gpu.address_space<workgroup>>": "!llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64)>",
+    "memref<f32, #gpu.address_space<private>>": "!llvm.struct<(!llvm.ptr<5>, !llvm.ptr<5>, i64)>",
+}
+
+
+@pytest.mark.seed("lowering-overview", "abi-commitments")
+def test_the_abi_is_pinned():
+    assert {text: converted(text) for text in PINNED} == PINNED
+    assert (ALLOCATED, ALIGNED, OFFSET, SIZES, STRIDES) == (0, 1, 2, 3, 4)
+    arguments = ["memref<4x8xf32, 3 : i32>", "!nv_tileaa.memref<f16, [?], [1]>", "index", "f8E5M2", "!gpu.async.token"]
+    kernel = LLVMTypeConverter(bare_pointers=True)
+    assert [str(kernel.argument(parse(text))) for text in arguments] == [
+        "!llvm.ptr<3>",
+        "!llvm.ptr<1>",
+        "i64",
+        "i8",
+        "i32",
+    ]
 
 
 ALIKE = (
