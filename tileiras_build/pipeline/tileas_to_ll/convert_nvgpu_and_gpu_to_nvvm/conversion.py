@@ -34,7 +34,6 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ....dialects.definition import TableOperation
-from ....dialects.gpu_ext import GPUFuncOp
 from ....dialects.ir import create, erase, number, replace_uses
 from ....dialects.llvm_ext import AddrSpaceCastOp
 from ....dialects.narrowing import expect, type_of
@@ -45,7 +44,15 @@ from ...shared.llvm_types import GENERIC, GLOBAL, array
 from ..debug.debug_info import CARRIED
 from ..emission.attribute_values import Plain, attributes_of, field_position
 from ..type_converter import ALIGNED, ALLOCATED, OFFSET, SIZES, STRIDES
-from .converted_types import CONVERTER, GLOBAL_POINTER, POINTER, convert_type, static_strides, struct_of
+from .converted_types import (
+    CONVERTER,
+    GLOBAL_POINTER,
+    POINTER,
+    convert_type,
+    is_memory_of_kernel,
+    static_strides,
+    struct_of,
+)
 
 Root = TypeVar("Root", bound=Operation)
 # The rewrite of one class of operations takes no other.
@@ -288,7 +295,7 @@ class Emitter:
     def _bare(self, buffer: SSAValue) -> SSAValue | None:
         """The pointer that is all there is of a memref: of kernels' arguments and buffers, and of what is cast from one."""
         type = CONVERTER.memory_pointer(type_of(buffer, MemRefType))
-        return self.as_type(buffer, type) if _is_memory_of_kernel(buffer) else self.source(buffer, type)
+        return self.as_type(buffer, type) if is_memory_of_kernel(buffer) else self.source(buffer, type)
 
     def _described(self, pointer: SSAValue, type: MemRefType) -> SSAValue:
         """The descriptor of a memref by its pointer and its type."""
@@ -414,15 +421,6 @@ class Emitter:
         """Storage of its own, made where the function begins: a loop around the root makes no more of it."""
         inside = self.at(given(given(self.function).regions[0].blocks[0].first_op))
         return inside.add(llvm.AllocaOp(inside.constant(1), type, alignment))
-
-
-def _is_memory_of_kernel(buffer: SSAValue) -> bool:
-    """Whether a memref is an argument of a kernel, or a buffer of a function's own."""
-    block = buffer.owner
-    function = block.parent_op() if isinstance(block, Block) else None
-    if not isinstance(function, GPUFuncOp) or block is not function.regions[0].blocks[0]:
-        return False
-    return function.kernel is not None or block.args.index(buffer) >= len(function.function_type.inputs.data)
 
 
 def _member(aggregate: SSAValue, index: int, type: Attribute) -> llvm.ExtractValueOp:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntAttr, MemRefType
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Block, SSAValue
 
+from ....dialects.gpu_ext import GPUFuncOp
 from ....dialects.nvgpu import attrs as nvgpu
 from ....dialects.nvvm.rows import bits_of
 from ...shared.llvm_types import GLOBAL, struct
@@ -41,6 +42,15 @@ def static_strides(type: MemRefType) -> tuple[tuple[int, ...], int] | None:
 def convert_type(type: Attribute) -> Attribute:
     """The LLVM form of a type; raises Unsupported[type-conversion] where it has none."""
     return CONVERTER.convert(type)
+
+
+def is_memory_of_kernel(buffer: SSAValue) -> bool:
+    """Whether a memref is an argument of a kernel, or a buffer of a function's own."""
+    block = buffer.owner
+    function = block.parent_op() if isinstance(block, Block) else None
+    if not isinstance(function, GPUFuncOp) or block is not function.regions[0].blocks[0]:
+        return False
+    return function.kernel is not None or block.args.index(buffer) >= len(function.function_type.inputs.data)
 
 
 def element_bytes(type: Attribute) -> int:
