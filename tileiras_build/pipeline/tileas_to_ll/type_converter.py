@@ -129,8 +129,10 @@ class LLVMTypeConverter:
     def _vector(self, type: VectorType) -> Attribute:
         """LLVM's vectors have one dimension, and elements of any width."""
         element, shape = type.element_type, type.get_shape() or (1,)
-        is_narrow = isinstance(element, FixedBitwidthType) and element.bitwidth < BYTE
-        row = IntegerType(element.bitwidth) if is_narrow else self.convert(element)
+        if isinstance(element, FixedBitwidthType) and element.bitwidth < BYTE:
+            row: Attribute = IntegerType(element.bitwidth)
+        else:
+            row = self.convert(element)
         result: Attribute = VectorType(row, shape[-1:], ArrayAttr(type.scalable_dims.data[-1:]) if type.shape else None)
         for size in reversed(shape[:-1]):
             result = array(size, result)

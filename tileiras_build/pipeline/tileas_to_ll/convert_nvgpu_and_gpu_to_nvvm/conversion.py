@@ -305,7 +305,7 @@ class Emitter:
         result = self.add(llvm.UndefOp(expect(llvm.LLVMStructType, convert_type(type))))
         for place in (ALLOCATED, ALIGNED):
             result = self.with_field(result, pointer, place)
-        numbers = {(OFFSET,): known[1]}
+        numbers: dict[tuple[int, ...], int] = {(OFFSET,): known[1]}
         numbers |= {(SIZES, position): size for position, size in enumerate(type.get_shape())}
         numbers |= {(STRIDES, position): stride for position, stride in enumerate(known[0])}
         for position, entry in numbers.items():
