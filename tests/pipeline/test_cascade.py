@@ -116,9 +116,35 @@ def test_an_operation_that_no_later_pass_takes_is_named():
         tileas_to_ll.lower(module, Job(find_target("sm_90")))
 
 
-@pytest.mark.seed("lowering-overview", "contract-tileaa")
+@pytest.mark.seed("lowering-overview", "contract-producer")
 def test_a_producers_mistake_surfaces_in_its_own_terms():
     data = bytearray(bytecode_of("softmax_f32"))
     data[len(data) // 2] ^= 0xFF
     with pytest.raises(InvalidInput):
         driver.lower(bytes(data), "tilebc", "tileaa", Job(find_target("sm_90")))
+
+
+@pytest.mark.seed("lowering-overview", "atom-witnesses")
+@pytest.mark.parametrize(
+    ("name", "target", "chosen", "plain", "instruction"),
+    [
+        ("matmul_f16_nt", "sm_80", 'copy_atom = "ldmatrix"', 'copy_atom = "ld.shared"', "ldmatrix"),
+        ("matmul_bf16_nt_bf16", "sm_90", 'copy_atom = "stmatrix"', 'copy_atom = "st.shared"', "stmatrix"),
+        ("matmul_f16_nt", "sm_80", "vector = 8 : i32", "vector = 4 : i32", "cp.async.cg.shared.global"),
+    ],
+)
+def test_what_scheduling_chose_is_what_moves_the_data(name, target, chosen, plain, instruction):
+    """The other choice, written into the scheduled text, makes the other code: nothing chooses again."""
+    scheduled = stage(name, "tileas", target).decode()
+    assert chosen in scheduled
+    changed = driver.lower(scheduled.replace(chosen, plain).encode(), "tileas", "ll", Job(find_target(target)))[".ll"]
+    assert instruction in stage(name, "ll", target).decode() and instruction not in changed.decode()
+
+
+@pytest.mark.seed("lowering-overview", "kernel-spec-mirrored")
+@pytest.mark.parametrize("target", TARGETS)
+def test_kernels_say_what_they_are_for(target):
+    module = text_format.parse(stage("softmax_f32", "tileas", target))
+    [kernel] = [op for op in module.walk() if op.name == "nv_tileaa.func"]
+    spec = kernel.attributes["nv_tileaa.target_spec"]
+    assert spec == module.attributes["nv_tileaa.target_spec"] and spec.data == find_target(target).arch

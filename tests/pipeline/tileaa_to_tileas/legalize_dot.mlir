@@ -83,3 +83,18 @@ nv_tileaa.func @k {
   %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) : (tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<64x64xf32>, tensor<64x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<64x64xf32>
   nv_tileaa.return
 }
+
+// ---- scales_of_the_target_that_the_kernel_names_stay
+// run: tileas-legalize-dot sm_80
+// seed: lowering-overview kernel-spec-mirrored
+nv_tileaa.func @k attributes {nv_tileaa.target_spec = "sm_120a"} {
+^bb0(%a: tensor<64x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<64x64xf32>, %s: tensor<64x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
+  %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) : (tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<64x64xf32>, tensor<64x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<64x64xf32>
+  nv_tileaa.return
+}
+// ==>
+nv_tileaa.func @k attributes {nv_tileaa.target_spec = "sm_120a"} {
+^bb0(%a: tensor<64x64xf8E4M3FN>, %b: tensor<64x64xf8E4M3FN>, %c: tensor<64x64xf32>, %s: tensor<64x2xf8E8M0FNU>, %t: tensor<2x64xf8E8M0FNU>):
+  %r = nv_tileas.dot %a, %b, %c lhs_scale(%s) rhs_scale(%t) : (tensor<64x64xf8E4M3FN>, tensor<64x64xf8E4M3FN>, tensor<64x64xf32>, tensor<64x2xf8E8M0FNU>, tensor<2x64xf8E8M0FNU>) -> tensor<64x64xf32>
+  nv_tileaa.return
+}

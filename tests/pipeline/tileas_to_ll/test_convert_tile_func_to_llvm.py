@@ -112,6 +112,19 @@ def test_the_final_marker_needs_final_arguments():
     after(text.replace("memref<8xf32>", "!llvm.ptr"), ENTRY)
 
 
+@pytest.mark.seed("lowering-overview", "entry-required")
+@pytest.mark.parametrize("marker", ["cute.kernel", "tile.kernel"])
+def test_the_final_marker_needs_an_earlier_one(marker):
+    text = "builtin.module { func.func @k(%x : i32) attributes {MARKER nvvm.reqntid = 32 : i32} { func.return } }"
+    attributes = only(after(text.replace("MARKER", f"{marker},"), ENTRY), "func.func").attributes
+    assert "nvvm.kernel" in attributes and marker not in attributes
+    with pytest.raises(
+        InternalError, match="entry-unmarked.*@k has launch bounds, but neither cute.kernel nor tile.ke"
+    ):
+        after(text.replace("MARKER", ""), ENTRY)
+    assert not only(after(text.replace("MARKER nvvm.reqntid = 32 : i32", ""), ENTRY), "func.func").attributes
+
+
 @pytest.mark.seed("lowering-overview", "entry-reqntid")
 @pytest.mark.parametrize("warps", [1, 4, 8])
 def test_threads_are_32_for_each_warp(warps):

@@ -4,17 +4,19 @@ import pytest
 from xdsl.dialects.builtin import IntegerType, UnrealizedConversionCastOp, i32, i64
 from xdsl.parser import Parser
 
-from tests.pipeline.tileas_to_ll.modules import after
+from tests.pipeline.tileas_to_ll.modules import after, only
 from tileiras_build.dialects.nv_tileaa.types import MemRefType, TiledViewType, TokenType
 from tileiras_build.errors import InternalError, Unsupported
 from tileiras_build.pipeline.opt import context
 from tileiras_build.pipeline.tileas_to_ll.type_converter import (
     ADDRESS_SPACES,
+    ALIGNED,
+    ALLOCATED,
+    OFFSET,
+    SIZES,
+    STRIDES,
     LLVMTypeConverter,
-    phase_of,
     pointer,
-    slot_of,
-    token,
 )
 
 
@@ -77,17 +79,6 @@ def test_tokens_are_32_bits(text):
     assert LLVMTypeConverter(index_width=64).argument(TokenType()) == i32
 
 
-@pytest.mark.seed("lowering-overview", "abi-token", "token-i32")
-def test_the_low_bit_of_a_token_is_the_phase():
-    values = [token(slot, phase) for slot in range(4) for phase in (0, 1)]
-    assert values == list(range(8))
-    assert [phase_of(value) for value in values] == [0, 1] * 4
-    assert [slot_of(value) for value in values] == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert phase_of(token(3, 1) ^ 1) == 0 and slot_of(token(3, 1) ^ 1) == 3
-    with pytest.raises(InternalError, match="phases are 0 and 1"):
-        token(0, 2)
-
-
 @pytest.mark.seed("lowering-overview", "abi-tiled-view")
 def test_a_tiled_view_is_a_small_struct():
     view = TiledViewType.of("partition", MemRefType.of(i32, [None, 64], [None, 1]), [64, 32], [0, 1], [64, 32])
@@ -104,6 +95,79 @@ def test_address_spaces_stay_distinct():
     assert converted("!nv_tileaa.ptr<f32>") == "!llvm.ptr<1>"
     pointers = [converted(f"memref<8xf32, {space} : i32>") for space in ADDRESS_SPACES.values()]
     assert len(set(pointers)) == len(ADDRESS_SPACES)
+
+
+# What compiled code and its callers agree on: not to be changed without saying so.
+PINNED = {
+    "memref<4x?xf32, 1 : i32>": "!llvm.struct<(!llvm.ptr<1>, !llvm.ptr<1>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>",
+    "memref<*xf32>": "!llvm.struct<(i64, !llvm.ptr)>",
+    "index": "i64",
+    "!nv_tileaa.mem_token": "i32",
+    "!gpu.async.token": "i32",
+    "!nvgpu.device.async.token": "i32",
+    "!nvgpu.mbarrier.token": "i64",
+    "!nv_tileaa.ptr<f32>": "!llvm.ptr<1>",
+    "memref<f32, #gpu.address_space<global>>": "!llvm.struct<(!llvm.ptr<1>, !llvm.ptr<1>, i64)>",
+    "memref<f32, #gpu.address_space<workgroup>>": "!llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64)>",
+    "memref<f32, #gpu.address_space<private>>": "!llvm.struct<(!llvm.ptr<5>, !llvm.ptr<5>, i64)>",
+}
+
+
+@pytest.mark.seed("lowering-overview", "abi-commitments")
+def test_the_abi_is_pinned():
+    assert {text: converted(text) for text in PINNED} == PINNED
+    assert (ALLOCATED, ALIGNED, OFFSET, SIZES, STRIDES) == (0, 1, 2, 3, 4)
+    arguments = ["memref<4x8xf32, 3 : i32>", "!nv_tileaa.memref<f16, [?], [1]>", "index", "f8E5M2", "!gpu.async.token"]
+    kernel = LLVMTypeConverter(bare_pointers=True)
+    assert [str(kernel.argument(parse(text))) for text in arguments] == [
+        "!llvm.ptr<3>",
+        "!llvm.ptr<1>",
+        "i64",
+        "i8",
+        "i32",
+    ]
+
+
+ALIKE = (
+    "memref<8x4xf32>", "memref<?x?xf16, 1 : i32>", "index", "vector<4xindex>", "vector<2x4xf16>", "f8E4M3FN", "tf32", "i1",
+    "!gpu.async.token",
+)  # fmt: skip
+
+
+@pytest.mark.seed("lowering-overview", "one-type-converter", "token-i32", "memref-descriptor")
+@pytest.mark.parametrize("kernel", [False, True], ids=["helper", "kernel"])
+@pytest.mark.parametrize("text", ALIKE)
+def test_functions_of_tiles_and_of_gpu_take_the_same_types(text, kernel):
+    spec = ", nv_tileaa.kernel_spec = #nv_tileaa.kernel_spec<numWarps=1>" if kernel else ""
+    tile = f"""builtin.module {{ "nv_tileaa.func"() ({{ ^bb0(%x: {text}): "nv_tileaa.return"() : () -> () }})
+      {{sym_name = "k"{spec}}} : () -> () }}"""
+    gpu = f"gpu.module @m {{ gpu.func @k(%x: {text}) {'kernel' if kernel else ''} {{ gpu.return }} }}"
+    if kernel and "?" in text:
+        with pytest.raises(Unsupported, match="kernel-strides"):
+            after(gpu, "convert-nvgpu-and-gpu-to-nvvm")
+        return
+    made = only(after(tile, "convert-nv-tile-func-to-llvm"), "func.func").function_type.inputs.data
+    assert only(after(gpu, "convert-nvgpu-and-gpu-to-nvvm"), "llvm.func").function_type.inputs.data == made
+    assert made == (LLVMTypeConverter(bare_pointers=kernel).argument(parse(text)),)
+
+
+@pytest.mark.seed("lowering-overview", "one-type-converter")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("vector<4x2xf16>", "!llvm.array<4 x vector<2xf16>>"),
+        ("vector<8xi4>", "vector<8xi4>"),
+        ("vector<16xf6E2M3FN>", "vector<16xi6>"),
+        ("i4", "i8"),
+        ("f4E2M1FN", "i8"),
+        ("!nvgpu.mbarrier.token", "i64"),
+        ("!nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>, num_barriers = 4>", "!llvm.ptr<3>"),
+        ("!nvgpu.warpgroup.accumulator<fragmented = vector<128x8xf32>>", "!llvm.struct<(REGISTERS, REGISTERS)>"),
+        ("!nvgpu.warpgroup.descriptor<tensor = memref<64x16xf16, 3>>", "i64"),
+    ],
+)
+def test_vectors_and_the_types_of_nvgpu(text, expected):
+    assert converted(text) == expected.replace("REGISTERS", "!llvm.struct<(f32, f32, f32, f32)>")
 
 
 @pytest.mark.parametrize(

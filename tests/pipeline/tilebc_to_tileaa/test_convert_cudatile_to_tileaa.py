@@ -9,14 +9,21 @@ from tileiras_build.bytecode import read_module
 from tileiras_build.bytecode.opcodes import V13_3, VERSIONS
 from tileiras_build.bytecode.text_parser import parse_text
 from tileiras_build.bytecode.writer import write_module
-from tileiras_build.errors import TileirasError, Unsupported
+from tileiras_build.errors import InternalError, TileirasError, Unsupported
 from tileiras_build.pipeline import tilebc_to_tileaa
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.tilebc_to_tileaa import arithmetic
-from tileiras_build.pipeline.tilebc_to_tileaa.convert_cudatile_to_tileaa import FAMILIES, HANDLERS
+from tileiras_build.pipeline.tilebc_to_tileaa import (
+    arithmetic,
+    control,
+    convert_cudatile_to_tileaa,
+    memory,
+    shapes,
+    specialists,
+)
+from tileiras_build.pipeline.tilebc_to_tileaa.convert_cudatile_to_tileaa import HANDLERS, POPULATORS, populate
 from tileiras_build.targets import find_target
 
-SAME_OPERANDS = {name: target for family in FAMILIES for name, target in getattr(family, "SAME_OPERANDS", {}).items()}
+SAME_OPERANDS = arithmetic.SAME_OPERANDS | memory.SAME_OPERANDS | shapes.SAME_OPERANDS
 F, I, B, P, PI = "f32:8", "i32:8", "i1:8", "ptr f32:8", "ptr i32:8"  # noqa: E741 - letters of types
 ROUNDED = "rounding_mode = #cuda_tile.rounding<nearest_even>"
 WRAPS = "overflow = #cuda_tile.overflow<none>"
@@ -64,14 +71,26 @@ def types(op):
     return [str(value.type) for value in (*op.operands, *op.results)]
 
 
-def test_families_share_no_operation():
-    assert len(HANDLERS) == sum(len(family.HANDLERS) for family in FAMILIES)
+@pytest.mark.seed("lowering-overview", "populators")
+def test_three_parts_fill_the_table_in_their_order():
+    arithmetic_and_control, memory_and_views, last = (set().union(*part) for part in POPULATORS)
+    assert {"addf", "cmpi", "for", "if", "loop", "entry"} <= arithmetic_and_control
+    assert {"load_view_tko", "offset", "join_tokens", "make_tensor_view", "make_partition_view"} <= memory_and_views
+    assert last == {"mmaf", "mmaf_scaled", "mmai", "reduce", "scan"}
+    assert list(HANDLERS) == [name for part in POPULATORS for rows in part for name in rows]
+
+
+@pytest.mark.seed("lowering-overview", "populators")
+def test_an_operation_has_one_row():
+    with pytest.raises(InternalError, match="handler-twice.*mmaf.* has two conversions"):
+        populate([*POPULATORS, (specialists.HANDLERS,)])
 
 
 def test_every_one_to_one_row_has_a_signature_here():
     assert set(SIGNATURES) >= set(SAME_OPERANDS) - NOT_IN_BYTECODE
 
 
+@pytest.mark.seed("lowering-overview", "contract-tileaa")
 @pytest.mark.parametrize("name", [name for name in SIGNATURES if name in SAME_OPERANDS])
 def test_one_to_one(name):
     [op] = convert(name, *SIGNATURES[name])
@@ -205,6 +224,7 @@ MEMORY = {
 }
 
 
+@pytest.mark.seed("lowering-overview", "contract-tileaa")
 @pytest.mark.parametrize("name", MEMORY)
 def test_memory_operations_keep_their_groups(name):
     operands, results, properties, expected, sizes = MEMORY[name]
@@ -229,6 +249,7 @@ VIEWS = {
 }
 
 
+@pytest.mark.seed("lowering-overview", "contract-tileaa")
 @pytest.mark.parametrize("kind", VIEWS)
 def test_views_carry_tile_steps_and_padding(kind):
     name = {"gather": "make_gather_scatter_view"}.get(kind, f"make_{kind}_view")
@@ -246,6 +267,7 @@ REDUCTION = """{
     }"""
 
 
+@pytest.mark.seed("lowering-overview", "contract-tileaa")
 def test_reduction_and_scan_keep_axis_direction_and_region():
     identities = "identities = [0.0 : f32]"
     [reduce] = convert("reduce", ["f32:4x8"], ["f32:4"], f"dim = 1 : i32, {identities}", REDUCTION)
@@ -253,6 +275,55 @@ def test_reduction_and_scan_keep_axis_direction_and_region():
     assert (reduce.attributes["axis"].value.data, scan.attributes["axis"].value.data) == (1, 0)
     assert "reverse" in scan.attributes and "reverse" not in reduce.attributes
     assert names_of(reduce.regions[0].blocks[0].ops) == ["addf", "yield"]
+
+
+@pytest.mark.seed("lowering-overview", "populators-specialists")
+@pytest.mark.parametrize("missing", [arithmetic, control, shapes], ids=lambda module: module.__name__.split(".")[-1])
+def test_a_reduction_is_converted_by_the_rows_of_the_parts_before(missing, monkeypatch):
+    constant = 'value = #cuda_tile.dense<"0000803f" : !cuda_tile.tile<f32>>'
+    one = f'%one = "cuda_tile.constant"() <{{{constant}}}> : () -> !cuda_tile.tile<f32>\n'
+    given = "reduce", ["f32:4x8"], ["f32:4"], "dim = 1 : i32, identities = [0.0 : f32]"
+    region = REDUCTION.replace("%z = ", one + "%z = ").replace("(%x, %y)", "(%x, %one)")
+    assert names_of(convert(*given, region)[0].regions[0].blocks[0].ops) == ["constant", "addf", "yield"]
+    rest = [tuple(rows for rows in part if rows is not missing.HANDLERS) for part in POPULATORS]
+    monkeypatch.setattr(convert_cudatile_to_tileaa, "HANDLERS", populate(rest))
+    with pytest.raises(Unsupported, match="operation-unsupported"):
+        convert(*given, region)
+
+
+@pytest.mark.seed("lowering-overview", "type-functors")
+@pytest.mark.parametrize(
+    ("name", "operands", "forms"),
+    [
+        ("absf", ["f32:4x8"], ["tensor<4x8xf32>"]),
+        ("absf", ["f32"], ["f32"]),
+        ("offset", ["ptr f32", "i32"], ["!nv_tileaa.ptr<f32>", "i32"]),
+        ("offset", [P, I], ["tensor<8x!nv_tileaa.ptr<f32>>", "tensor<8xi32>"]),
+        ("memory_fence_alias_tko", ["token"], ["!nv_tileaa.mem_token"]),
+    ],
+)
+def test_tiles_pointers_and_tokens_have_internal_forms(name, operands, forms):
+    """Of arguments of blocks, of operands and of results alike."""
+    [op] = convert(name, operands, operands[:1])
+    assert types(op) == [*forms, forms[0]]
+    assert [str(type) for type in op.parent.arg_types] == forms
+
+
+@pytest.mark.seed("lowering-overview", "tokens-stay-values")
+def test_tokens_are_values_that_order_memory():
+    text = """entry @k(%p: tile<ptr<f32>>, %x: tile<f32>) {
+      %first = make_token : token
+      %old, %read = load_ptr_tko weak %p token = %first : tile<ptr<f32>> -> tile<f32>, token
+      %written = store_ptr_tko weak %p, %x token = %read : tile<ptr<f32>>, tile<f32> -> token
+      %all = join_tokens %read, %written : token
+      %done = store_ptr_tko weak %p, %old token = %all : tile<ptr<f32>>, tile<f32> -> token
+      return
+    }"""
+    module = tilebc_to_tileaa.lower(parse_text(text), Job(find_target("sm_90")))
+    made, load, store, join, last = (op for op in module.walk() if "token" in "".join(types(op)))
+    assert [op.name for op in (made, join)] == ["nv_tileaa.create_mem_token", "nv_tileaa.join_mem_token"]
+    assert [load.token, store.token, last.token] == [made.results[0], load.results[-1], join.results[0]]
+    assert list(join.operands) == [load.results[-1], store.results[-1]]
 
 
 PRODUCTS = {
@@ -265,6 +336,7 @@ PRODUCTS = {
 }
 
 
+@pytest.mark.seed("lowering-overview", "contract-tileaa")
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_products(name):
     operands, properties, sizes = PRODUCTS[name]
@@ -290,12 +362,14 @@ def test_constant_tiles_are_splats_or_tables():
 
 
 # ---- refusals ----------------------------------------------------------------------------------------------------
+@pytest.mark.seed("lowering-overview", "contract-producer")
 def test_operation_without_a_row_is_reported_once_with_its_types(monkeypatch):
     monkeypatch.delitem(HANDLERS, "absf")
     with pytest.raises(Unsupported, match="operation-unsupported.*operation absf .*8xf32.* has no lowering yet"):
         convert("absf", [F], [F])
 
 
+@pytest.mark.seed("lowering-overview", "contract-producer")
 def test_all_refusals_of_a_module_are_collected(monkeypatch):
     """Two operations without rows: both are named, the user of the first's result is not."""
     monkeypatch.delitem(HANDLERS, "absf")
@@ -308,6 +382,7 @@ def test_all_refusals_of_a_module_are_collected(monkeypatch):
     assert message.count("absf") == 1 and message.count("operation sin") == 1
 
 
+@pytest.mark.seed("target-and-debug-info", "source-emitted")
 def test_target_is_written_on_the_module():
     module = tilebc_to_tileaa.lower(parse_kernel(kernel_text("absf", [F], [F])), Job(find_target("sm_120")))
     assert module.attributes["nv_tileaa.compute_capability"].value.data == 120

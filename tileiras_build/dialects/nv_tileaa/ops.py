@@ -299,6 +299,7 @@ KERNEL: Declared = {
     "shared_bytes": I32.optional(0),
     "shared_memory_saved": TEXT.optional(),
     "nv_tileaa.kernel_spec": SPECIFICATION.optional(),
+    "nv_tileaa.target_spec": TEXT.optional(),
     "arg_attrs": ARGUMENTS.optional(),
 }
 FuncOp = define("nv_tileaa.func", "", "", "a kernel", pure=False, regions=1, attributes=KERNEL, facts=ENTRY)

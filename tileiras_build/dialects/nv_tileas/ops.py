@@ -25,6 +25,11 @@ STORAGE: Declared = {"shared_offset": I32.optional()}
 # Elements per access; ``ragged``: single ones where a tile ends the tensor; dimensions that stay inside the tensor.
 WIDTH: Declared = {"vector": I32.optional()}
 ELEMENTS: Declared = WIDTH | {"ragged": FLAG, "in_bounds": BOOLS.optional()}
+# The instruction that a copy through shared memory or a reduction in memory is made by; none is the plain one.
+LDMATRIX, LD_SHARED, STMATRIX, ST_SHARED = "ldmatrix", "ld.shared", "stmatrix", "st.shared"
+ATOM, ATOM_LOOP = "atom", "atom.cas"
+COPIED: Declared = {"copy_atom": TEXT.optional()}
+REDUCED: Declared = {"reduce_atom": TEXT.optional()}
 # How a product is made: partial sums of part of k, a left operand that comes through registers, two fp4 in a byte.
 PRODUCT: Declared = SIGNS | {
     "fast_acc": FLAG,
@@ -39,10 +44,10 @@ PLACES: Declared = {"lhs_placement": PLACEMENT.optional(), "rhs_placement": PLAC
 ADDED: dict[str, Declared] = {
     "tiled_load": ELEMENTS | {"tma": FLAG, "swizzle": TEXT.optional()},
     "tiled_store": ELEMENTS,
-    "tiled_atomic_rmw": ELEMENTS,
+    "tiled_atomic_rmw": ELEMENTS | REDUCED,
     "load": WIDTH,
     "store": WIDTH,
-    "atomic_rmw": SCRATCH,
+    "atomic_rmw": SCRATCH | REDUCED,
     "atomic_cas": SCRATCH,
     "reduce": SCRATCH,
     # Bits of an element's packed index that number the parts in which a tile passes through scratch.
@@ -136,7 +141,13 @@ AsyncWaitOp = define(
     facts=SCALAR,
 )
 LocalLoadOp = define(
-    "nv_tileas.local_load", "buffer stage", "result", "read a stage into registers", pure=False, facts=OWN
+    "nv_tileas.local_load",
+    "buffer stage",
+    "result",
+    "read a stage into registers",
+    pure=False,
+    attributes=COPIED,
+    facts=OWN,
 )
 
 # Tiles fetched by a warp of their own. A pipeline is a ring of stages with two mbarriers each: full and empty. Where an
@@ -197,7 +208,7 @@ AsyncTiledTmaStoreOp = define(
     "a tile goes to the operation's shared memory, and from there by copies of one thread to its place in the tensor; "
     "in ``parts``, a group each, of which so many as there are ``slots`` are in shared memory at once",
     pure=False,
-    attributes=SCRATCH | {"placement": PLACEMENT, "parts": I32, "slots": I32, "after_accesses": FLAG},
+    attributes=SCRATCH | COPIED | {"placement": PLACEMENT, "parts": I32, "slots": I32, "after_accesses": FLAG},
     facts=Facts(Layouts.OWN, Effect.WRITE | Effect.COPY),
 )
 AsyncTmaStoreWaitOp = define(

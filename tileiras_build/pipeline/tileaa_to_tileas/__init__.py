@@ -15,6 +15,7 @@ from ..strategies import choose, runs
 from .apply_scales import ApplyScales
 from .assign_layouts import AssignLayouts
 from .assign_scratch import NO_ROOM, AssignScratch
+from .choose_atoms import ChooseAtoms
 from .choose_occupancy import ChooseOccupancy
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
 from .distribute_over_ctas import DistributeOverCtas
@@ -56,7 +57,11 @@ PASSES = (
     IssueAhead,  # after OverlapProducts: of the loops that it leaves
     PipelineLoads,  # after layouts: operand fragments decide how stages are placed
     StoreByTma,  # after PipelineLoads: rings have their sizes, and no load is moved any more
+<<<<<<< HEAD
     LimitScratch,  # before AssignScratch: it gives the parts their places
+=======
+    ChooseAtoms,  # after StoreByTma: no copy is made any more
+>>>>>>> rows_lowering
     AssignScratch,  # sizes follow from layouts, barriers from the final order: only what changes neither comes after
     SequenceProducts,  # after AssignScratch: no barrier may stand in a turn
 )

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ...dialects.definition import TableOperation
 from ...dialects.ir import walk
 from ..analysis.dot_atoms import scaled_atom
+from ..analysis.kernel_target import kernel_target
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import row
@@ -29,7 +30,11 @@ class ApplyScales(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in walk(module):
-            if op.name == "nv_tileas.dot" and _keeps_scales(row(op)) and scaled_atom(job.target, op) is None:
+            if (
+                op.name == "nv_tileas.dot"
+                and _keeps_scales(row(op))
+                and scaled_atom(kernel_target(op, job), op) is None
+            ):
                 apply_scales(op)
 
 

@@ -1,7 +1,8 @@
-"""Rename tile operations to their scheduled counterparts.
+"""Rename tile operations to their scheduled counterparts, and tell kernels what they are for.
 
-In:    nv_tileaa.* + arith + math.
-Out:   nv_tileas.* + arith + math; nv_tileaa.func, return and global stay until the signature is converted.
+In:    nv_tileaa.* + arith + math; the module's nv_tileaa.target_spec.
+Out:   nv_tileas.* + arith + math; nv_tileaa.func, return and global stay until the signature is converted. Kernels have
+       the module's target_spec: what only some GPUs have, as products that scale by themselves, is asked of it.
 After: nothing of this edge. Before: every pass that assigns layouts.
 Sound: the operations are the same objects, of another class.
 """
@@ -10,8 +11,10 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects.facts import is_entry
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS
+from ..analysis.kernel_target import TARGET_SPEC
 from ..contracts import EdgePass
 from ..job import Job
 
@@ -27,3 +30,5 @@ class ConvertTileAAToTileAS(EdgePass):
             if (target := COUNTERPARTS.get(op.name)) is not None:
                 # The classes of table rows differ in what they say of an object, not in what the object holds.
                 op.__class__ = target
+            elif is_entry(op) and TARGET_SPEC in module.attributes:
+                op.attributes[TARGET_SPEC] = module.attributes[TARGET_SPEC]

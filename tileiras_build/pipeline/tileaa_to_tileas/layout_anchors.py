@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from ...layouts import LinearLayout, split_warps
 from ...targets import MmaAtom
 from ..analysis.dot_atoms import choose_atom, layout_atom, padded_shape, product_shape, tiling_for
+from ..analysis.kernel_target import kernel_target
 from ..analysis.kinds import is_tile
 from ..analysis.memory_access import ViewFacts, pointer_vector
 from ..shared.accessors import row, tile_type
@@ -81,7 +82,7 @@ def _accumulator_layout(classes: LayoutClasses, op: Any) -> LinearLayout:
     for mark, layouts in FETCHED_PRODUCTS.items():
         if mark in op.attributes:
             return layouts(op, classes.num_warps)[1]
-    atom = choose_atom(classes.job.target, op)
+    atom = choose_atom(kernel_target(op, classes.job), op)
     return classes.default_layout(op.result) if atom is None else _fragment(classes, op, atom)
 
 

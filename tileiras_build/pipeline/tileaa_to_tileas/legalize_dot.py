@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, f16
 
 from ...dialects.ir import text_of, walk
 from ..analysis.dot_atoms import scales_by_itself
+from ..analysis.kernel_target import kernel_target
 from ..contracts import EdgePass
 from ..job import Job
 from .block_scales import apply_scales, converted
@@ -35,7 +36,7 @@ class LegalizeDot(EdgePass):
 
 def _legalize(op: Any, job: Job) -> None:
     if op.lhs_scale is not None:
-        if not scales_by_itself(job.target, op):
+        if not scales_by_itself(kernel_target(op, job), op):
             apply_scales(op)
         return
     types = [text_of(value.type.element_type) for value in (op.lhs, op.rhs, op.result)]

@@ -24,6 +24,7 @@ from ...dialects.nv_tileaa.types import MemRefType, PointerType, TiledViewType
 from ...dialects.nv_tileas.ops import COUNTERPARTS
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.dot_atoms import FP4, scaled_atom, scaled_tensor_atom
+from ..analysis.kernel_target import kernel_target
 from ..analysis.memory_access import ViewFacts
 from ..contracts import EdgePass
 from ..job import Job
@@ -50,7 +51,7 @@ class PackFp4(EdgePass):
 def _wants_pairs(op: Any, job: Job) -> bool:
     if op.lhs_scale is None or str(op.lhs.type.element_type) != FP4:
         return False
-    if not any(find(job.target, op, in_pairs=True) for find in (scaled_atom, scaled_tensor_atom)):
+    if not any(find(kernel_target(op, job), op, in_pairs=True) for find in (scaled_atom, scaled_tensor_atom)):
         return False
     analysis = AxisAnalysis()
     rank = len(op.lhs.type.get_shape())

@@ -43,6 +43,7 @@ from ..analysis.fetchable import (
     may_run_ahead,
     warpgroup_row,
 )
+from ..analysis.kernel_target import kernel_target
 from ..analysis.operand_chains import kernel_of, placement_after, source_load
 from ..analysis.shared_rings import ring_keys
 from ..contracts import EdgePass
@@ -83,7 +84,7 @@ def _select_product(op: Any, job: Job, warps: int, analysis: AxisAnalysis) -> No
     if 1 not in boxes or not two_stages_fit(bytes, job):
         return
     atoms = {name: atom for name, choose in FAMILIES.items() if (atom := choose(op, job, warps, boxes)) is not None}
-    applied_first = op.lhs_scale is not None and choose_atom(job.target, op) is None
+    applied_first = op.lhs_scale is not None and choose_atom(kernel_target(op, job), op) is None
     if not atoms and (
         applied_first or not all(_suits_fragments(op, index, found, job) for index, found in boxes.items())
     ):
@@ -162,7 +163,7 @@ def _readable_through_registers(boxes: dict[int, Any], atom: WarpgroupAtom) -> b
 def _tensor_memory_atom(op: Any, job: Job, warps: int, boxes: dict[int, Any]) -> TensorMemoryAtom | None:
     """The tcgen05 row for such a product whose accumulators, and left operand unless it is fetched, fit in tensor memory."""
     scaled = op.lhs_scale is not None
-    atom = scaled_tensor_atom(job.target, op) if scaled else _unscaled_atom(op, job)
+    atom = scaled_tensor_atom(kernel_target(op, job), op) if scaled else _unscaled_atom(op, job)
     if atom is None or len(op.lhs.type.get_shape()) != 2 or not _readable(op, boxes, atom):
         return None
     (m, k), n = op.lhs.type.get_shape(), op.rhs.type.get_shape()[1]

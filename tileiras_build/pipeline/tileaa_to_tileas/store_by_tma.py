@@ -27,7 +27,7 @@ from ...dialects.cute import layout_of
 from ...dialects.definition import TableOperation, location_of
 from ...dialects.facts import is_agents, is_counted_loop, is_entry, is_exit, is_loop, is_ordered, is_yield
 from ...dialects.ir import walk
-from ...dialects.nv_tileas.ops import AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
+from ...dialects.nv_tileas.ops import ST_SHARED, STMATRIX, AsyncTiledTmaStoreOp, AsyncTmaStoreWaitOp, BarrierOp
 from ...layouts import MatrixAccess, SharedAccess, SharedRoundTrip, TileParts, tile_parts
 from ..analysis.axis_info import AxisAnalysis
 from ..analysis.budget import BESIDE_STAGES
@@ -206,8 +206,9 @@ def _replace(store: _Store, entry: Block, switch: Operation) -> Operation:
     op, conversion, box = store.op, store.conversion, store.box
     hoist(op.view.owner.operands[0], entry)
     descriptor = descriptor_of(op.view, box, entry, switch)
-    parts, slots, _ = store.parts
-    values: dict[str, Any] = {"placement": box.placement, "parts": parts, "slots": slots}
+    parts, slots, moved = store.parts
+    atom = STMATRIX if isinstance(moved.moves[0], MatrixAccess) else ST_SHARED
+    values: dict[str, Any] = {"placement": box.placement, "parts": parts, "slots": slots, "copy_atom": atom}
     operands = [op.view, descriptor, conversion.operands[0], op.coords, op.token]
     made = AsyncTiledTmaStoreOp.make(operands, [op.result_token.type], location_of(op), **values)
     op.parent.insert_op_before(made, op)

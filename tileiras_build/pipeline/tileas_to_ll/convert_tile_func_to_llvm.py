@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
     DictionaryAttr,
     IntegerAttr,
     ModuleOp,
+    StringAttr,
     UnitAttr,
     UnrealizedConversionCastOp,
     i32,
@@ -44,6 +45,9 @@ from .type_converter import LLVMTypeConverter
 # Fewer would spill in any kernel.
 LEAST_REGISTERS = 32
 SPECIFICATION = "nv_tileaa.kernel_spec"
+# What says of a function that it is a kernel, before it is final, and what only kernels have.
+MARKERS = ("cute.kernel", "tile.kernel")
+LAUNCH_BOUNDS = ("nvvm.reqntid", "nvvm.minctasm", "nvvm.maxnreg", "nvvm.cluster_dim")
 # Marks of arguments before and after the kernel is final.
 ARGUMENT_MARKS = {"cute_nvgpu.grid_constant": "nvvm.grid_constant"}
 
@@ -67,7 +71,7 @@ class FinalizeKernelEntry(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         for op in functions(module):
-            if "cute.kernel" in op.attributes:
+            if _is_entry(op):
                 _finalize(op)
 
 
@@ -192,12 +196,22 @@ def _register_limit(target: Target, threads: int, ctas: int | None) -> int | Non
     return min(max(limit, LEAST_REGISTERS), target.max_registers)
 
 
+def _is_entry(op: Operation) -> bool:
+    """Whether a function is to be launched, and not yet what the back end takes."""
+    return "nvvm.kernel" not in op.attributes and not op.attributes.keys().isdisjoint((*MARKERS, *LAUNCH_BOUNDS))
+
+
 def _finalize(op: Operation) -> None:
+    if op.attributes.keys().isdisjoint(MARKERS):
+        name = expect(StringAttr, op.properties["sym_name"]).data
+        message = f"@{name} has launch bounds, but neither {' nor '.join(MARKERS)} says that it is a kernel"
+        raise InternalError("entry-unmarked", message, location=source_location(op))
     block = op.regions[0].blocks[0]
     for type in block.arg_types:
         if not is_compatible_type(type):
             raise InternalError("entry-not-ready", f"a kernel's argument has type {type}, which is not LLVM's")
-    del op.attributes["cute.kernel"]
+    for marker in MARKERS:
+        op.attributes.pop(marker, None)
     op.attributes["nvvm.kernel"] = UnitAttr()
     threads = op.attributes["nvvm.reqntid"]
     if isinstance(threads, IntegerAttr):

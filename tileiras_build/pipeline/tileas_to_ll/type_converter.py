@@ -3,21 +3,24 @@
 | type                                 | LLVM                                                                       |
 |--------------------------------------|----------------------------------------------------------------------------|
 | ranked memref, ``!nv_tileaa.memref`` | {allocated pointer, aligned pointer, i64 offset, i64 sizes[N], strides[N]} |
-| the same as argument of a kernel     | the aligned pointer                                                        |
+| the same as argument of a kernel     | the aligned pointer; what else describes it are arguments of their own     |
 | unranked memref                      | {i64 rank, pointer}                                                        |
 | ``index``                            | an integer of the configured width, 64 bits unless told otherwise          |
-| vector                               | a vector of the converted element                                          |
-| any token                            | i32: the slot times two, plus the phase                                    |
+| vector                               | a vector of the converted element; outer dimensions are arrays             |
+| any token                            | i32: twice the stage, plus the phase of its barrier                        |
 | ``!nv_tileaa.tiled_view``            | {base pointer, i32 swizzle, i32 dimension 0, i32 dimensions 1..3}          |
 | ``!nv_tileaa.ptr``                   | a pointer to global memory                                                 |
 | tuple                                | a struct of the converted members                                          |
-| integer, float                       | as in ``element_types.py``: tf32 is f32, fp8 its bits                      |
+| integer, float                       | LLVM's own where it has it; tf32 is f32, fp8 its bits; a scalar of fewer   |
+|                                      | is a byte, in vectors it has its bits                                      |
 | ``!cute.shape`` and other tuples     | i32 for a leaf, a struct for a tuple                                       |
 | ``!cute.layout``                     | i32 shape and stride of each mode in turn; nested modes are structs        |
 | ``!cute.ptr``, tensor maps           | a pointer to the memory space                                              |
 | ``!cute.memref``                     | {pointer, layout}                                                          |
 | ``!cute.desc_iter``                  | {pointer, i32 index, i32 stride}                                           |
 | ``!cute_nvgpu.smem_desc``            | i64                                                                        |
+| ``!nvgpu.mbarrier.barrier``          | a pointer to the memory space; what an arrival gives is i64                |
+| ``!nvgpu.warpgroup.accumulator``     | a struct of registers for each 64 rows; a descriptor is i64                |
 | ``!cutlass.pipeline``                | the address of its barriers; its state {i32 phase, index, count}           |
 | LLVM types                           | unchanged                                                                  |
 """
@@ -28,6 +31,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FixedBitwidthType,
+    FloatTF32Type,
     FunctionType,
     IndexType,
     IntAttr,
@@ -37,18 +43,20 @@ from xdsl.dialects.builtin import (
     TupleType,
     UnrankedMemRefType,
     VectorType,
+    f32,
     i32,
     i64,
 )
 from xdsl.dialects.gpu import AsyncTokenType
-from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType
+from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType, is_compatible_type
 from xdsl.ir import Attribute
 
 from ...dialects.nv_tileaa.types import MemRefType as TileMemRefType
 from ...dialects.nv_tileaa.types import PointerType, TiledViewType, TokenType
-from ...dialects.nvgpu.attrs import DeviceAsyncTokenType, address_space
-from ...errors import InternalError, Unsupported
-from ..shared.element_types import element_of
+from ...dialects.nvgpu import attrs as nvgpu
+from ...dialects.nvgpu.attrs import address_space
+from ...dialects.nvvm.rows import bits_of
+from ...errors import Unsupported
 from ..shared.llvm_types import array
 
 # The address spaces of LLVM's NVPTX back end; they never mix without a cast.
@@ -62,25 +70,9 @@ ADDRESS_SPACES = {
     "tensor": 6,
     "param": 101,
 }
-MACHINE_WORD = 64
-
-
-# ---- tokens ----------------------------------------------------------------------------------------
-def token(slot: int, phase: int) -> int:
-    """The value of an async or pipeline token: the slot of the pipeline, and the phase (0 or 1) of its barrier."""
-    if slot < 0 or phase not in (0, 1):
-        raise InternalError("token", f"slot {slot} with phase {phase} is no token: phases are 0 and 1")
-    return slot << 1 | phase
-
-
-def phase_of(value: int) -> int:
-    """The phase that a token carries, for waits that test parity."""
-    return value & 1
-
-
-def slot_of(value: int) -> int:
-    """The slot that a token carries."""
-    return value >> 1
+# The fields of a memref's descriptor.
+ALLOCATED, ALIGNED, OFFSET, SIZES, STRIDES = range(5)
+MACHINE_WORD, BYTE = 64, 8
 
 
 # ---- types -----------------------------------------------------------------------------------------
@@ -106,9 +98,7 @@ class LLVMTypeConverter:
         """The LLVM form of a value's type; raises Unsupported[type-conversion] where it has none."""
         if (row := ROWS.get(type.__class__) or COMPANION_ROWS.get(type.name)) is not None:
             return row(self, type)
-        if type.name.startswith("llvm."):
-            return type
-        return self._scalar(type)
+        return type if type.name.startswith("llvm.") else self._float(type)
 
     def argument(self, type: Attribute) -> Attribute:
         """The LLVM form of a function's argument."""
@@ -136,8 +126,25 @@ class LLVMTypeConverter:
     def _unranked(self, type: UnrankedMemRefType) -> LLVMStructType:
         return struct([i64, pointer()])
 
-    def _vector(self, type: VectorType) -> VectorType:
-        return VectorType(self.convert(type.element_type), type.shape, type.scalable_dims)
+    def _vector(self, type: VectorType) -> Attribute:
+        """LLVM's vectors have one dimension, and elements of any width."""
+        element, shape = type.element_type, type.get_shape() or (1,)
+        if isinstance(element, FixedBitwidthType) and element.bitwidth < BYTE:
+            row: Attribute = IntegerType(element.bitwidth)
+        else:
+            row = self.convert(element)
+        result: Attribute = VectorType(row, shape[-1:], ArrayAttr(type.scalable_dims.data[-1:]) if type.shape else None)
+        for size in reversed(shape[:-1]):
+            result = array(size, result)
+        return result
+
+    def _accumulator(self, type: nvgpu.WarpgroupAccumulatorType) -> LLVMStructType:
+        blocks, register, count = accumulator_registers(type)
+        block = struct([register] * count)
+        return block if blocks == 1 else struct([block] * blocks)
+
+    def _barriers(self, type: nvgpu.MBarrierGroupType) -> LLVMPointerType:
+        return pointer(address_space(type.memory_space))
 
     def _tuple(self, type: TupleType) -> LLVMStructType:
         return struct([self.convert(member) for member in type.types])
@@ -145,17 +152,29 @@ class LLVMTypeConverter:
     def _view(self, type: TiledViewType) -> LLVMStructType:
         return struct([pointer("global"), i32, i32, array(3, i32)])
 
-    def _scalar(self, type: Attribute) -> Attribute:
-        if isinstance(type, IntegerType) and type.width.data not in (4, 8, 16, 32, 64, 1):
+    def _integer(self, type: IntegerType) -> IntegerType:
+        return IntegerType(BYTE) if 1 < type.width.data < BYTE else type
+
+    def _float(self, type: Attribute) -> Attribute:
+        if is_compatible_type(type):
             return type
-        try:
-            return element_of(type).type
-        except Unsupported as error:
-            raise Unsupported(
-                "type-conversion",
-                f"failed to convert function signature type for: {type}",
-                remedy="see type_converter.py: ROWS",
-            ) from error
+        if isinstance(type, FloatTF32Type):
+            return f32
+        if isinstance(type, FixedBitwidthType):
+            return IntegerType(max(type.bitwidth, BYTE))
+        raise Unsupported(
+            "type-conversion",
+            f"failed to convert function signature type for: {type}",
+            remedy="see type_converter.py: ROWS",
+        )
+
+
+def accumulator_registers(type: nvgpu.WarpgroupAccumulatorType) -> tuple[int, Attribute, int]:
+    """(row blocks of 64, type of a register, registers of one block per thread)."""
+    rows, columns = type.fragmented.get_shape()
+    element = type.fragmented.element_type
+    packed = bits_of(element) == 16
+    return rows // 64, i32 if packed else element, columns // (4 if packed else 2)
 
 
 def _nested(form: object) -> Attribute:
@@ -176,11 +195,17 @@ ROWS: dict[type[Attribute], Row] = {
     TileMemRefType: LLVMTypeConverter._descriptor,
     UnrankedMemRefType: LLVMTypeConverter._unranked,
     IndexType: lambda converter, type: converter.index,
+    IntegerType: LLVMTypeConverter._integer,
     VectorType: LLVMTypeConverter._vector,
     TupleType: LLVMTypeConverter._tuple,
     TokenType: lambda converter, type: i32,
     AsyncTokenType: lambda converter, type: i32,
-    DeviceAsyncTokenType: lambda converter, type: i32,
+    nvgpu.DeviceAsyncTokenType: lambda converter, type: i32,
+    nvgpu.MBarrierTokenType: lambda converter, type: i64,
+    nvgpu.MBarrierGroupType: LLVMTypeConverter._barriers,
+    nvgpu.TensorMapDescriptorType: lambda converter, type: pointer(),
+    nvgpu.WarpgroupDescriptorType: lambda converter, type: i64,
+    nvgpu.WarpgroupAccumulatorType: LLVMTypeConverter._accumulator,
     TiledViewType: LLVMTypeConverter._view,
     PointerType: lambda converter, type: pointer("global"),
 }

@@ -1,4 +1,4 @@
-"""Arithmetic of the public dialect, element by element, and matrix products."""
+"""Arithmetic of the public dialect, element by element."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from xdsl.dialects import math
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from ...dialects import arith, cuda_tile
+from ...dialects import arith
 from ...dialects.nv_tileaa import ops
 from .constants import scalar_constant
 from .converter import Converter, Handler, attributes_of, enum_text, is_signed, operands_of, same_operands
@@ -130,21 +130,6 @@ def _constant_like(cv: Converter, op: Operation, block: Block, type: Attribute, 
     return cv.build(op, block, ops.SplatOp, [scalar], types=[type]).results[0]
 
 
-def _convert_mmaf(cv: Converter, op: cuda_tile.MmaFOp, block: Block) -> None:
-    operands = [cv.value(op.lhs), cv.value(op.rhs), cv.value(op.acc), None, None]
-    cv.build(op, block, ops.DotOp, operands, attributes_of(op))
-
-
-def _convert_mmaf_scaled(cv: Converter, op: cuda_tile.MmaFScaledOp, block: Block) -> None:
-    operands = [cv.value(value) for value in (op.lhs, op.rhs, op.acc, op.lhs_scale, op.rhs_scale)]
-    cv.build(op, block, ops.DotOp, operands, attributes_of(op))
-
-
-def _convert_mmai(cv: Converter, op: cuda_tile.MmaIOp, block: Block) -> None:
-    signs = {key: StringAttr(enum_text(op.properties[key])) for key in ("signedness_lhs", "signedness_rhs")}
-    cv.build(op, block, ops.DotOp, [cv.value(op.lhs), cv.value(op.rhs), cv.value(op.acc), None, None], signs)
-
-
 HANDLERS: dict[str, Handler] = {
     **same_operands(SAME_OPERANDS),
     **dict.fromkeys(BY_SIGNEDNESS, _convert_by_signedness),
@@ -152,7 +137,4 @@ HANDLERS: dict[str, Handler] = {
     **dict.fromkeys(("cmpi", "cmpf"), _convert_compare),
     "divi": _convert_divi,
     "negi": _convert_negi,
-    "mmaf": _convert_mmaf,
-    "mmaf_scaled": _convert_mmaf_scaled,
-    "mmai": _convert_mmai,
 }

@@ -9,15 +9,36 @@ Sound: one operation becomes one operation of the same meaning, or a short seque
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
 
+from ...errors import InternalError
 from ..contracts import EdgePass
 from ..job import Job
-from . import arithmetic, control, memory, shapes
+from . import arithmetic, control, memory, shapes, specialists
 from .converter import Converter, Handler
 
-FAMILIES = (arithmetic, shapes, memory, control)
-HANDLERS: dict[str, Handler] = {name: handler for family in FAMILIES for name, handler in family.HANDLERS.items()}
+# What fills the table, in this order: arithmetic and control flow; memory, pointers, tokens and views; then what is
+# converted by the rows of both.
+POPULATORS: tuple[tuple[dict[str, Handler], ...], ...] = (
+    (arithmetic.HANDLERS, control.HANDLERS),
+    (memory.HANDLERS, shapes.HANDLERS),
+    (specialists.HANDLERS,),
+)
+
+
+def populate(parts: Iterable[tuple[dict[str, Handler], ...]]) -> dict[str, Handler]:
+    """The table of several parts; an operation has one row."""
+    table: dict[str, Handler] = {}
+    for rows in (rows for part in parts for rows in part):
+        if twice := table.keys() & rows.keys():
+            raise InternalError("handler-twice", f"{', '.join(sorted(twice))} has two conversions to nv_tileaa")
+        table |= rows
+    return table
+
+
+HANDLERS = populate(POPULATORS)
 
 
 class ConvertCudaTileToTileAA(EdgePass):

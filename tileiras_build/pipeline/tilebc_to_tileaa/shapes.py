@@ -1,4 +1,4 @@
-"""Operations of the public dialect that make tiles, rearrange them, or combine their elements."""
+"""Operations of the public dialect that make tiles or rearrange their elements."""
 
 from __future__ import annotations
 
@@ -74,19 +74,8 @@ def _convert_assume(cv: Converter, op: Operation, block: Block) -> None:
     cv.build(op, block, ops.AssumeOp, [cv.value(op.operands[0])], {"predicate": op.properties["predicate"]})
 
 
-def _convert_collective(cv: Converter, op: cuda_tile.ReduceOp | cuda_tile.ScanOp, block: Block) -> None:
-    target = ops.ReduceOp if op.name.endswith("reduce") else ops.ScanOp
-    sources = operands_of(cv, op)
-    types = [cv.type(result.type) for result in op.results]
-    new = target.make([sources], types, regions=[cv.region(op.regions[0])], axis=op.dim.value.data)
-    if isinstance(op, cuda_tile.ScanOp):
-        new.reverse = bool(op.reverse.value.data)
-    cv.emit(op, new, block)
-
-
 HANDLERS: dict[str, Handler] = {
     **same_operands(SAME_OPERANDS),
-    **dict.fromkeys(("reduce", "scan"), _convert_collective),
     "constant": _convert_constant,
     "reshape": _convert_reshape,
     "broadcast": _convert_broadcast,

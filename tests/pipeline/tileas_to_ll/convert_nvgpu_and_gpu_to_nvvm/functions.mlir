@@ -206,3 +206,73 @@ gpu.module @m {
     llvm.return
   }
 }
+
+// ---- a_kernels_memref_is_its_pointer_and_a_functions_its_descriptor
+// seed: lowering-overview one-type-converter memref-descriptor abi-bare-pointer
+gpu.module @m {
+  gpu.func @kernel(%s: memref<8x8xf16, strided<[16, 1], offset: 4>, 3>, %i: index) kernel {
+    %v = nvgpu.ldmatrix %s[%i, %i] {numTiles = 1 : i32, transpose = false} : memref<8x8xf16, strided<[16, 1], offset: 4>, 3> -> vector<1x2xf16>
+    gpu.return
+  }
+  gpu.func @function(%s: memref<8x8xf16, strided<[16, 1], offset: 4>, 3>, %i: index) {
+    %v = nvgpu.ldmatrix %s[%i, %i] {numTiles = 1 : i32, transpose = false} : memref<8x8xf16, strided<[16, 1], offset: 4>, 3> -> vector<1x2xf16>
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @kernel(%s: !llvm.ptr<3>, %i: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(16) : i64
+    %1 = llvm.mul %i, %0 : i64
+    %2 = llvm.add %1, %i : i64
+    %3 = llvm.mlir.constant(4) : i64
+    %4 = llvm.add %2, %3 : i64
+    %5 = llvm.getelementptr %s[%4] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, f16
+    %6 = nvvm.ldmatrix %5 {num = 1 : i32, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> i32
+    %7 = vector.from_elements %6 : vector<1x1xi32>
+    %v = vector.bitcast %7 : vector<1x1xi32> to vector<1x2xf16>
+    llvm.return
+  }
+  llvm.func @function(%s_1: !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>, %i_1: i64) {
+    %8 = llvm.mlir.constant(16) : i64
+    %9 = llvm.mul %i_1, %8 : i64
+    %10 = llvm.add %9, %i_1 : i64
+    %11 = llvm.mlir.constant(4) : i64
+    %12 = llvm.add %10, %11 : i64
+    %13 = llvm.extractvalue %s_1[1] : !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>
+    %14 = llvm.getelementptr %13[%12] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, f16
+    %15 = nvvm.ldmatrix %14 {num = 1 : i32, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> i32
+    %16 = vector.from_elements %15 : vector<1x1xi32>
+    %v_1 = vector.bitcast %16 : vector<1x1xi32> to vector<1x2xf16>
+    llvm.return
+  }
+}
+
+// ---- a_buffer_that_a_function_returns_is_described
+// seed: lowering-overview one-type-converter memref-descriptor
+gpu.module @m {
+  gpu.func @function(%x: index) -> memref<4x8xf32, #gpu.address_space<workgroup>> workgroup(%w: memref<4x8xf32, #gpu.address_space<workgroup>>) {
+    gpu.return %w : memref<4x8xf32, #gpu.address_space<workgroup>>
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.mlir.global internal @__wg_function_0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<32 x f32>
+  llvm.func @function(%x: i64) -> !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)> {
+    %w = llvm.mlir.addressof @__wg_function_0 : !llvm.ptr<3>
+    %0 = llvm.mlir.undef : !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>
+    %1 = llvm.insertvalue %w, %0[0] : !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>
+    %2 = llvm.insertvalue %w, %1[1] : !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>
+    %3 = llvm.mlir.constant(0) : i64
+    %4 = llvm.insertvalue %3, %2[2] : !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>
+    %5 = llvm.mlir.constant(4) : i64
+    %6 = llvm.insertvalue %5, %4[3, 0] : !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>
+    %7 = llvm.mlir.constant(8) : i64
+    %8 = llvm.insertvalue %7, %6[3, 1] : !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>
+    %9 = llvm.mlir.constant(8) : i64
+    %10 = llvm.insertvalue %9, %8[4, 0] : !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>
+    %11 = llvm.mlir.constant(1) : i64
+    %12 = llvm.insertvalue %11, %10[4, 1] : !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>
+    llvm.return %12 : !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>
+  }
+}

@@ -2,6 +2,7 @@
 // run: convert-nvgpu-and-gpu-to-nvvm sm_90
 
 // ---- queries_barrier_function_and_launch
+// seed: lowering-overview one-type-converter memref-descriptor
 // seed: lowering-overview role-gpu
 builtin.module attributes {gpu.container_module} {
   gpu.module @device {
@@ -44,27 +45,28 @@ builtin.module attributes {gpu.container_module} {
     %4 = llvm.load %3 : !llvm.ptr -> !llvm.ptr
     %5 = llvm.mlir.addressof @device_scale_name : !llvm.ptr
     %6 = llvm.call @mgpuModuleGetFunction(%4, %5) : (!llvm.ptr, !llvm.ptr) -> !llvm.ptr
-    %a_1 = builtin.unrealized_conversion_cast %a : memref<64xf32> to !llvm.ptr
-    %7 = llvm.getelementptr %1[0, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(f32, !llvm.ptr)>
-    llvm.store %x, %7 : f32, !llvm.ptr
-    %8 = llvm.getelementptr %2[0, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.array<2 x !llvm.ptr>
-    llvm.store %7, %8 : !llvm.ptr, !llvm.ptr
-    %9 = llvm.getelementptr %1[0, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(f32, !llvm.ptr)>
-    llvm.store %a_1, %9 : !llvm.ptr, !llvm.ptr
-    %10 = llvm.getelementptr %2[0, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.array<2 x !llvm.ptr>
-    llvm.store %9, %10 : !llvm.ptr, !llvm.ptr
-    %11 = llvm.call @mgpuStreamCreate() : () -> !llvm.ptr
+    %a_1 = builtin.unrealized_conversion_cast %a : memref<64xf32> to !llvm.struct<(!llvm.ptr, !llvm.ptr, i64, !llvm.array<1 x i64>, !llvm.array<1 x i64>)>
+    %7 = llvm.extractvalue %a_1[1] : !llvm.struct<(!llvm.ptr, !llvm.ptr, i64, !llvm.array<1 x i64>, !llvm.array<1 x i64>)>
+    %8 = llvm.getelementptr %1[0, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(f32, !llvm.ptr)>
+    llvm.store %x, %8 : f32, !llvm.ptr
+    %9 = llvm.getelementptr %2[0, 0] : (!llvm.ptr) -> !llvm.ptr, !llvm.array<2 x !llvm.ptr>
+    llvm.store %8, %9 : !llvm.ptr, !llvm.ptr
+    %10 = llvm.getelementptr %1[0, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(f32, !llvm.ptr)>
+    llvm.store %7, %10 : !llvm.ptr, !llvm.ptr
+    %11 = llvm.getelementptr %2[0, 1] : (!llvm.ptr) -> !llvm.ptr, !llvm.array<2 x !llvm.ptr>
+    llvm.store %10, %11 : !llvm.ptr, !llvm.ptr
+    %12 = llvm.call @mgpuStreamCreate() : () -> !llvm.ptr
     %grid_1 = builtin.unrealized_conversion_cast %grid : index to i64
     %one_1 = builtin.unrealized_conversion_cast %one : index to i64
     %one_2 = builtin.unrealized_conversion_cast %one : index to i64
     %block_1 = builtin.unrealized_conversion_cast %block : index to i64
     %one_3 = builtin.unrealized_conversion_cast %one : index to i64
     %one_4 = builtin.unrealized_conversion_cast %one : index to i64
-    %12 = llvm.mlir.constant(2) : i64
-    %13 = llvm.mlir.zero : !llvm.ptr
-    llvm.call @mgpuLaunchKernel(%6, %grid_1, %one_1, %one_2, %block_1, %one_3, %one_4, %bytes, %11, %2, %13, %12) : (!llvm.ptr, i64, i64, i64, i64, i64, i64, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
-    llvm.call @mgpuStreamSynchronize(%11) : (!llvm.ptr) -> ()
-    llvm.call @mgpuStreamDestroy(%11) : (!llvm.ptr) -> ()
+    %13 = llvm.mlir.constant(2) : i64
+    %14 = llvm.mlir.zero : !llvm.ptr
+    llvm.call @mgpuLaunchKernel(%6, %grid_1, %one_1, %one_2, %block_1, %one_3, %one_4, %bytes, %12, %2, %14, %13) : (!llvm.ptr, i64, i64, i64, i64, i64, i64, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr, i64) -> ()
+    llvm.call @mgpuStreamSynchronize(%12) : (!llvm.ptr) -> ()
+    llvm.call @mgpuStreamDestroy(%12) : (!llvm.ptr) -> ()
     func.return
   }
 }

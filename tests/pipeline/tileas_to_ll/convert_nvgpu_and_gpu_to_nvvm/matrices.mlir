@@ -364,15 +364,16 @@ gpu.module @m {
 
 // ---- ldmatrix_with_strides_of_run_time
 // seed: nvgpu-gpu-to-nvvm ldmatrix
+// seed: lowering-overview one-type-converter memref-descriptor
 gpu.module @m {
-  gpu.func @k(%s: memref<8x8xf16, strided<[?, 1], offset: ?>, 3>, %i: index, %j: index) kernel {
+  gpu.func @k(%s: memref<8x8xf16, strided<[?, 1], offset: ?>, 3>, %i: index, %j: index) {
     %v = nvgpu.ldmatrix %s[%i, %j] {numTiles = 1 : i32, transpose = false} : memref<8x8xf16, strided<[?, 1], offset: ?>, 3> -> vector<1x2xf16>
     gpu.return
   }
 }
 // ==>
 gpu.module @m {
-  llvm.func @k(%s: !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>, %i: i64, %j: i64) attributes {gpu.kernel, nvvm.kernel} {
+  llvm.func @k(%s: !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>, %i: i64, %j: i64) {
     %0 = llvm.extractvalue %s[2] : !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>
     %1 = llvm.extractvalue %s[4, 0] : !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>
     %2 = llvm.mul %i, %1 : i64

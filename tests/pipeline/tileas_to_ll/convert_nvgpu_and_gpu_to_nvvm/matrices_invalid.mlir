@@ -52,3 +52,24 @@ gpu.module @m {
 }
 // ==>
 // ldmatrix_into_another_shape: error[ir-invalid]: the module does not verify: 'nvgpu.ldmatrix' op result must have 4 rows, but got 'vector<2x2xf16>'
+
+// ---- strides_that_the_pointer_of_a_kernel_does_not_say
+// seed: lowering-overview one-type-converter memref-descriptor
+gpu.module @m {
+  gpu.func @k(%s: memref<8x8xf16, strided<[?, 1]>, 3>) kernel {
+    gpu.return
+  }
+}
+// ==>
+// error[kernel-strides]: 'gpu.func' op takes the pointer of a 'memref<8x8xf16, strided<[?, 1]>, 3 : i64>' alone, and not its strides; pass what is known at run time as arguments of their own
+
+// ---- a_row_of_a_matrix_whose_strides_a_kernel_does_not_have
+gpu.module @m {
+  gpu.func @k(%s: memref<8x8xf16, strided<[?, 1]>, 3>, %i: index, %j: index) kernel {
+    %v = nvgpu.ldmatrix %s[%i, %j] {numTiles = 1 : i32, transpose = false} : memref<8x8xf16, strided<[?, 1]>, 3> -> vector<1x2xf16>
+    gpu.return
+  }
+}
+// ==>
+// error[memref-sizes]: 'nvgpu.ldmatrix' op needs the sizes of a 'memref<8x8xf16, strided<[?, 1]>, 3 : i64>' of which there is a pointer alone
+// error[kernel-strides]: 'gpu.func' op takes the pointer of a 'memref<8x8xf16, strided<[?, 1]>, 3 : i64>' alone, and not its strides; pass what is known at run time as arguments of their own

@@ -51,6 +51,14 @@ def test_an_atom_of_another_gpu_is_refused():
         check_operation(dot, Buffers(), find_target("sm_100"))
 
 
+@pytest.mark.seed("lowering-overview", "atom-witnesses")
+@pytest.mark.parametrize("atom", ["ldmatrix_of_tomorrow", "tma_load"])
+def test_a_copy_by_an_atom_that_the_gpu_lacks_is_refused(atom):
+    module = before_conversion()
+    first(module, "nv_tileas.local_load").attributes["copy_atom"] = StringAttr(atom)
+    refused(module, f"atom-unknown.*asks for {atom}, which sm_80 does not have")
+
+
 @pytest.mark.seed("lowering-overview", "phase-6-async")
 @pytest.mark.parametrize("pending", [99, -1])
 def test_a_wait_that_leaves_more_pending_than_there_are_stages_is_refused(pending):

@@ -93,7 +93,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
 // ---- an_addition_that_the_gpu_has_no_instruction_for
 nv_tileaa.func @k attributes {num_warps = 1 : i32} {
 ^bb0(%p: !nv_tileaa.ptr<bf16>, %x: bf16):
-  %old, %t = nv_tileas.atomic_rmw %p, %x {mem_semantic = "relaxed", mem_scope = "device", mode = "addf"} : (!nv_tileaa.ptr<bf16>, bf16) -> (bf16, !nv_tileaa.mem_token)
+  %old, %t = nv_tileas.atomic_rmw %p, %x {mem_semantic = "relaxed", mem_scope = "device", mode = "addf", reduce_atom = "atom.cas"} : (!nv_tileaa.ptr<bf16>, bf16) -> (bf16, !nv_tileaa.mem_token)
   nv_tileaa.return
 }
 // ==>

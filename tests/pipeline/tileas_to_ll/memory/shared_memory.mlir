@@ -148,7 +148,7 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22targe
 nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 512 : i32} {
 ^bb0(%stage: i32):
   %ring = nv_tileas.alloc_tensor {shared_offset = 0 : i32} : !ring
-  %x = nv_tileas.local_load %ring, %stage : (!ring, i32) -> !tile
+  %x = nv_tileas.local_load %ring, %stage {copy_atom = "ldmatrix"} : (!ring, i32) -> !tile
   %y = nv_tileas.addf %x, %x {rounding_mode = "nearest_even"} : !tile
   nv_tileaa.return
 }

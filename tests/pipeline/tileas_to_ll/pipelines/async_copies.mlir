@@ -15,7 +15,7 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 2048 : i32} {
   nv_tileas.async_commit
   nv_tileas.async_wait {pending = 0 : i32}
   nv_tileas.barrier
-  %x = nv_tileas.local_load %ring, %stage : (!ring, i32) -> !tile
+  %x = nv_tileas.local_load %ring, %stage {copy_atom = "ldmatrix"} : (!ring, i32) -> !tile
   %y = nv_tileas.mulf %x, %x {rounding_mode = "nearest_even"} : !tile
   nv_tileaa.return
 }

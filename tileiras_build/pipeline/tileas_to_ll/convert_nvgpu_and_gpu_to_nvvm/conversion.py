@@ -43,7 +43,16 @@ from ...shared.accessors import given
 from ...shared.llvm_types import GENERIC, GLOBAL, array
 from ..debug.debug_info import CARRIED
 from ..emission.attribute_values import Plain, attributes_of, field_position
-from .converted_types import GLOBAL_POINTER, POINTER, convert_type, descriptor_type, static_strides, struct_of
+from ..type_converter import ALIGNED, ALLOCATED, OFFSET, SIZES, STRIDES
+from .converted_types import (
+    CONVERTER,
+    GLOBAL_POINTER,
+    POINTER,
+    convert_type,
+    is_memory_of_kernel,
+    static_strides,
+    struct_of,
+)
 
 Root = TypeVar("Root", bound=Operation)
 # The rewrite of one class of operations takes no other.
@@ -205,7 +214,17 @@ class Emitter:
 
     def converted(self, value: SSAValue) -> SSAValue:
         """``value`` in its LLVM form."""
+        if isinstance(value.type, MemRefType) and (bare := self._bare(value)) is not None:
+            return self._described(bare, value.type)
         return self.as_type(value, convert_type(value.type))
+
+    def place(self, value: SSAValue) -> SSAValue:
+        """The address of a memref's first element; any other value in its LLVM form."""
+        if not isinstance(type := value.type, MemRefType):
+            return self.converted(value)
+        known = static_strides(type)
+        start = self.field(self.converted(value), OFFSET) if known is None else known[1]
+        return self.offset(self.aligned(value), start, type.element_type)
 
     def integer(self, value: SSAValue, type: IntegerType = i32) -> SSAValue:
         """An index as an integer; a constant one becomes a constant, one that came from an integer is that."""
@@ -266,6 +285,33 @@ class Emitter:
         type = type_of(pointer, llvm.LLVMPointerType)
         return self.add(llvm.GEPOp.from_mixed_indices(pointer, [index], step, result_type=type))
 
+    # Memory references
+
+    def aligned(self, buffer: SSAValue) -> SSAValue:
+        """The pointer that offset and strides of a memref count from."""
+        bare = self._bare(buffer)
+        return self.field(self.converted(buffer), ALIGNED) if bare is None else bare
+
+    def _bare(self, buffer: SSAValue) -> SSAValue | None:
+        """The pointer that is all there is of a memref: of kernels' arguments and buffers, and of what is cast from one."""
+        type = CONVERTER.memory_pointer(type_of(buffer, MemRefType))
+        return self.as_type(buffer, type) if is_memory_of_kernel(buffer) else self.source(buffer, type)
+
+    def _described(self, pointer: SSAValue, type: MemRefType) -> SSAValue:
+        """The descriptor of a memref by its pointer and its type."""
+        known = static_strides(type)
+        if known is None or not type.has_static_shape():
+            raise self.unsupported("memref-sizes", f"needs the sizes of a '{type}' of which there is a pointer alone")
+        result = self.add(llvm.UndefOp(expect(llvm.LLVMStructType, convert_type(type))))
+        for place in (ALLOCATED, ALIGNED):
+            result = self.with_field(result, pointer, place)
+        numbers: dict[tuple[int, ...], int] = {(OFFSET,): known[1]}
+        numbers |= {(SIZES, position): size for position, size in enumerate(type.get_shape())}
+        numbers |= {(STRIDES, position): stride for position, stride in enumerate(known[0])}
+        for position, entry in numbers.items():
+            result = self.with_field(result, self.constant(entry, i64), *position)
+        return result
+
     def address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
         """The address of an element of a memref."""
         type = type_of(buffer, MemRefType)
@@ -273,9 +319,8 @@ class Emitter:
         if known is None:
             return self._dynamic_address(buffer, indices)
         strides, start = known
-        pointer = self.as_type(buffer, convert_type(type))
         total = self._linear(list(indices), list(strides), start)
-        return self.offset(pointer, total, type.element_type)
+        return self.offset(self.aligned(buffer), total, type.element_type)
 
     def _linear(self, indices: list[SSAValue], strides: list[int], start: int) -> SSAValue | int:
         total: SSAValue | None = None
@@ -293,13 +338,12 @@ class Emitter:
         return self.add(llvm.AddOp(total, self.constant(start, i64))) if start else total
 
     def _dynamic_address(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
-        type = type_of(buffer, MemRefType)
-        descriptor = self.as_type(buffer, descriptor_type(type))
-        total = self.field(descriptor, 2)
+        descriptor = self.converted(buffer)
+        total = self.field(descriptor, OFFSET)
         for position, index in enumerate(indices):
-            term = self.add(llvm.MulOp(self.integer(index, i64), self.field(descriptor, 4, position)))
+            term = self.add(llvm.MulOp(self.integer(index, i64), self.field(descriptor, STRIDES, position)))
             total = self.add(llvm.AddOp(total, term))
-        return self.offset(self.field(descriptor, 1), total, type.element_type)
+        return self.offset(self.field(descriptor, ALIGNED), total, type_of(buffer, MemRefType).element_type)
 
     def replace(self, *values: SSAValue | Operation | None) -> None:
         """Replace the root's results by values, bridged where the type changed, and erase it."""

@@ -8,12 +8,13 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.llvm_ext import AddrSpaceCastOp
-from ....dialects.narrowing import expect, type_of
+from ....dialects.narrowing import type_of
 from ....dialects.nvgpu.attrs import SHARED, address_space
 from ...shared.accessors import given
 from ...shared.llvm_types import array
+from ..type_converter import LLVMTypeConverter
 from .conversion import Emitter, rewrite
-from .converted_types import SHARED_POINTER, convert_type, element_bytes, struct_of
+from .converted_types import CONVERTER, SHARED_POINTER, convert_type, element_bytes, static_strides, struct_of
 
 DYNAMIC_SHARED = "__dynamic_shmem__"
 DYNAMIC_ALIGNMENT = 16  # bytes that the driver guarantees for the start of dynamic shared memory
@@ -36,8 +37,11 @@ def convert_function(op: gpu.GPUFuncOp, emit: Emitter) -> None:
     count = len(op.function_type.inputs.data)
     inside = emit.at(given(entry.first_op))
     _bind_buffers(op, list(entry.args[count:]), inside)
+    converter = LLVMTypeConverter(bare_pointers=op.kernel is not None)
     for argument in entry.args:
-        _convert_argument(argument, inside)
+        if converter.bare_pointers:
+            _check_strides(argument, emit)
+        _convert_argument(argument, converter, inside)
     function = llvm.FuncOp(
         op.sym_name,
         llvm.LLVMFunctionType([argument.type for argument in entry.args], _result(op)),
@@ -59,12 +63,17 @@ def _attributes(op: gpu.GPUFuncOp) -> dict[str, Attribute]:
     return kept | ({"gpu.kernel": UnitAttr(), "nvvm.kernel": UnitAttr()} if op.kernel is not None else {})
 
 
-def _convert_argument(argument: BlockArgument, inside: Emitter) -> None:
-    old, new = argument.type, convert_type(argument.type)
+def _check_strides(argument: BlockArgument, emit: Emitter) -> None:
+    """What a pointer does not say, a kernel takes as arguments of their own."""
+    if isinstance(type := argument.type, MemRefType) and static_strides(type) is None:
+        message = f"takes the pointer of a '{type}' alone, and not its strides"
+        raise emit.unsupported("kernel-strides", message, "pass what is known at run time as arguments of their own")
+
+
+def _convert_argument(argument: BlockArgument, converter: LLVMTypeConverter, inside: Emitter) -> None:
+    old, new = argument.type, converter.argument(argument.type)
     if old == new:
         return
-    if not llvm.is_compatible_type(new):
-        raise inside.unsupported("argument-type", f"cannot pass an argument of type {old}")
     uses = list(argument.uses)
     argument._type = new  # xDSL has no other way to change the type of a value in place
     bridge = inside.as_type(argument, old)
@@ -94,7 +103,7 @@ def _shared_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: E
 
 
 def _private_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: Emitter) -> SSAValue:
-    storage, wanted = _storage(type, inside), expect(llvm.LLVMPointerType, convert_type(type))
+    storage, wanted = _storage(type, inside), CONVERTER.memory_pointer(type)
     buffer = inside.add(llvm.AllocaOp(inside.constant(1), storage, max(element_bytes(type.element_type), 16)))
     return buffer if buffer.type == wanted else inside.add(AddrSpaceCastOp(buffer, wanted))
 

@@ -7,7 +7,7 @@ pointer variable ``@<module>_module``, which whoever loads the cubin sets.
 from __future__ import annotations
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import i32, i64
+from xdsl.dialects.builtin import MemRefType, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
@@ -15,7 +15,7 @@ from ....dialects.gpu_launch import LaunchFuncOp
 from ...shared.accessors import given
 from ...shared.llvm_types import array
 from .conversion import Emitter, rewrite, symbol
-from .converted_types import POINTER, convert_type, struct_of
+from .converted_types import POINTER, struct_of
 
 VOID = llvm.LLVMVoidType()
 # Wrapper -> (result, types of its arguments); the sizes come first, those of a cluster before the grid's.
@@ -83,8 +83,8 @@ def _function(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
 
 def _packed(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
     """An array of pointers to the arguments, which lie in one struct (CUDA driver API, cuLaunchKernel)."""
-    values = [emit.converted(value) for value in op.kernelOperands]
-    storage = struct_of([convert_type(value.type) for value in values])
+    values = [_argument(value, emit) for value in op.kernelOperands]
+    storage = struct_of([value.type for value in values])
     pointers = array(len(values), POINTER)
     entry = _at_entry(op, emit)
     one = entry.constant(1)
@@ -94,6 +94,11 @@ def _packed(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
         emit.insert(llvm.StoreOp(value, place))
         emit.insert(llvm.StoreOp(place, emit.add(llvm.GEPOp(addresses, [0, index], pointers))))
     return addresses
+
+
+def _argument(value: SSAValue, emit: Emitter) -> SSAValue:
+    """A value as a kernel takes it: of a memref the pointer alone."""
+    return emit.aligned(value) if isinstance(value.type, MemRefType) else emit.converted(value)
 
 
 def _at_entry(op: Operation, emit: Emitter) -> Emitter:

@@ -46,8 +46,8 @@ def _enabled(**options: SSAValue | UnitAttr | None) -> dict[str, Attribute]:
 def convert_load(op: nvgpu.TmaAsyncLoadOp, emit: Emitter) -> None:
     """Slots in order; an absent mask or hint leaves its slot out, for a zero would not mean the same."""
     operands: list[SSAValue | Sequence[SSAValue] | None] = [
-        emit.converted(op.dst),
-        emit.converted(op.tensorMapDescriptor),
+        emit.place(op.dst),
+        emit.place(op.tensorMapDescriptor),
         [emit.integer(coordinate) for coordinate in op.coordinates],
         barrier_address(op.barriers, op.mbarId, emit),
         op.multicastMask,
@@ -62,9 +62,9 @@ def convert_load(op: nvgpu.TmaAsyncLoadOp, emit: Emitter) -> None:
 def convert_store(op: nvgpu.TmaAsyncStoreOp, emit: Emitter) -> None:
     """The way back: no barrier, the thread that stores goes on."""
     operands: list[SSAValue | Sequence[SSAValue] | None] = [
-        emit.converted(op.tensorMapDescriptor),
+        emit.place(op.tensorMapDescriptor),
         [emit.integer(coordinate) for coordinate in op.coordinates],
-        emit.converted(op.src),
+        emit.place(op.src),
         op.l2CacheHint,
         op.predicate,
     ]
@@ -75,14 +75,14 @@ def convert_store(op: nvgpu.TmaAsyncStoreOp, emit: Emitter) -> None:
 @rewrite(nvgpu.TmaPrefetchDescriptorOp)
 def convert_prefetch(op: nvgpu.TmaPrefetchDescriptorOp, emit: Emitter) -> None:
     """prefetch.tensormap"""
-    operands = [emit.converted(op.tensorMapDescriptor), op.predicate]
+    operands = [emit.place(op.tensorMapDescriptor), op.predicate]
     emit.become(ops_thread.PrefetchTensorMapOp.build(operands=operands))
 
 
 @rewrite(nvgpu.TmaFenceDescriptorOp)
 def convert_fence(op: nvgpu.TmaFenceDescriptorOp, emit: Emitter) -> None:
     """The host may have changed the map, so the scope is the system."""
-    _acquire(emit, emit.converted(op.tensorMapDescriptor), "sys")
+    _acquire(emit, emit.place(op.tensorMapDescriptor), "sys")
     emit.replace()
 
 
@@ -125,7 +125,7 @@ def convert_create(op: nvgpu.TmaCreateDescriptorOp, emit: Emitter) -> None:
     map_type = type_of(op.tensorMap, attrs.TensorMapDescriptorType)
     buffer = emit.object(array(MAP_BYTES, IntegerType(8)), MAP_BYTES)
     size = element_bytes(tensor.element_type)
-    pointer = emit.converted(op.tensor)
+    pointer = emit.place(op.tensor)
     _set(emit, buffer, "address", pointer if pointer.type == POINTER else _cast_generic(emit, pointer))
     _set_list(emit, buffer, "sizes", [emit.constant(extent, i64) for extent in reversed(tensor.get_shape())])
     outer = list(reversed(strides))[1:]
@@ -190,7 +190,7 @@ _PLACES = (GLOBAL_POINTER, SHARED_POINTER, POINTER)
 @rewrite(nvgpu.TmaRebindDescriptorOp)
 def convert_rebind(op: nvgpu.TmaRebindDescriptorOp, emit: Emitter) -> None:
     """Acquire, address, every size, every stride, release: any other order leaves a map that is half old."""
-    pointer = emit.converted(op.tensorMapDescriptor)
+    pointer = emit.place(op.tensorMapDescriptor)
     if pointer.type not in _PLACES:
         raise emit.unsupported("rebind-space", f"needs a map in global or shared memory, but got '{pointer.type}'")
     least = "gpu" if _in_cluster(emit) else "cta"
@@ -210,7 +210,7 @@ def convert_rebind(op: nvgpu.TmaRebindDescriptorOp, emit: Emitter) -> None:
 
 
 def _address_bits(value: SSAValue, emit: Emitter) -> SSAValue:
-    converted = emit.converted(value)
+    converted = emit.place(value)
     return converted if converted.type == i64 else emit.add(llvm.PtrToIntOp(converted, i64))
 
 

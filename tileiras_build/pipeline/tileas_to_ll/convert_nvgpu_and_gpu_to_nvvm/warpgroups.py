@@ -33,8 +33,9 @@ from ....dialects.nvvm.attrs import (
     WgmmaTypeAttr,
 )
 from ....dialects.nvvm.rows import bits_of
+from ..type_converter import accumulator_registers
 from .conversion import Emitter, rewrite
-from .converted_types import accumulator_registers, convert_type, element_bytes, static_strides
+from .converted_types import convert_type, element_bytes, static_strides
 
 # Bit positions of the descriptor (PTX ISA 9.0, section 9.7.15.5.1, "Matrix-descriptor layout"). Addresses and offsets
 # are in units of 16 bytes. The recovered documents place the fields elsewhere; the ISA is what the hardware reads.
@@ -51,7 +52,7 @@ SWIZZLE_ROW, PATTERN_BYTES = 128, 1024
 def convert_generate_descriptor(op: nvgpu.WarpgroupGenerateDescriptorOp, emit: Emitter) -> None:
     """The fields but the address are one constant."""
     bits = descriptor_bits(op, emit)
-    emit.replace(packed_descriptor(emit, emit.converted(op.tensor), bits))
+    emit.replace(packed_descriptor(emit, emit.place(op.tensor), bits))
 
 
 def packed_descriptor(emit: Emitter, pointer: SSAValue, bits: int) -> SSAValue:
@@ -226,7 +227,7 @@ def convert_store(op: nvgpu.WarpgroupMmaStoreOp, emit: Emitter) -> None:
         raise emit.unsupported("store-strides", f"needs static strides, but got '{type}'")
     row, column = _thread_origin(emit)
     strides, start = known
-    base = emit.offset(emit.converted(op.dstMemref), _origin(row, column, strides, start, emit), type.element_type)
+    base = emit.offset(emit.aligned(op.dstMemref), _origin(row, column, strides, start, emit), type.element_type)
     for block, registers in enumerate(_blocks(op.matrixD, emit)):
         _store_block(registers, base, block, type, strides, emit)
     emit.replace()

@@ -5,7 +5,7 @@ A fault here is one of an earlier pass; found late, it would be wrong code or an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
 
@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import UnrealizedConversionCastOp
 from xdsl.ir import Operation
 
 from ....dialects.definition import TableOperation
+from ....dialects.nv_tileas.ops import LD_SHARED, ST_SHARED
 from ....errors import InternalError
 from ....targets import TENSOR_MEMORY_ATOMS, WARPGROUP_ATOMS, MmaAtom, Target, TensorMemoryAtom, WarpgroupAtom
 from ...shared.accessors import number_of, string_of
@@ -37,6 +38,7 @@ def _check_load(op: TableOperation, buffers: Buffers, target: Target) -> None:
 
 
 def _check_store(op: TableOperation, buffers: Buffers, target: Target) -> None:
+    _check_copy(op, buffers, target)
     _check_shapes(op, tuple(op.view.type.tile), tuple(op.placement.shape))
 
 
@@ -46,7 +48,15 @@ def _check_shapes(op: Operation, given: tuple[int, ...], wanted: tuple[int, ...]
 
 
 def _check_atom(op: TableOperation, buffers: Buffers, target: Target) -> None:
-    if "atom" in op.attributes and (atom := string_of(op, "atom")) not in _atoms(target):
+    _check_known(op, "atom", _atoms(target), target)
+
+
+def _check_copy(op: TableOperation, buffers: Buffers, target: Target) -> None:
+    _check_known(op, "copy_atom", {LD_SHARED, ST_SHARED, *target.copy_atoms}, target)
+
+
+def _check_known(op: TableOperation, key: str, known: Collection[str], target: Target) -> None:
+    if key in op.attributes and (atom := string_of(op, key)) not in known:
         raise InternalError("atom-unknown", f"{op.name} asks for {atom}, which {target.name} does not have")
 
 
@@ -82,6 +92,7 @@ CHECKS: dict[str, Check] = {
     "nv_tileas.async_tiled_load": _check_load,
     "nv_tileas.async.tiled_tma_load": _check_load,
     "nv_tileas.async.tiled_tma_store": _check_store,
+    "nv_tileas.local_load": _check_copy,
     "nv_tileas.dot": _check_atom,
     "nv_tileas.async.dot": _check_atom,
     "nv_tileas.async.umma": _check_atom,

@@ -14,6 +14,7 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from ....dialects.definition import TableOperation
+from ....dialects.nv_tileas.ops import ATOM_LOOP
 from ....dialects.nvvm.memory_access import AtomLoopOp, AtomOp
 from ....errors import Unsupported
 from ...shared.element_types import Element
@@ -39,15 +40,8 @@ class Update:
     attributes: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Swapped:
-    """An update that GPUs without ``capability`` compute in a loop, the book's ``operation``."""
-
-    capability: str
-    operation: str
-
-
-SWAPPED = {("addf", "bf16"): Swapped("bf16_atomic_add", "add.bf16")}
+# What a loop of swaps computes.
+LOOPS = {("addf", "bf16"): "add.bf16"}
 
 
 def operation_text(mode: str, element: Element) -> str:
@@ -60,11 +54,10 @@ def operation_text(mode: str, element: Element) -> str:
 
 
 def _modification(e: KernelEmitter, op: Any, element: Element) -> Update:
-    """How this GPU reads, modifies and writes an element."""
+    """How the operation's atom reads, modifies and writes an element."""
     mode = op.attributes["mode"].data
-    swapped = SWAPPED.get((mode, element.name))
-    if swapped is not None and not e.target.has(swapped.capability):
-        return Update(AtomLoopOp, {"operation": swapped.operation, **_modifiers(e, op)})
+    if "reduce_atom" in op.attributes and op.attributes["reduce_atom"].data == ATOM_LOOP:
+        return Update(AtomLoopOp, {"operation": LOOPS[mode, element.name], **_modifiers(e, op)})
     return Update(AtomOp, {"operation": operation_text(mode, element), **_modifiers(e, op)})
 
 

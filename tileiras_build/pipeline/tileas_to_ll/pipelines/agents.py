@@ -33,10 +33,12 @@ MBARRIER = MBarrierGroupType(AddressSpaceAttr(AddressSpace.WORKGROUP), IntAttr(1
 
 # ---- tokens --------------------------------------------------------------------------------------
 def stage_of(e: KernelEmitter, op: Any) -> Value:
+    """The stage that a token names."""
     return e.b.shift(e.scalar(op.token), -1)
 
 
-def _phase_of(e: KernelEmitter, op: Any) -> Value:
+def phase_of(e: KernelEmitter, op: Any) -> Value:
+    """The phase, 0 or 1, that a token carries for waits that test parity."""
     return e.b.and_(e.scalar(op.token), 1)
 
 
@@ -44,7 +46,7 @@ def emit_advance(e: KernelEmitter, op: Any) -> None:
     b, token, stages = e.b, e.scalar(op.token), op.pipeline.type.stages.data
     following = b.add(token, 2)
     wraps = b.compare("uge", following, 2 * stages)
-    turned = b.xor(_phase_of(e, op), 1)
+    turned = b.xor(phase_of(e, op), 1)
     e.values[op.result] = b.select(wraps, turned, following, I32)
 
 
@@ -200,7 +202,7 @@ def wait(e: KernelEmitter, address: Value, parity: Value) -> None:
 def emit_producer_acquire(e: KernelEmitter, op: Any) -> None:
     stage = stage_of(e, op)
     # The first time around every stage is empty: the phase before the first one counts as complete.
-    wait(e, empty_barrier(e, op, stage), e.b.xor(_phase_of(e, op), 1))
+    wait(e, empty_barrier(e, op, stage), e.b.xor(phase_of(e, op), 1))
     bytes = op.pipeline.owner.attributes["bytes"].value.data
     if is_pair(op.pipeline):
         with e.b.when(leads_pair(e)):
@@ -210,7 +212,7 @@ def emit_producer_acquire(e: KernelEmitter, op: Any) -> None:
 
 
 def emit_umma_acquire(e: KernelEmitter, op: Any) -> None:
-    wait(e, empty_barrier(e, op, stage_of(e, op)), e.b.xor(_phase_of(e, op), 1))
+    wait(e, empty_barrier(e, op, stage_of(e, op)), e.b.xor(phase_of(e, op), 1))
 
 
 def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
@@ -221,9 +223,9 @@ def _expect(e: KernelEmitter, full: Value, bytes: int) -> None:
 def emit_consumer_wait(e: KernelEmitter, op: Any) -> None:
     if is_pair(op.pipeline):
         with leading(e):
-            wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op))
+            wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
         return
-    wait(e, full_barrier(e, op, stage_of(e, op)), _phase_of(e, op))
+    wait(e, full_barrier(e, op, stage_of(e, op)), phase_of(e, op))
 
 
 def emit_consumer_release(e: KernelEmitter, op: Any) -> None:

@@ -11,18 +11,19 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import SSAValue
 
+from ....dialects.nv_tileas.ops import LDMATRIX
 from ....dialects.nvvm.generic import SMaxOp, SMinOp
 from ....dialects.nvvm.memory_access import CopyOp
 from ....dialects.nvvm.ops_copy import CpAsyncCommitGroupOp, CpAsyncWaitGroupOp
 from ....layouts import LinearLayout, matrix_access, shared_access
+from ...shared.accessors import given
 from ...shared.llvm_types import I1, I32, I64
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
-from ..memory.global_memory import TileAddresses, tile_addresses
+from ..memory.global_memory import TileAddresses, tile_addresses, vector_of
 from ..memory.shared_memory import holder_of, load_registers
 from ..memory.views import TiledView
 
-LARGEST = 16
 DESCRIPTOR_ADDRESS = 0x3FFFF  # the bits of a shared address that a matrix descriptor holds
 QUIET = ("nv_tileas.local_load", "nv_tileas.view", "nv_tileas.permute")
 
@@ -50,8 +51,7 @@ def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
     placement = op.buffer.type.placement.data
     addresses = tile_addresses(e, op, view, layout)
     order = view.order
-    limit = min(layout.contiguous(order), LARGEST // addresses.element.bytes)
-    access = shared_access(layout, placement, limit)
+    access = shared_access(layout, placement, vector_of(op, layout, order))
     stage = stage_address(e, op.buffer, e.scalar(op.stage))
     thread = e.linear(access.lane_offsets, access.warp_offsets)
     holder = holder_of(e, access.free_lanes, access.free_warps)
@@ -99,9 +99,8 @@ def emit_async_wait(e: KernelEmitter, op: Any) -> None:
 def emit_local_load(e: KernelEmitter, op: Any) -> None:
     layout, element = layout_of(op.result), e.element(op.result)
     placement = op.buffer.type.placement.data
-    plain = shared_access(layout, placement)
-    matrix = matrix_access(layout, placement) if e.target.has("ldmatrix") else None
-    access: Any = matrix if matrix is not None and matrix.wavefronts <= plain.wavefronts else plain
+    matrices = "copy_atom" in op.attributes and op.attributes["copy_atom"].data == LDMATRIX
+    access: Any = given(matrix_access(layout, placement)) if matrices else shared_access(layout, placement)
     base = stage_address(e, op.buffer, e.scalar(op.stage))
     late = _feeds_next_product(op)
     loaded = load_registers(e, access, element, layout.num_registers, 0, base, late=late, in_words=True)

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr,
 from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.ir import segments
+from ....dialects.nv_tileas.ops import STMATRIX
 from ....dialects.nvgpu import attrs as nvgpu_types
 from ....dialects.nvgpu import ops_tensor_map as nvgpu
 from ....dialects.nvgpu.attrs import TensorMapDescriptorType
@@ -82,7 +83,8 @@ def emit_async_tiled_tma_store(e: KernelEmitter, op: Any) -> None:
     placement, scratch = op.attributes["placement"].data, op.attributes["scratch_offset"].value.data
     parts, slots = (op.attributes[key].value.data for key in ("parts", "slots"))
     box = box_of(op.desc.owner, placement)
-    whole = given(tile_parts(layout_of(op.value), placement, parts, box.elements, e.target.has("stmatrix")))
+    matrices = "copy_atom" in op.attributes and op.attributes["copy_atom"].data == STMATRIX
+    whole = given(tile_parts(layout_of(op.value), placement, parts, box.elements, matrices))
     registers = e.packed(op.value)
     if "sync_before" in op.attributes:
         e.barrier()

@@ -1,0 +1,58 @@
+"""Choose the instructions by which copies and reductions of memory are made.
+
+In:    local_load and updates of memory, with the layouts and places that they keep.
+Out:   ``copy_atom`` on what reads a stage, ``reduce_atom`` on what updates memory. Stores by TMA have theirs, and accesses
+       of global memory what they move at a time (``vector``).
+After: store_by_tma: no copy is made any more. Before: thread code, which chooses no instruction of these by itself.
+Sound: an atom is one that the target has; all atoms of an operation read and write the same elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from ...dialects.cute import layout_of
+from ...dialects.ir import walk
+from ...dialects.nv_tileas.ops import ATOM, ATOM_LOOP, LD_SHARED, LDMATRIX, LocalLoadOp
+from ...layouts import matrix_access, shared_access
+from ...targets import Target
+from ..contracts import EdgePass
+from ..job import Job
+from ..shared.element_types import element_of
+
+# Updates that GPUs without a capability make by swapping the new value in while the old one is still there.
+SWAPPED = {("addf", "bf16"): "bf16_atomic_add"}
+
+
+class ChooseAtoms(EdgePass):
+    """The instruction of each copy and reduction."""
+
+    name = "tileas-choose-atoms"
+
+    def run(self, module: ModuleOp, job: Job) -> None:
+        for op in walk(module):
+            if (choose := CHOICES.get(op.name)) is not None:
+                choose(op, job.target)
+
+
+def _choose_reading(op: Any, target: Target) -> None:
+    """Matrices where they take no more cycles of shared memory."""
+    layout, placement = layout_of(op.result), op.buffer.type.placement.data
+    matrix = matrix_access(layout, placement) if target.has("ldmatrix") else None
+    is_better = matrix is not None and matrix.wavefronts <= shared_access(layout, placement).wavefronts
+    op.copy_atom = LDMATRIX if is_better else LD_SHARED
+
+
+def _choose_update(op: Any, target: Target) -> None:
+    capability = SWAPPED.get((op.mode, element_of(op.value.type).name))
+    op.reduce_atom = ATOM if capability is None or target.has(capability) else ATOM_LOOP
+
+
+CHOICES: dict[str, Callable[[Any, Target], None]] = {
+    LocalLoadOp.name: _choose_reading,
+    "nv_tileas.atomic_rmw": _choose_update,
+    "nv_tileas.tiled_atomic_rmw": _choose_update,
+}
