@@ -9,7 +9,7 @@ LAYERS = (
     ("errors", "knobs", "files", "names", "private_folder", "sources"),
     ("targets", "layouts", "reads"),
     ("book",),
-    ("bytecode", "dialects", "libdevice"),
+    ("bytecode", "dialects", "libdevice", "tilecpp"),
     ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages"),
     ("executor", "driver"),
     ("tileiras_options", "tileiras_command"),

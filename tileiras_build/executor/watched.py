@@ -5,22 +5,13 @@ from __future__ import annotations
 import linecache
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ..pipeline.stages import load
 from ..reads.loading import use_certain_code
 from ..reads.looking import is_installed, is_standard
 from ..reads.places import Places
-from ..reads.record import Record
+from ..reads.record import Watched
 from ..reads.watch import PACKAGE, install
-
-
-@dataclass(frozen=True)
-class Watched:
-    """What a call made, files by name, and the record of what it read."""
-
-    files: dict[str, bytes]
-    record: Record
 
 
 def call(function: str, root: str, *arguments: object) -> Watched:
