@@ -12,11 +12,11 @@ from pathlib import Path
 
 import SCons.Node.FS
 
-from ..errors import InternalError, InvalidInput, Location
+from ..errors import InternalError
+from ..executor.watched import run_watched
 from ..pipeline.stages import Stage, source_digest
 from ..reads.looking import TERMINAL
 from ..reads.record import Comparison, Read, Record, Watched
-from ..reads.watch import ReadsChanged
 from .actions import WorkerAction, because, kernel_name, step_timeout
 
 SUFFIX = ".reads"
@@ -49,20 +49,6 @@ class ExportAction(WorkerAction):
         root = env.Dir("#").get_abspath()
         arguments = (EDGE, root, self.stage, path, names, root)
         return run_watched(lambda: executor.run(CALL, *arguments, timeout=step_timeout(env)), path, root)
-
-
-def run_watched(run: Callable[[], Watched], path: str, root: str) -> Watched:
-    """What ``run`` makes of the file at ``path``; once more where something that it read changed meanwhile."""
-    for last in (False, True):
-        try:
-            return run()
-        except ReadsChanged as change:
-            if last:
-                changed = str(change).replace(f"{root}{os.sep}", "")
-                message = f"{changed} while the file was exported, and once more when it was exported again"
-                remedy = "build again when nothing writes there"
-                raise InvalidInput("input-changed", message, location=Location(path), remedy=remedy) from None
-    raise AssertionError("the second attempt returns or raises")
 
 
 EDGE = f"{__name__}:export_named"

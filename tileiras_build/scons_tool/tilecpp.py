@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
+from ..executor.watched import run_watched
 from ..pipeline.stages import TILEBC, Stage, source_digest
 from ..reads.places import Places
 from ..targets import Target
 from .actions import WorkerAction, because, step_timeout
 from .exports import SUFFIX as RECORD
-from .exports import run_watched
 from .reading import READING
 
 if TYPE_CHECKING:
