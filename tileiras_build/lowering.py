@@ -141,7 +141,8 @@ def _write(
 ) -> None:
     """Several files go into a folder, and where they are for several targets their names say for which."""
     if len(made) == 1 and not named:
-        _write_one(options, suffix, *made.values(), next(iter(made))[0])
+        ((stem, _), files) = next(iter(made.items()))
+        _write_one(options, suffix, files, stem)
         return
     if options.output == _STDOUT:
         message = f"{options.file} gives {len(made)} files, and standard output takes one"

@@ -115,20 +115,28 @@ def read_settings(env, **given: object) -> Settings:
     choices = {name: _choice(name, option[name]) for name in CHOICES}
     lines, debug = (_yes_no(option[name], name) for name in ("lineinfo", "debug"))
     level, folder = read_level(option["opt"]), str(option["build_dir"])
-    settings = Settings(targets, level, lines, debug, folder, *paths, **choices, **_tilecpp(env, option))
+    nvcc, flags, kernels = _tilecpp(env, option)
+    settings = Settings(
+        targets,
+        level,
+        lines,
+        debug,
+        folder,
+        *paths,
+        *choices.values(),
+        nvcc=nvcc,
+        nvcc_flags=flags,
+        instantiate=kernels,
+    )
     check_debug(settings.choices(targets[0]))
     return settings
 
 
-def _tilecpp(env, option: Mapping[str, Any]) -> dict[str, Any]:
-    """The options for CUDA Tile C++."""
+def _tilecpp(env, option: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:
+    """The options for CUDA Tile C++: nvcc, its flags, and what it instantiates."""
     kernels = option["instantiate"]
     kernels = (kernels,) if isinstance(kernels, str) else tuple(map(str, kernels))
-    return {
-        "nvcc": _path(env, option["nvcc"]),
-        "nvcc_flags": split_flags(option["nvcc_flags"]),
-        "instantiate": kernels,
-    }
+    return _path(env, option["nvcc"]), split_flags(option["nvcc_flags"]), kernels
 
 
 def _path(env, text: str) -> str | None:

@@ -38,7 +38,7 @@ class CompileAction(WorkerAction):
     def __init__(self, target: Target, settings: Settings, root: str, executor):
         self.target, self.settings = target, settings
         self.nvcc = _find_nvcc(settings)
-        options = {"flags": settings.nvcc_flags, "instantiate": settings.instantiate}
+        options: dict[str, object] = {"flags": settings.nvcc_flags, "instantiate": settings.instantiate}
         options["nvcc"] = Places(root).name(self.nvcc) if self.nvcc else None
         signature = {"stage": TILECPP.name, "code": source_digest(TILECPP), "target": target.name, "options": options}
         super().__init__(TILECPP, executor, signature)

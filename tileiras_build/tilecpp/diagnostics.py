@@ -84,7 +84,7 @@ def remarks_of(said: str, root: str) -> tuple[str, ...]:
 def failure(said: str, status: int, path: str, root: str) -> TileirasError:
     """Why nvcc has compiled nothing of the file at ``path``."""
     found = {(m.location, m.text): m for m in read_messages(said, root) if m.kind == "error"}
-    errors = [_error(message) for message in list(found.values())[:SHOWN]]
+    errors: list[TileirasError] = [_error(message) for message in list(found.values())[:SHOWN]]
     if len(found) > SHOWN:
         message = f"nvcc finds {len(found) - SHOWN} more errors"
         errors.append(InvalidInput("nvcc", message, location=Location(path), remedy="correct the first ones"))
