@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.examples.example_library import bytecode_of
+from tests.tilecpp.toolkit import make_toolkit
 from tileiras_build.cli import main
 from tileiras_build.pipeline.stages import STAGES
 from tileiras_build.pipeline.tileas_to_ll import PASSES
@@ -384,3 +385,36 @@ def test_lower_has_one_goal(capsys):
         with pytest.raises(SystemExit):
             main(["lower", "k.ll", "--sm", "90", *goals])
     assert "not allowed with argument" in capsys.readouterr().err
+
+
+# ---- kernel files
+TILECPP_KERNELS = Path(__file__).parent / "tilecpp/kernels.tilebc"
+
+
+def test_lower_takes_several_targets(tmp_path):
+    assert main(["lower", str(TILECPP_KERNELS), "--sm", "80,90", "--to", "ptx", "-o", str(tmp_path / "out")]) == 0
+    texts = {path.name: path.read_text() for path in (tmp_path / "out").iterdir()}
+    assert texts.keys() == {"kernels.sm_80.ptx", "kernels.sm_90.ptx"}
+    assert all(f".target {name.split('.')[1]}" in text for name, text in texts.items())
+
+
+def test_lower_of_several_files_needs_a_folder(capsys):
+    line = refusal(capsys, "lower", str(TILECPP_KERNELS), "--sm", "80,90", "--to", "tileaa", "-o", "-")
+    assert "error[output-many]: " in line and "gives 2 files, and standard output takes one" in line
+
+
+def test_lower_takes_cuda_tile_cpp(tmp_path, monkeypatch, capsys):
+    nvcc = make_toolkit(tmp_path / "toolkit")
+    (tmp_path / "k.cu").write_text("#warn-at-3 never used\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["lower", "k.cu", "--sm", "90", "--to", "tileaa", "--nvcc", str(nvcc)]) == 0
+    assert "k.cu:1:3: warning[nvcc]: never used" in capsys.readouterr().err
+    assert "negate" in (tmp_path / "k.tileaa").read_text()
+
+
+def test_export_takes_cuda_tile_cpp(tmp_path, monkeypatch):
+    nvcc = make_toolkit(tmp_path / "toolkit")
+    (tmp_path / "k.cu").write_text("kernel\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "k.cu", "-o", "out", "--nvcc", str(nvcc), "--instantiate", "scale<float, 8>"]) == 0
+    assert (tmp_path / "out/k.tilebc").read_bytes().startswith(b"\x7fTileIR")

@@ -13,14 +13,13 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
-from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError
+from .errors import InternalError, InvalidInput, Location, TileirasError
 from .files import read_file, write_files
 from .pipeline.job import SERIALIZERS
-from .pipeline.stages import STAGES, Stage, between, find
+from .pipeline.stages import STAGES, Stage
 from .pipeline.strategies import AUTO, NAMES
 from .pipeline.text_files import decode
 
-_STDOUT = "-"
 MAX_STEPS = 1_000_000  # operations of one run in the interpreter: some ten seconds
 _NAMES = ", ".join(stage.name for stage in STAGES[1:])
 
@@ -69,7 +68,14 @@ def _parser() -> argparse.ArgumentParser:
     _add_asm(_add(commands, "asm", assemble_file, "write Tile IR text as bytecode"))
     _add_run(_add(commands, "run", run_file, "run a kernel in the reference interpreter"))
     _add_verify(_add(commands, "verify", verify_file, "compare compiled kernels with the reference interpreter"))
-    _add_export(_add(commands, "export", export_file, "write the bytecode of a cuTile Python file's kernels"))
+    _add_export(
+        _add(
+            commands,
+            "export",
+            export_file,
+            "write the bytecode of the kernels of a cuTile Python or CUDA Tile C++ file",
+        )
+    )
     report = _add(commands, "report", report_folder, "show registers, shared memory and spills of built kernels")
     report.add_argument("folder", metavar="DIR", help="a build folder; every .json beside a .cubin in it is read")
     report.add_argument("--html", metavar="PAGE", help="write the HTML report, with the last build's timeline, instead")
@@ -96,13 +102,20 @@ def _add_cache(parser: argparse.ArgumentParser) -> None:
 
 def _add_lower(parser: argparse.ArgumentParser) -> None:
     suffixes = ", ".join(stage.suffix for stage in STAGES[:-1])
-    parser.add_argument("file", metavar="FILE", help=f"its suffix names its stage: {suffixes}")
+    what = f"its suffix names its stage: {suffixes}; or a cuTile Python file, or CUDA Tile C++ (.cu)"
+    parser.add_argument("file", metavar="FILE", help=what)
     goal = parser.add_mutually_exclusive_group(required=True)
     goal.add_argument("--to", metavar="STAGE", help=f"one of {_NAMES}")
     goal.add_argument("--until", metavar="PASS", help="stop after this pass, and write MLIR that `opt` takes up again")
-    parser.add_argument("--sm", metavar="SM", help="the target: 90, sm_90 and 90a mean the same")
+    parser.add_argument(
+        "--sm", metavar="SM", help="targets: 90, sm_90 and 90a mean the same; 80,90 are two, all is every"
+    )
     _add_capability(parser)
-    parser.add_argument("-o", "--output", metavar="OUT", help="default: FILE with the new suffix; - is standard output")
+    what = "default: FILE with the new suffix; a folder where several files are made; - is standard output"
+    parser.add_argument("-o", "--output", metavar="OUT", help=what)
+    what = "of a Python file this kernel only; may be repeated (default: all)"
+    parser.add_argument("--kernel", action="append", metavar="NAME", help=what)
+    _add_tilecpp(parser)
     _add_level(parser)
     parser.add_argument("--lineinfo", action="store_true", help="keep source lines for profilers and debuggers")
     parser.add_argument("--device-debug", action="store_true", help="keep source lines and variables; needs --opt 0")
@@ -144,14 +157,27 @@ def _add_dis(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE.py")
+    parser.add_argument("file", metavar="FILE", help="a Python file, or CUDA Tile C++ (.cu)")
     parser.add_argument("-o", "--output", default=".", metavar="DIR", help="default: this folder")
     parser.add_argument(
         "--kernel", action="append", metavar="NAME", help="this one only; may be repeated (default: all)"
     )
     parser.add_argument(
-        "--root", metavar="DIR", help="what paths in debug info are relative to (default: FILE.py's folder)"
+        "--root",
+        metavar="DIR",
+        help="what paths in debug info are relative to (default: FILE's folder; of a .cu file this one)",
     )
+    parser.add_argument(
+        "--sm", metavar="SM", default="90", help="the target that nvcc compiles a .cu file for (default: 90)"
+    )
+    _add_tilecpp(parser)
+
+
+def _add_tilecpp(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--nvcc", metavar="PATH", help="of a .cu file: default: the nvidia-cuda-nvcc package's nvcc")
+    parser.add_argument("--nvcc-flags", metavar="FLAGS", default="", help="more flags for nvcc, as one word")
+    what = "a kernel, as C++ names it, that nvcc makes of a template; may be repeated"
+    parser.add_argument("--instantiate", action="append", default=[], metavar="KERNEL", help=what)
 
 
 def _never(options: argparse.Namespace) -> None:
@@ -249,87 +275,9 @@ def _add_verify(parser: argparse.ArgumentParser) -> None:
 
 def lower_file(options: argparse.Namespace) -> None:
     """``lower FILE --to STAGE --sm SM``: write the stage's file, and the manifest beside a cubin."""
-    from .book.serializers import read_level
-    from .executor.forked import ForkedExecutor
-    from .executor.in_process import InProcessExecutor
-    from .pipeline.job import Job, check_debug
-    from .targets import target_of_options
+    from .lowering import lower_files
 
-    source = stage_of_file(options.file)
-    if options.until is not None:
-        work, goal, suffix = "tileiras_build.driver:lower_until", options.until, ".mlir"
-    else:
-        work, goal, suffix = "tileiras_build.driver:lower", find(options.to).name, find(options.to).suffix
-        between(source.name, goal)
-    target = target_of_options(options.sm, options.compute_capability)
-    files = {"libdevice": options.libdevice, "ptxas": options.ptxas}
-    choices = {"serializer": options.serializer, "strategy": options.strategy}
-    level = read_level(options.opt)
-    job = check_debug(Job(target, level, options.lineinfo, options.device_debug, **files, **choices))
-    data = read_file(options.file)
-    executor = InProcessExecutor() if options.in_process else ForkedExecutor()
-    arguments = (data, source.name, goal, job, options.file)
-    try:
-        files = executor.run(work, *arguments, timeout=options.timeout)
-    except TileirasError as error:
-        if error.id == "worker-timeout":
-            raise _too_slow(suffix, options) from None
-        raise _blame_file(error, source, options.file) from error
-    _write_artifact(options, suffix, files)
-
-
-def _too_slow(suffix: str, options: argparse.Namespace) -> InvalidInput:
-    return InvalidInput(
-        "timeout",
-        f"no {suffix} after {options.timeout:g} seconds",
-        location=Location(options.file),
-        remedy="give it longer with --timeout SECONDS, or without that option any time",
-    )
-
-
-# Faults that say where they showed, not what is wrong with the text.
-_BROKEN = ("stage-failed", "pass-failed", "pass-contract", "ir-invalid", "worker-died")
-
-
-def _blame_file(error: TileirasError, source: Stage, path: str) -> TileirasError:
-    """A stage's text is ours, so a fault in it is internal; but here the text is a file that the user gave.
-
-    Bytecode is verified in full, so what fails after that is our fault. Text is checked by the verifiers of its
-    operations, which do not know all that passes promise each other, and that LLVM takes for granted.
-    """
-    if isinstance(error, ErrorGroup):
-        return ErrorGroup([_blame_file(one, source, path) for one in error.errors])
-    if source is STAGES[0] or not isinstance(error, InternalError) or getattr(error, "from_outside", False):
-        return error
-    if error.id not in _BROKEN:
-        return InvalidInput(error.id, error.message, location=error.location or Location(path))
-    message = f"this is not {source.suffix} as the compiler writes it: {error.message}"
-    remedy = "lower its .tilebc again; where nobody changed the file, report it as a fault of tileiras_build"
-    return InvalidInput(f"{source.name}-text", message, location=Location(path), remedy=remedy)
-
-
-def stage_of_file(path: str) -> Stage:
-    """The stage that the suffix of ``path`` names; raises InvalidInput for a suffix of no stage."""
-    for stage in STAGES:
-        if stage.suffix == Path(path).suffix:
-            return stage
-    valid = ", ".join(stage.suffix for stage in STAGES)
-    # A missing file or a directory is said first: a wrong suffix would only distract.
-    read_file(path)
-    raise InvalidInput(
-        "file-suffix",
-        f"the suffix {Path(path).suffix!r} names no stage",
-        location=Location(path),
-        remedy=f"files end in one of {valid}",
-    )
-
-
-def _write_artifact(options: argparse.Namespace, suffix: str, files: dict[str, bytes]) -> None:
-    if options.output == _STDOUT:
-        sys.stdout.buffer.write(files[suffix])
-        return
-    output = Path(options.output or Path(options.file).with_suffix(suffix))
-    write_files({output if ending == suffix else output.with_suffix(ending): files[ending] for ending in files})
+    lower_files(options)
 
 
 def disassemble_file(options: argparse.Namespace) -> None:
@@ -468,6 +416,7 @@ def list_libdevice(options: argparse.Namespace) -> None:
     from .driver import lower
     from .executor.forked import ForkedExecutor
     from .libdevice.blob import pin
+    from .lowering import stage_of_file
     from .pipeline.job import Job
     from .targets import find_target
 
@@ -482,13 +431,12 @@ def list_libdevice(options: argparse.Namespace) -> None:
 
 
 def export_file(options: argparse.Namespace) -> None:
-    """``export FILE.py -o DIR``: one .tilebc per case of the file."""
-    from .bytecode.export import export_kernels
-    from .private_folder import temporaries
+    """``export FILE -o DIR``: one .tilebc per case of a Python file, or one of a CUDA Tile C++ file."""
+    from .lowering import export_kernels
+    from .targets import find_target
 
     read_file(options.file)
-    with temporaries():
-        kernels = export_kernels(options.file, options.kernel, source_root=options.root)
+    kernels = export_kernels(options, find_target(options.sm), options.root)
     write_files({Path(options.output) / f"{name}{STAGES[0].suffix}": data for name, data in kernels.items()})
 
 

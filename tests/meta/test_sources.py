@@ -19,11 +19,12 @@ from tileiras_build.driver import lower
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import PACKAGE, STAGES, source_files
 from tileiras_build.scons_tool.packages import FATBIN, PACKED
+from tileiras_build.scons_tool.tilecpp import TILECPP
 from tileiras_build.scons_tool.verification import VERIFIED
 from tileiras_build.targets import TARGETS
 
 ROOT = PACKAGE.parent
-EDGES = [*zip((None, *STAGES), STAGES, strict=False), (None, FATBIN), (None, PACKED), (None, VERIFIED)]
+EDGES = [*zip((None, *STAGES), STAGES, strict=False), (None, FATBIN), (None, PACKED), (None, VERIFIED), (None, TILECPP)]
 # Names and rows only; what they name is looked up here.
 TABLE = "tileiras_build.pipeline.stages"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tileiras_build.bytecode.export import list_cases
 from tileiras_build.pipeline.stages import STAGES
+from tileiras_build.tilecpp.toolchain import what_is_missing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,6 +22,8 @@ def test_every_kernel_goes_through_every_stage_for_every_target(tmp_path):
     steps = {tuple(line.partition("] ")[2].split()) for line in done.stdout.splitlines() if line.startswith("[")}
     kernels = [name for path in (ROOT / "examples/kernels").glob("[!_]*.py") for name in list_cases(path)]
     kernels += [path.stem for path in (ROOT / "examples/kernels").glob("*.tilebc")]
+    if what_is_missing() is None:
+        kernels += [path.stem for path in (ROOT / "examples/kernels").glob("*.cu")]
     assert kernels
     expected = {(stage.name, sm, kernel) for stage in STAGES[1:] for sm in ("sm_90", "sm_100") for kernel in kernels}
     assert {step for step in steps if step[0] != "tilebc"} == expected

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
+from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from ..errors import InvalidInput, Location
 from ..pipeline.stages import load
 from ..reads.loading import use_certain_code
 from ..reads.looking import is_installed, is_standard
 from ..reads.places import Places
-from ..reads.record import Record
-from ..reads.watch import PACKAGE, install
-
-
-@dataclass(frozen=True)
-class Watched:
-    """What a call made, files by name, and the record of what it read."""
-
-    files: dict[str, bytes]
-    record: Record
+from ..reads.record import Watched
+from ..reads.watch import PACKAGE, ReadsChanged, install
 
 
 def call(function: str, root: str, *arguments: object) -> Watched:
@@ -38,6 +32,20 @@ def call(function: str, root: str, *arguments: object) -> Watched:
             return Watched(files, watch.end(Places(root)))
         finally:
             watch.stop()
+
+
+def run_watched(run: Callable[[], Watched], path: str, root: str) -> Watched:
+    """What ``run`` makes of the file at ``path``; once more where something that it read changed meanwhile."""
+    for last in (False, True):
+        try:
+            return run()
+        except ReadsChanged as change:
+            if last:
+                changed = str(change).replace(f"{root}{os.sep}", "")
+                message = f"{changed} while the file was exported, and once more when it was exported again"
+                remedy = "build again when nothing writes there"
+                raise InvalidInput("input-changed", message, location=Location(path), remedy=remedy) from None
+    raise AssertionError("the second attempt returns or raises")
 
 
 def _forget_files() -> None:

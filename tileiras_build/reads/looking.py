@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import stat
 import sys
 import sysconfig
@@ -120,6 +121,17 @@ class Looking:
         entries = self._listing(self.places.path(folder)).get(module, ())
         return " ".join(entry for entry in entries if entry == module or entry.endswith(_SUFFIXES))
 
+    def among(self, name: str, known: object) -> str:
+        """Which of some names are in a folder: ``folder//name/name/name``."""
+        folder, _, names = name.rpartition("//")
+        listing = self._listing(self.places.path(folder))
+        return "/".join(entry for entry in names.split("/") if entry in listing.get(entry.partition(".")[0], ()))
+
+    def program(self, name: str, known: object) -> str:
+        """The program that this name is, by PATH."""
+        found = shutil.which(name, path=_environment().get("PATH"))
+        return self.places.name(os.path.abspath(found)) if found else ABSENT
+
     def shadows(self, name: str, known: object) -> str:
         """The modules of a folder that come before ones of the standard library."""
         listing = self._listing(self.places.path(name))
@@ -160,6 +172,8 @@ KINDS: dict[str, Callable[[Looking, str, object], str]] = {
     "link": Looking.link,
     "names": Looking.names,
     "candidates": Looking.candidates,
+    "among": Looking.among,
+    "program": Looking.program,
     "shadows": Looking.shadows,
     "distributions": Looking.distributions,
     "variable": Looking.variable,

@@ -92,6 +92,15 @@ class Record:
         return hashlib.sha256((_states(self.reads) + _states_of_block(self.libraries)).encode()).hexdigest()
 
 
+@dataclass(frozen=True)
+class Watched:
+    """What a step made, files by name, and the record of what it read; ``remarks`` are lines for the user."""
+
+    files: dict[str, bytes]
+    record: Record
+    remarks: tuple[str, ...] = ()
+
+
 def render_block(reads: Iterable[Read]) -> str:
     """The text of ``Record.libraries``."""
     return json.dumps([read.to_json() for read in reads])
@@ -141,6 +150,8 @@ _WORDS = {
     "link": "{} points elsewhere",
     "names": "the files in {} changed",
     "candidates": "another module is found as {}",
+    "among": "of the files that are looked for in {} others are there",
+    "program": "{} is another program",
     "shadows": "modules in {} hide some of Python's",
     "distributions": "the packages in {} changed",
     "variable": "the variable {} changed",
@@ -151,4 +162,5 @@ _WORDS = {
 
 def describe(read: Read) -> str:
     """A change of what was read, in a few words."""
-    return _WORDS[read.kind].format(read.name.removeprefix("#/").replace("//", "/"))
+    name = read.name.rpartition("//")[0] if read.kind == "among" else read.name
+    return _WORDS[read.kind].format(name.removeprefix("#/").replace("//", "/"))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ..cpp_names import readable
 from ..errors import InvalidInput, Location
 from ..files import read_file, write_files
 from ..targets import TARGETS, Target
@@ -55,7 +56,7 @@ def read_rows(build_dir: Path) -> list[Row]:
 def _rows_of(folder: Path, target: Target) -> Iterator[Row]:
     for cubin in sorted(folder.glob("*.cubin")):
         for kernel, entry in read_document(cubin.with_suffix(".json"))["kernels"].items():
-            yield _row(kernel, target, entry, cubin.stat().st_size)
+            yield _row(readable(kernel), target, entry, cubin.stat().st_size)
 
 
 def _row(kernel: str, target: Target, entry: dict, size: int) -> Row:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..cpp_names import readable
 from ..errors import InvalidInput, Location
 from ..files import read_file
 from .table import align
@@ -17,7 +18,7 @@ MANIFEST_VERSION = 1
 
 @dataclass(frozen=True)
 class ResourceRow:
-    """One kernel on one SM; shared memory (static and dynamic), stack and spills in bytes, None = not known."""
+    """One kernel, by its symbol, on one SM; shared memory (static and dynamic), stack and spills in bytes, None = not known."""
 
     kernel: str
     target: str
@@ -31,7 +32,7 @@ class ResourceRow:
     def cells(self) -> tuple[object, ...]:
         """The row as the table shows it."""
         numbers = (self.registers, self.shared_memory, self.stack, self.spill_stores, self.spill_loads)
-        return (self.kernel, self.target, *("-" if number is None else number for number in numbers))
+        return (readable(self.kernel), self.target, *("-" if number is None else number for number in numbers))
 
 
 def resource_table(rows: Iterable[ResourceRow]) -> str:

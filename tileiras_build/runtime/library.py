@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import SupportsInt
 
+from ..cpp_names import readable
 from ..errors import InvalidInput, Location
 from .arguments import TENSOR_MAP, ArrayView, Number, flatten, pack
 from .driver import CudaDriver, Driver, LaunchConfig, stream_handle
@@ -55,9 +56,15 @@ class Library(Mapping):
         return self.manifest.targets
 
     def __getitem__(self, name: str) -> Kernel:
-        if name not in self.manifest.kernels:
-            raise KeyError(f"library {self.manifest.name} has no kernel {name}")
-        return Kernel(self, name)
+        if name in self.manifest.kernels:
+            return Kernel(self, name)
+        # As C++ names it, where one kernel alone is called that.
+        symbols = [symbol for symbol in self.manifest.kernels if readable(symbol) == name]
+        if len(symbols) != 1:
+            raise KeyError(
+                f"library {self.manifest.name} has {'no kernel' if not symbols else 'several kernels'} {name}"
+            )
+        return Kernel(self, symbols[0])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.manifest.kernels)

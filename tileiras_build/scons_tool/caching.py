@@ -18,21 +18,24 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ..executor import Executor
 from ..executor.cache import BuildCache
 from ..executor.once import Once
-from ..executor.watched import Watched
 from ..files import file_digest, read_file
 from ..pipeline.job import Job
 from ..pipeline.stages import InputFile, Stage, load, source_digest
 from ..reads.looking import Looking, Stamp, stamp
 from ..reads.places import Places
-from ..reads.record import Comparison, Read, Record
+from ..reads.record import Comparison, Read, Record, Watched
 from ..sources import installed
 from .actions import stage_signature
 from .exports import CALL, EDGE
+from .tilecpp import STEP, TILECPP
+
+if TYPE_CHECKING:
+    from ..tilecpp.compile_file import Request
 
 VERSION = 2  # of what a key covers and of the files of an entry
 CANDIDATES = 16  # records of one file; each is another state of what it reads
@@ -189,6 +192,14 @@ def _entry_of_export(function: str, root: str, stage: Stage, path: str, names: t
     return ExportEntry(_key("export", signature, sorted(names), read), names, Places(root))
 
 
+def _entry_of_compiling(request: Request, root: str) -> Entry:
+    """The entry of a CUDA Tile C++ file; other checkouts have it in other folders, and nvcc too."""
+    places, path = Places(root), os.path.join(root, request.path)
+    options = [request.sm, request.flags, request.instantiate, request.nvcc and places.name(request.nvcc)]
+    read = {os.path.relpath(path, root): hashlib.sha256(read_file(path)).hexdigest()}
+    return ExportEntry(_key("tilecpp", source_digest(TILECPP), options, read), (TILECPP.suffix,), places)
+
+
 def _stamped(record: Record, looking: Looking | None) -> Record:
     """``record`` with this machine's stamps; without ``looking`` with none."""
     stamps = looking.stamps if looking else {}
@@ -206,6 +217,7 @@ def _restamped(read: Read, looking: Looking | None, stamps: dict) -> Read:
 ENTRIES: dict[str, Callable[..., Entry | None]] = {
     "tileiras_build.driver:lower": _entry_of_lowering,
     CALL: _entry_of_export,
+    STEP: _entry_of_compiling,
 }
 
 

@@ -7,6 +7,7 @@ arguments}. Run in order from the folder that they name, the commands make the b
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from ..files import write_files
 from .actions import StageAction, kernel_name
 from .always import AlwaysAction
 from .exports import ExportAction
+from .tilecpp import CompileAction
 
 FILE_NAME = "compile_commands.json"
 
@@ -64,7 +66,17 @@ def _arguments(node) -> list[str] | None:
     if isinstance(action, ExportAction):
         kernel = ["--kernel", kernel_name(node), "--root", "."]
         return ["tileiras-build", "export", source, "-o", node.dir.path, *kernel]
+    if isinstance(action, CompileAction):
+        return _compile_command(action, source, node.dir.path)
     if not isinstance(action, StageAction):
         return None
     paths = [word for option in action.stage.input_options for word in (f"--{option}", getattr(action.job, option))]
     return [*lower_command(source, action.stage, action.job), *paths, "-o", node.path]
+
+
+def _compile_command(action: CompileAction, source: str, folder: str) -> list[str]:
+    own = action.settings
+    words = [f"--instantiate={kernel}" for kernel in own.instantiate]
+    words += [f"--nvcc-flags={shlex.join(own.nvcc_flags)}"] if own.nvcc_flags else []
+    words += ["--nvcc", own.nvcc] if own.nvcc else []
+    return ["tileiras-build", "export", source, "-o", folder, "--root", ".", "--sm", action.target.name, *words]

@@ -12,12 +12,11 @@ from pathlib import Path
 
 import SCons.Node.FS
 
-from ..errors import InternalError, InvalidInput, Location
-from ..executor.watched import Watched
+from ..errors import InternalError
+from ..executor.watched import run_watched
 from ..pipeline.stages import Stage, source_digest
 from ..reads.looking import TERMINAL
-from ..reads.record import Comparison, Read, Record
-from ..reads.watch import ReadsChanged
+from ..reads.record import Comparison, Read, Record, Watched
 from .actions import WorkerAction, because, kernel_name, step_timeout
 
 SUFFIX = ".reads"
@@ -47,17 +46,9 @@ class ExportAction(WorkerAction):
         return files | {names[0] + SUFFIX: made.record.to_bytes()}
 
     def _watched(self, executor, path: str, names: tuple[str, ...], env) -> Watched:
-        root, attempts = env.Dir("#").get_abspath(), 2
-        while True:
-            attempts -= 1
-            try:
-                return executor.run(CALL, EDGE, root, self.stage, path, names, root, timeout=step_timeout(env))
-            except ReadsChanged as change:
-                if not attempts:
-                    changed = str(change).replace(f"{root}{os.sep}", "")
-                    message = f"{changed} while the file was exported, and once more when it was exported again"
-                    remedy = "build again when nothing writes there"
-                    raise InvalidInput("input-changed", message, location=Location(path), remedy=remedy) from None
+        root = env.Dir("#").get_abspath()
+        arguments = (EDGE, root, self.stage, path, names, root)
+        return run_watched(lambda: executor.run(CALL, *arguments, timeout=step_timeout(env)), path, root)
 
 
 EDGE = f"{__name__}:export_named"
@@ -116,7 +107,9 @@ class ExportReads:
                 files.add(places.path(read.name))
             elif read.kind in _FOLDERS:
                 folders.add(places.path(read.name))
-            elif read.kind == "candidates":
+            elif read.kind == "program":
+                folders.update(_folders_before(places.path(read.state)))
+            elif read.kind in ("candidates", "among"):
                 folders.add(places.path(read.name.rpartition("//")[0]))
             elif not _is_told_by_the_run(read):
                 return f"an export asks for {read.kind} {read.name}"
@@ -133,6 +126,13 @@ def _is_told_by_the_run(read: Read) -> bool:
     if read.kind == "variable":
         return read.name not in TERMINAL
     return read.kind == "path" or read.kind == "link" and not read.state.startswith("->")
+
+
+def _folders_before(program: str) -> list[str]:
+    """The folders of PATH up to the one where a program was found, in which another one may appear."""
+    folders = [os.path.abspath(folder) for folder in os.environ.get("PATH", "").split(os.pathsep)]
+    found = os.path.dirname(program)
+    return folders[: folders.index(found) + 1] if found in folders else folders
 
 
 def _node_at(path: str):

@@ -33,7 +33,8 @@ from ..reads.looking import Looking
 from ..reads.places import Places
 from ..reads.record import Comparison
 from ..reports.timeline import Recorder
-from . import commands, packages, report
+from ..targets import Target
+from . import commands, packages, report, tilecpp
 from .actions import StageAction
 from .artifact import ArtifactFile, attach, make_artifact
 from .cuts import Cuts
@@ -77,6 +78,7 @@ def generate(env, table: tuple[Stage, ...] = STAGES, executor: Executor | None =
     ArtifactFile.explaining = is_explaining(env)
     chain = Chain(table, build)
     env.AddMethod(chain.add_library, "KernelLibrary")
+    env.AddMethod(tilecpp.usable_sources, "TileCpp")
     packages.add_methods(env, chain)
     for position, stage in enumerate(table[1:], 1):
         env.AddMethod(chain.stage_method(table[position - 1], stage), stage.name.capitalize())
@@ -232,10 +234,14 @@ class Build:
 
 @dataclass
 class Kernel:
-    """One kernel of a library: its name and the node of its bytecode."""
+    """One kernel of a library, or the kernels of one CUDA Tile C++ file, which are built together.
+
+    ``origin`` is the node that it is made from; ``bytecode`` gives the node of its bytecode for a target.
+    """
 
     name: str
-    bytecode: object
+    origin: object
+    bytecode: Callable[[Target, Settings], object]
 
 
 @dataclass
@@ -264,7 +270,7 @@ class Chain:
     def add_library(self, env, name: str, sources: Iterable, sm: str | None = None, kernels: Mapping | None = None):
         """``env.KernelLibrary(name, sources, sm="90,100")``: an alias of the cubins of all kernels for all targets.
 
-        ``sources`` are ``.py`` files with a ``CASES`` table and ``.tilebc`` files, as names or nodes; ``sm`` defaults
+        ``sources`` are ``.py`` files with a ``CASES`` table, CUDA Tile C++ (``.cu``) and ``.tilebc`` files, as names or nodes; ``sm`` defaults
         to the environment's. ``kernels`` gives single ones options of their own: ``{"matmul_*": {"opt": 2}}``. Ends
         SCons with one sentence where an option is wrong or two kernels share a name.
         """
@@ -300,9 +306,12 @@ class Chain:
     def _kernels(self, env, node, settings: Settings) -> list[Kernel]:
         first = self.table[0]
         if node.name.endswith(first.suffix):
-            return [Kernel(_stem(node, first), node)]
+            return [Kernel(_stem(node, first.suffix), node, lambda target, settings: node)]
+        if node.name.endswith(tilecpp.SUFFIX):
+            made = lambda target, own: self.compiled(env, node, own, target)
+            return [Kernel(_stem(node, tilecpp.SUFFIX), node, made)]
         if not node.name.endswith(".py"):
-            message = f"a kernel library is made from .py and {first.suffix} files"
+            message = f"a kernel library is made from .py, {tilecpp.SUFFIX} and {first.suffix} files"
             raise InvalidInput("library-source", message, location=Location(str(node)))
         return self._exported(env, node, settings)
 
@@ -325,15 +334,30 @@ class Chain:
         attach(env, builder, [*made, record], node, [env.fs.File(str(path)) for path in imports])
         self.build.remember_reads([*made, record], record.get_abspath())
         self.build.progress.add(made[0], Step(stage.name, "", Path(path).stem))
-        return [Kernel(name, bytecode) for name, bytecode in zip(names, made, strict=True)]
+        return [_exported_kernel(name, bytecode) for name, bytecode in zip(names, made, strict=True)]
+
+    def compiled(self, env, node, settings: Settings, target: Target):
+        """The node of the bytecode of a CUDA Tile C++ file for ``target``, which nvcc makes."""
+        folder = env.Dir(f"{settings.build_dir}/{target.name}")
+        stem, root = _stem(node, tilecpp.SUFFIX), env.Dir("#").get_abspath()
+        made = [self.build.artifact(folder, name) for name in tilecpp.names_of(stem)]
+        if made[0].has_builder():
+            return made[0]
+        action = tilecpp.CompileAction(target, settings, root, self.build.executor)
+        key = (tilecpp.TILECPP.edge, target.name, action.signature)
+        builder = self._cached(key, lambda: Builder(action=action))
+        attach(env, builder, made, node)
+        self.build.remember_reads(made, made[1].get_abspath())
+        self.build.progress.add(made[0], Step(self.table[0].name, target.name, stem))
+        return made[0]
 
     def _check_names(self, kernels: list[Kernel], library: str, folder: str) -> None:
         """Kernels of a build folder share one name space."""
         for kernel in kernels:
             path = f"{folder}/{kernel.name}"
-            owner = self._owners.setdefault(path, str(kernel.bytecode))
-            if owner != str(kernel.bytecode):
-                message = f"kernel {kernel.name} of library {library} is made from {owner} and from {kernel.bytecode}"
+            owner = self._owners.setdefault(path, str(kernel.origin))
+            if owner != str(kernel.origin):
+                message = f"kernel {kernel.name} of library {library} is made from {owner} and from {kernel.origin}"
                 raise InvalidInput(
                     "library-name", message, remedy="rename one, or give the libraries their own build_dir"
                 )
@@ -341,7 +365,7 @@ class Chain:
     def _add_target(self, env, kernel: Kernel, target, settings: Settings):
         """The chain of one kernel for one target; returns the last artifact's node."""
         folder = env.Dir(f"{settings.build_dir}/{target.name}")
-        node, previous = kernel.bytecode, self.table[0]
+        node, previous = kernel.bytecode(target, settings), self.table[0]
         for stage in self.table[1:]:
             made = self._make(env, settings, target, previous, stage, node, folder, kernel.name)
             node, previous = made[0], stage
@@ -398,13 +422,17 @@ class Chain:
 
     def _one(self, env, settings: Settings, target, previous: Stage, stage: Stage, source):
         node = env.arg2nodes(source, env.fs.File)[0]
-        name = _stem(node, previous)
+        name = _stem(node, previous.suffix)
         folder = env.Dir(f"{settings.build_dir}/{target.name}")
         return self._make(env, settings, target, previous, stage, node, folder, name)[0]
 
 
-def _stem(node, stage: Stage) -> str:
-    """The kernel that a file of ``stage`` is named for; raises InvalidInput[kernel-name]."""
-    stem = node.name.removesuffix(stage.suffix)
+def _exported_kernel(name: str, bytecode) -> Kernel:
+    return Kernel(name, bytecode, lambda target, settings: bytecode)
+
+
+def _stem(node, suffix: str) -> str:
+    """The kernel that a file is named for; raises InvalidInput[kernel-name]."""
+    stem = node.name.removesuffix(suffix)
     check_file_name(stem, str(node))
     return stem

@@ -19,11 +19,12 @@ from SCons.Builder import Builder
 from ..errors import InvalidInput, TileirasError
 from ..executor import Executor
 from ..pipeline.stages import Stage, source_digest
-from ..targets import TARGETS
+from ..targets import TARGETS, find_target
 from .actions import WorkerAction, kernel_name, step_timeout
 from .portable import AUTO, NONE, portable_target
 from .progress import Step
 from .settings import DEFAULTS, fail
+from .tilecpp import CompileAction
 
 PACKAGE, INSTALL = "package", "install"
 _OWN = ("scons_tool/packages.py",)
@@ -170,6 +171,9 @@ class Packages:
         node = cubin
         while not node.name.endswith(self.chain.table[0].suffix):
             node = node.sources[0]
+        action = node.builder.action if node.has_builder() else None
+        if isinstance(action, CompileAction):
+            node = self.chain.compiled(env, node.sources[0], action.settings, find_target(sm))
         for stage in self.chain.table[1:]:
             node = getattr(env, stage.name.capitalize())(node, sm=sm)[0]
             if stage.name == "ptx":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -15,6 +16,7 @@ from ..pipeline.job import SERIALIZERS, Job, check_debug
 from ..pipeline.stages import Stage, load
 from ..pipeline.strategies import AUTO, NAMES
 from ..targets import TARGETS, Target, parse_targets
+from ..tilecpp.flags import split_flags
 from .portable import check_ptx
 from .reading import READING
 from .running import LOCAL, check_cache, check_executor
@@ -23,7 +25,7 @@ _NUMBERS = ", ".join(str(target.number) for target in TARGETS.values())
 _YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 DEFAULTS = {
     "sm": "90", "opt": "3", "lineinfo": "no", "debug": "no", "strategy": AUTO, "serializer": SERIALIZERS[0], "build_dir": "build",
-    "ptxas": "", "libdevice": "", "ptx": "auto", "prefix": "install",
+    "ptxas": "", "libdevice": "", "nvcc": "", "nvcc_flags": "", "instantiate": (), "ptx": "auto", "prefix": "install",
 }  # fmt: skip
 CHOICES = {"strategy": NAMES, "serializer": SERIALIZERS}
 
@@ -46,6 +48,8 @@ def variables(arguments: dict[str, str]) -> Variables:
         ("build_dir", "folder for everything that is built", DEFAULTS["build_dir"], _check_build_dir),
         ("ptxas", "path of ptxas (empty: the one of nvidia-cuda-nvcc)", DEFAULTS["ptxas"], _check_file),
         ("libdevice", "path of libdevice.10.bc (empty: the one of nvidia-nvvm)", DEFAULTS["libdevice"], _check_file),
+        ("nvcc", "path of nvcc for .cu files (empty: the one of nvidia-cuda-nvcc)", DEFAULTS["nvcc"], _check_file),
+        ("nvcc_flags", "more flags for nvcc: include folders, macros", DEFAULTS["nvcc_flags"], _check_flags),
         ("cache", "shared build cache: a folder, or http://host:port/path (empty: none)", "", _check_cache),
         ("explain", "say why each step runs: yes or no", "no", _check_yes_no),
         ("prune", "remove what was built of kernels that do not exist any more: yes or no", "no", _check_yes_no),
@@ -70,7 +74,10 @@ def fail(error: TileirasError) -> NoReturn:
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of one environment, checked. ``libdevice`` and ``ptxas`` are paths, None = the installed ones."""
+    """The options of one environment, checked. ``libdevice``, ``ptxas`` and ``nvcc`` are paths, None = the installed ones.
+
+    ``instantiate`` names kernels, as C++ does, which nvcc makes of a file's templates.
+    """
 
     targets: tuple[Target, ...]
     opt_level: int | str
@@ -81,6 +88,9 @@ class Settings:
     ptxas: str | None
     strategy: str = AUTO
     serializer: str = SERIALIZERS[0]
+    nvcc: str | None = None
+    nvcc_flags: tuple[str, ...] = ()
+    instantiate: tuple[str, ...] = ()
 
     def choices(self, target: Target) -> Job:
         """What is asked for ``target``, without files."""
@@ -105,9 +115,28 @@ def read_settings(env, **given: object) -> Settings:
     choices = {name: _choice(name, option[name]) for name in CHOICES}
     lines, debug = (_yes_no(option[name], name) for name in ("lineinfo", "debug"))
     level, folder = read_level(option["opt"]), str(option["build_dir"])
-    settings = Settings(targets, level, lines, debug, folder, *paths, **choices)
+    nvcc, flags, kernels = _tilecpp(env, option)
+    settings = Settings(
+        targets,
+        level,
+        lines,
+        debug,
+        folder,
+        *paths,
+        *choices.values(),
+        nvcc=nvcc,
+        nvcc_flags=flags,
+        instantiate=kernels,
+    )
     check_debug(settings.choices(targets[0]))
     return settings
+
+
+def _tilecpp(env, option: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...], tuple[str, ...]]:
+    """The options for CUDA Tile C++: nvcc, its flags, and what it instantiates."""
+    kernels = option["instantiate"]
+    kernels = (kernels,) if isinstance(kernels, str) else tuple(map(str, kernels))
+    return _path(env, option["nvcc"]), split_flags(option["nvcc_flags"]), kernels
 
 
 def _path(env, text: str) -> str | None:
@@ -153,6 +182,10 @@ def _check_sm(name, value, env) -> None:
 
 def _check_ptx(name, value, env) -> None:
     _check(check_ptx, value)
+
+
+def _check_flags(name, value, env) -> None:
+    _check(split_flags, value)
 
 
 def _check_opt(name, value, env) -> None:

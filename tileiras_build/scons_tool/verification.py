@@ -73,7 +73,7 @@ class Verification:
             own = settings[kernel.name]
             for target in own.targets:
                 folder = env.Dir(f"{own.build_dir}/{target.name}")
-                sources = [kernel.bytecode, folder.File(kernel.name + ptx)]
+                sources = [kernel.bytecode(target, own), folder.File(kernel.name + ptx)]
                 made = self._builder(target)(env, [folder.File(kernel.name + VERIFIED.suffix)], sources)
                 self.nodes[made[0]] = Step(ALIAS, target.name, kernel.name)
                 self.build.progress.add(made[0], self.nodes[made[0]])

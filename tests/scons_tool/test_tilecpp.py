@@ -1,0 +1,227 @@
+"""CUDA Tile C++ in a build, over a stand-in for nvcc: what is built, what is not, and what is said."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.scons_tool.test_build import Project, steps_of
+from tests.scons_tool.ways_to_change import Way, in_place, renamed, write
+from tests.tilecpp.toolkit import make_toolkit
+
+SCRIPT = """
+from tileiras_build import scons_tool
+variables = scons_tool.variables(ARGUMENTS)
+env = Environment(variables=variables, tools=[scons_tool.generate])
+env.KernelLibrary("kernels", sorted(Glob("*/*.cu"), key=str), kernels={kernels!r})
+"""
+
+
+def nvcc_of(name: str) -> dict[str, object]:
+    return {"nvcc": f"{name}/toolkit/bin/nvcc", "nvcc_flags": f"-I{name}/one -I{name}/two"}
+
+
+# A folder with a kernel file, its headers and a toolkit for each way in which what it depends on can change.
+HEADERS = {"one/x": "", "two/a.h": "1\n"}
+WAYS: dict[str, Way] = {
+    "the file": Way("// 1", {}, in_place("the_file.cu", "// 2\n")),
+    "a header, in place": Way("#include <a.h>", HEADERS, in_place("two/a.h", "2\n")),
+    "a header, by rename": Way("#include <a.h>", HEADERS, renamed("two/a.h", "2\n")),
+    "a header's header": Way('#include "a.h"', {"a.h": '#include "b.h"\n', "b.h": "1\n"}, in_place("b.h", "2\n")),
+    "a header earlier in the path": Way("#include <a.h>", HEADERS, write("one/a.h", "2\n")),
+    "a header beside the file": Way('#include "a.h"', HEADERS, write("a.h", "2\n")),
+    "a header in a new folder": Way("#include <in/a.h>", {"two/in/a.h": "1\n"}, write("one/in/a.h", "2\n")),
+    "a header that is asked for": Way('#if __has_include("late.h")', {}, write("late.h", "2\n")),
+    "cicc": Way("", change=in_place("toolkit/nvvm/bin/cicc", "cicc 2")),
+    "the host compiler": Way("", change=in_place("toolkit/host/cc1plus", "host compiler 2")),
+    "the toolkit's header": Way("#include <cuda_tile.h>", change=write("toolkit/include/crt/cuda_tile.h", "// 2\n")),
+    "a variable": Way("#include <v.h>", {"one/x": "", "v1/v.h": "1\n", "v2/v.h": "2\n"}),
+    "nothing": Way("#include <a.h>", HEADERS),
+}
+
+
+def stem(name: str) -> str:
+    return name.replace(" ", "_").replace(",", "").replace("'", "")
+
+
+class Library(Project):
+    """A project with a folder for each of ``ways``."""
+
+    def __init__(self, folder: Path, ways: dict[str, Way]):
+        self.folder, self.ways = folder, ways
+        kernels = {stem(name): nvcc_of(stem(name)) for name in ways}
+        self.write("SConstruct", SCRIPT.format(kernels=kernels))
+        for name, way in ways.items():
+            here = folder / stem(name)
+            make_toolkit(here / "toolkit")
+            for path, text in ({f"{stem(name)}.cu": way.program + "\n"} | way.files).items():
+                (here / path).parent.mkdir(parents=True, exist_ok=True)
+                (here / path).write_text(text)
+
+    def bytecode(self, *arguments: str, version: int = 1) -> tuple[dict[str, str], list[str]]:
+        """The digest of each file's bytecode, and the steps that ran."""
+        path = self.folder / f"a_variable/v{version}"
+        targets = [f"build/sm_90/{stem(name)}.tilebc" for name in self.ways]
+        done = self.run("sm=90", "explain=1", *arguments, *targets, sm=None, CPATH=str(path))
+        assert done.returncode == 0, done.stdout + done.stderr
+        files = ((name, self.folder / f"build/sm_90/{stem(name)}.tilebc") for name in self.ways)
+        return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files}, steps_of(done)
+
+    def clean(self) -> None:
+        shutil.rmtree(self.folder / "build")
+        (self.folder / ".sconsign.dblite").unlink()
+
+
+@pytest.fixture(scope="module")
+def builds(tmp_path_factory):
+    """What builds before and after all changes make: incremental, from the cache, clean."""
+    project, cache = Library(tmp_path_factory.mktemp("ways"), WAYS), f"cache={tmp_path_factory.mktemp('cache')}"
+    made = {"before": project.bytecode(cache), "unchanged": project.bytecode(cache)}
+    for name, way in WAYS.items():
+        way.change(project.folder / stem(name))
+    made["incremental"] = project.bytecode(cache, version=2)
+    project.clean()
+    made["cached"] = project.bytecode(cache, version=2)
+    project.clean()
+    made["clean"] = project.bytecode(version=2)
+    return made
+
+
+CHANGING = [name for name in WAYS if name != "nothing"]
+
+
+@pytest.mark.parametrize("name", CHANGING)
+def test_three_builds_agree_after_a_change_of(builds, name):
+    after = [builds[how][0][name] for how in ("incremental", "cached", "clean")]
+    assert len(set(after)) == 1
+    assert builds["before"][0][name] != after[0], "the change changes nothing"
+
+
+def test_what_nothing_changes_is_not_compiled(builds):
+    assert builds["unchanged"][1] == []
+    assert builds["before"][0]["nothing"] == builds["clean"][0]["nothing"]
+
+
+def test_it_says_what_changed(builds):
+    said = {step.split()[2].removesuffix(":"): step.partition(": ")[2] for step in builds["incremental"][1]}
+    assert said["the_file.cu"] == "the_file/the_file.cu changed"
+    assert said["a_header_in_place.cu"] == "a_header_in_place/two/a.h changed"
+    where = "of the files that are looked for in a_header_earlier_in_the_path/one others are there"
+    assert said["a_header_earlier_in_the_path.cu"] == where
+    # A variable counts for all files, also where another reason is found first.
+    assert said["nothing.cu"] == "the variable CPATH changed"
+
+
+@pytest.fixture
+def small(tmp_path):
+    return Library(tmp_path, {"k": Way("#include <a.h>", HEADERS)})
+
+
+def change_options(project: Library, **options: object) -> None:
+    project.write("SConstruct", SCRIPT.format(kernels={"k": nvcc_of("k") | options}))
+
+
+def test_flags_and_instantiations_compile_again(small):
+    first, _ = small.bytecode()
+    change_options(small, nvcc_flags="-Ik/one -Ik/two -DN=2")
+    flagged, steps = small.bytecode()
+    assert steps == ["tilebc sm_90 k.cu: flags was ['-Ik/one', '-Ik/two'], is ['-Ik/one', '-Ik/two', '-DN=2']"]
+    change_options(small, instantiate=["scale<float, 8>"])
+    instantiated, steps = small.bytecode()
+    assert len({first["k"], flagged["k"], instantiated["k"]}) == 3
+
+
+def test_a_file_beside_compiles_nothing(small):
+    small.bytecode()
+    for name in ("k/one/other.h", "k/other.h", "other.cuh"):
+        small.write(name, "unrelated")
+    assert small.bytecode()[1] == []
+
+
+def test_a_run_with_nothing_to_do_makes_no_graph(small):
+    small.bytecode()
+    small.bytecode()
+    assert "Reading SConscript files" in small.run("sm=90", "-n", sm=None).stdout
+    time.sleep(0.1)
+    targets = ["sm=90", "explain=1", "build/sm_90/k.tilebc"]
+    path = {"CPATH": str(small.folder / "a_variable/v1")}
+    assert "done reading" not in small.run(*targets, sm=None, **path).stdout
+    small.write("k/one/a.h", "earlier")
+    assert steps_of(small.run(*targets, sm=None, **path)) != []
+
+
+def test_all_kernels_of_a_file_are_built_and_packed_together(small):
+    (small.folder / "SConstruct").write_text(
+        SCRIPT.format(kernels={"k": nvcc_of("k")}).replace("env.Kernel", "library = env.Kernel")
+        + 'env.KernelPackage("pack", library, ptx="80")\n'
+    )
+    done = small.run("sm=90", "kernels", "package", sm=None)
+    assert done.returncode == 0, done.stdout + done.stderr
+    # PTX for other GPUs comes from bytecode of their own.
+    assert "tilebc sm_80 k.cu" in steps_of(done)
+    kernels = json.loads((small.folder / "build/package/pack/manifest.json").read_text())["kernels"]
+    entries = ("_Z5scaleIdLi64EEvPKT_PS0_S0_", "_Z5scaleIfLi256EEvPKT_PS0_S0_", "negate")
+    targets = {entry: [image["target"] for image in images] for entry, images in kernels.items()}
+    assert targets == {entry: ["sm_90a", "sm_80"] for entry in entries}
+
+
+def test_an_error_is_nvcc_s_own_and_others_are_built(tmp_path):
+    project = Library(tmp_path, {"bad": Way("\n#error-at-3 identifier x is undefined"), "good": Way("")})
+    done = project.run("sm=90", "-k", "build/sm_90/bad.tilebc", "build/sm_90/good.tilebc", sm=None)
+    said = "bad/bad.cu:2:3: error[nvcc]: identifier x is undefined; correct the file"
+    assert done.returncode == 2 and said in done.stderr
+    assert (project.folder / "build/sm_90/good.tilebc").exists()
+    assert not (project.folder / "build/sm_90/bad.tilebc").exists()
+
+
+def test_warnings_are_shown(tmp_path):
+    project = Library(tmp_path, {"k": Way("#warn-at-3 never used")})
+    assert "k/k.cu:1:3: warning[nvcc]: never used" in project.run("sm=90", "build/sm_90/k.tilebc", sm=None).stdout
+
+
+def test_two_kernels_of_one_name_are_refused(small):
+    small.write("SConstruct", SCRIPT.format(kernels={}).replace('Glob("*/*.cu")', 'Glob("*/*.cu") + ["k.tilebc"]'))
+    done = small.run("sm=90", sm=None)
+    assert "error[library-name]: kernel k of library kernels is made from k" in done.stderr
+
+
+def test_without_nvcc_the_step_fails_with_what_to_do(small):
+    small.write("SConstruct", SCRIPT.format(kernels={"k": {"nvcc": "nowhere/nvcc"}}))
+    done = small.run("sm=90", "build/sm_90/k.tilebc", sm=None)
+    assert "nowhere/nvcc is not an executable file; pip install 'tileiras-build[tilecpp]'" in done.stderr
+
+
+USABLE = """
+from tileiras_build import scons_tool
+variables = scons_tool.variables(ARGUMENTS)
+env = Environment(variables=variables, tools=[scons_tool.generate])
+print("usable:", [str(node) for node in env.TileCpp(Glob("k/*.cu"))])
+"""
+
+
+def test_a_library_can_do_without_its_tile_cpp_files(small):
+    small.write("SConstruct", USABLE)
+    tools = os.path.dirname(shutil.which("sh") or "")
+    found = small.run("-n", "nvcc=k/toolkit/bin/nvcc", sm=None)
+    assert "usable: ['k/k.cu']" in found.stdout or "no host compiler" in found.stdout
+    (small.folder / "bin").mkdir()
+    for name in ("sh", "python3"):
+        (small.folder / "bin" / name).symlink_to(Path(tools, "sh") if name == "sh" else shutil.which(name) or "")
+    missed = small.run("-n", "nvcc=k/toolkit/bin/nvcc", sm=None, PATH=str(small.folder / "bin"))
+    assert "scons: without k/k.cu: there is no host compiler (g++ or clang++)" in missed.stdout
+    assert "usable: []" in missed.stdout
+
+
+def test_commands_repeat_the_step(small):
+    done = small.run("sm=90", "commands", "build/sm_90/k.tilebc", sm=None)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((small.folder / "build/compile_commands.json").read_text())
+    (row,) = [row for row in rows if row["output"].endswith(".tilebc")]
+    expected = hashlib.sha256((small.folder / row["output"]).read_bytes()).hexdigest()
+    subprocess.run(row["arguments"], cwd=row["directory"], check=True)
+    assert hashlib.sha256((small.folder / row["output"]).read_bytes()).hexdigest() == expected

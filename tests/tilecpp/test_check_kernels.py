@@ -1,0 +1,35 @@
+"""Files of CUDA Tile C++ with several kernels, and with none."""
+
+import pytest
+
+from tests.tilecpp.toolkit import KERNELS
+from tileiras_build import driver
+from tileiras_build.bytecode.reader import read_module
+from tileiras_build.bytecode.writer import write_module
+from tileiras_build.errors import InvalidInput
+from tileiras_build.pipeline.job import Job
+from tileiras_build.reads.record import Record, Watched
+from tileiras_build.targets import TARGETS
+from tileiras_build.tilecpp import check_kernels
+from tileiras_build.tilecpp.check_kernels import compile_checked
+from tileiras_build.tilecpp.compile_file import BYTECODE, Request
+
+ENTRIES = ["_Z5scaleIfLi256EEvPKT_PS0_S0_", "_Z5scaleIdLi64EEvPKT_PS0_S0_", "negate"]
+
+
+def test_all_kernels_of_a_file_are_in_its_machine_code():
+    made = driver.compile(KERNELS.read_bytes(), "sm_90")
+    assert list(made.manifest["kernels"]) == ENTRIES
+    ptx = driver.lower(KERNELS.read_bytes(), "tilebc", "ptx", Job(TARGETS["sm_80"]))[".ptx"].decode()
+    assert all(f".entry {entry}(" in ptx for entry in ENTRIES)
+
+
+def test_a_file_without_kernels_is_refused(monkeypatch):
+    module = read_module(KERNELS.read_bytes())
+    for entry in [op for op in module.walk() if isinstance(op, check_kernels.EntryOp)]:
+        entry.detach()
+        entry.erase()
+    made = Watched({BYTECODE: write_module(module)}, Record(()))
+    monkeypatch.setattr(check_kernels, "compile_file", lambda request, root: made)
+    with pytest.raises(InvalidInput, match=r"k.cu: error\[tilecpp-empty\]: nvcc finds no kernel here"):
+        compile_checked(Request("k.cu", 90), "/")

@@ -1,0 +1,94 @@
+"""The step that compiles a CUDA Tile C++ file for one SM, by nvcc; what it has read decides whether it runs again.
+
+Its targets are ``<build_dir>/<sm>/<file>.tilebc`` and the record ``<file>.reads`` beside it. Headers, nvcc and the host
+compiler are in the record: SCons itself knows only the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ..errors import InvalidInput
+from ..executor.watched import run_watched
+from ..pipeline.stages import TILEBC, Stage, source_digest
+from ..reads.places import Places
+from ..targets import Target
+from .actions import WorkerAction, because, step_timeout
+from .exports import SUFFIX as RECORD
+from .reading import READING
+
+if TYPE_CHECKING:
+    from .settings import Settings
+
+SUFFIX = ".cu"
+STEP = "tileiras_build.tilecpp.check_kernels:compile_checked"
+TILECPP = Stage(
+    TILEBC.suffix,
+    "Tile IR bytecode of a CUDA Tile C++ file",
+    "tileiras_build.tilecpp.compile_file:compile_file",
+    sources=("pipeline/stages.py", "scons_tool/tilecpp.py", "sources.py"),
+    libraries=("python",),
+)
+
+
+class CompileAction(WorkerAction):
+    """Makes the bytecode of all kernels of a ``.cu`` file for one SM, and the record of what was read for it."""
+
+    def __init__(self, target: Target, settings: Settings, root: str, executor):
+        self.target, self.settings = target, settings
+        self.nvcc = _find_nvcc(settings)
+        options: dict[str, object] = {"flags": settings.nvcc_flags, "instantiate": settings.instantiate}
+        options["nvcc"] = Places(root).name(self.nvcc) if self.nvcc else None
+        signature = {"stage": TILECPP.name, "code": source_digest(TILECPP), "target": target.name, "options": options}
+        super().__init__(TILECPP, executor, signature)
+
+    def strfunction(self, target, source, env, executor=None) -> str:
+        """The line that is shown: stage, target and file."""
+        return f"{self.stage.name:7} {self.target.name:7} {source[0].name}{because(target)}"
+
+    def call(self, executor, target, source, env) -> dict[str, bytes]:
+        """Compile in a worker."""
+        from ..tilecpp.compile_file import Request
+
+        path, root = source[0].path, env.Dir("#").get_abspath()
+        request = Request(path, self.target.number, self.nvcc, self.settings.nvcc_flags, self.settings.instantiate)
+        made = run_watched(lambda: executor.run(STEP, request, root, timeout=step_timeout(env)), path, root)
+        for remark in made.remarks:
+            print(remark, flush=True)
+        bytecode, record = (node.name for node in target)
+        return {bytecode: made.files[TILECPP.suffix], record: made.record.to_bytes()}
+
+
+def _find_nvcc(settings: Settings) -> str | None:
+    """The path of nvcc; None where there is none: the step says so, and -k builds the others."""
+    try:
+        with READING.looking_up():
+            # Importing what finds it runs a program, too.
+            from ..tilecpp.toolchain import find_nvcc
+
+            return str(find_nvcc(settings.nvcc))
+    except InvalidInput:
+        return settings.nvcc
+
+
+def names_of(stem: str) -> tuple[str, str]:
+    """The files that a step makes of ``<stem>.cu``: bytecode and record."""
+    return stem + TILECPP.suffix, stem + RECORD
+
+
+def usable_sources(env, sources: Iterable) -> list:
+    """``env.TileCpp(Glob("*.cu"))``: the files as they are, or none, said so, where nvcc or a host compiler is missing.
+
+    For a library that is built without its CUDA Tile C++ kernels too; one that names its ``.cu`` files needs them.
+    """
+    nodes = env.arg2nodes(env.Flatten([sources]), env.fs.File)
+    with READING.looking_up():
+        from ..tilecpp.toolchain import what_is_missing
+
+        missing = what_is_missing(str(env.get("nvcc") or "") or None)
+    if not nodes or missing is None:
+        return nodes
+    names = ", ".join(str(node) for node in nodes[:3]) + (", ..." if len(nodes) > 3 else "")
+    print(f"scons: without {names}: {missing}")
+    return []

@@ -1,0 +1,179 @@
+"""Compiles one CUDA Tile C++ file for one SM: its bytecode, and the record of all that nvcc has read for it.
+
+``nvcc -tilebc --tile-only`` runs in the project's top folder, so that its messages, and what flags name, are relative to
+that. Names of files in the bytecode are made relative too: the same sources give the same bytes in every folder.
+
+Templates are instantiated in the file, or by ``instantiate``: each entry, such as ``scale<float, 256>``, becomes a line
+after the file that takes the kernel's address.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..bytecode.source_names import rewrite_strings
+from ..files import read_file
+from ..private_folder import scratch
+from ..reads.looking import Looking, Stamp, stamp
+from ..reads.places import Places
+from ..reads.record import Read, Record, Watched
+from ..reads.watch import ReadsChanged
+from . import diagnostics, includes, toolchain
+from .flags import response_files, with_standard
+
+SUFFIX = ".cu"
+BYTECODE = ".tilebc"
+_CLOCK = 10_000_000  # ns; kernels stamp files with a clock that ticks every 1 to 10 ms
+_digests: dict[str, tuple[Stamp, str]] = {}  # by path: cicc has a hundred megabytes
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is compiled: the file, for which SM (its number), with which nvcc (None: the installed one).
+
+    ``flags`` are nvcc's; ``instantiate`` are kernels, as C++ names them.
+    """
+
+    path: str
+    sm: int
+    nvcc: str | None = None
+    flags: tuple[str, ...] = ()
+    instantiate: tuple[str, ...] = ()
+
+
+def compile_file(request: Request, root: str) -> Watched:
+    """The BYTECODE of all kernels of a file, and what was read for it.
+
+    Raises InvalidInput: nvcc (its own messages), nvcc-missing, nvcc-version, host-compiler; and ReadsChanged where something that was read has changed meanwhile.
+    """
+    root = os.path.realpath(root)
+    read_file(os.path.join(root, request.path))
+    nvcc = str(toolchain.find_nvcc(request.nvcc))
+    toolchain.check_version(nvcc)
+    tools, begun = toolchain.own_files(nvcc), time.time_ns()
+    with scratch() as folder:
+        data, dependencies, said, probe = _run(request, nvcc, root, str(folder))
+        data = _make_portable(data, {str(folder): os.path.dirname(request.path)} | _names_of_folders(nvcc, root))
+    reading = _Reading(root, begun)
+    files = [*dependencies, *response_files(request.flags, root)]
+    reading.add_files([*files, *tools, *(probe.programs if probe else ())])
+    if probe is not None:
+        reading.add_places(includes.looked_for(files, probe))
+        reading.add_program(probe.driver)
+    return Watched({BYTECODE: data}, reading.record(), diagnostics.remarks_of(said, root))
+
+
+def _run(request: Request, nvcc: str, root: str, folder: str) -> tuple[bytes, list[str], str, toolchain.Probe | None]:
+    source = _source(request, root, folder)
+    base = [nvcc, "-tilebc", "--tile-only", f"-arch=sm_{request.sm}", "-lineinfo", *with_standard(request.flags)]
+    made, listed = os.path.join(folder, "made.tilebc"), os.path.join(folder, "made.d")
+    status, said = toolchain.run([*base, "-MD", "-MF", listed, "-o", made, source], root, folder)
+    said = _without_wrapper(said, source, request)
+    if status or not os.path.isfile(made):
+        raise diagnostics.failure(said, status, request.path, root)
+    # The host compiler's own flags for preprocessing: nvcc takes no compiling phase beside -E.
+    probe = toolchain.probe([word for word in base if word not in ("-tilebc", "-lineinfo")], root)
+    dependencies = includes.read_dependencies(Path(listed).read_text(errors="surrogateescape"), root)
+    return Path(made).read_bytes(), [path for path in dependencies if not path.startswith(folder + os.sep)], said, probe
+
+
+def _source(request: Request, root: str, folder: str) -> str:
+    """The file itself, or one that includes it and names the kernels to instantiate."""
+    if not request.instantiate:
+        return request.path if not request.path.startswith("-") else f"./{request.path}"
+    path = os.path.join(folder, os.path.basename(request.path))
+    lines = [
+        f"[[maybe_unused]] static auto* const tileiras_instantiate_{number} = &{kernel};"
+        for number, kernel in enumerate(request.instantiate)
+    ]
+    Path(path).write_text("\n".join([f'#include "{os.path.join(root, request.path)}"', *lines, ""]))
+    return path
+
+
+def _without_wrapper(said: str, source: str, request: Request) -> str:
+    """What nvcc says of the lines that ``_source`` has added, as said of the kernels that they name."""
+    for line, kernel in enumerate(request.instantiate, 2):
+        said = re.sub(
+            rf"^{re.escape(source)}\({line}\): error: ", f"{request.path}(0): error: {kernel}: ", said, flags=re.M
+        )
+    return said.replace(source, request.path)
+
+
+def _names_of_folders(nvcc: str, root: str) -> dict[str, str]:
+    """Folder -> what the bytecode calls it, the first that matches: an installed toolkit may lie in the project."""
+    toolkits = (os.path.dirname(os.path.dirname(path)) for path in (os.path.realpath(nvcc), os.path.abspath(nvcc)))
+    return {toolkit: "cuda" for toolkit in toolkits} | {root: ""}
+
+
+def _make_portable(data: bytes, folders: dict[str, str]) -> bytes:
+    """The bytecode with names of files relative to the project or the toolkit; others stay."""
+
+    def rename(text: bytes) -> bytes:
+        path = os.fsdecode(text)
+        if not os.path.isabs(path):
+            return text
+        path = os.path.normpath(path)
+        for folder, name in folders.items():
+            if path == folder or path.startswith(folder + os.sep):
+                return os.fsencode(os.path.normpath(os.path.join(name, path[len(folder) + 1 :])))
+        return os.fsencode(path)
+
+    return rewrite_strings(data, rename)
+
+
+# ---- what was read
+class _Reading:
+    """The rows of a record, each compared with when nvcc was started."""
+
+    def __init__(self, root: str, begun: int):
+        self._begun, self._root, self._places = begun, root, Places(root)
+        self._looking = Looking(self._places)
+        self._rows: list[tuple[bool, Read]] = []  # whether it is the project's own
+
+    def add_files(self, paths: Iterable[str]) -> None:
+        for path in dict.fromkeys(map(os.path.normpath, paths)):
+            found = stamp(path)
+            if found is None or max(found[:2]) > self._begun - _CLOCK:
+                raise ReadsChanged(f"{path} changed")
+            name = self._places.name(path)
+            state = self._looking.look("contents", name, _digests.get(path))
+            if stamp(path) != found:
+                raise ReadsChanged(f"{path} changed")
+            _digests[path] = found, state
+            self._rows.append((path.startswith(self._root + os.sep), Read("contents", name, state, found)))
+
+    def add_places(self, folders: dict[str, set[str]]) -> None:
+        for folder, names in folders.items():
+            self._check_folder(folder, names)
+            name = f"{self._places.name(folder)}//{'/'.join(sorted(names))}"
+            row = Read("among", name, self._looking.look("among", name))
+            self._rows.append((f"{folder}{os.sep}".startswith(self._root + os.sep), row))
+
+    def add_program(self, driver: str) -> None:
+        """What nvcc calls its host compiler: a path, or a name that PATH finds."""
+        if os.sep not in driver:
+            self._rows.append((False, Read("program", driver, self._looking.look("program", driver))))
+        if path := shutil.which(driver):
+            self.add_files([os.path.abspath(path)])
+
+    def _check_folder(self, folder: str, names: set[str]) -> None:
+        """Whether one of the names has appeared while nvcc ran."""
+        for path in (os.path.join(folder, name) for name in names):
+            found = stamp(path)
+            if found is not None and os.path.isfile(path) and found[1] > self._begun - _CLOCK:
+                raise ReadsChanged(f"{path} appeared")
+
+    def record(self) -> Record:
+        """The record: what all files of a project read alike stands in a block of its own."""
+        variables = [Read("variable", name, self._looking.look("variable", name)) for name in toolchain.VARIABLES]
+        return Record.of(self._sorted(True), [*self._sorted(False), *variables])
+
+    def _sorted(self, own: bool) -> Iterator[Read]:
+        rows = (row for is_own, row in self._rows if is_own == own)
+        return iter(sorted(rows, key=lambda row: (row.kind, row.name)))

@@ -1,0 +1,42 @@
+"""What people may say to nvcc: flags, and the files of flags that these name."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from ..errors import InvalidInput
+
+STANDARD = "-std=c++20"  # what cuda_tile.h asks for, where no flag says another one
+_MADE_HERE = (
+    *("-o", "--output-file", "-c", "--compile", "-E", "--preprocess", "-arch", "--gpu-architecture", "-code"),
+    *("--gpu-code", "-gencode", "--generate-code", "-M", "-MM", "-MD", "-MMD", "-MF", "-MT", "-MP", "-keep", "--keep"),
+    *("-dryrun", "--dryrun", "-tilebc", "--tilebc", "-tile-only", "--tile-only", "-simt-only", "--simt-only"),
+)
+
+
+def split_flags(given: str | Sequence[str]) -> tuple[str, ...]:
+    """nvcc's flags, from a text as a shell takes it, or a list; raises InvalidInput[nvcc-flags]."""
+    try:
+        flags = tuple(shlex.split(given)) if isinstance(given, str) else tuple(map(str, given))
+    except ValueError as error:
+        raise InvalidInput("nvcc-flags", f"nvcc_flags={given}: {error}", remedy="close the quotation") from None
+    if wrong := next((flag for flag in flags if flag.partition("=")[0] in _MADE_HERE), None):
+        message = f"nvcc_flags= has {wrong}, which the build itself says"
+        raise InvalidInput("nvcc-flags", message, remedy="leave it out; sm= names the targets")
+    return flags
+
+
+def with_standard(flags: Sequence[str]) -> list[str]:
+    """``flags``, with STANDARD where they name none."""
+    return [*([] if any(flag.startswith(("-std", "--std")) for flag in flags) else [STANDARD]), *flags]
+
+
+def response_files(flags: Sequence[str], root: str) -> Iterator[str]:
+    """The files that flags name as holding more flags."""
+    for flag, value in pairwise([*flags, ""]):
+        name, equals, given = flag.partition("=")
+        if name in ("-optf", "--options-file"):
+            yield from (os.path.normpath(os.path.join(root, path)) for path in (given if equals else value).split(","))
