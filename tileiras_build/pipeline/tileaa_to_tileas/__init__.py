@@ -57,11 +57,8 @@ PASSES = (
     IssueAhead,  # after OverlapProducts: of the loops that it leaves
     PipelineLoads,  # after layouts: operand fragments decide how stages are placed
     StoreByTma,  # after PipelineLoads: rings have their sizes, and no load is moved any more
-<<<<<<< HEAD
     LimitScratch,  # before AssignScratch: it gives the parts their places
-=======
-    ChooseAtoms,  # after StoreByTma: no copy is made any more
->>>>>>> rows_lowering
+    ChooseAtoms,  # after StoreByTma and LimitScratch: no copy is made any more
     AssignScratch,  # sizes follow from layouts, barriers from the final order: only what changes neither comes after
     SequenceProducts,  # after AssignScratch: no barrier may stand in a turn
 )
