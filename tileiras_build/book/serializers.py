@@ -112,7 +112,7 @@ FLAGS = (
     Flag("libNVVMUseNVGpuComp", True, NVGPUCOMP, public=False),
     *(Flag(row.size_flag, asked_by=level, public=False) for level, row in LEVELS.items() if row.size_flag),
 )
-DEBUG_WORD = FLAGS[0].word
+DEBUG_WORD, NVGPUCOMP_WORD = (next(flag.word for flag in FLAGS if flag.asked_by == who) for who in (DEBUG, NVGPUCOMP))
 
 
 def flags_for(debug: bool, nvgpucomp: bool = False, opt_level: int | str = DEFAULT_LEVEL) -> tuple[Flag, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..book.serializers import DEBUG_WORD, LEVELS, find_level, flags_for, level_of
+from ..book.serializers import DEBUG_WORD, LEVELS, NVGPUCOMP_WORD, find_level, flags_for, level_of
 from ..errors import InternalError, InvalidInput
 from ..targets import TARGETS, Target
 from .job import Job
@@ -62,6 +62,11 @@ class Serialization:
     def debug(self) -> bool:
         """Whether all of the debug information is kept."""
         return DEBUG_WORD in self.flags
+
+    @property
+    def nvgpucomp(self) -> bool:
+        """Whether the module asks for NVIDIA's own path to PTX."""
+        return NVGPUCOMP_WORD in self.flags
 
     def check(self, job: Job) -> Serialization:
         """Itself; raises InvalidInput[target-mismatch] where the job asks for something else."""

@@ -166,6 +166,13 @@ def test_every_operation_has_one_row():
     assert all(isinstance(row, Intrinsic | Assembly) for _, row in rows)
 
 
+@pytest.mark.seed("nvptx-bring-up", "mapping-intrinsic-families")
+@pytest.mark.parametrize("family", ["mma.", "cp.async.bulk.tensor.", "mbarrier."])
+def test_most_products_tensor_copies_and_mbarriers_are_intrinsics(family):
+    kinds = [row.kind for op, row in [*MAPPING.items(), *ROW_OF.items()] if op.name.startswith(f"nvvm.{family}")]
+    assert kinds.count("intrinsic") > kinds.count("assembly")
+
+
 @pytest.mark.seed("nvptx-bring-up", "mapping-order", "mapping-assembly")
 def test_operands_stand_in_the_templates_order():
     ptx = to_ptx(

@@ -1,5 +1,7 @@
 """ll_to_ptx/passes.py: six levels, what they keep, and the refusals that come before any pass manager."""
 
+import re
+
 import llvmlite.binding as llvm
 import pytest
 
@@ -51,6 +53,25 @@ def test_levels_differ_in_what_they_do():
     assert "add i32" in optimized(KERNEL, 0) and "add i32" not in optimized(KERNEL, 1)
     assert "optsize" in optimized(KERNEL, "s") and "minsize" in optimized(KERNEL, "z")
     assert "optsize" not in optimized(KERNEL, 3)
+
+
+@pytest.mark.seed("codegen-overview", "pipeline-shape", "final-sweep")
+@pytest.mark.seed("nvptx-bring-up", "pipeline-shape")
+@pytest.mark.parametrize("level", [2, 3, "s", "z"])
+def test_the_shape_of_a_pipeline(level):
+    """Inlining, simplification of functions, value numbering, simplification again, what nobody needs goes."""
+    passes = LEVELS[level].passes
+    order = [
+        "always_inliner",
+        "sroa",
+        "instruction_combine",
+        "new_gvn",
+        "dead_code_elimination",
+        "global_dead_code_eliminate",
+    ]
+    assert sorted(order, key=passes.index) == order and passes[-1] == order[-1]
+    assert passes.count("instruction_combine") == passes.count("simplify_cfg") == 2
+    assert not [name for name in passes if re.search("loop|unroll|vector", name)]
 
 
 @pytest.mark.seed("codegen-overview", "stage-optimization", "opt-preserve", "kernel-metadata", "address-spaces")

@@ -178,6 +178,7 @@ def test_calls_loops_and_stacks_assemble(level):
 
 
 @pytest.mark.seed("codegen-overview", "sequence")
+@pytest.mark.seed("nvptx-bring-up", "sequence")
 def test_the_order_of_the_steps(monkeypatch):
     order = []
     steps = ["check_module", "_parse", "_link", "machine_for", "run_passes", "fix_header"]

@@ -117,7 +117,7 @@ def test_flags_are_composed_for_each_module():
     assert len(first.options()) == len(second.options()) + 1
 
 
-@pytest.mark.seed("target-and-debug-info", "idempotent")
+@pytest.mark.seed("target-and-debug-info", "idempotent", "one-target")
 def test_a_second_run_overwrites():
     once = after(module(), PASS, opt_level=1)
     twice = after(module(), PASS, PASS, opt_level=1)
@@ -181,7 +181,7 @@ def test_a_kernel_outside_of_a_device_module_needs_a_target_too():
             serialize(kernel)
 
 
-@pytest.mark.seed("target-and-debug-info", "target-resolved")
+@pytest.mark.seed("target-and-debug-info", "target-resolved", "two-targets")
 @pytest.mark.seed("lowering-overview", "contract-companion")
 def test_two_targets_are_one_too_many():
     text = module("nvvm.target = [#nvvm.target<chip = \"sm_90\">, #nvvm.target<chip = \"sm_80\">]")

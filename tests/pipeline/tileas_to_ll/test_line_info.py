@@ -91,6 +91,16 @@ def test_nothing_is_kept_without_options(tmp_path):
     assert "//## File" not in disassemble(artifacts.cubin, tmp_path, "-g")
 
 
+@pytest.mark.seed("target-and-debug-info", "value-survives")
+def test_values_live_through_llvms_passes_in_debug_builds_alone():
+    """Pointers of a kernel that reads and writes through them: each has a place to the end, and none with lines alone."""
+    name, pins = "vector_add_f32", "call ptr addrspace(1) @llvm.nvvm.move"
+    parameters = [entry.values for entry in entries(debugged(name).cubin) if entry.tag == "formal_parameter"]
+    assert len([values for values in parameters if "location" in values]) >= debugged(name).ll.count(pins) == 3
+    lines = compiled(name, "sm_90", True)
+    assert "#dbg_value(" not in lines.ll and ".debug_abbrev" not in lines.ptx
+
+
 @pytest.mark.seed("target-and-debug-info", "mode-debug")
 @pytest.mark.parametrize("target", TARGETS)
 def test_variables_are_in_the_debug_information(target):

@@ -33,7 +33,7 @@ _PLACE = re.compile(r"<string>:(\d+):(\d+): (?:error: )?(.*)")
 def compile_module(text: str, job: Job) -> str:
     """PTX of an LLVM IR module for its target; the package's ``lower`` lists the diagnostics."""
     made_for = read_serialization(text, job)
-    emit = _serializer(job)
+    emit = _serializer(job, made_for)
     check_module(text, made_for.target)
     triple = _triple(text)
     # A context of its own per module: types and metadata of thousands of kernels would pile up in a shared one. Both
@@ -107,11 +107,14 @@ def _architecture(made_for: Serialization) -> str:
     return made_for.target.arch.replace("sm_", "compute_")
 
 
-def _serializer(job: Job) -> _Nvptx | _Libnvvm:
+def _serializer(job: Job, made_for: Serialization) -> _Nvptx | _Libnvvm:
+    """The job's; libNVVM, where it is installed, for a module that asks for it by itself."""
     if job.serializer not in SERIALIZERS:
         raise InvalidInput(
             "serializer", f"{job.serializer!r} is not a serializer", remedy=f"use {' or '.join(SERIALIZERS)}"
         )
+    if made_for.nvgpucomp and libnvvm.is_installed():
+        return _Libnvvm()
     return SERIALIZERS[job.serializer]()
 
 

@@ -25,6 +25,14 @@ def _library() -> ctypes.CDLL:
     return library
 
 
+def is_installed() -> bool:
+    """Whether there is a libNVVM."""
+    try:
+        return bool(_library())
+    except InvalidInput:
+        return False
+
+
 def version() -> str:
     """The API's version, "2.0"; raises InvalidInput[libnvvm-missing]."""
     return ".".join(map(str, _numbers("nvvmVersion", 2)))

@@ -2,6 +2,7 @@
 // run: convert-nvgpu-and-gpu-to-nvvm sm_90
 
 // ---- every_kind_in_f32
+// seed: nvptx-bring-up blob-attribute
 // seed: nvgpu-gpu-to-nvvm concept-math math-table
 gpu.module @m {
   gpu.func @k(%x: f32, %i: i32) kernel {

@@ -10,6 +10,7 @@ from tileiras_build.errors import ErrorGroup, InternalError, InvalidInput, Unsup
 from tileiras_build.pipeline.contracts import run_passes
 from tileiras_build.pipeline.opt import parse_module
 from tileiras_build.pipeline.tileas_to_ll.debug.translate_debug_info import TranslateDebugInfo
+from tileiras_build.pipeline.tileas_to_ll.type_converter import LLVMTypeConverter
 
 PASS = "convert-debuginfo-to-llvm"
 NONE, LINES, DEBUG = {}, {"lineinfo": True}, {"debug": True, "opt_level": 0}
@@ -224,6 +225,17 @@ def test_floats_are_shown_as_they_are_held(type, operand, bits):
     _, [intrinsic] = shown(type)
     assert str(intrinsic.value.type) == operand
     assert (intrinsic.varInfo.type.source_name, intrinsic.varInfo.type.sizeInBits) == (type, bits)
+
+
+@pytest.mark.seed("target-and-debug-info", "debug-converter")
+@pytest.mark.parametrize(
+    ("type", "forms"), [("index", ["i64"]), ("bf16", ["bf16"]), ("tuple<f32, tuple<index>>", ["f32", "i64"])]
+)
+def test_debug_operands_are_no_part_of_the_abi(type, forms, monkeypatch):
+    """Their types are converted without the converter of executable code."""
+    monkeypatch.setattr(LLVMTypeConverter, "convert", lambda converter, type: pytest.fail(f"asked for {type}"))
+    _, intrinsics = shown(type)
+    assert [str(op.value.type) for op in intrinsics] == forms
 
 
 def fragments(intrinsics) -> list[tuple[int, ...]]:

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerType, TupleType, VectorType
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerType, TupleType, VectorType, i64
 from xdsl.dialects.llvm import LLVMArrayType, LLVMPointerType, LLVMStructType
 from xdsl.ir import Attribute
 
 from ....dialects.debuginfo.attrs import DIBasicType, DICompositeType, DIDerivedType, DISubrange, Node
+from ...shared.accessors import given
 from ...shared.element_types import ELEMENTS
-from ..type_converter import LLVMTypeConverter
 
 INTEGER_WIDTHS = (1, 8, 16, 32, 64, 128)  # of which the back end has registers or pairs of them
 _SHORT_POINTERS = (3, 4, 5)  # address spaces of 32 bits
@@ -46,11 +46,19 @@ def operand_type(type: Attribute) -> Attribute | None:
     if isinstance(type, IntegerType):
         return type if type.width.data in INTEGER_WIDTHS else None
     if isinstance(type, IndexType):
-        return LLVMTypeConverter().convert(type)
+        return i64
     if isinstance(type, LLVMPointerType):
         return type
     row = ELEMENTS.get(str(type))
     return None if row is None else row.type
+
+
+def aggregate_type(type: TupleType) -> LLVMStructType:
+    """The struct of a tuple's members."""
+    members = (
+        aggregate_type(member) if isinstance(member, TupleType) else operand_type(member) for member in type.types
+    )
+    return LLVMStructType.from_type_list([given(member) for member in members])
 
 
 def _scalar_bits(type: Attribute | None) -> int:

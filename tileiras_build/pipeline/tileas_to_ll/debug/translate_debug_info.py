@@ -50,9 +50,8 @@ from ...contracts import EdgePass
 from ...job import Job
 from ...shared.accessors import expect, given
 from ..attach_nvvm_target import device_modules
-from ..type_converter import LLVMTypeConverter
 from .debug_info import CARRIED, DBG, SCOPE, Mode, Scopes, mode_of, nested_region, positions
-from .debug_operands import Leaf, leaves, members_of, source_type
+from .debug_operands import Leaf, aggregate_type, leaves, members_of, source_type
 
 FUNCTIONS = ("gpu.func", "llvm.func", "func.func")
 # Kind of debug value -> its intrinsic.
@@ -233,7 +232,7 @@ def _describe(op: ValueOp, every: list[Leaf], variable: DILocalVariable) -> None
     intrinsic = _intrinsic(op)
     value = op.value
     if isinstance(value.type, TupleType):
-        value = _bridge(op, value, LLVMTypeConverter().convert(value.type))
+        value = _bridge(op, value, aggregate_type(value.type))
     for leaf in every:
         source = _materialize(op, value, leaf)
         # A truth value is a comparison's result: there is no register to pin.
