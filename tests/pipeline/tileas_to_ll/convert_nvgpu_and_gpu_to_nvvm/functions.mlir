@@ -2,6 +2,7 @@
 // run: convert-nvgpu-and-gpu-to-nvvm sm_90
 
 // ---- a_kernel_and_a_helper
+// seed: lowering-overview role-gpu
 // seed: nvgpu-gpu-to-nvvm legal-leftovers no-executable-gpu module-container function-boundary function-return
 gpu.module @m attributes {keep = 1 : i32} {
   gpu.func @helper(%x: f32, %n: index) -> (f32, index) {
@@ -57,6 +58,7 @@ gpu.module @m {
 }
 
 // ---- dynamic_shared_memory_is_one_global
+// seed: lowering-overview role-gpu
 // seed: nvgpu-gpu-to-nvvm dynamic-shared
 gpu.module @m {
   gpu.func @k(%i: index, %v: i8) kernel {

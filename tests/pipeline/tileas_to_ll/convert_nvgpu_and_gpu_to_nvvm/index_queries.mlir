@@ -2,6 +2,7 @@
 // run: convert-nvgpu-and-gpu-to-nvvm sm_90
 
 // ---- thread_id
+// seed: lowering-overview role-gpu
 // seed: nvgpu-gpu-to-nvvm concept-index index-thread-id
 gpu.module @m {
   gpu.func @k() kernel {
@@ -94,6 +95,7 @@ gpu.module @m {
 }
 
 // ---- cluster_id
+// seed: lowering-overview role-gpu
 // seed: nvgpu-gpu-to-nvvm concept-index index-cluster-id
 gpu.module @m {
   gpu.func @k() kernel {

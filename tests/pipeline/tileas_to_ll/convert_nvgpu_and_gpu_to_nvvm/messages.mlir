@@ -2,6 +2,7 @@
 // run: convert-nvgpu-and-gpu-to-nvvm sm_90
 
 // ---- the_barrier_is_aligned_and_stays_in_place
+// seed: lowering-overview role-gpu
 // seed: nvgpu-gpu-to-nvvm concept-barrier barrier-aligned
 gpu.module @m {
   gpu.func @k() kernel {
@@ -160,6 +161,7 @@ gpu.module @m {
 }
 
 // ---- printf_promotes_its_arguments
+// seed: lowering-overview role-gpu
 // seed: nvgpu-gpu-to-nvvm concept-printf
 gpu.module @m {
   gpu.func @k(%a: i8, %b: i32, %c: f16, %d: f32, %e: index, %p: !llvm.ptr, %t: i1) kernel {

@@ -2,6 +2,7 @@
 // run: convert-nvgpu-and-gpu-to-nvvm sm_90
 
 // ---- shuffle_xor
+// seed: lowering-overview role-gpu
 // seed: nvgpu-gpu-to-nvvm shuffle
 gpu.module @m {
   gpu.func @k(%v: f32, %o: i32, %w: i32) kernel {
@@ -128,6 +129,7 @@ gpu.module @m {
 }
 
 // ---- reduce_add_of_integers
+// seed: lowering-overview role-gpu
 // seed: nvgpu-gpu-to-nvvm subgroup-reduce
 gpu.module @m {
   gpu.func @k(%v: i32) kernel {

@@ -3,6 +3,7 @@
 import pytest
 from xdsl.dialects.builtin import IntegerAttr, i32
 
+from tests.pipeline.tileas_to_ll.modules import after, only
 from tests.pipeline.tileas_to_ll.printing_matmul import JOB, before_conversion, first, scheduled
 from tileiras_build.errors import InternalError
 from tileiras_build.pipeline.contracts import run_passes
@@ -35,6 +36,26 @@ def test_a_buffer_outside_shared_memory_is_refused(offset):
         ring.attributes["shared_offset"] = IntegerAttr(offset, i32)
     with pytest.raises(InternalError, match="buffer-place"):
         run_passes([ConvertTileASToLLVM], module, JOB)
+
+
+STORAGE = """nv_tileaa.func @k attributes {num_warps = 1 : i32, shared_bytes = 16 : i32} {
+^bb0(%p: !nv_tileaa.ptr<f32>, %x: f32):
+  ALLOCA
+  %t = nv_tileas.store %p, %x {mem_semantic = "weak"} : (!nv_tileaa.ptr<f32>, f32) -> !nv_tileaa.mem_token
+  nv_tileaa.return
+}"""
+ALLOCA = (
+    "%own = nv_tileas.alloca {num_elem = 4 : i64, alignment = 16 : i64, shared_offset = 0 : i32} : !nv_tileaa.ptr<f32>"
+)
+
+
+@pytest.mark.seed("lowering-overview", "phase-2-bufferization")
+@pytest.mark.parametrize(("storage", "space"), [("", "global"), (ALLOCA, None)])
+def test_pointers_are_global_where_the_kernel_has_no_storage_of_its_own(storage, space):
+    """What the analysis says of all of a kernel is known before its first operation is converted."""
+    made = after(STORAGE.replace("ALLOCA", storage), "convert-nv-tile-func-to-llvm", "convert-tile-as-to-llvm")
+    store = only(made, "nvvm.st")
+    assert ("space" in store.attributes or "space" in store.properties) == (space is not None)
 
 
 @pytest.mark.seed("lowering-overview", "phase-1-print")
