@@ -418,3 +418,27 @@ def test_export_takes_cuda_tile_cpp(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["export", "k.cu", "-o", "out", "--nvcc", str(nvcc), "--instantiate", "scale<float, 8>"]) == 0
     assert (tmp_path / "out/k.tilebc").read_bytes().startswith(b"\x7fTileIR")
+
+
+PYTHON_KERNELS = """import cuda.tile as ct
+from tileiras_build.bytecode.export import Array, Case
+
+@ct.kernel
+def copy(x, y, TILE: ct.Constant[int]):
+    ct.store(y, (ct.bid(0),), ct.load(x, (ct.bid(0),), (TILE,)))
+
+CASES = [Case(f"copy_{size}", copy, (Array("float32", 1), Array("float32", 1), size)) for size in (16, 32)]
+"""
+
+
+def test_lower_takes_a_python_file_and_several_targets(tmp_path):
+    Path("k.py").write_text(PYTHON_KERNELS)
+    assert main(["lower", "k.py", "--sm", "90,100", "--to", "ptx"]) == 0
+    made = {path.name for path in tmp_path.glob("*.ptx")}
+    assert made == {f"copy_{size}.sm_{sm}.ptx" for size in (16, 32) for sm in (90, 100)}
+
+
+def test_lower_takes_one_kernel_of_a_python_file():
+    Path("k.py").write_text(PYTHON_KERNELS)
+    assert main(["lower", "k.py", "--kernel", "copy_16", "--sm", "90", "--to", "tileaa", "-o", "one.tileaa"]) == 0
+    assert "copy_16" in Path("one.tileaa").read_text()

@@ -8,13 +8,13 @@ import textwrap
 import numpy as np
 import pytest
 
+from tileiras_build.bytecode.case_table import find_imports, is_helper, read_rows
 from tileiras_build.bytecode.export import (
     Array,
     Case,
     Scalar,
     export_file,
     export_kernels,
-    find_imports,
     list_cases,
     load_cases,
     pack_arguments,
@@ -72,8 +72,10 @@ def test_names_come_from_the_syntax_tree_alone(write):
     ("source", "says", "line"),
     [
         ("x = 1\n", "no CASES table", 0),
-        ("x = 1\nCASES = make()\n", "not a literal list", 2),
-        ("CASES = [\n    row(name),\n]\n", "not a call whose first argument is a literal name", 2),
+        ("x = 1\nCASES = 5\n", "CASES is a int, not a list of cases", 2),
+        ("CASES = {}\n", "CASES is a dict, not a list of cases", 1),
+        ("CASES = [row for row in (1, 2)]\n", "row '0' is a int, not a Case", 1),
+        ("def f():\n    global CASES\n    CASES = []\n", "CASES is a NoneType, not a list", 3),
         ('CASES = [\n    row("a b"),\n]\n', "'a b' is not an identifier", 2),
         ('CASES = [row("a"),\n         row("a")]\n', "'a' appears twice", 2),
     ],
@@ -86,8 +88,55 @@ def test_a_table_that_cannot_be_read_is_explained(write, source, says, line):
     assert (caught.value.location.file, caught.value.location.line) == (str(path), line)
 
 
+BUILT = {
+    "a comprehension": 'CASES = [Case(f"k_{size}", None, ()) for size in (1, 2)]',
+    "append": 'CASES = []\nfor size in (1, 2):\n    CASES.append(Case(f"k_{size}", None, ()))',
+    "a function": 'def make(sizes):\n    return [Case(f"k_{size}", None, ()) for size in sizes]\nCASES = make((1, 2))',
+    "a generator": 'CASES = (Case(f"k_{size}", None, ()) for size in (1, 2))',
+    "rows and more": 'CASES = [Case("k_1", None, ())]\nCASES += [Case("k_2", None, ())]',
+    "a name with a type": 'CASES: list = [Case("k_1", None, ())] + [Case("k_2", None, ())]',
+    "the file's own name": 'import os\nNAME = os.path.basename(__file__)[:1]\nCASES = [Case(f"{NAME}_{n}", None, ()) for n in (1, 2)]',
+    "another module": "from helper import CASES",
+    "a relative import": "from .helper import CASES",
+    "a module by a relative import": "from . import helper\nCASES = helper.CASES",
+}
+
+
+@pytest.mark.parametrize("how", BUILT)
+def test_a_table_is_built_by_code(write, how):
+    head = "from tileiras_build.bytecode.export import Case\n"
+    write("helper.py", f'{head}CASES = [Case("k_1", None, ()), Case("k_2", None, ())]\n')
+    path = write("k.py", f"{head}{BUILT[how]}\n")
+    assert list_cases(path) == ["k_1", "k_2"]
+    assert read_rows(path) is None
+    assert not {"helper", "k"} & sys.modules.keys()
+
+
+def test_a_file_in_a_package_imports_from_packages_above(write):
+    head = "from tileiras_build.bytecode.export import Case\n"
+    for folder in ("lib", "lib/kernels"):
+        write(f"{folder}/__init__.py", "")
+    write("lib/sizes.py", "SIZES = (1, 2)\n")
+    write("lib/kernels/names.py", "from ..sizes import SIZES\nNAMES = [f'k_{size}' for size in SIZES]\n")
+    text = "from ..sizes import SIZES\nfrom .names import NAMES\nCASES = [Case(name, SIZES, ()) for name in NAMES]\n"
+    path = write("lib/kernels/k.py", head + text)
+    assert [case.kernel for case in load_cases(path)] == [(1, 2), (1, 2)]
+    assert not [name for name in sys.modules if name.partition(".")[0] == "lib"]
+
+
+def test_a_relative_import_that_leads_out_of_the_package_is_explained(write):
+    path = write("k.py", "from ..far import x\nCASES = []\n")
+    with pytest.raises(InvalidInput, match=r"k.py:1:1: error\[export\]: ImportError: attempted relative import beyond"):
+        load_cases(path)
+
+
+def test_a_file_without_a_table_is_a_helper(write):
+    assert is_helper(write("helper.py", "def double(tile):\n    return tile\n"))
+    assert not is_helper(write("k.py", "CASES = make()\n"))
+
+
 def test_imports_beside_the_file_are_found_through_each_other(write):
-    write("a.py", "import b\nimport numpy\n")
+    write("a.py", "from . import b\nimport numpy\n")
     write("b.py", "import k\n")
     write("unrelated.py", "")
     path = write("k.py", "from a import x\nCASES = []\n")
@@ -231,7 +280,8 @@ def test_a_missing_file_is_said_so(tmp_path):
         ('Case("a", twice, (Array("float32", 1), 128))', "2 arguments of twice, which has 3"),
         ('Case("a", print, ())', "no @ct.kernel function"),
         ('dict("a")', "ValueError"),
-        ('Case("a".upper(), twice, ())', "literal name"),
+        ('Case("a".upper(), twice, ())', "case 'A' describes 0 arguments of twice, which has 3"),
+        ('Case("a b".upper(), twice, ())', "case name 'A B' is not an identifier"),
     ],
 )
 def test_rows_that_describe_no_kernel_are_refused(write, row, says):
@@ -273,6 +323,58 @@ def test_wide_indices_take_eight_bytes():
 def test_arrays_that_break_the_promise_are_refused(argument, value, says):
     with pytest.raises(ValueError, match=says):
         pack_arguments(Case("k", None, (argument,)), [value])
+
+
+def test_tuples_and_lists_are_passed_as_their_parts():
+    case = Case("k", None, ((Array("float32", 1), 64, (Scalar("int32"),)), [Array("float32", 1)], 8))
+    first, second = np.zeros(4, np.float32), np.zeros(6, np.float32)
+    tables: list[np.ndarray] = []
+    packed = [int.from_bytes(part, "little") for part in pack_arguments(case, [(first, (7,)), [first, second]], tables)]
+    assert packed == [first.ctypes.data, 4, 1, 7, tables[0].ctypes.data, 2]
+    assert tables[0].tolist() == [[first.ctypes.data, 4, 1], [second.ctypes.data, 6, 1]]
+
+
+def test_a_list_of_arrays_needs_a_place_for_its_table():
+    with pytest.raises(ValueError, match="launch argument 0: a list of arrays needs tables="):
+        pack_arguments(Case("k", None, ([Array("float32", 1)],)), [[np.zeros(4, np.float32)]])
+
+
+def test_an_array_of_a_list_that_breaks_the_promise_is_named():
+    with pytest.raises(ValueError, match=r"launch argument 0\[1\]: expected a 1-d float32 array, got 1-d float64"):
+        values = [[np.zeros(4, np.float32), np.zeros(4)]]
+        pack_arguments(Case("k", None, ([Array("float32", 1)],)), values, [])
+
+
+LISTS = """
+import cuda.tile as ct
+from tileiras_build.bytecode.export import Array, Case, Scalar
+
+@ct.kernel
+def weighted(xs, y, scaling, TILE: ct.Constant[int]):
+    factor, offset = scaling
+    total = ct.zeros((TILE,), dtype=ct.float32)
+    for i in range(len(xs)):
+        total += ct.load(xs[i], (ct.bid(0),), (TILE,))
+    ct.store(y, (ct.bid(0),), total * factor + offset)
+
+ROW = Array("float32", 1)
+CASES = [Case(f"weighted_{size}", weighted, ([ROW], ROW, (Scalar("float32"), 1.0), size)) for size in (16, 64)]
+"""
+
+
+def test_a_kernel_of_lists_and_tuples_gives_right_numbers(write):
+    from tileiras_build import driver, emulator
+
+    path = write("k.py", LISTS)
+    assert list_cases(path) == ["weighted_16", "weighted_64"]
+    artifacts = driver.compile(export_kernels(path, ["weighted_16"])["weighted_16"], "sm_80", stop_at="ptx")
+    rows = [np.arange(32, dtype=np.float32) + number for number in range(3)]
+    result, tables, memory = np.zeros(32, np.float32), [], emulator.Memory()
+    parameters = pack_arguments(load_cases(path)[0], [rows, result, (np.float32(2),)], tables)
+    for array in (*rows, result, *tables):
+        memory.map(array.ctypes.data, array.nbytes)
+    emulator.launch(artifacts, "weighted_16", (2, 1, 1), parameters, memory=memory)
+    assert np.array_equal(result, 2 * sum(rows) + 1)
 
 
 @pytest.mark.parametrize(

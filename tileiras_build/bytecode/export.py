@@ -7,8 +7,8 @@ A kernel file says at module level which kernels it exports, and for which argum
         ...
     ]
 
-The names are string literals, so ``list_cases`` reads them from the syntax tree and a build graph needs neither
-cuda-tile nor the file's imports. ``export_file`` imports the file and calls cuda-tile's public ``export_kernel``.
+Where the names are string literals, ``list_cases`` reads them from the syntax tree (``case_table.py``) and a build graph needs
+neither cuda-tile nor the file's imports. ``export_file`` imports the file and calls cuda-tile's public ``export_kernel``.
 
 Same sources, same bytes, on any machine and in any folder:
 - the bytecode version is fixed (``BYTECODE_VERSION``) and never asked of an installed compiler;
@@ -19,17 +19,15 @@ Same sources, same bytes, on any machine and in any folder:
 
 from __future__ import annotations
 
-import ast
 import importlib.machinery
 import importlib.util
 import io
 import os
-import re
 import sys
 import threading
 import traceback
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,21 +36,29 @@ from typing import Any
 import ml_dtypes  # noqa: F401  (registers bfloat16, float8_e4m3fn, … as NumPy type names)
 import numpy as np
 
+from tileiras_build.bytecode.case_table import (
+    TABLE,
+    CaseRow,
+    bad_table,
+    checked_rows,
+    imports_relatively,
+    read_rows,
+    shown_to_user,
+    table_place,
+)
 from tileiras_build.bytecode.source_names import make_portable
 from tileiras_build.errors import InvalidInput, Location
-from tileiras_build.files import read_file, write_files
-from tileiras_build.names import KERNEL, check_names, quoted_name
+from tileiras_build.files import write_files
 from tileiras_build.reads.watch import watch
 
 BYTECODE_VERSION = "13.4"
 """Version of the bytecode written: the newest that cuda-tile 1.7 calls released."""
 
-TABLE = "CASES"
-CASE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 INDEX_DTYPES = ("int32", "int64")
 INSTALL = "install it with: pip install 'cuda-tile==1.7.0'"
 
 _own_package = __name__.partition(".")[0]
+_FOLDER_PACKAGE = "tileiras_build_folder_of_kernels"  # what a folder is as a package that has no __init__.py
 _import_lock = threading.RLock()  # loading a file rearranges sys.modules
 
 
@@ -115,7 +121,14 @@ class Scalar:
         np.dtype(self.dtype)
 
 
-Argument = Array | Scalar | bool | int | float
+@dataclass(frozen=True)
+class ArrayList:
+    """A list of arrays, all as ``element`` says, of any length; in a ``Case`` also written ``[element]``."""
+
+    element: Array
+
+
+Argument = Array | Scalar | ArrayList | list | tuple | bool | int | float
 
 
 @dataclass(frozen=True)
@@ -123,7 +136,8 @@ class Case:
     """One kernel to export: ``name`` becomes the entry point's symbol and the file's stem.
 
     ``arguments`` has one entry per parameter of ``kernel``, a function decorated with ``@ct.kernel``; a plain number
-    or bool is a compile-time constant, absent from the launch arguments.
+    or bool is a compile-time constant, absent from the launch arguments. ``[Array(…)]`` is a list of such arrays, and a tuple of
+    arguments a tuple of them.
     """
 
     name: str
@@ -131,100 +145,24 @@ class Case:
     arguments: tuple[Argument, ...]
 
     @property
-    def launch_arguments(self) -> tuple[Array | Scalar, ...]:
-        """The arguments that a launch passes, in order."""
-        return tuple(argument for argument in self.arguments if isinstance(argument, Array | Scalar))
+    def launch_arguments(self) -> tuple[Argument, ...]:
+        """The arguments that a launch passes, in order: a tuple as one, where something of it is passed."""
+        return tuple(argument for argument in self.arguments if _is_passed(argument))
 
 
-# ---- reading the table without importing -------------------------------------------------------------------------
-@dataclass(frozen=True)
-class CaseRow:
-    """A row of the table as written: its name and where it stands (line and column from 1)."""
-
-    name: str
-    line: int
-    column: int
+def _is_passed(argument: Argument) -> bool:
+    if isinstance(argument, tuple):
+        return any(map(_is_passed, argument))
+    return isinstance(argument, Array | Scalar | ArrayList | list)
 
 
+# ---- what a kernel file holds
 def list_cases(path: str | os.PathLike) -> list[str]:
     """Names of the ``.tilebc`` files (without suffix) that ``export_file`` writes for ``path``, in table order.
 
-    Reads the syntax tree only. Raises InvalidInput[export-cases] where the table is missing or not literal.
+    Reads the syntax tree only, where the table is one of literals; else it imports the file. Raises InvalidInput as ``load_cases``.
     """
-    return [row.name for row in read_table(path)]
-
-
-def read_table(path: str | os.PathLike) -> list[CaseRow]:
-    """The rows of the file's ``CASES`` table; each is a call whose first argument is the name."""
-    table = _find_table(_parse(path), os.fspath(path))
-    rows = [_read_row(element, os.fspath(path)) for element in table.elts]
-    seen: set[str] = set()
-    for row in rows:
-        if row.name in seen:
-            raise _bad_table(path, f"case {row.name!r} appears twice", row.line, row.column)
-        seen.add(row.name)
-    return rows
-
-
-def _parse(path) -> ast.Module:
-    try:
-        return ast.parse(read_file(path), filename=os.fspath(path))
-    except (SyntaxError, ValueError) as error:
-        raise _python_error(error, _folder_of(path), Location(os.fspath(path))) from None
-
-
-def _find_table(tree: ast.Module, path: str) -> ast.List | ast.Tuple:
-    for statement in tree.body:
-        targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-        if not any(isinstance(target, ast.Name) and target.id == TABLE for target in targets):
-            continue
-        if not isinstance(statement.value, ast.List | ast.Tuple):
-            raise _bad_table(path, f"{TABLE} is not a literal list", statement.lineno, statement.col_offset + 1)
-        return statement.value
-    raise _bad_table(path, f"no {TABLE} table at module level")
-
-
-def _read_row(element: ast.expr, path: str) -> CaseRow:
-    line, column = element.lineno, element.col_offset + 1
-    first = element.args[0] if isinstance(element, ast.Call) and element.args else None
-    if not isinstance(first, ast.Constant) or not isinstance(first.value, str):
-        raise _bad_table(path, f"a row of {TABLE} is not a call whose first argument is a literal name", line, column)
-    if not CASE_NAME.fullmatch(first.value):
-        raise _bad_table(path, f"case name {quoted_name(first.value)} is not an identifier", line, column)
-    check_names([(KERNEL, first.value, lambda: Location(path, line, column))])
-    return CaseRow(first.value, line, column)
-
-
-def _bad_table(path, found: str, line: int = 0, column: int = 0) -> InvalidInput:
-    return InvalidInput(
-        "export-cases",
-        found,
-        location=Location(os.fspath(path), line, column),
-        remedy=f'write {TABLE} = [Case("name", kernel, (…)), …] with one row per kernel to export',
-    )
-
-
-def find_imports(path: str | os.PathLike) -> list[Path]:
-    """The ``.py`` files beside ``path`` that it imports, directly or through each other, sorted.
-
-    What a build tool must watch besides the file itself. Reads syntax trees only.
-    """
-    folder, found, waiting = Path(path).parent, set(), [Path(path)]
-    while waiting:
-        for name in _imported_names(_parse(waiting.pop())):
-            sibling = folder / f"{name}.py"
-            if sibling not in found and sibling != Path(path) and sibling.is_file():
-                found.add(sibling)
-                waiting.append(sibling)
-    return sorted(found)
-
-
-def _imported_names(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            yield node.module.partition(".")[0]
+    return [row.name for row in read_rows(path) or _load(path)[0]]
 
 
 # ---- importing a kernel file -------------------------------------------------------------------------------------
@@ -292,30 +230,73 @@ def load_cases(path: str | os.PathLike) -> list[Case]:
     """Import the kernel file and return its table's rows, in order.
 
     Raises InvalidInput[export] naming the Python line where the import fails, InvalidInput[export-cases] where the
-    table is not as ``list_cases`` reads it, InvalidInput[export-no-cutile] without cuda-tile.
+    table is not one of cases, or not as its text says, InvalidInput[export-no-cutile] without cuda-tile.
     """
-    rows = read_table(path)
-    cases = list(getattr(_load_module(path), TABLE))
-    for row, case in zip(rows, cases, strict=True):
+    return _load(path)[1]
+
+
+def _load(path: str | os.PathLike) -> tuple[list[CaseRow], list[Case]]:
+    rows = read_rows(path)
+    cases = getattr(_load_module(path), TABLE, None)
+    line, column = table_place(path)
+    if isinstance(cases, dict) or not isinstance(cases, Iterable):
+        raise bad_table(path, f"{TABLE} is a {type(cases).__name__}, not a list of cases", line, column)
+    cases = list(cases)
+    places = rows or [CaseRow(str(getattr(case, "name", number)), line, column) for number, case in enumerate(cases)]
+    for row, case in zip(places, cases, strict=True):
         if not isinstance(case, Case):
-            raise _bad_table(path, f"row {row.name!r} is a {type(case).__name__}, not a Case", row.line, row.column)
+            raise bad_table(path, f"row {row.name!r} is a {type(case).__name__}, not a Case", row.line, row.column)
         if case.name != row.name:
-            raise _bad_table(path, f"row {row.name!r} builds case {case.name!r}", row.line, row.column)
-    return cases
+            raise bad_table(path, f"row {row.name!r} builds case {case.name!r}", row.line, row.column)
+    return checked_rows(path, places), cases
 
 
 def _load_module(path) -> types.ModuleType:
     folder, file_name = _folder_of(path), os.path.basename(path)
     name = file_name.removesuffix(".py")
-    loader = _SourceLoader(name, os.path.join(folder, file_name))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_file_location(name, loader.path, loader=loader))
-    with _import_lock, _isolated(folder):
-        sys.modules[name] = module  # dataclasses look their module up by name
+    package, top = _package_of(folder) if imports_relatively(path) else ("", folder)
+    full_name = f"{package}.{name}" if package else name
+    loader = _SourceLoader(full_name, os.path.join(folder, file_name))
+    spec = importlib.util.spec_from_file_location(full_name, loader.path, loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    with _import_lock, _isolated(folder), _as_package(package, top, folder):
+        sys.modules[full_name] = module  # dataclasses look their module up by name
         try:
             loader.exec_module(module)
         except Exception as error:
             raise _python_error(error, folder, Location(os.fspath(path))) from error
     return module
+
+
+def _package_of(folder: str) -> tuple[str, str]:
+    """The package that a folder is, and the folder that it is found in; without an ``__init__.py`` one of our own."""
+    names, top = [], folder
+    while os.path.isfile(os.path.join(top, "__init__.py")):
+        top, name = os.path.split(top)
+        names.append(name)
+    return (".".join(reversed(names)), top) if names else (_FOLDER_PACKAGE, folder)
+
+
+@contextmanager
+def _as_package(package: str, top: str, folder: str):
+    """Let the modules of ``folder`` be those of ``package``, which is found in ``top``."""
+    if not package:
+        yield
+        return
+    root = package.partition(".")[0]
+    finder = _SiblingFinder(top)
+    if package == _FOLDER_PACKAGE:
+        made = types.ModuleType(package)
+        made.__path__ = [folder]
+        sys.modules[package] = made
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        for name in [name for name in sys.modules if name.partition(".")[0] == root]:
+            del sys.modules[name]
 
 
 def _folder_of(path) -> str:
@@ -331,14 +312,21 @@ def export_kernels(
     ``source_root`` is what file names in debug info are relative to: the file's own folder by default, a project's
     top folder in a build. Raises InvalidInput as ``load_cases`` does, and [export] at the Python line cuTile rejects.
     """
-    rows = {row.name: row for row in read_table(path)}
-    if unknown := sorted(set(names or ()) - rows.keys()):
-        raise _bad_table(path, f"no case named {unknown[0]!r}")
-    chosen = [case for case in load_cases(path) if names is None or case.name in names]
+    if (literal := read_rows(path)) is not None:
+        _check_chosen(path, literal, names)
+    table, cases = _load(path)
+    _check_chosen(path, table, names)
+    rows = {row.name: row for row in table}
+    chosen = [case for case in cases if names is None or case.name in names]
     root = source_root or _folder_of(path)
     made = {case.name: _export(case, rows[case.name], path) for case in chosen}
     with watch().aside():
         return {name: make_portable(data, root) for name, data in made.items()}
+
+
+def _check_chosen(path, rows: Sequence[CaseRow], names: Sequence[str] | None) -> None:
+    if unknown := sorted(set(names or ()) - {row.name for row in rows}):
+        raise bad_table(path, f"no case named {unknown[0]!r}")
 
 
 def export_file(
@@ -402,6 +390,11 @@ def _make_constraint(argument: Argument):
 
     if isinstance(argument, Scalar):
         return ct.compilation.ScalarConstraint(getattr(ct, argument.dtype))
+    if isinstance(argument, tuple):
+        return ct.compilation.TupleConstraint([_make_constraint(part) for part in argument])
+    if isinstance(argument, ArrayList | list):
+        element = _make_constraint(_element_of(argument))
+        return ct.compilation.ListConstraint(element, alias_groups=(), elements_may_alias=False)
     if not isinstance(argument, Array):
         return argument
     return ct.compilation.ArrayConstraint(
@@ -416,6 +409,14 @@ def _make_constraint(argument: Argument):
         shape_divisible_by=argument.shape_factors,
         base_addr_divisible_by=argument.alignment,
     )
+
+
+def _element_of(argument: ArrayList | list) -> Array:
+    """What the arrays of a list are like; raises ValueError where it is written as no list of one kind of arrays."""
+    elements = argument if isinstance(argument, list) else [argument.element]
+    if len(elements) != 1 or not isinstance(elements[0], Array):
+        raise ValueError("a list of arrays is written [Array(…)], with the one description that all of them share")
+    return elements[0]
 
 
 # ---- errors ------------------------------------------------------------------------------------------------------
@@ -441,43 +442,70 @@ def _first_line(error: Exception) -> str:
 
 def _locate(error: Exception, folder: str) -> Location | None:
     if isinstance(error, SyntaxError) and error.filename:
-        return Location(_shown_to_user(error.filename), error.lineno or 0, error.offset or 0)
+        return Location(shown_to_user(error.filename), error.lineno or 0, error.offset or 0)
     loc = getattr(error, "loc", None)  # of cuda-tile's errors: line from 1, column from 0, then who called
     while loc is not None:
         if _is_below(loc.filename, folder):
-            return Location(_shown_to_user(loc.filename), loc.line, loc.col + 1)
+            return Location(shown_to_user(loc.filename), loc.line, loc.col + 1)
         loc = loc.call_site
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if _is_below(frame.filename, folder)]
     if not frames:
         return None
-    return Location(_shown_to_user(frames[-1].filename), frames[-1].lineno or 0, (frames[-1].colno or 0) + 1)
-
-
-def _shown_to_user(path: str) -> str:
-    """The path relative to the working directory where it is below it, as compilers print it."""
-    relative = os.path.relpath(path)
-    return path if relative.startswith("..") else relative
+    return Location(shown_to_user(frames[-1].filename), frames[-1].lineno or 0, (frames[-1].colno or 0) + 1)
 
 
 # ---- launching ---------------------------------------------------------------------------------------------------
-def pack_arguments(case: Case, values: Sequence[Any]) -> list[bytes]:
+def pack_arguments(case: Case, values: Sequence[Any], tables: list[np.ndarray] | None = None) -> list[bytes]:
     """The kernel parameters of a launch, little-endian, in the order of the bytecode's entry point.
 
-    ``values``: a NumPy array per Array and a number per Scalar, constants left out. An n-d array becomes 1 + 2n
-    parameters: its address (8 bytes), its n lengths, its n strides in elements (cuTile's calling convention v2).
+    ``values``: a NumPy array per Array, a number per Scalar, a list of arrays per list, a tuple per tuple; constants left
+    out. An n-d array becomes 1 + 2n parameters: its address (8 bytes), its n lengths, its n strides in elements (cuTile's
+    calling convention v2). A list becomes the address of a table and its length; the table (one row per array, of
+    the same numbers in 8 bytes each) is appended to ``tables``: it must live until the launch is over.
     Raises ValueError where an array breaks what its ``Array`` promises: the compiled kernel relies on it.
     """
-    packed: list[bytes] = []
+    packer = _Packer(case.name, tables)
     for position, (argument, value) in enumerate(zip(case.launch_arguments, values, strict=True)):
-        if isinstance(argument, Scalar):
-            packed.append(np.asarray(value, dtype=argument.dtype).tobytes())
-            continue
+        packer.add(argument, value, str(position))
+    return packer.packed
+
+
+class _Packer:
+    """Collects the parameters of one launch; ``place`` says which argument is meant."""
+
+    def __init__(self, name: str, tables: list[np.ndarray] | None):
+        self.packed: list[bytes] = []
+        self._name, self._tables = name, tables
+
+    def add(self, argument: Argument, value: Any, place: str) -> None:
+        if isinstance(argument, tuple):
+            passed = [part for part in argument if _is_passed(part)]
+            for index, (part, item) in enumerate(zip(passed, value, strict=True)):
+                self.add(part, item, f"{place}[{index}]")
+        elif isinstance(argument, ArrayList | list):
+            self._add_list(_element_of(argument), value, place)
+        elif isinstance(argument, Scalar):
+            self.packed.append(np.asarray(value, dtype=argument.dtype).tobytes())
+        elif isinstance(argument, Array):
+            address, *numbers = self._numbers(argument, value, place)
+            self.packed.append(address.to_bytes(8, "little"))
+            self.packed += [np.dtype(argument.index_dtype).type(number).tobytes() for number in numbers]
+
+    def _add_list(self, element: Array, values: Sequence[np.ndarray], place: str) -> None:
+        if self._tables is None:
+            raise ValueError(
+                f"{self._name}: launch argument {place}: a list of arrays needs tables=, which keeps its table"
+            )
+        rows = [self._numbers(element, value, f"{place}[{index}]") for index, value in enumerate(values)]
+        table = np.array(rows, np.int64).reshape(len(rows), 1 + 2 * element.ndim)
+        self._tables.append(table)
+        self.packed += [table.ctypes.data.to_bytes(8, "little"), np.int32(len(rows)).tobytes()]
+
+    def _numbers(self, argument: Array, value: np.ndarray, place: str) -> list[int]:
+        """The address, the lengths and the strides of an array."""
         if broken := _broken_promise(argument, value):
-            raise ValueError(f"{case.name}: launch argument {position}: {broken}")
-        strides = [stride // value.itemsize for stride in value.strides]
-        packed.append(value.ctypes.data.to_bytes(8, "little"))
-        packed += [np.dtype(argument.index_dtype).type(number).tobytes() for number in (*value.shape, *strides)]
-    return packed
+            raise ValueError(f"{self._name}: launch argument {place}: {broken}")
+        return [value.ctypes.data, *value.shape, *(stride // value.itemsize for stride in value.strides)]
 
 
 def _broken_promise(argument: Array, value: np.ndarray) -> str | None:

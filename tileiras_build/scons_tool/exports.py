@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import SCons.Node.FS
 
-from ..errors import InternalError
+from ..errors import InvalidInput, Location
 from ..executor.watched import run_watched
+from ..files import write_files
 from ..pipeline.stages import Stage, source_digest
 from ..reads.looking import TERMINAL
 from ..reads.record import Comparison, Read, Record, Watched
@@ -41,7 +43,9 @@ class ExportAction(WorkerAction):
         made = self._watched(executor, path, names, env)
         missing = [name for name in names if name not in made.files]
         if missing:
-            raise InternalError("export-names", f"{path} did not export {', '.join(missing)}")
+            message = f"the file has exported {', '.join(made.files) or 'nothing'}, and not {', '.join(missing)}"
+            remedy = "build again: its table was another one when the build began"
+            raise InvalidInput("export-names", message, location=Location(path), remedy=remedy)
         files = {name + self.stage.suffix: made.files[name] for name in names}
         return files | {names[0] + SUFFIX: made.record.to_bytes()}
 
@@ -59,6 +63,7 @@ def export_named(stage: Stage, path: str, names: tuple[str, ...], root: str) -> 
     from ..pipeline.stages import load
 
     made = load(stage.edge)(path, source_root=root)
+    # What is missing is said by the step.
     return {name: made[name] for name in names if name in made}
 
 
@@ -141,3 +146,44 @@ def _node_at(path: str):
     except Exception:
         # SCons has several errors for a path that it does not know, or knows as something else.
         return None
+
+
+# ---- kernels that only the run of their file tells
+NAMES_CALL = f"{__name__}:list_names"
+_NAMES, CASES = "names", ".cases"
+
+
+def list_names(path: str) -> dict[str, bytes]:
+    """The names of a Python file's kernels, one a line; runs the file, in a worker."""
+    from ..bytecode.export import list_cases
+
+    return {_NAMES: "\n".join(list_cases(path)).encode()}
+
+
+@dataclass(frozen=True)
+class BuiltNames:
+    """The names of the kernels of a Python file whose table is built by code, kept at ``kept`` with what was read for it.
+
+    While that is as it was the file need not run to make the graph.
+    """
+
+    path: str
+    kept: Path
+    root: str
+
+    def find(self, comparison: Comparison) -> list[str] | None:
+        """The kept names; None where the file must run."""
+        try:
+            names, _, record = self.kept.read_bytes().partition(b"\0")
+        except OSError:
+            return None
+        found = Record.from_bytes(record)
+        return names.decode().splitlines() if found and comparison.first_change(found) is None else None
+
+    def ask(self, executor, timeout: float, keep: bool) -> list[str]:
+        """The names that a run of the file gives, which are kept unless ``keep`` says otherwise."""
+        run = lambda: executor.run(CALL, NAMES_CALL, self.root, self.path, timeout=timeout)
+        made = run_watched(run, self.path, self.root)
+        if keep:
+            write_files({self.kept: made.files[_NAMES] + b"\0" + made.record.to_bytes()})
+        return made.files[_NAMES].decode().splitlines()

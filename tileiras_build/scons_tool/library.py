@@ -24,6 +24,7 @@ import SCons.Node.FS
 import SCons.Script
 from SCons.Builder import Builder
 
+from ..bytecode.case_table import find_imports, is_helper, read_rows
 from ..errors import InvalidInput, Location, TileirasError
 from ..executor import Executor
 from ..executor.once import Once
@@ -35,15 +36,15 @@ from ..reads.record import Comparison
 from ..reports.timeline import Recorder
 from ..targets import Target
 from . import commands, packages, report, tilecpp
-from .actions import StageAction
+from .actions import StageAction, step_timeout
 from .artifact import ArtifactFile, attach, make_artifact
 from .cuts import Cuts
 from .decider import has_changed
-from .exports import SUFFIX, ExportAction, ExportReads
+from .exports import CASES, SUFFIX, BuiltNames, ExportAction, ExportReads
 from .kernel_options import settings_by_kernel
 from .orphans import describe, find_orphans, remove_orphans
 from .progress import BelowLine, Progress, Step
-from .reading import READING
+from .reading import READING, path_of_steps
 from .records import Records, lock_folder
 from .running import start_executor, warm_up
 from .settings import DEFAULTS, Settings, fail, is_explaining, is_pruning, read_settings
@@ -110,6 +111,11 @@ def _changes_files() -> bool:
     return not any(map(SCons.Script.GetOption, ("no_exec", "question", "help")))
 
 
+def new_comparison() -> Comparison:
+    """What compares records with what is there at this moment."""
+    return Comparison(Looking(Places(SCons.Node.FS.get_default_fs().Dir("#").get_abspath())))
+
+
 class Build:
     """What the environments of one SCons run share: the executor and the progress display."""
 
@@ -145,7 +151,7 @@ class Build:
     @cached_property
     def comparison(self) -> Comparison:
         """What compares records of exports with what is there in this run."""
-        return Comparison(Looking(Places(SCons.Node.FS.get_default_fs().Dir("#").get_abspath())))
+        return new_comparison()
 
     def remember_reads(self, nodes: list, path: str) -> None:
         """The record at ``path`` tells what the step that makes ``nodes`` has read."""
@@ -264,6 +270,7 @@ class Chain:
         self.table, self.build = table, build
         self._builders: dict[tuple, object] = {}
         self._owners: dict[str, str] = {}
+        self._helpers: set[str] = set()  # files that have been named as helpers
         self._cut_from: dict[tuple[str, str], list[str]] = {}
         self._verification = Verification(build) if is_wanted() else None
 
@@ -313,16 +320,25 @@ class Chain:
         if not node.name.endswith(".py"):
             message = f"a kernel library is made from .py, {tilecpp.SUFFIX} and {first.suffix} files"
             raise InvalidInput("library-source", message, location=Location(str(node)))
+        try:
+            if is_helper(node.srcnode().get_abspath()):
+                self._say_helper(node)
+                return []
+        except TileirasError:
+            pass  # the step says what is wrong with it
         return self._exported(env, node, settings)
+
+    def _say_helper(self, node) -> None:
+        if not SCons.Script.GetOption("silent") and str(node) not in self._helpers:
+            self._helpers.add(str(node))
+            print(f"scons: {node}: remark[export-helper]: no CASES table, so this is a module that kernels import")
 
     def _exported(self, env, node, settings: Settings) -> list[Kernel]:
         """The kernels of a Python file, which one step exports."""
-        from ..bytecode.export import find_imports, list_cases
-
         stage = self.table[0]
         path = node.srcnode().get_abspath()
         try:
-            names, imports = list_cases(path), find_imports(path)
+            names, imports = self._names_of(env, path, settings), find_imports(path)
         except TileirasError:
             # The same error is the file's own: it fails that step, and -k builds the others.
             names, imports = [Path(path).stem], []
@@ -335,6 +351,20 @@ class Chain:
         self.build.remember_reads([*made, record], record.get_abspath())
         self.build.progress.add(made[0], Step(stage.name, "", Path(path).stem))
         return [_exported_kernel(name, bytecode) for name, bytecode in zip(names, made, strict=True)]
+
+    def _names_of(self, env, path: str, settings: Settings) -> list[str]:
+        """The kernels of a Python file: from its text, or where code builds its table from a run of it."""
+        rows = read_rows(path)
+        if rows is not None:
+            return [row.name for row in rows]
+        root = env.Dir("#").get_abspath()
+        shown = os.path.relpath(path, root).replace(os.sep, "%")
+        kept = Path(root, settings.build_dir, self.table[0].name, f"{shown}{CASES}")
+        names = BuiltNames(path, kept, root)
+        with READING.aside(), path_of_steps():
+            # The record of the export, which reads the same, tells a later run whether they hold.
+            found = names.find(new_comparison())
+            return found or names.ask(self.build.executor(env), step_timeout(env), _changes_files())
 
     def compiled(self, env, node, settings: Settings, target: Target):
         """The node of the bytecode of a CUDA Tile C++ file for ``target``, which nvcc makes."""

@@ -53,6 +53,7 @@ _STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 _SCONS_TOOLS = os.path.dirname(SCons.Tool.__file__) + os.sep
 _SCRIPT_READER = os.path.join(os.path.dirname(SCons.Script.__file__), "SConscript.py")
+_READ_SCRIPT = sys.modules["SCons.Script.SConscript"]._SConscript.__code__
 _KIND_SCANS = ("os", "glob", "pathlib")  # modules that ask the entries of a folder for their kinds at most
 
 _FS = SCons.Node.FS
@@ -424,6 +425,23 @@ def _running_scripts() -> Iterator[tuple[str, int]]:
         path = os.path.abspath(frame.f_code.co_filename)
         if path in paths:
             yield path, frame.f_lineno
+
+
+@contextmanager
+def path_of_steps() -> Iterator[None]:
+    """Look for modules where steps do: SCons puts a build script's folder first only while it is read.
+
+    A worker that is started meanwhile keeps what ``sys.path`` is then.
+    """
+    reading = [frame for frame in _frames(sys._getframe(1)) if frame.f_code is _READ_SCRIPT]
+    before = sys.path
+    if reading:
+        # The outermost script is the first.
+        sys.path = list(reading[-1].f_locals.get("old_sys_path", before))
+    try:
+        yield
+    finally:
+        sys.path = before
 
 
 READING = Reading()

@@ -116,18 +116,8 @@ def read_settings(env, **given: object) -> Settings:
     lines, debug = (_yes_no(option[name], name) for name in ("lineinfo", "debug"))
     level, folder = read_level(option["opt"]), str(option["build_dir"])
     nvcc, flags, kernels = _tilecpp(env, option)
-    settings = Settings(
-        targets,
-        level,
-        lines,
-        debug,
-        folder,
-        *paths,
-        *choices.values(),
-        nvcc=nvcc,
-        nvcc_flags=flags,
-        instantiate=kernels,
-    )
+    how = (choices["strategy"], choices["serializer"])
+    settings = Settings(targets, level, lines, debug, folder, *paths, *how, nvcc, flags, kernels)
     check_debug(settings.choices(targets[0]))
     return settings
 

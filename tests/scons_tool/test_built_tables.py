@@ -1,0 +1,78 @@
+"""Kernel files whose tables are built by code, and files without a table, in a build."""
+
+import time
+
+import pytest
+
+from tests.scons_tool.test_build import SCONSTRUCT, Project, chain, steps_of
+
+BUILT = """from tileiras_build.bytecode.export import Case
+from .sizes import SIZES
+CASES = [Case(f"k_{size}", None, ()) for size in SIZES]
+"""
+SIZES = "SIZES = (1, 2)\n"
+
+
+class Built(Project):
+    """A project with a file of two kernels that code makes, and the module that says how many."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.write("SConstruct", SCONSTRUCT.replace('Glob("*.tilebc") + ', ""))
+        for name in ("ptxas", "libdevice.bc"):
+            self.write(name, f"{name} 1")
+        self.write("sizes.py", SIZES)
+        self.write("k.py", BUILT)
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Built(tmp_path)
+
+
+def test_kernels_are_known_from_a_run_of_the_file(project):
+    done = project.run(sm="90")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert steps_of(done) == sorted([*chain("k_1", "k_2", targets=("sm_90",)), "tilebc 2 of k.py"])
+    assert "scons: sizes.py: remark[export-helper]: no CASES table, so this is a module that kernels" in done.stdout
+    assert project.steps(sm="90") == []
+
+
+def test_what_the_table_is_made_from_makes_other_kernels(project):
+    project.run(sm="90")
+    project.write("sizes.py", "SIZES = (2, 3)\n")
+    assert project.steps(sm="90") == sorted([*chain("k_3", targets=("sm_90",)), "tilebc 2 of k.py"])
+    project.write("sizes.py", "SIZES = ()\n")
+    assert "7 files of a kernel" not in project.run(sm="90").stdout
+    project.write("sizes.py", SIZES)
+    assert "tilebc 2 of k.py" in project.steps(sm="90")
+
+
+def test_a_run_with_nothing_to_do_makes_no_graph(project):
+    project.run(sm="90")
+    project.run(sm="90")
+    time.sleep(0.1)
+    assert "done reading" not in project.run(sm="90").stdout
+
+
+def test_a_table_that_cannot_be_built_fails_its_step_alone(project):
+    project.write("good.py", 'from tileiras_build.bytecode.export import Case\nCASES = [Case("g", None, ())]\n')
+    project.write("sizes.py", "SIZES = nothing\n")
+    done = project.run("-k", sm="90")
+    assert done.returncode == 2
+    assert (
+        "sizes.py:1:9: error[export]: NameError: name 'nothing' is not defined; correct the kernel file" in done.stderr
+    )
+    assert "cubin sm_90 g" in steps_of(done)
+
+
+def test_two_files_of_one_name_are_kept_apart(project):
+    for folder in ("one", "two"):
+        (project.folder / folder).mkdir()
+        project.write(f"{folder}/k.py", BUILT.replace(".sizes", "sizes").replace("k_{", f"{folder}_{{"))
+        project.write(f"{folder}/sizes.py", SIZES)
+    project.write("SConstruct", SCONSTRUCT.replace('Glob("*.tilebc") + Glob("*.py")', 'Glob("*/k.py")'))
+    done = project.run(sm="90")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert project.steps(sm="90") == []
+    assert len(list((project.folder / "build/tilebc").glob("*.cases"))) == 2
