@@ -14,7 +14,6 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
-from importlib import metadata
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
@@ -124,6 +123,9 @@ def library_version(name: str) -> str:
     """The installed version of distribution ``name``, "none" where it is absent; of "python", its two first numbers."""
     if name == "python":
         return f"{sys.version_info.major}.{sys.version_info.minor}"
+    # Takes as long to import as a quarter of a build that has nothing to do, which does not ask.
+    from importlib import metadata
+
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -35,7 +35,7 @@ def test_no_installation_names_the_remedy(monkeypatch):
     def nothing(name):
         raise pathfinder.BitcodeLibNotFoundError(name)
 
-    monkeypatch.setattr(find.pathfinder, "find_bitcode_lib", nothing)
+    monkeypatch.setattr(pathfinder, "find_bitcode_lib", nothing)
     find._installed.cache_clear()
     try:
         with pytest.raises(InvalidInput, match="pip install nvidia-nvvm"):

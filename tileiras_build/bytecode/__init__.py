@@ -1,6 +1,11 @@
 """CUDA Tile IR bytecode: reading it into the cuda_tile dialect and printing it in the public text form."""
 
-from tileiras_build.bytecode.reader import read_module
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tileiras_build.bytecode.reader import read_module
 
 __all__ = ["disassemble", "read_module"]
 
@@ -10,3 +15,12 @@ def disassemble(data: bytes, *, locations: bool = False, name: str | None = None
     from tileiras_build.bytecode import printer  # its tables are not needed to compile
 
     return printer.disassemble(data, locations=locations, name=name)
+
+
+def __getattr__(name: str):
+    """The reader needs every operation's class; ``export`` and ``opcodes``, beside it, need none."""
+    if name != "read_module":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from tileiras_build.bytecode import reader
+
+    return reader.read_module

@@ -31,10 +31,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import ml_dtypes  # noqa: F401  (registers bfloat16, float8_e4m3fn, … as NumPy type names)
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from tileiras_build.bytecode.case_table import (
     TABLE,
@@ -51,6 +48,9 @@ from tileiras_build.errors import InvalidInput, Location
 from tileiras_build.files import write_files
 from tileiras_build.reads.watch import watch
 
+if TYPE_CHECKING:
+    import numpy as np
+
 BYTECODE_VERSION = "13.4"
 """Version of the bytecode written: the newest that cuda-tile 1.7 calls released."""
 
@@ -63,6 +63,20 @@ _import_lock = threading.RLock()  # loading a file rearranges sys.modules
 
 
 # ---- what a kernel file declares ---------------------------------------------------------------------------------
+def _dtype(name: str) -> np.dtype:
+    """The NumPy type of a name; the names of a table are read without any of these imports."""
+    import ml_dtypes  # noqa: F401  (registers bfloat16, float8_e4m3fn, … as NumPy type names)
+    import numpy as np
+
+    return np.dtype(name)
+
+
+def _array(values: Any, dtype: str) -> np.ndarray:
+    import numpy as np
+
+    return np.asarray(values, dtype=_dtype(dtype))
+
+
 @dataclass(frozen=True)
 class Array:
     """An array parameter and what the compiler may assume about it.
@@ -81,7 +95,7 @@ class Array:
     index_dtype: str = "int32"
 
     def __post_init__(self):
-        np.dtype(self.dtype)
+        _dtype(self.dtype)
         if self.index_dtype not in INDEX_DTYPES:
             raise ValueError(f"index_dtype is one of {', '.join(INDEX_DTYPES)}, not {self.index_dtype!r}")
         if self.unit_stride is not None and not -self.ndim <= self.unit_stride < self.ndim:
@@ -118,7 +132,7 @@ class Scalar:
     dtype: str
 
     def __post_init__(self):
-        np.dtype(self.dtype)
+        _dtype(self.dtype)
 
 
 @dataclass(frozen=True)
@@ -237,6 +251,7 @@ def load_cases(path: str | os.PathLike) -> list[Case]:
 
 def _load(path: str | os.PathLike) -> tuple[list[CaseRow], list[Case]]:
     rows = read_rows(path)
+    _dtype("float32")  # imported before the file is: what the file imports counts as read by it
     cases = getattr(_load_module(path), TABLE, None)
     line, column = table_place(path)
     if isinstance(cases, dict) or not isinstance(cases, Iterable):
@@ -485,11 +500,11 @@ class _Packer:
         elif isinstance(argument, ArrayList | list):
             self._add_list(_element_of(argument), value, place)
         elif isinstance(argument, Scalar):
-            self.packed.append(np.asarray(value, dtype=argument.dtype).tobytes())
+            self.packed.append(_array(value, argument.dtype).tobytes())
         elif isinstance(argument, Array):
             address, *numbers = self._numbers(argument, value, place)
             self.packed.append(address.to_bytes(8, "little"))
-            self.packed += [np.dtype(argument.index_dtype).type(number).tobytes() for number in numbers]
+            self.packed += [_dtype(argument.index_dtype).type(number).tobytes() for number in numbers]
 
     def _add_list(self, element: Array, values: Sequence[np.ndarray], place: str) -> None:
         if self._tables is None:
@@ -497,9 +512,9 @@ class _Packer:
                 f"{self._name}: launch argument {place}: a list of arrays needs tables=, which keeps its table"
             )
         rows = [self._numbers(element, value, f"{place}[{index}]") for index, value in enumerate(values)]
-        table = np.array(rows, np.int64).reshape(len(rows), 1 + 2 * element.ndim)
+        table = _array(rows, "int64").reshape(len(rows), 1 + 2 * element.ndim)
         self._tables.append(table)
-        self.packed += [table.ctypes.data.to_bytes(8, "little"), np.int32(len(rows)).tobytes()]
+        self.packed += [table.ctypes.data.to_bytes(8, "little"), _array(len(rows), "int32").tobytes()]
 
     def _numbers(self, argument: Array, value: np.ndarray, place: str) -> list[int]:
         """The address, the lengths and the strides of an array."""
@@ -509,7 +524,7 @@ class _Packer:
 
 
 def _broken_promise(argument: Array, value: np.ndarray) -> str | None:
-    if value.dtype != np.dtype(argument.dtype) or value.ndim != argument.ndim:
+    if value.dtype != _dtype(argument.dtype) or value.ndim != argument.ndim:
         return f"expected a {argument.ndim}-d {argument.dtype} array, got {value.ndim}-d {value.dtype}"
     if value.ctypes.data % argument.alignment:
         return f"the base is not aligned to {argument.alignment} bytes"

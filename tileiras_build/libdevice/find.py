@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from cuda import pathfinder
-
 from ..errors import InvalidInput
 from ..names import LIBDEVICE_NAME as DEFAULT_NAME
 
@@ -30,6 +28,8 @@ def find_libdevice(path: str | Path | None = None) -> Path:
 
 @cache
 def _installed() -> Path:
+    from cuda import pathfinder
+
     try:
         return Path(pathfinder.find_bitcode_lib("device"))
     except pathfinder.BitcodeLibNotFoundError as error:

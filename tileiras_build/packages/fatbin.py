@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from cuda import pathfinder
-
 from ..errors import InternalError, InvalidInput
 from ..private_folder import scratch
 from ..runtime.library_manifest import CUBIN, PTX
@@ -41,6 +39,8 @@ def find_fatbinary(path: str | None = None) -> Path:
 
     Raises InvalidInput[fatbinary-missing].
     """
+    from cuda import pathfinder
+
     found = path or pathfinder.find_nvidia_binary_utility("fatbinary") or shutil.which("fatbinary")
     if found is None or not os.access(found, os.X_OK):
         raise InvalidInput("fatbinary-missing", f"{found or 'fatbinary'} is not installed", remedy=_REMEDY)

@@ -6,8 +6,6 @@ import ctypes
 from collections.abc import Sequence
 from functools import cache
 
-from cuda import pathfinder
-
 from ...errors import InternalError, InvalidInput
 
 _SUCCESS = 0
@@ -16,6 +14,8 @@ _REMEDY = "pip install nvidia-nvvm, or use serializer=nvptx"
 
 @cache
 def _library() -> ctypes.CDLL:
+    from cuda import pathfinder
+
     try:
         path = pathfinder.load_nvidia_dynamic_lib("nvvm").abs_path
         library = ctypes.CDLL(path)

@@ -9,8 +9,6 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from cuda import pathfinder
-
 from ...errors import InvalidInput
 
 _REMEDY = "pip install nvidia-cuda-nvcc, or name the program with ptxas=PATH"
@@ -32,6 +30,8 @@ def find_ptxas(path: str | Path | None = None) -> Path:
 
 @cache
 def _installed() -> Path:
+    from cuda import pathfinder
+
     found = pathfinder.find_nvidia_binary_utility("ptxas") or shutil.which("ptxas")
     if found is None:
         raise InvalidInput("ptxas-missing", "no ptxas is installed", remedy=_REMEDY)
