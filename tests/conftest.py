@@ -1,7 +1,10 @@
 """Marks the quick tests and leaves out the exhaustive ones; reads no other files where the quick ones alone are asked for.
 
-The options --exhaustive and --cpu-report; a folder for what the processes of a session share.
+The options --exhaustive and --cpu-report; a folder for what the processes of a session share; how many there are of them
+and which takes which tests.
 """
+
+import os
 
 import pytest
 
@@ -14,6 +17,19 @@ EXHAUSTIVE = "exhaustive"
 def pytest_addoption(parser):
     cpu_report.add_option(parser)
     parser.addoption(f"--{EXHAUSTIVE}", action="store_true", help="run the tests with the mark of this name, too")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """One more than there are cores: tests wait a quarter of their time, for servers, timeouts and each other."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Each process gets neighbouring tests, which share what they make, and helps the others when it has done its own."""
+    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
+        config.option.dist = "worksteal"
 
 
 def pytest_configure(config):
@@ -39,6 +55,6 @@ def pytest_collection_modifyitems(config, items):
         if item.path.is_relative_to(TESTS) and is_quick(item.path, item.name):
             item.add_marker(getattr(pytest.mark, MARK))
     if not config.getoption(EXHAUSTIVE) and EXHAUSTIVE not in config.option.markexpr:
-        left = [item for item in items if item.get_closest_marker(EXHAUSTIVE)]
-        config.hook.pytest_deselected(items=left)
-        items[:] = [item for item in items if item not in set(left)]
+        left = {item for item in items if item.get_closest_marker(EXHAUSTIVE)}
+        config.hook.pytest_deselected(items=list(left))
+        items[:] = [item for item in items if item not in left]
