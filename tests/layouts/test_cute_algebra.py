@@ -89,9 +89,8 @@ def test_a_complement_fills_what_is_left_out(layout):
         rest = complement(layout, 256)
     except ValueError:
         assume(False)
-    covered = sorted(
-        {place(layout, i) + place(rest, j) for i in range(product(layout.shape)) for j in range(product(rest.shape))}
-    )
+    others = function(rest)
+    covered = sorted({taken + other for taken in function(layout) for other in others})
     assert covered[: len(covered)] == list(range(len(covered))) and len(covered) >= 256
 
 

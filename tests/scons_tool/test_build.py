@@ -2,6 +2,7 @@
 
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,11 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiled_once import once, shared_folder
+
 ROOT = Path(__file__).resolve().parents[2]
+# Without the default tools SCons looks for no compilers of C, which takes a sixth of a run; the examples' scripts do that.
 SCONSTRUCT = """
 from tests import fake_stages
 from tileiras_build import scons_tool
 fake_stages.use_own_preload()
+DefaultEnvironment(tools=[])
 variables = scons_tool.variables(ARGUMENTS)
 env = Environment(variables=variables, tools=[lambda env: scons_tool.generate(env, fake_stages.TABLE)])
 env["TILEIRAS_TIMEOUT"] = 5
@@ -30,6 +35,8 @@ SCRIPT_AGE = 0.1  # seconds; twice what reading.py allows for clocks
 
 class Project:
     """A folder with an SConstruct and kernels a, b (which asks for libdevice)."""
+
+    first: subprocess.CompletedProcess | None = None  # the run that built it, in ``copy_of_built``
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -82,12 +89,28 @@ def project(tmp_path):
     return Project(tmp_path)
 
 
-@pytest.fixture
-def built(project):
+def copy_of_built(folder: Path) -> Project:
+    """A project that is built for both targets, once for all tests.
+
+    The first run in the copy compares contents: what rests on the times of files needs a build of its own.
+    """
+    original, first = once(("built project",), _build_project)
+    shutil.copytree(original, folder, dirs_exist_ok=True, symlinks=True)
+    project = Project.__new__(Project)
+    project.folder, project.first = folder, first
+    return project
+
+
+def _build_project() -> tuple[Path, subprocess.CompletedProcess]:
+    project = Project(shared_folder())
     done = project.run()
     assert done.returncode == 0, done.stderr
-    project.first = done
-    return project
+    return project.folder, done
+
+
+@pytest.fixture
+def built(tmp_path):
+    return copy_of_built(tmp_path)
 
 
 def test_first_build_makes_every_stage_for_every_target(built):

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.compiled_once import once, shared_folder
 from tests.executor.cache.servers import SERVERS, free_port, running
 from tests.scons_tool.test_build import PYTHON, SCONSTRUCT, Project, chain, cuts, steps_of
 from tileiras_build.reports.timeline import BUILT, CACHED, Span, read_timeline
@@ -84,6 +85,13 @@ def test_keys_hold_no_path(cache, checkout):
     assert artifacts(second, "out/here") == artifacts(first)
 
 
+def _fill() -> Path:
+    """The cache of a checkout that is built."""
+    cache = shared_folder()
+    assert Project(shared_folder()).run(f"cache={cache}").returncode == 0
+    return cache
+
+
 CHANGES = {
     "nothing": ({}, [], STEPS),
     "a comment, which the second stage drops": ({"a.tilebc": "# new\nkernel a\n"}, [], STEPS - 4),
@@ -98,7 +106,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_decides_the_bytes_is_in_the_key(cache, checkout, change):
-    checkout("first").run(f"cache={cache}")
+    shutil.copytree(once(("filled cache",), _fill), cache)
     second, clean = checkout("second"), checkout("clean")
     files, options, hits = CHANGES[change]
     for project in (second, clean):

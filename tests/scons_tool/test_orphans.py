@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tests.scons_tool.test_build import CHAIN, CUT, PYTHON, SCONSTRUCT, Project
+from tests.scons_tool.test_build import CHAIN, CUT, PYTHON, SCONSTRUCT, Project, copy_of_built
 
 FILES = [*CHAIN, "json"]  # of a kernel for a target
 
@@ -16,9 +16,8 @@ def project(tmp_path):
 
 
 @pytest.fixture
-def built(project):
-    assert project.run().returncode == 0
-    return project
+def built(tmp_path):
+    return copy_of_built(tmp_path)
 
 
 def files(project: Project, folder: str = "build") -> set[str]:
