@@ -1,0 +1,29 @@
+"""What every command and every build waits for: modules that start it import no library before they need it."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tileiras_build.pipeline.stages import PACKAGE
+
+# Each takes as long to import as a tenth of a build that has nothing to do, or longer.
+LIBRARIES = {
+    "numpy",
+    "ml_dtypes",
+    "xdsl",
+    "llvmlite",
+    "distributed",
+    "cuda.pathfinder",
+    "cuda.tile",
+    "importlib.metadata",
+}
+STARTS = ("cli", "tileiras_command", "scons_tool", "driver", "executor.worker", "bytecode.export")
+
+
+@pytest.mark.parametrize("module", STARTS)
+def test_libraries_are_imported_where_they_are_used(module):
+    code = f"import sys, {PACKAGE.name}.{module}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert LIBRARIES.intersection(done.stdout.split()) == set()
