@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tileiras_build.bytecode.constants import float_bits, float_value
 from tileiras_build.bytecode.float_text import float_text
-from tileiras_build.dialects.cuda_tile.attrs import DTYPES
+from tileiras_build.dialects.cuda_tile.attrs import DTYPE_NAMES
 from tileiras_build.dialects.cuda_tile.element_types import BF16, F4E2M1, F8E4M3, F8E5M2, F8E8M0, F16, F32, F64, TF32
 
 LITERALS = [
@@ -56,4 +56,4 @@ def test_values_keep_their_bits(data, type):
 
 
 def test_every_type_with_values_has_a_width():
-    assert {type for type in DTYPES if type in WIDTHS} == set(WIDTHS)
+    assert {type for type in DTYPE_NAMES if type in WIDTHS} == set(WIDTHS)

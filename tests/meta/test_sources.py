@@ -136,6 +136,10 @@ def _bytecode() -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def artifacts(bytecode):
     """(suffix, kernel, job) to the bytes of every artifact, for each of JOBS and OTHER_JOBS."""
+    return once(("artifacts of examples",), lambda: _artifacts(bytecode))
+
+
+def _artifacts(bytecode):
     jobs = (*JOBS, *OTHER_JOBS)
     made = {(".tilebc", name, job): data for name, data in bytecode.items() for job in jobs}
     for before, stage in pairwise(STAGES):

@@ -27,3 +27,16 @@ def test_libraries_are_imported_where_they_are_used(module):
     done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert LIBRARIES.intersection(done.stdout.split()) == set()
+
+
+def test_a_kernel_of_single_numbers_is_compiled_without_arrays():
+    code = f"""
+import sys
+from pathlib import Path
+import {PACKAGE.name}
+assert {PACKAGE.name}.compile(Path("examples/prebuilt/vector_add_f32.tilebc").read_bytes(), "sm_90", stop_at="ptx").ptx
+print(*sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=PACKAGE.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {"numpy", "ml_dtypes", "cuda.pathfinder"}.intersection(done.stdout.split()) == set()

@@ -41,7 +41,12 @@ def start(project: Project, *options: str) -> subprocess.Popen:
     command = [sys.executable, "-m", "SCons", "sm=90", "ptxas=ptxas", "libdevice=libdevice.bc", *options]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, cwd=project.folder, env=environment, **pipes)
+    return subprocess.Popen(command, cwd=project.folder, env=environment, preexec_fn=hear_interrupts, **pipes)
+
+
+def hear_interrupts() -> None:
+    """A shell's background jobs do not, nor do the programs that they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def end(build: subprocess.Popen, number: int = signal.SIGINT) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from xdsl.dialects.builtin import FloatTF32Type
+import struct
+
+from xdsl.dialects.builtin import Float32Type, Float64Type, FloatTF32Type
 from xdsl.ir import Attribute
 
-from tileiras_build.dialects.cuda_tile.attrs import DTYPES, TF32_UNUSED_BITS
+from tileiras_build.dialects.cuda_tile.attrs import TF32_UNUSED_BITS, dtype_of
 from tileiras_build.dialects.cuda_tile.element_types import BITS
 
 
@@ -15,13 +16,21 @@ def float_value(bits: int, type: Attribute) -> float:
     bits &= (1 << BITS[type]) - 1
     if isinstance(type, FloatTF32Type):
         bits <<= TF32_UNUSED_BITS
-    dtype = DTYPES[type]
+    if isinstance(type, Float32Type):
+        return struct.unpack("<f", bits.to_bytes(4, "little"))[0]
+    if isinstance(type, Float64Type):
+        return struct.unpack("<d", bits.to_bytes(8, "little"))[0]
+    import numpy as np
+
+    dtype = dtype_of(type)
     return float(np.array(bits, f"<u{dtype.itemsize}").view(dtype))
 
 
 def float_bits(value: float, type: Attribute) -> int:
     """The bit pattern of a value, rounded to nearest, in a float type."""
-    dtype = DTYPES[type]
+    import numpy as np
+
+    dtype = dtype_of(type)
     with np.errstate(over="ignore", invalid="ignore"):
         bits = int(np.array(value).astype(dtype).view(f"<u{dtype.itemsize}"))
     if isinstance(type, FloatTF32Type):

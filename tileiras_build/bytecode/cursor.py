@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import struct
 from typing import NoReturn
-
-import numpy as np
 
 from tileiras_build.errors import InvalidInput, Location
 
+_UNSIGNED = {4: "I", 8: "Q"}  # of struct, by bytes
 MAX_VARINT_BYTES = 10  # 64 bits, 7 per byte
 
 
@@ -116,7 +116,7 @@ def read_offset_table(cursor: Cursor, width: int, what: str) -> list[tuple[int, 
         return []
     cursor.align(width, origin)
     table = cursor.position
-    starts = np.frombuffer(cursor.take(count * width, f"the {what}"), f"<u{width}").tolist()
+    starts = struct.unpack(f"<{count}{_UNSIGNED[width]}", cursor.take(count * width, f"the {what}"))
     first, size = cursor.position, cursor.remaining
     ends = [*starts[1:], size]
     bounds = []

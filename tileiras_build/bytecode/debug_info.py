@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 
-import numpy as np
 from xdsl.ir import Attribute
 
 from tileiras_build.bytecode.cursor import Cursor, read_offset_table
@@ -53,10 +53,10 @@ class DebugInfo:
         origin = cursor.start
         functions = cursor.count("functions with debug information", 4)
         cursor.align(4, origin)
-        self.function_starts = np.frombuffer(cursor.take(functions * 4, "debug offsets"), "<u4").tolist()
+        self.function_starts = struct.unpack(f"<{functions}I", cursor.take(functions * 4, "debug offsets"))
         count = cursor.count("debug indices", 8)
         cursor.align(8, origin)
-        self.indices = np.frombuffer(cursor.take(count * 8, "debug indices"), "<u8").tolist()
+        self.indices = struct.unpack(f"<{count}Q", cursor.take(count * 8, "debug indices"))
         self.entries = read_offset_table(cursor, 4, "debug table")
 
     def of_function(self, cursor: Cursor) -> DebugIterator:

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import FloatTF32Type
 from xdsl.ir import Attribute
 
 from tileiras_build.bytecode.constants import float_bits, float_value
-from tileiras_build.dialects.cuda_tile.attrs import DTYPES
+from tileiras_build.dialects.cuda_tile.attrs import DTYPE_NAMES
 from tileiras_build.dialects.cuda_tile.element_types import BITS
 
 SHORT_DIGITS = 6
@@ -33,7 +33,7 @@ PRECISION = {
 
 
 def _precision(type: Attribute) -> int:
-    return 11 if isinstance(type, FloatTF32Type) else PRECISION[DTYPES[type].name]
+    return 11 if isinstance(type, FloatTF32Type) else PRECISION[DTYPE_NAMES[type]]
 
 
 def _decimal(value: float, digits: int) -> tuple[str, int]:
@@ -79,7 +79,7 @@ def _long_form(value: float, type: Attribute) -> str | None:
 def float_text(bits: int, type: Attribute) -> str:
     """The literal of a bit pattern of a float type."""
     bits &= (1 << BITS[type]) - 1
-    if type not in DTYPES:
+    if type not in DTYPE_NAMES:
         return f"0x{bits:X}"
     value = float_value(bits, type)
     if not math.isfinite(value):

@@ -42,7 +42,7 @@ from tileiras_build.bytecode.opcodes import NEWEST, OPCODES, SECTION_OPCODES, SI
 from tileiras_build.bytecode.type_table import TypeTable
 from tileiras_build.dialects.cuda_tile import OPERATIONS
 from tileiras_build.dialects.cuda_tile.attrs import (
-    DTYPES,
+    DTYPE_NAMES,
     BoundedAttr,
     DenseConstantAttr,
     DivByAttr,
@@ -313,7 +313,7 @@ class Reader:
     def tagged_float(self, cursor: Cursor, _depth) -> FloatAttr:
         offset = cursor.position
         type = self.types.read(cursor, "the type of a float attribute")
-        if isinstance(type, IntegerType) or type not in DTYPES:
+        if isinstance(type, IntegerType) or type not in DTYPE_NAMES:
             cursor.fail(f"a float attribute cannot have type {type}", offset=offset)
         width = BITS[type]
         bits = cursor.byte("a float value") if width <= 8 else cursor.signed_varint("a float value") & (1 << 64) - 1

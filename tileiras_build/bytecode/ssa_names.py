@@ -11,7 +11,7 @@ import math
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, Region, SSAValue
 
-from tileiras_build.dialects.cuda_tile.attrs import DTYPES
+from tileiras_build.dialects.cuda_tile.attrs import DTYPE_NAMES
 from tileiras_build.dialects.cuda_tile.element_types import is_float
 from tileiras_build.dialects.cuda_tile.ops_atomic import AtomicCASTkoOp, AtomicRMWTkoOp
 from tileiras_build.dialects.cuda_tile.ops_control import ForOp, IfOp, LoopOp, ReduceOp, ScanOp
@@ -57,7 +57,7 @@ def _constant_name(op: ConstantOp) -> str:
         values = value.splat_value() if value.is_splat else value.as_array()
         return "true" if values.all() else "cst_i1" if values.any() else "false"
     number = ""
-    if value.is_splat and element_type in DTYPES:
+    if value.is_splat and element_type in DTYPE_NAMES:
         number = _float_number(float(value.splat_value())) if is_float(element_type) else f"_{int(value.splat_value())}"
     return f"cst{number}_{str(element_type).removeprefix('!cuda_tile.')}"
 

@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from tileiras_build.dialects.cuda_tile import (
     ATTRS,
     BITS,
-    DTYPES,
+    DTYPE_NAMES,
     ENUM_ATTRS,
     FLOATS,
     NUMBERS,
@@ -147,7 +147,7 @@ def test_enumerations_are_shared_and_spelled_publicly():
 
 
 def test_element_types():
-    assert set(DTYPES) | {FNV8} == set(BITS)
+    assert set(DTYPE_NAMES) | {FNV8} == set(BITS)
     assert all(is_float(element) for element in FLOATS)
     assert not any(map(is_float, [i1, i8, TOKEN, PointerType(F32)]))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
 
-import ml_dtypes
-import numpy as np
 from xdsl.dialects.builtin import (
     BFloat16Type,
     Float4E2M1FNType,
@@ -16,6 +17,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     FloatTF32Type,
+    IntegerType,
     i1,
     i8,
     i16,
@@ -31,37 +33,52 @@ from .element_types import BITS, FloatNV8E5M3FNUType, i4
 from .record import record
 from .types import PointerType, TensorViewType, TileType
 
-# NumPy type of the values of an element type; tf32 values are held as float32.
-DTYPES: dict[Attribute, np.dtype] = {
-    i1: np.dtype(np.bool_),
-    i4: np.dtype(ml_dtypes.int4),
-    i8: np.dtype(np.int8),
-    i16: np.dtype(np.int16),
-    i32: np.dtype(np.int32),
-    i64: np.dtype(np.int64),
-    Float16Type(): np.dtype(np.float16),
-    BFloat16Type(): np.dtype(ml_dtypes.bfloat16),
-    Float32Type(): np.dtype(np.float32),
-    Float64Type(): np.dtype(np.float64),
-    FloatTF32Type(): np.dtype(np.float32),
-    Float8E4M3FNType(): np.dtype(ml_dtypes.float8_e4m3fn),
-    Float8E5M2Type(): np.dtype(ml_dtypes.float8_e5m2),
-    Float8E8M0FNUType(): np.dtype(ml_dtypes.float8_e8m0fnu),
-    Float4E2M1FNType(): np.dtype(ml_dtypes.float4_e2m1fn),
+if TYPE_CHECKING:
+    import numpy as np
+
+# Name of the type of the values of an element type, of NumPy or ml_dtypes; tf32 values are held as float32.
+DTYPE_NAMES: dict[Attribute, str] = {
+    i1: "bool",
+    i4: "int4",
+    i8: "int8",
+    i16: "int16",
+    i32: "int32",
+    i64: "int64",
+    Float16Type(): "float16",
+    BFloat16Type(): "bfloat16",
+    Float32Type(): "float32",
+    Float64Type(): "float64",
+    FloatTF32Type(): "float32",
+    Float8E4M3FNType(): "float8_e4m3fn",
+    Float8E5M2Type(): "float8_e5m2",
+    Float8E8M0FNUType(): "float8_e8m0fnu",
+    Float4E2M1FNType(): "float4_e2m1fn",
 }
 TF32_UNUSED_BITS = 13  # tf32 is the upper 19 bits of float32
+_WHOLE_BYTES = (i8, i16, i32, i64)
+_FORMATS = {Float32Type(): "<f", Float64Type(): "<d"}  # of struct, for those whose NaNs Python keeps as they are
 
 
+@cache
+def dtype_of(type: Attribute) -> np.dtype:
+    """The NumPy type of the values of an element type. A kernel whose constants are single numbers needs no NumPy."""
+    import ml_dtypes
+    import numpy as np
+
+    name = DTYPE_NAMES[type]
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+@cache
 def _fnv8_numbers() -> np.ndarray:
     """The 256 numbers of f8E5M3FNU as float32: no sign, exponent bias 15, subnormals, one NaN (its last pattern)."""
+    import numpy as np
+
     patterns = np.arange(256)
     exponent, fraction = np.maximum(patterns >> 3, 1), (patterns & 7) / 8 + (patterns >= 8)
     numbers = np.ldexp(fraction, exponent - 15).astype(np.float32)
     numbers[255] = np.nan
     return numbers
-
-
-FNV8_NUMBERS = _fnv8_numbers()
 
 
 def storage_bytes(element_type: Attribute) -> int:
@@ -106,10 +123,12 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
     @classmethod
     def from_array(cls, type: TileType, values) -> DenseConstantAttr:
         """A constant from NumPy values (any shape that broadcasts to the tile); a scalar makes a splat."""
+        import numpy as np
+
         element_type = type.element_type
         if element_type == FloatNV8E5M3FNUType():
-            values = np.searchsorted(FNV8_NUMBERS[:255], np.asarray(values, np.float32))
-        array = np.asarray(values).astype(DTYPES.get(element_type, np.uint8))
+            values = np.searchsorted(_fnv8_numbers()[:255], np.asarray(values, np.float32))
+        array = np.asarray(values).astype(dtype_of(element_type) if element_type in DTYPE_NAMES else np.uint8)
         if array.ndim:
             array = np.broadcast_to(array, type.shape)
         if element_type == i1:
@@ -137,6 +156,8 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
         return len(raw) == storage_bytes(tile_type.element_type)
 
     def _values(self) -> np.ndarray:
+        import numpy as np
+
         tile_type, raw = self.data
         element_type, count = tile_type.element_type, tile_type.num_elements
         if element_type == i1:
@@ -148,8 +169,8 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
             words[:, :3] = np.frombuffer(raw, np.uint8).reshape(-1, 3)
             return (words.view(np.uint32).reshape(-1) << TF32_UNUSED_BITS).view(np.float32)
         if element_type == FloatNV8E5M3FNUType():
-            return FNV8_NUMBERS[np.frombuffer(raw, np.uint8)]
-        return np.frombuffer(raw, DTYPES[element_type])
+            return _fnv8_numbers()[np.frombuffer(raw, np.uint8)]
+        return np.frombuffer(raw, dtype_of(element_type))
 
     def splat_value(self):
         """The NumPy scalar of a splat; ValueError if the constant is not one."""
@@ -157,8 +178,24 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
             raise ValueError("the constant is not a splat")
         return self._values()[0]
 
+    def splat_number(self) -> int | float:
+        """The value of a splat as a Python number; ValueError if the constant is not one."""
+        if not self.is_splat:
+            raise ValueError("the constant is not a splat")
+        element_type, raw = self.type.element_type, self.raw
+        if element_type == i1:
+            return raw[0] & 1
+        if element_type in _WHOLE_BYTES:
+            return int.from_bytes(raw, "little", signed=True)
+        if (format := _FORMATS.get(element_type)) is not None:
+            return struct.unpack(format, raw)[0]
+        number = self._values()[0]
+        return int(number) if isinstance(element_type, IntegerType) else float(number)
+
     def as_array(self) -> np.ndarray:
         """All values, read-only, in the shape of the tile; a splat is a stride-0 view and is not expanded."""
+        import numpy as np
+
         values = self._values()
         if self.is_splat:
             return np.broadcast_to(values.reshape((1,) * len(self.type.shape)), self.type.shape)

@@ -29,5 +29,8 @@ def known_range(value: SSAValue) -> tuple[int, int] | None:
 def _range_of(constant: Attribute | None) -> tuple[int, int] | None:
     if not isinstance(constant, DenseConstantAttr):
         return None
-    numbers = constant.splat_value() if constant.is_splat else constant.as_array()
+    if constant.is_splat:
+        number = int(constant.splat_number())
+        return number, number
+    numbers = constant.as_array()
     return int(numbers.min()), int(numbers.max())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-import numpy
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -51,9 +50,9 @@ def convert_constant(value: DenseConstantAttr, type: Attribute) -> list[Operatio
     if isinstance(element, PointerType):
         raise Unsupported("constant-pointer", "constants of pointers have no lowering", remedy="use int_to_ptr")
     if not isinstance(type, TensorType):
-        return [scalar_constant(value.as_array().reshape(-1)[0], element)]
+        return [scalar_constant(value.splat_number(), element)]
     if value.is_splat:
-        scalar = scalar_constant(value.as_array().reshape(-1)[0], element)
+        scalar = scalar_constant(value.splat_number(), element)
         return [scalar, SplatOp.make([scalar.results[0]], [type])]
     return [_table(value, type)]
 
@@ -66,6 +65,8 @@ def _from_bits(value: DenseConstantAttr, type: Attribute) -> list[Operation]:
 
 
 def _table(value: DenseConstantAttr, type: TensorType) -> Operation:
+    import numpy
+
     array = numpy.ascontiguousarray(value.as_array())
     if type.element_type == i1:
         array = array.astype(numpy.uint8)

@@ -7,7 +7,6 @@ from functools import cached_property
 from itertools import chain, count
 from typing import Any
 
-import numpy
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -131,7 +130,7 @@ class ModuleEmitter:
         given = expect(DenseConstantAttr, op.attributes["value"])
         element = element_of(given.type.element_type)
         size = element.bytes
-        data = numpy.ascontiguousarray(given.as_array()).tobytes()
+        data = given.as_array().tobytes()
         if element.per_byte > 1:
             data = bytes(low & 15 | high << 4 for low, high in zip(data[::2], data[1::2]))
         count = len(data) // size

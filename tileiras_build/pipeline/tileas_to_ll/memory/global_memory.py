@@ -11,7 +11,6 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ....dialects.nvvm.generic import SMaxOp, SMinOp
@@ -57,6 +56,7 @@ def padding_bits(element: Element, padding: str) -> int:
     if (format := FLOAT_FORMATS.get(element.name)) is not None:
         return int.from_bytes(struct.pack(format, value), "little")
     import ml_dtypes
+    import numpy
 
     dtypes = {
         "f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2, "f8E8M0FNU": ml_dtypes.float8_e8m0fnu,
