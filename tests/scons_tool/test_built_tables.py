@@ -5,6 +5,7 @@ import time
 import pytest
 
 from tests.scons_tool.test_build import SCONSTRUCT, Project, chain, steps_of
+from tests.scons_tool.test_shortcut import WATCHED
 
 BUILT = """from tileiras_build.bytecode.export import Case
 from .sizes import SIZES
@@ -18,7 +19,7 @@ class Built(Project):
 
     def __init__(self, folder):
         self.folder = folder
-        self.write("SConstruct", SCONSTRUCT.replace('Glob("*.tilebc") + ', ""))
+        self.write("SConstruct", WATCHED.replace('Glob("*.tilebc") + ', ""))
         for name in ("ptxas", "libdevice.bc"):
             self.write(name, f"{name} 1")
         self.write("sizes.py", SIZES)
