@@ -35,7 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .attribute_kinds import ANYWHERE, AttributeKind, accessor_name, fault
 from .facts import Facts, register
-from .ir import VALUES, create, item, segment_sizes, segments
+from .ir import GROUP, VALUES, create, item, segment_sizes, segments
 
 Kind = TypeVar("Kind")
 
@@ -81,7 +81,7 @@ class TableOperation(Operation):
         for entry in operands:
             before = len(flat)
             if entry is not None:
-                flat.extend((entry,) if isinstance(entry, VALUES) else entry)
+                flat.extend((entry,) if not isinstance(entry, GROUP) and isinstance(entry, VALUES) else entry)
             sizes.append(len(flat) - before)
         properties = {"operandSegmentSizes": segments(*sizes)} if cls.segmented else {}
         made = create(cls, flat, result_types, properties, dict(attributes or {}), regions=regions)

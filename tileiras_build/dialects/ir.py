@@ -6,7 +6,7 @@ The functions write the links of xDSL's lists themselves; nothing else does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import TypeVar
 
@@ -23,6 +23,8 @@ SEGMENTS = "operandSegmentSizes"
 item = tuple.__getitem__
 # The classes of values, those that are met first: a class that is met as it stands is recognized without asking ABC.
 VALUES = (OpResult, BlockArgument, SSAValue)
+# Of several values: it is asked first, for it takes ABC to know that a list is no value.
+GROUP = (list, tuple)
 _NO_VALUES: SSAValues[OpResult] = SSAValues(())
 _new = object.__new__
 _values = tuple.__new__
@@ -216,6 +218,11 @@ def _walk_block(block: Block, found: list[Operation]) -> None:
             for region in op.regions:
                 _walk_region(region, found)
         op = op._next_op
+
+
+def instances(operations: Iterable[Operation], kind: type[Made]) -> list[Made]:
+    """The operations of a class that has no others below it: isinstance asks ABC of each that is of another one."""
+    return [op for op in operations if op.__class__ is kind]  # type: ignore[misc]  # the comparison narrows no class
 
 
 def block_operations(block: Block) -> list[Operation]:

@@ -37,7 +37,7 @@ from ....dialects.gpu_ext import (
     ShuffleModeAttr,
     ShuffleOp,
 )
-from ....dialects.ir import VALUES, number, segments
+from ....dialects.ir import GROUP, VALUES, number, segments
 from ....dialects.llvm_ext import BINARY, CASTS, NO_FAST_MATH, ExtractElementOp, call_properties
 from ....errors import InternalError
 from ...shared.accessors import owner
@@ -67,7 +67,9 @@ class Builder(ThreadCode):
     def binary(self, opcode: str, a: Value, b: Value, type: Attribute) -> SSAValue:
         """An LLVM instruction of two operands of ``type``."""
         properties = {"fastmathFlags": NO_FAST_MATH} if opcode in _FLAGGED else None
-        return self.pure(BINARY[opcode], (self.of(a, type), self.of(b, type)), type, properties)
+        left = self.constant(a, type) if isinstance(a, int) else a
+        right = self.constant(b, type) if isinstance(b, int) else b
+        return self.pure(BINARY[opcode], (left, right), type, properties)
 
     def add(self, a: Value, b: Value, type: Attribute = I32) -> Value:
         if isinstance(a, int) and isinstance(b, int):
@@ -300,11 +302,11 @@ class Builder(ThreadCode):
         flat: list[SSAValue] = []
         sizes: list[int] = []
         for entry in operands:
-            if isinstance(entry, _ONE):
+            if entry is None:
+                sizes.append(0)
+            elif not isinstance(entry, GROUP) and isinstance(entry, _ONE):
                 flat.append(self.of(entry, I32))
                 sizes.append(1)
-            elif entry is None:
-                sizes.append(0)
             else:
                 flat += [self.of(value, I32) for value in entry]
                 sizes.append(len(entry))
