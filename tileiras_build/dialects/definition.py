@@ -25,7 +25,7 @@ from functools import cache
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, StringAttr
+from xdsl.dialects.builtin import FunctionType, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import traits_def
 from xdsl.parser import Parser, UnresolvedOperand
@@ -214,14 +214,6 @@ class TableOperation(Operation):
 
 
 SYMBOL, LAST = "sym_name", ("loc",)
-
-
-def _segments(op: TableOperation) -> Sequence[int]:
-    """How many operands each group has."""
-    sizes = op.properties["operandSegmentSizes"]
-    if not isinstance(sizes, DenseArrayBase):
-        raise VerifyException(f"{op.name} takes an array as its operandSegmentSizes, got {sizes}")
-    return sizes.get_values()
 
 
 def _parse_operand_list(parser: Parser) -> list[UnresolvedOperand]:
