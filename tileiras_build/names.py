@@ -118,8 +118,8 @@ def _problem(name: str) -> tuple[str, str] | None:
 
 def llvm_string(text: str) -> str:
     """Text between the quotes of an LLVM string: everything but printable ASCII as the hexadecimal digits of its bytes."""
-    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
-        return text
+    if text.isascii() and text.isprintable():
+        return text.replace("\\", "\\5C").replace('"', "\\22")
     return text.encode().decode("latin-1").translate(_ESCAPES)
 
 

@@ -46,6 +46,28 @@ def test_survivor_inside_a_region_is_found():
         run_passes((edge_pass(removes={"arith."}),), nested, None)
 
 
+def test_what_a_pass_leaves_is_named_where_a_later_one_stumbles_over_it():
+    with pytest.raises(InternalError, match="operation arith.constant survived pass first, which removes it"):
+        run_passes((edge_pass("first", {"arith."}), edge_pass("second", run=lambda module: {}["x"])), module(), None)
+
+
+def test_a_pass_that_fails_has_broken_no_promise():
+    with pytest.raises(InternalError, match="pass example failed: KeyError: 'x'"):
+        run_passes((edge_pass(removes={"arith."}, run=lambda module: {}["x"]),), module(), None)
+
+
+def test_what_a_later_pass_removes_is_found_after_each_pass_by_a_knob(monkeypatch):
+    def remove_all(module):
+        for op in reversed(list(module.body.block.ops)):
+            op.detach()
+
+    passes = (edge_pass("first", {"arith."}), edge_pass("second", run=remove_all))
+    run_passes(passes, module(), None)
+    monkeypatch.setenv("TILEIRAS_CHECK", "2")
+    with pytest.raises(InternalError, match="survived pass first"):
+        run_passes(passes, module(), None)
+
+
 class EraseTests(RewritePattern):
     def match_and_rewrite(self, op, rewriter):
         if isinstance(op, test.TestOp):

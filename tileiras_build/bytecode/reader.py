@@ -61,7 +61,7 @@ from tileiras_build.names import GLOBAL as GLOBAL_NAME
 from tileiras_build.names import KERNEL as KERNEL_NAME
 from tileiras_build.names import check_names
 
-from ..dialects.ir import create, segments, walk
+from ..dialects.ir import append, create, segments, walk
 
 MAGIC = b"\x7fTileIR\x00"
 MLIR_MAGIC = b"ML\xefR"
@@ -448,7 +448,8 @@ class Reader:
         ops = [self.operation(cursor, values, locations, depth) for _ in range(cursor.count("operations"))]
         if not ops or not isinstance(ops[-1], TERMINATORS):
             cursor.fail("a block does not end in a terminator", offset=offset)
-        block.add_ops(ops)
+        for op in ops:
+            append(block, op)
         del values[outer:]
         return block
 
@@ -557,7 +558,8 @@ class Reader:
             ops.append(self.operation(body, values, locations, 0))
         if not ops or not isinstance(ops[-1], TERMINATORS):
             body.fail(f"the body of '{name.data}' does not end in a terminator")
-        block.add_ops(ops)
+        for op in ops:
+            append(block, op)
         return EntryOp.create(
             properties={"sym_name": name, "function_type": signature, **properties},
             attributes={} if location is None else {LOC: location},

@@ -25,7 +25,7 @@ from functools import cache
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xdsl.dialects.builtin import DenseArrayBase, FunctionType, StringAttr
+from xdsl.dialects.builtin import FunctionType, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import traits_def
 from xdsl.parser import Parser, UnresolvedOperand
@@ -35,7 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from .attribute_kinds import ANYWHERE, AttributeKind, accessor_name, fault
 from .facts import Facts, register
-from .ir import VALUES, create, item, segment_sizes, segments
+from .ir import GROUP, VALUES, create, item, segment_sizes, segments
 
 Kind = TypeVar("Kind")
 
@@ -81,7 +81,7 @@ class TableOperation(Operation):
         for entry in operands:
             before = len(flat)
             if entry is not None:
-                flat.extend((entry,) if isinstance(entry, VALUES) else entry)
+                flat.extend((entry,) if not isinstance(entry, GROUP) and isinstance(entry, VALUES) else entry)
             sizes.append(len(flat) - before)
         properties = {"operandSegmentSizes": segments(*sizes)} if cls.segmented else {}
         made = create(cls, flat, result_types, properties, dict(attributes or {}), regions=regions)
@@ -214,14 +214,6 @@ class TableOperation(Operation):
 
 
 SYMBOL, LAST = "sym_name", ("loc",)
-
-
-def _segments(op: TableOperation) -> Sequence[int]:
-    """How many operands each group has."""
-    sizes = op.properties["operandSegmentSizes"]
-    if not isinstance(sizes, DenseArrayBase):
-        raise VerifyException(f"{op.name} takes an array as its operandSegmentSizes, got {sizes}")
-    return sizes.get_values()
 
 
 def _parse_operand_list(parser: Parser) -> list[UnresolvedOperand]:

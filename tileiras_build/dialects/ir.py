@@ -6,7 +6,7 @@ The functions write the links of xDSL's lists themselves; nothing else does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from typing import TypeVar
 
@@ -23,8 +23,11 @@ SEGMENTS = "operandSegmentSizes"
 item = tuple.__getitem__
 # The classes of values, those that are met first: a class that is met as it stands is recognized without asking ABC.
 VALUES = (OpResult, BlockArgument, SSAValue)
+# Of several values: it is asked first, for it takes ABC to know that a list is no value.
+GROUP = (list, tuple)
 _NO_VALUES: SSAValues[OpResult] = SSAValues(())
 _new = object.__new__
+_values = tuple.__new__
 
 
 def create(
@@ -41,9 +44,9 @@ def create(
     The dictionaries become the operation's own.
     """
     op = _new(kind)
-    op._operands = SSAValues(operands)
-    op._operand_uses = tuple([_use(op, index, value) for index, value in enumerate(operands)]) if operands else ()
-    op.results = SSAValues([_result(op, index, type) for index, type in enumerate(types)]) if types else _NO_VALUES
+    op._operands = _values(SSAValues, operands)
+    op._operand_uses = _uses(op, operands) if operands else ()
+    op.results = _results(op, types) if types else _NO_VALUES
     op.properties = {} if properties is None else properties
     op.attributes = {} if attributes is None else attributes
     op.location = UNKNOWN_LOC
@@ -75,21 +78,27 @@ def _is_segmented(kind: type[IRDLOperation]) -> bool:
     return any(isinstance(option, AttrSizedOperandSegments) for option in kind.get_irdl_definition().options)
 
 
-def _use(op: Operation, index: int, value: SSAValue) -> Use:
-    use = _new(Use)
-    use._operation, use._index, use._prev_use = op, index, None
-    use._next_use = following = value.first_use
-    if following is not None:
-        following._prev_use = use
-    value.first_use = use
-    return use
+def _uses(op: Operation, operands: Sequence[SSAValue]) -> tuple[Use, ...]:
+    uses: list[Use] = []
+    for index, value in enumerate(operands):
+        use = _new(Use)
+        use._operation, use._index, use._prev_use = op, index, None
+        use._next_use = following = value.first_use
+        if following is not None:
+            following._prev_use = use
+        value.first_use = use
+        uses.append(use)
+    return tuple(uses)
 
 
-def _result(op: Operation, index: int, type: Attribute) -> OpResult:
-    result = _new(OpResult)
-    result.first_use = result._name = None
-    result._type, result.op, result.index = type, op, index
-    return result
+def _results(op: Operation, types: Sequence[Attribute]) -> SSAValues[OpResult]:
+    results: list[OpResult] = []
+    for index, type in enumerate(types):
+        result = _new(OpResult)
+        result.first_use = result._name = None
+        result._type, result.op, result.index = type, op, index
+        results.append(result)
+    return _values(SSAValues, results)
 
 
 def erase(op: Operation) -> None:
@@ -150,7 +159,7 @@ def move_operations(source: Block, target: Block) -> None:
 
 
 def append(block: Block, op: Operation) -> None:
-    """``block.add_op`` of an operation that is in no block and has no regions."""
+    """``block.add_op`` of an operation that is in no block and not around this one."""
     last = block._last_op
     op.parent, op._prev_op = block, last
     if last is None:
@@ -158,6 +167,25 @@ def append(block: Block, op: Operation) -> None:
     else:
         last._next_op = op
     block._last_op = op
+
+
+def release(root: Operation) -> None:
+    """Empty an operation and all in it, at which nobody looks any more. They refer to each other in circles: Python's
+    collector takes twice as long to find that out as they take to be freed."""
+    for op in walk(root):
+        op.__dict__ = {}
+
+
+def insert_before(op: Operation, place: Operation) -> None:
+    """``insert_op_before`` in the block of ``place``, of an operation that is in no block and not around that one."""
+    block, before = place.parent, place._prev_op
+    assert block is not None
+    op.parent, op._prev_op, op._next_op = block, before, place
+    place._prev_op = op
+    if before is None:
+        block._first_op = op
+    else:
+        before._next_op = op
 
 
 def walk(root: Operation | Region | Block) -> list[Operation]:
@@ -190,6 +218,11 @@ def _walk_block(block: Block, found: list[Operation]) -> None:
             for region in op.regions:
                 _walk_region(region, found)
         op = op._next_op
+
+
+def instances(operations: Iterable[Operation], kind: type[Made]) -> list[Made]:
+    """The operations of a class that has no others below it: isinstance asks ABC of each that is of another one."""
+    return [op for op in operations if op.__class__ is kind]  # type: ignore[misc]  # the comparison narrows no class
 
 
 def block_operations(block: Block) -> list[Operation]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import IntAttr, IntegerType
+from xdsl.dialects.builtin import DenseArrayBase, IntAttr, IntegerType, StringAttr, SymbolRefAttr, UnitAttr, i32, i64
 from xdsl.dialects.llvm import LLVM as XDSL_LLVM
 from xdsl.dialects.llvm import GenericCastOp, LLVMPointerType
-from xdsl.ir import Dialect, Operation, ParametrizedAttribute, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation, ParametrizedAttribute, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
@@ -23,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from .debuginfo import DEBUG_ATTRS
 from .debuginfo import LLVM_OPERATIONS as DEBUG_OPERATIONS
 from .debuginfo.ops import ExtractElementOp as ExtractElementOp
+from .ir import create, number, segments
 
 
 @irdl_attr_definition
@@ -101,6 +104,61 @@ CASTS: dict[str, type[Operation]] = {
     "bitcast": llvm.BitcastOp, "ptrtoint": llvm.PtrToIntOp, "inttoptr": llvm.IntToPtrOp, "sitofp": llvm.SIToFPOp,
     "uitofp": UIToFPOp, "fptosi": FPToSIOp, "fptoui": FPToUIOp, "addrspacecast": AddrSpaceCastOp,
 }  # fmt: skip
+
+# What functions, globals and calls have, made once: an attribute costs a third of an operation.
+_linkage = cache(llvm.LinkageAttr)
+_symbol = cache(SymbolRefAttr)
+_C_CONVENTION = llvm.CallingConventionAttr("ccc")
+_NO_TAIL_CALL = llvm.TailCallKindAttr(llvm.TailCallKind.NONE)
+_NO_BUNDLES: Attribute = DenseArrayBase.from_list(i32, [])
+NO_FAST_MATH: Attribute = llvm.FastMathAttr(None)
+
+
+def call_properties(symbol: str, operands: int) -> dict[str, Attribute]:
+    """The properties of ``llvm.call`` with so many operands."""
+    return {
+        "callee": _symbol(symbol),
+        "fastmathFlags": NO_FAST_MATH,
+        "CConv": _C_CONVENTION,
+        "op_bundle_sizes": _NO_BUNDLES,
+        "TailCallKind": _NO_TAIL_CALL,
+        "operandSegmentSizes": segments(operands, 0),
+    }
+
+
+def make_function(name: str, type: llvm.LLVMFunctionType, body: Region | None = None) -> llvm.FuncOp:
+    """``llvm.func`` that others see; a declaration where it has no body."""
+    properties = {
+        "sym_name": StringAttr(name),
+        "function_type": type,
+        "CConv": _C_CONVENTION,
+        "linkage": _linkage("external"),
+        "visibility_": number(0, i64),
+    }
+    return create(llvm.FuncOp, (), (), properties, regions=(body or Region(),))
+
+
+def make_global(
+    type: Attribute,
+    name: str,
+    linkage: str,
+    space: int = 0,
+    *,
+    constant: bool = False,
+    value: Attribute | None = None,
+    alignment: int | None = None,
+) -> llvm.GlobalOp:
+    """``llvm.mlir.global``."""
+    properties = {"global_type": type, "sym_name": StringAttr(name), "linkage": _linkage(linkage)}
+    properties["addr_space"] = number(space, i32)
+    if constant:
+        properties["constant"] = UnitAttr()
+    if value is not None:
+        properties["value"] = value
+    if alignment is not None:
+        properties["alignment"] = number(alignment, i64)
+    return create(llvm.GlobalOp, (), (), properties, regions=(Region(),))
+
 
 LLVM = Dialect(
     "llvm",

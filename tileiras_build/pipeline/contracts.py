@@ -1,4 +1,4 @@
-"""Passes with contracts: what a pass removes is checked right after it has run.
+"""Passes with contracts: what a pass removes is looked for when its edge is done.
 
 Each edge package lists its passes, in order, as ``PASSES`` and runs them with ``run_passes(PASSES, module, job)``:
 
@@ -17,7 +17,7 @@ import hashlib
 import re
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -62,26 +62,39 @@ class EdgePass(ModulePass):
 
 
 def run_passes(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, job: Job, *, edge: str = "") -> ModuleOp:
-    """Run ``passes`` (instances or classes) in order over ``module`` in place, checking each contract; returns it.
+    """Run ``passes`` (instances or classes) in order over ``module`` in place, checking the contracts; returns it.
 
-    ``edge`` names the dumps. Raises InternalError when a pass fails or leaves an operation that it promised to
+    ``edge`` names the dumps. Raises InternalError when a pass fails or one has left an operation that it promised to
     remove; diagnostics of the three kinds that a pass raises go through unchanged.
     """
+    done: list[EdgePass] = []
+    try:
+        for edge_pass in _each(passes, module, job, edge):
+            done.append(edge_pass)
+    except InternalError:
+        check_removed(done, module)  # what one leaves, a later one stumbles over
+        raise
+    check_removed(done, module)
+    return module
+
+
+def _each(passes: Iterable[EdgePass | type[EdgePass]], module: ModuleOp, job: Job, edge: str) -> Iterator[EdgePass]:
+    """Each pass after it has run, with its time, dump and checks as the knobs ask for them."""
     debug, check = DEBUG.read(), CHECK.read()
     stem = _dump_stem(module, job) if debug >= 6 else ""
     for position, entry in enumerate(passes):
         edge_pass = entry() if isinstance(entry, type) else entry
         start = time.perf_counter()
         _run_one(edge_pass, module, job)
-        check_removed(edge_pass, module)
         if debug >= 2:
             print(f"{(time.perf_counter() - start) * 1e3:9.2f} ms  pass  {edge_pass.name}", file=sys.stderr)
         if debug >= 6:
             _dump(module, f"{stem}-{edge or 'pass'}-{position:02}-{edge_pass.name}.mlir")
         if check >= 2:
+            check_removed((edge_pass,), module)
             verify(module, f"after pass {edge_pass.name}")
             prove(edge_pass.name, module)
-    return module
+        yield edge_pass
 
 
 def _run_one(edge_pass: EdgePass, module: ModuleOp, job: Job) -> None:
@@ -109,18 +122,19 @@ def promises(edge_pass: EdgePass | type[EdgePass]) -> dict[str, str]:
     return found
 
 
-def check_removed(edge_pass: EdgePass, module: ModuleOp) -> None:
-    """Raise InternalError if an operation that ``edge_pass`` removes is still in ``module`` (one walk)."""
-    if not edge_pass.removes:
-        return
-    classes = tuple(entry for entry in edge_pass.removes if isinstance(entry, type))
-    prefixes = tuple(entry for entry in edge_pass.removes if isinstance(entry, str))
-    kinds: set[type[Operation]] = {*map(type, walk(module))}
-    for kind in kinds:
-        if issubclass(kind, classes) or kind.name.startswith(prefixes):
-            raise InternalError(
-                "pass-contract", f"operation {kind.name} survived pass {edge_pass.name}, which removes it"
-            )
+def check_removed(passes: Sequence[EdgePass], module: ModuleOp) -> None:
+    """Raise InternalError if an operation that one of ``passes`` removes is still in ``module``: one walk for all, for
+    the walk is what costs."""
+    checked = [edge_pass for edge_pass in passes if edge_pass.removes]
+    kinds: set[type[Operation]] = {*map(type, walk(module))} if checked else set()
+    for edge_pass in checked:
+        classes = tuple(entry for entry in edge_pass.removes if isinstance(entry, type))
+        prefixes = tuple(entry for entry in edge_pass.removes if isinstance(entry, str))
+        for kind in kinds:
+            if issubclass(kind, classes) or kind.name.startswith(prefixes):
+                raise InternalError(
+                    "pass-contract", f"operation {kind.name} survived pass {edge_pass.name}, which removes it"
+                )
 
 
 def verify(module: ModuleOp, when: str) -> None:

@@ -25,6 +25,7 @@ from tileiras_build.dialects.cuda_tile import TOKEN, TileType
 from tileiras_build.dialects.cuda_tile.base import SEGMENTS
 from tileiras_build.dialects.cuda_tile.element_types import BF16, F4E2M1, F8E4M3, F8E8M0, F16, F32, F64, TF32, i4
 from tileiras_build.dialects.cuda_tile.ops_effect import format_expressions
+from tileiras_build.dialects.cuda_tile.ops_module import Isolated
 
 UNIT = UnitAttr()
 
@@ -618,6 +619,22 @@ def test_a_global_must_exist_and_match():
     with pytest.raises(VerifyException, match="pointee type f32 does not match type i32"):
         module(user(F32), table.clone()).verify()
     module(user(i32), table).verify()
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_an_entry_uses_only_its_own_values(nested):
+    """Also in regions of its operations, which use what is defined around them."""
+    signature = FunctionType.from_lists([t(i32)], [])
+
+    def entry(given=None):
+        block = Block(arg_types=[t(i32)])
+        use = ExtIOp.create(operands=[given or block.args[0]], result_types=[t(i64)], properties={"signedness": SIGNED})
+        block.add_ops([LoopOp.create(regions=[Region(Block([use]))]) if nested else use, ReturnOp.create()])
+        return make(EntryOp, regions=[Region(block)], sym_name=StringAttr("k"), function_type=signature)
+
+    Isolated().verify(entry())
+    with pytest.raises(VerifyException, match="defined out of its IsolatedFromAbove parent"):
+        Isolated().verify(entry(create_ssa_value(t(i32))))
 
 
 @pytest.mark.parametrize("text, count", [("", 0), ("%d", 1), ("100%% %5.2f%x", 2), ("%lld", 1)])

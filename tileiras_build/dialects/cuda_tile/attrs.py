@@ -126,7 +126,7 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
         import numpy as np
 
         element_type = type.element_type
-        if element_type == FloatNV8E5M3FNUType():
+        if isinstance(element_type, FloatNV8E5M3FNUType):
             values = np.searchsorted(_fnv8_numbers()[:255], np.asarray(values, np.float32))
         array = np.asarray(values).astype(dtype_of(element_type) if element_type in DTYPE_NAMES else np.uint8)
         if array.ndim:
@@ -134,7 +134,7 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
         if element_type == i1:
             packed = np.packbits(array.reshape(-1), bitorder="little").tobytes()
             return cls(type, packed if array.ndim else (b"\xff" if array else b"\x00"))
-        if element_type == FloatTF32Type():
+        if isinstance(element_type, FloatTF32Type):
             words = (array.reshape(-1).view(np.uint32) >> TF32_UNUSED_BITS).view(np.uint8).reshape(-1, 4)
             return cls(type, words[:, :3].tobytes())
         return cls(type, np.ascontiguousarray(array).tobytes())
@@ -164,11 +164,11 @@ class DenseConstantAttr(Data[tuple[TileType, bytes]]):
             if self.is_splat:
                 return np.array([bool(raw[0] & 1)])
             return np.unpackbits(np.frombuffer(raw, np.uint8), count=count, bitorder="little").astype(np.bool_)
-        if element_type == FloatTF32Type():
+        if isinstance(element_type, FloatTF32Type):
             words = np.zeros((len(raw) // 3, 4), np.uint8)
             words[:, :3] = np.frombuffer(raw, np.uint8).reshape(-1, 3)
             return (words.view(np.uint32).reshape(-1) << TF32_UNUSED_BITS).view(np.float32)
-        if element_type == FloatNV8E5M3FNUType():
+        if isinstance(element_type, FloatNV8E5M3FNUType):
             return _fnv8_numbers()[np.frombuffer(raw, np.uint8)]
         return np.frombuffer(raw, dtype_of(element_type))
 

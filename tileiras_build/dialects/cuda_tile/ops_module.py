@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import opt_prop_def, prop_def, region_def, result_def, traits_def
 from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface, SymbolTable
 
+from ..ir import block_operations
 from .attrs import DenseConstantAttr, OptimizationHintsAttr
 from .base import PureOperation, TileOperation, define, fail, pointer_type, pointers, scalars
 from .enums import SymbolVisibilityAttr
@@ -24,6 +25,27 @@ def block_types(region: Region) -> tuple[Attribute, ...]:
     return tuple(argument.type for argument in region.block.args)
 
 
+class Isolated(IsolatedFromAbove):
+    """xDSL's trait, which looks for the way up from each operand; here what is defined inside is noted first."""
+
+    def verify(self, op: Operation) -> None:
+        users: list[Operation] = []
+        defined: set[int] = set()
+        pending = list(op.regions)
+        while pending:
+            for block in pending.pop().blocks:
+                users += (inner := block_operations(block))
+                defined.update(map(id, block.args), [id(result) for user in inner for result in user.results])
+                pending += [region for user in inner if user.regions for region in _open_regions(user)]
+        for user in users:
+            if not defined.issuperset(map(id, user._operands)):
+                fail(f"Operation using value defined out of its IsolatedFromAbove parent: {user}")
+
+
+def _open_regions(op: Operation) -> tuple[Region, ...]:
+    return () if op.has_trait(IsolatedFromAbove) else op.regions
+
+
 @define
 class ModuleOp(TileOperation):
     """The kernels and globals of one compilation."""
@@ -32,7 +54,7 @@ class ModuleOp(TileOperation):
     sym_name = prop_def(StringAttr)
     producer = opt_prop_def(StringAttr)
     body = region_def()
-    traits = traits_def(IsolatedFromAbove(), SymbolTable(), NoTerminator(), SymbolOpInterface())
+    traits = traits_def(Isolated(), SymbolTable(), NoTerminator(), SymbolOpInterface())
 
 
 @define
@@ -46,7 +68,7 @@ class EntryOp(TileOperation):
     res_attrs = opt_prop_def(ArrayAttr)
     optimization_hints = opt_prop_def(OptimizationHintsAttr)
     body = region_def()
-    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+    traits = traits_def(Isolated(), SymbolOpInterface())
 
     def _signature(self) -> None:
         if self.function_type.outputs.data:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
@@ -32,6 +33,11 @@ class TokenType(ParametrizedAttribute, TypeAttribute):
 
 
 def _integers(values: Sequence[int | None]) -> ArrayAttr[IntAttr]:
+    return _extents(tuple(values))
+
+
+@lru_cache(maxsize=4096)
+def _extents(values: tuple[int | None, ...]) -> ArrayAttr[IntAttr]:
     return ArrayAttr(IntAttr(-1 if value is None else value) for value in values)
 
 

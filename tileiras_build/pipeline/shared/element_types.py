@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import IntegerType, Signedness, TensorType
 from xdsl.ir import Attribute
 
 from ...errors import Unsupported
@@ -87,7 +87,16 @@ def wrapped(value: int, width: int) -> int:
 
 def element_of(type: Attribute) -> Element:
     """The row of a tile's or scalar's element type; raises Unsupported where there is none."""
-    return _row(type.element_type if isinstance(type, TensorType) else type)
+    scalar = type.element_type if isinstance(type, TensorType) else type
+    known = _FLOATS.get(scalar.__class__)
+    if known is None and isinstance(scalar, IntegerType) and scalar.signedness.data is Signedness.SIGNLESS:
+        known = _INTEGERS.get(scalar.width.data)
+    return known or _row(scalar)
+
+
+# The common rows by what is quickly looked at: a type is hashed in Python.
+_INTEGERS = {width: ELEMENTS[f"i{width}"] for width in (1, 8, 16, 32, 64)}
+_FLOATS = {ELEMENTS[name].type.__class__: ELEMENTS[name] for name in ("f16", "bf16", "f32", "f64")}
 
 
 @cache

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects.ir import release
 from ..contracts import run_passes
 from ..job import Job
 from .attach_nvvm_target import AttachNVVMTarget, check_serializable
@@ -36,7 +37,12 @@ PASSES = (
 
 
 def lower(module: ModuleOp, job: Job) -> str:
-    """LLVM IR of a module of nv_tileas operations. Raises Unsupported for an operation or type without a lowering."""
+    """LLVM IR of a module of nv_tileas operations, which is used up.
+
+    Raises Unsupported for an operation or type without a lowering.
+    """
     run_passes(PASSES, module, job, edge="tileas_to_ll")
     check_serializable(module, job)
-    return write(module)
+    text = write(module)
+    release(module)
+    return text

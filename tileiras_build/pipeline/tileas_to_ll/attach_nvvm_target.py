@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 
 from xdsl.dialects.builtin import ArrayAttr, BoolAttr, IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation
@@ -75,8 +76,13 @@ def _asks_nvgpucomp(op: Operation) -> bool:
 
 def target_for(op: Operation, job: Job) -> TargetAttr:
     """The target of one device module."""
-    flags = {flag.name: _attribute(flag.value) for flag in flags_for(job.debug, _asks_nvgpucomp(op), job.opt_level)}
-    return TargetAttr.of(find_level(job.opt_level).number, chip_of(op), flags)
+    return _target(chip_of(op), job.opt_level, job.debug, _asks_nvgpucomp(op))
+
+
+@cache
+def _target(chip: str, level: int | str, debug: bool, nvgpucomp: bool) -> TargetAttr:
+    flags = {flag.name: _attribute(flag.value) for flag in flags_for(debug, nvgpucomp, level)}
+    return TargetAttr.of(find_level(level).number, chip, flags)
 
 
 def _attribute(value: bool | int | None) -> Attribute:

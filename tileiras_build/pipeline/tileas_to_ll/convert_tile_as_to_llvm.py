@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from ...dialects.ir import release
 from ..contracts import EdgePass
 from ..job import Job
 from .emission.module_emitter import ModuleEmitter
@@ -28,4 +29,5 @@ class ConvertTileASToLLVM(EdgePass):
         made = ModuleEmitter(module, job).emit()
         for op in list(module.body.block.ops):
             op.detach()
+            release(op)
         module.body.block.add_op(made)

@@ -14,6 +14,7 @@ from xdsl.dialects.llvm import GlobalOp, LLVMArrayType
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from ...dialects.llvm_ext import make_global
 from ...errors import InternalError
 from ..contracts import EdgePass
 from ..job import Job
@@ -56,7 +57,7 @@ def global_smem_bytes(container: Operation) -> int:
 
 def _declare(container: Operation, size: int) -> None:
     if find_global_smem(container) is None:
-        made = GlobalOp(array(size, i8), SYMBOL, "internal", ADDRESS_SPACES["shared"], alignment=ALIGNMENT)
+        made = make_global(array(size, i8), SYMBOL, "internal", ADDRESS_SPACES["shared"], alignment=ALIGNMENT)
         Rewriter.insert_op(made, InsertPoint.at_start(container.regions[0].block))
     elif global_smem_bytes(container) < size:
         raise InternalError(

@@ -36,7 +36,6 @@ from xdsl.dialects.builtin import (
     FloatTF32Type,
     FunctionType,
     IndexType,
-    IntAttr,
     IntegerType,
     MemRefType,
     NoneAttr,
@@ -57,6 +56,7 @@ from ...dialects.nvgpu import attrs as nvgpu
 from ...dialects.nvgpu.attrs import address_space
 from ...dialects.nvvm.rows import bits_of
 from ...errors import Unsupported
+from ..shared import llvm_types
 from ..shared.llvm_types import array
 
 # The address spaces of LLVM's NVPTX back end; they never mix without a cast.
@@ -78,20 +78,19 @@ MACHINE_WORD, BYTE = 64, 8
 # ---- types -----------------------------------------------------------------------------------------
 def pointer(space: str | int = "generic") -> LLVMPointerType:
     """A pointer to an address space, by name or number."""
-    number = ADDRESS_SPACES[space] if isinstance(space, str) else space
-    return LLVMPointerType(IntAttr(number)) if number else LLVMPointerType()
+    return llvm_types.pointer(ADDRESS_SPACES[space] if isinstance(space, str) else space)
 
 
 def struct(members: Sequence[Attribute]) -> LLVMStructType:
     """An unnamed struct."""
-    return LLVMStructType.from_type_list(list(members))
+    return llvm_types.struct(*members)
 
 
 class LLVMTypeConverter:
     """The table above. ``index_width`` is in bits, 0 = the machine word; ``bare_pointers`` is the ABI of kernels."""
 
     def __init__(self, *, index_width: int = 64, bare_pointers: bool = False):
-        self.index = IntegerType(index_width or MACHINE_WORD)
+        self.index = llvm_types.integer(index_width or MACHINE_WORD)
         self.bare_pointers = bare_pointers
 
     def convert(self, type: Attribute) -> Attribute:

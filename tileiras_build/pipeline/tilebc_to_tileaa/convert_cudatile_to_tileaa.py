@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
 
+from ...dialects.ir import release
 from ...errors import InternalError
 from ..contracts import EdgePass
 from ..job import Job
@@ -54,5 +55,6 @@ class ConvertCudaTileToTileAA(EdgePass):
             converter.convert(op, module.body.block)
         converter.diagnostics.raise_if_any()
         public.detach()
+        release(public)
         module.attributes["nv_tileaa.compute_capability"] = IntegerAttr(job.target.number, i32)
         module.attributes["nv_tileaa.target_spec"] = StringAttr(job.target.arch)

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ...dialects.cuda_tile.enums import EnumAttr
 from ...dialects.cuda_tile.location import source_location
 from ...dialects.definition import TableOperation
+from ...dialects.ir import append
 from ...dialects.narrowing import expect
 from ...dialects.nv_tileaa import ops
 from ...errors import Diagnostics, Unsupported
@@ -72,7 +73,7 @@ class Converter:
         """Add ``new``, made for ``op``; its results stand for those of ``op`` if ``bind``."""
         if (location := op.attributes.get("loc")) is not None:
             new.attributes["loc"] = location
-        block.add_op(new)
+        append(block, new)
         if bind:
             for old, result in zip(op.results, new.results):
                 self.values[old] = result

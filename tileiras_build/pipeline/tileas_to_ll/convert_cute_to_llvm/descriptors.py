@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from ....dialects.cute.types import MemRefType
 from ....dialects.definition import TableOperation
-from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....dialects.llvm_ext import AddrSpaceCastOp, make_global
 from ....dialects.narrowing import expect
 from ....dialects.nvvm import ops_thread
 from ....dialects.nvvm.attrs import ShflKindAttr
@@ -152,7 +152,7 @@ def get_dyn_smem(op: TableOperation, cv: Converter) -> Sequence[Any]:
     """One global of no size per module, whose end the launch moves."""
     if symbol(cv.emit.symbols, DYNAMIC_SHARED) is None:
         type = array(0, I8)
-        cv.emit.add_global(llvm.GlobalOp(type, DYNAMIC_SHARED, "external", 3, alignment=DYNAMIC_ALIGNMENT))
+        cv.emit.add_global(make_global(type, DYNAMIC_SHARED, "external", 3, alignment=DYNAMIC_ALIGNMENT))
     return [cv.emit.add(llvm.AddressOfOp(DYNAMIC_SHARED, SHARED_POINTER))]
 
 

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ....dialects.cute import types as cute
 from ....dialects.definition import TableOperation
-from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....dialects.llvm_ext import AddrSpaceCastOp, make_global
 from ....dialects.narrowing import expect, type_of
 from ....layouts import cute_algebra as algebra
 from ....layouts.cute_algebra import Layout
@@ -145,7 +145,7 @@ def shared_variable(cv: Converter, storage: Attribute, attributes: dict[str, Att
     name = cv.emit.fresh_symbol("cute_smem")
     space = cute.SPACES["smem"]
     alignment = given.value.data if isinstance(given, IntegerAttr) else ALIGNMENT
-    cv.emit.add_global(llvm.GlobalOp(storage, name, "internal", space, alignment=alignment))
+    cv.emit.add_global(make_global(storage, name, "internal", space, alignment=alignment))
     return cv.emit.add(llvm.AddressOfOp(name, pointer_to(space)))
 
 

@@ -23,7 +23,6 @@ from .conversion import Converter, Leaf, Rewrite, State, attribute
 REWRITES: dict[str, Rewrite] = {}
 BARRIERS = 16  # named barriers of a CTA (PTX ISA 9.0, "bar")
 TICKS = 10_000_000  # how long one attempt may take, in nanoseconds
-BARRIER_BYTES = 8
 
 
 def rewrite(*names: str) -> Callable[[Rewrite], Rewrite]:

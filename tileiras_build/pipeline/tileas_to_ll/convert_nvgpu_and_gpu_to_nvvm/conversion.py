@@ -34,8 +34,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ....dialects.definition import TableOperation
-from ....dialects.ir import create, erase, number, replace_uses
-from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....dialects.ir import create, erase, insert_before, number, replace_uses
+from ....dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
 from ....dialects.narrowing import expect, type_of
 from ....errors import InternalError, Location, Unsupported
 from ...job import Job
@@ -139,14 +139,12 @@ class Emitter:
 
     def insert(self, operation: Operation) -> None:
         """The same of an operation without results."""
-        block = self.root.parent
-        assert block is not None
-        block.insert_op_before(operation, self.root)
+        root = self.root
+        insert_before(operation, root)
         self.added.append(operation)
-        operation.location = self.root.location
-        for name in CARRIED:
-            if (place := self.root.attributes.get(name)) is not None:
-                operation.attributes[name] = place
+        operation.location = root.location
+        if root.attributes:
+            operation.attributes |= {name: root.attributes[name] for name in CARRIED if name in root.attributes}
 
     @overload
     def issue(
@@ -370,8 +368,7 @@ class Emitter:
         """Declare an external function once; raises where the name means something else."""
         known = symbol(self.symbols, name)
         if known is None:
-            function = llvm.FuncOp(name, type, llvm.LinkageAttr("external"))
-            self._put_first(function)
+            self._put_first(make_function(name, type))
         elif not isinstance(known, llvm.FuncOp) or known.function_type != type:
             raise self.unsupported("symbol-taken", f"calls @{name} of type {type}, but the module defines another one")
 
@@ -407,7 +404,7 @@ class Emitter:
                 return operation.sym_name.data
         type = array(len(value.data.encode()), IntegerType(8))
         name = self.fresh_symbol(stem)
-        self.add_global(llvm.GlobalOp(type, name, "internal", space, constant=True, value=value, alignment=alignment))
+        self.add_global(make_global(type, name, "internal", space, constant=True, value=value, alignment=alignment))
         return name
 
     def stack(self, type: Attribute, alignment: int) -> SSAValue:

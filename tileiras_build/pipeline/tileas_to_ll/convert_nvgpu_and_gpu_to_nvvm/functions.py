@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import IntegerType, MemRefType, UnitAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
-from ....dialects.llvm_ext import AddrSpaceCastOp
+from ....dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
 from ....dialects.narrowing import type_of
 from ....dialects.nvgpu.attrs import SHARED, address_space
 from ...shared.accessors import given
@@ -42,15 +42,11 @@ def convert_function(op: gpu.GPUFuncOp, emit: Emitter) -> None:
         if converter.bare_pointers:
             _check_strides(argument, emit)
         _convert_argument(argument, converter, inside)
-    function = llvm.FuncOp(
-        op.sym_name,
-        llvm.LLVMFunctionType([argument.type for argument in entry.args], _result(op)),
-        llvm.LinkageAttr("external"),
-        body=op.detach_region(body),
-        other_props={"arg_attrs": op.arg_attrs},
-    )
-    function.attributes |= _attributes(op)
-    emit.become(function)
+    type = llvm.LLVMFunctionType([argument.type for argument in entry.args], _result(op))
+    made = make_function(op.sym_name.data, type, op.detach_region(body))
+    made.properties |= {"arg_attrs": op.arg_attrs} if op.arg_attrs is not None else {}
+    made.attributes |= _attributes(op)
+    emit.become(made)
 
 
 def _result(op: gpu.GPUFuncOp) -> Attribute:
@@ -98,7 +94,7 @@ def _storage(type: MemRefType, inside: Emitter) -> llvm.LLVMArrayType:
 def _shared_buffer(op: gpu.GPUFuncOp, position: int, type: MemRefType, inside: Emitter) -> SSAValue:
     name = inside.fresh_symbol(f"__wg_{op.sym_name.data}_{position}")
     size = element_bytes(type.element_type)
-    inside.add_global(llvm.GlobalOp(_storage(type, inside), name, "internal", SHARED, alignment=max(size, 16)))
+    inside.add_global(make_global(_storage(type, inside), name, "internal", SHARED, alignment=max(size, 16)))
     return inside.add(llvm.AddressOfOp(name, SHARED_POINTER))
 
 
@@ -123,7 +119,7 @@ def convert_dynamic_shared_memory(op: gpu.DynamicSharedMemoryOp, emit: Emitter) 
         raise emit.unsupported("dynamic-shared-space", f"must be in shared memory, but got '{op.result.type}'")
     if (found := _dynamic_shared(emit.symbols)) is None:
         type = array(0, IntegerType(8))
-        made = llvm.GlobalOp(type, DYNAMIC_SHARED, "external", SHARED, alignment=DYNAMIC_ALIGNMENT)
+        made = make_global(type, DYNAMIC_SHARED, "external", SHARED, alignment=DYNAMIC_ALIGNMENT)
         found = emit.add_global(made)
     emit.replace(llvm.AddressOfOp(found.sym_name, SHARED_POINTER))
 

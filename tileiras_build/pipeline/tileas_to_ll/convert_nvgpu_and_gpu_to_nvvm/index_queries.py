@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntAttr, i32
 from xdsl.dialects.gpu import DimensionAttr
 from xdsl.ir import Operation
 
 from ....dialects import gpu_ext as gpu
+from ....dialects.ir import erase, replace_uses
 from ....dialects.llvm_ext import ConstantRangeAttr
 from ....dialects.narrowing import expect
 from ....dialects.nvvm.ops_thread import READS
@@ -38,30 +41,34 @@ def convert_index_query(op: Operation, emit: Emitter) -> None:
     register, attribute, exact = REGISTERS[type(op)]
     axis = op.properties.get("dimension")
     name = register if axis is None else f"{register}.{expect(DimensionAttr, axis).data}"
-    read = READS[name].build(result_types=[i32], properties={"range": _range(op, emit, register, attribute, exact)})
-    value = emit.add(read)
-    uses = [use.operation for use in op.results[0].uses]
-    casts = [user for user in uses if isinstance(user, arith.IndexCastOp) and user.result.type == i32]
+    bounds = _range(op, emit, register, attribute, exact)
+    value = emit.made(READS[name], (), i32, None if bounds is None else {"range": bounds})
+    [index] = op.results
+    uses = [use._operation for use in index.uses]
+    casts = [user for user in uses if isinstance(user, arith.IndexCastOp) and user.results[0].type == i32]
     for user in casts:
-        user.result.replace_all_uses_with(value)
-        user.detach()
-        user.erase()
+        replace_uses(user.results[0], value)
+        erase(user)
     if not casts or len(casts) < len(uses):
         return emit.replace(arith.IndexCastOp(value, IndexType()))
-    op.detach()
-    op.erase()
+    erase(op)
 
 
 def _range(op, emit: Emitter, register: str, attribute: str | None, exact: bool) -> ConstantRangeAttr | None:
     bound = _function_bound(op, emit, attribute) if attribute else FIXED_BOUNDS.get(register)
     if bound is not None:
         lower = bound if exact else 0
-        return ConstantRangeAttr(i32, IntAttr(lower), IntAttr(bound + 1 if exact else bound))
+        return _half_open(lower, bound + 1 if exact else bound)
     if op.upper_bound is None:
         return None
     # A size may reach its bound and is never 0; a position stays below it.
     bound, is_size = op.upper_bound.value.data, register in ("ntid", "nctaid", "nclusterid", "warpsize")
-    return ConstantRangeAttr(i32, IntAttr(int(is_size)), IntAttr(bound + int(is_size)))
+    return _half_open(int(is_size), bound + int(is_size))
+
+
+@cache
+def _half_open(lower: int, upper: int) -> ConstantRangeAttr:
+    return ConstantRangeAttr(i32, IntAttr(lower), IntAttr(upper))
 
 
 def _function_bound(op, emit: Emitter, attribute: str) -> int | None:

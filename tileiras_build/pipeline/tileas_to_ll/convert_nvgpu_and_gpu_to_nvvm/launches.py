@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.gpu_launch import LaunchFuncOp
+from ....dialects.llvm_ext import make_global
 from ...shared.accessors import given
 from ...shared.llvm_types import array
 from .conversion import Emitter, rewrite, symbol
@@ -75,7 +76,7 @@ def _function(op: LaunchFuncOp, emit: Emitter) -> SSAValue:
     module, name = op.kernel.root_reference.data, op.kernel.nested_references.data[0].data
     variable = f"{module}_module"
     if symbol(emit.symbols, variable) is None:
-        emit.add_global(llvm.GlobalOp(POINTER, variable, "external"))
+        emit.add_global(make_global(POINTER, variable, "external"))
     loaded = emit.add(llvm.LoadOp(emit.add(llvm.AddressOfOp(variable, POINTER)), POINTER))
     text = emit.host_string(f"{module}_{name}_name", name)
     return given(_call(emit, "mgpuModuleGetFunction", loaded, text))

@@ -27,6 +27,7 @@ from xdsl.dialects.vector import ExtractOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects import arith_ext, math_ext
+from ....dialects.llvm_ext import call_properties
 from ....dialects.narrowing import expect, type_of
 from ....dialects.vector_ext import FromElementsOp
 from ....names import LIBDEVICE_NAME, LINKED_LIBRARY
@@ -171,7 +172,7 @@ def convert_math(op: Operation, emit: Emitter) -> None:
     result = i32 if isinstance(op, _PREDICATES) else arguments[0].type
     emit.symbols.attributes.setdefault(LINKED_LIBRARY, StringAttr(LIBDEVICE_NAME))
     emit.declare(name, llvm.LLVMFunctionType([value.type for value in arguments], result))
-    value = emit.add(llvm.CallOp(name, *arguments, return_type=result))
+    value = emit.made(llvm.CallOp, arguments, result, call_properties(name, len(arguments)))
     emit.replace(_narrowed(value, op.results[0].type, emit))
 
 

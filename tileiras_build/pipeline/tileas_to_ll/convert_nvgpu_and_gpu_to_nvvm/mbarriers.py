@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from ....dialects.ir import build
+from ....dialects.llvm_ext import make_global
 from ....dialects.narrowing import type_of
 from ....dialects.nvgpu import ops_barrier as nvgpu
 from ....dialects.nvgpu.attrs import SHARED, MBarrierGroupType
@@ -38,7 +39,7 @@ def convert_create(op: nvgpu.MBarrierCreateOp, emit: Emitter) -> None:
     """Storage of its own in shared memory."""
     type = array(type_of(op.barriers, MBarrierGroupType).num_barriers.data, i64)
     name = emit.fresh_symbol(STORAGE)
-    emit.add_global(llvm.GlobalOp(type, name, "internal", SHARED, alignment=MBARRIER_BYTES))
+    emit.add_global(make_global(type, name, "internal", SHARED, alignment=MBARRIER_BYTES))
     emit.replace(llvm.AddressOfOp(name, SHARED_POINTER))
 
 
@@ -97,4 +98,4 @@ def convert_try_wait_parity(op: nvgpu.MBarrierTryWaitParityOp, emit: Emitter) ->
         emit.replace(form.build(operands=operands, result_types=[[i1]]))
         return
     phase = phase or emit.add(llvm.ZExtOp(op.phaseParity, i32))
-    emit.become(form.build(operands=[address, phase, ticks], result_types=[[]]))
+    emit.become(build(form, [address, phase, ticks]))

@@ -8,6 +8,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
 from ....dialects.cuda_tile.location import source_location
+from ....dialects.ir import create
 from ....dialects.narrowing import expect
 from ....dialects.nvvm.ops_thread import Barrier0Op
 from ....errors import Location
@@ -25,7 +26,7 @@ CHARACTER_BYTES = 1  # of the strings that __assertfail prints
 @rewrite(gpu.BarrierOp)
 def convert_barrier(op: gpu.BarrierOp, emit: Emitter) -> None:
     """The aligned barrier 0, in place: whole warps arrive, so no control flow is needed."""
-    emit.become(Barrier0Op())
+    emit.become(create(Barrier0Op))
 
 
 @rewrite(cf.AssertOp)

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, VectorTy
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
-from ....dialects.ir import erase, replace_uses, walk
+from ....dialects.ir import erase, instances, replace_uses, walk
 from ....errors import Diagnostics, Unsupported
 from ...contracts import EdgePass
 from ...job import Job
@@ -89,7 +89,7 @@ class Found:
 
     def casts(self, kind: type[Cast]) -> list[Cast]:
         """Those of the module, then those that rewrites added."""
-        return [op for op in (*self.of(CAST), *self.added) if isinstance(op, kind) and op.parent is not None]
+        return [op for op in instances((*self.of(CAST), *self.added), kind) if op.parent is not None]
 
 
 def find(module: ModuleOp) -> Found:

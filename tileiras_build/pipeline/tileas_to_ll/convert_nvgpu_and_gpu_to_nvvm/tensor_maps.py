@@ -76,7 +76,7 @@ def convert_store(op: nvgpu.TmaAsyncStoreOp, emit: Emitter) -> None:
 def convert_prefetch(op: nvgpu.TmaPrefetchDescriptorOp, emit: Emitter) -> None:
     """prefetch.tensormap"""
     operands = [emit.place(op.tensorMapDescriptor), op.predicate]
-    emit.become(ops_thread.PrefetchTensorMapOp.build(operands=operands))
+    emit.become(build(ops_thread.PrefetchTensorMapOp, operands))
 
 
 @rewrite(nvgpu.TmaFenceDescriptorOp)

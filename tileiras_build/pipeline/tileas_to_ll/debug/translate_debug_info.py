@@ -44,7 +44,7 @@ from ....dialects.debuginfo.ops import (
     VariableAttr,
     VariableOp,
 )
-from ....dialects.ir import walk
+from ....dialects.ir import instances, walk
 from ....errors import Diagnostics, InternalError, InvalidInput, Location, Unsupported
 from ...contracts import EdgePass
 from ...job import Job
@@ -135,9 +135,7 @@ class _ModuleTranslator:
             if op.attributes:
                 for name in CARRIED:
                     op.attributes.pop(name, None)
-        for op in everything:
-            if not isinstance(op, ValueOp):
-                continue
+        for op in instances(everything, ValueOp):
             if self.mode.variables:
                 self._value(op, scope)
             else:

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Mapping
 from functools import cache
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute
 
 # The value of an attribute (None and False leave it out).
@@ -19,12 +19,6 @@ PLAIN = (int, str, tuple)
 def field_position(index: int) -> Attribute:
     """The place of a field in a struct."""
     return DenseArrayBase.from_list(i64, [index])
-
-
-@cache
-def symbol(name: str) -> Attribute:
-    """A reference to a symbol."""
-    return SymbolRefAttr(name)
 
 
 @cache

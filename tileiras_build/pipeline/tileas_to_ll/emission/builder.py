@@ -37,29 +37,24 @@ from ....dialects.gpu_ext import (
     ShuffleModeAttr,
     ShuffleOp,
 )
-from ....dialects.ir import VALUES, number, segments
-from ....dialects.llvm_ext import BINARY, CASTS, ExtractElementOp
+from ....dialects.ir import GROUP, VALUES, number, segments
+from ....dialects.llvm_ext import BINARY, CASTS, NO_FAST_MATH, ExtractElementOp, call_properties
 from ....errors import InternalError
 from ...shared.accessors import owner
 from ...shared.llvm_types import I1, I8, I32, I64, SHARED, pointer
 from .attribute_values import Plain, attributes_of, field_position
-from .attribute_values import symbol as symbol_of
 from .thread_code import Kind, ThreadCode, Value
 
 # The operands of one group of an instruction.
 Operand = Value | None | Sequence[Value]
 _ONE = (int, *VALUES)
 
-NO_FAST_MATH: Attribute = llvm.FastMathAttr(None)
 _FLAGGED = frozenset({"fadd", "fsub", "fmul", "fdiv", "frem"})
 _INTEGER_PREDICATES = {str(flag): IntegerAttr(flag.to_int(), i64) for flag in llvm.ICmpPredicateFlag}
 _FLOAT_PREDICATES = {str(flag): IntegerAttr(flag.to_int(), i64) for flag in llvm.FCmpPredicateFlag}
-_NO_BUNDLES: Attribute = DenseArrayBase.from_list(i32, [])
 _NO_WRAP: Attribute = IntegerAttr(0, i32)
 INDEX = IndexType()
 DYNAMIC: Attribute = DenseArrayBase.from_list(i32, [llvm.GEP_USE_SSA_VAL])
-_C_CONVENTION = llvm.CallingConventionAttr("ccc")
-_NO_TAIL_CALL = llvm.TailCallKindAttr(llvm.TailCallKind.NONE)
 WARP = 32
 DYNAMIC_SHARED_MEMORY = MemRefType(I8, [DYNAMIC_INDEX], memory_space=AddressSpaceAttr(AddressSpace.WORKGROUP))
 _MODES: dict[ShuffleMode, Attribute] = {mode: ShuffleModeAttr(mode) for mode in ShuffleMode}
@@ -72,7 +67,9 @@ class Builder(ThreadCode):
     def binary(self, opcode: str, a: Value, b: Value, type: Attribute) -> SSAValue:
         """An LLVM instruction of two operands of ``type``."""
         properties = {"fastmathFlags": NO_FAST_MATH} if opcode in _FLAGGED else None
-        return self.pure(BINARY[opcode], (self.of(a, type), self.of(b, type)), type, properties)
+        left = self.constant(a, type) if isinstance(a, int) else a
+        right = self.constant(b, type) if isinstance(b, int) else b
+        return self.pure(BINARY[opcode], (left, right), type, properties)
 
     def add(self, a: Value, b: Value, type: Attribute = I32) -> Value:
         if isinstance(a, int) and isinstance(b, int):
@@ -305,11 +302,11 @@ class Builder(ThreadCode):
         flat: list[SSAValue] = []
         sizes: list[int] = []
         for entry in operands:
-            if isinstance(entry, _ONE):
+            if entry is None:
+                sizes.append(0)
+            elif not isinstance(entry, GROUP) and isinstance(entry, _ONE):
                 flat.append(self.of(entry, I32))
                 sizes.append(1)
-            elif entry is None:
-                sizes.append(0)
             else:
                 flat += [self.of(value, I32) for value in entry]
                 sizes.append(len(entry))
@@ -341,15 +338,7 @@ class Builder(ThreadCode):
     def call(self, symbol: str, operands: Sequence[SSAValue], type: Attribute | None = None) -> SSAValue | None:
         """A call of a declared function; its result where it has one."""
         types = () if type is None else (type,)
-        properties = {
-            "callee": symbol_of(symbol),
-            "fastmathFlags": NO_FAST_MATH,
-            "CConv": _C_CONVENTION,
-            "op_bundle_sizes": _NO_BUNDLES,
-            "TailCallKind": _NO_TAIL_CALL,
-            "operandSegmentSizes": segments(len(operands), 0),
-        }
-        op = self.operation(llvm.CallOp, tuple(operands), types, properties)
+        op = self.operation(llvm.CallOp, tuple(operands), types, call_properties(symbol, len(operands)))
         return op.results[0] if op.results else None
 
 

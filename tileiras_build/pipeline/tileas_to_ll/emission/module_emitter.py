@@ -26,6 +26,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....dialects.cuda_tile.attrs import DenseConstantAttr
 from ....dialects.gpu_ext import GPUModuleOp
+from ....dialects.llvm_ext import make_function, make_global
 from ....names import GLOBAL as GLOBAL_NAME
 from ....targets import COMMON_SHARED_MEMORY
 from ...analysis.tensor_maps import MAP_BYTES
@@ -72,7 +73,7 @@ class ModuleEmitter:
         """Declare a function that is linked later."""
         if name not in self.declarations:
             type = llvm.LLVMFunctionType(arguments, result)
-            self.declarations[name] = llvm.FuncOp(name, type, llvm.LinkageAttr("external"))
+            self.declarations[name] = make_function(name, type)
 
     def _fresh(self, stem: str) -> str:
         """``stem``, or the first of stem_0, stem_1, … that the program has not named something else."""
@@ -89,7 +90,7 @@ class ModuleEmitter:
 
     def _add_constant(self, name: str, type: Attribute, value: Attribute, alignment: int) -> None:
         self.globals.append(
-            llvm.GlobalOp(type, name, "internal", GLOBAL, constant=True, value=value, alignment=alignment)
+            make_global(type, name, "internal", GLOBAL, constant=True, value=value, alignment=alignment)
         )
 
     # ---- the module --------------------------------------------------------------------------------
@@ -124,7 +125,7 @@ class ModuleEmitter:
 
     def _shared_global(self) -> llvm.GlobalOp:
         size, linkage = (0, "external") if self.dynamic_shared else (self.shared_bytes, "internal")
-        return llvm.GlobalOp(array(size, I8), self.shared_memory_symbol, linkage, SHARED, alignment=ALIGNMENT)
+        return make_global(array(size, I8), self.shared_memory_symbol, linkage, SHARED, alignment=ALIGNMENT)
 
     def _emit_global(self, op: Operation) -> None:
         given = expect(DenseConstantAttr, op.attributes["value"])
@@ -137,7 +138,7 @@ class ModuleEmitter:
         alignment = max(number_of(op, "alignment", 0), size)
         value = DenseIntOrFPElementsAttr(TensorType(integer(element.bits), [count]), BytesAttr(data))
         name, type = string_of(op, "sym_name"), array(count, integer(element.bits))
-        self.globals.append(llvm.GlobalOp(type, name, "external", GLOBAL, value=value, alignment=alignment))
+        self.globals.append(make_global(type, name, "external", GLOBAL, value=value, alignment=alignment))
 
     def _emit_kernel(self, op: Operation) -> llvm.FuncOp:
         name = expect(StringAttr, op.properties["sym_name"]).data
@@ -174,7 +175,7 @@ class ModuleEmitter:
 
     def _function(self, e: KernelEmitter, op: Operation, threads: int) -> llvm.FuncOp:
         types = [value.type for value in e.b.prologue.args]
-        made = llvm.FuncOp(e.name, llvm.LLVMFunctionType(types), llvm.LinkageAttr("external"), body=e.b.finish())
+        made = make_function(e.name, llvm.LLVMFunctionType(types), e.b.finish())
         if e.map_arguments:
             plain = [DictionaryAttr({})] * (len(types) - len(e.map_arguments))
             made.properties["arg_attrs"] = ArrayAttr([*plain, *[TENSOR_MAP] * len(e.map_arguments)])

@@ -88,7 +88,7 @@ class ThreadCode:
     ) -> SSAValue[Kind]:
         """``value``, reused where an equal one is known; ``key`` stands for the properties."""
         # By identity: hashing an attribute costs more than making the operation.
-        entry = (kind, *map(id, operands), id(type), key)
+        entry = (kind, id(type), key, *map(id, operands))
         if (known := self._common.get(entry)) is not None or (known := self._known.get(entry)) is not None:
             return known
         results: Sequence[SSAValue[Any]] = self.operation(kind, operands, (type,), properties).results

@@ -115,6 +115,7 @@ class TileAddresses:
     ):
         self.e, self.view, self.layout, self.in_bounds = e, view, layout, in_bounds
         self.index_type = index_type
+        self.dim_map = view.type.dim_map
         self.positions = Positions(e, layout)
         self.starts = [self._start(dim, coord) for dim, coord in enumerate(coords)]
         self.element = element_of(view.type.source.element_type)
@@ -160,7 +161,7 @@ class TileAddresses:
         varying: Value = 0
         for dim in range(self.layout.rank):
             position, extra = self._position(register, dim)
-            stride = memory.strides[self.view.type.dim_map[dim]]
+            stride = memory.strides[self.dim_map[dim]]
             offset = b.add(offset, b.mul(self._wide(position), stride, I64), I64)
             if isinstance(stride, int):
                 constant += extra * stride
@@ -189,7 +190,7 @@ class TileAddresses:
         conditions = []
         for dim, extent in enumerate(self.layout.shape):
             if not self.in_bounds[dim]:
-                size = self.view.memory.size(self.e, self.view.type.dim_map[dim], type)
+                size = self.view.memory.size(self.e, self.dim_map[dim], type)
                 conditions.append(b.compare("sle", b.add(self.starts[dim], extent, type), size, type))
         return b.every(*conditions)
 
@@ -198,7 +199,7 @@ class TileAddresses:
         if self.in_bounds[dim]:
             return None
         b, type = self.e.b, self.index_type
-        size = self.view.memory.size(self.e, self.view.type.dim_map[dim], type)
+        size = self.view.memory.size(self.e, self.dim_map[dim], type)
         position, constant = self._position(register, dim)
         left = b.sub(b.sub(size, position, type), constant, type)
         return left if type == I32 or isinstance(left, int) else self._saturated(left)
@@ -214,7 +215,7 @@ class TileAddresses:
             return None
         b, memory = self.e.b, self.view.memory
         type = self.index_type
-        size = memory.size(self.e, self.view.type.dim_map[dim], type)
+        size = memory.size(self.e, self.dim_map[dim], type)
         position, constant = self._position(register, dim)
         if isinstance(self.starts[dim], list):
             return b.compare("ult", position, size, type)

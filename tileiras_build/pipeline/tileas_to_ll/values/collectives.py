@@ -89,11 +89,6 @@ def _across_lanes(e: KernelEmitter, value: Tuple, mask: int, elements: list[Elem
     return value
 
 
-def partial_layout(layout: LinearLayout, axis: int) -> LinearLayout:
-    """The layout of a reduction's result: the axis gone, registers that repeat others too."""
-    return layout.drop_dim(axis).distinct_registers()[0]
-
-
 def _across_warps(
     e: KernelEmitter,
     op: Any,

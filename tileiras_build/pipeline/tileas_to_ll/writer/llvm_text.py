@@ -73,12 +73,14 @@ class _Names(dict[int, str]):
     count = 0
 
     def __missing__(self, value: int) -> str:
-        self[value] = name = self.fresh()
+        self[value] = name = f"%v{self.count}"
+        self.count += 1
         return name
 
     def fresh(self) -> str:
+        name = f"%v{self.count}"
         self.count += 1
-        return f"%v{self.count - 1}"
+        return name
 
 
 class FunctionWriter:

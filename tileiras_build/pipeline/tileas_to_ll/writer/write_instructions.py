@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects import llvm, vector
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.debuginfo.attrs import Node
@@ -152,9 +152,13 @@ def _insert_value(w: FunctionWriter, op: llvm.InsertValueOp) -> None:
     w.emit(op, f"insertvalue {w.typed(container)}, {w.typed(value)}, {_position_text(op.properties['position'])}")
 
 
-@lru_cache(maxsize=4096)
 def _position_text(position: Attribute) -> str:
-    return ", ".join(map(str, expect(DenseArrayBase, position).get_values()))
+    return _numbers_text(expect(DenseArrayBase, position).data.data)
+
+
+@lru_cache(maxsize=4096)
+def _numbers_text(data: bytes) -> str:
+    return ", ".join(map(str, i64.unpack(data, len(data) // 8)))
 
 
 @writes(vector.ExtractOp)
@@ -191,11 +195,12 @@ def _instruction(w: FunctionWriter, op: Operation, row: Row) -> None:
 
 def _registers(w: FunctionWriter, value: SSAValue) -> list[str]:
     """An operand of assembly, which takes a struct as its fields."""
-    if not isinstance(value._type, llvm.LLVMStructType):
+    if value._type.__class__ is not llvm.LLVMStructType:
         return [w.typed(value)]
-    fields = [w.fresh() for _ in value._type.types]
+    types = expect(llvm.LLVMStructType, value._type).types
+    fields = [w.fresh() for _ in types]
     w.lines += [f"  {name} = extractvalue {w.typed(value)}, {index}" for index, name in enumerate(fields)]
-    return [f"{type_text(type)} {name}" for type, name in zip(value._type.types, fields)]
+    return [f"{type_text(type)} {name}" for type, name in zip(types, fields)]
 
 
 def _spelling(op: Operation, row: Assembly) -> tuple[str, str]:
@@ -243,7 +248,7 @@ def _call_named(w: FunctionWriter, op: Operation, name: str, arguments: str, dro
 
 def _range(op: Operation) -> str:
     bound = op.attributes.get("range") or op.properties.get("range")
-    if not isinstance(bound, ConstantRangeAttr):
+    if bound is None or not isinstance(bound, ConstantRangeAttr):
         return ""
     return f"range({type_text(bound.type)} {bound.lower.data}, {bound.upper.data}) "
 

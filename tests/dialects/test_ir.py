@@ -1,0 +1,58 @@
+"""Lists of operations are changed as xDSL changes them, and what is emptied is freed without Python's collector."""
+
+import gc
+import weakref
+
+import pytest
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import ModuleOp, i32, i64
+from xdsl.ir import Block, Region
+
+from tileiras_build.dialects.ir import append, create, insert_before, instances, release, walk
+
+
+def undefined(type=i32):
+    return create(llvm.UndefOp, (), (type,))
+
+
+def sum_of(a, b):
+    return create(llvm.AddOp, (a.results[0], b.results[0]), (i32,))
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_insertion_is_that_of_xdsl(place):
+    blocks = [Block([undefined(), undefined(), undefined()]) for _ in range(2)]
+    made = [undefined(i64), undefined(i64)]
+    insert_before(made[0], list(blocks[0].ops)[place])
+    blocks[1].insert_op_before(made[1], list(blocks[1].ops)[place])
+    forward, backward = [[[op.results[0].type for op in ops] for ops in (b.ops, reversed(b.ops))] for b in blocks]
+    assert forward == backward
+    assert blocks[0].first_op is next(iter(blocks[0].ops)) and made[0].parent is blocks[0]
+
+
+def test_uses_are_those_of_xdsl():
+    value = undefined()
+    made = [sum_of(value, value), llvm.AddOp(value.results[0], value.results[0])]
+    uses = [[use.index for use in value.results[0].uses if use.operation is op] for op in made]
+    assert uses[0] == uses[1] and sorted(uses[0]) == [0, 1]
+
+
+def test_instances_are_of_the_class_itself():
+    a = undefined()
+    assert instances([a, made := sum_of(a, a)], llvm.AddOp) == [made]
+
+
+def test_what_is_released_needs_no_collector():
+    block = Block()
+    a = undefined()
+    for op in (a, sum_of(a, a)):
+        append(block, op)
+    module = ModuleOp(Region(block))
+    freed = [weakref.ref(value) for op in walk(module) for value in op.results]
+    gc.disable()
+    try:
+        release(module)
+        del op, a
+        assert len(freed) == 2 and not any(reference() for reference in freed)
+    finally:
+        gc.enable()
