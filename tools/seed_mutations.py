@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import io
+import itertools
 import json
 import multiprocessing
 import os
@@ -219,18 +220,27 @@ def copy_project(folder: Path) -> Path:
     return folder
 
 
+_seconds = itertools.count(1)
+
+
+def _write(path: Path, text: str) -> None:
+    """Python takes compiled code for current where the source's second and size are those it was compiled from."""
+    path.write_text(text)
+    os.utime(path, (at := next(_seconds), at))
+
+
 def try_mutation(folder: Path, mutation: Mutation, tests: Sequence[str]) -> tuple[str, str]:
     """The verdict on tests that pass without the mutation, and pytest's last words."""
     path = folder / mutation.file
     original = path.read_text()
     try:
-        path.write_text(mutation.apply(original))
+        _write(path, mutation.apply(original))
         # All of those that an entry names must notice; of those that show a row the first that does is enough.
         done = run_tests(folder, tests, *([] if mutation.tests else ["-x"]))
     except ValueError as error:
         return LOST, str(error)
     finally:
-        path.write_text(original)
+        _write(path, original)
     if done.code is None:
         return TOO_LONG, ""
     if done.code != 1:
