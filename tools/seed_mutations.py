@@ -13,6 +13,7 @@ nothing of the project.
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import io
 import itertools
@@ -138,6 +139,13 @@ def find_file(end: str) -> str:
     if len(found) != 1:
         raise ValueError(f"{end!r} ends the paths of {len(found)} files of the package")
     return found[0]
+
+
+def words_of(mutation: Mutation) -> str:
+    """The words of LLVM's input or output that a mutation changes; "" for one that changes something else."""
+    marks = (f"{old}.replace(" for old in HANDED_OVER.values())
+    rest = next((mutation.new.removeprefix(mark) for mark in marks if mutation.new.startswith(mark)), "")
+    return ast.literal_eval(f"({rest}")[0] if rest else ""
 
 
 def showing_tests(mutation: Mutation, marks: list[Mark]) -> list[str]:
