@@ -4,7 +4,8 @@
     python tools/reach.py --whole            every example for four targets, and what the tests' kernels have besides
     python tools/reach.py --functions 40     also the largest of these functions
     python tools/reach.py --corpus FOLDER    also compiles the bytecode files below FOLDER
-    python tools/reach.py --json             the figures, for programs
+    python tools/reach.py --rows             also writes which rows of the documents production runs (tools/row_reach.py)
+    python tools/reach.py --json             the figures and these rows, for programs
 
 A function counts as called if Python enters it: while the package is imported, or while PRODUCTION or FRONT_ENDS run.
 Its lines are those from its first decorator to its end; one inside of another that is not called counts once. What
@@ -24,10 +25,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "tileiras_build"
@@ -37,6 +38,9 @@ FOLDERS = ("pipeline", "dialects", "book")
 TARGETS = ("sm_80", "sm_90", "sm_100", "sm_120")
 for _path in (ROOT, TESTS / "bytecode"):  # tests import what lies beside them
     sys.path.insert(0, str(_path))
+
+from tools import row_reach
+from tools.row_reach import WATCHED, Evidence
 
 # A sample of examples and targets that enters, but for a few lines, what all examples for all four targets enter.
 SAMPLE = {
@@ -71,11 +75,8 @@ RANDOM_PROGRAMS = range(4)
 
 
 # ---- what is counted ---------------------------------------------------------------------------------------------
-@dataclass
-class Calls:
+class Calls(Evidence):
     """The code that Python enters while it is heard."""
-
-    codes: dict[int, CodeType] = field(default_factory=dict)
 
     @contextmanager
     def heard(self) -> Iterator[None]:
@@ -86,16 +87,15 @@ class Calls:
         finally:
             sys.settrace(None)
 
-    def _hear(self, frame: FrameType, event: str, argument: object) -> None:
+    def _hear(self, frame: FrameType, event: str, argument: object):
         # Code objects compare by their contents, which costs more than the call.
-        self.codes[id(frame.f_code)] = frame.f_code
+        code = frame.f_code
+        self.codes[id(code)] = code
+        return self.watch(frame) if code.co_name in WATCHED else None
 
-    def by_file(self) -> dict[str, set[int]]:
-        """The first lines of the code that was entered, by file."""
-        found: dict[str, set[int]] = {}
-        for code in self.codes.values():
-            found.setdefault(code.co_filename, set()).add(code.co_firstlineno)
-        return found
+    def copy(self) -> Calls:
+        """What was heard so far."""
+        return Calls(dict(self.codes), set(self.operations), set(self.words))
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def _compile(kernels: Mapping[str, bytes], targets: tuple[str, ...] = TARGETS, s
 def run_sample(kernels: Mapping[str, bytes]) -> None:
     """The kernels of SAMPLE, each for its targets."""
     for name, targets in SAMPLE.items():
-        _compile({name: kernels[name]}, targets)
+        _compile({name: kernels[name]}, targets, "ptx")
 
 
 def run_examples(kernels: Mapping[str, bytes]) -> None:
@@ -350,6 +350,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--functions", type=int, default=0)
     parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--rows", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(arguments)
     calls = Calls()
@@ -359,14 +360,17 @@ def main(arguments: list[str] | None = None) -> int:
             program(kernels)
         if options.corpus:
             run_corpus(options.corpus)
-    production = measure(calls.by_file())
+    production, made = measure(calls.by_file()), calls.copy()
     with calls.heard():
         for program in FRONT_ENDS:
             program(kernels)
     rows = measure(calls.by_file())
+    if options.rows:
+        row_reach.write(row_reach.classes(made, calls))
     if options.json:
         unseen = [row.file for row in rows if not row.imported]
-        print(json.dumps({"production": share(production), "all": share(rows), "not imported": unseen}))
+        figures = {"production": share(production), "all": share(rows), "not imported": unseen}
+        print(json.dumps(figures | {"rows": row_reach.classes(made, calls)}))
         return 0
     print(f"{sum(row.lines for row in rows)} lines; of functions that nobody calls:")
     print(f"{share(production):5.1f} % in production, {share(rows):.1f} % with the front ends, which are")

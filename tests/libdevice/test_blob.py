@@ -1,11 +1,14 @@
 """blobLinkedLib: a module links what its blob holds, named or inline, only what it needs, and nothing by itself."""
 
 import llvmlite.binding as llvm
+import numpy as np
 import pytest
 
+from tileiras_build import emulator
 from tileiras_build.errors import InternalError, InvalidInput
 from tileiras_build.libdevice import find_libdevice
 from tileiras_build.libdevice.blob import INLINE, Blob, encode, pin, resolve
+from tileiras_build.libdevice.closures import ClosureStore
 from tileiras_build.libdevice.library import Library
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
@@ -95,8 +98,39 @@ define i128 @__nv_udivti3(i128 %a, i128 %b) {
   ret i128 %q
 }
 define internal i128 @helper(i128 %a, i128 %b) noinline {
-  %q = xor i128 %a, %b
+  %q = call i128 @inner(i128 %a, i128 %b)
+  %r = xor i128 %q, %b
+  ret i128 %r
+}
+define internal i128 @inner(i128 %a, i128 %b) noinline {
+  %q = xor i128 %a, 7
   ret i128 %q
+}
+define i128 @__nv_umodti3(i128 %a, i128 %b) {
+  %q = udiv i128 %a, %b
+  %p = mul i128 %q, %b
+  %r = sub i128 %a, %p
+  ret i128 %r
+}
+define i128 @__nv_divti3(i128 %a, i128 %b) {
+  %q = sdiv i128 %a, %b
+  ret i128 %q
+}
+define i128 @__nv_modti3(i128 %a, i128 %b) {
+  %r = srem i128 %a, %b
+  ret i128 %r
+}
+define i128 @__nv_fp128_neg(i128 %a) {
+  %f = bitcast i128 %a to fp128
+  %n = call fp128 @f128M_neg(fp128 %f)
+  %r = bitcast fp128 %n to i128
+  ret i128 %r
+}
+define fp128 @f128M_neg(fp128 %f) alwaysinline {
+  %a = bitcast fp128 %f to i128
+  %n = xor i128 %a, 170141183460469231731687303715884105728
+  %r = bitcast i128 %n to fp128
+  ret fp128 %r
 }
 define i64 @Sleef_sinq(i64 %i) alwaysinline {
   %g = getelementptr i64, ptr @Sleef_rempitabqp, i64 %i
@@ -137,6 +171,56 @@ def test_gpulibs_bitcode_is_accepted(producer):
     assert not any(name in ptx for name in ("Sleef", "f128M", "softfloat")), "only what is needed"
 
 
+def computed(name: str, *numbers: int) -> int:
+    """What a function of the library makes of the numbers, in the emulator."""
+    text = f"""define ptx_kernel void @k(ptr addrspace(1) %p) {{
+  %x = load i128, ptr addrspace(1) %p, align 16
+  %g = getelementptr i128, ptr addrspace(1) %p, i32 1
+  %y = load i128, ptr addrspace(1) %g, align 16
+  %r = call i128 @{name}(i128 %x{", i128 %y" * (len(numbers) - 1)})
+  store i128 %r, ptr addrspace(1) %p, align 16
+  ret void
+}}
+declare i128 @{name}(i128{", i128" * (len(numbers) - 1)})
+"""
+    ptx = ll_to_ptx.lower(inline(text, bitcode(HELPERS)), JOB)
+    data = b"".join((number % 2**128).to_bytes(16, "little") for number in (*numbers, 0)[:2])
+    held, memory = np.frombuffer(bytearray(data), np.uint64), emulator.Memory()
+    emulator.run_ptx(ptx, "k", 1, 1, [memory.map_array(held).to_bytes(8, "little")], memory=memory)
+    return int.from_bytes(held.tobytes()[:16], "little")
+
+
+BIG = 2**100 + 12345678901234567
+
+
+@pytest.mark.seed("nvptx-bring-up", "gpulibs-integers")
+@pytest.mark.parametrize(
+    ("name", "numbers", "expected"),
+    [
+        ("__nv_umodti3", (BIG, 10**20 + 9), BIG % (10**20 + 9)),
+        ("__nv_divti3", (-BIG, 10**20), 2**128 - BIG // 10**20),
+        ("__nv_modti3", (-BIG, 10**20), 2**128 - BIG % 10**20),
+        ("__nv_udivti3", (BIG, 10**20), BIG ^ 7 ^ 10**20),  # a stand-in, with helpers of helpers
+    ],
+)
+def test_integers_of_128_bits_compute(name, numbers, expected):
+    assert computed(name, *numbers) == expected
+
+
+@pytest.mark.seed("nvptx-bring-up", "producer-fp128")
+def test_fp128_is_held_in_integers():
+    """A function that is fp128 inside, as those of clang 16's library are; NVPTX has no such register."""
+    assert computed("__nv_fp128_neg", BIG) == BIG + 2**127
+
+
+@pytest.mark.seed("nvptx-bring-up", "gpulibs-needed", "blob-needed-only")
+def test_what_is_not_needed_is_not_linked():
+    store = ClosureStore(Blob("own", data=bitcode(HELPERS)), library_machine())
+    with llvm.create_context() as context, llvm.parse_bitcode(store.cut(["__nv_udivti3"], 90), context=context) as cut:
+        assert {f.name for f in cut.functions} == {"__nv_udivti3", "helper", "inner"}
+        assert not list(cut.global_variables)
+
+
 @pytest.mark.seed("nvptx-bring-up", "gpulibs-soft-float", "gpulibs-sleef", "gpulibs-internal", "blob-internal")
 @pytest.mark.parametrize(
     "name, type, arity, kept", [("f128M_add", "i128", 2, "shl.b64"), ("Sleef_sinq", "i64", 1, "Sleef_rempitabqp")]
@@ -175,6 +259,9 @@ def test_a_librarys_own_machine_does_not_matter():
     assert own != old
     ptx = [ll_to_ptx.lower(inline(calling("f128M_add", "i128", 2), bitcode(text)), JOB) for text in (old, own)]
     assert ptx[0] == ptx[1] and "call" not in ptx[1]
+    flushing = 'define float @__nv_own(float %a) noinline "denormal-fp-math-f32"="preserve-sign" {\n'
+    kept = bitcode(flushing + "  %s = fadd float %a, 1.0\n  ret float %s\n}")
+    assert "add.rn.f32" in ll_to_ptx.lower(inline(calling("__nv_own", "float", 1), kept), JOB), "and not .ftz"
 
 
 @pytest.mark.seed("nvptx-bring-up", "producer-int128", "gpulibs-upgraded")
@@ -188,8 +275,8 @@ def test_the_shipped_library_is_of_that_sort():
 @pytest.mark.seed("codegen-overview", "stage-libraries")
 def test_what_the_blob_lacks_stays_an_error():
     library = bitcode(HELPERS)
-    with pytest.raises(InvalidInput, match=r"unresolved-libdevice.*__nv_umodti3.*the inline blob does not define"):
-        ll_to_ptx.lower(inline(calling("__nv_umodti3", "i128", 2), library), JOB)
+    with pytest.raises(InvalidInput, match=r"unresolved-libdevice.*__nv_clzti2.*the inline blob does not define"):
+        ll_to_ptx.lower(inline(calling("__nv_clzti2", "i128", 2), library), JOB)
     with pytest.raises(InternalError, match=r"undefined-symbol.*Sleef_cosq"):
         ll_to_ptx.lower(inline(calling("Sleef_cosq", "i64", 1), library), JOB)
     with pytest.raises(InternalError, match=r"undefined-symbol.*@?helper"):

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from tools import reach
+from tools import reach, row_reach
 
 # In percent of the lines of pipeline/, dialects/ and book/. The numbers only go down.
 MOST_IDLE = 4.4  # of functions that neither production nor a front end calls
@@ -52,5 +52,6 @@ def test_nothing_is_there_for_nobody():
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert sorted(found["not imported"]) == sorted(UNREACHED)
+    assert found["rows"] == row_reach.read(), "python tools/reach.py --rows writes it"
     assert found["all"] <= MOST_IDLE, "python tools/reach.py --functions 40 lists them"
     assert found["production"] <= MOST_IDLE_IN_PRODUCTION, "python tools/reach.py lists those that no front end calls"

@@ -266,3 +266,11 @@ def test_the_target_names_the_version_of_ptx(name):
     ll, ptx = (driver.lower(bytecode_of("softmax_f32"), "tilebc", suffix, Job(target)) for suffix in ("ll", "ptx"))
     assert f'"target-features"="{target.llvm_features}"'.encode() in ll[".ll"] and "+ptx" in target.llvm_features
     assert b".version %d.%d\n" % target.ptx_version in ptx[".ptx"]
+
+
+@pytest.mark.seed("lowering-overview", "target-before-serialization")
+@pytest.mark.seed("target-and-debug-info", "consumer-serializer")
+def test_a_file_for_one_gpu_is_not_serialized_for_another():
+    made = driver.lower(bytecode_of("softmax_f32"), "tilebc", "tileas", Job(find_target("sm_90")))[".tileas"]
+    with pytest.raises(InvalidInput, match=r"sm_90 is serialized for sm_80"):
+        driver.lower(made, "tileas", "ll", Job(find_target("sm_80")))

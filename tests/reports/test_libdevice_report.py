@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples.example_library import bytecode_of
 from tileiras_build.cli import main
 from tileiras_build.reports.libdevice import linked_table
 
@@ -40,3 +41,6 @@ def test_the_command_reads_kernels_and_pins(tmp_path, monkeypatch, capsys):
     example = Path(__file__).resolve().parents[2] / "examples" / "prebuilt" / "vector_add_f32.tilebc"
     assert main(["libdevice", str(example)]) == 0
     assert capsys.readouterr().out.startswith("links nothing")
+    Path("gelu.tilebc").write_bytes(bytecode_of("gelu_erf_f32"))
+    assert main(["libdevice", "gelu.tilebc"]) == 0
+    assert "__nv_" in capsys.readouterr().out

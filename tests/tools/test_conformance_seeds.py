@@ -4,7 +4,18 @@ import textwrap
 
 import pytest
 
-from tools.conformance_seeds import PAGE, Mark, Row, read_marks, read_rows, render, unknown_marks
+from tools.conformance_seeds import (
+    CLASSES,
+    PAGE,
+    Mark,
+    Row,
+    read_marks,
+    read_reached,
+    read_rows,
+    read_statements,
+    render,
+    unknown_marks,
+)
 
 DOCUMENTS = {
     "codegen-overview",
@@ -16,7 +27,8 @@ DOCUMENTS = {
 
 
 def test_the_page_is_current():
-    assert PAGE.read_text() == render(read_rows(), read_marks()), "run: python tools/conformance_seeds.py"
+    page = render(read_rows(), read_marks(), read_statements(), read_reached())
+    assert PAGE.read_text() == page, "run: python tools/conformance_seeds.py"
 
 
 def test_every_mark_names_a_row():
@@ -32,11 +44,39 @@ def test_all_five_documents_have_rows_of_every_sort():
 
 def test_states():
     rows = [Row("d", "row", "a", "first"), Row("d", "row", "b", "a | b"), Row("d", "diagnostic", "c", "text", "why")]
-    page = render(rows, [Mark("d", "a", "tests/test_x.py", "test_it")])
-    assert "| row | a | first | shown | [it](../tests/test_x.py) |" in page
-    assert "| row | b | a \\| b | open |  |" in page
-    assert "| diagnostic | c | `text` | not ours | why |" in page
-    assert "| d | 3 | 1 | 1 | 1 |" in page and "| all | 3 | 1 | 1 | 1 |" in page
+    statements = {("d", 1): [("d", "a")], ("d", 2): [("d", "a"), ("d", "b")], ("e", 3): [("d", "a"), ("d", "c")]}
+    page = render(rows, [Mark("d", "a", "tests/test_x.py", "test_it")], statements, {("d", "a"): "production"})
+    assert "| row | a | first | 1, 2, e 3 | shown | production | [it](../tests/test_x.py) |" in page
+    assert "| row | b | a \\| b | 2 | open |  |  |" in page
+    assert "| diagnostic | c | `text` | e 3 | not ours |  | why |" in page
+    assert "| d | 3 | 1 | 1 | 1 | 1 | 0 | 0 | 0 | 2 | 1 |" in page
+    assert "| all | 3 | 1 | 1 | 1 | 1 | 0 | 0 | 0 | 3 | 2 |" in page
+
+
+STATEMENTS = {
+    "codegen-overview": 62,
+    "nvptx-bring-up": 79,
+    "lowering-overview": 81,
+    "nvgpu-gpu-to-nvvm": 119,
+    "target-and-debug-info": 61,
+}
+
+
+def test_every_statement_has_rows():
+    """All 402, each shown or, with a reason, not ours."""
+    statements = read_statements()
+    assert list(statements) == [(name, number + 1) for name, count in STATEMENTS.items() for number in range(count)]
+    shown = {(mark.document, mark.id) for mark in read_marks()}
+    rows = {(row.document, row.id): row for row in read_rows()}
+    for place, keys in statements.items():
+        assert keys and all(key in rows for key in keys), place
+        assert all(key in shown or rows[key].not_ours for key in keys), place
+
+
+def test_every_row_of_ours_says_what_runs_it():
+    reached = read_reached()
+    assert set(reached) == {(row.document, row.id) for row in read_rows() if not row.not_ours}
+    assert set(reached.values()) <= set(CLASSES), "run: python tools/reach.py --rows"
 
 
 def test_marks_are_found_on_functions_and_parameters(tmp_path):

@@ -1,25 +1,29 @@
-"""tools/seed_mutations.py: every mutation still applies, and breaks a row that tests show."""
+"""tools/seed_mutations.py: every row that is ours has a mutation, and each applies to the compiler as it is."""
 
 from pathlib import Path
 
 import pytest
 
 from tests.golden import split_file
-from tools.conformance_seeds import read_marks
-from tools.seed_mutations import ROOT, Mutation, read_mutations, showing_tests
+from tools.conformance_seeds import read_marks, read_rows
+from tools.seed_mutations import KILLED, KINDS, ROOT, Mutation, find_file, read_mutations, showing_tests, table
 
 MUTATIONS = read_mutations()
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.row)
-def test_mutations_apply_to_shown_rows(mutation):
-    assert mutation.apply((ROOT / mutation.file).read_text())
-    assert showing_tests(mutation, read_marks())
+def test_every_row_that_is_ours_has_a_mutation():
+    ours = {(row.document, row.id) for row in read_rows() if not row.not_ours}
+    mutated = {(mutation.document, mutation.row) for mutation in MUTATIONS if not mutation.tests}
+    assert ours - mutated == set()
+    assert mutated - ours == set()
 
 
-def test_every_document_is_mutated():
-    shown = [mutation for mutation in MUTATIONS if not mutation.tests]
-    assert len({mutation.document for mutation in shown}) == 5 and len(shown) >= 10
+def test_each_mutation_applies_and_has_tests_that_must_notice():
+    marks, texts = read_marks(), {}
+    for mutation in MUTATIONS:
+        text = texts.setdefault(mutation.file, (ROOT / mutation.file).read_text())
+        assert mutation.apply(text) != text
+        assert showing_tests(mutation, marks), f"no test shows {mutation.document} {mutation.row}"
 
 
 @pytest.mark.parametrize("mutation", [one for one in MUTATIONS if one.tests], ids=lambda mutation: mutation.row)
@@ -35,3 +39,47 @@ def test_wrong_code_is_noticed_by_a_golden_of_the_file_and_by_numbers(mutation):
 def test_a_mutation_must_apply_once(text):
     with pytest.raises(ValueError, match="times in f.py"):
         Mutation("d", "r", "f.py", "ab", "cd").apply(text)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "changed"),
+    [
+        ("drop", "Row(1),", ""),
+        ("skip", "f(x)", "pass"),
+        ("never", "if a and b:", "if False:"),
+        ("always", "elif not f(x):\n    return", "elif True:\n    return"),
+        ("always", "return a == b", "return True"),
+    ],
+)
+def test_kinds(kind, text, changed):
+    assert KINDS[kind](text) == changed
+
+
+def test_entries(tmp_path):
+    path = tmp_path / "mutations.toml"
+    path.write_text(
+        '[d]\n"a b" = { file = "guard.py", skip = "x" }\n'
+        'c = [{ file = "guard.py", swap = ["x", ", ", "y"] }, { printed = [".a", ".b"] }, { handed = ["a", ""] }]\n'
+    )
+    guard = "tileiras_build/pipeline/ll_to_ptx/guard.py"
+    first, second, third, printed, handed = read_mutations(path)
+    assert (first, second) == tuple(Mutation("d", row, guard, "x", "pass") for row in "ab")
+    assert third == Mutation("d", "c", guard, "x, y", "y, x")
+    assert printed.new == f"{printed.old}.replace('.a', '.b')" and handed.new == f"{handed.old}.replace('a', '')"
+
+
+def test_files_are_named_by_the_end_of_their_path():
+    assert find_file("guard.py") == "tileiras_build/pipeline/ll_to_ptx/guard.py"
+    for end in ("passes.py", "none.py"):
+        with pytest.raises(ValueError, match="files of the package"):
+            find_file(end)
+
+
+def test_the_table():
+    mutations = [Mutation(document, "r", "f.py", "a", "b") for document in "dde"]
+    results = [(mutations[0], KILLED, ""), (mutations[1], "SURVIVED", "")]
+    assert list(table(results, mutations))[2:] == [
+        "| d | 1 | 2 | 1 | 1 | 0 |",
+        "| e | 1 | 1 | 0 | 0 | 1 |",
+        "| all | 2 | 3 | 1 | 1 | 1 |",
+    ]

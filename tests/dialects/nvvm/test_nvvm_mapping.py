@@ -129,6 +129,7 @@ ROWS = [
 
 
 @pytest.mark.seed("codegen-overview", "handoff-mapping")
+@pytest.mark.seed("nvptx-bring-up", "mapping-modifiers")
 @pytest.mark.parametrize(("sm", "body", "expected"), ROWS, ids=[row[2] for row in ROWS])
 def test_an_operation_becomes_its_instruction(sm, body, expected):
     assert expected in to_ptx(body, sm)
@@ -143,6 +144,8 @@ def test_an_operation_becomes_one_call(sm, body, expected):
 
 
 @pytest.mark.seed("codegen-overview", "handoff-named")
+@pytest.mark.seed("nvptx-bring-up", "mapping-intrinsic")
+@pytest.mark.seed("nvgpu-gpu-to-nvvm", "barrier-aligned")
 @pytest.mark.parametrize(
     ("sm", "body", "called"),
     [
@@ -174,9 +177,10 @@ def test_most_products_tensor_copies_and_mbarriers_are_intrinsics(family):
 
 
 @pytest.mark.seed("nvptx-bring-up", "mapping-order", "mapping-assembly")
-def test_operands_stand_in_the_templates_order():
+@pytest.mark.parametrize("predicate", ["", ", predicate = %b"])  # an intrinsic, assembly
+def test_operands_stand_in_the_templates_order(predicate):
     ptx = to_ptx(
-        f"{STORE}{_tensor(3).replace('%i, %i, %i', '%i, %x, %y')} : !llvm.ptr, !llvm.ptr<3>".join(
+        f"{STORE}{_tensor(3).replace('%i, %i, %i', '%i, %x, %y')}{predicate} : !llvm.ptr, !llvm.ptr<3>".join(
             ["%one = llvm.mlir.constant(1 : i32) : i32\n%x = llvm.add %i, %one : i32\n%y = llvm.add %x, %x : i32\n", ""]
         ),
         "90",
@@ -206,12 +210,14 @@ def test_a_copy_without_a_user_survives():
     assert "rcp.approx" not in ptx
 
 
+@pytest.mark.seed("nvptx-bring-up", "mapping-record", "mapping-effects-kept")
 def test_assembly_clobbers_memory_where_its_instruction_writes():
     for op, row in MAPPING.items():
         if isinstance(row, Assembly):
             assert row.effects in (NONE, WRITE, ALL), op.name
     text = to_llvm(f"{STORE}{_tensor(1)}, predicate = %b : !llvm.ptr, !llvm.ptr<3>", "90")
-    assert '"l,r,r,b,~{memory}"' in text
+    assert "asm sideeffect" in text and '"l,r,r,b,~{memory}"' in text
+    assert "~{memory}" not in to_llvm("%r = nvvm.mul.packed.f32x2 %v, %v : vector<2xf32>", "100")
 
 
 @pytest.mark.parametrize("body", [LOAD + _tensor(1) + " predicate = %b : !llvm.ptr<3>, !llvm.ptr"])

@@ -44,8 +44,8 @@ def test_a_pointer_of_unknown_space_stays_generic():
 REPEATED = f"""  %a = mul i32 %i, 12
   %b = mul i32 %i, 12
   %dead = sdiv i32 %b, 7
-  %s = add i32 %a, %b
-  store i32 %s, {GLOBAL} %p"""
+  store volatile i32 %a, {GLOBAL} %p
+  store volatile i32 %b, {GLOBAL} %p"""
 
 
 @pytest.mark.seed("codegen-overview", "final-sweep")

@@ -37,6 +37,7 @@ def test_both_triples_emit_their_pointers(triple, bits):
     assert f".address_size {bits}" in ptx and f".param .u{bits} .ptr" in ptx
     frame = emit(replace(REQUEST, triple=triple), FRAME)
     assert f".reg .b{bits} \t%SP" in frame, "the stack pointer has the triple's size"
+    assert ".version 8.3" in ptx and ".target sm_90a" in ptx, "chip and features are the request's"
 
 
 FRAME = """

@@ -89,6 +89,7 @@ ALWAYS = ["-Xopt", "-pragma-unroll-threshold=9900000", "-fma=0"]
 
 
 @pytest.mark.seed("target-and-debug-info", "field-flags", "flag-xopt", "flag-unroll", "flag-fma")
+@pytest.mark.seed("target-and-debug-info", "flag-g", "debug-gated", "source-nvgpucomp")
 @pytest.mark.parametrize("options", [{}, {"lineinfo": True}, {"opt_level": 0}])
 def test_flags_that_are_always_there(options):
     assert target(module(), **options).options() == ALWAYS

@@ -114,6 +114,18 @@ def test_each_region_is_a_block_of_the_function():
     assert outer.scope == inner.scope == behind and isinstance(behind, DISubprogram)
 
 
+@pytest.mark.seed("target-and-debug-info", "scope-unit", "scope-file")
+def test_functions_of_several_files_are_in_one_unit():
+    text = """builtin.module { gpu.module @m {
+      gpu.func @k() kernel { gpu.return loc("k.py":3:1) } loc("k.py":2:1)
+      gpu.func @l() kernel { gpu.return loc("lib/l.py":6:1) } loc("lib/l.py":5:1)
+    } }"""
+    found = after(text, PASS, **DEBUG)
+    first, second = (op.attributes["dbg"] for op in named(found, "gpu.func"))
+    assert first.compileUnit == second.compileUnit == only(found, "gpu.module").attributes["dbg"]
+    assert (first.file, second.file) == (DIFile(("k.py", "")), DIFile(("l.py", "lib")))
+
+
 @pytest.mark.seed("target-and-debug-info", "scope-unit", "scope-file", "scope-subprogram")
 def test_one_unit_for_the_module_and_one_subprogram_for_each_function():
     text = """builtin.module { gpu.module @m {

@@ -1,0 +1,48 @@
+"""Kernels at every optimization level: the numbers are the same on each GPU, for each element type, and the code is not."""
+
+import pytest
+from example_library import CASES, bytecode_of, inputs_of, launch
+
+from tests.compiled_once import compiled
+from tileiras_build.book.serializers import DEFAULT_LEVEL, LEVELS
+
+SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
+# The default level is every other test's.
+OTHERS = tuple(level for level in LEVELS if level != DEFAULT_LEVEL)
+# One kernel of each element type and of each sort of work, from the quickest on.
+KERNELS = (
+    "vector_add_f32", "vector_add_bf16", "transpose_i8", "softmax_f16", "prefix_sum_i32", "gelu_erf_f32",
+    "matmul_f16_nn", "matmul_f8e4m3_nn", "matmul_tf32_nn",
+)  # fmt: skip
+QUICK = 6
+
+
+def matrix():
+    """Each kernel at each level on one GPU, and each level on each GPU; the others where all of it is asked for."""
+    for row, name in enumerate(KERNELS):
+        for column, level in enumerate(OTHERS):
+            for place, sm in enumerate(SMS):
+                chosen = row < QUICK and (row + column) % len(SMS) == place
+                marks = () if chosen else pytest.mark.exhaustive
+                yield pytest.param(name, sm, level, id=f"{name}-{sm}-O{level}", marks=marks)
+
+
+@pytest.mark.parametrize(("name", "sm", "level"), list(matrix()))
+def test_a_kernel_computes_its_reference_at_every_level(name, sm, level):
+    artifacts = compiled(bytecode_of(name), sm, opt_level=level)
+    assert CASES[name].find_faults(inputs_of(name), launch(name, artifacts)) == []
+
+
+def test_the_sample_has_every_level_on_every_gpu():
+    chosen = [entry.values for entry in matrix() if not entry.marks]
+    assert {(sm, level) for _, sm, level in chosen} == {(sm, level) for sm in SMS for level in OTHERS}
+    assert {(name, level) for name, _, level in chosen} == {
+        (name, level) for name in KERNELS[:QUICK] for level in OTHERS
+    }
+
+
+@pytest.mark.seed("codegen-overview", "levels")
+def test_levels_give_code_of_their_own():
+    """Those for size agree where there is no loop to unroll; all others differ."""
+    texts = {level: compiled(bytecode_of("gelu_erf_f32"), "sm_90", opt_level=level).ptx for level in (0, 1, 2)}
+    assert len(set(texts.values())) == 3
