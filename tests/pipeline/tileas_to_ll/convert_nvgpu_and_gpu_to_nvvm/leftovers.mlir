@@ -19,7 +19,7 @@ gpu.module @m {
     %0 = nvvm.read.ptx.sreg.tid.x : i32
     %i = arith.index_cast %0 : i32 to index
     %v = memref.load %a_1[%i] : memref<64xf32>
-    %s = arith.addf %v, %v : f32
+    %s = llvm.fadd %v, %v : f32
     memref.store %s, %a_1[%i] : memref<64xf32>
     llvm.return
   }

@@ -437,8 +437,8 @@ gpu.module @m attributes {blobLinkedLib = "libdevice.10.bc"} {
     %a = llvm.call @__nv_sinf(%x) : (f32) -> f32
     %b = llvm.call @__nv_sin(%y) : (f64) -> f64
     %c = llvm.call @__nv_sqrtf(%x) : (f32) -> f32
-    %d = arith.divf %x, %x : f32
-    %e = arith.divf %y, %y fastmath<arcp> : f64
+    %d = llvm.fdiv %x, %x : f32
+    %e = llvm.fdiv %y, %y : f64
     llvm.return
   }
 }

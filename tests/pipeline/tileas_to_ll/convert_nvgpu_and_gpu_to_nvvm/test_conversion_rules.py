@@ -28,6 +28,7 @@ from tileiras_build.libdevice.library import Library
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.opt import find_pass, parse_module, run
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm import passes
+from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.arithmetic import REMAPPED
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.conversion import REWRITES
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.converted_types import convert_type
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.libdevice_math import CALLEES, FAST
@@ -66,8 +67,8 @@ def the(kind: type[Operation], found: list[Operation]) -> Operation:
 
 # Legality -------------------------------------------------------------------------------------------------------------
 
-# A launch is code of the host.
-ROOTS = sorted(REWRITES.keys() - {LaunchFuncOp}, key=lambda kind: kind.name)
+# A launch is code of the host, arithmetic is legal.
+ROOTS = sorted(REWRITES.keys() - {LaunchFuncOp} - REMAPPED.keys(), key=lambda kind: kind.name)
 
 
 @pytest.fixture
@@ -121,7 +122,13 @@ def test_libdevice_has_one_fast_division():
     called = the(llvm.CallOp, operations("%x: f32", "%r = arith.divf %x, %x fastmath<fast> : f32"))
     assert called.callee.root_reference.data == FAST[arith.DivfOp][1] == "__nv_fast_fdividef"
     plain = operations("%x: f32", "%r = arith.divf %x, %x : f32")
-    assert arith.DivfOp in map(type, plain)
+    assert llvm.FDivOp in map(type, plain)
+
+
+@pytest.mark.seed(DOCUMENT, "arith-bank")
+def test_every_row_of_arithmetic_is_shown():
+    shown = {op.name for case in cases() for op in parse_module(case.source).walk()}
+    assert {kind.name for kind in REMAPPED} - shown == set()
 
 
 # Values ---------------------------------------------------------------------------------------------------------------

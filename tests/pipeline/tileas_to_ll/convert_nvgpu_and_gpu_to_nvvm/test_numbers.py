@@ -135,7 +135,8 @@ def test_printf_prints_what_c_would(capfd):
     assert capfd.readouterr().out == f"-3 1.50 {1 << 40} 1\n"
 
 
-@pytest.mark.parametrize("kind", ["add", "maxui", "xor"])
+@pytest.mark.seed(DOCUMENT, "subgroup-reduce")
+@pytest.mark.parametrize("kind", ["add", "maxui", "xor", "mul"])
 def test_a_warp_reduces(kind):
     ptx = compile_kernel(
         "gpu.module @m { gpu.func @k(%o: !llvm.ptr<1>) kernel {\n"
@@ -146,11 +147,13 @@ def test_a_warp_reduces(kind):
     )
     out = aligned(np.zeros(64, np.uint32))
     launch(ptx, [None], {0: out}, threads=64)
-    reduce = {"add": np.sum, "maxui": np.max, "xor": np.bitwise_xor.reduce}[kind]
+    reduce = {"add": np.sum, "maxui": np.max, "xor": np.bitwise_xor.reduce, "mul": np.multiply.reduce}[kind]
     lanes = np.arange(64, dtype=np.uint32).reshape(2, 32)
-    np.testing.assert_array_equal(out.reshape(2, 32), [[reduce(half)] * 32 for half in lanes])
+    reduced = [[reduce(half)] * 32 for half in lanes]
+    np.testing.assert_array_equal(out.reshape(2, 32), np.array(reduced).astype(np.uint32))
 
 
+@pytest.mark.seed(DOCUMENT, "shuffle")
 @pytest.mark.parametrize(
     ("mode", "source"), [("xor", lambda i: i ^ 5), ("up", lambda i: i - 5), ("down", lambda i: i + 5)]
 )
@@ -170,6 +173,46 @@ def test_a_shuffle_says_which_lanes_read(mode, source):
     launch(ptx, [None, np.int32(5).tobytes(), np.int32(32).tobytes()], {0: out}, threads=32)
     lanes = [source(i) for i in range(32)]
     assert out.tolist() == [100 + lane if 0 <= lane < 32 else i for i, lane in enumerate(lanes)]
+
+
+# Of -7 and 3, and of 2.5 and 3: what each operation gives; a comparison chooses between them.
+LARGE = 2**32 - 7
+INTEGERS = {
+    "addi": -4, "subi": -10, "muli": -21, "divsi": -2, "divui": LARGE // 3, "remsi": -1, "remui": LARGE % 3, "andi": 1,
+    "ori": -5, "xori": -6, "shli": -56, "shrui": LARGE >> 3, "shrsi": -1, "minsi": -7, "maxsi": 3, "minui": 3, "maxui": -7,
+    "cmpi slt,": -7, "cmpi ult,": 3, "cmpi uge,": -7, "cmpi eq,": 3,
+}  # fmt: skip
+FLOATS = {
+    "addf": 5.5, "subf": -0.5, "mulf": 7.5, "divf": 2.5 / 3, "minimumf": 2.5, "maximumf": 3, "cmpf olt,": 2.5,
+    "cmpf ogt,": 3, "cmpf une,": 2.5,
+}  # fmt: skip
+
+
+def slot(index: int, operation: str, type: str) -> str:
+    """An operation whose result goes to a place of its own."""
+    made = f"arith.{operation} %a, %b : {type}"
+    if operation.startswith("cmp"):
+        made = f"{made}\n%r{index} = arith.select %c{index}, %a, %b : {type}"
+    return (
+        f"%{'c' if operation.startswith('cmp') else 'r'}{index} = {made}\n"
+        f"%p{index} = llvm.getelementptr %o[{index}] : (!llvm.ptr<1>) -> !llvm.ptr<1>, {type}\n"
+        f"llvm.store %r{index}, %p{index} : {type}, !llvm.ptr<1>"
+    )
+
+
+@pytest.mark.seed(DOCUMENT, "arith-bank")
+@pytest.mark.parametrize(
+    ("type", "dtype", "values", "expected"),
+    [("i32", np.int32, (-7, 3), INTEGERS), ("f32", np.float32, (2.5, 3), FLOATS)],
+    ids=["integers", "floats"],
+)
+def test_arithmetic_computes(type, dtype, values, expected):
+    body = "\n".join(slot(index, operation, type) for index, operation in enumerate(expected))
+    arguments = f"%o: !llvm.ptr<1>, %a: {type}, %b: {type}"
+    ptx = compile_kernel(f"gpu.module @m {{ gpu.func @k({arguments}) kernel {{\n{body}\ngpu.return }} }}")
+    out = aligned(np.zeros(len(expected), dtype))
+    launch(ptx, [None, *(dtype(value).tobytes() for value in values)], {0: out}, threads=1)
+    np.testing.assert_array_equal(out, np.array([*expected.values()]).astype(dtype))
 
 
 @pytest.mark.seed(DOCUMENT, "concept-math", "math-promotion", "math-fast")

@@ -1,11 +1,11 @@
 """Convert gpu and nvgpu operations to nvvm and llvm.
 
-In:    gpu.*, nvgpu.*, cf.assert, math.* with a libdevice row; hand-written or from earlier conversions.
+In:    gpu.*, nvgpu.*, cf.assert, math.* with a libdevice row, arith.* on LLVM's types; by hand or of earlier passes.
 Out:   llvm.*, nvvm.*; of gpu only the container gpu.module (and gpu.yield) remains, of nvgpu nothing.
 After: layouts and schedules are final. Before: translation to LLVM IR.
 Sound: an operation without a rewrite is an error that names it; no address is moved to another memory space.
 
-Other dialects (arith, vector, cf, scf, memref) stay; ``builtin.unrealized_conversion_cast`` bridges their types. One walk
+Other dialects (vector, cf, scf, memref, arith on index) stay; ``builtin.unrealized_conversion_cast`` bridges their types. One walk
 finds all that the passes look at, what rewrites add is noted as they add it: kernels are large.
 """
 
@@ -27,6 +27,7 @@ from ...contracts import EdgePass
 from ...job import Job
 from ...shared.accessors import block_of
 from . import (  # noqa: F401 - each registers its rewrites
+    arithmetic,
     async_copies,
     functions,
     index_queries,
@@ -60,10 +61,10 @@ def role_of(kind: type[Operation]) -> str | None:
     """What operations of a class are to this conversion; None for those that it passes by."""
     if kind is gpu.LaunchFuncOp:
         return LAUNCH
-    if kind in REWRITES:
-        return ROOT
     if kind in ROOTS:
         return MATH
+    if kind in REWRITES:
+        return ROOT
     if kind in STRUCTURAL:
         return STRUCTURE
     if kind in (UnrealizedConversionCastOp, arith.IndexCastOp):
@@ -161,7 +162,7 @@ class ConvertNVGPUAndGPUToNVVM(EdgePass):
         # Launches first: they ask the kernels for their signatures. A function last: rewrites ask the one around them
         # for its launch bounds.
         _convert(found.of(LAUNCH), launches.convert_launch, found, job)
-        roots = sorted(found.of(ROOT), key=lambda op: isinstance(op, gpu.GPUFuncOp))
+        roots = sorted([*found.of(ROOT), *_plain(found)], key=lambda op: isinstance(op, gpu.GPUFuncOp))
         _convert(roots, lambda op, emit: REWRITES[type(op)](op, emit), found, job)
         _convert_carried_types(found, job)
         _remove_bridges(found)
@@ -171,6 +172,11 @@ class ConvertNVGPUAndGPUToNVVM(EdgePass):
 def _math(found: Found) -> list[Operation]:
     added = [op for op in found.added if role_of(op.__class__) == MATH]
     return [op for op in (*found.of(MATH), *added) if op.parent is not None and needs_libdevice(op)]
+
+
+def _plain(found: Found) -> list[Operation]:
+    """Of the operations that libdevice might have computed, those that it does not, and that have a rewrite."""
+    return [op for op in found.of(MATH) if op.parent is not None and op.__class__ in REWRITES]
 
 
 def _scalarize(found: Found, job: Job) -> None:

@@ -1,0 +1,47 @@
+"""Arithmetic of scalars and vectors: each operation of ``arith`` is one of LLVM's, with its operands and its type.
+
+What has a type of its own in LLVM's form (``index``, vectors of several dimensions) stays for who takes it. Flags are
+dropped, as without them each operation allows less.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, llvm
+from xdsl.ir import Attribute, Operation
+
+from ....dialects.llvm_ext import FPToSIOp, FPToUIOp, UIToFPOp
+from ....dialects.nvvm import generic
+from .conversion import Emitter, rewrite
+from .converted_types import convert_type
+
+INTEGERS: dict[type[Operation], type[Operation]] = {
+    arith.AddiOp: llvm.AddOp, arith.SubiOp: llvm.SubOp, arith.MuliOp: llvm.MulOp, arith.DivSIOp: llvm.SDivOp,
+    arith.DivUIOp: llvm.UDivOp, arith.RemSIOp: llvm.SRemOp, arith.RemUIOp: llvm.URemOp, arith.AndIOp: llvm.AndOp,
+    arith.OrIOp: llvm.OrOp, arith.XOrIOp: llvm.XOrOp, arith.ShLIOp: llvm.ShlOp, arith.ShRUIOp: llvm.LShrOp,
+    arith.ShRSIOp: llvm.AShrOp, arith.CmpiOp: llvm.ICmpOp, arith.ConstantOp: llvm.ConstantOp,
+    arith.MinSIOp: generic.SMinOp, arith.MaxSIOp: generic.SMaxOp, arith.MinUIOp: generic.UMinOp,
+    arith.MaxUIOp: generic.UMaxOp, arith.MinimumfOp: generic.MinimumOp, arith.MaximumfOp: generic.MaximumOp,
+}  # fmt: skip
+CASTS: dict[type[Operation], type[Operation]] = {
+    arith.ExtSIOp: llvm.SExtOp, arith.ExtUIOp: llvm.ZExtOp, arith.TruncIOp: llvm.TruncOp, arith.ExtFOp: llvm.FPExtOp,
+    arith.TruncFOp: llvm.FPTruncOp, arith.SIToFPOp: llvm.SIToFPOp, arith.UIToFPOp: UIToFPOp,
+    arith.FPToSIOp: FPToSIOp, arith.FPToUIOp: FPToUIOp, arith.BitcastOp: llvm.BitcastOp,
+}  # fmt: skip
+# Those that say in LLVM what a floating-point operation may assume.
+FLOATS: dict[type[Operation], type[Operation]] = {
+    arith.AddfOp: llvm.FAddOp, arith.SubfOp: llvm.FSubOp, arith.MulfOp: llvm.FMulOp, arith.DivfOp: llvm.FDivOp,
+    arith.NegfOp: llvm.FNegOp, arith.CmpfOp: llvm.FCmpOp, arith.SelectOp: llvm.SelectOp,
+}  # fmt: skip
+REMAPPED = INTEGERS | CASTS | FLOATS
+KEPT = ("predicate", "value")  # LLVM numbers predicates as arith does
+
+
+@rewrite(*REMAPPED)
+def remap(op: Operation, emit: Emitter) -> None:
+    """The same under another name."""
+    if any(convert_type(value.type) != value.type for value in (*op.operands, *op.results)):
+        return
+    properties: dict[str, Attribute] = {name: op.properties[name] for name in KEPT if name in op.properties}
+    if type(op) in FLOATS:
+        properties["fastmathFlags"] = llvm.FastMathAttr(None)
+    emit.replace(emit.made(REMAPPED[type(op)], op.operands, op.results[0].type, properties))
