@@ -117,7 +117,10 @@ def new_comparison() -> Comparison:
 
 
 class Build:
-    """What the environments of one SCons run share: the executor and the progress display."""
+    """What the environments of one SCons run share: the executor and the progress display.
+
+    ``rest`` are functions that make, of the nodes that are not lost, what SCons has not made since others are; they say what is missing.
+    """
 
     def __init__(self, shortcut: Shortcut, executor: Executor | None = None, pruning: bool = False):
         self.shortcut, self.pruning = shortcut, pruning
@@ -131,6 +134,8 @@ class Build:
         self.build_dirs: list[str] = []
         self.interrupted = False
         self.all_known = True  # the names of all kernels
+        self._at_end: list[TileirasError] = []
+        self.rest: list[Callable[[set], str]] = []
 
     def attach(self) -> None:
         """Hook into SCons' progress and exit."""
@@ -224,10 +229,25 @@ class Build:
             self._look_for_orphans(quiet)
         if self.build_dirs and not (option("no_exec") or option("clean")):
             keep_timeline(self.recorder, self.progress.steps, self.build_dirs[0], option("num_jobs"))
+        if self.build_dirs and not quiet and SCons.Script.GetBuildFailures():
+            self._end_with_failures()
         if self.build_dirs and not self.interrupted and not SCons.Script.Main.exit_status:
             doubt = self.shortcut.keep(self.artifacts, self.visited, bool(self.progress.built))
             if doubt and ArtifactFile.explaining:
                 print(f"scons: the next run will check every node: {doubt}")
+
+    def say_at_end(self, error: TileirasError) -> None:
+        """Say ``error`` after the failures that it follows from."""
+        self._at_end.append(error)
+
+    def _end_with_failures(self) -> None:
+        """Make the rest of what cannot be whole, with -k, and say what is missing."""
+        lost = self.progress.lost_nodes(SCons.Script.GetBuildFailures())
+        if SCons.Script.GetOption("keep_going"):
+            for make in self.rest:
+                self.progress.add_line(make(lost))
+        for error in self._at_end:
+            self.progress.add_line(str(error))
 
     def _look_for_orphans(self, quiet: bool) -> None:
         """Name or remove them, if the build scripts were read to their end, so that all kernels are known."""
@@ -294,7 +314,9 @@ class Chain:
         kernels = [kernel for node in nodes for kernel in self._kernels(env, node, settings)]
         self._check_names(kernels, name, folder)
         names = [kernel.name for kernel in kernels]
-        own = settings_by_kernel(name, names, options, lambda **given: read_settings(env, **{"sm": sm} | given))
+        read = lambda **given: read_settings(env, **{"sm": sm} | given)
+        later = None if self.build.all_known else self.build.say_at_end
+        own = settings_by_kernel(name, names, options, read, later)
         by_target = {target: None for kernel in names for target in own[kernel].targets}
         last = [
             self._add_target(env, kernel, target, own[kernel.name])
