@@ -344,16 +344,16 @@ class Chain:
             raise InvalidInput("library-source", message, location=Location(str(node)))
         try:
             if is_helper(node.srcnode().get_abspath()):
-                self._say_helper(node)
+                self._say_helper(node, "no CASES table, so this is a module that kernels import")
                 return []
         except TileirasError:
             pass  # the step says what is wrong with it
         return self._exported(env, node, settings)
 
-    def _say_helper(self, node) -> None:
+    def _say_helper(self, node, why: str) -> None:
         if not SCons.Script.GetOption("silent") and str(node) not in self._helpers:
             self._helpers.add(str(node))
-            print(f"scons: {node}: remark[export-helper]: no CASES table, so this is a module that kernels import")
+            print(f"scons: {node}: remark[export-helper]: {why}")
 
     def _exported(self, env, node, settings: Settings) -> list[Kernel]:
         """The kernels of a Python file, which one step exports."""
@@ -365,6 +365,9 @@ class Chain:
             # The same error is the file's own: it fails that step, and -k builds the others.
             names, imports = [Path(path).stem], []
             self.build.all_known = False
+        if not names:
+            self._say_helper(node, "its CASES table is empty")
+            return []
         builder = self._cached(("export",), lambda: Builder(action=ExportAction(stage, self.build.executor)))
         folder = env.Dir(f"{settings.build_dir}/{stage.name}")
         made = [self.build.artifact(folder, name + stage.suffix) for name in names]
@@ -386,7 +389,9 @@ class Chain:
         with READING.aside(), path_of_steps():
             # The record of the export, which reads the same, tells a later run whether they hold.
             found = names.find(new_comparison())
-            return found or names.ask(self.build.executor(env), step_timeout(env), _changes_files())
+            return (
+                found if found is not None else names.ask(self.build.executor(env), step_timeout(env), _changes_files())
+            )
 
     def compiled(self, env, node, settings: Settings, target: Target):
         """The node of the bytecode of a CUDA Tile C++ file for ``target``, which nvcc makes."""
