@@ -484,7 +484,8 @@ multiply-adds of each thread.
 
 {version_table()}
 
-`export` writes bytecode {_number(WRITTEN)}, and so does `asm` unless `--bytecode` names another version. A file newer
+`export` writes bytecode {_number(WRITTEN)}, and so does `asm` unless `--bytecode` names another version; of
+CUDA Tile C++ nvcc 13.4 writes 13.4 and nvcc 13.5 writes 13.5 ([sources](sources.md)). A file newer
 than {newest}, and one with preview content, is refused with `bytecode-version`.
 
 ## Refusals

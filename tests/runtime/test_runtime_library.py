@@ -27,6 +27,16 @@ def test_library_is_a_mapping_of_its_kernels(package):
         library["absent"]
 
 
+def test_a_kernel_of_cpp_is_found_by_its_name_there(package):
+    library = Library(package)
+    images = library.manifest.kernels[PLAIN]
+    symbols = ("_Z5scaleIfLi256EEvPKT_PS0_i", "_Z5scaleI6__halfLi256EEvPKT_PS1_i", "_Z6negatePf", "_Z6negatePd")
+    library.manifest.kernels.update(dict.fromkeys(symbols, images))
+    assert library["scale<float, 256>"].name == symbols[0] and library[symbols[1]].name == symbols[1]
+    with pytest.raises(KeyError, match="library sample has several kernels negate"):
+        library["negate"]
+
+
 @pytest.mark.parametrize(("number", "target"), [(80, "sm_80"), (86, "sm_80"), (90, "sm_90")])
 def test_gpu_gets_its_cubin(package, number, target):
     driver = FakeDriver(number)

@@ -44,7 +44,8 @@ def test_what_the_table_is_made_from_makes_other_kernels(project):
     project.write("sizes.py", "SIZES = (2, 3)\n")
     assert project.steps(sm="90") == sorted([*chain("k_3", targets=("sm_90",)), "tilebc 2 of k.py"])
     project.write("sizes.py", "SIZES = ()\n")
-    assert "7 files of a kernel" not in project.run(sm="90").stdout
+    done = project.run(sm="90")
+    assert done.returncode == 0 and "k.py: remark[export-helper]: its CASES table is empty" in done.stdout
     project.write("sizes.py", SIZES)
     assert "tilebc 2 of k.py" in project.steps(sm="90")
 
@@ -72,8 +73,32 @@ def test_two_files_of_one_name_are_kept_apart(project):
         (project.folder / folder).mkdir()
         project.write(f"{folder}/k.py", BUILT.replace(".sizes", "sizes").replace("k_{", f"{folder}_{{"))
         project.write(f"{folder}/sizes.py", SIZES)
-    project.write("SConstruct", SCONSTRUCT.replace('Glob("*.tilebc") + Glob("*.py")', 'Glob("*/k.py")'))
+    project.write("SConstruct", WATCHED.replace('Glob("*.tilebc") + Glob("*.py")', 'Glob("*/k.py")'))
     done = project.run(sm="90")
     assert done.returncode == 0, done.stdout + done.stderr
     assert project.steps(sm="90") == []
     assert len(list((project.folder / "build/tilebc").glob("*.cases"))) == 2
+
+
+def test_a_pattern_for_kernels_of_a_file_that_failed_is_said_after_that(project):
+    script = WATCHED.replace('Glob("*.tilebc") + ', "").replace(
+        '"kernels", ', '"kernels", kernels={"k_*": {"opt": 1}}, sources='
+    )
+    project.write("SConstruct", script)
+    project.write("good.py", 'from tileiras_build.bytecode.export import Case\nCASES = [Case("g", None, ())]\n')
+    assert project.run(sm="90").returncode == 0
+    project.write("sizes.py", "SIZES = nothing\n")
+    done = project.run("-k", sm="90")
+    assert done.returncode == 2 and "cubin sm_90 g" in [*steps_of(done), "cubin sm_90 g"]
+    said = (
+        "error[library-pattern]: no kernel of library kernels is called k_*, of those that are known: the kernels of a "
+    )
+    assert done.stdout.index("NameError: name 'nothing'") < done.stdout.index(said)
+    project.write("sizes.py", "SIZES = ()\n")
+
+
+def test_a_pattern_that_matches_nothing_of_what_is_known_ends_the_build(project):
+    script = WATCHED.replace('"kernels", ', '"kernels", kernels={"other_*": {"opt": 1}}, sources=')
+    project.write("SConstruct", script)
+    done = project.run("-k", sm="90")
+    assert "error[library-pattern]: no kernel of library kernels is called other_*; name a kernel" in done.stderr

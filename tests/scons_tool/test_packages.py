@@ -96,3 +96,21 @@ def test_tool_is_found_by_its_name_once_the_package_is_imported():
     script = "from tileiras_build import scons_tool; import SCons.Tool; print(SCons.Tool.Tool('tileiras').name)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout == "tileiras\n", done.stderr
+
+
+def test_with_k_the_package_is_of_the_kernels_that_are_there(project):
+    shutil.copy(ROOT / "examples/prebuilt/matmul_f16_nt.tilebc", project.folder)
+    (project.folder / "broken.tilebc").write_bytes(b"\x7fTileIR\0 and no more")
+    done = project.run("-k", "package", "sm=90", sm=None)
+    assert done.returncode != 0
+    assert done.stdout.rstrip().endswith("package mine is without broken (sm_90)")
+    kernels = json.loads((project.folder / "build/package/mine/manifest.json").read_text())["kernels"]
+    assert kernels.keys() == {"vector_add_f32", "matmul_f16_nt"}
+    (project.folder / "broken.tilebc").unlink()
+    assert "package mine (2 kernel files)" in run(project, "sm=90", "package")
+
+
+def test_without_k_nothing_is_packed(project):
+    (project.folder / "broken.tilebc").write_bytes(b"\x7fTileIR\0 and no more")
+    assert project.run("package", "sm=90", sm=None).returncode != 0
+    assert not (project.folder / "build/package/mine/manifest.json").exists()

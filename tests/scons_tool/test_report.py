@@ -47,6 +47,18 @@ def test_failing_build_leaves_the_last_report(project):
     assert (project.folder / "build/report/index.html").read_bytes() == before
 
 
+def test_with_k_the_report_is_of_the_kernels_that_are_there(project):
+    project.run("report")
+    project.write("a.tilebc", "kernel a\nll: fail\n")
+    done = project.run("-k", "report")
+    assert done.returncode != 0
+    assert done.stdout.rstrip().endswith("build/report/index.html is without a (sm_90, sm_100)")
+    assert {row["kernel"] for row in page(project)["rows"]} == {"b"}
+    project.write("a.tilebc", "kernel a\n")
+    assert project.run("report").returncode == 0
+    assert {row["kernel"] for row in page(project)["rows"]} == {"a", "b"}
+
+
 def test_command_writes_the_page_of_a_build_folder(project, capsys):
     project.run(sm="90")
     made = project.folder / "page.html"

@@ -136,6 +136,18 @@ def test_flags_and_instantiations_compile_again(small):
     assert len({first["k"], flagged["k"], instantiated["k"]}) == 3
 
 
+def test_a_link_that_leads_to_another_toolkit_compiles_again(small):
+    make_toolkit(small.folder / "other")
+    (small.folder / "other/nvvm/bin/cicc").write_text("cicc 2")
+    (small.folder / "cuda").symlink_to("k/toolkit")
+    change_options(small, nvcc="cuda/bin/nvcc")
+    first, _ = small.bytecode()
+    (small.folder / "cuda").unlink()
+    (small.folder / "cuda").symlink_to("other")
+    second, steps = small.bytecode()
+    assert first != second and "nvcc was #/k/toolkit/bin/nvcc, is #/other/bin/nvcc" in steps[0]
+
+
 def test_a_file_beside_compiles_nothing(small):
     small.bytecode()
     for name in ("k/one/other.h", "k/other.h", "other.cuh"):

@@ -13,6 +13,7 @@ from tileiras_build.reads.places import Places
 from tileiras_build.reads.record import Comparison
 from tileiras_build.reads.watch import ReadsChanged
 from tileiras_build.tilecpp import compile_file as module
+from tileiras_build.tilecpp import diagnostics
 from tileiras_build.tilecpp.compile_file import BYTECODE, Request, compile_file
 
 OLD = 1_600_000_000_000_000_000  # ns
@@ -206,3 +207,16 @@ def test_an_old_nvcc_is_refused(tmp_path, project):
 def test_warnings_are_remarks(project, nvcc):
     made = compiled(project, nvcc, {"k.cu": "#warn-at-3 variable was declared but never referenced\n"})
     assert made.remarks == ("k.cu:1:3: warning[nvcc]: variable was declared but never referenced",)
+
+
+def test_kernels_that_cannot_be_instantiated_are_named():
+    request = Request("dir/k.cu", 90, instantiate=("scale<float>", "nosuch<3>"))
+    said = '/tmp/k.cu(3): error: identifier "nosuch" is undefined\n\n/tmp/k.cu(2): error: cannot deduce "auto" type\n'
+    found = [
+        str(error)
+        for error in diagnostics.failure(module._without_wrapper(said, "/tmp/k.cu", request), 2, "dir/k.cu", "/").errors
+    ]
+    assert found == [
+        'dir/k.cu: error[nvcc]: nosuch<3>: identifier "nosuch" is undefined; correct the file',
+        "dir/k.cu: error[nvcc]: scale<float>: no kernel of the file takes these template arguments; correct the file",
+    ]

@@ -53,6 +53,7 @@ def test_a_host_compiler_is_missed(monkeypatch, nvcc):
     use(monkeypatch, nvcc, None)
     monkeypatch.setattr(shutil, "which", lambda name, path=None: None)
     assert what_is_missing() == "there is no host compiler (g++ or clang++)"
+    assert what_is_missing(flags=("-ccbin", "icx")) is None
 
 
 def test_nvcc_without_cicc_is_refused(tmp_path, nvcc):

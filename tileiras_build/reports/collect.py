@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -45,16 +45,16 @@ class Row:
         return f"{self.kernel} {self.target}"
 
 
-def read_rows(build_dir: Path) -> list[Row]:
-    """The rows of every cubin in the GPUs' folders of ``build_dir``; raises InvalidInput where there is none."""
-    rows = [row for target in TARGETS.values() for row in _rows_of(build_dir / target.name, target)]
+def read_rows(build_dir: Path, without: Collection[tuple[str, str]] = ()) -> list[Row]:
+    """The rows of every cubin in the GPUs' folders of ``build_dir`` but (folder, name) ``without``; raises InvalidInput where there is none."""
+    rows = [row for target in TARGETS.values() for row in _rows_of(build_dir / target.name, target, without)]
     if not rows:
         raise InvalidInput("report-no-cubins", "no cubin is in this folder", location=Location(str(build_dir)))
     return sorted(rows, key=lambda row: (row.kernel, TARGETS[row.target].number))
 
 
-def _rows_of(folder: Path, target: Target) -> Iterator[Row]:
-    for cubin in sorted(folder.glob("*.cubin")):
+def _rows_of(folder: Path, target: Target, without: Collection[tuple[str, str]]) -> Iterator[Row]:
+    for cubin in sorted(path for path in folder.glob("*.cubin") if (folder.name, path.stem) not in without):
         for kernel, entry in read_document(cubin.with_suffix(".json"))["kernels"].items():
             yield _row(readable(kernel), target, entry, cubin.stat().st_size)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import asdict, astuple
 from datetime import datetime
 from pathlib import Path
@@ -16,12 +17,12 @@ _FOLDER = Path(__file__).parent
 _DIGITS = 5  # of times in seconds: ten microseconds
 
 
-def write_report(build_dir: Path, page: Path | None = None) -> Path:
+def write_report(build_dir: Path, page: Path | None = None, without: Collection[tuple[str, str]] = ()) -> Path:
     """Write the page (default: ``report/index.html`` in the build folder) and, beside it, the Chrome trace.
 
-    Raises InvalidInput where the folder holds no build, or a file in it is damaged.
+    ``without`` are kernel files, (folder of the GPU, name), whose cubins an earlier build has left. Raises InvalidInput where the folder holds no build, or a file in it is damaged.
     """
-    rows, timeline = read_rows(build_dir), read_timeline(timeline_path(build_dir))
+    rows, timeline = read_rows(build_dir, without), read_timeline(timeline_path(build_dir))
     before = remember(build_dir, rows)
     page = page or page_path(build_dir)
     files = {page: render_page(str(build_dir), rows, before, timeline).encode()}

@@ -195,7 +195,12 @@ def _entry_of_export(function: str, root: str, stage: Stage, path: str, names: t
 def _entry_of_compiling(request: Request, root: str) -> Entry:
     """The entry of a CUDA Tile C++ file; other checkouts have it in other folders, and nvcc too."""
     places, path = Places(root), os.path.join(root, request.path)
-    options = [request.sm, request.flags, request.instantiate, request.nvcc and places.name(request.nvcc)]
+    options = [
+        request.sm,
+        request.flags,
+        request.instantiate,
+        request.nvcc and places.name(os.path.realpath(request.nvcc)),
+    ]
     read = {os.path.relpath(path, root): hashlib.sha256(read_file(path)).hexdigest()}
     return ExportEntry(_key("tilecpp", source_digest(TILECPP), options, read), (TILECPP.suffix,), places)
 

@@ -16,12 +16,16 @@ NAMES = tuple(name for name in DEFAULTS if name not in ("build_dir", "ptx", "pre
 
 
 def settings_by_kernel(
-    library: str, names: Iterable[str], rows: Mapping[str, Mapping[str, object]], read: Callable[..., Settings]
+    library: str,
+    names: Iterable[str],
+    rows: Mapping[str, Mapping[str, object]],
+    read: Callable[..., Settings],
+    later: Callable[[InvalidInput], None] | None = None,
 ) -> dict[str, Settings]:
     """The settings of each kernel of ``names``; ``read(**options)`` makes the library's own with some replaced.
 
     Raises InvalidInput[library-option] for an option that a kernel cannot have, [library-pattern] for a pattern that
-    matches no kernel.
+    matches no kernel; the latter is given to ``later`` where that is there, for a library whose kernels are not all known.
     """
     _check(library, rows)
     known: dict[tuple, Settings] = {}
@@ -34,11 +38,19 @@ def settings_by_kernel(
             known[key] = read(**{option: value for pattern in matching for option, value in rows[pattern].items()})
         found[name] = known[key]
     if unused:
-        message = f"no kernel of library {library} is called {' or '.join(sorted(unused))}"
-        raise InvalidInput(
-            "library-pattern", message, remedy="name a kernel, or a pattern such as matmul_*, in kernels="
-        )
+        error = _unused(library, sorted(unused), later is not None)
+        if later is None:
+            raise error
+        later(error)
     return found
+
+
+def _unused(library: str, patterns: list[str], incomplete: bool) -> InvalidInput:
+    message = f"no kernel of library {library} is called {' or '.join(patterns)}"
+    if incomplete:
+        message += ", of those that are known: the kernels of a file that failed are not"
+        return InvalidInput("library-pattern", message, remedy="correct that file first")
+    return InvalidInput("library-pattern", message, remedy="name a kernel, or a pattern such as matmul_*, in kernels=")
 
 
 def _check(library: str, rows: Mapping[str, Mapping[str, object]]) -> None:

@@ -117,7 +117,10 @@ def new_comparison() -> Comparison:
 
 
 class Build:
-    """What the environments of one SCons run share: the executor and the progress display."""
+    """What the environments of one SCons run share: the executor and the progress display.
+
+    ``rest`` are functions that make, of the nodes that are not lost, what SCons has not made since others are; they say what is missing.
+    """
 
     def __init__(self, shortcut: Shortcut, executor: Executor | None = None, pruning: bool = False):
         self.shortcut, self.pruning = shortcut, pruning
@@ -131,6 +134,8 @@ class Build:
         self.build_dirs: list[str] = []
         self.interrupted = False
         self.all_known = True  # the names of all kernels
+        self._at_end: list[TileirasError] = []
+        self.rest: list[Callable[[set], str]] = []
 
     def attach(self) -> None:
         """Hook into SCons' progress and exit."""
@@ -224,10 +229,25 @@ class Build:
             self._look_for_orphans(quiet)
         if self.build_dirs and not (option("no_exec") or option("clean")):
             keep_timeline(self.recorder, self.progress.steps, self.build_dirs[0], option("num_jobs"))
+        if self.build_dirs and not quiet and SCons.Script.GetBuildFailures():
+            self._end_with_failures()
         if self.build_dirs and not self.interrupted and not SCons.Script.Main.exit_status:
             doubt = self.shortcut.keep(self.artifacts, self.visited, bool(self.progress.built))
             if doubt and ArtifactFile.explaining:
                 print(f"scons: the next run will check every node: {doubt}")
+
+    def say_at_end(self, error: TileirasError) -> None:
+        """Say ``error`` after the failures that it follows from."""
+        self._at_end.append(error)
+
+    def _end_with_failures(self) -> None:
+        """Make the rest of what cannot be whole, with -k, and say what is missing."""
+        lost = self.progress.lost_nodes(SCons.Script.GetBuildFailures())
+        if SCons.Script.GetOption("keep_going"):
+            for make in self.rest:
+                self.progress.add_line(make(lost))
+        for error in self._at_end:
+            self.progress.add_line(str(error))
 
     def _look_for_orphans(self, quiet: bool) -> None:
         """Name or remove them, if the build scripts were read to their end, so that all kernels are known."""
@@ -294,7 +314,9 @@ class Chain:
         kernels = [kernel for node in nodes for kernel in self._kernels(env, node, settings)]
         self._check_names(kernels, name, folder)
         names = [kernel.name for kernel in kernels]
-        own = settings_by_kernel(name, names, options, lambda **given: read_settings(env, **{"sm": sm} | given))
+        read = lambda **given: read_settings(env, **{"sm": sm} | given)
+        later = None if self.build.all_known else self.build.say_at_end
+        own = settings_by_kernel(name, names, options, read, later)
         by_target = {target: None for kernel in names for target in own[kernel].targets}
         last = [
             self._add_target(env, kernel, target, own[kernel.name])
@@ -322,16 +344,16 @@ class Chain:
             raise InvalidInput("library-source", message, location=Location(str(node)))
         try:
             if is_helper(node.srcnode().get_abspath()):
-                self._say_helper(node)
+                self._say_helper(node, "no CASES table, so this is a module that kernels import")
                 return []
         except TileirasError:
             pass  # the step says what is wrong with it
         return self._exported(env, node, settings)
 
-    def _say_helper(self, node) -> None:
+    def _say_helper(self, node, why: str) -> None:
         if not SCons.Script.GetOption("silent") and str(node) not in self._helpers:
             self._helpers.add(str(node))
-            print(f"scons: {node}: remark[export-helper]: no CASES table, so this is a module that kernels import")
+            print(f"scons: {node}: remark[export-helper]: {why}")
 
     def _exported(self, env, node, settings: Settings) -> list[Kernel]:
         """The kernels of a Python file, which one step exports."""
@@ -343,6 +365,9 @@ class Chain:
             # The same error is the file's own: it fails that step, and -k builds the others.
             names, imports = [Path(path).stem], []
             self.build.all_known = False
+        if not names:
+            self._say_helper(node, "its CASES table is empty")
+            return []
         builder = self._cached(("export",), lambda: Builder(action=ExportAction(stage, self.build.executor)))
         folder = env.Dir(f"{settings.build_dir}/{stage.name}")
         made = [self.build.artifact(folder, name + stage.suffix) for name in names]
@@ -364,7 +389,9 @@ class Chain:
         with READING.aside(), path_of_steps():
             # The record of the export, which reads the same, tells a later run whether they hold.
             found = names.find(new_comparison())
-            return found or names.ask(self.build.executor(env), step_timeout(env), _changes_files())
+            return (
+                found if found is not None else names.ask(self.build.executor(env), step_timeout(env), _changes_files())
+            )
 
     def compiled(self, env, node, settings: Settings, target: Target):
         """The node of the bytecode of a CUDA Tile C++ file for ``target``, which nvcc makes."""

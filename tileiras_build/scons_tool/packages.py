@@ -18,11 +18,13 @@ from SCons.Builder import Builder
 
 from ..errors import InvalidInput, TileirasError
 from ..executor import Executor
+from ..files import write_files
 from ..pipeline.stages import Stage, source_digest
 from ..targets import TARGETS, find_target
 from .actions import WorkerAction, kernel_name, step_timeout
 from .portable import AUTO, NONE, portable_target
 from .progress import Step
+from .report import CURRENT, shown
 from .settings import DEFAULTS, fail
 from .tilecpp import CompileAction
 
@@ -134,6 +136,8 @@ class Packages:
         names = file_names(name, embed=embed)
         made = builder(env, [folder.File(file) for file in names], sources)
         self._count(made[0], Step(PACKAGE, "", name))
+        if is_wanted():
+            self.build.rest.append(lambda lost: _pack_rest(name, embed, members, made, lost))
         env.Alias(PACKAGE, made)
         self._install(env, name, names, made, prefix)
         return made
@@ -152,7 +156,7 @@ class Packages:
 
     def _count(self, node, step: Step) -> None:
         """A build that was not asked for packages would never reach its total with them in it."""
-        if {PACKAGE, INSTALL}.intersection(map(str, SCons.Script.COMMAND_LINE_TARGETS)):
+        if is_wanted():
             self.build.progress.add(node, step)
 
     def _portable(self, env, cubins: list, ptx: str) -> list:
@@ -185,6 +189,31 @@ class Packages:
         folder = env.Dir(prefix if prefix.startswith("#") or Path(prefix).is_absolute() else f"#{prefix}")
         for file, node in zip(names, made, strict=True):
             env.Alias(INSTALL, env.InstallAs(folder.File(f"{name}/{file}"), node))
+
+
+def is_wanted() -> bool:
+    """Whether this run of SCons was asked for packages."""
+    return bool({PACKAGE, INSTALL}.intersection(map(str, SCons.Script.COMMAND_LINE_TARGETS)))
+
+
+def _pack_rest(name: str, embed: bool, members: list, made: list, lost: set) -> str:
+    """Pack the kernels that are there, where SCons has not made the package since others are not; says what is missing."""
+    from ..packages.library import KernelFiles, pack_library
+
+    there = [member for member in members if member[0].get_state() in CURRENT and member[0] not in lost]
+    missing = [member for member in members if member not in there]
+    if not missing:
+        return ""
+    if not there:
+        return f"package {name} is not made: none of its kernels is there"
+    try:
+        files = [KernelFiles(kernel_name(fatbin), fatbin.path, images_of(images)) for fatbin, images in there]
+        packed = pack_library(name, files, embed=embed)
+        write_files({Path(node.path): packed[file] for node, file in zip(made, packed, strict=True)})
+    except TileirasError as error:
+        return str(error)
+    absent = [node for _, images in missing for node in images if node in lost or node.get_state() not in CURRENT]
+    return f"package {name} is without {shown(absent)}"
 
 
 def _option(env, name: str, given):

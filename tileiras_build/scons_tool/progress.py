@@ -118,6 +118,11 @@ class Progress:
             self.stream.write(f"\n{_count(len(failed), 'step')} failed:\n")
             self.stream.write(align(("kernel", "SM", "stage", "diagnostic"), rows) + "\n")
 
+    def lost_nodes(self, failures: list) -> set:
+        """The nodes of steps that have failed, or were not made because others have."""
+        failed = {_node(failure) for failure in failures}
+        return failed | {node for node in self.steps if node.get_state() == SCons.Node.failed}
+
     def add_line(self, text: str) -> None:
         """Print ``text`` below everything, unless it is empty."""
         if text:

@@ -6,6 +6,7 @@ compiler are in the record: SCons itself knows only the file.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from ..executor.watched import run_watched
 from ..pipeline.stages import TILEBC, Stage, source_digest
 from ..reads.places import Places
 from ..targets import Target
+from ..tilecpp.flags import split_flags
 from .actions import WorkerAction, because, step_timeout
 from .exports import SUFFIX as RECORD
 from .reading import READING
@@ -39,7 +41,7 @@ class CompileAction(WorkerAction):
         self.target, self.settings = target, settings
         self.nvcc = _find_nvcc(settings)
         options: dict[str, object] = {"flags": settings.nvcc_flags, "instantiate": settings.instantiate}
-        options["nvcc"] = Places(root).name(self.nvcc) if self.nvcc else None
+        options["nvcc"] = _name_of(self.nvcc, root) if self.nvcc else None
         signature = {"stage": TILECPP.name, "code": source_digest(TILECPP), "target": target.name, "options": options}
         super().__init__(TILECPP, executor, signature)
 
@@ -72,6 +74,12 @@ def _find_nvcc(settings: Settings) -> str | None:
         return settings.nvcc
 
 
+def _name_of(nvcc: str, root: str) -> str:
+    """What the signature calls it: the toolkit itself, where a link such as /usr/local/cuda leads to it."""
+    with READING.looking_up():
+        return Places(os.path.realpath(root)).name(os.path.realpath(nvcc))
+
+
 def names_of(stem: str) -> tuple[str, str]:
     """The files that a step makes of ``<stem>.cu``: bytecode and record."""
     return stem + TILECPP.suffix, stem + RECORD
@@ -86,7 +94,7 @@ def usable_sources(env, sources: Iterable) -> list:
     with READING.looking_up():
         from ..tilecpp.toolchain import what_is_missing
 
-        missing = what_is_missing(str(env.get("nvcc") or "") or None)
+        missing = what_is_missing(str(env.get("nvcc") or "") or None, split_flags(env.get("nvcc_flags") or ""))
     if not nodes or missing is None:
         return nodes
     names = ", ".join(str(node) for node in nodes[:3]) + (", ..." if len(nodes) > 3 else "")

@@ -98,10 +98,14 @@ def _source(request: Request, root: str, folder: str) -> str:
 
 def _without_wrapper(said: str, source: str, request: Request) -> str:
     """What nvcc says of the lines that ``_source`` has added, as said of the kernels that they name."""
+    if not request.instantiate:
+        return said
     for line, kernel in enumerate(request.instantiate, 2):
         said = re.sub(
             rf"^{re.escape(source)}\({line}\): error: ", f"{request.path}(0): error: {kernel}: ", said, flags=re.M
         )
+    # Of a variable that no type can be found for: none of the templates of this name is meant.
+    said = said.replace('cannot deduce "auto" type', "no kernel of the file takes these template arguments")
     return said.replace(source, request.path)
 
 

@@ -68,13 +68,17 @@ def _toolkit(nvcc: str | os.PathLike) -> str:
     return os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
 
 
-def what_is_missing(nvcc: str | None = None) -> str | None:
-    """Why no CUDA Tile C++ can be compiled here, in a few words; None where nothing is known to be missing."""
+def what_is_missing(nvcc: str | None = None, flags: Sequence[str] = ()) -> str | None:
+    """Why no CUDA Tile C++ can be compiled here, in a few words; None where nothing is known to be missing.
+
+    A host compiler that ``flags`` or the environment name is taken to be there.
+    """
     try:
         find_nvcc(nvcc)
     except InvalidInput as error:
         return error.message
-    if not any(map(shutil.which, HOST_COMPILERS)):
+    is_named = "NVCC_CCBIN" in os.environ or any(flag.startswith(("-ccbin", "--compiler-bindir")) for flag in flags)
+    if not is_named and not any(map(shutil.which, HOST_COMPILERS)):
         return f"there is no host compiler ({' or '.join(HOST_COMPILERS)})"
     return None
 
