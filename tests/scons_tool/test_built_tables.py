@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.scons_tool.test_build import SCONSTRUCT, Project, chain, steps_of
+from tests.scons_tool.test_build import Project, chain, steps_of
 from tests.scons_tool.test_shortcut import WATCHED
 
 BUILT = """from tileiras_build.bytecode.export import Case
