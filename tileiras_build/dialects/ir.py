@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
+from itertools import accumulate
 from typing import TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerAttr, IntegerType, i32
@@ -245,6 +246,12 @@ def segment_sizes(op: Operation) -> tuple[int, ...]:
     sizes = op.properties[SEGMENTS]
     assert isinstance(sizes, DenseArrayBase)
     return _unpacked(sizes.data.data)
+
+
+def operand_groups(op: Operation) -> list[Sequence[SSAValue]]:
+    """The operands of an operation by their groups: each accessor of an IRDL operation looks for its own anew."""
+    ends = [*accumulate(segment_sizes(op))]
+    return [item(op._operands, slice(start, end)) for start, end in zip([0, *ends], ends)]
 
 
 @lru_cache(maxsize=4096)

@@ -26,11 +26,31 @@ from .shared_layout import VECTOR_BYTES, SharedLayout
 
 PATTERN_LINES, WIDE_PATTERN_LINES = 8, 4
 WIDE_CHUNK = 32
+# Bit positions of the descriptors (PTX ISA 9.0, section 9.7.15.5.1, "Matrix-descriptor layout"; section 9.7.16.4.1,
+# "Shared memory descriptor"). Addresses and offsets are in units of 16 bytes. The recovered documents place the fields
+# elsewhere; the ISA is what the hardware reads.
+ADDRESS_BITS, ADDRESS_MASK = 14, 0x3FFFF
+UNIT_SHIFT, LEADING_SHIFT, STRIDE_SHIFT, BASE_OFFSET_SHIFT = 4, 16, 32, 49
 # Swizzle -> the descriptor's mode: wgmma's bits 62 and 63, tcgen05's bits 61 to 63.
-WGMMA_MODES = {"128B": 1, "64B": 2, "32B": 3}
+WGMMA_MODES = {0: 0, 128: 1, 64: 2, 32: 3}
 WIDE = "128B_ATOM_32B"
 TCGEN05_MODES = {WIDE: 1, "128B": 2, "64B": 4, "32B": 6}
 TCGEN05_VERSION = 1 << 46
+
+
+def wgmma_descriptor(leading: int, stride: int, base_offset: int, swizzle: int, address: int = 0) -> int:
+    """What wgmma reads a matrix by; offsets, the width of the swizzle and the address in bytes."""
+    return _places(leading, stride, address) | base_offset << BASE_OFFSET_SHIFT | WGMMA_MODES[swizzle] << 62
+
+
+def tcgen05_descriptor(leading: int, stride: int, swizzle: str) -> int:
+    """What tcgen05 reads a matrix by, without its address."""
+    return _places(leading, stride) | TCGEN05_VERSION | TCGEN05_MODES[swizzle] << 61
+
+
+def _places(leading: int, stride: int, address: int = 0) -> int:
+    strides = (leading >> UNIT_SHIFT) << LEADING_SHIFT | (stride >> UNIT_SHIFT) << STRIDE_SHIFT
+    return strides | (address & ADDRESS_MASK) >> UNIT_SHIFT
 
 
 @dataclass(frozen=True)
@@ -51,18 +71,9 @@ class MatrixOperand:
         return sum(offset for value, offsets in bits for bit, offset in enumerate(offsets) if value >> bit & 1)
 
     @property
-    def wgmma_descriptor(self) -> int:
-        """The descriptor without its start address."""
-        return self._strides | WGMMA_MODES[self.swizzle] << 62
-
-    @property
     def tcgen05_descriptor(self) -> int:
         """The descriptor without its start address."""
-        return self._strides | TCGEN05_VERSION | TCGEN05_MODES[self.swizzle] << 61
-
-    @property
-    def _strides(self) -> int:
-        return (self.leading >> 4) << 16 | (self.stride >> 4) << 32
+        return tcgen05_descriptor(self.leading, self.stride, self.swizzle)
 
 
 @lru_cache(maxsize=256)
@@ -77,7 +88,7 @@ def matrix_operand(shared: SharedLayout, k_dim: int) -> MatrixOperand | None:
         return _mn_major(WIDE, bytes, rows, ks, WIDE_PATTERN_LINES)
     line = VECTOR_BYTES << swizzle.bits
     name = f"{line}B"
-    if (swizzle.base, swizzle.shift) != (log2_exact(VECTOR_BYTES // bytes), 3) or name not in WGMMA_MODES:
+    if (swizzle.base, swizzle.shift) != (log2_exact(VECTOR_BYTES // bytes), 3) or line not in WGMMA_MODES:
         return None
     return _k_major(line, bytes, rows, ks) or _mn_major(name, bytes, rows, ks, PATTERN_LINES)
 

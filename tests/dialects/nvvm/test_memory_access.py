@@ -148,7 +148,7 @@ def test_updates(kind, operands, type, attributes, template, constraints):
 @pytest.mark.parametrize(
     ("kind", "operands", "type", "attributes", "template", "constraints"),
     [
-        (CopyOp, [I32, pointer(GLOBAL), I1, None], None, {"size": 16, "offset": 128},
+        (CopyOp, [I32, pointer(GLOBAL), I1, None], None, {"size": 16, "offset": 128, "bypass": True},
          "cp.async.cg.shared.global [$0+128], [$1+0], 16, $2;", "r,l,b,~{memory}"),
         (CopyOp, [I32, pointer(GLOBAL), I32, I1], None, {"size": 8, "source_offset": 32},
          "@$3 cp.async.ca.shared.global [$0+0], [$1+32], 8, $2;", "r,l,r,b,~{memory}"),

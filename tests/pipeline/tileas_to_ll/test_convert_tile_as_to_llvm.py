@@ -84,10 +84,10 @@ def test_what_survives_the_conversion_is_named():
 @pytest.mark.parametrize(
     ("tile", "thread"),
     [
-        ("nv_tileas.async_tiled_load", "nvvm.cp.async.shared.global.fill"),
+        ("nv_tileas.async_tiled_load", "nvgpu.device_async_copy"),
         ("nv_tileas.dot", "cute_nvgpu.arch.mma.SM80"),
-        ("nv_tileas.async_commit", "nvvm.cp.async.commit.group"),
-        ("nv_tileas.async_wait", "nvvm.cp.async.wait.group"),
+        ("nv_tileas.async_commit", "nvgpu.device_async_create_group"),
+        ("nv_tileas.async_wait", "nvgpu.device_async_wait"),
     ],
 )
 def test_what_tiles_become(tile, thread):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, UnitAttr, VectorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, UnitAttr, VectorType, i1
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     BaseAttr,
@@ -31,7 +31,8 @@ from .attrs import SHARED, DeviceAsyncTokenType, RcpRounding, RcpRoundingAttr, a
 
 @irdl_op_definition
 class DeviceAsyncCopyOp(IRDLOperation):
-    """Copy ``dstElements`` elements from global to shared memory; elements past ``srcElements`` become zero."""
+    """Copy ``dstElements`` elements from global to shared memory; elements past ``srcElements``, or all of a copy that is
+    ``ignored``, become zero. Where ``predicate`` does not hold, nothing is done."""
 
     name = "nvgpu.device_async_copy"
     dst = operand_def(MemRefType)
@@ -39,13 +40,15 @@ class DeviceAsyncCopyOp(IRDLOperation):
     src = operand_def(MemRefType)
     srcIndices = var_operand_def(IndexType())
     srcElements = opt_operand_def(IndexType())
+    ignored = opt_operand_def(i1)
+    predicate = opt_operand_def(i1)
     dstElements = prop_def(IntegerAttr.constr(type=IndexType()))
     bypassL1 = opt_prop_def(UnitAttr)
     asyncToken = result_def(DeviceAsyncTokenType())
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     assembly_format = (
         "$src `[` $srcIndices `]` `,` $dst `[` $dstIndices `]` `,` $dstElements (`,` $srcElements^)?"
-        " attr-dict `:` type($src) `to` type($dst)"
+        " (`ignored` `=` $ignored^)? (`predicate` `=` $predicate^)? attr-dict `:` type($src) `to` type($dst)"
     )
 
     def verify_(self) -> None:
@@ -56,6 +59,8 @@ class DeviceAsyncCopyOp(IRDLOperation):
             )
         if destination.element_type != source.element_type:
             raise VerifyException(f"'{self.name}' op source and destination must have the same element type")
+        if self.srcElements is not None and self.ignored is not None:
+            raise VerifyException(f"'{self.name}' op counts its source elements or is ignored, not both")
         for side, indices, type in (
             ("source", self.srcIndices, source),
             ("destination", self.dstIndices, destination),

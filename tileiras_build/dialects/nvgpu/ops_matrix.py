@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BoolAttr,
+    DenseArrayBase,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -12,8 +15,10 @@ from xdsl.dialects.builtin import (
     VectorType,
     i16,
     i32,
+    i64,
 )
 from xdsl.dialects.llvm import LLVMPointerType
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -76,15 +81,29 @@ class WarpgroupGenerateDescriptorOp(IRDLOperation):
 
 @irdl_op_definition
 class WarpgroupMmaOp(IRDLOperation):
-    """D = A x B + C by the four warps of a warpgroup; ``waitGroup`` groups may stay in flight."""
+    """D = A x B + C by the four warps of a warpgroup; ``waitGroup`` groups may stay in flight.
+
+    A is a descriptor, or a thread's fragment, one row for each register, those of a step along k together. ``stepsA`` and
+    ``stepsB`` are the bytes from the start of an operand to its part of each instruction; without them, rows lie next to
+    each other. ``replaces``: C gives its registers, but is not added. What other operations do of the sequence of fence,
+    products, commit and wait is ``unfenced``, ``uncommitted``, ``unawaited``.
+    """
 
     name = "nvgpu.warpgroup.mma"
-    descriptorA = operand_def(WarpgroupDescriptorType)
+    descriptorA = operand_def(base(WarpgroupDescriptorType) | base(VectorType))
     descriptorB = operand_def(WarpgroupDescriptorType)
     matrixC = operand_def(WarpgroupAccumulatorType)
     waitGroup = opt_prop_def(IntegerAttr)
     transposeA = opt_prop_def(UnitAttr)
     transposeB = opt_prop_def(UnitAttr)
+    unsignedA = opt_prop_def(UnitAttr)
+    unsignedB = opt_prop_def(UnitAttr)
+    stepsA = opt_prop_def(DenseArrayBase.constr(i64))
+    stepsB = opt_prop_def(DenseArrayBase.constr(i64))
+    replaces = opt_prop_def(UnitAttr)
+    unfenced = opt_prop_def(UnitAttr)
+    uncommitted = opt_prop_def(UnitAttr)
+    unawaited = opt_prop_def(UnitAttr)
     matrixD = result_def(WarpgroupAccumulatorType)
     irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
@@ -92,8 +111,17 @@ class WarpgroupMmaOp(IRDLOperation):
         " `:` type($descriptorA) `,` type($descriptorB) `,` type($matrixC) `->` type($matrixD)"
     )
 
+    @property
+    def matrix_a(self) -> tuple[Sequence[int], Attribute]:
+        """The shape of A, and the type of its elements."""
+        if isinstance(self.descriptorA.type, VectorType):
+            registers, elements = type_of(self.descriptorA, VectorType).get_shape()
+            return (64, registers * elements * 2), self.descriptorA.type.element_type
+        tensor = type_of(self.descriptorA, WarpgroupDescriptorType).tensor
+        return tensor.get_shape(), tensor.element_type
+
     def verify_(self) -> None:
-        a = type_of(self.descriptorA, WarpgroupDescriptorType).tensor.get_shape()
+        a, _ = self.matrix_a
         b = type_of(self.descriptorB, WarpgroupDescriptorType).tensor.get_shape()
         c = type_of(self.matrixC, WarpgroupAccumulatorType).fragmented.get_shape()
         if self.matrixD.type != self.matrixC.type:

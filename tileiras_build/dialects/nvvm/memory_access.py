@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ..definition import TableOperation
-from .ops_copy import SIZES
 from .rows import ALL, NONE, READ, WRITE, Assembly, bits_of, braced, instruction, number, result_registers, word
 
 TEXTS = 1024  # shapes of one kind of access that a kernel may have
@@ -197,7 +196,7 @@ def _store_matrices(op: TableOperation) -> str:
 
 def _copy(op: TableOperation) -> str:
     size, guard = number(op, "size"), _guard(3, op.predicate is not None)
-    cache = "cg" if size == SIZES[-1] else "ca"
+    cache = "cg" if "bypass" in op.attributes else "ca"
     target, source = f"[$0+{number(op, 'offset')}]", f"[$1+{number(op, 'source_offset')}]"
     return f"{guard}cp.async.{cache}.shared.global {target}, {source}, {size}, $2;"
 
@@ -247,7 +246,7 @@ CopyOp = instruction(
     "target source taken predicate?",
     "",
     "copy `size` bytes from global to shared memory; `taken` is how many of them to read (i32), or whether none (i1):"
-    " the others become zero",
+    " the others become zero; 16 bytes may `bypass` the L1 cache",
     Assembly(_copy, WRITE),
 )
 DynamicSharedSizeOp = instruction(

@@ -39,19 +39,19 @@ func.func @call(%a: !llvm.struct<(!llvm.ptr<3>, !llvm.struct<(i32, i32, i32, i32
   %10 = llvm.extractvalue %7[2] : !llvm.struct<(i32, i32, i32, i32)>
   %11 = llvm.extractvalue %7[3] : !llvm.struct<(i32, i32, i32, i32)>
   %12 = llvm.ptrtoint %6 : !llvm.ptr<3> to i64
-  %13 = llvm.mlir.constant(262128) : i64
+  %13 = llvm.mlir.constant(262143) : i64
   %14 = llvm.and %12, %13 : i64
   %15 = llvm.mlir.constant(4) : i64
   %16 = llvm.lshr %14, %15 : i64
   %17 = llvm.mlir.constant(4611686293305360384) : i64
-  %18 = llvm.or %17, %16 : i64
+  %18 = llvm.or %16, %17 : i64
   %19 = llvm.ptrtoint %0 : !llvm.ptr<3> to i64
-  %20 = llvm.mlir.constant(262128) : i64
+  %20 = llvm.mlir.constant(262143) : i64
   %21 = llvm.and %19, %20 : i64
   %22 = llvm.mlir.constant(4) : i64
   %23 = llvm.lshr %21, %22 : i64
   %24 = llvm.mlir.constant(4611686293305360384) : i64
-  %25 = llvm.or %24, %23 : i64
+  %25 = llvm.or %23, %24 : i64
   %26 = llvm.mlir.constant(1 : i32) : i32
   %27 = llvm.alloca %26 x !llvm.array<4 x f32> {alignment = 16 : i64} : (i32) -> !llvm.ptr
   %28 = llvm.addrspacecast %27 : !llvm.ptr to !llvm.ptr<5>

@@ -13,12 +13,12 @@ llvm.mlir.global internal @cute_smem() {addr_space = 3 : i32, alignment = 1024 :
 func.func @wgmma() -> i64 {
   %0 = llvm.mlir.addressof @cute_smem : !llvm.ptr<3>
   %1 = llvm.ptrtoint %0 : !llvm.ptr<3> to i64
-  %2 = llvm.mlir.constant(262128) : i64
+  %2 = llvm.mlir.constant(262143) : i64
   %3 = llvm.and %1, %2 : i64
   %4 = llvm.mlir.constant(4) : i64
   %5 = llvm.lshr %3, %4 : i64
   %6 = llvm.mlir.constant(4611686293305360384) : i64
-  %7 = llvm.or %6, %5 : i64
+  %7 = llvm.or %5, %6 : i64
   func.return %7 : i64
 }
 
@@ -40,12 +40,12 @@ gpu.module @m {
     %4 = llvm.extractvalue %1[2] : !llvm.struct<(i32, i32, i32, i32)>
     %5 = llvm.extractvalue %1[3] : !llvm.struct<(i32, i32, i32, i32)>
     %6 = llvm.ptrtoint %0 : !llvm.ptr<3> to i64
-    %7 = llvm.mlir.constant(262128) : i64
+    %7 = llvm.mlir.constant(262143) : i64
     %8 = llvm.and %6, %7 : i64
     %9 = llvm.mlir.constant(4) : i64
     %10 = llvm.lshr %8, %9 : i64
     %11 = llvm.mlir.constant(-9223301530671579136) : i64
-    %12 = llvm.or %11, %10 : i64
+    %12 = llvm.or %10, %11 : i64
     gpu.return %12 : i64
   }
 }

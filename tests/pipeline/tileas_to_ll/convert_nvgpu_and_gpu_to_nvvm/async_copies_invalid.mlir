@@ -40,3 +40,13 @@ gpu.module @m {
 }
 // ==>
 // too_few_indices: error[ir-invalid]: the module does not verify: 'nvgpu.device_async_copy' op expected 2 source indices
+
+// ---- counted_and_ignored
+gpu.module @m {
+  gpu.func @k(%g: memref<64xf32>, %s: memref<64xf32, 3>, %i: index, %p: i1) kernel {
+    %t = nvgpu.device_async_copy %g[%i], %s[%i], 4, %i ignored = %p : memref<64xf32> to memref<64xf32, 3>
+    gpu.return
+  }
+}
+// ==>
+// counted_and_ignored: error[ir-invalid]: the module does not verify: 'nvgpu.device_async_copy' op counts its source elements or is ignored, not both

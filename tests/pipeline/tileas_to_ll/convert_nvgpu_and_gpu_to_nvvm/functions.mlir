@@ -204,7 +204,6 @@ gpu.module @m {
     %7 = llvm.getelementptr %g[%6] : (!llvm.ptr, i64) -> !llvm.ptr, i8
     %8 = llvm.addrspacecast %7 : !llvm.ptr to !llvm.ptr<1>
     nvvm.cp.async.shared.global %3, %8, 16, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
-    %t = llvm.mlir.constant(0 : i32) : i32
     llvm.return
   }
 }
@@ -236,13 +235,13 @@ gpu.module @m {
     llvm.return
   }
   llvm.func @function(%s_1: !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>, %i_1: i64) {
-    %8 = llvm.mlir.constant(16) : i64
-    %9 = llvm.mul %i_1, %8 : i64
-    %10 = llvm.add %9, %i_1 : i64
-    %11 = llvm.mlir.constant(4) : i64
-    %12 = llvm.add %10, %11 : i64
-    %13 = llvm.extractvalue %s_1[1] : !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>
-    %14 = llvm.getelementptr %13[%12] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, f16
+    %8 = llvm.extractvalue %s_1[1] : !llvm.struct<(!llvm.ptr<3>, !llvm.ptr<3>, i64, !llvm.array<2 x i64>, !llvm.array<2 x i64>)>
+    %9 = llvm.mlir.constant(16) : i64
+    %10 = llvm.mul %i_1, %9 : i64
+    %11 = llvm.add %10, %i_1 : i64
+    %12 = llvm.mlir.constant(4) : i64
+    %13 = llvm.add %11, %12 : i64
+    %14 = llvm.getelementptr %8[%13] : (!llvm.ptr<3>, i64) -> !llvm.ptr<3>, f16
     %15 = nvvm.ldmatrix %14 {num = 1 : i32, layout = #nvvm.mma_layout<row>, shape = #nvvm.ld_st_matrix_shape<m = 8, n = 8>, eltType = #nvvm.ld_st_matrix_elt_type<b16>} : (!llvm.ptr<3>) -> i32
     %16 = vector.from_elements %15 : vector<1x1xi32>
     %v_1 = vector.bitcast %16 : vector<1x1xi32> to vector<1x2xf16>

@@ -9,6 +9,7 @@ import pytest
 from tests.golden import execute, split_file
 from tileiras_build.dialects.nvgpu import NVGPU
 from tileiras_build.dialects.nvvm.ops_copy import TensorLoadOp, TensorStoreOp
+from tileiras_build.layouts.matrix_descriptor import wgmma_descriptor
 from tileiras_build.libdevice import find_libdevice
 from tileiras_build.libdevice.library import Library
 from tileiras_build.pipeline.job import Job
@@ -17,7 +18,6 @@ from tileiras_build.pipeline.text_format import render
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.conversion import REWRITES
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.libdevice_math import CALLEES, FAST
 from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.passes import device_operations
-from tileiras_build.pipeline.tileas_to_ll.convert_nvgpu_and_gpu_to_nvvm.warpgroups import pack_descriptor
 from tileiras_build.targets import find_target
 
 DOCUMENT = "nvgpu-gpu-to-nvvm"
@@ -107,10 +107,10 @@ def test_a_descriptor_field_has_its_bits(field, low, width, unit):
     # PTX ISA, "Matrix-descriptor layout": bits 13-0, 29-16, 45-32, 51-49.
     largest = (1 << width) - 1
     fields = {"leading": 0, "stride": 0, "base_offset": 0, "swizzle": 0, field: largest * unit}
-    assert pack_descriptor(**fields) == largest << low
+    assert wgmma_descriptor(**fields) == largest << low
 
 
 @pytest.mark.seed(DOCUMENT, "wgmma-descriptor-bits")
 @pytest.mark.parametrize(("swizzle", "code"), [(0, 0), (128, 1), (64, 2), (32, 3)])
 def test_the_swizzle_is_in_the_top_bits(swizzle, code):
-    assert pack_descriptor(0, 0, 0, swizzle) == code << 62
+    assert wgmma_descriptor(0, 0, 0, swizzle) == code << 62

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,13 @@ def test_a_warpgroup_multiplies():
     arrays = {0: aligned(core_matrices(a)), 1: aligned(core_matrices(b.T.copy())), 2: out}
     launch(ptx, [None, None, None, bytes(8), bytes(8)], arrays)
     np.testing.assert_array_equal(out, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@pytest.mark.seed(DOCUMENT, "warpgroup-mma", "wgmma-order", "wgmma-sequence")
+def test_a_product_is_fenced_issued_committed_and_waited_for():
+    found = re.findall(r"wgmma\.(\w+)\S*( 0;)?", compile_kernel(PRODUCT))
+    # Accumulators in a struct are moved to their registers behind the first fence: each product has one more.
+    assert [*dict.fromkeys(found)] == [("fence", ""), ("mma_async", ""), ("commit_group", ""), ("wait_group", " 0;")]
 
 
 ASSERTION = (

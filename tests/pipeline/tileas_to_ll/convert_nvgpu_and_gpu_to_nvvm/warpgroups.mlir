@@ -15,12 +15,12 @@ gpu.module @m {
 gpu.module @m {
   llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
     %0 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
-    %1 = llvm.mlir.constant(262128) : i64
+    %1 = llvm.mlir.constant(262143) : i64
     %2 = llvm.and %0, %1 : i64
     %3 = llvm.mlir.constant(4) : i64
     %4 = llvm.lshr %2, %3 : i64
     %5 = llvm.mlir.constant(4611686293338849280) : i64
-    %d = llvm.or %5, %4 : i64
+    %d = llvm.or %4, %5 : i64
     llvm.return
   }
 }
@@ -39,12 +39,12 @@ gpu.module @m {
 gpu.module @m {
   llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
     %0 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
-    %1 = llvm.mlir.constant(262128) : i64
+    %1 = llvm.mlir.constant(262143) : i64
     %2 = llvm.and %0, %1 : i64
     %3 = llvm.mlir.constant(4) : i64
     %4 = llvm.lshr %2, %3 : i64
     %5 = llvm.mlir.constant(-9223371899399045120) : i64
-    %d = llvm.or %5, %4 : i64
+    %d = llvm.or %4, %5 : i64
     llvm.return
   }
 }
@@ -63,12 +63,12 @@ gpu.module @m {
 gpu.module @m {
   llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
     %0 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
-    %1 = llvm.mlir.constant(262128) : i64
+    %1 = llvm.mlir.constant(262143) : i64
     %2 = llvm.and %0, %1 : i64
     %3 = llvm.mlir.constant(4) : i64
     %4 = llvm.lshr %2, %3 : i64
     %5 = llvm.mlir.constant(-4611685949699522560) : i64
-    %d = llvm.or %5, %4 : i64
+    %d = llvm.or %4, %5 : i64
     llvm.return
   }
 }
@@ -87,12 +87,12 @@ gpu.module @m {
 gpu.module @m {
   llvm.func @k(%m: !llvm.ptr, %s: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
     %0 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
-    %1 = llvm.mlir.constant(262128) : i64
+    %1 = llvm.mlir.constant(262143) : i64
     %2 = llvm.and %0, %1 : i64
     %3 = llvm.mlir.constant(4) : i64
     %4 = llvm.lshr %2, %3 : i64
     %5 = llvm.mlir.constant(562967133356032) : i64
-    %d = llvm.or %5, %4 : i64
+    %d = llvm.or %4, %5 : i64
     llvm.return
   }
 }
@@ -112,12 +112,12 @@ gpu.module @m {
 gpu.module @m {
   llvm.func @k(%smem_base: !llvm.ptr<3>) attributes {gpu.kernel, nvvm.kernel} {
     %0 = llvm.ptrtoint %smem_base : !llvm.ptr<3> to i64
-    %1 = llvm.mlir.constant(262128) : i64
+    %1 = llvm.mlir.constant(262143) : i64
     %2 = llvm.and %0, %1 : i64
     %3 = llvm.mlir.constant(4) : i64
     %4 = llvm.lshr %2, %3 : i64
     %5 = llvm.mlir.constant(4612248985560743936) : i64
-    %desc = llvm.or %5, %4 : i64
+    %desc = llvm.or %4, %5 : i64
     llvm.return
   }
 }
@@ -289,6 +289,175 @@ gpu.module @m {
   }
 }
 
+// ---- a_product_that_goes_on_where_another_ends
+// seed: nvgpu-gpu-to-nvvm warpgroup-mma
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x32xf16, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<32x8xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+gpu.module @m {
+  gpu.func @k(%a: !a, %b: !b, %c: !acc) kernel {
+    %d = nvgpu.warpgroup.mma %a, %b, %c {stepsA = array<i64: 0, 4096>, stepsB = array<i64: 64, 96>, uncommitted, unawaited} : !a, !b, !acc -> !acc
+    %e = nvgpu.warpgroup.mma %a, %b, %d {stepsA = array<i64: 4096, 8192>, stepsB = array<i64: 64, 96>, unfenced, unawaited} : !a, !b, !acc -> !acc
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @k(%a: i64, %b: i64, %c: !llvm.struct<(f32, f32, f32, f32)>) attributes {gpu.kernel, nvvm.kernel} {
+    nvvm.wgmma.fence.aligned
+    %0 = llvm.mlir.constant(4) : i64
+    %1 = llvm.add %b, %0 : i64
+    %2 = nvvm.wgmma.mma_async %a, %1, %c, <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <col>] : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+    %3 = llvm.mlir.constant(256) : i64
+    %4 = llvm.add %a, %3 : i64
+    %5 = llvm.mlir.constant(6) : i64
+    %6 = llvm.add %b, %5 : i64
+    %d = nvvm.wgmma.mma_async %4, %6, %2, <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <col>] : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+    %7 = nvvm.wgmma.mma_async %4, %1, %d, <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <col>] : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+    %8 = llvm.mlir.constant(512) : i64
+    %9 = llvm.add %a, %8 : i64
+    %e = nvvm.wgmma.mma_async %9, %6, %7, <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <col>] : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+    nvvm.wgmma.commit.group.sync.aligned
+    llvm.return
+  }
+}
+
+// ---- accumulators_in_registers
+// seed: nvgpu-gpu-to-nvvm warpgroup-mma wgmma-order
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf16, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<16x8xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+gpu.module @m {
+  gpu.func @k(%a: !a, %b: !b, %x: f32, %y: f32) kernel {
+    %c = builtin.unrealized_conversion_cast %x, %y, %x, %y : f32, f32, f32, f32 to !acc
+    %d = nvgpu.warpgroup.mma %a, %b, %c : !a, !b, !acc -> !acc
+    %e = builtin.unrealized_conversion_cast %d : !acc to !llvm.struct<(f32, f32, f32, f32)>
+    %f = llvm.extractvalue %e[0] : !llvm.struct<(f32, f32, f32, f32)>
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @k(%a: i64, %b: i64, %x: f32, %y: f32) attributes {gpu.kernel, nvvm.kernel} {
+    %d = nvvm.wgmma.group accumulators(%x, %y, %x, %y) inputs(%a, %b) {atom = "wgmma_m64k16_f16_f16_f32", columns = 8 : i64, signed = array<i64: 1, 1>, mn_major = array<i64: 0, 0>, left = array<i64: 0>, right = array<i64: 1>, fence, commit, pending = 0 : i64} : (f32, f32, f32, f32, i64, i64) -> !llvm.struct<(f32, f32, f32, f32)>
+    %f = llvm.extractvalue %d[0] : !llvm.struct<(f32, f32, f32, f32)>
+    llvm.return
+  }
+}
+
+// ---- a_left_operand_in_registers
+// seed: nvgpu-gpu-to-nvvm warpgroup-mma
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x32xf16, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<32x8xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+gpu.module @m {
+  gpu.func @k(%a: vector<4x2xf16>, %w: i32, %b: !nvgpu.warpgroup.descriptor<tensor = memref<16x8xf16, 3>>, %c: !acc) kernel {
+    %d = nvgpu.warpgroup.mma %a, %b, %c : vector<4x2xf16>, !nvgpu.warpgroup.descriptor<tensor = memref<16x8xf16, 3>>, !acc -> !acc
+    %v = builtin.unrealized_conversion_cast %w, %w, %w, %w : i32, i32, i32, i32 to vector<4x2xf16>
+    %e = nvgpu.warpgroup.mma %v, %b, %d : vector<4x2xf16>, !nvgpu.warpgroup.descriptor<tensor = memref<16x8xf16, 3>>, !acc -> !acc
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @k(%a: !llvm.array<4 x vector<2xf16>>, %w: i32, %b: i64, %c: !llvm.struct<(f32, f32, f32, f32)>) attributes {gpu.kernel, nvvm.kernel} {
+    %a_1 = builtin.unrealized_conversion_cast %a : !llvm.array<4 x vector<2xf16>> to vector<4x2xf16>
+    %0 = llvm.extractvalue %c[0] : !llvm.struct<(f32, f32, f32, f32)>
+    %1 = llvm.extractvalue %c[1] : !llvm.struct<(f32, f32, f32, f32)>
+    %2 = llvm.extractvalue %c[2] : !llvm.struct<(f32, f32, f32, f32)>
+    %3 = llvm.extractvalue %c[3] : !llvm.struct<(f32, f32, f32, f32)>
+    %4 = vector.extract %a_1[0] : vector<2xf16> from vector<4x2xf16>
+    %5 = vector.extract %a_1[1] : vector<2xf16> from vector<4x2xf16>
+    %6 = vector.extract %a_1[2] : vector<2xf16> from vector<4x2xf16>
+    %7 = vector.extract %a_1[3] : vector<2xf16> from vector<4x2xf16>
+    %d = nvvm.wgmma.group accumulators(%0, %1, %2, %3) inputs(%4, %5, %6, %7, %b) {atom = "wgmma_m64k16_f16_f16_f32", columns = 8 : i64, signed = array<i64: 1, 1>, mn_major = array<i64: 0, 0>, left = array<i64: 0, 1, 2, 3>, right = array<i64: 4>, fence, commit, pending = 0 : i64} : (f32, f32, f32, f32, vector<2xf16>, vector<2xf16>, vector<2xf16>, vector<2xf16>, i64) -> !llvm.struct<(f32, f32, f32, f32)>
+    %8 = llvm.extractvalue %d[0] : !llvm.struct<(f32, f32, f32, f32)>
+    %9 = llvm.extractvalue %d[1] : !llvm.struct<(f32, f32, f32, f32)>
+    %10 = llvm.extractvalue %d[2] : !llvm.struct<(f32, f32, f32, f32)>
+    %11 = llvm.extractvalue %d[3] : !llvm.struct<(f32, f32, f32, f32)>
+    %e = nvvm.wgmma.group accumulators(%8, %9, %10, %11) inputs(%w, %b) {atom = "wgmma_m64k16_f16_f16_f32", columns = 8 : i64, signed = array<i64: 1, 1>, mn_major = array<i64: 0, 0>, left = array<i64: 0, 0, 0, 0>, right = array<i64: 1>, fence, commit, pending = 0 : i64} : (f32, f32, f32, f32, i32, i64) -> !llvm.struct<(f32, f32, f32, f32)>
+    llvm.return
+  }
+}
+
+// ---- sums_that_start_at_zero_and_sums_that_start_anew
+// seed: nvgpu-gpu-to-nvvm warpgroup-mma
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf16, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<16x8xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+gpu.module @m {
+  gpu.func @k(%a: !a, %b: !b) kernel {
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %d = nvgpu.warpgroup.mma %a, %b, %c : !a, !b, !acc -> !acc
+    %e = nvgpu.warpgroup.mma %a, %b, %d {replaces} : !a, !b, !acc -> !acc
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @k(%a: i64, %b: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %c = llvm.mlir.zero : !llvm.struct<(f32, f32, f32, f32)>
+    nvvm.wgmma.fence.aligned
+    %d = nvvm.wgmma.mma_async %a, %b, %c, <m = 64, n = 8, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <col>] : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
+    nvvm.wgmma.commit.group.sync.aligned
+    nvvm.wgmma.wait.group.sync.aligned 0
+    %0 = llvm.extractvalue %d[0] : !llvm.struct<(f32, f32, f32, f32)>
+    %1 = llvm.extractvalue %d[1] : !llvm.struct<(f32, f32, f32, f32)>
+    %2 = llvm.extractvalue %d[2] : !llvm.struct<(f32, f32, f32, f32)>
+    %3 = llvm.extractvalue %d[3] : !llvm.struct<(f32, f32, f32, f32)>
+    %e = nvvm.wgmma.group accumulators(%0, %1, %2, %3) inputs(%a, %b) {atom = "wgmma_m64k16_f16_f16_f32", columns = 8 : i64, signed = array<i64: 1, 1>, mn_major = array<i64: 0, 0>, left = array<i64: 0>, right = array<i64: 1>, first = "added", fence, commit, pending = 0 : i64} : (f32, f32, f32, f32, i64, i64) -> !llvm.struct<(f32, f32, f32, f32)>
+    llvm.return
+  }
+}
+
+// ---- unsigned_integers
+// seed: nvgpu-gpu-to-nvvm warpgroup-mma
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<64x32xi8, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<32x8xi8, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xi32>>
+gpu.module @m {
+  gpu.func @k(%a: !a, %b: !b) kernel {
+    %c = nvgpu.warpgroup.mma.init.accumulator -> !acc
+    %d = nvgpu.warpgroup.mma %a, %b, %c {unsignedA} : !a, !b, !acc -> !acc
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @k(%a: i64, %b: i64) attributes {gpu.kernel, nvvm.kernel} {
+    %c = llvm.mlir.zero : !llvm.struct<(i32, i32, i32, i32)>
+    nvvm.wgmma.fence.aligned
+    %d = nvvm.wgmma.mma_async %a, %b, %c, <m = 64, n = 8, k = 32>, D[<s32>, <one>], A[<u8>, <one>, <row>], B[<s8>, <one>, <col>] : !llvm.struct<(i32, i32, i32, i32)> -> !llvm.struct<(i32, i32, i32, i32)>
+    nvvm.wgmma.commit.group.sync.aligned
+    nvvm.wgmma.wait.group.sync.aligned 0
+    llvm.return
+  }
+}
+
+// ---- a_descriptor_without_a_tensor_map
+// seed: nvgpu-gpu-to-nvvm wgmma-descriptor-bits
+!d = !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+gpu.module @m {
+  gpu.func @k(%x: i32) kernel {
+    %s = builtin.unrealized_conversion_cast %x : i32 to memref<64x64xf16, 3>
+    %d = nvgpu.warpgroup.generate.descriptor %s {leading_byte_offset = 0 : i64, matrix_stride = 1024 : i64, swizzle_mode = #nvgpu<swizzle 128B>} : memref<64x64xf16, 3> -> !d
+    gpu.return
+  }
+}
+// ==>
+gpu.module @m {
+  llvm.func @k(%x: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %0 = llvm.mlir.constant(262143 : i32) : i32
+    %1 = llvm.and %x, %0 : i32
+    %2 = llvm.mlir.constant(4 : i32) : i32
+    %3 = llvm.lshr %1, %2 : i32
+    %4 = llvm.zext %3 : i32 to i64
+    %5 = llvm.mlir.constant(4611686293305294848) : i64
+    %d = llvm.or %4, %5 : i64
+    llvm.return
+  }
+}
+
 // ---- an_accumulator_of_zeros
 // seed: nvgpu-gpu-to-nvvm warpgroup-mma-init
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf16, 3>>
@@ -450,19 +619,19 @@ gpu.module @m {
 gpu.module @m {
   llvm.func @k(%s: !llvm.ptr<3>, %o: !llvm.ptr<1>) {
     %0 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
-    %1 = llvm.mlir.constant(262128) : i64
+    %1 = llvm.mlir.constant(262143) : i64
     %2 = llvm.and %0, %1 : i64
     %3 = llvm.mlir.constant(4) : i64
     %4 = llvm.lshr %2, %3 : i64
     %5 = llvm.mlir.constant(-9223371899399045120) : i64
-    %first = llvm.or %5, %4 : i64
+    %first = llvm.or %4, %5 : i64
     %6 = llvm.ptrtoint %s : !llvm.ptr<3> to i64
-    %7 = llvm.mlir.constant(262128) : i64
+    %7 = llvm.mlir.constant(262143) : i64
     %8 = llvm.and %6, %7 : i64
     %9 = llvm.mlir.constant(4) : i64
     %10 = llvm.lshr %8, %9 : i64
     %11 = llvm.mlir.constant(-4611685949699522560) : i64
-    %other = llvm.or %11, %10 : i64
+    %other = llvm.or %10, %11 : i64
     llvm.store %first, %o : i64, !llvm.ptr<1>
     llvm.store %first, %o : i64, !llvm.ptr<1>
     llvm.store %other, %o : i64, !llvm.ptr<1>

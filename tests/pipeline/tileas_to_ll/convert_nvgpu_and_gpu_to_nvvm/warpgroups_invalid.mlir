@@ -25,7 +25,7 @@ gpu.module @m {
   }
 }
 // ==>
-// error[wgmma-shape]: 'nvgpu.warpgroup.mma' op needs rows of 64 and a depth of 16, but A is 'memref<32x16xf16, 3 : i64>'
+// error[wgmma-shape]: 'nvgpu.warpgroup.mma' op needs rows of 64 and a depth of 16, but A has 32 x 16 elements
 
 // ---- too_many_columns
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf16, 3>>
@@ -38,7 +38,7 @@ gpu.module @m {
   }
 }
 // ==>
-// error[wgmma-shape]: 'nvgpu.warpgroup.mma' op needs a multiple of 8 columns up to 256, but B is 'memref<16x512xf16, 3 : i64>'
+// error[wgmma-shape]: 'nvgpu.warpgroup.mma' op needs a multiple of 8 columns up to 256, but B has 512
 
 // ---- a_type_without_instruction
 !a = !nvgpu.warpgroup.descriptor<tensor = memref<64x16xf64, 3>>
@@ -51,7 +51,7 @@ gpu.module @m {
   }
 }
 // ==>
-// error[wgmma-type]: 'nvgpu.warpgroup.mma' op cannot accumulate elements of type f64
+// error[wgmma-type]: 'nvgpu.warpgroup.mma' op has no row for f64 x f64 in f64; targets.py: WARPGROUP_ATOMS
 
 // ---- no_swizzle_and_no_strides
 // seed: nvgpu-gpu-to-nvvm wgmma-descriptor-bits
@@ -124,3 +124,16 @@ gpu.module @m {
 }
 // ==>
 // a_store_of_another_shape: error[ir-invalid]: the module does not verify: 'nvgpu.warpgroup.mma.store' op cannot store vector<64x8xf32> to memref<8x64xf32>
+
+// ---- registers_of_more_rows_than_an_instruction_has
+!a = !nvgpu.warpgroup.descriptor<tensor = memref<128x16xf16, 3>>
+!b = !nvgpu.warpgroup.descriptor<tensor = memref<16x8xf16, 3>>
+!acc = !nvgpu.warpgroup.accumulator<fragmented = vector<128x8xf32>>
+gpu.module @m {
+  gpu.func @k(%a: !a, %b: !b, %c: !acc) kernel {
+    %d = nvgpu.warpgroup.mma %a, %b, %c {replaces} : !a, !b, !acc -> !acc
+    gpu.return
+  }
+}
+// ==>
+// error[wgmma-shape]: 'nvgpu.warpgroup.mma' op takes the registers of 64 rows, not of 128

@@ -46,57 +46,66 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %20 = llvm.shl %18, %19 : i32
     %21 = llvm.mlir.constant(0 : i32) : i32
     %22 = llvm.mlir.constant(4) : i64
-    %23 = llvm.mlir.constant(-1 : i32) : i32
-    %24 = llvm.sext %a3 : i32 to i64
-    %25 = llvm.mul %a4, %12 : i32
-    %26 = llvm.mul %a4, %13 : i32
-    %27 = llvm.mul %a5, %14 : i32
-    %28 = llvm.add %27, %16 : i32
-    %29 = llvm.add %25, %7 : i32
-    %30 = llvm.sext %29 : i32 to i64
-    %31 = llvm.mul %30, %24 : i64
-    %32 = llvm.add %26, %11 : i32
-    %33 = llvm.sext %32 : i32 to i64
-    %34 = llvm.add %31, %33 : i64
-    %35 = llvm.getelementptr %a0[%34] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
-    %36 = llvm.sub %a2, %32 : i32
-    %37 = llvm.sub %a1, %29 : i32
-    %38 = llvm.icmp "slt" %21, %37 : i32
-    %39 = nvvm.intr.smin %36, %19 : i32
-    %40 = nvvm.intr.smax %39, %21 : i32
-    %41 = llvm.mul %40, %19 : i32
-    %42 = llvm.and %1, %38 : i1
-    %43 = llvm.select %42, %41, %21 : i1, i32
-    %44 = llvm.add %28, %20 : i32
-    nvvm.cp.async.shared.global.fill %44, %35, %43 {size = 16 : i64, offset = 0 : i64, source_offset = 0 : i64} : (i32, !llvm.ptr<1>, i32) -> ()
-    %45 = llvm.mul %24, %22 : i64
-    %46 = llvm.getelementptr %35[%45] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
-    %47 = llvm.icmp "slt" %19, %37 : i32
-    %48 = llvm.and %1, %47 : i1
-    %49 = llvm.select %48, %41, %21 : i1, i32
-    nvvm.cp.async.shared.global.fill %44, %46, %49 {size = 16 : i64, offset = 512 : i64, source_offset = 0 : i64} : (i32, !llvm.ptr<1>, i32) -> ()
-    nvvm.cp.async.commit.group
-    nvvm.cp.async.wait.group 0
-    nvvm.bar.warp.sync %23 : (i32) -> ()
-    %50 = llvm.add %20, %28 : i32
-    %51, %52, %53, %54 = cute_nvgpu.arch.copy.ldsm %50 {atom = !cute_nvgpu.atom.ldsm<"8x8 x4">, offset = 0 : i64} : (i32) -> (i32, i32, i32, i32)
-    %55 = llvm.bitcast %51 : i32 to f32
-    %56 = llvm.bitcast %52 : i32 to f32
-    %57 = llvm.bitcast %53 : i32 to f32
-    %58 = llvm.bitcast %54 : i32 to f32
-    %59, %60, %61, %62 = cute_nvgpu.arch.copy.ldsm %50 {atom = !cute_nvgpu.atom.ldsm<"8x8 x4">, offset = 512 : i64} : (i32) -> (i32, i32, i32, i32)
-    %63 = llvm.bitcast %59 : i32 to f32
-    %64 = llvm.bitcast %60 : i32 to f32
-    %65 = llvm.bitcast %61 : i32 to f32
-    %66 = llvm.bitcast %62 : i32 to f32
-    %67 = llvm.fmul %55, %55 : f32
-    %68 = llvm.fmul %56, %56 : f32
-    %69 = llvm.fmul %57, %57 : f32
-    %70 = llvm.fmul %58, %58 : f32
-    %71 = llvm.fmul %63, %63 : f32
-    %72 = llvm.fmul %64, %64 : f32
-    %73 = llvm.fmul %65, %65 : f32
-    %74 = llvm.fmul %66, %66 : f32
+    %23 = llvm.mlir.constant(512 : i32) : i32
+    %24 = llvm.mlir.constant(-1 : i32) : i32
+    %25 = llvm.sext %a3 : i32 to i64
+    %26 = llvm.mul %a4, %12 : i32
+    %27 = llvm.mul %a4, %13 : i32
+    %28 = llvm.mul %a5, %14 : i32
+    %29 = llvm.add %28, %16 : i32
+    %30 = llvm.add %26, %7 : i32
+    %31 = llvm.sext %30 : i32 to i64
+    %32 = llvm.mul %31, %25 : i64
+    %33 = llvm.add %27, %11 : i32
+    %34 = llvm.sext %33 : i32 to i64
+    %35 = llvm.add %32, %34 : i64
+    %36 = llvm.getelementptr %a0[%35] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %37 = llvm.sub %a2, %33 : i32
+    %38 = llvm.sub %a1, %30 : i32
+    %39 = llvm.icmp "slt" %21, %38 : i32
+    %40 = nvvm.intr.smin %37, %19 : i32
+    %41 = nvvm.intr.smax %40, %21 : i32
+    %42 = llvm.mul %41, %19 : i32
+    %43 = llvm.and %1, %39 : i1
+    %44 = llvm.select %43, %42, %21 : i1, i32
+    %45 = llvm.add %29, %20 : i32
+    %46 = builtin.unrealized_conversion_cast %45 : i32 to memref<?xi8, 3 : i64>
+    %47 = builtin.unrealized_conversion_cast %21 : i32 to index
+    %48 = builtin.unrealized_conversion_cast %36 : !llvm.ptr<1> to memref<?xi8, 1 : i64>
+    %49 = builtin.unrealized_conversion_cast %44 : i32 to index
+    %50 = nvgpu.device_async_copy %48[%47], %46[%47], 16, %49 {bypassL1} : memref<?xi8, 1 : i64> to memref<?xi8, 3 : i64>
+    %51 = llvm.mul %25, %22 : i64
+    %52 = llvm.getelementptr %36[%51] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
+    %53 = llvm.icmp "slt" %19, %38 : i32
+    %54 = llvm.and %1, %53 : i1
+    %55 = llvm.select %54, %42, %21 : i1, i32
+    %56 = builtin.unrealized_conversion_cast %23 : i32 to index
+    %57 = builtin.unrealized_conversion_cast %52 : !llvm.ptr<1> to memref<?xi8, 1 : i64>
+    %58 = builtin.unrealized_conversion_cast %55 : i32 to index
+    %59 = nvgpu.device_async_copy %57[%47], %46[%56], 16, %58 {bypassL1} : memref<?xi8, 1 : i64> to memref<?xi8, 3 : i64>
+    %60 = nvgpu.device_async_create_group
+    %61 = builtin.unrealized_conversion_cast %21 : i32 to !nvgpu.device.async.token
+    nvgpu.device_async_wait %61 {numGroups = 0 : i32}
+    nvvm.bar.warp.sync %24 : (i32) -> ()
+    %62 = llvm.add %20, %29 : i32
+    %63, %64, %65, %66 = cute_nvgpu.arch.copy.ldsm %62 {atom = !cute_nvgpu.atom.ldsm<"8x8 x4">, offset = 0 : i64} : (i32) -> (i32, i32, i32, i32)
+    %67 = llvm.bitcast %63 : i32 to f32
+    %68 = llvm.bitcast %64 : i32 to f32
+    %69 = llvm.bitcast %65 : i32 to f32
+    %70 = llvm.bitcast %66 : i32 to f32
+    %71, %72, %73, %74 = cute_nvgpu.arch.copy.ldsm %62 {atom = !cute_nvgpu.atom.ldsm<"8x8 x4">, offset = 512 : i64} : (i32) -> (i32, i32, i32, i32)
+    %75 = llvm.bitcast %71 : i32 to f32
+    %76 = llvm.bitcast %72 : i32 to f32
+    %77 = llvm.bitcast %73 : i32 to f32
+    %78 = llvm.bitcast %74 : i32 to f32
+    %79 = llvm.fmul %67, %67 : f32
+    %80 = llvm.fmul %68, %68 : f32
+    %81 = llvm.fmul %69, %69 : f32
+    %82 = llvm.fmul %70, %70 : f32
+    %83 = llvm.fmul %75, %75 : f32
+    %84 = llvm.fmul %76, %76 : f32
+    %85 = llvm.fmul %77, %77 : f32
+    %86 = llvm.fmul %78, %78 : f32
     llvm.return
   }
 }

@@ -29,41 +29,33 @@ gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22targe
     %8 = llvm.mlir.constant(4096 : i32) : i32
     %9 = llvm.mlir.addressof @global_smem : !llvm.ptr<3>
     %10 = llvm.ptrtoint %9 : !llvm.ptr<3> to i32
-    %11 = llvm.mlir.constant(262143 : i32) : i32
-    %12 = llvm.mlir.constant(4 : i32) : i32
-    %13 = llvm.mlir.constant(-9223371899415822336) : i64
-    %14 = llvm.mlir.constant(512 : i32) : i32
-    %15 = llvm.mlir.constant(8192 : i32) : i32
-    %16 = llvm.mlir.constant(2) : i64
-    %17 = llvm.mul %a1, %8 : i32
-    %18 = llvm.add %17, %10 : i32
-    %19 = llvm.and %18, %11 : i32
-    %20 = llvm.lshr %19, %12 : i32
-    %21 = llvm.zext %20 : i32 to i64
-    %22 = llvm.or %21, %13 : i64
-    %23 = llvm.mul %a1, %14 : i32
-    %24 = llvm.add %23, %15 : i32
-    %25 = llvm.add %24, %10 : i32
-    %26 = llvm.and %25, %11 : i32
-    %27 = llvm.lshr %26, %12 : i32
-    %28 = llvm.zext %27 : i32 to i64
-    %29 = llvm.or %28, %13 : i64
-    %30 = llvm.add %22, %16 : i64
-    %31 = llvm.add %29, %16 : i64
-    %32 = nvvm.wgmma.group accumulators(%a0, %a0, %a0, %a0) inputs(%22, %29, %30, %31) {atom = "wgmma_m64k16_f16_f16_f32", columns = 8 : i64, signed = array<i64: 1, 1>, mn_major = array<i64: 0, 0>, left = array<i64: 0, 2>, right = array<i64: 1, 3>, fence, commit, pending = 1 : i64} : (f32, f32, f32, f32, i64, i64, i64, i64) -> !llvm.struct<(f32, f32, f32, f32)>
-    %33 = llvm.extractvalue %32[0] : !llvm.struct<(f32, f32, f32, f32)>
-    %34 = llvm.extractvalue %32[1] : !llvm.struct<(f32, f32, f32, f32)>
-    %35 = llvm.extractvalue %32[2] : !llvm.struct<(f32, f32, f32, f32)>
-    %36 = llvm.extractvalue %32[3] : !llvm.struct<(f32, f32, f32, f32)>
-    %37 = nvvm.wgmma.wait accumulators(%33, %34, %35, %36) {pending = 0 : i64} : (f32, f32, f32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
-    %38 = llvm.extractvalue %37[0] : !llvm.struct<(f32, f32, f32, f32)>
-    %39 = llvm.extractvalue %37[1] : !llvm.struct<(f32, f32, f32, f32)>
-    %40 = llvm.extractvalue %37[2] : !llvm.struct<(f32, f32, f32, f32)>
-    %41 = llvm.extractvalue %37[3] : !llvm.struct<(f32, f32, f32, f32)>
-    %42 = llvm.fadd %38, %38 : f32
-    %43 = llvm.fadd %39, %39 : f32
-    %44 = llvm.fadd %40, %40 : f32
-    %45 = llvm.fadd %41, %41 : f32
+    %11 = llvm.mlir.constant(512 : i32) : i32
+    %12 = llvm.mlir.constant(8192 : i32) : i32
+    %13 = llvm.mul %a1, %8 : i32
+    %14 = llvm.add %13, %10 : i32
+    %15 = builtin.unrealized_conversion_cast %14 : i32 to memref<64x32xf16, 3 : i64>
+    %16 = nvgpu.warpgroup.generate.descriptor %15 {leading_byte_offset = 0 : i64, matrix_stride = 512 : i64, swizzle_mode = #nvgpu<swizzle 64B>} : memref<64x32xf16, 3 : i64> -> !nvgpu.warpgroup.descriptor<tensor = memref<64x32xf16, 3 : i64>>
+    %17 = llvm.mul %a1, %11 : i32
+    %18 = llvm.add %17, %12 : i32
+    %19 = llvm.add %18, %10 : i32
+    %20 = builtin.unrealized_conversion_cast %19 : i32 to memref<32x8xf16, 3 : i64>
+    %21 = nvgpu.warpgroup.generate.descriptor %20 {leading_byte_offset = 0 : i64, matrix_stride = 512 : i64, swizzle_mode = #nvgpu<swizzle 64B>} : memref<32x8xf16, 3 : i64> -> !nvgpu.warpgroup.descriptor<tensor = memref<32x8xf16, 3 : i64>>
+    %22 = builtin.unrealized_conversion_cast %a0, %a0, %a0, %a0 : f32, f32, f32, f32 to !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+    %23 = nvgpu.warpgroup.mma %16, %21, %22 {stepsB = array<i64: 0, 32>, stepsA = array<i64: 0, 32>, waitGroup = 1 : i64} : !nvgpu.warpgroup.descriptor<tensor = memref<64x32xf16, 3 : i64>>, !nvgpu.warpgroup.descriptor<tensor = memref<32x8xf16, 3 : i64>>, !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>> -> !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>>
+    %24 = builtin.unrealized_conversion_cast %23 : !nvgpu.warpgroup.accumulator<fragmented = vector<64x8xf32>> to !llvm.struct<(f32, f32, f32, f32)>
+    %25 = llvm.extractvalue %24[0] : !llvm.struct<(f32, f32, f32, f32)>
+    %26 = llvm.extractvalue %24[1] : !llvm.struct<(f32, f32, f32, f32)>
+    %27 = llvm.extractvalue %24[2] : !llvm.struct<(f32, f32, f32, f32)>
+    %28 = llvm.extractvalue %24[3] : !llvm.struct<(f32, f32, f32, f32)>
+    %29 = nvvm.wgmma.wait accumulators(%25, %26, %27, %28) {pending = 0 : i64} : (f32, f32, f32, f32) -> !llvm.struct<(f32, f32, f32, f32)>
+    %30 = llvm.extractvalue %29[0] : !llvm.struct<(f32, f32, f32, f32)>
+    %31 = llvm.extractvalue %29[1] : !llvm.struct<(f32, f32, f32, f32)>
+    %32 = llvm.extractvalue %29[2] : !llvm.struct<(f32, f32, f32, f32)>
+    %33 = llvm.extractvalue %29[3] : !llvm.struct<(f32, f32, f32, f32)>
+    %34 = llvm.fadd %30, %30 : f32
+    %35 = llvm.fadd %31, %31 : f32
+    %36 = llvm.fadd %32, %32 : f32
+    %37 = llvm.fadd %33, %33 : f32
     llvm.return
   }
 }

@@ -17,20 +17,17 @@ from ....dialects.nvvm import ops_thread
 from ....dialects.nvvm.attrs import ShflKindAttr
 from ....dialects.nvvm.memory_access import DynamicSharedSizeOp
 from ....layouts.cute_algebra import Layout
+from ....layouts.matrix_descriptor import tcgen05_descriptor, wgmma_descriptor
 from ...analysis.tensor_maps import MAP_BYTES
 from ...shared.llvm_types import array
 from ..convert_nvgpu_and_gpu_to_nvvm.conversion import symbol
 from ..convert_nvgpu_and_gpu_to_nvvm.converted_types import POINTER, SHARED_POINTER, element_bytes
 from ..convert_nvgpu_and_gpu_to_nvvm.functions import DYNAMIC_ALIGNMENT, DYNAMIC_SHARED
-from ..convert_nvgpu_and_gpu_to_nvvm.warpgroups import ROWS_PER_ATOM, pack_descriptor, packed_descriptor
+from ..convert_nvgpu_and_gpu_to_nvvm.warpgroups import ROWS_PER_ATOM, packed_descriptor
 from .conversion import Converter, Rewrite, View, attribute
 from .memory import shared_variable
 
 REWRITES: dict[str, Rewrite] = {}
-# tcgen05 reads another version of the descriptor (PTX ISA 9.0, section 9.7.16.4.1, "Shared memory descriptor"):
-# 1 in bits 46 to 48, the swizzle in bits 61 to 63.
-TCGEN05_VERSION_SHIFT, TCGEN05_SWIZZLE_SHIFT = 46, 61
-TCGEN05_SWIZZLE = {0: 0, 128: 2, 64: 4, 32: 6}
 I8 = IntegerType(8)
 
 
@@ -67,11 +64,10 @@ def _descriptor_bits(view: View, size: int, version: str, cv: Converter) -> int:
     stride = ROWS_PER_ATOM * row * size
     leading = 16 if width else ROWS_PER_ATOM * 16
     if version == "tcgen05":
-        plain = pack_descriptor(leading, stride, 0, 0)
-        return plain | 1 << TCGEN05_VERSION_SHIFT | TCGEN05_SWIZZLE[width] << TCGEN05_SWIZZLE_SHIFT
+        return tcgen05_descriptor(leading, stride, f"{width}B")
     if version != "wgmma":
         raise cv.invalid("smem-desc-version", f"has version {version!r}: use wgmma or tcgen05")
-    return pack_descriptor(leading, stride, 0, width)
+    return wgmma_descriptor(leading, stride, 0, width)
 
 
 def _swizzle_bytes(layout: Layout, size: int, cv: Converter) -> int:

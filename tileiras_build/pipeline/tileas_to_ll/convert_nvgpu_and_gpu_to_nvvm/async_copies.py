@@ -2,39 +2,89 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, i32
 from xdsl.ir import SSAValue
 
+from ....dialects.ir import erase, operand_groups
 from ....dialects.llvm_ext import AddrSpaceCastOp
 from ....dialects.narrowing import type_of
 from ....dialects.nvgpu import ops_copy as nvgpu
 from ....dialects.nvvm import ops_copy as target
 from ....dialects.nvvm.attrs import LoadCacheModifierAttr
+from ....dialects.nvvm.memory_access import CopyOp
 from ....dialects.nvvm.rows import bits_of
 from .conversion import Emitter, rewrite
-from .converted_types import GLOBAL_POINTER
+from .converted_types import GLOBAL_POINTER, element_bytes, static_strides
 
 
 @rewrite(nvgpu.DeviceAsyncCopyOp)
 def convert_copy(op: nvgpu.DeviceAsyncCopyOp, emit: Emitter) -> None:
     """cp.async of 4, 8 or 16 bytes; 16 bytes may go past the L1 cache."""
-    bits = bits_of(type_of(op.dst, MemRefType).element_type)
-    size = op.dstElements.value.data * bits // 8
-    if size not in target.SIZES or op.dstElements.value.data * bits % 8:
-        raise emit.unsupported("copy-size", f"copies 4, 8 or 16 bytes, got {op.dstElements.value.data} x {bits} bits")
+    copy = _Copy(*operand_groups(op))
+    elements, bits = op.dstElements.value.data, bits_of(type_of(copy.dst[0], MemRefType).element_type)
+    size = elements * bits // 8
+    if size not in target.SIZES or elements * bits % 8:
+        raise emit.unsupported("copy-size", f"copies 4, 8 or 16 bytes, got {elements} x {bits} bits")
     if op.bypassL1 is not None and size != 16:
         raise emit.unsupported("copy-bypass", f"bypasses L1 with 16 bytes only, got {size}")
-    dst = emit.address(op.dst, op.dstIndices)
-    src = _global(emit, emit.address(op.src, op.srcIndices))
-    properties = {
-        "size": IntegerAttr(size, i32),
-        "modifier": LoadCacheModifierAttr.new([StringAttr("cg" if op.bypassL1 is not None else "ca")]),
-    }
-    operands = [dst, src, _source_bytes(op, emit, bits)]
-    emit.insert(target.CpAsyncSharedGlobalOp.build(operands=operands, properties=properties))
+    taken = _bytes(copy.counted[0], bits, emit) if copy.counted else None
+    if copy.ignored or copy.predicate or emit.source(copy.dst[0], i32) is not None:
+        _fill(copy, emit, size, taken, op.bypassL1 is not None)
+    else:
+        _copy(copy, emit, size, taken, op.bypassL1 is not None)
     # The instruction gives no token: a group is whatever was issued since the last one.
+    _token(op, emit)
+
+
+class _Copy(NamedTuple):
+    """The operands of a copy."""
+
+    dst: Sequence[SSAValue]
+    dst_indices: Sequence[SSAValue]
+    src: Sequence[SSAValue]
+    src_indices: Sequence[SSAValue]
+    counted: Sequence[SSAValue]
+    ignored: Sequence[SSAValue]
+    predicate: Sequence[SSAValue]
+
+
+def _token(op: nvgpu.DeviceAsyncCopyOp | nvgpu.DeviceAsyncCreateGroupOp, emit: Emitter) -> None:
+    """A token is a number that says nothing."""
+    if op.results[0].first_use is None:
+        return erase(op)
     emit.replace(emit.constant(0))
+
+
+def _copy(copy: _Copy, emit: Emitter, size: int, taken: SSAValue | None, bypass: bool) -> None:
+    """MLIR's instruction, whose operands are pointers and a count."""
+    dst = emit.address(copy.dst[0], copy.dst_indices)
+    src = _global(emit, emit.address(copy.src[0], copy.src_indices))
+    modifier = LoadCacheModifierAttr.new([StringAttr("cg" if bypass else "ca")])
+    properties = {"size": IntegerAttr(size, i32), "modifier": modifier}
+    emit.insert(target.CpAsyncSharedGlobalOp.build(operands=[dst, src, taken], properties=properties))
+
+
+def _fill(copy: _Copy, emit: Emitter, size: int, taken: SSAValue | None, bypass: bool) -> None:
+    """The instruction that can be told to read nothing, or do nothing, and adds constants to its addresses."""
+    dst, offset = _place(copy.dst[0], copy.dst_indices, emit)
+    src, source_offset = _place(copy.src[0], copy.src_indices, emit)
+    read = copy.ignored or taken or size
+    operands = dst, _global(emit, src), read, copy.predicate
+    emit.issue(CopyOp, *operands, size=size, offset=offset, source_offset=source_offset, bypass=bypass)
+
+
+def _place(buffer: SSAValue, indices: Sequence[SSAValue], emit: Emitter) -> tuple[SSAValue, int]:
+    """An address, a pointer or 32 bits, and how many bytes behind it an element lies."""
+    type = type_of(buffer, MemRefType)
+    known = static_strides(type)
+    position = None if known is None else emit.position(indices, *known)
+    if not isinstance(position, int):
+        return emit.address(buffer, indices), 0
+    return emit.source(buffer, i32) or emit.aligned(buffer), position * element_bytes(type.element_type)
 
 
 def _global(emit: Emitter, pointer: SSAValue) -> SSAValue:
@@ -43,10 +93,11 @@ def _global(emit: Emitter, pointer: SSAValue) -> SSAValue:
     return emit.add(AddrSpaceCastOp(pointer, GLOBAL_POINTER))
 
 
-def _source_bytes(op: nvgpu.DeviceAsyncCopyOp, emit: Emitter, bits: int) -> SSAValue | None:
-    if op.srcElements is None:
-        return None
-    total = emit.add(llvm.MulOp(emit.integer(op.srcElements), emit.constant(bits)))
+def _bytes(elements: SSAValue, bits: int, emit: Emitter) -> SSAValue:
+    count = emit.integer(elements)
+    if bits == 8:
+        return count
+    total = emit.add(llvm.MulOp(count, emit.constant(bits)))
     return emit.add(llvm.LShrOp(total, emit.constant(3)))
 
 
@@ -54,7 +105,7 @@ def _source_bytes(op: nvgpu.DeviceAsyncCopyOp, emit: Emitter, bits: int) -> SSAV
 def convert_create_group(op: nvgpu.DeviceAsyncCreateGroupOp, emit: Emitter) -> None:
     """cp.async.commit_group takes no tokens."""
     emit.insert(target.CpAsyncCommitGroupOp.build())
-    emit.replace(emit.constant(0))
+    _token(op, emit)
 
 
 @rewrite(nvgpu.DeviceAsyncWaitOp)

@@ -34,7 +34,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from ....dialects.definition import TableOperation
-from ....dialects.ir import create, erase, insert_before, number, replace_uses
+from ....dialects.ir import create, erase, insert_before, item, number, replace_uses
 from ....dialects.llvm_ext import AddrSpaceCastOp, make_function, make_global
 from ....dialects.narrowing import expect, type_of
 from ....errors import InternalError, Location, Unsupported
@@ -83,12 +83,12 @@ class Emitter:
     root: Operation
     job: Job
     added: list[Operation] = field(default_factory=list)
-    # The stack objects of functions, by their entry block and type.
-    buffers: dict[tuple[Block, Attribute], SSAValue] = field(default_factory=dict)
+    # Values that rewrites share, by their block: the stack objects of functions by type, descriptors by their parts.
+    shared: dict[tuple[Block, object], SSAValue] = field(default_factory=dict)
 
     def at(self, root: Operation) -> Emitter:
         """The same in front of another operation."""
-        return Emitter(root, self.job, self.added, self.buffers)
+        return Emitter(root, self.job, self.added, self.shared)
 
     @property
     def symbols(self) -> Operation:
@@ -186,15 +186,18 @@ class Emitter:
     def known(self, value: SSAValue) -> int | None:
         """The integer that a value is known to be."""
         owner = value.owner
+        if isinstance(owner, UnrealizedConversionCastOp) and len(owner._operands) == 1:
+            return self.known(item(owner._operands, 0))
         constant = owner.value if isinstance(owner, llvm.ConstantOp | arith.ConstantOp) else None
         return constant.value.data if isinstance(constant, IntegerAttr) else None
 
     def source(self, value: SSAValue, type: Attribute) -> SSAValue | None:
         """The value of ``type`` that was bridged to ``value``, if it is such a one."""
         owner = value.owner
-        if isinstance(owner, UnrealizedConversionCastOp) and owner.inputs.types == (type,):
-            return owner.inputs[0]
-        return None
+        if not isinstance(owner, UnrealizedConversionCastOp) or len(owner._operands) != 1:
+            return None
+        source = item(owner._operands, 0)
+        return source if source.type == type else None
 
     def pointer(self, address: SSAValue, type: llvm.LLVMPointerType) -> SSAValue:
         """An integer as a pointer."""
@@ -316,16 +319,14 @@ class Emitter:
         known = static_strides(type)
         if known is None:
             return self._dynamic_address(buffer, indices)
-        strides, start = known
-        total = self._linear(list(indices), list(strides), start)
-        return self.offset(self.aligned(buffer), total, type.element_type)
+        return self.offset(self.aligned(buffer), self.position(indices, *known), type.element_type)
 
-    def _linear(self, indices: list[SSAValue], strides: list[int], start: int) -> SSAValue | int:
+    def position(self, indices: Sequence[SSAValue], strides: Sequence[int], start: int) -> SSAValue | int:
+        """How many elements behind the start of a memref an element lies."""
         total: SSAValue | None = None
         for index, stride in zip(indices, strides, strict=True):
-            owner = index.owner
-            if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-                start += owner.value.value.data * stride
+            if (constant := self.known(index)) is not None:
+                start += constant * stride
                 continue
             term = self.integer(index, i64)
             if stride != 1:
@@ -410,9 +411,9 @@ class Emitter:
     def stack(self, type: Attribute, alignment: int) -> SSAValue:
         """Storage on the stack of the function, the same for every one who asks for this type."""
         entry = given(self.function).regions[0].blocks[0]
-        if (entry, type) not in self.buffers:
-            self.buffers[entry, type] = self.object(type, alignment)
-        return self.buffers[entry, type]
+        if (entry, type) not in self.shared:
+            self.shared[entry, type] = self.object(type, alignment)
+        return self.shared[entry, type]
 
     def object(self, type: Attribute, alignment: int) -> SSAValue:
         """Storage of its own, made where the function begins: a loop around the root makes no more of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntAttr, MemRefType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntAttr, MemRefType, NoneAttr
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ....dialects.gpu_ext import GPUFuncOp
@@ -32,6 +32,8 @@ def pointer_to(space: int) -> llvm.LLVMPointerType:
 
 def static_strides(type: MemRefType) -> tuple[tuple[int, ...], int] | None:
     """(strides, offset) in elements, None where one of them is known at run time only."""
+    if isinstance(type.layout, NoneAttr) and len(type.shape) == 1:
+        return (1,), 0
     strides, offset = type.get_strides(), type.get_offset()
     if strides is None or offset is None or offset == DYNAMIC_INDEX:
         return None

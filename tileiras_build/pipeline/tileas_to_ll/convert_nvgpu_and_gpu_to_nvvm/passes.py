@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp, VectorTy
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ....dialects import gpu_ext as gpu
-from ....dialects.ir import erase, instances, replace_uses, walk
+from ....dialects.ir import erase, instances, item, replace_uses, walk
 from ....errors import Diagnostics, Unsupported
 from ...contracts import EdgePass
 from ...job import Job
@@ -82,7 +82,7 @@ class Found:
     operations: dict[str, list[Operation]] = field(default_factory=dict)
     carried: list[BlockArgument] = field(default_factory=list)  # block arguments of types that end here
     added: list[Operation] = field(default_factory=list)
-    buffers: dict[tuple[Block, Attribute], SSAValue] = field(default_factory=dict)  # on the stack, which rewrites share
+    shared: dict[tuple[Block, object], SSAValue] = field(default_factory=dict)  # values that rewrites share
 
     def of(self, role: str) -> list[Operation]:
         """The operations of a role, in the order of the text."""
@@ -182,7 +182,7 @@ def _plain(found: Found) -> list[Operation]:
 def _scalarize(found: Found, job: Job) -> None:
     for op in _math(found):
         if isinstance(op.results[0].type, VectorType):
-            scalarize(op, Emitter(op, job, found.added, found.buffers))
+            scalarize(op, Emitter(op, job, found.added, found.shared))
 
 
 def _convert(operations: Iterable[Operation], convert: Rewrite, found: Found, job: Job):
@@ -190,7 +190,7 @@ def _convert(operations: Iterable[Operation], convert: Rewrite, found: Found, jo
     failures = Diagnostics()
     for op in operations:
         try:
-            convert(op, Emitter(op, job, found.added, found.buffers))
+            convert(op, Emitter(op, job, found.added, found.shared))
         except Unsupported as error:
             failures.add(error)
     failures.raise_if_any()
@@ -212,7 +212,7 @@ def _is_carried(type: Attribute) -> bool:
 def _convert_carried_types(found: Found, job: Job) -> None:
     """Give nvgpu values that cross blocks and loops their LLVM types."""
     for op in found.of(STRUCTURE):
-        emit = Emitter(op, job, found.added, found.buffers)
+        emit = Emitter(op, job, found.added, found.shared)
         for index, operand in enumerate(op.operands):
             if _is_carried(operand.type):
                 op.operands[index] = emit.converted(operand)
@@ -227,7 +227,7 @@ def _retype(value: SSAValue, before: Operation | None, found: Found, job: Job) -
         return
     old, uses = value.type, list(value.uses)
     value._type = convert_type(old)  # xDSL has no other way to change a type in place
-    bridge = Emitter(before, job, found.added, found.buffers).as_type(value, old)
+    bridge = Emitter(before, job, found.added, found.shared).as_type(value, old)
     for use in uses:
         use.operation.operands[use.index] = bridge
 
@@ -239,15 +239,17 @@ def _remove_bridges(found: Found) -> None:
     bridges = found.casts(UnrealizedConversionCastOp)
     for op in reversed(bridges):
         source = _bridged(op)
-        if isinstance(source, UnrealizedConversionCastOp) and source.inputs.types == tuple(op.result_types):
-            replace_uses(op.results[0], source.inputs[0])
+        if isinstance(source, UnrealizedConversionCastOp) and len(source._operands) == 1:
+            before, after = item(source._operands, 0), item(op.results, 0)
+            if before.type == after.type:
+                replace_uses(after, before)
     for op in bridges:
         _drop_unread(op)
 
 
 def _bridged(op: Operation) -> Operation | Block | None:
     """Where the value of a bridge comes from; None where it joins several."""
-    return op._operands[0].owner if len(op._operands) == 1 else None
+    return item(op._operands, 0).owner if len(op._operands) == 1 else None
 
 
 def _drop_unread(op: Operation | Block | None) -> None:

@@ -2,47 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float8E4M3FNType,
-    Float8E5M2Type,
-    Float16Type,
+    DenseArrayBase,
     Float32Type,
-    FloatTF32Type,
     IntAttr,
     IntegerAttr,
     IntegerType,
     MemRefType,
     StringAttr,
+    UnrealizedConversionCastOp,
+    VectorType,
     i32,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.narrowing import type_of
+from ....dialects.ir import text_of
+from ....dialects.narrowing import expect, type_of
 from ....dialects.nvgpu import attrs
 from ....dialects.nvgpu import ops_matrix as nvgpu
 from ....dialects.nvvm import ops_matrix as target
 from ....dialects.nvvm import ops_thread
-from ....dialects.nvvm.attrs import (
-    MmaLayoutAttr,
-    ShapeAttr,
-    WgmmaScaleInAttr,
-    WgmmaScaleOutAttr,
-    WgmmaTypeAttr,
-)
+from ....dialects.nvvm.attrs import MmaLayoutAttr, ShapeAttr, WgmmaScaleInAttr, WgmmaScaleOutAttr, WgmmaTypeAttr
 from ....dialects.nvvm.rows import bits_of
+from ....dialects.nvvm.warpgroup import WgmmaGroupOp
+from ....layouts.matrix_descriptor import ADDRESS_BITS, ADDRESS_MASK, UNIT_SHIFT, wgmma_descriptor
+from ....layouts.warpgroup import MOST_COLUMNS
+from ....targets import PTX_TYPE, WARPGROUP_ATOMS, WarpgroupAtom
+from ...shared.accessors import block_of
+from ..emission.attribute_values import Plain
 from ..type_converter import accumulator_registers
 from .conversion import Emitter, rewrite
-from .converted_types import convert_type, element_bytes, static_strides
+from .converted_types import convert_type, static_strides
+from .matrices import registers as registers_of
 
-# Bit positions of the descriptor (PTX ISA 9.0, section 9.7.15.5.1, "Matrix-descriptor layout"). Addresses and offsets
-# are in units of 16 bytes. The recovered documents place the fields elsewhere; the ISA is what the hardware reads.
-ADDRESS_BITS = 14
-UNIT_SHIFT = 4
-LEADING_SHIFT, STRIDE_SHIFT, BASE_OFFSET_SHIFT, SWIZZLE_SHIFT = 16, 32, 49, 62
-SWIZZLE_CODE = {0: 0, 128: 1, 64: 2, 32: 3}
 ROWS_PER_ATOM = 8  # rows of a swizzle atom
 # The base offset is (start of the pattern >> 7) & 7: which row of 128 bytes of an atom the pattern begins in.
 SWIZZLE_ROW, PATTERN_BYTES = 128, 1024
@@ -52,15 +48,20 @@ SWIZZLE_ROW, PATTERN_BYTES = 128, 1024
 def convert_generate_descriptor(op: nvgpu.WarpgroupGenerateDescriptorOp, emit: Emitter) -> None:
     """The fields but the address are one constant."""
     bits = descriptor_bits(op, emit)
-    emit.replace(packed_descriptor(emit, emit.place(op.tensor), bits))
+    emit.replace(packed_descriptor(emit, emit.source(op.tensor, i32) or emit.place(op.tensor), bits))
 
 
 def packed_descriptor(emit: Emitter, pointer: SSAValue, bits: int) -> SSAValue:
-    """The field of the address, and the others. In a cluster addresses have the CTA's rank above the field's bits."""
-    address = emit.add(llvm.PtrToIntOp(pointer, i64))
-    window = emit.constant(((1 << ADDRESS_BITS) - 1) << UNIT_SHIFT, i64)
-    units = emit.add(llvm.LShrOp(emit.add(llvm.AndOp(address, window)), emit.constant(UNIT_SHIFT, i64)))
-    return emit.add(llvm.OrOp(emit.constant(bits - (1 << 64) if bits >> 63 else bits, i64), units))
+    """The field of the address, a pointer or 32 bits, and the others.
+
+    In a cluster addresses have the CTA's rank above the field's bits.
+    """
+    address = pointer if pointer.type == i32 else emit.add(llvm.PtrToIntOp(pointer, i64))
+    type = expect(IntegerType, address.type)
+    field = emit.made(llvm.AndOp, (address, emit.constant(ADDRESS_MASK, type)), type)
+    units = emit.made(llvm.LShrOp, (field, emit.constant(UNIT_SHIFT, type)), type)
+    wide = units if type == i64 else emit.made(llvm.ZExtOp, (units,), i64)
+    return emit.made(llvm.OrOp, (wide, emit.constant(bits, i64)), i64)
 
 
 def descriptor_bits(op: nvgpu.WarpgroupGenerateDescriptorOp, emit: Emitter) -> int:
@@ -79,22 +80,11 @@ def descriptor_bits(op: nvgpu.WarpgroupGenerateDescriptorOp, emit: Emitter) -> i
     ):
         if value % unit or not 0 <= value < limit:
             raise emit.unsupported("descriptor-field", f"{name} {value} is no multiple of {unit} below {limit}")
-    return pack_descriptor(leading, stride, base // SWIZZLE_ROW, swizzle)
+    return wgmma_descriptor(leading, stride, base // SWIZZLE_ROW, swizzle)
 
 
 def _bytes(attribute: IntegerAttr | None, default: int) -> int:
     return default if attribute is None else attribute.value.data
-
-
-def pack_descriptor(leading: int, stride: int, base_offset: int, swizzle: int, address: int = 0) -> int:
-    """A descriptor from offsets and address in bytes, the swizzle's width in bytes (0, 32, 64 or 128)."""
-    return (
-        (address >> UNIT_SHIFT) & ((1 << ADDRESS_BITS) - 1)
-        | (leading >> UNIT_SHIFT) << LEADING_SHIFT
-        | (stride >> UNIT_SHIFT) << STRIDE_SHIFT
-        | base_offset << BASE_OFFSET_SHIFT
-        | SWIZZLE_CODE[swizzle] << SWIZZLE_SHIFT
-    )
 
 
 # The product ----------------------------------------------------------------------------------------------------------
@@ -102,45 +92,145 @@ def pack_descriptor(leading: int, stride: int, base_offset: int, swizzle: int, a
 BLOCK_ROWS = 64  # of one wgmma instruction
 K_BYTES = 32  # depth of one wgmma instruction, in bytes of an operand's row
 
-INPUT_TYPES: dict[type[Attribute], str] = {
-    Float16Type: "f16",
-    BFloat16Type: "bf16",
-    Float32Type: "tf32",
-    FloatTF32Type: "tf32",
-    Float8E4M3FNType: "e4m3",
-    Float8E5M2Type: "e5m2",
-}
-OUTPUT_TYPES: dict[type[Attribute], str] = {Float16Type: "f16", Float32Type: "f32", IntegerType: "s32"}
+FRAGMENT = 4  # registers of A of one instruction
+ATOMS = {(row.a_type, row.b_type, row.accumulator_type): row for row in WARPGROUP_ATOMS}
 
 
-def _input_type(element: Attribute, emit: Emitter) -> str:
-    if isinstance(element, IntegerType) and element.width.data == 8:
-        return "s8"
-    if type(element) not in INPUT_TYPES:
-        raise emit.unsupported("wgmma-type", f"cannot multiply elements of type {element}")
-    return INPUT_TYPES[type(element)]
+@rewrite(nvgpu.WarpgroupMmaOp)
+def convert_mma(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> None:
+    """Fence, products, commit, wait: the order that the hardware needs.
+
+    MLIR's operations take accumulators in a struct, which LLVM copies where it likes; of registers, the sequence is one.
+    """
+    atom, registers = _atom(op, emit), _registers(op, emit)
+    waiting = op.waitGroup.value.data if op.waitGroup else 0
+    pending = None if op.unawaited is not None else waiting
+    if registers is not None:
+        return emit.replace(_group(op, emit, atom, registers, pending))
+    if op.unfenced is None:
+        emit.insert(target.WgmmaFenceAlignedOp.build())
+    blocks = [_product(op, emit, block, row, atom) for row, block in enumerate(_blocks(op.matrixC, emit))]
+    if op.uncommitted is None:
+        emit.insert(target.WgmmaCommitGroupOp.build())
+    if pending is not None:
+        emit.insert(target.WgmmaWaitGroupOp.build(properties={"group": IntegerAttr(pending, i64)}))
+    emit.replace(blocks[0] if len(blocks) == 1 else emit.struct(blocks))
+
+
+def _atom(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> WarpgroupAtom:
+    """The row of the elements and of the accumulators."""
+    (rows, depth), element = op.matrix_a
+    b, c = _tensor(op.descriptorB), type_of(op.matrixC, attrs.WarpgroupAccumulatorType).fragmented
+    types = _name(element), _name(b.element_type), text_of(c.element_type)
+    if (atom := ATOMS.get(types)) is None:
+        found = f"has no row for {types[0]} x {types[1]} in {types[2]}"
+        raise emit.unsupported("wgmma-type", found, "targets.py: WARPGROUP_ATOMS")
+    if depth % atom.k or rows % BLOCK_ROWS:
+        found = f"needs rows of {BLOCK_ROWS} and a depth of {atom.k}, but A has {rows} x {depth} elements"
+        raise emit.unsupported("wgmma-shape", found)
+    if (columns := b.get_shape()[1]) % 8 or columns > MOST_COLUMNS:
+        raise emit.unsupported("wgmma-shape", f"needs a multiple of 8 columns up to 256, but B has {columns}")
+    return atom
+
+
+def _name(element: Attribute) -> str:
+    """As the rows name it: the bits of tf32 are those of a float."""
+    return "tf32" if isinstance(element, Float32Type) else text_of(element)
 
 
 def _tensor(descriptor: SSAValue) -> MemRefType:
     return type_of(descriptor, attrs.WarpgroupDescriptorType).tensor
 
 
-@rewrite(nvgpu.WarpgroupMmaOp)
-def convert_mma(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> None:
-    """Fence, products, commit, wait: the order that the hardware needs."""
-    a, b = _tensor(op.descriptorA), _tensor(op.descriptorB)
-    properties = _mma_properties(op, a, b, emit)
-    depth = K_BYTES // element_bytes(a.element_type)
-    if a.get_shape()[1] % depth or a.get_shape()[0] % BLOCK_ROWS:
-        raise emit.unsupported("wgmma-shape", f"needs rows of 64 and a depth of {depth}, but A is '{a}'")
-    emit.insert(target.WgmmaFenceAlignedOp.build())
-    blocks = []
-    for row, block in enumerate(_blocks(op.matrixC, emit)):
-        blocks.append(_product(op, emit, block, properties, row, a.get_shape()[1] // depth))
-    emit.insert(target.WgmmaCommitGroupOp.build())
-    waiting = op.waitGroup.value.data if op.waitGroup else 0
-    emit.insert(target.WgmmaWaitGroupOp.build(properties={"group": IntegerAttr(waiting, i64)}))
-    emit.replace(blocks[0] if len(blocks) == 1 else emit.struct(blocks))
+def _inputs(
+    op: nvgpu.WarpgroupMmaOp, emit: Emitter, atom: WarpgroupAtom, row: int
+) -> Iterator[tuple[Sequence[SSAValue], SSAValue]]:
+    """What each instruction of a block of rows multiplies: a descriptor or the registers of A, a descriptor of B."""
+    (_, depth), _ = op.matrix_a
+    row_bytes, spread = depth // atom.k * K_BYTES, SWIZZLE_ROW * atom.k // K_BYTES
+    start = row * BLOCK_ROWS * min(row_bytes, SWIZZLE_ROW)
+    left = _steps(op.stepsA, start, row_bytes, spread if op.transposeA else 1)
+    right = _steps(op.stepsB, 0, row_bytes, spread if op.transposeB else 1)
+    fragment = _fragment(op.descriptorA, emit) if isinstance(op.descriptorA.type, VectorType) else None
+    for step, (from_a, from_b) in enumerate(zip(left, right, strict=True)):
+        words = fragment[FRAGMENT * step :][:FRAGMENT] if fragment else (_advance(op.descriptorA, from_a, emit),)
+        yield words, _advance(op.descriptorB, from_b, emit)
+
+
+def _steps(given: DenseArrayBase[IntegerType] | None, start: int, row_bytes: int, spread: int) -> Sequence[int]:
+    """Bytes from the start of an operand to its part of each instruction.
+
+    By themselves rows are a swizzle atom wide; where they run along m or n, those of k are ``spread``.
+    """
+    if given is not None:
+        return given.get_values()
+    return [start + step * spread for step in range(0, row_bytes, K_BYTES)]
+
+
+def _advance(descriptor: SSAValue, step: int, emit: Emitter) -> SSAValue:
+    """The descriptor of what lies ``step`` bytes behind, the same for all products of a block of code."""
+    key = block_of(emit.root), (descriptor, step)
+    if (known := emit.shared.get(key)) is None:
+        start = emit.converted(descriptor)
+        moved = emit.made(llvm.AddOp, (start, emit.constant(step >> UNIT_SHIFT, i64)), i64) if step else start
+        known = emit.shared[key] = moved
+    return known
+
+
+def _fragment(matrix: SSAValue, emit: Emitter) -> Sequence[SSAValue]:
+    """The registers of a left operand."""
+    bridged = _bridged(matrix)
+    return registers_of(matrix, emit) if bridged is None else bridged
+
+
+def _bridged(value: SSAValue) -> Sequence[SSAValue] | None:
+    """The registers that were bridged to a value."""
+    owner = value.owner
+    joins = isinstance(owner, UnrealizedConversionCastOp) and len(owner._operands) > 1
+    return owner._operands if joins else None
+
+
+# Registers ------------------------------------------------------------------------------------------------------------
+
+
+def _registers(op: nvgpu.WarpgroupMmaOp, emit: Emitter) -> Sequence[SSAValue] | None:
+    """The accumulators, where they are registers or the instructions take registers; of zeros there are none."""
+    bridged = _bridged(op.matrixC)
+    if bridged is None and op.replaces is None and not isinstance(op.descriptorA.type, VectorType):
+        return None
+    if (rows := op.matrix_a[0][0]) != BLOCK_ROWS:
+        raise emit.unsupported("wgmma-shape", f"takes the registers of {BLOCK_ROWS} rows, not of {rows}")
+    if bridged is not None:
+        return bridged
+    struct = emit.converted(op.matrixC)
+    return () if isinstance(struct.owner, llvm.ZeroOp) else emit.fields(struct)
+
+
+def _group(
+    op: nvgpu.WarpgroupMmaOp, emit: Emitter, atom: WarpgroupAtom, registers: Sequence[SSAValue], pending: int | None
+) -> SSAValue:
+    numbers: dict[SSAValue, int] = {}  # of the inputs, each of which is given once
+    left: list[int] = []
+    right: list[int] = []
+    for words, descriptor in _inputs(op, emit, atom, 0):
+        left += [numbers.setdefault(value, len(numbers)) for value in words]
+        right.append(numbers.setdefault(descriptor, len(numbers)))
+    fixed: dict[str, Plain] = {
+        "atom": atom.name,
+        "columns": _tensor(op.descriptorB).get_shape()[1],
+        "signed": (int(op.unsignedA is None), int(op.unsignedB is None)),
+        "mn_major": (int(op.transposeA is not None), int(op.transposeB is not None)),
+        "left": tuple(left),
+        "right": tuple(right),
+        "first": "zero" if not registers else "added" if op.replaces is not None else None,
+        "fence": op.unfenced is None,
+        "commit": op.uncommitted is None,
+        "pending": pending,
+    }
+    return emit.issue(WgmmaGroupOp, registers, [*numbers], type=convert_type(op.matrixC.type), **fixed)
+
+
+# Structs --------------------------------------------------------------------------------------------------------------
 
 
 def _blocks(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
@@ -150,12 +240,9 @@ def _blocks(matrix: SSAValue, emit: Emitter) -> list[SSAValue]:
     return [accumulator] if count == 1 else [emit.field(accumulator, index) for index in range(count)]
 
 
-def _product(
-    op: nvgpu.WarpgroupMmaOp, emit: Emitter, block: SSAValue, properties: dict[str, Attribute], row: int, steps: int
-) -> SSAValue:
-    for step in range(steps):
-        a = _advance(emit.converted(op.descriptorA), _step_a(op, row, step), emit)
-        b = _advance(emit.converted(op.descriptorB), _step_b(op, step), emit)
+def _product(op: nvgpu.WarpgroupMmaOp, emit: Emitter, block: SSAValue, row: int, atom: WarpgroupAtom) -> SSAValue:
+    properties = _properties(op, atom)
+    for (a,), b in _inputs(op, emit, atom, row):
         operation = target.WgmmaMmaAsyncOp.build(
             operands=[block, a, b], result_types=[block.type], properties=dict(properties)
         )
@@ -163,45 +250,20 @@ def _product(
     return block
 
 
-def _step_a(op: nvgpu.WarpgroupMmaOp, row: int, step: int) -> int:
-    """Bytes from the start of A to a product's part, for rows of one swizzle atom's width."""
-    tensor = _tensor(op.descriptorA)
-    row_bytes = tensor.get_shape()[1] * element_bytes(tensor.element_type)
-    along = K_BYTES // element_bytes(tensor.element_type) * SWIZZLE_ROW if op.transposeA else K_BYTES
-    return row * BLOCK_ROWS * min(row_bytes, SWIZZLE_ROW) + step * along
-
-
-def _step_b(op: nvgpu.WarpgroupMmaOp, step: int) -> int:
-    """The same for B: with ``transposeB`` its rows run along n, so a step in k passes whole rows."""
-    size = element_bytes(_tensor(op.descriptorB).element_type)
-    return step * (K_BYTES // size * SWIZZLE_ROW if op.transposeB else K_BYTES)
-
-
-def _advance(descriptor: SSAValue, step: int, emit: Emitter) -> SSAValue:
-    if not step:
-        return descriptor
-    return emit.add(llvm.AddOp(descriptor, emit.constant(step >> UNIT_SHIFT, i64)))
-
-
-def _mma_properties(op: nvgpu.WarpgroupMmaOp, a: MemRefType, b: MemRefType, emit: Emitter) -> dict[str, Attribute]:
-    element = type_of(op.matrixC, attrs.WarpgroupAccumulatorType).fragmented.element_type
-    columns = b.get_shape()[1]
-    if type(element) not in OUTPUT_TYPES:
-        raise emit.unsupported("wgmma-type", f"cannot accumulate elements of type {element}")
-    if columns % 8 or columns > 256:
-        raise emit.unsupported("wgmma-shape", f"needs a multiple of 8 columns up to 256, but B is '{b}'")
-    kinds = {"typeA": _input_type(a.element_type, emit), "typeB": _input_type(b.element_type, emit)}
-    depth = K_BYTES // element_bytes(a.element_type)
+def _properties(op: nvgpu.WarpgroupMmaOp, atom: WarpgroupAtom) -> dict[str, Attribute]:
+    integers = ["u8" if unsigned else "s8" for unsigned in (op.unsignedA, op.unsignedB)]
+    names = atom.a_type, atom.b_type, atom.accumulator_type
+    kinds = [PTX_TYPE.get(name, integer) for name, integer in zip(names, (*integers, ""))]
+    columns = _tensor(op.descriptorB).get_shape()[1]
     return {
-        "shape": ShapeAttr(*map(IntAttr, (BLOCK_ROWS, columns, depth))),
-        "typeD": WgmmaTypeAttr.new([StringAttr(OUTPUT_TYPES[type(element)])]),
+        "shape": ShapeAttr(*map(IntAttr, (BLOCK_ROWS, columns, atom.k))),
         "scaleD": WgmmaScaleOutAttr.new([StringAttr("one")]),
         "scaleA": WgmmaScaleInAttr.new([StringAttr("one")]),
         "scaleB": WgmmaScaleInAttr.new([StringAttr("one")]),
         # The layouts name what is contiguous: k for A by rows and for B by columns.
         "layoutA": MmaLayoutAttr.new([StringAttr("col" if op.transposeA else "row")]),
         "layoutB": MmaLayoutAttr.new([StringAttr("row" if op.transposeB else "col")]),
-        **{name: WgmmaTypeAttr.new([StringAttr(kind)]) for name, kind in kinds.items()},
+        **{f"type{letter}": WgmmaTypeAttr.new([StringAttr(kind)]) for letter, kind in zip("ABD", kinds)},
     }
 
 

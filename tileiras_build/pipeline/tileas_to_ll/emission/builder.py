@@ -201,6 +201,10 @@ class Builder(ThreadCode):
         """The value as an operation that is converted later takes it; ``source`` is the type of a known integer."""
         return self.pure(UnrealizedConversionCastOp, (self.of(value, source),), type)
 
+    def joined(self, registers: Sequence[Value], type: Kind) -> SSAValue[Kind]:
+        """The same of the registers that hold a value; known integers have 32 bits."""
+        return self.value(UnrealizedConversionCastOp, tuple([self.of(value, I32) for value in registers]), type)
+
     # ---- vectors and structs -----------------------------------------------------------------------
     def element(self, vector: SSAValue[VectorType], index: int) -> SSAValue:
         """``extractelement``"""
@@ -277,7 +281,8 @@ class Builder(ThreadCode):
         if type is None or not _is_pure(kind):
             results = self.issue_several(kind, *operands, types=() if type is None else (type,), **attributes)
             return results[0] if results else None
-        flat, properties, sizes = self._flat(kind, operands)
+        flat, sizes = self._flat(operands)
+        properties: dict[str, Attribute] | None = {"operandSegmentSizes": segments(*sizes)} if kind.segmented else None
         result = self.pure(kind, flat, type, properties, (sizes, tuple(attributes.items())))
         owner(result).attributes |= attributes_of(attributes)
         return result
@@ -290,15 +295,26 @@ class Builder(ThreadCode):
         **attributes: Plain,
     ) -> Sequence[SSAValue]:
         """An operation with a result of each of ``types``."""
-        flat, properties, _ = self._flat(kind, operands)
-        op = self.operation(kind, flat, tuple(types), properties)
+        flat, sizes = self._flat(operands)
+        groups = {"operandSegmentSizes": segments(*sizes)} if kind.segmented else None
+        op = self.operation(kind, flat, tuple(types), groups)
         op.attributes |= attributes_of(attributes)
         return op.results
 
-    def _flat(
-        self, kind: builtins.type[TableOperation], operands: Sequence[Operand]
-    ) -> tuple[tuple[SSAValue, ...], dict[str, Attribute] | None, tuple[int, ...]]:
-        """The operands of all groups, the properties that say it, and how many each group has."""
+    def grouped(
+        self,
+        kind: builtins.type[Operation],
+        *operands: Operand,
+        types: tuple[Attribute, ...] = (),
+        properties: dict[str, Attribute] | None = None,
+    ) -> Operation:
+        """An operation of a dialect of MLIR's, given one entry for each of its operand groups."""
+        flat, sizes = self._flat(operands)
+        groups = {"operandSegmentSizes": segments(*sizes)}
+        return self.operation(kind, flat, types, groups if properties is None else properties | groups)
+
+    def _flat(self, operands: Sequence[Operand]) -> tuple[tuple[SSAValue, ...], tuple[int, ...]]:
+        """The operands of all groups, and how many each group has."""
         flat: list[SSAValue] = []
         sizes: list[int] = []
         for entry in operands:
@@ -310,8 +326,7 @@ class Builder(ThreadCode):
             else:
                 flat += [self.of(value, I32) for value in entry]
                 sizes.append(len(entry))
-        properties = {"operandSegmentSizes": segments(*sizes)} if kind.segmented else None
-        return tuple(flat), properties, tuple(sizes)
+        return tuple(flat), tuple(sizes)
 
     def query(self, kind: type[Operation], axis: str = "x") -> SSAValue:
         """A place in the grid, by an index query of ``gpu``, as 32 bits."""

@@ -8,23 +8,31 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import IntegerAttr, i32
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAttr, i64
+from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.ir import number
 from ....dialects.nv_tileas.ops import LDMATRIX
+from ....dialects.nvgpu import ops_copy as nvgpu
+from ....dialects.nvgpu.attrs import DeviceAsyncTokenType
 from ....dialects.nvvm.generic import SMaxOp, SMinOp
-from ....dialects.nvvm.memory_access import CopyOp
-from ....dialects.nvvm.ops_copy import CpAsyncCommitGroupOp, CpAsyncWaitGroupOp
 from ....layouts import LinearLayout, matrix_access, shared_access
 from ...shared.accessors import given
-from ...shared.llvm_types import I1, I32, I64
+from ...shared.llvm_types import GLOBAL, I1, I8, I32, SHARED
+from ..emission.builder import INDEX
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
 from ..memory.global_memory import TileAddresses, tile_addresses, vector_of
 from ..memory.shared_memory import holder_of, load_registers
 from ..memory.views import TiledView
 
-DESCRIPTOR_ADDRESS = 0x3FFFF  # the bits of a shared address that a matrix descriptor holds
+LARGEST = 16
+SHARED_BYTES, GLOBAL_BYTES = (
+    MemRefType(I8, [DYNAMIC_INDEX], memory_space=IntegerAttr(space, i64)) for space in (SHARED, GLOBAL)
+)
+SIZES: dict[int, dict[str, Attribute]] = {size: {"dstElements": IntegerAttr(size, INDEX)} for size in (4, 8, LARGEST)}
+SIZES[LARGEST]["bypassL1"] = UnitAttr()
+TOKEN = DeviceAsyncTokenType()
 QUIET = ("nv_tileas.local_load", "nv_tileas.view", "nv_tileas.permute")
 
 
@@ -37,12 +45,6 @@ def stage_address(e: KernelEmitter, buffer: Any, stage: Value) -> Value:
     """The 32-bit shared address of a stage of a buffer."""
     start = e.b.mul(stage, buffer.type.stage_bytes)
     return e.b.add(e.b.add(start, e.values[buffer]), e.shared_base)
-
-
-def matrix_descriptor(e: KernelEmitter, address: Value, fields: int) -> SSAValue:
-    """What wgmma and tcgen05 take for a matrix: its shared address in units of 16 bytes, and the other fields."""
-    start = e.b.cast("zext", e.b.shift(e.b.and_(address, DESCRIPTOR_ADDRESS), -4), I64)
-    return e.b.binary("or", start, fields, I64)
 
 
 def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
@@ -66,7 +68,24 @@ def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
             place = e.b.xor(thread, vector.xor)
         size = len(vector.registers) * addresses.element.bytes
         target = e.b.add(stage, place)
-        e.b.issue(CopyOp, target, pointer, source, holder, size=size, offset=vector.add, source_offset=constant)
+        _copy(e, (target, vector.add), (pointer, constant), size, source, holder)
+
+
+def _copy(
+    e: KernelEmitter,
+    target: tuple[Value, int],
+    place: tuple[SSAValue, int],
+    size: int,
+    source: SSAValue,
+    holder: Value | None,
+) -> None:
+    """``source``: how many bytes to read, or whether none; ``target`` and ``place``: addresses and offsets in bytes."""
+    b = e.b
+    (to, to_offset), (of, of_offset) = target, place
+    there = b.bridge(to, SHARED_BYTES), b.bridge(to_offset, INDEX)
+    here = b.bridge(of, GLOBAL_BYTES), b.bridge(of_offset, INDEX)
+    taken = (None, source) if source.type == I1 else (b.bridge(source, INDEX), None)
+    b.grouped(nvgpu.DeviceAsyncCopyOp, *there, *here, *taken, holder, types=(TOKEN,), properties=SIZES[size])
 
 
 def _outside(e: KernelEmitter, addresses: TileAddresses, first: int, enabled: Value) -> SSAValue:
@@ -89,11 +108,13 @@ def _bytes_inside(
 
 
 def emit_async_commit(e: KernelEmitter, op: Any) -> None:
-    e.b.operation(CpAsyncCommitGroupOp, ())
+    e.b.operation(nvgpu.DeviceAsyncCreateGroupOp, (), (TOKEN,))
 
 
 def emit_async_wait(e: KernelEmitter, op: Any) -> None:
-    e.b.operation(CpAsyncWaitGroupOp, (), (), {"n": IntegerAttr(op.attributes["pending"].value.data, i32)})
+    # Groups are counted, whatever the token.
+    pending: dict[str, Attribute] = {"numGroups": number(op.attributes["pending"].value.data, I32)}
+    e.b.operation(nvgpu.DeviceAsyncWaitOp, (e.b.bridge(0, TOKEN),), (), pending)
 
 
 def emit_local_load(e: KernelEmitter, op: Any) -> None:

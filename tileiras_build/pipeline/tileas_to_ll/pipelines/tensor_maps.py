@@ -15,7 +15,6 @@ from typing import Any
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 
-from ....dialects.ir import segments
 from ....dialects.nv_tileas.ops import STMATRIX
 from ....dialects.nvgpu import attrs as nvgpu_types
 from ....dialects.nvgpu import ops_tensor_map as nvgpu
@@ -165,18 +164,15 @@ def _load(
     group, first = mbarrier(e, barrier)
     target = _box(e, place, map, CLUSTER if everywhere or pair else SHARED)
     positions = [e.b.bridge(value, INDEX) for value in coordinates]
-    mask = [e.b.constant((1 << e.ctas) - 1, I16)] if everywhere else []
+    mask = e.b.constant((1 << e.ctas) - 1, I16) if everywhere else None
     properties: dict[str, Attribute] = {"pair": UnitAttr()} if pair else {}
-    sizes = [1, 1, 1, len(positions), 1, len(mask), 0, 0]
-    operands = (target, group, map, *positions, first, *mask)
-    e.b.operation(nvgpu.TmaAsyncLoadOp, operands, (), properties | {"operandSegmentSizes": segments(*sizes)})
+    operands = target, group, map, positions, first, mask, None, None
+    e.b.grouped(nvgpu.TmaAsyncLoadOp, *operands, properties=properties)
 
 
 def _store(e: KernelEmitter, place: Value, map: SSAValue, coordinates: list[Value]) -> None:
     positions = [e.b.bridge(value, INDEX) for value in coordinates]
-    operands = (_box(e, place, map, SHARED), map, *positions)
-    sizes = {"operandSegmentSizes": segments(1, 1, len(positions), 0, 0)}
-    e.b.operation(nvgpu.TmaAsyncStoreOp, operands, (), sizes)
+    e.b.grouped(nvgpu.TmaAsyncStoreOp, _box(e, place, map, SHARED), map, positions, None, None)
 
 
 def _box(e: KernelEmitter, place: Value, map: SSAValue, space: int) -> SSAValue:

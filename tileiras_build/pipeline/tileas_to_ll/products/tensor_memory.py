@@ -31,6 +31,7 @@ from ....layouts import (
     tensor_memory_tile,
 )
 from ....layouts.linear_layout import log2_exact
+from ....layouts.matrix_descriptor import ADDRESS_MASK, UNIT_SHIFT
 from ....layouts.tensor_memory import ROWS, WARPS, WORD_SCALES
 from ....targets import ELEMENT_BITS
 from ...analysis.dot_atoms import operand_signs, tensor_memory_atom_of
@@ -40,7 +41,7 @@ from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
 from ..memory.shared_memory import pack_scales, pack_words
 from ..pipelines.agents import barrier_in, ctas_of, empty_barrier, is_pair, leading, stage_of
-from ..pipelines.async_copies import matrix_descriptor, stage_address
+from ..pipelines.async_copies import stage_address
 
 LANE_SHIFT = 16
 
@@ -223,8 +224,9 @@ class _Product:
     def _in_shared(self, name: str, buffer: Any, stage: Any, k_dim: int) -> tuple[MatrixOperand, SSAValue]:
         """The canonical layout of an operand and the descriptor of its first element."""
         layout = given(matrix_operand(self.op.attributes[f"{name}_placement"].data, k_dim))
-        address = stage_address(self.e, buffer, self.e.scalar(stage))
-        return layout, matrix_descriptor(self.e, address, layout.tcgen05_descriptor)
+        b, address = self.e.b, stage_address(self.e, buffer, self.e.scalar(stage))
+        start = b.cast("zext", b.shift(b.and_(address, ADDRESS_MASK), -UNIT_SHIFT), I64)
+        return layout, b.binary("or", start, layout.tcgen05_descriptor, I64)
 
     def emit(self) -> None:
         for row, column, k in self.product.instructions():

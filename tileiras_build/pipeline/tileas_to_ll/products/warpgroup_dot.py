@@ -9,25 +9,33 @@ product.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType, i64
+from xdsl.dialects.llvm import LLVMStructType
 from xdsl.ir import Attribute, SSAValue
 
+from ....dialects.definition import TableOperation
 from ....dialects.nv_tileas.ops import AsyncDotOp
-from ....dialects.nvvm.warpgroup import WgmmaGroupOp, WgmmaWaitOp
-from ....layouts import MatrixOperand, WarpgroupTiling, matrix_operand
+from ....dialects.nvgpu.attrs import SwizzleAttr, WarpgroupAccumulatorType, WarpgroupDescriptorType
+from ....dialects.nvgpu.ops_matrix import WarpgroupGenerateDescriptorOp, WarpgroupMmaOp
+from ....dialects.nvgpu.ops_matrix import WarpgroupMmaInitAccumulatorOp as InitAccumulatorOp
+from ....dialects.nvvm.warpgroup import WgmmaWaitOp
+from ....layouts import MatrixOperand, SharedLayout, WarpgroupTiling, matrix_operand
 from ....layouts.linear_layout import log2_exact
+from ....layouts.warpgroup import ROWS
 from ...analysis.dot_atoms import operand_signs, partial_sums, warpgroup_atom_of, warpgroup_tiling_of
 from ...shared.accessors import given, typed
 from ...shared.element_types import Element
-from ...shared.llvm_types import I32, I64, struct, vector
+from ...shared.llvm_types import I32, SHARED, struct, vector
+from ..emission.attribute_values import Plain, attributes_of
 from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
 from ..memory.shared_memory import pack_words
-from ..pipelines.async_copies import matrix_descriptor, stage_address
+from ..pipelines.async_copies import stage_address
 
 
 def emit_async_dot(e: KernelEmitter, op: Any) -> None:
@@ -38,11 +46,11 @@ def emit_async_dot(e: KernelEmitter, op: Any) -> None:
     tiles = [(m, n) for m in range(tiling.m_tiles) for n in range(tiling.n_tiles)]
     pending = _pending(op)
     words = _packed(e, op.result, list(e.registers_as(op.acc, tiling.c)))
-    for number, (m_tile, n_tile) in enumerate(tiles):
+    for position, (m_tile, n_tile) in enumerate(tiles):
         own = product.members(m_tile, n_tile)
-        group = product.group(m_tile, n_tile, range(tiling.k_tiles))
-        place = {"fence": number == 0, "commit": number == len(tiles) - 1}
-        words[own] = group.issue(words[own], **place, pending=pending if len(tiles) == 1 else None)
+        place = {"unfenced": position > 0, "uncommitted": position < len(tiles) - 1}
+        waits = pending if len(tiles) == 1 else None
+        words[own] = product.issue(m_tile, n_tile, range(tiling.k_tiles), words[own], pending=waits, **place)
     if len(tiles) > 1 and pending is not None:
         words = list(_wait(e, e.element(op.result), pending, words))
     registers = _unpacked(e, op.result, words)
@@ -60,9 +68,8 @@ def _emit_in_parts(e: KernelEmitter, op: Any, product: _Product) -> None:
     under_way: list[_Part] = []
     for m_tile, n_tile, k_tiles in product.parts():
         added = _add_oldest(e, op, sums, under_way) if len(under_way) == most else []
-        group = product.group(m_tile, n_tile, k_tiles)
-        part = group.issue(added, first="added" if added else "zero", fence=True, commit=True)
-        left = [value for value in group.inputs if value.type == I32]
+        part = product.issue(m_tile, n_tile, k_tiles, added, replaces=True)
+        left = [*dict.fromkeys(product.left_words(m_tile, k_tiles))]
         under_way.append(_Part(product.members(m_tile, n_tile), part, left))
     while under_way:
         _add_oldest(e, op, sums, under_way)
@@ -75,7 +82,7 @@ class _Part:
 
     members: slice
     values: list[SSAValue]
-    left: list[SSAValue]
+    left: list[Value]
 
 
 def _add_oldest(e: KernelEmitter, op: Any, sums: list[Value], under_way: list[_Part]) -> list[SSAValue]:
@@ -104,7 +111,7 @@ def _wait(
     kept: Sequence[Value] = (),
 ) -> list[SSAValue]:
     """The accumulators where at most ``pending`` groups are under way, with ``added`` added to them."""
-    type = struct(*[_word_type(element)] * len(words))
+    type = _words(element, len(words))
     return e.b.unpack(e.b.issue(WgmmaWaitOp, words, added, kept, type=type, pending=pending))
 
 
@@ -142,9 +149,9 @@ def _unpacked(e: KernelEmitter, value: Any, words: list[Value]) -> list[Value]:
     return [half for word in words for half in _halves(e, element, word)]
 
 
-def _word_type(element: Element) -> Attribute:
-    """The type of a register of accumulators."""
-    return I32 if element.bits == 16 else element.type
+def _words(element: Element, count: int) -> LLVMStructType:
+    """The type of some registers of accumulators."""
+    return struct(*[I32 if element.bits == 16 else element.type] * count)
 
 
 def _halves(e: KernelEmitter, element: Element, word: Value) -> list[SSAValue]:
@@ -160,78 +167,82 @@ class _Shared:
     layout: MatrixOperand
     descriptor: SSAValue
 
+    def steps(self, row: int, ks: Iterable[int]) -> tuple[int, ...]:
+        """Bytes from the start of the part to each k of a row."""
+        return tuple([self.layout.offset(row, k) for k in ks])
 
-class _Group:
-    """The products of one tile of accumulators: their inputs, each once, and what each product takes of them."""
 
-    def __init__(self, product: _Product, outputs: int):
-        self.product = product
-        self.type = struct(*[_word_type(product.element)] * outputs)
-        self.inputs: list[SSAValue] = []
-        self.left: list[int] = []
-        self.right: list[int] = []
+@cache
+def _descriptor_type(rows: int, columns: int, element: Attribute) -> WarpgroupDescriptorType:
+    return WarpgroupDescriptorType(MemRefType(element, [rows, columns], memory_space=IntegerAttr(SHARED, i64)))
 
-    def add(self, left: Sequence[Value], right: Value) -> None:
-        """One more product: a descriptor or words, and a descriptor."""
-        self.left += [self._number(value) for value in left]
-        self.right.append(self._number(right))
 
-    def _number(self, value: Value) -> int:
-        given = self.product.e.b.of(value, I32)
-        if given not in self.inputs:
-            self.inputs.append(given)
-        return self.inputs.index(given)
+@cache
+def _swizzle(name: str) -> SwizzleAttr:
+    return SwizzleAttr(int(name.removesuffix("B")))
 
-    def issue(self, accumulators: Sequence[Value], **places: bool | int | str | None) -> list[SSAValue]:
-        """The sums. ``places``: what stands before and behind the products, and what the first one adds to."""
-        operands = {"left": tuple(self.left), "right": tuple(self.right)}
-        b, fixed = self.product.e.b, self.product.attributes
-        return b.unpack(b.issue(WgmmaGroupOp, accumulators, self.inputs, type=self.type, **fixed, **operands, **places))
+
+@cache
+def _accumulator_type(columns: int, element: Attribute) -> WarpgroupAccumulatorType:
+    return WarpgroupAccumulatorType(VectorType(element, [ROWS, columns]))
 
 
 class _Product:
     """The instructions of one ``async.dot``."""
 
-    def __init__(self, e: KernelEmitter, op: Any, tiling: WarpgroupTiling):
+    def __init__(self, e: KernelEmitter, op: TableOperation, tiling: WarpgroupTiling):
         self.e, self.op, self.tiling = e, op, tiling
-        self.atom = warpgroup_atom_of(op)
+        self.partial_k = warpgroup_atom_of(op).partial_k if partial_sums(op) else tiling.k
+        self.k = min(self.partial_k, tiling.k)
         self.element = e.element(op.result)
         groups = log2_exact(tiling.groups_m)
-        self.left = self._in_shared("lhs", op.lhs, op.lhs_stage, 1, 6, range(2, 2 + groups)) if op.lhs_stage else None
+        left = op.lhs, op.lhs_stage, op.lhs_placement
+        self.left = self._in_shared(*left, 1, 6, range(2, 2 + groups)) if op.lhs_stage else None
         columns = log2_exact(tiling.group_n)
         others = range(2 + groups, 2 + groups + log2_exact(tiling.groups_n))
-        self.right = self._in_shared("rhs", op.rhs, op.rhs_stage, 0, columns, others)
+        self.right = self._in_shared(op.rhs, op.rhs_stage, op.rhs_placement, 0, columns, others)
         self.words = None if self.left else _left_words(e, op, tiling)
         self.per_register = 2 if self.element.bits == 16 else 1
+        self.sums = _accumulator_type(tiling.columns, op.result.type.element_type)
         self.attributes = self._attributes()
 
-    def _attributes(self) -> dict[str, str | int | tuple[int, ...]]:
-        """What all groups of this product have in common."""
-        operands = self.left, self.right
-        return {
-            "atom": self.atom.name,
-            "columns": self.tiling.columns,
-            "signed": tuple(map(int, operand_signs(self.op))),
-            "mn_major": tuple(int(operand is not None and not operand.layout.k_major) for operand in operands),
-        }
+    def _attributes(self) -> dict[str, Attribute]:
+        """What all parts of this product have in common."""
+        signed = operand_signs(self.op)
+        mn_major = [operand is not None and not operand.layout.k_major for operand in (self.left, self.right)]
+        return attributes_of({
+            "unsignedA": not signed[0], "unsignedB": not signed[1],
+            "transposeA": mn_major[0], "transposeB": mn_major[1],
+        })  # fmt: skip
 
-    def _in_shared(self, name: str, buffer: Any, stage: Any, k_dim: int, row_bit: int, warp_bits: range) -> _Shared:
+    def _in_shared(
+        self, buffer: Any, stage: Any, placement: SharedLayout, k_dim: int, row_bit: int, warp_bits: range
+    ) -> _Shared:
         """``row_bit``: the first bit of the row number that the warps' bits ``warp_bits`` choose."""
         e, b = self.e, self.e.b
-        layout = given(matrix_operand(self.op.attributes[f"{name}_placement"].data, k_dim))
+        layout = given(matrix_operand(placement, k_dim))
         images = [0] * warp_bits.stop
         for bit, offset in zip(warp_bits, layout.row_offsets[row_bit:]):
             images[bit] = offset
         with e.b.in_prologue():
             group = b.linear(e.uniform_warp, images)
         address = b.add(stage_address(e, buffer, e.scalar(stage)), group)
-        return _Shared(layout, matrix_descriptor(e, address, layout.wgmma_descriptor))
+        shape = (ROWS, self.k) if k_dim else (self.k, self.tiling.columns)
+        type = _descriptor_type(*shape, buffer.type.element_type)
+        swizzle = _swizzle(layout.swizzle)
+        places: dict[str, Plain] = {
+            "leading_byte_offset": layout.leading,
+            "matrix_stride": layout.stride,
+            "swizzle_mode": swizzle,
+        }
+        made = attributes_of(places), tuple(places.values())
+        return _Shared(layout, b.pure(WarpgroupGenerateDescriptorOp, (b.bridge(address, type.tensor),), type, *made))
 
     # ---- instructions ----------------------------------------------------------------------------
     def parts(self) -> Iterator[tuple[int, int, range]]:
         """(m_tile, n_tile, k_tiles) of each sum of as much of k as the tensor core may add up."""
         tiling = self.tiling
-        steps = self.atom.partial_k // self.atom.k
+        steps = self.partial_k // tiling.depth
         for start in range(0, tiling.k_tiles, steps):
             for m_tile in range(tiling.m_tiles):
                 for n_tile in range(tiling.n_tiles):
@@ -242,25 +253,41 @@ class _Product:
         held = self.tiling.c_registers(m_tile, n_tile)
         return slice(held.start // self.per_register, held.stop // self.per_register)
 
-    def group(self, m_tile: int, n_tile: int, k_tiles: range) -> _Group:
-        """One tile of the accumulators times ``k_tiles`` of k."""
-        tiling, own = self.tiling, self.members(m_tile, n_tile)
-        group = _Group(self, own.stop - own.start)
-        for k_tile in k_tiles:
-            left = self._left(m_tile, k_tile)
-            group.add(left, self._advanced(self.right, n_tile * tiling.columns, k_tile * tiling.depth))
-        return group
-
-    def _left(self, m_tile: int, k_tile: int) -> list[Value]:
-        """The left operand of one instruction: a descriptor, or words."""
+    def issue(
+        self,
+        m_tile: int,
+        n_tile: int,
+        k_tiles: range,
+        accumulators: Sequence[Value],
+        pending: int | None = None,
+        **flags: bool,
+    ) -> list[SSAValue]:
+        """One tile of the accumulators, to which ``k_tiles`` of k are added; then a wait that leaves ``pending`` groups."""
+        b, tiling = self.e.b, self.tiling
+        ks = [k_tile * tiling.depth for k_tile in k_tiles]
+        places: dict[str, Plain] = {"stepsB": self.right.steps(n_tile * tiling.columns, ks), **flags}
         if self.left:
-            return [self._advanced(self.left, m_tile * self.tiling.m_step, k_tile * self.tiling.depth)]
-        members = self.tiling.a_registers(m_tile, k_tile)
-        per_word = 32 // self.e.element(self.op.lhs).bits
-        return given(self.words)[members.start // per_word : members.stop // per_word]
+            left, places["stepsA"] = self.left.descriptor, self.left.steps(m_tile * tiling.m_step, ks)
+        else:
+            left = self._fragment(self.left_words(m_tile, k_tiles))
+        sums = b.joined(accumulators, self.sums) if accumulators else b.pure(InitAccumulatorOp, (), self.sums)
+        places |= {"waitGroup": pending, "unawaited": pending is None}
+        properties = self.attributes | attributes_of(places)
+        sums = b.value(WarpgroupMmaOp, (left, self.right.descriptor, sums), self.sums, properties)
+        members = self.members(m_tile, n_tile)
+        return b.unpack(b.bridge(sums, _words(self.element, members.stop - members.start)))
 
-    def _advanced(self, operand: _Shared, row: int, k: int) -> Value:
-        return self.e.b.add(operand.descriptor, operand.layout.offset(row, k) >> 4, I64)
+    def _fragment(self, words: Sequence[Value]) -> SSAValue:
+        element = self.op.lhs.type.element_type
+        return self.e.b.joined(words, VectorType(element, [len(words), 32 // self.e.element(self.op.lhs).bits]))
+
+    def left_words(self, m_tile: int, k_tiles: range) -> list[Value]:
+        """Of the left operand, those that some instructions read from registers."""
+        if self.words is None:
+            return []
+        per_word = 32 // self.e.element(self.op.lhs).bits
+        members = [self.tiling.a_registers(m_tile, k_tile) for k_tile in k_tiles]
+        return self.words[members[0].start // per_word : members[-1].stop // per_word]
 
 
 HANDLERS: dict[str, Handler] = {
