@@ -274,7 +274,8 @@ def try_all(chosen: list[Mutation], jobs: int, known: set[str]) -> Iterator[tupl
     """Each mutation with its verdict and why, as they come; ``known`` gets the digests of those that are killed."""
     marks = read_marks()
     shown = {mutation: showing_tests(mutation, marks) for mutation in chosen}
-    wanted = [mutation for mutation in chosen if digest(mutation, shown[mutation]) not in known]
+    digests = {mutation: digest(mutation, shown[mutation]) for mutation in chosen}
+    wanted = [mutation for mutation in chosen if digests[mutation] not in known]
     yield from ((mutation, KILLED, "as before") for mutation in chosen if mutation not in wanted)
     multiprocessing.get_context("forkserver").set_forkserver_preload(LIBRARIES)
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(jobs) as pool:
@@ -297,7 +298,7 @@ def try_all(chosen: list[Mutation], jobs: int, known: set[str]) -> Iterator[tupl
 
         for mutation, verdict, why in pool.map(attempt, wanted):
             if verdict == KILLED:
-                known.add(digest(mutation, shown[mutation]))
+                known.add(digests[mutation])
             yield mutation, verdict, why
 
 

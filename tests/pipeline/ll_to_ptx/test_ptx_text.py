@@ -223,7 +223,7 @@ def test_strings_are_bytes():
     assert ".global .align 1 .b8 text[3] = {104, 105}" in lower(kernel(STORE, head=head))
 
 
-@pytest.mark.seed("nvptx-bring-up", "asm-integrated")
+@pytest.mark.seed("nvptx-bring-up", "asm-integrated", "service-code-emitter")
 def test_there_is_no_object_emission():
     with llvm.create_context() as context, llvm.parse_assembly(kernel(STORE), context=context) as module:
         with pytest.raises(RuntimeError):
