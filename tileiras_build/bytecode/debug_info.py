@@ -53,10 +53,10 @@ class DebugInfo:
         origin = cursor.start
         functions = cursor.count("functions with debug information", 4)
         cursor.align(4, origin)
-        self.function_starts = struct.unpack(f"<{functions}I", cursor.take(functions * 4, "debug offsets"))
+        self.function_starts = list(struct.unpack(f"<{functions}I", cursor.take(functions * 4, "debug offsets")))
         count = cursor.count("debug indices", 8)
         cursor.align(8, origin)
-        self.indices = struct.unpack(f"<{count}Q", cursor.take(count * 8, "debug indices"))
+        self.indices = list(struct.unpack(f"<{count}Q", cursor.take(count * 8, "debug indices")))
         self.entries = read_offset_table(cursor, 4, "debug table")
 
     def of_function(self, cursor: Cursor) -> DebugIterator:

@@ -223,7 +223,7 @@ def _walk_block(block: Block, found: list[Operation]) -> None:
 
 def instances(operations: Iterable[Operation], kind: type[Made]) -> list[Made]:
     """The operations of a class that has no others below it: isinstance asks ABC of each that is of another one."""
-    return [op for op in operations if op.__class__ is kind]  # type: ignore[misc]  # the comparison narrows no class
+    return [op for op in operations if op.__class__ is kind]
 
 
 def block_operations(block: Block) -> list[Operation]:

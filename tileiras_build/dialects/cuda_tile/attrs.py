@@ -56,7 +56,8 @@ DTYPE_NAMES: dict[Attribute, str] = {
 }
 TF32_UNUSED_BITS = 13  # tf32 is the upper 19 bits of float32
 _WHOLE_BYTES = (i8, i16, i32, i64)
-_FORMATS = {Float32Type(): "<f", Float64Type(): "<d"}  # of struct, for those whose NaNs Python keeps as they are
+# Of struct, for the types whose NaNs it keeps as they are.
+_FORMATS: dict[Attribute, str] = {Float32Type(): "<f", Float64Type(): "<d"}
 
 
 @cache
