@@ -170,7 +170,9 @@ def _agrees(signature: Signature, body: _Body) -> bool:
     """Whether a note is about this kernel: as many parameters, pointers where its arrays begin, and none inside of them."""
     if signature.parameters != len(body.types):
         return False
-    arrays, others, index = set(), set(), 0
+    arrays: set[int] = set()
+    others: set[int] = set()
+    index = 0
     for argument in signature.arguments:
         (others if argument.rank is None else arrays).add(index)
         index += argument.parameters

@@ -186,8 +186,9 @@ def _fragment(matrix: SSAValue, emit: Emitter) -> Sequence[SSAValue]:
 def _bridged(value: SSAValue) -> Sequence[SSAValue] | None:
     """The registers that were bridged to a value."""
     owner = value.owner
-    joins = isinstance(owner, UnrealizedConversionCastOp) and len(owner._operands) > 1
-    return owner._operands if joins else None
+    if not isinstance(owner, UnrealizedConversionCastOp) or len(owner._operands) == 1:
+        return None
+    return owner._operands
 
 
 # Registers ------------------------------------------------------------------------------------------------------------
