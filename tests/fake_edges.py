@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from tileiras_build.errors import InternalError, Location, Unsupported
+from tileiras_build.manifest_words import VERSION
 
 LIBDEVICE_LINE = "ptx: libdevice"
 
@@ -123,7 +124,7 @@ def to_cubin(text, job):
     _edge("cubin")(text, job)
     resources = {"registers": 42, "spill_stores": 0, "spill_loads": 8, "stack": 0, "shared": 1024}
     kernel = {"shared_memory": {"static": 1024, "dynamic": 16}, "resources": resources}
-    manifest = {"version": 1, "target": job.target.name, "kernels": {text.split()[1]: kernel}}
+    manifest = {"version": VERSION, "target": job.target.name, "kernels": {text.split()[1]: kernel}}
     return f"{text}cubin {assembler}\n".encode(), manifest
 
 

@@ -28,6 +28,8 @@ def with_tensor_map(manifest: dict) -> dict:
     """The manifest as if the kernel took a descriptor, 100 KB of dynamic shared memory and clusters of two blocks."""
     made = copy.deepcopy(manifest)
     kernel = made["kernels"][TENSOR]
+    for row in kernel["params"]:
+        row.pop("value", None)  # as if it took strides of any size
     kernel["params"].append({"name": "tensor_map_0", "kind": "tensor_map", "size": 128, "offset": 64})
     kernel |= {"tensor_maps": [TENSOR_MAP], "cluster": [2, 1, 1], "shared_memory": {"static": 0, "dynamic": 102400}}
     return made

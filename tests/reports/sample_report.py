@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 from tileiras_build.files import write_files
+from tileiras_build.manifest_words import VERSION
 from tileiras_build.pipeline.manifest import render_manifest
 from tileiras_build.reports.folder import timeline_path
 from tileiras_build.reports.timeline import Span, Timeline, write_timeline
@@ -49,7 +50,7 @@ def _manifest(name: str, gpu: str, registers: int, spills: int, shared: int, bas
         "params": [], "param_sizes": [], "threads_per_cta": base.choice((128, 256)), "cluster": [1, 1, 1],
         "shared_memory": {"static": 0, "dynamic": min(shared, 98304)}, "tensor_maps": [], "resources": resources,
     }  # fmt: skip
-    return {"version": 1, "target": gpu, "kernels": {name: kernel}}
+    return {"version": VERSION, "target": gpu, "kernels": {name: kernel}}
 
 
 def timeline(names=NAMES, gpus=GPUS, jobs: int = 8) -> Timeline:

@@ -5,12 +5,13 @@ import json
 import pytest
 
 from tileiras_build.errors import InvalidInput
+from tileiras_build.manifest_words import VERSION
 from tileiras_build.reports.resources import ResourceRow, read_folder, read_manifest, resource_table, rows_of_manifest
 
 
 def manifest(kernel="k", target="sm_90a", **resources) -> dict:
     entry = {"shared_memory": {"static": 0, "dynamic": 512}, "resources": resources}
-    return {"version": 1, "target": target, "kernels": {kernel: entry}}
+    return {"version": VERSION, "target": target, "kernels": {kernel: entry}}
 
 
 def test_shared_memory_is_static_and_dynamic():
@@ -43,7 +44,7 @@ def test_folder_is_read_with_its_subfolders(tmp_path):
     assert [row.target for row in read_folder(tmp_path)] == ["sm_80", "sm_90"]
 
 
-BAD = ["{", "[]", '{"version": 2, "kernels": {}}', '{"version": 1}', '{"version": 1, "kernels": 3}']
+BAD = ["{", "[]", '{"version": 9, "kernels": {}}', '{"version": 2}', '{"version": 2, "kernels": 3}']
 
 
 @pytest.mark.parametrize("text", BAD)

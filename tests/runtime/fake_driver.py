@@ -44,7 +44,7 @@ class FakeDriver:
 
     def view(self, array: np.ndarray, stream: int) -> ArrayView:
         strides = tuple(stride // array.itemsize for stride in array.strides)
-        return ArrayView(array.ctypes.data, array.shape, strides, self.home)
+        return ArrayView(array.ctypes.data, array.shape, strides, self.home, array.dtype, not array.flags.writeable)
 
     def launch(self, kernel, config: LaunchConfig, params):
         self.calls.append(("launch", kernel[1], config, list(params)))

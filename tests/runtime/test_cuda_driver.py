@@ -10,6 +10,7 @@ from tests.runtime.fake_driver import CheckedBindings, RecordingEncoder
 from tileiras_build.errors import InvalidInput
 from tileiras_build.runtime.arguments import ArrayView
 from tileiras_build.runtime.driver import CudaDriver, Driver, LaunchConfig, aligned, row_major, stream_handle
+from tileiras_build.runtime.fast_binding import Packed
 from tileiras_build.runtime.tensor_maps import TensorMap
 
 MAP = TensorMap("bf16", 0x1000, (640, 480), (2048,), (64, 128), (1, 2), "64B", "none", "nan", "128B")
@@ -111,7 +112,9 @@ def test_a_driver_without_tensor_maps_is_one_sentence():
 
 def test_launch_is_configured():
     bindings = CheckedBindings()
-    CudaDriver(bindings).launch(cuda.CUkernel(4), LaunchConfig((5, 6, 7), (128, 1, 1), 1000, 99), [b"12345678"])
+    CudaDriver(bindings).launch(
+        cuda.CUkernel(4), LaunchConfig((5, 6, 7), (128, 1, 1), 1000, 99), Packed(b"12345678", ((0, 8),))
+    )
     (call,) = bindings.named("cuLaunchKernelEx")
     config = call["config"]
     assert (config.gridDimX, config.gridDimY, config.gridDimZ, config.blockDimX) == (5, 6, 7, 128)
@@ -138,7 +141,9 @@ def test_arrays_are_seen_through_dlpack(transposed):
     array = np.zeros((3, 5), np.float16)
     array = array.T if transposed else array
     strides = (1, 5) if transposed else (5, 1)
-    assert CudaDriver(CheckedBindings()).view(array, -1) == ArrayView(array.ctypes.data, array.shape, strides, None)
+    assert CudaDriver(CheckedBindings()).view(array, -1) == ArrayView(
+        array.ctypes.data, array.shape, strides, None, np.dtype("float16"), False
+    )
 
 
 def test_no_array_is_one_sentence():

@@ -14,15 +14,15 @@ ROOT = Path(__file__).resolve().parents[2]
 BINDINGS = [path for path in [os.environ.get("PYTHONPATH")] if path]  # of another version, where a tool asks for it
 SIZES = {PLAIN: [8, 4, 4] * 3, TENSOR: [*[8, 4, 4] * 3, 128]}
 ADDRESSES = (0x10000, 0x20000, 0x30000)
+STRIDES = {PLAIN: 1, TENSOR: 64}
 GPUS = [(PLAIN, 80), (PLAIN, 86), (PLAIN, 87), (PLAIN, 90), (PLAIN, 100), (TENSOR, 90)]
 
 PYTHON = """
 import sys
 from tileiras_build.runtime import Library, Address
 
-folder, kernel, *addresses = sys.argv[1:]
-addresses = [int(address) for address in addresses]
-numbers = [number for address in addresses for number in (address, 1000, 64)]
+folder, kernel, stride, *addresses = sys.argv[1:]
+numbers = [number for address in addresses for number in (int(address), 1000, int(stride))]
 with_stream = type("Stream", (), {"__cuda_stream__": lambda self: (0, 0x99)})()
 Library(folder)[kernel].launch((4, 2), *numbers, stream=with_stream)
 """
@@ -38,7 +38,7 @@ int main(int count, char **words)
     CUstream stream = (CUstream)0x99;
     CUresult status = count > 2 ? sample_open_file(&library, words[2]) : sample_open_embedded(&library);
     if (!status && !strcmp(words[1], "vector_add_f32"))
-        status = sample_launch_vector_add_f32(library, grid, stream, 0x10000, 1000, 64, 0x20000, 1000, 64, 0x30000, 1000, 64);
+        status = sample_launch_vector_add_f32(library, grid, stream, 0x10000, 1000, 1, 0x20000, 1000, 1, 0x30000, 1000, 1);
     else if (!status)
         status = sample_launch_vector_add_f16(library, grid, stream, 0x10000, 1000, 64, 0x20000, 1000, 64, 0x30000, 1000, 64);
     sample_close(library);
@@ -61,7 +61,7 @@ def cuda(tmp_path_factory):
 
 
 def launch_from_python(cuda, package, kernel, number):
-    command = [sys.executable, "-c", PYTHON, package, kernel, *ADDRESSES]
+    command = [sys.executable, "-c", PYTHON, package, kernel, STRIDES[kernel], *ADDRESSES]
     return cuda.launch(command, number, SIZES[kernel], PYTHONPATH=os.pathsep.join([str(ROOT), *BINDINGS]))
 
 
@@ -76,7 +76,7 @@ def test_python_tells_the_driver_what_the_manifest_says(cuda, package, kernel, n
     threads = artifacts.manifest["kernels"][kernel]["threads_per_cta"]
     assert (name, handle, grid, block, stream) == ("cuLaunchKernelEx", "0x53", "4,2,1", f"{threads},1,1", "0x99")
     words = [f"{number.to_bytes(size, 'little').hex()}" for address in ADDRESSES for number, size in
-             ((address, 8), (1000, 4), (64, 4))]  # fmt: skip
+             ((address, 8), (1000, 4), (STRIDES[kernel], 4))]  # fmt: skip
     if kernel == PLAIN:
         assert (shared, more) == ("0", ["params", *words]) and not maps
         return
@@ -95,7 +95,7 @@ from tileiras_build.runtime import Library
 class Array:
     def __init__(self, address):
         self.__cuda_array_interface__ = {
-            "shape": (1000,), "strides": (256,), "typestr": "<f4", "data": (address, False), "version": 3,
+            "shape": (1000,), "strides": (4,), "typestr": "<f4", "data": (address, False), "version": 3,
         }
 
 Library(sys.argv[1])[sys.argv[2]].launch((4, 2), *(Array(int(address)) for address in sys.argv[3:]), stream=0x99)

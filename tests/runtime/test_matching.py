@@ -3,12 +3,13 @@
 import pytest
 
 from tileiras_build.errors import Unsupported
+from tileiras_build.launch_manifest import Launch, SharedMemory
 from tileiras_build.runtime.library_manifest import CUBIN, PTX, Image
 from tileiras_build.runtime.matching import choose, require, runs_on
 
 
 def image(target, kind=CUBIN, shared=0):
-    return Image(target, kind, 0, 1, {"shared_memory": {"static": 0, "dynamic": shared}})
+    return Image(target, kind, 0, 1, Launch(threads_per_cta=128, shared_memory=SharedMemory(dynamic=shared)))
 
 
 @pytest.mark.parametrize(

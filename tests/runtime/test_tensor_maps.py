@@ -1,15 +1,22 @@
 """Descriptors from parameters: values, and everything that the driver would refuse."""
 
+import msgspec
 import pytest
 
 from tileiras_build.errors import InvalidInput
-from tileiras_build.runtime.tensor_maps import TensorMap, resolve
+from tileiras_build.launch_manifest import TensorMapRow
+from tileiras_build.runtime import tensor_maps
+from tileiras_build.runtime.tensor_maps import TensorMap
 
 ROW = {
     "param": 4, "element": "f16", "base": {"param": 0}, "shape": [{"param": 1}, {"param": 2}, 3],
     "strides": [{"param": 3, "times": 2}, 4096], "box": [64, 128, 1], "element_strides": [1, 1, 1],
     "swizzle": "128B", "interleave": "none", "fill": "zero", "l2_promotion": "256B",
 }  # fmt: skip
+
+
+def resolve(entry, index, row, given):
+    return tensor_maps.resolve(entry, index, msgspec.convert(row, TensorMapRow), given)
 
 
 def params(base=0x1000, width=640, height=480, stride=1024):

@@ -12,6 +12,7 @@ import pytest
 from tests.bytecode.sample_modules import build
 from tests.scons_tool.test_build import Project
 from tileiras_build.errors import InvalidInput
+from tileiras_build.manifest_words import VERSION
 from tileiras_build.packages.library import KernelFiles, pack_library, read_parts
 from tileiras_build.pipeline.ptx_to_cubin import read_cubin
 
@@ -126,7 +127,7 @@ def test_a_kernel_that_no_artifact_can_name_fails_its_file_only(tmp_path):
 
 def launch(entry):
     return {
-        "version": 1,
+        "version": VERSION,
         "target": "sm_80",
         "kernels": {entry: {"params": [], "threads_per_cta": 32, "tensor_maps": []}},
     }

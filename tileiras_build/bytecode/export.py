@@ -27,9 +27,9 @@ import sys
 import threading
 import traceback
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,9 @@ from tileiras_build.bytecode.case_table import (
     shown_to_user,
     table_place,
 )
-from tileiras_build.bytecode.source_names import make_portable
+from tileiras_build.bytecode.signature import Argument as NamedArgument
+from tileiras_build.bytecode.signature import Signature, render
+from tileiras_build.bytecode.source_names import make_portable, with_producer
 from tileiras_build.errors import InvalidInput, Location
 from tileiras_build.files import write_files
 from tileiras_build.reads.watch import watch
@@ -151,12 +153,14 @@ class Case:
 
     ``arguments`` has one entry per parameter of ``kernel``, a function decorated with ``@ct.kernel``; a plain number
     or bool is a compile-time constant, absent from the launch arguments. ``[Array(…)]`` is a list of such arrays, and a tuple of
-    arguments a tuple of them.
+    arguments a tuple of them. ``grid_axes`` says for each axis of the launch grid, in words, what its blocks are:
+    ("rows of x", "tiles of 64 columns").
     """
 
     name: str
     kernel: Any
     arguments: tuple[Argument, ...]
+    grid_axes: tuple[str, ...] = field(default=(), kw_only=True)
 
     @property
     def launch_arguments(self) -> tuple[Argument, ...]:
@@ -336,7 +340,29 @@ def export_kernels(
     root = source_root or _folder_of(path)
     made = {case.name: _export(case, rows[case.name], path) for case in chosen}
     with watch().aside():
-        return {name: make_portable(data, root) for name, data in made.items()}
+        return {case.name: _signed(case, make_portable(made[case.name], root)) for case in chosen}
+
+
+def _signed(case: Case, data: bytes) -> bytes:
+    """The bytecode with a note of what the source calls the arguments of a launch."""
+    code = case.kernel._pyfunc.__code__
+    named = zip(code.co_varnames, case.arguments)
+    arguments = [one for name, argument in named for one in _named(name, argument)]
+    return with_producer(data, render({case.name: Signature(tuple(arguments), case.grid_axes)}))
+
+
+def _named(name: str, argument: Argument) -> Iterator[NamedArgument]:
+    """An argument's parts: those of a tuple are numbered, a list is the address of its table and its length."""
+    if isinstance(argument, tuple):
+        for index, part in enumerate(argument):
+            yield from _named(f"{name}_{index}", part)
+    elif isinstance(argument, ArrayList | list):
+        yield from (NamedArgument(name), NamedArgument(f"{name}_length"))
+    elif isinstance(argument, Scalar):
+        yield NamedArgument(name)
+    elif isinstance(argument, Array):
+        unit = argument.unit_stride
+        yield NamedArgument(name, argument.ndim, None if unit is None else unit % argument.ndim)
 
 
 def _check_chosen(path, rows: Sequence[CaseRow], names: Sequence[str] | None) -> None:

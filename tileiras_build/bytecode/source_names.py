@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 HEADER_SIZE = 12  # magic 8, version 2, tag 2
-END_SECTION, STRING_SECTION = 0, 1
+END_SECTION, STRING_SECTION, PRODUCER_SECTION = 0, 1, 7
 ALIGNED = 0x80  # the bit of a section's id that says that an alignment follows
 PADDING = b"\xcb"
 INSTALLED = ("site-packages", "dist-packages")
@@ -57,6 +57,22 @@ def rewrite_strings(bytecode: bytes, rename: Callable[[bytes], bytes]) -> bytes:
     for section, alignment, payload in _split_sections(bytecode):
         if section == STRING_SECTION:
             payload = _encode_strings([rename(text) for text in _decode_strings(payload)])
+        _append_section(out, section, alignment, payload)
+    out.append(END_SECTION)
+    return bytes(out)
+
+
+def with_producer(bytecode: bytes, producer: str) -> bytes:
+    """The bytecode signed by ``producer``; as it is where somebody has signed it already."""
+    sections = list(_split_sections(bytecode))
+    if any(section == PRODUCER_SECTION for section, _, _ in sections):
+        return bytecode
+    out = bytearray(bytecode[:HEADER_SIZE])
+    for section, alignment, payload in sections:
+        if section == STRING_SECTION:
+            strings = _decode_strings(payload)
+            _append_section(out, PRODUCER_SECTION, 1, _encode_varint(len(strings)))
+            payload = _encode_strings([*strings, producer.encode()])
         _append_section(out, section, alignment, payload)
     out.append(END_SECTION)
     return bytes(out)

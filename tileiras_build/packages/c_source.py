@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ..errors import InvalidInput, Location
+from ..launch_manifest import Parameter, TensorMapRow, Value
 from ..names import KERNEL, quoted_name
-from ..runtime.arguments import TENSOR_MAP
 from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
 from ..runtime.matching import order
 from ..targets import COMMON_SHARED_MEMORY, TARGETS
@@ -33,10 +33,10 @@ _FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 _NEWEST = 0x7FFFFFFF
 _PARAMETER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 # Where a library has none: C knows no empty table, and C++ warns of a row that is not whole.
-_NO_TENSOR_MAP = {
-    "param": 0, "base": {"param": 0}, "element": "u8", "shape": [1], "strides": [], "box": [1], "element_strides": [1],
-    "interleave": "none", "swizzle": "none", "l2_promotion": "none", "fill": "zero",
-}  # fmt: skip
+_NO_TENSOR_MAP = TensorMapRow(
+    param=0, base=Value(param=0), element="u8", shape=[1], strides=[], box=[1], element_strides=[1],
+    interleave="none", swizzle="none", l2_promotion="none", fill="zero",
+)  # fmt: skip
 _WORDS_PER_LINE = 6
 _FOLDER = Path(__file__).parent
 _NOTE = "/* Written by tileiras_build. */\n"
@@ -57,7 +57,7 @@ def render_source(manifest: LibraryManifest) -> str:
     _check_names(manifest)
     kernels = sorted(manifest.kernels.items())
     template = (_FOLDER / "launcher.c").read_text()
-    most = max((len(image.launch["tensor_maps"]) for _, images in kernels for image in images), default=0)
+    most = max((len(image.launch.tensor_maps) for _, images in kernels for image in images), default=0)
     return _NOTE + _fill(
         template,
         manifest,
@@ -103,37 +103,35 @@ def _check_names(manifest: LibraryManifest) -> None:
         if owners.setdefault(c_name(entry), entry) != entry:
             message = f"kernels {owners[c_name(entry)]} and {entry} are both called {c_name(entry)} in C"
             raise InvalidInput(f"{KERNEL}-name", message, location=Location(f"{manifest.name}.h"), remedy="rename one")
-        if wrong := {
-            row["name"] for image in images for row in ordinary(image) if not _PARAMETER.fullmatch(row["name"])
-        }:
+        if wrong := {row.name for image in images for row in ordinary(image) if not _PARAMETER.fullmatch(row.name)}:
             message = f"kernel {entry} has a parameter named {quoted_name(min(wrong))}"
             raise InvalidInput("package-parameters", message, remedy="build it again, or pack it without C sources")
-        kinds = {tuple(row["kind"] for row in ordinary(image)) for image in images}
+        kinds = {tuple(row.kind for row in ordinary(image)) for image in images}
         unknown = {kind for row in kinds for kind in row} - _TYPES.keys()
         if len(kinds) > 1 or unknown:
             what = f"parameters of kind {', '.join(sorted(unknown))}" if unknown else "other parameters on other GPUs"
             raise InvalidInput("package-parameters", f"kernel {entry} has {what}", remedy="pack it without C sources")
 
 
-def ordinary(image: Image) -> list[dict]:
+def ordinary(image: Image) -> tuple[Parameter, ...]:
     """The parameters that a caller passes: all but tensor maps."""
-    return [row for row in image.launch["params"] if row["kind"] != TENSOR_MAP]
+    return image.launch.ordinary
 
 
 # ---- functions -----------------------------------------------------------------------------------
 def _signature(library: str, entry: str, images: Sequence[Image]) -> str:
-    given = "".join(f", {_TYPES.get(row['kind'], 'uint64_t')} {row['name']}" for row in ordinary(images[0]))
+    given = "".join(f", {_TYPES.get(row.kind, 'uint64_t')} {row.name}" for row in ordinary(images[0]))
     return f"CUresult {library}_launch_{c_name(entry)}({library}_library *library, {library}_grid grid, CUstream stream{given})"
 
 
 def _parameter_comment(images: Sequence[Image]) -> str:
-    kinds = ", ".join(row["kind"] for row in ordinary(images[0])) or "no parameters"
+    kinds = ", ".join(row.kind for row in ordinary(images[0])) or "no parameters"
     return f"{kinds}; for {', '.join(image.target + ('' if image.kind == CUBIN else ' (PTX)') for image in images)}"
 
 
 def _body(library: str, index: int, entry: str, images: Sequence[Image]) -> str:
-    names = [f"&{row['name']}" for row in ordinary(images[0])]
-    most = max(len(image.launch["params"]) for image in images)
+    names = [f"&{row.name}" for row in ordinary(images[0])]
+    most = max(len(image.launch.params) for image in images)
     filled = ", ".join([*names, *["NULL"] * max(most - len(names), 0)]) or "NULL"
     return (
         f"{_signature(library, entry, images)}\n{{\n"
@@ -145,31 +143,31 @@ def _body(library: str, index: int, entry: str, images: Sequence[Image]) -> str:
 def _tensor_map_rows(kernels) -> Iterator[str]:
     for _, images in kernels:
         for image in order(images):
-            sizes = [row["size"] for row in image.launch["params"]]
-            yield from (_tensor_map(row, sizes) for row in image.launch["tensor_maps"])
+            sizes = [row.size for row in image.launch.params]
+            yield from (_tensor_map(row, sizes) for row in image.launch.tensor_maps)
 
 
-def _tensor_map(row: dict, sizes: Sequence[int]) -> str:
-    rank = len(row["shape"])
-    values = [_values(row["shape"], sizes), _values(row["strides"], sizes)]
-    numbers = [", ".join(map(str, row[name])) for name in ("box", "element_strides")]
+def _tensor_map(row: TensorMapRow, sizes: Sequence[int]) -> str:
+    rank = len(row.shape)
+    values = [_values(row.shape, sizes), _values(row.strides, sizes)]
+    numbers = [", ".join(map(str, numbers)) for numbers in (row.box, row.element_strides)]
     names = (
-        f"CU_TENSOR_MAP_DATA_TYPE_{_ELEMENTS[row['element']]}",
-        f"CU_TENSOR_MAP_INTERLEAVE_{row['interleave'].upper()}",
-        f"CU_TENSOR_MAP_SWIZZLE_{row['swizzle'].upper()}",
-        f"CU_TENSOR_MAP_L2_PROMOTION_{_L2[row['l2_promotion']]}",
-        f"CU_TENSOR_MAP_FLOAT_OOB_FILL_{_FILL[row['fill']]}",
+        f"CU_TENSOR_MAP_DATA_TYPE_{_ELEMENTS[row.element]}",
+        f"CU_TENSOR_MAP_INTERLEAVE_{row.interleave.upper()}",
+        f"CU_TENSOR_MAP_SWIZZLE_{row.swizzle.upper()}",
+        f"CU_TENSOR_MAP_L2_PROMOTION_{_L2[row.l2_promotion]}",
+        f"CU_TENSOR_MAP_FLOAT_OOB_FILL_{_FILL[row.fill]}",
     )
     held = ", ".join(f"{{{part}}}" for part in (*values, *numbers))
-    return f"    {{{row['param']}, {row['base']['param']}, {rank}, {', '.join(names)}, {held}}},"
+    return f"    {{{row.param}, {row.base.param}, {rank}, {', '.join(names)}, {held}}},"
 
 
-def _values(rows: Sequence[int | dict], sizes: Sequence[int]) -> str:
+def _values(rows: Sequence[int | Value], sizes: Sequence[int]) -> str:
     """Each value as {parameter, its bytes, factor, divisor}; a number has no parameter (-1) and is the factor."""
     parts = [
         f"{{-1, 0, {row}LL, 1}}"
         if isinstance(row, int)
-        else f"{{{row['param']}, {sizes[row['param']]}, {row.get('times', 1)}LL, {row.get('over', 1)}}}"
+        else f"{{{row.param}, {sizes[row.param]}, {row.times}LL, {row.over}}}"
         for row in rows
     ]
     return ", ".join(parts) or "{-1, 0, 0LL, 1}"
@@ -179,10 +177,10 @@ def _image_rows(kernels) -> Iterator[str]:
     first = 0
     for _, images in kernels:
         for image in order(images):
-            launch, maps = image.launch, len(image.launch["tensor_maps"])
+            launch, maps = image.launch, len(image.launch.tensor_maps)
             yield (
-                f"    {{{image.gpu.number}, {_highest(image)}, {image.offset}u, {image.size}u, {launch['threads_per_cta']}, "
-                f"{launch['shared_memory']['dynamic']}, {first}, {maps}}},"
+                f"    {{{image.gpu.number}, {_highest(image)}, {image.offset}u, {image.size}u, {launch.threads_per_cta}, "
+                f"{image.shared_memory}, {first}, {maps}}},"
             )
             first += maps
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from ..errors import InvalidInput, Location
 from ..files import read_file
+from ..launch_manifest import LaunchManifest, read_launch_manifest
 from ..names import KERNEL, check_names
 from ..pipeline.ll_to_ptx.metadata import manifest_of_ptx
 from ..runtime.library_manifest import CUBIN, FILE_NAME, PTX, Image, LibraryManifest, render
@@ -60,31 +61,27 @@ def file_names(name: str, *, embed: bool = False) -> list[str]:
     return ["__init__.py", FILE_NAME, f"{name}.fatbin", f"include/{name}.h", f"src/{name}.c", *image]
 
 
-def read_parts(images: Iterable[tuple[str, str]]) -> list[tuple[Part, dict]]:
+def read_parts(images: Iterable[tuple[str, str]]) -> list[tuple[Part, LaunchManifest]]:
     """Each image with its launch manifest; raises InvalidInput naming a file that is missing or damaged."""
     return [_read_part(kind, Path(path)) for kind, path in images]
 
 
-def _read_part(kind: str, path: Path) -> tuple[Part, dict]:
+def _read_part(kind: str, path: Path) -> tuple[Part, LaunchManifest]:
     data = read_file(path)
-    if kind == PTX:
-        manifest = manifest_of_ptx(data.decode())
-    else:
-        path = path.with_suffix(".json")
-        manifest = _json(path)
-    if not isinstance(manifest, dict) or not manifest.get("kernels"):
-        message = "this says of no kernel how it is launched"
-        raise InvalidInput("package-manifest", message, location=Location(str(path)), remedy="build it again")
-    check_names((KERNEL, entry, lambda: Location(str(path))) for entry in manifest["kernels"])
-    return Part(kind, manifest["target"], data), manifest
-
-
-def _json(path: Path) -> dict:
+    path = path if kind == PTX else path.with_suffix(".json")
     try:
-        return json.loads(read_file(path))
+        manifest = _read_manifest(manifest_of_ptx(data.decode()) if kind == PTX else json.loads(read_file(path)))
     except ValueError as error:
         message = f"this is not a launch manifest: {error}"
         raise InvalidInput("package-manifest", message, location=Location(str(path)), remedy="build it again") from None
+    check_names((KERNEL, entry, lambda: Location(str(path))) for entry in manifest.kernels)
+    return Part(kind, manifest.target, data), manifest
+
+
+def _read_manifest(content: object) -> LaunchManifest:
+    if not isinstance(content, dict) or not content.get("kernels"):
+        raise ValueError("it says of no kernel how it is launched")
+    return read_launch_manifest(content)
 
 
 def pack_kernel(name: str, images: tuple[tuple[str, str], ...], fatbinary: str | None = None) -> bytes:
@@ -97,7 +94,9 @@ def pack_library(name: str, files: Iterable[KernelFiles], *, embed: bool = False
 
     Raises InvalidInput[package-entry] where two files hold kernels of one name: a launch could not tell them apart.
     """
-    image, kernels, owners = bytearray(), {}, {}
+    image = bytearray()
+    kernels: dict[str, tuple[Image, ...]] = {}
+    owners: dict[str, str] = {}
     for file in files:
         fatbin = read_file(file.fatbin)
         for entry, found in _images(file, fatbin, len(image)):
@@ -123,5 +122,5 @@ def _images(file: KernelFiles, fatbin: bytes, base: int):
     """(entry, image) for every kernel of every image; PTX is found by the driver in the fat binary."""
     for part, manifest in read_parts(file.images):
         offset, size = locate(fatbin, part) if part.kind == CUBIN else (0, len(fatbin))
-        for entry, launch in manifest["kernels"].items():
-            yield entry, Image(part.target, part.kind, base + offset, size, launch)
+        for entry, launch in manifest.kernels.items():
+            yield entry, Image(part.target, PTX if part.kind == PTX else CUBIN, base + offset, size, launch)

@@ -1,12 +1,16 @@
 """The launch manifest: what a host must know to launch the kernels of a cubin.
 
-    {"version": 1, "target": "sm_90a", "kernels": {entry: {
-        "params": [{"name", "kind", "size", "offset"}...], "param_sizes": [bytes...], "threads_per_cta": 128,
+    {"version": 2, "target": "sm_90a", "kernels": {entry: {
+        "params": [{"name", "kind", "size", "offset", "role", "argument", "axis", "element", "access", "divisible_by",
+                    "minimum", "maximum", "value"}...], "param_sizes": [bytes...],
+        "arguments": [{"name", "kind", "param", "rank", "view"}...], "grid": {"axes": [0], "meaning": [words...]},
+        "threads_per_cta": 128,
         "shared_memory": {"static": n, "dynamic": n}, "cluster": [1, 1, 1],
         "tensor_maps": [{"param", "element", "base", "shape", "strides", "box", "element_strides", "swizzle",
                          "interleave", "fill", "l2_promotion"}...],
         "resources": {"registers", "spill_stores", "spill_loads", "stack", "shared"}}}}      # from the cubin
 
+``launch_manifest.py`` says what each member of a parameter and an argument means; what is not known is left out.
 ``param_sizes`` are those of the parameters that the program declares; ``params`` also has what is behind them. A tensor
 map is what ``cuTensorMapEncodeTiled`` takes, fastest dimension first, strides in bytes; the launcher encodes it
 into the 128-byte parameter number ``param`` (kind ``tensor_map``). ``base`` is ``{"param": i}``, the number of a pointer

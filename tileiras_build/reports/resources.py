@@ -10,10 +10,10 @@ from pathlib import Path
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
 from ..files import read_file
+from ..manifest_words import VERSION
 from .table import align
 
 HEADER = ("kernel", "SM", "registers", "shared memory", "stack", "spill stores", "spill loads")
-MANIFEST_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def read_document(path: Path) -> dict:
     data = read_file(path)
     try:
         manifest = json.loads(data)
-        if manifest["version"] != MANIFEST_VERSION:
-            raise ValueError(f"version {manifest['version']}, expected {MANIFEST_VERSION}")
+        if manifest["version"] != VERSION:
+            raise ValueError(f"version {manifest['version']}, expected {VERSION}")
         manifest["kernels"].items()
         return manifest
     except (ValueError, KeyError, TypeError, AttributeError) as error:

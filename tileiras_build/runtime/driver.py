@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
-from typing import NamedTuple, Protocol, SupportsInt
+from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsInt
 
 from ..errors import InvalidInput
 from ..targets import COMMON_SHARED_MEMORY
 from .arguments import ArrayView
+from .fast_binding import Packed
 from .tensor_maps import ALIGNMENT, SIZE, TensorMap
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _ENCODE = b"cuTensorMapEncodeTiled"
 _ENCODE_SINCE = 12000  # the CUDA version that brought it, as the driver counts them
@@ -36,8 +39,7 @@ _L2_PROMOTION = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2
 _FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 
 
-@dataclass(frozen=True)
-class LaunchConfig:
+class LaunchConfig(NamedTuple):
     """How a kernel is launched: blocks (of kernels for clusters: clusters), threads of a block, dynamic shared bytes, stream
     handle."""
 
@@ -71,7 +73,7 @@ class Driver(Protocol):
     def view(self, array: object, stream: int) -> ArrayView:
         """Look into an array that will be used on ``stream``."""
 
-    def launch(self, kernel: SupportsInt, config: LaunchConfig, params: Sequence[bytes]) -> None:
+    def launch(self, kernel: SupportsInt, config: LaunchConfig, params: Packed) -> None:
         """Enqueue a kernel."""
 
 
@@ -85,10 +87,11 @@ class CudaDriver:
         self._cuda = bindings or _import("cuda.bindings.driver")
         self._ready = False
         self._encode_function = None
+        self._memory_view = None
+        self._numbers: dict[int, int] = {}  # compute capability by device
 
     def device(self) -> tuple[int, int]:
         """The current context's GPU; without a context, GPU 0 and its primary context."""
-        cuda = self._cuda
         if not self._ready:
             self._call("cuInit", 0)
             self._ready = True
@@ -96,10 +99,16 @@ class CudaDriver:
             first = self._call("cuDeviceGet", 0)
             self._call("cuCtxSetCurrent", self._call("cuDevicePrimaryCtxRetain", first))
         device = self._call("cuCtxGetDevice")
-        attribute = cuda.CUdevice_attribute
+        ordinal = int(device)
+        if ordinal not in self._numbers:
+            self._numbers[ordinal] = self._capability(device)
+        return ordinal, self._numbers[ordinal]
+
+    def _capability(self, device: object) -> int:
+        attribute = self._cuda.CUdevice_attribute
         major = self._call("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)
         minor = self._call("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
-        return int(device), 10 * major + minor
+        return 10 * major + minor
 
     def load(self, image: bytes) -> object:
         """A library; the driver copies the image."""
@@ -153,25 +162,27 @@ class CudaDriver:
 
     def view(self, array: object, stream: int) -> ArrayView:
         """Through DLPack or the CUDA array interface; the array's producer makes ``stream`` wait for pending writes."""
-        memory_view = _import("cuda.core.utils").StridedMemoryView
+        if self._memory_view is None:
+            self._memory_view = _import("cuda.core.utils").StridedMemoryView
         try:
-            seen = memory_view.from_any_interface(array, stream_ptr=stream)
+            seen = self._memory_view.from_any_interface(array, stream_ptr=stream)
         except (BufferError, RuntimeError, TypeError, ValueError) as error:
             message = f"an argument cannot be read as an array: {error}"
             raise InvalidInput("launch-argument", message, remedy="pass an array that offers DLPack") from None
         shape = tuple(seen.shape)
         strides = tuple(seen.strides) if seen.strides is not None else row_major(shape)
-        return ArrayView(seen.ptr, shape, strides, seen.device_id if seen.is_device_accessible else None)
+        home = seen.device_id if seen.is_device_accessible else None
+        return ArrayView(seen.ptr, shape, strides, home, _type_of(seen), seen.readonly)
 
-    def launch(self, kernel: SupportsInt, config: LaunchConfig, params: Sequence[bytes]) -> None:
+    def launch(self, kernel: SupportsInt, config: LaunchConfig, params: Packed) -> None:
         """``cuLaunchKernelEx``; the driver copies the parameters before it returns."""
         cuda = self._cuda
         made = cuda.CUlaunchConfig()
         made.gridDimX, made.gridDimY, made.gridDimZ = config.grid
         made.blockDimX, made.blockDimY, made.blockDimZ = config.block
         made.sharedMemBytes, made.hStream = config.shared_memory, cuda.CUstream(config.stream)
-        held = [aligned(data) for data in params]
-        pointers = (ctypes.c_void_p * max(len(held), 1))(*(place.address for place in held))
+        start = aligned(params.data)
+        pointers = (ctypes.c_void_p * max(len(params), 1))(*[start.address + offset for offset, _ in params.places])
         self._call("cuLaunchKernelEx", made, cuda.CUfunction(int(kernel)), ctypes.addressof(pointers), 0)
 
     def _call(self, name: str, *arguments):
@@ -203,6 +214,14 @@ def aligned(data: bytes) -> Place:
     address = -(-ctypes.addressof(owner) // ALIGNMENT) * ALIGNMENT
     ctypes.memmove(address, data, len(data))
     return Place(owner, address)
+
+
+def _type_of(seen: object) -> np.dtype | None:
+    """The NumPy type of what an array holds; None where cuda.core knows none."""
+    try:
+        return seen.dtype  # type: ignore[attr-defined]
+    except (AttributeError, NotImplementedError, TypeError, ValueError):
+        return None
 
 
 def _encode_lists(tensor_map: TensorMap) -> tuple[ctypes.Array, ...]:

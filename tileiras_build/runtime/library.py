@@ -10,19 +10,25 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import SupportsInt
 
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
-from .arguments import TENSOR_MAP, ArrayView, Number, flatten, pack
+from ..launch_manifest import Launch
+from .arguments import Plan
+from .call_signature import launcher, signature
 from .driver import CudaDriver, Driver, LaunchConfig, stream_handle
+from .fast_binding import Packed
 from .library_manifest import FILE_NAME, Image, read
 from .matching import require
 from .tensor_maps import resolve
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
+_MOST_MAPS = 256  # sets of tensor maps that a kernel remembers
+_COMMON_GRID = 65535  # along every axis
+_ALONE = (1, 1, 1)  # a cluster of one CTA
 
 
 class Library(Mapping):
@@ -41,6 +47,7 @@ class Library(Mapping):
         self._lock = threading.Lock()
         self._loaded: dict[int, object] = {}
         self._kernels: dict[tuple[int, int, str], SupportsInt] = {}
+        self._by_name: dict[str, Kernel] = {}
         self._check_image()
 
     @property
@@ -56,15 +63,19 @@ class Library(Mapping):
         return self.manifest.targets
 
     def __getitem__(self, name: str) -> Kernel:
+        found = self._by_name.get(name)
+        return found or self._by_name.setdefault(name, Kernel(self, self._symbol(name)))
+
+    def _symbol(self, name: str) -> str:
+        """The entry point of a kernel, which C++ may name otherwise where one kernel alone is called that."""
         if name in self.manifest.kernels:
-            return Kernel(self, name)
-        # As C++ names it, where one kernel alone is called that.
+            return name
         symbols = [symbol for symbol in self.manifest.kernels if readable(symbol) == name]
         if len(symbols) != 1:
             raise KeyError(
                 f"library {self.manifest.name} has {'no kernel' if not symbols else 'several kernels'} {name}"
             )
-        return Kernel(self, symbols[0])
+        return symbols[0]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.manifest.kernels)
@@ -81,6 +92,8 @@ class Library(Mapping):
     def kernel_on(self, device: int, image: Image, entry: str) -> SupportsInt:
         """The driver's handle of a kernel: loaded once, and its shared memory allowed once per device."""
         driver, key = self.driver, (device, image.offset, entry)
+        if (found := self._kernels.get(key)) is not None:
+            return found
         with self._lock:
             if image.offset not in self._loaded:
                 self._loaded[image.offset] = driver.load(self.image_bytes(image))
@@ -112,61 +125,64 @@ class Library(Mapping):
 
 
 class Kernel:
-    """One kernel of a library. Instances share what the library has loaded; a launch may come from any thread."""
+    """One kernel of a library. ``launch`` has the kernel's own signature: ``inspect.signature``, ``help`` and editors show
+    what it takes."""
+
+    launch: Callable[..., None]
 
     def __init__(self, library: Library, name: str):
         self.library, self.name = library, name
+        self._chosen: dict[int, tuple[Image, Plan]] = {}
+        self._maps: dict[bytes, tuple[bytes, ...]] = {}
+        self.launch = launcher(name, self.images[0].launch, self._launch)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.name}{signature(self.images[0].launch)}>"
 
     @property
     def images(self) -> tuple[Image, ...]:
-        """What there is of the kernel: one image per GPU that it was built for."""
+        """Every image of the kernel."""
         return self.library.manifest.kernels[self.name]
 
     def image(self) -> Image:
         """The image for the current GPU; raises Unsupported[no-image] saying which GPUs there are."""
         return require(self.name, self.images, self.library.driver.device()[1])
 
-    def launch(self, grid: int | Sequence[int], *arguments: object, stream: object = None) -> None:
-        """Enqueue the kernel on ``stream`` (a stream of any CUDA library, its handle, or None: the default stream).
-
-        ``grid`` counts tile blocks along up to three axes, whether one CTA or a cluster executes each. ``arguments`` are arrays with DLPack or the CUDA array interface,
-        and numbers: see ``arguments.py``. Raises InvalidInput, and Unsupported[no-image].
-        """
+    def _launch(self, grid: int | Sequence[int], arguments: Sequence[object], stream: object) -> None:
         driver, handle = self.library.driver, stream_handle(stream)
         device, number = driver.device()
-        image = require(self.name, self.images, number)
-        blocks = check_grid(self.name, grid, image.launch["cluster"])
-        numbers = flatten(arguments, lambda array: _on_device(driver.view(array, handle), device))
-        params = self._parameters(driver, image, numbers)
-        loaded = self.library.kernel_on(device, image, self.name)
+        image, plan = self._chosen.get(number) or self._choose(number)
         launch = image.launch
-        config = LaunchConfig(
-            blocks,
-            (launch["threads_per_cta"], 1, 1),
-            image.shared_memory,
-            handle,
-        )
+        blocks = check_grid(self.name, grid, launch.cluster)
+        params = plan.bind(arguments, lambda array: driver.view(array, handle), device)
+        if launch.tensor_maps:
+            params = self._with_maps(driver, launch, params)
+        loaded = self.library.kernel_on(device, image, self.name)
+        config = LaunchConfig(blocks, (launch.threads_per_cta, 1, 1), image.shared_memory, handle)
         driver.launch(loaded, config, params)
 
-    def _parameters(self, driver: Driver, image: Image, numbers: Sequence[Number]) -> list[bytes]:
-        rows = image.launch["params"]
-        packed = iter(pack(self.name, [row for row in rows if row["kind"] != TENSOR_MAP], numbers))
-        params = [b"" if row["kind"] == TENSOR_MAP else next(packed) for row in rows]
-        for index, row in enumerate(image.launch["tensor_maps"]):
-            params[row["param"]] = driver.encode(resolve(self.name, index, row, params))
-        return params
+    def _choose(self, number: int) -> tuple[Image, Plan]:
+        """The image for GPUs of one compute capability, and its checks."""
+        image = require(self.name, self.images, number)
+        self._chosen[number] = image, Plan(self.name, image.launch)
+        return self._chosen[number]
 
-
-def _on_device(view: ArrayView, device: int) -> ArrayView:
-    if view.device == device:
-        return view
-    where = "in host memory" if view.device is None else f"on GPU {view.device}"
-    message = f"an array is {where}, the kernel runs on GPU {device}"
-    raise InvalidInput("launch-device", message, remedy="copy it to that GPU, or make its GPU the current one")
+    def _with_maps(self, driver: Driver, launch: Launch, params: Packed) -> Packed:
+        """Tensor maps follow the parameters that they are encoded from; the same arrays have the same ones."""
+        maps = self._maps.get(params.data)
+        if maps is None:
+            rows = enumerate(launch.tensor_maps)
+            maps = tuple([driver.encode(resolve(self.name, index, row, params)) for index, row in rows])
+            if len(self._maps) >= _MOST_MAPS:
+                self._maps.clear()
+            self._maps[params.data] = maps
+        return params.with_maps(maps)
 
 
 def check_grid(entry: str, grid: int | Sequence[int], cluster: Sequence[int]) -> tuple[int, int, int]:
     """The three numbers of tile blocks, each of which a ``cluster`` of CTAs executes; raises InvalidInput[launch-grid]."""
+    if type(grid) is int and 0 < grid <= _COMMON_GRID and cluster == _ALONE:
+        return grid, 1, 1
     given = (grid,) if isinstance(grid, int) else tuple(grid)
     blocks = (*given, 1, 1)[:3]
     most = tuple(limit // size for limit, size in zip(_MAX_GRID, cluster, strict=True))

@@ -1,44 +1,40 @@
 """What a kernel library holds: the file ``manifest.json`` beside its image.
 
-    {"format": "tileiras-library", "version": 1, "name": "examples",
+    {"format": "tileiras-library", "version": 2, "name": "examples",
      "image": {"file": "examples.fatbin", "size": bytes, "sha256": hex},
      "kernels": {entry: [{"target": "sm_90a", "kind": "cubin", "offset": n, "size": n, "launch": {...}}, ...]}}
 
 A row of ``kernels`` is one image of the kernel: ``offset`` and ``size`` are its bytes in the image file, ``launch`` the
-kernel's part of its launch manifest (``pipeline/manifest.py``). A row of kind "ptx" names the fat binary that holds the
-PTX text: the driver finds it in there and compiles it for its GPU.
+kernel's part of its launch manifest (``launch_manifest.py``). A row of kind "ptx" names the fat binary that holds the
+PTX text: the driver finds it in there and compiles it for its GPU. ``docs/schemas/library-manifest-2.json`` is its JSON schema.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
 
 from ..errors import InvalidInput, Location
+from ..launch_manifest import Launch, Strict, converted
 from ..targets import Target, find_target
 
-FORMAT, VERSION, FILE_NAME = "tileiras-library", 1, "manifest.json"
-CUBIN, PTX = "cubin", "ptx"
+FORMAT, VERSION, FILE_NAME = "tileiras-library", 2, "manifest.json"
+CUBIN: Literal["cubin"] = "cubin"
+PTX: Literal["ptx"] = "ptx"
+Bytes = Annotated[int, msgspec.Meta(ge=0)]
 
 
-@dataclass(frozen=True)
-class Image:
-    """One form of a kernel: ``kind`` is CUBIN or PTX, ``offset`` and ``size`` (bytes) its place in the image file.
-
-    ``launch`` is the kernel's part of a launch manifest.
-    """
+class Image(msgspec.Struct, frozen=True):
+    """One form of a kernel: ``offset`` and ``size`` (bytes) are its place in the image file, ``launch`` how it is launched."""
 
     target: str
-    kind: str
-    offset: int
-    size: int
-    launch: Mapping = field(hash=False)
-
-    def __post_init__(self):
-        if self.kind not in (CUBIN, PTX) or min(self.offset, self.size) < 0:
-            raise ValueError(f"kind {self.kind}, {self.size} bytes at {self.offset}")
+    kind: Literal["cubin", "ptx"]
+    offset: Bytes
+    size: Bytes
+    launch: Launch
 
     @property
     def gpu(self) -> Target:
@@ -48,11 +44,28 @@ class Image:
     @property
     def shared_memory(self) -> int:
         """Bytes of dynamic shared memory that a launch asks for."""
-        return self.launch["shared_memory"]["dynamic"]
+        return self.launch.shared_memory.dynamic
 
 
-@dataclass(frozen=True)
-class LibraryManifest:
+class ImageFile(Strict, frozen=True):
+    """The file that holds all images."""
+
+    file: str
+    size: Bytes
+    sha256: str
+
+
+class Document(Strict, frozen=True):
+    """The file as it is written."""
+
+    format: Literal["tileiras-library"]
+    version: Literal[2]
+    name: str
+    image: ImageFile
+    kernels: dict[str, list[Image]]
+
+
+class LibraryManifest(msgspec.Struct, frozen=True):
     """A library: the name and size of its image file, its SHA-256 (hex), and the images of each kernel by entry."""
 
     name: str
@@ -74,7 +87,9 @@ def render(manifest: LibraryManifest) -> bytes:
     head["image"] = {"file": manifest.image, "size": manifest.size, "sha256": manifest.sha256}
     lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
     kernels = [
-        f"  {json.dumps(entry)}: [\n" + ",\n".join(f"   {json.dumps(asdict(image))}" for image in images) + "\n  ]"
+        f"  {json.dumps(entry)}: [\n"
+        + ",\n".join(f"   {json.dumps(msgspec.to_builtins(image))}" for image in images)
+        + "\n  ]"
         for entry, images in sorted(manifest.kernels.items())
     ]
     return "\n".join(["{", *lines, ' "kernels": {', ",\n".join(kernels), " }", "}", ""]).encode()
@@ -90,17 +105,16 @@ def read(path: Path) -> LibraryManifest:
         raise InvalidInput("library-missing", message, location=Location(str(path)), remedy=remedy) from None
     try:
         return _parse(json.loads(data))
-    except (ValueError, KeyError, TypeError, AttributeError, InvalidInput) as error:
+    except (ValueError, InvalidInput) as error:
         message = f"this is not the manifest of a kernel library: {error}"
         remedy = "build the package again with this version"
         raise InvalidInput("library-manifest", message, location=Location(str(path)), remedy=remedy) from None
 
 
-def _parse(content: dict) -> LibraryManifest:
-    if (content["format"], content["version"]) != (FORMAT, VERSION):
-        raise ValueError(f"{content['format']} version {content['version']}, expected {FORMAT} version {VERSION}")
-    kernels = {entry: tuple(Image(**row) for row in rows) for entry, rows in content["kernels"].items()}
+def _parse(content: object) -> LibraryManifest:
+    found: Document = converted(content, Document, VERSION)
+    kernels = {entry: tuple(images) for entry, images in found.kernels.items()}
     for image in {image.target: image for images in kernels.values() for image in images}.values():
         assert image.gpu
-    held = content["image"]
-    return LibraryManifest(content["name"], held["file"], held["size"], held["sha256"], kernels)
+    held = found.image
+    return LibraryManifest(found.name, held.file, held.size, held.sha256, kernels)

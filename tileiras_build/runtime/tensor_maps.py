@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..errors import InvalidInput
+from ..launch_manifest import TensorMapRow, Value
+from .fast_binding import Packed
 
 BYTES = {"i8": 1, "u8": 1, "f16": 2, "bf16": 2, "i16": 2, "u16": 2, "f32": 4, "tf32": 4, "i32": 4, "u32": 4}
 BYTES |= {"f64": 8, "i64": 8, "u64": 8}
@@ -35,17 +37,17 @@ class TensorMap:
     l2_promotion: str
 
 
-def resolve(entry: str, index: int, row: dict, params: Sequence[bytes]) -> TensorMap:
+def resolve(entry: str, index: int, row: TensorMapRow, params: Sequence[bytes] | Packed) -> TensorMap:
     """Descriptor ``index`` of kernel ``entry`` for these parameters; raises InvalidInput[tensor-map]."""
     made = TensorMap(
-        row["element"],
-        int.from_bytes(params[row["base"]["param"]], "little"),
+        row.element,
+        int.from_bytes(params[row.base.param], "little"),
         # The driver knows no empty tensor; no tile of one is fetched, for the loops over it end before.
-        tuple(_value(number, params) or 1 for number in row["shape"]),
-        tuple(_value(number, params) for number in row["strides"]),
-        tuple(row["box"]),
-        tuple(row["element_strides"]),
-        *(row[name] for name in ("swizzle", "interleave", "fill", "l2_promotion")),
+        tuple(_value(number, params) or 1 for number in row.shape),
+        tuple(_value(number, params) for number in row.strides),
+        tuple(row.box),
+        tuple(row.element_strides),
+        *(row.swizzle, row.interleave, row.fill, row.l2_promotion),
     )
     for problem in _problems(made):
         message = f"tensor map {index} of kernel {entry} cannot be encoded: {problem}"
@@ -53,11 +55,11 @@ def resolve(entry: str, index: int, row: dict, params: Sequence[bytes]) -> Tenso
     return made
 
 
-def _value(number: int | dict, params: Sequence[bytes]) -> int:
+def _value(number: int | Value, params: Sequence[bytes] | Packed) -> int:
     if isinstance(number, int):
         return number
-    value = int.from_bytes(params[number["param"]], "little", signed=True)
-    return value * number.get("times", 1) // number.get("over", 1)
+    value = int.from_bytes(params[number.param], "little", signed=True)
+    return value * number.times // number.over
 
 
 def _problems(made: TensorMap) -> Iterator[str]:

@@ -28,7 +28,7 @@ from .tilecpp import CompileAction
 
 PACKAGE, INSTALL = "package", "install"
 _OWN = ("scons_tool/packages.py",)
-_LIBRARIES = ("numpy", "ml_dtypes")
+_LIBRARIES = ("msgspec", "numpy")
 FATBIN = Stage(
     ".fatbin",
     "the cubins of one kernel, and PTX",

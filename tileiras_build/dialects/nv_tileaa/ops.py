@@ -301,6 +301,7 @@ KERNEL: Declared = {
     "nv_tileaa.kernel_spec": SPECIFICATION.optional(),
     "nv_tileaa.target_spec": TEXT.optional(),
     "arg_attrs": ARGUMENTS.optional(),
+    "signature": TEXT.optional(),
 }
 FuncOp = define("nv_tileaa.func", "", "", "a kernel", pure=False, regions=1, attributes=KERNEL, facts=ENTRY)
 GlobalOp = define(

@@ -11,6 +11,7 @@ from ...errors import InternalError, InvalidInput, Location
 from ...libdevice.blob import resolve
 from ...libdevice.closures import unresolved
 from ...libdevice.link import link_needed, store_for
+from ...manifest_words import VERSION
 from ...names import LIBDEVICE_PREFIX
 from ..job import Job
 from ..serialization import NOTE, Serialization
@@ -49,7 +50,7 @@ def _manifest(text: str, made_for: Serialization) -> dict | None:
     """The module's manifest; that of a module that says what it is for, written by hand, names no kernel."""
     manifest = read_manifest(text)
     if manifest is None and f"!{NOTE} = " in text:
-        return {"version": 1, "target": made_for.target.arch, "kernels": {}}
+        return {"version": VERSION, "target": made_for.target.arch, "kernels": {}}
     return manifest
 
 

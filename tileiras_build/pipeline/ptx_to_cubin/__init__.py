@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 from ...errors import InternalError
+from ...manifest_words import VERSION
 from ..job import Job
 from ..ll_to_ptx.metadata import manifest_of_ptx
 from .assembler import find_ptxas, ptxas_version
@@ -21,7 +22,7 @@ def lower(ptx: str, job: Job) -> tuple[bytes, dict]:
     ptxas-missing, ptxas-crash, ptxas-io].
     """
     assembled = assemble(ptx, job, find_ptxas(job.ptxas))
-    manifest = manifest_of_ptx(ptx) or {"version": 1, "target": job.target.arch, "kernels": {}}
+    manifest = manifest_of_ptx(ptx) or {"version": VERSION, "target": job.target.arch, "kernels": {}}
     return assembled.cubin, complete_manifest(manifest, assembled, job)
 
 

@@ -12,11 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
+from xdsl.ir import Operation
 
 from ...dialects.ir import release
+from ...bytecode.signature import note_of
 from ...errors import InternalError
 from ..contracts import EdgePass
 from ..job import Job
+from ..shared.accessors import string_of
 from . import arithmetic, control, memory, shapes, specialists
 from .converter import Converter, Handler
 
@@ -54,7 +57,18 @@ class ConvertCudaTileToTileAA(EdgePass):
         for op in public.regions[0].blocks[0].ops:
             converter.convert(op, module.body.block)
         converter.diagnostics.raise_if_any()
+        _keep_names(public, module)
         public.detach()
         release(public)
         module.attributes["nv_tileaa.compute_capability"] = IntegerAttr(job.target.number, i32)
         module.attributes["nv_tileaa.target_spec"] = StringAttr(job.target.arch)
+
+
+def _keep_names(public: Operation, module: ModuleOp) -> None:
+    """What the producer says of a kernel's arguments, for its launch manifest."""
+    producer = public.properties.get("producer")
+    if not isinstance(producer, StringAttr):
+        return
+    for op in module.body.block.ops:
+        if op.name == "nv_tileaa.func" and (note := note_of(producer.data, string_of(op, "sym_name"))):
+            op.attributes["signature"] = StringAttr(note)

@@ -15,7 +15,7 @@ nv_tileaa.func @k attributes {num_warps = 8 : i32, producer_warps = 1 : i32} {
   nv_tileaa.return
 }
 // ==>
-gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [], \22param_sizes\22: [], \22threads_per_cta\22: 288, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [], \22param_sizes\22: [], \22arguments\22: [], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 288, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
   llvm.func @k() attributes {nvvm.kernel, nvvm.reqntid = array<i32: 288>} {
     %0 = gpu.thread_id x
     %1 = arith.index_cast %0 : index to i32

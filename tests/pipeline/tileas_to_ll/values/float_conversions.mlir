@@ -17,7 +17,7 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   nv_tileaa.return
 }
 // ==>
-gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [], \22param_sizes\22: [], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [], \22param_sizes\22: [], \22arguments\22: [], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
   llvm.func @k() attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
     %0 = gpu.thread_id x
     %1 = arith.index_cast %0 : index to i32
@@ -70,7 +70,7 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   nv_tileaa.return
 }
 // ==>
-gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22f32\22, \22size\22: 4, \22offset\22: 0}], \22param_sizes\22: [4], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_90a\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22f32\22, \22size\22: 4, \22offset\22: 0, \22role\22: \22scalar\22, \22argument\22: 0}], \22param_sizes\22: [4], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22scalar\22, \22param\22: 0}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
   llvm.func @k(%a0: f32) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
     %0 = llvm.mlir.constant(13 : i32) : i32
     %1 = llvm.mlir.constant(1 : i32) : i32
@@ -98,7 +98,7 @@ nv_tileaa.func @k attributes {num_warps = 1 : i32} {
   nv_tileaa.return
 }
 // ==>
-gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 1, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i8\22, \22size\22: 1, \22offset\22: 0}], \22param_sizes\22: [1], \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
+gpu.module @kernels attributes {tileiras.manifest = "{\22version\22: 2, \22target\22: \22sm_80\22, \22kernels\22: {\22k\22: {\22params\22: [{\22name\22: \22arg0\22, \22kind\22: \22i8\22, \22size\22: 1, \22offset\22: 0, \22role\22: \22scalar\22, \22argument\22: 0}], \22param_sizes\22: [1], \22arguments\22: [{\22name\22: \22arg0\22, \22kind\22: \22scalar\22, \22param\22: 0}], \22grid\22: {\22axes\22: []}, \22threads_per_cta\22: 32, \22shared_memory\22: {\22static\22: 0, \22dynamic\22: 0}, \22cluster\22: [1, 1, 1], \22tensor_maps\22: []}}}"} {
   llvm.func @k(%a0: i8) attributes {nvvm.kernel, nvvm.reqntid = array<i32: 32>} {
     %0 = llvm.mlir.constant(127 : i32) : i32
     %1 = llvm.mlir.constant(20 : i32) : i32

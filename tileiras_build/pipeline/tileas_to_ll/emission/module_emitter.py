@@ -27,8 +27,10 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from ....dialects.cuda_tile.attrs import DenseConstantAttr
 from ....dialects.gpu_ext import GPUModuleOp
 from ....dialects.llvm_ext import make_function, make_global
+from ....manifest_words import TENSOR_MAP, VERSION
 from ....names import GLOBAL as GLOBAL_NAME
 from ....targets import COMMON_SHARED_MEMORY
+from ...analysis.parameters import Parameters, describe
 from ...analysis.tensor_maps import MAP_BYTES
 from ...job import Job
 from ...shared.accessors import expect, number_of, string_of
@@ -43,7 +45,7 @@ from .places import Places
 
 # A tensor map (PTX ISA 9.0, section 5.5.8): a parameter that stays where it is, for its address goes to TMA.
 MAP_ALIGNMENT = 64
-TENSOR_MAP = DictionaryAttr(
+MAP_ATTRIBUTES = DictionaryAttr(
     {
         "llvm.byval": array(MAP_BYTES, I8),
         "llvm.align": IntegerAttr(MAP_ALIGNMENT, i64),
@@ -66,7 +68,7 @@ class ModuleEmitter:
         self.taken = {name: kind for kind, name in symbols(module)}
         self.variables = {name for name, kind in self.taken.items() if kind == GLOBAL_NAME}
         self.shared_memory_symbol = self._fresh(SYMBOL)
-        self.manifest: dict[str, Any] = {"version": 1, "target": job.target.arch, "kernels": {}}
+        self.manifest: dict[str, Any] = {"version": VERSION, "target": job.target.arch, "kernels": {}}
 
     # ---- services to kernels -----------------------------------------------------------------------
     def use_function(self, name: str, result: Attribute | None, arguments: tuple[Attribute, ...]) -> None:
@@ -147,13 +149,14 @@ class ModuleEmitter:
         e.name = name
         e.most_registers = number_of(op, "nvvm.maxnreg") if "nvvm.maxnreg" in op.attributes else None
         e.ctas = number_of(op, "num_ctas", 1)
+        known = describe(op, name)
         block = op.regions[0].blocks[0]
         descriptors = [inner for inner in block.ops if inner.name == "nv_tileas.make_tiled_tma_desc"]
         self._bind_parameters(e, block.args, len(descriptors))
         self.places.start_function(op)
         self.places.show_parameters(e, block.args)
         e.emit_body(op)
-        manifest = self._kernel_manifest(block.args, descriptors, warps + producers)
+        manifest = self._kernel_manifest(known, block.args, descriptors, warps + producers)
         self.manifest["kernels"][name] = manifest | {"cluster": cluster_of(op)}
         return self._function(e, op, 32 * (warps + producers))
 
@@ -178,31 +181,35 @@ class ModuleEmitter:
         made = make_function(e.name, llvm.LLVMFunctionType(types), e.b.finish())
         if e.map_arguments:
             plain = [DictionaryAttr({})] * (len(types) - len(e.map_arguments))
-            made.properties["arg_attrs"] = ArrayAttr([*plain, *[TENSOR_MAP] * len(e.map_arguments)])
+            made.properties["arg_attrs"] = ArrayAttr([*plain, *[MAP_ATTRIBUTES] * len(e.map_arguments)])
         alone = self.dynamic_shared and e.most_registers is None and (e.producer_warps > 0 or self.fills_multiprocessor)
         made.attributes |= {"nvvm.kernel": UnitAttr(), "nvvm.reqntid": DenseArrayBase.from_list(i32, [threads])}
         made.attributes |= launch_attributes(op, alone) | self.places.function_attributes()
         return made
 
-    def _kernel_manifest(self, arguments: Any, descriptors: list[Any], warps: int) -> dict[str, Any]:
+    def _kernel_manifest(self, known: Parameters, arguments: Any, descriptors: list[Any], warps: int) -> dict[str, Any]:
         parameters, offset = [], 0
-        for index, argument in enumerate(arguments):
+        for argument, facts in zip(arguments, known.rows):
             element = element_of(argument.type)
             size = element.bytes
             offset = -(-offset // size) * size
             kind = "pointer" if element is POINTER else element.name
-            parameters.append({"name": f"arg{index}", "kind": kind, "size": size, "offset": offset})
+            placed = {"name": facts.name, "kind": kind, "size": size, "offset": offset}
+            parameters.append(placed | facts.row())
             offset += size
         maps = []
         for index, descriptor in enumerate(descriptors):
             offset = -(-offset // MAP_ALIGNMENT) * MAP_ALIGNMENT
             maps.append(descriptor_entry(descriptor, len(parameters)))
-            parameters.append({"name": f"map{index}", "kind": "tensor_map", "size": MAP_BYTES, "offset": offset})
+            placed = {"name": f"map{index}", "kind": TENSOR_MAP, "size": MAP_BYTES, "offset": offset}
+            parameters.append(placed | {"role": TENSOR_MAP})
             offset += MAP_BYTES
         static = 0 if self.dynamic_shared else self.shared_bytes
         return {
             "params": parameters,
             "param_sizes": [parameter["size"] for parameter in parameters[: len(arguments)]],
+            "arguments": known.argument_rows(),
+            "grid": {"axes": known.axes} | ({"meaning": list(known.grid)} if known.grid else {}),
             "threads_per_cta": 32 * warps,
             "shared_memory": {"static": static, "dynamic": self.shared_bytes - static},
             "cluster": [1, 1, 1],

@@ -1,0 +1,97 @@
+"""What a launch from Python costs on the host: its checks alone, and all of it up to the driver's own functions.
+
+    python benchmarks/launch_cost.py build/package/my_kernels 90 [KERNEL ...]
+
+The first argument is a package that ``env.KernelPackage`` made, the second a compute capability that it is for. The kernels
+get contiguous arrays. Times are the least of many rounds, in microseconds a launch.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from tileiras_build.launch_manifest import Launch
+from tileiras_build.runtime import Library
+from tileiras_build.runtime.arguments import ELEMENT_TYPES, ArrayView, Plan
+from tileiras_build.runtime.driver import row_major
+
+ROUNDS, CALLS = 50, 2000
+
+
+class NoDriver:
+    """Answers at once: what is left is the launcher's own work."""
+
+    def __init__(self, number: int):
+        self.number = number
+
+    def device(self):
+        return 0, self.number
+
+    def load(self, image):
+        return 0
+
+    def kernel(self, library, entry):
+        return 0
+
+    def allow_shared_memory(self, kernel, device, size):
+        pass
+
+    def encode(self, tensor_map):
+        return bytes(128)
+
+    def view(self, array, stream):
+        return array.view
+
+    def launch(self, kernel, config, params):
+        pass
+
+
+class Given:
+    """An array that has been looked into already."""
+
+    def __init__(self, element: str, rank: int):
+        shape = (64,) * rank
+        dtype = np.dtype(ELEMENT_TYPES[element][-1 if element.startswith(("bf", "f8")) else 0])
+        self.view = ArrayView(0x10000, shape, row_major(shape), 0, dtype, False)
+
+    def __dlpack__(self):
+        raise NotImplementedError
+
+
+def arguments_of(launch: Launch) -> list[Given]:
+    """An array for each argument of a kernel that takes arrays only."""
+    return [Given(launch.params[one.param].element or "i8", one.rank or 0) for one in launch.arguments]
+
+
+def least(work: Callable[[], object]) -> float:
+    """Microseconds of one call."""
+    best = float("inf")
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        for _ in range(CALLS):
+            work()
+        best = min(best, time.perf_counter() - start)
+    return best / CALLS * 1e6
+
+
+def measure(library: Library, name: str) -> tuple[float, float]:
+    """(checks, whole launch) of a kernel."""
+    kernel = library[name]
+    launch = kernel.image().launch
+    given, plan = arguments_of(launch), Plan(name, launch)
+    return least(lambda: plan.bind(given, lambda array: array.view, 0)), least(lambda: kernel.launch((4,), *given))
+
+
+def main() -> None:
+    library = Library(sys.argv[1], NoDriver(int(sys.argv[2])))
+    for name in sys.argv[3:] or sorted(library):
+        checks, whole = measure(library, name)
+        print(f"{name:32} checks {checks:6.2f} us   launch {whole:6.2f} us, without the driver")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""What a source calls a kernel's arguments, as a note in the bytecode's producer string.
+
+    tileiras-build {"saxpy": {"arguments": [["factor"], ["x", 2], ["out", 2, 1]], "grid": ["rows", "tiles of 256"]}}
+
+The format has no room for names of parameters; who wrote a file may say so in any words. An argument with a rank is an
+array: 1 + 2n parameters, its address, lengths and strides; the number after it is the axis whose stride is 1 by promise,
+which the code need not even ask for. ``grid`` says in words what an axis counts, where that is known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+PRODUCER = "tileiras-build "
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a launch; ``rank`` of an array, None of a number; ``unit_axis`` has stride 1."""
+
+    name: str
+    rank: int | None = None
+    unit_axis: int | None = None
+
+    @property
+    def parameters(self) -> int:
+        """How many parameters it fills."""
+        return 1 if self.rank is None else 1 + 2 * self.rank
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The arguments of a launch in order, and what each axis of its grid counts."""
+
+    arguments: tuple[Argument, ...]
+    grid: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> int:
+        """How many parameters they fill together."""
+        return sum(argument.parameters for argument in self.arguments)
+
+
+def render(signatures: Mapping[str, Signature]) -> str:
+    """The producer string of a file with these kernels."""
+    return PRODUCER + json.dumps({entry: _row(signature) for entry, signature in signatures.items()})
+
+
+def note_of(producer: str, entry: str) -> str | None:
+    """The note of one kernel as ``parse`` takes it; None where the producer says nothing of it."""
+    if not producer.startswith(PRODUCER):
+        return None
+    try:
+        row = json.loads(producer.removeprefix(PRODUCER))[entry]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return json.dumps(row)
+
+
+def parse(note: str) -> Signature | None:
+    """What a note says; None where it is none of ours: whatever wrote a file may sign it as it likes."""
+    try:
+        row = json.loads(note)
+        arguments = tuple(Argument(*given) for given in row["arguments"])
+        signature = Signature(arguments, tuple(row.get("grid", ())))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return signature if _well_formed(signature) else None
+
+
+def _row(signature: Signature) -> dict:
+    arguments = [(one.name, one.rank, one.unit_axis) for one in signature.arguments]
+    known = [[part for part in row if part is not None] for row in arguments]
+    return {"arguments": known} | ({"grid": list(signature.grid)} if signature.grid else {})
+
+
+def _well_formed(signature: Signature) -> bool:
+    names = [argument.name for argument in signature.arguments]
+    words = [*names, *signature.grid]
+    ranks = [argument.rank for argument in signature.arguments if argument.rank is not None]
+    axes = [(argument.unit_axis, argument.rank) for argument in signature.arguments if argument.unit_axis is not None]
+    return (
+        all(isinstance(word, str) for word in words)
+        and all(name.isidentifier() and name.isascii() for name in names)
+        and len(set(names)) == len(names)
+        and all(isinstance(rank, int) and rank >= 0 for rank in ranks)
+        and all(isinstance(axis, int) and 0 <= axis < (rank or 0) for axis, rank in axes)
+    )

@@ -1,0 +1,177 @@
+"""The launch manifest as classes: what a host must know to launch the kernels of a cubin; ``pipeline/manifest.py`` tells of it.
+
+msgspec reads it: one wheel of half a megabyte without dependencies, imported in 8 ms, whose structs are as light as tuples;
+pydantic brings four packages of eight megabytes and 70 ms of imports, and every launcher pays for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+
+from .manifest_words import TENSOR_MAP, VERSION
+
+Role = Literal["pointer", "shape", "stride", "scalar", "tensor_map"]
+Access = Literal["loaded", "stored", "updated", "unused"]
+
+
+class Strict(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A row of a manifest. What a newer writer adds is passed over; what is there is of its type."""
+
+
+class Parameter(Strict, frozen=True):
+    """One parameter of the kernel, as the driver takes it.
+
+    ``kind`` is "pointer", "tensor_map" or a number's type ("i32", "f16", …); ``argument`` the index of the argument that it is
+    of, ``axis`` the axis whose length or stride it is. ``element`` and ``access`` are a pointer's. The kernel is right only
+    for multiples of ``divisible_by`` (pointers: bytes) from ``minimum`` to ``maximum``, and for ``value`` alone where there
+    is one.
+    """
+
+    name: str
+    kind: str
+    size: int
+    offset: int
+    role: Role = "scalar"
+    argument: int | None = None
+    axis: int | None = None
+    element: str | None = None
+    access: Access | None = None
+    divisible_by: int = 1
+    minimum: int | None = None
+    maximum: int | None = None
+    value: int | None = None
+
+
+class View(Strict, frozen=True):
+    """What the kernel takes a plain pointer for: an array's lengths and strides, null where only the launch knows them."""
+
+    extents: list[int | None]
+    strides: list[int | None]
+
+
+class Argument(Strict, frozen=True):
+    """What a caller passes: an array of ``rank`` (1 + 2n parameters from ``param`` on), a pointer or a number (one)."""
+
+    name: str
+    kind: Literal["array", "pointer", "scalar"]
+    param: int
+    rank: int | None = None
+    view: View | None = None
+
+    @property
+    def parameters(self) -> int:
+        """How many parameters it fills."""
+        return 1 if self.rank is None else 1 + 2 * self.rank
+
+
+class Grid(Strict, frozen=True):
+    """The axes of the grid that the kernel asks its place or the extent of; ``meaning`` says in words what each counts."""
+
+    axes: list[int] = []
+    meaning: list[str] = []
+
+
+class SharedMemory(Strict, frozen=True):
+    """Bytes of a block."""
+
+    static: int = 0
+    dynamic: int = 0
+
+
+class Value(Strict, frozen=True):
+    """An integer parameter, times a factor, divided."""
+
+    param: int
+    times: int = 1
+    over: int = 1
+
+
+class TensorMapRow(Strict, frozen=True):
+    """What ``cuTensorMapEncodeTiled`` takes, fastest dimension first; ``param`` is the parameter that it is written to."""
+
+    param: int
+    element: str
+    base: Value
+    shape: list[int | Value]
+    strides: list[int | Value]
+    box: list[int]
+    element_strides: list[int]
+    swizzle: str
+    interleave: str
+    fill: str
+    l2_promotion: str
+
+
+class Launch(Strict, frozen=True, dict=True):
+    """One kernel."""
+
+    threads_per_cta: int
+    shared_memory: SharedMemory = SharedMemory()
+    params: list[Parameter] = []
+    param_sizes: list[int] = []
+    arguments: list[Argument] = []
+    grid: Grid = Grid()
+    cluster: tuple[int, int, int] = (1, 1, 1)
+    tensor_maps: list[TensorMapRow] = []
+    resources: dict[str, int] = {}
+
+    def __post_init__(self):
+        filled = sum(argument.parameters for argument in self.arguments)
+        ordinary = [param for param in self.params if param.kind != TENSOR_MAP]
+        starts = [argument.param for argument in self.arguments]
+        if filled != len(ordinary) or starts != self._starts():
+            raise ValueError(f"its arguments fill {filled} parameters in order, it has {len(ordinary)}")
+        if min(self.cluster) < 1:
+            raise ValueError(f"its cluster is {self.cluster}, not three positive numbers")
+
+    def _starts(self) -> list[int]:
+        starts, index = [], 0
+        for argument in self.arguments:
+            starts.append(index)
+            index += argument.parameters
+        return starts
+
+    @cached_property
+    def ordinary(self) -> tuple[Parameter, ...]:
+        """The parameters that a caller passes: all but tensor maps."""
+        return tuple(param for param in self.params if param.kind != TENSOR_MAP)
+
+
+class LaunchManifest(Strict, frozen=True):
+    """The file beside a cubin."""
+
+    version: Literal[2]
+    target: str
+    kernels: dict[str, Launch]
+    opt_level: int | None = None
+
+
+def read_launch_manifest(content: object) -> LaunchManifest:
+    """The manifest that is ``content`` (JSON, parsed); raises ValueError in words."""
+    return converted(content, LaunchManifest, VERSION)
+
+
+def converted(content: object, kind: type, version: int) -> Any:
+    """``content`` as a ``kind``; raises ValueError that says in words what is wrong, and where."""
+    if isinstance(content, Mapping) and content.get("version", version) != version:
+        raise ValueError(f"it is of version {content['version']}, this program reads version {version}")
+    try:
+        return msgspec.convert(content, kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(_in_words(str(error))) from None
+
+
+def _in_words(message: str) -> str:
+    """msgspec's sentence with its path as a reader would follow it: ``Expected `int`, got `str` - at `$.a[0]` ``."""
+    problem, _, path = message.replace("`", "").partition(" - at ")
+    problem = problem[:1].lower() + problem[1:].rstrip(".")
+    return f"{path.removeprefix('$.')}: {problem}" if path.startswith("$.") else problem
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of the file."""
+    return msgspec.json.schema(LaunchManifest)
