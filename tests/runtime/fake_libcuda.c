@@ -160,3 +160,15 @@ CUresult CUDAAPI cuGetProcAddress(const char *name, void **function, int version
         *found = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
+
+CUresult CUDAAPI cuGetErrorName(CUresult error, const char **name)
+{
+    *name = error ? "CUDA_ERROR" : "CUDA_SUCCESS";
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuGetErrorString(CUresult error, const char **text)
+{
+    *text = error ? "the driver's own words" : "no error";
+    return CUDA_SUCCESS;
+}

@@ -36,18 +36,22 @@ int main(int count, char **words)
     sample_library *library;
     sample_grid grid = {4, 2, 1};
     CUstream stream = (CUstream)0x99;
+    const sample_vector_add_f32_arguments plain = {
+        {0x10000, {1000}, {1}}, {0x20000, {1000}, {1}}, {0x30000, {1000}, {1}}};
+    const sample_vector_add_f16_arguments tensor = {
+        {0x10000, {1000}, {64}}, {0x20000, {1000}, {64}}, {0x30000, {1000}, {64}}};
     CUresult status = count > 2 ? sample_open_file(&library, words[2]) : sample_open_embedded(&library);
     if (!status && !strcmp(words[1], "vector_add_f32"))
-        status = sample_launch_vector_add_f32(library, grid, stream, 0x10000, 1000, 1, 0x20000, 1000, 1, 0x30000, 1000, 1);
+        status = sample_launch_vector_add_f32(library, grid, stream, &plain);
     else if (!status)
-        status = sample_launch_vector_add_f16(library, grid, stream, 0x10000, 1000, 64, 0x20000, 1000, 64, 0x30000, 1000, 64);
+        status = sample_launch_vector_add_f16(library, grid, stream, &tensor);
     sample_close(library);
     if (status)
         printf("status %d\\n", (int)status);
     return 0;
 }
 """
-STRICT = ["-Wall", "-Wextra", "-Werror", "-pedantic-errors", "-O1"]
+STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]
 
 
 @pytest.fixture(scope="module")

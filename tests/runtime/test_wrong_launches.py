@@ -247,7 +247,7 @@ def test_signature_and_docstring_name_the_parameters():
     for sentence in (
         "Enqueue k on ``stream``",
         "a: f16 array of 2 dimensions, read, at a multiple of 16 bytes, stride of axis 0 a multiple of 8",
-        "out: f32 array of 2 dimensions, written, at a multiple of 16 bytes, stride of axis 1 1",
+        "out: f32 array of 2 dimensions, written, at a multiple of 16 bytes, contiguous along axis 1",
         "n: i32, a multiple of 8",
         "p: i64 address, read and written, at a multiple of 8 bytes",
     ):

@@ -97,6 +97,12 @@ static void transfer(const char *name, CUdeviceptr address, size_t size, int bac
     free(data);
 }}
 
+static CUresult launch({library}_library *library, {library}_grid grid, CUstream stream, const CUdeviceptr *a)
+{{
+    const {library}_{kernel}_arguments arguments = {{{arguments}}};
+    return {library}_launch_{kernel}(library, grid, stream, &arguments);
+}}
+
 int main(int count, char **words)
 {{
     {library}_library *library;
@@ -104,6 +110,7 @@ int main(int count, char **words)
     CUdeviceptr a[{arrays}];
     CUcontext context;
     CUstream stream;
+    CUresult status;
     (void)count;
     check(cuInit(0), "cuInit");
     check(cuDevicePrimaryCtxRetain(&context, 0), "cuDevicePrimaryCtxRetain");
@@ -111,7 +118,11 @@ int main(int count, char **words)
     check(cuStreamCreate(&stream, 0), "cuStreamCreate");
     check({library}_open_file(&library, words[1]), "open");
 {before}
-    check({library}_launch_{kernel}(library, grid, stream{arguments}), "launch");
+    status = launch(library, grid, stream, a);
+    if (status) {{
+        fprintf(stderr, "launch: %d: %s\\n", (int)status, {library}_error_string(status));
+        exit(1);
+    }}
     check(cuCtxSynchronize(), "cuCtxSynchronize");
 {after}
     {library}_close(library);
@@ -133,7 +144,7 @@ def c_program(library: str, case: Path) -> str:
     return _PROGRAM.format(
         library=library, kernel=told["kernel"], grid=", ".join(map(str, told["grid"])), arrays=max(len(arrays), 1),
         before="\n".join(before), after="\n".join(after),
-        arguments="".join(f", {one}" for one in _c_arguments(told["arguments"])),
+        arguments=", ".join(_c_arguments(told["arguments"])),
     )  # fmt: skip
 
 
@@ -144,9 +155,10 @@ def _c_arguments(rows: Sequence) -> Iterable[str]:
             yield repr(row)
             continue
         size = int(row["type"][2:])
-        yield f"a[{arrays}] + {row['offset']}"
-        found = (*row["shape"], *(stride // size for stride in row["strides"]))
-        yield from map(str, row.get("told", found))
+        found = row.get("told", (*row["shape"], *(stride // size for stride in row["strides"])))
+        halves = (found[: len(found) // 2], found[len(found) // 2 :])
+        dimensions = "".join(f", {{{', '.join(map(str, half))}}}" for half in halves if half)
+        yield f"{{a[{arrays}] + {row['offset']}{dimensions}}}"
         arrays += 1
 
 

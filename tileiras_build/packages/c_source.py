@@ -9,11 +9,16 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator, Sequence
+from math import lcm
 from pathlib import Path
 
+from msgspec import structs
+
 from ..errors import InvalidInput, Location
-from ..launch_manifest import Parameter, TensorMapRow, Value
+from ..launch_manifest import Argument, Parameter, TensorMapRow, Value
+from ..manifest_words import POINTER
 from ..names import KERNEL, quoted_name
+from ..runtime.arguments import words_of
 from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
 from ..runtime.matching import order
 from ..targets import COMMON_SHARED_MEMORY, TARGETS
@@ -31,6 +36,21 @@ _ELEMENTS = {
 _L2 = {"none": "NONE", "64B": "L2_64B", "128B": "L2_128B", "256B": "L2_256B"}
 _FILL = {"zero": "NONE", "nan": "NAN_REQUEST_ZERO_FMA"}
 _NEWEST = 0x7FFFFFFF
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+# How the launcher reads a parameter, and where it is in a tensor's struct.
+_ROLES = {"shape": "A_LENGTH", "stride": "A_STRIDE"}
+_NUMBER_ROLES = dict.fromkeys(("i8", "i16", "i32", "i64"), "AN_INTEGER")
+_MEMBERS = {"shape": "shape", "stride": "strides"}
+# Of C and C++; a source may name its arguments so.
+_KEYWORDS = frozenset(
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await co_return co_yield compl "
+    "concept const const_cast consteval constexpr constinit continue decltype default delete do double dynamic_cast else "
+    "enum explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq "
+    "nullptr operator or or_eq private protected public register reinterpret_cast requires restrict return short signed "
+    "sizeof static static_assert static_cast struct switch template this thread_local throw true try typedef typeid "
+    "typename union unsigned using virtual void volatile wchar_t while xor xor_eq unix linux errno stdin stdout stderr "
+    "assert NULL INT_MAX grid stream".split()
+)
 _PARAMETER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 # Where a library has none: C knows no empty table, and C++ warns of a row that is not whole.
 _NO_TENSOR_MAP = TensorMapRow(
@@ -44,33 +64,39 @@ _NOTE = "/* Written by tileiras_build. */\n"
 
 def render_header(manifest: LibraryManifest) -> str:
     """``<name>.h``."""
-    template = (_FOLDER / "launcher.h").read_text()
-    functions = "\n\n".join(
-        f"/* {_parameter_comment(images)} */\n{_signature(manifest.name, entry, images)};"
-        for entry, images in sorted(manifest.kernels.items())
+    _check_names(manifest)
+    calls = [Call(entry, images) for entry, images in sorted(manifest.kernels.items())]
+    ranks = sorted({argument.rank for call in calls for argument in call.arguments if argument.rank is not None})
+    return _NOTE + fill(
+        (_FOLDER / "launcher.h").read_text(),
+        manifest,
+        tensors="\n\n".join(_tensor_type(manifest.name, rank) for rank in ranks) or "/* No kernel takes an array. */",
+        functions="\n\n".join(_declaration(manifest.name, call) for call in calls),
     )
-    return _NOTE + _fill(template, manifest, functions=functions)
 
 
 def render_source(manifest: LibraryManifest) -> str:
     """``<name>.c``: tables, the launcher, and one function per kernel."""
     _check_names(manifest)
     kernels = sorted(manifest.kernels.items())
-    template = (_FOLDER / "launcher.c").read_text()
-    most = max((len(image.launch.tensor_maps) for _, images in kernels for image in images), default=0)
-    return _NOTE + _fill(
-        template,
+    calls = [Call(entry, images) for entry, images in kernels]
+    launches = [image.launch for _, images in kernels for image in images]
+    return _NOTE + fill(
+        (_FOLDER / "launcher.c").read_text(),
         manifest,
+        parameters="\n".join(row for call in calls for row in _parameter_rows(manifest.name, call)) or "    {0}",
+        parameter_count=str(max([len(launch.params) for launch in launches] + [1])),
+        block_size=str(max([param.offset + param.size for call in calls for param in call.params] + [1])),
         tensor_maps="\n".join(_tensor_map_rows(kernels)) or _tensor_map(_NO_TENSOR_MAP, [8]),
         images="\n".join(_image_rows(kernels)) or "    {0}",
-        kernels="\n".join(_kernel_rows(kernels)) or "    {0}",
-        image_count=str(max(sum(len(images) for _, images in kernels), 1)),
+        kernels="\n".join(_kernel_rows(calls)) or "    {0}",
+        image_count=str(max(len(launches), 1)),
         kernel_count=str(max(len(kernels), 1)),
-        map_count=str(max(most, 1)),
+        map_count=str(max([len(launch.tensor_maps) for launch in launches] + [1])),
         common_shared_memory=str(COMMON_SHARED_MEMORY),
         shared_memory=", ".join(f"{{{one.number}, {one.max_shared_memory}u}}" for one in TARGETS.values()),
         embedded=", ".join(str(target.number) for target in TARGETS.values() if target.has("embedded")),
-        functions="\n\n".join(_body(manifest.name, index, *kernel) for index, kernel in enumerate(kernels)),
+        functions="\n\n".join(_body(manifest.name, index, call) for index, call in enumerate(calls)),
     )
 
 
@@ -82,10 +108,10 @@ def render_image(manifest: LibraryManifest, image: bytes) -> str:
         for start in range(0, len(words), _WORDS_PER_LINE)
     ]
     template = (_FOLDER / "image.c").read_text()
-    return _NOTE + _fill(template, manifest, words="\n".join(lines) or "    0")
+    return _NOTE + fill(template, manifest, words="\n".join(lines) or "    0")
 
 
-def _fill(template: str, manifest: LibraryManifest, **parts: str) -> str:
+def fill(template: str, manifest: LibraryManifest, **parts: str) -> str:
     """The template for one library: ``@`` is its name, ``@@`` that in capitals, ``@{part}@`` a part."""
     parts |= {"targets": " ".join(manifest.targets), "size": str(manifest.size), "file": manifest.image}
     names = {"@@": manifest.name.upper(), "@": manifest.name}
@@ -103,40 +129,118 @@ def _check_names(manifest: LibraryManifest) -> None:
         if owners.setdefault(c_name(entry), entry) != entry:
             message = f"kernels {owners[c_name(entry)]} and {entry} are both called {c_name(entry)} in C"
             raise InvalidInput(f"{KERNEL}-name", message, location=Location(f"{manifest.name}.h"), remedy="rename one")
-        if wrong := {row.name for image in images for row in ordinary(image) if not _PARAMETER.fullmatch(row.name)}:
+        names = {row.name for image in images for row in (*image.launch.ordinary, *image.launch.arguments)}
+        if wrong := {name for name in names if not _PARAMETER.fullmatch(name)}:
             message = f"kernel {entry} has a parameter named {quoted_name(min(wrong))}"
             raise InvalidInput("package-parameters", message, remedy="build it again, or pack it without C sources")
-        kinds = {tuple(row.kind for row in ordinary(image)) for image in images}
+        kinds = {tuple(row.kind for row in image.launch.ordinary) for image in images}
         unknown = {kind for row in kinds for kind in row} - _TYPES.keys()
         if len(kinds) > 1 or unknown:
             what = f"parameters of kind {', '.join(sorted(unknown))}" if unknown else "other parameters on other GPUs"
             raise InvalidInput("package-parameters", f"kernel {entry} has {what}", remedy="pack it without C sources")
 
 
-def ordinary(image: Image) -> tuple[Parameter, ...]:
-    """The parameters that a caller passes: all but tensor maps."""
-    return image.launch.ordinary
-
-
 # ---- functions -----------------------------------------------------------------------------------
-def _signature(library: str, entry: str, images: Sequence[Image]) -> str:
-    given = "".join(f", {_TYPES.get(row.kind, 'uint64_t')} {row.name}" for row in ordinary(images[0]))
-    return f"CUresult {library}_launch_{c_name(entry)}({library}_library *library, {library}_grid grid, CUstream stream{given})"
+class Call:
+    """A kernel as C and C++ call it: what its images agree on."""
+
+    def __init__(self, entry: str, images: Sequence[Image]):
+        self.entry, self.images, self.name = entry, images, c_name(entry)
+        self.arguments = tuple(images[0].launch.arguments)
+        self.params = [_strictest(rows) for rows in zip(*(image.launch.ordinary for image in images))]
+
+    def of(self, argument: Argument) -> list[Parameter]:
+        """The parameters of an argument."""
+        return self.params[argument.param : argument.param + argument.parameters]
+
+    @property
+    def targets(self) -> str:
+        """Of its images, for people."""
+        return ", ".join(image.target + ("" if image.kind == CUBIN else " (PTX)") for image in self.images)
 
 
-def _parameter_comment(images: Sequence[Image]) -> str:
-    kinds = ", ".join(row.kind for row in ordinary(images[0])) or "no parameters"
-    return f"{kinds}; for {', '.join(image.target + ('' if image.kind == CUBIN else ' (PTX)') for image in images)}"
-
-
-def _body(library: str, index: int, entry: str, images: Sequence[Image]) -> str:
-    names = [f"&{row.name}" for row in ordinary(images[0])]
-    most = max(len(image.launch.params) for image in images)
-    filled = ", ".join([*names, *["NULL"] * max(most - len(names), 0)]) or "NULL"
-    return (
-        f"{_signature(library, entry, images)}\n{{\n"
-        f"    void *params[] = {{{filled}}};\n    return launch(library, {index}, grid, stream, params);\n}}"
+def _strictest(rows: Sequence[Parameter]) -> Parameter:
+    """A parameter that every image of the kernel is right for."""
+    values = [row.value for row in rows if row.value is not None]
+    return structs.replace(
+        rows[0],
+        value=values[0] if values else None,
+        divisible_by=lcm(*(row.divisible_by for row in rows)),
+        minimum=max((row.minimum for row in rows if row.minimum is not None), default=None),
+        maximum=min((row.maximum for row in rows if row.maximum is not None), default=None),
     )
+
+
+def member_name(argument: Argument) -> str:
+    """An argument's name where the language has not taken it."""
+    return f"{argument.name}_" if argument.name in _KEYWORDS else argument.name
+
+
+def _tensor_type(library: str, rank: int) -> str:
+    dimensions = f"    int64_t shape[{rank}], strides[{rank}]; /* strides in elements */\n" if rank else ""
+    return (
+        f"/* An array of {rank} dimension{'s' * (rank != 1)} in the GPU's memory. */\n"
+        f"typedef struct {{\n    CUdeviceptr pointer;\n{dimensions}}} {library}_tensor_{rank};"
+    )
+
+
+def _struct_name(library: str, call: Call) -> str:
+    return f"{library}_{call.name}_arguments"
+
+
+def _declaration(library: str, call: Call) -> str:
+    members = [
+        f"    {_member_type(library, call, argument)} {member_name(argument)}; /* {words_of(argument, call.params)} */"
+        for argument in call.arguments
+    ]
+    grid = ", ".join("xyz"[axis] for axis in call.images[0].launch.grid.axes) or "none"
+    comment = f"/* {call.entry} for {call.targets}; of the grid it tells apart: {grid} */"
+    struct = ["typedef struct {", *(members or ["    int none;"]), f"}} {_struct_name(library, call)};", ""]
+    return "\n".join([comment, *struct, f"{_signature(library, call)};"])
+
+
+def _member_type(library: str, call: Call, argument: Argument) -> str:
+    return f"{library}_tensor_{argument.rank}" if argument.kind == "array" else _TYPES[call.of(argument)[0].kind]
+
+
+def _signature(library: str, call: Call) -> str:
+    return (
+        f"CUresult {library}_launch_{call.name}({library}_library *library, {library}_grid grid, CUstream stream,\n"
+        f"    const {_struct_name(library, call)} *arguments)"
+    )
+
+
+def _body(library: str, index: int, call: Call) -> str:
+    return f"{_signature(library, call)}\n{{\n    return launch(library, {index}, grid, stream, arguments);\n}}"
+
+
+# ---- parameters ----------------------------------------------------------------------------------
+def _parameter_rows(library: str, call: Call) -> Iterator[str]:
+    for argument in call.arguments:
+        for param in call.of(argument):
+            yield _parameter_row(f"offsetof({_struct_name(library, call)}, {member_name(argument)}", argument, param)
+
+
+def _parameter_row(struct: str, argument: Argument, param: Parameter) -> str:
+    rank, axis = argument.rank or 0, param.axis or 0
+    member = (
+        "" if argument.kind != "array" else ".pointer" if param.role == POINTER else f".{_MEMBERS[param.role]}[{axis}]"
+    )
+    role = _ROLES.get(param.role) or (
+        "AN_ADDRESS" if param.kind == POINTER else _NUMBER_ROLES.get(param.kind, "A_NUMBER")
+    )
+    least = 0 if param.role == "shape" else _LEAST
+    least = param.value if param.value is not None else max(least, _LEAST if param.minimum is None else param.minimum)
+    most = _MOST if param.maximum is None else param.maximum
+    return (
+        f'    {{"{argument.name}", {role}, {axis}, {rank}, {param.size}, {int(param.value is not None)}, {struct}{member}), '
+        f"{param.offset}, {param.divisible_by}, {_long(least)}, {_long(most)}}},"
+    )
+
+
+def _long(number: int) -> str:
+    """A number in C, where the least one has no literal."""
+    return f"(-{_MOST}LL - 1)" if number == _LEAST else f"{number}LL"
 
 
 # ---- tables --------------------------------------------------------------------------------------
@@ -194,8 +298,9 @@ def _highest(image: Image) -> int:
     return image.gpu.number if image.gpu.has("embedded") else image.gpu.number // 10 * 10 + 9
 
 
-def _kernel_rows(kernels) -> Iterator[str]:
-    first = 0
-    for entry, images in kernels:
-        yield f'    {{"{entry}", {first}, {len(images)}}},'
-        first += len(images)
+def _kernel_rows(calls: Sequence[Call]) -> Iterator[str]:
+    first = parameter = 0
+    for call in calls:
+        yield f'    {{"{call.entry}", {first}, {len(call.images)}, {parameter}, {len(call.params)}}},'
+        first += len(call.images)
+        parameter += len(call.params)

@@ -347,10 +347,9 @@ def _whole(number: Number) -> int:
     return int(fraction)
 
 
-def describe_argument(argument: Argument, launch: Launch) -> str:
-    """An argument in words, for people who call the kernel."""
-    params = launch.params[argument.param : argument.param + argument.parameters]
-    return f"{argument.name}: " + ", ".join(_words(argument, params))
+def words_of(argument: Argument, parameters: Sequence[Parameter]) -> str:
+    """What an argument must be, for people who call the kernel."""
+    return ", ".join(_words(argument, parameters[argument.param : argument.param + argument.parameters]))
 
 
 def _words(argument: Argument, params: Sequence[Parameter]) -> Iterator[str]:
@@ -369,7 +368,9 @@ def _words(argument: Argument, params: Sequence[Parameter]) -> Iterator[str]:
             else f"a multiple of {first.divisible_by}"
         )
     for param in params[1:]:
-        if param.value is not None:
+        if param.value == 1 and param.role == "stride":
+            yield f"contiguous along axis {param.axis}"
+        elif param.value is not None:
             yield f"{_what(param)} of axis {param.axis} {param.value}"
         elif param.divisible_by > 1:
             yield f"{_what(param)} of axis {param.axis} a multiple of {param.divisible_by}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..errors import InvalidInput
 from ..launch_manifest import Argument, Launch
-from .arguments import describe_argument
+from .arguments import words_of
 
 _AXES = "xyz"
 _OWN = ("grid", "stream")
@@ -62,7 +62,7 @@ def _annotation(argument: Argument, launch: Launch) -> str:
 
 def document(entry: str, launch: Launch) -> str:
     """The docstring."""
-    rows = "\n".join(f"    {describe_argument(argument, launch)}" for argument in launch.arguments)
+    rows = "\n".join(f"    {argument.name}: {words_of(argument, launch.params)}" for argument in launch.arguments)
     return _TEXT.format(entry=entry, grid=_grid(launch), arguments=rows or "    (none)")
 
 
