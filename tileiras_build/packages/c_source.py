@@ -24,7 +24,7 @@ from ..runtime.matching import order
 from ..targets import COMMON_SHARED_MEMORY, TARGETS
 
 # The C type of each parameter kind; floats without a C type travel as their bits.
-_TYPES = {
+SCALAR_TYPES = {
     "pointer": "CUdeviceptr", "i1": "uint8_t", "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
     "f16": "uint16_t", "bf16": "uint16_t", "f32": "float", "tf32": "float", "f64": "double", "f8E4M3FN": "uint8_t",
     "f8E5M2": "uint8_t", "f8E8M0FNU": "uint8_t",
@@ -59,7 +59,7 @@ _NO_TENSOR_MAP = TensorMapRow(
 )  # fmt: skip
 _WORDS_PER_LINE = 6
 _FOLDER = Path(__file__).parent
-_NOTE = "/* Written by tileiras_build. */\n"
+NOTE = "/* Written by tileiras_build. */\n"
 
 
 def render_header(manifest: LibraryManifest) -> str:
@@ -67,7 +67,7 @@ def render_header(manifest: LibraryManifest) -> str:
     _check_names(manifest)
     calls = [Call(entry, images) for entry, images in sorted(manifest.kernels.items())]
     ranks = sorted({argument.rank for call in calls for argument in call.arguments if argument.rank is not None})
-    return _NOTE + fill(
+    return NOTE + fill(
         (_FOLDER / "launcher.h").read_text(),
         manifest,
         tensors="\n\n".join(_tensor_type(manifest.name, rank) for rank in ranks) or "/* No kernel takes an array. */",
@@ -81,7 +81,7 @@ def render_source(manifest: LibraryManifest) -> str:
     kernels = sorted(manifest.kernels.items())
     calls = [Call(entry, images) for entry, images in kernels]
     launches = [image.launch for _, images in kernels for image in images]
-    return _NOTE + fill(
+    return NOTE + fill(
         (_FOLDER / "launcher.c").read_text(),
         manifest,
         parameters="\n".join(row for call in calls for row in _parameter_rows(manifest.name, call)) or "    {0}",
@@ -108,7 +108,7 @@ def render_image(manifest: LibraryManifest, image: bytes) -> str:
         for start in range(0, len(words), _WORDS_PER_LINE)
     ]
     template = (_FOLDER / "image.c").read_text()
-    return _NOTE + fill(template, manifest, words="\n".join(lines) or "    0")
+    return NOTE + fill(template, manifest, words="\n".join(lines) or "    0")
 
 
 def fill(template: str, manifest: LibraryManifest, **parts: str) -> str:
@@ -134,7 +134,7 @@ def _check_names(manifest: LibraryManifest) -> None:
             message = f"kernel {entry} has a parameter named {quoted_name(min(wrong))}"
             raise InvalidInput("package-parameters", message, remedy="build it again, or pack it without C sources")
         kinds = {tuple(row.kind for row in image.launch.ordinary) for image in images}
-        unknown = {kind for row in kinds for kind in row} - _TYPES.keys()
+        unknown = {kind for row in kinds for kind in row} - SCALAR_TYPES.keys()
         if len(kinds) > 1 or unknown:
             what = f"parameters of kind {', '.join(sorted(unknown))}" if unknown else "other parameters on other GPUs"
             raise InvalidInput("package-parameters", f"kernel {entry} has {what}", remedy="pack it without C sources")
@@ -184,7 +184,8 @@ def _tensor_type(library: str, rank: int) -> str:
     )
 
 
-def _struct_name(library: str, call: Call) -> str:
+def struct_name(library: str, call: Call) -> str:
+    """The struct of a kernel's arguments."""
     return f"{library}_{call.name}_arguments"
 
 
@@ -195,18 +196,18 @@ def _declaration(library: str, call: Call) -> str:
     ]
     grid = ", ".join("xyz"[axis] for axis in call.images[0].launch.grid.axes) or "none"
     comment = f"/* {call.entry} for {call.targets}; of the grid it tells apart: {grid} */"
-    struct = ["typedef struct {", *(members or ["    int none;"]), f"}} {_struct_name(library, call)};", ""]
+    struct = ["typedef struct {", *(members or ["    int none;"]), f"}} {struct_name(library, call)};", ""]
     return "\n".join([comment, *struct, f"{_signature(library, call)};"])
 
 
 def _member_type(library: str, call: Call, argument: Argument) -> str:
-    return f"{library}_tensor_{argument.rank}" if argument.kind == "array" else _TYPES[call.of(argument)[0].kind]
+    return f"{library}_tensor_{argument.rank}" if argument.kind == "array" else SCALAR_TYPES[call.of(argument)[0].kind]
 
 
 def _signature(library: str, call: Call) -> str:
     return (
         f"CUresult {library}_launch_{call.name}({library}_library *library, {library}_grid grid, CUstream stream,\n"
-        f"    const {_struct_name(library, call)} *arguments)"
+        f"    const {struct_name(library, call)} *arguments)"
     )
 
 
@@ -218,7 +219,7 @@ def _body(library: str, index: int, call: Call) -> str:
 def _parameter_rows(library: str, call: Call) -> Iterator[str]:
     for argument in call.arguments:
         for param in call.of(argument):
-            yield _parameter_row(f"offsetof({_struct_name(library, call)}, {member_name(argument)}", argument, param)
+            yield _parameter_row(f"offsetof({struct_name(library, call)}, {member_name(argument)}", argument, param)
 
 
 def _parameter_row(struct: str, argument: Argument, param: Parameter) -> str:

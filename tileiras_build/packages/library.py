@@ -4,8 +4,10 @@
     <name>/manifest.json        runtime/library_manifest.py
     <name>/<name>.fatbin        the kernels' fat binaries, end to end
     <name>/include/<name>.h     a launch function per kernel, for C and C++
+    <name>/include/<name>.hpp   the same for C++17, with types
     <name>/src/<name>.c         their bodies
     <name>/src/<name>_image.c   the image as an array, where it is to be embedded
+    <name>/cmake/<name>-config.cmake, <name>/lib/pkgconfig/<name>.pc    how builds find them
 
 It is a Python package as it stands: copied below a project's source folder it goes into the project's wheel.
 """
@@ -25,7 +27,8 @@ from ..launch_manifest import LaunchManifest, read_launch_manifest
 from ..names import KERNEL, check_names
 from ..pipeline.ll_to_ptx.metadata import manifest_of_ptx
 from ..runtime.library_manifest import CUBIN, FILE_NAME, PTX, Image, LibraryManifest, render
-from . import c_source
+from . import build_files, c_source
+from .cpp_source import render_cpp_header
 from .fatbin import Part, locate, make_fatbin
 
 _INIT = '''"""Kernels built by tileiras_build: ``{name}.library["{example}"].launch(grid, *arguments, stream=stream)``."""
@@ -58,7 +61,11 @@ def file_names(name: str, *, embed: bool = False) -> list[str]:
             "package-name", message, remedy="use letters, digits and underscores: C and Python import it"
         )
     image = [f"src/{name}_image.c"] if embed else []
-    return ["__init__.py", FILE_NAME, f"{name}.fatbin", f"include/{name}.h", f"src/{name}.c", *image]
+    headers, builds = (
+        [f"include/{name}.h", f"include/{name}.hpp"],
+        [f"cmake/{name}-config.cmake", f"lib/pkgconfig/{name}.pc"],
+    )
+    return ["__init__.py", FILE_NAME, f"{name}.fatbin", *headers, f"src/{name}.c", *builds, *image]
 
 
 def read_parts(images: Iterable[tuple[str, str]]) -> list[tuple[Part, LaunchManifest]]:
@@ -112,7 +119,10 @@ def pack_library(name: str, files: Iterable[KernelFiles], *, embed: bool = False
         render(manifest),
         bytes(image),
         c_source.render_header(manifest).encode(),
+        render_cpp_header(manifest).encode(),
         c_source.render_source(manifest).encode(),
+        build_files.render_cmake(manifest, embed=embed).encode(),
+        build_files.render_pc(manifest, embed=embed).encode(),
     ]
     contents += [c_source.render_image(manifest, bytes(image)).encode()] if embed else []
     return dict(zip(file_names(name, embed=embed), contents, strict=True))
