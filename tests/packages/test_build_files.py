@@ -1,0 +1,79 @@
+"""CMake and pkg-config find a package's launcher, and a program built so runs."""
+
+import os
+import subprocess
+
+import pytest
+
+from tests.packages.sample_library import NAME
+from tests.runtime import fake_libcuda
+from tests.runtime.fake_libcuda import compiler, cuda_include, run
+
+C = """
+#include "sample.h"
+
+int main(void)
+{
+    sample_library *library;
+    CUresult status = sample_open_embedded(&library);
+    sample_close(library);
+    return (int)status;
+}
+"""
+CMAKE = """
+cmake_minimum_required(VERSION 3.18)
+project(probe C)
+add_library(CUDA::cuda_driver INTERFACE IMPORTED)  # what find_package(CUDAToolkit) brings
+target_include_directories(CUDA::cuda_driver INTERFACE "{include}")
+target_link_libraries(CUDA::cuda_driver INTERFACE "{driver}/libcuda.so")
+find_package(sample CONFIG REQUIRED PATHS "{package}/cmake" NO_DEFAULT_PATH)
+if(NOT EXISTS "${{sample_IMAGE}}" OR NOT sample_TARGETS STREQUAL "sm_80 sm_90")
+  message(FATAL_ERROR "${{sample_IMAGE}} ${{sample_TARGETS}}")
+endif()
+add_executable(probe main.c)
+target_link_libraries(probe PRIVATE sample::sample)
+"""
+
+
+@pytest.fixture(scope="module")
+def cuda(tmp_path_factory):
+    return fake_libcuda.build(tmp_path_factory.mktemp("cuda"))
+
+
+def runs(program, cuda):
+    environment = os.environ | {"LD_LIBRARY_PATH": str(cuda.folder), "FAKE_CUDA_LOG": str(cuda.folder / "log")}
+    return subprocess.run([program], env=environment, check=False).returncode == 0
+
+
+def test_cmake(package, cuda, tmp_path):
+    cmake = compiler("cmake")
+    (tmp_path / "main.c").write_text(C)
+    (tmp_path / "CMakeLists.txt").write_text(CMAKE.format(include=cuda_include(), driver=cuda.folder, package=package))
+    run([cmake, "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_C_COMPILER={compiler('gcc')}"])
+    run([cmake, "--build", tmp_path / "build"])
+    assert runs(tmp_path / "build/probe", cuda)
+
+
+def test_pkg_config(package, cuda, tmp_path):
+    (tmp_path / "main.c").write_text(C)
+    environment = os.environ | {"PKG_CONFIG_PATH": str(package / "lib/pkgconfig")}
+    ask = lambda *words: run([compiler("pkg-config"), *words, NAME], env=environment).stdout.split()
+    sources = ask("--variable=sources")
+    assert [os.path.realpath(source) for source in sources] == [
+        os.path.realpath(package / f"src/{name}.c") for name in (NAME, f"{NAME}_image")
+    ]
+    assert os.path.realpath(ask("--variable=image")[0]) == os.path.realpath(package / f"{NAME}.fatbin")
+    own = ["-isystem", cuda_include(), f"-L{cuda.folder}"]
+    run(
+        [
+            compiler("gcc"),
+            *ask("--cflags"),
+            tmp_path / "main.c",
+            *sources,
+            *own,
+            *ask("--libs"),
+            "-o",
+            tmp_path / "main",
+        ]
+    )
+    assert runs(tmp_path / "main", cuda)

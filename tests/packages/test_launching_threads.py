@@ -1,0 +1,87 @@
+"""Threads launch kernels of one library: each is loaded once, and after load_all by nobody."""
+
+import os
+
+import pytest
+
+from tests.packages.sample_library import NAME
+from tests.runtime import fake_libcuda
+from tests.runtime.fake_libcuda import compiler, cuda_include, run
+
+THREADS, LAUNCHES = 8, 25
+PROGRAM = """
+#include "sample.h"
+#include <pthread.h>
+#include <stdlib.h>
+
+static sample_library *library;
+static pthread_barrier_t start;
+
+static void *work(void *unused)
+{
+    const sample_vector_add_f32_arguments plain = {
+        {0x10000, {1000}, {1}}, {0x20000, {1000}, {1}}, {0x30000, {1000}, {1}}};
+    const sample_vector_add_f16_arguments tensor = {
+        {0x10000, {1000}, {64}}, {0x20000, {1000}, {64}}, {0x30000, {1000}, {64}}};
+    const sample_grid grid = {4, 1, 1};
+    int index;
+    pthread_barrier_wait(&start);
+    for (index = 0; index < LAUNCHES; ++index)
+        if (sample_launch_vector_add_f32(library, grid, NULL, &plain) || sample_launch_vector_add_f16(library, grid, NULL, &tensor))
+            exit(2);
+    return unused;
+}
+
+int main(int count, char **words)
+{
+    pthread_t threads[THREADS];
+    int index;
+    if (sample_open_file(&library, words[1]) || (count > 2 && sample_load_all(library)))
+        return 1;
+    pthread_barrier_init(&start, NULL, THREADS);
+    for (index = 0; index < THREADS; ++index)
+        pthread_create(&threads[index], NULL, work, NULL);
+    for (index = 0; index < THREADS; ++index)
+        pthread_join(threads[index], NULL);
+    sample_close(library);
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(package, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("threads")
+    cuda = fake_libcuda.build(folder)
+    (folder / "main.c").write_text(PROGRAM)
+    numbers = [f"-DTHREADS={THREADS}", f"-DLAUNCHES={LAUNCHES}", "-D_POSIX_C_SOURCE=200809L"]
+    options = [
+        "-std=c99",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+        "-isystem",
+        cuda_include(),
+        f"-I{package}/include",
+    ]
+    sources = [folder / "main.c", package / f"src/{NAME}.c"]
+    run([compiler("gcc"), *options, *numbers, *sources, f"-L{folder}", "-lcuda", "-pthread", "-o", folder / "main"])
+    return cuda
+
+
+@pytest.mark.parametrize("first", [[], ["all"]], ids=["by_a_launch", "by_load_all"])
+def test_kernels_are_loaded_once(program, package, first):
+    log = program.folder / "log"
+    log.unlink(missing_ok=True)
+    environment = os.environ | {
+        "FAKE_CUDA_LOG": str(log), "FAKE_CUDA_SM": "90", "FAKE_CUDA_PARAMS": "8", "LD_LIBRARY_PATH": str(program.folder)
+    }  # fmt: skip
+    run([program.folder / "main", package / f"{NAME}.fatbin", *first], env=environment)
+    calls = [line.split()[0] for line in log.read_text().splitlines()]
+    counts = {name: calls.count(name) for name in ("cuLibraryLoadData", "cuLibraryGetKernel", "cuKernelSetAttribute")}
+    assert counts == {"cuLibraryLoadData": 2, "cuLibraryGetKernel": 2, "cuKernelSetAttribute": 1}
+    assert calls.count("cuLaunchKernelEx") == 2 * THREADS * LAUNCHES
+    if first:
+        assert calls.index("cuLaunchKernelEx") > max(calls.index(name) for name in counts)
+        assert not set(calls[calls.index("cuLaunchKernelEx") :]) & counts.keys()
