@@ -56,6 +56,8 @@ def change(**more):
         (lambda content: content["kernels"][KERNEL]["params"][0].pop("size"), "kernels[...].params[0]: object missing required field size"),
         (lambda content: content["kernels"][KERNEL]["params"][0].update(role="king"), "kernels[...].params[0].role: invalid enum value 'king'"),
         (lambda content: content["kernels"][KERNEL]["arguments"][1].update(param=3), "its arguments fill 15 parameters in order"),
+        (lambda content: content["kernels"][KERNEL]["arguments"][1].update(name="a b"), "named ['a', 'a b', 'c'], which is not a name for each"),
+        (lambda content: content["kernels"][KERNEL]["arguments"][1].update(name="a"), "named ['a', 'a', 'c'], which is not a name for each"),
         (lambda content: content["kernels"][KERNEL]["tensor_maps"][0].update(box=["wide"]), "tensor_maps[0].box[0]: expected int, got str"),
     ],
 )  # fmt: skip

@@ -125,6 +125,9 @@ class Launch(Strict, frozen=True, dict=True):
         starts = [argument.param for argument in self.arguments]
         if filled != len(ordinary) or starts != self._starts():
             raise ValueError(f"its arguments fill {filled} parameters in order, it has {len(ordinary)}")
+        names = [argument.name for argument in self.arguments]
+        if len(set(names)) != len(names) or not all(name.isidentifier() and name.isascii() for name in names):
+            raise ValueError(f"its arguments are named {names!a}, which is not a name for each")
         if min(self.cluster) < 1:
             raise ValueError(f"its cluster is {self.cluster}, not three positive numbers")
 

@@ -6,7 +6,17 @@ from tests.meta.import_graph import circles, imports_of, is_type_only, module_fi
 
 # From the bottom up; a package belongs to the first entry that is a prefix of its name.
 LAYERS = (
-    ("cpp_names", "errors", "knobs", "files", "launch_manifest", "manifest_words", "names", "private_folder", "sources"),
+    (
+        "cpp_names",
+        "errors",
+        "knobs",
+        "files",
+        "launch_manifest",
+        "manifest_words",
+        "names",
+        "private_folder",
+        "sources",
+    ),
     ("targets", "layouts", "reads"),
     ("book",),
     ("bytecode", "dialects", "libdevice", "tilecpp"),

@@ -196,6 +196,13 @@ def test_signature_and_docstring_name_the_parameters():
         assert sentence in made.__doc__
 
 
+def test_a_parameter_named_like_python_s_own():
+    launch = launch_of([("lambda", "scalar", None)], [scalar("lambda", 0, "i32", 4)])
+    seen = []
+    launcher("k", launch, lambda grid, arguments, stream: seen.append(arguments))(1, lambda_=3)
+    assert seen == [[3]]
+
+
 def test_a_parameter_named_like_the_launch_s_own():
     launch = launch_of(
         [("grid", "scalar", None), ("stream", "scalar", None)],

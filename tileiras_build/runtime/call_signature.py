@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from keyword import iskeyword
 
 from ..errors import InvalidInput
 from ..launch_manifest import Argument, Launch
@@ -35,8 +36,8 @@ def launcher(entry: str, launch: Launch, enqueue: Enqueue) -> Callable[..., None
 
 
 def python_name(argument: Argument) -> str:
-    """An argument's name where ``grid`` and ``stream`` are the launch's own."""
-    return f"{argument.name}_" if argument.name in _OWN else argument.name
+    """An argument's name where ``grid`` and ``stream`` are the launch's own, and keywords Python's."""
+    return f"{argument.name}_" if argument.name in _OWN or iskeyword(argument.name) else argument.name
 
 
 def signature(launch: Launch) -> inspect.Signature:
