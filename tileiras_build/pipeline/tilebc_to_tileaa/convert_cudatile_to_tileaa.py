@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, i32
 from xdsl.ir import Operation
 
-from ...dialects.ir import release
 from ...bytecode.signature import note_of
+from ...dialects.ir import release
 from ...errors import InternalError
 from ..contracts import EdgePass
 from ..job import Job
