@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType, UnitAttr, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.definition import TableOperation
 from ....dialects.ir import number
 from ....dialects.nv_tileas.ops import LDMATRIX
 from ....dialects.nvgpu import ops_copy as nvgpu
@@ -36,7 +37,7 @@ TOKEN = DeviceAsyncTokenType()
 QUIET = ("nv_tileas.local_load", "nv_tileas.view", "nv_tileas.permute")
 
 
-def emit_alloc_tensor(e: KernelEmitter, op: Any) -> None:
+def emit_alloc_tensor(e: KernelEmitter, op: TableOperation) -> None:
     """A buffer is its byte offset in the kernel's shared memory."""
     e.values[op.result] = e.buffers.places[op.result]
 
@@ -47,9 +48,9 @@ def stage_address(e: KernelEmitter, buffer: Any, stage: Value) -> Value:
     return e.b.add(e.b.add(start, e.values[buffer]), e.shared_base)
 
 
-def emit_async_tiled_load(e: KernelEmitter, op: Any) -> None:
+def emit_async_tiled_load(e: KernelEmitter, op: TableOperation) -> None:
     view: TiledView = e.values[op.view]
-    layout: LinearLayout = op.attributes["layout"].data
+    layout: LinearLayout = op.layout
     placement = op.buffer.type.placement.data
     addresses = tile_addresses(e, op, view, layout)
     order = view.order
@@ -107,20 +108,20 @@ def _bytes_inside(
     return b.select(b.every(enabled, *others), whole, 0, I32)
 
 
-def emit_async_commit(e: KernelEmitter, op: Any) -> None:
+def emit_async_commit(e: KernelEmitter, op: TableOperation) -> None:
     e.b.operation(nvgpu.DeviceAsyncCreateGroupOp, (), (TOKEN,))
 
 
-def emit_async_wait(e: KernelEmitter, op: Any) -> None:
+def emit_async_wait(e: KernelEmitter, op: TableOperation) -> None:
     # Groups are counted, whatever the token.
-    pending: dict[str, Attribute] = {"numGroups": number(op.attributes["pending"].value.data, I32)}
+    pending: dict[str, Attribute] = {"numGroups": number(op.pending, I32)}
     e.b.operation(nvgpu.DeviceAsyncWaitOp, (e.b.bridge(0, TOKEN),), (), pending)
 
 
-def emit_local_load(e: KernelEmitter, op: Any) -> None:
+def emit_local_load(e: KernelEmitter, op: TableOperation) -> None:
     layout, element = layout_of(op.result), e.element(op.result)
     placement = op.buffer.type.placement.data
-    matrices = "copy_atom" in op.attributes and op.attributes["copy_atom"].data == LDMATRIX
+    matrices = op.copy_atom == LDMATRIX
     access: Any = given(matrix_access(layout, placement)) if matrices else shared_access(layout, placement)
     base = stage_address(e, op.buffer, e.scalar(op.stage))
     late = _feeds_next_product(op)
@@ -128,9 +129,9 @@ def emit_local_load(e: KernelEmitter, op: Any) -> None:
     e.values[op.result] = [loaded[number] for number in access.register_source]
 
 
-def _feeds_next_product(op: Any) -> bool:
+def _feeds_next_product(op: TableOperation) -> bool:
     """Whether only a product uses the tile, and nothing between the two touches shared memory."""
-    user = op
+    user: Operation = op
     while user.name in QUIET:
         uses = list(user.results[0].uses)
         if len(uses) != 1:

@@ -38,13 +38,13 @@ from ..memory.shared_memory import pack_words
 from ..pipelines.async_copies import stage_address
 
 
-def emit_async_dot(e: KernelEmitter, op: Any) -> None:
+def emit_async_dot(e: KernelEmitter, op: TableOperation) -> None:
     tiling = warpgroup_tiling_of(op, e.num_warps)
     product = _Product(e, op, tiling)
     if partial_sums(op):
         return _emit_in_parts(e, op, product)
     tiles = [(m, n) for m in range(tiling.m_tiles) for n in range(tiling.n_tiles)]
-    pending = _pending(op)
+    pending: int | None = op.pending  # None where it does not wait
     words = _packed(e, op.result, list(e.registers_as(op.acc, tiling.c)))
     for position, (m_tile, n_tile) in enumerate(tiles):
         own = product.members(m_tile, n_tile)
@@ -57,11 +57,11 @@ def emit_async_dot(e: KernelEmitter, op: Any) -> None:
     _define(e, op, tiling, registers)
 
 
-def _define(e: KernelEmitter, op: Any, tiling: WarpgroupTiling, registers: list[Value]) -> None:
+def _define(e: KernelEmitter, op: TableOperation, tiling: WarpgroupTiling, registers: list[Value]) -> None:
     e.values[op.result] = [registers[name] for name in given(tiling.c.register_permutation(layout_of(op.result)))]
 
 
-def _emit_in_parts(e: KernelEmitter, op: Any, product: _Product) -> None:
+def _emit_in_parts(e: KernelEmitter, op: TableOperation, product: _Product) -> None:
     """Sums of ``partial_k`` products, each of which is added where its registers are wanted for another one."""
     tiling, (_, most) = product.tiling, given(partial_sums(op))
     sums = list(e.registers_as(op.acc, tiling.c))
@@ -85,7 +85,7 @@ class _Part:
     left: list[Value]
 
 
-def _add_oldest(e: KernelEmitter, op: Any, sums: list[Value], under_way: list[_Part]) -> list[SSAValue]:
+def _add_oldest(e: KernelEmitter, op: TableOperation, sums: list[Value], under_way: list[_Part]) -> list[SSAValue]:
     """Wait for the oldest part and add it, at once: LLVM would move the additions behind the next products."""
     part = under_way.pop(0)
     sums[part.members] = _wait(
@@ -94,10 +94,10 @@ def _add_oldest(e: KernelEmitter, op: Any, sums: list[Value], under_way: list[_P
     return part.values
 
 
-def emit_async_dot_wait(e: KernelEmitter, op: Any) -> None:
+def emit_async_dot_wait(e: KernelEmitter, op: TableOperation) -> None:
     words = _packed(e, op.result, e.registers(op.source))
     kept = _left_under_way(e, op.source.owner)
-    words = list(_wait(e, e.element(op.result), given(_pending(op)), words, kept=kept))
+    words = list(_wait(e, e.element(op.result), op.pending, words, kept=kept))
     e.values[op.result] = _unpacked(e, op.result, words)
 
 
@@ -115,22 +115,16 @@ def _wait(
     return e.b.unpack(e.b.issue(WgmmaWaitOp, words, added, kept, type=type, pending=pending))
 
 
-def _left_under_way(e: KernelEmitter, product: Any) -> list[Value]:
+def _left_under_way(e: KernelEmitter, product: TableOperation) -> list[Value]:
     """The registers of a left operand, which the product reads until it is waited for: the wait names them as well."""
     if not isinstance(product, AsyncDotOp) or product.lhs_stage is not None:
         return []
     return _left_words(e, product, warpgroup_tiling_of(product, e.num_warps))
 
 
-def _left_words(e: KernelEmitter, product: Any, tiling: WarpgroupTiling) -> list[Value]:
+def _left_words(e: KernelEmitter, product: TableOperation, tiling: WarpgroupTiling) -> list[Value]:
     """A left operand in registers, as 32-bit words."""
     return pack_words(e, e.element(product.lhs), e.packed_as(product.lhs, tiling.a))
-
-
-def _pending(op: Any) -> int | None:
-    """How many groups may be under way behind an operation; None where it does not wait."""
-    pending = op.attributes.get("pending")
-    return None if pending is None else pending.value.data
 
 
 # ---- accumulators --------------------------------------------------------------------------------
