@@ -177,7 +177,7 @@ def test_sources_cover_what_a_verification_executes(artifacts, tmp_path):
 
 def test_sources_cover_what_a_package_executes(artifacts, tmp_path):
     for (suffix, name, job), data in artifacts.items():
-        if name == "softmax_f32" and job is JOBS[1]:
+        if name == "softmax_f32" and job == JOBS[1]:
             (tmp_path / f"{name}{suffix}").write_bytes(data)
     images = (("cubin", str(tmp_path / "softmax_f32.cubin")),)
     first = [FATBIN.edge, PACKED.edge]
