@@ -14,7 +14,7 @@ from ..shared.eliminate_common import EliminateCommon
 from ..strategies import choose, runs
 from .apply_scales import ApplyScales
 from .assign_layouts import AssignLayouts
-from .assign_scratch import NO_ROOM, AssignScratch
+from .assign_scratch import AssignScratch
 from .choose_atoms import ChooseAtoms
 from .choose_occupancy import ChooseOccupancy
 from .convert_tileaa_to_tileas import ConvertTileAAToTileAS
@@ -77,7 +77,7 @@ def lower(module: ModuleOp, job: Job) -> ModuleOp:
         try:
             return _lower(module.clone(), attempt)
         except Unsupported as error:
-            if error.id != NO_ROOM:
+            if error.id != "shared-memory":
                 raise
     return _lower(module, last)
 

@@ -32,7 +32,6 @@ from ..shared.element_types import element_of
 from .conversion_groups import group_conversions
 from .shared_hazards import Hazards
 
-NO_ROOM = "shared-memory"  # the error of a kernel that does not fit
 ADDRESS_BYTES = 16  # of an address that one thread leaves for all
 TENSOR_ADDRESS_BYTES = 16  # where an allocation of tensor memory leaves its address
 
@@ -93,7 +92,7 @@ def _place(users: list[TableOperation], room: int) -> int:
 def _check_size(total: int, job: Job) -> None:
     if total > job.target.max_shared_memory:
         raise Unsupported(
-            NO_ROOM,
+            "shared-memory",
             f"the kernel needs {total} bytes of shared memory, {job.target.name} has {job.target.max_shared_memory}",
             remedy="use smaller tiles",
         )

@@ -50,6 +50,7 @@ from xdsl.dialects.gpu import AsyncTokenType
 from xdsl.dialects.llvm import LLVMPointerType, LLVMStructType, is_compatible_type
 from xdsl.ir import Attribute
 
+from ...dialects.cuda_tile.element_types import FloatNV8E5M3FNUType
 from ...dialects.nv_tileaa.types import MemRefType as TileMemRefType
 from ...dialects.nv_tileaa.types import PointerType, TiledViewType, TokenType
 from ...dialects.nvgpu import attrs as nvgpu
@@ -197,6 +198,7 @@ ROWS: dict[type[Attribute], Row] = {
     IntegerType: LLVMTypeConverter._integer,
     VectorType: LLVMTypeConverter._vector,
     TupleType: LLVMTypeConverter._tuple,
+    FloatNV8E5M3FNUType: lambda converter, type: IntegerType(BYTE),
     TokenType: lambda converter, type: i32,
     AsyncTokenType: lambda converter, type: i32,
     nvgpu.DeviceAsyncTokenType: lambda converter, type: i32,
