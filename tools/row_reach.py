@@ -31,7 +31,7 @@ from tools.seed_mutations import PACKAGE, Mutation, read_mutations, words_of
 
 _OPERATION = re.compile(r"\b[A-Z]\w*Op\b")
 # The last word of a function's name -> all of it.
-WATCHED = {"check_removed": "check_removed", "parse_module": "parse_module", "run": "_Nvptx.run"}
+WATCHED = {"_run_one": "_run_one", "parse_module": "parse_module", "run": "_Nvptx.run"}
 _HEAD = "# Made by `python tools/reach.py --rows`: what runs each row (tools/row_reach.py).\n"
 
 
@@ -53,10 +53,10 @@ class Evidence:
 
     def _operations(self, frame: FrameType, event: str, argument: object):
         if event == "return":
-            kinds = frame.f_locals.get("kinds") or (
-                map(type, argument.walk()) if isinstance(argument, Operation) else ()
-            )
-            self.operations |= {kind.__name__ for kind in kinds}
+            # The module behind each pass, and what text is read as.
+            module = frame.f_locals.get("module", argument)
+            if isinstance(module, Operation):
+                self.operations |= {kind.__name__ for kind in {*map(type, module.walk())}}
         return self._operations
 
     def _texts(self, frame: FrameType, event: str, argument: object):
