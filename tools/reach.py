@@ -57,7 +57,8 @@ SAMPLE = {
     ),
 }  # fmt: skip
 # What examples do not do, by the file of the kernels below tests/pipeline: loops without an end, cuts of tiles, atomic
-# updates, messages; conversions of small floats; tiles that the CTAs of a cluster share.
+# updates, messages; conversions of small floats; tiles that the CTAs of a cluster share; tiles larger than shared memory;
+# fp4 with scales.
 TILE_KERNELS = {
     "tileas_to_ll/tile_kernels.py": [
         "collatz",
@@ -68,7 +69,14 @@ TILE_KERNELS = {
         "asserting",
     ],
     "tileas_to_ll/values/conversion_kernels.py": ["e8m0_to_f32", "e4m3_to_e5m2", "f32_to_e8m0_up", "f64_to_e4m3"],
+    "tileaa_to_tileas/scaled_products.py": ["e4m3", "fp4_pairs"],
+    "large_tiles.py": ["transpose_f32", "product_f32", "part_small", "replaced_small"],
     "tileaa_to_tileas/clustered.py": ["product_2", "product_tall_2", "persistent_2", "attention_2"],
+}
+# What only some of them can do.
+TARGETS_OF = {
+    "tileaa_to_tileas/clustered.py": ("sm_90", "sm_100"),
+    "tileaa_to_tileas/scaled_products.py": ("sm_100", "sm_120"),
 }
 CHECKED = ("matmul_f16_nn", "histogram_i32")
 RANDOM_PROGRAMS = range(4)
@@ -230,8 +238,7 @@ def run_files(kernels: Mapping[str, bytes]) -> None:
 def run_tile_kernels(kernels: Mapping[str, bytes]) -> None:
     """Some kernels of the tests, for operations that no example has."""
     for path, names in TILE_KERNELS.items():
-        targets = ("sm_90", "sm_100") if "clustered" in path else ("sm_80", "sm_90")
-        _compile(_kernels(TESTS / "pipeline" / path, names), targets)
+        _compile(_kernels(TESTS / "pipeline" / path, names), TARGETS_OF.get(path, ("sm_80", "sm_90")))
 
 
 def run_test_kernels(kernels: Mapping[str, bytes]) -> None:
