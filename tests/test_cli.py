@@ -27,7 +27,7 @@ define ptx_kernel void @store_one(ptr addrspace(1) %p) {
 }
 
 !tileiras.manifest = !{!0}
-!0 = !{!"{\22version\22: 1, \22target\22: \22sm_90a\22, \22kernels\22: {\22store_one\22: {\22params\22: []}}}"}
+!0 = !{!"{\22version\22: 2, \22target\22: \22sm_90a\22, \22kernels\22: {\22store_one\22: {\22params\22: []}}}"}
 """
 
 

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import pytest
 
 from tileiras_build.cli import main
+from tileiras_build.pipeline.ll_to_ptx.machine import machine
 from tools.conformance_seeds import read_rows
 
 KERNEL = "define ptx_kernel void @k(ptr addrspace(1) %p) {\n  ret void\n}\n"
@@ -64,8 +66,8 @@ SAID = [
     ("error-unsupported-type", "unsupported debug value type i7", debug("i7"), DEBUGGED),
     ("error-unresolved-metadata", "unresolved debug metadata: variable @gone", debug(variable="@gone"), DEBUGGED),
 ]  # fmt: skip
-# Said where something else went wrong before, which no input does: LLVM has a machine for each of our targets.
-WITHIN = {"diag-machine"}
+# Said of no input, for LLVM has a machine for each of our targets: of an LLVM that has none.
+WITHOUT_MACHINE = "diag-machine"
 
 
 @pytest.mark.seed("nvptx-bring-up", "diag-blob-path", "diag-blob-parse", "diag-triple", "diag-level")
@@ -83,8 +85,22 @@ def test_a_command_says_it(row, text, source, command, tmp_path, monkeypatch, ca
     assert text in said and "error[" in said and "Traceback" not in said
 
 
+@pytest.mark.seed("nvptx-bring-up", "diag-machine")
+def test_a_command_says_that_there_is_no_machine(tmp_path, monkeypatch, capsys):
+    def refuse(*_, **__):
+        raise RuntimeError("unable to create target machine")
+
+    monkeypatch.setattr(llvm.Target, "create_target_machine", refuse)
+    machine.cache_clear()
+    monkeypatch.chdir(tmp_path)
+    Path("m.ll").write_text(KERNEL)
+    assert main(list(PTX)) != 0
+    said = capsys.readouterr().err
+    assert "target machine unavailable; cannot optimize with LLVM" in said and "Traceback" not in said
+
+
 def test_all_diagnostics_of_the_documents_are_said():
-    assert {row for row, *_ in SAID} | WITHIN == {row.id for row in read_rows() if row.kind == "diagnostic"}
+    assert {row for row, *_ in SAID} | {WITHOUT_MACHINE} == {row.id for row in read_rows() if row.kind == "diagnostic"}
 
 
 def test_rows_hold_what_is_said():

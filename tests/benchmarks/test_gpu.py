@@ -6,6 +6,7 @@ import sys
 import types
 
 import ml_dtypes
+import msgspec
 import numpy as np
 import pytest
 
@@ -14,6 +15,7 @@ from tests.runtime.fake_driver import RecordingEncoder
 from tests.strict_driver import gpu_run
 from tests.strict_driver.gpu_run import FAULTS, HANGS, SECONDS
 from tests.strict_driver.server import StrictDriver, build
+from tileiras_build.launch_manifest import TensorMapRow
 from tileiras_build.runtime.tensor_maps import resolve
 
 FOLDER = gpu_run.RUNNER
@@ -119,7 +121,7 @@ def test_tensor_maps_are_those_of_the_runtime(gpu_modules, plan):
         gpu = object.__new__(device.Gpu)
         gpu._library = type("Library", (), {"cuTensorMapEncodeTiled": staticmethod(encoder._function)})
         assert gpu.encode(entry, packed) == b"\xab" * 128
-        want = resolve(row["name"], index, entry, packed)
+        want = resolve(row["name"], index, msgspec.convert(entry, TensorMapRow), packed)
         [call] = encoder.calls
         assert (call.rank, call.address, call.place % 64) == (len(want.shape), want.address, 0)
         lists = tuple(map(tuple, (call.shape, call.strides, call.box, call.steps)))

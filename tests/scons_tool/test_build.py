@@ -340,7 +340,7 @@ def test_two_kernels_of_one_name_are_refused(project):
         (
             "ms=90",
             "unknown option ms=; use one of sm, opt, lineinfo, debug, strategy, serializer, build_dir, ptxas, libdevice, "
-            "cache, explain, prune, executor",
+            "nvcc, nvcc_flags, cache, explain, prune, executor",
         ),
     ],
 )

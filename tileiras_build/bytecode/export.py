@@ -223,6 +223,7 @@ def _isolated(folder: str):
         entries = [Path(folder, entry) for entry in os.listdir(folder)]
         siblings = {entry.stem for entry in entries if entry.suffix == ".py" or entry.is_dir()} - {_own_package}
     hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in siblings}
+    before = set(sys.modules)
     first, last = _SiblingFinder(folder), _SiblingFinder(folder, last=True)
     sys.meta_path.insert(0, first)
     sys.meta_path.append(last)
@@ -231,9 +232,10 @@ def _isolated(folder: str):
     finally:
         sys.meta_path.remove(first)
         sys.meta_path.remove(last)
-        for name, module in list(sys.modules.items()):
-            if _is_sibling(module, folder):
-                del sys.modules[name]
+        # Paths of a namespace are looked up in its parent: all are asked before any goes.
+        made = [name for name in sys.modules.keys() - before if _is_sibling(sys.modules[name], folder)]
+        for name in made:
+            del sys.modules[name]
         sys.modules.update(hidden)
 
 

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from cuda import pathfinder
 
 from tests.pipeline.ll_to_ptx.line_table import LINES
 from tileiras_build.book.serializers import flags_for
@@ -145,9 +146,9 @@ def test_a_missing_library(monkeypatch):
     libnvvm._library.cache_clear()
 
     def missing(name):
-        raise libnvvm.pathfinder.DynamicLibNotFoundError(name)
+        raise pathfinder.DynamicLibNotFoundError(name)
 
-    monkeypatch.setattr(libnvvm.pathfinder, "load_nvidia_dynamic_lib", missing)
+    monkeypatch.setattr(pathfinder, "load_nvidia_dynamic_lib", missing)
     with pytest.raises(InvalidInput, match="libnvvm-missing"):
         libnvvm.version()
     monkeypatch.undo()

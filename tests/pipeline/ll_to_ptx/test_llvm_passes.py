@@ -9,7 +9,7 @@ from tileiras_build.book.serializers import LEVELS
 from tileiras_build.errors import InternalError, InvalidInput
 from tileiras_build.pipeline import ll_to_ptx
 from tileiras_build.pipeline.job import Job
-from tileiras_build.pipeline.ll_to_ptx.machine import TRIPLE, data_layout, library_machine
+from tileiras_build.pipeline.ll_to_ptx.machine import TRIPLE, data_layout, library_machine, machine
 from tileiras_build.pipeline.ll_to_ptx.passes import MOST_LOOPS, _has_many_loops, run_passes
 from tileiras_build.targets import TARGETS
 
@@ -105,10 +105,15 @@ def test_levels_that_do_not_exist(level, monkeypatch):
 @pytest.mark.seed("nvptx-bring-up", "diag-machine", "pipeline-machine")
 def test_passes_need_a_machine(monkeypatch):
     monkeypatch.setattr(llvm, "create_new_module_pass_manager", lambda: pytest.fail("a pass manager was built"))
-    library_machine()
-    with llvm.create_context() as context, llvm.parse_assembly(KERNEL, context=context) as module:
-        with pytest.raises(InternalError, match="target machine unavailable; cannot optimize with LLVM"):
-            run_passes(module, None, 3)
+    monkeypatch.setattr(llvm.Target, "create_target_machine", lambda *_, **__: _unavailable())
+    machine.cache_clear()
+    with pytest.raises(InternalError, match="target machine unavailable; cannot optimize with LLVM"):
+        ll_to_ptx.lower(KERNEL, Job(TARGETS["sm_90"]))
+
+
+def _unavailable():
+    """What llvmlite does where LLVM makes no machine."""
+    raise RuntimeError("unable to create target machine")
 
 
 def chain_of_loops(count: int) -> str:

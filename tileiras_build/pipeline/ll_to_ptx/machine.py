@@ -8,7 +8,7 @@ from functools import cache
 import llvmlite.binding as llvm
 
 from ...book.serializers import DATA_LAYOUTS, TRIPLE
-from ...errors import InvalidInput
+from ...errors import InternalError, InvalidInput
 from ...targets import TARGETS, Target
 
 # Both share one back end; the triple chooses the pointers' size. ("nvptx64-nvidia-gpulibs" names who made a bitcode
@@ -42,7 +42,7 @@ def initialize_llvm() -> None:
 def machine(request: MachineRequest) -> llvm.TargetMachine:
     """The target machine of a request, made once; reusable across modules and contexts.
 
-    Raises InvalidInput[target-triple] for a triple that is not NVPTX's.
+    Raises InvalidInput[target-triple] for a triple that is not NVPTX's, InternalError[target-machine] where LLVM has none.
     """
     if request.triple not in TRIPLES:
         raise InvalidInput(
@@ -52,7 +52,10 @@ def machine(request: MachineRequest) -> llvm.TargetMachine:
         )
     initialize_llvm()
     target = llvm.Target.from_triple(request.triple)
-    return target.create_target_machine(cpu=request.chip, features=request.features, opt=request.opt_level)
+    try:
+        return target.create_target_machine(cpu=request.chip, features=request.features, opt=request.opt_level)
+    except RuntimeError as error:
+        raise InternalError("target-machine", "target machine unavailable; cannot optimize with LLVM") from error
 
 
 def machine_for(target: Target, opt_level: int = 3, triple: str = TRIPLE) -> llvm.TargetMachine:

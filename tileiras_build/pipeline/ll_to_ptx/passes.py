@@ -13,7 +13,6 @@ import re
 import llvmlite.binding as llvm
 
 from ...book.serializers import Level, find_level
-from ...errors import InternalError
 
 # NewGVN ends the process by an assertion when it has looked at a value 100 times, which a chain of so many loops makes
 # it do. What it would have found is left to the code generator's own GVN there.
@@ -22,14 +21,12 @@ MOST_LOOPS = 64
 _LABEL = re.compile(r"^([\w.$-]+|\"[^\"]*\"):|label %([\w.$-]+|\"[^\"]*\")", re.MULTILINE)
 
 
-def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine | None, opt_level: int | str) -> None:
+def run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, opt_level: int | str) -> None:
     """Run a level's passes on the module in place.
 
-    Raises InvalidInput[opt-level], InternalError[target-machine] before any pass manager is made.
+    Raises InvalidInput[opt-level] before any pass manager is made.
     """
     level = find_level(opt_level)
-    if machine is None:
-        raise InternalError("target-machine", "target machine unavailable; cannot optimize with LLVM")
     mark_functions(module, level)
     # A pass manager cannot run twice (LLVM asserts); a new one costs 0.1 ms.
     manager = llvm.create_new_module_pass_manager()

@@ -35,25 +35,3 @@ gpu.module @m {
 }
 // ==>
 // error[symbol-taken]: 'cf.assert' op calls @__assertfail of type !llvm.func<void (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, i64)>, but the module defines another one
-
-// ---- a_message_that_no_string_holds
-// seed: nvgpu-gpu-to-nvvm assert-unmaterialized
-gpu.module @m {
-  gpu.func @k(%c: i1) kernel {
-    cf.assert %c, "before\00behind"
-    gpu.return
-  }
-}
-// ==>
-// error[illegal-operation]: failed to legalize operation 'cf.assert' that was explicitly marked illegal; its message, file and function become strings that end at the first NUL, which one holds
-
-// ---- a_file_that_no_string_holds
-// seed: nvgpu-gpu-to-nvvm assert-unmaterialized
-gpu.module @m {
-  gpu.func @k(%c: i1) kernel {
-    cf.assert %c, "message" loc("be\00hind":3:1)
-    gpu.return
-  }
-}
-// ==>
-// be\x00hind:3:1: error[illegal-operation]: failed to legalize operation 'cf.assert' that was explicitly marked illegal; its message, file and function become strings that end at the first NUL, which one holds

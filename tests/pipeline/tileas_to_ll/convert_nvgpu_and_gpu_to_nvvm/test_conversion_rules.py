@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from xdsl.dialects import arith, cf, llvm, math
-from xdsl.dialects.builtin import IntegerType, i1, i32, i64
+from xdsl.dialects.builtin import IntegerType, StringAttr, i1, i32, i64
 from xdsl.dialects.gpu import YieldOp
 from xdsl.ir import BlockArgument, Operation
 from xdsl.utils.exceptions import VerifyException
@@ -50,6 +50,17 @@ def cases() -> list[GoldenCase]:
     files = sorted(Path(__file__).parent.glob("*.mlir"))
     found = [case for path in files for case in split_file(path.read_text())[1]]
     return [case for case in found if case.passes == (PASS,) and "error[" not in case.expected]
+
+
+@pytest.mark.seed(DOCUMENT, "assert-unmaterialized")
+@pytest.mark.parametrize("text", ["half a \ud83d pair", "\udc80"])
+def test_an_assertion_that_no_string_can_be_made_of_is_not_legalized(text):
+    module = parse_module('gpu.module @m { gpu.func @k(%c: i1) kernel {\ncf.assert %c, "x"\ngpu.return } }')
+    [found] = (op for op in module.walk() if isinstance(op, cf.AssertOp))
+    found.properties["msg"] = StringAttr(text)
+    message = "failed to legalize operation 'cf.assert' that was explicitly marked illegal"
+    with pytest.raises(Unsupported, match=message):
+        find_pass(PASS)().run(module, Job(find_target("90")))
 
 
 def operations(arguments: str, body: str) -> list[Operation]:

@@ -35,8 +35,8 @@ def convert_assert(op: cf.AssertOp, emit: Emitter) -> None:
     if op.parent_op() is not emit.function:
         raise emit.unsupported("assert-region", "stands in a region of one block", "convert scf to cf first")
     texts = _texts(op, emit)
-    if any("\0" in text for text in texts):
-        raise emit.illegal("its message, file and function become strings that end at the first NUL, which one holds")
+    if not all(map(_has_bytes, texts)):
+        raise emit.illegal("its message, file or function is no Unicode text, of which a string could be made")
     emit.declare("__assertfail", ASSERT_TYPE)
     before, fail = block_of(op), Block()
     rest = before.split_before(op)
@@ -45,6 +45,13 @@ def convert_assert(op: cf.AssertOp, emit: Emitter) -> None:
     _fill_failure(op, emit, fail, rest, texts)
     op.detach()
     op.erase()
+
+
+def _has_bytes(text: str) -> bool:
+    try:
+        return bool(text.encode()) or not text
+    except UnicodeEncodeError:
+        return False
 
 
 def _place(op: cf.AssertOp) -> Location | None:
