@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from cuda import pathfinder
 
 from tileiras_build.errors import InvalidInput
 from tileiras_build.pipeline.ptx_to_cubin import assembler as module
@@ -55,7 +56,7 @@ def test_something_else_is_not_ptxas(tmp_path):
 
 @pytest.fixture
 def no_wheel(monkeypatch):
-    monkeypatch.setattr(module.pathfinder, "find_nvidia_binary_utility", lambda name: None)
+    monkeypatch.setattr(pathfinder, "find_nvidia_binary_utility", lambda name: None)
     module._installed.cache_clear()
     yield
     module._installed.cache_clear()
