@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
 from .errors import Diagnostics, ErrorGroup, InternalError, InvalidInput, Location, TileirasError
@@ -43,8 +44,8 @@ def lower_files(options: argparse.Namespace) -> None:
     jobs = [_job(options, target) for target in targets]
     made: dict[tuple[str, Target], dict[str, bytes]] = {}
     faults = Diagnostics()
-    for job in jobs:
-        for source in _sources(options, job.target):
+    for job, sources in zip(jobs, _sources_for(options, targets)):
+        for source in sources:
             try:
                 made[source.stem, job.target] = _lower(options, source, goal, job)
             except TileirasError as error:
@@ -95,6 +96,14 @@ def _lower(options: argparse.Namespace, source: Source, goal: Goal, job: Job) ->
 # ---- what is read
 def _is_kernel_file(path: str) -> bool:
     return Path(path).suffix in (PYTHON, TILECPP)
+
+
+def _sources_for(options: argparse.Namespace, targets: list[Target]) -> Iterator[list[Source]]:
+    """The inputs for each target: C++ is compiled for each, all else is the same for all."""
+    if Path(options.file).suffix == TILECPP:
+        yield from (list(_sources(options, target)) for target in targets)
+    else:
+        yield from repeat(list(_sources(options, targets[0])), len(targets))
 
 
 def _sources(options: argparse.Namespace, target: Target) -> Iterator[Source]:

@@ -127,28 +127,26 @@ def test_another_program_of_the_name_on_the_path_counts(tmp_path, project, nvcc,
     assert change(project, made) == "gcc-x is another program"
 
 
-def test_what_changes_while_nvcc_runs_is_seen(project, nvcc, monkeypatch):
+def after_nvcc(monkeypatch, work):
+    """Do ``work`` between nvcc's end and the look at what it has read."""
     real = module._run
 
     def run(*arguments):
         made = real(*arguments)
-        (project / "a.cuh").write_text("changed meanwhile")
+        work()
         return made
 
     monkeypatch.setattr(module, "_run", run)
+
+
+def test_what_changes_while_nvcc_runs_is_seen(project, nvcc, monkeypatch):
+    after_nvcc(monkeypatch, lambda: (project / "a.cuh").write_text("changed meanwhile"))
     with pytest.raises(ReadsChanged, match="a.cuh"):
         compiled(project, nvcc, {"k.cu": '#include "a.cuh"\n', "a.cuh": "one\n"})
 
 
 def test_what_appears_earlier_in_the_path_while_nvcc_runs_is_seen(project, nvcc, monkeypatch):
-    real = module._run
-
-    def run(*arguments):
-        made = real(*arguments)
-        (project / "inc/b.cuh").write_text("appears meanwhile")
-        return made
-
-    monkeypatch.setattr(module, "_run", run)
+    after_nvcc(monkeypatch, lambda: (project / "inc/b.cuh").write_text("appears meanwhile"))
     with pytest.raises(ReadsChanged, match="b.cuh"):
         compiled(project, nvcc, {"k.cu": "#include <b.cuh>\n", "second/b.cuh": "", "inc/x": ""}, flags=FLAGS[1:3])
 

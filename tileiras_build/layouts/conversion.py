@@ -196,11 +196,15 @@ def _cut_bits(source: LinearLayout, target: LinearLayout, bits: int, max_scratch
         wanted += 1
     if not wanted:
         return ()
-    moved = union((*source.lanes, *source.warps, *source.blocks, *target.lanes, *target.warps, *target.blocks))
-    spans = f2.Span(source.registers), f2.Span(target.registers)
-    units = (1 << bit for bit in range(source.index_bits - 1, -1, -1))
-    free = [unit for unit in units if not moved & unit and unit in spans[0] and unit in spans[1]]
-    return tuple(free[:wanted])
+    theirs = register_units(target)
+    return tuple([unit for unit in register_units(source) if unit in theirs][:wanted])
+
+
+def register_units(layout: LinearLayout) -> list[int]:
+    """The index bits that only registers move, as unit vectors, highest first."""
+    moved, span = union((*layout.lanes, *layout.warps, *layout.blocks)), f2.Span(layout.registers)
+    units = (1 << bit for bit in range(layout.index_bits - 1, -1, -1))
+    return [unit for unit in units if not unit & moved and unit in span]
 
 
 @dataclass(frozen=True)

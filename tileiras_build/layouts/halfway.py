@@ -7,16 +7,15 @@ the source's and some of the target's, so that each step has bits to cut along.
 
 from __future__ import annotations
 
-from . import f2
+from .conversion import register_units
 from .linear_layout import LANE_BITS, LinearLayout
-from .shared_access import union
 
 
 def halfway(source: LinearLayout, target: LinearLayout) -> LinearLayout | None:
     """The layout between; None where threads hold one element each, several CTAs the tile, or no register a bit alone."""
     threads = LANE_BITS + len(source.warps)
     count = source.index_bits - threads
-    mine, theirs = _of_registers(source), [unit for unit in _of_registers(target)]
+    mine, theirs = register_units(source), register_units(target)
     if count < 2 or source.blocks or target.blocks or not mine or not theirs:
         return None
     chosen = mine[: count // 2]
@@ -25,10 +24,3 @@ def halfway(source: LinearLayout, target: LinearLayout) -> LinearLayout | None:
     chosen += [unit for unit in units if unit not in chosen][: count - len(chosen)]
     others = [unit for unit in units if unit not in chosen]
     return LinearLayout(tuple(sorted(chosen)), tuple(others[:LANE_BITS]), tuple(others[LANE_BITS:]), source.shape)
-
-
-def _of_registers(layout: LinearLayout) -> list[int]:
-    """The index bits that only registers move, highest first."""
-    moved, span = union((*layout.lanes, *layout.warps, *layout.blocks)), f2.Span(layout.registers)
-    units = (1 << bit for bit in range(layout.index_bits - 1, -1, -1))
-    return [unit for unit in units if not unit & moved and unit in span]

@@ -54,7 +54,8 @@ def conversion_bytes(op: Any, job: Job) -> int:
     return total
 
 
-def _tile_bytes(value: Any) -> int:
+def tile_bytes(value: Any) -> int:
+    """Bytes of a tile with a layout."""
     return element_of(value.type).bytes * value.type.encoding.data.size
 
 
@@ -72,11 +73,11 @@ def _reduce_bytes(op: Any, job: Job) -> int:
 
 
 def _extract_bytes(op: Any, job: Job) -> int:
-    return 0 if op.source.type.encoding.data.size == 1 else _tile_bytes(op.source) >> _cut_bits(op, job)
+    return 0 if op.source.type.encoding.data.size == 1 else tile_bytes(op.source) >> _cut_bits(op, job)
 
 
 def _insert_bytes(op: Any, job: Job) -> int:
-    return _tile_bytes(op.result) >> _cut_bits(op, job)
+    return tile_bytes(op.result) >> _cut_bits(op, job)
 
 
 def _cut_bits(op: Any, job: Job) -> int:
@@ -87,15 +88,13 @@ def _dot_bytes(op: Any, job: Job) -> int:
     if any(row in op.attributes for row in TENSOR_CORES):
         return 0
     parts = k_parts(op, job)
-    return aligned(_tile_bytes(op.lhs) // parts) + _tile_bytes(op.rhs) // parts
+    return aligned(tile_bytes(op.lhs) // parts) + tile_bytes(op.rhs) // parts
 
 
 def k_parts(op: Any, job: Job) -> int:
     """In how many parts along k both operands of a product without an instruction for matrices pass through scratch."""
     parts, depth = 1, op.lhs.type.get_shape()[-1]
-    while (
-        job.saving and parts < depth and _tile_bytes(op.lhs) + _tile_bytes(op.rhs) > parts * saving_of(job).part_bytes
-    ):
+    while job.saving and parts < depth and tile_bytes(op.lhs) + tile_bytes(op.rhs) > parts * saving_of(job).part_bytes:
         parts *= 2
     return parts
 
@@ -106,7 +105,7 @@ def _atomic_bytes(op: Any, job: Job) -> int:
     if not is_tile(op.value):
         return 8
     layout = op.value.type.encoding.data
-    return _tile_bytes(op.value) if layout.free_bits("lane") or layout.free_bits("warp") else 0
+    return tile_bytes(op.value) if layout.free_bits("lane") or layout.free_bits("warp") else 0
 
 
 def _stored_bytes(op: Any, job: Job) -> int:

@@ -7,11 +7,14 @@ only one of their parts is asked for.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 
+from ...layouts import unpack
+from ...layouts.f2 import bits
 from ...layouts.linear_layout import dim_bases
 from ..job import Job
 from ..savings import saving_of
@@ -23,6 +26,16 @@ def inner_bits(shape: tuple[int, ...], part: tuple[int, ...]) -> int:
     return sum(
         unit for units, size in zip(dim_bases(shape), part, strict=True) for unit in units[: size.bit_length() - 1]
     )
+
+
+def unit_of(shape: Sequence[int], dim: int) -> int:
+    """The row-major stride of a dimension, in elements."""
+    return prod(shape[dim + 1 :])
+
+
+def widened(index: int, part: tuple[int, ...], shape: tuple[int, ...]) -> int:
+    """A packed index of a part as a packed index of the whole."""
+    return sum(coordinate * unit_of(shape, dim) for dim, coordinate in enumerate(unpack(index, part)))
 
 
 def cut_of_extract(op: Any, most_bytes: int) -> int:
@@ -46,15 +59,11 @@ def cut_of_insert(op: Any, most_bytes: int) -> int:
 
 def _cut(outer: int, inner: int, bytes: int, most_bytes: int) -> int:
     cut, kept = 0, outer | inner
-    candidates = [bit for mask in (outer, inner) for bit in _descending(mask)]
-    while candidates and bytes << kept.bit_count() > most_bytes:
-        bit = candidates.pop(0)
-        cut, kept = cut | bit, kept & ~bit
+    for place in (*reversed(bits(outer)), *reversed(bits(inner))):
+        if bytes << kept.bit_count() <= most_bytes:
+            break
+        cut, kept = cut | 1 << place, kept & ~(1 << place)
     return cut
-
-
-def _descending(mask: int) -> list[int]:
-    return [1 << bit for bit in range(mask.bit_length() - 1, -1, -1) if mask >> bit & 1]
 
 
 def slice_cut(op: Any, job: Job) -> int:

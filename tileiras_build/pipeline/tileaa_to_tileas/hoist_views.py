@@ -11,11 +11,12 @@ Sound: to make a memory reference or a view computes nothing and touches no memo
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation
 
 from ...dialects.facts import is_loop
 from ...dialects.ir import walk
 from ...dialects.nv_tileas.ops import COUNTERPARTS
+from ..analysis.operand_chains import is_inside, kernel_of
 from ..contracts import EdgePass
 from ..job import Job
 from ..shared.accessors import block_of, parent
@@ -31,7 +32,7 @@ class HoistViews(EdgePass):
 
     def run(self, module: ModuleOp, job: Job) -> None:
         moved = [op for op in walk(module) if isinstance(op, VIEWS) and _moved_out(op)]
-        for func in dict.fromkeys(map(_function_of, moved)):
+        for func in dict.fromkeys(map(kernel_of, moved)):
             merge(func.regions[0].blocks[0], lambda op: isinstance(op, VIEWS))
 
 
@@ -39,23 +40,10 @@ def _moved_out(op: Operation) -> bool:
     """Whether there was a loop around ``op`` that it does not depend on; it stands before the outermost of them."""
     outermost = None
     place = parent(op)
-    while is_loop(place) and not any(_is_inside(operand, place) for operand in op.operands):
+    while is_loop(place) and not any(is_inside(operand, place) for operand in op.operands):
         outermost, place = place, parent(place)
     if outermost is None:
         return False
     op.detach()
     block_of(outermost).insert_op_before(op, outermost)
     return True
-
-
-def _is_inside(value: SSAValue, loop: Operation) -> bool:
-    place = value.owner if isinstance(value.owner, Block) else value.owner.parent
-    while place is not None and (around := place.parent_op()) is not loop:
-        place = around.parent if around is not None else None
-    return place is not None
-
-
-def _function_of(op: Operation) -> Operation:
-    while (above := op.parent_op()) is not None and above.name != "builtin.module":
-        op = above
-    return op

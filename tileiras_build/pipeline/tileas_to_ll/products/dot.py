@@ -18,7 +18,8 @@ from ....errors import InternalError
 from ....layouts import LinearLayout, MmaTiling, SharedLayout, shared_access, unpack
 from ....targets import MmaAtom
 from ...analysis.dot_atoms import atom_named, operand_signs, tiling_of
-from ...analysis.scratch_sizes import aligned
+from ...analysis.scratch_sizes import aligned, tile_bytes
+from ...analysis.slice_parts import unit_of
 from ...shared.accessors import typed
 from ...shared.element_types import ELEMENTS, Element, element_of
 from ...shared.llvm_types import DOUBLE, FLOAT, HALF, I16, I32, vector
@@ -187,38 +188,18 @@ def _set_result(e: KernelEmitter, op: Any, tiling: MmaTiling, accumulators: list
 
 # ---- fused multiply-adds -------------------------------------------------------------------------
 def _emit_multiply_add(e: KernelEmitter, op: Any) -> None:
-    """Both operands lie in shared memory; each thread walks along k for the elements of the result that it holds."""
-    if op.k_parts > 1:
-        return _emit_in_parts(e, op)
-    layout = layout_of(op.result)
-    scratch = op.attributes["scratch_offset"].value.data
-    left, right = e.element(op.lhs), e.element(op.rhs)
-    placed = [_place(e, op.lhs, scratch)]
-    placed.append(_place(e, op.rhs, scratch + -(-placed[0].size_bytes // 128) * 128))
-    if "sync_before" in op.attributes:
-        e.barrier()
-    starts = (scratch, scratch + -(-placed[0].size_bytes // 128) * 128)
-    for value, placement, start in zip((op.lhs, op.rhs), placed, starts):
-        store_registers(e, shared_access(layout_of(value), placement), e.element(value), e.packed(value), start)
-    e.barrier()
-    multiply = MULTIPLY_ADD[e.element(op.result).type](e, op, left, right)
-    readers = [_Reader(e, op.lhs, layout, starts[0], True), _Reader(e, op.rhs, layout, starts[1], False)]
-    registers = list(e.registers_as(op.acc, layout))
-    e.values[op.result] = _walk_along_k(e, op, readers, multiply, registers)
-
-
-def _emit_in_parts(e: KernelEmitter, op: Any) -> None:
-    """The operands pass through shared memory in parts along k."""
+    """Both operands lie in shared memory, or one of their parts along k after the other; each thread walks along k for the
+    elements of the result that it holds.
+    """
     layout, parts = layout_of(op.result), op.k_parts
-    k_dims = {op.lhs: -1, op.rhs: -2}
-    starts = (op.scratch_offset, op.scratch_offset + aligned(_bytes(e, op.lhs) // parts))
+    starts = (op.scratch_offset, op.scratch_offset + aligned(tile_bytes(op.lhs) // parts))
     multiply = MULTIPLY_ADD[e.element(op.result).type](e, op, e.element(op.lhs), e.element(op.rhs))
     registers: Sequence[Value] = list(e.registers_as(op.acc, layout))
     for number in range(parts):
         if number or "sync_before" in op.attributes:
             e.barrier()
-        for (value, dim), start in zip(k_dims.items(), starts):
-            store_along(e, value, dim, parts, number, start)
+        for value, dim, start in zip((op.lhs, op.rhs), (-1, -2), starts):
+            _store_part(e, value, dim, parts, number, start)
         e.barrier()
         left, right = starts
         readers = [_Reader(e, op.lhs, layout, left, True, parts), _Reader(e, op.rhs, layout, right, False, parts)]
@@ -226,8 +207,12 @@ def _emit_in_parts(e: KernelEmitter, op: Any) -> None:
     e.values[op.result] = registers
 
 
-def _bytes(e: KernelEmitter, value: Any) -> int:
-    return layout_of(value).size * e.element(value).bytes
+def _store_part(e: KernelEmitter, value: Any, dim: int, parts: int, number: int, start: int) -> None:
+    """Write one of so many parts of an operand, cut along ``dim``; all of it in vectors where it is not cut."""
+    if parts > 1:
+        return store_along(e, value, dim, parts, number, start)
+    access = shared_access(layout_of(value), _place(e, value))
+    return store_registers(e, access, e.element(value), e.packed(value), start)
 
 
 # Steps along k that are written out in the loop's body: enough to hide a load behind the products of another.
@@ -274,7 +259,7 @@ def _steps(
     return registers
 
 
-def _place(e: KernelEmitter, value: Any, scratch: int) -> SharedLayout:
+def _place(e: KernelEmitter, value: Any) -> SharedLayout:
     shape = tuple(value.type.get_shape())
     return SharedLayout.plain(shape, tuple(range(len(shape) - 1, -1, -1)), e.element(value).bits)
 
@@ -288,7 +273,7 @@ class _Reader:
         rank = len(shape)
         shape[-1 if is_left else -2] //= parts
         bytes = self.value_element.bytes
-        units = [bytes * _unit(tuple(shape), dim) for dim in range(rank)]
+        units = [bytes * unit_of(shape, dim) for dim in range(rank)]
         self.k_unit = units[-1] if is_left else units[-2]
         # Result dimensions: batch…, m, n. The left operand has no n, the right one no m.
         self.units = [*units[:-2], units[-2], 0] if is_left else [*units[:-2], 0, units[-1]]
@@ -316,13 +301,6 @@ class _Reader:
         if place not in self.known:
             self.known[place] = load_shared(self.e, self.value_element, self.vector, self.base, place)
         return self.known[place][register - first]
-
-
-def _unit(shape: tuple[int, ...], dim: int) -> int:
-    unit = 1
-    for size in shape[dim + 1 :]:
-        unit *= size
-    return unit
 
 
 def _float_multiply(name: str) -> Callable[..., MultiplyAdd]:

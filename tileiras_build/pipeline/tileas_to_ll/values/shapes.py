@@ -14,7 +14,8 @@ from xdsl.ir import Attribute
 
 from ....dialects.ir import text_of
 from ....errors import Unsupported
-from ....layouts import LinearLayout, SharedLayout, shared_access, unpack
+from ....layouts import LinearLayout, SharedLayout, shared_access
+from ...analysis.slice_parts import widened
 from ...shared.accessors import expect, given
 from ...shared.element_types import Element, element_of
 from ...shared.llvm_types import GLOBAL, I1, I32, I64, integer
@@ -22,7 +23,7 @@ from ..emission.kernel_emitter import Handler, KernelEmitter, layout_of
 from ..emission.thread_code import Value
 from ..memory.global_memory import Positions
 from ..memory.shared_memory import holder_of, load_registers, load_shared, store_registers, store_shared
-from .tiles_in_parts import extract_in_parts, insert_in_parts
+from .tiles_in_parts import extract_in_parts, insert_in_parts, slice_start
 
 
 def element_bits(data: bytes, index: int, size: int) -> int:
@@ -149,28 +150,11 @@ def _count(result: Any) -> int:
     return layout_of(result).num_registers if isinstance(result.type, TensorType) else 1
 
 
-def _slice_start(e: KernelEmitter, indices: Any, shape: tuple[int, ...], part: tuple[int, ...]) -> Value:
-    """The element offset, in a row-major tile of ``shape``, of the slice of shape ``part`` with these slice numbers."""
-    start: Value = 0
-    for dim, index in enumerate(indices):
-        unit = dim_bases_unit(shape, dim) * part[dim]
-        start = e.b.add(start, e.b.mul(e.scalar(index), unit))
-    return start
-
-
-def dim_bases_unit(shape: tuple[int, ...], dim: int) -> int:
-    """The row-major stride of a dimension, in elements."""
-    unit = 1
-    for size in shape[dim + 1 :]:
-        unit *= size
-    return unit
-
-
 def _read_slice(e: KernelEmitter, op: Any, shape: tuple[int, ...], element: Element, scratch: int) -> list[Value]:
     result = op.result
     is_tile = isinstance(result.type, TensorType)
     part = tuple(result.type.get_shape()) if is_tile else (1,) * len(shape)
-    start = e.b.mul(_slice_start(e, op.indices, shape, part), element.bytes)
+    start = e.b.mul(slice_start(e, op.indices, shape, part), element.bytes)
     base = e.b.add(start, e.shared_base)
     if not is_tile:
         return load_shared(e, element, 1, base, scratch)
@@ -180,15 +164,10 @@ def _read_slice(e: KernelEmitter, op: Any, shape: tuple[int, ...], element: Elem
     known: dict[int, Value] = {}
     for offset in layout.register_offsets:
         if offset not in known:
-            known[offset] = load_shared(
-                e, element, 1, address, scratch + _widened(offset, part, shape) * element.bytes
-            )[0]
+            known[offset] = load_shared(e, element, 1, address, scratch + widened(offset, part, shape) * element.bytes)[
+                0
+            ]
     return [known[offset] for offset in layout.register_offsets]
-
-
-def _widened(offset: int, part: tuple[int, ...], shape: tuple[int, ...]) -> int:
-    """A packed index of the part as a packed index of the whole."""
-    return sum(coordinate * dim_bases_unit(shape, dim) for dim, coordinate in enumerate(unpack(offset, part)))
 
 
 def _scattered(e: KernelEmitter, layout: LinearLayout, shape: tuple[int, ...], element: Element) -> Value:
@@ -199,8 +178,8 @@ def _scattered(e: KernelEmitter, layout: LinearLayout, shape: tuple[int, ...], e
     part = layout.shape
     if not Positions(e, layout).additive:
         raise Unsupported("slice-layout", "a slice whose layout mixes thread and register bits has no lowering")
-    lanes = tuple(_widened(image, part, shape) * element.bytes for image in layout.lanes)
-    warps = tuple(_widened(image, part, shape) * element.bytes for image in layout.warps)
+    lanes = tuple(widened(image, part, shape) * element.bytes for image in layout.lanes)
+    warps = tuple(widened(image, part, shape) * element.bytes for image in layout.warps)
     return e.linear(lanes, warps)
 
 
@@ -217,11 +196,11 @@ def emit_insert_slice(e: KernelEmitter, op: Any) -> None:
     store_registers(e, shared_access(layout, placement), element, e.packed_as(op.destination, layout), scratch)
     e.barrier()
     part = layout_of(op.source)
-    start = e.b.mul(_slice_start(e, op.indices, layout.shape, part.shape), element.bytes)
+    start = e.b.mul(slice_start(e, op.indices, layout.shape, part.shape), element.bytes)
     address = e.b.add(e.b.add(start, e.shared_base), _scattered(e, part, layout.shape, element))
     holder = holder_of(e, part.free_bits("lane"), part.free_bits("warp"))
     for offset, value in dict(zip(part.register_offsets, e.registers(op.source))).items():
-        place = scratch + _widened(offset, part.shape, layout.shape) * element.bytes
+        place = scratch + widened(offset, part.shape, layout.shape) * element.bytes
         store_shared(e, element, [value], address, place, holder)
     e.barrier()
     access = shared_access(layout, placement)

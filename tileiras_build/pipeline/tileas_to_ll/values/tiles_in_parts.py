@@ -13,9 +13,10 @@ from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 
-from ....layouts import LinearLayout, unpack
+from ....layouts import LinearLayout
+from ....layouts.f2 import bits
 from ....layouts.linear_layout import dim_bases
-from ...analysis.slice_parts import inner_bits
+from ...analysis.slice_parts import inner_bits, unit_of, widened
 from ...shared.accessors import given
 from ...shared.element_types import Element
 from ..emission.kernel_emitter import KernelEmitter, layout_of, taken
@@ -25,8 +26,15 @@ from ..memory.shared_memory import holder_of, load_shared, store_shared
 
 def compress(index: int, kept: int) -> int:
     """The bits of ``index`` that are in ``kept``, moved together."""
-    found = [index >> bit & 1 for bit in range(kept.bit_length()) if kept >> bit & 1]
-    return sum(value << place for place, value in enumerate(found))
+    return sum((index >> bit & 1) << place for place, bit in enumerate(bits(kept)))
+
+
+def slice_start(e: KernelEmitter, indices: Any, shape: tuple[int, ...], part: tuple[int, ...]) -> Value:
+    """The element offset, in a row-major tile of ``shape``, of the slice of shape ``part`` with these slice numbers."""
+    start: Value = 0
+    for dim, index in enumerate(indices):
+        start = e.b.add(start, e.b.mul(e.scalar(index), unit_of(shape, dim) * part[dim]))
+    return start
 
 
 @dataclass(frozen=True)
@@ -110,16 +118,11 @@ class _Exchange:
 
     def start(self) -> Value:
         """The packed index of the slice's first element."""
-        units = (prod(self.shape[dim + 1 :]) * size for dim, size in enumerate(self.part))
-        start: Value = 0
-        for index, unit in zip(self.op.indices, units):
-            start = self.e.b.add(start, self.e.b.mul(self.e.scalar(index), unit))
-        return start
+        return slice_start(self.e, self.op.indices, self.shape, self.part)
 
     def widen(self, index: int) -> int:
         """A packed index of the slice as one of the whole tile."""
-        coordinates = unpack(index, self.part)
-        return sum(c * prod(self.shape[dim + 1 :]) for dim, c in enumerate(coordinates))
+        return widened(index, self.part, self.shape)
 
     def parts(self) -> Iterator[int]:
         """The values of the bits in a slice that are cut off; a barrier before each part is written."""
