@@ -149,7 +149,8 @@ class Members:
     def _kernels_of(self, node) -> list[Kernel]:
         path = node.get_abspath()
         if path not in self._kernels:
-            self._kernels[path] = self._chain.kernels_of(self._env, node, self._settings)
+            with READING.for_kernels():
+                self._kernels[path] = self._chain.kernels_of(self._env, node, self._settings)
         return self._kernels[path]
 
     def _chains(self, nodes: list) -> list:

@@ -8,7 +8,7 @@ build script that asks a library for its nodes gets all of them, and the run is 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -16,6 +16,7 @@ import SCons.Node
 import SCons.Node.Alias
 import SCons.Script
 
+from ..reads.looking import is_installed, is_standard
 from .artifact import ArtifactFile
 from .up_to_date import Record, Whole
 
@@ -141,13 +142,24 @@ def origins(nodes: Iterable) -> Iterator[tuple[SCons.Node.Node, str]]:
         yield node, origin(node)
 
 
-def owners_of(artifacts: Iterable) -> dict[str, set[str]]:
-    """The sources that files serve: artifacts, the sources themselves, and what was read to export them."""
+def owners_of(artifacts: Iterable, by_scripts: Container[str]) -> dict[str, set[str]]:
+    """The sources that files serve: artifacts, the sources themselves, and what was read to export them.
+
+    What is installed, and what the build scripts read (``by_scripts``), serves everybody.
+    """
     found: dict[str, set[str]] = defaultdict(set)
     for node, source in origins(artifacts):
-        found[node.get_abspath()].add(source)
-        found[source].add(source)
-        if node.reads is not None and not isinstance(inputs := node.reads.inputs(), str):
-            for path in inputs[0]:
+        for path in _serving(node, source):
+            if path not in by_scripts and not is_installed(path) and not is_standard(path):
                 found[path].add(source)
     return found
+
+
+def _serving(node, source: str) -> Iterator[str]:
+    yield node.get_abspath()
+    yield source
+    if node.reads is None:
+        return
+    yield from (found.get_abspath() for found in node.depends)
+    if not isinstance(inputs := node.reads.inputs(), str):
+        yield from inputs[0]

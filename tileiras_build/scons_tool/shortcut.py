@@ -136,18 +136,26 @@ class Shortcut:
             names, made = _built_targets(), _made_paths(run.artifacts, run.visited)
             self._check_folders(made)
             files = self._current_files(run.artifacts, run.visited) | self._current_reads(run.artifacts)
+            if run.part is not None:
+                files = run.part.record.files_beside(run.part.sources) | files
             asked = list(self._current_answers(made, files))
         except _Doubt as doubt:
             return str(doubt)
         head = {"key": key, "names": names, "asked": asked, "folders": self.reading.folders}
         head |= {"variables": self.reading.variables}
         head["arguments"] = sys.argv[1:] if self._code.asks_command_line else None
-        owners = owners_of(node for node in run.artifacts if node.state in _DONE) if run.whole else {}
+        whole = None if self._code.asks_nodes else run.whole
+        owners = self._owners(run, whole) if whole is not None else {}
         if run.part is not None:
-            head, files = _with_record(head, run.part), run.part.record.files_beside(run.part.sources) | files
-            owners = _joined(owners, run.part)
-        self._write(key, head, files, owners, run.whole)
+            head, owners = _with_record(head, run.part), _joined(owners, run.part)
+        self._write(key, head, files, owners, whole)
         return None
+
+    def _owners(self, run: Run, whole: Whole) -> dict[str, set[str]]:
+        """The sources that files serve. Build scripts may do anything where a file is not there that they ask for."""
+        made = (node for node in run.artifacts if node.state in _DONE)
+        owners, asked = owners_of(made, self.reading.by_scripts), self.reading.asked_by_scripts
+        return {path: found for path, found in owners.items() if path in whole.sources or path not in asked}
 
     def _check_run(self, visited: list) -> str:
         """The key of this command line, if its run may be recorded."""

@@ -44,25 +44,30 @@ class Record:
     whole: Whole | None
     shared: dict[str, list[str]]
 
-    def changed(self) -> list[int]:
-        """The positions of the paths whose state is another one now."""
+    def changed(self) -> dict[int, bool]:
+        """The positions of the paths whose state is another one now, and whether they are still there."""
         now = array("q")
         for path in self.paths:
             now.extend(file_state(path) or ABSENT)
         if now == self.states:
-            return []
-        starts = range(0, len(now), _NUMBERS)
-        return [start // _NUMBERS for start in starts if now[start : start + _NUMBERS] != self._state(start)]
+            return {}
+        other = (at for at in range(0, len(now), _NUMBERS) if now[at : at + _NUMBERS] != self._state(at))
+        return {at // _NUMBERS: tuple(now[at : at + _NUMBERS]) != ABSENT for at in other}
 
     def _state(self, start: int) -> array:
         return self.states[start : start + _NUMBERS]
 
-    def sources_of(self, positions: Iterable[int]) -> frozenset[str] | None:
-        """The sources whose kernels must be looked at where these paths have changed; None where that is all of them."""
+    def sources_of(self, changed: Mapping[int, bool]) -> frozenset[str] | None:
+        """The sources whose kernels must be looked at where these paths have changed; None where that is all of them.
+
+        A source that is not there any more may be anything to the build scripts.
+        """
         if self.whole is None:
             return None
         names, found = list(self.whole.sources), set()
-        for position in positions:
+        for position, is_there in changed.items():
+            if not is_there and self.paths[position] in self.whole.sources:
+                return None
             if self.owners[position] != NOBODY:
                 found.add(names[self.owners[position]])
             elif (several := self.shared.get(self.paths[position])) is not None:
