@@ -38,7 +38,9 @@ def test_the_runtime_is_imported_without_what_a_launch_needs():
     code = f"import sys, {PACKAGE.name}.runtime; print(*sys.modules)"
     # -S: an editable install imports some of them itself.
     environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
-    done = subprocess.run([sys.executable, "-S", "-c", code], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert OF_A_LAUNCH.intersection(done.stdout.split()) == set()
 
