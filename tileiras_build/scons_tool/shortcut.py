@@ -30,6 +30,7 @@ import SCons.Node.FS
 import SCons.Node.Python
 import SCons.Script
 
+from ..pipeline.stages import believe_digests, known_digests
 from ..reads.looking import Looking
 from ..reads.places import Places
 from ..reads.record import Comparison
@@ -45,7 +46,18 @@ from .up_to_date import Whole
 KEPT = 4  # records: as many command lines are remembered
 _TICK = 0.05  # seconds, more than the tick of the clock that stamps files
 _OPTIONS = frozenset(("-Q", "-k", "-s", "--keep-going", "--silent", "--quiet"))
-_FORMAT = ("key", "names", "folders", "variables", "arguments", "asked", "whole", "shared", sorted(QUESTIONS))
+_FORMAT = (
+    "key",
+    "names",
+    "folders",
+    "variables",
+    "arguments",
+    "asked",
+    "digests",
+    "whole",
+    "shared",
+    sorted(QUESTIONS),
+)
 _FILE_QUESTIONS = ("kind", "seen", "state")  # what the state of a file answers
 _DONE = (SCons.Node.up_to_date, SCons.Node.executed)
 
@@ -103,11 +115,16 @@ class Shortcut:
             record = up_to_date.read(self._path(self.key))
             if record is None or not self._is_current(record.head):
                 return Standing()
+            installed().note()
             changed = record.changed()
             if not changed:
                 return Standing(record.head["names"])
             sources = record.sources_of(changed)
-            return Standing() if sources is None else Standing(part=Part(sources, record))
+            if sources is None:
+                return Standing()
+            # The record has the stat of all code, and what is in the folders of libraries.
+            believe_digests(record.head["digests"])
+            return Standing(part=Part(sources, record))
 
     def _is_current(self, record: dict) -> bool:
         """Whether a run would be asked the same, and see the same but for the contents of files."""
@@ -142,7 +159,7 @@ class Shortcut:
         except _Doubt as doubt:
             return str(doubt)
         head = {"key": key, "names": names, "asked": asked, "folders": self.reading.folders}
-        head |= {"variables": self.reading.variables}
+        head |= {"variables": self.reading.variables, "digests": known_digests()}
         head["arguments"] = sys.argv[1:] if self._code.asks_command_line else None
         whole = None if self._code.asks_nodes else run.whole
         owners = self._owners(run, whole) if whole is not None else {}
