@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -52,6 +52,7 @@ class Options:
     sums: str = EXACTLY
     remaining: Remaining | None = None
     registers: int | None = None  # per thread at entry, as ptxas assigned them; None where there is only PTX
+    started: Callable[[tuple[int, int, int]], None] | None = None
 
     def __post_init__(self):
         if self.sums not in SUMS:
@@ -72,6 +73,7 @@ def launch(
     counters: Counters | None = None,
     findings: str | Mapping[str, str] | None = None,
     sums: str = EXACTLY,
+    started: Callable[[tuple[int, int, int]], None] | None = None,
 ) -> None:
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
@@ -80,8 +82,9 @@ def launch(
     shape is the kernel's ``.reqntid``, else ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``; dynamic
     shared memory and, of a cubin, the registers at entry come from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``. ``findings`` says
     how those of ``findings.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
-    by name. ``sums`` says how products of matrices are added up (``products.py``). Raises ValueError for a finding or sums
-    that do not exist.
+    by name. ``sums`` says how products of matrices are added up (``products.py``). With ``started`` clusters run one after
+    the other, and it is called before each with its place in the grid of clusters: what the kernel then changes is that
+    cluster's doing. Raises ValueError for a finding or sums that do not exist.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
     program = load(artifacts.ptx, entry, cluster_of(kernel.get("cluster")))
@@ -89,7 +92,7 @@ def launch(
     block = program.entry.reqntid or (kernel.get("threads_per_cta", 128), 1, 1)
     dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)
     registers = kernel.get("resources", {}).get("registers")
-    options = Options(races(check_races), counters, Findings(findings, FAULT), sums, registers=registers)
+    options = Options(races(check_races), counters, Findings(findings, FAULT), sums, None, registers, started)
     execute(program, grid, block, params, memory, dynamic, options)
 
 
@@ -137,12 +140,23 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
     if program.cancels_launches:
         size = min(size, -(-total // 2))
     size = -(-size // program.cluster_size) * program.cluster_size
+    if options.started is not None:
+        size = program.cluster_size
     remaining = Remaining(0, total, program.cluster_size)
     options = replace(options, remaining=remaining)
     with np.errstate(all="ignore"):
         while remaining.first < remaining.end:
             first, count = remaining.start(size)
+            if options.started is not None:
+                options.started(cluster_place(program, grid, first))
             Machine(program, grid, block, first, count, block_params, memory, dynamic, options).run()
+
+
+def cluster_place(program: Program, grid: tuple, first: int) -> tuple[int, int, int]:
+    """Where the cluster that begins with CTA number ``first`` lies in the grid of clusters."""
+    x, y, _ = (count // size for count, size in zip(grid, program.cluster or (1, 1, 1)))
+    number = first // program.cluster_size
+    return number % x, number // x % y, number // (x * y)
 
 
 def batch_size(program: Program, block, dynamic: int) -> int:
