@@ -66,4 +66,4 @@ def _watch(elements: Sequence[Element], run: Run, flipped: bool) -> dict[Element
 
 def _bytes_of(array: np.ndarray, index: tuple[int, ...]) -> np.ndarray:
     address = array.ctypes.data + sum(number * stride for number, stride in zip(index, array.strides))
-    return np.frombuffer((ctypes.c_uint8 * array.itemsize).from_address(address), np.uint8)
+    return np.ctypeslib.as_array((ctypes.c_uint8 * array.itemsize).from_address(address))
