@@ -14,6 +14,7 @@ LAYERS = (
         "launch_manifest",
         "manifest_words",
         "names",
+        "new_project",
         "private_folder",
         "sources",
     ),
