@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from ..c_names import c_names, is_mangled
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
 from ..launch_manifest import Argument, Parameter, TensorMapRow, Value
@@ -23,7 +24,6 @@ from ..runtime.arguments import words_of
 from ..runtime.library_manifest import CUBIN, Image, LibraryManifest
 from ..runtime.matching import order
 from ..targets import COMMON_SHARED_MEMORY, TARGETS
-from .c_names import c_names, is_mangled
 
 # The C type of each parameter kind; floats without a C type travel as their bits.
 SCALAR_TYPES = {

@@ -11,7 +11,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-from ..cpp_names import readable
+from .cpp_names import readable
 
 _DIGITS = 6  # of a hash; names that collide with them too are refused as others are
 # What C++ writes between words, and what a name of C says instead.
