@@ -6,6 +6,7 @@ from _case import Array, Example, Values, first_tiles, place, poisoned
 
 ROWS, COLUMNS = 70, 90
 TILE_M, TILE_N = 32, 64
+GRID_AXES = (f"tiles of {TILE_M} rows of x", f"tiles of {TILE_N} columns of x")  # for people who launch it
 
 
 @ct.kernel
@@ -34,7 +35,8 @@ def _matrix(name: str, kernel, dtype: str) -> Example:
         return {"x": place(numbers, dtype), "out": poisoned((COLUMNS, ROWS), dtype)}
 
     arguments = (Array(dtype, 2), Array(dtype, 2), TILE_M, TILE_N)
-    return Example(name, kernel, arguments, first_tiles("x", TILE_M, TILE_N), make_inputs, reference)
+    grid = first_tiles("x", TILE_M, TILE_N)
+    return Example(name, kernel, arguments, grid, make_inputs, reference, grid_axes=GRID_AXES)
 
 
 CASES = [

@@ -29,6 +29,7 @@ from .machine import find_entry
 
 T = TypeVar("T")
 LOOSE_ELEMENTS = 1 << 16  # of a buffer whose use is not understood
+MOST_ELEMENTS = 1 << 24  # of a tensor that is taken at its word; front ends write a huge one for "any"
 ALIGNMENT = 256
 SLACK = 256  # bytes around a buffer that no kernel may touch
 
@@ -159,7 +160,8 @@ class _Planner:
             wanted = max(wanted, chosen[dim] * shape[dim])
         extent = 1 + sum(max(size - 1, 0) * stride for size, stride in zip(shape, chosen))
         if (base := self.parameter(op.base)) is not None:
-            self.counts[base] = max(self.counts.get(base, 0), extent)
+            known = extent if extent <= MOST_ELEMENTS else LOOSE_ELEMENTS
+            self.counts[base] = max(self.counts.get(base, 0), known)
 
     def _wanted_sizes(self, op: MakeTensorViewOp) -> list[int]:
         """Two tiles and a bit along each dimension, if tiles are cut out of the tensor."""

@@ -17,7 +17,7 @@ from msgspec import structs
 from ..c_names import c_names, is_mangled
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
-from ..launch_manifest import Argument, Parameter, TensorMapRow, Value
+from ..launch_manifest import Argument, Grid, Parameter, TensorMapRow, Value
 from ..manifest_words import POINTER
 from ..names import KERNEL, quoted_name
 from ..runtime.arguments import words_of
@@ -208,10 +208,18 @@ def _declaration(library: str, call: Call) -> str:
         f"    {_member_type(library, call, argument)} {member_name(argument)}; /* {words_of(argument, call.params)} */"
         for argument in call.arguments
     ]
-    grid = ", ".join("xyz"[axis] for axis in call.images[0].launch.grid.axes) or "none"
-    comment = f"/* {call.title}; of the grid it tells apart: {grid} */"
+    comment = f"/* {call.title}; {_grid_words(call.images[0].launch.grid)} */"
     struct = ["typedef struct {", *(members or ["    int none;"]), f"}} {struct_name(library, call)};", ""]
     return "\n".join([comment, *struct, f"{_signature(library, call)};"])
+
+
+def _grid_words(grid: Grid) -> str:
+    """What the axes of a launch's grid count, where the export has said so; it has no end of a comment in it."""
+    if grid.meaning:
+        counted = ", ".join(f"{axis} counts {meaning}" for axis, meaning in zip("xyz", grid.meaning))
+        return f"grid: {counted}".replace("*/", "* /")
+    axes = ", ".join("xyz"[axis] for axis in grid.axes) or "none"
+    return f"of the grid it tells apart: {axes}"
 
 
 def _member_type(library: str, call: Call, argument: Argument) -> str:

@@ -80,7 +80,7 @@ def check_files(library: str, rows: Rows, kernels: Iterable[Kernel], files: Sequ
     """
     asked = {pattern: [name for name in OF_FILES if name in options] for pattern, options in rows.items()}
     idle = {pattern: names for pattern, names in asked.items() if names and not _match_any(pattern, files)}
-    named = {key for kernel in kernels for key in matching(idle, kernel.names)} if idle else set()
+    named = {key for kernel in kernels for key in matching(rows, kernel.names)} if idle else set()
     for pattern in idle.keys() & named:
         message = f"kernels {pattern} of library {library} are given {', '.join(idle[pattern])}, which only whole .cu files have"
         raise InvalidInput("library-option", message, remedy="give it by the name of a .cu file, without the ending")

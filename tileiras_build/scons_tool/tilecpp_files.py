@@ -102,7 +102,9 @@ class TileCppFiles:
             return [replace(whole, called=(name, *called)) for called, _ in groups] or [whole]
         symbols = tuple(symbol for _, group in groups for symbol in group)
         return [
-            self._part(env, whole, Part(part_name(name, group, symbols), tuple(group), symbols), (name, *called))
+            self._part(
+                env, node, settings, Part(part_name(name, group, symbols), tuple(group), symbols), (name, *called)
+            )
             for called, group in groups
         ]
 
@@ -117,19 +119,18 @@ class TileCppFiles:
             group[1].append(symbol)
         return list(found.values())
 
-    def _part(self, env, whole: Kernel, part: Part, called: tuple[str, ...]) -> Kernel:
-        bytecode = lambda target, settings: self._picked(env, whole, part, target)
-        return Kernel(part.name, whole.origin, bytecode, called)
+    def _part(self, env, node, settings: Settings, part: Part, called: tuple[str, ...]) -> Kernel:
+        return Kernel(part.name, node, lambda target, _: self._picked(env, node, settings, part, target), called)
 
-    def _picked(self, env, whole: Kernel, part: Part, target: Target):
-        source = whole.bytecode(target, None)
+    def _picked(self, env, node, settings: Settings, part: Part, target: Target):
+        source = self.compiled(env, node, settings, target)
         made = self.build.artifact(source.dir, part.name + PART.suffix)
         if not made.has_builder():
             key = (PART.edge, target.name, part)
             builder = self._cached(key, lambda: Builder(action=PartAction(part, target, self.build.executor)))
             attach(env, builder, [made], source)
             self.build.progress.add(made, Step(PART.name, target.name, part.name))
-            self.for_target[made] = partial(self._picked, env, whole, part)
+            self.for_target[made] = partial(self._picked, env, node, settings, part)
         return made
 
     def compiled(self, env, node, settings: Settings, target: Target):
