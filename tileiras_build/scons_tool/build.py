@@ -72,6 +72,11 @@ class Build:
         self._at_end: list[TileirasError] = []
         self.rest: list[Callable[[set], str]] = []
 
+    @property
+    def makes_files(self) -> bool:
+        """Whether this run of SCons makes anything."""
+        return changes_files()
+
     def attach(self) -> None:
         """Hook into SCons' progress and exit."""
         SCons.Script.Progress(self.evaluated)

@@ -21,7 +21,6 @@ from SCons.Builder import Builder
 from ..bytecode.case_table import REFERENCES, find_imports, is_helper, mentions, read_rows
 from ..errors import InvalidInput, Location, TileirasError
 from ..executor import Executor
-from ..names import check_file_name
 from ..pipeline.stages import STAGES, InputFile, Stage
 from ..targets import Target
 from . import commands, packages, report, tilecpp
@@ -31,7 +30,8 @@ from .build import Build, changes_files, new_comparison
 from .cuts import Cuts
 from .decider import has_changed
 from .exports import CASES, SUFFIX, BuiltNames, ExportAction
-from .kernel_options import settings_by_kernel
+from .kernel import Kernel, stem
+from .kernel_options import Rows, check_files, check_options, settings_by_kernel
 from .partial import LibraryAlias, library_alias, own_view
 from .progress import Step
 from .reading import READING, path_of_steps
@@ -39,6 +39,7 @@ from .records import lock_folder
 from .running import warm_up
 from .settings import DEFAULTS, Settings, fail, is_explaining, is_pruning, read_settings
 from .shortcut import Shortcut, Standing, say_up_to_date
+from .tilecpp_files import TileCppFiles
 from .timing import BUILD
 from .verification import Verification, is_wanted
 
@@ -95,20 +96,6 @@ def _build_of_this_run(env, executor: Executor | None) -> Build:
 
 
 @dataclass
-class Kernel:
-    """One kernel of a library, or the kernels of one CUDA Tile C++ file, which are built together.
-
-    ``origin`` is the node that it is made from, ``file`` that of the file that a person has written; ``bytecode`` gives the
-    node of its bytecode for a target.
-    """
-
-    name: str
-    origin: object
-    file: SCons.Node.FS.File
-    bytecode: Callable[[Target, Settings], object]
-
-
-@dataclass
 class Rule:
     """One stage for one target and one set of options: its builder and the files that it reads besides its artifact.
 
@@ -124,41 +111,52 @@ class Rule:
 class Members:
     """The kernels of one library: those that this run looks at, or all of them."""
 
-    def __init__(self, chain: Chain, env, name: str, settings: Settings, nodes: list, sm: str | None, options: Mapping):
-        self._chain, self._env, self._name, self._nodes = chain, env, name, nodes
-        self._settings, self._sm, self._options = settings, sm, options
-        self.folder = env.Dir(settings.build_dir).path
+    def __init__(self, chain: Chain, env, name: str, nodes: list, sm: str | None, options: Rows):
+        self._chain, self._env, self._name, self._nodes, self._options = chain, env, name, nodes, options
+        self._read = lambda **given: read_settings(env, **{"sm": sm} | given)
+        self._settings = self._read()
+        self.folder = env.Dir(self._settings.build_dir).path
         self._kernels: dict[str, list[Kernel]] = {}
         self._last: dict[tuple[str, str], object] = {}
+        check_options(name, options)
 
     def some(self) -> list | None:
         """The last artifacts of the kernels that this run looks at; None where that must be all of them."""
         if (part := self._chain.build.part) is None:
             return None
         some = [node for node in self._nodes if part.has(node)]
-        names = {node.get_abspath(): [kernel.name for kernel in self._kernels_of(node)] for node in some}
-        return self._chains(some) if part.agrees(names) else None
+        files = {stem(node, tilecpp.SUFFIX) for node in self._nodes if _is_tilecpp(node)}
+        self._find_kernels(some, part.names_beside(self._nodes) | files)
+        names = {node.get_abspath(): [kernel.name for kernel in self._kernels[node.get_abspath()]] for node in some}
+        if not part.agrees(names):
+            return None
+        # The run of all has said which options are nobody's.
+        return self._chains(some, lambda error: None)
 
     def all(self) -> list:
         """The last artifacts of all kernels, in the order of the targets and, for each, of the sources."""
-        for node in self._nodes:
-            self._kernels_of(node)
-        last = self._chains(self._nodes)
+        build = self._chain.build
+        self._find_kernels(self._nodes, set())
+        last = self._chains(self._nodes, None if build.all_known else build.say_at_end)
+        kernels = [kernel for found in self._kernels.values() for kernel in found]
+        files = [stem(node, tilecpp.SUFFIX) for node in self._nodes if _is_tilecpp(node)]
+        check_files(self._name, self._options, kernels, files)
         by_path = {path: [kernel.name for kernel in kernels] for path, kernels in self._kernels.items()}
-        self._chain.build.libraries.add(by_path, whole=all(node.srcnode() is node for node in self._nodes))
+        build.libraries.add(by_path, whole=all(node.srcnode() is node for node in self._nodes))
         return last
 
-    def _kernels_of(self, node) -> list[Kernel]:
-        path = node.get_abspath()
-        if path not in self._kernels:
-            with READING.for_kernels():
-                self._kernels[path] = self._chain.kernels_of(self._env, node, self._settings)
-        return self._kernels[path]
+    def _find_kernels(self, nodes: list, taken: set[str]) -> None:
+        """Look into the files of ``nodes``; ``taken`` are the names of the library's other kernels."""
+        new = [node for node in nodes if node.get_abspath() not in self._kernels]
+        known = {kernel.name for kernels in self._kernels.values() for kernel in kernels}
+        with READING.for_kernels():
+            found = self._chain.kernels_of(self._env, new, self._settings, self._options, self._read, taken | known)
+        self._kernels |= {node.get_abspath(): kernels for node, kernels in zip(new, found, strict=True)}
 
-    def _chains(self, nodes: list) -> list:
-        kernels = [kernel for node in nodes for kernel in self._kernels_of(node)]
+    def _chains(self, nodes: list, later: Callable | None) -> list:
+        kernels = [kernel for node in nodes for kernel in self._kernels[node.get_abspath()]]
         self._chain.check_names(kernels, self._name, self.folder)
-        own = self._own_settings(kernels)
+        own = settings_by_kernel(self._name, kernels, self._options, self._read, later)
         by_target = {target: None for kernel in kernels for target in own[kernel.name].targets}
         last = [
             self._last_of(kernel, target, own[kernel.name])
@@ -175,15 +173,6 @@ class Members:
             self._last[key] = self._chain.add_target(self._env, kernel, target, own)
         return self._last[key]
 
-    def _own_settings(self, kernels: list[Kernel]) -> dict[str, Settings]:
-        build, names = self._chain.build, [kernel.name for kernel in kernels]
-        read = lambda **given: read_settings(self._env, **{"sm": self._sm} | given)
-        if build.part is None:
-            later = None if build.all_known else build.say_at_end
-        else:
-            later = lambda error: None  # the run of all has said it
-        return settings_by_kernel(self._name, names, self._options, read, later)
-
 
 class Chain:
     """Makes the nodes of one table of stages."""
@@ -195,6 +184,7 @@ class Chain:
         self._helpers: set[str] = set()  # files that have been named as helpers
         self._cut_from: dict[tuple[str, str], list[str]] = {}
         self._verification = Verification(build) if is_wanted() else None
+        self.files = TileCppFiles(build, self._cached, new_comparison)
 
     def add_library(self, env, name: str, sources: Iterable, sm: str | None = None, kernels: Mapping | None = None):
         """``env.KernelLibrary(name, sources, sm="90,100")``: an alias of the cubins of all kernels for all targets.
@@ -212,7 +202,7 @@ class Chain:
         settings = read_settings(env, sm=sm)
         self.build.build_dirs.append(env.Dir(settings.build_dir).path)
         nodes = [node for source in env.Flatten([sources]) for node in env.arg2nodes(source, env.fs.File)]
-        members = Members(self, env, name, settings, nodes, sm, options)
+        members = Members(self, env, name, nodes, sm, options)
         alias = library_alias(name, members.folder)
         last = members.some() if isinstance(alias, LibraryAlias) else None
         if last is None:
@@ -228,13 +218,22 @@ class Chain:
             self.build.leave(alias, members.all)
         return made
 
-    def kernels_of(self, env, node, settings: Settings) -> list[Kernel]:
+    def kernels_of(self, env, nodes, settings: Settings, options: Rows, read: Callable, taken: set[str]) -> list:
+        """The kernels of each file of ``nodes``; CUDA Tile C++ files are the last to be looked into.
+
+        ``taken`` are names of kernels and files that are not among them.
+        """
+        others = {node: self._kernels(env, node, settings) for node in nodes if not _is_tilecpp(node)}
+        taken = taken | {kernel.name for made in others.values() for kernel in made}
+        taken |= {stem(node, tilecpp.SUFFIX) for node in nodes if node not in others}
+        return [
+            others[node] if node in others else self.files.kernels(env, node, options, taken, read) for node in nodes
+        ]
+
+    def _kernels(self, env, node, settings: Settings) -> list[Kernel]:
         first = self.table[0]
         if node.name.endswith(first.suffix):
-            return [Kernel(_stem(node, first.suffix), node, node, lambda target, settings: node)]
-        if node.name.endswith(tilecpp.SUFFIX):
-            made = lambda target, own: self.compiled(env, node, own, target)
-            return [Kernel(_stem(node, tilecpp.SUFFIX), node, node, made)]
+            return [Kernel(stem(node, first.suffix), node, node, lambda target, settings: node)]
         if not node.name.endswith(".py"):
             message = f"a kernel library is made from .py, {tilecpp.SUFFIX} and {first.suffix} files"
             raise InvalidInput("library-source", message, location=Location(str(node)))
@@ -293,21 +292,6 @@ class Chain:
             return (
                 found if found is not None else names.ask(self.build.executor(env), step_timeout(env), changes_files())
             )
-
-    def compiled(self, env, node, settings: Settings, target: Target):
-        """The node of the bytecode of a CUDA Tile C++ file for ``target``, which nvcc makes."""
-        folder = env.Dir(f"{settings.build_dir}/{target.name}")
-        stem, root = _stem(node, tilecpp.SUFFIX), env.Dir("#").get_abspath()
-        made = [self.build.artifact(folder, name) for name in tilecpp.names_of(stem)]
-        if made[0].has_builder():
-            return made[0]
-        action = tilecpp.CompileAction(target, settings, root, self.build.executor)
-        key = (tilecpp.TILECPP.edge, target.name, action.signature)
-        builder = self._cached(key, lambda: Builder(action=action))
-        attach(env, builder, made, node)
-        self.build.remember_reads(made, made[1].get_abspath())
-        self.build.progress.add(made[0], Step(self.table[0].name, target.name, stem))
-        return made[0]
 
     def check_names(self, kernels: list[Kernel], library: str, folder: str) -> None:
         """Kernels of a build folder share one name space."""
@@ -387,17 +371,14 @@ class Chain:
 
     def _one(self, env, settings: Settings, target, previous: Stage, stage: Stage, source):
         node = env.arg2nodes(source, env.fs.File)[0]
-        name = _stem(node, previous.suffix)
+        name = stem(node, previous.suffix)
         folder = env.Dir(f"{settings.build_dir}/{target.name}")
         return self._make(env, settings, target, previous, stage, node, folder, name)[0]
 
 
+def _is_tilecpp(node) -> bool:
+    return node.name.endswith(tilecpp.SUFFIX)
+
+
 def _exported_kernel(name: str, file, bytecode) -> Kernel:
     return Kernel(name, bytecode, file, lambda target, settings: bytecode)
-
-
-def _stem(node, suffix: str) -> str:
-    """The kernel that a file is named for; raises InvalidInput[kernel-name]."""
-    stem = node.name.removesuffix(suffix)
-    check_file_name(stem, str(node))
-    return stem

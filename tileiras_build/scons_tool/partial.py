@@ -38,6 +38,11 @@ class Part:
         """Whether the kernels of a source's node are looked at."""
         return node.get_abspath() in self.sources
 
+    def names_beside(self, nodes: Iterable) -> set[str]:
+        """The kernels of those of ``nodes``, sources of a library, that are not looked at."""
+        others = (node for node in nodes if not self.has(node))
+        return {name for node in others for name in self.whole.sources.get(node.get_abspath(), ())}
+
     def agrees(self, names: Mapping[str, list[str]]) -> bool:
         """Whether sources still have the kernels that they had; ``names`` by path."""
         return all(self.whole.sources.get(path) == found for path, found in names.items())
