@@ -17,6 +17,7 @@ LAYERS = (
         "new_project",
         "private_folder",
         "sources",
+        "version",
     ),
     ("targets", "layouts", "reads"),
     ("book",),
@@ -24,7 +25,7 @@ LAYERS = (
     ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages"),
     ("executor", "driver", "references"),
     ("tileiras_options", "tileiras_command"),
-    ("lowering",),
+    ("lowering", "cutile"),
     ("cli", "scons_tool", "__main__"),
 )
 MODULES = sorted(module for module in module_files() if module != "tileiras_build")
