@@ -5,20 +5,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests import fresh_environment
 from tests.compiled_once import once, shared_folder
+from tests.fresh_environment import wheel
 
 
 def installed_package() -> Path:
-    """The folder that holds the package."""
+    """The folder that holds the package; needs setuptools."""
     return once(("installed",), _installed)
-
-
-def _installed() -> Path:
-    folder = shared_folder()
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    run([*pip, "install", "--no-deps", "--target", folder / "site", fresh_environment.wheel()], folder, folder)
-    return folder / "site"
 
 
 def run(command: list, folder: Path, installed: Path) -> str:
@@ -29,3 +22,10 @@ def run(command: list, folder: Path, installed: Path) -> str:
     )
     assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}{done.stderr}"
     return done.stdout
+
+
+def _installed() -> Path:
+    folder = shared_folder()
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    run([*pip, "install", "--no-deps", "--target", folder / "site", wheel()], folder, folder)
+    return folder / "site"

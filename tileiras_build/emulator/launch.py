@@ -89,9 +89,9 @@ def launch(
     how those of ``findings.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
     by name. ``sums`` says how products of matrices are added up (``products.py``). ``jobs``: at most
     so many processes run CTAs, one where those may see each other (``processes.py``); None asks ``TILEIRAS_EMULATOR_JOBS``,
-    1 unless it is set. With ``started`` clusters run one after the other in this process, and it is called before each with
-    its place in the grid of clusters: what the kernel then changes is that cluster's doing. Raises ValueError for a finding
-    or sums that do not exist, and for fewer than one job.
+    1 unless it is set. With ``started`` clusters run one after the other, in this process, and it is called before each with
+    its place in the grid of clusters: what the kernel then changes is that cluster's doing. Raises ValueError for a finding or
+    sums that do not exist, and for fewer than one job.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
     program = load(artifacts.ptx, entry, cluster_of(kernel.get("cluster")))
@@ -99,14 +99,13 @@ def launch(
     block = program.entry.reqntid or (kernel.get("threads_per_cta", 128), 1, 1)
     dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)
     registers = kernel.get("resources", {}).get("registers")
-    processes = jobs_of(jobs) if started is None else 1
     options = Options(
         races(check_races),
         counters,
         Findings(findings, FAULT),
         sums,
         registers=registers,
-        jobs=processes,
+        jobs=jobs_of(jobs),
         started=started,
     )
     execute(program, grid, block, params, memory, dynamic, options)
@@ -166,7 +165,7 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
         size = max(min(size, 4096 // threads), 1)  # shadow arrays are large
     if program.cancels_launches:
         size = min(size, -(-total // 2))
-    jobs = processes_for(program, options.jobs, total)
+    jobs = 1 if options.started is not None else processes_for(program, options.jobs, total)
     if jobs > 1:
         size = smaller_batches(size, total, threads, jobs)
     size = -(-size // program.cluster_size) * program.cluster_size
