@@ -23,7 +23,7 @@ LAYERS = (
     ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages"),
     ("executor", "driver"),
     ("tileiras_options", "tileiras_command"),
-    ("lowering",),
+    ("lowering", "cutile"),
     ("cli", "scons_tool", "__main__"),
 )
 MODULES = sorted(module for module in module_files() if module != "tileiras_build")
