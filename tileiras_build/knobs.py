@@ -67,7 +67,13 @@ DUMP = Knob(
     "(default: dump in the temporary folder's tileiras-<user id>, which only you can look into)",
 )
 
-KNOBS: tuple[Knob[int] | Knob[str], ...] = (DEBUG, CHECK, DUMP)
+CUTILE_INHERITED = Knob(
+    "TILEIRAS_CUTILE_INHERITED",
+    "",
+    "set by `tileiras-build run` and the pytest plugin for the processes they start: the device of their kernels, as JSON",
+)
+
+KNOBS: tuple[Knob[int] | Knob[str], ...] = (DEBUG, CHECK, DUMP, CUTILE_INHERITED)
 
 
 def dump_folder() -> Path:

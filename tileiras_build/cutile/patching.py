@@ -34,7 +34,10 @@ class Patch:
     make: Callable[[Function], Function]
 
 
-PATCHES: tuple[Patch, ...] = (Patch("cuda.tile._cext", "launch", launching.make_launch),)
+PATCHES: tuple[Patch, ...] = (
+    Patch("cuda.tile._cext", "launch", launching.make_launch),
+    Patch("cuda.tile._cext", "get_compute_capability", launching.make_capability),
+)
 
 _lock = threading.RLock()
 _replaced: list[tuple[Function, Function]] = []  # (cuTile's own, ours)
@@ -48,6 +51,8 @@ def current() -> Session | None:
 def take_over(session: Session) -> None:
     """Let ``session`` compile and launch."""
     with _lock:
+        _close()
+        session.device.open()
         if not _replaced:
             _replaced.extend((own, patch.make(own)) for patch in PATCHES if (own := _find(patch)) is not None)
             _swap(_replaced)
@@ -57,9 +62,15 @@ def take_over(session: Session) -> None:
 def give_back() -> None:
     """Let cuTile compile and launch."""
     with _lock:
+        _close()
         launching.session = None
         _swap([(ours, own) for own, ours in _replaced])
         _replaced.clear()
+
+
+def _close() -> None:
+    if launching.session is not None:
+        launching.session.device.close()
 
 
 def restore(before: Session | None) -> None:

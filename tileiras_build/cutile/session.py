@@ -31,7 +31,7 @@ class Session:
         return self.compiler.compiled(kernel, self.cutile.signature(kernel, self.device.shown(arguments)))
 
 
-def open_session(target: str | None, device: str) -> Session:
+def open_session(target: str | None, device: str, options: dict[str, Any]) -> Session:
     """A session on a device; see ``cutile.enable``."""
-    cutile = Cutile()
-    return Session(open_device(device, target), cutile)
+    opened = open_device(device, target, options)
+    return Session(opened, Cutile())

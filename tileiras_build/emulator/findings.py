@@ -49,7 +49,7 @@ class Findings:
         if way == FAULT:
             raise EmulatorFault(
                 f"{fault.message} (finding {name})", instruction=fault.instruction, line=fault.line,
-                thread=fault.thread, address=fault.address,
+                thread=fault.thread, address=fault.address, kind=fault.kind, size=fault.size, writes=fault.writes,
             )  # fmt: skip
         if way == WARNING and (name, fault.line) not in self.seen:
             self.seen.add((name, fault.line))

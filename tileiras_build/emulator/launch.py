@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -52,6 +53,7 @@ class Options:
     sums: str = EXACTLY
     remaining: Remaining | None = None
     registers: int | None = None  # per thread at entry, as ptxas assigned them; None where there is only PTX
+    deadline: float | None = None  # of time.monotonic()
 
     def __post_init__(self):
         if self.sums not in SUMS:
@@ -72,6 +74,7 @@ def launch(
     counters: Counters | None = None,
     findings: str | Mapping[str, str] | None = None,
     sums: str = EXACTLY,
+    time_limit: float | None = None,
 ) -> None:
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
@@ -80,8 +83,8 @@ def launch(
     shape is the kernel's ``.reqntid``, else ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``; dynamic
     shared memory and, of a cubin, the registers at entry come from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``. ``findings`` says
     how those of ``findings.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
-    by name. ``sums`` says how products of matrices are added up (``products.py``). Raises ValueError for a finding or sums
-    that do not exist.
+    by name. ``sums`` says how products of matrices are added up (``products.py``). After ``time_limit`` seconds the launch ends
+    in a fault. Raises ValueError for a finding or sums that do not exist.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
     program = load(artifacts.ptx, entry, cluster_of(kernel.get("cluster")))
@@ -89,7 +92,8 @@ def launch(
     block = program.entry.reqntid or (kernel.get("threads_per_cta", 128), 1, 1)
     dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)
     registers = kernel.get("resources", {}).get("registers")
-    options = Options(races(check_races), counters, Findings(findings, FAULT), sums, registers=registers)
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    options = Options(races(check_races), counters, Findings(findings, FAULT), sums, None, registers, deadline)
     execute(program, grid, block, params, memory, dynamic, options)
 
 

@@ -24,6 +24,7 @@ class GpuDevice:
     """The current context's GPU."""
 
     stop_at = "cubin"
+    lineinfo = False
 
     def __init__(self, target: str | None):
         self._driver = CudaDriver()
@@ -35,6 +36,12 @@ class GpuDevice:
         self.number = find_target(self.target).number
         self._lock = threading.Lock()
         self._loaded: dict[Compiled, SupportsInt] = {}
+
+    def open(self) -> None:
+        """Nothing is to be done."""
+
+    def close(self) -> None:
+        """Nothing is to be done."""
 
     def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """As they are."""

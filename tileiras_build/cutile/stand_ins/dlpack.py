@@ -1,23 +1,24 @@
 """DLPack capsules that say an array of this process lies on a CUDA device, as cuTile's C extension wants to hear.
 
-An array is any object that ``describe`` can read: NumPy's (types of ml_dtypes included), and what offers DLPack on the CPU.
+The structures are those of https://dmlc.github.io/dlpack/latest/c_api.html.
 """
 
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    from .arrays import Description
 
 CPU, CUDA = 1, 2  # DLDeviceType
-_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLDataTypeCode by NumPy's kind
+CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLDataTypeCode by NumPy's kind
 # DLDataTypeCode of types that NumPy has from ml_dtypes.
-_NAMED = {
+NAMED = {
     "bfloat16": 4, "float8_e4m3fn": 10, "float8_e5m2": 12, "float8_e8m0fnu": 14, "float6_e2m3fn": 15,
-    "float6_e3m2fn": 16, "float4_e2m1fn": 17,
+    "float6_e3m2fn": 16, "float4_e2m1fn": 17, "float8_e4m3": 8,
 }  # fmt: skip
-_NAME = b"dltensor"
+NAME = b"dltensor"
 
 
 class _Device(ctypes.Structure):
@@ -36,48 +37,17 @@ class _Tensor(ctypes.Structure):
     )  # fmt: skip
 
 
-class _Managed(ctypes.Structure):
+class Managed(ctypes.Structure):
     _fields_ = (("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p))
 
 
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-_pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer_of.restype, _pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 _alive: dict[int, tuple] = {}  # address of a capsule's structure -> it and what it points to
 _forget = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda address: _alive.pop(address, None) and None)
-
-
-@dataclass(frozen=True)
-class Description:
-    """An array: byte address, shape, strides in elements, DLPack's code and bits of its elements, and the memory that holds
-    all of it, of which it may be a view: ``base`` and ``size`` in bytes. ``owner`` keeps that memory."""
-
-    address: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    code: int
-    bits: int
-    base: int
-    size: int
-    owner: object
-
-
-def describe(array: np.ndarray) -> Description:
-    """What is known of a NumPy array; TypeError for elements that DLPack has no code for."""
-    kind = array.dtype
-    code = _NAMED.get(kind.name, _CODES.get(kind.kind) if kind.isnative else None)
-    if code is None:
-        raise TypeError(f"arrays of {kind} cannot be passed to a kernel")
-    bits = int(kind.name.removeprefix("float")[0]) if kind.name.startswith(("float4", "float6")) else kind.itemsize * 8
-    whole = array
-    while isinstance(whole.base, np.ndarray):
-        whole = whole.base
-    start, end = np.lib.array_utils.byte_bounds(whole)
-    strides = tuple(step // kind.itemsize for step in array.strides)
-    address = array.__array_interface__["data"][0]
-    return Description(address, array.shape, strides, code, bits, start, end - start, whole)
 
 
 def capsule(description: Description) -> object:
@@ -87,15 +57,15 @@ def capsule(description: Description) -> object:
     shape, strides = numbers(*description.shape), numbers(*description.strides)
     kind = _Type(description.code, description.bits, 1)
     tensor = _Tensor(description.address, _Device(CUDA, 0), rank, kind, shape, strides, 0)
-    managed = _Managed(tensor, None, ctypes.cast(_forget, ctypes.c_void_p))
+    managed = Managed(tensor, None, ctypes.cast(_forget, ctypes.c_void_p))
     address = ctypes.addressof(managed)
     _alive[address] = managed, shape, strides, description.owner
-    return _new_capsule(address, _NAME, None)
+    return _new_capsule(address, NAME, None)
 
 
 def claim_cuda(made: object) -> object:
     """``made``, a fresh capsule of an array on the CPU, after its device has become CUDA device 0."""
-    managed = _Managed.from_address(_pointer_of(made, _NAME))
+    managed = Managed.from_address(pointer_of(made, NAME))
     managed.tensor.device = _Device(CUDA, 0)
     return made
 

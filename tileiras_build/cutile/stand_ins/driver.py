@@ -12,7 +12,6 @@ import sys
 import types
 from collections.abc import Callable
 
-from ...errors import InvalidInput
 from ...targets import Target
 
 MODULE = "cuda.tile._load_libcuda"
@@ -113,17 +112,13 @@ _installed: StandIn | None = None
 
 
 def install(target: Target) -> None:
-    """Answer cuTile's questions to the driver for ``target`` from now on.
-
-    Raises InvalidInput[cutile-driver] where the extension may have the machine's own driver already.
-    """
+    """Answer cuTile's questions to the driver for ``target`` from now on; where it has loaded the machine's own, that one does."""
     global _installed
     if _installed is not None:
         _installed.target = target
         return
     if MODULE in sys.modules:
-        remedy = "call enable() before kernels are launched or compiled, or run the script by `tileiras-build run`"
-        raise InvalidInput("cutile-driver", "cuTile has loaded this machine's CUDA driver already", remedy=remedy)
+        return
     _installed = StandIn(target)
     module = types.ModuleType(MODULE, "tileiras_build's stand-in for libcuda")
     module.cuGetProcAddress_v2_ptrptr = _installed.address  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ import torch
 from ...targets import Target
 from . import driver, streams
 from .dlpack import claim_cuda
-from .torch_tensors import CUDA, AsksForCuda, defaults, is_cuda, on_host
+from .torch_tensors import CUDA, AsksForCuda, defaults, is_cuda, on_host, outside
 
 
 class Graph:
@@ -151,6 +151,7 @@ def install(module: ModuleType, target: Target) -> None:
     _replaced.set(torch._C, "_to_dlpack", _as_cuda(torch._C._to_dlpack))
     _replaced.set(torch.nn.Module, "cuda", lambda self, device=None: self.to("cuda"))
     _replaced.set(torch.nn.Module, "to", _module_to(torch.nn.Module.to))
+    _replaced.set(torch.autograd, "_engine_run_backward", outside(torch.autograd._engine_run_backward))
     _mode = AsksForCuda()
     _mode.__enter__()
     _replaced.set(threading.Thread, "run", _in_mode(threading.Thread.run))
@@ -170,7 +171,8 @@ def _as_cuda(own: Callable[[torch.Tensor], object]) -> Callable[[torch.Tensor], 
     """cuTile's C extension looks into tensors by this function of PyTorch."""
 
     def to_dlpack(tensor: torch.Tensor) -> object:
-        return claim_cuda(own(on_host(tensor.detach())))
+        made = own(on_host(tensor.detach()))
+        return made if _mode is None else claim_cuda(made)
 
     return to_dlpack
 

@@ -76,6 +76,9 @@ class DeviceTensor(torch.Tensor):
         """The number of the device."""
         return -1 if _inside.depth else 0
 
+    def __format__(self, spec: str) -> str:
+        return format(on_host(self), spec)
+
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         """As PyTorch shows tensors of a GPU."""
         return f"{repr(on_host(self)).rstrip(')')}, device='{CUDA}')"
@@ -154,6 +157,16 @@ class AsksForCuda(TorchFunctionMode):
             return func(*args, **kwargs)
 
 
+def outside(function: Function) -> Function:
+    """``function`` as if a script called it: what PyTorch calls from within runs functions of the script."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with torch._C._EnableTorchFunction(), AsksForCuda(), _within(0):
+            return function(*args, **kwargs)
+
+    return run
+
+
 def _moved_to_host(value: Any) -> Any:
     return on_host(value) if isinstance(value, DeviceTensor) else value
 
@@ -200,15 +213,6 @@ def _pinned(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]
     return True
 
 
-def _backward(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> None:
-    """Tensor.backward runs functions of the script, to which devices are what they say they are."""
-    names = ("gradient", "retain_graph", "create_graph", "inputs")
-    given = dict(zip(names, args[1:])) | kwargs
-    gradient = given.pop("gradient", None)
-    with mode, _within(0):
-        torch.autograd.backward(args[0], gradient, **given)
-
-
 def _product(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> torch.Tensor:
     """Products that are asked for another type of result: PyTorch has them on GPUs alone."""
     wanted = kwargs.pop("out_dtype", None)
@@ -225,6 +229,5 @@ SPECIAL: dict[Function, Callable[[AsksForCuda, Function, Any, dict[str, Any]], A
     torch.Tensor.pin_memory: _same,
     torch.Tensor.is_pinned: _pinned,
     torch.Tensor.record_stream: lambda mode, func, args, kwargs: None,
-    torch.Tensor.backward: _backward,
     torch.mm: _product, torch.bmm: _product, torch.addmm: _product, torch.baddbmm: _product,
 }  # fmt: skip

@@ -1,0 +1,130 @@
+"""``tileiras-build run script.py --device cpu --sm 90``: a script that calls ``ct.launch``, unchanged, on a device of ours.
+
+The script runs as ``__main__`` with its own ``sys.argv`` and folder. Python processes that it starts are under the same device
+(``inherited/sitecustomize.py``).
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import TracebackType
+
+from ..errors import InvalidInput, TileirasError
+
+PACKAGE = str(Path(__file__).resolve().parent)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a script is run: ``device`` and ``sm`` as for ``enable``, and the emulator's options."""
+
+    device: str
+    sm: str | None
+    race_check: bool = False
+    time_limit: float | None = None
+    jobs: int = 1
+    profile: bool = False
+    json: str | None = None
+
+    def options(self) -> dict[str, object]:
+        """What ``enable`` takes."""
+        names = ("race_check", "time_limit", "jobs") if self.device == "cpu" else ()
+        return {name: value for name, value in asdict(self).items() if name in names}
+
+
+def run_script(script: str, words: Sequence[str], settings: Settings) -> int:
+    """Run a script; its exit code. Raises InvalidInput where there is none, or for what ``enable`` refuses."""
+    from . import disable, enable
+    from .inherit import inherited
+
+    path = Path(script)
+    if not path.is_file():
+        raise InvalidInput("run-script", f"{script} is no file", remedy="name a Python script")
+    options = settings.options()
+    if settings.profile:
+        from .profile import Profile
+
+        options["profile"] = profile = Profile()
+    enable(settings.sm, device=settings.device, **options)
+    try:
+        with inherited(settings):
+            code = _run(path, words)
+    finally:
+        disable()
+    if settings.profile:
+        profile.write(settings.json)
+    return code
+
+
+def _run(path: Path, words: Sequence[str]) -> int:
+    """The exit code of a script, whose errors are shown as Python shows them."""
+    before = sys.argv, sys.path[:]
+    sys.argv, sys.path[0:0] = [str(path), *words], [str(path.resolve().parent)]
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    except SystemExit as error:
+        return _exit_code(error)
+    except KeyboardInterrupt:
+        return 130
+    except BaseException as error:  # whatever it is, it is the script's, and Python would end with 1
+        sys.stdout.flush()
+        _show(error)
+        return error.exit_code if isinstance(error, TileirasError) else 1
+    finally:
+        sys.argv, sys.path[:] = before
+        _flush()
+    return 0
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (BrokenPipeError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _exit_code(error: SystemExit) -> int:
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+def _show(error: BaseException) -> None:
+    """The traceback without the frames that are of us; what is wrong with a kernel or a launch is one line."""
+    seen: set[int] = set()
+    shown: BaseException | None = error
+    while shown is not None and id(shown) not in seen:
+        seen.add(id(shown))
+        shown.__traceback__ = _without_ours(shown.__traceback__)
+        shown = shown.__cause__ or shown.__context__
+    if not isinstance(error, TileirasError):
+        traceback.print_exception(error)
+        return
+    if error.__traceback__ is not None:
+        print("Traceback (most recent call last):", file=sys.stderr)
+        traceback.print_tb(error.__traceback__)
+    print(error, file=sys.stderr)
+
+
+def _without_ours(found: TracebackType | None) -> TracebackType | None:
+    """A traceback whose frames are all of the script, and of what it uses."""
+    if found is None:
+        return None
+    rest = _without_ours(found.tb_next)
+    if _is_ours(found.tb_frame.f_code.co_filename):
+        return rest
+    return TracebackType(rest, found.tb_frame, found.tb_lasti, found.tb_lineno)
+
+
+def _is_ours(file: str) -> bool:
+    return file.startswith((os.path.dirname(PACKAGE) + os.sep, "<frozen runpy>", "<frozen importlib"))
