@@ -69,7 +69,14 @@ class Compiler:
         arguments = signed(self._cutile.parameter_names(kernel), signature)
         data = with_producer(exported.data, render({exported.entry: Signature(arguments)}))
         level = self._cutile.opt_level(kernel, target)
-        made = driver.compile(data, target, opt_level=level, stop_at=self._device.stop_at, lineinfo=self._device.lineinfo, name=exported.entry)
+        made = driver.compile(
+            data,
+            target,
+            opt_level=level,
+            stop_at=self._device.stop_at,
+            lineinfo=self._device.lineinfo,
+            name=exported.entry,
+        )
         assert made.ptx is not None
         return Compiled(exported.entry, made.manifest, made.ptx, made.cubin)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import launching
+from . import first_valid, launching
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -37,6 +37,8 @@ class Patch:
 PATCHES: tuple[Patch, ...] = (
     Patch("cuda.tile._cext", "launch", launching.make_launch),
     Patch("cuda.tile._cext", "get_compute_capability", launching.make_capability),
+    Patch("cuda.tile._cext", "_benchmark", first_valid.make_benchmark),
+    Patch("cuda.tile._cext", "_export_ipc_benchmark_payload", first_valid.make_payload),
 )
 
 _lock = threading.RLock()

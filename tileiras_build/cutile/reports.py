@@ -55,7 +55,9 @@ def explain(error: faults.EmulatorError, compiled: Compiled, arrays: Sequence[Na
         return InternalError("emulator", f"kernel {kernel}: {error}")
     block = error.thread[0] if error.thread else None
     where = f"kernel {kernel}" + (f", block {tuple(int(at) for at in block)}" if block else "")
-    made = KernelFault(f"kernel-{error.kind}", f"{where}: {_what(error, arrays)}", location=_location(compiled.ptx, error))
+    made = KernelFault(
+        f"kernel-{error.kind}", f"{where}: {_what(error, arrays)}", location=_location(compiled.ptx, error)
+    )
     made.kernel, made.block, made.fault = kernel, block, error
     return made
 

@@ -118,12 +118,15 @@ def _show(error: BaseException) -> None:
 
 def _without_ours(found: TracebackType | None) -> TracebackType | None:
     """A traceback whose frames are all of the script, and of what it uses."""
-    if found is None:
-        return None
-    rest = _without_ours(found.tb_next)
-    if _is_ours(found.tb_frame.f_code.co_filename):
-        return rest
-    return TracebackType(rest, found.tb_frame, found.tb_lasti, found.tb_lineno)
+    frames = []
+    while found is not None:
+        frames.append(found)
+        found = found.tb_next
+    kept = None
+    for frame in reversed(frames):  # in a loop: the script may have failed of too deep a recursion
+        if not _is_ours(frame.tb_frame.f_code.co_filename):
+            kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return kept
 
 
 def _is_ours(file: str) -> bool:

@@ -29,6 +29,9 @@ class Device(Protocol):
     lineinfo: bool
     """Whether the device can tell source lines, so that code is compiled with them."""
 
+    timed: bool
+    """Whether the time of a launch says something."""
+
     def open(self) -> None:
         """Kernels come from now on; called once more after ``close``."""
 

@@ -20,7 +20,7 @@ from ...runtime.library import check_grid
 from ...targets import Target, find_target
 from ..arguments import Array, ArrayTable, Value, numbers_of
 from ..reports import NamedArray, explain
-from ..stand_ins import arrays, driver, streams
+from ..stand_ins import arrays, cupy_stand_in, driver, streams
 from ..stand_ins.dlpack import OnDevice
 from ..stand_ins.imports import forget, when_imported
 
@@ -46,6 +46,7 @@ class CpuDevice:
 
     stop_at = "ptx"
     lineinfo = True
+    timed = False
 
     def __init__(self, target: str | None, **options: Any):
         if target is None:
@@ -65,6 +66,7 @@ class CpuDevice:
         for name, stand_in in FRAMEWORKS.items():
             forget(name)
             stand_in.remove()
+        cupy_stand_in.remove()
 
     def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """Arrays as if they were in a GPU's memory."""
@@ -202,6 +204,7 @@ class _TorchStandIn:
 def open_frameworks(target: Target) -> None:
     """Stand in for the driver now, and for frameworks once they are imported."""
     driver.install(target)
+    cupy_stand_in.install()
     for name, stand_in in FRAMEWORKS.items():
         when_imported(name, partial(stand_in.install, target))
 

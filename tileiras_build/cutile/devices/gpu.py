@@ -25,6 +25,7 @@ class GpuDevice:
 
     stop_at = "cubin"
     lineinfo = False
+    timed = True
 
     def __init__(self, target: str | None):
         self._driver = CudaDriver()

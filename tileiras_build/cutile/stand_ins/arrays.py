@@ -33,6 +33,7 @@ class Description:
     size: int
     owner: object
     readonly: bool = False
+
     @property
     def code(self) -> int:
         """DLPack's code of its elements."""
@@ -50,7 +51,9 @@ def describe(array: Any) -> Description:
         return _of_dlpack(array)
     if hasattr(array, "__cuda_array_interface__"):
         return _of_interface(array)
-    raise InvalidInput("launch-argument", f"a {type(array).__name__} is no array", remedy="pass an array that offers DLPack")
+    raise InvalidInput(
+        "launch-argument", f"a {type(array).__name__} is no array", remedy="pass an array that offers DLPack"
+    )
 
 
 def needs_showing(value: object) -> bool:
@@ -77,7 +80,7 @@ def _bits(kind: np.dtype) -> int:
     """Bits of an element, of a type that DLPack knows."""
     if kind.name not in NAMED and (kind.kind not in CODES or not kind.isnative):
         raise InvalidInput("launch-argument", f"an array of {kind} is no argument of a kernel")
-    return int(kind.name[5]) if kind.name.startswith(("float4", "float6")) else 8 * kind.itemsize
+    return int(kind.name[5]) if kind.name.startswith(("float4_", "float6_")) else 8 * kind.itemsize
 
 
 def _of_torch(tensor: torch.Tensor) -> Description:

@@ -91,7 +91,10 @@ def functions(target: Target) -> dict[str, Any]:
     nothing = ("synchronize", "empty_cache", "init", "set_device", "ipc_collect", "_sleep", "_lazy_init", "set_stream",
                "reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats")  # fmt: skip
     zero = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "current_device")
-    seeds = {"manual_seed": torch.manual_seed, "manual_seed_all": torch.manual_seed}
+    # torch.manual_seed calls these two for every device after it has seeded the CPU's generator.
+    seeds = dict.fromkeys(
+        ("manual_seed", "manual_seed_all"), lambda seed: torch.default_generator.manual_seed(seed) and None
+    )
     return {
         **dict.fromkeys(nothing, does(None)),
         **dict.fromkeys(zero, does(0)),

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+import torch.nn.attention
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
@@ -213,14 +214,59 @@ def _pinned(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]
     return True
 
 
-def _product(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> torch.Tensor:
-    """Products that are asked for another type of result: PyTorch has them on GPUs alone."""
+def _product(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
+    """What GPUs add up in single precision, whatever the type of its operands, is computed in single precision and rounded.
+
+    PyTorch's own functions for half precision on the CPU add some of it in half precision. ``out_dtype`` is known to it on
+    GPUs alone.
+    """
     wanted = kwargs.pop("out_dtype", None)
-    if wanted is not None:
-        args = tuple(mode.run(torch.Tensor.to, (arg, wanted), {}) if isinstance(arg, torch.Tensor) else arg for arg in args)
-    return mode.run(func, args, kwargs)
+    tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+    small = next((tensor.dtype for tensor in tensors if tensor.dtype in (torch.float16, torch.bfloat16)), None)
+    if (small is None and wanted is None) or kwargs.get("out") is not None:
+        return mode.run(func, args, kwargs)
+    wide = lambda value: mode.run(torch.Tensor.float, (value,), {}) if _is_small(value) else value
+    made = mode.run(func, tuple(map(wide, args)), {name: wide(value) for name, value in kwargs.items()})
+    return mode.run(torch.Tensor.to, (made, wanted or small), {})
 
 
+def _matrix_product(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
+    """A product of matrices in half precision, added up as the emulator's tensor cores do: 16 products exactly, then in f32.
+
+    What a library computes on a GPU and what a kernel does there differ by the order of such steps at most, and tests allow
+    for no more.
+    """
+    plain = len(args) == 2 and not kwargs and all(map(_is_small, args)) and not any(arg.requires_grad for arg in args)
+    if not plain or args[0].dim() < 2 or args[1].dim() < 2:
+        return _product(mode, func, args, kwargs)
+    with torch._C.DisableTorchFunctionSubclass(), _within(_inside.depth + 1):
+        left, right = (on_host(arg).double() for arg in args)
+        total = torch.zeros(())
+        for first in range(0, left.shape[-1], TENSOR_CORE_DEPTH):
+            part = slice(first, first + TENSOR_CORE_DEPTH)
+            total = total + func(left[..., part], right[..., part, :]).float()
+        made = total.to(args[0].dtype)
+    return on_device(made) if any(isinstance(arg, DeviceTensor) for arg in args) else made
+
+
+def _is_small(value: object) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16)
+
+
+def _attention(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> torch.Tensor:
+    """Attention, of which a script may have chosen a kernel that is there on GPUs alone."""
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        return _product(mode, func, args, kwargs)
+
+
+SUMS = (
+    torch.addmm, torch.baddbmm, torch.einsum, torch.nn.functional.linear, torch.nn.functional.layer_norm,
+    torch.nn.functional.rms_norm,
+)  # fmt: skip
+PRODUCTS = (
+    torch.mm, torch.bmm, torch.matmul, torch.Tensor.mm, torch.Tensor.bmm, torch.Tensor.matmul, torch.Tensor.__matmul__,
+)  # fmt: skip
+TENSOR_CORE_DEPTH = 16  # of products of 16-bit floats
 # Functions of PyTorch that are more than a request for a device.
 SPECIAL: dict[Function, Callable[[AsksForCuda, Function, Any, dict[str, Any]], Any]] = {
     torch.Tensor.cuda: _cuda,
@@ -229,5 +275,7 @@ SPECIAL: dict[Function, Callable[[AsksForCuda, Function, Any, dict[str, Any]], A
     torch.Tensor.pin_memory: _same,
     torch.Tensor.is_pinned: _pinned,
     torch.Tensor.record_stream: lambda mode, func, args, kwargs: None,
-    torch.mm: _product, torch.bmm: _product, torch.addmm: _product, torch.baddbmm: _product,
-}  # fmt: skip
+    torch.nn.functional.scaled_dot_product_attention: _attention,
+    **dict.fromkeys(SUMS, _product),
+    **dict.fromkeys(PRODUCTS, _matrix_product),
+}
