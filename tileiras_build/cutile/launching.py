@@ -34,6 +34,16 @@ def make_launch(own: Callable[..., None]) -> Callable[..., None]:
     return launch
 
 
+def make_bytecode_version(own: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that takes the place of ``own``, which asks NVIDIA's compiler for the newest bytecode that it reads."""
+
+    def newest(*arguments: Any, **named: Any) -> Any:
+        """What kernels are written as here."""
+        return own(*arguments, **named) if session is None else session.cutile.bytecode_version
+
+    return newest
+
+
 def make_capability(own: Callable[..., tuple[int, int]]) -> Callable[..., tuple[int, int]]:
     """The function that takes the place of ``own``, cuTile's get_compute_capability."""
 

@@ -37,6 +37,7 @@ class Patch:
 PATCHES: tuple[Patch, ...] = (
     Patch("cuda.tile._cext", "launch", launching.make_launch),
     Patch("cuda.tile._cext", "get_compute_capability", launching.make_capability),
+    Patch("cuda.tile._compile", "_get_max_supported_bytecode_version", launching.make_bytecode_version),
     Patch("cuda.tile._cext", "_benchmark", first_valid.make_benchmark),
     Patch("cuda.tile._cext", "_export_ipc_benchmark_payload", first_valid.make_payload),
 )

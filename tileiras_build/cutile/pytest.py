@@ -76,7 +76,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not keep:
         return
     seen: Counter[str] = Counter()
-    kept, left_out = [], []
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
     for item in items:
         name = item.nodeid.partition("[")[0]
         seen[name] += 1

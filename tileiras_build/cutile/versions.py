@@ -71,7 +71,7 @@ class Cutile:
         self.signatures = self._module("compilation._signature")
         convention = getattr(self._module("_cext").CallingConvention, self.row.convention)
         self._convention = convention()
-        self._bytecode_version = self.compile.parse_bytecode_version(self.row.bytecode)
+        self.bytecode_version = self.compile.parse_bytecode_version(self.row.bytecode)
 
     def _module(self, name: str) -> ModuleType:
         try:
@@ -88,7 +88,7 @@ class Cutile:
         """The bytecode of a kernel; raises what cuTile's front end raises."""
         made = self.compile.compile_tile(
             kernel._annotated_function, (signature,), target, kernel._compiler_options,
-            bytecode_version=self._bytecode_version, return_bytecode=True, return_cubin=False,
+            bytecode_version=self.bytecode_version, return_bytecode=True, return_cubin=False,
         )  # fmt: skip
         return Exported(bytes(made.bytecode), made.kernel_signatures[0].symbol)
 

@@ -231,22 +231,37 @@ def _product(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any
 
 
 def _matrix_product(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
-    """A product of matrices in half precision, added up as the emulator's tensor cores do: 16 products exactly, then in f32.
+    """A product of matrices by tensor cores, added up as the emulator's do: ``_depth`` products exactly, then in f32.
 
     What a library computes on a GPU and what a kernel does there differ by the order of such steps at most, and tests allow
     for no more.
     """
-    plain = len(args) == 2 and not kwargs and all(map(_is_small, args)) and not any(arg.requires_grad for arg in args)
-    if not plain or args[0].dim() < 2 or args[1].dim() < 2:
+    depth = 0 if kwargs or len(args) != 2 else _depth(*args)
+    if not depth or any(arg.requires_grad or arg.dim() < 2 for arg in args):
         return _product(mode, func, args, kwargs)
     with torch._C.DisableTorchFunctionSubclass(), _within(_inside.depth + 1):
-        left, right = (on_host(arg).double() for arg in args)
+        left, right = (_as_operand(on_host(arg)) for arg in args)
         total = torch.zeros(())
-        for first in range(0, left.shape[-1], TENSOR_CORE_DEPTH):
-            part = slice(first, first + TENSOR_CORE_DEPTH)
+        for first in range(0, left.shape[-1], depth):
+            part = slice(first, first + depth)
             total = total + func(left[..., part], right[..., part, :]).float()
         made = total.to(args[0].dtype)
     return on_device(made) if any(isinstance(arg, DeviceTensor) for arg in args) else made
+
+
+def _depth(left: object, right: object) -> int:
+    """How many products of two tensors' elements a tensor core adds at once; 0 where none multiplies them."""
+    if _is_small(left) and _is_small(right):
+        return 16
+    both = all(isinstance(one, torch.Tensor) and one.dtype == torch.float32 for one in (left, right))
+    return 8 if both and torch.get_float32_matmul_precision() != "highest" else 0
+
+
+def _as_operand(tensor: torch.Tensor) -> torch.Tensor:
+    """In double precision what a tensor core takes an operand for: f32 is rounded to tf32, the nearest one, ties away."""
+    if tensor.dtype != torch.float32:
+        return tensor.double()
+    return ((tensor.contiguous().view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32).double()
 
 
 def _is_small(value: object) -> bool:
@@ -266,7 +281,6 @@ SUMS = (
 PRODUCTS = (
     torch.mm, torch.bmm, torch.matmul, torch.Tensor.mm, torch.Tensor.bmm, torch.Tensor.matmul, torch.Tensor.__matmul__,
 )  # fmt: skip
-TENSOR_CORE_DEPTH = 16  # of products of 16-bit floats
 # Functions of PyTorch that are more than a request for a device.
 SPECIAL: dict[Function, Callable[[AsksForCuda, Function, Any, dict[str, Any]], Any]] = {
     torch.Tensor.cuda: _cuda,
