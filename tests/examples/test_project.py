@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import fresh_environment
 from tests.compiled_once import once, shared_folder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,21 +33,13 @@ def scons(folder: Path, installed: Path, *arguments: str) -> str:
 @pytest.fixture(scope="module")
 def installed():
     """A folder that a wheel of this checkout is installed into."""
-    pytest.importorskip("setuptools", reason="no setuptools to build a wheel with")
-    return once(("wheel",), _installed)
+    return once(("installed",), _installed)
 
 
 def _installed() -> Path:
     folder = shared_folder()
-    source = folder / "source"
-    ignored = shutil.ignore_patterns("*.egg-info", "__pycache__")
-    shutil.copytree(ROOT / "tileiras_build", source / "tileiras_build", ignore=ignored)
-    for name in ("pyproject.toml", "README.md"):
-        shutil.copy(ROOT / name, source)
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, source], folder, folder)
-    (wheel,) = folder.glob("*.whl")
-    run([*pip, "install", "--no-deps", "--target", folder / "site", wheel], folder, folder)
+    run([*pip, "install", "--no-deps", "--target", folder / "site", fresh_environment.wheel()], folder, folder)
     return folder / "site"
 
 

@@ -16,6 +16,7 @@ LAYERS = (
         "names",
         "private_folder",
         "sources",
+        "version",
     ),
     ("targets", "layouts", "reads"),
     ("book",),
