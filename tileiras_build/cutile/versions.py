@@ -69,7 +69,9 @@ class Cutile:
         self.row = installed_version()
         self.compile = self._module("_compile")
         self.signatures = self._module("compilation._signature")
-        convention = getattr(self._module("_cext").CallingConvention, self.row.convention)
+        own = self._module("_cext")
+        self.kernel_class: type = own.TileDispatcher
+        convention = getattr(own.CallingConvention, self.row.convention)
         self._convention = convention()
         self._bytecode_version = self.compile.parse_bytecode_version(self.row.bytecode)
 
