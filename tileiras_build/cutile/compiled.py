@@ -79,8 +79,21 @@ class Compiler:
         exported = self._cutile.export(kernel, signature, target)
         names = signed(self._cutile.parameter_names(kernel), signature)
         data = with_producer(exported.data, render({exported.entry: Signature(names)}))
-        job = Job(find_target(target), self._cutile.opt_level(kernel, target), lineinfo=True)
+        job = Job(find_target(target), self._cutile.opt_level(self._cutile.options(kernel), target), lineinfo=True)
         return self._once(exported.entry, data, job)
+
+    def compile_bytecode(self, data: bytes, entry: str, target: str, level: int) -> bytes:
+        """The cubin of a file of bytecode, which may hold several kernels."""
+        from .. import driver
+
+        cubin = driver.compile(data, target, opt_level=level, lineinfo=True, name=entry).cubin
+        assert cubin is not None
+        return cubin
+
+    @property
+    def name(self) -> str:
+        """What tells images of this compiler from those of others, and of other versions of it."""
+        return f"tileiras_build {_compiler_digest('cubin')}"
 
     def _once(self, entry: str, data: bytes, job: Job) -> Compiled:
         key = key_of(data, job, self._device.stop_at)

@@ -30,12 +30,6 @@ def make_launch(own: Callable[..., None]) -> Callable[..., None]:
             more = {"programmatic_dependent_launch": True} if programmatic_dependent_launch else {}
             own(stream, grid, kernel, kernel_args, **more)
             return
-        # cuTile's users launch every few microseconds: what was launched before is launched without a look at anything else.
-        kept = getattr(kernel, "_tileiras_build", None)
-        if kept is not None and kept.session is now and type(kernel_args) is tuple:
-            for way in kept.ways:
-                if way(grid, kernel_args, stream, programmatic_dependent_launch):
-                    return
-        now.launch(stream, grid, kernel, kernel_args, programmatic_dependent_launch)
+        now.enqueue(stream, grid, kernel, kernel_args, programmatic_dependent_launch)
 
     return launch

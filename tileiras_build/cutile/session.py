@@ -15,7 +15,7 @@ from .versions import Cutile
 if TYPE_CHECKING:
     from .devices import Fast
 
-_KEPT = "_tileiras_build"  # a kernel's attribute: what was compiled goes when the kernel goes
+KEPT = "_tileiras_build"  # a kernel's attribute: what was compiled goes when the kernel goes
 _MOST_WAYS = 64
 _MOST_OF_ONE = 4  # such as arrays of several libraries
 
@@ -46,11 +46,21 @@ class Session:
 
     def kept(self, kernel: Any) -> Kept:
         """What is kept of a kernel."""
-        found = getattr(kernel, _KEPT, None)
+        found = getattr(kernel, KEPT, None)
         if found is None or found.session is not self:
             found = Kept(self)
-            setattr(kernel, _KEPT, found)
+            setattr(kernel, KEPT, found)
         return found
+
+    def enqueue(self, stream: object, grid: Any, kernel: Any, arguments: Any, programmatic: bool) -> None:
+        """Run a kernel, as fast as it can be done."""
+        # cuTile's users launch every few microseconds: what was launched before is launched without a look at anything else.
+        kept = getattr(kernel, KEPT, None)
+        if kept is not None and kept.session is self and type(arguments) is tuple:
+            for way in kept.ways:
+                if way(grid, arguments, stream, programmatic):
+                    return
+        self.launch(stream, grid, kernel, arguments, programmatic)
 
     def launch(
         self, stream: object, grid: tuple[int, ...], kernel: Any, arguments: tuple[object, ...], programmatic: bool

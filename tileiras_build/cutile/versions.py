@@ -73,7 +73,7 @@ class Cutile:
         self.kernel_class: type = own.TileDispatcher
         convention = getattr(own.CallingConvention, self.row.convention)
         self._convention = convention()
-        self._bytecode_version = self.compile.parse_bytecode_version(self.row.bytecode)
+        self.bytecode_version = self.compile.parse_bytecode_version(self.row.bytecode)
 
     def _module(self, name: str) -> ModuleType:
         try:
@@ -90,13 +90,16 @@ class Cutile:
         """The bytecode of a kernel; raises what cuTile's front end raises."""
         made = self.compile.compile_tile(
             kernel._annotated_function, (signature,), target, kernel._compiler_options,
-            bytecode_version=self._bytecode_version, return_bytecode=True, return_cubin=False,
+            bytecode_version=self.bytecode_version, return_bytecode=True, return_cubin=False,
         )  # fmt: skip
         return Exported(bytes(made.bytecode), made.kernel_signatures[0].symbol)
 
-    def opt_level(self, kernel: Any, target: str) -> int:
-        """The optimization level that the kernel asks for on a target."""
-        options = kernel._compiler_options
+    def options(self, kernel: Any) -> Any:
+        """The hints that a kernel was decorated with."""
+        return kernel._compiler_options
+
+    def opt_level(self, options: Any, target: str) -> int:
+        """The optimization level that a kernel's options ask for on a target."""
         if hasattr(options, "opt_level_for_target"):
             return options.opt_level_for_target(target)
         level = options.opt_level
@@ -105,6 +108,11 @@ class Cutile:
             return level
         found = by_target.get(target, level._default)
         return found if isinstance(found, int) else type(options).__dataclass_fields__["opt_level"].default
+
+    @property
+    def timeout_class(self) -> type[Exception]:
+        """What ``ct.tune`` raises where a launch takes too long."""
+        return self._module("tune._tune_utils").TileLaunchTimeoutError
 
     def parameter_names(self, kernel: Any) -> Sequence[str]:
         """What the Python function calls its parameters."""

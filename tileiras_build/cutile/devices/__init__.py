@@ -40,6 +40,9 @@ class Device(Protocol):
     def fast(self, compiled: Compiled, signature: Any, arguments: tuple[object, ...]) -> Fast | None:
         """A short way for later launches with arguments like these; None where there is none."""
 
+    def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
+        """Microseconds of one launch; ``flush`` empties caches before it. Raises TimeoutError after ``limit`` seconds."""
+
     def synchronize(self, stream: object = None) -> None:
         """Wait for what was launched on ``stream``; None: for everything."""
 

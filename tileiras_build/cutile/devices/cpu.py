@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...emulator import Memory, launch
@@ -72,6 +73,12 @@ class CpuDevice:
     def fast(self, compiled: Compiled, signature: Any, arguments: tuple[object, ...]) -> Fast | None:
         """None: the emulator takes longer than any way to it."""
         return None
+
+    def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
+        """Microseconds of the emulator."""
+        start = time.perf_counter()
+        launch()
+        return 1e6 * (time.perf_counter() - start)
 
     def synchronize(self, stream: object = None) -> None:
         """Launches are over when they return."""
