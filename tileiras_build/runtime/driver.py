@@ -10,8 +10,7 @@ binding module itself as a parameter, so that its calls too are checked on machi
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsInt
 
@@ -94,12 +93,12 @@ class CudaDriver:
     def device(self) -> tuple[int, int]:
         """The current context's GPU; without a context, GPU 0 and its primary context."""
         if not self._ready:
-            self.call("cuInit", 0)
+            self._call("cuInit", 0)
             self._ready = True
-        if not int(self.call("cuCtxGetCurrent")):
-            first = self.call("cuDeviceGet", 0)
-            self.call("cuCtxSetCurrent", self.call("cuDevicePrimaryCtxRetain", first))
-        device = self.call("cuCtxGetDevice")
+        if not int(self._call("cuCtxGetCurrent")):
+            first = self._call("cuDeviceGet", 0)
+            self._call("cuCtxSetCurrent", self._call("cuDevicePrimaryCtxRetain", first))
+        device = self._call("cuCtxGetDevice")
         ordinal = int(device)
         if ordinal not in self._numbers:
             self._numbers[ordinal] = self._capability(device)
@@ -107,35 +106,27 @@ class CudaDriver:
 
     def _capability(self, device: object) -> int:
         attribute = self._cuda.CUdevice_attribute
-        major = self.call("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)
-        minor = self.call("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
+        major = self._call("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)
+        minor = self._call("cuDeviceGetAttribute", attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
         return 10 * major + minor
-
-    def device_count(self) -> int:
-        """How many GPUs there are."""
-        return int(self.call("cuDeviceGetCount"))
-
-    def attribute(self, name: str, device: int) -> int:
-        """A number that the driver knows of a GPU: a member of ``CUdevice_attribute``."""
-        return int(self.call("cuDeviceGetAttribute", getattr(self._cuda.CUdevice_attribute, name), device))
 
     def load(self, image: bytes) -> object:
         """A library; the driver copies the image."""
-        return self.call("cuLibraryLoadData", image, [], [], 0, [], [], 0)
+        return self._call("cuLibraryLoadData", image, [], [], 0, [], [], 0)
 
     def unload(self, library: object) -> None:
         """Forget a library."""
-        self.call("cuLibraryUnload", library)
+        self._call("cuLibraryUnload", library)
 
     def kernel(self, library: object, entry: str) -> SupportsInt:
         """A kernel by its entry point's name."""
-        return self.call("cuLibraryGetKernel", library, entry.encode())
+        return self._call("cuLibraryGetKernel", library, entry.encode())
 
     def allow_shared_memory(self, kernel: SupportsInt, device: int, size: int) -> None:
         """Raise the kernel's limit where ``size`` is more than every kernel may take."""
         if size > COMMON_SHARED_MEMORY:
             attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            self.call("cuKernelSetAttribute", attribute, size, kernel, self._cuda.CUdevice(device))
+            self._call("cuKernelSetAttribute", attribute, size, kernel, self._cuda.CUdevice(device))
 
     def encode(self, tensor_map: TensorMap) -> bytes:
         """``cuTensorMapEncodeTiled``."""
@@ -144,7 +135,7 @@ class CudaDriver:
         element, *modes = self._encode_modes(tensor_map)
         rank, address = len(tensor_map.shape), tensor_map.address
         status = self._encoder()(made.address, element, rank, address, shape, strides, box, steps, *modes)
-        self.check(_ENCODE, status)
+        self._check(_ENCODE, status)
         return ctypes.string_at(made.address, SIZE)
 
     def _encode_modes(self, tensor_map: TensorMap) -> list[int]:
@@ -162,12 +153,12 @@ class CudaDriver:
     def _encoder(self):
         """The driver's function, as ctypes calls it."""
         if self._encode_function is None:
-            self._encode_function = _ENCODE_TYPE(self.address_of(_ENCODE, _ENCODE_SINCE))
+            self._encode_function = _ENCODE_TYPE(self._address_of(_ENCODE, _ENCODE_SINCE))
         return self._encode_function
 
-    def address_of(self, name: str, since: int) -> int:
+    def _address_of(self, name: str, since: int) -> int:
         """The address of a driver function as of CUDA version ``since``, as the driver counts them (12000)."""
-        address = self.call("cuGetProcAddress", name.encode(), since, 0)
+        address = self._call("cuGetProcAddress", name.encode(), since, 0)
         if not address:
             remedy = f"install the NVIDIA driver of CUDA {since // 1000}.{since % 1000 // 10} or a newer one"
             raise InvalidInput("driver", f"the driver has no {name}", remedy=remedy)
@@ -196,42 +187,19 @@ class CudaDriver:
         made.sharedMemBytes, made.hStream = config.shared_memory, cuda.CUstream(config.stream)
         start = aligned(params.data)
         pointers = (ctypes.c_void_p * max(len(params), 1))(*[start.address + offset for offset, _ in params.places])
-        self.call("cuLaunchKernelEx", made, cuda.CUfunction(int(kernel)), ctypes.addressof(pointers), 0)
+        self._call("cuLaunchKernelEx", made, cuda.CUfunction(int(kernel)), ctypes.addressof(pointers), 0)
 
-    def is_capturing(self, stream: int) -> bool:
-        """Whether launches on a stream go into a graph."""
-        status = self.call("cuStreamIsCapturing", self._cuda.CUstream(stream))
-        return status != self._cuda.CUstreamCaptureStatus.CU_STREAM_CAPTURE_STATUS_NONE
-
-    def is_done(self, event: object) -> bool:
-        """Whether all that was before an event is over."""
-        (status,) = self._cuda.cuEventQuery(event)
-        if status == self._cuda.CUresult.CUDA_ERROR_NOT_READY:
-            return False
-        self.check("cuEventQuery", status)
-        return True
-
-    @contextmanager
-    def relaxed_capture(self) -> Iterator[None]:
-        """While this thread captures a graph, calls that have no place in one are allowed within, and stay out of it."""
-        mode = self._cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
-        before = self.call("cuThreadExchangeStreamCaptureMode", mode)
-        try:
-            yield
-        finally:
-            self.call("cuThreadExchangeStreamCaptureMode", before)
-
-    def call(self, name: str, *arguments):
+    def _call(self, name: str, *arguments):
         """The result of a driver function; raises InvalidInput[driver] with the driver's own name for the error."""
         try:
             status, *results = getattr(self._cuda, name)(*arguments)
         except (ImportError, OSError, RuntimeError) as error:
             remedy = "install an NVIDIA driver, or run on a machine that has one"
             raise InvalidInput("driver-missing", f"no CUDA driver can be loaded: {error}", remedy=remedy) from None
-        self.check(name, status)
+        self._check(name, status)
         return results[0] if results else None
 
-    def check(self, name: str, status: int) -> None:
+    def _check(self, name: str, status: int) -> None:
         """Raise InvalidInput[driver] with the driver's own name for the error, unless ``status`` is success."""
         if int(status):
             names = (known.name for known in self._cuda.CUresult if int(known) == int(status))

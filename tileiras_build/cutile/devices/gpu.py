@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import InvalidInput
 from ...runtime.arguments import ArrayView
-from ...runtime.driver import CudaDriver, stream_handle
+from ...runtime.driver import stream_handle
 from ...targets import find_target
 from ..arguments import ArrayTable, Number, Value, numbers_of
+from .cuda_driver import StreamDriver
 from .fast_launch import make_fast
 from .loaded import Loaded, launch_function
 from .readers import is_torch
@@ -35,7 +36,7 @@ class GpuDevice:
 
     def __init__(self, target: str | None):
         try:
-            self.driver = CudaDriver()
+            self.driver = StreamDriver()
             self.device, number = self.driver.device()
         except InvalidInput as error:
             raise _without_gpu(error) from None

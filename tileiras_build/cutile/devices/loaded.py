@@ -11,15 +11,15 @@ from ...targets import find_target
 from .launch_block import Block, BlockLayout
 
 if TYPE_CHECKING:
-    from ...runtime.driver import CudaDriver
     from ..compiled import Compiled
+    from .cuda_driver import StreamDriver
 
 _MOST_MAPS = 256  # sets of tensor maps that a kernel remembers
 _LAUNCH, _LAUNCH_SINCE = "cuLaunchKernelEx", 12000
 _LAUNCH_TYPE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
-def launch_function(driver: CudaDriver) -> Callable[..., int]:
+def launch_function(driver: StreamDriver) -> Callable[..., int]:
     """The driver's function itself: (configuration, kernel, addresses of the parameters, None) -> status."""
     return _LAUNCH_TYPE(driver.address_of(_LAUNCH, _LAUNCH_SINCE))
 
@@ -27,7 +27,7 @@ def launch_function(driver: CudaDriver) -> Callable[..., int]:
 class Loaded:
     """A kernel, its blocks that no launch is using, and its tensor maps by the numbers that they are made of."""
 
-    def __init__(self, compiled: Compiled, kernel: int, target: str, driver: CudaDriver, call: Callable[..., int]):
+    def __init__(self, compiled: Compiled, kernel: int, target: str, driver: StreamDriver, call: Callable[..., int]):
         self.compiled, self.kernel, self.call = compiled, kernel, call
         self._driver = driver
         self.layout = BlockLayout(compiled.entry, compiled.launch)
