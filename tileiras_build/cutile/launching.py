@@ -25,23 +25,14 @@ def make_launch(own: Callable[..., None]) -> Callable[..., None]:
         programmatic_dependent_launch: bool = False,
     ) -> None:
         """Queue ``kernel`` over ``grid`` on ``stream``, compiled by tileiras_build."""
-        if session is None:
+        now = session
+        if now is None:
             more = {"programmatic_dependent_launch": True} if programmatic_dependent_launch else {}
             own(stream, grid, kernel, kernel_args, **more)
             return
-        session.launch(stream, grid, kernel, kernel_args, programmatic_dependent_launch)
+        now.enqueue(stream, grid, kernel, kernel_args, programmatic_dependent_launch)
 
     return launch
-
-
-def make_bytecode_version(own: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that takes the place of ``own``, which asks NVIDIA's compiler for the newest bytecode that it reads."""
-
-    def newest(*arguments: Any, **named: Any) -> Any:
-        """What kernels are written as here."""
-        return own(*arguments, **named) if session is None else session.cutile.bytecode_version
-
-    return newest
 
 
 def make_capability(own: Callable[..., tuple[int, int]]) -> Callable[..., tuple[int, int]]:

@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from .arguments import flatten
+from .checks import checked
 from .compiled import Compiled, Compiler
 from .devices import Device, open_device
 from .versions import Cutile
+
+if TYPE_CHECKING:
+    from .devices import Fast
+
+KEPT = "_tileiras_build"  # a kernel's attribute: what was compiled goes when the kernel goes
+_MOST_WAYS = 64
+_MOST_OF_ONE = 4  # such as arrays of several libraries
+
+
+@dataclass(eq=False)
+class Kept:
+    """What a session keeps of one kernel: ``ways`` to launch it fast, the latest first, and what was compiled, by the symbol that
+    cuTile mangles from the signature."""
+
+    session: Session
+    ways: list[Fast] = field(default_factory=list)
+    compiled: dict[str, Compiled] = field(default_factory=dict)
+    tried: dict[str, int] = field(default_factory=dict)
+
+    def learn(self, symbol: str, make: Callable[[], Fast | None]) -> None:
+        """One more way, unless the same signature has some already: there are arguments that none will ever be for."""
+        self.tried[symbol] = self.tried.get(symbol, 0) + 1
+        if self.tried[symbol] <= _MOST_OF_ONE and (way := make()) is not None:
+            self.ways = [way, *self.ways[: _MOST_WAYS - 1]]
 
 
 class Session:
@@ -17,18 +44,44 @@ class Session:
         self.device, self.cutile = device, cutile
         self.compiler = Compiler(cutile, device)
 
-    def launch(self, stream: object, grid: tuple[int, ...], kernel: Any, arguments: tuple[object, ...], programmatic: bool) -> None:  # fmt: skip
+    def kept(self, kernel: Any) -> Kept:
+        """What is kept of a kernel."""
+        found = getattr(kernel, KEPT, None)
+        if found is None or found.session is not self:
+            found = Kept(self)
+            setattr(kernel, KEPT, found)
+        return found
+
+    def enqueue(self, stream: object, grid: Any, kernel: Any, arguments: Any, programmatic: bool) -> None:
+        """Run a kernel, as fast as it can be done."""
+        # cuTile's users launch every few microseconds: what was launched before is launched without a look at anything else.
+        kept = getattr(kernel, KEPT, None)
+        if kept is not None and kept.session is self and type(arguments) is tuple:
+            for way in kept.ways:
+                if way(grid, arguments, stream, programmatic):
+                    return
+        self.launch(stream, grid, kernel, arguments, programmatic)
+
+    def launch(
+        self, stream: object, grid: tuple[int, ...], kernel: Any, arguments: tuple[object, ...], programmatic: bool
+    ) -> None:
         """Run a kernel; everything is looked at."""
-        device = self.device
+        device, blocks = self.device, checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
+        kept = self.kept(kernel)
         signature = self.cutile.signature(kernel, device.shown(arguments))
-        compiled = self.compiler.compiled(kernel, signature)
+        compiled = self._compiled(kept, kernel, signature)
         names = self.cutile.parameter_names(kernel)
         values = flatten(names, signature, arguments, lambda array: device.view(array, stream))
-        device.launch(compiled, grid, values, stream, programmatic)
+        device.launch(compiled, blocks, values, stream, programmatic)
+        kept.learn(signature.symbol, lambda: device.fast(compiled, signature, arguments))
 
     def compile(self, kernel: Any, arguments: tuple[object, ...]) -> Compiled:
         """The kernel as it is launched with these arguments, compiled."""
-        return self.compiler.compiled(kernel, self.cutile.signature(kernel, self.device.shown(arguments)))
+        return self._compiled(self.kept(kernel), kernel, self.cutile.signature(kernel, self.device.shown(arguments)))
+
+    def _compiled(self, kept: Kept, kernel: Any, signature: Any) -> Compiled:
+        found = kept.compiled.get(signature.symbol)
+        return found or kept.compiled.setdefault(signature.symbol, self.compiler.compile(kernel, signature))
 
 
 def open_session(target: str | None, device: str, options: dict[str, Any]) -> Session:

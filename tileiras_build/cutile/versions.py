@@ -69,7 +69,9 @@ class Cutile:
         self.row = installed_version()
         self.compile = self._module("_compile")
         self.signatures = self._module("compilation._signature")
-        convention = getattr(self._module("_cext").CallingConvention, self.row.convention)
+        own = self._module("_cext")
+        self.kernel_class: type = own.TileDispatcher
+        convention = getattr(own.CallingConvention, self.row.convention)
         self._convention = convention()
         self.bytecode_version = self.compile.parse_bytecode_version(self.row.bytecode)
 
@@ -92,9 +94,12 @@ class Cutile:
         )  # fmt: skip
         return Exported(bytes(made.bytecode), made.kernel_signatures[0].symbol)
 
-    def opt_level(self, kernel: Any, target: str) -> int:
-        """The optimization level that the kernel asks for on a target."""
-        options = kernel._compiler_options
+    def options(self, kernel: Any) -> Any:
+        """The hints that a kernel was decorated with."""
+        return kernel._compiler_options
+
+    def opt_level(self, options: Any, target: str) -> int:
+        """The optimization level that a kernel's options ask for on a target."""
         if hasattr(options, "opt_level_for_target"):
             return options.opt_level_for_target(target)
         level = options.opt_level
@@ -103,6 +108,11 @@ class Cutile:
             return level
         found = by_target.get(target, level._default)
         return found if isinstance(found, int) else type(options).__dataclass_fields__["opt_level"].default
+
+    @property
+    def timeout_class(self) -> type[Exception]:
+        """What ``ct.tune`` raises where a launch takes too long."""
+        return self._module("tune._tune_utils").TileLaunchTimeoutError
 
     def parameter_names(self, kernel: Any) -> Sequence[str]:
         """What the Python function calls its parameters."""

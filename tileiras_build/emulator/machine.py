@@ -12,6 +12,7 @@ import time
 import numpy as np
 
 from .cluster import Clusters
+from .counting import count_run
 from .cta_barriers import CtaBarriers
 from .faults import DEADLOCK, TIME_LIMIT, EmulatorError, EmulatorFault
 from .group import LAZY, Group, Split
@@ -194,6 +195,8 @@ class Machine:
             if counters is not None:
                 counters.blocks += 1
                 counters.thread_instructions += function.count * group.size
+                code = program.code[pc : function.end]
+                count_run(counters, code, (program, pc, function.end), group.size)
             result = function(group)
             if type(result) is int:
                 group.pc = result

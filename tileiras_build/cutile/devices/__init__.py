@@ -26,12 +26,6 @@ class Device(Protocol):
     stop_at: str
     """The last artifact that the device needs of the compiler: "cubin" or "ptx"."""
 
-    lineinfo: bool
-    """Whether the device can tell source lines, so that code is compiled with them."""
-
-    timed: bool
-    """Whether the time of a launch says something."""
-
     def open(self) -> None:
         """Kernels come from now on; called once more after ``close``."""
 
@@ -51,6 +45,9 @@ class Device(Protocol):
 
     def fast(self, compiled: Compiled, signature: Any, arguments: tuple[object, ...]) -> Fast | None:
         """A short way for later launches with arguments like these; None where there is none."""
+
+    def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
+        """Microseconds of one launch; ``flush`` empties caches before it. Raises TimeoutError after ``limit`` seconds."""
 
     def synchronize(self, stream: object = None) -> None:
         """Wait for what was launched on ``stream``; None: for everything."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
@@ -45,8 +45,6 @@ class CpuDevice:
     """Runs kernels in the emulator."""
 
     stop_at = "ptx"
-    lineinfo = True
-    timed = False
 
     def __init__(self, target: str | None, **options: Any):
         if target is None:
@@ -55,6 +53,7 @@ class CpuDevice:
         self.row = find_target(target)
         self.target, self.number = self.row.name, self.row.number
         self.options = _options(options)
+        self._told = False  # how ct.tune chooses
         self._busy = threading.Lock()  # loaded kernels have memory of their own
 
     def open(self) -> None:
@@ -130,6 +129,19 @@ class CpuDevice:
     def fast(self, compiled: Compiled, signature: Any, arguments: tuple[object, ...]) -> Fast | None:
         """None: the emulator takes longer than any way to it."""
         return None
+
+    def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
+        """Microseconds of the emulator."""
+        start = time.perf_counter()
+        launch()
+        return 1e6 * (time.perf_counter() - start)
+
+    def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
+        """1 us, without a launch: no GPU is timed here, so that ``ct.tune`` takes the first configuration that compiles."""
+        if not self._told:
+            self._told = True
+            print("tileiras_build: no GPU is timed: ct.tune takes the first configuration that compiles", file=sys.stderr)
+        return 1.0
 
     def synchronize(self, stream: object = None) -> None:
         """Launches are over when they return."""

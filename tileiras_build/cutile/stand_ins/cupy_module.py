@@ -20,7 +20,7 @@ _SUBMODULES = ("random", "linalg", "fft", "testing", "polynomial")
 class ndarray(np.ndarray):
     """An array on the device."""
 
-    def get(self, stream: object = None, order: str = "C", out: np.ndarray | None = None) -> np.ndarray:
+    def get(self, stream: object = None, order: Any = "C", out: np.ndarray | None = None) -> np.ndarray:
         """A copy in the computer's memory."""
         made = np.array(self, order=order, subok=False)
         if out is None:
@@ -109,7 +109,7 @@ def modules() -> dict[str, types.ModuleType]:
             getDeviceProperties=does({"name": driver.NAME.encode(), "multiProcessorCount": driver.MULTIPROCESSORS}),
         ),
     )  # fmt: skip
-    own = {name.partition(".")[2]: module for name, module in made.items()}
+    own: dict[str, Any] = {name.partition(".")[2]: module for name, module in made.items()}
     own |= {"ndarray": ndarray, "asnumpy": lambda array, *_, **__: np.array(array, subok=False), "__version__": "13.0"}
     own |= {"get_array_module": does(None)}
     made["cupy"] = whole = _Module("cupy", np, own)

@@ -11,6 +11,7 @@ import ctypes
 import sys
 import types
 from collections.abc import Callable
+from typing import Any
 
 from ...targets import Target
 
@@ -45,7 +46,7 @@ IDLE = (
 )  # fmt: skip
 
 
-def _store(address: int, value: int, kind: type = _POINTER) -> int:
+def _store(address: int, value: int | None, kind: Any = _POINTER) -> int:
     kind.from_address(address).value = value
     return SUCCESS
 
@@ -57,7 +58,7 @@ class StandIn:
         self.target = target
         self._next = 0x100
         self._texts: dict[int, ctypes.c_char_p] = {}
-        functions = {
+        functions: dict[str, tuple[Callable[..., int], list[Any]]] = {
             "cuGetErrorString": (self._error_string, [_INT, _POINTER]),
             "cuDriverGetVersion": (lambda out: _store(out, VERSION, _INT), [_POINTER]),
             "cuDeviceGetCount": (lambda out: _store(out, 1, _INT), [_POINTER]),
@@ -104,7 +105,7 @@ class StandIn:
         return _store(out, ctypes.cast(kept, _POINTER).value)
 
 
-def _callback(function: Callable[..., int], arguments: list[type]) -> ctypes._CFuncPtr:
+def _callback(function: Callable[..., int], arguments: list[Any]) -> Any:
     return ctypes.CFUNCTYPE(_INT, *arguments)(function)
 
 

@@ -59,17 +59,17 @@ class DeviceTensor(torch.Tensor):
         return on_device(result)
 
     @property
-    def device(self) -> torch.device:  # type: ignore[override]
+    def device(self) -> torch.device:
         """Where it says that it is."""
         return CPU if _inside.depth else CUDA
 
     @property
-    def is_cuda(self) -> bool:  # type: ignore[override]
+    def is_cuda(self) -> bool:
         """Whether it says that it is on a CUDA device."""
         return not _inside.depth
 
     @property
-    def is_cpu(self) -> bool:  # type: ignore[override]
+    def is_cpu(self) -> bool:
         """Whether it says that it is in the computer's memory."""
         return bool(_inside.depth)
 

@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from .. import tensor_map
+from ..counting import count_bulk
 from ..faults import OTHER, OUT_OF_BOUNDS, EmulatorFault
 from ..watch import flight_of
 from .mbarrier import change
@@ -214,6 +215,8 @@ class BoxCopy(Copy):
         elements = Elements(self.tensor, self.coordinates)
         writes, base = self.positions is None, self.tensor.base
         view, index = global_view(machine, self.ins, self.flat[0], base, elements.only(), elements.unit, writes)
+        moved = elements.unit * (elements.offset.size if elements.all else int(elements.valid.sum()))
+        count_bulk(machine.options.counters, len(self.flat), moved, writes)
         if self.positions is not None:
             self.watch_landing(machine)
             return self.load(machine, elements, view, index)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..counting import count_bulk
 from ..watch import flight_of
 from .bulk_boxes import CHUNK, Copy, global_view
 from .mbarrier import change
@@ -78,6 +79,7 @@ class LineCopy(Copy):
         space, addresses = where
         if space == "shared":
             return machine.shared[int(addresses[i]) : int(addresses[i]) + size]
+        count_bulk(machine.options.counters, 1, size, writes)
         ends = np.array([0, size - 1])
         view, index = global_view(machine, self.ins, self.flat[i], int(addresses[i]), ends, 1, writes)
         return view[int(index[0]) : int(index[1]) + 1]
