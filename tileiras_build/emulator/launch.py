@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from . import tensor
+from . import processes, tensor
 from .cluster import check_shape
 from .findings import FAULT, WARNING, Findings
 from .machine import Machine
@@ -104,6 +104,12 @@ def launch(
         deadline=None if time_limit is None else time.monotonic() + time_limit,
     )  # fmt: skip
     execute(program, grid, block, params, memory, dynamic, options)
+
+
+def why_alone(artifacts, entry: str) -> str | None:
+    """Why the CTAs of a kernel of artifacts have to run in one process, in a sentence; None where several may share them."""
+    kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
+    return processes.why_alone(load(artifacts.ptx, entry, cluster_of(kernel.get("cluster"))))
 
 
 def run_ptx(

@@ -19,7 +19,7 @@ from ...runtime.arguments import ArrayView, pack_number
 from ...runtime.library import check_grid
 from ...targets import Target, find_target
 from ..arguments import Array, ArrayTable, Value, numbers_of
-from ..reports import NamedArray, explain
+from ..reports import NamedArray, explain, name_of
 from ..stand_ins import arrays, cupy_stand_in, driver, streams
 from ..stand_ins.dlpack import OnDevice
 from ..stand_ins.imports import forget, when_imported
@@ -54,6 +54,7 @@ class CpuDevice:
         self.target, self.number = self.row.name, self.row.number
         self.options = _options(options)
         self._told = False  # how ct.tune chooses
+        self._alone: dict[str, bool] = {}  # entry -> whether its blocks need one process
         self._busy = threading.Lock()  # loaded kernels have memory of their own
 
     def open(self) -> None:
@@ -118,7 +119,7 @@ class CpuDevice:
         try:
             emulator.launch(
                 compiled, compiled.entry, grid, params, memory=memory, check_races=options.race_check or None,
-                counters=counters, time_limit=options.time_limit,
+                counters=counters, time_limit=options.time_limit, jobs=self._jobs(compiled),
             )  # fmt: skip
         except emulator.EmulatorError as error:
             raise explain(error, compiled, named) from None
@@ -126,21 +127,28 @@ class CpuDevice:
             if options.profile is not None and counters is not None:
                 options.profile.add(compiled, grid, counters)
 
+    def _jobs(self, compiled: Compiled) -> int | None:
+        """How many processes may run the blocks; says once why a kernel's blocks have to stay together."""
+        if self.options.jobs < 2:
+            return None
+        if compiled.entry not in self._alone:
+            why = emulator.why_alone(compiled, compiled.entry)
+            self._alone[compiled.entry] = why is not None
+            if why is not None:
+                print(f"tileiras_build: kernel {name_of(compiled.entry)} runs in one process: {why}", file=sys.stderr)
+        return 1 if self._alone[compiled.entry] else self.options.jobs
+
     def fast(self, compiled: Compiled, signature: Any, arguments: tuple[object, ...]) -> Fast | None:
         """None: the emulator takes longer than any way to it."""
         return None
 
     def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
-        """Microseconds of the emulator."""
-        start = time.perf_counter()
-        launch()
-        return 1e6 * (time.perf_counter() - start)
-
-    def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
         """1 us, without a launch: no GPU is timed here, so that ``ct.tune`` takes the first configuration that compiles."""
         if not self._told:
             self._told = True
-            print("tileiras_build: no GPU is timed: ct.tune takes the first configuration that compiles", file=sys.stderr)
+            print(
+                "tileiras_build: no GPU is timed: ct.tune takes the first configuration that compiles", file=sys.stderr
+            )
         return 1.0
 
     def synchronize(self, stream: object = None) -> None:
