@@ -362,7 +362,8 @@ def run_file(options: argparse.Namespace) -> int:
 
 def run_script(options: argparse.Namespace) -> int:
     """``run SCRIPT.py --device cpu --sm 90 [-- ARG …]``: run a script whose kernels are compiled here; its exit code."""
-    from .cutile.run import Settings, run_script
+    from .cutile.run import run_script
+    from .cutile.settings import Settings
 
     sm = options.sm or ("90" if options.device == "cpu" else None)
     settings = Settings(

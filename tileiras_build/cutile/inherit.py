@@ -12,13 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ..knobs import CUTILE_INHERITED
 from ..targets import find_target
-
-if TYPE_CHECKING:
-    from .run import Settings
+from .settings import Settings
 
 FOLDER = Path(__file__).resolve().parent / "inherited"
 
@@ -47,7 +44,6 @@ def inherited(settings: Settings) -> Iterator[None]:
 
 def enable_later() -> None:
     """Enable what the environment names once cuTile is imported; stand in for frameworks from the start."""
-    from .run import Settings
     from .stand_ins.imports import when_imported
 
     settings = Settings(**json.loads(CUTILE_INHERITED.read()))

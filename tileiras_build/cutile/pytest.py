@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ..errors import TileirasError
-from .run import Settings
+from .settings import Settings
 
 _running = ExitStack()
 

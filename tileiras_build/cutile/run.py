@@ -11,31 +11,13 @@ import runpy
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
 
 from ..errors import InvalidInput, TileirasError
+from .settings import Settings
 
 PACKAGE = str(Path(__file__).resolve().parent)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a script is run: ``device`` and ``sm`` as for ``enable``, and the emulator's options."""
-
-    device: str
-    sm: str | None
-    race_check: bool = False
-    time_limit: float | None = None
-    jobs: int = 1
-    profile: bool = False
-    json: str | None = None
-
-    def options(self) -> dict[str, object]:
-        """What ``enable`` takes."""
-        names = ("race_check", "time_limit", "jobs") if self.device == "cpu" else ()
-        return {name: value for name, value in asdict(self).items() if name in names}
 
 
 def run_script(script: str, words: Sequence[str], settings: Settings) -> int:

@@ -307,6 +307,7 @@ def tensor_product(form, group, mask, d, a, b, idesc, keep, lanes, scales, zero,
         shape = read_instruction(idesc_, form.kind, form.pair, form.stationary, form.scale, form.sparse)
         if isinstance(shape, str):
             fault(group.machine, form.ins, shape, ctas[0], tid)
+        assert isinstance(shape, Shape)
         words, more = more[: len(lanes)], more[len(lanes) :]
         operands = {
             "a": a_, "b": b_, "keep": bool(keep_), "disabled": lane_mask(words), "scales": more[: len(scales)],
