@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -56,6 +56,7 @@ class Options:
     registers: int | None = None  # per thread at entry, as ptxas assigned them; None where there is only PTX
     deadline: float | None = None  # of time.monotonic()
     jobs: int = 1
+    started: Callable[[tuple[int, int, int]], None] | None = None
 
     def __post_init__(self):
         if self.sums not in SUMS:
@@ -80,6 +81,7 @@ def launch(
     sums: str = EXACTLY,
     time_limit: float | None = None,
     jobs: int | None = None,
+    started: Callable[[tuple[int, int, int]], None] | None = None,
 ) -> None:
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
@@ -91,7 +93,9 @@ def launch(
     by name. ``sums`` says how products of matrices are added up (``products.py``). After ``time_limit`` seconds the launch ends
     in a fault. ``jobs``: at most
     so many processes run CTAs, one where those may see each other (``processes.py``); None asks ``TILEIRAS_EMULATOR_JOBS``,
-    1 unless it is set. Raises ValueError for a finding or sums that do not exist, and for fewer than one job.
+    1 unless it is set. With ``started`` clusters run one after the other, in this process, and it is called before each with
+    its place in the grid of clusters: what the kernel then changes is that cluster's doing. Raises ValueError for a finding or
+    sums that do not exist, and for fewer than one job.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
     program = load(artifacts.ptx, entry, cluster_of(kernel.get("cluster")))
@@ -100,9 +104,15 @@ def launch(
     dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)
     registers = kernel.get("resources", {}).get("registers")
     options = Options(
-        races(check_races), counters, Findings(findings, FAULT), sums, registers=registers, jobs=jobs_of(jobs),
+        races(check_races),
+        counters,
+        Findings(findings, FAULT),
+        sums,
+        registers=registers,
+        jobs=jobs_of(jobs),
         deadline=None if time_limit is None else time.monotonic() + time_limit,
-    )  # fmt: skip
+        started=started,
+    )
     execute(program, grid, block, params, memory, dynamic, options)
 
 
@@ -166,12 +176,16 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
         size = max(min(size, 4096 // threads), 1)  # shadow arrays are large
     if program.cancels_launches:
         size = min(size, -(-total // 2))
-    jobs = processes_for(program, options.jobs, total)
+    jobs = 1 if options.started is not None else processes_for(program, options.jobs, total)
     if jobs > 1:
         size = smaller_batches(size, total, threads, jobs)
     size = -(-size // program.cluster_size) * program.cluster_size
+    if options.started is not None:
+        size = program.cluster_size
 
     def run(first: int, count: int, options: Options) -> None:
+        if options.started is not None:
+            options.started(cluster_place(program, grid, first))
         Machine(program, grid, block, first, count, block_params, memory, dynamic, options).run()
 
     with np.errstate(all="ignore"), timed(program, total, jobs):
@@ -182,6 +196,13 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
         options = replace(options, remaining=remaining)
         while remaining.first < remaining.end:
             run(*remaining.start(size), options)
+
+
+def cluster_place(program: Program, grid: tuple, first: int) -> tuple[int, int, int]:
+    """Where the cluster that begins with CTA number ``first`` lies in the grid of clusters."""
+    x, y, _ = (count // size for count, size in zip(grid, program.cluster or (1, 1, 1)))
+    number = first // program.cluster_size
+    return number % x, number // x % y, number // (x * y)
 
 
 def batch_size(program: Program, block, dynamic: int) -> int:
