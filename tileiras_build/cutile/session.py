@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .arguments import flatten
+from .arguments import flatten, host_array
 from .checks import checked
 from .compiled import Compiled, Compiler
 from .devices import Device, open_device
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .devices import Fast
 
 KEPT = "_tileiras_build"  # a kernel's attribute: what was compiled goes when the kernel goes
+_HOST_REMEDY = "copy it to the GPU, or run kernels without one: enable('sm_90', device='cpu')"
 _MOST_WAYS = 64
 _MOST_OF_ONE = 4  # such as arrays of several libraries
 
@@ -68,7 +69,7 @@ class Session:
         """Run a kernel; everything is looked at."""
         device, blocks = self.device, checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
         kept = self.kept(kernel)
-        signature = self.cutile.signature(kernel, device.shown(arguments))
+        signature = self._signature(kernel, arguments)
         compiled = self._compiled(kept, kernel, signature)
         names = self.cutile.parameter_names(kernel)
         values = flatten(names, signature, arguments, lambda array: device.view(array, stream))
@@ -77,7 +78,18 @@ class Session:
 
     def compile(self, kernel: Any, arguments: tuple[object, ...]) -> Compiled:
         """The kernel as it is launched with these arguments, compiled."""
-        return self._compiled(self.kept(kernel), kernel, self.cutile.signature(kernel, self.device.shown(arguments)))
+        return self._compiled(self.kept(kernel), kernel, self._signature(kernel, arguments))
+
+    def _signature(self, kernel: Any, arguments: tuple[object, ...]) -> Any:
+        """What cuTile finds out about the arguments; raises what cuTile raises, and says which array is no device's."""
+        try:
+            return self.cutile.signature(kernel, self.device.shown(arguments))
+        except (BufferError, RuntimeError, ValueError) as error:
+            name = host_array(self.cutile.parameter_names(kernel), arguments)
+            if name is None:
+                raise
+            message = f"Input array is not on a CUDA device: {name} is in the computer's own memory; {_HOST_REMEDY}"
+            raise ValueError(message) from error
 
     def _compiled(self, kept: Kept, kernel: Any, signature: Any) -> Compiled:
         found = kept.compiled.get(signature.symbol)

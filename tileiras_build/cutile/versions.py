@@ -84,6 +84,7 @@ class Cutile:
 
     def signature(self, kernel: Any, shown: tuple[object, ...]) -> Any:
         """The KernelSignature of a launch of ``kernel`` with these arguments, exactly as cuTile's own launcher sees it."""
+        _check_count(len(self.parameter_names(kernel)), len(shown))
         return self.signatures.KernelSignature.from_kernel_args(kernel, shown, self._convention)
 
     def export(self, kernel: Any, signature: Any, target: str) -> Exported:
@@ -118,3 +119,10 @@ class Cutile:
         """What the Python function calls its parameters."""
         code = kernel._pyfunc.__code__
         return code.co_varnames[: code.co_argcount]
+
+
+def _check_count(expected: int, given: int) -> None:
+    """Some releases end the process where arguments are missing; this is what the others say."""
+    if given != expected:
+        arguments, were = "argument" if expected == 1 else "arguments", "was" if given == 1 else "were"
+        raise TypeError(f"Kernel expects {expected} {arguments} but {given} {were} given")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InvalidInput
 from ...runtime.arguments import ArrayView
 from ...runtime.driver import stream_handle
+from ...runtime.library import check_grid
 from ...targets import find_target
 from ..arguments import ArrayTable, Number, Value, numbers_of
 from .cuda_driver import StreamDriver
@@ -66,13 +67,13 @@ class GpuDevice:
         """Enqueue a kernel."""
         self._make_ready()
         loaded, handle = self.loaded(compiled), stream_handle(stream)
-        x, y, z = grid
+        blocks = check_grid(compiled.entry, grid, compiled.launch.cluster)
         tables: list[int] = []
         try:
             numbers = list(numbers_of(values, lambda table: self._place(table, handle, tables)))
             kinds = [param.kind for param in compiled.launch.ordinary]
             numbers = [_exact(kind, number) for kind, number in zip(kinds, numbers, strict=True)]
-            loaded.enqueue((x, y, z), numbers, handle, programmatic)
+            loaded.enqueue(blocks, numbers, handle, programmatic)
         finally:
             for address in tables:
                 self.driver.call("cuMemFreeAsync", address, handle)
