@@ -25,6 +25,7 @@ class CpuDevice:
     """Runs kernels in the emulator."""
 
     stop_at = "ptx"
+    has_native_launcher = False
 
     def __init__(self, target: str | None):
         if target is None:
@@ -32,6 +33,10 @@ class CpuDevice:
         row = find_target(target)
         self.target, self.number = f"sm_{row.number}", row.number
         install_driver()
+
+    def is_capturing(self, stream: object) -> bool:
+        """No: there are no graphs."""
+        return False
 
     def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """Arrays as if they were in a GPU's memory."""

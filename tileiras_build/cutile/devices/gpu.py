@@ -34,6 +34,7 @@ class GpuDevice:
     """The current context's GPU. ``target`` is what kernels are compiled for, where it is not the GPU's own."""
 
     stop_at = "cubin"
+    has_native_launcher = True
 
     def __init__(self, target: str | None):
         try:
@@ -48,6 +49,11 @@ class GpuDevice:
         self._here = threading.local()
         self._loaded: dict[Compiled, Loaded] = {}
         self._flushed: tuple[int, int] | None = None  # address and size of what pushes all else out of the L2 cache
+
+    def is_capturing(self, stream: object) -> bool:
+        """Whether launches on ``stream`` go into a graph."""
+        self._make_ready()
+        return self.driver.is_capturing(stream_handle(stream))
 
     def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """As they are."""
