@@ -12,18 +12,19 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import SupportsInt
+from typing import TYPE_CHECKING, SupportsInt
 
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
-from ..launch_manifest import Launch
 from .arguments import Plan
 from .call_signature import launcher, signature
 from .driver import CudaDriver, Driver, LaunchConfig, stream_handle
 from .fast_binding import Packed
-from .library_manifest import FILE_NAME, Image, read
-from .matching import require
 from .tensor_maps import resolve
+
+if TYPE_CHECKING:
+    from ..launch_manifest import Launch
+    from .library_manifest import Image
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
 _MOST_MAPS = 256  # sets of tensor maps that a kernel remembers
@@ -39,6 +40,8 @@ class Library(Mapping):
     """
 
     def __init__(self, path: str | os.PathLike, driver: Driver | None = None):
+        from .library_manifest import FILE_NAME, read
+
         found = Path(path)
         self.path = found / FILE_NAME if found.is_dir() else found
         self.manifest = read(self.path)
@@ -146,7 +149,12 @@ class Kernel:
 
     def image(self) -> Image:
         """The image for the current GPU; raises Unsupported[no-image] saying which GPUs there are."""
-        return require(self.name, self.images, self.library.driver.device()[1])
+        return self._image_for(self.library.driver.device()[1])
+
+    def _image_for(self, number: int) -> Image:
+        from .matching import require
+
+        return require(self.name, self.images, number)
 
     def _launch(self, grid: int | Sequence[int], arguments: Sequence[object], stream: object) -> None:
         driver, handle = self.library.driver, stream_handle(stream)
@@ -163,7 +171,7 @@ class Kernel:
 
     def _choose(self, number: int) -> tuple[Image, Plan]:
         """The image for GPUs of one compute capability, and its checks."""
-        image = require(self.name, self.images, number)
+        image = self._image_for(number)
         self._chosen[number] = image, Plan(self.name, image.launch)
         return self._chosen[number]
 

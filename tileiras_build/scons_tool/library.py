@@ -24,7 +24,7 @@ import SCons.Node.FS
 import SCons.Script
 from SCons.Builder import Builder
 
-from ..bytecode.case_table import find_imports, is_helper, read_rows
+from ..bytecode.case_table import REFERENCES, find_imports, is_helper, mentions, read_rows
 from ..errors import InvalidInput, Location, TileirasError
 from ..executor import Executor
 from ..executor.once import Once
@@ -262,11 +262,13 @@ class Build:
 class Kernel:
     """One kernel of a library, or the kernels of one CUDA Tile C++ file, which are built together.
 
-    ``origin`` is the node that it is made from; ``bytecode`` gives the node of its bytecode for a target.
+    ``origin`` is the node that it is made from, ``file`` that of the file that a person has written; ``bytecode`` gives the
+    node of its bytecode for a target.
     """
 
     name: str
     origin: object
+    file: SCons.Node.FS.File
     bytecode: Callable[[Target, Settings], object]
 
 
@@ -335,16 +337,17 @@ class Chain:
     def _kernels(self, env, node, settings: Settings) -> list[Kernel]:
         first = self.table[0]
         if node.name.endswith(first.suffix):
-            return [Kernel(_stem(node, first.suffix), node, lambda target, settings: node)]
+            return [Kernel(_stem(node, first.suffix), node, node, lambda target, settings: node)]
         if node.name.endswith(tilecpp.SUFFIX):
             made = lambda target, own: self.compiled(env, node, own, target)
-            return [Kernel(_stem(node, tilecpp.SUFFIX), node, made)]
+            return [Kernel(_stem(node, tilecpp.SUFFIX), node, node, made)]
         if not node.name.endswith(".py"):
             message = f"a kernel library is made from .py, {tilecpp.SUFFIX} and {first.suffix} files"
             raise InvalidInput("library-source", message, location=Location(str(node)))
         try:
-            if is_helper(node.srcnode().get_abspath()):
-                self._say_helper(node, "no CASES table, so this is a module that kernels import")
+            if is_helper(path := node.srcnode().get_abspath()):
+                if not mentions(path, REFERENCES):
+                    self._say_helper(node, "no CASES table, so this is a module that kernels import")
                 return []
         except TileirasError:
             pass  # the step says what is wrong with it
@@ -375,7 +378,7 @@ class Chain:
         attach(env, builder, [*made, record], node, [env.fs.File(str(path)) for path in imports])
         self.build.remember_reads([*made, record], record.get_abspath())
         self.build.progress.add(made[0], Step(stage.name, "", Path(path).stem))
-        return [_exported_kernel(name, bytecode) for name, bytecode in zip(names, made, strict=True)]
+        return [_exported_kernel(name, node, bytecode) for name, bytecode in zip(names, made, strict=True)]
 
     def _names_of(self, env, path: str, settings: Settings) -> list[str]:
         """The kernels of a Python file: from its text, or where code builds its table from a run of it."""
@@ -484,8 +487,8 @@ class Chain:
         return self._make(env, settings, target, previous, stage, node, folder, name)[0]
 
 
-def _exported_kernel(name: str, bytecode) -> Kernel:
-    return Kernel(name, bytecode, lambda target, settings: bytecode)
+def _exported_kernel(name: str, file, bytecode) -> Kernel:
+    return Kernel(name, bytecode, file, lambda target, settings: bytecode)
 
 
 def _stem(node, suffix: str) -> str:
