@@ -40,9 +40,9 @@ def least(*works: Callable[[], object]) -> list[float]:
 class OnGpu:
     """An array that has its interface at hand."""
 
-    def __init__(self, address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None = None):
+    def __init__(self, address: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, kind: str):
         self.__cuda_array_interface__ = {
-            "shape": shape, "typestr": "<f4", "data": (address, False), "strides": strides, "version": 3,
+            "shape": shape, "typestr": kind, "data": (address, False), "strides": strides, "version": 3,
         }  # fmt: skip
 
 
@@ -67,6 +67,14 @@ def kernels() -> dict:
         total = total + ct.load(f, (i, 0), (tile, tile)) + ct.load(g, (i, 0), (tile, tile))
         ct.store(h, (i, 0), total)
 
+    @ct.kernel
+    def product(a, b, c, tile: ct.Constant[int]):
+        i, j = ct.bid(0), ct.bid(1)
+        total = ct.zeros((tile, tile), ct.float32)
+        for k in range(ct.cdiv(a.shape[1], tile)):
+            total = ct.mma(ct.load(a, (i, k), (tile, tile)), ct.load(b, (k, j), (tile, tile)), total)
+        ct.store(c, (i, j), total.astype(ct.float16))
+
     return {
         "1 vector": (one_vector, lambda array: (array((1024,)), 128)),
         "3 vectors, a number": (three_vectors, lambda array: (*[array((1024,)) for _ in range(3)], 2.0, 128)),
@@ -75,6 +83,7 @@ def kernels() -> dict:
             eight_matrices,
             lambda array: (*[array((128, 64), (512, 4)) for _ in range(8)], 16),
         ),
+        "3 matrices": (product, lambda array: (*[array((512, 512), None, "<f2") for _ in range(3)], 64)),
     }
 
 
@@ -84,8 +93,20 @@ def as_tile_image(compiled, target: str) -> bytes:
     from tileiras_build.pipeline.job import Job
     from tileiras_build.targets import find_target
 
-    head, *rest = compiled.ptx.partition(".visible")
+    head, *rest = _without_maps(compiled.ptx).partition(".visible")
     return ptx_to_cubin.lower(head + _META + "".join(rest), Job(find_target(target)))[0]
+
+
+def _without_maps(ptx: str) -> str:
+    """A kernel with the same parameters but for tensor maps, which cuTile's launcher passes none of, and no code."""
+    head, entry, rest = ptx.partition(".visible .entry")
+    if "tensor" not in rest:
+        return ptx
+    name, _, rest = rest.partition("(")
+    parameters, _, rest = rest.partition(")")
+    kept = [line.strip().rstrip(",") for line in parameters.splitlines() if line.strip() and "[128]" not in line]
+    directives = [line for line in head.splitlines() if line.startswith((".version", ".target", ".address_size"))]
+    return "\n".join(directives) + f"\n{entry}{name}({', '.join(kept)}) {{ ret; }}"
 
 
 def measure() -> bool:
@@ -99,9 +120,10 @@ def measure() -> bool:
     base, stream = memory_and_stream()
     good = True
     for name, (kernel, arguments_of) in kernels().items():
-        places = iter(range(base, base + (1 << 24), 1 << 16))
+        places = iter(range(base, base + (1 << 24), 1 << 20))
         arguments = arguments_of(functools.partial(on_gpu, places))
         compiled = session.compile(kernel, arguments)
+        name += f" ({len(compiled.launch.tensor_maps)})" if compiled.launch.tensor_maps else ""
         answer = (as_tile_image(compiled, session.device.target), compiled.entry, *MORE[session.cutile.row.release])
         kernel._compile = functools.partial(lambda answer, *_: answer, answer)
         launch = (stream, (4,), kernel, arguments)
@@ -118,9 +140,11 @@ def memory_and_stream() -> tuple[int, int]:
     return int(cuda.cuMemAlloc(1 << 24)[1]), int(cuda.cuStreamCreate(0)[1])
 
 
-def on_gpu(places: Iterator[int], shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> OnGpu:
+def on_gpu(
+    places: Iterator[int], shape: tuple[int, ...], strides: tuple[int, ...] | None = None, kind: str = "<f4"
+) -> OnGpu:
     """An array at the next place."""
-    return OnGpu(next(places), shape, strides)
+    return OnGpu(next(places), shape, strides, kind)
 
 
 def launches(launch: Callable[..., None], arguments: tuple) -> Callable[[], None]:

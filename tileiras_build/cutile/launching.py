@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .session import Session
 
+KEPT = "_tileiras_build"
+"""An attribute of kernels, what a session keeps of each: it goes when the kernel goes."""
 session: Session | None = None
 """What is enabled; ``patching`` sets it."""
 
@@ -30,6 +32,15 @@ def make_launch(own: Callable[..., None]) -> Callable[..., None]:
             more = {"programmatic_dependent_launch": True} if programmatic_dependent_launch else {}
             own(stream, grid, kernel, kernel_args, **more)
             return
+        # cuTile's users launch every few microseconds: what cuTile's own launcher can do is left to it before all else.
+        kept = getattr(kernel, KEPT, None)
+        if kept is not None and kept.native is not None and kept.session is now and not programmatic_dependent_launch:
+            native = kept.native
+            try:
+                native.launch(stream, grid, native.threads, native.twin, kernel_args)
+                return
+            except Exception:
+                pass  # whatever it is, what follows finds it again, and says more
         now.enqueue(stream, grid, kernel, kernel_args, programmatic_dependent_launch)
 
     return launch

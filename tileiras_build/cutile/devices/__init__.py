@@ -26,6 +26,12 @@ class Device(Protocol):
     stop_at: str
     """The last artifact that the device needs of the compiler: "cubin" or "ptx"."""
 
+    has_native_launcher: bool
+    """Whether cuTile's own launcher, which is C code, can launch on it (``native.py``)."""
+
+    def is_capturing(self, stream: object) -> bool:
+        """Whether launches on ``stream`` go into a graph."""
+
     def open(self) -> None:
         """Kernels come from now on; called once more after ``close``."""
 

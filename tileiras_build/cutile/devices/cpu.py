@@ -45,6 +45,7 @@ class CpuDevice:
     """Runs kernels in the emulator."""
 
     stop_at = "ptx"
+    has_native_launcher = False
 
     def __init__(self, target: str | None, **options: Any):
         if target is None:
@@ -67,6 +68,10 @@ class CpuDevice:
             forget(name)
             stand_in.remove()
         cupy_stand_in.remove()
+
+    def is_capturing(self, stream: object) -> bool:
+        """Whether this thread's launches go into a graph."""
+        return streams.capturing() is not None
 
     def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """Arrays as if they were in a GPU's memory."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import InvalidInput
 from ...runtime.arguments import ArrayView
 from ...runtime.driver import stream_handle
+from ...runtime.library import check_grid
 from ...targets import find_target
 from ..arguments import ArrayTable, Number, Value, numbers_of
 from .cuda_driver import StreamDriver
@@ -33,6 +34,7 @@ class GpuDevice:
     """The current context's GPU. ``target`` is what kernels are compiled for, where it is not the GPU's own."""
 
     stop_at = "cubin"
+    has_native_launcher = True
 
     def __init__(self, target: str | None):
         try:
@@ -47,6 +49,11 @@ class GpuDevice:
         self._here = threading.local()
         self._loaded: dict[Compiled, Loaded] = {}
         self._flushed: tuple[int, int] | None = None  # address and size of what pushes all else out of the L2 cache
+
+    def is_capturing(self, stream: object) -> bool:
+        """Whether launches on ``stream`` go into a graph."""
+        self._make_ready()
+        return self.driver.is_capturing(stream_handle(stream))
 
     def open(self) -> None:
         """Nothing is to be done."""
@@ -72,13 +79,13 @@ class GpuDevice:
         """Enqueue a kernel."""
         self._make_ready()
         loaded, handle = self.loaded(compiled), stream_handle(stream)
-        x, y, z = grid
+        blocks = check_grid(compiled.entry, grid, compiled.launch.cluster)
         tables: list[int] = []
         try:
             numbers = list(numbers_of(values, lambda table: self._place(table, handle, tables)))
             kinds = [param.kind for param in compiled.launch.ordinary]
             numbers = [_exact(kind, number) for kind, number in zip(kinds, numbers, strict=True)]
-            loaded.enqueue((x, y, z), numbers, handle, programmatic)
+            loaded.enqueue(blocks, numbers, handle, programmatic)
         finally:
             for address in tables:
                 self.driver.call("cuMemFreeAsync", address, handle)
