@@ -20,7 +20,7 @@ from ...runtime.library import check_grid
 from ...targets import Target, find_target
 from ..arguments import Array, ArrayTable, Value, numbers_of
 from ..reports import NamedArray, explain, name_of
-from ..stand_ins import arrays, cupy_stand_in, driver, streams
+from ..stand_ins import arrays, cupy_stand_in, driver, jax_calls, streams
 from ..stand_ins.dlpack import OnDevice
 from ..stand_ins.imports import forget, when_imported
 
@@ -234,4 +234,4 @@ def open_frameworks(target: Target) -> None:
         when_imported(name, partial(stand_in.install, target))
 
 
-FRAMEWORKS: dict[str, Any] = {"torch": _TorchStandIn}
+FRAMEWORKS: dict[str, Any] = {"torch": _TorchStandIn, "cuda.tile.jax": jax_calls}

@@ -85,6 +85,8 @@ class DeviceTensor(torch.Tensor):
         return f"{repr(on_host(self)).rstrip(')')}, device='{CUDA}')"
 
 
+# What shows a tensor's class, such as an error of cuTile's, shows PyTorch's.
+DeviceTensor.__module__, DeviceTensor.__qualname__, DeviceTensor.__name__ = "torch", "Tensor", "Tensor"
 TO_HOST = {torch.Tensor.cpu, torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.item, torch.Tensor.__array__}
 
 
@@ -258,10 +260,11 @@ def _depth(left: object, right: object) -> int:
 
 
 def _as_operand(tensor: torch.Tensor) -> torch.Tensor:
-    """In double precision what a tensor core takes an operand for: f32 is rounded to tf32, the nearest one, ties away."""
+    """In double precision what a tensor core takes an operand for: f32 is rounded to the nearest tf32, ties to even."""
     if tensor.dtype != torch.float32:
         return tensor.double()
-    return ((tensor.contiguous().view(torch.int32) + 0x1000) & ~0x1FFF).view(torch.float32).double()
+    bits = tensor.contiguous().view(torch.int32)
+    return (bits + 0xFFF + (bits >> 13 & 1) & ~0x1FFF).view(torch.float32).double()
 
 
 def _is_small(value: object) -> bool:
