@@ -36,6 +36,17 @@ def plus_one(x, tile: ct.Constant[int]):
 
 
 @ct.kernel
+def overlapping(x, y, value: ct.Constant[int]):
+    ct.store(y, (0,), ct.load(x, (0,), (TILE,)) + (ct.bid(0) if value == 0 else value))  # all write y
+
+
+@ct.kernel
+def leaning(x):
+    i = ct.arange(TILE, dtype=ct.int32) + ct.bid(0) * TILE
+    ct.scatter(x, i, ct.gather(x, i + 1))  # each reads one of the next
+
+
+@ct.kernel
 def printing(x):
     ct.printf("block %d\n", ct.bid(0))
 

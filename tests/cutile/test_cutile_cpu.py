@@ -60,6 +60,25 @@ def test_a_launch_ends_at_its_time_limit():
     assert fault.id == "kernel-time-limit" and fault.kernel == "endless"
 
 
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
+def test_blocks_that_write_one_place_are_found_by_the_race_check_unless_they_write_the_same(sm):
+    x, y = np.zeros(TILE, np.int32), np.zeros(TILE, np.int32)
+    with hook.enabled(sm, device="cpu", race_check=True):
+        ct.launch(0, (3,), kernels.overlapping, (x, y, 5))
+        fault = fault_of((3,), kernels.overlapping, (x, y, 0))
+    assert fault.id == "kernel-block-race" and 'of array "y"' in str(fault)
+    assert fault.location.line == kernels.line_of("all write y")
+
+
+def test_blocks_that_read_what_others_write_are_found_by_the_race_check():
+    x = np.arange(3 * TILE, dtype=np.int32)
+    with hook.enabled("sm_90", device="cpu", race_check=True):
+        ct.launch(0, (3,), kernels.plus_one, (x, TILE))
+        fault = fault_of((3,), kernels.leaning, (x,))
+    assert fault.id == "kernel-block-race" and "nothing orders the two" in str(fault)
+    assert fault.location.line == kernels.line_of("each reads one of the next")
+
+
 def test_prints_reach_standard_output(device, capsys):
     ct.launch(0, (2,), kernels.printing, (np.zeros(1, np.int32),))
     assert sorted(capsys.readouterr().out.splitlines()) == ["block 0", "block 1"]

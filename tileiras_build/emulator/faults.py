@@ -20,8 +20,8 @@ class UnsupportedInstruction(EmulatorError):
 
 
 # What a fault is, for those who tell it in words of their own.
-OUT_OF_BOUNDS, MISALIGNED, RACE, UNINITIALIZED, DEADLOCK, ASSERTION, TIME_LIMIT, OTHER = KINDS = (
-    "out-of-bounds", "misaligned", "race", "uninitialized", "deadlock", "assertion", "time-limit", "other",
+OUT_OF_BOUNDS, MISALIGNED, RACE, BLOCK_RACE, DEADLOCK, ASSERTION, TIME_LIMIT, OTHER = KINDS = (
+    "out-of-bounds", "misaligned", "race", "block-race", "deadlock", "assertion", "time-limit", "other",
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from . import processes, tensor
+from .block_races import BlockRaces, applies
 from .cluster import check_shape
 from .findings import FAULT, WARNING, Findings
 from .machine import Machine
@@ -57,6 +58,7 @@ class Options:
     deadline: float | None = None  # of time.monotonic()
     jobs: int = 1
     started: Callable[[tuple[int, int, int]], None] | None = None
+    block_races: BlockRaces | None = None
 
     def __post_init__(self):
         if self.sums not in SUMS:
@@ -82,6 +84,7 @@ def launch(
     time_limit: float | None = None,
     jobs: int | None = None,
     started: Callable[[tuple[int, int, int]], None] | None = None,
+    check_blocks: bool = False,
 ) -> None:
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
@@ -94,7 +97,8 @@ def launch(
     in a fault. ``jobs``: at most
     so many processes run CTAs, one where those may see each other (``processes.py``); None asks ``TILEIRAS_EMULATOR_JOBS``,
     1 unless it is set. With ``started`` clusters run one after the other, in this process, and it is called before each with
-    its place in the grid of clusters: what the kernel then changes is that cluster's doing. Raises ValueError for a finding or
+    its place in the grid of clusters: what the kernel then changes is that cluster's doing. ``check_blocks``
+    looks for races between CTAs on global memory (``block_races.py``), in one process. Raises ValueError for a finding or
     sums that do not exist, and for fewer than one job.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
@@ -109,9 +113,10 @@ def launch(
         Findings(findings, FAULT),
         sums,
         registers=registers,
-        jobs=jobs_of(jobs),
+        jobs=1 if check_blocks else jobs_of(jobs),
         deadline=None if time_limit is None else time.monotonic() + time_limit,
         started=started,
+        block_races=BlockRaces() if check_blocks and applies(program) else None,
     )
     execute(program, grid, block, params, memory, dynamic, options)
 

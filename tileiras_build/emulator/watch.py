@@ -34,8 +34,8 @@ class Watch:
         machine = self.machine
         for place, inside in pieces:
             if place.view != machine.shared_view:
-                if self.counters is not None and place.bias is None:
-                    self.count_global(site, group, place, inside, selection, writes)
+                if place.bias is None:
+                    self.see_global(site, group, place, inside, selection, writes, values)
                 continue
             if machine.flight is not None and site.ins.op != "cp":
                 machine.flight.check(site, group, place, inside, writes, selection)
@@ -65,17 +65,27 @@ class Watch:
         return np.concatenate(columns, axis=1)
 
     # -- global memory -------------------------------------------------------------------------------
-    def count_global(self, site, group, place, inside, selection, writes: bool) -> None:
-        """Bytes, requests and sectors of an access; local memory and parameters are none."""
-        region = getattr(place.view, "__self__", None)
+    def see_global(
+        self, site, group, place, inside, selection, writes: bool, values=None, atomic: bool = False
+    ) -> None:
+        """An access of global memory: counted, and looked at for races between CTAs; local memory and parameters are none."""
+        region, races = getattr(place.view, "__self__", None), self.machine.options.block_races
         if not isinstance(region, Region) or region is self.machine.params:
             return
+        if self.counters is None and (races is None or atomic):
+            return
         flat = group.cta * self.machine.threads + group.tid if selection is None else flat_threads(group, selection)
-        flat = flat if inside is None else np.broadcast_to(flat, inside.shape)[inside]
-        start = np.broadcast_to(np.asarray(place.offset, np.int64) + region.base - region.pad, flat.shape).reshape(-1)
-        warps = -(-self.machine.threads // 32)
-        cta, tid = np.divmod(flat.reshape(-1), self.machine.threads)
-        count_global(self.counters, cta * warps + tid // 32, start, site.bytes, writes)
+        shape = flat.shape
+        flat = (flat if inside is None else np.broadcast_to(flat, inside.shape)[inside]).reshape(-1)
+        offset = np.asarray(place.offset, np.int64) + (region.base - region.pad)
+        start = np.broadcast_to(offset, shape if inside is None else flat.shape).reshape(-1)
+        if self.counters is not None:
+            cta, tid = np.divmod(flat, self.machine.threads)
+            warps = -(-self.machine.threads // 32)
+            count_global(self.counters, cta * warps + tid // 32, start, site.bytes, writes)
+        if races is not None and not atomic:
+            data = None if values is None or inside is not None else self.bytes_of(values, shape)
+            races.access(self.machine, site.ins, region, flat, start, site.bytes, writes, data)
 
     # -- bank conflicts ------------------------------------------------------------------------------
     def count(self, site, start, threads, writes: bool):

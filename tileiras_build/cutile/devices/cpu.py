@@ -124,6 +124,7 @@ class CpuDevice:
         try:
             emulator.launch(
                 compiled, compiled.entry, grid, params, memory=memory, check_races=options.race_check or None,
+                check_blocks=options.race_check,
                 counters=counters, time_limit=options.time_limit, jobs=self._jobs(compiled),
             )  # fmt: skip
         except emulator.EmulatorError as error:

@@ -95,9 +95,9 @@ class AtomicSite:
         extra = None if extra is None else np.broadcast_to(selection.pick(extra), n)
         pieces = self.site.locate(group, target, selection)
         watch = group.machine.watch
-        if watch is not None and watch.counters is not None:
+        if watch is not None:
             for place, inside in pieces:
-                watch.count_global(self.site, group, place, inside, selection, True)
+                watch.see_global(self.site, group, place, inside, selection, True, atomic=True)
         for place, inside in pieces:
             view = place.view(self.site.dtype)
             index = np.broadcast_to(place.index(self.size), n if inside is None else int(inside.sum()))

@@ -217,6 +217,8 @@ class BoxCopy(Copy):
         view, index = global_view(machine, self.ins, self.flat[0], base, elements.only(), elements.unit, writes)
         moved = elements.unit * (elements.offset.size if elements.all else int(elements.valid.sum()))
         count_bulk(machine.options.counters, len(self.flat), moved, writes)
+        if self.function is None:
+            self.watch_blocks(machine, elements, writes)
         if self.positions is not None:
             self.watch_landing(machine)
             return self.load(machine, elements, view, index)
@@ -225,6 +227,20 @@ class BoxCopy(Copy):
             self.store(elements, view, index)
         else:
             self.reduce(machine)
+
+    def watch_blocks(self, machine, elements, writes: bool) -> None:
+        """The race check of CTAs sees every unit of the boxes."""
+        races = machine.options.block_races
+        if races is None or not elements.offset.size:
+            return
+        flat = np.broadcast_to(np.asarray(self.flat)[:, None, None], elements.offset.shape)
+        flat, offset = (
+            (flat, elements.offset) if elements.all else (flat[elements.valid], elements.offset[elements.valid])
+        )
+        start = offset.reshape(-1) + self.tensor.base
+        if len(start):
+            region = machine.memory.find(int(start[0]))
+            races.access(machine, self.ins, region, flat.reshape(-1), start, elements.unit, writes)
 
     def load(self, machine, elements, view, index):
         if elements.all:
