@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..compiled import Compiled
     from . import Fast
+    from .loaded import Loaded
 
 
 class CpuDevice:
@@ -33,6 +34,10 @@ class CpuDevice:
         row = find_target(target)
         self.target, self.number = f"sm_{row.number}", row.number
         install_driver()
+
+    def mapping(self, compiled: Compiled) -> Loaded:
+        """Nobody else loads a kernel here."""
+        raise NotImplementedError
 
     def is_capturing(self, stream: object) -> bool:
         """No: there are no graphs."""
