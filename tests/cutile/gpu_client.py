@@ -4,6 +4,7 @@ Runs over the strict driver (test_cutile_gpu.py), or on a real GPU. Each check i
 assertion. At the end a line of JSON says how many kernels were compiled.
 """
 
+import gc
 import io
 import json
 import sys
@@ -71,7 +72,7 @@ def is_known(kernel, ways: int) -> bool:
 def native(kernel) -> bool:
     session = hook.patching.current()
     [compiled, *_] = kernel._tileiras_build.compiled.values()
-    return session.device.has_native_launcher and is_native(session.cutile, compiled)
+    return is_native(session, compiled)
 
 
 def check_sum(launch, kind=Interface, factor=2.0, stream=0, kernel=scaled_sum, **more):
@@ -168,6 +169,26 @@ def tensor_maps():
         np.testing.assert_array_equal(c.fetch(), a.host.astype(np.float32) @ b.host.astype(np.float32))
     [compiled] = product._tileiras_build.compiled.values()
     assert compiled.launch.tensor_maps and is_known(product, 1)
+
+
+def many_tensor_maps():
+    """More sets of arrays than are remembered, in turn; then a kernel in the place of one that is gone."""
+    rng = np.random.default_rng(1)
+    kernel = product.replace_hints(occupancy=1)
+    sets = [[Interface(rng.integers(-4, 4, (64, 64)).astype(np.float16)) for _ in range(2)] for _ in range(18)]
+    for a, b in [*sets, *sets[:3], *sets[:2]]:
+        c = Interface(np.full((64, 64), np.nan, np.float32))
+        ct.launch(0, (1, 1), kernel, (a, b, c, 64))
+        np.testing.assert_array_equal(c.fetch(), a.host.astype(np.float32) @ b.host.astype(np.float32))
+    del kernel
+    gc.collect()
+    for other in (scaled_sum, product):
+        check = other.replace_hints(occupancy=6)
+        if other is product:
+            ct.launch(0, (1, 1), check, (a, b, c, 64))
+            np.testing.assert_array_equal(c.fetch(), a.host.astype(np.float32) @ b.host.astype(np.float32))
+        else:
+            check_sum(ct.launch, kernel=check)
 
 
 def hints():

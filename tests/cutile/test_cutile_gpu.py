@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cutile.kept_kernels import CachedDriver
-from tests.cutile.releases import found, names
+from tests.cutile.releases import INSTALLED, found, names
 from tests.strict_driver.server import build
 
 pytest.importorskip("cuda.bindings", reason="cuda-python is not installed: pip install 'tileiras-build[runtime]'")
@@ -42,6 +42,16 @@ def test_launches_of_every_kind(driver, tmp_path, release):
     assert said["compilations"] > 5 and (release == "installed" or said["release"].startswith(release[:3]))
     again = run(driver, tmp_path, release, ["arrays", "lists", "tensor_maps"])
     assert again["compilations"] == 0
+
+
+@pytest.mark.parametrize("release", names())
+def test_launches_by_python(driver, tmp_path, release):
+    """What cuTile's launcher cannot launch, and everything before 1.4."""
+    run(driver, tmp_path, release, ["--by-python", *CHECKS[: CHECKS.index("hints")], "graphs", "threads"])
+
+
+def test_more_tensor_maps_than_are_remembered(driver, tmp_path):
+    run(driver, tmp_path, INSTALLED, ["many_tensor_maps"])
 
 
 @pytest.mark.parametrize("release", names())

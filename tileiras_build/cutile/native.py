@@ -2,9 +2,10 @@
 
 cuTile's launcher asks a kernel object's ``_compile`` for a cubin when it has none for the arguments, keeps it, and launches
 it with as many threads as it is told (``launch_extended``). So a *twin* of the user's kernel, whose ``_compile`` gives
-our cubins, is launched in its place; the user's own kernel keeps what cuTile compiled for it. That launcher encodes no tensor
-maps, has one number of threads for all cubins of a kernel, and before 1.6 lets none take more shared memory than every
-kernel may: a kernel for which that does not do is launched by ``fast_launch`` from then on.
+our cubins, is launched in its place; the user's own kernel keeps what cuTile compiled for it. Tensor maps, of which that
+launcher knows nothing, are put beside the parameters on the way to the driver (``launch_shim.py``). It has one number of
+threads for all cubins of a kernel, and before 1.6 lets none take more shared memory than every kernel may: a kernel for
+which that does not do is launched by ``fast_launch`` from then on.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..targets import COMMON_SHARED_MEMORY
 
 if TYPE_CHECKING:
     from .compiled import Compiled
-    from .versions import Cutile
+    from .session import Session
 
 
 PROGRAMMATIC = {"programmatic_dependent_launch": True}
@@ -39,9 +40,10 @@ class Miss(Exception):
 class Native:
     """The twin of one kernel. ``threads`` are those of a block."""
 
-    def __init__(self, cutile: Cutile, kernel: Any, compiled: Compiled, compile: Callable[[Any], Compiled]):
+    def __init__(self, session: Session, kernel: Any, compiled: Compiled, compile: Callable[[Any], Compiled]):
         self.threads = (compiled.launch.threads_per_cta,)
-        self._cutile, self._compile = cutile, compile
+        self._session, self._compile = session, compile
+        cutile = session.cutile
         self._may_load = threading.local()
         self.twin = cutile.twin(kernel, self._answer)
         assert cutile.launch_extended is not None
@@ -56,26 +58,32 @@ class Native:
             self.launch(stream, grid, self.threads, self.twin, arguments, **more)
         finally:
             del self._may_load.here
+            if self._session.shim is not None:
+                self._session.shim.pending(None)
 
     def _answer(self, signature: Any) -> tuple[object, ...]:
         """What cuTile's launcher is given for a signature."""
         if not hasattr(self._may_load, "here"):
             raise Miss
         compiled = self._compile(signature)
-        if not is_native(self._cutile, compiled) or compiled.launch.threads_per_cta != self.threads[0]:
+        if not is_native(self._session, compiled) or compiled.launch.threads_per_cta != self.threads[0]:
             raise NotNative
+        if compiled.launch.tensor_maps and self._session.shim is not None:
+            self._session.shim.pending(self._session.device.mapping(compiled))
         dynamic = compiled.launch.shared_memory.dynamic
         program = HostProgram(["Const"], [dynamic]) if dynamic else None
-        return compiled.cubin, compiled.entry, program, self._cutile.row.no_extras
+        return compiled.cubin, compiled.entry, program, self._session.cutile.row.no_extras
 
 
 class NotNative(Exception):
     """cuTile's launcher cannot launch what was compiled."""
 
 
-def is_native(cutile: Cutile, compiled: Compiled) -> bool:
+def is_native(session: Session, compiled: Compiled) -> bool:
     """Whether cuTile's launcher can launch a kernel."""
-    launch = compiled.launch
-    if not cutile.row.launches_blocks or launch.tensor_maps:
+    launch, row = compiled.launch, session.cutile.row
+    if not session.device.has_native_launcher or not row.launches_blocks:
         return False
-    return cutile.row.raises_shared_memory or launch.shared_memory.dynamic <= COMMON_SHARED_MEMORY
+    if launch.tensor_maps and not (session.shim is not None and session.shim.is_in_use and session.shim.has_room):
+        return False
+    return row.raises_shared_memory or launch.shared_memory.dynamic <= COMMON_SHARED_MEMORY

@@ -10,6 +10,7 @@ from .arguments import flatten, host_array
 from .checks import checked
 from .compiled import Compiled, Compiler
 from .devices import Device, open_device
+from .launch_shim import LaunchShim, install
 from .launching import KEPT
 from .native import PROGRAMMATIC, Miss, Native, NotNative, is_native
 from .versions import Cutile
@@ -47,6 +48,7 @@ class Session:
     def __init__(self, device: Device, cutile: Cutile):
         self.device, self.cutile = device, cutile
         self.compiler = Compiler(cutile, device)
+        self.shim: LaunchShim | None = install() if device.has_native_launcher else None
 
     def kept(self, kernel: Any) -> Kept:
         """What is kept of a kernel."""
@@ -97,10 +99,10 @@ class Session:
 
     def _native(self, kept: Kept, kernel: Any, compiled: Compiled) -> Native | None:
         """The launcher in C, where the device has it, of a kernel of which one variant is ``compiled``."""
-        if not self.device.has_native_launcher or not is_native(self.cutile, compiled):
+        if not is_native(self, compiled):
             return None
         compile = lambda signature: self._compiled(kept, kernel, self.cutile.as_ours(signature, kernel))
-        return Native(self.cutile, kernel, compiled, compile)
+        return Native(self, kernel, compiled, compile)
 
     def _natively(
         self, kept: Kept, native: Native, stream: object, grid: Any, arguments: tuple[object, ...], programmatic: bool

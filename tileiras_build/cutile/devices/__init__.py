@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ...runtime.arguments import ArrayView
     from ..arguments import Value
     from ..compiled import Compiled
+    from .loaded import Loaded
 
 # One launch (grid, arguments, stream, programmatic) of arguments like those that it was made for; False: they are others.
 Fast = Callable[[object, tuple[object, ...], object, bool], bool]
@@ -28,6 +29,9 @@ class Device(Protocol):
 
     has_native_launcher: bool
     """Whether cuTile's own launcher, which is C code, can launch on it (``native.py``)."""
+
+    def mapping(self, compiled: Compiled) -> Loaded:
+        """What encodes the tensor maps of a kernel that cuTile's launcher loads."""
 
     def is_capturing(self, stream: object) -> bool:
         """Whether launches on ``stream`` go into a graph."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..compiled import Compiled
     from ..profile import Profile
     from . import Fast
+    from .loaded import Loaded
 
 
 @dataclass
@@ -68,6 +69,10 @@ class CpuDevice:
             forget(name)
             stand_in.remove()
         cupy_stand_in.remove()
+
+    def mapping(self, compiled: Compiled) -> Loaded:
+        """Nobody else loads a kernel here."""
+        raise NotImplementedError
 
     def is_capturing(self, stream: object) -> bool:
         """Whether this thread's launches go into a graph."""

@@ -155,6 +155,10 @@ class GpuDevice:
                 self._loaded[compiled] = self._load(compiled)
             return self._loaded[compiled]
 
+    def mapping(self, compiled: Compiled) -> Loaded:
+        """What encodes the tensor maps of a kernel that somebody else loads."""
+        return Loaded(compiled, 0, self.target, self.driver, self._call)
+
     def _load(self, compiled: Compiled) -> Loaded:
         """A capture that this thread has begun must not keep it from loading: nothing of it belongs into the graph."""
         assert compiled.cubin is not None

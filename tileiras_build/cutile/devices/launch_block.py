@@ -45,6 +45,7 @@ class BlockLayout:
             if param.kind not in _CODES:
                 raise Unsupported("cutile-argument", f"kernel {entry}: parameter {param.name} is a {param.kind}")
         self.places = places_of(launch.ordinary)
+        self._codes = [_CODES[param.kind] for param in launch.ordinary]
         own, end = _format(launch)
         self.params = struct.Struct("<" + own)
         """The parameters alone, without tensor maps."""
@@ -72,6 +73,10 @@ class BlockLayout:
         pointers = [address + _PARAMETERS + place for place in self._offsets]
         struct.pack_into(f"<{len(pointers)}Q", buffer, offset + self._pointers, *pointers)
         return Block(buffer, offset, address, address + self._pointers, address + self._attribute)
+
+    def numbers(self, parts: Sequence[bytes]) -> list[object]:
+        """What ``packed`` is made of, from the bytes of each parameter."""
+        return [struct.unpack(f"<{code}", part)[0] for code, part in zip(self._codes, parts, strict=True)]
 
     def packed(self, numbers: Sequence[object]) -> Packed:
         """The parameters as bytes, from which tensor maps are made."""
