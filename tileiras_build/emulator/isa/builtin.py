@@ -13,6 +13,7 @@ from ..heap import Heap
 from .registry import helper
 
 BUILTIN_CALLS = {"vprintf", "__assertfail", "malloc", "free"}  # functions that this module is
+ORDERED_CALLS = {"vprintf", "malloc", "free"}  # those of which it can be seen who called first
 
 _FORMAT = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|j|z|t|L)?([diouxXeEfFgGaAcsp%])")
 
