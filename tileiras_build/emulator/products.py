@@ -15,6 +15,7 @@ a sum that could round to either of two float32 numbers is added up anew, exactl
 from __future__ import annotations
 
 import math
+import struct
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +24,7 @@ import numpy as np
 from . import numerics
 from .numerics import f32, f64
 
+SMALLEST_NORMAL = 2.0**-126  # of float32
 FEW = -30  # types with smaller exponents have units that say nothing
 EXACT = {f32: 2.0**24, f64: 2.0**53}  # up to which all multiples of 1 are in the type
 
@@ -67,41 +69,54 @@ class Factor:
         return self.values.astype(f64, copy=False)
 
     @cached_property
+    def apart(self) -> Factor:
+        """Columns of a matrix B in eights, of which first the even and then the odd ones."""
+        stack, n, k = self.values.shape
+        return Factor(self.values.reshape(stack, n // 8, 4, 2, k).swapaxes(2, 3).reshape(stack, n, k), self.kind)
+
+    def in_stacks(self, count: int) -> Factor:
+        """Rows of matrices A that meet the same one of ``count`` matrices B under each other."""
+        if count == 1 or count == len(self.values):
+            return self
+        return Factor(self.values.reshape(count, -1, self.values.shape[-1]), self.kind)
+
+    @cached_property
+    def single(self) -> np.ndarray:
+        return self.values.astype(f32, copy=False)
+
+    @cached_property
     def magnitudes(self) -> np.ndarray:
         """The bits of all numbers but for their signs: their order is that of the magnitudes."""
         kind = np.dtype(f"u{self.values.itemsize}").type
-        return np.ascontiguousarray(self.values).view(kind) & kind((1 << 8 * self.values.itemsize - 1) - 1)
-
-    def extremes(self, bits: np.ndarray, axis: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """The largest magnitude along an axis, and the unit that all numbers there are multiples of."""
-        one = bits.dtype.type(1)
-        largest = bits.max(axis=axis).view(self.values.dtype).astype(f64)
-        smallest = ((bits - one).min(axis=axis) + one).view(self.values.dtype)  # a zero less one is the largest of all
-        exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
-        return largest, np.ldexp(1.0, exponents + 1 - self.numbers.bits)
+        return self.values.view(kind) & kind((1 << 8 * self.values.itemsize - 1) - 1)
 
     @cached_property
     def bound(self) -> float:
-        """At least ``ratio``, by the smallest unit of the type: quickly known, and enough for types of few exponents."""
+        """At least the largest magnitude over the unit that all are multiples of, by the smallest unit of the type."""
         if self.numbers.lowest < FEW:
             return math.inf
-        largest = max(float(self.values.max()), -float(self.values.min()))
+        largest = float(self.magnitudes.max().view(self.values.dtype))
         return largest * 2.0 ** (self.numbers.bits - 1 - self.numbers.lowest)
 
     @cached_property
-    def ratio(self) -> float:
-        """The largest magnitude of the stack over the unit of all its numbers."""
-        largest, unit = self.extremes(self.magnitudes, None)
-        return float(largest) / float(unit)
+    def units(self) -> np.ndarray:
+        """Per matrix: the unit that all its numbers are multiples of."""
+        bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
+        smallest = ((bits - one).min(axis=(-2, -1)) + one).view(self.values.dtype)  # a zero less one is the largest of all
+        exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
+        return np.ldexp(1.0, exponents + 1 - self.numbers.bits)
 
     @cached_property
-    def ratios(self) -> np.ndarray:
-        """``ratio`` of each matrix."""
-        largest, unit = self.extremes(self.magnitudes.reshape(*self.values.shape[:-2], -1), -1)
-        return largest / unit
+    def lengths(self) -> np.ndarray:
+        """Per matrix: the largest Euclidean norm of a row, a little more for what is rounded; NaN where it has one."""
+        return np.sqrt(np.einsum("...k,...k->...", self.wide, self.wide).max(axis=-1)) * (1 + 1e-9)
 
-    def largest_finite(self) -> np.ndarray:
+    @cached_property
+    def largest(self) -> np.ndarray:
         """Per matrix: the largest magnitude but for infinities and NaNs."""
+        largest = self.magnitudes.max(axis=(-2, -1)).view(self.values.dtype).astype(f64)
+        if np.isfinite(largest).all():
+            return largest
         finite = np.isfinite(self.wide)
         return np.abs(self.wide, where=finite, out=np.zeros_like(self.wide)).max(axis=(-2, -1))
 
@@ -111,81 +126,117 @@ EXACTLY, BY_BLAS = SUMS = ("exact", "blas")  # how a launch may have its product
 
 def multiply(left: Factor, right: Factor, sums: str = EXACTLY) -> np.ndarray:
     """A B (…, m, n) in float32; the stacks are as long as each other, or one is of length 1."""
-    if sums == EXACTLY:
-        return multiply_exactly(left, right)
-    return in_blocks(left.values.astype(f32, copy=False), right.values.astype(f32, copy=False).swapaxes(-1, -2))
+    stack = max(len(left.values), len(right.values))
+    out = np.empty((stack, left.values.shape[1], right.values.shape[1]), f32)
+    add_products(out, [(left, right)], sums, fresh=True)
+    return out
 
 
 @np.errstate(all="ignore")
-def multiply_exactly(left: Factor, right: Factor) -> np.ndarray:
-    """As ``multiply``, every sum exact and rounded once."""
-    k = left.values.shape[-1]
-    most = k * left.numbers.ratio * right.numbers.ratio
-    if most <= EXACT[f32]:
-        return in_blocks(left.values, right.values.swapaxes(-1, -2)) + f32(0)
-    sums = in_blocks(left.wide, right.wide.swapaxes(-1, -2))
-    out = sums.astype(f32)
-    if not (
-        most <= EXACT[f64] or k * left.bound * right.bound <= EXACT[f64] or k * left.ratio * right.ratio <= EXACT[f64]
-    ):
-        sure = k * left.ratios * right.ratios <= EXACT[f64]
-        if not sure.all():
-            _correct(out, sums, left, right, np.nonzero(~sure))
-    out += f32(0)
-    return out
+def add_products(total: np.ndarray, steps: list[tuple[Factor, Factor]], sums: str = EXACTLY, *, fresh: bool = False) -> None:
+    """Add products of pairs (A, B) to ``total`` (stack, m, n), one after the other, each as ``multiply`` rounds it.
 
-
-ONE_THREAD = 1 << 18  # m * n * k up to which OpenBLAS multiplies without threads
-
-
-def in_blocks(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """np.matmul of stacks of small matrices, in blocks of columns for which BLAS starts no threads.
-
-    Its threads cost far more than they give here, and by orders of magnitude where the machine is busy.
+    ``fresh``: there is nothing in ``total`` yet. All that belongs to some elements is done while they are in the caches.
     """
-    (m, k), n = a.shape[-2:], b.shape[-1]
-    step = max(ONE_THREAD // (m * k), 1)
-    if n <= step:
-        return np.matmul(a, b)
-    shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), m, n)
-    out = np.empty(shape, np.result_type(a, b))
-    for at in range(0, n, step):
-        out[..., at : at + step] = np.matmul(a, b[..., at : at + step])
-    return out
+    ways = [_Way(left, right, sums) for left, right in steps]
+    for number, part in enumerate(_parts(total.shape, max(way.k for way in ways))):
+        if not number:
+            rooms = {way.type: np.empty(total[part].size, way.type) for way in ways} | {f32: np.empty(total[part].size, f32)}
+            spare, flags = np.empty(total[part].size, f32), np.empty(total[part].size, bool)
+        sums_part = total[part]
+        room = {kind: buffer[: sums_part.size].reshape(sums_part.shape) for kind, buffer in rooms.items()}
+        others = [buffer[: sums_part.size].reshape(sums_part.shape) for buffer in (spare, flags)]
+        for at, way in enumerate(ways):
+            product = way.product(part, room[way.type], room[f32], others)
+            if at or not fresh:
+                # A zero is positive; to a sum that cannot be a negative zero, either adds the same.
+                np.add(product, f32(0), out=product) if not at else None
+                np.add(product, sums_part, out=sums_part)
+            else:
+                np.add(product, f32(0), out=sums_part)
+
+
+ONE_THREAD = 1 << 18  # m * n * k up to which OpenBLAS multiplies without threads, which cost far more than they give here
+PART = 1 << 14  # elements whose sums, in float64 and float32, fit a second-level cache
+
+
+def _parts(shape: tuple[int, int, int], k: int):
+    """Slices (of the stack, of the rows) of parts of a stack of products."""
+    stack, m, n = shape
+    most = min(ONE_THREAD // k, PART)
+    count = max(most // (m * n), 1)
+    rows = m if count > 1 else min(max(most // n, 1), m)
+    for first in range(0, stack, count):
+        for row in range(0, m, rows):
+            yield slice(first, first + count), slice(row, row + rows)
+
+
+class _Way:
+    """How one pair of factors is multiplied: in ``type``, and with which error of a sum, per matrix; None where all are exact."""
+
+    def __init__(self, left: Factor, right: Factor, sums: str):
+        self.k = left.values.shape[-1]
+        self.errors = None
+        exact = [EXACT[kind] for kind in (f32, f64) if self.surely_within(left, right, EXACT[kind])]
+        self.type = f32 if sums == BY_BLAS or exact[:1] == [EXACT[f32]] else f64
+        if sums == EXACTLY and not exact:
+            self.errors = self.possible_errors(left, right)
+        self.left, self.columns = (factor.single if self.type is f32 else factor.wide for factor in (left, right))
+        self.right = self.columns.swapaxes(-1, -2)
+
+    def surely_within(self, left: Factor, right: Factor, most: float) -> bool:
+        """Whether all sums are exact in a type that has all multiples of 1 up to ``most``: quickly known."""
+        return self.k * left.numbers.ratio * right.numbers.ratio <= most or self.k * left.bound * right.bound <= most
+
+    def possible_errors(self, left: Factor, right: Factor) -> np.ndarray | None:
+        """Per matrix, of k additions in float64 in any order (Higham, "Accuracy and Stability", section 3.1).
+
+        No error where what is added is a multiple of a unit and adds up to at most 2^53 of them (Cauchy and Schwarz).
+        """
+        exact = left.lengths * right.lengths <= EXACT[f64] * left.units * right.units
+        if exact.all():
+            return None
+        return np.where(exact, 0, left.largest * right.largest * (self.k * (self.k + 1) * 2.0**-53))
+
+    def product(self, part: tuple[slice, slice], room: np.ndarray, out: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
+        """The part's sums in float32, in ``out``."""
+        stack, rows = part
+        a = self.left[stack if len(self.left) > 1 else slice(1), rows]
+        which = stack if len(self.right) > 1 else slice(1)
+        np.matmul(a, self.right[which], out=room)
+        if self.type is f32:
+            return room
+        if self.errors is None:
+            np.copyto(out, room, casting="same_kind")
+            return out
+        errors = self.errors[stack if len(self.errors) > 1 else slice(1)]
+        if not errors.any():
+            np.copyto(out, room, casting="same_kind")
+            return out
+        error = errors[0] if len(errors) == 1 else errors[:, None, None]
+        other, near = others
+        np.subtract(room, error, out=out, casting="same_kind")
+        np.add(room, error, out=other, casting="same_kind")
+        if np.not_equal(out, other, out=near).any():
+            _correct(out, room, near, a, self.columns[which])
+        return out
 
 
 # -- sums that float64 may not hold ------------------------------------------------------------------
 CHUNK = 1 << 14  # sums at a time: their products fit a second-level cache
+FEW_SUMS = 64  # that are added up one by one
 
 
-def _correct(out: np.ndarray, sums: np.ndarray, left: Factor, right: Factor, stack: tuple) -> None:
-    """Add up anew, in the matrices ``stack`` of ``out``, what may not be rounded from its exact sum."""
-    near = _between_two(sums[stack], _bounds(left, right, sums.shape, stack))
-    which, row, column = near
-    rows = _rows(left.wide, sums.shape)
-    columns = _rows(right.wide, sums.shape)
-    for start in range(0, len(row), CHUNK):
-        part = slice(start, start + CHUNK)
-        at = tuple(index[which[part]] for index in stack)
-        out[(*at, row[part], column[part])] = round_sums(rows[(*at, row[part])] * columns[(*at, column[part])])
-
-
-def _rows(values: np.ndarray, shape: tuple) -> np.ndarray:
-    return np.broadcast_to(values, (*shape[:-2], *values.shape[-2:]))
-
-
-def _bounds(left: Factor, right: Factor, shape: tuple, stack: tuple) -> np.ndarray:
-    """Per matrix, the error of k additions in float64 in any order (Higham, "Accuracy and Stability", section 3.1)."""
-    k = left.values.shape[-1]
-    largest = np.broadcast_to(left.largest_finite() * right.largest_finite(), shape[:-2])
-    return (largest * (k * (k + 1) * 2.0**-53))[stack]
-
-
-def _between_two(sums: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Where finite sums (matrices, m, n) may round to either of two float32 numbers."""
-    bounds = bounds[:, None, None]
-    near = (sums - bounds).astype(f32) != (sums + bounds).astype(f32)
-    return np.unravel_index(np.flatnonzero(near & np.isfinite(sums)), sums.shape)
+def _correct(out: np.ndarray, sums: np.ndarray, near: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+    """Round sums (stack, m, n) that may be ``near`` to the middle of two float32 numbers from their exact values."""
+    near &= np.isfinite(sums)
+    np.copyto(out, sums, casting="same_kind", where=~np.isfinite(sums))
+    flat, (_, m, n) = np.flatnonzero(near), sums.shape
+    for start in range(0, len(flat), CHUNK):
+        some = flat[start : start + CHUNK]
+        at, row, column = some // (m * n), some // n % m, some % n
+        terms = rows[at if len(rows) > 1 else 0, row] * columns[at if len(columns) > 1 else 0, column]
+        out[at, row, column] = round_sums(terms) if len(at) > FEW_SUMS else [_round_sum(line) for line in terms.tolist()]
 
 
 @np.errstate(over="ignore")
@@ -218,4 +269,12 @@ def _round_inexact(terms: np.ndarray) -> np.ndarray:
 
 def _round_sum(terms: list[float]) -> np.float32:
     high = math.fsum(terms)
+    if _surely(high):
+        return f32(high)
     return numerics.sum_odd(f64(high), f64(math.fsum([*terms, -high]))).astype(f32)
+
+
+def _surely(nearest: float) -> bool:
+    """Whether the float64 nearest to a number rounds to the same float32 as the number itself."""
+    low = struct.unpack("<Q", struct.pack("<d", nearest))[0] & (1 << 29) - 1
+    return low != 1 << 28 and abs(nearest) >= SMALLEST_NORMAL

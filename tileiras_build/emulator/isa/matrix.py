@@ -19,6 +19,7 @@ import numpy as np
 from .. import numerics, products
 from ..emit import items_of
 from ..faults import EmulatorError
+from .chains import can_wait
 from .registry import RESULT_KINDS, handles, helper
 from .sparse import ORDERED, emit_spread
 from .warp import wait_for_mates
@@ -35,7 +36,7 @@ def _nibbles(words, signed: bool):
 
 
 _DECODE = {
-    "f16": lambda w: w[..., None].view(np.float16).astype(np.float32),
+    "f16": lambda w: w[..., None].view(np.float16),
     "bf16": lambda w: (w[..., None].view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32),
     "tf32": lambda w: (w & np.uint32(0xFFFFE000)).view(np.float32)[..., None],
     "f64": lambda w: w.view(np.float64)[..., None],
@@ -198,6 +199,9 @@ def handle_mma(e, ins):
         a, b = scale_operands(e, ins, types, a, b, 6 if sparse else 4)
     if kind == "f64":
         return accumulate_f64(e, ins, a, b)
+    targets, olds = items_of(ins.args[0]), items_of(ins.args[3])
+    if d_type == "f32" and "satfinite" not in ins.mods and can_wait(e, targets):
+        return e.noted.add(e, "mma", (m, a_name, b_name), targets, olds, (a, b))
     integers = d_type == "s32"
     parts = e.temp(f"multiply(g, {a}, {b}, {integers})")
     accumulate(e, ins, d_type, "s32" if integers else "f32", parts)

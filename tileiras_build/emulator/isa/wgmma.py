@@ -28,6 +28,7 @@ from ..emit import items_of
 from ..faults import EmulatorFault
 from ..group import Event
 from ..syntax import Vector
+from .chains import can_wait
 from .matrix import _DECODE, _WIDTH, fragment
 from .registry import GROUP_WIDE, RESULT_KINDS, WARP_WIDE, handles, helper
 from .sparse import SELECTORS, read_selector
@@ -303,6 +304,8 @@ def handle_wgmma(e, ins):
         kind = "u32" if p.d == "f16" else "f32"
         olds = ", ".join(e.use(c, kind) for c in p.targets)
         return e.set_tuple(p.targets, kind, f"accumulate_short(g, {a}, {b}, [{olds}], {keep}, {p.d!r})")
+    if p.d == "f32" and can_wait(e, p.targets):
+        return e.noted.add(e, "wgmma", (p.n, p.a, p.b), p.targets, p.targets, (a, b, keep))
     parts = e.temp(f"warpgroup_multiply(g, {a}, {b}, {p.integers})")
     if p.d == "f16":
         words = ", ".join(e.use(c, "u32") for c in p.targets)
