@@ -81,10 +81,6 @@ class Factor:
         return Factor(self.values.reshape(count, -1, self.values.shape[-1]), self.kind)
 
     @cached_property
-    def single(self) -> np.ndarray:
-        return self.values.astype(f32, copy=False)
-
-    @cached_property
     def magnitudes(self) -> np.ndarray:
         """The bits of all numbers but for their signs: their order is that of the magnitudes."""
         kind = np.dtype(f"u{self.values.itemsize}").type
@@ -102,7 +98,9 @@ class Factor:
     def units(self) -> np.ndarray:
         """Per matrix: the unit that all its numbers are multiples of."""
         bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
-        smallest = ((bits - one).min(axis=(-2, -1)) + one).view(self.values.dtype)  # a zero less one is the largest of all
+        smallest = ((bits - one).min(axis=(-2, -1)) + one).view(
+            self.values.dtype
+        )  # a zero less one is the largest of all
         exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
         return np.ldexp(1.0, exponents + 1 - self.numbers.bits)
 
@@ -133,7 +131,9 @@ def multiply(left: Factor, right: Factor, sums: str = EXACTLY) -> np.ndarray:
 
 
 @np.errstate(all="ignore")
-def add_products(total: np.ndarray, steps: list[tuple[Factor, Factor]], sums: str = EXACTLY, *, fresh: bool = False) -> None:
+def add_products(
+    total: np.ndarray, steps: list[tuple[Factor, Factor]], sums: str = EXACTLY, *, fresh: bool = False
+) -> None:
     """Add products of pairs (A, B) to ``total`` (stack, m, n), one after the other, each as ``multiply`` rounds it.
 
     ``fresh``: there is nothing in ``total`` yet. All that belongs to some elements is done while they are in the caches.
@@ -141,7 +141,9 @@ def add_products(total: np.ndarray, steps: list[tuple[Factor, Factor]], sums: st
     ways = [_Way(left, right, sums) for left, right in steps]
     for number, part in enumerate(_parts(total.shape, max(way.k for way in ways))):
         if not number:
-            rooms = {way.type: np.empty(total[part].size, way.type) for way in ways} | {f32: np.empty(total[part].size, f32)}
+            rooms = {way.type: np.empty(total[part].size, way.type) for way in ways} | {
+                f32: np.empty(total[part].size, f32)
+            }
             spare, flags = np.empty(total[part].size, f32), np.empty(total[part].size, bool)
         sums_part = total[part]
         room = {kind: buffer[: sums_part.size].reshape(sums_part.shape) for kind, buffer in rooms.items()}
@@ -156,7 +158,9 @@ def add_products(total: np.ndarray, steps: list[tuple[Factor, Factor]], sums: st
                 np.add(product, f32(0), out=sums_part)
 
 
-ONE_THREAD = 1 << 18  # m * n * k up to which OpenBLAS multiplies without threads, which cost far more than they give here
+ONE_THREAD = (
+    1 << 18
+)  # m * n * k up to which OpenBLAS multiplies without threads, which cost far more than they give here
 PART = 1 << 14  # elements whose sums, in float64 and float32, fit a second-level cache
 
 
@@ -181,8 +185,8 @@ class _Way:
         self.type = f32 if sums == BY_BLAS or exact[:1] == [EXACT[f32]] else f64
         if sums == EXACTLY and not exact:
             self.errors = self.possible_errors(left, right)
-        self.left, self.columns = (factor.single if self.type is f32 else factor.wide for factor in (left, right))
-        self.right = self.columns.swapaxes(-1, -2)
+        self.left, self.right = left.values, right.values
+        self.columns, self.columns_of = self.right, slice(0)  # of ``right`` in ``type``, and which part
 
     def surely_within(self, left: Factor, right: Factor, most: float) -> bool:
         """Whether all sums are exact in a type that has all multiples of 1 up to ``most``: quickly known."""
@@ -198,12 +202,16 @@ class _Way:
             return None
         return np.where(exact, 0, left.largest * right.largest * (self.k * (self.k + 1) * 2.0**-53))
 
-    def product(self, part: tuple[slice, slice], room: np.ndarray, out: np.ndarray, others: list[np.ndarray]) -> np.ndarray:
+    def product(
+        self, part: tuple[slice, slice], room: np.ndarray, out: np.ndarray, others: list[np.ndarray]
+    ) -> np.ndarray:
         """The part's sums in float32, in ``out``."""
         stack, rows = part
-        a = self.left[stack if len(self.left) > 1 else slice(1), rows]
+        a = self.left[stack if len(self.left) > 1 else slice(1), rows].astype(self.type)
         which = stack if len(self.right) > 1 else slice(1)
-        np.matmul(a, self.right[which], out=room)
+        if which != self.columns_of:
+            self.columns, self.columns_of = self.right[which].astype(self.type), which
+        np.matmul(a, self.columns.swapaxes(-1, -2), out=room)
         if self.type is f32:
             return room
         if self.errors is None:
@@ -218,7 +226,7 @@ class _Way:
         np.subtract(room, error, out=out, casting="same_kind")
         np.add(room, error, out=other, casting="same_kind")
         if np.not_equal(out, other, out=near).any():
-            _correct(out, room, near, a, self.columns[which])
+            _correct(out, room, near, a, self.columns)
         return out
 
 
@@ -236,7 +244,9 @@ def _correct(out: np.ndarray, sums: np.ndarray, near: np.ndarray, rows: np.ndarr
         some = flat[start : start + CHUNK]
         at, row, column = some // (m * n), some // n % m, some % n
         terms = rows[at if len(rows) > 1 else 0, row] * columns[at if len(columns) > 1 else 0, column]
-        out[at, row, column] = round_sums(terms) if len(at) > FEW_SUMS else [_round_sum(line) for line in terms.tolist()]
+        out[at, row, column] = (
+            round_sums(terms) if len(at) > FEW_SUMS else [_round_sum(line) for line in terms.tolist()]
+        )
 
 
 @np.errstate(over="ignore")

@@ -49,7 +49,9 @@ class Chains:
         if chain is None:
             start = [e.use(old, "f32") for old in olds]
             if targets is not olds:
-                start = [e.temp(variable) for variable in start]  # the registers may be written before the sums are read
+                start = [
+                    e.temp(variable) for variable in start
+                ]  # the registers may be written before the sums are read
             if any(target.index in self.slots for target in targets):
                 self.emit(e)
             chain = Chain(family, shape, targets, start)
@@ -207,7 +209,12 @@ def stacked(group, values: Sequence[np.ndarray]) -> np.ndarray:
 def _whole(group, values: Sequence[np.ndarray]) -> np.ndarray | None:
     """The array whose items are ``values``, in order."""
     base = getattr(values[0], "base", None)
-    if not group.dense or not isinstance(base, np.ndarray) or base.dtype != FOUR or base.size * 4 != len(values) * group.size:
+    if (
+        not group.dense
+        or not isinstance(base, np.ndarray)
+        or base.dtype != FOUR
+        or base.size * 4 != len(values) * group.size
+    ):
         return None
     if any(value.base is not base or value.shape != group.shape for value in values):
         return None

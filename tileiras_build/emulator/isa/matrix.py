@@ -19,7 +19,7 @@ import numpy as np
 from .. import numerics, products
 from ..emit import items_of
 from ..faults import EmulatorError
-from .chains import can_wait
+from .chains import FOUR, can_wait
 from .registry import RESULT_KINDS, handles, helper
 from .sparse import ORDERED, emit_spread
 from .warp import wait_for_mates
@@ -78,18 +78,30 @@ def registers(group, values):
 def fragment_a(group, type_, m, values):
     """A, (warps, m, k)."""
     halves = m // 8
-    lanes = _DECODE[type_](registers(group, values))  # (r, w, row, t, e)
-    r, w, _, t, e = lanes.shape
-    lanes = lanes.reshape(r // halves, halves, w, 8, t, e)
-    return products.Factor(np.ascontiguousarray(lanes.transpose(2, 1, 3, 0, 4, 5)).reshape(w, m, -1), type_)
+    if type_ == "f64":
+        lanes = registers(group, values).view(np.float64)  # (r, w, row, t)
+        r, w, _, t = lanes.shape
+        lanes = lanes.reshape(r // halves, halves, w, 8, t).transpose(2, 1, 3, 0, 4)
+        return products.Factor(np.ascontiguousarray(lanes).reshape(w, m, -1), type_)
+    fours = in_fours(group, values)  # (r, w, row)
+    r, w, _ = fours.shape
+    fours = np.ascontiguousarray(fours.reshape(r // halves, halves, w, 8).transpose(2, 1, 3, 0))
+    return products.Factor(_DECODE[type_](fours.view(np.uint32)).reshape(w, m, -1), type_)
 
 
 @helper
 def fragment_b(group, type_, values):
     """The columns of B, (warps, 8, k)."""
-    lanes = _DECODE[type_](registers(group, values))  # (r, w, column, t, e)
-    w = lanes.shape[1]
-    return products.Factor(np.ascontiguousarray(lanes.transpose(1, 2, 0, 3, 4)).reshape(w, 8, -1), type_)
+    if type_ == "f64":
+        lanes = registers(group, values).view(np.float64).transpose(1, 2, 0, 3)
+        return products.Factor(np.ascontiguousarray(lanes).reshape(lanes.shape[0], 8, -1), type_)
+    fours = np.ascontiguousarray(in_fours(group, values).transpose(1, 2, 0))
+    return products.Factor(_DECODE[type_](fours.view(np.uint32)).reshape(len(fours), 8, -1), type_)
+
+
+def in_fours(group, values) -> np.ndarray:
+    """32-bit registers as (registers, warps, 8): the lanes of a row or column together, as any 16 bytes."""
+    return registers(group, values).view(FOUR)[..., 0]
 
 
 def spread_c(group, product):
