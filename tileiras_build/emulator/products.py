@@ -55,6 +55,9 @@ NUMBERS = {
 }  # fmt: skip
 
 
+UNKNOWN = Numbers(0, 0, math.nan)
+
+
 class Factor:
     """A stack of matrices A (…, m, k), or the columns (…, n, k) of matrices B.
 
@@ -62,7 +65,8 @@ class Factor:
     """
 
     def __init__(self, values: np.ndarray, kind: str):
-        self.values, self.kind, self.numbers = values, kind, NUMBERS.get(kind)
+        self.values, self.kind = values, kind
+        self.numbers = NUMBERS.get(kind, UNKNOWN)
 
     @cached_property
     def wide(self) -> np.ndarray:
@@ -123,7 +127,7 @@ EXACTLY, BY_BLAS = SUMS = ("exact", "blas")  # how a launch may have its product
 
 
 def multiply(left: Factor, right: Factor, sums: str = EXACTLY) -> np.ndarray:
-    """A B (…, m, n) in float32; the stacks are as long as each other, or one is of length 1."""
+    """A B (stack, m, n) in float32; the stacks are as long as each other, or one is of length 1."""
     stack = max(len(left.values), len(right.values))
     out = np.empty((stack, left.values.shape[1], right.values.shape[1]), f32)
     add_products(out, [(left, right)], sums, fresh=True)
@@ -139,28 +143,35 @@ def add_products(
     ``fresh``: there is nothing in ``total`` yet. All that belongs to some elements is done while they are in the caches.
     """
     ways = [_Way(left, right, sums) for left, right in steps]
-    for number, part in enumerate(_parts(total.shape, max(way.k for way in ways))):
-        if not number:
-            rooms = {way.type: np.empty(total[part].size, way.type) for way in ways} | {
-                f32: np.empty(total[part].size, f32)
-            }
-            spare, flags = np.empty(total[part].size, f32), np.empty(total[part].size, bool)
-        sums_part = total[part]
-        room = {kind: buffer[: sums_part.size].reshape(sums_part.shape) for kind, buffer in rooms.items()}
-        others = [buffer[: sums_part.size].reshape(sums_part.shape) for buffer in (spare, flags)]
-        for at, way in enumerate(ways):
-            product = way.product(part, room[way.type], room[f32], others)
-            if at or not fresh:
-                # A zero is positive; to a sum that cannot be a negative zero, either adds the same.
-                np.add(product, f32(0), out=product) if not at else None
-                np.add(product, sums_part, out=sums_part)
-            else:
-                np.add(product, f32(0), out=sums_part)
+    room = None
+    for part in _parts(total.shape, max(way.k for way in ways)):
+        old = total[part]
+        room = room or _Room(old.size)  # the first part is the largest
+        views = room.of(old.shape)
+        _add_first(old, ways[0].product(part, views), fresh)
+        for way in ways[1:]:
+            np.add(way.product(part, views), old, out=old)
 
 
-ONE_THREAD = (
-    1 << 18
-)  # m * n * k up to which OpenBLAS multiplies without threads, which cost far more than they give here
+def _add_first(old: np.ndarray, product: np.ndarray, fresh: bool) -> None:
+    """Add a product whose zeros become positive; the sum has no negative zero, so that those added to it may have some."""
+    np.add(product, f32(0), out=old if fresh else product)
+    if not fresh:
+        np.add(product, old, out=old)
+
+
+class _Room:
+    """Arrays for one part at a time: its sums in float64 and float32, those that an error could make of them, and a mask."""
+
+    def __init__(self, size: int):
+        self.arrays = [np.empty(size, kind) for kind in (f64, f32, f32, bool)]
+
+    def of(self, shape: tuple[int, ...]) -> list[np.ndarray]:
+        size = math.prod(shape)
+        return [array[:size].reshape(shape) for array in self.arrays]
+
+
+ONE_THREAD = 1 << 18  # m * n * k up to which OpenBLAS has no threads, which cost far more than they give here
 PART = 1 << 14  # elements whose sums, in float64 and float32, fit a second-level cache
 
 
@@ -202,10 +213,10 @@ class _Way:
             return None
         return np.where(exact, 0, left.largest * right.largest * (self.k * (self.k + 1) * 2.0**-53))
 
-    def product(
-        self, part: tuple[slice, slice], room: np.ndarray, out: np.ndarray, others: list[np.ndarray]
-    ) -> np.ndarray:
-        """The part's sums in float32, in ``out``."""
+    def product(self, part: tuple[slice, slice], views: list[np.ndarray]) -> np.ndarray:
+        """The part's sums in float32, in one of the arrays of a ``_Room``."""
+        wide, out, other, near = views
+        room = out if self.type is f32 else wide
         stack, rows = part
         a = self.left[stack if len(self.left) > 1 else slice(1), rows].astype(self.type)
         which = stack if len(self.right) > 1 else slice(1)
@@ -214,15 +225,11 @@ class _Way:
         np.matmul(a, self.columns.swapaxes(-1, -2), out=room)
         if self.type is f32:
             return room
-        if self.errors is None:
+        errors = None if self.errors is None else self.errors[stack if len(self.errors) > 1 else slice(1)]
+        if errors is None or not errors.any():
             np.copyto(out, room, casting="same_kind")
             return out
-        errors = self.errors[stack if len(self.errors) > 1 else slice(1)]
-        if not errors.any():
-            np.copyto(out, room, casting="same_kind")
-            return out
-        error = errors[0] if len(errors) == 1 else errors[:, None, None]
-        other, near = others
+        error = errors[:, None, None]
         np.subtract(room, error, out=out, casting="same_kind")
         np.add(room, error, out=other, casting="same_kind")
         if np.not_equal(out, other, out=near).any():

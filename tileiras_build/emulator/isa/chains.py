@@ -104,8 +104,8 @@ def tiles_of(chains: list[Chain]) -> list[list[Chain]]:
     tiles: dict[tuple, list[Chain]] = {}
     for (family, shape, lefts), row in rows.items():
         if row:
-            rights = tuple(sorted(row))
-            tiles.setdefault((family, shape, len(lefts), rights), []).extend(row[key] for key in rights)
+            order = sorted(row)
+            tiles.setdefault((family, shape, len(lefts), tuple(order)), []).extend(row[key] for key in order)
     return [*tiles.values(), *alone]
 
 
@@ -224,7 +224,7 @@ def _whole(group, values: Sequence[np.ndarray]) -> np.ndarray | None:
     return base.view(np.float32).reshape(len(values), -1, 32)
 
 
-def from_fours(group, inside: np.ndarray) -> Sequence[np.ndarray]:
+def from_fours(group, inside: np.ndarray) -> np.ndarray | list[np.ndarray]:
     """Registers (of any number of axes, …, warps in any number of axes, 8) as values of the group."""
     fours = np.empty(inside.shape, FOUR)
     fours[...] = inside
