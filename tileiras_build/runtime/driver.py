@@ -15,7 +15,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsInt
 
 from ..errors import InvalidInput
-from ..targets import COMMON_SHARED_MEMORY
 from .arguments import ArrayView
 from .fast_binding import Packed
 from .tensor_maps import ALIGNMENT, SIZE, TensorMap
@@ -124,6 +123,8 @@ class CudaDriver:
 
     def allow_shared_memory(self, kernel: SupportsInt, device: int, size: int) -> None:
         """Raise the kernel's limit where ``size`` is more than every kernel may take."""
+        from ..targets import COMMON_SHARED_MEMORY
+
         if size > COMMON_SHARED_MEMORY:
             attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             self._call("cuKernelSetAttribute", attribute, size, kernel, self._cuda.CUdevice(device))
@@ -259,5 +260,5 @@ def _import(name: str):
     try:
         return import_module(name)
     except ImportError as error:
-        remedy = "pip install 'tileiras-build[runtime]'"
+        remedy = "pip install cuda-bindings cuda-core"
         raise InvalidInput("cuda-python-missing", f"cuda-python cannot be imported: {error}", remedy=remedy) from None

@@ -30,9 +30,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from ..launch_manifest import Parameter
 from ..manifest_words import POINTER, STORED, UPDATED
+
+if TYPE_CHECKING:
+    from ..launch_manifest import Parameter
 
 # Of each kind of parameter the code of ``struct``, and what a number must be to be packed as it is.
 _CODES = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "f16": "e", "f32": "f", "tf32": "f", "f64": "d", POINTER: "Q"}
