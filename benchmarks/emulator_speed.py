@@ -220,7 +220,8 @@ def compile_all(file: Path, names: list[str], sms: list[str], folder: Path) -> l
 def chosen(options: argparse.Namespace, folder: Path) -> list[Launch]:
     from tileiras_build.bytecode.export import load_cases
 
-    files = sorted(EXAMPLES.glob("[!_]*.py")) if options.examples else [KERNELS]
+    files = [file for file in sorted(EXAMPLES.glob("[!_]*.py")) if "\nCASES = " in file.read_text()]
+    files = files if options.examples else [KERNELS]
     launches = []
     for file in files:
         names = [case.name for case in load_cases(file) if options.examples or case.name in PROBLEMS]

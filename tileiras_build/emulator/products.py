@@ -128,9 +128,11 @@ EXACTLY, BY_BLAS = SUMS = ("exact", "blas")  # how a launch may have its product
 
 def multiply(left: Factor, right: Factor, sums: str = EXACTLY) -> np.ndarray:
     """A B (stack, m, n) in float32; the stacks are as long as each other, or one is of length 1."""
+    if sums == BY_BLAS:
+        return in_blocks(left.values.astype(f32, copy=False), right.values.astype(f32, copy=False).swapaxes(-1, -2))
     stack = max(len(left.values), len(right.values))
     out = np.empty((stack, left.values.shape[1], right.values.shape[1]), f32)
-    add_products(out, [(left, right)], sums, fresh=True)
+    add_products(out, [(left, right)], fresh=True)
     return out
 
 
@@ -142,7 +144,9 @@ def add_products(
 
     ``fresh``: there is nothing in ``total`` yet. All that belongs to some elements is done while they are in the caches.
     """
-    ways = [_Way(left, right, sums) for left, right in steps]
+    if sums == BY_BLAS:
+        return _add_by_blas(total, steps, fresh)
+    ways = [_Way(left, right) for left, right in steps]
     room = None
     for part in _parts(total.shape, max(way.k for way in ways)):
         old = total[part]
@@ -151,6 +155,28 @@ def add_products(
         _add_first(old, ways[0].product(part, views), fresh)
         for way in ways[1:]:
             np.add(way.product(part, views), old, out=old)
+
+
+def _add_by_blas(total: np.ndarray, steps: list[tuple[Factor, Factor]], fresh: bool) -> None:
+    for number, (left, right) in enumerate(steps):
+        product = multiply(left, right, BY_BLAS)
+        if fresh and not number:
+            total[...] = product
+        else:
+            np.add(product, total, out=total)
+
+
+def in_blocks(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """np.matmul of stacks of small matrices, in blocks of columns for which BLAS starts no threads."""
+    (m, k), n = a.shape[-2:], b.shape[-1]
+    step = max(ONE_THREAD // (m * k), 1)
+    if n <= step:
+        return np.matmul(a, b)
+    shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), m, n)
+    out = np.empty(shape, np.result_type(a, b))
+    for at in range(0, n, step):
+        out[..., at : at + step] = np.matmul(a, b[..., at : at + step])
+    return out
 
 
 def _add_first(old: np.ndarray, product: np.ndarray, fresh: bool) -> None:
@@ -189,12 +215,12 @@ def _parts(shape: tuple[int, int, int], k: int):
 class _Way:
     """How one pair of factors is multiplied: in ``type``, and with which error of a sum, per matrix; None where all are exact."""
 
-    def __init__(self, left: Factor, right: Factor, sums: str):
+    def __init__(self, left: Factor, right: Factor):
         self.k = left.values.shape[-1]
         self.errors = None
         exact = [EXACT[kind] for kind in (f32, f64) if self.surely_within(left, right, EXACT[kind])]
-        self.type = f32 if sums == BY_BLAS or exact[:1] == [EXACT[f32]] else f64
-        if sums == EXACTLY and not exact:
+        self.type = f32 if EXACT[f32] in exact else f64
+        if not exact:
             self.errors = self.possible_errors(left, right)
         self.left, self.right = left.values, right.values
         self.columns, self.columns_of = self.right, slice(0)  # of ``right`` in ``type``, and which part

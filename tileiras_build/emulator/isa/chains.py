@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..products import Factor, add_products
+from ..products import BY_BLAS, Factor, add_products, multiply
 from ..syntax import Register
 from .registry import helper
 
@@ -151,6 +151,8 @@ def add_warp_tile(group, lefts: list[list[Factor]], rights: list[list[Factor]], 
 
     ``start``: the sums before, register after register, of the same matrix.
     """
+    if group.machine.options.sums == BY_BLAS:
+        return add_one_by_one(group, lefts, rights, list(start))
     rows, columns, warps = len(lefts[0]), len(rights[0]), group.warps
     steps = [(join_rows(left), join_columns(right)) for left, right in zip(lefts, rights)]
     halves = steps[0][0].values.shape[1] // rows // 8
@@ -159,13 +161,15 @@ def add_warp_tile(group, lefts: list[list[Factor]], rights: list[list[Factor]], 
     fresh = is_zero(start)
     if not fresh:
         inside[...] = stacked(group, start).reshape(inside.shape)
-    add_products(total, steps, group.machine.options.sums, fresh=fresh)
+    add_products(total, steps, fresh=fresh)
     return from_fours(group, inside)
 
 
 @helper
 def add_warpgroup_products(group, steps: list[tuple], start: Sequence[np.ndarray]):
     """Registers of D (64 x n) after products of A (stack, 64, k) and B (stack or one for each CTA, n, k); ``steps`` with scale-d."""
+    if group.machine.options.sums == BY_BLAS:
+        return add_each(group, steps, list(start))
     uniform = [_uniform(keep) for _, _, keep in steps]
     if None in uniform:
         for left, right, keep in steps:
@@ -180,7 +184,7 @@ def add_warpgroup_products(group, steps: list[tuple], start: Sequence[np.ndarray
     inside = total.view(FOUR).reshape(count, 4, 2, 8, columns // COLUMNS, 2).transpose(4, 2, 5, 0, 1, 3)
     if uniform[first]:
         inside[...] = stacked(group, start).reshape(inside.shape)
-    add_products(total, pairs, group.machine.options.sums, fresh=not uniform[first])
+    add_products(total, pairs, fresh=not uniform[first])
     return from_fours(group, inside)
 
 
@@ -244,3 +248,41 @@ def join_columns(factors: list[Factor]) -> Factor:
     values = [factor.values.reshape(-1, 4, 2, factor.values.shape[-1]).swapaxes(1, 2) for factor in factors]
     joined = np.stack(values, axis=1)
     return Factor(joined.reshape(len(joined), -1, joined.shape[-1]), factors[0].kind)
+
+
+# -- in the order of the BLAS, which depends on the sizes of matrices: those of the instructions ---------
+def add_one_by_one(
+    group, lefts: list[list[Factor]], rights: list[list[Factor]], sums: list[np.ndarray]
+) -> list[np.ndarray]:
+    """As ``add_warp_tile``."""
+    for left, right in zip(lefts, rights):
+        done = 0
+        for a in left:
+            for b in right:
+                parts = spread_c(group, multiply(a, b, BY_BLAS))
+                sums[done : done + len(parts)] = [part + old for part, old in zip(parts, sums[done:])]
+                done += len(parts)
+    return sums
+
+
+def add_each(group, steps: list[tuple], sums: list[np.ndarray]) -> list[np.ndarray]:
+    """As ``add_warpgroup_products``."""
+    for left, right, keep in steps:
+        each = len(left.values) // len(right.values)
+        parts = spread(group, multiply(left, Factor(np.repeat(right.values, each, axis=0), right.kind), BY_BLAS))
+        sums = [np.where(keep, part + old, part) for part, old in zip(parts, sums)]
+    return sums
+
+
+def spread_c(group, product):
+    """A product (warps, m, 8) as one value per accumulator element, in register order."""
+    w, m, _ = product.shape
+    parts = np.ascontiguousarray(product.reshape(w, m // 8, 32, 2).transpose(1, 3, 0, 2))
+    return [group.from_warps(parts[h, e]) for h in range(m // 8) for e in (0, 1)]
+
+
+def spread(group, product):
+    """A matrix D (n, 64, columns) as one value per register, or half of one, in order."""
+    parts = product.reshape(-1, 4, 2, 8, product.shape[2] // 8, 4, 2)  # (n, warp, half, row, columns / 8, t, e)
+    parts = np.ascontiguousarray(parts.transpose(4, 2, 6, 0, 1, 3, 5))
+    return parts.reshape(-1, *group.shape)

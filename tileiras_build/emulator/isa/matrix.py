@@ -19,7 +19,7 @@ import numpy as np
 from .. import numerics, products
 from ..emit import items_of
 from ..faults import EmulatorError
-from .chains import FOUR, can_wait
+from .chains import FOUR, can_wait, spread_c
 from .registry import RESULT_KINDS, handles, helper
 from .sparse import ORDERED, emit_spread
 from .warp import wait_for_mates
@@ -102,13 +102,6 @@ def fragment_b(group, type_, values):
 def in_fours(group, values) -> np.ndarray:
     """32-bit registers as (registers, warps, 8): the lanes of a row or column together, as any 16 bytes."""
     return registers(group, values).view(FOUR)[..., 0]
-
-
-def spread_c(group, product):
-    """A product (warps, m, 8) as one value per accumulator element, in register order."""
-    w, m, _ = product.shape
-    parts = np.ascontiguousarray(product.reshape(w, m // 8, 32, 2).transpose(1, 3, 0, 2))
-    return [group.from_warps(parts[h, e]) for h in range(m // 8) for e in (0, 1)]
 
 
 @helper

@@ -28,7 +28,7 @@ from ..emit import items_of
 from ..faults import EmulatorFault
 from ..group import Event
 from ..syntax import Vector
-from .chains import can_wait
+from .chains import can_wait, spread
 from .matrix import _DECODE, _WIDTH, fragment
 from .registry import GROUP_WIDE, RESULT_KINDS, WARP_WIDE, handles, helper
 from .sparse import SELECTORS, read_selector
@@ -186,13 +186,6 @@ def warpgroup_multiply(group, a, b, integers):
     if integers:
         product = product.astype(np.int32)
     return spread(group, product)
-
-
-def spread(group, product):
-    """A matrix D (n, 64, columns) as one value per register, or half of one, in order."""
-    parts = product.reshape(-1, 4, 2, 8, product.shape[2] // 8, 4, 2)  # (n, warp, half, row, columns / 8, t, e)
-    parts = np.ascontiguousarray(parts.transpose(4, 2, 6, 0, 1, 3, 5))
-    return parts.reshape(-1, *group.shape)
 
 
 @helper
