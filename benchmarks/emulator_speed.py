@@ -99,7 +99,7 @@ def arguments_of(case, problem: Problem | None) -> tuple[list, tuple[int, ...]]:
     """(values, grid) of a launch; always the same numbers."""
     rng = np.random.default_rng(0)
     if problem is None:
-        values = case.make_inputs(rng)
+        values = case.inputs(rng)
         return list(values.values()), case.grid(values)
     values, shapes = [], iter(problem.shapes)
     scalars = iter(problem.scalars)
