@@ -121,11 +121,51 @@ def test_a_stack_of_one_meets_each_of_the_other():
     assert bits(product) == [bits(reference(a[0], y)) for y in b]
 
 
-@pytest.mark.parametrize(("m", "k", "n"), [(64, 16, 8), (64, 32, 256), (128, 32, 250), (256, 64, 33)])
-def test_products_in_blocks(m, k, n):
+@pytest.mark.parametrize(
+    ("m", "k", "n", "right"), [(64, 16, 8, 3), (64, 32, 256, 1), (200, 32, 250, 3), (2, 64, 33, 3)]
+)
+def test_products_are_added_in_parts(m, k, n, right, monkeypatch):
+    """Whichever parts they fall into, and whether the columns are those of one matrix or of each."""
     rng = np.random.default_rng(n)
-    a, b = rng.integers(-8, 9, (3, m, k)).astype(np.float32), rng.integers(-8, 9, (3, k, n)).astype(np.float32)
-    np.testing.assert_array_equal(products.in_blocks(a, b), np.einsum("bmk,bkn->bmn", a, b))
+    steps = [(rng.integers(-8, 9, (3, m, k)), rng.integers(-8, 9, (right, n, k))) for _ in range(3)]
+    start = rng.integers(-8, 9, (3, m, n)).astype(np.float32)
+    expected = start + sum(a @ b.swapaxes(1, 2) for a, b in steps)
+    for part in (1 << 14, 1000):
+        monkeypatch.setattr(products, "PART", part)
+        for kind in ("f16", "tf32"):
+            factors = [
+                tuple(Factor(one.astype(np.float16 if kind == "f16" else np.float32), kind) for one in step)
+                for step in steps
+            ]
+            total = start.copy()
+            products.add_products(total, factors)
+            np.testing.assert_array_equal(total, expected)
+
+
+@pytest.mark.parametrize("kind", ["f16", "bf16", "tf32"])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0])
+def test_each_of_several_products_is_rounded_and_added_alone(kind, scale):
+    """Normal numbers, of which neither the largest nor the smallest says that sums are exact."""
+    rng = np.random.default_rng(len(kind))
+    values = [rng.standard_normal((2, 24, 16)) * scale * np.exp(3 * rng.standard_normal((2, 24, 1))) for _ in range(4)]
+    if kind == "f16":
+        values = [np.clip(value, -6e4, 6e4).astype(np.float16) for value in values]
+    else:
+        mask = np.uint32(0xFFFF0000 if kind == "bf16" else 0xFFFFE000)
+        values = [(value.astype(np.float32).view(np.uint32) & mask).view(np.float32) for value in values]
+    a, b, c, d = values
+    total = np.zeros((2, 24, 24), np.float32)
+    products.add_products(total, [(Factor(a, kind), Factor(b, kind)), (Factor(c, kind), Factor(d, kind))], fresh=True)
+    expected = [reference(c[i], d[i]) + reference(a[i], b[i]) for i in range(2)]
+    assert bits(total) == [bits(one) for one in expected]
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_a_negative_zero_meets_a_positive_one(fresh):
+    zeros = Factor(np.full((1, 8, 16), -0.0, np.float32), "bf16")
+    total = np.full((1, 8, 8), -0.0, np.float32)
+    products.add_products(total, [(zeros, zeros), (zeros, zeros)], fresh=fresh)
+    assert not np.signbit(total).any()
 
 
 @settings(deadline=None)

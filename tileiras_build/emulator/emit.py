@@ -48,6 +48,8 @@ class Emitter:
     """Builds one generated function. Handlers call ``use``, ``set``, ``temp`` and ``line``."""
 
     def __init__(self, program, name: str, fine: bool):
+        from .isa.chains import Chains
+
         self.program, self.name = program, name
         self.fine = fine  # whether warp-wide instructions may have to wait
         self.space = program.namespace
@@ -62,6 +64,7 @@ class Emitter:
         self.temps = 0
         self.memo: dict = {}
         self.stamp: dict[int, int] = {}
+        self.noted = Chains()  # products that are still to be emitted
 
     # -- text ----------------------------------------------------------------------------------------
     def line(self, text: str) -> None:
@@ -122,7 +125,13 @@ class Emitter:
         address = self.temp(f"g.shared_window + {self.scalar('u32', value)}")
         return address if kind == "u32" else f"{address}.astype({kind})"
 
+    def settle(self, register: Register) -> None:
+        """Emit the noted products if one of them goes to this register."""
+        if register.index in self.noted.slots:
+            self.noted.emit(self)
+
     def register(self, register: Register, kind: str) -> str:
+        self.settle(register)
         names = self.versions.get(register.index)
         if names is None:
             names = self.versions[register.index] = {register.kind: f"r{register.index}"}
@@ -188,6 +197,7 @@ class Emitter:
     def version(self, operand):
         """A key that changes whenever the operand's value may have changed; for reuse of derived values."""
         if isinstance(operand, Register):
+            self.settle(operand)
             return (operand.index, self.stamp.get(operand.index, 0))
         return id(operand)
 
@@ -210,6 +220,7 @@ class Emitter:
         self.assign(operand, kind, expression)
 
     def assign(self, register: Register, kind: str, expression: str) -> None:
+        self.settle(register)
         slot, canonical = register.index, register.kind
         extra = None
         if kind != canonical:
@@ -248,6 +259,7 @@ class Emitter:
     # -- the function --------------------------------------------------------------------------------
     def finish(self, live_out: int, tail: str) -> str:
         """The source of the function: body, write-back of live registers, and ``tail``."""
+        self.noted.emit(self)
         for slot in sorted(self.defined):
             if live_out >> slot & 1:
                 self.line(f"R[{slot}] = r{slot}")

@@ -15,6 +15,7 @@ a sum that could round to either of two float32 numbers is added up anew, exactl
 from __future__ import annotations
 
 import math
+import struct
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,6 +24,7 @@ import numpy as np
 from . import numerics
 from .numerics import f32, f64
 
+SMALLEST_NORMAL = 2.0**-126  # of float32
 FEW = -30  # types with smaller exponents have units that say nothing
 EXACT = {f32: 2.0**24, f64: 2.0**53}  # up to which all multiples of 1 are in the type
 
@@ -53,6 +55,9 @@ NUMBERS = {
 }  # fmt: skip
 
 
+UNKNOWN = Numbers(0, 0, math.nan)
+
+
 class Factor:
     """A stack of matrices A (…, m, k), or the columns (…, n, k) of matrices B.
 
@@ -60,48 +65,60 @@ class Factor:
     """
 
     def __init__(self, values: np.ndarray, kind: str):
-        self.values, self.kind, self.numbers = values, kind, NUMBERS.get(kind)
+        self.values, self.kind = values, kind
+        self.numbers = NUMBERS.get(kind, UNKNOWN)
 
     @cached_property
     def wide(self) -> np.ndarray:
         return self.values.astype(f64, copy=False)
 
     @cached_property
+    def apart(self) -> Factor:
+        """Columns of a matrix B in eights, of which first the even and then the odd ones."""
+        stack, n, k = self.values.shape
+        return Factor(self.values.reshape(stack, n // 8, 4, 2, k).swapaxes(2, 3).reshape(stack, n, k), self.kind)
+
+    def in_stacks(self, count: int) -> Factor:
+        """Rows of matrices A that meet the same one of ``count`` matrices B under each other."""
+        if count == 1 or count == len(self.values):
+            return self
+        return Factor(self.values.reshape(count, -1, self.values.shape[-1]), self.kind)
+
+    @cached_property
     def magnitudes(self) -> np.ndarray:
         """The bits of all numbers but for their signs: their order is that of the magnitudes."""
         kind = np.dtype(f"u{self.values.itemsize}").type
-        return np.ascontiguousarray(self.values).view(kind) & kind((1 << 8 * self.values.itemsize - 1) - 1)
-
-    def extremes(self, bits: np.ndarray, axis: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """The largest magnitude along an axis, and the unit that all numbers there are multiples of."""
-        one = bits.dtype.type(1)
-        largest = bits.max(axis=axis).view(self.values.dtype).astype(f64)
-        smallest = ((bits - one).min(axis=axis) + one).view(self.values.dtype)  # a zero less one is the largest of all
-        exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
-        return largest, np.ldexp(1.0, exponents + 1 - self.numbers.bits)
+        return self.values.view(kind) & kind((1 << 8 * self.values.itemsize - 1) - 1)
 
     @cached_property
     def bound(self) -> float:
-        """At least ``ratio``, by the smallest unit of the type: quickly known, and enough for types of few exponents."""
+        """At least the largest magnitude over the unit that all are multiples of, by the smallest unit of the type."""
         if self.numbers.lowest < FEW:
             return math.inf
-        largest = max(float(self.values.max()), -float(self.values.min()))
+        largest = float(self.magnitudes.max().view(self.values.dtype))
         return largest * 2.0 ** (self.numbers.bits - 1 - self.numbers.lowest)
 
     @cached_property
-    def ratio(self) -> float:
-        """The largest magnitude of the stack over the unit of all its numbers."""
-        largest, unit = self.extremes(self.magnitudes, None)
-        return float(largest) / float(unit)
+    def units(self) -> np.ndarray:
+        """Per matrix: the unit that all its numbers are multiples of."""
+        bits, one = self.magnitudes, self.magnitudes.dtype.type(1)
+        smallest = ((bits - one).min(axis=(-2, -1)) + one).view(
+            self.values.dtype
+        )  # a zero less one is the largest of all
+        exponents = np.maximum(np.frexp(smallest)[1] - 1, self.numbers.lowest)
+        return np.ldexp(1.0, exponents + 1 - self.numbers.bits)
 
     @cached_property
-    def ratios(self) -> np.ndarray:
-        """``ratio`` of each matrix."""
-        largest, unit = self.extremes(self.magnitudes.reshape(*self.values.shape[:-2], -1), -1)
-        return largest / unit
+    def lengths(self) -> np.ndarray:
+        """Per matrix: the largest Euclidean norm of a row, a little more for what is rounded; NaN where it has one."""
+        return np.sqrt(np.einsum("...k,...k->...", self.wide, self.wide).max(axis=-1)) * (1 + 1e-9)
 
-    def largest_finite(self) -> np.ndarray:
+    @cached_property
+    def largest(self) -> np.ndarray:
         """Per matrix: the largest magnitude but for infinities and NaNs."""
+        largest = self.magnitudes.max(axis=(-2, -1)).view(self.values.dtype).astype(f64)
+        if np.isfinite(largest).all():
+            return largest
         finite = np.isfinite(self.wide)
         return np.abs(self.wide, where=finite, out=np.zeros_like(self.wide)).max(axis=(-2, -1))
 
@@ -110,39 +127,47 @@ EXACTLY, BY_BLAS = SUMS = ("exact", "blas")  # how a launch may have its product
 
 
 def multiply(left: Factor, right: Factor, sums: str = EXACTLY) -> np.ndarray:
-    """A B (…, m, n) in float32; the stacks are as long as each other, or one is of length 1."""
-    if sums == EXACTLY:
-        return multiply_exactly(left, right)
-    return in_blocks(left.values.astype(f32, copy=False), right.values.astype(f32, copy=False).swapaxes(-1, -2))
-
-
-@np.errstate(all="ignore")
-def multiply_exactly(left: Factor, right: Factor) -> np.ndarray:
-    """As ``multiply``, every sum exact and rounded once."""
-    k = left.values.shape[-1]
-    most = k * left.numbers.ratio * right.numbers.ratio
-    if most <= EXACT[f32]:
-        return in_blocks(left.values, right.values.swapaxes(-1, -2)) + f32(0)
-    sums = in_blocks(left.wide, right.wide.swapaxes(-1, -2))
-    out = sums.astype(f32)
-    if not (
-        most <= EXACT[f64] or k * left.bound * right.bound <= EXACT[f64] or k * left.ratio * right.ratio <= EXACT[f64]
-    ):
-        sure = k * left.ratios * right.ratios <= EXACT[f64]
-        if not sure.all():
-            _correct(out, sums, left, right, np.nonzero(~sure))
-    out += f32(0)
+    """A B (stack, m, n) in float32; the stacks are as long as each other, or one is of length 1."""
+    if sums == BY_BLAS:
+        return in_blocks(left.values.astype(f32, copy=False), right.values.astype(f32, copy=False).swapaxes(-1, -2))
+    stack = max(len(left.values), len(right.values))
+    out = np.empty((stack, left.values.shape[1], right.values.shape[1]), f32)
+    add_products(out, [(left, right)], fresh=True)
     return out
 
 
-ONE_THREAD = 1 << 18  # m * n * k up to which OpenBLAS multiplies without threads
+@np.errstate(all="ignore")
+def add_products(
+    total: np.ndarray, steps: list[tuple[Factor, Factor]], sums: str = EXACTLY, *, fresh: bool = False
+) -> None:
+    """Add products of pairs (A, B) to ``total`` (stack, m, n), one after the other, each as ``multiply`` rounds it.
+
+    ``fresh``: there is nothing in ``total`` yet. All that belongs to some elements is done while they are in the caches.
+    """
+    if sums == BY_BLAS:
+        return _add_by_blas(total, steps, fresh)
+    ways = [_Way(left, right) for left, right in steps]
+    room = None
+    for part in _parts(total.shape, max(way.k for way in ways)):
+        old = total[part]
+        room = room or _Room(old.size)  # the first part is the largest
+        views = room.of(old.shape)
+        _add_first(old, ways[0].product(part, views), fresh)
+        for way in ways[1:]:
+            np.add(way.product(part, views), old, out=old)
+
+
+def _add_by_blas(total: np.ndarray, steps: list[tuple[Factor, Factor]], fresh: bool) -> None:
+    for number, (left, right) in enumerate(steps):
+        product = multiply(left, right, BY_BLAS)
+        if fresh and not number:
+            total[...] = product
+        else:
+            np.add(product, total, out=total)
 
 
 def in_blocks(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """np.matmul of stacks of small matrices, in blocks of columns for which BLAS starts no threads.
-
-    Its threads cost far more than they give here, and by orders of magnitude where the machine is busy.
-    """
+    """np.matmul of stacks of small matrices, in blocks of columns for which BLAS starts no threads."""
     (m, k), n = a.shape[-2:], b.shape[-1]
     step = max(ONE_THREAD // (m * k), 1)
     if n <= step:
@@ -154,38 +179,107 @@ def in_blocks(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return out
 
 
+def _add_first(old: np.ndarray, product: np.ndarray, fresh: bool) -> None:
+    """Add a product whose zeros become positive; the sum has no negative zero, so that those added to it may have some."""
+    np.add(product, f32(0), out=old if fresh else product)
+    if not fresh:
+        np.add(product, old, out=old)
+
+
+class _Room:
+    """Arrays for one part at a time: its sums in float64 and float32, those that an error could make of them, and a mask."""
+
+    def __init__(self, size: int):
+        self.arrays = [np.empty(size, kind) for kind in (f64, f32, f32, bool)]
+
+    def of(self, shape: tuple[int, ...]) -> list[np.ndarray]:
+        size = math.prod(shape)
+        return [array[:size].reshape(shape) for array in self.arrays]
+
+
+ONE_THREAD = 1 << 18  # m * n * k up to which OpenBLAS has no threads, which cost far more than they give here
+PART = 1 << 14  # elements whose sums, in float64 and float32, fit a second-level cache
+
+
+def _parts(shape: tuple[int, int, int], k: int):
+    """Slices (of the stack, of the rows) of parts of a stack of products."""
+    stack, m, n = shape
+    most = min(ONE_THREAD // k, PART)
+    count = max(most // (m * n), 1)
+    rows = m if count > 1 else min(max(most // n, 1), m)
+    for first in range(0, stack, count):
+        for row in range(0, m, rows):
+            yield slice(first, first + count), slice(row, row + rows)
+
+
+class _Way:
+    """How one pair of factors is multiplied: in ``type``, and with which error of a sum, per matrix; None where all are exact."""
+
+    def __init__(self, left: Factor, right: Factor):
+        self.k = left.values.shape[-1]
+        self.errors = None
+        exact = [EXACT[kind] for kind in (f32, f64) if self.surely_within(left, right, EXACT[kind])]
+        self.type = f32 if EXACT[f32] in exact else f64
+        if not exact:
+            self.errors = self.possible_errors(left, right)
+        self.left, self.right = left.values, right.values
+        self.columns, self.columns_of = self.right, slice(0)  # of ``right`` in ``type``, and which part
+
+    def surely_within(self, left: Factor, right: Factor, most: float) -> bool:
+        """Whether all sums are exact in a type that has all multiples of 1 up to ``most``: quickly known."""
+        return self.k * left.numbers.ratio * right.numbers.ratio <= most or self.k * left.bound * right.bound <= most
+
+    def possible_errors(self, left: Factor, right: Factor) -> np.ndarray | None:
+        """Per matrix, of k additions in float64 in any order (Higham, "Accuracy and Stability", section 3.1).
+
+        No error where what is added is a multiple of a unit and adds up to at most 2^53 of them (Cauchy and Schwarz).
+        """
+        exact = left.lengths * right.lengths <= EXACT[f64] * left.units * right.units
+        if exact.all():
+            return None
+        return np.where(exact, 0, left.largest * right.largest * (self.k * (self.k + 1) * 2.0**-53))
+
+    def product(self, part: tuple[slice, slice], views: list[np.ndarray]) -> np.ndarray:
+        """The part's sums in float32, in one of the arrays of a ``_Room``."""
+        wide, out, other, near = views
+        room = out if self.type is f32 else wide
+        stack, rows = part
+        a = self.left[stack if len(self.left) > 1 else slice(1), rows].astype(self.type)
+        which = stack if len(self.right) > 1 else slice(1)
+        if which != self.columns_of:
+            self.columns, self.columns_of = self.right[which].astype(self.type), which
+        np.matmul(a, self.columns.swapaxes(-1, -2), out=room)
+        if self.type is f32:
+            return room
+        errors = None if self.errors is None else self.errors[stack if len(self.errors) > 1 else slice(1)]
+        if errors is None or not errors.any():
+            np.copyto(out, room, casting="same_kind")
+            return out
+        error = errors[:, None, None]
+        np.subtract(room, error, out=out, casting="same_kind")
+        np.add(room, error, out=other, casting="same_kind")
+        if np.not_equal(out, other, out=near).any():
+            _correct(out, room, near, a, self.columns)
+        return out
+
+
 # -- sums that float64 may not hold ------------------------------------------------------------------
 CHUNK = 1 << 14  # sums at a time: their products fit a second-level cache
+FEW_SUMS = 64  # that are added up one by one
 
 
-def _correct(out: np.ndarray, sums: np.ndarray, left: Factor, right: Factor, stack: tuple) -> None:
-    """Add up anew, in the matrices ``stack`` of ``out``, what may not be rounded from its exact sum."""
-    near = _between_two(sums[stack], _bounds(left, right, sums.shape, stack))
-    which, row, column = near
-    rows = _rows(left.wide, sums.shape)
-    columns = _rows(right.wide, sums.shape)
-    for start in range(0, len(row), CHUNK):
-        part = slice(start, start + CHUNK)
-        at = tuple(index[which[part]] for index in stack)
-        out[(*at, row[part], column[part])] = round_sums(rows[(*at, row[part])] * columns[(*at, column[part])])
-
-
-def _rows(values: np.ndarray, shape: tuple) -> np.ndarray:
-    return np.broadcast_to(values, (*shape[:-2], *values.shape[-2:]))
-
-
-def _bounds(left: Factor, right: Factor, shape: tuple, stack: tuple) -> np.ndarray:
-    """Per matrix, the error of k additions in float64 in any order (Higham, "Accuracy and Stability", section 3.1)."""
-    k = left.values.shape[-1]
-    largest = np.broadcast_to(left.largest_finite() * right.largest_finite(), shape[:-2])
-    return (largest * (k * (k + 1) * 2.0**-53))[stack]
-
-
-def _between_two(sums: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Where finite sums (matrices, m, n) may round to either of two float32 numbers."""
-    bounds = bounds[:, None, None]
-    near = (sums - bounds).astype(f32) != (sums + bounds).astype(f32)
-    return np.unravel_index(np.flatnonzero(near & np.isfinite(sums)), sums.shape)
+def _correct(out: np.ndarray, sums: np.ndarray, near: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+    """Round sums (stack, m, n) that may be ``near`` to the middle of two float32 numbers from their exact values."""
+    near &= np.isfinite(sums)
+    np.copyto(out, sums, casting="same_kind", where=~np.isfinite(sums))
+    flat, (_, m, n) = np.flatnonzero(near), sums.shape
+    for start in range(0, len(flat), CHUNK):
+        some = flat[start : start + CHUNK]
+        at, row, column = some // (m * n), some // n % m, some % n
+        terms = rows[at if len(rows) > 1 else 0, row] * columns[at if len(columns) > 1 else 0, column]
+        out[at, row, column] = (
+            round_sums(terms) if len(at) > FEW_SUMS else [_round_sum(line) for line in terms.tolist()]
+        )
 
 
 @np.errstate(over="ignore")
@@ -218,4 +312,12 @@ def _round_inexact(terms: np.ndarray) -> np.ndarray:
 
 def _round_sum(terms: list[float]) -> np.float32:
     high = math.fsum(terms)
+    if _surely(high):
+        return f32(high)
     return numerics.sum_odd(f64(high), f64(math.fsum([*terms, -high]))).astype(f32)
+
+
+def _surely(nearest: float) -> bool:
+    """Whether the float64 nearest to a number rounds to the same float32 as the number itself."""
+    low = struct.unpack("<Q", struct.pack("<d", nearest))[0] & (1 << 29) - 1
+    return low != 1 << 28 and abs(nearest) >= SMALLEST_NORMAL

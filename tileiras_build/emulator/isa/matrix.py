@@ -19,6 +19,7 @@ import numpy as np
 from .. import numerics, products
 from ..emit import items_of
 from ..faults import EmulatorError
+from .chains import FOUR, can_wait, spread_c
 from .registry import RESULT_KINDS, handles, helper
 from .sparse import ORDERED, emit_spread
 from .warp import wait_for_mates
@@ -35,7 +36,7 @@ def _nibbles(words, signed: bool):
 
 
 _DECODE = {
-    "f16": lambda w: w[..., None].view(np.float16).astype(np.float32),
+    "f16": lambda w: w[..., None].view(np.float16),
     "bf16": lambda w: (w[..., None].view(np.uint16).astype(np.uint32) << np.uint32(16)).view(np.float32),
     "tf32": lambda w: (w & np.uint32(0xFFFFE000)).view(np.float32)[..., None],
     "f64": lambda w: w.view(np.float64)[..., None],
@@ -77,25 +78,30 @@ def registers(group, values):
 def fragment_a(group, type_, m, values):
     """A, (warps, m, k)."""
     halves = m // 8
-    lanes = _DECODE[type_](registers(group, values))  # (r, w, row, t, e)
-    r, w, _, t, e = lanes.shape
-    lanes = lanes.reshape(r // halves, halves, w, 8, t, e)
-    return products.Factor(np.ascontiguousarray(lanes.transpose(2, 1, 3, 0, 4, 5)).reshape(w, m, -1), type_)
+    if type_ == "f64":
+        lanes = registers(group, values).view(np.float64)  # (r, w, row, t)
+        r, w, _, t = lanes.shape
+        lanes = lanes.reshape(r // halves, halves, w, 8, t).transpose(2, 1, 3, 0, 4)
+        return products.Factor(np.ascontiguousarray(lanes).reshape(w, m, -1), type_)
+    fours = in_fours(group, values)  # (r, w, row)
+    r, w, _ = fours.shape
+    fours = np.ascontiguousarray(fours.reshape(r // halves, halves, w, 8).transpose(2, 1, 3, 0))
+    return products.Factor(_DECODE[type_](fours.view(np.uint32)).reshape(w, m, -1), type_)
 
 
 @helper
 def fragment_b(group, type_, values):
     """The columns of B, (warps, 8, k)."""
-    lanes = _DECODE[type_](registers(group, values))  # (r, w, column, t, e)
-    w = lanes.shape[1]
-    return products.Factor(np.ascontiguousarray(lanes.transpose(1, 2, 0, 3, 4)).reshape(w, 8, -1), type_)
+    if type_ == "f64":
+        lanes = registers(group, values).view(np.float64).transpose(1, 2, 0, 3)
+        return products.Factor(np.ascontiguousarray(lanes).reshape(lanes.shape[0], 8, -1), type_)
+    fours = np.ascontiguousarray(in_fours(group, values).transpose(1, 2, 0))
+    return products.Factor(_DECODE[type_](fours.view(np.uint32)).reshape(len(fours), 8, -1), type_)
 
 
-def spread_c(group, product):
-    """A product (warps, m, 8) as one value per accumulator element, in register order."""
-    w, m, _ = product.shape
-    parts = np.ascontiguousarray(product.reshape(w, m // 8, 32, 2).transpose(1, 3, 0, 2))
-    return [group.from_warps(parts[h, e]) for h in range(m // 8) for e in (0, 1)]
+def in_fours(group, values) -> np.ndarray:
+    """32-bit registers as (registers, warps, 8): the lanes of a row or column together, as any 16 bytes."""
+    return registers(group, values).view(FOUR)[..., 0]
 
 
 @helper
@@ -198,6 +204,9 @@ def handle_mma(e, ins):
         a, b = scale_operands(e, ins, types, a, b, 6 if sparse else 4)
     if kind == "f64":
         return accumulate_f64(e, ins, a, b)
+    targets, olds = items_of(ins.args[0]), items_of(ins.args[3])
+    if d_type == "f32" and "satfinite" not in ins.mods and can_wait(e, targets):
+        return e.noted.add(e, "mma", (m, a_name, b_name), targets, olds, (a, b))
     integers = d_type == "s32"
     parts = e.temp(f"multiply(g, {a}, {b}, {integers})")
     accumulate(e, ins, d_type, "s32" if integers else "f32", parts)

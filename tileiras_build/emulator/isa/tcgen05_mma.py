@@ -21,6 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import numerics, products
+from ..products import Factor, add_products
 from ..syntax import Vector
 from ..tensor import LANES, Operation, Span, fault, rows_of, tensor_of
 from . import tcgen05_sparse
@@ -139,13 +140,14 @@ class Product(Operation):
         names = ("scaled",) * 2 if self.form.scale else (self.shape.a, self.shape.b)
         for block in self.blocks:
             factors = [p.factors(memory, block, left, right) for p, left, right in zip(every, lefts, rights)]
-            self.add(memory, block, self.multiply(factors, names, memory.machine.options.sums))
+            pairs = self.pairs(factors, names, memory.machine.options.sums)
+            self.add(memory, block, pairs)
 
-    def multiply(self, factors: list[tuple], names: tuple[str, str], sums: str) -> list[np.ndarray]:
-        """The products (CTAs, columns, rows) of pairs (A, B), to be added one after the other."""
+    def pairs(self, factors: list[tuple], names: tuple[str, str], sums: str) -> list[tuple[Factor, Factor]]:
+        """The columns of B and the rows of A, whose products D^T has added one after the other."""
         if sums == products.BY_BLAS and self.shape.d != "s32":
             factors = [tuple(np.concatenate(matrices, axis=2) for matrices in zip(*factors))]
-        return [products.multiply(products.Factor(b, names[1]), products.Factor(a, names[0]), sums) for a, b in factors]
+        return [(Factor(b, names[1]), Factor(a, names[0])) for a, b in factors]
 
     def left(self) -> list[np.ndarray]:
         """A of each CTA (CTAs, its rows, k)."""
@@ -216,41 +218,55 @@ class Product(Operation):
             factors = numerics.table("e4m3")[codes & 0x7F]
         return matrix * np.repeat(factors.astype(np.float64), matrix.shape[2] // self.form.scale, axis=2)
 
-    def add(self, memory, block: Block, parts: list[np.ndarray]) -> None:
+    def add(self, memory, block: Block, pairs: list[tuple[Factor, Factor]]) -> None:
         """Add products (CTAs, columns, rows) to the cells of D, one after the other."""
-        rows = self.rows[block.side]
-        first, count = self.column, parts[0].shape[1]
+        rows, sums = self.rows[block.side], memory.machine.options.sums
+        first, count = self.column, pairs[0][0].values.shape[1]
         cells = memory.cells[rows, first : first + count]
         target = self.lanes(cells, block)
-        product, *later = [part.reshape(target.shape) for part in parts]
-        new = self.combine(target, product, later)
-        if self.disabled is not None:
-            off = np.broadcast_to(self.disabled[block.side], (LANES,))
-            new = np.where(self.lanes(off, block), target, new)
-        target[...] = new
+        if self.in_place(target):
+            add_products(target.view(np.float32), pairs, sums, fresh=not self.keep)
+            make_canonical(target)
+        else:
+            target[...] = self.combine(target, block, pairs, sums)
         if not isinstance(rows, slice):
             memory.cells[rows, first : first + count] = cells
 
-    def combine(self, old: np.ndarray, product: np.ndarray, later: list[np.ndarray]) -> np.ndarray:
-        """New cells from old ones, a product and those to be added after it."""
-        d = self.shape.d
-        if d == "s32":
-            total = sum((part.astype(np.int64) for part in later), product.astype(np.int64))
-            if self.keep:
-                total = total + old.view(np.int32)
-            if self.shape.saturates:
-                total = np.clip(total, -(1 << 31), (1 << 31) - 1)
-            return total.astype(np.int32).view(np.uint32)
+    def in_place(self, target: np.ndarray) -> bool:
+        return self.shape.d == "f32" and not self.form.shift and self.disabled is None and target.ndim == 3
+
+    def combine(self, target: np.ndarray, block: Block, pairs: list[tuple[Factor, Factor]], sums: str) -> np.ndarray:
+        """New cells from old ones, and the products that are added to them."""
+        old = np.array(target, order="C").reshape(len(target), target.shape[1], -1)
+        new = (self.integers if self.shape.d == "s32" else self.floats)(old, pairs, sums).reshape(target.shape)
+        if self.disabled is None:
+            return new
+        off = np.broadcast_to(self.disabled[block.side], (LANES,))
+        return np.where(self.lanes(off, block), target, new)
+
+    def integers(self, old: np.ndarray, pairs: list[tuple[Factor, Factor]], sums: str) -> np.ndarray:
+        parts = [products.multiply(*pair, sums).astype(np.int64) for pair in pairs]
+        total = sum(parts[1:], parts[0])
         if self.keep:
-            value = old.view(np.float32) if d == "f32" else numerics.widen("f16", (old & 0xFFFF).astype(np.uint16))
-            if self.form.shift:
-                value = value * np.float32(2.0**-self.form.shift)
-            product += value
-        for part in later:
-            product += part
-        if d == "f16":
-            return numerics.narrow("f16", np.ascontiguousarray(product)).astype(np.uint32)
-        return numerics.bits32(np.ascontiguousarray(product))
+            total = total + old.view(np.int32)
+        if self.shape.saturates:
+            total = np.clip(total, -(1 << 31), (1 << 31) - 1)
+        return total.astype(np.int32).view(np.uint32)
+
+    def floats(self, old: np.ndarray, pairs: list[tuple[Factor, Factor]], sums: str) -> np.ndarray:
+        half = self.shape.d == "f16"
+        total = numerics.widen("f16", (old & 0xFFFF).astype(np.uint16)) if half else old.view(np.float32)
+        if self.form.shift:
+            total = total * np.float32(2.0**-self.form.shift)
+        add_products(total, pairs, sums, fresh=not self.keep)
+        return numerics.narrow("f16", total).astype(np.uint32) if half else numerics.bits32(total)
+
+
+def make_canonical(cells: np.ndarray) -> None:
+    """Give NaNs among the bits of f32 numbers the one pattern that products have."""
+    nan = np.isnan(cells.view(np.float32))
+    if nan.any():
+        cells[nan] = numerics.NAN32.view(np.uint32)
 
 
 # -- zero-column mask --------------------------------------------------------------------------------

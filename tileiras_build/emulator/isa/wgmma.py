@@ -28,6 +28,7 @@ from ..emit import items_of
 from ..faults import EmulatorFault
 from ..group import Event
 from ..syntax import Vector
+from .chains import can_wait, spread
 from .matrix import _DECODE, _WIDTH, fragment
 from .registry import GROUP_WIDE, RESULT_KINDS, WARP_WIDE, handles, helper
 from .sparse import SELECTORS, read_selector
@@ -97,11 +98,11 @@ class SharedOperand:
 
     def __init__(self, ins, name: str, type_: str, rows: int, transposed: bool, negative: bool, depth: int = 1):
         self.name, self.type, self.rows, self.transposed, self.negative = name, type_, rows, transposed, negative
-        self.depth = depth
+        self.depth, self.once = depth, False
         self.site = Site(ins, "shared", CHUNK)
 
     def load(self, group, descriptor):
-        """The matrix, (warpgroups or 1, rows, k)."""
+        """The matrix, (warpgroups, rows, k); of B one for each CTA where the warpgroups of each have the same."""
         words = by_warpgroup(group, descriptor)
         if np.ndim(descriptor) and (words != words[:, :1]).any():
             self.site.fault(group, f"the threads of a warpgroup have different descriptors of {self.name}")
@@ -110,7 +111,15 @@ class SharedOperand:
             group.machine.flight.check_chunks(self.site, group, index)
         if group.machine.race is not None:
             group.machine.race.product(self.site, group, index)
-        return self.decode(group.machine.shared_view(np.complex128)[index])
+        return self.decode(group.machine.shared_view(np.complex128)[self.shared(group, index)])
+
+    def shared(self, group, index):
+        """Of chunk numbers (warpgroups, …) those of each CTA, where its warpgroups read the same."""
+        each = group.shape[1] // GROUP
+        if not self.once or not group.product or each == 1:
+            return index
+        per_cta = index.reshape(-1, each, *index.shape[1:])
+        return per_cta[:, 0] if (per_cta == per_cta[:, :1]).all() else index
 
     def index(self, group, descriptors):
         """Chunk numbers in the batch's shared memory, (warpgroups, …) as of ``descriptor.py``."""
@@ -177,13 +186,6 @@ def warpgroup_multiply(group, a, b, integers):
     if integers:
         product = product.astype(np.int32)
     return spread(group, product)
-
-
-def spread(group, product):
-    """A matrix D (n, 64, columns) as one value per register, or half of one, in order."""
-    parts = product.reshape(-1, 4, 2, 8, product.shape[2] // 8, 4, 2)  # (n, warp, half, row, columns / 8, t, e)
-    parts = np.ascontiguousarray(parts.transpose(4, 2, 6, 0, 1, 3, 5))
-    return parts.reshape(-1, *group.shape)
 
 
 @helper
@@ -270,7 +272,12 @@ class Product:
             return e.temp(f"warpgroup_fragment(g, {part}, {type_!r}, {self.negative[side]})")
         depth = self.depth if side else 1
         matrix = SharedOperand(ins, name, type_, rows, self.transposed[side], self.negative[side], depth)
+        matrix.once = bool(side) and self.waits(e)
         return e.temp(f"{e.constant(matrix, 'operand')}.load(g, {e.use(operand, 'u64')})")
+
+    def waits(self, e) -> bool:
+        """Whether the product may be carried out together with those that follow it (``chains.py``)."""
+        return self.d == "f32" and self.a not in short_sums.KINDS and can_wait(e, self.targets)
 
     def spread(self, e, ins, a: str) -> str:
         """Source of A with its zeros."""
@@ -303,6 +310,8 @@ def handle_wgmma(e, ins):
         kind = "u32" if p.d == "f16" else "f32"
         olds = ", ".join(e.use(c, kind) for c in p.targets)
         return e.set_tuple(p.targets, kind, f"accumulate_short(g, {a}, {b}, [{olds}], {keep}, {p.d!r})")
+    if p.waits(e):
+        return e.noted.add(e, "wgmma", (p.n, p.a, p.b), p.targets, p.targets, (a, b, keep))
     parts = e.temp(f"warpgroup_multiply(g, {a}, {b}, {p.integers})")
     if p.d == "f16":
         words = ", ".join(e.use(c, "u32") for c in p.targets)
