@@ -107,6 +107,16 @@ def test_tuning_takes_the_first_configuration_that_compiles_and_says_so(device, 
     assert "takes the first configuration that compiles" in capsys.readouterr().err
 
 
+def test_tuning_with_a_limit_runs_each_configuration_within_it(device):
+    tune = pytest.importorskip("cuda.tile.tune", reason="this cuda-tile has no ct.tune")
+    launches = lambda tile: (np.zeros(2, np.int32),)
+    with pytest.raises(ValueError, match="exceeded timeout of 0.2 seconds"):
+        tune.exhaustive_search(
+            [1], 0, lambda tile: (1,), kernels.endless, launches, quiet=True, single_run_timeout_sec=0.2
+        )
+    assert device.options.time_limit is None
+
+
 def test_blocks_run_in_several_processes_where_they_may(capsys):
     x = np.zeros(64 * TILE, np.float32)
     with hook.enabled("sm_90", device="cpu", jobs=2):
