@@ -48,6 +48,12 @@ def test_what_a_view_is_a_part_of_may_be_read(device):
     np.testing.assert_array_equal(y, whole[2 * TILE : 3 * TILE])
 
 
+def test_parameters_by_keyword_alone_are_passed_like_others(device):
+    x = np.zeros(TILE, np.int32)
+    ct.launch(0, (1,), kernels.plus, (x, 3, TILE))
+    assert (x == 3).all()
+
+
 def test_an_assertion_is_told_with_its_message_and_line(device):
     fault = fault_of((1,), kernels.asserting, (np.full(TILE, -1, np.int32),))
     assert fault.id == "kernel-assertion" and "all are positive" in str(fault)
