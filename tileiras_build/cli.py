@@ -121,7 +121,7 @@ def _add_lower(parser: argparse.ArgumentParser) -> None:
     _add_capability(parser)
     what = "default: FILE with the new suffix; a folder where several files are made; - is standard output"
     parser.add_argument("-o", "--output", metavar="OUT", help=what)
-    what = "of a Python file this kernel only; may be repeated (default: all)"
+    what = "of a Python or CUDA Tile C++ file this kernel only; may be repeated (default: all)"
     parser.add_argument("--kernel", action="append", metavar="NAME", help=what)
     _add_tilecpp(parser)
     _add_level(parser)

@@ -7,6 +7,7 @@ from tileiras_build.cases import Array, Case, Values, first_tiles, place, poison
 
 ROWS, COLUMNS = 70, 90
 TILE_M, TILE_N = 32, 64
+GRID_AXES = (f"tiles of {TILE_M} rows of x", f"tiles of {TILE_N} columns of x")  # for people who launch it
 
 
 @ct.kernel
@@ -35,7 +36,8 @@ def _matrix(name: str, kernel, dtype: str) -> Case:
         return {"x": place(numbers, dtype), "out": poisoned((COLUMNS, ROWS), dtype)}
 
     arguments = (Array(dtype, 2), Array(dtype, 2), TILE_M, TILE_N)
-    return Case(name, kernel, arguments, grid=first_tiles("x", TILE_M, TILE_N), inputs=make_inputs, reference=reference)
+    grid = first_tiles("x", TILE_M, TILE_N)
+    return Case(name, kernel, arguments, grid=grid, inputs=make_inputs, reference=reference, grid_axes=GRID_AXES)
 
 
 CASES = [

@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 from example_library import CASES, FILE_OF, FILES, FOLDER, bytecode_of, inputs_of
 
+from tests import compiled_once
 from tileiras_build.bytecode.export import list_cases, load_cases, pack_arguments
+from tileiras_build.launch_manifest import read_launch_manifest
+from tileiras_build.packages.c_source import render_header
 from tileiras_build.references import find_faults
+from tileiras_build.runtime.call_signature import document
+from tileiras_build.runtime.library_manifest import CUBIN, Image, LibraryManifest
 
 every_case = pytest.mark.parametrize("name", CASES)
 
@@ -23,6 +28,16 @@ def test_prebuilt_bytecode_is_what_the_kernels_export(path):
     remedy = f"export_kernels({str(FILE_OF[path.stem])!r}, [{path.stem!r}], source_root={str(FOLDER.parent)!r})"
     assert path.suffix == ".tilebc"
     assert path.read_bytes() == bytecode_of(path.stem), f"write there what {remedy} returns"
+
+
+def test_an_example_says_what_its_grid_counts():
+    manifest = compiled_once.compiled(bytecode_of("transpose_f32"), "sm_90", stop_at="cubin").manifest
+    launch = read_launch_manifest(manifest).kernels["transpose_f32"]
+    rows, columns = CASES["transpose_f32"].grid_axes
+    assert launch.grid.meaning == [rows, columns] == ["tiles of 32 rows of x", "tiles of 64 columns of x"]
+    assert f"``grid`` counts blocks (x: {rows}, y: {columns})" in document("transpose_f32", launch)
+    library = LibraryManifest("k", "k.fatbin", 0, "", {"transpose_f32": (Image("sm_90a", CUBIN, 0, 0, launch),)})
+    assert f"grid: x counts {rows}, y counts {columns} */" in render_header(library)
 
 
 @every_case

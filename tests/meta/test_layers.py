@@ -7,6 +7,7 @@ from tests.meta.import_graph import circles, imports_of, is_type_only, module_fi
 # From the bottom up; a package belongs to the first entry that is a prefix of its name.
 LAYERS = (
     (
+        "c_names",
         "cpp_names",
         "errors",
         "knobs",
