@@ -1,4 +1,4 @@
-"""Launches of every kind through enable() on a GPU: gpu_client.py [--by-python] CHECK …
+"""Launches of every kind through enable() on a GPU: gpu_client.py [--by-python] [--late] CHECK …
 
 Runs over the strict driver (test_cutile_gpu.py), or on a real GPU. Each check is a function below; what fails is an
 assertion. At the end a line of JSON says how many kernels were compiled.
@@ -13,6 +13,7 @@ import threading
 import cuda.tile as ct
 import numpy as np
 from cuda.bindings import driver as cuda
+from cuda.tile import _cext
 from cuda.tile import launch as launch_of_the_import
 
 import tileiras_build.cutile as hook
@@ -309,10 +310,13 @@ def errors():
 
 
 def main() -> None:
+    if "--late" in sys.argv:
+        _cext.get_compute_capability()  # asks the driver: cuTile has its functions from now on
     session = hook.enable()
     session.device.synchronize()
-    checks = [name for name in sys.argv[1:] if name != "--by-python"]
-    session.device.has_native_launcher = len(checks) == len(sys.argv[1:])
+    assert (session.shim is None) == ("--late" in sys.argv)
+    checks = [name for name in sys.argv[1:] if not name.startswith("--")]
+    session.device.has_native_launcher = "--by-python" not in sys.argv
     for name in checks:
         globals()[name]()
     print(json.dumps({"release": ct.__version__, "compilations": session.compiler.compilations}))
