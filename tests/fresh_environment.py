@@ -7,7 +7,6 @@ for, and of those that they ask for, are linked from the environment that the te
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -24,9 +23,8 @@ from tests.compiled_once import once, shared_folder
 ROOT = Path(__file__).resolve().parents[1]
 PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input"]
 # What a source tree has of the checkout to build a wheel from.
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "tileiras_build", "runtime_wheel")
+SOURCES = ("pyproject.toml", "LICENSE", "docs/on-an-index.md", "tileiras_build", "runtime_wheel")
 _IGNORED = shutil.ignore_patterns("*.egg-info", "__pycache__", "build")
-_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def run(command: Sequence, folder: Path, **variables: str) -> str:
@@ -51,9 +49,11 @@ def _built(project: str) -> Path:
     source = folder / "source"
     source.mkdir()
     for name in SOURCES:
-        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        more = {"ignore": _IGNORED} if (ROOT / name).is_dir() else {}
-        copy(ROOT / name, source / name, **more)
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=_IGNORED)
+        else:
+            (source / name).parent.mkdir(exist_ok=True)
+            shutil.copy(ROOT / name, source / name)
     run([*PIP, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, source / project], folder)
     (made,) = folder.glob("*.whl")
     return made
@@ -89,6 +89,7 @@ def make(folder: Path, wheels: Iterable[Path], libraries: Iterable[str] = ()) ->
     needed = [one for distribution in found.values() for one in _needs(distribution)]
     for name in _closure([*needed, *libraries], known=found):
         _link(metadata.distribution(name), made.site)
+        _write_programs(metadata.distribution(name), made.python)
     return made
 
 
@@ -114,10 +115,20 @@ def _closure(names: Iterable[str], known: Iterable[str]) -> list[str]:
 
 
 def _link(distribution: metadata.Distribution, site: Path) -> None:
-    """The files of a distribution, each a link; programs in the environment's own folder for them."""
+    """The files of a distribution's packages, each a link."""
     for file in distribution.files or ():
         if ".." in file.parts or "__pycache__" in file.parts:
             continue
         (site / file).parent.mkdir(parents=True, exist_ok=True)
         if not (site / file).exists():
             (site / file).symlink_to(file.locate())
+
+
+def _write_programs(distribution: metadata.Distribution, python: Path) -> None:
+    """As an installer writes them, for this environment's Python."""
+    for entry in distribution.entry_points.select(group="console_scripts"):
+        program = python.parent / entry.name
+        program.write_text(
+            f"#!{python}\nimport sys\nfrom {entry.module} import {entry.attr}\nsys.exit({entry.attr}())\n"
+        )
+        program.chmod(0o755)

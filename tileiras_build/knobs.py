@@ -67,6 +67,12 @@ DUMP = Knob(
     "(default: dump in the temporary folder's tileiras-<user id>, which only you can look into)",
 )
 
+CUTILE_INHERITED = Knob(
+    "TILEIRAS_CUTILE_INHERITED",
+    "",
+    "set by `tileiras-build run` and the pytest plugin for the processes they start: the device of their kernels, as JSON",
+)
+
 CUTILE_CACHE = Knob(
     "TILEIRAS_CUTILE_CACHE",
     "",
@@ -74,7 +80,7 @@ CUTILE_CACHE = Knob(
     "(default: tileiras-build/cutile in `XDG_CACHE_HOME`, or in ~/.cache)",
 )
 
-KNOBS: tuple[Knob[int] | Knob[str], ...] = (DEBUG, CHECK, DUMP, CUTILE_CACHE)
+KNOBS: tuple[Knob[int] | Knob[str], ...] = (DEBUG, CHECK, DUMP, CUTILE_CACHE, CUTILE_INHERITED)
 
 
 def dump_folder() -> Path:

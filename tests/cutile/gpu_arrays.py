@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from cuda.bindings import driver as cuda
 
 from tests.strict_driver.python_client import checked
-from tileiras_build.cutile.stand_in import shown_as_device
-from tileiras_build.runtime.arguments import ArrayView
+from tileiras_build.cutile.stand_ins.arrays import describe
+from tileiras_build.cutile.stand_ins.dlpack import capsule
 
 
 class GpuArray:
@@ -36,9 +38,7 @@ class DLPack(GpuArray):
     """By ``__dlpack__``."""
 
     def __dlpack__(self, **_):
-        strides = tuple(stride // self.host.itemsize for stride in self.host.strides)
-        self._shown = shown_as_device(ArrayView(self.address, self.shape, strides, 0, self.dtype))
-        return self._shown.__dlpack__()
+        return capsule(replace(describe(self.host), address=self.address))
 
     def __dlpack_device__(self):
         return 2, 0

@@ -44,3 +44,13 @@ def make_launch(own: Callable[..., None]) -> Callable[..., None]:
         now.enqueue(stream, grid, kernel, kernel_args, programmatic_dependent_launch)
 
     return launch
+
+
+def make_capability(own: Callable[..., tuple[int, int]]) -> Callable[..., tuple[int, int]]:
+    """The function that takes the place of ``own``, cuTile's get_compute_capability."""
+
+    def get_compute_capability(device_id: int = 0) -> tuple[int, int]:
+        """Major and minor number of what kernels are compiled for."""
+        return own(device_id) if session is None or device_id else divmod(session.device.number, 10)
+
+    return get_compute_capability

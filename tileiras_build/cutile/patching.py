@@ -37,6 +37,7 @@ class Patch:
 # Some releases lack some of them.
 PATCHES: tuple[Patch, ...] = (
     Patch("cuda.tile._cext", "launch", launching.make_launch),
+    Patch("cuda.tile._cext", "get_compute_capability", launching.make_capability),
     Patch("cuda.tile._cext", "_benchmark", tune.make_benchmark),
     Patch("cuda.tile._cext", "_synchronize_context", tune.make_synchronize),
     Patch("cuda.tile.tune._tune_utils", "benchmark_with_timeout", tune.make_benchmark_with_timeout),
@@ -58,6 +59,8 @@ def current() -> Session | None:
 def take_over(session: Session) -> None:
     """Let ``session`` compile and launch."""
     with _lock:
+        _close()
+        session.device.open()
         if not _replaced:
             _replaced.extend((own, patch.make(own)) for patch in PATCHES if (own := _find(patch)) is not None)
             _swap(_replaced)
@@ -67,9 +70,15 @@ def take_over(session: Session) -> None:
 def give_back() -> None:
     """Let cuTile compile and launch."""
     with _lock:
+        _close()
         launching.session = None
         _swap([(ours, own) for own, ours in _replaced])
         _replaced.clear()
+
+
+def _close() -> None:
+    if launching.session is not None:
+        launching.session.device.close()
 
 
 def restore(before: Session | None) -> None:

@@ -139,7 +139,7 @@ class Session:
         return found or kept.compiled.setdefault(signature.symbol, self.compiler.compile(kernel, signature))
 
 
-def open_session(target: str | None, device: str) -> Session:
+def open_session(target: str | None, device: str, options: dict[str, Any]) -> Session:
     """A session on a device; see ``cutile.enable``."""
-    cutile = Cutile()
-    return Session(open_device(device, target), cutile)
+    opened = open_device(device, target, options)
+    return Session(opened, Cutile())

@@ -36,6 +36,12 @@ class Device(Protocol):
     def is_capturing(self, stream: object) -> bool:
         """Whether launches on ``stream`` go into a graph."""
 
+    def open(self) -> None:
+        """Kernels come from now on; called once more after ``close``."""
+
+    def close(self) -> None:
+        """No kernels come for now."""
+
     def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """The arguments as cuTile's front end is to see them: it takes arrays in GPU memory only."""
 
@@ -60,14 +66,17 @@ class Device(Protocol):
 DEVICES = ("gpu", "cpu")
 
 
-def open_device(kind: str, target: str | None) -> Device:
-    """The device called ``kind``; raises InvalidInput[cutile-device] where there is none of that name or for that target."""
+def open_device(kind: str, target: str | None, options: dict[str, Any]) -> Device:
+    """The device called ``kind``; raises InvalidInput[cutile-device] where there is none of that name, for that target, or
+    with these options."""
     if kind == "gpu":
         from .gpu import GpuDevice
 
+        if options:
+            raise InvalidInput("cutile-device", f"a GPU has no option {next(iter(options))!r}; device='cpu' has some")
         return GpuDevice(target)
     if kind == "cpu":
         from .cpu import CpuDevice
 
-        return CpuDevice(target)
+        return CpuDevice(target, **options)
     raise InvalidInput("cutile-device", f"there is no device {kind!r}", remedy=f"use one of {', '.join(DEVICES)}")

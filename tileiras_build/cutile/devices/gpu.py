@@ -55,6 +55,12 @@ class GpuDevice:
         self._make_ready()
         return self.driver.is_capturing(stream_handle(stream))
 
+    def open(self) -> None:
+        """Nothing is to be done."""
+
+    def close(self) -> None:
+        """Nothing is to be done."""
+
     def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """As they are."""
         self._make_ready()
