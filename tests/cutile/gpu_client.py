@@ -83,6 +83,13 @@ def check_sum(launch, kind=Interface, factor=2.0, stream=0, kernel=scaled_sum, *
     np.testing.assert_array_equal(z.fetch(), x.host + np.float32(factor) * y.host)
 
 
+class Part:
+    """What an interface says."""
+
+    def __init__(self, face: dict):
+        self.__cuda_array_interface__ = face
+
+
 # ---- checks --------------------------------------------------------------------------------------------------------
 def arrays():
     """Both interfaces, launched slowly first and fast then; a reference taken before enable()."""
@@ -109,13 +116,13 @@ def specialization():
     """What an earlier launch has found out is looked at again: address, length, stride."""
     x, y, z = vectors()
     numbers = x.host
-    ct.launch(0, GRID, scaled_sum, (x, y, z, 1.0, TILE))
+    ct.launch(0, GRID, scaled_sum, (Part(x.__cuda_array_interface__), y, z, 1.0, TILE))
 
     def part(array, start, length, step=1):
         face = dict(array.__cuda_array_interface__)
         face["data"] = (array.address + 4 * start, False)
         face["shape"], face["strides"] = (length,), (4 * step,)
-        return type("Part", (), {"__cuda_array_interface__": face})()
+        return Part(face)
 
     before = len(scaled_sum._tileiras_build.compiled)
     for start, length, step in ((1, 384, 1), (0, 383, 1), (0, 256, 2), (0, 384, 1), (1, 384, 1), (0, 256, 2)):
