@@ -30,6 +30,12 @@ def endless(x):
 
 
 @ct.kernel
+def plus(x, *, value: int, tile: ct.Constant[int]):
+    i = ct.bid(0)
+    ct.store(x, (i,), ct.load(x, (i,), (tile,)) + value)
+
+
+@ct.kernel
 def plus_one(x, tile: ct.Constant[int]):
     i = ct.bid(0)
     ct.store(x, (i,), ct.load(x, (i,), (tile,)) + 1)

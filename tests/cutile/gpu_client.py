@@ -1,4 +1,4 @@
-"""Launches of every kind through enable() on a GPU: gpu_client.py [--by-python] CHECK …
+"""Launches of every kind through enable() on a GPU: gpu_client.py [--by-python] [--late] CHECK …
 
 Runs over the strict driver (test_cutile_gpu.py), or on a real GPU. Each check is a function below; what fails is an
 assertion. At the end a line of JSON says how many kernels were compiled.
@@ -13,6 +13,7 @@ import threading
 import cuda.tile as ct
 import numpy as np
 from cuda.bindings import driver as cuda
+from cuda.tile import _cext
 from cuda.tile import launch as launch_of_the_import
 
 import tileiras_build.cutile as hook
@@ -82,6 +83,13 @@ def check_sum(launch, kind=Interface, factor=2.0, stream=0, kernel=scaled_sum, *
     np.testing.assert_array_equal(z.fetch(), x.host + np.float32(factor) * y.host)
 
 
+class Part:
+    """What an interface says."""
+
+    def __init__(self, face: dict):
+        self.__cuda_array_interface__ = face
+
+
 # ---- checks --------------------------------------------------------------------------------------------------------
 def arrays():
     """Both interfaces, launched slowly first and fast then; a reference taken before enable()."""
@@ -108,13 +116,13 @@ def specialization():
     """What an earlier launch has found out is looked at again: address, length, stride."""
     x, y, z = vectors()
     numbers = x.host
-    ct.launch(0, GRID, scaled_sum, (x, y, z, 1.0, TILE))
+    ct.launch(0, GRID, scaled_sum, (Part(x.__cuda_array_interface__), y, z, 1.0, TILE))
 
     def part(array, start, length, step=1):
         face = dict(array.__cuda_array_interface__)
         face["data"] = (array.address + 4 * start, False)
         face["shape"], face["strides"] = (length,), (4 * step,)
-        return type("Part", (), {"__cuda_array_interface__": face})()
+        return Part(face)
 
     before = len(scaled_sum._tileiras_build.compiled)
     for start, length, step in ((1, 384, 1), (0, 383, 1), (0, 256, 2), (0, 384, 1), (1, 384, 1), (0, 256, 2)):
@@ -309,10 +317,13 @@ def errors():
 
 
 def main() -> None:
+    if "--late" in sys.argv:
+        _cext.get_compute_capability()  # asks the driver: cuTile has its functions from now on
     session = hook.enable()
     session.device.synchronize()
-    checks = [name for name in sys.argv[1:] if name != "--by-python"]
-    session.device.has_native_launcher = len(checks) == len(sys.argv[1:])
+    assert (session.shim is None) == ("--late" in sys.argv)
+    checks = [name for name in sys.argv[1:] if not name.startswith("--")]
+    session.device.has_native_launcher = "--by-python" not in sys.argv
     for name in checks:
         globals()[name]()
     print(json.dumps({"release": ct.__version__, "compilations": session.compiler.compilations}))

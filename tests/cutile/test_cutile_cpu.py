@@ -48,6 +48,12 @@ def test_what_a_view_is_a_part_of_may_be_read(device):
     np.testing.assert_array_equal(y, whole[2 * TILE : 3 * TILE])
 
 
+def test_parameters_by_keyword_alone_are_passed_like_others(device):
+    x = np.zeros(TILE, np.int32)
+    ct.launch(0, (1,), kernels.plus, (x, 3, TILE))
+    assert (x == 3).all()
+
+
 def test_an_assertion_is_told_with_its_message_and_line(device):
     fault = fault_of((1,), kernels.asserting, (np.full(TILE, -1, np.int32),))
     assert fault.id == "kernel-assertion" and "all are positive" in str(fault)
@@ -105,6 +111,16 @@ def test_tuning_takes_the_first_configuration_that_compiles_and_says_so(device, 
     assert found.best.config == 16  # tiles have powers of two
     assert [config for config, *_ in found.failures] == [3] and not x.any()
     assert "takes the first configuration that compiles" in capsys.readouterr().err
+
+
+def test_tuning_with_a_limit_runs_each_configuration_within_it(device):
+    tune = pytest.importorskip("cuda.tile.tune", reason="this cuda-tile has no ct.tune")
+    launches = lambda tile: (np.zeros(2, np.int32),)
+    with pytest.raises(ValueError, match="exceeded timeout of 0.2 seconds"):
+        tune.exhaustive_search(
+            [1], 0, lambda tile: (1,), kernels.endless, launches, quiet=True, single_run_timeout_sec=0.2
+        )
+    assert device.options.time_limit is None
 
 
 def test_blocks_run_in_several_processes_where_they_may(capsys):

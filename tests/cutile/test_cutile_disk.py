@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import tileiras_build.cutile as hook
+from tileiras_build import driver
 from tileiras_build.cutile.compiled import key_of
+from tileiras_build.errors import Location, Unsupported
 from tileiras_build.pipeline.job import Job
 from tileiras_build.targets import find_target
 
@@ -77,6 +79,19 @@ def test_threads_compile_once_together(folder):
             thread.join()
         assert session.compiler.compilations == 1
     assert all((x == 1).all() for x in arrays)
+
+
+def test_an_error_of_the_compiler_shows_the_python_line(monkeypatch, folder):
+    line = make_kernel.__code__.co_firstlineno + 5
+
+    def fail(*_, **__):
+        raise Unsupported("no-row", "there is none", location=Location(__file__, line, 9))
+
+    monkeypatch.setattr(driver, "compile", fail)
+    with pytest.raises(Unsupported) as caught:
+        launch(make_kernel())
+    assert str(caught.value).startswith(f"{__file__}:{line}:9: error[no-row]: there is none")
+    assert caught.value.__notes__ == ["    ct.store(x, (0,), ct.load(x, (0,), (tile,)) + 1.0)\n    ^"]
 
 
 def test_all_that_decides_the_bytes_is_in_the_key():

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import linecache
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -18,6 +19,7 @@ from weakref import WeakValueDictionary
 
 from ..bytecode.signature import Signature, render
 from ..bytecode.source_names import with_producer
+from ..errors import TileirasError
 from ..executor.cache import BuildCache, open_store
 from ..files import file_digest
 from ..knobs import cutile_cache
@@ -80,7 +82,11 @@ class Compiler:
         names = signed(self._cutile.parameter_names(kernel), signature)
         data = with_producer(exported.data, render({exported.entry: Signature(names)}))
         job = Job(find_target(target), self._cutile.opt_level(self._cutile.options(kernel), target), lineinfo=True)
-        return self._once(exported.entry, data, job)
+        try:
+            return self._once(exported.entry, data, job)
+        except TileirasError as error:
+            _show_line(error)
+            raise
 
     def compile_bytecode(self, data: bytes, entry: str, target: str, level: int) -> bytes:
         """The cubin of a file of bytecode, which may hold several kernels."""
@@ -131,6 +137,14 @@ class Compiler:
         if self._disk is not None:
             self._disk.keep(key, made.files())
         return made
+
+
+def _show_line(error: TileirasError) -> None:
+    """Let the traceback end with the line of the user's program that an error is about, as cuTile's own errors do."""
+    where = error.location
+    text = linecache.getline(where.file, where.line).rstrip() if where and where.file else ""
+    if where and text:
+        error.add_note(f"    {text.lstrip()}\n    {' ' * (where.column - 1 - len(text) + len(text.lstrip()))}^")
 
 
 def _open_disk() -> BuildCache | None:

@@ -142,7 +142,7 @@ class Cutile:
     def parameter_names(self, kernel: Any) -> Sequence[str]:
         """What the Python function calls its parameters."""
         code = kernel._pyfunc.__code__
-        return code.co_varnames[: code.co_argcount]
+        return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def _twin_class(base: type) -> type:

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import emulator
+from ...emulator.faults import TIME_LIMIT
 from ...errors import InvalidInput
 from ...runtime.arguments import ArrayView, pack_number
 from ...runtime.library import check_grid
 from ...targets import Target, find_target
 from ..arguments import Array, ArrayTable, Value, numbers_of
-from ..reports import NamedArray, explain, name_of
+from ..reports import KernelFault, NamedArray, explain, name_of
 from ..stand_ins import arrays, cupy_stand_in, driver, jax_calls, streams
 from ..stand_ins.dlpack import OnDevice
 from ..stand_ins.imports import forget, when_imported
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from ..profile import Profile
     from . import Fast
     from .loaded import Loaded
+
+UNTIMED = "tileiras_build: no GPU is timed: ct.tune takes the first configuration that compiles"
 
 
 @dataclass
@@ -154,13 +157,25 @@ class CpuDevice:
         return None
 
     def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
-        """1 us, without a launch: no GPU is timed here, so that ``ct.tune`` takes the first configuration that compiles."""
+        """1 us, for no GPU is timed here: ``ct.tune`` takes the first configuration that compiles. With a limit in seconds the
+        launch is run within it."""
         if not self._told:
             self._told = True
-            print(
-                "tileiras_build: no GPU is timed: ct.tune takes the first configuration that compiles", file=sys.stderr
-            )
+            print(UNTIMED, file=sys.stderr)
+        if limit is not None:
+            self._launch_within(launch, limit)
         return 1.0
+
+    def _launch_within(self, launch: Callable[[], None], limit: float) -> None:
+        before, self.options = self.options, dataclasses.replace(self.options, time_limit=limit)
+        try:
+            launch()
+        except KernelFault as error:
+            if error.fault.kind == TIME_LIMIT:
+                raise TimeoutError(f"CUDA kernel launch exceeded timeout of {limit:g} seconds") from None
+            raise
+        finally:
+            self.options = before
 
     def synchronize(self, stream: object = None) -> None:
         """Launches are over when they return."""
