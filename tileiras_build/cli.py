@@ -76,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
             "write the bytecode of the kernels of a cuTile Python or CUDA Tile C++ file",
         )
     )
+    _add_init(_add(commands, "init", init_project, "write a small project that builds, verifies and packages at once"))
     report = _add(commands, "report", report_folder, "show registers, shared memory and spills of built kernels")
     report.add_argument("folder", metavar="DIR", help="a build folder; every .json beside a .cubin in it is read")
     report.add_argument("--html", metavar="PAGE", help="write the HTML report, with the last build's timeline, instead")
@@ -83,6 +84,13 @@ def _parser() -> argparse.ArgumentParser:
         _add(commands, "cache", look_at_cache, "show what a folder for cache= holds, check it or make it smaller")
     )
     return parser
+
+
+def _add_init(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="NAME", nargs="?", default=".", help="its folder (default: this one)")
+    kind = parser.add_mutually_exclusive_group()
+    for name, what in (("cutile", "kernels in cuTile Python (default)"), ("tilecpp", "kernels in CUDA Tile C++")):
+        kind.add_argument(f"--{name}", dest="kind", action="store_const", const=name, help=what)
 
 
 def _add(commands, name: str, command: Callable, help: str) -> argparse.ArgumentParser:
@@ -113,7 +121,7 @@ def _add_lower(parser: argparse.ArgumentParser) -> None:
     _add_capability(parser)
     what = "default: FILE with the new suffix; a folder where several files are made; - is standard output"
     parser.add_argument("-o", "--output", metavar="OUT", help=what)
-    what = "of a Python file this kernel only; may be repeated (default: all)"
+    what = "of a Python or CUDA Tile C++ file this kernel only; may be repeated (default: all)"
     parser.add_argument("--kernel", action="append", metavar="NAME", help=what)
     _add_tilecpp(parser)
     _add_level(parser)
@@ -438,6 +446,15 @@ def export_file(options: argparse.Namespace) -> None:
     read_file(options.file)
     kernels = export_kernels(options, find_target(options.sm), options.root)
     write_files({Path(options.output) / f"{name}{STAGES[0].suffix}": data for name, data in kernels.items()})
+
+
+def init_project(options: argparse.Namespace) -> None:
+    """``init [NAME]``: a project of one kernel with its reference, a helper and tests."""
+    from .new_project.write_project import CUTILE, write_project
+
+    for path in write_project(Path(options.folder), options.kind or CUTILE):
+        print(path)
+    print("now: scons -j8 sm=80,90 verify package; README.md says more")
 
 
 def report_folder(options: argparse.Namespace) -> None:

@@ -9,21 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import fresh_environment
-from tests.compiled_once import once, shared_folder
+from tests.installed_package import installed_package, run
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ("add_f32", "scale_f16", "scale_f32")
-
-
-def run(command: list, folder: Path, installed: Path) -> str:
-    """What a command prints, run where only the installed package can be found."""
-    environment = os.environ | {"PYTHONPATH": str(installed)}
-    done = subprocess.run(
-        list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}{done.stderr}"
-    return done.stdout
 
 
 def scons(folder: Path, installed: Path, *arguments: str) -> str:
@@ -33,14 +22,8 @@ def scons(folder: Path, installed: Path, *arguments: str) -> str:
 @pytest.fixture(scope="module")
 def installed():
     """A folder that a wheel of this checkout is installed into."""
-    return once(("installed",), _installed)
-
-
-def _installed() -> Path:
-    folder = shared_folder()
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    run([*pip, "install", "--no-deps", "--target", folder / "site", fresh_environment.wheel()], folder, folder)
-    return folder / "site"
+    pytest.importorskip("setuptools", reason="no setuptools to build a wheel with")
+    return installed_package()
 
 
 @pytest.fixture(scope="module")

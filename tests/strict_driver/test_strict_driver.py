@@ -13,6 +13,7 @@ from tests.runtime.fake_libcuda import compiler, run
 from tests.strict_driver import images, kernels, launch_case, packages, wrong_calls
 from tests.strict_driver.server import StrictDriver
 from tileiras_build import emulator
+from tileiras_build.references import find_faults
 
 pytest.importorskip("cuda.bindings", reason="cuda-python is not installed: pip install 'tileiras-build[runtime]'")
 CLIENT = Path(__file__).with_name("python_client.py")
@@ -32,7 +33,7 @@ def case_of(folder, name):
 def check(gpu, done, name, values, case):
     assert (done.returncode, gpu.refusals()) == (0, []), done.stderr
     launch_case.fetch(case, values.values())
-    assert gpu.launches == [name] and CASES[name].find_faults(inputs_of(name), values) == []
+    assert gpu.launches == [name] and find_faults(CASES[name], inputs_of(name), values) == []
 
 
 def from_c(folder, driver, package, language):
@@ -146,6 +147,7 @@ TILE = """
 import ctypes, sys
 from pathlib import Path
 from tests.strict_driver.wrong_calls import Gpu
+from tileiras_build.references import find_faults
 gpu = Gpu(Path(sys.argv[1]))
 gpu.start()
 function = gpu.function("tile.cubin", "required")

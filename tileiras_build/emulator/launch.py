@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -54,6 +54,7 @@ class Options:
     remaining: Remaining | None = None
     registers: int | None = None  # per thread at entry, as ptxas assigned them; None where there is only PTX
     jobs: int = 1
+    started: Callable[[tuple[int, int, int]], None] | None = None
 
     def __post_init__(self):
         if self.sums not in SUMS:
@@ -77,6 +78,7 @@ def launch(
     findings: str | Mapping[str, str] | None = None,
     sums: str = EXACTLY,
     jobs: int | None = None,
+    started: Callable[[tuple[int, int, int]], None] | None = None,
 ) -> None:
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
@@ -87,7 +89,9 @@ def launch(
     how those of ``findings.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
     by name. ``sums`` says how products of matrices are added up (``products.py``). ``jobs``: at most
     so many processes run CTAs, one where those may see each other (``processes.py``); None asks ``TILEIRAS_EMULATOR_JOBS``,
-    1 unless it is set. Raises ValueError for a finding or sums that do not exist, and for fewer than one job.
+    1 unless it is set. With ``started`` clusters run one after the other, in this process, and it is called before each with
+    its place in the grid of clusters: what the kernel then changes is that cluster's doing. Raises ValueError for a finding or
+    sums that do not exist, and for fewer than one job.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
     program = load(artifacts.ptx, entry, cluster_of(kernel.get("cluster")))
@@ -96,7 +100,13 @@ def launch(
     dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)
     registers = kernel.get("resources", {}).get("registers")
     options = Options(
-        races(check_races), counters, Findings(findings, FAULT), sums, registers=registers, jobs=jobs_of(jobs)
+        races(check_races),
+        counters,
+        Findings(findings, FAULT),
+        sums,
+        registers=registers,
+        jobs=jobs_of(jobs),
+        started=started,
     )
     execute(program, grid, block, params, memory, dynamic, options)
 
@@ -155,12 +165,16 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
         size = max(min(size, 4096 // threads), 1)  # shadow arrays are large
     if program.cancels_launches:
         size = min(size, -(-total // 2))
-    jobs = processes_for(program, options.jobs, total)
+    jobs = 1 if options.started is not None else processes_for(program, options.jobs, total)
     if jobs > 1:
         size = smaller_batches(size, total, threads, jobs)
     size = -(-size // program.cluster_size) * program.cluster_size
+    if options.started is not None:
+        size = program.cluster_size
 
     def run(first: int, count: int, options: Options) -> None:
+        if options.started is not None:
+            options.started(cluster_place(program, grid, first))
         Machine(program, grid, block, first, count, block_params, memory, dynamic, options).run()
 
     with np.errstate(all="ignore"), timed(program, total, jobs):
@@ -171,6 +185,13 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
         options = replace(options, remaining=remaining)
         while remaining.first < remaining.end:
             run(*remaining.start(size), options)
+
+
+def cluster_place(program: Program, grid: tuple, first: int) -> tuple[int, int, int]:
+    """Where the cluster that begins with CTA number ``first`` lies in the grid of clusters."""
+    x, y, _ = (count // size for count, size in zip(grid, program.cluster or (1, 1, 1)))
+    number = first // program.cluster_size
+    return number % x, number // x % y, number // (x * y)
 
 
 def batch_size(program: Program, block, dynamic: int) -> int:

@@ -119,6 +119,7 @@ TILEBC = Stage(
     "tileiras_build.bytecode.export:export_kernels",
     parse="tileiras_build.bytecode.reader:read_module",
     render=None,
+    modules=("tileiras_build.cases",),  # which kernel files import
     sources=("pipeline/stages.py", "scons_tool/exports.py", "sources.py"),
     libraries=("cuda-tile", "numpy", "ml_dtypes", "python"),
 )

@@ -129,18 +129,18 @@ class Library(Mapping):
 
 class Kernel:
     """One kernel of a library. ``launch`` has the kernel's own signature: ``inspect.signature``, ``help`` and editors show
-    what it takes."""
+    what it takes. ``name`` is its symbol, ``title`` what people call it."""
 
     launch: Callable[..., None]
 
     def __init__(self, library: Library, name: str):
-        self.library, self.name = library, name
+        self.library, self.name, self.title = library, name, readable(name)
         self._chosen: dict[int, tuple[Image, Plan]] = {}
         self._maps: dict[bytes, tuple[bytes, ...]] = {}
-        self.launch = launcher(name, self.images[0].launch, self._launch)
+        self.launch = launcher(self.title, self.images[0].launch, self._launch)
 
     def __repr__(self) -> str:
-        return f"<kernel {self.name}{signature(self.images[0].launch)}>"
+        return f"<kernel {self.title}{signature(self.images[0].launch)}>"
 
     @property
     def images(self) -> tuple[Image, ...]:
@@ -154,14 +154,14 @@ class Kernel:
     def _image_for(self, number: int) -> Image:
         from .matching import require
 
-        return require(self.name, self.images, number)
+        return require(self.title, self.images, number)
 
     def _launch(self, grid: int | Sequence[int], arguments: Sequence[object], stream: object) -> None:
         driver, handle = self.library.driver, stream_handle(stream)
         device, number = driver.device()
         image, plan = self._chosen.get(number) or self._choose(number)
         launch = image.launch
-        blocks = check_grid(self.name, grid, launch.cluster)
+        blocks = check_grid(self.title, grid, launch.cluster)
         params = plan.bind(arguments, lambda array: driver.view(array, handle), device)
         if launch.tensor_maps:
             params = self._with_maps(driver, launch, params)
@@ -172,7 +172,7 @@ class Kernel:
     def _choose(self, number: int) -> tuple[Image, Plan]:
         """The image for GPUs of one compute capability, and its checks."""
         image = self._image_for(number)
-        self._chosen[number] = image, Plan(self.name, image.launch)
+        self._chosen[number] = image, Plan(self.title, image.launch)
         return self._chosen[number]
 
     def _with_maps(self, driver: Driver, launch: Launch, params: Packed) -> Packed:
@@ -180,7 +180,7 @@ class Kernel:
         maps = self._maps.get(params.data)
         if maps is None:
             rows = enumerate(launch.tensor_maps)
-            maps = tuple([driver.encode(resolve(self.name, index, row, params)) for index, row in rows])
+            maps = tuple([driver.encode(resolve(self.title, index, row, params)) for index, row in rows])
             if len(self._maps) >= _MOST_MAPS:
                 self._maps.clear()
             self._maps[params.data] = maps

@@ -24,24 +24,23 @@ import SCons.Node.FS
 import SCons.Script
 from SCons.Builder import Builder
 
-from ..bytecode.case_table import find_imports, is_helper, read_rows
+from ..bytecode.case_table import REFERENCES, find_imports, is_helper, mentions, read_rows
 from ..errors import InvalidInput, Location, TileirasError
 from ..executor import Executor
 from ..executor.once import Once
-from ..names import check_file_name
 from ..pipeline.stages import STAGES, InputFile, Stage
 from ..reads.looking import Looking
 from ..reads.places import Places
 from ..reads.record import Comparison
 from ..reports.timeline import Recorder
-from ..targets import Target
 from . import commands, packages, report, tilecpp
 from .actions import StageAction, step_timeout
 from .artifact import ArtifactFile, attach, make_artifact
 from .cuts import Cuts
 from .decider import has_changed
 from .exports import CASES, SUFFIX, BuiltNames, ExportAction, ExportReads
-from .kernel_options import settings_by_kernel
+from .kernel import Kernel, stem
+from .kernel_options import Rows, check_files, check_options, settings_by_kernel
 from .orphans import describe, find_orphans, remove_orphans
 from .progress import BelowLine, Progress, Step
 from .reading import READING, path_of_steps
@@ -49,6 +48,7 @@ from .records import Records, lock_folder
 from .running import start_executor, warm_up
 from .settings import DEFAULTS, Settings, fail, is_explaining, is_pruning, read_settings
 from .shortcut import Shortcut, say_up_to_date
+from .tilecpp_files import TileCppFiles
 from .timing import BUILD, keep_timeline
 from .verification import Verification, is_wanted
 
@@ -136,6 +136,11 @@ class Build:
         self.all_known = True  # the names of all kernels
         self._at_end: list[TileirasError] = []
         self.rest: list[Callable[[set], str]] = []
+
+    @property
+    def makes_files(self) -> bool:
+        """Whether this run of SCons makes anything."""
+        return _changes_files()
 
     def attach(self) -> None:
         """Hook into SCons' progress and exit."""
@@ -259,18 +264,6 @@ class Build:
 
 
 @dataclass
-class Kernel:
-    """One kernel of a library, or the kernels of one CUDA Tile C++ file, which are built together.
-
-    ``origin`` is the node that it is made from; ``bytecode`` gives the node of its bytecode for a target.
-    """
-
-    name: str
-    origin: object
-    bytecode: Callable[[Target, Settings], object]
-
-
-@dataclass
 class Rule:
     """One stage for one target and one set of options: its builder and the files that it reads besides its artifact.
 
@@ -293,6 +286,7 @@ class Chain:
         self._helpers: set[str] = set()  # files that have been named as helpers
         self._cut_from: dict[tuple[str, str], list[str]] = {}
         self._verification = Verification(build) if is_wanted() else None
+        self.files = TileCppFiles(build, self._cached, new_comparison)
 
     def add_library(self, env, name: str, sources: Iterable, sm: str | None = None, kernels: Mapping | None = None):
         """``env.KernelLibrary(name, sources, sm="90,100")``: an alias of the cubins of all kernels for all targets.
@@ -311,13 +305,14 @@ class Chain:
         folder = env.Dir(settings.build_dir).path
         self.build.build_dirs.append(folder)
         nodes = [node for source in env.Flatten([sources]) for node in env.arg2nodes(source, env.fs.File)]
-        kernels = [kernel for node in nodes for kernel in self._kernels(env, node, settings)]
-        self._check_names(kernels, name, folder)
-        names = [kernel.name for kernel in kernels]
         read = lambda **given: read_settings(env, **{"sm": sm} | given)
+        check_options(name, options)
+        kernels = self._kernels_of(env, nodes, settings, options, read)
+        self._check_names(kernels, name, folder)
         later = None if self.build.all_known else self.build.say_at_end
-        own = settings_by_kernel(name, names, options, read, later)
-        by_target = {target: None for kernel in names for target in own[kernel].targets}
+        own = settings_by_kernel(name, kernels, options, read, later)
+        check_files(name, options, kernels, [stem(node, tilecpp.SUFFIX) for node in nodes if _is_tilecpp(node)])
+        by_target = {target: None for kernel in kernels for target in own[kernel.name].targets}
         last = [
             self._add_target(env, kernel, target, own[kernel.name])
             for target in by_target
@@ -332,19 +327,27 @@ class Chain:
             report.add_report(env, folder, last)
         return env.Alias(name, last)
 
+    def _kernels_of(self, env, nodes, settings: Settings, options: Rows, read: Callable) -> list[Kernel]:
+        """The kernels of all files, in the order of the files; CUDA Tile C++ files are the last to be looked into."""
+        others = {node: self._kernels(env, node, settings) for node in nodes if not _is_tilecpp(node)}
+        taken = {kernel.name for made in others.values() for kernel in made}
+        taken |= {stem(node, tilecpp.SUFFIX) for node in nodes if node not in others}
+        made = (
+            others[node] if node in others else self.files.kernels(env, node, options, taken, read) for node in nodes
+        )
+        return [kernel for kernels in made for kernel in kernels]
+
     def _kernels(self, env, node, settings: Settings) -> list[Kernel]:
         first = self.table[0]
         if node.name.endswith(first.suffix):
-            return [Kernel(_stem(node, first.suffix), node, lambda target, settings: node)]
-        if node.name.endswith(tilecpp.SUFFIX):
-            made = lambda target, own: self.compiled(env, node, own, target)
-            return [Kernel(_stem(node, tilecpp.SUFFIX), node, made)]
+            return [Kernel(stem(node, first.suffix), node, node, lambda target, settings: node)]
         if not node.name.endswith(".py"):
             message = f"a kernel library is made from .py, {tilecpp.SUFFIX} and {first.suffix} files"
             raise InvalidInput("library-source", message, location=Location(str(node)))
         try:
-            if is_helper(node.srcnode().get_abspath()):
-                self._say_helper(node, "no CASES table, so this is a module that kernels import")
+            if is_helper(path := node.srcnode().get_abspath()):
+                if not mentions(path, REFERENCES):
+                    self._say_helper(node, "no CASES table, so this is a module that kernels import")
                 return []
         except TileirasError:
             pass  # the step says what is wrong with it
@@ -375,7 +378,7 @@ class Chain:
         attach(env, builder, [*made, record], node, [env.fs.File(str(path)) for path in imports])
         self.build.remember_reads([*made, record], record.get_abspath())
         self.build.progress.add(made[0], Step(stage.name, "", Path(path).stem))
-        return [_exported_kernel(name, bytecode) for name, bytecode in zip(names, made, strict=True)]
+        return [_exported_kernel(name, node, bytecode) for name, bytecode in zip(names, made, strict=True)]
 
     def _names_of(self, env, path: str, settings: Settings) -> list[str]:
         """The kernels of a Python file: from its text, or where code builds its table from a run of it."""
@@ -392,21 +395,6 @@ class Chain:
             return (
                 found if found is not None else names.ask(self.build.executor(env), step_timeout(env), _changes_files())
             )
-
-    def compiled(self, env, node, settings: Settings, target: Target):
-        """The node of the bytecode of a CUDA Tile C++ file for ``target``, which nvcc makes."""
-        folder = env.Dir(f"{settings.build_dir}/{target.name}")
-        stem, root = _stem(node, tilecpp.SUFFIX), env.Dir("#").get_abspath()
-        made = [self.build.artifact(folder, name) for name in tilecpp.names_of(stem)]
-        if made[0].has_builder():
-            return made[0]
-        action = tilecpp.CompileAction(target, settings, root, self.build.executor)
-        key = (tilecpp.TILECPP.edge, target.name, action.signature)
-        builder = self._cached(key, lambda: Builder(action=action))
-        attach(env, builder, made, node)
-        self.build.remember_reads(made, made[1].get_abspath())
-        self.build.progress.add(made[0], Step(self.table[0].name, target.name, stem))
-        return made[0]
 
     def _check_names(self, kernels: list[Kernel], library: str, folder: str) -> None:
         """Kernels of a build folder share one name space."""
@@ -479,17 +467,14 @@ class Chain:
 
     def _one(self, env, settings: Settings, target, previous: Stage, stage: Stage, source):
         node = env.arg2nodes(source, env.fs.File)[0]
-        name = _stem(node, previous.suffix)
+        name = stem(node, previous.suffix)
         folder = env.Dir(f"{settings.build_dir}/{target.name}")
         return self._make(env, settings, target, previous, stage, node, folder, name)[0]
 
 
-def _exported_kernel(name: str, bytecode) -> Kernel:
-    return Kernel(name, bytecode, lambda target, settings: bytecode)
+def _is_tilecpp(node) -> bool:
+    return node.name.endswith(tilecpp.SUFFIX)
 
 
-def _stem(node, suffix: str) -> str:
-    """The kernel that a file is named for; raises InvalidInput[kernel-name]."""
-    stem = node.name.removesuffix(suffix)
-    check_file_name(stem, str(node))
-    return stem
+def _exported_kernel(name: str, file, bytecode) -> Kernel:
+    return Kernel(name, bytecode, file, lambda target, settings: bytecode)
