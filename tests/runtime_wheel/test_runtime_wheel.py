@@ -12,6 +12,7 @@ from tests import fresh_environment
 from tests.compiled_once import compiled
 from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.strict_driver import launch_case, packages, python_client, server
+from tileiras_build.references import find_faults
 from tileiras_build.sources import Package
 from tileiras_build.version import __version__
 
@@ -78,7 +79,7 @@ def test_a_package_is_launched_through_the_strict_driver(environment, driver, tm
         done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300, check=False)
         assert (done.returncode, gpu.refusals()) == (0, []), done.stderr
         launch_case.fetch(case, values.values())
-        assert gpu.launches == [name] and CASES[name].find_faults(inputs_of(name), values) == []
+        assert gpu.launches == [name] and find_faults(CASES[name], inputs_of(name), values) == []
     imported = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines()]
     assert "tileiras_build_runtime" in imported
     assert [module for module in imported if module.startswith(COMPILERS)] == []
