@@ -13,7 +13,6 @@ KERNELS = {CUTILE: ["softmax_f16", "softmax_f32"], TILECPP: ["scale<__half, 512>
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_new_project_does_all_that_its_readme_says(kind, tmp_path):
-    pytest.importorskip("setuptools", reason="no setuptools to build a wheel with")
     if kind == CUTILE:
         pytest.importorskip("cuda.tile", reason="kernels are written in cuTile Python: pip install cuda-tile")
     elif missing := what_is_missing():

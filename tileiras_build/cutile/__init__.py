@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .session import Session
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["disable", "enable", "enabled", "is_enabled"]
 
 
-def enable(target: str | None = None, *, device: str = "gpu") -> Session:
+def enable(target: str | None = None, *, device: str = "gpu", **options: Any) -> Session:
     """Compile and launch the kernels of cuTile Python here, until ``disable()``.
 
     ``target`` ("sm_90") is what kernels are compiled for: the current GPU where it is None, which ``device="cpu"`` has
-    not. ``device`` is "gpu" (the CUDA driver's) or "cpu" (the emulator). Called again, it takes the place of what was
-    enabled before. Raises Unsupported[cutile-version] for a cuda-tile that is not known, InvalidInput[cutile-missing]
+    not. ``device`` is "gpu" (the CUDA driver's) or "cpu" (the emulator), whose ``options`` are those of ``devices.cpu.Options``.
+    Called again, it takes the place of what was enabled before. Raises Unsupported[cutile-version] for a cuda-tile that is not known, InvalidInput[cutile-missing]
     without any, and InvalidInput[driver-missing] where there is no driver for ``device="gpu"``.
     """
     from . import patching, session
 
-    made = session.open_session(target, device)
+    made = session.open_session(target, device, options)
     patching.take_over(made)
     return made
 
@@ -51,12 +51,12 @@ def is_enabled() -> bool:
 
 
 @contextmanager
-def enabled(target: str | None = None, *, device: str = "gpu") -> Iterator[Session]:
+def enabled(target: str | None = None, *, device: str = "gpu", **options: Any) -> Iterator[Session]:
     """``enable`` for a ``with`` statement; at its end, what was before is again."""
     from . import patching
 
     before = patching.current()
-    made = enable(target, device=device)
+    made = enable(target, device=device, **options)
     try:
         yield made
     finally:

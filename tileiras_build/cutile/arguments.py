@@ -124,3 +124,17 @@ def numbers_of(values: Sequence[Value], place: Callable[[ArrayTable], int]) -> I
             yield from (value.view.address, *value.view.shape, *value.view.strides)
         else:
             yield from (place(value), len(value.views))
+
+
+_HOST = 1  # kDLCPU
+
+
+def host_array(names: Sequence[str], arguments: Sequence[object]) -> str | None:
+    """The name of the first argument that says, by DLPack, that it is an array in host memory; parts are numbered."""
+    for name, argument in zip(names, arguments):
+        if isinstance(argument, (tuple, list)):
+            if (found := host_array([f"{name}[{index}]" for index in range(len(argument))], argument)) is not None:
+                return found
+        elif hasattr(argument, "__dlpack_device__") and argument.__dlpack_device__()[0] == _HOST:
+            return name
+    return None

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import launching
+from . import exporting, launching, tune
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -34,7 +34,18 @@ class Patch:
     make: Callable[[Function], Function]
 
 
-PATCHES: tuple[Patch, ...] = (Patch("cuda.tile._cext", "launch", launching.make_launch),)
+# Some releases lack some of them.
+PATCHES: tuple[Patch, ...] = (
+    Patch("cuda.tile._cext", "launch", launching.make_launch),
+    Patch("cuda.tile._cext", "get_compute_capability", launching.make_capability),
+    Patch("cuda.tile._cext", "_benchmark", tune.make_benchmark),
+    Patch("cuda.tile._cext", "_synchronize_context", tune.make_synchronize),
+    Patch("cuda.tile.tune._tune_utils", "benchmark_with_timeout", tune.make_benchmark_with_timeout),
+    Patch("cuda.tile._compile", "compile_cubin", exporting.make_compile_cubin),
+    Patch("cuda.tile._compile", "_get_max_supported_bytecode_version", exporting.make_bytecode_version),
+    Patch("cuda.tile._compile", "_get_compiler_version_string", exporting.make_compiler_version),
+    Patch("cuda.tile._compile", "_tileiras_supports_remarks", exporting.make_supports_remarks),
+)
 
 _lock = threading.RLock()
 _replaced: list[tuple[Function, Function]] = []  # (cuTile's own, ours)
@@ -48,6 +59,8 @@ def current() -> Session | None:
 def take_over(session: Session) -> None:
     """Let ``session`` compile and launch."""
     with _lock:
+        _close()
+        session.device.open()
         if not _replaced:
             _replaced.extend((own, patch.make(own)) for patch in PATCHES if (own := _find(patch)) is not None)
             _swap(_replaced)
@@ -57,9 +70,15 @@ def take_over(session: Session) -> None:
 def give_back() -> None:
     """Let cuTile compile and launch."""
     with _lock:
+        _close()
         launching.session = None
         _swap([(ours, own) for own, ours in _replaced])
         _replaced.clear()
+
+
+def _close() -> None:
+    if launching.session is not None:
+        launching.session.device.close()
 
 
 def restore(before: Session | None) -> None:
@@ -71,7 +90,10 @@ def restore(before: Session | None) -> None:
 
 
 def _find(patch: Patch) -> Function | None:
-    return getattr(import_module(patch.module), patch.name, None)
+    try:
+        return getattr(import_module(patch.module), patch.name, None)
+    except ModuleNotFoundError:
+        return None
 
 
 def _swap(pairs: list[tuple[Function, Function]]) -> None:

@@ -50,7 +50,7 @@ class Findings:
         if way == FAULT:
             raise EmulatorFault(
                 f"{fault.message} (finding {name})", instruction=fault.instruction, line=fault.line,
-                thread=fault.thread, address=fault.address,
+                thread=fault.thread, address=fault.address, kind=fault.kind, size=fault.size, writes=fault.writes,
             )  # fmt: skip
         if way == WARNING:
             self.warn((name, fault.line), f"{fault} (finding {name})")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from . import tensor
+from . import processes, tensor
+from .block_races import BlockRaces, applies
 from .cluster import check_shape
 from .findings import FAULT, WARNING, Findings
 from .machine import Machine
@@ -53,8 +55,10 @@ class Options:
     sums: str = EXACTLY
     remaining: Remaining | None = None
     registers: int | None = None  # per thread at entry, as ptxas assigned them; None where there is only PTX
+    deadline: float | None = None  # of time.monotonic()
     jobs: int = 1
     started: Callable[[tuple[int, int, int]], None] | None = None
+    block_races: BlockRaces | None = None
 
     def __post_init__(self):
         if self.sums not in SUMS:
@@ -77,8 +81,10 @@ def launch(
     counters: Counters | None = None,
     findings: str | Mapping[str, str] | None = None,
     sums: str = EXACTLY,
+    time_limit: float | None = None,
     jobs: int | None = None,
     started: Callable[[tuple[int, int, int]], None] | None = None,
+    check_blocks: bool = False,
 ) -> None:
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
@@ -87,10 +93,12 @@ def launch(
     shape is the kernel's ``.reqntid``, else ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``; dynamic
     shared memory and, of a cubin, the registers at entry come from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``. ``findings`` says
     how those of ``findings.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
-    by name. ``sums`` says how products of matrices are added up (``products.py``). ``jobs``: at most
+    by name. ``sums`` says how products of matrices are added up (``products.py``). After ``time_limit`` seconds the launch ends
+    in a fault. ``jobs``: at most
     so many processes run CTAs, one where those may see each other (``processes.py``); None asks ``TILEIRAS_EMULATOR_JOBS``,
     1 unless it is set. With ``started`` clusters run one after the other, in this process, and it is called before each with
-    its place in the grid of clusters: what the kernel then changes is that cluster's doing. Raises ValueError for a finding or
+    its place in the grid of clusters: what the kernel then changes is that cluster's doing. ``check_blocks``
+    looks for races between CTAs on global memory (``block_races.py``), in one process. Raises ValueError for a finding or
     sums that do not exist, and for fewer than one job.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
@@ -105,10 +113,18 @@ def launch(
         Findings(findings, FAULT),
         sums,
         registers=registers,
-        jobs=jobs_of(jobs),
+        jobs=1 if check_blocks else jobs_of(jobs),
+        deadline=None if time_limit is None else time.monotonic() + time_limit,
         started=started,
+        block_races=BlockRaces() if check_blocks and applies(program) else None,
     )
     execute(program, grid, block, params, memory, dynamic, options)
+
+
+def why_alone(artifacts, entry: str) -> str | None:
+    """Why the CTAs of a kernel of artifacts have to run in one process, in a sentence; None where several may share them."""
+    kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
+    return processes.why_alone(load(artifacts.ptx, entry, cluster_of(kernel.get("cluster"))))
 
 
 def run_ptx(

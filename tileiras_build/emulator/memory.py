@@ -115,13 +115,19 @@ class Memory:
 
 
 class Counters:
-    """Optional counts of a launch. ``bank_conflicts`` maps (line, instruction) to extra shared-memory wavefronts."""
+    """Optional counts of a launch (``counting.py`` says of what). ``bank_conflicts`` maps (line, instruction) to extra
+    shared-memory wavefronts, ``accesses`` to those it would have at least; ``instructions`` maps a kind to instructions."""
 
     def __init__(self):
         self.bank_conflicts: dict[tuple[int, str], int] = {}
         self.accesses: dict[tuple[int, str], int] = {}
         self.blocks = 0
         self.thread_instructions = 0
+        self.instructions: dict[str, int] = {}
+        self.tensor_operations = 0
+        self.global_read = self.global_written = 0  # bytes
+        self.shared_read = self.shared_written = 0
+        self.requests = self.sectors = self.bulk_copies = 0
 
     def add(self, other: Counters) -> None:
         """Add the counts of another part of the launch."""

@@ -23,6 +23,7 @@ from ..files import write_files
 from ..pipeline.stages import Stage, source_digest
 from ..targets import TARGETS, find_target
 from .actions import WorkerAction, kernel_name, step_timeout
+from .partial import LibraryAlias
 from .portable import AUTO, NONE, portable_target
 from .progress import Step
 from .report import CURRENT, shown
@@ -129,6 +130,10 @@ class Packages:
     def _add(self, env, name: str, library, ptx: str, embed: bool, prefix: str):
         from ..packages.library import file_names
 
+        if self.build.part is not None and isinstance(first := next(iter(env.Flatten([library])), None), LibraryAlias):
+            # The record of such a run says that SCons looks at no package.
+            folder = env.Dir(f"{first.folder}/{PACKAGE}/{name}")
+            return [folder.File(file) for file in file_names(name, embed=embed)]
         members = [self._fatbin(env, nodes, ptx) for nodes in _by_kernel(env, name, library).values()]
         folder = members[0][0].dir.up().Dir(f"{PACKAGE}/{name}")
         sources = [node for fatbin, images in members for node in (fatbin, *map(_manifest_of, images))]

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ...runtime.arguments import ArrayView
     from ..arguments import Value
     from ..compiled import Compiled
+    from .loaded import Loaded
 
 # One launch (grid, arguments, stream, programmatic) of arguments like those that it was made for; False: they are others.
 Fast = Callable[[object, tuple[object, ...], object, bool], bool]
@@ -26,6 +27,21 @@ class Device(Protocol):
     stop_at: str
     """The last artifact that the device needs of the compiler: "cubin" or "ptx"."""
 
+    has_native_launcher: bool
+    """Whether cuTile's own launcher, which is C code, can launch on it (``native.py``)."""
+
+    def mapping(self, compiled: Compiled) -> Loaded:
+        """What encodes the tensor maps of a kernel that cuTile's launcher loads."""
+
+    def is_capturing(self, stream: object) -> bool:
+        """Whether launches on ``stream`` go into a graph."""
+
+    def open(self) -> None:
+        """Kernels come from now on; called once more after ``close``."""
+
+    def close(self) -> None:
+        """No kernels come for now."""
+
     def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
         """The arguments as cuTile's front end is to see them: it takes arrays in GPU memory only."""
 
@@ -40,6 +56,9 @@ class Device(Protocol):
     def fast(self, compiled: Compiled, signature: Any, arguments: tuple[object, ...]) -> Fast | None:
         """A short way for later launches with arguments like these; None where there is none."""
 
+    def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
+        """Microseconds of one launch; ``flush`` empties caches before it. Raises TimeoutError after ``limit`` seconds."""
+
     def synchronize(self, stream: object = None) -> None:
         """Wait for what was launched on ``stream``; None: for everything."""
 
@@ -47,14 +66,17 @@ class Device(Protocol):
 DEVICES = ("gpu", "cpu")
 
 
-def open_device(kind: str, target: str | None) -> Device:
-    """The device called ``kind``; raises InvalidInput[cutile-device] where there is none of that name or for that target."""
+def open_device(kind: str, target: str | None, options: dict[str, Any]) -> Device:
+    """The device called ``kind``; raises InvalidInput[cutile-device] where there is none of that name, for that target, or
+    with these options."""
     if kind == "gpu":
         from .gpu import GpuDevice
 
+        if options:
+            raise InvalidInput("cutile-device", f"a GPU has no option {next(iter(options))!r}; device='cpu' has some")
         return GpuDevice(target)
     if kind == "cpu":
         from .cpu import CpuDevice
 
-        return CpuDevice(target)
+        return CpuDevice(target, **options)
     raise InvalidInput("cutile-device", f"there is no device {kind!r}", remedy=f"use one of {', '.join(DEVICES)}")

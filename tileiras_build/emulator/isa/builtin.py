@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from ..access import Site
-from ..faults import EmulatorFault
+from ..faults import ASSERTION, EmulatorFault
 from ..heap import Heap
 from .registry import helper
 
@@ -123,6 +123,7 @@ def call_assertfail(group, ins, results, arguments):
         instruction=ins.text,
         line=ins.line,
         thread=group.machine.thread_name(cta, tid),
+        kind=ASSERTION,
     )
 
 
