@@ -43,6 +43,16 @@ def pytest_unconfigure(config):
         compiled_once.close_session()
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _threads_of_the_tests_do_not_count():
+    """A command that a test runs in its own process forks as it does in one of its own; xdist's thread holds no lock of ours."""
+    from tileiras_build.executor import forked
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(forked, "has_threads", lambda: False)
+        yield
+
+
 def pytest_ignore_collect(collection_path, config):
     """Importing all test modules takes longer than some quick ones run."""
     asked = config.option.markexpr == MARK and collection_path.is_file()

@@ -17,6 +17,10 @@ def process_id():
     return os.getpid()
 
 
+def parent_process_id():
+    return os.getppid()
+
+
 def fail(message):
     raise Unsupported("mma-no-row", message, location=Location("k.py", 3, 4), remedy="use another")
 

@@ -1,6 +1,12 @@
-"""The forking executor of the command line: results and diagnostics come back, a dead child is a diagnostic."""
+"""The forking executor of the command line: results and diagnostics come back, a dead child is a diagnostic.
+
+Whether the process is a fork of this one or comes from the fork server makes no difference, but for who its parent is.
+"""
 
 import os
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,6 +16,12 @@ from tileiras_build.errors import InternalError, Unsupported
 from tileiras_build.executor.forked import ForkedExecutor, ProcessEnded
 
 TASKS = tasks.__name__
+
+
+@pytest.fixture(autouse=True, params=["fork", "fork server"])
+def threads(request, monkeypatch):
+    monkeypatch.setattr("tileiras_build.executor.forked.has_threads", lambda: request.param == "fork server")
+    return request.param == "fork server"
 
 
 def test_result_comes_back_from_another_process():
@@ -37,8 +49,8 @@ def test_a_call_ends_at_its_deadline_with_what_it_started(tmp_path):
     note = tmp_path / "pid"
     with pytest.raises(InternalError, match="worker-timeout.: no result after 0.5 seconds"):
         ForkedExecutor().run(f"{TASKS}:start_a_sleeper", str(note), timeout=0.5)
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    with suppress(ChildProcessError):
+        assert os.waitpid(-1, os.WNOHANG)[0] == 0, "the ended process is forgotten"
     sleeper = int(note.read_text())
     status = Path(f"/proc/{sleeper}/stat")
     assert not status.exists() or status.read_text().split()[2] in "ZX"
@@ -54,3 +66,27 @@ def test_who_ended_the_process_is_known(task, outside):
     with pytest.raises(ProcessEnded) as caught:
         ForkedExecutor().run(f"{TASKS}:{task}", *arguments)
     assert caught.value.from_outside is outside
+
+
+def test_last_words_are_said(threads):
+    if threads:
+        with pytest.raises(ProcessEnded, match="was ended by SIGSEGV; its last words: the end is near"):
+            ForkedExecutor().run(f"{TASKS}:crash", "the end is near")
+
+
+WITH_A_THREAD = f"""
+import os, threading, time
+from tileiras_build.executor.forked import ForkedExecutor
+threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+parent = ForkedExecutor().run("{TASKS}:parent_process_id")
+print(parent != os.getpid(), flush=True)
+os._exit(0)
+"""
+
+
+def test_a_process_with_threads_is_not_forked(tmp_path):
+    """From 3.12 on Python warns of it: another thread's lock would stay locked in the child for ever."""
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    command = [sys.executable, "-W", "error::DeprecationWarning", "-c", WITH_A_THREAD]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr

@@ -95,6 +95,34 @@ def test_build_that_is_ended_by_a_signal_leaves_nothing(project, temporary, numb
     wait_until(lambda: held(temporary) == [])
 
 
+SLOW_END = """
+import os, signal, time
+from multiprocessing import forkserver
+from tileiras_build.executor.worker_pool import WorkerPool
+
+assert WorkerPool(1).run("tests.executor.tasks:double", 1) == 2
+# What a kill does, with a pause in the middle: files are closed one after the other.
+for descriptor in range(3, 4096):
+    try:
+        lock = os.readlink(f"/proc/self/fd/{descriptor}").startswith(os.environ["TMPDIR"])
+        None if lock else os.close(descriptor)
+    except OSError:
+        pass
+time.sleep(0.7)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_lock_that_closes_last_leaves_nothing(temporary):
+    """The pipe that the fork server waits for may close before the build's lock does: the folder is removed all the same."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)}
+    done = subprocess.run(
+        [sys.executable, "-c", SLOW_END], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    wait_until(lambda: held(temporary) == [])
+
+
 def test_build_sweeps_what_was_killed_altogether(project, temporary):
     """Workers, fork server and all: a container that ends, or a machine."""
     project.write("SConstruct", SCONSTRUCT.replace('env["TILEIRAS_TIMEOUT"] = 5', ""))

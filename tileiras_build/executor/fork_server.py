@@ -6,11 +6,13 @@ import atexit
 import gc
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..private_folder import sweep
 
+_PATIENCE = 10.0  # seconds
 PRELOAD = "tileiras_build.executor.preload"  # the module that it imports; builds with other stages may name another
 
 
@@ -18,7 +20,7 @@ PRELOAD = "tileiras_build.executor.preload"  # the module that it imports; build
 def preloading() -> Iterator[None]:
     """For the time of the imports."""
     # The fork server is the last to end, also where its build was killed.
-    atexit.register(sweep)
+    atexit.register(sweep_after, os.getppid())
     _end_with_build(os.getppid())
     # What is imported stays: collecting between the imports finds nothing, and costs a tenth of them.
     gc.disable()
@@ -37,6 +39,27 @@ def preloading() -> Iterator[None]:
     gc.enable()
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+def sweep_after(build: int) -> None:
+    """Sweep when process ``build`` has gone, and this one's workers.
+
+    A process that is killed closes its files one after the other, and may be put aside in between: the pipe that workers
+    and fork server wait for can close before the lock of the build's folder does. Then nobody could remove the folder.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while (os.getppid() == build or _has_children()) and time.monotonic() < deadline:
+        time.sleep(0.002)
+    sweep()
+
+
+def _has_children() -> bool:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
 
 
 def _end_with_build(build: int) -> None:

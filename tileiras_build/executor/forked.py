@@ -1,4 +1,8 @@
-"""Runs each call in a fork of the calling process: for a command that makes one call and has no threads yet."""
+"""Runs each call in a process of its own: a fork of the caller, for a command that makes one call and has no threads.
+
+What a lock guards that another thread holds stays locked in a fork for ever, so where there are threads the process comes
+from the fork server instead, which has none.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import pickle
 import select
 import signal
 import sys
+import threading
 import time
 import traceback
 from contextlib import suppress
@@ -22,9 +27,12 @@ from .worker_pool import describe_exit
 class ProcessEnded(InternalError):
     """The child ended without a result; ``code`` is its exit status, or the negative number of the signal."""
 
-    def __init__(self, code: int):
-        super().__init__("worker-died", f"the compiler process {describe_exit(code)}")
-        self.code = code
+    def __init__(self, code: int, said: str = ""):
+        super().__init__("worker-died", f"the compiler process {describe_exit(code)}{said}")
+        self.code, self.said = code, said
+
+    def __reduce__(self):
+        return (ProcessEnded, (self.code, self.said))
 
     @property
     def from_outside(self) -> bool:
@@ -41,6 +49,8 @@ class ForkedExecutor:
         Raises the function's own exception, InternalError[worker-died] if its process dies, and
         InternalError[worker-timeout] after ``timeout`` seconds, when that process and what it started are ended.
         """
+        if has_threads():
+            return _from_fork_server(function, arguments, timeout)
         read_end, write_end = os.pipe()
         sys.stdout.flush()
         child = os.fork()
@@ -69,6 +79,25 @@ class ForkedExecutor:
 
     def __exit__(self, *exception):
         self.close()
+
+
+def has_threads() -> bool:
+    """Whether this process has threads besides this one. Those of OpenBLAS end before a fork, by a handler of its own."""
+    return threading.active_count() > 1
+
+
+def _from_fork_server(function: str, arguments: tuple, timeout: float | None) -> Any:
+    from .worker_pool import Worker, WorkerDied, memory_share
+
+    worker = Worker(memory_share(1))
+    try:
+        return result_of(worker.call(function, arguments, timeout))
+    except WorkerDied as error:
+        if error.code is None:
+            raise
+        raise ProcessEnded(error.code, error.said) from None
+    finally:
+        worker.kill()
 
 
 def _read_all(descriptor: int, timeout: float | None) -> bytes:

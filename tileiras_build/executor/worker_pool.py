@@ -73,8 +73,8 @@ class WorkerPool:
         self.timeout, self.tasks_per_worker = timeout, tasks_per_worker
         self._memory = memory or memory_share(size)
         self._free = threading.Semaphore(size)
-        self._idle: list[_Worker] = []
-        self._all: set[_Worker] = set()
+        self._idle: list[Worker] = []
+        self._all: set[Worker] = set()
         self._interrupted = False
         self._owner = os.getpid()
         atexit.register(self.close)
@@ -126,14 +126,14 @@ class WorkerPool:
         if self._interrupted:
             raise InternalError("interrupted", "the build was interrupted")
 
-    def _take(self) -> _Worker:
+    def _take(self) -> Worker:
         with suppress(IndexError):
             return self._idle.pop()
-        worker = _Worker(self._memory)
+        worker = Worker(self._memory)
         self._all.add(worker)
         return worker
 
-    def _give_back(self, worker: _Worker, *, alive: bool) -> None:
+    def _give_back(self, worker: Worker, *, alive: bool) -> None:
         if alive and worker.tasks < self.tasks_per_worker:
             self._idle.append(worker)
             return
@@ -141,7 +141,18 @@ class WorkerPool:
         worker.kill()
 
 
-class _Worker:
+class WorkerDied(InternalError):
+    """A worker has gone without an answer; ``code`` is multiprocessing's exit code, ``said`` what is known besides."""
+
+    def __init__(self, code: int | None, said: str):
+        super().__init__("worker-died", f"the worker process {describe_exit(code)}{said}")
+        self.code, self.said = code, said
+
+    def __reduce__(self):
+        return (WorkerDied, (self.code, self.said))
+
+
+class Worker:
     """One process, its pipe, and its folder for its log and temporary files; used by one thread at a time."""
 
     def __init__(self, memory: int):
@@ -196,7 +207,7 @@ class _Worker:
             return too_little(self._memory)
         lines = text.splitlines()[-LAST_LINES:]
         said = f"; its last words: {' | '.join(line.strip() for line in lines)}" if lines else ""
-        return InternalError("worker-died", f"the worker process {describe_exit(self.process.exitcode)}{said}")
+        return WorkerDied(self.process.exitcode, said)
 
     def _relay(self) -> None:
         """Show what the call printed, such as the times of TILEIRAS_DEBUG."""
