@@ -78,7 +78,8 @@ class LibraryAlias(SCons.Node.Alias.Alias):
     def replace_sources(self, nodes: Iterable) -> None:
         """Let ``nodes`` be all of them, in this order."""
         self.complete = None
-        self._sources, self.sources_set = [], set()
+        self._sources = []
+        self.sources_set.clear()
         self.add_source(list(nodes))
         self.reset_executor()
 

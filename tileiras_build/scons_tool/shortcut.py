@@ -154,13 +154,19 @@ class Shortcut:
             self._check_folders(made)
             files = self._current_files(run.artifacts, run.visited) | self._current_reads(run.artifacts)
             if run.part is not None:
-                files = run.part.record.files_beside(run.part.sources) | files
+                files = {**run.part.record.files_beside(run.part.sources), **files}
             asked = list(self._current_answers(made, files))
         except _Doubt as doubt:
             return str(doubt)
-        head = {"key": key, "names": names, "asked": asked, "folders": self.reading.folders}
-        head |= {"variables": self.reading.variables, "digests": known_digests()}
-        head["arguments"] = sys.argv[1:] if self._code.asks_command_line else None
+        head = {
+            "key": key,
+            "names": names,
+            "asked": asked,
+            "folders": self.reading.folders,
+            "variables": self.reading.variables,
+            "digests": known_digests(),
+            "arguments": sys.argv[1:] if self._code.asks_command_line else None,
+        }
         whole = None if self._code.asks_nodes else run.whole
         owners = self._owners(run, whole) if whole is not None else {}
         if run.part is not None:
