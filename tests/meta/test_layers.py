@@ -20,7 +20,7 @@ LAYERS = (
     ("targets", "layouts", "reads"),
     ("book",),
     ("bytecode", "dialects", "libdevice", "tilecpp"),
-    ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages"),
+    ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages", "estimate"),
     ("executor", "driver"),
     ("tileiras_options", "tileiras_command"),
     ("lowering",),
