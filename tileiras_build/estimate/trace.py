@@ -10,6 +10,7 @@ places are told.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -75,16 +76,15 @@ class Tracer:
 
     def __init__(self, code: MachineCode, launch: Launch, constants: Constants, trips: dict[int, int] | None = None):
         self.code, self.launch, self.constants, self.trips = code, launch, constants, trips or {}
-        restores = any(one.opcode == "LDL" for one in code.instructions)
-        everything = followed(code, lambda one: _wanted(one, restores))
-        decisions = followed(code, lambda one: _deciding(one, restores))
+        everything = _followed(code, _wanted)
+        decisions = _followed(code, _deciding)
         self.steps = [self._block_steps(block, everything) for block in code.blocks]
         self.decisions = [self._block_steps(block, decisions) for block in code.blocks]
 
     def _block_steps(self, block: range, kept: frozenset[int]) -> list[tuple[Instruction, Handler | None]]:
         ones = (self.code.instructions[number] for number in block)
         return [(one, (handler_of(one) or _forget) if one.number in kept else None) for one in ones
-                if one.number in kept or one.opcode in (*MEMORY_OPCODES, *_TOLD, "STL")]  # fmt: skip
+                if one.number in kept or one.opcode in (*MEMORY_OPCODES, *_TOLD)]  # fmt: skip
 
     def warp(self, place: Shape, number: int) -> WarpTrace:
         """Warp ``number`` of the block at ``place`` in the grid."""
@@ -237,17 +237,39 @@ def _conditions(last: Instruction) -> tuple[Operand, ...]:
     return tuple(operand for operand in last.operands if operand.is_predicate) if last.opcode in ("BRA", "JMP") else ()
 
 
-def _wanted(one: Instruction, restores: bool) -> int:
+def _followed(code: MachineCode, wanted: Callable[[Instruction], int]) -> frozenset[int]:
+    """The instructions to follow; what is spilled is followed if what is restored from the same place is."""
+    slots: set[int] = set()
+
+    def is_spilled(one: Instruction) -> bool:
+        return one.opcode == "STL" and bool(slots & _slots(one))
+
+    while True:
+        kept = followed(code, lambda one: read(one) if is_spilled(one) else wanted(one))
+        restored = (code.instructions[number] for number in kept if code.instructions[number].opcode == "LDL")
+        needed = {slot for one in restored for slot in _slots(one)}
+        if needed <= slots:
+            return kept | {one.number for one in code.instructions if is_spilled(one)}
+        slots |= needed
+
+
+def _slots(one: Instruction) -> set[int]:
+    """The words of the stack that are named, as if its pointer never changed."""
+    place = next((operand.number for operand in one.operands if operand.kind == "memory"), 0)
+    return {place + 4 * further for further in range(width_of(one))}
+
+
+def _wanted(one: Instruction) -> int:
     """The registers that an instruction is asked for in any case, a bit for each."""
-    if one.opcode in _JUMPS or one.opcode in _TOLD or (restores and one.opcode == "STL"):
+    if one.opcode in _JUMPS or one.opcode in _TOLD:
         return read(one)
     return addresses(one) if one.opcode in MEMORY_OPCODES else 0
 
 
-def _deciding(one: Instruction, restores: bool) -> int:
+def _deciding(one: Instruction) -> int:
     """The same once an instruction's addresses have been seen often enough."""
     if one.opcode not in MEMORY_OPCODES:
-        return _wanted(one, restores)
+        return _wanted(one)
     return read(replace(one, operands=())) if one.guard else 0
 
 
