@@ -10,7 +10,7 @@ from .kernels import Kernel
 from .launch import Constants, Launch, Shape
 from .machines import Machine, machine_of
 from .sampling import sampled_clusters
-from .timeline import Timeline, average, follow_clusters
+from .timeline import Timeline, average, follow_clusters, paths
 from .trace import Tracer, WarpTrace
 from .waves import Waves, spread
 from .work import Accountant, Work
@@ -76,13 +76,25 @@ def estimate(kernel: Kernel, launch: Launch, trips: Mapping[int, int] | None = N
     resources = kernel.resources
     waves = spread(kernel.target, machine, launch, resources.registers, resources.shared + launch.shared_memory)
     tracer = Tracer(kernel.code, launch, Constants.of(launch, kernel.layout, kernel.banks), dict(trips or {}))
-    clusters = [_follow(tracer, launch, blocks) for blocks in sampled_clusters(launch)]
+    clusters = _follow_sample(tracer, launch)
     work = _average_work(kernel, machine, launch, clusters)
     read, written = dram_bytes(work, launch)
     timeline = average(follow_clusters(kernel.code, machine, launch, clusters, work, read))
     found = bounds(Facts(work, waves, machine, launch, read, written))
     found[LATENCY] = timeline.clocks * -(-waves.busiest // waves.resident)
     return Estimate(kernel.name, kernel.target.name, machine, launch, waves, work, found, timeline, read, written)
+
+
+def _follow_sample(tracer: Tracer, launch: Launch) -> list[list[list[WarpTrace]]]:
+    """The clusters that stand for the grid: one, if the first and the last take the same ways."""
+    places = list(sampled_clusters(launch))
+    first = _follow(tracer, launch, places[0])
+    if len(places) == 1:
+        return [first]
+    last = _follow(tracer, launch, places[-1])
+    if paths(first) == paths(last):
+        return [first]
+    return [first, *(_follow(tracer, launch, blocks) for blocks in places[1:-1]), last]
 
 
 def _follow(tracer: Tracer, launch: Launch, blocks: list[Shape]) -> list[list[WarpTrace]]:

@@ -24,6 +24,7 @@ from .trace import WarpTrace
 from .work import ASYNC_LOADS, ASYNC_STORES, Work, expected_bytes
 
 SCOREBOARDS = 6
+Told = dict[str, int | None]
 # Clocks until a result is there, of instructions whose time no table of machines.py has [Jia et al., arXiv 1804.06826, table
 # 4.1, and Luo et al., arXiv 2402.13499: between 18 and 30 on all generations].
 _MEDIUM, _PRODUCT_LATENCY, _BARRIER = 22.0, 33.0, 20.0
@@ -297,7 +298,9 @@ class _Cluster:
             return self._deliver(runner, told, start)
         if one.opcode == "SYNCS":
             return self._mbarrier(runner, one, told, start)
-        self._arrive(told.get("place"), max(start, self._done_before(runner, one)) + _MEDIUM)
+        if one.opcode == "UTCBAR":
+            told = {**told, "lanes": 1}
+        self._arrive(told, max(start, self._done_before(runner, one)) + _MEDIUM)
         return start + _MEDIUM
 
     def _done_before(self, runner: _Runner, one: Instruction) -> float:
@@ -312,7 +315,7 @@ class _Cluster:
             del groups[: len(finished)]
         return runner.time
 
-    def _barrier(self, runner: _Runner, one: Instruction, told: dict, start: float) -> float | None:
+    def _barrier(self, runner: _Runner, one: Instruction, told: Told, start: float) -> float | None:
         key = ("barrier", runner.block, told.get("id"))
         here = self.barriers[key]
         here.append((runner, start))
@@ -336,7 +339,7 @@ class _Cluster:
             other.inside += 1
             self._wake(other)
 
-    def _mbarrier(self, runner: _Runner, one: Instruction, told: dict, start: float) -> float | None:
+    def _mbarrier(self, runner: _Runner, one: Instruction, told: Told, start: float) -> float | None:
         place = told.get("place")
         if place is None:
             return start + _MEDIUM
@@ -347,11 +350,11 @@ class _Cluster:
             return self._wait_for_phase(runner, one, told, phases, start)
         else:
             phases.bytes += expected_bytes(one, told)
-            self._arrive(place, start + 1)
+            self._arrive(told, start + 1)
         return start + _MEDIUM
 
     def _wait_for_phase(
-        self, runner: _Runner, one: Instruction, told: dict, phases: _Phases, start: float
+        self, runner: _Runner, one: Instruction, told: Told, phases: _Phases, start: float
     ) -> float | None:
         parity = (told.get("word") or 0) >> 31 & 1
         done = len(phases.completed)
@@ -366,14 +369,15 @@ class _Cluster:
         runner.waits = key
         return None
 
-    def _arrive(self, place: int | None, time: float) -> None:
-        if place is None:
+    def _arrive(self, told: Told, time: float) -> None:
+        """Each lane that executes an arrival is one; that of tensor cores is one in any case."""
+        if (place := told.get("place")) is None:
             return
         phases = self.phases[place]
-        phases.arrivals += 1
+        phases.arrivals += told.get("lanes") or 1
         self._settle(place, phases, time)
 
-    def _deliver(self, runner: _Runner, told: dict, start: float) -> float:
+    def _deliver(self, runner: _Runner, told: Told, start: float) -> float:
         barrier = told.get("barrier")
         size = self.copied.get(barrier, 0.0) if barrier is not None else 0.0
         done = self._fetch(runner, start, size)
@@ -395,11 +399,16 @@ def follow_clusters(
 ) -> list[Timeline]:
     """The timelines of clusters' blocks, where DRAM reads ``read`` bytes in the whole launch; equal paths are followed once."""
     found: dict[int, Timeline] = {}
-    keys = [hash(tuple(tuple(trace.blocks) for warps in cluster for trace in warps)) for cluster in clusters]
+    keys = list(map(paths, clusters))
     for key, cluster in zip(keys, clusters, strict=True):
         if key not in found:
             found[key] = _follow(code, machine, launch, cluster, work, read)
     return [found[key] for key in keys]
+
+
+def paths(cluster: list[list[WarpTrace]]) -> int:
+    """A number that is the same for clusters whose warps take the same ways."""
+    return hash(tuple(tuple(trace.blocks) for warps in cluster for trace in warps))
 
 
 def _follow(

@@ -286,6 +286,7 @@ def _told(warp: Warp, one: Instruction) -> dict[str, int | None]:
             found[operand.text or "place"] = _first(warp, warp.address(operand))
         elif operand.is_register and not operand.is_predicate:
             found["word"] = _first(warp, warp.value(operand))
+    found["lanes"] = int(warp.lanes.sum())
     return found
 
 
