@@ -266,10 +266,11 @@ class Library:
 
 def compile_templates(seeds: str, sm: str) -> None:
     """Write the bytecode and all artifacts of each of TEMPLATES for each target to the folder ``seeds``."""
+    from tileiras_build.bytecode.case_table import is_helper
     from tileiras_build.bytecode.export import export_kernels
 
     made: dict[str, bytes] = {}
-    for path in sorted(EXAMPLES.glob("[!_]*.py")):
+    for path in sorted(path for path in EXAMPLES.glob("*.py") if not is_helper(path)):
         if any(name in TEMPLATES for name in list_cases(path)):
             made |= export_kernels(path)
     for name in TEMPLATES:

@@ -29,6 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
+from tileiras_build.bytecode.case_table import is_helper
 from tileiras_build.bytecode.export import export_file
 from tileiras_build.driver import lower
 from tileiras_build.executor.cluster import ClusterExecutor
@@ -159,7 +160,7 @@ def print_estimate(costs: Costs, options) -> None:
 def _export(folder: Path, every: int) -> list[Path]:
     target = folder / "bytecode"
     target.mkdir()
-    for path in sorted((ROOT / "examples/kernels").glob("[!_]*.py")):
+    for path in sorted(path for path in (ROOT / "examples/kernels").glob("*.py") if not is_helper(path)):
         export_file(path, target)
     return sorted(target.glob("*.tilebc"))[::every]
 

@@ -63,10 +63,11 @@ def _read_kernels(paths: list[Path]) -> dict[str, bytes]:
 
 def export_examples() -> dict[str, bytes]:
     """The bytecode of the example library, by kernel."""
+    from tileiras_build.bytecode.case_table import is_helper
     from tileiras_build.bytecode.export import export_kernels
 
     kernels: dict[str, bytes] = {}
-    for path in sorted(EXAMPLES.glob("[!_]*.py")):
+    for path in sorted(path for path in EXAMPLES.glob("*.py") if not is_helper(path)):
         kernels |= export_kernels(path)
     return kernels
 

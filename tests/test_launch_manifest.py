@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
@@ -73,3 +75,20 @@ def test_what_a_newer_writer_adds_is_passed_over():
     content = manifest()
     content["kernels"][KERNEL]["params"][0]["color"] = "blue"
     assert read_launch_manifest(content) == read_launch_manifest(manifest())
+
+
+THREADS = """
+import json, sys, threading
+from tileiras_build.launch_manifest import read_launch_manifest
+sys.setswitchinterval(1e-6)
+content, start = json.loads(sys.argv[1]), threading.Barrier(8)
+threads = [threading.Thread(target=lambda: start.wait() + 1 and read_launch_manifest(content)) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+
+
+def test_threads_may_read_their_first_manifest_at_once():
+    """msgspec alone ends such a process in four of ten runs."""
+    command = [sys.executable, "-c", THREADS, json.dumps(manifest())]
+    assert [subprocess.run(command, check=False).returncode for _ in range(4)] == [0] * 4

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .driver import Artifacts
+    from .version import __version__
 
 from .errors import InternalError, InvalidInput, TileirasError, Unsupported
 
-__all__ = ["InternalError", "InvalidInput", "TileirasError", "Unsupported", "compile", "emulator"]
+__all__ = ["InternalError", "InvalidInput", "TileirasError", "Unsupported", "__version__", "compile", "emulator"]
 
 _SUBPACKAGES = frozenset({"bytecode", "checkers", "dialects", "driver", "emulator", "executor", "interpreter"}) | {
     "layouts", "libdevice", "pipeline", "reports", "runtime", "scons_tool", "targets",
@@ -56,6 +57,8 @@ def compile(
 
 
 def __getattr__(name: str):
+    if name == "__version__":
+        return import_module(".version", __name__).__version__
     if name in _SUBPACKAGES:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -35,9 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from .tileiras_command import main as assemble
 
         return assemble(words if called_tileiras else words[1:], sys.argv[0] if called_tileiras else "tileiras")
+    words, of_script = _split_run(words)
     options = _parser().parse_args(words)
+    options.words = of_script
     try:
-        options.command(options)
+        code = options.command(options)
         sys.stdout.flush()
     except TileirasError as error:
         print(error, file=sys.stderr)
@@ -48,7 +50,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of our output has seen enough; Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    return 0
+    return code or 0
+
+
+def _split_run(words: list[str]) -> tuple[list[str], list[str]]:
+    """The words of the command, and those of the script that ``run`` is to run: what stands after ``--``."""
+    if words[:1] != ["run"] or "--" not in words:
+        return words, []
+    at = words.index("--")
+    return words[:at], words[at + 1 :]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -66,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     _add(commands, "passes", list_passes, "list the passes of each stage and what they remove")
     _add(commands, "targets", list_targets, "list the GPU targets")
     _add_asm(_add(commands, "asm", assemble_file, "write Tile IR text as bytecode"))
-    _add_run(_add(commands, "run", run_file, "run a kernel in the reference interpreter"))
+    _add_run(_add(commands, "run", run_file, "run a kernel in the reference interpreter, or a cuTile script"))
     _add_verify(_add(commands, "verify", verify_file, "compare compiled kernels with the reference interpreter"))
     _add_export(
         _add(
@@ -76,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
             "write the bytecode of the kernels of a cuTile Python or CUDA Tile C++ file",
         )
     )
+    _add_init(_add(commands, "init", init_project, "write a small project that builds, verifies and packages at once"))
     report = _add(commands, "report", report_folder, "show registers, shared memory and spills of built kernels")
     report.add_argument("folder", metavar="DIR", help="a build folder; every .json beside a .cubin in it is read")
     report.add_argument("--html", metavar="PAGE", help="write the HTML report, with the last build's timeline, instead")
@@ -84,6 +95,13 @@ def _parser() -> argparse.ArgumentParser:
         _add(commands, "cache", look_at_cache, "show what a folder for cache= holds, check it or make it smaller")
     )
     return parser
+
+
+def _add_init(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="NAME", nargs="?", default=".", help="its folder (default: this one)")
+    kind = parser.add_mutually_exclusive_group()
+    for name, what in (("cutile", "kernels in cuTile Python (default)"), ("tilecpp", "kernels in CUDA Tile C++")):
+        kind.add_argument(f"--{name}", dest="kind", action="store_const", const=name, help=what)
 
 
 def _add(commands, name: str, command: Callable, help: str) -> argparse.ArgumentParser:
@@ -120,7 +138,7 @@ def _add_lower(parser: argparse.ArgumentParser) -> None:
     _add_capability(parser)
     what = "default: FILE with the new suffix; a folder where several files are made; - is standard output"
     parser.add_argument("-o", "--output", metavar="OUT", help=what)
-    what = "of a Python file this kernel only; may be repeated (default: all)"
+    what = "of a Python or CUDA Tile C++ file this kernel only; may be repeated (default: all)"
     parser.add_argument("--kernel", action="append", metavar="NAME", help=what)
     _add_tilecpp(parser)
     _add_level(parser)
@@ -240,8 +258,8 @@ def _version(text: str) -> tuple[int, int]:
     return known[text]
 
 
-def _add_launch(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE.tilebc")
+def _add_launch(parser: argparse.ArgumentParser, file: str = "FILE.tilebc") -> None:
+    parser.add_argument("file", metavar=file)
     parser.add_argument("--entry", metavar="NAME", help="default: the only one, or all to verify")
     parser.add_argument("--grid", metavar="X[,Y,Z]", help="tile blocks per axis (default: two where the kernel asks)")
     parser.add_argument(
@@ -263,8 +281,18 @@ def _add_launch(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    _add_launch(parser)
+    _add_launch(parser, "FILE.tilebc | SCRIPT.py")
     parser.add_argument("-o", "--output", metavar="DIR", help="write the arrays after the run as .npy files")
+    script = parser.add_argument_group("a script that calls ct.launch", "its own arguments follow after --")
+    script.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="the emulator (default), or a GPU")
+    script.add_argument("--sm", metavar="SM", help="the target (default: 90 on the CPU, what the GPU is on one)")
+    script.add_argument("--race-check", action="store_true", help="find accesses that nothing orders (CPU)")
+    what = "end a launch that takes longer (CPU; default: never)"
+    script.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help=what)
+    what = "processes that share the blocks of a launch (CPU; default: 1)"
+    script.add_argument("--jobs", type=_steps, default=1, metavar="N", help=what)
+    script.add_argument("--profile", action="store_true", help="show what each kernel did (CPU)")
+    script.add_argument("--json", metavar="FILE", help="write the profile as JSON")
 
 
 def _add_verify(parser: argparse.ArgumentParser) -> None:
@@ -327,8 +355,10 @@ def _inputs(options: argparse.Namespace, module, entry: str, run: Callable):
     return inputs, run(inputs)
 
 
-def run_file(options: argparse.Namespace) -> None:
+def run_file(options: argparse.Namespace) -> int:
     """``run FILE --grid X,Y,Z --arg A ...``: run a kernel in the interpreter and show what it leaves in memory."""
+    if Path(options.file).suffix == ".py":
+        return run_script(options)
     from .interpreter import run_inputs
     from .interpreter.arguments import save_buffers
 
@@ -342,6 +372,19 @@ def run_file(options: argparse.Namespace) -> None:
     print(*shown, sep="\n")
     if options.output:
         print(*save_buffers(inputs, Path(options.output)), sep="\n")
+    return 0
+
+
+def run_script(options: argparse.Namespace) -> int:
+    """``run SCRIPT.py --device cpu --sm 90 [-- ARG …]``: run a script whose kernels are compiled here; its exit code."""
+    from .cutile.run import run_script
+    from .cutile.settings import Settings
+
+    sm = options.sm or ("90" if options.device == "cpu" else None)
+    settings = Settings(
+        options.device, sm, options.race_check, options.time_limit, options.jobs, options.profile, options.json
+    )
+    return run_script(options.file, options.words, settings)
 
 
 def verify_file(options: argparse.Namespace) -> None:
@@ -445,6 +488,15 @@ def export_file(options: argparse.Namespace) -> None:
     read_file(options.file)
     kernels = export_kernels(options, find_target(options.sm), options.root)
     write_files({Path(options.output) / f"{name}{STAGES[0].suffix}": data for name, data in kernels.items()})
+
+
+def init_project(options: argparse.Namespace) -> None:
+    """``init [NAME]``: a project of one kernel with its reference, a helper and tests."""
+    from .new_project.write_project import CUTILE, write_project
+
+    for path in write_project(Path(options.folder), options.kind or CUTILE):
+        print(path)
+    print("now: scons -j8 sm=80,90 verify package; README.md says more")
 
 
 def report_folder(options: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -268,7 +268,7 @@ class _Run:
         where = error.location
         if self.name is None or where is None or where.file != self.source.suffix or self.reached is not self.source:
             return error
-        location = replace(where, file=self.name)
+        location = where._replace(file=self.name)
         return type(error)(error.id, error.message, location=location, remedy=error.remedy)
 
     def _goal(self, stage: Stage) -> Stage:

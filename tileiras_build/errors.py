@@ -7,11 +7,10 @@ A diagnostic says what was found, where, what was expected and what to do. Its r
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Location:
+class Location(NamedTuple):
     """Where a diagnostic points: a source line, or a byte offset of a binary file.
 
     ``file`` is a path or None; ``line`` and ``column`` count from 1 (0 = unknown);
@@ -74,11 +73,11 @@ class InternalError(TileirasError):
     exit_code = 3
 
 
-@dataclass
 class Diagnostics:
     """Collects every error of a module so that they are reported once, together."""
 
-    errors: list[TileirasError] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.errors: list[TileirasError] = []
 
     def add(self, error: TileirasError) -> None:
         if all(str(error) != str(known) for known in self.errors):

@@ -67,7 +67,20 @@ DUMP = Knob(
     "(default: dump in the temporary folder's tileiras-<user id>, which only you can look into)",
 )
 
-KNOBS: tuple[Knob[int] | Knob[str], ...] = (DEBUG, CHECK, DUMP)
+CUTILE_INHERITED = Knob(
+    "TILEIRAS_CUTILE_INHERITED",
+    "",
+    "set by `tileiras-build run` and the pytest plugin for the processes they start: the device of their kernels, as JSON",
+)
+
+CUTILE_CACHE = Knob(
+    "TILEIRAS_CUTILE_CACHE",
+    "",
+    "the folder, or the address of a server, where kernels are kept that `tileiras_build.cutile` has compiled; off: none "
+    "(default: tileiras-build/cutile in `XDG_CACHE_HOME`, or in ~/.cache)",
+)
+
+KNOBS: tuple[Knob[int] | Knob[str], ...] = (DEBUG, CHECK, DUMP, CUTILE_CACHE, CUTILE_INHERITED)
 
 
 def dump_folder() -> Path:
@@ -81,6 +94,15 @@ def dump_folder() -> Path:
         message = f"cannot make a folder for dumps: {error.strerror or error}"
         raise InvalidInput("dump-folder", message, remedy=f"set {DUMP.name} to a folder that can be written") from None
     return Path(given)
+
+
+def cutile_cache() -> str | None:
+    """Where compiled kernels of cuTile Python are kept: a folder or an address; None where they are not to be."""
+    given = CUTILE_CACHE.read()
+    if given == "off":
+        return None
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return given or os.path.join(home, "tileiras-build", "cutile")
 
 
 def markdown() -> str:

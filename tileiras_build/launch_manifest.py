@@ -6,6 +6,7 @@ pydantic brings four packages of eight megabytes and 70 ms of imports, and every
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Literal
@@ -14,6 +15,8 @@ import msgspec
 
 from .manifest_words import TENSOR_MAP, VERSION
 
+# msgspec (0.22) looks into a class when it is first converted to; two threads that do so at once end the process.
+_CONVERTING = threading.Lock()
 Role = Literal["pointer", "shape", "stride", "scalar", "tensor_map"]
 Access = Literal["loaded", "stored", "updated", "unused"]
 
@@ -163,7 +166,8 @@ def converted(content: object, kind: type, version: int) -> Any:
     if isinstance(content, Mapping) and content.get("version", version) != version:
         raise ValueError(f"it is of version {content['version']}, this program reads version {version}")
     try:
-        return msgspec.convert(content, kind)
+        with _CONVERTING:
+            return msgspec.convert(content, kind)
     except msgspec.ValidationError as error:
         raise ValueError(_in_words(str(error))) from None
 

@@ -119,7 +119,12 @@ def _sources(options: argparse.Namespace, target: Target) -> Iterator[Source]:
 def export_kernels(options: argparse.Namespace, target: Target, root: str | None = None) -> dict[str, bytes]:
     """The bytecode of the kernels of a Python file by name, or of a CUDA Tile C++ file, for ``target``, by its stem."""
     if Path(options.file).suffix == TILECPP:
-        return {Path(options.file).stem: _compile_tilecpp(options, target, root or os.curdir)}
+        made, stem = _compile_tilecpp(options, target, root or os.curdir), Path(options.file).stem
+        if not options.kernel:
+            return {stem: made}
+        from .tilecpp.entries import pick_named
+
+        return pick_named(made, options.kernel, stem, options.file, target.name)
     from .bytecode.export import export_kernels as export
     from .private_folder import temporaries
 

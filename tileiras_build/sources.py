@@ -54,11 +54,14 @@ class Package:
     def read(self, path: str) -> bytes:
         """The contents of a file."""
         if path not in self._contents:
-            # Before anything is read: what changes while it is counts as changed.
-            self._states = self._states or self._current_states()
+            self.note()
             with open(os.path.join(self.root, path), "rb") as stream:
                 self._contents[path] = stream.read()
         return self._contents[path]
+
+    def note(self) -> None:
+        """Before anything is read: what changes from now on counts as changed."""
+        self._states = self._states or self._current_states()
 
     def is_as_read(self) -> bool:
         """Whether the files are still those that were read, by their stat."""

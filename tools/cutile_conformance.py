@@ -1,12 +1,11 @@
 """Run cuTile Python's own test suite through this compiler and its emulator, and write docs/conformance.md.
 
-    python tools/cutile_conformance.py run --cutile CHECKOUT --suite PLUGIN_FOLDER --sm sm_90 --out RESULTS [--keep N]
-                                           [--files test_cast.py ...]
+    python tools/cutile_conformance.py run --cutile CHECKOUT --sm sm_90 --out RESULTS [--keep N] [--files test_cast.py ...]
     python tools/cutile_conformance.py render --out RESULTS [--keep N --kept-for SM ...] > docs/conformance.md
 
-CHECKOUT is an unpacked NVIDIA/cutile-python, PLUGIN_FOLDER holds cutile_on_cpu.py and fakecuda.c. ``run`` builds the
-stand-in libcuda, runs every test file and leaves RESULTS/SM.xml (JUnit); with ``--files`` it runs those and replaces
-their cases in RESULTS/SM.xml. ``render`` makes one table of the results.
+CHECKOUT is an unpacked NVIDIA/cutile-python; its requirements for tests are installed, PyTorch may be the CPU's. ``run`` runs
+every test file under ``pytest -p tileiras_build.cutile.pytest --tile-device cpu`` and leaves RESULTS/SM.xml (JUnit); with
+``--files`` it runs those and replaces their cases in RESULTS/SM.xml. ``render`` makes one table of the results.
 """
 
 from __future__ import annotations
@@ -41,26 +40,21 @@ ENVIRONMENT = {*(reason for _, reason in REASONS[:7]), ROUNDS}
 UNITS = {"f16": 2.0**-10, "bf16": 2.0**-7}
 SINGLE_UNIT = 2.0**-23
 TIMEOUT = 300  # seconds of one case
+LAUNCH = 200  # of one launch
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the suite for one SM; the exit code is pytest's."""
-    library = arguments.out / "fakecuda"
-    library.mkdir(parents=True, exist_ok=True)
-    source = arguments.suite / "fakecuda.c"
-    command = ["cc", "-shared", "-fPIC", "-O1", "-o", library / "libcuda.so.1", source]
-    subprocess.run(command, check=True)
     tests = arguments.cutile / "test"
     files = arguments.files or sorted(path.name for path in tests.glob("test_*.py"))
     environment = os.environ | {
-        "CUTILE_SM": arguments.sm,
-        "CUTILE_KEEP": str(arguments.keep),
-        "LD_LIBRARY_PATH": str(library.resolve()),
-        "PYTHONPATH": os.pathsep.join([str(arguments.suite.resolve()), str(PROJECT)]),
+        "PATH": os.pathsep.join([str(folder_with_tileiras(arguments.out).resolve()), os.environ["PATH"]]),
+        "PYTHONPATH": str(PROJECT),
     }
     whole = arguments.out / f"{arguments.sm}.xml"
     result = whole.with_suffix(".part") if arguments.files else whole
-    options = ["-p", "cutile_on_cpu", "-p", "tools.cutile_isolation", "-p", "no:cacheprovider", "-q"]
+    options = ["-p", "tileiras_build.cutile.pytest", "--tile-device", "cpu", "--tile-sm", arguments.sm]
+    options += ["--tile-keep", str(arguments.keep), "--tile-time-limit", str(LAUNCH), "-p", "no:cacheprovider", "-q"]
     options += ["--timeout", str(TIMEOUT), f"--junitxml={result.resolve()}"]
     options += ["-n", str(arguments.processes), "--continue-on-collection-errors"]
     command = [sys.executable, "-m", "pytest", *options, *files]
@@ -68,6 +62,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.files:
         replace_cases(whole, result)
     return code
+
+
+def folder_with_tileiras(out: Path) -> Path:
+    """A folder for PATH in which our command is called ``tileiras``: the suite asks the installed one for its version."""
+    folder = out / "bin"
+    folder.mkdir(parents=True, exist_ok=True)
+    link = folder / "tileiras"
+    link.unlink(missing_ok=True)
+    link.symlink_to(Path(sys.executable).with_name("tileiras-build"))
+    return folder
 
 
 def replace_cases(whole: Path, part: Path) -> None:
@@ -189,7 +193,6 @@ def main() -> int:
     commands = parser.add_subparsers(required=True)
     runner = commands.add_parser("run")
     runner.add_argument("--cutile", type=Path, required=True)
-    runner.add_argument("--suite", type=Path, required=True)
     runner.add_argument("--sm", default="sm_90")
     runner.add_argument("--processes", type=int, default=2)
     runner.add_argument("--files", nargs="+", metavar="FILE", help="these test files only, into earlier results")

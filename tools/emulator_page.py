@@ -349,6 +349,14 @@ Forms of implemented instructions that stop with an error of their own, because 
 """
 
 ASSUMED = """
+## Several processes
+
+`jobs=N` of `emulator.launch` and `emulator.run_ptx` (or `TILEIRAS_EMULATOR_JOBS=N`) lets up to N processes run the CTAs of a
+launch, with the same numbers as one. One process runs them all where CTAs may see each other: kernels with atomic operations,
+reductions or volatile, relaxed or acquiring loads on global memory, with `clusterlaunchcontrol`, and those that print or allocate
+memory (`emulator.processes.why_alone` says which instruction it is); so it does where the last launch of the kernel
+was short. Of faults in several processes that of the first CTAs is raised. While it runs, a launch needs the mapped memory twice.
+
 ## Registers at entry
 
 `setmaxnreg` moves registers between the warps of a CTA, which starts with what ptxas assigned to each thread. For artifacts

@@ -2,7 +2,8 @@
 
 import cuda.tile as ct
 import numpy as np
-from _case import Array, Example, Values, first_tiles, place, poisoned
+
+from tileiras_build.cases import Array, Case, Values, first_tiles, place, poisoned
 
 ROWS, COLUMNS = 10, 200
 TILE_M, TILE_N = 4, 256
@@ -52,13 +53,13 @@ def reference_pair(values: Values) -> Values:
 MATRIX, NUMBERS, INDICES, GRID = Array("float32", 2), Array("float32", 1), Array("int32", 1), first_tiles("x", TILE_M)
 
 CASES = [
-    Example("argmax_f32", argmax, (MATRIX, INDICES, TILE_M, TILE_N), GRID, make_inputs, reference),
-    Example(
+    Case("argmax_f32", argmax, (MATRIX, INDICES, TILE_M, TILE_N), grid=GRID, inputs=make_inputs, reference=reference),
+    Case(
         "max_and_argmax_f32",
         max_and_argmax,
         (MATRIX, NUMBERS, INDICES, TILE_M, TILE_N),
-        GRID,
-        make_pair_inputs,
-        reference_pair,
+        grid=GRID,
+        inputs=make_pair_inputs,
+        reference=reference_pair,
     ),
 ]

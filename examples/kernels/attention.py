@@ -8,7 +8,8 @@ import math
 
 import cuda.tile as ct
 import numpy as np
-from _case import Array, Example, Scalar, Tolerance, Values, ceil_div, epsilon, place, poisoned, wide
+
+from tileiras_build.cases import Array, Case, Scalar, Tolerance, Values, ceil_div, epsilon, place, poisoned, wide
 
 HEADS, LENGTH, HEAD_DIM = 2, 100, 64
 TILE_M, TILE_N = 64, 32
@@ -57,7 +58,7 @@ def attend(values: Values, causal: bool) -> np.ndarray:
     return (powers / powers.sum(axis=2, keepdims=True)) @ wide(values["v"])
 
 
-def _attention(name: str, dtype: str, causal: bool) -> Example:
+def _attention(name: str, dtype: str, causal: bool) -> Case:
     def make_inputs(rng: np.random.Generator) -> Values:
         shape = (HEADS, LENGTH, HEAD_DIM)
         operands = {key: place(rng.uniform(-1, 1, shape), dtype) for key in ("q", "k", "v")}
@@ -73,7 +74,7 @@ def _attention(name: str, dtype: str, causal: bool) -> Example:
     arguments = (tensor, tensor, tensor, tensor, Scalar("float32"), TILE_M, TILE_N, HEAD_DIM, causal)
     # The weights are rounded to the operand type: half an epsilon of values up to 1 whose weights add up to 1.
     close = Tolerance(epsilon(dtype), epsilon(dtype) / 2 + 64 * epsilon("float32"))
-    return Example(name, attention, arguments, grid, make_inputs, reference, close)
+    return Case(name, attention, arguments, grid=grid, inputs=make_inputs, reference=reference, tolerance=close)
 
 
 CASES = [

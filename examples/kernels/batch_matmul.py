@@ -2,7 +2,8 @@
 
 import cuda.tile as ct
 import numpy as np
-from _case import Array, Example, Values, ceil_div, place, poisoned, tolerate, wide
+
+from tileiras_build.cases import Array, Case, Values, ceil_div, place, poisoned, tolerate, wide
 
 BATCH, M, N, K = 3, 50, 40, 72
 TILE_M, TILE_N, TILE_K = 32, 32, 32
@@ -26,7 +27,7 @@ def reference(values: Values) -> Values:
     return {"c": (wide(values["a"]) @ wide(values["b"])).astype(np.float32)}
 
 
-def _batches(name: str, dtype: str, per_block: int) -> Example:
+def _batches(name: str, dtype: str, per_block: int) -> Case:
     def make_inputs(rng: np.random.Generator) -> Values:
         return {
             "a": place(rng.uniform(-1, 1, (BATCH, M, K)), dtype),
@@ -39,7 +40,15 @@ def _batches(name: str, dtype: str, per_block: int) -> Example:
 
     operand, result = Array(dtype, 3, stride_divisible_by=8), Array("float32", 3, stride_divisible_by=4)
     arguments = (operand, operand, result, per_block, TILE_M, TILE_N, TILE_K)
-    return Example(name, batch_matmul, arguments, grid, make_inputs, reference, tolerate("float32", depth=K))
+    return Case(
+        name,
+        batch_matmul,
+        arguments,
+        grid=grid,
+        inputs=make_inputs,
+        reference=reference,
+        tolerance=tolerate("float32", depth=K),
+    )
 
 
 CASES = [

@@ -2,7 +2,8 @@
 
 import cuda.tile as ct
 import numpy as np
-from _case import Array, Example, Values, first_tiles, place, poisoned
+
+from tileiras_build.cases import Array, Case, Values, first_tiles, place, poisoned
 
 ROWS, COLUMNS, COUNT, TILE = 20, 30, 500, 128
 
@@ -65,20 +66,20 @@ def reference_scatter(values: Values) -> Values:
 NUMBERS, INDICES, MASK = Array("float32", 1), Array("int32", 1), Array("int8", 1)
 
 CASES = [
-    Example(
+    Case(
         "gather_f32",
         gather,
         (Array("float32", 2), INDICES, INDICES, MASK, NUMBERS, TILE),
-        first_tiles("out", TILE),
-        make_gather_inputs,
-        reference_gather,
+        grid=first_tiles("out", TILE),
+        inputs=make_gather_inputs,
+        reference=reference_gather,
     ),
-    Example(
+    Case(
         "scatter_f32",
         scatter,
         (NUMBERS, INDICES, MASK, NUMBERS, TILE),
-        first_tiles("values", TILE),
-        make_scatter_inputs,
-        reference_scatter,
+        grid=first_tiles("values", TILE),
+        inputs=make_scatter_inputs,
+        reference=reference_scatter,
     ),
 ]

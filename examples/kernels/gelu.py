@@ -8,7 +8,8 @@ import math
 
 import cuda.tile as ct
 import numpy as np
-from _case import Array, Example, Tolerance, Values, epsilon, first_tiles, place, poisoned, wide
+
+from tileiras_build.cases import Array, Case, Tolerance, Values, epsilon, first_tiles, place, poisoned, wide
 
 LENGTH, TILE = 700, 256
 ERF_ERROR = 1.5e-7
@@ -57,14 +58,22 @@ def reference_tanh(values: Values) -> Values:
     return {"out": (0.5 * x * (1 + np.tanh(inner))).astype(values["out"].dtype)}
 
 
-def _activation(name: str, kernel, check, dtype: str, formula_error: float) -> Example:
+def _activation(name: str, kernel, check, dtype: str, formula_error: float) -> Case:
     def make_inputs(rng: np.random.Generator) -> Values:
         return {"x": place(rng.uniform(-5, 5, LENGTH), dtype), "out": poisoned((LENGTH,), dtype)}
 
     vector = Array(dtype, 1)
     # |x| <= 5 multiplies both the formula's error and the rounding of 1 + f(x), where f(x) may be near -1.
     close = Tolerance(epsilon(dtype), 2.5 * (formula_error + 8 * epsilon("float32")))
-    return Example(name, kernel, (vector, vector, TILE), first_tiles("x", TILE), make_inputs, check, close)
+    return Case(
+        name,
+        kernel,
+        (vector, vector, TILE),
+        grid=first_tiles("x", TILE),
+        inputs=make_inputs,
+        reference=check,
+        tolerance=close,
+    )
 
 
 CASES = [

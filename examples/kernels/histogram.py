@@ -2,7 +2,8 @@
 
 import cuda.tile as ct
 import numpy as np
-from _case import Array, Example, Values, first_tiles, place
+
+from tileiras_build.cases import Array, Case, Values, first_tiles, place
 
 COUNT, BINS, TILE = 1000, 16, 256
 
@@ -30,5 +31,12 @@ def reference(values: Values) -> Values:
 INDICES = Array("int32", 1)
 
 CASES = [
-    Example("histogram_i32", histogram, (INDICES, INDICES, TILE), first_tiles("values", TILE), make_inputs, reference),
+    Case(
+        "histogram_i32",
+        histogram,
+        (INDICES, INDICES, TILE),
+        grid=first_tiles("values", TILE),
+        inputs=make_inputs,
+        reference=reference,
+    ),
 ]

@@ -8,7 +8,8 @@ and 16-byte copies although the matrix ends in the middle of one.
 
 import cuda.tile as ct
 import numpy as np
-from _case import Array, Example, Tolerance, Values, epsilon, first_tiles, place, poisoned, tolerate, wide
+
+from tileiras_build.cases import Array, Case, Tolerance, Values, epsilon, first_tiles, place, poisoned, tolerate, wide
 
 M, N, K = 150, 130, 70
 TILE_M, TILE_N, TILE_K = 64, 64, 32
@@ -88,7 +89,7 @@ def _product(
     tiles: tuple[int, ...] = (TILE_M, TILE_N, TILE_K),
     grid=None,
     close: Tolerance | None = None,
-) -> Example:
+) -> Case:
     """A row for ``dtype`` operands stored as ``order`` says and a row-major ``out`` result."""
     unit_a, unit_b = (-1 if letter == "n" else 0 for letter in order)
 
@@ -105,7 +106,15 @@ def _product(
 
     arguments = (describe(dtype, unit_a), describe(dtype, unit_b), describe(out, -1), *tiles)
     close = close or tolerate(out, depth=sizes[2])
-    return Example(name, kernel, arguments, grid or first_tiles("c", *tiles[:2]), make_inputs, check, close)
+    return Case(
+        name,
+        kernel,
+        arguments,
+        grid=grid or first_tiles("c", *tiles[:2]),
+        inputs=make_inputs,
+        reference=check,
+        tolerance=close,
+    )
 
 
 def _operand(rng: np.random.Generator, shape: tuple[int, int], dtype: str, **layout) -> np.ndarray:

@@ -2,7 +2,8 @@
 
 import cuda.tile as ct
 import numpy as np
-from _case import Array, Example, Scalar, Values, place, poisoned, tolerate, wide
+
+from tileiras_build.cases import Array, Case, Scalar, Values, place, poisoned, tolerate, wide
 
 ROWS, COLUMNS, TILE = 6, 300, 128
 EPSILON = 1e-5
@@ -79,7 +80,7 @@ def _parameters(rng: np.random.Generator, *names: str) -> Values:
     return {name: place(rng.uniform(0.5, 1.5, COLUMNS), "float32") for name in names}
 
 
-def _layer_norm(name: str, dtype: str) -> Example:
+def _layer_norm(name: str, dtype: str) -> Case:
     def make_inputs(rng: np.random.Generator) -> Values:
         return (
             {"x": place(rng.uniform(-1, 3, (ROWS, COLUMNS)), dtype)}
@@ -92,10 +93,18 @@ def _layer_norm(name: str, dtype: str) -> Example:
     matrix, vector = Array(dtype, 2), Array("float32", 1)
     arguments = (matrix, vector, vector, matrix, vector, vector, Scalar("float32"), TILE)
     close = tolerate(dtype, depth=COLUMNS // TILE + 16, magnitude=3)
-    return Example(name, layer_norm, arguments, _one_block_per_row, make_inputs, reference_layer_norm, close)
+    return Case(
+        name,
+        layer_norm,
+        arguments,
+        grid=_one_block_per_row,
+        inputs=make_inputs,
+        reference=reference_layer_norm,
+        tolerance=close,
+    )
 
 
-def _rms_norm(name: str, dtype: str) -> Example:
+def _rms_norm(name: str, dtype: str) -> Case:
     def make_inputs(rng: np.random.Generator) -> Values:
         return (
             {"x": place(rng.uniform(-2, 2, (ROWS, COLUMNS)), dtype)}
@@ -106,7 +115,15 @@ def _rms_norm(name: str, dtype: str) -> Example:
     matrix = Array(dtype, 2)
     arguments = (matrix, Array("float32", 1), matrix, Scalar("float32"), TILE)
     close = tolerate(dtype, depth=COLUMNS // TILE + 16, magnitude=3)
-    return Example(name, rms_norm, arguments, _one_block_per_row, make_inputs, reference_rms_norm, close)
+    return Case(
+        name,
+        rms_norm,
+        arguments,
+        grid=_one_block_per_row,
+        inputs=make_inputs,
+        reference=reference_rms_norm,
+        tolerance=close,
+    )
 
 
 CASES = [

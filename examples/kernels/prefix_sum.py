@@ -2,7 +2,8 @@
 
 import cuda.tile as ct
 import numpy as np
-from _case import EXACT, Array, Example, Tolerance, Values, place, poisoned, tolerate, wide
+
+from tileiras_build.cases import EXACT, Array, Case, Tolerance, Values, place, poisoned, tolerate, wide
 
 ROWS, COLUMNS, TILE = 5, 300, 128
 ConstInt = ct.Constant[int]
@@ -64,17 +65,17 @@ def _one_block_per_row(values: Values) -> tuple[int, int, int]:
     return len(values["x"]), 1, 1
 
 
-def _sums(name: str, kernel, check, dtype: str, tile: int, close: Tolerance) -> Example:
+def _sums(name: str, kernel, check, dtype: str, tile: int, close: Tolerance) -> Case:
     def make_inputs(rng: np.random.Generator) -> Values:
         shape = (ROWS, COLUMNS)
         numbers = rng.integers(-1000, 1000, shape) if dtype == "int32" else rng.uniform(-1, 1, shape)
         return {"x": place(numbers, dtype), "out": poisoned(shape, dtype)}
 
     arguments = (Array(dtype, 2), Array(dtype, 2), tile)
-    return Example(name, kernel, arguments, _one_block_per_row, make_inputs, check, close)
+    return Case(name, kernel, arguments, grid=_one_block_per_row, inputs=make_inputs, reference=check, tolerance=close)
 
 
-def _recurrence(name: str) -> Example:
+def _recurrence(name: str) -> Case:
     def make_inputs(rng: np.random.Generator) -> Values:
         shape = (ROWS, COLUMNS)
         return {
@@ -85,7 +86,15 @@ def _recurrence(name: str) -> Example:
 
     matrix, close = Array("float32", 2), tolerate("float32", depth=32, magnitude=4)
     arguments = (matrix, matrix, matrix, 512)
-    return Example(name, linear_recurrence, arguments, _one_block_per_row, make_inputs, reference_recurrence, close)
+    return Case(
+        name,
+        linear_recurrence,
+        arguments,
+        grid=_one_block_per_row,
+        inputs=make_inputs,
+        reference=reference_recurrence,
+        tolerance=close,
+    )
 
 
 # Partial sums of 300 numbers in (-1, 1) stay below 64; a tree of 9 levels and a carry round 16 times at most.

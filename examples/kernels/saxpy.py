@@ -5,7 +5,8 @@ Shows a scalar kernel parameter, ``where``, an array that is read and written, a
 
 import cuda.tile as ct
 import numpy as np
-from _case import Array, Example, Scalar, Values, first_tiles, place, tolerate, wide
+
+from tileiras_build.cases import Array, Case, Scalar, Values, first_tiles, place, tolerate, wide
 
 ROWS, COLUMNS = 50, 100
 TILE_M, TILE_N = 32, 64
@@ -39,13 +40,13 @@ def reference(values: Values) -> Values:
 MATRIX = Array("float32", 2)
 
 CASES = [
-    Example(
+    Case(
         "masked_saxpy_f32",
         masked_saxpy,
         (Scalar("float32"), MATRIX, Array("int8", 2), MATRIX, TILE_M, TILE_N),
-        first_tiles("y", TILE_M, TILE_N),
-        make_inputs,
-        reference,
-        tolerate("float32", depth=2, magnitude=2),  # with or without fused multiply-add
+        grid=first_tiles("y", TILE_M, TILE_N),
+        inputs=make_inputs,
+        reference=reference,
+        tolerance=tolerate("float32", depth=2, magnitude=2),  # with or without fused multiply-add
     ),
 ]

@@ -5,7 +5,8 @@ Several rows per block, and a last block whose tile holds fewer rows than it has
 
 import cuda.tile as ct
 import numpy as np
-from _case import Array, Example, Values, first_tiles, place, poisoned, tolerate, wide
+
+from tileiras_build.cases import Array, Case, Values, first_tiles, place, poisoned, tolerate, wide
 
 ROWS, COLUMNS = 10, 200
 TILE_M, TILE_N = 4, 256
@@ -26,7 +27,7 @@ def reference(values: Values) -> Values:
     return {"out": (powers / powers.sum(axis=1, keepdims=True)).astype(values["out"].dtype)}
 
 
-def _rows(name: str, dtype: str) -> Example:
+def _rows(name: str, dtype: str) -> Case:
     def make_inputs(rng: np.random.Generator) -> Values:
         shape = (ROWS, COLUMNS)
         return {"x": place(rng.uniform(-6, 6, shape), dtype), "out": poisoned(shape, dtype)}
@@ -34,7 +35,15 @@ def _rows(name: str, dtype: str) -> Example:
     arguments = (Array(dtype, 2), Array(dtype, 2), TILE_M, TILE_N)
     # The exponent's argument is up to 12 after the subtraction: exp multiplies its rounding by as much.
     close = tolerate(dtype, depth=32)
-    return Example(name, softmax, arguments, first_tiles("x", TILE_M), make_inputs, reference, close)
+    return Case(
+        name,
+        softmax,
+        arguments,
+        grid=first_tiles("x", TILE_M),
+        inputs=make_inputs,
+        reference=reference,
+        tolerance=close,
+    )
 
 
 CASES = [

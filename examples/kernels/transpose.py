@@ -2,10 +2,12 @@
 
 import cuda.tile as ct
 import numpy as np
-from _case import Array, Example, Values, first_tiles, place, poisoned
+
+from tileiras_build.cases import Array, Case, Values, first_tiles, place, poisoned
 
 ROWS, COLUMNS = 70, 90
 TILE_M, TILE_N = 32, 64
+GRID_AXES = (f"tiles of {TILE_M} rows of x", f"tiles of {TILE_N} columns of x")  # for people who launch it
 
 
 @ct.kernel
@@ -28,13 +30,14 @@ def reference(values: Values) -> Values:
     return {"out": values["x"].T.copy()}
 
 
-def _matrix(name: str, kernel, dtype: str) -> Example:
+def _matrix(name: str, kernel, dtype: str) -> Case:
     def make_inputs(rng: np.random.Generator) -> Values:
         numbers = rng.integers(-100, 100, (ROWS, COLUMNS))  # exact in every type used here
         return {"x": place(numbers, dtype), "out": poisoned((COLUMNS, ROWS), dtype)}
 
     arguments = (Array(dtype, 2), Array(dtype, 2), TILE_M, TILE_N)
-    return Example(name, kernel, arguments, first_tiles("x", TILE_M, TILE_N), make_inputs, reference)
+    grid = first_tiles("x", TILE_M, TILE_N)
+    return Case(name, kernel, arguments, grid=grid, inputs=make_inputs, reference=reference, grid_axes=GRID_AXES)
 
 
 CASES = [

@@ -5,7 +5,8 @@ Loads beyond the end give padding, stores beyond it are dropped; the kernel says
 
 import cuda.tile as ct
 import numpy as np
-from _case import Array, Example, Tolerance, Values, epsilon, first_tiles, place, poisoned, wide
+
+from tileiras_build.cases import Array, Case, Tolerance, Values, epsilon, first_tiles, place, poisoned, wide
 
 LENGTH, TILE = 1000, 256
 
@@ -23,7 +24,7 @@ def reference(values: Values) -> Values:
     return {"out": (wide(values["x"]) + wide(values["y"])).astype(values["out"].dtype)}
 
 
-def _vectors(name: str, dtype: str) -> Example:
+def _vectors(name: str, dtype: str) -> Case:
     def make_inputs(rng: np.random.Generator) -> Values:
         vectors = {key: place(rng.uniform(-8, 8, LENGTH), dtype) for key in ("x", "y")}
         return vectors | {"out": poisoned((LENGTH,), dtype)}
@@ -31,7 +32,15 @@ def _vectors(name: str, dtype: str) -> Example:
     vector, grid = Array(dtype, 1), first_tiles("out", TILE)
     # One addition, rounded once. Two 16-bit numbers add exactly in f32, so a detour through f32 changes nothing.
     close = Tolerance(relative=epsilon(dtype) / 2)
-    return Example(name, vector_add, (vector, vector, vector, TILE), grid, make_inputs, reference, close)
+    return Case(
+        name,
+        vector_add,
+        (vector, vector, vector, TILE),
+        grid=grid,
+        inputs=make_inputs,
+        reference=reference,
+        tolerance=close,
+    )
 
 
 CASES = [

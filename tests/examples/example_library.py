@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from tests.compiled_once import once
+from tileiras_build.bytecode.case_table import is_helper
 from tileiras_build.bytecode.export import Case, export_kernels, load_cases, pack_arguments
 
 FOLDER = Path(__file__).parents[2] / "examples"
-FILES = sorted(path for path in (FOLDER / "kernels").glob("*.py") if not path.name.startswith("_"))
+FILES = sorted(path for path in (FOLDER / "kernels").glob("*.py") if not is_helper(path))
 CASES: dict[str, Case] = {}
 FILE_OF: dict[str, Path] = {}
 for _path in FILES:
@@ -28,7 +29,7 @@ def bytecode_of(name: str) -> bytes:
 
 def inputs_of(name: str) -> dict:
     """The launch arguments of a case: the same numbers in new arrays at each call."""
-    return CASES[name].make_inputs(np.random.default_rng(list(name.encode())))
+    return CASES[name].inputs(np.random.default_rng(list(name.encode())))
 
 
 def launch(name: str, artifacts) -> dict:

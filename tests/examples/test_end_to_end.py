@@ -7,6 +7,7 @@ from example_library import CASES, bytecode_of, inputs_of, launch
 
 from tests.compiled_once import compiled
 from tileiras_build.bytecode.export import pack_arguments
+from tileiras_build.references import find_faults
 from tileiras_build.targets import TARGETS
 
 # One target of each way to multiply matrices and to copy (targets.py: tiers); the others share theirs.
@@ -42,7 +43,7 @@ def sm_of(cubin: bytes) -> int:
 def test_kernel_computes_its_reference(name, sm):
     artifacts = compiled(bytecode_of(name), sm, stop_at="cubin")
     assert sm_of(artifacts.cubin) == TARGETS[sm].number
-    assert CASES[name].find_faults(inputs_of(name), launch(name, artifacts)) == []
+    assert find_faults(CASES[name], inputs_of(name), launch(name, artifacts)) == []
 
 
 @pytest.mark.parametrize(("name", "sm"), assembled())

@@ -5,6 +5,7 @@ from example_library import CASES, bytecode_of, inputs_of, launch
 
 from tests.compiled_once import compiled
 from tileiras_build.book.serializers import DEFAULT_LEVEL, LEVELS
+from tileiras_build.references import find_faults
 
 SMS = ("sm_80", "sm_90", "sm_100", "sm_120")
 # The default level is every other test's.
@@ -30,7 +31,7 @@ def matrix():
 @pytest.mark.parametrize(("name", "sm", "level"), list(matrix()))
 def test_a_kernel_computes_its_reference_at_every_level(name, sm, level):
     artifacts = compiled(bytecode_of(name), sm, opt_level=level)
-    assert CASES[name].find_faults(inputs_of(name), launch(name, artifacts)) == []
+    assert find_faults(CASES[name], inputs_of(name), launch(name, artifacts)) == []
 
 
 def test_the_sample_has_every_level_on_every_gpu():

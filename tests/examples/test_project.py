@@ -9,20 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.compiled_once import once, shared_folder
+from tests.installed_package import installed_package, run
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = ("add_f32", "scale_f16", "scale_f32")
-
-
-def run(command: list, folder: Path, installed: Path) -> str:
-    """What a command prints, run where only the installed package can be found."""
-    environment = os.environ | {"PYTHONPATH": str(installed)}
-    done = subprocess.run(
-        list(map(str, command)), cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}{done.stderr}"
-    return done.stdout
 
 
 def scons(folder: Path, installed: Path, *arguments: str) -> str:
@@ -33,21 +23,7 @@ def scons(folder: Path, installed: Path, *arguments: str) -> str:
 def installed():
     """A folder that a wheel of this checkout is installed into."""
     pytest.importorskip("setuptools", reason="no setuptools to build a wheel with")
-    return once(("wheel",), _installed)
-
-
-def _installed() -> Path:
-    folder = shared_folder()
-    source = folder / "source"
-    ignored = shutil.ignore_patterns("*.egg-info", "__pycache__")
-    shutil.copytree(ROOT / "tileiras_build", source / "tileiras_build", ignore=ignored)
-    for name in ("pyproject.toml", "README.md"):
-        shutil.copy(ROOT / name, source)
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", folder, source], folder, folder)
-    (wheel,) = folder.glob("*.whl")
-    run([*pip, "install", "--no-deps", "--target", folder / "site", wheel], folder, folder)
-    return folder / "site"
+    return installed_package()
 
 
 @pytest.fixture(scope="module")

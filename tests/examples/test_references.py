@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from example_library import CASES, FILE_OF, FILES, FOLDER, bytecode_of, inputs_of
 
+from tests import compiled_once
 from tileiras_build.bytecode.export import list_cases, load_cases, pack_arguments
+from tileiras_build.launch_manifest import read_launch_manifest
+from tileiras_build.packages.c_source import render_header
+from tileiras_build.references import find_faults
+from tileiras_build.runtime.call_signature import document
+from tileiras_build.runtime.library_manifest import CUBIN, Image, LibraryManifest
 
 every_case = pytest.mark.parametrize("name", CASES)
 
@@ -22,6 +28,16 @@ def test_prebuilt_bytecode_is_what_the_kernels_export(path):
     remedy = f"export_kernels({str(FILE_OF[path.stem])!r}, [{path.stem!r}], source_root={str(FOLDER.parent)!r})"
     assert path.suffix == ".tilebc"
     assert path.read_bytes() == bytecode_of(path.stem), f"write there what {remedy} returns"
+
+
+def test_an_example_says_what_its_grid_counts():
+    manifest = compiled_once.compiled(bytecode_of("transpose_f32"), "sm_90", stop_at="cubin").manifest
+    launch = read_launch_manifest(manifest).kernels["transpose_f32"]
+    rows, columns = CASES["transpose_f32"].grid_axes
+    assert launch.grid.meaning == [rows, columns] == ["tiles of 32 rows of x", "tiles of 64 columns of x"]
+    assert f"``grid`` counts blocks (x: {rows}, y: {columns})" in document("transpose_f32", launch)
+    library = LibraryManifest("k", "k.fatbin", 0, "", {"transpose_f32": (Image("sm_90a", CUBIN, 0, 0, launch),)})
+    assert f"grid: x counts {rows}, y counts {columns} */" in render_header(library)
 
 
 @every_case
@@ -60,7 +76,7 @@ def run_reference(name):
 
 @every_case
 def test_a_perfect_kernel_passes(name):
-    assert CASES[name].find_faults(inputs_of(name), run_reference(name)) == []
+    assert find_faults(CASES[name], inputs_of(name), run_reference(name)) == []
 
 
 @every_case
@@ -72,7 +88,7 @@ def test_an_element_never_written_is_found(name):
         if len(changed):
             last = tuple(changed[-1])
             after[key][last] = before[key][last]
-            assert [fault.split(":")[0] for fault in case.find_faults(before, after)] == [key]
+            assert [fault.split(":")[0] for fault in find_faults(case, before, after)] == [key]
 
 
 @every_case
@@ -83,13 +99,13 @@ def test_an_error_of_one_percent_is_found(name):
         largest = np.unravel_index(np.abs(expected.astype(np.float64)).argmax(), expected.shape)
         step = 1 if expected.dtype.kind in "iu" else np.abs(expected[largest].astype(np.float64)) * 0.02
         after[key][largest] = (expected[largest].astype(np.float64) - step).astype(expected.dtype)
-        assert case.find_faults(before, after)
+        assert find_faults(case, before, after)
 
 
 def test_a_changed_input_is_found():
     after = run_reference("vector_add_f32")
     after["x"][5] += 1
-    assert CASES["vector_add_f32"].find_faults(inputs_of("vector_add_f32"), after) == [
+    assert find_faults(CASES["vector_add_f32"], inputs_of("vector_add_f32"), after) == [
         f"x: 1 of 1000 elements differ, the first at (5,): {after['x'][5]} instead of {after['x'][5] - 1}"
     ]
 
@@ -102,7 +118,7 @@ def test_a_store_beside_the_array_is_found(reach):
     row_end = start + out.shape[1] * out.itemsize
     place = {"before": start - 1, "between rows": row_end, "after": start + out.shape[0] * out.strides[0]}[reach]
     raw[place] ^= 1
-    assert CASES["matmul_f16_nt"].find_faults(inputs_of("matmul_f16_nt"), after) == [
+    assert find_faults(CASES["matmul_f16_nt"], inputs_of("matmul_f16_nt"), after) == [
         "c: memory beside its elements has changed"
     ]
 

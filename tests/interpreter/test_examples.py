@@ -12,6 +12,8 @@ from tileiras_build.bytecode.export import pack_arguments
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 from example_library import CASES, bytecode_of, inputs_of
 
+from tileiras_build.references import find_faults
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_kernel_computes_its_reference(name):
@@ -21,4 +23,4 @@ def test_kernel_computes_its_reference(name):
             memory.map_array(array)
     parameters = pack_arguments(case, list(values.values()))
     interpreter.launch(bytecode_of(name), name, case.grid(values), parameters, memory=memory)
-    assert case.find_faults(inputs_of(name), values) == []
+    assert find_faults(case, inputs_of(name), values) == []

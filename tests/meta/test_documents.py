@@ -14,7 +14,7 @@ from tileiras_build.pipeline.stages import STAGES
 from tileiras_build.targets import find_target
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 PATH = re.compile(r"`((?:tileiras_build|tests|docs|examples|benchmarks|site_scons)/[\w./-]*)`")
 SYMBOL = re.compile(r"`((?:tileiras_build|tests)/[\w./-]+\.py):(\w+)`")
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")

@@ -7,6 +7,7 @@ from tests.meta.import_graph import circles, imports_of, is_type_only, module_fi
 # From the bottom up; a package belongs to the first entry that is a prefix of its name.
 LAYERS = (
     (
+        "c_names",
         "cpp_names",
         "errors",
         "knobs",
@@ -14,16 +15,18 @@ LAYERS = (
         "launch_manifest",
         "manifest_words",
         "names",
+        "new_project",
         "private_folder",
         "sources",
+        "version",
     ),
     ("targets", "layouts", "reads"),
     ("book",),
-    ("bytecode", "dialects", "libdevice", "tilecpp"),
+    ("bytecode", "cases", "dialects", "libdevice", "tilecpp"),
     ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages", "estimate"),
-    ("executor", "driver"),
+    ("executor", "driver", "references"),
     ("tileiras_options", "tileiras_command"),
-    ("lowering",),
+    ("lowering", "cutile"),
     ("cli", "scons_tool", "__main__"),
 )
 MODULES = sorted(module for module in module_files() if module != "tileiras_build")

@@ -20,11 +20,18 @@ from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.stages import PACKAGE, STAGES, source_files
 from tileiras_build.scons_tool.packages import FATBIN, PACKED
 from tileiras_build.scons_tool.tilecpp import TILECPP
-from tileiras_build.scons_tool.verification import VERIFIED
+from tileiras_build.scons_tool.verification import REFERENCE, VERIFIED
 from tileiras_build.targets import TARGETS
 
 ROOT = PACKAGE.parent
-EDGES = [*zip((None, *STAGES), STAGES, strict=False), (None, FATBIN), (None, PACKED), (None, VERIFIED), (None, TILECPP)]
+EDGES = [
+    *zip((None, *STAGES), STAGES, strict=False),
+    (None, FATBIN),
+    (None, PACKED),
+    (None, VERIFIED),
+    (None, REFERENCE),
+    (None, TILECPP),
+]
 # Names and rows only; what they name is looked up here.
 TABLE = "tileiras_build.pipeline.stages"
 
@@ -173,6 +180,15 @@ def test_sources_cover_what_a_verification_executes(artifacts, tmp_path):
         for name, job in (("softmax_f32", JOBS[0]), ("softmax_f32", JOBS[1]))
     ]
     check(VERIFIED, trace(tmp_path, [VERIFIED.edge], calls))
+
+
+def test_sources_cover_what_a_comparison_executes(artifacts, tmp_path):
+    path = str(ROOT / "examples/kernels/softmax.py")
+    calls = [
+        (REFERENCE.edge, (artifacts[".tilebc", name, job], artifacts[".ptx", name, job], job.target.name, path, "out"))
+        for name, job in (("softmax_f32", JOBS[0]), ("softmax_f32", JOBS[1]))
+    ]
+    check(REFERENCE, trace(tmp_path, [REFERENCE.edge], calls))
 
 
 def test_sources_cover_what_a_package_executes(artifacts, tmp_path):

@@ -13,6 +13,7 @@ from tileiras_build.errors import Unsupported
 from tileiras_build.pipeline.job import Job
 from tileiras_build.pipeline.savings import SAVINGS, savings
 from tileiras_build.pipeline.text_format import parse
+from tileiras_build.references import find_faults
 from tileiras_build.reports.remarks import collect
 from tileiras_build.targets import TARGETS, Target
 
@@ -99,7 +100,7 @@ def test_a_product_is_taken_in_parts_along_k(sm):
 def test_kernels_give_up_what_they_must(name, sm, kib, number, monkeypatch):
     artifacts = compile_for(smaller(sm, kib * KIB), bytecode_of(name), monkeypatch)
     assert saved(artifacts) == SAVINGS[number].remark
-    assert not CASES[name].find_faults(inputs_of(name), launch(name, artifacts))
+    assert not find_faults(CASES[name], inputs_of(name), launch(name, artifacts))
 
 
 def test_a_kernel_that_fits_gives_up_nothing():

@@ -41,7 +41,7 @@ def test_a_product_on_tensor_cores():
     assert (product.kind, product.category, product.function) == ("passed", "tensorcore", "matmul_f16_nt")
     assert dict(product.notes)["Shape"] == "[16, 8, 16]"
     assert dict(product.notes)["Instruction"] == "Tensor-core mma.sync.aligned.m16n8k16"
-    assert product.location.file.endswith("matmul.py") and product.location.line == 28
+    assert product.location.file.endswith("matmul.py") and product.location.line == 29
 
 
 @pytest.mark.parametrize("sm, better", [("sm_80", None), ("sm_90", "wgmma"), ("sm_100", "tcgen05"), ("sm_120", None)])
@@ -139,7 +139,7 @@ def test_conversions_say_what_they_take():
     conversion = ConvertLayoutOp.make([[sum.results[0]]], [sum.results[0].type], attributes)
     sum.parent.insert_op_after(conversion, sum)
     (remark,) = [remark for remark in collect(changed, TARGETS["sm_90"]) if remark.kind == "analysis"]
-    assert remark.notes == (("SharedBytes", "512"), ("Tiles", "1")) and remark.location.line == 19
+    assert remark.notes == (("SharedBytes", "512"), ("Tiles", "1")) and remark.location.line == 20
 
 
 ONE = Remark("failed", "memory", "Name", "it's: so", "k", Location("k.py", 3, 4), (("Shape", "[1, 2]"),), ("because",))

@@ -1,13 +1,15 @@
 /*
  * A CUDA driver that runs nothing: it answers the few functions that launches need and writes down what it was given,
  * one line a call, to the file FAKE_CUDA_LOG. The GPU's compute capability is FAKE_CUDA_SM (90 for 9.0), the bytes of
- * the launched kernel's parameters FAKE_CUDA_PARAMS ("8,4,4"). Handles: 0x51 context, 0x52 library, 0x53 kernel.
+ * the launched kernel's parameters FAKE_CUDA_PARAMS ("8,4,4"). Loading takes FAKE_CUDA_PAUSE microseconds
+ * more. Handles: 0x51 context, 0x52 library, 0x53 kernel.
  */
 #include <cuda.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static FILE *begin(const char *function)
 {
@@ -84,6 +86,8 @@ CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_o
     (void)options, (void)values, (void)more, (void)more_values;
     fprintf(log, " %u %u", count, more_count);
     write_hex(log, code, 512);
+    if (getenv("FAKE_CUDA_PAUSE"))
+        usleep((useconds_t)atoi(getenv("FAKE_CUDA_PAUSE")));
     *library = (CUlibrary)0x52;
     return end(log);
 }

@@ -48,10 +48,10 @@ class FakeCuda:
         return [line.split() for line in log.read_text().splitlines()]
 
 
-def build(folder: Path) -> FakeCuda:
-    """Compile the fake driver into ``folder``, under both names that programs look for."""
+def build(folder: Path, *more: str) -> FakeCuda:
+    """Compile the fake driver, with options ``more``, into ``folder``, under both names that programs look for."""
     library = folder / "libcuda.so.1"
     flags = ["-std=c11", "-D_GNU_SOURCE", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-Wl,-soname,libcuda.so.1"]
-    run([compiler("gcc"), *flags, f"-I{cuda_include()}", "-o", library, HERE / "fake_libcuda.c", "-ldl"])
+    run([compiler("gcc"), *flags, *more, f"-I{cuda_include()}", "-o", library, HERE / "fake_libcuda.c", "-ldl"])
     (folder / "libcuda.so").symlink_to(library.name)
     return FakeCuda(folder)

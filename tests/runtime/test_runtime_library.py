@@ -28,11 +28,14 @@ def test_library_is_a_mapping_of_its_kernels(package):
 
 
 def test_a_kernel_of_cpp_is_found_by_its_name_there(package):
-    library = Library(package)
+    library = Library(package, FakeDriver(90))
     images = library.manifest.kernels[PLAIN]
     symbols = ("_Z5scaleIfLi256EEvPKT_PS0_i", "_Z5scaleI6__halfLi256EEvPKT_PS1_i", "_Z6negatePf", "_Z6negatePd")
     library.manifest.kernels.update(dict.fromkeys(symbols, images))
     assert library["scale<float, 256>"].name == symbols[0] and library[symbols[1]].name == symbols[1]
+    assert repr(library[symbols[1]]).startswith("<kernel scale<__half, 256>(grid")
+    with pytest.raises(InvalidInput, match="kernel scale<float, 256> cannot be launched on a grid"):
+        library["scale<float, 256>"].launch(0, *vectors())
     with pytest.raises(KeyError, match="library sample has several kernels negate"):
         library["negate"]
 

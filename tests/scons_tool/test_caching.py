@@ -251,7 +251,7 @@ def real_project(folder: Path, *kernels: str) -> Project:
     """A checkout with real kernels and the real stages."""
     (folder / "kernels").mkdir(parents=True)
     project = Project(folder)
-    for name in (*kernels, "_case"):
+    for name in kernels:
         shutil.copy(ROOT / f"examples/kernels/{name}.py", folder / "kernels")
     project.write(
         "SConstruct",

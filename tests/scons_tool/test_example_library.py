@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.examples.example_library import FILES
 from tileiras_build.bytecode.export import list_cases
 from tileiras_build.pipeline.stages import STAGES
 from tileiras_build.tilecpp.toolchain import what_is_missing
@@ -20,7 +21,7 @@ def test_every_kernel_goes_through_every_stage_for_every_target(tmp_path):
     done = run("-n", "-Q", "sm=90,100", f"build_dir={tmp_path / 'build'}")
     assert done.returncode == 0, done.stderr
     steps = {tuple(line.partition("] ")[2].split()) for line in done.stdout.splitlines() if line.startswith("[")}
-    kernels = [name for path in (ROOT / "examples/kernels").glob("[!_]*.py") for name in list_cases(path)]
+    kernels = [name for path in FILES for name in list_cases(path)]
     kernels += [path.stem for path in (ROOT / "examples/kernels").glob("*.tilebc")]
     if what_is_missing() is None:
         kernels += [path.stem for path in (ROOT / "examples/kernels").glob("*.cu")]

@@ -126,8 +126,8 @@ def test_reading_of_build_scripts_ends(project, number):
 
 def test_exit_of_a_build_ends_without_a_trace(project):
     """The build is done, and its summary takes long."""
-    slow = "\nfrom tileiras_build.scons_tool import library\nimport time\n"
-    slow += "library.Progress.summarize = lambda *_: print('summary', flush=True) or time.sleep(1000)\n"
+    slow = "\nfrom tileiras_build.scons_tool import build\nimport time\n"
+    slow += "build.Progress.summarize = lambda *_: print('summary', flush=True) or time.sleep(1000)\n"
     project.write("SConstruct", slow + SCONSTRUCT)
     build = start(project)
     while "summary" not in build.stdout.readline():

@@ -4,7 +4,12 @@ import pytest
 
 from tests.scons_tool.test_build import SCONSTRUCT, Project, chain, cuts
 from tileiras_build.errors import InvalidInput
-from tileiras_build.scons_tool.kernel_options import settings_by_kernel
+from tileiras_build.scons_tool.kernel import Kernel
+from tileiras_build.scons_tool.kernel_options import check_files, check_options, settings_by_kernel
+
+
+def kernels(*names: str) -> list[Kernel]:
+    return [Kernel(name, None, None, lambda target, settings: None) for name in names]
 
 
 def read(**options):
@@ -13,7 +18,7 @@ def read(**options):
 
 def test_later_patterns_win_option_by_option():
     rows = {"*": {"opt": 1}, "matmul_*": {"opt": 2, "sm": "90"}, "matmul_f16": {"opt": 3}}
-    found = settings_by_kernel("lib", ["saxpy", "matmul_f16", "matmul_f32"], rows, read)
+    found = settings_by_kernel("lib", kernels("saxpy", "matmul_f16", "matmul_f32"), rows, read)
     assert found == {
         "saxpy": (("opt", 1),),
         "matmul_f16": (("opt", 3), ("sm", "90")),
@@ -31,7 +36,25 @@ def test_later_patterns_win_option_by_option():
 )
 def test_options_without_effect_are_refused(rows, sentence):
     with pytest.raises(InvalidInput, match=sentence):
-        settings_by_kernel("lib", ["saxpy"], rows, read)
+        check_options("lib", rows)
+        settings_by_kernel("lib", kernels("saxpy"), rows, read)
+
+
+@pytest.mark.parametrize("pattern", ["saxpy", "sax*", "scale<float, 256>"])
+def test_what_nvcc_is_told_is_for_its_files(pattern):
+    made = [
+        *kernels("saxpy"),
+        Kernel("ops-scale_float_256", None, None, lambda target, settings: None, ("ops", "scale<float, 256>")),
+    ]
+    for option in ("nvcc", "nvcc_flags", "instantiate"):
+        sentence = (
+            f"kernels {pattern} of library lib are given {option}, which only whole .cu files have; give it by the name"
+        )
+        with pytest.raises(InvalidInput, match=sentence.replace("*", r"\*")):
+            check_files("lib", {pattern: {option: "x"}}, made, ["ops"])
+    check_files(
+        "lib", {"ops": {"nvcc_flags": "-DN=4"}, "*": {"nvcc_flags": "-DM=4"}, pattern: {"opt": 2}}, made, ["ops"]
+    )
 
 
 @pytest.fixture

@@ -110,6 +110,20 @@ def test_with_k_the_package_is_of_the_kernels_that_are_there(project):
     assert "package mine (2 kernel files)" in run(project, "sm=90", "package")
 
 
+def test_with_k_what_is_there_is_installed(project):
+    (project.folder / "broken.tilebc").write_bytes(b"\x7fTileIR\0 and no more")
+    done = project.run("-k", "install", "sm=90", "prefix=there", sm=None)
+    assert done.returncode != 0
+    assert done.stdout.rstrip().endswith("package mine is without broken (sm_90) (installed so in there)")
+    packed, installed = project.folder / "build/package/mine", project.folder / "there/mine"
+    names = sorted(path.relative_to(packed) for path in packed.rglob("*") if path.is_file())
+    assert len(names) == 8 and all((installed / name).read_bytes() == (packed / name).read_bytes() for name in names)
+    (project.folder / "broken.tilebc").unlink()
+    run(project, "sm=80,90", "install", "prefix=there")
+    assert [(installed / name).read_bytes() for name in names] == [(packed / name).read_bytes() for name in names]
+    assert len(images(project)) == 3
+
+
 def test_without_k_nothing_is_packed(project):
     (project.folder / "broken.tilebc").write_bytes(b"\x7fTileIR\0 and no more")
     assert project.run("package", "sm=90", sm=None).returncode != 0

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -196,6 +197,21 @@ def test_warnings_are_shown(tmp_path):
     assert "k/k.cu:1:3: warning[nvcc]: never used" in project.run("sm=90", "build/sm_90/k.tilebc", sm=None).stdout
 
 
+def test_warnings_come_with_what_the_cache_gives(tmp_path):
+    """As a compiler's behind a cache do; where nothing is compiled nothing is said."""
+    (tmp_path / "p").mkdir()
+    project, said = (
+        Library(tmp_path / "p", {"k": Way("#warn-at-3 never used")}),
+        "k/k.cu:1:3: warning[nvcc]: never used",
+    )
+    build = lambda: project.run("sm=90", f"cache={tmp_path / 'cache'}", "build/sm_90/k.tilebc", sm=None).stdout
+    assert said in build()
+    assert said not in build()
+    project.clean()
+    again = build()
+    assert said in again and "1 of 1 steps found" in again
+
+
 def test_two_kernels_of_one_name_are_refused(small):
     small.write("SConstruct", SCRIPT.format(kernels={}).replace('Glob("*/*.cu")', 'Glob("*/*.cu") + ["k.tilebc"]'))
     done = small.run("sm=90", sm=None)
@@ -229,11 +245,66 @@ def test_a_library_can_do_without_its_tile_cpp_files(small):
     assert "usable: []" in missed.stdout
 
 
+OWN = {"scale<float, 256>": {"opt": 1}, "neg*": {"sm": "100"}}
+
+
+def entries(project: Library, *names: str) -> dict[str, list[str]]:
+    """The kernels in PTX files of the build."""
+    texts = {name: (project.folder / f"build/{name}.ptx").read_text() for name in names}
+    return {name: re.findall(r"\.visible \.entry (\w+)", text) for name, text in texts.items()}
+
+
+def test_kernels_of_a_file_have_options_of_their_own(small):
+    small.write("SConstruct", SCRIPT.format(kernels={"k": nvcc_of("k")} | OWN))
+    done = small.run("sm=90", "commands", "kernels", sm=None)
+    assert done.returncode == 0, done.stdout + done.stderr
+    parts = ["sm_90/k-scale_float_256", "sm_90/k-scale_double_64", "sm_100/k-negate"]
+    assert list(entries(small, *parts).values()) == [
+        ["_Z5scaleIfLi256EEvPKT_PS0_S0_"], ["_Z5scaleIdLi64EEvPKT_PS0_S0_"], ["negate"]
+    ]  # fmt: skip
+    assert not (small.folder / "build/sm_100/k-scale_double_64.cubin").exists()
+    assert not list(small.folder.glob("build/*/k.cubin"))
+    # Once for each target: what told the names is what the step would make.
+    assert (small.folder / "k/toolkit/bin/runs").read_text().splitlines() == ["k/k.cu"] * 2
+    check_commands(small, "k-scale_float_256.tilebc")
+    assert steps_of(small.run("sm=90", "commands", "kernels", sm=None)) == []
+    small.write("SConstruct", SCRIPT.format(kernels={"k": nvcc_of("k")} | OWN | {"scale<float, 256>": {"opt": 2}}))
+    steps = steps_of(small.run("sm=90", "kernels", sm=None))
+    assert steps and all(step.split()[2] == "k-scale_float_256" for step in steps)
+
+
+def test_options_for_unknown_kernels_of_a_file_are_refused(small):
+    small.write("SConstruct", SCRIPT.format(kernels={"k": nvcc_of("k"), "scale<half, 256>": {"opt": 1}}))
+    done = small.run("sm=90", sm=None)
+    sentence = (
+        "scons: *** error[library-pattern]: no kernel of library kernels is called scale<half, 256>; name a kernel"
+    )
+    assert done.returncode == 1 and done.stderr.startswith(sentence) and len(done.stderr.splitlines()) == 1
+    small.write("SConstruct", SCRIPT.format(kernels={"k": nvcc_of("k"), "negate": {"nvcc_flags": "-DN"}}))
+    done = small.run("sm=90", sm=None)
+    assert "kernels negate of library kernels are given nvcc_flags, which only whole .cu files have" in done.stderr
+
+
+def test_a_file_that_fails_is_said_before_its_kernels_are_missed(tmp_path):
+    project = Library(tmp_path, {"bad": Way("#error-at-3 identifier x is undefined")})
+    project.write("SConstruct", SCRIPT.format(kernels={"bad": nvcc_of("bad"), "negate": {"opt": 1}}))
+    done = project.run("sm=90", sm=None)
+    assert done.returncode == 2 and "bad/bad.cu:1:3: error[nvcc]: identifier x is undefined" in done.stderr
+    said = "no kernel of library kernels is called negate, of those that are known: the kernels of a file that failed are not"
+    assert said in done.stdout
+
+
 def test_commands_repeat_the_step(small):
     done = small.run("sm=90", "commands", "build/sm_90/k.tilebc", sm=None)
     assert done.returncode == 0, done.stderr
-    rows = json.loads((small.folder / "build/compile_commands.json").read_text())
-    (row,) = [row for row in rows if row["output"].endswith(".tilebc")]
-    expected = hashlib.sha256((small.folder / row["output"]).read_bytes()).hexdigest()
+    check_commands(small, "k.tilebc")
+
+
+def check_commands(project: Library, name: str) -> None:
+    rows = json.loads((project.folder / "build/compile_commands.json").read_text())
+    (row,) = [row for row in rows if row["output"].endswith(name)]
+    made = project.folder / row["output"]
+    expected = made.read_bytes()
+    made.unlink()
     subprocess.run(row["arguments"], cwd=row["directory"], check=True)
-    assert hashlib.sha256((small.folder / row["output"]).read_bytes()).hexdigest() == expected
+    assert made.read_bytes() == expected

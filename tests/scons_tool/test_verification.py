@@ -67,7 +67,7 @@ def test_unchanged_kernels_are_not_verified_again(project):
     assert first.returncode == 0, first.stderr
     assert verified(first) == ["twice", "vector_add_f32"]
     rows = [line.split() for line in first.stdout.splitlines() if line.endswith("agrees")]
-    assert [(row[0], row[1], row[3], row[-2]) for row in rows] == [
+    assert [(row[0], row[1], row[4], row[-2]) for row in rows] == [
         ("twice", "sm_80", "2", "0%"), ("vector_add_f32", "sm_80", "3", "0%"),
     ]  # fmt: skip
     again = scons(project, "verify")

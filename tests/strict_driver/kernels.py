@@ -12,6 +12,7 @@ from tests.examples.example_library import CASES, bytecode_of, inputs_of
 from tests.strict_driver.gpu_run import RUNNER
 from tests.strict_driver.launch_case import Told
 from tileiras_build.bytecode.export import export_kernels, list_cases
+from tileiras_build.references import find_faults
 
 VARIANT, BLOCKS = "tail", 2  # of benchmark kernels: odd sizes; blocks or clusters of one that takes many tiles
 
@@ -50,7 +51,7 @@ def _grid(name: str, values: Sequence) -> Sequence[int]:
 
 
 def _faults(name: str, values: Sequence) -> list[str]:
-    return CASES[name].find_faults(inputs_of(name), _named(name, values))
+    return find_faults(CASES[name], inputs_of(name), _named(name, values))
 
 
 # ---- benchmarks ------------------------------------------------------------------------------------------------------

@@ -9,7 +9,10 @@ from pathlib import Path
 
 from cuda.bindings import driver as cuda
 
-from tileiras_build.runtime import Address, Library
+try:
+    from tileiras_build_runtime import Address, Library
+except ModuleNotFoundError:
+    from tileiras_build.runtime import Address, Library
 
 
 class DeviceArray:

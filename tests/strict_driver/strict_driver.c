@@ -31,6 +31,9 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int initialized, retained, hung;
+static int listened; /* whether an emulator was there at cuInit: what launches cost is measured without one */
+static int captures; /* streams that are captured */
+static _Thread_local CUstreamCaptureMode interaction; /* of this thread with captures: the global mode first */
 static CUresult sticky; /* what a kernel has done to the context */
 static _Thread_local struct handle *current;
 
@@ -73,6 +76,10 @@ __attribute__((format(printf, 3, 4))) static CUresult refuse(const char *functio
     REQUIRE(current, CUDA_ERROR_INVALID_CONTEXT, "no context is current in this thread"); \
     if (sticky) \
         return sticky
+/* Calls that have no place in a graph are refused while one is captured, unless the thread has relaxed its mode. */
+#define NOT_CAPTURING \
+    REQUIRE(!captures || interaction == CU_STREAM_CAPTURE_MODE_RELAXED, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, \
+            "a stream is being captured")
 #define DEVICE(device) REQUIRE((device) == 0, CUDA_ERROR_INVALID_DEVICE, "there is no device %d", (int)(device))
 
 /* ---- the GPU: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" -------------------- */
@@ -103,8 +110,9 @@ static const gpu_row *gpu(void)
 static const unsigned max_grid[3] = {2147483647u, 65535u, 65535u}, max_block[3] = {1024u, 1024u, 64u};
 
 /* ---- handles --------------------------------------------------------------------------------------------------- */
-typedef enum { DEAD, CONTEXT, MODULE, LIBRARY, FUNCTION, KERNEL, STREAM, EVENT } kind;
-static const char *const kind_names[] = {"dead", "context", "module", "library", "function", "kernel", "stream", "event"};
+typedef enum { DEAD, CONTEXT, MODULE, LIBRARY, FUNCTION, KERNEL, STREAM, EVENT, GRAPH, GRAPH_EXEC } kind;
+static const char *const kind_names[] = {"dead", "context", "module", "library", "function", "kernel", "stream", "event",
+                                         "graph", "executable graph"};
 
 typedef struct {
     char name[512];
@@ -123,6 +131,8 @@ typedef struct handle {
     size_t size;
     entry_point entry; /* of a function or kernel */
     double when; /* of an event: seconds; negative until recorded */
+    struct handle *graph; /* of a stream that is captured */
+    void *nodes; /* of a graph: its launches (capture.c) */
 } handle;
 
 static handle *handles[MAX_HANDLES];
@@ -393,10 +403,13 @@ static void finish(void)
 /* ---- initialization, devices, contexts ------------------------------------------------------------------------- */
 CUresult CUDAAPI cuInit(unsigned flags)
 {
+    char path[4096];
     REQUIRE(!flags, INVALID, "flags are %u, not 0", flags);
     pthread_mutex_lock(&lock);
-    if (!initialized && map_memory())
+    if (!initialized && map_memory()) {
         initialized = 1;
+        listened = !access(in_folder("socket", path, sizeof path), F_OK);
+    }
     pthread_mutex_unlock(&lock);
     REQUIRE(initialized, CUDA_ERROR_NO_DEVICE, "STRICT_DRIVER_FOLDER holds no memory");
     return CUDA_SUCCESS;
@@ -565,6 +578,7 @@ CUresult CUDAAPI cuCtxGetDevice(CUdevice *device)
 CUresult CUDAAPI cuCtxSynchronize(void)
 {
     IN_CONTEXT;
+    NOT_CAPTURING;
     finish();
     return CUDA_SUCCESS;
 }
@@ -573,6 +587,7 @@ CUresult CUDAAPI cuCtxSynchronize(void)
 CUresult CUDAAPI cuMemAlloc(CUdeviceptr *address, size_t size)
 {
     IN_CONTEXT;
+    NOT_CAPTURING;
     NOT_NULL(address);
     REQUIRE(size, INVALID, "0 bytes are asked for");
     /* Two allocations never touch: what is written past one is in none. */
@@ -587,6 +602,7 @@ CUresult CUDAAPI cuMemAlloc(CUdeviceptr *address, size_t size)
 CUresult CUDAAPI cuMemFree(CUdeviceptr address)
 {
     IN_CONTEXT;
+    NOT_CAPTURING;
     for (size_t index = 0; index < allocation_count; ++index)
         if (allocations[index].base == address) {
             allocations[index] = allocations[--allocation_count];
@@ -608,6 +624,7 @@ CUresult CUDAAPI cuMemGetInfo(size_t *left, size_t *total)
 CUresult CUDAAPI cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size)
 {
     IN_CONTEXT;
+    NOT_CAPTURING;
     NOT_NULL(from);
     MEMORY(to, size);
     memcpy((void *)to, from, size);
@@ -617,6 +634,7 @@ CUresult CUDAAPI cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t size)
 CUresult CUDAAPI cuMemcpyDtoH(void *to, CUdeviceptr from, size_t size)
 {
     IN_CONTEXT;
+    NOT_CAPTURING;
     NOT_NULL(to);
     MEMORY(from, size);
     finish();
@@ -848,6 +866,7 @@ CUresult CUDAAPI cuModuleLoadData(CUmodule *module, const void *image)
     handle *made = NULL;
     CUresult status;
     IN_CONTEXT;
+    NOT_CAPTURING;
     NOT_NULL(module);
     status = load(__func__, &made, MODULE, image);
     *module = (CUmodule)made;
@@ -868,6 +887,7 @@ CUresult CUDAAPI cuLibraryLoadData(CUlibrary *library, const void *code, CUjit_o
     handle *made = NULL;
     CUresult status;
     INITIALIZED;
+    NOT_CAPTURING;
     NOT_NULL(library);
     REQUIRE(!count || (options && values), INVALID, "%u options of the compiler are NULL", count);
     REQUIRE(!more_count || (more && more_values), INVALID, "%u options of the library are NULL", more_count);
@@ -1089,6 +1109,14 @@ static CUresult check_shared(const char *function, const entry_point *entry, uns
     return CUDA_SUCCESS;
 }
 
+/* How often a launch has asked to begin before the one ahead of it is over; read by tests. */
+unsigned strict_driver_programmatic;
+
+static void note_programmatic(void)
+{
+    ++strict_driver_programmatic;
+}
+
 static CUresult check_attributes(const char *function, const entry_point *entry, const CUlaunchConfig *config)
 {
     if (config->numAttrs && !config->attrs)
@@ -1096,6 +1124,16 @@ static CUresult check_attributes(const char *function, const entry_point *entry,
     for (unsigned index = 0; index < config->numAttrs; ++index) {
         const CUlaunchAttribute *one = &config->attrs[index];
         const unsigned *given = &one->value.clusterDim.x;
+        if (one->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) {
+            if (gpu()->number < 90)
+                return refuse(function, CUDA_ERROR_NOT_SUPPORTED, "kernel %s: sm_%d has no programmatic dependent launch",
+                              entry->name, gpu()->number);
+            if ((unsigned)one->value.programmaticStreamSerializationAllowed > 1)
+                return refuse(function, INVALID, "kernel %s: programmatic serialization is %d", entry->name,
+                              one->value.programmaticStreamSerializationAllowed);
+            note_programmatic();
+            continue;
+        }
         if (one->id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
             return refuse(function, INVALID, "kernel %s: launch attribute %d is not known here", entry->name, (int)one->id);
         if (memcmp(given, entry->cluster, sizeof entry->cluster))
@@ -1128,7 +1166,7 @@ static void emulate(const entry_point *entry, const handle *module, const CUlaun
     size_t size = module->size, answer_size;
     unsigned char *body, *at;
     const unsigned *block = entry->is_tile ? entry->threads : &config->blockDimX;
-    if ((hung = hangs && !strcmp(hangs, entry->name)))
+    if ((hung = hangs && !strcmp(hangs, entry->name)) || !listened)
         return;
     for (int index = 0; index < entry->parameters; ++index)
         size += 4 + entry->sizes[index];
@@ -1150,9 +1188,11 @@ static void emulate(const entry_point *entry, const handle *module, const CUlaun
     free(body);
 }
 
+static void record_launch(handle *graph, handle *kernel, const CUlaunchConfig *config, void **params);
+
 CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **params, void **extra)
 {
-    handle *found = find_handle((const void *)function, FUNCTION);
+    handle *found = find_handle((const void *)function, FUNCTION), *stream;
     const unsigned *grid, *block;
     CUresult status;
     IN_CONTEXT;
@@ -1170,11 +1210,19 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction funct
         status = check_parameters(__func__, &found->entry, params, extra);
     if (status)
         return status;
+    if ((stream = find_handle((const void *)config->hStream, STREAM)) && stream->graph) {
+        record_launch(stream->graph, found, config, params);
+        return CUDA_SUCCESS;
+    }
+    REQUIRE(!captures || (size_t)config->hStream > 2, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+            "a launch on the legacy stream waits for a stream that is being captured");
     pthread_mutex_lock(&lock);
     emulate(&found->entry, found->owner, config, params);
     pthread_mutex_unlock(&lock);
     return CUDA_SUCCESS;
 }
+
+#include "capture.c"
 
 /* ---- names ----------------------------------------------------------------------------------------------------- */
 CUresult CUDAAPI cuGetErrorName(CUresult error, const char **name)
@@ -1203,6 +1251,7 @@ CUresult CUDAAPI cuGetProcAddress(const char *name, void **function, int version
         snprintf(full, sizeof full, "%s%s", name, endings[index]);
         *function = dlsym(own, full);
     }
+    *function = *function ? *function : stand_in_for(name);
     if (found)
         *found = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;

@@ -13,6 +13,7 @@ from tests.runtime.fake_libcuda import compiler, run
 from tests.strict_driver import images, kernels, launch_case, packages, wrong_calls
 from tests.strict_driver.server import StrictDriver
 from tileiras_build import emulator
+from tileiras_build.references import find_faults
 
 pytest.importorskip("cuda.bindings", reason="cuda-python is not installed: pip install 'tileiras-build[runtime]'")
 CLIENT = Path(__file__).with_name("python_client.py")
@@ -32,7 +33,7 @@ def case_of(folder, name):
 def check(gpu, done, name, values, case):
     assert (done.returncode, gpu.refusals()) == (0, []), done.stderr
     launch_case.fetch(case, values.values())
-    assert gpu.launches == [name] and CASES[name].find_faults(inputs_of(name), values) == []
+    assert gpu.launches == [name] and find_faults(CASES[name], inputs_of(name), values) == []
 
 
 def from_c(folder, driver, package, language):
@@ -136,6 +137,23 @@ def test_a_gpu_without_tensor_maps_encodes_none(driver, tmp_path):
         assert gpu.refusals() == ["cuTensorMapEncodeTiled: sm_80 has no tensor maps"]
 
 
+EARLY = """
+import sys
+from pathlib import Path
+from tests.strict_driver.wrong_calls import Gpu, attribute
+gpu = Gpu(Path(sys.argv[1]))
+gpu.start()
+sys.exit(gpu.launch(gpu.function("other.cubin", "plain"), [8], attributes=[attribute(6, 1)]))
+"""
+
+
+def test_a_gpu_without_programmatic_launches_launches_none(driver, tmp_path):
+    images.build(tmp_path)
+    with StrictDriver(driver, "sm_80") as gpu:
+        assert gpu.run([sys.executable, "-c", EARLY, tmp_path]).returncode == 801 % 256
+        assert gpu.refusals() == ["cuLaunchKernelEx: kernel plain: sm_80 has no programmatic dependent launch"]
+
+
 def test_a_machine_without_a_gpu_is_said(driver, tmp_path):
     gpu = StrictDriver(driver, "sm_80")
     done = gpu.run([sys.executable, "-c", ALONE, tmp_path])
@@ -146,6 +164,7 @@ TILE = """
 import ctypes, sys
 from pathlib import Path
 from tests.strict_driver.wrong_calls import Gpu
+from tileiras_build.references import find_faults
 gpu = Gpu(Path(sys.argv[1]))
 gpu.start()
 function = gpu.function("tile.cubin", "required")
@@ -179,4 +198,7 @@ def test_every_refusal_is_made_on_purpose(refused):
     """What the two tests above have is not among them; a PTX that nobody compiles would need a driver alone."""
     seen = "".join(reason for _, reason in refused.values())
     never = [text for text, pattern in reasons_in_the_source().items() if not re.search(pattern, seen)]
-    assert never == ["STRICT_DRIVER_FOLDER holds no memory", "sm_%d has no tensor maps"]
+    assert never == [
+        "STRICT_DRIVER_FOLDER holds no memory", "sm_%d has no tensor maps",
+        "kernel %s: sm_%d has no programmatic dependent launch",
+    ]  # fmt: skip

@@ -170,6 +170,21 @@ def allowed(size: int) -> Callable[[Gpu], int]:
     return lambda gpu: gpu("cuFuncSetAttribute", gpu.function("large.cubin", "plain"), 8, size)
 
 
+def during_capture(gpu: Gpu, call: Callable[[int], int]) -> int:
+    """A call, given the stream, while that stream is captured."""
+    stream = gpu.made("cuStreamCreate", 0)
+    assert gpu("cuStreamBeginCapture_v2", P(stream), 0) == 0
+    status = call(stream)
+    assert gpu("cuStreamEndCapture", P(stream), ctypes.byref(P())) == 0
+    return status
+
+
+def launch_plain(gpu: Gpu) -> Callable[[int], int]:
+    """A launch on the legacy stream, of a kernel that is loaded now."""
+    function = gpu.function("large.cubin", "plain")
+    return lambda _: gpu.launch(function, [8])
+
+
 BEFORE = [
     Wrong("flags of cuInit", INVALID, "flags are 1", lambda gpu: gpu("cuInit", 1)),
     Wrong("a call before cuInit", 3, "cuInit was not called", lambda gpu: gpu("cuDeviceGetCount", gpu.place(4))),
@@ -297,19 +312,25 @@ LAUNCHES = [
     Wrong("a parameter that is NULL", INVALID, "parameter 0 of 8 bytes is NULL", launch("plain", params=[(0, None)])),
     Wrong("a tensor map that is none", INVALID, "parameter 0 is to be a tensor map", launch("mapped", sizes=(128,))),
 ]  # fmt: skip
+CAPTURES = [
+    Wrong("memory during a capture", 900, "a stream is being captured", lambda gpu: during_capture(gpu, lambda _: gpu("cuMemAlloc_v2", gpu.place(8), L(64)))),
+    Wrong("a launch that waits for a capture", 906, "on the legacy stream waits", lambda gpu: during_capture(gpu, launch_plain(gpu))),
+    Wrong("a programmatic launch of 2", INVALID, "programmatic serialization is 2",
+          launch("plain", attributes=[attribute(6, 2)])),
+]  # fmt: skip
 FAULT = [
     Wrong(
         "a store to nowhere", 719, "launch: kernel plain: ", lambda gpu: launch("plain")(gpu) or gpu("cuCtxSynchronize")
     ),
     Wrong("whatever comes after it", 719, "", lambda gpu: gpu("cuMemAlloc_v2", gpu.place(8), L(64))),
 ]
-WRONG = [*BEFORE, *WITHOUT_CONTEXT, *ORDINARY, *MAPS, *LAUNCHES, *FAULT]
+WRONG = [*BEFORE, *WITHOUT_CONTEXT, *ORDINARY, *MAPS, *LAUNCHES, *CAPTURES, *FAULT]
 
 
 def results(gpu: Gpu) -> Iterator[tuple[str, int, str]]:
     """Each call's name, status, and what the driver said of it."""
     said = Path(os.environ["STRICT_DRIVER_FOLDER"]) / "refusals"
-    for group in ([*BEFORE], [*WITHOUT_CONTEXT], [*ORDINARY, *MAPS, *LAUNCHES, *FAULT]):
+    for group in ([*BEFORE], [*WITHOUT_CONTEXT], [*ORDINARY, *MAPS, *LAUNCHES, *CAPTURES, *FAULT]):
         if group[0] is WITHOUT_CONTEXT[0]:
             assert gpu("cuInit", 0) == 0
         if group[0] is ORDINARY[0]:

@@ -44,6 +44,8 @@ def show_search(folders, host):
 
 
 def compile_file(words, folders, host):
+    with open(os.path.join(HERE, "runs"), "a") as stream:
+        stream.write(f"{words[-1]}\n")
     source, made, listed = words[-1], words[words.index("-o") + 1], words[words.index("-MF") + 1]
     read, text = [], []
     failed = preprocess(source, folders, read, text)

@@ -20,6 +20,7 @@ from ..files import read_file
 from ..names import KERNEL, check_names, quoted_name
 
 TABLE = "CASES"
+REFERENCES = "REFERENCES"  # of kernels whose source lies beside the file
 CASE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -79,15 +80,20 @@ def parse(path: str | os.PathLike) -> ast.Module:
         raise InvalidInput("export", message, location=place, remedy="correct the kernel file") from None
 
 
-def _mentions(tree: ast.Module) -> list[ast.Name | ast.ImportFrom]:
+def mentions(path: str | os.PathLike, table: str) -> list[ast.Name | ast.ImportFrom]:
+    """Where the file speaks of a table; raises InvalidInput[export] where it is not Python."""
+    return _mentions(parse(path), table)
+
+
+def _mentions(tree: ast.Module, table: str = TABLE) -> list[ast.Name | ast.ImportFrom]:
     """Where the file speaks of the table, in the order of the text: its name, and what imports it."""
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == TABLE]
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and _imports_table(node)]
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == table]
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and _imports(node, table)]
     return sorted([*names, *imports], key=lambda node: (node.lineno, node.col_offset))
 
 
-def _imports_table(node: ast.ImportFrom) -> bool:
-    return any((alias.asname or alias.name) == TABLE for alias in node.names)
+def _imports(node: ast.ImportFrom, table: str) -> bool:
+    return any((alias.asname or alias.name) == table for alias in node.names)
 
 
 def _literal_table(tree: ast.Module) -> ast.List | ast.Tuple | None:

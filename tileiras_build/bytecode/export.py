@@ -29,10 +29,17 @@ import traceback
 import types
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from tileiras_build.bytecode.case import (
+    Argument,
+    Array,
+    ArrayList,
+    Case,
+    Scalar,
+    element_of,
+    named_dtype,
+)
 from tileiras_build.bytecode.case_table import (
     TABLE,
     CaseRow,
@@ -43,6 +50,7 @@ from tileiras_build.bytecode.case_table import (
     shown_to_user,
     table_place,
 )
+from tileiras_build.bytecode.pack import pack_arguments
 from tileiras_build.bytecode.signature import Argument as NamedArgument
 from tileiras_build.bytecode.signature import Signature, render
 from tileiras_build.bytecode.source_names import make_portable, with_producer
@@ -50,128 +58,14 @@ from tileiras_build.errors import InvalidInput, Location
 from tileiras_build.files import write_files
 from tileiras_build.reads.watch import watch
 
-if TYPE_CHECKING:
-    import numpy as np
-
 BYTECODE_VERSION = "13.4"
 """Version of the bytecode written: the newest that cuda-tile 1.7 calls released."""
 
-INDEX_DTYPES = ("int32", "int64")
 INSTALL = "install it with: pip install 'cuda-tile==1.7.0'"
 
 _own_package = __name__.partition(".")[0]
 _FOLDER_PACKAGE = "tileiras_build_folder_of_kernels"  # what a folder is as a package that has no __init__.py
 _import_lock = threading.RLock()  # loading a file rearranges sys.modules
-
-
-# ---- what a kernel file declares ---------------------------------------------------------------------------------
-def _dtype(name: str) -> np.dtype:
-    """The NumPy type of a name; the names of a table are read without any of these imports."""
-    import ml_dtypes  # noqa: F401  (registers bfloat16, float8_e4m3fn, … as NumPy type names)
-    import numpy as np
-
-    return np.dtype(name)
-
-
-def _array(values: Any, dtype: str) -> np.ndarray:
-    import numpy as np
-
-    return np.asarray(values, dtype=_dtype(dtype))
-
-
-@dataclass(frozen=True)
-class Array:
-    """An array parameter and what the compiler may assume about it.
-
-    ``dtype`` is a NumPy or ml_dtypes name that cuTile shares ("float16", "float8_e4m3fn", …). ``unit_stride`` is the
-    axis whose stride is known to be 1 (None: unknown). Strides and shapes are counted in elements; a single number
-    in ``stride_divisible_by`` holds for every axis but ``unit_stride``. ``alignment`` of the base is in bytes.
-    """
-
-    dtype: str
-    ndim: int
-    unit_stride: int | None = -1
-    stride_divisible_by: int | tuple[int, ...] = 1
-    shape_divisible_by: int | tuple[int, ...] = 1
-    alignment: int = 16
-    index_dtype: str = "int32"
-
-    def __post_init__(self):
-        _dtype(self.dtype)
-        if self.index_dtype not in INDEX_DTYPES:
-            raise ValueError(f"index_dtype is one of {', '.join(INDEX_DTYPES)}, not {self.index_dtype!r}")
-        if self.unit_stride is not None and not -self.ndim <= self.unit_stride < self.ndim:
-            raise ValueError(f"unit_stride {self.unit_stride} is no axis of a {self.ndim}-d array")
-        for name in ("stride_divisible_by", "shape_divisible_by"):
-            given = getattr(self, name)
-            if isinstance(given, tuple) and len(given) != self.ndim:
-                raise ValueError(f"{name} has {len(given)} entries for a {self.ndim}-d array")
-
-    @property
-    def known_strides(self) -> tuple[int | None, ...]:
-        """Per axis: 1 where the stride is known, else None."""
-        unit = None if self.unit_stride is None else self.unit_stride % self.ndim
-        return tuple(1 if axis == unit else None for axis in range(self.ndim))
-
-    @property
-    def stride_factors(self) -> tuple[int, ...]:
-        """Per axis: what its stride is divisible by, in elements."""
-        if isinstance(self.stride_divisible_by, tuple):
-            return self.stride_divisible_by
-        return tuple(1 if known else self.stride_divisible_by for known in self.known_strides)
-
-    @property
-    def shape_factors(self) -> tuple[int, ...]:
-        """Per axis: what its length is divisible by."""
-        given = self.shape_divisible_by
-        return given if isinstance(given, tuple) else (given,) * self.ndim
-
-
-@dataclass(frozen=True)
-class Scalar:
-    """A scalar parameter of a NumPy type name, passed by value."""
-
-    dtype: str
-
-    def __post_init__(self):
-        _dtype(self.dtype)
-
-
-@dataclass(frozen=True)
-class ArrayList:
-    """A list of arrays, all as ``element`` says, of any length; in a ``Case`` also written ``[element]``."""
-
-    element: Array
-
-
-Argument = Array | Scalar | ArrayList | list | tuple | bool | int | float
-
-
-@dataclass(frozen=True)
-class Case:
-    """One kernel to export: ``name`` becomes the entry point's symbol and the file's stem.
-
-    ``arguments`` has one entry per parameter of ``kernel``, a function decorated with ``@ct.kernel``; a plain number
-    or bool is a compile-time constant, absent from the launch arguments. ``[Array(…)]`` is a list of such arrays, and a tuple of
-    arguments a tuple of them. ``grid_axes`` says for each axis of the launch grid, in words, what its blocks are:
-    ("rows of x", "tiles of 64 columns").
-    """
-
-    name: str
-    kernel: Any
-    arguments: tuple[Argument, ...]
-    grid_axes: tuple[str, ...] = field(default=(), kw_only=True)
-
-    @property
-    def launch_arguments(self) -> tuple[Argument, ...]:
-        """The arguments that a launch passes, in order: a tuple as one, where something of it is passed."""
-        return tuple(argument for argument in self.arguments if _is_passed(argument))
-
-
-def _is_passed(argument: Argument) -> bool:
-    if isinstance(argument, tuple):
-        return any(map(_is_passed, argument))
-    return isinstance(argument, Array | Scalar | ArrayList | list)
 
 
 # ---- what a kernel file holds
@@ -255,10 +149,25 @@ def load_cases(path: str | os.PathLike) -> list[Case]:
     return _load(path)[1]
 
 
+@contextmanager
+def opened_cases(path: str | os.PathLike) -> Iterator[list[Case]]:
+    """As ``load_cases``; inside of the block the rows' functions may import what lies beside the file."""
+    rows = read_rows(path)
+    named_dtype("float32")  # imported before the file is: what the file imports counts as read by it
+    with opened_module(path) as module:
+        yield _checked_cases(path, rows, module)[1]
+
+
 def _load(path: str | os.PathLike) -> tuple[list[CaseRow], list[Case]]:
     rows = read_rows(path)
-    _dtype("float32")  # imported before the file is: what the file imports counts as read by it
-    cases = getattr(_load_module(path), TABLE, None)
+    named_dtype("float32")  # as above
+    return _checked_cases(path, rows, _load_module(path))
+
+
+def _checked_cases(
+    path: str | os.PathLike, rows: list[CaseRow] | None, module: types.ModuleType
+) -> tuple[list[CaseRow], list[Case]]:
+    cases = getattr(module, TABLE, None)
     line, column = table_place(path)
     if isinstance(cases, dict) or not isinstance(cases, Iterable):
         raise bad_table(path, f"{TABLE} is a {type(cases).__name__}, not a list of cases", line, column)
@@ -273,6 +182,16 @@ def _load(path: str | os.PathLike) -> tuple[list[CaseRow], list[Case]]:
 
 
 def _load_module(path) -> types.ModuleType:
+    with opened_module(path) as module:
+        return module
+
+
+@contextmanager
+def opened_module(path: str | os.PathLike) -> Iterator[types.ModuleType]:
+    """The file as a module, imported anew; inside of the block its functions may import what lies beside it.
+
+    Raises InvalidInput[export] naming the Python line where the import fails, [export-no-cutile] without cuda-tile.
+    """
     folder, file_name = _folder_of(path), os.path.basename(path)
     name = file_name.removesuffix(".py")
     package, top = _package_of(folder) if imports_relatively(path) else ("", folder)
@@ -286,8 +205,8 @@ def _load_module(path) -> types.ModuleType:
         try:
             loader.exec_module(module)
         except Exception as error:
-            raise _python_error(error, folder, Location(os.fspath(path))) from error
-    return module
+            raise python_error(error, folder, Location(os.fspath(path))) from error
+        yield module
 
 
 def _package_of(folder: str) -> tuple[str, str]:
@@ -409,7 +328,7 @@ def _export(case: Case, row: CaseRow, path) -> bytes:
             bytecode_version=BYTECODE_VERSION,
         )
     except Exception as error:
-        raise _python_error(error, _folder_of(path), at_row, f"case {case.name!r}: ") from error
+        raise python_error(error, _folder_of(path), at_row, f"case {case.name!r}: ") from error
     return buffer.getvalue()
 
 
@@ -436,7 +355,7 @@ def _make_constraint(argument: Argument):
     if isinstance(argument, tuple):
         return ct.compilation.TupleConstraint([_make_constraint(part) for part in argument])
     if isinstance(argument, ArrayList | list):
-        element = _make_constraint(_element_of(argument))
+        element = _make_constraint(element_of(argument))
         return ct.compilation.ListConstraint(element, alias_groups=(), elements_may_alias=False)
     if not isinstance(argument, Array):
         return argument
@@ -454,16 +373,14 @@ def _make_constraint(argument: Argument):
     )
 
 
-def _element_of(argument: ArrayList | list) -> Array:
-    """What the arrays of a list are like; raises ValueError where it is written as no list of one kind of arrays."""
-    elements = argument if isinstance(argument, list) else [argument.element]
-    if len(elements) != 1 or not isinstance(elements[0], Array):
-        raise ValueError("a list of arrays is written [Array(…)], with the one description that all of them share")
-    return elements[0]
+__all__ = [
+    "Array", "ArrayList", "Case", "Scalar", "export_file", "export_kernels", "list_cases", "load_cases",
+    "opened_cases", "opened_module", "pack_arguments", "python_error",
+]  # fmt: skip
 
 
 # ---- errors ------------------------------------------------------------------------------------------------------
-def _python_error(error: Exception, folder: str, fallback: Location, prefix: str = "") -> InvalidInput:
+def python_error(error: Exception, folder: str, fallback: Location, prefix: str = "") -> InvalidInput:
     """What a Python failure says, at the deepest line below ``folder`` that took part in it."""
     if isinstance(error, InvalidInput):
         return error
@@ -495,73 +412,3 @@ def _locate(error: Exception, folder: str) -> Location | None:
     if not frames:
         return None
     return Location(shown_to_user(frames[-1].filename), frames[-1].lineno or 0, (frames[-1].colno or 0) + 1)
-
-
-# ---- launching ---------------------------------------------------------------------------------------------------
-def pack_arguments(case: Case, values: Sequence[Any], tables: list[np.ndarray] | None = None) -> list[bytes]:
-    """The kernel parameters of a launch, little-endian, in the order of the bytecode's entry point.
-
-    ``values``: a NumPy array per Array, a number per Scalar, a list of arrays per list, a tuple per tuple; constants left
-    out. An n-d array becomes 1 + 2n parameters: its address (8 bytes), its n lengths, its n strides in elements (cuTile's
-    calling convention v2). A list becomes the address of a table and its length; the table (one row per array, of
-    the same numbers in 8 bytes each) is appended to ``tables``: it must live until the launch is over.
-    Raises ValueError where an array breaks what its ``Array`` promises: the compiled kernel relies on it.
-    """
-    packer = _Packer(case.name, tables)
-    for position, (argument, value) in enumerate(zip(case.launch_arguments, values, strict=True)):
-        packer.add(argument, value, str(position))
-    return packer.packed
-
-
-class _Packer:
-    """Collects the parameters of one launch; ``place`` says which argument is meant."""
-
-    def __init__(self, name: str, tables: list[np.ndarray] | None):
-        self.packed: list[bytes] = []
-        self._name, self._tables = name, tables
-
-    def add(self, argument: Argument, value: Any, place: str) -> None:
-        if isinstance(argument, tuple):
-            passed = [part for part in argument if _is_passed(part)]
-            for index, (part, item) in enumerate(zip(passed, value, strict=True)):
-                self.add(part, item, f"{place}[{index}]")
-        elif isinstance(argument, ArrayList | list):
-            self._add_list(_element_of(argument), value, place)
-        elif isinstance(argument, Scalar):
-            self.packed.append(_array(value, argument.dtype).tobytes())
-        elif isinstance(argument, Array):
-            address, *numbers = self._numbers(argument, value, place)
-            self.packed.append(address.to_bytes(8, "little"))
-            self.packed += [_dtype(argument.index_dtype).type(number).tobytes() for number in numbers]
-
-    def _add_list(self, element: Array, values: Sequence[np.ndarray], place: str) -> None:
-        if self._tables is None:
-            raise ValueError(
-                f"{self._name}: launch argument {place}: a list of arrays needs tables=, which keeps its table"
-            )
-        rows = [self._numbers(element, value, f"{place}[{index}]") for index, value in enumerate(values)]
-        table = _array(rows, "int64").reshape(len(rows), 1 + 2 * element.ndim)
-        self._tables.append(table)
-        self.packed += [table.ctypes.data.to_bytes(8, "little"), _array(len(rows), "int32").tobytes()]
-
-    def _numbers(self, argument: Array, value: np.ndarray, place: str) -> list[int]:
-        """The address, the lengths and the strides of an array."""
-        if broken := _broken_promise(argument, value):
-            raise ValueError(f"{self._name}: launch argument {place}: {broken}")
-        return [value.ctypes.data, *value.shape, *(stride // value.itemsize for stride in value.strides)]
-
-
-def _broken_promise(argument: Array, value: np.ndarray) -> str | None:
-    if value.dtype != _dtype(argument.dtype) or value.ndim != argument.ndim:
-        return f"expected a {argument.ndim}-d {argument.dtype} array, got {value.ndim}-d {value.dtype}"
-    if value.ctypes.data % argument.alignment:
-        return f"the base is not aligned to {argument.alignment} bytes"
-    for axis in range(value.ndim):
-        stride = value.strides[axis] // value.itemsize
-        if argument.known_strides[axis] not in (None, stride):
-            return f"the stride of axis {axis} is {stride}, not 1"
-        if stride % argument.stride_factors[axis]:
-            return f"the stride {stride} of axis {axis} is not divisible by {argument.stride_factors[axis]}"
-        if value.shape[axis] % argument.shape_factors[axis]:
-            return f"the length {value.shape[axis]} of axis {axis} is not divisible by {argument.shape_factors[axis]}"
-    return None

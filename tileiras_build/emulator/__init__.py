@@ -16,10 +16,10 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from .faults import EmulatorError, EmulatorFault, EmulatorWarning, PtxSyntaxError, UnsupportedInstruction
-from .launch import launch, run_ptx
+from .launch import launch, run_ptx, why_alone
 from .memory import Counters, Memory
 
 __all__ = [
     "Counters", "EmulatorError", "EmulatorFault", "EmulatorWarning", "Memory", "PtxSyntaxError",
-    "UnsupportedInstruction", "launch", "run_ptx",
+    "UnsupportedInstruction", "launch", "run_ptx", "why_alone",
 ]  # fmt: skip

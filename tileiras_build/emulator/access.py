@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from .cluster import OFFSET_MASK, RANK_SHIFT
-from .faults import EmulatorFault
+from .faults import MISALIGNED, OTHER, OUT_OF_BOUNDS, EmulatorFault
 from .memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE
 
 _INT = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}  # complex128: any 16 bytes
+WRITERS = {"st", "red", "atom"}  # operations whose accesses write, or read and write
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4, 32: 5}
 
 
@@ -68,7 +69,7 @@ class Site:
         self.dtype = _INT[size]
 
     # -- faults --------------------------------------------------------------------------------------
-    def fault(self, group, why: str, position=None, address=None, selection=None):
+    def fault(self, group, why: str, position=None, address=None, selection=None, kind: str = OTHER):
         machine = group.machine
         row = column = 0
         if position is not None and selection is not None:
@@ -79,18 +80,19 @@ class Site:
         tid = group.tid[0, column]
         raise EmulatorFault(
             why, instruction=self.ins.text, line=self.ins.line, thread=machine.thread_name(cta, tid),
-            address=None if address is None else int(address),
+            address=None if address is None else int(address), kind=kind, size=self.bytes,
+            writes=self.ins.op in WRITERS,
         )  # fmt: skip
 
-    def blame(self, group, bad, why: str, addresses, selection=None):
+    def blame(self, group, bad, why: str, addresses, selection=None, kind: str = OTHER):
         """Fault for the first True of ``bad``."""
         if np.ndim(bad) == 0:
-            return self.fault(group, why, None if selection is None else 0, addresses, selection)
+            return self.fault(group, why, None if selection is None else 0, addresses, selection, kind)
         where = np.argwhere(bad)[0]
         address = np.broadcast_to(addresses, bad.shape)[tuple(where)]
         if selection is not None:
-            return self.fault(group, why, int(where[0]), address, selection)
-        return self.fault(group, why, (int(where[0]), int(where[1])), address)
+            return self.fault(group, why, int(where[0]), address, selection, kind)
+        return self.fault(group, why, (int(where[0]), int(where[1])), address, None, kind)
 
     # -- where ---------------------------------------------------------------------------------------
     def locate(self, group, address, selection=None) -> list[tuple[Place, object]]:
@@ -147,6 +149,7 @@ class Site:
                 f"misaligned address (needs {self.align + 1} bytes)",
                 addresses,
                 selection,
+                MISALIGNED,
             )
         window = addresses >> np.uint64(56)
         if window.any():
@@ -157,7 +160,8 @@ class Site:
         known &= addresses + np.uint64(self.bytes) <= ends[np.maximum(index, 0)]
         if not known.all():
             bad = ~known
-            self.blame(group, bad if bad.ndim else bad[()], "address outside mapped memory", addresses, selection)
+            outside = bad if bad.ndim else bad[()]
+            self.blame(group, outside, "address outside mapped memory", addresses, selection, OUT_OF_BOUNDS)
         pieces = []
         which = [int(index.min())] if index.min() == index.max() else np.unique(index)
         for number in which:
@@ -181,7 +185,7 @@ class Site:
             low = addresses & np.uint64((1 << 56) - 1)
             part = {1: "shared", 2: "local", 4: "param", 0: "global"}.get(int(tag))
             if part is None:
-                self.blame(group, mask, "address outside mapped memory", addresses, selection)
+                self.blame(group, mask, "address outside mapped memory", addresses, selection, OUT_OF_BOUNDS)
             site = self.variant(part)
             if whole:
                 target, sub = (low if part != "global" else addresses)[()], selection

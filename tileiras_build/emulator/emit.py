@@ -17,7 +17,7 @@ import numpy as np
 from .faults import UnsupportedInstruction
 from .special import KINDS as SPECIAL_KINDS
 from .special import SPECIALS
-from .syntax import SINK, Address, Immediate, Name, Negated, Register, Special, Variable, Vector
+from .syntax import SINK, Address, Immediate, Instruction, Name, Negated, Register, Special, Variable, Vector
 
 DTYPES = {
     "p": np.bool_, "u8": np.uint8, "s8": np.int8, "u16": np.uint16, "s16": np.int16, "f16": np.float16,
@@ -47,8 +47,9 @@ def kind_of(type_: str) -> str:
 class Emitter:
     """Builds one generated function. Handlers call ``use``, ``set``, ``temp`` and ``line``."""
 
-    def __init__(self, program, name: str):
+    def __init__(self, program, name: str, fine: bool):
         self.program, self.name = program, name
+        self.fine = fine  # whether warp-wide instructions may have to wait
         self.space = program.namespace
         self.lines: list[str] = []
         self.loads: list[int] = []
@@ -56,7 +57,7 @@ class Emitter:
         self.versions: dict[int, dict[str, str]] = {}  # register slot -> kind -> variable
         self.defined: set[int] = set()
         self.predicate: str | None = None
-        self.ins = None
+        self.ins: Instruction  # the one that is emitted
         self.pc = 0
         self.temps = 0
         self.memo: dict = {}

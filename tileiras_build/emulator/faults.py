@@ -19,21 +19,34 @@ class UnsupportedInstruction(EmulatorError):
     """An instruction (or a form of one) that the emulator does not execute; raised when a kernel is loaded."""
 
 
+# What a fault is, for those who tell it in words of their own.
+OUT_OF_BOUNDS, MISALIGNED, RACE, BLOCK_RACE, DEADLOCK, ASSERTION, TIME_LIMIT, OTHER = KINDS = (
+    "out-of-bounds", "misaligned", "race", "block-race", "deadlock", "assertion", "time-limit", "other",
+)  # fmt: skip
+
+
 class EmulatorFault(EmulatorError):
     """The running kernel did something illegal.
 
     ``instruction`` is the PTX text, ``line`` its line in the PTX (from 1), ``thread`` the first offending
-    ``((ctaid.x, .y, .z), (tid.x, .y, .z))`` and ``address`` the address, where each is known (else None).
+    ``((ctaid.x, .y, .z), (tid.x, .y, .z))`` and ``address`` the address, where each is known (else None). ``kind`` is one
+    of KINDS; of an access, ``size`` says how many bytes it wants, and ``writes`` whether it writes them.
     """
 
-    def __init__(self, message: str, *, instruction=None, line=None, thread=None, address=None):
-        self.message, self.instruction, self.line, self.thread, self.address = (
-            message,
-            instruction,
-            line,
-            thread,
-            address,
-        )
+    def __init__(
+        self,
+        message: str,
+        *,
+        instruction: str | None = None,
+        line: int | None = None,
+        thread: tuple | None = None,
+        address: int | None = None,
+        kind: str = OTHER,
+        size: int = 0,
+        writes: bool = False,
+    ):
+        self.message, self.instruction, self.line, self.thread = message, instruction, line, thread
+        self.address, self.kind, self.size, self.writes = address, kind, size, writes
         where = f" at line {line}: {instruction}" if instruction is not None else ""
         who = f" [ctaid {thread[0]}, tid {thread[1]}]" if thread is not None else ""
         at = f" [address {address:#x}]" if address is not None else ""

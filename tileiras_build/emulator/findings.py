@@ -32,7 +32,7 @@ class Findings:
     Raises ValueError for a name or a way that does not exist.
     """
 
-    __slots__ = ("seen", "ways")
+    __slots__ = ("noted", "quiet", "ways")
 
     def __init__(self, choice: str | Mapping[str, str] | None = None, default: str = FAULT):
         chosen = dict.fromkeys(FINDINGS, choice) if isinstance(choice, str) else dict(choice or {})
@@ -41,7 +41,8 @@ class Findings:
         if wrong := [way for way in chosen.values() if way not in WAYS]:
             raise ValueError(f"a finding cannot be treated as {wrong[0]!r}: use {', '.join(WAYS)}")
         self.ways = dict.fromkeys(FINDINGS, default) | chosen
-        self.seen: set[tuple] = set()
+        self.noted: dict[tuple, str] = {}  # (name, line) -> what was warned of
+        self.quiet = False
 
     def report(self, name: str, fault: EmulatorFault) -> None:
         """Raise ``fault``, or warn once for each instruction, or do nothing."""
@@ -49,8 +50,19 @@ class Findings:
         if way == FAULT:
             raise EmulatorFault(
                 f"{fault.message} (finding {name})", instruction=fault.instruction, line=fault.line,
-                thread=fault.thread, address=fault.address,
+                thread=fault.thread, address=fault.address, kind=fault.kind, size=fault.size, writes=fault.writes,
             )  # fmt: skip
-        if way == WARNING and (name, fault.line) not in self.seen:
-            self.seen.add((name, fault.line))
-            warnings.warn(f"{fault} (finding {name})", EmulatorWarning, stacklevel=2)
+        if way == WARNING:
+            self.warn((name, fault.line), f"{fault} (finding {name})")
+
+    def warn(self, key: tuple, text: str) -> None:
+        """Warn once of each ``key``: (name, line)."""
+        if key in self.noted:
+            return
+        self.noted[key] = text
+        if not self.quiet:
+            warnings.warn(text, EmulatorWarning, stacklevel=3)
+
+    def relay(self) -> None:
+        """From now on only note what there is to warn of: another process will."""
+        self.quiet = True

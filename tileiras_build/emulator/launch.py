@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from . import tensor
+from . import processes, tensor
+from .block_races import BlockRaces, applies
 from .cluster import check_shape
 from .findings import FAULT, WARNING, Findings
 from .machine import Machine
 from .memory import Counters, Memory
+from .processes import processes_for, run_batches, smaller_batches, timed
 from .products import BY_BLAS, EXACTLY, SUMS
 from .program import Program, load
 from .special import SPECIALS
@@ -52,10 +55,16 @@ class Options:
     sums: str = EXACTLY
     remaining: Remaining | None = None
     registers: int | None = None  # per thread at entry, as ptxas assigned them; None where there is only PTX
+    deadline: float | None = None  # of time.monotonic()
+    jobs: int = 1
+    started: Callable[[tuple[int, int, int]], None] | None = None
+    block_races: BlockRaces | None = None
 
     def __post_init__(self):
         if self.sums not in SUMS:
             raise ValueError(f"sums cannot be {self.sums!r}: use {' or '.join(SUMS)}")
+        if self.jobs < 1:
+            raise ValueError(f"jobs cannot be {self.jobs}: use 1 or more")
 
     specials = SPECIALS
     codegen: tuple = ()
@@ -72,6 +81,10 @@ def launch(
     counters: Counters | None = None,
     findings: str | Mapping[str, str] | None = None,
     sums: str = EXACTLY,
+    time_limit: float | None = None,
+    jobs: int | None = None,
+    started: Callable[[tuple[int, int, int]], None] | None = None,
+    check_blocks: bool = False,
 ) -> None:
     """Run ``entry`` of ``artifacts.ptx`` over a grid.
 
@@ -80,8 +93,13 @@ def launch(
     shape is the kernel's ``.reqntid``, else ``artifacts.manifest["kernels"][entry]["threads_per_cta"]``; dynamic
     shared memory and, of a cubin, the registers at entry come from the manifest too. ``check_races=None`` asks ``TILEIRAS_EMULATOR_RACES``. ``findings`` says
     how those of ``findings.py`` are treated: "fault" (what None means: the code is ours), "warning" or "silent", for all or
-    by name. ``sums`` says how products of matrices are added up (``products.py``). Raises ValueError for a finding or sums
-    that do not exist.
+    by name. ``sums`` says how products of matrices are added up (``products.py``). After ``time_limit`` seconds the launch ends
+    in a fault. ``jobs``: at most
+    so many processes run CTAs, one where those may see each other (``processes.py``); None asks ``TILEIRAS_EMULATOR_JOBS``,
+    1 unless it is set. With ``started`` clusters run one after the other, in this process, and it is called before each with
+    its place in the grid of clusters: what the kernel then changes is that cluster's doing. ``check_blocks``
+    looks for races between CTAs on global memory (``block_races.py``), in one process. Raises ValueError for a finding or
+    sums that do not exist, and for fewer than one job.
     """
     kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
     program = load(artifacts.ptx, entry, cluster_of(kernel.get("cluster")))
@@ -89,31 +107,57 @@ def launch(
     block = program.entry.reqntid or (kernel.get("threads_per_cta", 128), 1, 1)
     dynamic = kernel.get("shared_memory", {}).get("dynamic", 0)
     registers = kernel.get("resources", {}).get("registers")
-    options = Options(races(check_races), counters, Findings(findings, FAULT), sums, registers=registers)
+    options = Options(
+        races(check_races),
+        counters,
+        Findings(findings, FAULT),
+        sums,
+        registers=registers,
+        jobs=1 if check_blocks else jobs_of(jobs),
+        deadline=None if time_limit is None else time.monotonic() + time_limit,
+        started=started,
+        block_races=BlockRaces() if check_blocks and applies(program) else None,
+    )
     execute(program, grid, block, params, memory, dynamic, options)
+
+
+def why_alone(artifacts, entry: str) -> str | None:
+    """Why the CTAs of a kernel of artifacts have to run in one process, in a sentence; None where several may share them."""
+    kernel = (getattr(artifacts, "manifest", None) or {}).get("kernels", {}).get(entry, {})
+    return processes.why_alone(load(artifacts.ptx, entry, cluster_of(kernel.get("cluster"))))
 
 
 def run_ptx(
     ptx: str, entry: str, grid, block=None, params=(), *, memory: Memory | None = None, dynamic_shared: int = 0,
     check_races: bool | None = None, counters: Counters | None = None, cluster=None,
-    findings: str | Mapping[str, str] | None = None, sums: str = BY_BLAS,
+    findings: str | Mapping[str, str] | None = None, sums: str = BY_BLAS, jobs: int | None = None,
 ) -> None:  # fmt: skip
     """Run a kernel of a PTX text. ``block`` may be None where the kernel has ``.reqntid``.
 
     ``cluster`` is the shape of its clusters where it has no ``.reqnctapercluster``. ``findings`` is as of ``launch``, but
-    None means "warning": the text is somebody's. So are ``sums``, but those of the BLAS, which are faster.
+    None means "warning": the text is somebody's. So are ``sums``, but those of the BLAS, which are faster; and ``jobs``.
     """
     program = load(ptx, entry, cluster_of(cluster))
     block = block or program.entry.reqntid
     if block is None:
         raise ValueError(f"kernel {entry} has no .reqntid: give the block")
-    options = Options(races(check_races), counters, Findings(findings, WARNING), sums)
+    options = Options(races(check_races), counters, Findings(findings, WARNING), sums, jobs=jobs_of(jobs))
     execute(program, grid, block, params, memory or Memory(), dynamic_shared, options)
 
 
 def races(wanted: bool | None) -> bool:
     """Whether to check for races: as told, else as the environment says."""
     return os.environ.get("TILEIRAS_EMULATOR_RACES", "") not in ("", "0") if wanted is None else wanted
+
+
+def jobs_of(wanted: int | None) -> int:
+    """How many processes at most: as told, else as the environment says."""
+    if wanted is not None:
+        return wanted
+    text = os.environ.get("TILEIRAS_EMULATOR_JOBS") or "1"
+    if not text.isdecimal():
+        raise ValueError(f"TILEIRAS_EMULATOR_JOBS cannot be {text!r}: use 1 or more")
+    return int(text)
 
 
 def cluster_of(shape) -> tuple | None:
@@ -131,18 +175,39 @@ def execute(program: Program, grid, block, params, memory, dynamic, options: Opt
     total = grid[0] * grid[1] * grid[2]
     block_params = parameter_block(program, params)
     program.reset_variables(memory)
+    threads = block[0] * block[1] * block[2]
     size = batch_size(program, block, dynamic)
     if options.races:
-        size = max(min(size, 4096 // (block[0] * block[1] * block[2])), 1)  # shadow arrays are large
+        size = max(min(size, 4096 // threads), 1)  # shadow arrays are large
     if program.cancels_launches:
         size = min(size, -(-total // 2))
+    jobs = 1 if options.started is not None else processes_for(program, options.jobs, total)
+    if jobs > 1:
+        size = smaller_batches(size, total, threads, jobs)
     size = -(-size // program.cluster_size) * program.cluster_size
-    remaining = Remaining(0, total, program.cluster_size)
-    options = replace(options, remaining=remaining)
-    with np.errstate(all="ignore"):
+    if options.started is not None:
+        size = program.cluster_size
+
+    def run(first: int, count: int, options: Options) -> None:
+        if options.started is not None:
+            options.started(cluster_place(program, grid, first))
+        Machine(program, grid, block, first, count, block_params, memory, dynamic, options).run()
+
+    with np.errstate(all="ignore"), timed(program, total, jobs):
+        if jobs > 1:
+            batches = [(first, min(size, total - first)) for first in range(0, total, size)]
+            return run_batches(run, batches, jobs, memory, options)
+        remaining = Remaining(0, total, program.cluster_size)
+        options = replace(options, remaining=remaining)
         while remaining.first < remaining.end:
-            first, count = remaining.start(size)
-            Machine(program, grid, block, first, count, block_params, memory, dynamic, options).run()
+            run(*remaining.start(size), options)
+
+
+def cluster_place(program: Program, grid: tuple, first: int) -> tuple[int, int, int]:
+    """Where the cluster that begins with CTA number ``first`` lies in the grid of clusters."""
+    x, y, _ = (count // size for count, size in zip(grid, program.cluster or (1, 1, 1)))
+    number = first // program.cluster_size
+    return number % x, number // x % y, number // (x * y)
 
 
 def batch_size(program: Program, block, dynamic: int) -> int:

@@ -7,11 +7,14 @@ and lets no group starve.
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from .cluster import Clusters
+from .counting import count_run
 from .cta_barriers import CtaBarriers
-from .faults import EmulatorError, EmulatorFault
+from .faults import DEADLOCK, TIME_LIMIT, EmulatorError, EmulatorFault
 from .group import LAZY, Group, Split
 from .merging import merge
 from .waits import Waits
@@ -20,6 +23,7 @@ POISON = 0xFF  # uninitialised shared and local bytes: a NaN for every float for
 STARVED = 1000  # blocks run by others before a waiting group gets a turn out of order
 STARVED_BY_WAITING = 30  # the same where threads may wait for each other in loops
 QUANTUM = 40  # blocks of such a turn
+LOOKS = 16  # blocks between two looks at the clock of a launch that has a time limit
 
 
 class Machine:
@@ -62,7 +66,7 @@ class Machine:
         self.local_size = -(-program.local_size // 16) * 16
         self.local = np.full(self.local_size * self.threads * self.ctas, POISON, np.uint8)
         self.race = self.watch = self.flight = None
-        if self.options.races or self.options.counters is not None:
+        if self.options.races or self.options.counters is not None or self.options.block_races is not None:
             from .watch import Watch
 
             self.watch = Watch(self, self.options.races, self.options.counters)
@@ -167,23 +171,32 @@ class Machine:
             self.barriers.blocked or self.waiting or self.parked or self.waits.sleepers or self.clusters.blocked
         )
 
+    def check_time(self, group: Group) -> None:
+        """Fault where the launch has run for longer than it may."""
+        if time.monotonic() > self.options.deadline:
+            self.stuck(group, "the kernel still runs at its time limit", TIME_LIMIT)
+
     def step(self, group: Group):
         """Run a group until it splits, waits, ends, or should give way."""
-        program, options = self.program, self.options.codegen
-        cache, counters = program.cache, self.options.counters
+        program, options, codegen = self.program, self.options, self.options.codegen
+        cache, counters = program.cache, options.counters
         while True:
             pc = group.pc
             fine = program.warp_wide and not group.dense and not group.warps_complete()
-            function = cache.get((pc, fine, options)) or program.function_at(pc, fine, options)
+            function = cache.get((pc, fine, codegen)) or program.function_at(pc, fine, codegen)
             if group.parent is not None:
                 registers = group.R
                 for slot in program.slots_at(pc):
                     if registers[slot] is LAZY:
                         group.resolve(slot)
             self.clock += 1
+            if self.clock % LOOKS == 0 and options.deadline is not None:
+                self.check_time(group)
             if counters is not None:
                 counters.blocks += 1
                 counters.thread_instructions += function.count * group.size
+                code = program.code[pc : function.end]
+                count_run(counters, code, (program, pc, function.end), group.size)
             result = function(group)
             if type(result) is int:
                 group.pc = result
@@ -276,10 +289,11 @@ class Machine:
             here.append(group)
             (self.ready if len(here) > 1 else self.waiting)[key] = here
 
-    def stuck(self, group: Group, why: str):
+    def stuck(self, group: Group, why: str, kind: str = DEADLOCK):
         ins = self.program.code[group.pc]
         cta, tid = divmod(int(group.flat[0]), self.threads)
-        raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=self.thread_name(cta, tid))
+        thread = self.thread_name(cta, tid)
+        raise EmulatorFault(why, instruction=ins.text, line=ins.line, thread=thread, kind=kind)
 
     def on_cluster_wait(self, group: Group, after: int):
         self.clusters.wait(group, after)

@@ -19,6 +19,11 @@ WINDOW_SIZE = 1 << 32
 _ORIGIN_ALIGN = 64  # covers the widest access, 32 bytes
 
 
+def bytes_at(address: int, count: int) -> np.ndarray:
+    """Bytes of the process's memory, without a copy."""
+    return np.ctypeslib.as_array((ctypes.c_uint8 * count).from_address(address))
+
+
 class Region:
     """One mapped piece ``[base, base + size)``. Views start at ``origin``, the base rounded down to 64 bytes.
 
@@ -26,24 +31,32 @@ class Region:
     never accessed: every access is checked against [pad, pad + size) first.
     """
 
-    __slots__ = ("_origin_u64", "base", "end", "keep", "origin", "pad", "size", "views")
+    __slots__ = ("at", "base", "end", "keep", "origin", "pad", "size", "views")
 
     def __init__(self, base: int, size: int, keep=None):
         self.base, self.size, self.keep = base, size, keep
         self.origin = base & ~(_ORIGIN_ALIGN - 1)
         self.pad = base - self.origin
         self.end = self.pad + size
-        self.views = {}
-        self._origin_u64 = np.uint64(self.origin)
+        self.views: dict[type, np.ndarray] = {}
+        self.at = self.origin
 
     def view(self, dtype) -> np.ndarray:
         """The region from ``origin`` as a flat array of ``dtype`` (rounded up to whole elements)."""
         found = self.views.get(dtype)
         if found is None:
             length = -(-self.end // _ORIGIN_ALIGN) * _ORIGIN_ALIGN
-            raw = (ctypes.c_uint8 * length).from_address(self.origin)
-            found = self.views[dtype] = np.frombuffer(raw, dtype=dtype)
+            found = self.views[dtype] = bytes_at(self.at, length).view(dtype)
         return found
+
+    def bytes(self) -> np.ndarray:
+        """The bytes of the region itself, in their place."""
+        return bytes_at(self.base, self.size)
+
+    def move(self, at: int | None) -> None:
+        """See the bytes of a copy whose origin lies at ``at`` (None: those in their own place), under the same addresses."""
+        self.at = self.origin if at is None else at
+        self.views = {}
 
 
 class Memory:
@@ -102,10 +115,25 @@ class Memory:
 
 
 class Counters:
-    """Optional counts of a launch. ``bank_conflicts`` maps (line, instruction) to extra shared-memory wavefronts."""
+    """Optional counts of a launch (``counting.py`` says of what). ``bank_conflicts`` maps (line, instruction) to extra
+    shared-memory wavefronts, ``accesses`` to those it would have at least; ``instructions`` maps a kind to instructions."""
 
     def __init__(self):
         self.bank_conflicts: dict[tuple[int, str], int] = {}
         self.accesses: dict[tuple[int, str], int] = {}
         self.blocks = 0
         self.thread_instructions = 0
+        self.instructions: dict[str, int] = {}
+        self.tensor_operations = 0
+        self.global_read = self.global_written = 0  # bytes
+        self.shared_read = self.shared_written = 0
+        self.requests = self.sectors = self.bulk_copies = 0
+
+    def add(self, other: Counters) -> None:
+        """Add the counts of another part of the launch."""
+        for name, value in vars(other).items():
+            own = getattr(self, name)
+            if isinstance(value, dict):
+                own.update({key: own.get(key, 0) + count for key, count in value.items()})
+            else:
+                setattr(self, name, own + value)

@@ -6,78 +6,29 @@ stack of return pcs and, since PTX functions here do not recurse, every function
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
 
 from . import inflight, isa, numerics, runtime
-from .emit import DTYPES, FLOATS, UNSIGNED, Emitter, items_of
+from .emit import DTYPES, Emitter
 from .faults import EmulatorError, PtxSyntaxError, UnsupportedInstruction
 from .isa.builtin import BUILTIN_CALLS
+from .kinds import find_kinds
 from .memory import PARAM_WINDOW
+from .operands import mask, results_of, sources_of
 from .parse import parse
 from .syntax import (
-    SINK,
     Address,
-    Arguments,
     Function,
-    Immediate,
     Instruction,
     Name,
-    Negated,
-    Pair,
     Register,
     Variable,
-    Vector,
 )
 
-_NO_RESULT = {"bra", "brx", "bar", "barrier", "nanosleep", "call", "ret", "exit", "trap", "st", "red", "setmaxnreg",
-              "discard", "prefetch", "prefetchu", "pmevent", "tensormap", "_call", "_arguments"}  # fmt: skip
 _BARRIERS = {"bar", "barrier", "setmaxnreg"}
-
-
-def results_of(ins: Instruction) -> list[Register]:
-    """Registers that an instruction writes. The first operand is the destination unless it is an address."""
-    if ins.op in _NO_RESULT or not ins.args or ins.mods[:1] == ("dealloc",):
-        return []
-    first = ins.args[0]
-    if isinstance(first, Pair):
-        return [r for part in (first.first, first.second) for r in items_of(part) if isinstance(r, Register)]
-    if ins.op == "tcgen05" and "red" in ins.mods:
-        return [r for r in (*items_of(first), ins.args[1]) if isinstance(r, Register)]
-    return [r for r in items_of(first) if isinstance(r, Register)]
-
-
-def _registers(operand, out: list) -> None:
-    if isinstance(operand, Register):
-        out.append(operand)
-    elif isinstance(operand, (Vector, Arguments)):
-        for item in operand.items:
-            _registers(item, out)
-    elif isinstance(operand, Address):
-        _registers(operand.base, out)
-        for item in operand.extra:
-            _registers(item, out)
-    elif isinstance(operand, Pair):
-        _registers(operand.first, out)
-        _registers(operand.second, out)
-    elif isinstance(operand, Negated):
-        _registers(operand.operand, out)
-
-
-def sources_of(ins: Instruction) -> list[Register]:
-    """Registers that an instruction reads; a predicated one also keeps its old results, a wgmma adds to them."""
-    out: list[Register] = []
-    args = ins.args
-    results = results_of(ins)
-    if ins.op == "wgmma":
-        out += results
-    for arg in args[1:] if results or (args and args[0] is SINK) else args:
-        _registers(arg, out)
-    if ins.predicate is not None:
-        _registers(ins.predicate, out)
-        out += results
-    return out
 
 
 class Program:
@@ -105,7 +56,7 @@ class Program:
         self.flatten()
         self.check_opcodes()
         self.find_blocks()
-        self.find_kinds()
+        self.used = find_kinds(self.code)
         self.find_liveness()
         self.violations = inflight.find_violations(self)
         self.templates()
@@ -113,6 +64,7 @@ class Program:
         self.live_cache: dict[int, int] = {}
         self.slot_cache: dict[int, list[int]] = {}
         self.sites: list = []
+        self.seconds_per_cta = math.inf  # of the last launch
         self.warp_wide = any(map(isa.is_warp_wide, self.code))
         self.synchronises = any(
             ins.op in ("atom", "red") or (ins.op == "ld" and {"acquire", "volatile", "relaxed"} & set(ins.mods))
@@ -335,72 +287,15 @@ class Program:
                 leaders.add(pc + 1)
             if ins.op == "tcgen05" and self.is_barrier(ins):
                 leaders.add(pc)  # a warp that waits for columns tries again from here
-        leaders = sorted(p for p in leaders if p < len(self.code))
-        self.block_start, self.block_end = {}, {}
-        for i, start in enumerate(leaders):
-            end = leaders[i + 1] if i + 1 < len(leaders) else len(self.code)
-            self.block_end[start] = end
-        starts = np.array(leaders)
+        first = sorted(p for p in leaders if p < len(self.code))
+        self.block_end: dict[int, int] = dict(zip(first, [*first[1:], len(self.code)]))
+        starts = np.array(first)
         self.leader_of = starts[np.searchsorted(starts, np.arange(len(self.code)), "right") - 1]
 
-    # -- facts about registers -----------------------------------------------------------------------
-    def find_kinds(self):
-        """Choose each register's canonical kind: float where every definition is float arithmetic, else unsigned."""
-        used: dict[int, Register] = {}
-        kinds: dict[int, str] = {}
-        copies: list[tuple[Register, Register]] = []
-        for ins in self.code:
-            for register in sources_of(ins):
-                used[register.index] = register
-            for position, register in enumerate(results_of(ins)):
-                used[register.index] = register
-                self.note_kind(ins, position, register, kinds, copies)
-        changed = True
-        while changed:
-            changed = False
-            for destination, source in copies:
-                kind = kinds.get(source.index)
-                if kind is not None and self.join(kinds, destination, kind):
-                    changed = True
-        for slot, register in used.items():
-            register.kind = kinds.get(slot, UNSIGNED[register.bits])
-        self.used = used
-
-    def note_kind(self, ins, position, register, kinds, copies):
-        bits = UNSIGNED[register.bits]
-        if ins.op in ("mov", "selp") and not isinstance(ins.args[0], Vector):
-            for source in ins.args[1:3]:
-                if isinstance(source, Register) and source.bits == register.bits:
-                    copies.append((register, source))
-                elif not (isinstance(source, Immediate) and self.is_number(source, register)):
-                    self.join(kinds, register, bits)
-            return
-        kind = isa.result_kind(ins, position)
-        same = kind in FLOATS and UNSIGNED[{"f16": 16, "f32": 32, "f64": 64}[kind]] == bits
-        self.join(kinds, register, kind if same else bits)
-
-    @staticmethod
-    def is_number(operand: Immediate, register: Register) -> bool:
-        """Whether a constant may live in a float register: a NaN's payload would not survive there."""
-        if operand.type == "int":
-            return operand.value == 0
-        value = (
-            np.uint32(operand.value).view(np.float32)
-            if operand.type == "f32"
-            else np.uint64(operand.value).view(np.float64)
-        )
-        return not np.isnan(value) and {"f32": 32, "f64": 64}[operand.type] == register.bits
-
-    @staticmethod
-    def join(kinds: dict, register: Register, kind: str) -> bool:
-        old = kinds.get(register.index)
-        new = kind if old in (None, kind) else UNSIGNED[register.bits]
-        kinds[register.index] = new
-        return new != old
-
+    # -- liveness ------------------------------------------------------------------------------------
     def find_liveness(self):
-        self.reads = [self.mask(sources_of(ins)) for ins in self.code]
-        self.writes = [self.mask(results_of(ins)) for ins in self.code]
+        self.reads = [mask(sources_of(ins)) for ins in self.code]
+        self.writes = [mask(results_of(ins)) for ins in self.code]
         summary = {}
         for start, end in self.block_end.items():
             use = define = 0
@@ -425,13 +320,6 @@ class Program:
                 if new != self.live_in[start]:
                     self.live_in[start] = new
                     changed = True
-
-    @staticmethod
-    def mask(registers) -> int:
-        out = 0
-        for register in registers:
-            out |= 1 << register.index
-        return out
 
     def live_at(self, pc: int) -> int:
         """Registers (bit mask) that may be read at or after ``pc`` in its function."""
@@ -483,9 +371,7 @@ class Program:
     def generate(self, pc: int, fine: bool, options):
         end = self.block_end[int(self.leader_of[pc])]
         end = self.stop_early(pc, end, fine)
-        emitter = Emitter(self, f"block_{pc}")
-        emitter.options = options
-        emitter.fine = fine
+        emitter = Emitter(self, f"block_{pc}", fine)
         tail = None
         for at in range(pc, end):
             ins = self.code[at]

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .faults import EmulatorFault
+from .faults import RACE, EmulatorFault
 from .tensor import COLUMNS
 
 MBARRIERS = 64  # mbarriers of a CTA with a role of their own; more share them
@@ -151,7 +151,7 @@ class Races:
                 raise EmulatorFault(
                     f"race on the mbarrier at shared {place:#x}: it is initialised at line {made.line} ({made.text}) "
                     "with no barrier before this use",
-                    instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, warp * 32), address=place,
+                    instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, warp * 32), address=place, kind=RACE,
                 )  # fmt: skip
 
     def warps_at(self, positions, flat) -> list:
@@ -210,7 +210,7 @@ class Races:
                     raise EmulatorFault(
                         f"race on tensor memory: nothing orders what warp {late[0]} does in columns {span.first} to "
                         f"{span.last - 1} before this operation writes there",
-                        instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, tid),
+                        instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, tid), kind=RACE,
                     )  # fmt: skip
 
     def tensor_freed(self, ins, cta: int, warp: int, peer: int) -> None:
@@ -221,7 +221,7 @@ class Races:
         if late.size:
             raise EmulatorFault(
                 f"race on tensor memory: warp {late[0]} of the peer CTA may still access what this frees for both",
-                instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, warp * 32),
+                instruction=ins.text, line=ins.line, thread=self.machine.thread_name(cta, warp * 32), kind=RACE,
             )  # fmt: skip
 
     # -- ordinary accesses ---------------------------------------------------------------------------
@@ -441,7 +441,7 @@ class Races:
         raise EmulatorFault(
             f"race on shared byte {offset:#x}: {self.whom(cta, int(owner))} {did} it at line {other.line} ({other.text}) "
             f"with no {missing} before {what}",
-            instruction=site.ins.text, line=site.ins.line, thread=thread, address=offset,
+            instruction=site.ins.text, line=site.ins.line, thread=thread, address=offset, kind=RACE,
         )  # fmt: skip
 
     def whom(self, cta: int, owner: int) -> str:

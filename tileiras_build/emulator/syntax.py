@@ -20,7 +20,7 @@ class Register:
 
     def __init__(self, index: int, name: str, type: str):
         self.index, self.name, self.type, self.bits = index, name, type, TYPE_BITS[type]
-        self.kind = None
+        self.kind = ""
 
     def __repr__(self):
         return self.name

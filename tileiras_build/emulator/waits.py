@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .faults import EmulatorFault
+from .faults import DEADLOCK, EmulatorFault
 from .mbarrier_words import describe
 
 SHOWN = 6  # waits that a deadlock message describes
@@ -136,7 +136,7 @@ class Waits:
         ins = machine.program.code[pc]
         raise EmulatorFault(
             f"deadlock: {self.summary(head)} and no other thread can run: {'; '.join(lines[:SHOWN])}{rest}",
-            instruction=ins.text, line=ins.line, thread=machine.thread_name(cta, tid),
+            instruction=ins.text, line=ins.line, thread=machine.thread_name(cta, tid), kind=DEADLOCK,
         )  # fmt: skip
 
     @staticmethod

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .access import flat_threads
+from .counting import count_global
 from .flight import Flight
+from .memory import Region
 from .races import Races
 
 UNORDERED = {"tcgen05"}  # what tcgen05.alloc writes is no ordinary store (races.py: tensor_writes)
@@ -32,6 +34,8 @@ class Watch:
         machine = self.machine
         for place, inside in pieces:
             if place.view != machine.shared_view:
+                if place.bias is None:
+                    self.see_global(site, group, place, inside, selection, writes, values)
                 continue
             if machine.flight is not None and site.ins.op != "cp":
                 machine.flight.check(site, group, place, inside, writes, selection)
@@ -48,7 +52,7 @@ class Watch:
             shape = np.broadcast_shapes(np.shape(start), threads.shape)
             start, threads = np.broadcast_to(start, shape).reshape(-1), np.broadcast_to(threads, shape).reshape(-1)
             if self.counters is not None:
-                self.count(site, start, threads)
+                self.count(site, start, threads, writes)
             if self.races is not None and site.ins.op not in UNORDERED:
                 flat = group.cta * machine.threads + group.tid if selection is None else flat_threads(group, selection)
                 flat = flat if inside is None else np.broadcast_to(flat, inside.shape)[inside]
@@ -60,11 +64,36 @@ class Watch:
         columns = [np.ascontiguousarray(np.broadcast_to(v, shape).reshape(-1))[:, None].view(np.uint8) for v in values]
         return np.concatenate(columns, axis=1)
 
+    # -- global memory -------------------------------------------------------------------------------
+    def see_global(
+        self, site, group, place, inside, selection, writes: bool, values=None, atomic: bool = False
+    ) -> None:
+        """An access of global memory: counted, and looked at for races between CTAs; local memory and parameters are none."""
+        region, races = getattr(place.view, "__self__", None), self.machine.options.block_races
+        if not isinstance(region, Region) or region is self.machine.params:
+            return
+        if self.counters is None and (races is None or atomic):
+            return
+        flat = group.cta * self.machine.threads + group.tid if selection is None else flat_threads(group, selection)
+        shape = flat.shape
+        flat = (flat if inside is None else np.broadcast_to(flat, inside.shape)[inside]).reshape(-1)
+        offset = np.asarray(place.offset, np.int64) + (region.base - region.pad)
+        start = np.broadcast_to(offset, shape if inside is None else flat.shape).reshape(-1)
+        if self.counters is not None:
+            cta, tid = np.divmod(flat, self.machine.threads)
+            warps = -(-self.machine.threads // 32)
+            count_global(self.counters, cta * warps + tid // 32, start, site.bytes, writes)
+        if races is not None and not atomic:
+            data = None if values is None or inside is not None else self.bytes_of(values, shape)
+            races.access(self.machine, site.ins, region, flat, start, site.bytes, writes, data)
+
     # -- bank conflicts ------------------------------------------------------------------------------
-    def count(self, site, start, threads):
+    def count(self, site, start, threads, writes: bool):
         """Extra wavefronts: per phase (32, 16 or 8 lanes by width), the most distinct words in one bank, minus one."""
         key = (site.ins.line, site.ins.text)
         machine = self.machine
+        name = "shared_written" if writes else "shared_read"
+        setattr(self.counters, name, getattr(self.counters, name) + site.bytes * len(start))
         cta, offset = np.divmod(start, machine.shared_size)
         lanes = {8: 16, 16: 8}.get(site.bytes, 32)
         phase = (cta * machine.threads + threads) // lanes

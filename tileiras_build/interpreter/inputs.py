@@ -29,6 +29,7 @@ from .machine import find_entry
 
 T = TypeVar("T")
 LOOSE_ELEMENTS = 1 << 16  # of a buffer whose use is not understood
+MOST_ELEMENTS = 1 << 24  # of a tensor that is taken at its word; front ends write a huge one for "any"
 ALIGNMENT = 256
 SLACK = 256  # bytes around a buffer that no kernel may touch
 
@@ -103,8 +104,8 @@ THROUGH = (AssumeOp, ReshapeOp, BroadcastOp, ExtIOp, TruncIOp)
 class _Planner:
     """Chooses the values of one entry's parameters."""
 
-    def __init__(self, entry: EntryOp, random: np.random.Generator, tiles: int):
-        self.entry, self.random, self.tiles = entry, random, tiles
+    def __init__(self, entry: EntryOp, random: np.random.Generator, tiles: int, loose: int):
+        self.entry, self.random, self.tiles, self.loose = entry, random, tiles, loose
         self.arguments = list(entry.body.block.args)
         self.numbers: dict[int, int] = {}
         self.counts: dict[int, int] = {}
@@ -159,7 +160,8 @@ class _Planner:
             wanted = max(wanted, chosen[dim] * shape[dim])
         extent = 1 + sum(max(size - 1, 0) * stride for size, stride in zip(shape, chosen))
         if (base := self.parameter(op.base)) is not None:
-            self.counts[base] = max(self.counts.get(base, 0), extent)
+            known = extent if extent <= MOST_ELEMENTS else self.loose
+            self.counts[base] = max(self.counts.get(base, 0), known)
 
     def _wanted_sizes(self, op: MakeTensorViewOp) -> list[int]:
         """Two tiles and a bit along each dimension, if tiles are cut out of the tensor."""
@@ -199,15 +201,21 @@ class _Planner:
 
 
 def derive_inputs(
-    module: Operation, entry: str, seed: int = 0, *, tiles: int = 1, grid: tuple[int, int, int] | None = None
+    module: Operation,
+    entry: str,
+    seed: int = 0,
+    *,
+    tiles: int = 1,
+    grid: tuple[int, int, int] | None = None,
+    loose: int = LOOSE_ELEMENTS,
 ) -> Inputs:
     """Arguments for ``entry``, the same for the same seed.
 
     A tensor has ``tiles`` tiles along each dimension and part of another. ``grid`` counts tile blocks (default: two
-    along each axis that the kernel asks for).
+    along each axis that the kernel asks for). ``loose`` are the elements of a buffer whose use is not understood.
     """
     random = np.random.default_rng(seed)
-    planner = _Planner(find_entry(module, entry), random, tiles)
+    planner = _Planner(find_entry(module, entry), random, tiles, loose)
     planner.note_assumptions()
     for op in planner.entry.walk():
         if isinstance(op, MakeTensorViewOp):
@@ -217,7 +225,7 @@ def derive_inputs(
     for index, argument in enumerate(planner.arguments):
         element_type = argument.type.element_type
         if isinstance(element_type, PointerType):
-            buffers.append(_buffer(random, index, element_type.pointee_type, planner.counts.get(index, LOOSE_ELEMENTS)))
+            buffers.append(_buffer(random, index, element_type.pointee_type, planner.counts.get(index, loose)))
             params.append(buffers[-1].address.to_bytes(8, "little"))
         else:
             numbers[index], data = _scalar(planner, index, element_type)

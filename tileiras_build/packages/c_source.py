@@ -14,8 +14,10 @@ from pathlib import Path
 
 from msgspec import structs
 
+from ..c_names import c_names, is_mangled
+from ..cpp_names import readable
 from ..errors import InvalidInput, Location
-from ..launch_manifest import Argument, Parameter, TensorMapRow, Value
+from ..launch_manifest import Argument, Grid, Parameter, TensorMapRow, Value
 from ..manifest_words import POINTER
 from ..names import KERNEL, quoted_name
 from ..runtime.arguments import words_of
@@ -42,7 +44,7 @@ _ROLES = {"shape": "A_LENGTH", "stride": "A_STRIDE"}
 _NUMBER_ROLES = dict.fromkeys(("i8", "i16", "i32", "i64"), "AN_INTEGER")
 _MEMBERS = {"shape": "shape", "stride": "strides"}
 # Of C and C++; a source may name its arguments so.
-_KEYWORDS = frozenset(
+KEYWORDS = frozenset(
     "alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await co_return co_yield compl "
     "concept const const_cast consteval constexpr constinit continue decltype default delete do double dynamic_cast else "
     "enum explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq "
@@ -65,7 +67,7 @@ NOTE = "/* Written by tileiras_build. */\n"
 def render_header(manifest: LibraryManifest) -> str:
     """``<name>.h``."""
     _check_names(manifest)
-    calls = [Call(entry, images) for entry, images in sorted(manifest.kernels.items())]
+    calls = calls_of(manifest)
     ranks = sorted({argument.rank for call in calls for argument in call.arguments if argument.rank is not None})
     return NOTE + fill(
         (_FOLDER / "launcher.h").read_text(),
@@ -79,7 +81,7 @@ def render_source(manifest: LibraryManifest) -> str:
     """``<name>.c``: tables, the launcher, and one function per kernel."""
     _check_names(manifest)
     kernels = sorted(manifest.kernels.items())
-    calls = [Call(entry, images) for entry, images in kernels]
+    calls = calls_of(manifest)
     launches = [image.launch for _, images in kernels for image in images]
     return NOTE + fill(
         (_FOLDER / "launcher.c").read_text(),
@@ -118,16 +120,12 @@ def fill(template: str, manifest: LibraryManifest, **parts: str) -> str:
     return re.sub(r"@\{(\w+)\}@|@@?", lambda found: parts[found[1]] if found[1] else names[found[0]], template)
 
 
-def c_name(entry: str) -> str:
-    """A kernel's name where C allows letters, digits and underscores only."""
-    return re.sub(r"\W", "_", entry, flags=re.ASCII)
-
-
 def _check_names(manifest: LibraryManifest) -> None:
     owners: dict[str, str] = {}
+    called = c_names(manifest.kernels)
     for entry, images in manifest.kernels.items():
-        if owners.setdefault(c_name(entry), entry) != entry:
-            message = f"kernels {owners[c_name(entry)]} and {entry} are both called {c_name(entry)} in C"
+        if owners.setdefault(called[entry], entry) != entry:
+            message = f"kernels {owners[called[entry]]} and {entry} are both called {called[entry]} in C"
             raise InvalidInput(f"{KERNEL}-name", message, location=Location(f"{manifest.name}.h"), remedy="rename one")
         names = {row.name for image in images for row in (*image.launch.ordinary, *image.launch.arguments)}
         if wrong := {name for name in names if not _PARAMETER.fullmatch(name)}:
@@ -141,17 +139,33 @@ def _check_names(manifest: LibraryManifest) -> None:
 
 
 # ---- functions -----------------------------------------------------------------------------------
-class Call:
-    """A kernel as C and C++ call it: what its images agree on."""
+def calls_of(manifest: LibraryManifest) -> list[Call]:
+    """The library's kernels, in the order of their symbols."""
+    called = c_names(manifest.kernels)
+    return [Call(entry, called[entry], images) for entry, images in sorted(manifest.kernels.items())]
 
-    def __init__(self, entry: str, images: Sequence[Image]):
-        self.entry, self.images, self.name = entry, images, c_name(entry)
+
+class Call:
+    """A kernel as C and C++ call it, by ``name``: what its images agree on. The driver calls it ``entry``."""
+
+    def __init__(self, entry: str, name: str, images: Sequence[Image]):
+        self.entry, self.images, self.name = entry, images, name
         self.arguments = tuple(images[0].launch.arguments)
         self.params = [_strictest(rows) for rows in zip(*(image.launch.ordinary for image in images))]
 
     def of(self, argument: Argument) -> list[Parameter]:
         """The parameters of an argument."""
         return self.params[argument.param : argument.param + argument.parameters]
+
+    @property
+    def title(self) -> str:
+        """What comments call it, and the GPUs of its images."""
+        return f"{readable(self.entry)} for {self.targets}"
+
+    @property
+    def shown(self) -> str:
+        """What sentences call it."""
+        return self.name if is_mangled(self.entry) else self.entry
 
     @property
     def targets(self) -> str:
@@ -173,7 +187,7 @@ def _strictest(rows: Sequence[Parameter]) -> Parameter:
 
 def member_name(argument: Argument) -> str:
     """An argument's name where the language has not taken it."""
-    return f"{argument.name}_" if argument.name in _KEYWORDS else argument.name
+    return f"{argument.name}_" if argument.name in KEYWORDS else argument.name
 
 
 def _tensor_type(library: str, rank: int) -> str:
@@ -194,10 +208,18 @@ def _declaration(library: str, call: Call) -> str:
         f"    {_member_type(library, call, argument)} {member_name(argument)}; /* {words_of(argument, call.params)} */"
         for argument in call.arguments
     ]
-    grid = ", ".join("xyz"[axis] for axis in call.images[0].launch.grid.axes) or "none"
-    comment = f"/* {call.entry} for {call.targets}; of the grid it tells apart: {grid} */"
+    comment = f"/* {call.title}; {_grid_words(call.images[0].launch.grid)} */"
     struct = ["typedef struct {", *(members or ["    int none;"]), f"}} {struct_name(library, call)};", ""]
     return "\n".join([comment, *struct, f"{_signature(library, call)};"])
+
+
+def _grid_words(grid: Grid) -> str:
+    """What the axes of a launch's grid count, where the export has said so; it has no end of a comment in it."""
+    if grid.meaning:
+        counted = ", ".join(f"{axis} counts {meaning}" for axis, meaning in zip("xyz", grid.meaning))
+        return f"grid: {counted}".replace("*/", "* /")
+    axes = ", ".join("xyz"[axis] for axis in grid.axes) or "none"
+    return f"of the grid it tells apart: {axes}"
 
 
 def _member_type(library: str, call: Call, argument: Argument) -> str:
@@ -302,6 +324,6 @@ def _highest(image: Image) -> int:
 def _kernel_rows(calls: Sequence[Call]) -> Iterator[str]:
     first = parameter = 0
     for call in calls:
-        yield f'    {{"{call.entry}", {first}, {len(call.images)}, {parameter}, {len(call.params)}}},'
+        yield f'    {{"{call.shown}", "{call.entry}", {first}, {len(call.images)}, {parameter}, {len(call.params)}}},'
         first += len(call.images)
         parameter += len(call.params)

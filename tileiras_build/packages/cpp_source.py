@@ -7,7 +7,7 @@ from pathlib import Path
 from ..launch_manifest import Argument
 from ..manifest_words import STORED, UPDATED
 from ..runtime.library_manifest import LibraryManifest
-from .c_source import NOTE, SCALAR_TYPES, Call, fill, member_name, struct_name
+from .c_source import KEYWORDS, NOTE, SCALAR_TYPES, Call, calls_of, fill, member_name, struct_name
 
 # The kind of each element in launcher.hpp; what has none there is bytes.
 _KINDS = {name: name for name in ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")} | {
@@ -17,8 +17,7 @@ _KINDS = {name: name for name in ("i1", "i8", "i16", "i32", "i64", "f16", "bf16"
 
 def render_cpp_header(manifest: LibraryManifest) -> str:
     """``<name>.hpp``."""
-    calls = [Call(entry, images) for entry, images in sorted(manifest.kernels.items())]
-    functions = "\n\n".join(_functions(manifest.name, call) for call in calls)
+    functions = "\n\n".join(_functions(manifest.name, call) for call in calls_of(manifest))
     return NOTE + fill((Path(__file__).parent / "launcher.hpp").read_text(), manifest, functions=functions)
 
 
@@ -28,7 +27,7 @@ def _functions(library: str, call: Call) -> str:
     given = "".join(f", {_type(library, call, argument)} {name}" for argument, name in zip(call.arguments, names))
     head = f"(::{library}::grid launch_grid_, CUstream launch_stream_{given}) const"
     lines = [
-        f"    /* {call.entry} for {call.targets} */",
+        f"    /* {call.title} */",
         f"    [[nodiscard]] ::{library}::status try_{call.name}{head}",
         "    {",
     ]
@@ -51,8 +50,8 @@ _TAKEN = ("open", "open_file", "open_embedded", "load_all", "get", "opened", "li
 
 
 def member_of(call: Call) -> str:
-    """The name of a kernel's function where the class has others of its own."""
-    return f"{call.name}_" if call.name in _TAKEN else call.name
+    """The name of a kernel's function where the class has others of its own, and C++ its words."""
+    return f"{call.name}_" if call.name in _TAKEN or call.name in KEYWORDS else call.name
 
 
 def _type(library: str, call: Call, argument: Argument) -> str:

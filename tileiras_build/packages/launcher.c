@@ -76,7 +76,7 @@ typedef struct {
 
 /* The kernel's images, the best first. */
 typedef struct {
-    const char *entry;
+    const char *name, *symbol; /* for people, for the driver */
     int first_image, images, first_parameter, parameters;
 } kernel_row;
 
@@ -129,12 +129,12 @@ static CUresult refuse(CUresult status, const char *text, ...)
 }
 
 /* The same of a function of the driver. */
-static CUresult failed(CUresult status, const char *entry, const char *function)
+static CUresult failed(CUresult status, const char *kernel, const char *function)
 {
     const char *name = NULL;
     if (cuGetErrorName(status, &name) || !name)
         name = "an unknown error";
-    return refuse(status, "kernel %s: %s failed: %s", entry, function, name);
+    return refuse(status, "kernel %s: %s failed: %s", kernel, function, name);
 }
 
 const char *@_error_string(CUresult status)
@@ -219,42 +219,42 @@ static CUresult find_image(int kernel, CUdevice *device, int *found)
     int major = 0, minor = 0;
     CUresult status = cuCtxGetDevice(device);
     if (status)
-        return failed(status, row->entry, "cuCtxGetDevice");
+        return failed(status, row->name, "cuCtxGetDevice");
     status = cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, *device);
     if (!status)
         status = cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, *device);
     if (status)
-        return failed(status, row->entry, "cuDeviceGetAttribute");
+        return failed(status, row->name, "cuDeviceGetAttribute");
     for (*found = row->first_image; *found < row->first_image + row->images; ++*found)
         if (runs_on(&images[*found], 10 * major + minor))
             return CUDA_SUCCESS;
     return refuse(CUDA_ERROR_NO_BINARY_FOR_GPU, "kernel %s has no image for this GPU, sm_%d; build the library with sm=%d",
-                  row->entry, 10 * major + minor, 10 * major + minor);
+                  row->name, 10 * major + minor, 10 * major + minor);
 }
 
 /* Loads an image, and lets the kernel take its shared memory on a GPU. Whoever calls it holds the lock. */
-static CUresult make_ready(@_library *library, const char *entry, int index, CUdevice device)
+static CUresult make_ready(@_library *library, const kernel_row *kernel, int index, CUdevice device)
 {
     CUresult status;
     if (!library->libraries[index]) {
         status = cuLibraryLoadData(&library->libraries[index], library->image + images[index].offset, NULL, NULL, 0,
                                    NULL, NULL, 0);
         if (status)
-            return failed(status, entry, "cuLibraryLoadData");
+            return failed(status, kernel->name, "cuLibraryLoadData");
     }
     if (!library->loaded[index]) {
-        status = cuLibraryGetKernel(&library->loaded[index], library->libraries[index], entry);
+        status = cuLibraryGetKernel(&library->loaded[index], library->libraries[index], kernel->symbol);
         if (status)
-            return failed(status, entry, "cuLibraryGetKernel");
+            return failed(status, kernel->name, "cuLibraryGetKernel");
     }
     if (images[index].shared_memory <= COMMON_SHARED_MEMORY)
         return CUDA_SUCCESS;
     status = cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)images[index].shared_memory,
                                   library->loaded[index], device);
-    return status ? failed(status, entry, "cuKernelSetAttribute") : CUDA_SUCCESS;
+    return status ? failed(status, kernel->name, "cuKernelSetAttribute") : CUDA_SUCCESS;
 }
 
-static CUresult load(@_library *library, const char *entry, int index, CUdevice device)
+static CUresult load(@_library *library, const kernel_row *kernel, int index, CUdevice device)
 {
     unsigned long long bit = device < 64 ? 1ull << device : 0;
     CUresult status = CUDA_SUCCESS;
@@ -262,7 +262,7 @@ static CUresult load(@_library *library, const char *entry, int index, CUdevice 
         return CUDA_SUCCESS;
     LOCK(&library->lock);
     if (!(READ_READY(&library->ready[index]) & bit)) {
-        status = make_ready(library, entry, index, device);
+        status = make_ready(library, kernel, index, device);
         if (!status)
             ADD_READY(&library->ready[index], bit);
     }
@@ -276,12 +276,12 @@ CUresult @_load_all(@_library *library)
     CUdevice device;
     CUresult status;
     sentence_status = CUDA_SUCCESS;
-    for (kernel = 0; kernel < KERNELS && kernels[kernel].entry; ++kernel) {
+    for (kernel = 0; kernel < KERNELS && kernels[kernel].name; ++kernel) {
         status = find_image(kernel, &device, &index);
         if (status == CUDA_ERROR_NO_BINARY_FOR_GPU)
             continue;
         if (!status)
-            status = load(library, kernels[kernel].entry, index, device);
+            status = load(library, &kernels[kernel], index, device);
         if (status)
             return status;
     }
@@ -340,15 +340,15 @@ static void write_integer(unsigned char *to, long long value, int bytes)
     memcpy(to, &value, (size_t)bytes);
 }
 
-static CUresult refuse_number(const char *entry, const parameter_row *row, long long value, const char *problem,
+static CUresult refuse_number(const char *kernel, const parameter_row *row, long long value, const char *problem,
                               long long bound)
 {
     if (row->role == AN_INTEGER)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "kernel %s: %s is %lld, %s %lld", entry, row->name, value, problem, bound);
+        return refuse(CUDA_ERROR_INVALID_VALUE, "kernel %s: %s is %lld, %s %lld", kernel, row->name, value, problem, bound);
     if (row->role == A_LENGTH)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "kernel %s: the length of axis %d of %s is %lld, %s %lld", entry, row->axis,
+        return refuse(CUDA_ERROR_INVALID_VALUE, "kernel %s: the length of axis %d of %s is %lld, %s %lld", kernel, row->axis,
                       row->name, value, problem, bound);
-    return refuse(CUDA_ERROR_INVALID_VALUE, "kernel %s: the stride of axis %d of %s is %lld element%s, %s %lld", entry,
+    return refuse(CUDA_ERROR_INVALID_VALUE, "kernel %s: the stride of axis %d of %s is %lld element%s, %s %lld", kernel,
                   row->axis, row->name, value, value == 1 || value == -1 ? "" : "s", problem, bound);
 }
 
@@ -359,7 +359,7 @@ static long long harmless(const parameter_row *row)
     return row->fixed ? row->least : (least + row->factor - 1) / row->factor * row->factor;
 }
 
-static CUresult check_number(const char *entry, const parameter_row *row, const unsigned char *from, long long *value)
+static CUresult check_number(const char *kernel, const parameter_row *row, const unsigned char *from, long long *value)
 {
     long long most = row->bytes < 8 ? (1ll << (8 * row->bytes - 1)) - 1 : 0x7fffffffffffffffll, length;
     const char *problem = NULL;
@@ -383,11 +383,11 @@ static CUresult check_number(const char *entry, const parameter_row *row, const 
             return CUDA_SUCCESS;
         }
     }
-    return refuse_number(entry, row, *value, problem, bound);
+    return refuse_number(kernel, row, *value, problem, bound);
 }
 
 /* One parameter goes from the caller's struct to the kernel's block. */
-static CUresult bind_parameter(const char *entry, const parameter_row *row, const unsigned char *from, unsigned char *block)
+static CUresult bind_parameter(const char *kernel, const parameter_row *row, const unsigned char *from, unsigned char *block)
 {
     long long value;
     CUdeviceptr address;
@@ -399,23 +399,23 @@ static CUresult bind_parameter(const char *entry, const parameter_row *row, cons
     if (row->role == AN_ADDRESS) {
         memcpy(&address, from + row->source, sizeof address);
         if (address % (CUdeviceptr)row->factor)
-            return refuse(CUDA_ERROR_INVALID_VALUE, "kernel %s: the address 0x%llx of %s is not a multiple of %lld bytes", entry,
+            return refuse(CUDA_ERROR_INVALID_VALUE, "kernel %s: the address 0x%llx of %s is not a multiple of %lld bytes", kernel,
                           (unsigned long long)address, row->name, row->factor);
         memcpy(block + row->place, &address, sizeof address);
         return CUDA_SUCCESS;
     }
     value = read_integer(from + row->source, row->role == AN_INTEGER ? row->bytes : 8);
-    status = check_number(entry, row, from, &value);
+    status = check_number(kernel, row, from, &value);
     if (!status)
         write_integer(block + row->place, value, row->bytes);
     return status;
 }
 
-static CUresult check_grid(const char *entry, @_grid grid)
+static CUresult check_grid(const char *kernel, @_grid grid)
 {
     if (grid.x && grid.y && grid.z && grid.x <= 0x7fffffffu && grid.y <= 65535u && grid.z <= 65535u)
         return CUDA_SUCCESS;
-    return refuse(CUDA_ERROR_INVALID_VALUE, "kernel %s cannot be launched on a grid of (%u, %u, %u)", entry, grid.x, grid.y,
+    return refuse(CUDA_ERROR_INVALID_VALUE, "kernel %s cannot be launched on a grid of (%u, %u, %u)", kernel, grid.x, grid.y,
                   grid.z);
 }
 
@@ -444,29 +444,29 @@ static CUresult launch(@_library *library, int kernel, @_grid grid, CUstream str
     CUresult status = CUDA_SUCCESS;
     sentence_status = CUDA_SUCCESS;
     if (!library || !arguments)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "kernel %s: there is no %s", row->entry, library ? "argument" : "library");
+        return refuse(CUDA_ERROR_INVALID_VALUE, "kernel %s: there is no %s", row->name, library ? "argument" : "library");
     for (number = 0; !status && number < row->parameters; ++number) {
         const parameter_row *parameter = &parameters[row->first_parameter + number];
-        status = bind_parameter(row->entry, parameter, (const unsigned char *)arguments, block);
+        status = bind_parameter(row->name, parameter, (const unsigned char *)arguments, block);
         params[number] = block + parameter->place;
     }
     if (!status)
-        status = check_grid(row->entry, grid);
+        status = check_grid(row->name, grid);
     if (!status)
         status = find_image(kernel, &device, &index);
     if (!status)
-        status = load(library, row->entry, index, device);
+        status = load(library, row, index, device);
     if (status)
         return status;
     for (number = 0; number < images[index].maps; ++number) {
         const tensor_map_row *map = &tensor_maps[images[index].first_map + number];
         status = encode(&maps[number], map, params);
         if (status)
-            return failed(status, row->entry, "cuTensorMapEncodeTiled");
+            return failed(status, row->name, "cuTensorMapEncodeTiled");
         params[map->parameter] = &maps[number];
     }
     status = enqueue(library, index, grid, stream, params);
-    return status ? failed(status, row->entry, "cuLaunchKernelEx") : CUDA_SUCCESS;
+    return status ? failed(status, row->name, "cuLaunchKernelEx") : CUDA_SUCCESS;
 }
 
 @{functions}@

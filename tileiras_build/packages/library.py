@@ -35,7 +35,10 @@ _INIT = '''"""Kernels built by tileiras_build: ``{name}.library["{example}"].lau
 
 from pathlib import Path
 
-from tileiras_build.runtime import Library
+try:
+    from tileiras_build_runtime import Library
+except ModuleNotFoundError:  # the compiler has it too
+    from tileiras_build.runtime import Library
 
 library = Library(Path(__file__).parent)
 '''

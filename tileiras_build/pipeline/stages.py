@@ -10,7 +10,7 @@ makes the value from bytes, ``render`` the bytes from the value. Edges take a va
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib import import_module
@@ -119,6 +119,7 @@ TILEBC = Stage(
     "tileiras_build.bytecode.export:export_kernels",
     parse="tileiras_build.bytecode.reader:read_module",
     render=None,
+    modules=("tileiras_build.cases",),  # which kernel files import
     sources=("pipeline/stages.py", "scons_tool/exports.py", "sources.py"),
     libraries=("cuda-tile", "numpy", "ml_dtypes", "python"),
 )
@@ -229,6 +230,31 @@ def load(name: str) -> Callable:
 @cache
 def source_digest(stage: Stage, package: Path = PACKAGE) -> str:
     """SHA-256 (hex) over the code that makes ``stage``: its source files, and the versions of its libraries."""
+    if package != PACKAGE:
+        return _source_digest(stage, package)
+    row = repr(stage)
+    if row not in _digests:
+        _digests[row] = _source_digest(stage, package)
+    return _digests[row]
+
+
+_digests: dict[str, str] = {}  # of stages of the installed package, by their row
+
+
+def known_digests() -> dict[str, str]:
+    """What ``source_digest`` has given in this process, by the stages' rows."""
+    return dict(_digests)
+
+
+def believe_digests(known: Mapping[str, str]) -> None:
+    """Take over what another process knew, whose package, libraries and interpreter were these.
+
+    The package must have been noted before that was found (``sources.installed().note()``).
+    """
+    _digests.update(known)
+
+
+def _source_digest(stage: Stage, package: Path) -> str:
     code = _package(package)
     digest = hashlib.sha256(code.digest(_source_paths(stage, code)))
     for library in stage.libraries:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ..cpp_names import readable
@@ -13,6 +13,7 @@ from ..files import read_file, write_files
 from ..targets import TARGETS, Target
 from .folder import history_path
 from .occupancy import occupancy
+from .references import references_of
 from .resources import read_document
 
 VERSION = 1
@@ -23,7 +24,7 @@ class Row:
     """One kernel on one GPU. Bytes: ``shared``, ``stack``, ``spill_*`` and ``size`` (of the cubin's file).
 
     ``occupancy`` is in percent of a multiprocessor's warps, ``ctas`` how many run together, ``limit`` what limits them.
-    None = not known.
+    ``reference`` says how it agrees with its author's reference. None = not known.
     """
 
     kernel: str
@@ -38,6 +39,7 @@ class Row:
     ctas: int | None
     limit: str
     size: int
+    reference: str | None = None
 
     @property
     def key(self) -> str:
@@ -55,8 +57,10 @@ def read_rows(build_dir: Path, without: Collection[tuple[str, str]] = ()) -> lis
 
 def _rows_of(folder: Path, target: Target, without: Collection[tuple[str, str]]) -> Iterator[Row]:
     for cubin in sorted(path for path in folder.glob("*.cubin") if (folder.name, path.stem) not in without):
+        references = references_of(cubin)
         for kernel, entry in read_document(cubin.with_suffix(".json"))["kernels"].items():
-            yield _row(readable(kernel), target, entry, cubin.stat().st_size)
+            row = _row(readable(kernel), target, entry, cubin.stat().st_size)
+            yield replace(row, reference=references.get(row.kernel))
 
 
 def _row(kernel: str, target: Target, entry: dict, size: int) -> Row:

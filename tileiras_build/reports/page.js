@@ -149,12 +149,14 @@ function number(row, metric) {
 }
 function drawList(rows) {
   const columns = [{ key: "kernel", title: "kernel", word: true }, { key: "target", title: "GPU", word: true }, ...METRICS, { key: "limit", title: "limited by", word: true }];
+  const compared = data.rows.some((row) => row.reference);
+  if (compared) columns.push({ key: "reference", title: "reference", word: true });
   heading(at("kernels"), columns, state.sort, state.down, sortBy);
   rows.sort(compare(state.sort, state.down));
   return rows.slice(0, state.limit).map((row) => {
     const name = make("td", { className: "name", textContent: row.kernel });
     if (row.isNew) name.append(make("span", { className: "delta new", textContent: "new" }));
-    return make("tr", {}, name, make("td", { className: "word", textContent: row.target }), ...METRICS.map((metric) => number(row, metric)), make("td", { className: "word limit", textContent: row.limit }));
+    return make("tr", {}, name, make("td", { className: "word", textContent: row.target }), ...METRICS.map((metric) => number(row, metric)), make("td", { className: "word limit", textContent: row.limit }), ...(compared ? [make("td", { className: "word", textContent: row.reference ?? "–" })] : []));
   });
 }
 function drawMatrix(rows) {

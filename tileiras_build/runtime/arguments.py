@@ -15,12 +15,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, SupportsFloat, SupportsIndex, TypeGuard
 
 from ..errors import InvalidInput
-from ..launch_manifest import Argument, Launch, Parameter
 from ..manifest_words import LOADED, POINTER, STORED, UPDATED
 from .fast_binding import Known, Packed, make_fast, places_of
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ..launch_manifest import Argument, Launch, Parameter
 
 _INTEGER_BITS = {f"i{bits}": bits for bits in (8, 16, 32, 64)}
 _FLOAT_CODES = {"f16": "<e", "f32": "<f", "tf32": "<f", "f64": "<d"}

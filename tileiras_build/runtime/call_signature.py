@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from keyword import iskeyword
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
-from ..launch_manifest import Argument, Launch
 from .arguments import words_of
+
+if TYPE_CHECKING:
+    from ..launch_manifest import Argument, Launch
 
 _AXES = "xyz"
 _OWN = ("grid", "stream")

@@ -15,7 +15,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol, SupportsInt
 
 from ..errors import InvalidInput
-from ..targets import COMMON_SHARED_MEMORY
 from .arguments import ArrayView
 from .fast_binding import Packed
 from .tensor_maps import ALIGNMENT, SIZE, TensorMap
@@ -23,7 +22,7 @@ from .tensor_maps import ALIGNMENT, SIZE, TensorMap
 if TYPE_CHECKING:
     import numpy as np
 
-_ENCODE = b"cuTensorMapEncodeTiled"
+_ENCODE = "cuTensorMapEncodeTiled"
 _ENCODE_SINCE = 12000  # the CUDA version that brought it, as the driver counts them
 _ENCODE_TYPE = ctypes.CFUNCTYPE(
     ctypes.c_int,  # CUresult
@@ -124,6 +123,8 @@ class CudaDriver:
 
     def allow_shared_memory(self, kernel: SupportsInt, device: int, size: int) -> None:
         """Raise the kernel's limit where ``size`` is more than every kernel may take."""
+        from ..targets import COMMON_SHARED_MEMORY
+
         if size > COMMON_SHARED_MEMORY:
             attribute = self._cuda.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             self._call("cuKernelSetAttribute", attribute, size, kernel, self._cuda.CUdevice(device))
@@ -135,7 +136,7 @@ class CudaDriver:
         element, *modes = self._encode_modes(tensor_map)
         rank, address = len(tensor_map.shape), tensor_map.address
         status = self._encoder()(made.address, element, rank, address, shape, strides, box, steps, *modes)
-        self._check(_ENCODE.decode(), status)
+        self._check(_ENCODE, status)
         return ctypes.string_at(made.address, SIZE)
 
     def _encode_modes(self, tensor_map: TensorMap) -> list[int]:
@@ -153,12 +154,16 @@ class CudaDriver:
     def _encoder(self):
         """The driver's function, as ctypes calls it."""
         if self._encode_function is None:
-            address = self._call("cuGetProcAddress", _ENCODE, _ENCODE_SINCE, 0)
-            if not address:
-                remedy = "install the NVIDIA driver of CUDA 12.0 or a newer one"
-                raise InvalidInput("driver", f"the driver has no {_ENCODE.decode()}", remedy=remedy)
-            self._encode_function = _ENCODE_TYPE(int(address))
+            self._encode_function = _ENCODE_TYPE(self._address_of(_ENCODE, _ENCODE_SINCE))
         return self._encode_function
+
+    def _address_of(self, name: str, since: int) -> int:
+        """The address of a driver function as of CUDA version ``since``, as the driver counts them (12000)."""
+        address = self._call("cuGetProcAddress", name.encode(), since, 0)
+        if not address:
+            remedy = f"install the NVIDIA driver of CUDA {since // 1000}.{since % 1000 // 10} or a newer one"
+            raise InvalidInput("driver", f"the driver has no {name}", remedy=remedy)
+        return int(address)
 
     def view(self, array: object, stream: int) -> ArrayView:
         """Through DLPack or the CUDA array interface; the array's producer makes ``stream`` wait for pending writes."""
@@ -196,6 +201,7 @@ class CudaDriver:
         return results[0] if results else None
 
     def _check(self, name: str, status: int) -> None:
+        """Raise InvalidInput[driver] with the driver's own name for the error, unless ``status`` is success."""
         if int(status):
             names = (known.name for known in self._cuda.CUresult if int(known) == int(status))
             raise InvalidInput("driver", f"{name} failed: {next(names, int(status))}")
@@ -259,5 +265,5 @@ def _import(name: str):
     try:
         return import_module(name)
     except ImportError as error:
-        remedy = "pip install 'tileiras-build[runtime]'"
+        remedy = "pip install cuda-bindings cuda-core"
         raise InvalidInput("cuda-python-missing", f"cuda-python cannot be imported: {error}", remedy=remedy) from None

@@ -30,12 +30,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from ..launch_manifest import Parameter
 from ..manifest_words import POINTER, STORED, UPDATED
 
+if TYPE_CHECKING:
+    from ..launch_manifest import Parameter
+
 # Of each kind of parameter the code of ``struct``, and what a number must be to be packed as it is.
-_CODES = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "f16": "e", "f32": "f", "tf32": "f", "f64": "d", POINTER: "Q"}
+CODES = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "f16": "e", "f32": "f", "tf32": "f", "f64": "d", POINTER: "Q"}
 _NUMBERS = {"i8": "int", "i16": "int", "i32": "int", "i64": "int", "f16": "float", "f32": "float", "tf32": "float",
             "f64": "float"}  # fmt: skip
 ALIGNMENT = 64  # of tensor maps, which may follow
@@ -93,7 +96,7 @@ def places_of(params: Sequence[Parameter]) -> Places:
 def make_fast(rows: Sequence[tuple[Sequence[Parameter], Known]]) -> Fast:
     """The function for these arguments: the parameters of each, and what is known right of it."""
     params = [param for own, _ in rows for param in own]
-    if any(param.kind not in _CODES for param in params):
+    if any(param.kind not in CODES for param in params):
         return lambda arguments, view, device: None
     names: dict[str, object] = {"pack": struct.Struct(_format(params)).pack, "error": struct.error}
     for index, (_, known) in enumerate(rows):
@@ -105,7 +108,7 @@ def make_fast(rows: Sequence[tuple[Sequence[Parameter], Known]]) -> Fast:
 def _format(params: Sequence[Parameter]) -> str:
     made, end = "<", 0
     for param in params:
-        made += "x" * (param.offset - end) + _CODES[param.kind]
+        made += "x" * (param.offset - end) + CODES[param.kind]
         end = param.offset + param.size
     return made
 

@@ -12,18 +12,19 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import SupportsInt
+from typing import TYPE_CHECKING, SupportsInt
 
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
-from ..launch_manifest import Launch
 from .arguments import Plan
 from .call_signature import launcher, signature
 from .driver import CudaDriver, Driver, LaunchConfig, stream_handle
 from .fast_binding import Packed
-from .library_manifest import FILE_NAME, Image, read
-from .matching import require
 from .tensor_maps import resolve
+
+if TYPE_CHECKING:
+    from ..launch_manifest import Launch
+    from .library_manifest import Image
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)  # CUDA C++ Programming Guide, "Technical Specifications per Compute Capability"
 _MOST_MAPS = 256  # sets of tensor maps that a kernel remembers
@@ -39,6 +40,8 @@ class Library(Mapping):
     """
 
     def __init__(self, path: str | os.PathLike, driver: Driver | None = None):
+        from .library_manifest import FILE_NAME, read
+
         found = Path(path)
         self.path = found / FILE_NAME if found.is_dir() else found
         self.manifest = read(self.path)
@@ -126,18 +129,18 @@ class Library(Mapping):
 
 class Kernel:
     """One kernel of a library. ``launch`` has the kernel's own signature: ``inspect.signature``, ``help`` and editors show
-    what it takes."""
+    what it takes. ``name`` is its symbol, ``title`` what people call it."""
 
     launch: Callable[..., None]
 
     def __init__(self, library: Library, name: str):
-        self.library, self.name = library, name
+        self.library, self.name, self.title = library, name, readable(name)
         self._chosen: dict[int, tuple[Image, Plan]] = {}
         self._maps: dict[bytes, tuple[bytes, ...]] = {}
-        self.launch = launcher(name, self.images[0].launch, self._launch)
+        self.launch = launcher(self.title, self.images[0].launch, self._launch)
 
     def __repr__(self) -> str:
-        return f"<kernel {self.name}{signature(self.images[0].launch)}>"
+        return f"<kernel {self.title}{signature(self.images[0].launch)}>"
 
     @property
     def images(self) -> tuple[Image, ...]:
@@ -146,14 +149,19 @@ class Kernel:
 
     def image(self) -> Image:
         """The image for the current GPU; raises Unsupported[no-image] saying which GPUs there are."""
-        return require(self.name, self.images, self.library.driver.device()[1])
+        return self._image_for(self.library.driver.device()[1])
+
+    def _image_for(self, number: int) -> Image:
+        from .matching import require
+
+        return require(self.title, self.images, number)
 
     def _launch(self, grid: int | Sequence[int], arguments: Sequence[object], stream: object) -> None:
         driver, handle = self.library.driver, stream_handle(stream)
         device, number = driver.device()
         image, plan = self._chosen.get(number) or self._choose(number)
         launch = image.launch
-        blocks = check_grid(self.name, grid, launch.cluster)
+        blocks = check_grid(self.title, grid, launch.cluster)
         params = plan.bind(arguments, lambda array: driver.view(array, handle), device)
         if launch.tensor_maps:
             params = self._with_maps(driver, launch, params)
@@ -163,8 +171,8 @@ class Kernel:
 
     def _choose(self, number: int) -> tuple[Image, Plan]:
         """The image for GPUs of one compute capability, and its checks."""
-        image = require(self.name, self.images, number)
-        self._chosen[number] = image, Plan(self.name, image.launch)
+        image = self._image_for(number)
+        self._chosen[number] = image, Plan(self.title, image.launch)
         return self._chosen[number]
 
     def _with_maps(self, driver: Driver, launch: Launch, params: Packed) -> Packed:
@@ -172,7 +180,7 @@ class Kernel:
         maps = self._maps.get(params.data)
         if maps is None:
             rows = enumerate(launch.tensor_maps)
-            maps = tuple([driver.encode(resolve(self.name, index, row, params)) for index, row in rows])
+            maps = tuple([driver.encode(resolve(self.title, index, row, params)) for index, row in rows])
             if len(self._maps) >= _MOST_MAPS:
                 self._maps.clear()
             self._maps[params.data] = maps

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
-from ..launch_manifest import TensorMapRow, Value
 from .fast_binding import Packed
+
+if TYPE_CHECKING:
+    from ..launch_manifest import TensorMapRow, Value
 
 BYTES = {"i8": 1, "u8": 1, "f16": 2, "bf16": 2, "i16": 2, "u16": 2, "f32": 4, "tf32": 4, "i32": 4, "u32": 4}
 BYTES |= {"f64": 8, "i64": 8, "u64": 8}

@@ -6,7 +6,8 @@ Not built on SCons' CacheDir: its keys hold each target's path, and an entry per
 
 What an export reads is known only when it has run. So it has two kinds of entry, as compiler caches have them: the first
 key, of the file alone, leads to what earlier exports of it have read; the first of these records that holds here leads to
-the kernels. An export that did what nobody can follow is not kept.
+the kernels. An export that did what nobody can follow is not kept. What a compiler has said is kept with them: whoever
+takes the result hears its warnings too.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ from .tilecpp import STEP, TILECPP
 if TYPE_CHECKING:
     from ..tilecpp.compile_file import Request
 
-VERSION = 2  # of what a key covers and of the files of an entry
+VERSION = 3  # of what a key covers and of the files of an entry
 CANDIDATES = 16  # records of one file; each is another state of what it reads
 _RECORDS = "records"
+_REMARKS = "remarks"
 
 
 class Entry(Protocol):
@@ -155,8 +157,8 @@ class ExportEntry:
         comparison = Comparison(Looking(self.places))
         for record in self._records(cache):
             if comparison.first_change(record) is None:
-                files = cache.find(self._key(record), self.names)
-                return Watched(files, _stamped(record, comparison.looking)) if files is not None else None
+                files = cache.find(self._key(record), (*self.names, _REMARKS))
+                return self._found(files, _stamped(record, comparison.looking)) if files is not None else None
         cache.missed()
         return None
 
@@ -164,11 +166,15 @@ class ExportEntry:
         """Keep the kernels, unless what they were made from cannot be followed."""
         if made.record.unfollowed or set(made.files) != set(self.names):
             return
-        cache.keep(self._key(made.record), made.files)
+        cache.keep(self._key(made.record), made.files | {_REMARKS: json.dumps(made.remarks).encode()})
         plain = _stamped(made.record, None)
         others = [record for record in self._records(cache) if record.digest() != plain.digest()]
         records = [record.to_bytes().decode() for record in (plain, *others[: CANDIDATES - 1])]
         cache.keep(self.first_key, {_RECORDS: json.dumps(records).encode()})
+
+    def _found(self, files: dict[str, bytes], record: Record) -> Watched:
+        remarks = tuple(map(str, json.loads(files[_REMARKS])))
+        return Watched({name: files[name] for name in self.names}, record, remarks)
 
     def _records(self, cache: BuildCache) -> list[Record]:
         found = cache.find(self.first_key, (_RECORDS,), counted=False)

@@ -17,6 +17,7 @@ from .actions import StageAction, kernel_name
 from .always import AlwaysAction
 from .exports import ExportAction
 from .tilecpp import CompileAction
+from .tilecpp_files import PartAction
 
 FILE_NAME = "compile_commands.json"
 
@@ -68,6 +69,10 @@ def _arguments(node) -> list[str] | None:
         return ["tileiras-build", "export", source, "-o", node.dir.path, *kernel]
     if isinstance(action, CompileAction):
         return _compile_command(action, source, node.dir.path)
+    if isinstance(action, PartAction):
+        of_file = node.sources[0]
+        kernels = [word for symbol in action.part.entries for word in ("--kernel", symbol)]
+        return [*_compile_command(of_file.builder.action, of_file.sources[0].path, node.dir.path), *kernels]
     if not isinstance(action, StageAction):
         return None
     paths = [word for option in action.stage.input_options for word in (f"--{option}", getattr(action.job, option))]

@@ -7,54 +7,42 @@ do it: at 1,000 kernels x 2 targets the graph has 13,000 of them.
 
 from __future__ import annotations
 
-import atexit
 import gc
 import os
-import signal
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import SCons.Node.FS
 import SCons.Script
 from SCons.Builder import Builder
 
-from ..bytecode.case_table import find_imports, is_helper, read_rows
+from ..bytecode.case_table import REFERENCES, find_imports, is_helper, mentions, read_rows
 from ..errors import InvalidInput, Location, TileirasError
 from ..executor import Executor
-from ..executor.once import Once
-from ..names import check_file_name
 from ..pipeline.stages import STAGES, InputFile, Stage
-from ..reads.looking import Looking
-from ..reads.places import Places
-from ..reads.record import Comparison
-from ..reports.timeline import Recorder
 from ..targets import Target
 from . import commands, packages, report, tilecpp
 from .actions import StageAction, step_timeout
-from .artifact import ArtifactFile, attach, make_artifact
+from .artifact import ArtifactFile, attach
+from .build import Build, changes_files, new_comparison
 from .cuts import Cuts
 from .decider import has_changed
-from .exports import CASES, SUFFIX, BuiltNames, ExportAction, ExportReads
-from .kernel_options import settings_by_kernel
-from .orphans import describe, find_orphans, remove_orphans
-from .progress import BelowLine, Progress, Step
+from .exports import CASES, SUFFIX, BuiltNames, ExportAction
+from .kernel import Kernel, stem
+from .kernel_options import Rows, check_files, check_options, settings_by_kernel
+from .partial import LibraryAlias, library_alias, own_view
+from .progress import Step
 from .reading import READING, path_of_steps
-from .records import Records, lock_folder
-from .running import start_executor, warm_up
+from .records import lock_folder
+from .running import warm_up
 from .settings import DEFAULTS, Settings, fail, is_explaining, is_pruning, read_settings
-from .shortcut import Shortcut, say_up_to_date
-from .timing import BUILD, keep_timeline
+from .shortcut import Shortcut, Standing, say_up_to_date
+from .tilecpp_files import TileCppFiles
+from .timing import BUILD
 from .verification import Verification, is_wanted
 
-_ENDING = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
-PATIENCE = 0.8  # seconds for running steps to end after a signal
-_INTERRUPTED = 2  # SCons' exit status of an interrupted build
 _current: Build | None = None
 
 
@@ -93,181 +81,18 @@ def _build_of_this_run(env, executor: Executor | None) -> Build:
         shortcut = Shortcut(READING, folder)
         # What is up to date says nothing of files that nothing is made from any more.
         pruning = is_pruning(env)
-        names = None if pruning else shortcut.holds()
-        if not names and _changes_files() and lock_folder(env.Dir("#").get_abspath()):
-            names = None if pruning else shortcut.holds()
-        if names:
-            say_up_to_date(names)
+        standing = Standing() if pruning else shortcut.compare()
+        if standing.names is None and changes_files() and lock_folder(env.Dir("#").get_abspath()):
+            standing = Standing() if pruning else shortcut.compare()
+        if standing.names is not None:
+            say_up_to_date(standing.names)
             sys.exit(0)
-        _current = Build(shortcut, executor, pruning)
+        _current = Build(shortcut, executor, pruning, standing.part)
         _current.attach()
-        if executor is None and _changes_files() and shortcut.misses():
+        if executor is None and changes_files() and shortcut.misses():
             with READING.aside():
                 warm_up(env)
     return _current
-
-
-def _changes_files() -> bool:
-    return not any(map(SCons.Script.GetOption, ("no_exec", "question", "help")))
-
-
-def new_comparison() -> Comparison:
-    """What compares records with what is there at this moment."""
-    return Comparison(Looking(Places(SCons.Node.FS.get_default_fs().Dir("#").get_abspath())))
-
-
-class Build:
-    """What the environments of one SCons run share: the executor and the progress display.
-
-    ``rest`` are functions that make, of the nodes that are not lost, what SCons has not made since others are; they say what is missing.
-    """
-
-    def __init__(self, shortcut: Shortcut, executor: Executor | None = None, pruning: bool = False):
-        self.shortcut, self.pruning = shortcut, pruning
-        self.artifacts: list = []
-        self.visited: list = []
-        self._executor = Once(start_executor, executor)
-        self.progress = Progress(sys.stdout)
-        self.recorder = Recorder()
-        self.records = Records()
-        self._begun = False
-        self.build_dirs: list[str] = []
-        self.interrupted = False
-        self.all_known = True  # the names of all kernels
-        self._at_end: list[TileirasError] = []
-        self.rest: list[Callable[[set], str]] = []
-
-    def attach(self) -> None:
-        """Hook into SCons' progress and exit."""
-        SCons.Script.Progress(self.evaluated)
-        self.records.attach()
-        if sys.stdout.isatty():
-            sys.stdout = BelowLine(sys.stdout, self.progress.end_line)
-            sys.stderr = BelowLine(sys.stderr, self.progress.end_line)
-        self._watch_interrupts()
-        atexit.register(self.finish)
-
-    def artifact(self, folder, name: str):
-        """The node of the artifact ``name`` in ``folder``."""
-        node = make_artifact(folder, name, self.settled)
-        self.artifacts.append(node)
-        return node
-
-    @cached_property
-    def comparison(self) -> Comparison:
-        """What compares records of exports with what is there in this run."""
-        return new_comparison()
-
-    def remember_reads(self, nodes: list, path: str) -> None:
-        """The record at ``path`` tells what the step that makes ``nodes`` has read."""
-        reads = ExportReads(path, lambda: self.comparison)
-        for node in nodes:
-            if isinstance(node, ArtifactFile):
-                node.reads = reads
-
-    def evaluated(self, node) -> None:
-        """SCons has looked at ``node``, or will build it."""
-        if not self._begun:
-            self._begun = True
-            # SCons asks it for its cache in the threads that run steps, where two would make it at once.
-            SCons.Script.DefaultEnvironment(tools=[])
-        READING.stop()
-        if not isinstance(node, ArtifactFile):
-            self.visited.append(node)
-        self.progress.evaluated(node)
-        self.records.step()
-
-    def settled(self, node) -> None:
-        """``node`` is current, and SCons will not look at it."""
-        self.progress.settled(node)
-
-    def _watch_interrupts(self) -> None:
-        """On Ctrl-C SCons waits for the running steps; end them, or that can take minutes.
-
-        SCons installs its signal handlers later and over ours; the wakeup descriptor hears of signals all the same.
-        """
-        if threading.current_thread() is not threading.main_thread():
-            return
-        heard, written = os.pipe()
-        os.set_blocking(written, False)
-        signal.set_wakeup_fd(written, warn_on_full_buffer=False)
-        threading.Thread(target=self._end_on_signal, args=(heard,), daemon=True).start()
-
-    def _end_on_signal(self, heard: int) -> None:
-        while numbers := os.read(heard, 64):
-            if _ENDING.intersection(numbers):
-                self.interrupted = True
-                threading.Thread(target=self._executor.interrupt, daemon=True).start()
-                self._leave_stuck_steps()
-
-    def _leave_stuck_steps(self) -> None:
-        """End the process where steps wait on: for a file system, say, that does not answer."""
-        until = time.monotonic() + PATIENCE
-        while self.progress.running:
-            if time.monotonic() > until:
-                print("\nscons: Build interrupted; steps that do not end are left.", file=sys.stderr, flush=True)
-                os._exit(_INTERRUPTED)
-            time.sleep(0.02)
-
-    def executor(self, env) -> Executor:
-        """The executor, started at the first step that needs one."""
-        return self._executor.get(env)
-
-    def finish(self) -> None:
-        """At exit: show the summary and end the workers. Ctrl-C leaves the rest."""
-        with suppress(KeyboardInterrupt):
-            self._finish()
-
-    def _finish(self) -> None:
-        self._executor.close()
-        option = SCons.Script.GetOption
-        quiet = self.interrupted or option("no_exec") or option("clean") or option("silent")
-        if self.build_dirs and not quiet:
-            self.progress.summarize(SCons.Script.GetBuildFailures(), self.build_dirs[0])
-            self.progress.add_line(self._executor.summary())
-        if not quiet or self.pruning:
-            self._look_for_orphans(quiet)
-        if self.build_dirs and not (option("no_exec") or option("clean")):
-            keep_timeline(self.recorder, self.progress.steps, self.build_dirs[0], option("num_jobs"))
-        if self.build_dirs and not quiet and SCons.Script.GetBuildFailures():
-            self._end_with_failures()
-        if self.build_dirs and not self.interrupted and not SCons.Script.Main.exit_status:
-            doubt = self.shortcut.keep(self.artifacts, self.visited, bool(self.progress.built))
-            if doubt and ArtifactFile.explaining:
-                print(f"scons: the next run will check every node: {doubt}")
-
-    def say_at_end(self, error: TileirasError) -> None:
-        """Say ``error`` after the failures that it follows from."""
-        self._at_end.append(error)
-
-    def _end_with_failures(self) -> None:
-        """Make the rest of what cannot be whole, with -k, and say what is missing."""
-        lost = self.progress.lost_nodes(SCons.Script.GetBuildFailures())
-        if SCons.Script.GetOption("keep_going"):
-            for make in self.rest:
-                self.progress.add_line(make(lost))
-        for error in self._at_end:
-            self.progress.add_line(str(error))
-
-    def _look_for_orphans(self, quiet: bool) -> None:
-        """Name or remove them, if the build scripts were read to their end, so that all kernels are known."""
-        if not (self._begun and self.all_known) or self.interrupted or not _changes_files():
-            return
-        orphans = find_orphans(self.build_dirs, self.artifacts, self.pruning)
-        said = remove_orphans(orphans) if self.pruning else describe(orphans)
-        self.progress.add_line("" if quiet else said)
-
-
-@dataclass
-class Kernel:
-    """One kernel of a library, or the kernels of one CUDA Tile C++ file, which are built together.
-
-    ``origin`` is the node that it is made from; ``bytecode`` gives the node of its bytecode for a target.
-    """
-
-    name: str
-    origin: object
-    bytecode: Callable[[Target, Settings], object]
 
 
 @dataclass
@@ -283,6 +108,72 @@ class Rule:
     settings: Settings
 
 
+class Members:
+    """The kernels of one library: those that this run looks at, or all of them."""
+
+    def __init__(self, chain: Chain, env, name: str, nodes: list, sm: str | None, options: Rows):
+        self._chain, self._env, self._name, self._nodes, self._options = chain, env, name, nodes, options
+        self._read = lambda **given: read_settings(env, **{"sm": sm} | given)
+        self._settings = self._read()
+        self.folder = env.Dir(self._settings.build_dir).path
+        self._kernels: dict[str, list[Kernel]] = {}
+        self._last: dict[tuple[str, str], object] = {}
+        check_options(name, options)
+
+    def some(self) -> list | None:
+        """The last artifacts of the kernels that this run looks at; None where that must be all of them."""
+        if (part := self._chain.build.part) is None:
+            return None
+        some = [node for node in self._nodes if part.has(node)]
+        files = {stem(node, tilecpp.SUFFIX) for node in self._nodes if _is_tilecpp(node)}
+        self._find_kernels(some, part.names_beside(self._nodes) | files)
+        names = {node.get_abspath(): [kernel.name for kernel in self._kernels[node.get_abspath()]] for node in some}
+        if not part.agrees(names):
+            return None
+        # The run of all has said which options are nobody's.
+        return self._chains(some, lambda error: None)
+
+    def all(self) -> list:
+        """The last artifacts of all kernels, in the order of the targets and, for each, of the sources."""
+        build = self._chain.build
+        self._find_kernels(self._nodes, set())
+        last = self._chains(self._nodes, None if build.all_known else build.say_at_end)
+        kernels = [kernel for found in self._kernels.values() for kernel in found]
+        files = [stem(node, tilecpp.SUFFIX) for node in self._nodes if _is_tilecpp(node)]
+        check_files(self._name, self._options, kernels, files)
+        by_path = {path: [kernel.name for kernel in kernels] for path, kernels in self._kernels.items()}
+        build.libraries.add(by_path, whole=all(node.srcnode() is node for node in self._nodes))
+        return last
+
+    def _find_kernels(self, nodes: list, taken: set[str]) -> None:
+        """Look into the files of ``nodes``; ``taken`` are the names of the library's other kernels."""
+        new = [node for node in nodes if node.get_abspath() not in self._kernels]
+        known = {kernel.name for kernels in self._kernels.values() for kernel in kernels}
+        with READING.for_kernels():
+            found = self._chain.kernels_of(self._env, new, self._settings, self._options, self._read, taken | known)
+        self._kernels |= {node.get_abspath(): kernels for node, kernels in zip(new, found, strict=True)}
+
+    def _chains(self, nodes: list, later: Callable | None) -> list:
+        kernels = [kernel for node in nodes for kernel in self._kernels[node.get_abspath()]]
+        self._chain.check_names(kernels, self._name, self.folder)
+        own = settings_by_kernel(self._name, kernels, self._options, self._read, later)
+        by_target = {target: None for kernel in kernels for target in own[kernel.name].targets}
+        last = [
+            self._last_of(kernel, target, own[kernel.name])
+            for target in by_target
+            for kernel in kernels
+            if target in own[kernel.name].targets
+        ]
+        self._chain.verify(self._env, kernels, own)
+        return last
+
+    def _last_of(self, kernel: Kernel, target: Target, own: Settings):
+        key = kernel.name, target.name
+        if key not in self._last:
+            self._last[key] = self._chain.add_target(self._env, kernel, target, own)
+        return self._last[key]
+
+
 class Chain:
     """Makes the nodes of one table of stages."""
 
@@ -293,6 +184,7 @@ class Chain:
         self._helpers: set[str] = set()  # files that have been named as helpers
         self._cut_from: dict[tuple[str, str], list[str]] = {}
         self._verification = Verification(build) if is_wanted() else None
+        self.files = TileCppFiles(build, self._cached, new_comparison)
 
     def add_library(self, env, name: str, sources: Iterable, sm: str | None = None, kernels: Mapping | None = None):
         """``env.KernelLibrary(name, sources, sm="90,100")``: an alias of the cubins of all kernels for all targets.
@@ -308,43 +200,47 @@ class Chain:
 
     def _add_library(self, env, name: str, sources: Iterable, sm: str | None, options: Mapping):
         settings = read_settings(env, sm=sm)
-        folder = env.Dir(settings.build_dir).path
-        self.build.build_dirs.append(folder)
+        self.build.build_dirs.append(env.Dir(settings.build_dir).path)
         nodes = [node for source in env.Flatten([sources]) for node in env.arg2nodes(source, env.fs.File)]
-        kernels = [kernel for node in nodes for kernel in self._kernels(env, node, settings)]
-        self._check_names(kernels, name, folder)
-        names = [kernel.name for kernel in kernels]
-        read = lambda **given: read_settings(env, **{"sm": sm} | given)
-        later = None if self.build.all_known else self.build.say_at_end
-        own = settings_by_kernel(name, names, options, read, later)
-        by_target = {target: None for kernel in names for target in own[kernel].targets}
-        last = [
-            self._add_target(env, kernel, target, own[kernel.name])
-            for target in by_target
-            for kernel in kernels
-            if target in own[kernel.name].targets
-        ]
-        if self._verification is not None:
-            self._verification.add(env, kernels, own, self.table)
+        members = Members(self, env, name, nodes, sm, options)
+        alias = library_alias(name, members.folder)
+        last = members.some() if isinstance(alias, LibraryAlias) else None
+        if last is None:
+            self.build.complete()
+            last = members.all()
         if commands.CommandsAction.is_wanted():
             commands.add_commands(env, settings.build_dir, last)
         if report.ReportAction.is_wanted():
-            report.add_report(env, folder, last)
-        return env.Alias(name, last)
+            report.add_report(env, members.folder, last)
+        with own_view(alias):
+            made = env.Alias(alias, last)
+        if isinstance(alias, LibraryAlias) and self.build.part is not None:
+            self.build.leave(alias, members.all)
+        return made
+
+    def kernels_of(self, env, nodes, settings: Settings, options: Rows, read: Callable, taken: set[str]) -> list:
+        """The kernels of each file of ``nodes``; CUDA Tile C++ files are the last to be looked into.
+
+        ``taken`` are names of kernels and files that are not among them.
+        """
+        others = {node: self._kernels(env, node, settings) for node in nodes if not _is_tilecpp(node)}
+        taken = taken | {kernel.name for made in others.values() for kernel in made}
+        taken |= {stem(node, tilecpp.SUFFIX) for node in nodes if node not in others}
+        return [
+            others[node] if node in others else self.files.kernels(env, node, options, taken, read) for node in nodes
+        ]
 
     def _kernels(self, env, node, settings: Settings) -> list[Kernel]:
         first = self.table[0]
         if node.name.endswith(first.suffix):
-            return [Kernel(_stem(node, first.suffix), node, lambda target, settings: node)]
-        if node.name.endswith(tilecpp.SUFFIX):
-            made = lambda target, own: self.compiled(env, node, own, target)
-            return [Kernel(_stem(node, tilecpp.SUFFIX), node, made)]
+            return [Kernel(stem(node, first.suffix), node, node, lambda target, settings: node)]
         if not node.name.endswith(".py"):
             message = f"a kernel library is made from .py, {tilecpp.SUFFIX} and {first.suffix} files"
             raise InvalidInput("library-source", message, location=Location(str(node)))
         try:
-            if is_helper(node.srcnode().get_abspath()):
-                self._say_helper(node, "no CASES table, so this is a module that kernels import")
+            if is_helper(path := node.srcnode().get_abspath()):
+                if not mentions(path, REFERENCES):
+                    self._say_helper(node, "no CASES table, so this is a module that kernels import")
                 return []
         except TileirasError:
             pass  # the step says what is wrong with it
@@ -363,7 +259,7 @@ class Chain:
             names, imports = self._names_of(env, path, settings), find_imports(path)
         except TileirasError:
             # The same error is the file's own: it fails that step, and -k builds the others.
-            names, imports = [Path(path).stem], []
+            names, imports = self._last_names(node) or [Path(path).stem], []
             self.build.all_known = False
         if not names:
             self._say_helper(node, "its CASES table is empty")
@@ -375,7 +271,11 @@ class Chain:
         attach(env, builder, [*made, record], node, [env.fs.File(str(path)) for path in imports])
         self.build.remember_reads([*made, record], record.get_abspath())
         self.build.progress.add(made[0], Step(stage.name, "", Path(path).stem))
-        return [_exported_kernel(name, bytecode) for name, bytecode in zip(names, made, strict=True)]
+        return [_exported_kernel(name, node, bytecode) for name, bytecode in zip(names, made, strict=True)]
+
+    def _last_names(self, node) -> list[str] | None:
+        """The kernels that a source had when the others were built by whose record this run goes."""
+        return self.build.part.whole.sources.get(node.get_abspath()) if self.build.part is not None else None
 
     def _names_of(self, env, path: str, settings: Settings) -> list[str]:
         """The kernels of a Python file: from its text, or where code builds its table from a run of it."""
@@ -390,25 +290,10 @@ class Chain:
             # The record of the export, which reads the same, tells a later run whether they hold.
             found = names.find(new_comparison())
             return (
-                found if found is not None else names.ask(self.build.executor(env), step_timeout(env), _changes_files())
+                found if found is not None else names.ask(self.build.executor(env), step_timeout(env), changes_files())
             )
 
-    def compiled(self, env, node, settings: Settings, target: Target):
-        """The node of the bytecode of a CUDA Tile C++ file for ``target``, which nvcc makes."""
-        folder = env.Dir(f"{settings.build_dir}/{target.name}")
-        stem, root = _stem(node, tilecpp.SUFFIX), env.Dir("#").get_abspath()
-        made = [self.build.artifact(folder, name) for name in tilecpp.names_of(stem)]
-        if made[0].has_builder():
-            return made[0]
-        action = tilecpp.CompileAction(target, settings, root, self.build.executor)
-        key = (tilecpp.TILECPP.edge, target.name, action.signature)
-        builder = self._cached(key, lambda: Builder(action=action))
-        attach(env, builder, made, node)
-        self.build.remember_reads(made, made[1].get_abspath())
-        self.build.progress.add(made[0], Step(self.table[0].name, target.name, stem))
-        return made[0]
-
-    def _check_names(self, kernels: list[Kernel], library: str, folder: str) -> None:
+    def check_names(self, kernels: list[Kernel], library: str, folder: str) -> None:
         """Kernels of a build folder share one name space."""
         for kernel in kernels:
             path = f"{folder}/{kernel.name}"
@@ -419,7 +304,7 @@ class Chain:
                     "library-name", message, remedy="rename one, or give the libraries their own build_dir"
                 )
 
-    def _add_target(self, env, kernel: Kernel, target, settings: Settings):
+    def add_target(self, env, kernel: Kernel, target, settings: Settings):
         """The chain of one kernel for one target; returns the last artifact's node."""
         folder = env.Dir(f"{settings.build_dir}/{target.name}")
         node, previous = kernel.bytecode(target, settings), self.table[0]
@@ -439,6 +324,11 @@ class Chain:
         self.build.progress.add(made[0], Step(stage.name, target.name, name), manifest)
         return made
 
+    def verify(self, env, kernels: list[Kernel], own: Mapping[str, Settings]) -> None:
+        """Steps that verify ``kernels``, where this run is asked for them."""
+        if self._verification is not None:
+            self._verification.add(env, kernels, own, self.table)
+
     def _rule(self, env, settings: Settings, target, previous: Stage, stage: Stage, folder) -> Rule:
         job = settings.job(target, stage)
         always = [env.fs.File(getattr(job, file.option)) for file in stage.inputs if file.cut is None]
@@ -457,6 +347,8 @@ class Chain:
         path = getattr(job, file.option)
         if path not in files:
             files.append(path)
+            # The names of what is cut say which of them it is cut from.
+            self.build.libraries.divisible &= len(files) == 1
         return Cuts(env, file, stage, job, folder, files.index(path))
 
     def _cached(self, key: tuple, make: Callable):
@@ -479,17 +371,14 @@ class Chain:
 
     def _one(self, env, settings: Settings, target, previous: Stage, stage: Stage, source):
         node = env.arg2nodes(source, env.fs.File)[0]
-        name = _stem(node, previous.suffix)
+        name = stem(node, previous.suffix)
         folder = env.Dir(f"{settings.build_dir}/{target.name}")
         return self._make(env, settings, target, previous, stage, node, folder, name)[0]
 
 
-def _exported_kernel(name: str, bytecode) -> Kernel:
-    return Kernel(name, bytecode, lambda target, settings: bytecode)
+def _is_tilecpp(node) -> bool:
+    return node.name.endswith(tilecpp.SUFFIX)
 
 
-def _stem(node, suffix: str) -> str:
-    """The kernel that a file is named for; raises InvalidInput[kernel-name]."""
-    stem = node.name.removesuffix(suffix)
-    check_file_name(stem, str(node))
-    return stem
+def _exported_kernel(name: str, file, bytecode) -> Kernel:
+    return Kernel(name, bytecode, file, lambda target, settings: bytecode)

@@ -11,6 +11,7 @@ imported where it is used: NumPy and others start programs while they are import
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import SCons.Script
@@ -22,11 +23,11 @@ from ..files import write_files
 from ..pipeline.stages import Stage, source_digest
 from ..targets import TARGETS, find_target
 from .actions import WorkerAction, kernel_name, step_timeout
+from .partial import LibraryAlias
 from .portable import AUTO, NONE, portable_target
 from .progress import Step
 from .report import CURRENT, shown
 from .settings import DEFAULTS, fail
-from .tilecpp import CompileAction
 
 PACKAGE, INSTALL = "package", "install"
 _OWN = ("scons_tool/packages.py",)
@@ -129,6 +130,10 @@ class Packages:
     def _add(self, env, name: str, library, ptx: str, embed: bool, prefix: str):
         from ..packages.library import file_names
 
+        if self.build.part is not None and isinstance(first := next(iter(env.Flatten([library])), None), LibraryAlias):
+            # The record of such a run says that SCons looks at no package.
+            folder = env.Dir(f"{first.folder}/{PACKAGE}/{name}")
+            return [folder.File(file) for file in file_names(name, embed=embed)]
         members = [self._fatbin(env, nodes, ptx) for nodes in _by_kernel(env, name, library).values()]
         folder = members[0][0].dir.up().Dir(f"{PACKAGE}/{name}")
         sources = [node for fatbin, images in members for node in (fatbin, *map(_manifest_of, images))]
@@ -137,7 +142,9 @@ class Packages:
         made = builder(env, [folder.File(file) for file in names], sources)
         self._count(made[0], Step(PACKAGE, "", name))
         if is_wanted():
-            self.build.rest.append(lambda lost: _pack_rest(name, embed, members, made, lost))
+            installed = self._install_folder(env, prefix) if INSTALL in _asked() else None
+            rest = Rest(name, embed, members, made, names, installed)
+            self.build.rest.append(rest.pack)
         env.Alias(PACKAGE, made)
         self._install(env, name, names, made, prefix)
         return made
@@ -175,9 +182,8 @@ class Packages:
         node = cubin
         while not node.name.endswith(self.chain.table[0].suffix):
             node = node.sources[0]
-        action = node.builder.action if node.has_builder() else None
-        if isinstance(action, CompileAction):
-            node = self.chain.compiled(env, node.sources[0], action.settings, find_target(sm))
+        if (again := self.chain.files.for_target.get(node)) is not None:
+            node = again(find_target(sm))
         for stage in self.chain.table[1:]:
             node = getattr(env, stage.name.capitalize())(node, sm=sm)[0]
             if stage.name == "ptx":
@@ -186,34 +192,65 @@ class Packages:
 
     def _install(self, env, name: str, names: list[str], made: list, prefix: str) -> None:
         env.Tool("install")
-        folder = env.Dir(prefix if prefix.startswith("#") or Path(prefix).is_absolute() else f"#{prefix}")
+        folder = self._install_folder(env, prefix)
         for file, node in zip(names, made, strict=True):
             env.Alias(INSTALL, env.InstallAs(folder.File(f"{name}/{file}"), node))
+
+    def _install_folder(self, env, prefix: str):
+        return env.Dir(prefix if prefix.startswith("#") or Path(prefix).is_absolute() else f"#{prefix}")
 
 
 def is_wanted() -> bool:
     """Whether this run of SCons was asked for packages."""
-    return bool({PACKAGE, INSTALL}.intersection(map(str, SCons.Script.COMMAND_LINE_TARGETS)))
+    return bool({PACKAGE, INSTALL} & _asked())
 
 
-def _pack_rest(name: str, embed: bool, members: list, made: list, lost: set) -> str:
-    """Pack the kernels that are there, where SCons has not made the package since others are not; says what is missing."""
-    from ..packages.library import KernelFiles, pack_library
+def _asked() -> set[str]:
+    return set(map(str, SCons.Script.COMMAND_LINE_TARGETS))
 
-    there = [member for member in members if member[0].get_state() in CURRENT and member[0] not in lost]
-    missing = [member for member in members if member not in there]
-    if not missing:
-        return ""
-    if not there:
-        return f"package {name} is not made: none of its kernels is there"
-    try:
-        files = [KernelFiles(kernel_name(fatbin), fatbin.path, images_of(images)) for fatbin, images in there]
-        packed = pack_library(name, files, embed=embed)
-        write_files({Path(node.path): packed[file] for node, file in zip(made, packed, strict=True)})
-    except TileirasError as error:
-        return str(error)
-    absent = [node for _, images in missing for node in images if node in lost or node.get_state() not in CURRENT]
-    return f"package {name} is without {shown(absent)}"
+
+@dataclass(frozen=True)
+class Rest:
+    """What becomes of a package, with -k, where kernels of it failed: ``members`` are (fat binary, its images) as nodes,
+    ``made`` the nodes of its files ``names``; ``installed`` is the folder that packages are installed in, if they are to be.
+    """
+
+    name: str
+    embed: bool
+    members: list
+    made: list
+    names: list[str]
+    installed: object | None
+
+    def pack(self, lost: set) -> str:
+        """Pack and install the kernels that are there, where SCons has not since others are not; says what is missing."""
+        there = [member for member in self.members if _is_there(member[0], lost)]
+        missing = [member for member in self.members if member not in there]
+        if not missing:
+            return ""
+        if not there:
+            return f"package {self.name} is not made: none of its kernels is there"
+        try:
+            self._write(there)
+        except TileirasError as error:
+            return str(error)
+        absent = [node for _, images in missing for node in images if not _is_there(node, lost)]
+        where = f" (installed so in {self.installed})" if self.installed else ""
+        return f"package {self.name} is without {shown(absent)}{where}"
+
+    def _write(self, members: list) -> None:
+        from ..packages.library import KernelFiles, pack_library
+
+        files = [KernelFiles(kernel_name(fatbin), fatbin.path, images_of(images)) for fatbin, images in members]
+        packed = pack_library(self.name, files, embed=self.embed)
+        write_files({Path(node.path): packed[file] for node, file in zip(self.made, packed, strict=True)})
+        if self.installed is not None:
+            folder = Path(str(self.installed), self.name)
+            write_files({folder / file: data for file, data in packed.items()})
+
+
+def _is_there(node, lost: set) -> bool:
+    return node.get_state() in CURRENT and node not in lost
 
 
 def _option(env, name: str, given):

@@ -36,10 +36,13 @@ class Step:
 
 
 class Progress:
-    """Counts the steps of one SCons run. Its methods are called from SCons' worker threads."""
+    """Counts the steps of one SCons run. Its methods are called from SCons' worker threads.
 
-    def __init__(self, stream: TextIO = sys.stdout):
-        self.stream = stream
+    ``whole`` is how many cubins there are where a run looks at some of them, else None.
+    """
+
+    def __init__(self, stream: TextIO = sys.stdout, whole: int | None = None):
+        self.stream, self.whole = stream, whole
         self.steps: dict[SCons.Node.Node, Step] = {}
         self.manifests: dict[SCons.Node.Node, SCons.Node.Node] = {}
         self.done = self.built = self.settled_steps = 0
@@ -131,13 +134,26 @@ class Progress:
 
     def _print_table(self, lost: set[tuple[str, str]], build_dir: str) -> None:
         """Of all cubins, or in a large library of those that this run has built."""
-        current = [node for node in self.manifests if node.get_state() in _CURRENT and self._place(node) not in lost]
-        many = len(current) > TABLE_LIMIT
+        current = [node for node in self._current() if self._place(node) not in lost]
+        count = len(current) if self.whole is None else self.whole - len(lost)
+        many = count > TABLE_LIMIT
         shown = [node for node in current if node.get_state() == SCons.Node.executed] if many else current
         if len(shown) <= TABLE_LIMIT:
             self._print_rows(shown)
         if many:
-            self.stream.write(f"\n{_count(len(current), 'cubin')}; see: tileiras-build report {build_dir}\n")
+            self.stream.write(f"\n{_count(count, 'cubin')}; see: tileiras-build report {build_dir}\n")
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are too many cubins to show them all."""
+        return self.current_cubins() > TABLE_LIMIT
+
+    def current_cubins(self) -> int:
+        """How many cubins are current."""
+        return len(self._current())
+
+    def _current(self) -> list:
+        return [node for node in self.manifests if node.get_state() in _CURRENT]
 
     def _place(self, node) -> tuple[str, str]:
         step = self.steps[node]

@@ -79,7 +79,9 @@ class Reading:
 
     ``asked`` are the other questions, with their answers; ``variables`` those of the environment that no record's key
     holds. ``doubt`` says what cannot be compared. ``detected_tools``: SCons has asked programs who they are, which can
-    matter to what the build script builds besides our library. ``scripts`` are the sources of the user's code.
+    matter to what the build script builds besides our library. ``scripts`` are the sources of the user's code, and
+    ``by_scripts`` the files whose contents or state the build scripts have read themselves; of ``asked_by_scripts`` they
+    know whether they are there.
     """
 
     def __init__(self):
@@ -88,9 +90,11 @@ class Reading:
         self.asked: dict[tuple[str, str], Any] = {}
         self.variables: dict[str, str | None] = {}
         self.scripts: set[str] = set()
+        self.by_scripts: set[str] = set()
+        self.asked_by_scripts: set[str] = set()
         self.doubt: str | None = None
         self.detected_tools = False
-        self._watching = self._looking_up = False
+        self._watching = self._looking_up = self._for_kernels = False
         self._own: set[str] = set()
         self._replaced: list[tuple[object, str, Callable, Callable]] = []
 
@@ -132,6 +136,13 @@ class Reading:
         finally:
             self._watching = watching
 
+    @contextmanager
+    def for_kernels(self):
+        """What the tool itself reads of sources, to know their kernels."""
+        self._for_kernels = True
+        yield
+        self._for_kernels = False
+
     def look_at_scripts(self) -> None:
         """Add the build scripts themselves, which SCons opened before it ran them, and where they lie."""
         for node in SCons.Node.SConscriptNodes:
@@ -149,6 +160,8 @@ class Reading:
 
     def add_file(self, path: str) -> None:
         """Note the state of a file, before it is read."""
+        if not self._for_kernels:
+            self.by_scripts.add(path)
         if path not in self.files:
             self.files[path] = file_state(path)
 
@@ -161,6 +174,8 @@ class Reading:
 
     def note(self, how: str, path: str, answer: object) -> None:
         """Note the answer to a question; the first one counts."""
+        if not self._for_kernels:
+            (self.by_scripts if how == "state" else self.asked_by_scripts).add(path)
         self.asked.setdefault((how, path), answer)
 
     def _look_at_site_folders(self) -> None:

@@ -49,6 +49,7 @@ _ATTRIBUTES = frozenset(
     """.split()
 )
 _NODE_STATES = frozenset(("get_size", "get_timestamp", "getmtime", "getsize"))  # of nodes; of os.path they are watched
+_STATS = frozenset(("stat", "lstat", "rstat"))
 _COMMAND_LINE = frozenset(("GetOption", "argv"))
 
 
@@ -57,10 +58,12 @@ class Code:
     """What the code of ``files`` says: ``doubt`` is the first thing that nobody watches, with its place.
 
     ``asks_command_line``: it may see options that otherwise make no difference, such as the number of jobs.
+    ``asks_nodes``: it may see the stat of a node's file, which SCons asks for anyway.
     """
 
     doubt: str | None = None
     asks_command_line: bool = False
+    asks_nodes: bool = False
 
     @classmethod
     def of(cls, files: Iterable[str]) -> Code:
@@ -79,7 +82,15 @@ class Code:
         words = {word for node in ast.walk(tree) for word in (getattr(node, "id", None), getattr(node, "attr", None))}
         imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
         self.asks_command_line |= not _COMMAND_LINE.isdisjoint(words | imported)
+        self.asks_nodes |= any(map(_asks_node, ast.walk(tree)))
         self.doubt = self.doubt or next((f"{path}:{line} uses {what}" for line, what in _unwatched(tree)), None)
+
+
+def _asks_node(node: ast.AST) -> bool:
+    """Whether something that is not ``os`` is asked for its stat."""
+    if not isinstance(node, ast.Attribute) or node.attr not in _STATS:
+        return False
+    return not (isinstance(node.value, ast.Name) and node.value.id == "os")
 
 
 def parse(path: str) -> ast.Module:

@@ -1,4 +1,4 @@
-"""A build with nothing to do, without its graph: everything that the last build read or made is unchanged by stat.
+"""A build with nothing to do, or little, without its graph: what the last build read or made is unchanged by stat.
 
 At the end of a build that succeeded a record is written of every file that it depends on or that it made (size, inode,
 mode, times of modification and of change, in ns), of every folder that the build scripts list, and of the command
@@ -6,6 +6,9 @@ line, the environment and the interpreter. The next run compares them, before th
 all agree. The time of change cannot be set back, so that no edit goes unseen; what is compared was taken before the
 build read it, so that no edit during the build does. In any doubt there is no record, or it is not believed, and the
 build checks every node.
+
+Where only files have changed that belong to some kernels (their sources, what was read for them, their artifacts), the
+build makes and checks the nodes of those kernels (``partial.py``); the others stand by the record.
 """
 
 from __future__ import annotations
@@ -16,9 +19,9 @@ import os
 import re
 import sys
 import time
-from array import array
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import SCons.Node
@@ -27,26 +30,64 @@ import SCons.Node.FS
 import SCons.Node.Python
 import SCons.Script
 
-from ..files import write_files
+from ..pipeline.stages import believe_digests, known_digests
 from ..reads.looking import Looking
 from ..reads.places import Places
 from ..reads.record import Comparison
 from ..sources import PACKAGE, installed
+from . import up_to_date
 from .artifact import ArtifactFile, matches
 from .asked import QUESTIONS, ask, is_same_kind
+from .partial import Part, owners_of
 from .reading import TERMINAL, Reading, file_state, folder_state, variable
 from .script_code import Code
+from .up_to_date import Whole
 
 KEPT = 4  # records: as many command lines are remembered
 _TICK = 0.05  # seconds, more than the tick of the clock that stamps files
 _OPTIONS = frozenset(("-Q", "-k", "-s", "--keep-going", "--silent", "--quiet"))
-_FORMAT = ("key", "names", "folders", "variables", "arguments", "asked", sorted(QUESTIONS))  # of a record
+_FORMAT = (
+    "key",
+    "names",
+    "folders",
+    "variables",
+    "arguments",
+    "asked",
+    "digests",
+    "whole",
+    "shared",
+    sorted(QUESTIONS),
+)
 _FILE_QUESTIONS = ("kind", "seen", "state")  # what the state of a file answers
 _DONE = (SCons.Node.up_to_date, SCons.Node.executed)
 
 
 class _Doubt(Exception):
     """Why a run is not recorded: a path, or a few words."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What has changed since the last build: nothing, with the names of its targets; or files of some kernels, ``part``.
+
+    Neither: every node must be checked."""
+
+    names: list[str] | None = None
+    part: Part | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A build that has ended well: all nodes of libraries, the other nodes that SCons has looked at, whether a step was made.
+
+    ``whole`` is None where the next run must look at every kernel; ``part`` what this one has looked at, None for all.
+    """
+
+    artifacts: list
+    visited: list
+    built: bool
+    whole: Whole | None
+    part: Part | None
 
 
 class Shortcut:
@@ -66,24 +107,34 @@ class Shortcut:
         """The record of the command line with this key."""
         return self.folder / f".up_to_date-{key[:16]}"
 
-    def holds(self) -> list[str] | None:
-        """The names of the targets, if nothing has changed since they were built; else None."""
+    def compare(self) -> Standing:
+        """What has changed since the last build that this command line has made."""
         if self.key is None or self.reading.doubt:
-            return None
+            return Standing()
         with self.reading.aside():
-            record = _read(self._path(self.key))
-            return record["names"] if record is not None and self._is_current(record) else None
+            record = up_to_date.read(self._path(self.key))
+            if record is None or not self._is_current(record.head):
+                return Standing()
+            installed().note()
+            changed = record.changed()
+            if not changed:
+                return Standing(record.head["names"])
+            sources = record.sources_of(changed)
+            if sources is None:
+                return Standing()
+            # The record has the stat of all code, and what is in the folders of libraries.
+            believe_digests(record.head["digests"])
+            return Standing(part=Part(sources, record))
 
     def _is_current(self, record: dict) -> bool:
+        """Whether a run would be asked the same, and see the same but for the contents of files."""
         if record["key"] != self.key or record["arguments"] not in (None, sys.argv[1:]):
             return False
         if any(variable(name) != value for name, value in record["variables"].items()):
             return False
         if any(folder_state(path) != state for path, state in record["folders"].items()):
             return False
-        if any(ask(how, path) != answer for how, path, answer in record["asked"]):
-            return False
-        return _states(record["paths"]) == record["states"]
+        return all(ask(how, path) == answer for how, path, answer in record["asked"])
 
     def misses(self) -> bool:
         """Whether there is surely work: nothing was ever built here, or what this command line has built is not current."""
@@ -92,24 +143,36 @@ class Shortcut:
         with self.reading.aside():
             return self._path(self.key).exists() or not self.folder.exists()
 
-    def keep(self, artifacts: list, visited: list, built: bool) -> str | None:
-        """Record the build that has just ended well; returns why not, if not.
-
-        ``artifacts`` are all of the library's nodes, ``visited`` the other nodes that SCons has looked at.
-        """
+    def keep(self, run: Run) -> str | None:
+        """Record a build that has just ended well; returns why not, if not."""
         try:
-            key = self._check_run(visited)
-            if built:
+            key = self._check_run(run.visited)
+            if run.built:
                 # A file that is written again within the clock's tick would keep its time.
                 time.sleep(_TICK)
-            names, made = _built_targets(), _made_paths(artifacts, visited)
+            names, made = _built_targets(), _made_paths(run.artifacts, run.visited)
             self._check_folders(made)
-            paths = self._current_files(artifacts, visited) | self._current_reads(artifacts)
-            asked = list(self._current_answers(made, paths))
+            files = self._current_files(run.artifacts, run.visited) | self._current_reads(run.artifacts)
+            if run.part is not None:
+                files = run.part.record.files_beside(run.part.sources) | files
+            asked = list(self._current_answers(made, files))
         except _Doubt as doubt:
             return str(doubt)
-        self._write(key, {"names": names, "asked": asked}, paths)
+        head = {"key": key, "names": names, "asked": asked, "folders": self.reading.folders}
+        head |= {"variables": self.reading.variables, "digests": known_digests()}
+        head["arguments"] = sys.argv[1:] if self._code.asks_command_line else None
+        whole = None if self._code.asks_nodes else run.whole
+        owners = self._owners(run, whole) if whole is not None else {}
+        if run.part is not None:
+            head, owners = _with_record(head, run.part), _joined(owners, run.part)
+        self._write(key, head, files, owners, whole)
         return None
+
+    def _owners(self, run: Run, whole: Whole) -> dict[str, set[str]]:
+        """The sources that files serve. Build scripts may do anything where a file is not there that they ask for."""
+        made = (node for node in run.artifacts if node.state in _DONE)
+        owners, asked = owners_of(made, self.reading.by_scripts), self.reading.asked_by_scripts
+        return {path: found for path, found in owners.items() if path in whole.sources or path not in asked}
 
     def _check_run(self, visited: list) -> str:
         """The key of this command line, if its run may be recorded."""
@@ -183,17 +246,28 @@ class Shortcut:
             if how not in _FILE_QUESTIONS or files.get(path) is None:
                 yield how, path, now
 
-    def _write(self, key: str, record: dict, files: dict[str, tuple | None]) -> None:
-        record |= {"key": key, "folders": self.reading.folders, "variables": self.reading.variables}
-        record["arguments"] = sys.argv[1:] if self._code.asks_command_line else None
-        paths = sorted(files)
-        states = array("q", [number for path in paths for number in files[path] or _ABSENT])
-        body = "\0".join([json.dumps(record), *paths]).encode(errors="surrogateescape") + b"\0\0" + states.tobytes()
+    def _write(self, key: str, head: dict, files: dict, owners: dict, whole: Whole | None) -> None:
         with suppress(Exception):
             old = sorted(self.folder.glob(".up_to_date-*"), key=os.path.getmtime)
-            for path in old[: -KEPT + 1]:
+            for path in [path for path in old if path != self._path(key)][: -KEPT + 1]:
                 path.unlink()
-            write_files({self._path(key): hashlib.sha256(body).digest() + body})
+            up_to_date.write(self._path(key), head, files, owners, whole)
+
+
+def _with_record(head: dict, part: Part) -> dict:
+    """What a run of a part has asked, and what the other kernels' sources made the whole run ask."""
+    before = part.record.head
+    asked = {(how, path): answer for how, path, answer in [*before["asked"], *head["asked"]]}
+    joined = {name: before[name] | head[name] for name in ("folders", "variables")}
+    return head | joined | {"asked": [(how, path, answer) for (how, path), answer in asked.items()]}
+
+
+def _joined(owners: dict[str, set[str]], part: Part) -> dict[str, set[str]]:
+    """The owners of a run of a part, and those of the files of the other kernels."""
+    found = {path: {owner} for path, owner in part.record.owners_beside(part.sources).items()}
+    for path, several in part.record.shared.items():
+        found[path] = set(several) - part.sources
+    return found | {path: found.get(path, set()) | own for path, own in owners.items()}
 
 
 def say_up_to_date(names: list[str]) -> None:
@@ -201,30 +275,6 @@ def say_up_to_date(names: list[str]) -> None:
     if not SCons.Script.GetOption("silent"):
         for name in names:
             print(f"scons: `{name}' is up to date.")
-
-
-_ABSENT = (0, 0, -1, 0, 0)
-
-
-def _read(path: Path) -> dict | None:
-    """The record in a file; None where it is absent or damaged."""
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    digest, body = data[:32], data[32:]
-    if hashlib.sha256(body).digest() != digest:
-        return None
-    text, _, states = body.partition(b"\0\0")
-    head, *paths = text.decode(errors="surrogateescape").split("\0")
-    return json.loads(head) | {"paths": paths, "states": states}
-
-
-def _states(paths: list[str]) -> bytes:
-    numbers = array("q")
-    for path in paths:
-        numbers.extend(file_state(path) or _ABSENT)
-    return numbers.tobytes()
 
 
 def _note(found: dict, node, is_right) -> None:

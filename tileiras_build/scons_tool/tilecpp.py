@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from ..errors import InvalidInput
 from ..executor.watched import run_watched
 from ..pipeline.stages import TILEBC, Stage, source_digest
+from ..reads.looking import Looking
 from ..reads.places import Places
+from ..reads.record import Comparison, Watched
 from ..targets import Target
 from ..tilecpp.flags import split_flags
 from .actions import WorkerAction, because, step_timeout
@@ -44,22 +46,36 @@ class CompileAction(WorkerAction):
         options["nvcc"] = _name_of(self.nvcc, root) if self.nvcc else None
         signature = {"stage": TILECPP.name, "code": source_digest(TILECPP), "target": target.name, "options": options}
         super().__init__(TILECPP, executor, signature)
+        # What the graph has asked for before the steps run, by file: it need not be compiled twice.
+        self.made: dict[str, Watched] = {}
 
     def strfunction(self, target, source, env, executor=None) -> str:
         """The line that is shown: stage, target and file."""
         return f"{self.stage.name:7} {self.target.name:7} {source[0].name}{because(target)}"
 
     def call(self, executor, target, source, env) -> dict[str, bytes]:
-        """Compile in a worker."""
-        from ..tilecpp.compile_file import Request
-
-        path, root = source[0].path, env.Dir("#").get_abspath()
-        request = Request(path, self.target.number, self.nvcc, self.settings.nvcc_flags, self.settings.instantiate)
-        made = run_watched(lambda: executor.run(STEP, request, root, timeout=step_timeout(env)), path, root)
+        """Compile in a worker, and show what nvcc remarks."""
+        path = source[0].path
+        made = self._made_before(path, env) or self.compile(executor, path, env)
         for remark in made.remarks:
             print(remark, flush=True)
         bytecode, record = (node.name for node in target)
         return {bytecode: made.files[TILECPP.suffix], record: made.record.to_bytes()}
+
+    def compile(self, executor, path: str, env) -> Watched:
+        """What nvcc makes of the file at ``path``, and what it has read."""
+        from ..tilecpp.compile_file import Request
+
+        root = env.Dir("#").get_abspath()
+        request = Request(path, self.target.number, self.nvcc, self.settings.nvcc_flags, self.settings.instantiate)
+        return run_watched(lambda: executor.run(STEP, request, root, timeout=step_timeout(env)), path, root)
+
+    def _made_before(self, path: str, env) -> Watched | None:
+        made = self.made.pop(path, None)
+        if made is None:
+            return None
+        comparison = Comparison(Looking(Places(env.Dir("#").get_abspath())))
+        return made if comparison.first_change(made.record) is None else None
 
 
 def _find_nvcc(settings: Settings) -> str | None:

@@ -10,6 +10,7 @@ from tests.examples.example_library import CASES, FILE_OF, FOLDER, bytecode_of, 
 from tests.pipeline.tileas_to_ll.dwarf import entries
 from tests.pipeline.tileas_to_ll.sass import disassemble, instructions
 from tileiras_build.errors import InvalidInput
+from tileiras_build.references import find_faults
 
 KERNELS = ("vector_add_f32", "gelu_erf_bf16", "softmax_f32", "matmul_f16_nt")
 TARGETS = ("sm_80", "sm_90", "sm_120")
@@ -164,7 +165,7 @@ def test_parameters_are_seen_through_their_pins():
 @pytest.mark.parametrize("name", ["gelu_erf_bf16", "max_and_argmax_f32"])
 def test_the_numbers_are_the_same(name):
     for artifacts in (compiled(name, "sm_90", True), debugged(name)):
-        assert CASES[name].find_faults(inputs_of(name), launch(name, artifacts)) == []
+        assert find_faults(CASES[name], inputs_of(name), launch(name, artifacts)) == []
 
 
 @pytest.mark.seed("target-and-debug-info", "mode-debug")

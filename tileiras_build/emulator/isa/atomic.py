@@ -93,7 +93,12 @@ class AtomicSite:
         target = np.broadcast_to(selection.pick(address), n)
         values = [np.broadcast_to(selection.pick(v), n) for v in values]
         extra = None if extra is None else np.broadcast_to(selection.pick(extra), n)
-        for place, inside in self.site.locate(group, target, selection):
+        pieces = self.site.locate(group, target, selection)
+        watch = group.machine.watch
+        if watch is not None:
+            for place, inside in pieces:
+                watch.see_global(self.site, group, place, inside, selection, True, atomic=True)
+        for place, inside in pieces:
             view = place.view(self.site.dtype)
             index = np.broadcast_to(place.index(self.size), n if inside is None else int(inside.sum()))
             rows, columns = (

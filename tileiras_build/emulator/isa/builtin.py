@@ -8,11 +8,12 @@ import sys
 import numpy as np
 
 from ..access import Site
-from ..faults import EmulatorFault
+from ..faults import ASSERTION, EmulatorFault
 from ..heap import Heap
 from .registry import helper
 
 BUILTIN_CALLS = {"vprintf", "__assertfail", "malloc", "free"}  # functions that this module is
+ORDERED_CALLS = {"vprintf", "malloc", "free"}  # those of which it can be seen who called first
 
 _FORMAT = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?(hh|h|ll|l|j|z|t|L)?([diouxXeEfFgGaAcsp%])")
 
@@ -122,6 +123,7 @@ def call_assertfail(group, ins, results, arguments):
         instruction=ins.text,
         line=ins.line,
         thread=group.machine.thread_name(cta, tid),
+        kind=ASSERTION,
     )
 
 

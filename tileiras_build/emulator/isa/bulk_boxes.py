@@ -12,7 +12,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from .. import tensor_map
-from ..faults import EmulatorFault
+from ..counting import count_bulk
+from ..faults import OTHER, OUT_OF_BOUNDS, EmulatorFault
 from ..watch import flight_of
 from .mbarrier import change
 
@@ -21,11 +22,11 @@ _UNITS = {16: np.complex128, 8: np.uint64, 4: np.uint32, 2: np.uint16, 1: np.uin
 BOX_ALIGN = 128  # of a box in shared memory (table "alignment" of section 5.5.7)
 
 
-def fault(machine, ins, flat, why: str, address=None):
+def fault(machine, ins, flat, why: str, address=None, kind: str = OTHER, size: int = 0, writes: bool = False):
     cta, tid = divmod(int(flat), machine.threads)
     raise EmulatorFault(
         why, instruction=ins.text, line=ins.line, thread=machine.thread_name(cta, tid),
-        address=None if address is None else int(address),
+        address=None if address is None else int(address), kind=kind, size=size, writes=writes,
     )  # fmt: skip
 
 
@@ -111,7 +112,7 @@ def unit_bytes(number: int) -> int:
     return min(number & -number, CHUNK) if number else CHUNK
 
 
-def global_view(machine, ins, flat, base: int, offsets, unit: int):
+def global_view(machine, ins, flat, base: int, offsets, unit: int, writes: bool):
     """(view in units, index of ``offsets`` bytes from ``base``); a fault where they are not mapped."""
     if not offsets.size:
         return np.zeros(0, _UNITS[unit]), offsets
@@ -119,7 +120,7 @@ def global_view(machine, ins, flat, base: int, offsets, unit: int):
     region = machine.memory.find(low)
     if region is None or high > region.base + region.size:
         outside = low if region is None else region.base + region.size
-        fault(machine, ins, flat, "address outside mapped memory", outside)
+        fault(machine, ins, flat, "address outside mapped memory", outside, OUT_OF_BOUNDS, high - outside, writes)
     return region.view(_UNITS[unit]), (offsets + (base - region.origin)) // unit
 
 
@@ -212,7 +213,12 @@ class BoxCopy(Copy):
             return
         self.landed = True
         elements = Elements(self.tensor, self.coordinates)
-        view, index = global_view(machine, self.ins, self.flat[0], self.tensor.base, elements.only(), elements.unit)
+        writes, base = self.positions is None, self.tensor.base
+        view, index = global_view(machine, self.ins, self.flat[0], base, elements.only(), elements.unit, writes)
+        moved = elements.unit * (elements.offset.size if elements.all else int(elements.valid.sum()))
+        count_bulk(machine.options.counters, len(self.flat), moved, writes)
+        if self.function is None:
+            self.watch_blocks(machine, elements, writes)
         if self.positions is not None:
             self.watch_landing(machine)
             return self.load(machine, elements, view, index)
@@ -221,6 +227,20 @@ class BoxCopy(Copy):
             self.store(elements, view, index)
         else:
             self.reduce(machine)
+
+    def watch_blocks(self, machine, elements, writes: bool) -> None:
+        """The race check of CTAs sees every unit of the boxes."""
+        races = machine.options.block_races
+        if races is None or not elements.offset.size:
+            return
+        flat = np.broadcast_to(np.asarray(self.flat)[:, None, None], elements.offset.shape)
+        flat, offset = (
+            (flat, elements.offset) if elements.all else (flat[elements.valid], elements.offset[elements.valid])
+        )
+        start = offset.reshape(-1) + self.tensor.base
+        if len(start):
+            region = machine.memory.find(int(start[0]))
+            races.access(machine, self.ins, region, flat.reshape(-1), start, elements.unit, writes)
 
     def load(self, machine, elements, view, index):
         if elements.all:
@@ -258,7 +278,7 @@ class BoxCopy(Copy):
         data = self.taken.view(_UNITS[unit]).reshape(len(self.taken), -1)
         for i in range(len(data)):
             elements = ElementsOfOne(self.tensor, self.coordinates[i : i + 1])
-            view, index = global_view(machine, self.ins, self.flat[i], self.tensor.base, elements.only(), unit)
+            view, index = global_view(machine, self.ins, self.flat[i], self.tensor.base, elements.only(), unit, True)
             values = data[i][elements.valid.reshape(-1)]
             index = index.reshape(-1)
             view[index] = self.function(view[index], values, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..counting import count_bulk
 from ..watch import flight_of
 from .bulk_boxes import CHUNK, Copy, global_view
 from .mbarrier import change
@@ -38,7 +39,7 @@ class LineCopy(Copy):
     def sources(self, machine) -> list:
         """The bytes of each line; None for one of none."""
         sizes = enumerate(self.sizes.tolist())
-        return [self.bytes_at(machine, self.source, i, size).copy() if size else None for i, size in sizes]
+        return [self.bytes_at(machine, self.source, i, size, False).copy() if size else None for i, size in sizes]
 
     def land(self, machine) -> None:
         if self.landed:
@@ -47,7 +48,7 @@ class LineCopy(Copy):
         self.read(machine)
         for i, size in enumerate(self.sizes.tolist()):
             if size:
-                self.move(self.bytes_at(machine, self.to, i, size), self.taken[i])
+                self.move(self.bytes_at(machine, self.to, i, size, True), self.taken[i])
         if self.positions is not None:
             for chunks in self.chunks():
                 machine.flight.end(chunks, CHUNK)
@@ -74,9 +75,11 @@ class LineCopy(Copy):
         old, values = target.view(self.dtype), source.view(self.dtype)
         old[:] = self.function(old, values, None)
 
-    def bytes_at(self, machine, where, i: int, size: int):
+    def bytes_at(self, machine, where, i: int, size: int, writes: bool):
         space, addresses = where
         if space == "shared":
             return machine.shared[int(addresses[i]) : int(addresses[i]) + size]
-        view, index = global_view(machine, self.ins, self.flat[i], int(addresses[i]), np.array([0, size - 1]), 1)
+        count_bulk(machine.options.counters, 1, size, writes)
+        ends = np.array([0, size - 1])
+        view, index = global_view(machine, self.ins, self.flat[i], int(addresses[i]), ends, 1, writes)
         return view[int(index[0]) : int(index[1]) + 1]

@@ -82,6 +82,10 @@ class CopySite:
 
     def read(self, group, source, selection):
         pieces = self.source.locate(group, source, selection)
+        watch = group.machine.watch
+        if watch is not None:
+            for place, inside in pieces:
+                watch.see_global(self.source, group, place, inside, selection, False)
         if pieces[0][1] is None:
             place = pieces[0][0]
             return place.view(self.source.dtype)[place.index(self.size)]

@@ -307,11 +307,14 @@ def tensor_product(form, group, mask, d, a, b, idesc, keep, lanes, scales, zero,
         shape = read_instruction(idesc_, form.kind, form.pair, form.stationary, form.scale, form.sparse)
         if isinstance(shape, str):
             fault(group.machine, form.ins, shape, ctas[0], tid)
+        assert isinstance(shape, Shape)
         words, more = more[: len(lanes)], more[len(lanes) :]
         operands = {
             "a": a_, "b": b_, "keep": bool(keep_), "disabled": lane_mask(words), "scales": more[: len(scales)],
             "metadata": more[len(scales)] if places else None, "zero": ZeroMask(more[-1]) if zeros and more[-1] else None,
         }  # fmt: skip
+        if (counters := group.machine.options.counters) is not None:
+            counters.tensor_operations += 2 * shape.m * shape.n * shape.k * len(ctas)
         memory.issue(Product(memory, form, shape, ctas, tid, d_, operands))
 
 

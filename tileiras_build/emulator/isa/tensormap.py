@@ -28,7 +28,7 @@ def map_bytes(machine, ins, flat, address: int) -> np.ndarray:
         if offset + tensor_map.SIZE > machine.program.param_size:
             fault(machine, ins, flat, "tensor map outside the kernel parameters", address)
         return machine.params[offset : offset + tensor_map.SIZE]
-    view, index = global_view(machine, ins, flat, address, np.array([0, tensor_map.SIZE - 1]), 1)
+    view, index = global_view(machine, ins, flat, address, np.array([0, tensor_map.SIZE - 1]), 1, False)
     return view[int(index[0]) : int(index[1]) + 1]
 
 

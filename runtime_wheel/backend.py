@@ -1,0 +1,61 @@
+"""Builds the wheel of the runtime: setuptools, over modules that are copied from the compiler's package first.
+
+The modules have one home, ``tileiras_build/`` beside this folder; the wheel has them under the name of its own package,
+so that it shares no file with the compiler's wheel and either can be installed, upgraded and removed alone. A source
+distribution holds the copies: where the compiler's package is not there, they are what is built.
+
+An editable install is not offered: who has a checkout has the compiler's package, which the runtime then uses.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from pathlib import Path
+
+from setuptools import build_meta
+from setuptools.build_meta import get_requires_for_build_sdist, get_requires_for_build_wheel
+
+__all__ = [
+    "build_sdist", "build_wheel", "get_requires_for_build_sdist", "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_wheel",
+]  # fmt: skip
+HERE = Path(__file__).resolve().parent
+CHECKOUT, PACKAGE = HERE.parent, HERE / "src" / "tileiras_build_runtime"
+
+
+def copy_modules() -> None:
+    """Bring the compiler's modules and the license here, where a checkout is around."""
+    source = CHECKOUT / "tileiras_build"
+    if not source.is_dir():
+        return
+    settings = tomllib.loads((HERE / "pyproject.toml").read_text())["tool"]["tileiras-build-runtime"]
+    for name in settings["modules"]:
+        _copy(source / name, PACKAGE / name)
+    _copy(CHECKOUT / "LICENSE", HERE / "LICENSE")
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.is_dir():
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copyfile(source, target)
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """As setuptools does it."""
+    copy_modules()
+    return build_meta.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    """As setuptools does it."""
+    copy_modules()
+    return build_meta.build_wheel(wheel_directory, config_settings, metadata_directory)
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    """As setuptools does it."""
+    copy_modules()
+    return build_meta.build_sdist(sdist_directory, config_settings)

@@ -1,0 +1,41 @@
+"""Launches kernel libraries that tileiras_build has built, without the compiler.
+
+    from tileiras_build_runtime import Library
+
+    library = Library("my_kernels")
+    library["vector_add_f32"].launch((4,), x, y, out, stream=stream)
+
+Where the compiler is installed its own ``tileiras_build.runtime`` is handed out, which is the same code: so a process has
+one ``Address`` and one kind of error, by whichever name they are imported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+try:
+    from tileiras_build import errors as _errors
+    from tileiras_build import runtime as _runtime
+except ModuleNotFoundError as _missing:
+    if _missing.name != "tileiras_build":
+        raise
+    from . import errors as _errors
+    from . import runtime as _runtime
+
+from .version import __version__
+
+if TYPE_CHECKING:
+    from .errors import InvalidInput, TileirasError, Unsupported
+    from .runtime import Address, Kernel, Library
+
+__all__ = ["Address", "InvalidInput", "Kernel", "Library", "TileirasError", "Unsupported", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_runtime if name in _runtime.__all__ else _errors, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

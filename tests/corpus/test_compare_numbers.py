@@ -1,0 +1,55 @@
+"""The kernels of a corpus that lies beside the project, in the versions 13.4 and 13.5 of the bytecode: the same numbers."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import compiled_once
+from tests.corpus.compare_numbers import DIFFERENT, EQUAL, compare, instructions, pairs
+
+CORPUS = Path(__file__).resolve().parents[3] / "shared/corpus_tilecpp"
+OLDER, NEWER = CORPUS / "13.4", CORPUS / "13.5"
+NAMES = pairs(OLDER, NEWER, []) if CORPUS.is_dir() else []
+SAMPLE = (
+    "relu_activation_fwd_kernel-2510",
+    "softmax_kernel-3755",
+    "geglu_fwd_kernel-e85c",
+    "moe_align_block_size_stage2-0d49",
+)
+# Their arrays have tens of millions of elements, and each takes minutes: compare_numbers.py runs them.
+LARGE = ("fused_moe_kernel",)
+RUN = [name for name in NAMES if not name.startswith(LARGE)]
+MARKED = [name if name.startswith(SAMPLE) else pytest.param(name, marks=pytest.mark.exhaustive) for name in RUN]
+
+
+@pytest.mark.skipif(not NAMES, reason="the corpus of CUDA Tile C++ is not beside the project")
+@pytest.mark.parametrize("name", MARKED)
+def test_both_versions_of_a_kernel_give_the_same_numbers(name):
+    for outcome in compare((OLDER / name).read_bytes(), (NEWER / name).read_bytes(), "sm_90", compiled_once.compiled):
+        assert outcome.result == EQUAL and outcome.changed > 0, str(outcome)
+
+
+ADD = """
+cuda_tile.module @m {{
+  entry @k(%p: tile<ptr<i32>>) {{
+    %number = constant <i32: {number}> : tile<i32>
+    %token = make_token : token
+    %stored = store_ptr_tko weak %p, %number token=%token : tile<ptr<i32>>, tile<i32> -> token
+    return
+  }}
+}}
+"""
+
+
+def test_other_numbers_are_seen():
+    from tileiras_build.bytecode.text_parser import parse_text
+    from tileiras_build.bytecode.writer import write_module
+
+    one, other = (write_module(parse_text(ADD.format(number=number))) for number in (7, 9))
+    for newer, result in ((one, EQUAL), (other, DIFFERENT)):
+        (outcome,) = compare(one, newer, "sm_90", compiled_once.compiled)
+        assert (outcome.result, outcome.same_code, outcome.changed) == (result, result == EQUAL, 1)
+
+
+def test_source_positions_are_no_instructions():
+    assert instructions('.file 1 "a.cu"\n.loc 1 2 3 // here\n\tret; // done\n// nothing\n') == ["ret;"]

@@ -1,0 +1,57 @@
+"""Kernels of cuTile Python that do what they may not, and a few that do not; lines are marked for the tests that name them."""
+
+import cuda.tile as ct
+
+TILE = 64
+
+
+@ct.kernel
+def shifted(x, y, offset):
+    i = ct.arange(TILE, dtype=ct.int32) + ct.bid(0) * TILE + offset
+    ct.store(y, (ct.bid(0),), ct.gather(x, i, check_bounds=False))  # reads past x
+
+
+@ct.kernel
+def spread(x, y, offset):
+    i = ct.arange(TILE, dtype=ct.int32) + ct.bid(0) * TILE + offset
+    ct.scatter(y, i, ct.load(x, (ct.bid(0),), (TILE,)), check_bounds=False)  # writes past y
+
+
+@ct.kernel
+def asserting(x):
+    t = ct.load(x, (ct.bid(0),), (TILE,))
+    ct.assert_(t >= 0, "all are positive")  # fails
+
+
+@ct.kernel
+def endless(x):
+    while ct.extract(ct.load(x, (0,), (1,)), 0, ()).item() == 0:
+        ct.atomic_add(x, 1, 0)
+
+
+@ct.kernel
+def plus_one(x, tile: ct.Constant[int]):
+    i = ct.bid(0)
+    ct.store(x, (i,), ct.load(x, (i,), (tile,)) + 1)
+
+
+@ct.kernel
+def overlapping(x, y, value: ct.Constant[int]):
+    ct.store(y, (0,), ct.load(x, (0,), (TILE,)) + (ct.bid(0) if value == 0 else value))  # all write y
+
+
+@ct.kernel
+def leaning(x):
+    i = ct.arange(TILE, dtype=ct.int32) + ct.bid(0) * TILE
+    ct.scatter(x, i, ct.gather(x, i + 1))  # each reads one of the next
+
+
+@ct.kernel
+def printing(x):
+    ct.printf("block %d\n", ct.bid(0))
+
+
+def line_of(text: str) -> int:
+    """The line of this file that ends with a comment."""
+    with open(__file__) as file:
+        return next(number for number, line in enumerate(file, 1) if line.rstrip().endswith(f"# {text}"))

@@ -1,0 +1,121 @@
+"""PyTorch without CUDA: what asks for "cuda" gets tensors that say so."""
+
+import threading
+
+import pytest
+
+import tileiras_build.cutile as hook
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
+
+from tests.cutile import faulty_kernels as kernels  # noqa: E402 - it imports cuTile
+
+
+@pytest.fixture(scope="module", autouse=True)
+def device():
+    with hook.enabled("sm_90", device="cpu"):
+        yield
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.zeros(3, device="cuda"),
+        lambda: torch.zeros(3).cuda(),
+        lambda: torch.zeros(3).to("cuda:0"),
+        lambda: torch.zeros(3).to(torch.device("cuda"), torch.float16),
+        lambda: torch.tensor([1, 2], device="cuda")[1:],
+        lambda: torch.empty_like(torch.zeros(3, device="cuda")) + 1,
+        lambda: torch.nn.Linear(2, 3).cuda().weight,
+        lambda: torch.nn.Parameter(torch.ones(3, device="cuda")),
+    ],
+)
+def test_tensors_of_requests_for_cuda_say_that_they_are_there(make):
+    made = make()
+    assert made.is_cuda and made.device == torch.device("cuda", 0) and made.get_device() == 0
+
+
+@pytest.mark.parametrize(
+    "make", [lambda x: x.cpu(), lambda x: x.to("cpu"), lambda x: torch.zeros_like(x, device="cpu")]
+)
+def test_tensors_come_back_to_the_host(make):
+    made = make(torch.ones(3, device="cuda"))
+    assert type(made) is torch.Tensor and not made.is_cuda
+
+
+def test_moving_to_the_device_copies():
+    host = torch.zeros(3)
+    host.cuda().add_(1)
+    assert not host.any()
+
+
+def test_gradients_are_on_the_device_and_functions_of_a_script_may_ask_for_it():
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return 2 * gradient + torch.zeros(3, device="cuda")
+
+    x = torch.ones(3, device="cuda", requires_grad=True)
+    Doubled.apply(x).sum().backward()
+    assert x.grad.is_cuda and x.grad.tolist() == [2, 2, 2]
+
+
+def test_other_threads_have_the_device_too():
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(torch.zeros(1, device="cuda").is_cuda))
+    thread.start()
+    thread.join()
+    assert seen == [True]
+
+
+def test_a_second_device_is_refused():
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        torch.zeros(3, device="cuda:1")
+
+
+def test_products_in_half_precision_are_what_tensor_cores_add_up():
+    a, b = torch.randn(8, 40, device="cuda").half(), torch.randn(40, 8, device="cuda").half()
+    expected = torch.zeros(8, 8)
+    for k in range(0, 40, 16):
+        expected += (a.cpu()[:, k : k + 16].double() @ b.cpu()[k : k + 16].double()).float()
+    assert torch.equal((a @ b).cpu(), expected.half())
+
+
+def test_kernels_launch_on_streams_and_in_graphs():
+    x = torch.zeros(kernels.TILE, device="cuda")
+    with torch.cuda.stream(torch.cuda.Stream()) as _:
+        ct.launch(torch.cuda.current_stream(), (1,), kernels.plus_one, (x, kernels.TILE))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        ct.launch(torch.cuda.current_stream(), (1,), kernels.plus_one, (x, kernels.TILE))
+    assert (x == 1).all()
+    graph.replay()
+    torch.cuda.synchronize()
+    assert (x == 2).all()
+
+
+def test_events_tell_the_emulators_time():
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record()
+    end.record()
+    assert start.elapsed_time(end) >= 0
+
+
+def test_what_is_asked_about_the_device():
+    assert torch.cuda.is_available() and torch.cuda.device_count() == 1
+    assert torch.cuda.get_device_capability() == (9, 0)
+    assert torch.cuda.get_device_properties(0).multi_processor_count > 0
+
+
+def test_seeds_are_the_cpu_generators():
+    torch.manual_seed(3)
+    first = torch.rand(2, device="cuda")
+    torch.manual_seed(3)
+    assert torch.equal(first, torch.rand(2, device="cuda"))
+    generator = torch.Generator(device="cuda").manual_seed(3)
+    assert torch.equal(first, torch.rand(2, device="cuda", generator=generator))

@@ -1,0 +1,128 @@
+"""The emulator as a device: what launches compute, what they refuse, and how faults are told."""
+
+import numpy as np
+import pytest
+
+import tileiras_build.cutile as hook
+from tileiras_build.cutile.reports import KernelFault, name_of
+from tileiras_build.cutile.stand_ins import streams
+from tileiras_build.errors import InvalidInput
+
+ct = pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
+
+from tests.cutile import faulty_kernels as kernels  # noqa: E402 - it imports cuTile
+
+TILE = kernels.TILE
+
+
+@pytest.fixture(scope="module")
+def device():
+    with hook.enabled("sm_90", device="cpu") as session:
+        yield session.device
+
+
+def fault_of(grid, kernel, arguments) -> KernelFault:
+    with pytest.raises(KernelFault) as caught:
+        ct.launch(0, grid, kernel, arguments)
+    return caught.value
+
+
+def test_reading_past_an_array_names_its_line_block_and_array(device):
+    x, y = np.zeros(2 * TILE, np.float32), np.zeros(2 * TILE, np.float32)
+    fault = fault_of((2,), kernels.shifted, (x, y, TILE))
+    assert (fault.id, fault.kernel, fault.block) == ("kernel-out-of-bounds", "shifted", (1, 0, 0))
+    assert (fault.location.file, fault.location.line) == (kernels.__file__, kernels.line_of("reads past x"))
+    assert 'reads 4 bytes, right after the end of array "x" (float32, shape [128])' in str(fault)
+
+
+def test_writing_before_an_array_is_told_as_such(device):
+    x, y = np.zeros(TILE, np.float32), np.zeros(TILE, np.float64)
+    fault = fault_of((1,), kernels.spread, (x.astype(np.float64), y, -1))
+    assert 'writes 8 bytes, 8 bytes before the start of array "y" (float64' in str(fault)
+    assert fault.location.line == kernels.line_of("writes past y")
+
+
+def test_what_a_view_is_a_part_of_may_be_read(device):
+    whole, y = np.arange(4 * TILE, dtype=np.float32), np.zeros(TILE, np.float32)
+    ct.launch(0, (1,), kernels.shifted, (whole[TILE : 2 * TILE], y, TILE))
+    np.testing.assert_array_equal(y, whole[2 * TILE : 3 * TILE])
+
+
+def test_an_assertion_is_told_with_its_message_and_line(device):
+    fault = fault_of((1,), kernels.asserting, (np.full(TILE, -1, np.int32),))
+    assert fault.id == "kernel-assertion" and "all are positive" in str(fault)
+    assert fault.location.line == kernels.line_of("fails")
+
+
+def test_a_launch_ends_at_its_time_limit():
+    with hook.enabled("sm_90", device="cpu", time_limit=0.3):
+        fault = fault_of((1,), kernels.endless, (np.zeros(2, np.int32),))
+    assert fault.id == "kernel-time-limit" and fault.kernel == "endless"
+
+
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
+def test_blocks_that_write_one_place_are_found_by_the_race_check_unless_they_write_the_same(sm):
+    x, y = np.zeros(TILE, np.int32), np.zeros(TILE, np.int32)
+    with hook.enabled(sm, device="cpu", race_check=True):
+        ct.launch(0, (3,), kernels.overlapping, (x, y, 5))
+        fault = fault_of((3,), kernels.overlapping, (x, y, 0))
+    assert fault.id == "kernel-block-race" and 'of array "y"' in str(fault)
+    assert fault.location.line == kernels.line_of("all write y")
+
+
+def test_blocks_that_read_what_others_write_are_found_by_the_race_check():
+    x = np.arange(3 * TILE, dtype=np.int32)
+    with hook.enabled("sm_90", device="cpu", race_check=True):
+        ct.launch(0, (3,), kernels.plus_one, (x, TILE))
+        fault = fault_of((3,), kernels.leaning, (x,))
+    assert fault.id == "kernel-block-race" and "nothing orders the two" in str(fault)
+    assert fault.location.line == kernels.line_of("each reads one of the next")
+
+
+def test_prints_reach_standard_output(device, capsys):
+    ct.launch(0, (2,), kernels.printing, (np.zeros(1, np.int32),))
+    assert sorted(capsys.readouterr().out.splitlines()) == ["block 0", "block 1"]
+
+
+def test_a_graph_runs_what_was_launched_while_it_was_captured(device):
+    x, graph = np.zeros(TILE, np.float32), streams.Graph()
+    graph.capture_begin()
+    ct.launch(0, (1,), kernels.plus_one, (x, TILE))
+    graph.capture_end()
+    assert not x.any()
+    graph.replay()
+    graph.replay()
+    assert (x == 2).all()
+
+
+def test_tuning_takes_the_first_configuration_that_compiles_and_says_so(device, capsys):
+    tune = pytest.importorskip("cuda.tile.tune", reason="this cuda-tile has no ct.tune")
+    x = np.zeros(TILE, np.float32)
+    arguments = lambda tile: (x, tile)
+    found = tune.exhaustive_search(
+        [3, 16, 32], 0, lambda tile: (TILE // tile,), kernels.plus_one, arguments, quiet=True
+    )
+    assert found.best.config == 16  # tiles have powers of two
+    assert [config for config, *_ in found.failures] == [3] and not x.any()
+    assert "takes the first configuration that compiles" in capsys.readouterr().err
+
+
+def test_blocks_run_in_several_processes_where_they_may(capsys):
+    x = np.zeros(64 * TILE, np.float32)
+    with hook.enabled("sm_90", device="cpu", jobs=2):
+        for _ in range(3):
+            ct.launch(0, (64,), kernels.plus_one, (x, TILE))
+        assert (x == 3).all()
+        ct.launch(0, (2,), kernels.printing, (np.zeros(1, np.int32),))
+    assert "kernel printing runs in one process: its CTAs print" in capsys.readouterr().err
+
+
+def test_unknown_options_and_a_device_without_a_target_are_refused():
+    with pytest.raises(InvalidInput, match="no option 'speed'; use race_check"):
+        hook.enable("sm_90", device="cpu", speed=3)
+    with pytest.raises(InvalidInput, match="enable\\('sm_90', device='cpu'\\)"):
+        hook.enable(device="cpu")
+
+
+def test_the_name_of_a_kernel_is_what_cutile_mangled():
+    assert name_of("a_Kernel_Kt2_A1f32") == "a_Kernel" and name_of("plain") == "plain"

@@ -1,0 +1,76 @@
+"""Kernels of every release of cuda-tile that is there, on a GPU: the strict driver's."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cutile.kept_kernels import CachedDriver
+from tests.cutile.releases import INSTALLED, found, names
+from tests.strict_driver.server import build
+
+pytest.importorskip("cuda.bindings", reason="cuda-python is not installed: pip install 'tileiras-build[runtime]'")
+pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
+CLIENT, ROOT = Path(__file__).with_name("gpu_client.py"), Path(__file__).resolve().parents[2]
+CHECKS = ["arrays", "streams", "specialization", "constants_and_scalars", "lists", "tuples", "tensor_maps", "hints",
+          "graphs", "threads", "tuning", "exports", "errors"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("driver")
+    build(folder)
+    return folder
+
+
+def run(driver, kept, release, checks, sm="sm_90"):
+    """What the client says at its end."""
+    there = found()
+    if release not in there:
+        pytest.skip(f"cuda-tile {release} is not there: see docs/testing.md")
+    first = [str(there[release])] if there[release] else []
+    with CachedDriver(driver, sm, kept) as gpu:
+        done = gpu.run([sys.executable, CLIENT, *checks], python_path=[*first, str(ROOT)])
+        assert (done.returncode, gpu.refusals()) == (0, []), done.stderr
+        return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("release", names())
+def test_launches_of_every_kind(driver, tmp_path, release):
+    said = run(driver, tmp_path, release, CHECKS)
+    assert said["compilations"] > 5 and (release == "installed" or said["release"].startswith(release[:3]))
+    again = run(driver, tmp_path, release, ["arrays", "lists", "tensor_maps"])
+    assert again["compilations"] == 0
+
+
+@pytest.mark.parametrize("release", names())
+def test_launches_by_python(driver, tmp_path, release):
+    """What cuTile's launcher cannot launch, and everything before 1.4."""
+    run(driver, tmp_path, release, ["--by-python", *CHECKS[: CHECKS.index("hints")], "graphs", "threads"])
+
+
+def test_more_tensor_maps_than_are_remembered(driver, tmp_path):
+    run(driver, tmp_path, INSTALLED, ["many_tensor_maps"])
+
+
+@pytest.mark.parametrize("release", names())
+def test_programmatic_launches(driver, tmp_path, release):
+    if release[:3] in ("1.3", "1.4", "1.5"):
+        pytest.skip("this release has none")
+    run(driver, tmp_path, release, ["programmatic"])
+
+
+WITHOUT = "import tileiras_build.cutile as hook; hook.enable()"
+
+
+def test_no_driver_is_said_in_a_sentence_with_the_way_out(tmp_path):
+    import os
+    import subprocess
+
+    environment = os.environ | {"LD_LIBRARY_PATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", WITHOUT], env=environment, capture_output=True, text=True, check=False)
+    line = done.stderr.splitlines()[-1]
+    if "driver-missing" not in line:
+        pytest.skip("this machine has a driver")
+    assert "no CUDA driver can be loaded" in line and "use enable('sm_90', device='cpu')" in line

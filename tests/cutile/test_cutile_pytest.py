@@ -1,0 +1,41 @@
+"""The pytest plugin, in a pytest of its own."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
+
+CONFTEST = "from cuda.tile._cext import get_compute_capability\nCAPABILITY = get_compute_capability()\n"
+SUITE = """
+import numpy as np, pytest
+import cuda.tile as ct
+from conftest import CAPABILITY
+
+@ct.kernel
+def filled(x, value):
+    ct.store(x, (0,), ct.full((16,), value, x.dtype))
+
+@pytest.mark.parametrize("value", [1, 2, 3])
+def test_filled(value):
+    x = np.zeros(16, np.int32)
+    ct.launch(0, (1,), filled, (x, value))
+    assert (x == value).all() and CAPABILITY == (8, 0)
+"""
+
+
+def test_a_suite_runs_on_the_emulator_from_its_conftest_on(tmp_path):
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    options = ["-p", "tileiras_build.cutile.pytest", "--tile-device", "cpu", "--tile-sm", "80", "--tile-keep", "2"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "2 passed, 1 deselected" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_target_that_does_not_exist_is_an_error_of_usage(tmp_path):
+    options = ["-p", "tileiras_build.cutile.pytest", "--tile-device", "cpu", "--tile-sm", "12"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 4 and "error[unknown-target]" in done.stdout + done.stderr

@@ -1,0 +1,72 @@
+"""``tileiras-build run script.py``: scripts that launch kernels, unchanged, with their arguments and exit codes."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tileiras_build.cli import main
+
+pytest.importorskip("cuda.tile", reason="cuda-tile is not installed")
+
+SCRIPT = """
+import sys, subprocess
+import numpy as np
+import cuda.tile as ct
+
+@ct.kernel
+def doubled(x, offset):
+    i = ct.arange(16, dtype=ct.int32) + offset
+    ct.store(x, (0,), 2 * ct.gather(x, i, check_bounds=False))
+
+def run(offset):
+    x = np.arange(16, dtype=np.float32)
+    ct.launch(0, (1,), doubled, (x, offset))
+    print(__name__, sys.argv[1:], x[3])
+
+if "child" in sys.argv:
+    sys.exit(subprocess.run([sys.executable, __file__, "grandchild"]).returncode)
+if "fail" in sys.argv:
+    run(1000)
+if "raise" in sys.argv:
+    raise KeyError("of the script")
+run(0)
+sys.exit(7)
+"""
+
+
+@pytest.fixture
+def script(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def test_a_script_gets_its_arguments_and_its_exit_code_is_kept(script, capsys):
+    assert main(["run", str(script), "--device", "cpu", "--sm", "90", "--", "--flag", "x"]) == 7
+    assert capsys.readouterr().out == "__main__ ['--flag', 'x'] 6.0\n"
+
+
+def test_a_fault_is_one_line_under_a_traceback_without_frames_of_ours(script, capsys):
+    assert main(["run", str(script), "--", "fail"]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1].startswith(f"{script}:9:") and "error[kernel-out-of-bounds]: kernel doubled, block" in lines[-1]
+    assert not any("tileiras_build" in line for line in lines)
+
+
+def test_an_error_of_the_script_is_shown_as_python_shows_it(script, capsys):
+    assert main(["run", str(script), "--", "raise"]) == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith("Traceback") and shown.endswith("KeyError: 'of the script'\n")
+    assert "tileiras_build" not in shown
+
+
+def test_processes_that_a_script_starts_are_under_the_device(script):
+    command = [sys.executable, "-m", "tileiras_build", "run", str(script), "--", "child"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (7, "__main__ ['grandchild'] 6.0\n"), done.stderr
+
+
+def test_a_script_that_is_not_there_is_said(tmp_path, capsys):
+    assert main(["run", str(tmp_path / "none.py")]) == 1
+    assert "error[run-script]" in capsys.readouterr().err

@@ -1,0 +1,1 @@
+from tests.strict_driver.conftest import driver  # noqa: F401

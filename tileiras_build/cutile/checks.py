@@ -1,0 +1,45 @@
+"""What a launch refuses before it looks at its arguments, in the words of cuTile's own launcher, whose errors people expect."""
+
+from __future__ import annotations
+
+_SIGNATURE = "launch(stream, grid, kernel, kernel_args, /, *, programmatic_dependent_launch=False)"
+_AXES = 3
+MAX_GRID = (1 << 24) - 1
+_MAX_NUMBER = (1 << 32) - 1
+
+
+def checked(
+    stream: object, grid: object, kernel: object, arguments: object, kernel_class: type
+) -> tuple[int, int, int]:
+    """The blocks along x, y and z; raises TypeError, ValueError or OverflowError where a launch is not what it must be."""
+    if stream is None:
+        raise TypeError("Stream is required, got None")
+    blocks = _blocks(grid)
+    if not isinstance(kernel, kernel_class):
+        raise TypeError(f"{_SIGNATURE} expects a tile kernel as the third argument, got {type(kernel).__name__}")
+    if not isinstance(arguments, tuple):
+        raise TypeError(f"{_SIGNATURE} expects a tuple as the fourth argument, got {type(arguments).__name__}")
+    return blocks
+
+
+def _blocks(grid: object) -> tuple[int, int, int]:
+    if not isinstance(grid, tuple):
+        raise TypeError("Grid must be a tuple")
+    if len(grid) > _AXES:
+        raise ValueError(f"Grid dimensions must be at most {_AXES}, got length {len(grid)}")
+    x, y, z = [_number(axis, count) for axis, count in enumerate((*grid, 1, 1, 1)[:_AXES])]
+    return x, y, z
+
+
+def _number(axis: int, count: object) -> int:
+    if not hasattr(count, "__index__"):
+        raise TypeError(f"an integer is required for Grid[{axis}], got {type(count).__name__}")
+    whole = count.__index__()
+    if whole < 0:
+        raise OverflowError("can't convert negative value to unsigned int")
+    if whole > _MAX_NUMBER:
+        raise ValueError(f"Grid[{axis}] value too big: {whole}")
+    if whole > MAX_GRID:
+        message = f"Grid[{axis}] exceeds 24-bit limit: max={MAX_GRID}, got={whole}. "
+        raise ValueError(message + "Use multiple kernel launches for larger workloads.")
+    return whole

@@ -1,0 +1,157 @@
+"""Kernels compiled for a device: in memory with the kernel itself, and on disk.
+
+The key on disk is what decides the bytes, as the build's key is (``scons_tool/caching.py``): the bytecode, the target, the
+options, the code and the libraries of every stage, and the files that stages read. It holds no path, so that checkouts and
+machines may share a folder, and a new version of the compiler finds nothing of an old one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from ..bytecode.signature import Signature, render
+from ..bytecode.source_names import with_producer
+from ..executor.cache import BuildCache, open_store
+from ..files import file_digest
+from ..knobs import cutile_cache
+from ..launch_manifest import Launch, read_launch_manifest
+from ..pipeline.job import Job
+from ..pipeline.stages import STAGES, between, load, source_digest
+from ..targets import find_target
+from .arguments import signed
+
+if TYPE_CHECKING:
+    from .devices import Device
+    from .versions import Cutile
+
+VERSION = 1  # of what a key covers and of the files of an entry
+_PTX, _CUBIN, _MANIFEST = "kernel.ptx", "kernel.cubin", "kernel.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A kernel for one kind of arguments: its ``entry``, ``ptx`` and ``manifest``, and where the device runs machine code its
+    ``cubin``. The emulator takes it for artifacts."""
+
+    entry: str
+    manifest: Mapping[str, Any]
+    ptx: str
+    cubin: bytes | None
+
+    @cached_property
+    def launch(self) -> Launch:
+        """How it is launched."""
+        return read_launch_manifest(self.manifest).kernels[self.entry]
+
+    def files(self) -> dict[str, bytes]:
+        """What is kept on disk."""
+        kept = {_PTX: self.ptx.encode(), _MANIFEST: json.dumps(self.manifest).encode()}
+        return kept if self.cubin is None else kept | {_CUBIN: self.cubin}
+
+    @classmethod
+    def of_files(cls, entry: str, files: Mapping[str, bytes]) -> Compiled:
+        """What was kept."""
+        return cls(entry, json.loads(files[_MANIFEST]), files[_PTX].decode(), files.get(_CUBIN))
+
+
+class Compiler:
+    """Compiles for one device. Whichever thread asks, what two kernels share is compiled once."""
+
+    def __init__(self, cutile: Cutile, device: Device):
+        self._cutile, self._device = cutile, device
+        self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
+        self._made: WeakValueDictionary[str, Compiled] = WeakValueDictionary()
+        self._disk = _open_disk()
+        self.compilations = 0
+        """How many kernels neither memory nor disk had."""
+
+    def compile(self, kernel: Any, signature: Any) -> Compiled:
+        """The kernel for arguments of this signature. Raises what cuTile's front end raises, and TileirasError."""
+        target = self._device.target
+        exported = self._cutile.export(kernel, signature, target)
+        names = signed(self._cutile.parameter_names(kernel), signature)
+        data = with_producer(exported.data, render({exported.entry: Signature(names)}))
+        job = Job(find_target(target), self._cutile.opt_level(self._cutile.options(kernel), target), lineinfo=True)
+        return self._once(exported.entry, data, job)
+
+    def compile_bytecode(self, data: bytes, entry: str, target: str, level: int) -> bytes:
+        """The cubin of a file of bytecode, which may hold several kernels."""
+        from .. import driver
+
+        cubin = driver.compile(data, target, opt_level=level, lineinfo=True, name=entry).cubin
+        assert cubin is not None
+        return cubin
+
+    @property
+    def name(self) -> str:
+        """What tells images of this compiler from those of others, and of other versions of it."""
+        return f"tileiras_build {_compiler_digest('cubin')}"
+
+    def _once(self, entry: str, data: bytes, job: Job) -> Compiled:
+        key = key_of(data, job, self._device.stop_at)
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            found = self._made.get(key) or self._find(entry, key)
+            made = found or self._compile(entry, data, job, key)
+            self._made[key] = made
+        with self._lock:
+            self._locks.pop(key, None)
+        return made
+
+    def _find(self, entry: str, key: str) -> Compiled | None:
+        if self._disk is None:
+            return None
+        names = (_PTX, _MANIFEST, *((_CUBIN,) if self._device.stop_at == "cubin" else ()))
+        files = self._disk.find(key, names)
+        return None if files is None else Compiled.of_files(entry, files)
+
+    def _compile(self, entry: str, data: bytes, job: Job, key: str) -> Compiled:
+        from .. import driver
+
+        artifacts = driver.compile(
+            data,
+            job.target.name,
+            opt_level=job.opt_level,
+            lineinfo=job.lineinfo,
+            stop_at=self._device.stop_at,
+            name=entry,
+        )
+        assert artifacts.ptx is not None
+        self.compilations += 1
+        made = Compiled(entry, artifacts.manifest, artifacts.ptx, artifacts.cubin)
+        if self._disk is not None:
+            self._disk.keep(key, made.files())
+        return made
+
+
+def _open_disk() -> BuildCache | None:
+    """The cache on disk; None where the user wants none."""
+    place = cutile_cache()
+    return None if place is None else BuildCache(open_store(place))
+
+
+def key_of(data: bytes, job: Job, stop_at: str) -> str:
+    """64 hex digits of all that decides what a bytecode becomes."""
+    options = {field.name: getattr(job, field.name) for field in fields(Job) if field.name != "target"}
+    parts = [VERSION, hashlib.sha256(data).hexdigest(), job.target.name, options, stop_at, _compiler_digest(stop_at)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def _compiler_digest(stop_at: str) -> str:
+    """Of the code, the libraries and the files of every stage up to ``stop_at``."""
+    digest = hashlib.sha256()
+    for stage in between(STAGES[0].name, stop_at):
+        digest.update(source_digest(stage).encode())
+        for file in stage.inputs:
+            digest.update(file_digest(str(load(file.find)(None))).encode())
+    return digest.hexdigest()

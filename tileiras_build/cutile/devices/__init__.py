@@ -1,0 +1,82 @@
+"""What runs kernels: ``Device``, and the two that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ...errors import InvalidInput
+
+if TYPE_CHECKING:
+    from ...runtime.arguments import ArrayView
+    from ..arguments import Value
+    from ..compiled import Compiled
+    from .loaded import Loaded
+
+# One launch (grid, arguments, stream, programmatic) of arguments like those that it was made for; False: they are others.
+Fast = Callable[[object, tuple[object, ...], object, bool], bool]
+
+
+class Device(Protocol):
+    """Where kernels run. Every method may be called by several threads at once."""
+
+    target: str
+    """What kernels are compiled for: "sm_90"."""
+    number: int
+    """The same as a number: 90."""
+    stop_at: str
+    """The last artifact that the device needs of the compiler: "cubin" or "ptx"."""
+
+    has_native_launcher: bool
+    """Whether cuTile's own launcher, which is C code, can launch on it (``native.py``)."""
+
+    def mapping(self, compiled: Compiled) -> Loaded:
+        """What encodes the tensor maps of a kernel that cuTile's launcher loads."""
+
+    def is_capturing(self, stream: object) -> bool:
+        """Whether launches on ``stream`` go into a graph."""
+
+    def open(self) -> None:
+        """Kernels come from now on; called once more after ``close``."""
+
+    def close(self) -> None:
+        """No kernels come for now."""
+
+    def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
+        """The arguments as cuTile's front end is to see them: it takes arrays in GPU memory only."""
+
+    def view(self, array: object, stream: object) -> ArrayView:
+        """Look into an array that will be used on ``stream``. Raises InvalidInput[launch-argument]."""
+
+    def launch(
+        self, compiled: Compiled, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
+    ) -> None:
+        """Run a kernel over ``grid`` (blocks along x, y, z); ``values`` has what ``arguments.flatten`` gives."""
+
+    def fast(self, compiled: Compiled, signature: Any, arguments: tuple[object, ...]) -> Fast | None:
+        """A short way for later launches with arguments like these; None where there is none."""
+
+    def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
+        """Microseconds of one launch; ``flush`` empties caches before it. Raises TimeoutError after ``limit`` seconds."""
+
+    def synchronize(self, stream: object = None) -> None:
+        """Wait for what was launched on ``stream``; None: for everything."""
+
+
+DEVICES = ("gpu", "cpu")
+
+
+def open_device(kind: str, target: str | None, options: dict[str, Any]) -> Device:
+    """The device called ``kind``; raises InvalidInput[cutile-device] where there is none of that name, for that target, or
+    with these options."""
+    if kind == "gpu":
+        from .gpu import GpuDevice
+
+        if options:
+            raise InvalidInput("cutile-device", f"a GPU has no option {next(iter(options))!r}; device='cpu' has some")
+        return GpuDevice(target)
+    if kind == "cpu":
+        from .cpu import CpuDevice
+
+        return CpuDevice(target, **options)
+    raise InvalidInput("cutile-device", f"there is no device {kind!r}", remedy=f"use one of {', '.join(DEVICES)}")

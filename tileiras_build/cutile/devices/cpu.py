@@ -1,0 +1,243 @@
+"""The emulator as a device: arrays in the process's own memory, launches that are over when they return."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import emulator
+from ...errors import InvalidInput
+from ...runtime.arguments import ArrayView, pack_number
+from ...runtime.library import check_grid
+from ...targets import Target, find_target
+from ..arguments import Array, ArrayTable, Value, numbers_of
+from ..reports import NamedArray, explain, name_of
+from ..stand_ins import arrays, cupy_stand_in, driver, jax_calls, streams
+from ..stand_ins.dlpack import OnDevice
+from ..stand_ins.imports import forget, when_imported
+
+if TYPE_CHECKING:
+    from ..compiled import Compiled
+    from ..profile import Profile
+    from . import Fast
+    from .loaded import Loaded
+
+
+@dataclass
+class Options:
+    """How kernels run. ``race_check``: look for accesses that nothing orders; ``time_limit``: seconds of a launch, None for any;
+    ``profile``: what counts, or None; ``jobs``: processes that share the blocks."""
+
+    race_check: bool = False
+    time_limit: float | None = None
+    profile: Profile | None = None
+    jobs: int = 1
+
+
+class CpuDevice:
+    """Runs kernels in the emulator."""
+
+    stop_at = "ptx"
+    has_native_launcher = False
+
+    def __init__(self, target: str | None, **options: Any):
+        if target is None:
+            remedy = "name one: enable('sm_90', device='cpu')"
+            raise InvalidInput("cutile-device", "the emulator is of no GPU of its own", remedy=remedy)
+        self.row = find_target(target)
+        self.target, self.number = self.row.name, self.row.number
+        self.options = _options(options)
+        self._told = False  # how ct.tune chooses
+        self._alone: dict[str, bool] = {}  # entry -> whether its blocks need one process
+        self._busy = threading.Lock()  # loaded kernels have memory of their own
+
+    def open(self) -> None:
+        """Stand in for a GPU's software: now for the driver, for frameworks once they are imported."""
+        open_frameworks(self.row)
+
+    def close(self) -> None:
+        """Leave frameworks as they were."""
+        for name, stand_in in FRAMEWORKS.items():
+            forget(name)
+            stand_in.remove()
+        cupy_stand_in.remove()
+
+    def mapping(self, compiled: Compiled) -> Loaded:
+        """Nobody else loads a kernel here."""
+        raise NotImplementedError
+
+    def is_capturing(self, stream: object) -> bool:
+        """Whether this thread's launches go into a graph."""
+        return streams.capturing() is not None
+
+    def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
+        """Arrays as if they were in a GPU's memory."""
+        return tuple(_shown(argument) for argument in arguments)
+
+    def view(self, array: Any, stream: object) -> ArrayView:
+        """Any array of this process."""
+        return _View.of(arrays.describe(array))
+
+    def launch(
+        self, compiled: Compiled, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
+    ) -> None:
+        """Run a kernel in the emulator, or note it for the graph that is being captured. Raises KernelFault."""
+        blocks = check_grid(compiled.entry, grid, compiled.launch.cluster)
+        graph = streams.capturing()
+        if graph is None:
+            return self._run(compiled, blocks, values)
+        if any(isinstance(value, ArrayTable) for value in values):
+            raise RuntimeError("List argument in CUDAGraph isn't supported yet")  # as cuTile says it
+        graph.steps.append(partial(self._run, compiled, blocks, values))
+        return None
+
+    def _run(self, compiled: Compiled, grid: tuple[int, int, int], values: Sequence[Value]) -> None:
+        named, memory, tables = _named(values), emulator.Memory(), []
+        for one in named:
+            memory.map(one.array.base, one.array.size, one.array.owner)
+
+        def place(table: ArrayTable) -> int:
+            address, size, held = arrays.table_of(table.rows())
+            memory.map(address, size, held)
+            tables.append(held)
+            return address
+
+        numbers = numbers_of(values, place)
+        pairs = zip(compiled.launch.ordinary, numbers, strict=True)
+        params = [pack_number(param.kind, number) or b"" for param, number in pairs]
+        with self._busy:
+            self._emulate(compiled, grid, params, memory, named)
+
+    def _emulate(
+        self,
+        compiled: Compiled,
+        grid: tuple[int, int, int],
+        params: list[bytes],
+        memory: emulator.Memory,
+        named: list[NamedArray],
+    ) -> None:
+        options = self.options
+        counters = None if options.profile is None else emulator.Counters()
+        try:
+            emulator.launch(
+                compiled, compiled.entry, grid, params, memory=memory, check_races=options.race_check or None,
+                check_blocks=options.race_check,
+                counters=counters, time_limit=options.time_limit, jobs=self._jobs(compiled),
+            )  # fmt: skip
+        except emulator.EmulatorError as error:
+            raise explain(error, compiled, named) from None
+        finally:
+            if options.profile is not None and counters is not None:
+                options.profile.add(compiled, grid, counters)
+
+    def _jobs(self, compiled: Compiled) -> int | None:
+        """How many processes may run the blocks; says once why a kernel's blocks have to stay together."""
+        if self.options.jobs < 2:
+            return None
+        if compiled.entry not in self._alone:
+            why = emulator.why_alone(compiled, compiled.entry)
+            self._alone[compiled.entry] = why is not None
+            if why is not None:
+                print(f"tileiras_build: kernel {name_of(compiled.entry)} runs in one process: {why}", file=sys.stderr)
+        return 1 if self._alone[compiled.entry] else self.options.jobs
+
+    def fast(self, compiled: Compiled, signature: Any, arguments: tuple[object, ...]) -> Fast | None:
+        """None: the emulator takes longer than any way to it."""
+        return None
+
+    def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
+        """1 us, without a launch: no GPU is timed here, so that ``ct.tune`` takes the first configuration that compiles."""
+        if not self._told:
+            self._told = True
+            print(
+                "tileiras_build: no GPU is timed: ct.tune takes the first configuration that compiles", file=sys.stderr
+            )
+        return 1.0
+
+    def synchronize(self, stream: object = None) -> None:
+        """Launches are over when they return."""
+
+
+def _options(given: dict[str, Any]) -> Options:
+    known = [field.name for field in dataclasses.fields(Options)]
+    if unknown := set(given) - set(known):
+        message = f"the emulator has no option {sorted(unknown)[0]!r}"
+        raise InvalidInput("cutile-device", message, remedy=f"use {', '.join(known)}")
+    return Options(**given)
+
+
+class _View(ArrayView):
+    """What is passed of an array, and what else is known of it."""
+
+    description: arrays.Description
+
+    @classmethod
+    def of(cls, found: arrays.Description) -> _View:
+        made = cls(found.address, found.shape, found.strides, 0, _dtype(found), found.readonly)
+        made.description = found
+        return made
+
+
+def _dtype(found: arrays.Description) -> np.dtype | None:
+    try:
+        return np.dtype(found.element)
+    except TypeError:
+        return None
+
+
+def _shown(argument: Any) -> object:
+    if type(argument) in (tuple, list):
+        return type(argument)(_shown(part) for part in argument)
+    if dataclasses.is_dataclass(argument) and not isinstance(argument, type):
+        fields = {field.name: getattr(argument, field.name) for field in dataclasses.fields(argument)}
+        shown = {name: _shown(value) for name, value in fields.items()}
+        changed = any(shown[name] is not fields[name] for name in fields)
+        return dataclasses.replace(argument, **shown) if changed else argument
+    return OnDevice(arrays.describe(argument)) if arrays.needs_showing(argument) else argument
+
+
+def _named(values: Sequence[Value]) -> list[NamedArray]:
+    """The arrays of a launch; those of a list are named as the kernel gets at them."""
+    found = []
+    for value in values:
+        if isinstance(value, Array):
+            found.append((value.name, value.view))
+        elif isinstance(value, ArrayTable):
+            found += [(f"{value.name}[{index}]", view) for index, view in enumerate(value.views)]
+    return [NamedArray(name, view.description) for name, view in found if isinstance(view, _View)]
+
+
+class _TorchStandIn:
+    """PyTorch's, imported when PyTorch is."""
+
+    @staticmethod
+    def install(target: Target, module: ModuleType) -> None:
+        from ..stand_ins import torch_cuda
+
+        torch_cuda.install(module, target)
+
+    @staticmethod
+    def remove() -> None:
+        if "torch" in sys.modules:
+            from ..stand_ins import torch_cuda
+
+            torch_cuda.remove()
+
+
+def open_frameworks(target: Target) -> None:
+    """Stand in for the driver now, and for frameworks once they are imported."""
+    driver.install(target)
+    cupy_stand_in.install()
+    for name, stand_in in FRAMEWORKS.items():
+        when_imported(name, partial(stand_in.install, target))
+
+
+FRAMEWORKS: dict[str, Any] = {"torch": _TorchStandIn, "cuda.tile.jax": jax_calls}

@@ -1,0 +1,206 @@
+"""A GPU behind the CUDA driver."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ...errors import InvalidInput
+from ...runtime.arguments import ArrayView
+from ...runtime.driver import stream_handle
+from ...runtime.library import check_grid
+from ...targets import find_target
+from ..arguments import ArrayTable, Number, Value, numbers_of
+from .cuda_driver import StreamDriver
+from .fast_launch import make_fast
+from .loaded import Loaded, launch_function
+from .readers import is_torch
+
+if TYPE_CHECKING:
+    from ..compiled import Compiled
+    from . import Fast
+
+_WITHOUT = "to run kernels without a GPU, use enable('sm_90', device='cpu')"
+_LARGEST_F32 = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
+
+
+class GpuDevice:
+    """The current context's GPU. ``target`` is what kernels are compiled for, where it is not the GPU's own."""
+
+    stop_at = "cubin"
+    has_native_launcher = True
+
+    def __init__(self, target: str | None):
+        try:
+            self.driver = StreamDriver()
+            self.device, number = self.driver.device()
+        except InvalidInput as error:
+            raise _without_gpu(error) from None
+        row = find_target(target or f"sm_{number}")
+        self.target, self.number = row.name, row.number
+        self._call = launch_function(self.driver)
+        self._lock = threading.Lock()
+        self._here = threading.local()
+        self._loaded: dict[Compiled, Loaded] = {}
+        self._flushed: tuple[int, int] | None = None  # address and size of what pushes all else out of the L2 cache
+
+    def is_capturing(self, stream: object) -> bool:
+        """Whether launches on ``stream`` go into a graph."""
+        self._make_ready()
+        return self.driver.is_capturing(stream_handle(stream))
+
+    def open(self) -> None:
+        """Nothing is to be done."""
+
+    def close(self) -> None:
+        """Nothing is to be done."""
+
+    def shown(self, arguments: tuple[object, ...]) -> tuple[object, ...]:
+        """As they are."""
+        self._make_ready()
+        return arguments
+
+    def view(self, array: Any, stream: object) -> ArrayView:
+        """Of tensors of torch by their own methods, of others through DLPack or the CUDA array interface."""
+        if not is_torch(array):
+            return self.driver.view(array, stream_handle(stream))
+        home = array.get_device()
+        return ArrayView(array.data_ptr(), tuple(array.shape), array.stride(), None if home < 0 else home)
+
+    def launch(
+        self, compiled: Compiled, grid: Sequence[int], values: Sequence[Value], stream: object, programmatic: bool
+    ) -> None:
+        """Enqueue a kernel."""
+        self._make_ready()
+        loaded, handle = self.loaded(compiled), stream_handle(stream)
+        blocks = check_grid(compiled.entry, grid, compiled.launch.cluster)
+        tables: list[int] = []
+        try:
+            numbers = list(numbers_of(values, lambda table: self._place(table, handle, tables)))
+            kinds = [param.kind for param in compiled.launch.ordinary]
+            numbers = [_exact(kind, number) for kind, number in zip(kinds, numbers, strict=True)]
+            loaded.enqueue(blocks, numbers, handle, programmatic)
+        finally:
+            for address in tables:
+                self.driver.call("cuMemFreeAsync", address, handle)
+
+    def fast(self, compiled: Compiled, signature: Any, arguments: tuple[object, ...]) -> Fast | None:
+        """One straight function (``fast_launch``)."""
+        return make_fast(self.loaded(compiled), signature, arguments, self.view, stream_handle, self._here)
+
+    def synchronize(self, stream: object = None) -> None:
+        """Wait for the stream, or for all of the context."""
+        self._make_ready()
+        if stream is None:
+            self.driver.call("cuCtxSynchronize")
+        else:
+            self.driver.call("cuStreamSynchronize", stream_handle(stream))
+
+    def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
+        """Microseconds on the GPU of one launch, between two events; ``flush`` empties the L2 cache before it.
+
+        Raises TimeoutError where it takes longer than ``limit`` seconds: it goes on, for nothing stops a kernel.
+        """
+        self._make_ready()
+        handle = stream_handle(stream)
+        with self._events() as (start, end):
+            if flush:
+                address, size = self._flush_memory()
+                self.driver.call("cuMemsetD8Async", address, 0x5A, size, handle)
+            self.driver.call("cuEventRecord", start, handle)
+            launch()
+            self.driver.call("cuEventRecord", end, handle)
+            self._wait(end, limit)
+            return 1e3 * float(self.driver.call("cuEventElapsedTime", start, end))
+
+    @contextmanager
+    def _events(self) -> Iterator[tuple[object, object]]:
+        made = [self.driver.call("cuEventCreate", 0) for _ in range(2)]
+        try:
+            yield made[0], made[1]
+        finally:
+            for event in made:
+                self.driver.call("cuEventDestroy", event)
+
+    def _wait(self, event: object, limit: float | None) -> None:
+        if limit is not None:
+            until = time.monotonic() + limit
+            while not self.driver.is_done(event):
+                if time.monotonic() > until:
+                    raise TimeoutError(f"CUDA kernel launch exceeded timeout {limit} sec")
+                time.sleep(1e-4)
+        self.driver.call("cuEventSynchronize", event)
+
+    def _flush_memory(self) -> tuple[int, int]:
+        """As much memory as the L2 cache holds; allocated once."""
+        with self._lock:
+            if self._flushed is None:
+                size = max(self.driver.attribute("CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE", self.device), 1024)
+                self._flushed = int(self.driver.call("cuMemAlloc", size)), size
+            return self._flushed
+
+    # ---- kernels and tables in the driver
+    def loaded(self, compiled: Compiled) -> Loaded:
+        """The kernel in the driver; loaded once."""
+        if (found := self._loaded.get(compiled)) is not None:
+            return found
+        with self._lock:
+            if compiled not in self._loaded:
+                self._loaded[compiled] = self._load(compiled)
+            return self._loaded[compiled]
+
+    def mapping(self, compiled: Compiled) -> Loaded:
+        """What encodes the tensor maps of a kernel that somebody else loads."""
+        return Loaded(compiled, 0, self.target, self.driver, self._call)
+
+    def _load(self, compiled: Compiled) -> Loaded:
+        """A capture that this thread has begun must not keep it from loading: nothing of it belongs into the graph."""
+        assert compiled.cubin is not None
+        self._make_ready()
+        with self.driver.relaxed_capture():
+            kernel = self.driver.kernel(self.driver.load(compiled.cubin), compiled.entry)
+            for device in range(self.driver.device_count()):
+                self.driver.allow_shared_memory(kernel, device, compiled.launch.shared_memory.dynamic)
+            self.driver.call("cuKernelGetFunction", kernel)  # else it is loaded by its first launch
+        return Loaded(compiled, int(kernel), self.target, self.driver, self._call)
+
+    def _place(self, table: ArrayTable, handle: int, placed: list[int]) -> int:
+        """A list's table in memory that is there for this launch alone, in the order of the stream."""
+        if self.driver.is_capturing(handle):
+            message = f"argument {table.name} is a list, and a launch with a list cannot be captured into a graph"
+            raise InvalidInput("cutile-capture", message, remedy="pass the arrays as a tuple, or one by one")
+        rows = table.rows()
+        data = struct.pack(f"<{len(rows)}q", *[_signed(number) for number in rows])
+        address = int(self.driver.call("cuMemAllocAsync", len(data), handle))
+        placed.append(address)
+        held = ctypes.create_string_buffer(data, len(data))
+        # The driver has copied what is not page-locked when it returns.
+        self.driver.call("cuMemcpyHtoDAsync", address, ctypes.addressof(held), len(data), handle)
+        return address
+
+    def _make_ready(self) -> None:
+        """Let this thread have a context."""
+        if not hasattr(self._here, "ready"):
+            self.driver.device()
+            self._here.ready = True
+
+
+def _exact(kind: str, number: Number) -> Number:
+    """What ``struct`` takes: a float beyond f32 is infinite, as cuTile has it."""
+    if kind == "f32" and abs(value := float(number)) > _LARGEST_F32:
+        return math.copysign(math.inf, value) if not math.isnan(value) else value
+    return number
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 64) if number >= 1 << 63 else number
+
+
+def _without_gpu(error: InvalidInput) -> InvalidInput:
+    return InvalidInput(error.id, error.message, remedy=f"{error.remedy}; {_WITHOUT}" if error.remedy else _WITHOUT)

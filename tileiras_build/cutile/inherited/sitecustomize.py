@@ -1,0 +1,26 @@
+"""Python runs this file at its start, for the folder is in PYTHONPATH: the process is under its parent's device."""
+
+import os
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _next() -> None:
+    """What the environment has of this name itself, which this file hides."""
+    import importlib
+
+    sys.path[:] = [folder for folder in sys.path if os.path.abspath(folder) != _HERE]
+    own = sys.modules.pop("sitecustomize", None)
+    try:
+        importlib.import_module("sitecustomize")
+    except ModuleNotFoundError:
+        if own is not None:
+            sys.modules["sitecustomize"] = own
+
+
+_next()
+if os.environ.get("TILEIRAS_CUTILE_INHERITED"):
+    from tileiras_build.cutile.inherit import enable_later
+
+    enable_later()

@@ -1,0 +1,100 @@
+"""What each kernel did in the emulator, as a table and as JSON (``tileiras-build run --profile``)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..emulator import Counters
+from ..emulator.counting import KINDS
+from ..files import write_files
+from ..reports.table import align
+from .reports import name_of
+
+if TYPE_CHECKING:
+    from .compiled import Compiled
+
+COLUMNS = (
+    "kernel", "launches", "blocks", "instructions", "tensor operations", "global bytes", "sectors/request",
+    "bulk copies", "shared bytes", "bank conflicts",
+)  # fmt: skip
+
+
+@dataclass
+class Row:
+    """What all launches of one kernel, compiled for one kind of arguments, did."""
+
+    entry: str
+    launches: int = 0
+    blocks: int = 0
+    counters: Counters = field(default_factory=Counters)
+
+    def numbers(self) -> dict[str, object]:
+        """As JSON has it; ``emulator/counting.py`` says what is counted."""
+        counts = self.counters
+        return {
+            "kernel": name_of(self.entry),
+            "entry": self.entry,
+            "launches": self.launches,
+            "blocks": self.blocks,
+            "instructions": {kind: counts.instructions.get(kind, 0) for kind in KINDS},
+            "tensor_operations": counts.tensor_operations,
+            "global": {
+                "read": counts.global_read, "written": counts.global_written, "requests": counts.requests,
+                "sectors": counts.sectors, "bulk_copies": counts.bulk_copies,
+            },
+            "shared": {
+                "read": counts.shared_read, "written": counts.shared_written,
+                "wavefronts": sum(counts.accesses.values()), "bank_conflicts": sum(counts.bank_conflicts.values()),
+            },
+        }  # fmt: skip
+
+    def cells(self) -> tuple[str, ...]:
+        """A line of the table."""
+        counts = self.counters
+        each = f"{counts.sectors / counts.requests:.1f}" if counts.requests else "-"
+        numbers = (
+            self.launches, self.blocks, sum(counts.instructions.values()), counts.tensor_operations,
+            counts.global_read + counts.global_written,
+        )  # fmt: skip
+        shared = counts.shared_read + counts.shared_written
+        rest = (counts.bulk_copies, shared, sum(counts.bank_conflicts.values()))
+        return name_of(self.entry), *map(_grouped, numbers), each, *map(_grouped, rest)
+
+
+def _grouped(number: int) -> str:
+    return f"{number:,}"
+
+
+class Profile:
+    """The counts of a run, by kernel."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Row] = {}
+
+    def add(self, compiled: Compiled, grid: Sequence[int], counters: Counters) -> None:
+        """One launch."""
+        row = self.rows.setdefault(compiled.entry, Row(compiled.entry))
+        row.launches += 1
+        row.blocks += grid[0] * grid[1] * grid[2]
+        row.counters.add(counters)
+
+    def table(self) -> str:
+        """One line for each kernel, and below it its instructions by kind."""
+        text = [align(COLUMNS, [row.cells() for row in self.rows.values()])]
+        kinds = [
+            (name_of(row.entry), *(_grouped(row.counters.instructions.get(kind, 0)) for kind in KINDS))
+            for row in self.rows.values()
+        ]
+        return "\n\n".join([*text, align(("instructions of", *KINDS), kinds)])
+
+    def write(self, file: str | None) -> None:
+        """The table to standard error, for standard output is the script's; JSON to ``file``."""
+        print(self.table(), file=sys.stderr)
+        if file is not None:
+            made = {"version": 1, "kernels": [row.numbers() for row in self.rows.values()]}
+            write_files({Path(file): (json.dumps(made, indent=1) + "\n").encode()})

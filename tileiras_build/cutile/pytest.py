@@ -1,0 +1,86 @@
+"""A pytest plugin: suites of kernels run where there is no GPU.
+
+    pytest -p tileiras_build.cutile.pytest --tile-device cpu --tile-sm 90
+
+The device is enabled before conftest files are read, in every worker of pytest-xdist, and in Python processes that tests start.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from ..errors import TileirasError
+from .settings import Settings
+
+_running = ExitStack()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the plugin."""
+    group = parser.getgroup("tileiras_build", "kernels of cuTile Python")
+    group.addoption("--tile-device", choices=("cpu", "gpu"), help="what kernels run on: the emulator, or a GPU")
+    group.addoption("--tile-sm", default="90", metavar="SM", help="the target of --tile-device cpu (default: 90)")
+    what = "run the first N parametrizations of each test only"
+    group.addoption("--tile-keep", type=int, default=0, metavar="N", help=what)
+    what = "fail a launch that takes longer (default: never)"
+    group.addoption("--tile-time-limit", type=float, metavar="SECONDS", help=what)
+    group.addoption("--tile-race-check", action="store_true", help="find accesses that nothing orders")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
+    """Enable the device; conftest files may ask for it as they are read."""
+    options = early_config.known_args_namespace
+    if options.tile_device is None:
+        return
+    try:
+        _enable(options)
+    except TileirasError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _enable(options: Any) -> None:
+    from . import enabled
+    from .inherit import inherited
+
+    sm = options.tile_sm if options.tile_device == "cpu" else None
+    settings = Settings(options.tile_device, sm, options.tile_race_check, options.tile_time_limit)
+    _running.enter_context(enabled(settings.sm, device=settings.device, **settings.options()))
+    _running.enter_context(inherited(settings))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Give cuTile its functions back."""
+    _running.close()
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """The device, under pytest's first lines."""
+    device = config.getoption("tile_device")
+    if device is None:
+        return None
+    return f"tileiras_build: kernels run on the {device}" + (f" as sm_{_number(config)}" if device == "cpu" else "")
+
+
+def _number(config: pytest.Config) -> str:
+    return str(config.getoption("tile_sm")).removeprefix("sm_")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the first parametrizations of each test."""
+    keep = config.getoption("tile_keep")
+    if not keep:
+        return
+    seen: Counter[str] = Counter()
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        seen[name] += 1
+        (kept if seen[name] <= keep else left_out).append(item)
+    items[:] = kept
+    config.hook.pytest_deselected(items=left_out)

@@ -1,0 +1,100 @@
+"""What a kernel did wrong on the emulator, in the words of who wrote it: its Python line, its block, its array."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..emulator import faults
+from ..emulator.lines import source_of
+from ..errors import InternalError, InvalidInput, Location, TileirasError, Unsupported
+
+if TYPE_CHECKING:
+    from .compiled import Compiled
+    from .stand_ins.arrays import Description
+
+NEAR = 1 << 24  # bytes: an address further than this from every array is told as a number
+OUTSIDE = "address outside mapped memory"
+
+
+class KernelFault(InvalidInput):
+    """A kernel did what it may not. ``kernel`` is its name, ``block`` its block index, ``fault`` what the emulator said."""
+
+    kernel: str
+    block: tuple[int, int, int] | None
+    fault: faults.EmulatorFault
+
+
+@dataclass(frozen=True)
+class NamedArray:
+    """An array that a launch was given, by the name of its parameter."""
+
+    name: str
+    array: Description
+
+    def __str__(self) -> str:
+        return f'array "{self.name}" ({self.array.element}, shape {list(self.array.shape)})'
+
+    def distance(self, address: int) -> int:
+        """Bytes from the array's memory to an address; 0 inside."""
+        return max(self.array.base - address, address - self.array.base - self.array.size + 1, 0)
+
+
+def name_of(entry: str) -> str:
+    """The kernel that an entry point was compiled of: cuTile puts ``_K`` and the arguments' kinds behind its name."""
+    return entry.rpartition("_K")[0] or entry
+
+
+def explain(error: faults.EmulatorError, compiled: Compiled, arrays: Sequence[NamedArray]) -> TileirasError:
+    """What to raise for an error of the emulator: KernelFault, or what is no fault of the kernel's."""
+    kernel = name_of(compiled.entry)
+    if isinstance(error, faults.UnsupportedInstruction):
+        return Unsupported("emulator-instruction", f"kernel {kernel} has what the emulator cannot run: {error}")
+    if not isinstance(error, faults.EmulatorFault):
+        return InternalError("emulator", f"kernel {kernel}: {error}")
+    block = error.thread[0] if error.thread else None
+    where = f"kernel {kernel}" + (f", block {tuple(int(at) for at in block)}" if block else "")
+    made = KernelFault(
+        f"kernel-{error.kind}", f"{where}: {_what(error, arrays)}", location=_location(compiled.ptx, error)
+    )
+    made.kernel, made.block, made.fault = kernel, block, error
+    return made
+
+
+def _location(ptx: str, fault: faults.EmulatorFault) -> Location | None:
+    found = source_of(ptx, fault.line)
+    return Location(found.file, found.line, found.column + 1) if found else None
+
+
+def _what(fault: faults.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
+    if fault.kind == faults.OUT_OF_BOUNDS:
+        return f"{_does(fault)}, {_place(fault, arrays)}"
+    if fault.kind == faults.BLOCK_RACE:
+        return f"{_does(fault)} {_place(fault, arrays)}; {fault.message}"
+    if fault.kind == faults.MISALIGNED:
+        return f"{_does(fault)} at an address that is no multiple of as many, {_place(fault, arrays)}"
+    if fault.kind in (faults.TIME_LIMIT, faults.ASSERTION, faults.DEADLOCK):
+        return fault.message
+    return f"{fault.message} (PTX line {fault.line}: {fault.instruction})"
+
+
+def _does(fault: faults.EmulatorFault) -> str:
+    verb = "writes" if fault.writes else "reads"
+    return f"{verb} {fault.size} byte{'s' * (fault.size != 1)}" if fault.size else f"{verb} memory"
+
+
+def _place(fault: faults.EmulatorFault, arrays: Sequence[NamedArray]) -> str:
+    """Where an address lies among the arrays of the launch."""
+    address = fault.address or 0
+    nearest = min(arrays, key=lambda one: one.distance(address), default=None)
+    if nearest is None or nearest.distance(address) > NEAR:
+        return f"at address {address:#x}, which is in no array"
+    offset = address - nearest.array.base
+    if offset < 0:
+        return f"{-offset} bytes before the start of {nearest}"
+    if offset < nearest.array.size:
+        inside = nearest.array.size - offset
+        return f"at byte {offset} of {nearest}" + (", beyond its end" if fault.size > inside else "")
+    past = offset - nearest.array.size
+    return f"{past} bytes past the end of {nearest}" if past else f"right after the end of {nearest}"

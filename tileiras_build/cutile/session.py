@@ -1,0 +1,145 @@
+"""What is enabled: a device, the installed cuTile, and the kernels compiled so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .arguments import flatten, host_array
+from .checks import checked
+from .compiled import Compiled, Compiler
+from .devices import Device, open_device
+from .launch_shim import LaunchShim, install
+from .launching import KEPT
+from .native import PROGRAMMATIC, Miss, Native, NotNative, is_native
+from .versions import Cutile
+
+if TYPE_CHECKING:
+    from .devices import Fast
+
+_HOST_REMEDY = "copy it to the GPU, or run kernels without one: enable('sm_90', device='cpu')"
+_MOST_WAYS = 64
+_MOST_OF_ONE = 4  # such as arrays of several libraries
+
+
+@dataclass(eq=False)
+class Kept:
+    """What a session keeps of one kernel: the ``native`` launcher, if it was ``asked`` for and there is one, the ``ways`` to launch it fast, the latest first, and what was compiled, by the symbol that
+    cuTile mangles from the signature."""
+
+    session: Session
+    ways: list[Fast] = field(default_factory=list)
+    compiled: dict[str, Compiled] = field(default_factory=dict)
+    tried: dict[str, int] = field(default_factory=dict)
+    native: Native | None = None
+    asked: bool = False
+
+    def learn(self, symbol: str, make: Callable[[], Fast | None]) -> None:
+        """One more way, unless the same signature has some already: there are arguments that none will ever be for."""
+        self.tried[symbol] = self.tried.get(symbol, 0) + 1
+        if self.tried[symbol] <= _MOST_OF_ONE and (way := make()) is not None:
+            self.ways = [way, *self.ways[: _MOST_WAYS - 1]]
+
+
+class Session:
+    """One ``enable``: it compiles each kernel once for each kind of arguments, and launches it on ``device``."""
+
+    def __init__(self, device: Device, cutile: Cutile):
+        self.device, self.cutile = device, cutile
+        self.compiler = Compiler(cutile, device)
+        self.shim: LaunchShim | None = install() if device.has_native_launcher else None
+
+    def kept(self, kernel: Any) -> Kept:
+        """What is kept of a kernel."""
+        found = getattr(kernel, KEPT, None)
+        if found is None or found.session is not self:
+            found = Kept(self)
+            setattr(kernel, KEPT, found)
+        return found
+
+    def enqueue(self, stream: object, grid: Any, kernel: Any, arguments: Any, programmatic: bool) -> None:
+        """Run a kernel, as fast as it can be done."""
+        kept = getattr(kernel, KEPT, None)
+        if kept is None or kept.session is not self or type(arguments) is not tuple:
+            self.launch(stream, grid, kernel, arguments, programmatic)
+            return
+        if (native := kept.native) is not None:
+            try:
+                if programmatic:
+                    native.launch(stream, grid, native.threads, native.twin, arguments, **PROGRAMMATIC)
+                else:
+                    native.launch(stream, grid, native.threads, native.twin, arguments)
+                return
+            # What cuTile's launcher refuses is looked at in full, which says more.
+            except Exception as error:
+                if isinstance(error, Miss) and self._natively(kept, native, stream, grid, arguments, programmatic):
+                    return
+        for way in kept.ways:
+            if way(grid, arguments, stream, programmatic):
+                return
+        self.launch(stream, grid, kernel, arguments, programmatic)
+
+    def launch(
+        self, stream: object, grid: tuple[int, ...], kernel: Any, arguments: tuple[object, ...], programmatic: bool
+    ) -> None:
+        """Run a kernel; everything is looked at."""
+        device, blocks = self.device, checked(stream, grid, kernel, arguments, self.cutile.kernel_class)
+        kept = self.kept(kernel)
+        signature = self._signature(kernel, arguments)
+        compiled = self._compiled(kept, kernel, signature)
+        if not kept.asked:
+            kept.asked, kept.native = True, self._native(kept, kernel, compiled)
+            if kept.native and self._natively(kept, kept.native, stream, grid, arguments, programmatic):
+                return
+        names = self.cutile.parameter_names(kernel)
+        values = flatten(names, signature, arguments, lambda array: device.view(array, stream))
+        device.launch(compiled, blocks, values, stream, programmatic)
+        kept.learn(signature.symbol, lambda: device.fast(compiled, signature, arguments))
+
+    def _native(self, kept: Kept, kernel: Any, compiled: Compiled) -> Native | None:
+        """The launcher in C, where the device has it, of a kernel of which one variant is ``compiled``."""
+        if not is_native(self, compiled):
+            return None
+        compile = lambda signature: self._compiled(kept, kernel, self.cutile.as_ours(signature, kernel))
+        return Native(self, kernel, compiled, compile)
+
+    def _natively(
+        self, kept: Kept, native: Native, stream: object, grid: Any, arguments: tuple[object, ...], programmatic: bool
+    ) -> bool:
+        """Whether cuTile's launcher has loaded and launched the kernel: it loads none while a graph is captured."""
+        if self.device.is_capturing(stream):
+            return False
+        try:
+            native.load_and_launch(stream, grid, arguments, PROGRAMMATIC if programmatic else {})
+        except NotNative:
+            kept.native = None
+            return False
+        except Exception:
+            return False
+        return True
+
+    def compile(self, kernel: Any, arguments: tuple[object, ...]) -> Compiled:
+        """The kernel as it is launched with these arguments, compiled."""
+        return self._compiled(self.kept(kernel), kernel, self._signature(kernel, arguments))
+
+    def _signature(self, kernel: Any, arguments: tuple[object, ...]) -> Any:
+        """What cuTile finds out about the arguments; raises what cuTile raises, and says which array is no device's."""
+        try:
+            return self.cutile.signature(kernel, self.device.shown(arguments))
+        except (BufferError, RuntimeError, ValueError) as error:
+            name = host_array(self.cutile.parameter_names(kernel), arguments)
+            if name is None:
+                raise
+            message = f"Input array is not on a CUDA device: {name} is in the computer's own memory; {_HOST_REMEDY}"
+            raise ValueError(message) from error
+
+    def _compiled(self, kept: Kept, kernel: Any, signature: Any) -> Compiled:
+        found = kept.compiled.get(signature.symbol)
+        return found or kept.compiled.setdefault(signature.symbol, self.compiler.compile(kernel, signature))
+
+
+def open_session(target: str | None, device: str, options: dict[str, Any]) -> Session:
+    """A session on a device; see ``cutile.enable``."""
+    opened = open_device(device, target, options)
+    return Session(opened, Cutile())

@@ -1,0 +1,23 @@
+"""How kernels are run, as a command line says it and as processes inherit it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a script is run: ``device`` and ``sm`` as for ``enable``, and the emulator's options."""
+
+    device: str
+    sm: str | None
+    race_check: bool = False
+    time_limit: float | None = None
+    jobs: int = 1
+    profile: bool = False
+    json: str | None = None
+
+    def options(self) -> dict[str, object]:
+        """What ``enable`` takes."""
+        names = ("race_check", "time_limit", "jobs") if self.device == "cpu" else ()
+        return {name: value for name, value in asdict(self).items() if name in names}

@@ -1,0 +1,138 @@
+"""Arrays of this process, whoever made them: where they lie and what they are part of."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import InvalidInput
+from .dlpack import CODES, NAME, NAMED, Managed, pointer_of
+
+if TYPE_CHECKING:
+    import torch
+
+_KINDS = {code: kind for kind, code in CODES.items()}
+_NAMES = {code: name for name, code in reversed(NAMED.items())}
+
+
+@dataclass(frozen=True)
+class Description:
+    """An array: byte address, shape, strides in elements, the name ("float32") and bits of its elements, and the memory that
+    holds all of it, of which it may be a view: ``base`` and ``size`` in bytes. ``owner`` keeps that memory."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    element: str
+    bits: int
+    base: int
+    size: int
+    owner: object
+    readonly: bool = False
+
+    @property
+    def code(self) -> int:
+        """DLPack's code of its elements."""
+        return NAMED.get(self.element) or CODES[np.dtype(self.element).kind]
+
+
+def describe(array: Any) -> Description:
+    """What is known of an array; InvalidInput[launch-argument] for what is none, or has elements that kernels have not."""
+    if isinstance(array, np.ndarray):
+        return _of_numpy(array)
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        return _of_torch(array)
+    if hasattr(array, "__dlpack__"):
+        return _of_dlpack(array)
+    if hasattr(array, "__cuda_array_interface__"):
+        return _of_interface(array)
+    raise InvalidInput(
+        "launch-argument", f"a {type(array).__name__} is no array", remedy="pass an array that offers DLPack"
+    )
+
+
+def needs_showing(value: object) -> bool:
+    """Whether cuTile would look for it on a GPU: PyTorch's tensors, whose stand-in does so, say themselves that they are there."""
+    torch = sys.modules.get("torch")
+    if isinstance(value, type) or torch is not None and isinstance(value, torch.Tensor):
+        return False
+    return hasattr(value, "__dlpack__") or hasattr(value, "__cuda_array_interface__")
+
+
+def _of_numpy(array: np.ndarray) -> Description:
+    bits = _bits(array.dtype)
+    whole = array
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    start, end = np.lib.array_utils.byte_bounds(whole)
+    strides = tuple(step // array.itemsize for step in array.strides)
+    address = array.__array_interface__["data"][0]
+    name, readonly = array.dtype.name, not array.flags.writeable
+    return Description(address, array.shape, strides, name, bits, start, end - start, whole, readonly)
+
+
+def _bits(kind: np.dtype) -> int:
+    """Bits of an element, of a type that DLPack knows."""
+    if kind.name not in NAMED and (kind.kind not in CODES or not kind.isnative):
+        raise InvalidInput("launch-argument", f"an array of {kind} is no argument of a kernel")
+    return int(kind.name[5]) if kind.name.startswith(("float4_", "float6_")) else 8 * kind.itemsize
+
+
+def _of_torch(tensor: torch.Tensor) -> Description:
+    storage = tensor.untyped_storage()
+    name = str(tensor.dtype).removeprefix("torch.")
+    address, base = tensor.data_ptr(), storage.data_ptr()
+    shape, strides = tuple(tensor.shape), tuple(tensor.stride())
+    bits = 8 * tensor.element_size()
+    return Description(address, shape, strides, name, bits, base, storage.nbytes(), storage)
+
+
+def _of_dlpack(array: Any) -> Description:
+    try:
+        made = array.__dlpack__()
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise InvalidInput("launch-argument", f"an argument cannot be read as an array: {error}") from None
+    tensor = Managed.from_address(pointer_of(made, NAME)).tensor
+    shape = tuple(tensor.shape[: tensor.rank])
+    strides = tuple(tensor.strides[: tensor.rank]) if tensor.strides else _row_major(shape)
+    address = (tensor.data or 0) + tensor.offset
+    code, bits = tensor.type.code, tensor.type.bits
+    name = np.dtype(f"{_KINDS[code]}{bits // 8}").name if code in _KINDS else _NAMES[code]
+    return Description(address, shape, strides, name, bits, address, _span(shape, strides, bits), (array, made))
+
+
+def _of_interface(array: Any) -> Description:
+    found = array.__cuda_array_interface__
+    kind = np.dtype(found["typestr"])
+    bits, shape = _bits(kind), tuple(found["shape"])
+    steps = found.get("strides")
+    strides = _row_major(shape) if steps is None else tuple(step // kind.itemsize for step in steps)
+    address, readonly = found["data"]
+    size = _span(shape, strides, bits)
+    return Description(address, shape, strides, kind.name, bits, address, size, array, readonly)
+
+
+def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for length in reversed(shape):
+        strides.append(step)
+        step *= length
+    return tuple(reversed(strides))
+
+
+def _span(shape: tuple[int, ...], strides: tuple[int, ...], bits: int) -> int:
+    """Bytes from the first element to behind the last."""
+    if 0 in shape:
+        return 0
+    return -(-(1 + sum((length - 1) * stride for length, stride in zip(shape, strides, strict=True))) * bits // 8)
+
+
+def table_of(rows: list[int]) -> tuple[int, int, object]:
+    """A table of 8-byte words in this process's memory: (address, bytes, what keeps it)."""
+    held = (ctypes.c_int64 * len(rows))(*rows)
+    return ctypes.addressof(held), ctypes.sizeof(held), held

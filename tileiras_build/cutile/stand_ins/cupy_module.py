@@ -1,0 +1,135 @@
+"""``cupy`` without CuPy: NumPy under its name, whose arrays have what CuPy's have besides.
+
+Functions that NumPy does not have (RawKernel, …) are missing here too, and say so.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+import numpy as np
+
+from ...errors import Unsupported
+from . import driver, streams
+
+_SUBMODULES = ("random", "linalg", "fft", "testing", "polynomial")
+
+
+class ndarray(np.ndarray):
+    """An array on the device."""
+
+    def get(self, stream: object = None, order: Any = "C", out: np.ndarray | None = None) -> np.ndarray:
+        """A copy in the computer's memory."""
+        made = np.array(self, order=order, subok=False)
+        if out is None:
+            return made
+        out[...] = made
+        return out
+
+    def set(self, values: np.ndarray, stream: object = None) -> None:
+        """Take over the values of an array in the computer's memory."""
+        self[...] = values
+
+    @property
+    def device(self) -> types.SimpleNamespace:  # type: ignore[override]
+        """The device, of which there is one."""
+        return types.SimpleNamespace(id=0, synchronize=lambda: None)
+
+
+def _on_device(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and not isinstance(value, ndarray):
+        return value.view(ndarray)
+    if type(value) in (tuple, list):
+        return type(value)(_on_device(part) for part in value)
+    return value
+
+
+def _wrapped(function: Any) -> Any:
+    """A function of NumPy whose arrays are on the device; classes and numbers as they are."""
+    if isinstance(function, type | np.ufunc) or not callable(function):
+        return function
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _on_device(function(*args, **kwargs))
+
+    return call
+
+
+class _Module(types.ModuleType):
+    """A module that has what one of NumPy has, and ``own`` besides."""
+
+    def __init__(self, name: str, source: types.ModuleType, own: dict[str, Any]):
+        super().__init__(name, "tileiras_build's stand-in for CuPy")
+        self._source = source
+        self.__path__: list[str] = []
+        self.__dict__.update(own)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if not hasattr(self._source, name):
+            message = f"{self.__name__}.{name} is not known to the stand-in for CuPy, which has NumPy's functions"
+            raise MissingInCupy("cupy-stand-in", message)
+        found = _wrapped(getattr(self._source, name))
+        setattr(self, name, found)
+        return found
+
+
+class MissingInCupy(Unsupported, AttributeError):
+    """A function of CuPy that there is none of here."""
+
+
+class _Stream(streams.Stream):
+    """cupy.cuda.Stream."""
+
+    def use(self) -> _Stream:
+        """It becomes this thread's current stream."""
+        self.__enter__()
+        return self
+
+
+def modules() -> dict[str, types.ModuleType]:
+    """The modules by name."""
+    made: dict[str, types.ModuleType] = {}
+    for name in _SUBMODULES:
+        made[f"cupy.{name}"] = _Module(f"cupy.{name}", getattr(np, name), {})
+    made["cupy.cuda"] = cuda = types.ModuleType("cupy.cuda", "tileiras_build's stand-in for CuPy")
+    null = _Stream()
+    null.number = 0
+    _Stream.null = null  # type: ignore[attr-defined]
+    does = lambda value: lambda *args, **kwargs: value
+    cuda.__dict__.update(
+        Stream=_Stream, Event=streams.Event, get_current_stream=lambda *_: streams.current_stream(),
+        get_elapsed_time=lambda start, end: start.elapsed_time(end), is_available=does(True), Device=_Device,
+        runtime=types.SimpleNamespace(
+            deviceSynchronize=does(None), getDeviceCount=does(1), runtimeGetVersion=does(driver.VERSION),
+            getDeviceProperties=does({"name": driver.NAME.encode(), "multiProcessorCount": driver.MULTIPROCESSORS}),
+        ),
+    )  # fmt: skip
+    own: dict[str, Any] = {name.partition(".")[2]: module for name, module in made.items()}
+    own |= {"ndarray": ndarray, "asnumpy": lambda array, *_, **__: np.array(array, subok=False), "__version__": "13.0"}
+    own |= {"get_array_module": does(None)}
+    made["cupy"] = whole = _Module("cupy", np, own)
+    whole.get_array_module = does(whole)  # type: ignore[attr-defined]
+    return made
+
+
+class _Device:
+    """cupy.cuda.Device."""
+
+    def __init__(self, device: int = 0):
+        self.id = device
+
+    def __enter__(self) -> _Device:
+        return self
+
+    def __exit__(self, *exception: object) -> None: ...
+
+    def synchronize(self) -> None:
+        """All work is done."""
+
+    def use(self) -> None:
+        """It is the one there is."""

@@ -1,0 +1,219 @@
+"""``torch.cuda`` without CUDA: one device that is the emulator."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from ...targets import Target
+from . import driver, streams
+from .dlpack import claim_cuda
+from .torch_tensors import CUDA, AsksForCuda, defaults, is_cuda, on_host, outside
+
+
+class Graph:
+    """``with torch.cuda.graph(g):`` launches are noted in ``g``."""
+
+    def __init__(self, graph: streams.Graph, *_: object, stream: streams.Stream | None = None, **__: object):
+        self._graph, self._stream = graph, stream or streams.Stream()
+
+    def __enter__(self) -> None:
+        self._graph.capture_begin()
+        self._stream.__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        self._stream.__exit__(*exception)
+        self._graph.capture_end()
+
+
+class _Device:
+    """``with torch.cuda.device(0):`` there is one."""
+
+    def __init__(self, device: object = None):
+        is_cuda(device)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *exception: object) -> None: ...
+
+
+@contextmanager
+def _stream(stream: streams.Stream | None) -> Iterator[None]:
+    with stream or streams.current_stream():
+        yield
+
+
+class _Stream(streams.Stream):
+    """torch.cuda.Stream."""
+
+
+class _Event(streams.Event):
+    """torch.cuda.Event."""
+
+
+class _Graph(streams.Graph):
+    """torch.cuda.CUDAGraph."""
+
+    def pool(self) -> tuple[int, int]:
+        """The memory pool, of which there is one."""
+        return 0, 0
+
+
+class _Generator(torch._C.Generator):
+    """torch.Generator, whose device "cuda" is the CPU."""
+
+    def __new__(cls, device: object = "cpu") -> _Generator:
+        return super().__new__(cls, "cpu" if is_cuda(device) else device)
+
+
+def properties(target: Target) -> types.SimpleNamespace:
+    """What ``torch.cuda.get_device_properties`` says of the stand-in."""
+    limit = target.max_shared_memory
+    return types.SimpleNamespace(
+        name=driver.NAME, major=target.number // 10, minor=target.number % 10, total_memory=driver.MEMORY,
+        multi_processor_count=driver.MULTIPROCESSORS, warp_size=32, L2_cache_size=50 << 20, regs_per_multiprocessor=65536,
+        shared_memory_per_block=48 << 10, shared_memory_per_block_optin=limit, shared_memory_per_multiprocessor=limit + 1024,
+        max_threads_per_multi_processor=target.multiprocessor.threads, is_integrated=False, is_multi_gpu_board=False,
+    )  # fmt: skip
+
+
+def functions(target: Target) -> dict[str, Any]:
+    """What stands in for the functions and classes of ``torch.cuda``, by name."""
+    capability = target.number // 10, target.number % 10
+    does = lambda value: lambda *args, **kwargs: value
+    nothing = ("synchronize", "empty_cache", "init", "set_device", "ipc_collect", "_sleep", "_lazy_init", "set_stream",
+               "reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats")  # fmt: skip
+    zero = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "current_device")
+    # torch.manual_seed calls these two for every device after it has seeded the CPU's generator.
+    seeds = dict.fromkeys(
+        ("manual_seed", "manual_seed_all"), lambda seed: torch.default_generator.manual_seed(seed) and None
+    )
+    return {
+        **dict.fromkeys(nothing, does(None)),
+        **dict.fromkeys(zero, does(0)),
+        **dict.fromkeys(("is_available", "is_initialized", "is_bf16_supported"), does(True)),
+        **seeds, "seed": torch.seed, "seed_all": torch.seed, "initial_seed": torch.initial_seed,
+        "device_count": does(1),
+        "get_rng_state": lambda *_: torch.get_rng_state(), "set_rng_state": lambda state, *_: torch.set_rng_state(state),
+        "get_device_capability": does(capability), "get_device_name": does(driver.NAME),
+        "get_device_properties": does(properties(target)), "memory_stats": does(_NoStatistics()),
+        "mem_get_info": does((driver.MEMORY, driver.MEMORY)), "get_arch_list": does([target.name]),
+        "current_stream": lambda *_: streams.current_stream(), "default_stream": does(streams.DEFAULT),
+        "stream": _stream, "StreamContext": _stream, "Stream": _Stream, "Event": _Event, "ExternalStream": _Stream,
+        "CUDAGraph": _Graph, "graph": Graph, "device": _Device, "device_of": _Device,
+        "is_current_stream_capturing": lambda: streams.capturing() is not None,
+    }  # fmt: skip
+
+
+class _NoStatistics(dict):
+    """Statistics of memory: zero each."""
+
+    def __missing__(self, key: object) -> int:
+        return 0
+
+
+class _Replaced:
+    """Attributes of modules that have been replaced, to be put back."""
+
+    def __init__(self) -> None:
+        self._before: list[tuple[Any, str, Any]] = []
+
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        """Put ``value`` in the place of ``owner.name``."""
+        self._before.append((owner, name, getattr(owner, name, None)))
+        setattr(owner, name, value)
+
+    def restore(self) -> None:
+        """Put everything back."""
+        for owner, name, value in reversed(self._before):
+            setattr(owner, name, value)
+        self._before.clear()
+
+
+_replaced = _Replaced()
+_mode: AsksForCuda | None = None
+
+
+def install(module: ModuleType, target: Target) -> None:
+    """Make PyTorch (``module``) believe in a CUDA device, until ``remove``."""
+    global _mode
+    remove()
+    for name, value in functions(target).items():
+        _replaced.set(torch.cuda, name, value)
+    _replaced.set(torch, "set_default_device", _set_default(torch.set_default_device))
+    _replaced.set(torch, "get_default_device", _get_default(torch.get_default_device))
+    _replaced.set(torch, "Stream", _Stream)
+    _replaced.set(torch, "Generator", _Generator)
+    _replaced.set(torch._C, "_to_dlpack", _as_cuda(torch._C._to_dlpack))
+    _replaced.set(torch.nn.Module, "cuda", lambda self, device=None: self.to("cuda"))
+    _replaced.set(torch.nn.Module, "to", _module_to(torch.nn.Module.to))
+    _replaced.set(torch.autograd, "_engine_run_backward", outside(torch.autograd._engine_run_backward))
+    _mode = AsksForCuda()
+    _mode.__enter__()
+    _replaced.set(threading.Thread, "run", _in_mode(threading.Thread.run))
+
+
+def remove() -> None:
+    """Leave PyTorch as it was. Tensors that were made keep saying that they are on the device."""
+    global _mode
+    if _mode is None:
+        return
+    _mode.__exit__(None, None, None)
+    _mode = None
+    _replaced.restore()
+
+
+def _as_cuda(own: Callable[[torch.Tensor], object]) -> Callable[[torch.Tensor], object]:
+    """cuTile's C extension looks into tensors by this function of PyTorch."""
+
+    def to_dlpack(tensor: torch.Tensor) -> object:
+        made = own(on_host(tensor.detach()))
+        return made if _mode is None else claim_cuda(made)
+
+    return to_dlpack
+
+
+def _set_default(own: Callable[[object], None]) -> Callable[[object], None]:
+    def set_default_device(device: object) -> None:
+        defaults.cuda = is_cuda(device)
+        own(None if defaults.cuda else device)
+
+    return set_default_device
+
+
+def _get_default(own: Callable[[], torch.device]) -> Callable[[], torch.device]:
+    return lambda: CUDA if defaults.cuda else own()
+
+
+def _module_to(own: Callable[..., Any]) -> Callable[..., Any]:
+    """Parameters become new ones where a module is moved, for those it has cannot change their kind of tensor."""
+
+    @functools.wraps(own)
+    def to(self: torch.nn.Module, *args: Any, **kwargs: Any) -> torch.nn.Module:
+        before = torch.__future__.get_overwrite_module_params_on_conversion()
+        torch.__future__.set_overwrite_module_params_on_conversion(True)
+        try:
+            return own(self, *args, **kwargs)
+        finally:
+            torch.__future__.set_overwrite_module_params_on_conversion(before)
+
+    return to
+
+
+def _in_mode(own: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:
+    """Modes belong to threads: new ones get theirs."""
+
+    def run(self: threading.Thread) -> None:
+        if _mode is None:
+            return own(self)
+        with AsksForCuda():
+            return own(self)
+
+    return run

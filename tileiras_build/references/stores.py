@@ -1,0 +1,69 @@
+"""Which tile block has stored some elements: the launch once more, block after block, with an eye on their bytes.
+
+A block that stores what was there already changes nothing. So elements that no block has changed are looked at in a second
+run, in which they hold the complement of their bytes at first.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Block = tuple[int, int, int]
+Element = tuple[str, tuple[int, ...]]
+"""Name of an array (as of ``flat_arrays``) and index."""
+
+Run = Callable[[Callable[[dict[str, np.ndarray]], None], Callable[[Block], None]], object]
+"""Runs a launch: calls its first argument with the arrays before it begins, its second before each block."""
+
+
+@dataclass
+class _Watched:
+    """The bytes of one element in the memory of a run, and who has changed them last."""
+
+    place: np.ndarray
+    last: bytes
+    block: Block | None = None
+
+
+def storing_blocks(elements: Sequence[Element], run: Run) -> dict[Element, Block]:
+    """The block that has stored each of ``elements`` last; those that none has stored are not in it."""
+    found: dict[Element, Block] = {}
+    for flipped in (False, True):
+        left = [element for element in elements if element not in found]
+        if left:
+            found |= _watch(left, run, flipped)
+    return found
+
+
+def _watch(elements: Sequence[Element], run: Run, flipped: bool) -> dict[Element, Block]:
+    watched: dict[Element, _Watched] = {}
+    running: list[Block] = []
+
+    def begin(arrays: dict[str, np.ndarray]) -> None:
+        for name, index in elements:
+            seen = _bytes_of(arrays[name], index)
+            if flipped:
+                np.bitwise_not(seen, out=seen)
+            watched[name, index] = _Watched(seen, seen.tobytes())
+
+    def look() -> None:
+        for one in watched.values():
+            if running and one.place.tobytes() != one.last:
+                one.last, one.block = one.place.tobytes(), running[-1]
+
+    def started(block: Block) -> None:
+        look()
+        running.append(block)
+
+    run(begin, started)
+    look()
+    return {element: one.block for element, one in watched.items() if one.block is not None}
+
+
+def _bytes_of(array: np.ndarray, index: tuple[int, ...]) -> np.ndarray:
+    address = array.ctypes.data + sum(number * stride for number, stride in zip(index, array.strides))
+    return np.ctypeslib.as_array((ctypes.c_uint8 * array.itemsize).from_address(address))

@@ -1,0 +1,3 @@
+"""The version of the project, for both of its wheels."""
+
+__version__ = "0.1.0"
