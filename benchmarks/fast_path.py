@@ -1,6 +1,6 @@
 """The machine code of the kernels that matter most, beside that of NVIDIA's tileiras for the same bytecode.
 
-    python benchmarks/fast_path.py [--sm 80,89,120] [--only NAME]... [--repeat 1] [--save FOLDER] [FILE.tilebc]...
+    python benchmarks/fast_path.py [--sm 80,89,120] [--only NAME]... [--repeat 1] [--save FOLDER] [--estimate] [FILE.tilebc]...
 
 Without files the kernels of ``fast_path_kernels.py`` are exported; those with block scales are compiled for targets
 with an instruction that scales, fp8 stored by rows for those that bring it to tensor cores by TMA. Nothing runs on a
@@ -129,6 +129,8 @@ def main() -> int:
                 failures.append((target.name, name, str(error)))
     failures += [(row.target.name, row.kernel, failure) for row in rows for failure in row.failures()]
     _print(rows, failures, peer)
+    if options.estimate and not options.files:
+        _print_estimates(rows)
     return 1 if failures else 0
 
 
@@ -138,6 +140,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sm", default="80,89,90,100,120", help="the targets (default: 80,89,90,100,120)")
     parser.add_argument("--only", action="append", metavar="PATTERN", help="kernels whose names match, * for anything")
     parser.add_argument("--repeat", type=int, default=1, help="the least CPU time of this many runs (default: 1)")
+    parser.add_argument("--estimate", action="store_true", help="ask the model of docs/estimate.md too; takes no FILE")
     parser.add_argument("--save", type=Path, metavar="FOLDER", help="keep both compilers' cubins there")
     return parser.parse_args()
 
@@ -209,6 +212,14 @@ def _print(rows: list[Row], failures: list[tuple[str, str, str]], peer: str | No
         print("\ntileiras is not installed (pip install nvidia-cuda-tileiras): nothing to compare with")
     if failures:
         print("\n" + align(("sm", "kernel", "demand not met"), failures))
+
+
+def _print_estimates(rows: list[Row]) -> None:
+    """What the model says of the same kernels."""
+    import estimates
+
+    cases = {case.name: (case, code) for case, code in estimates.kernels(["*"])}
+    print("\n" + align(estimates.HEADER, [estimates.row(*cases[row.kernel], row.target) for row in rows]))
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -90,6 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     report = _add(commands, "report", report_folder, "show registers, shared memory and spills of built kernels")
     report.add_argument("folder", metavar="DIR", help="a build folder; every .json beside a .cubin in it is read")
     report.add_argument("--html", metavar="PAGE", help="write the HTML report, with the last build's timeline, instead")
+    _add_estimate(_add(commands, "estimate", estimate_cubin, "estimate by a model how long a cubin's kernel takes"))
     _add_cache(
         _add(commands, "cache", look_at_cache, "show what a folder for cache= holds, check it or make it smaller")
     )
@@ -107,6 +108,12 @@ def _add(commands, name: str, command: Callable, help: str) -> argparse.Argument
     parser = commands.add_parser(name, help=help, description=help[0].upper() + help[1:] + ".")
     parser.set_defaults(command=command)
     return parser
+
+
+def _add_estimate(parser: argparse.ArgumentParser) -> None:
+    from .estimate.options import add_options
+
+    add_options(parser)
 
 
 def _add_cache(parser: argparse.ArgumentParser) -> None:
@@ -502,6 +509,13 @@ def report_folder(options: argparse.Namespace) -> None:
     from .reports.resources import read_folder, resource_table
 
     print(resource_table(read_folder(options.folder)))
+
+
+def estimate_cubin(options: argparse.Namespace) -> None:
+    """``estimate K.cubin --set a=4096x4096 --grid 32,32``: bounds, their clocks and the limit, by a model."""
+    from .estimate.command import run
+
+    run(options)
 
 
 def look_at_cache(options: argparse.Namespace) -> None:

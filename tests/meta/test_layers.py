@@ -23,7 +23,7 @@ LAYERS = (
     ("targets", "layouts", "reads"),
     ("book",),
     ("bytecode", "cases", "dialects", "libdevice", "tilecpp"),
-    ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages"),
+    ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages", "estimate"),
     ("executor", "driver", "references"),
     ("tileiras_options", "tileiras_command"),
     ("lowering", "cutile"),

@@ -131,12 +131,12 @@ class Listing:
         return bool(copies) and any(number < loop.start or number >= loop.stop for number in copies)
 
 
-def disassemble(cubin: bytes) -> str:
+def disassemble(cubin: bytes, *options: str) -> str:
     """nvdisasm's text with labels. Raises InvalidInput[nvdisasm] where it is not installed or refuses the cubin."""
     with scratch() as folder:
         path = folder / "k.cubin"
         path.write_bytes(cubin)
-        command = [_find_nvdisasm(), "-c", str(path)]
+        command = [_find_nvdisasm(), "-c", *options, str(path)]
         run = subprocess.run(command, capture_output=True, check=False, text=True, timeout=600)
     if run.returncode:
         raise InvalidInput("nvdisasm", f"nvdisasm refuses the cubin: {run.stderr.strip()}", remedy="assemble it again")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ...errors import InvalidInput
 from ...targets import TARGETS
 
+_NO_BITS = 8  # the type of a section without contents
 _MACHINE = 190  # EM_CUDA
 _ABI_WITH_SHIFTED_SM = 8  # since this ABI version e_flags holds the SM in bits 8..15, before in 0..7
 _RESERVED_SHARED = 1024  # bytes the system adds to every CTA's shared memory
@@ -73,6 +74,18 @@ def read_cubin(data: bytes) -> Cubin:
     """Raises InvalidInput[cubin] for anything that is not a whole cubin."""
     try:
         return _read(data)
+    except (struct.error, IndexError, OverflowError, UnicodeDecodeError) as error:
+        raise _damaged("it ends too early or points outside itself") from error
+
+
+def read_info(data: bytes, kernel: str) -> tuple[dict[str, bytes], list[tuple[int, bytes]]]:
+    """The contents of a cubin's sections by name, and the records of facts about one kernel.
+
+    Raises InvalidInput[cubin] for anything that is not a whole cubin.
+    """
+    try:
+        found = {one.name: data[one.offset : one.offset + one.size] for one in _sections(data) if one.kind != _NO_BITS}
+        return found, list(_records(found.get(f".nv.info.{kernel}", b"")))
     except (struct.error, IndexError, OverflowError, UnicodeDecodeError) as error:
         raise _damaged("it ends too early or points outside itself") from error
 

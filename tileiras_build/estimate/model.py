@@ -1,0 +1,112 @@
+"""One estimate: the bounds of a launch, the latency of its blocks, and which of them it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .bounds import Facts, bounds, dram_bytes
+from .kernels import Kernel
+from .launch import Constants, Launch, Shape
+from .machines import Machine, machine_of
+from .sampling import sampled_clusters
+from .timeline import Timeline, average, follow_clusters, paths
+from .trace import Tracer, WarpTrace
+from .waves import Waves, spread
+from .work import Accountant, Work
+
+LATENCY = "latency"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the model says of one launch: clocks by bound, ``clocks`` as the largest of them, the ``limit``.
+
+    ``reached`` is the part of the estimated time in which the most used resource works: 1 where nothing else is waited for.
+    """
+
+    kernel: str
+    target: str
+    machine: Machine
+    launch: Launch
+    waves: Waves
+    work: Work
+    bounds: Mapping[str, float]
+    timeline: Timeline
+    read: float
+    written: float
+
+    @property
+    def clocks(self) -> float:
+        """The estimate."""
+        return max(self.bounds.values())
+
+    @property
+    def limit(self) -> str:
+        """The bound that it is."""
+        return max(self.bounds, key=lambda name: self.bounds[name])
+
+    @property
+    def resource(self) -> str:
+        """The resource that is busy for the longest time."""
+        return max((name for name in self.bounds if name != LATENCY), key=lambda name: self.bounds[name])
+
+    @property
+    def reached(self) -> float:
+        """The share of the time in which that resource is busy."""
+        return self.bounds[self.resource] / self.clocks
+
+    @property
+    def microseconds(self) -> float:
+        """The estimate at the machine's clock."""
+        return self.machine.microseconds(self.clocks)
+
+    @property
+    def multiply_adds(self) -> float:
+        """Of the tensor pipe, of all blocks."""
+        return self.work.multiply_adds * self.launch.blocks
+
+
+def estimate(kernel: Kernel, launch: Launch, trips: Mapping[int, int] | None = None) -> Estimate:
+    """The estimate of one launch; ``trips`` says how often jumps back that memory decides are taken, by their address.
+
+    Raises Unsupported[estimate-no-rates], InvalidInput[estimate-too-large], InvalidInput[estimate-endless].
+    """
+    machine = machine_of(kernel.target)
+    resources = kernel.resources
+    waves = spread(kernel.target, machine, launch, resources.registers, resources.shared + launch.shared_memory)
+    tracer = Tracer(kernel.code, launch, Constants.of(launch, kernel.layout, kernel.banks), dict(trips or {}))
+    clusters = _follow_sample(tracer, launch)
+    work = _average_work(kernel, machine, launch, clusters)
+    read, written = dram_bytes(work, launch)
+    timeline = average(follow_clusters(kernel.code, machine, launch, clusters, work, read))
+    found = bounds(Facts(work, waves, machine, launch, read, written))
+    found[LATENCY] = timeline.clocks * -(-waves.busiest // waves.resident)
+    return Estimate(kernel.name, kernel.target.name, machine, launch, waves, work, found, timeline, read, written)
+
+
+def _follow_sample(tracer: Tracer, launch: Launch) -> list[list[list[WarpTrace]]]:
+    """The clusters that stand for the grid: one, if the first and the last take the same ways."""
+    places = list(sampled_clusters(launch))
+    first = _follow(tracer, launch, places[0])
+    if len(places) == 1:
+        return [first]
+    last = _follow(tracer, launch, places[-1])
+    if paths(first) == paths(last):
+        return [first]
+    return [first, *(_follow(tracer, launch, blocks) for blocks in places[1:-1]), last]
+
+
+def _follow(tracer: Tracer, launch: Launch, blocks: list[Shape]) -> list[list[WarpTrace]]:
+    """The warps of each block of a cluster."""
+    warps = range(-(-launch.threads // 32))
+    return [[tracer.warp(place, number) for number in warps] for place in blocks]
+
+
+def _average_work(kernel: Kernel, machine: Machine, launch: Launch, clusters: list[list[list[WarpTrace]]]) -> Work:
+    accountant = Accountant(kernel.code, machine, launch.cluster_blocks)
+    blocks = [accountant.block(warps) for cluster in clusters for warps in cluster]
+    found = Work()
+    for block in blocks:
+        found.add(block, 1 / len(blocks))
+    return found

@@ -1,0 +1,116 @@
+"""Operands of machine instructions as nvdisasm prints them, read into what they name.
+
+The forms: registers ``R2``, ``UR4``, ``P0``, ``UP1`` (``RZ``, ``URZ``, ``PT`` and ``UPT`` are constant), signs ``-``, ``~``, ``!``
+and bars before them, what is selected of one behind a point (``R2.64``, ``R3.H1_H1``), numbers, constants of a bank
+``c[0x0][0x160]`` and ``c[0x0][R2+0x10]``, places in memory ``[R2.64+0x10]`` and ``desc[UR4][R2.64]``, special registers ``SR_TID.X``,
+labels `` `(.L_x_1)``.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+ZERO = 255  # the number of RZ and URZ
+TRUE = 7  # the number of PT and UPT
+
+REGISTER, UNIFORM, PREDICATE, UNIFORM_PREDICATE = "register", "uniform", "predicate", "uniform predicate"
+NUMBER, CONSTANT, MEMORY, SPECIAL, LABEL, OTHER = "number", "constant", "memory", "special", "label", "other"
+
+_NAMED = re.compile(r"^(U?)(R|P)(\d+|Z|T)((?:\.\w+)*)$")
+_CONSTANT = re.compile(r"^cx?\[([^\]]+)\]\[([^\]]*)\]((?:\.\w+)*)$")
+_MEMORY = re.compile(r"^(\w*)(?:\[([^\]]*)\])?\[([^\]]*)\]((?:\.\w+)*)$")
+_INTEGER = re.compile(r"^-?(0x[0-9a-f]+|\d+)$")
+_FLOAT = re.compile(r"^-?\d+\.?\d*(e[+-]?\d+)?$|^[+-](INF|QNAN|SNAN)$")
+_SPLIT = re.compile(r",(?![^\[({]*[\])}])")
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One operand.
+
+    ``number``: of a register; the value of a number, as 32 bits where it is a float; bytes added to the ``parts``, the
+    registers that make an address. ``text`` is the name of a special register or label, or the space before a bracket
+    ("gdesc", "tmem", …); ``bank`` that of a constant. ``selected``: what stands behind points.
+    """
+
+    kind: str
+    number: int = 0
+    negated: bool = False
+    inverted: bool = False
+    absolute: bool = False
+    selected: tuple[str, ...] = ()
+    parts: tuple[Operand, ...] = ()
+    text: str = ""
+    bank: Operand | None = None
+
+    @property
+    def is_register(self) -> bool:
+        """Whether it names a register of a thread or of the warp."""
+        return self.kind in (REGISTER, UNIFORM)
+
+    @property
+    def is_predicate(self) -> bool:
+        """Whether it names a predicate of a thread or of the warp."""
+        return self.kind in (PREDICATE, UNIFORM_PREDICATE)
+
+
+def read_operands(text: str) -> tuple[Operand, ...]:
+    """The operands behind a mnemonic; commas in brackets separate nothing."""
+    return tuple(read_operand(part.strip()) for part in _SPLIT.split(text) if part.strip())
+
+
+@lru_cache(maxsize=65536)
+def read_operand(text: str) -> Operand:
+    """One operand; what has no form that is known is an ``OTHER``."""
+    bare = text.lstrip("-~!|+")
+    signs = text[: len(text) - len(bare)]
+    bare = bare.replace("|", "")
+    if not signs.strip("+-") and (number := _number(text)) is not None:
+        return Operand(NUMBER, number)
+    inverted = "~" in signs or "!" in signs
+    return replace(_plain(bare), negated="-" in signs, inverted=inverted, absolute="|" in text)
+
+
+def _plain(text: str) -> Operand:
+    """An operand without signs."""
+    if named := _NAMED.match(text):
+        kind = {"R": REGISTER, "P": PREDICATE, "UR": UNIFORM, "UP": UNIFORM_PREDICATE}[named[1] + named[2]]
+        number = {"Z": ZERO, "T": TRUE}.get(named[3])
+        return Operand(kind, int(named[3]) if number is None else number, selected=_points(named[4]))
+    if constant := _CONSTANT.match(text):
+        parts, offset = _address(constant[2])
+        bank = read_operand(constant[1])
+        return Operand(CONSTANT, offset, selected=_points(constant[3]), parts=parts, bank=bank)
+    if memory := _MEMORY.match(text):
+        parts, offset = _address(memory[3])
+        return Operand(MEMORY, offset, selected=_points(memory[4]), parts=parts, text=memory[1])
+    if text.startswith("SR"):
+        return Operand(SPECIAL, text=text)
+    return Operand(LABEL if text.startswith("`") else OTHER, text=text.strip("`()"))
+
+
+def _address(text: str) -> tuple[tuple[Operand, ...], int]:
+    """The registers of a sum, and its number."""
+    terms = [read_operand(term) for term in re.sub(r"(?<=.)-0x", "+-0x", text).split("+") if term]
+    numbers = sum(term.number for term in terms if term.kind == NUMBER)
+    return tuple(term for term in terms if term.kind != NUMBER), numbers
+
+
+def _points(text: str) -> tuple[str, ...]:
+    return tuple(part for part in text.split(".") if part and part != "reuse")
+
+
+def _number(text: str) -> int | None:
+    if _INTEGER.match(text):
+        return int(text, 0)
+    if not _FLOAT.match(text):
+        return None
+    value = float(text.replace("QNAN", "nan").replace("SNAN", "nan"))
+    # What f32 cannot hold is the upper word of a double.
+    try:
+        return struct.unpack("<I", struct.pack("<f", value))[0]
+    except OverflowError:
+        return struct.unpack("<Q", struct.pack("<d", value))[0] >> 32
