@@ -16,8 +16,8 @@ SAMPLE = (
     "geglu_fwd_kernel-e85c",
     "moe_align_block_size_stage2-0d49",
 )
-# Their arrays have tens of millions of elements, and each takes minutes: compare_numbers.py runs them.
-LARGE = ("fused_moe_kernel",)
+# These take minutes (their arrays have tens of millions of elements), or many seconds: compare_numbers.py runs them.
+LARGE = ("fused_moe_kernel", "chunk_gated_delta_rule", "prefill_fmha_fwd", "recurrent_gated_delta_rule")
 RUN = [name for name in NAMES if not name.startswith(LARGE)]
 MARKED = [name if name.startswith(SAMPLE) else pytest.param(name, marks=pytest.mark.exhaustive) for name in RUN]
 

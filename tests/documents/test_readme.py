@@ -14,8 +14,27 @@ PROGRAMS = ("tileiras-build", "scons", "pip", "pytest", "python")
 NOT_TYPED = {
     "pip install -e '.[dev]' && scons -j2 sm=90,100": "the environment is made already, and the rest is typed below",
     "pip install -e '.[dev]' && pytest -n auto": "runs this test",
+    "pytest -p tileiras_build.cutile.pytest --tile-device cpu --tile-sm 90": "the environment has no pytest; "
+    "tests/cutile/test_cutile_pytest.py runs a suite so",
     "scons -j64 sm=all executor=tcp://host:8786": "there is no cluster; tests/executor/ starts one",
 }
+# What the README calls "your script".
+SCRIPT = """
+import numpy as np
+import cuda.tile as ct
+
+@ct.kernel
+def double(x):
+    tile = ct.load(x, (ct.bid(0),), (16,))
+    ct.store(x, (ct.bid(0),), tile + tile)
+
+def main():
+    x = np.arange(32, dtype=np.float32)
+    ct.launch(0, (2,), double, (x,))
+    assert x[17] == 34
+
+main()
+"""
 
 
 def blocks() -> list[str]:
@@ -41,6 +60,7 @@ def checkout(tmp_path) -> Path:
     (tmp_path / "examples/kernels").mkdir(parents=True)
     for file in [*(ROOT / "examples/kernels").glob("_*.py"), ROOT / "examples/kernels/vector_add.py"]:
         shutil.copy(file, tmp_path / "examples/kernels")
+    (tmp_path / "script.py").write_text(SCRIPT)
     return tmp_path
 
 
