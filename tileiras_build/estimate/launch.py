@@ -67,6 +67,12 @@ class Launch:
         return self.cluster[0] * self.cluster[1] * self.cluster[2]
 
     @property
+    def clusters(self) -> Shape:
+        """How many clusters there are along each axis; the last ones may be cut off."""
+        x, y, z = (-(-size // part) for size, part in zip(self.grid, self.cluster, strict=True))
+        return x, y, z
+
+    @property
     def buffers(self) -> dict[int, Buffer]:
         """The arrays by what their addresses begin with."""
         return {n: one.value for n, one in enumerate(self.arguments, 1) if isinstance(one.value, Buffer)}
@@ -108,9 +114,8 @@ class Constants:
     def of(cls, launch: Launch, layout: BankLayout, banks: Mapping[int, bytes]) -> Constants:
         """Those of a launch."""
         words: dict[int, int] = {layout.stack: STACK}
-        clusters = tuple(-(-size // part) for size, part in zip(launch.grid, launch.cluster, strict=True))
         rows = ((layout.block, launch.block), (layout.grid, launch.grid), (layout.cluster, launch.cluster),
-                (layout.clusters, clusters), (layout.rank, (launch.cluster_blocks,)))  # fmt: skip
+                (layout.clusters, launch.clusters), (layout.rank, (launch.cluster_blocks,)))  # fmt: skip
         for start, extents in rows:
             if start is not None:
                 words |= {start + 4 * axis: extent for axis, extent in enumerate(extents)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..targets import WARP
 from .bounds import Facts, bounds, dram_bytes
 from .kernels import Kernel
 from .launch import Constants, Launch, Shape
@@ -99,7 +100,7 @@ def _follow_sample(tracer: Tracer, launch: Launch) -> list[list[list[WarpTrace]]
 
 def _follow(tracer: Tracer, launch: Launch, blocks: list[Shape]) -> list[list[WarpTrace]]:
     """The warps of each block of a cluster."""
-    warps = range(-(-launch.threads // 32))
+    warps = range(-(-launch.threads // WARP))
     return [[tracer.warp(place, number) for number in warps] for place in blocks]
 
 

@@ -11,16 +11,17 @@ MOST = 3  # clusters
 
 def sampled_clusters(launch: Launch) -> Iterator[list[Shape]]:
     """The blocks of each cluster that is followed: each stands for an equal part of the grid, in order of the launch."""
-    extents = [-(-size // part) for size, part in zip(launch.grid, launch.cluster, strict=True)]
-    total = extents[0] * extents[1] * extents[2]
+    across, down, deep = launch.clusters
+    total = across * down * deep
     count = min(total, MOST)
     for step in range(count):
         # The middle of each part.
-        yield list(_blocks(launch, extents, (2 * step + 1) * total // (2 * count)))
+        yield list(_blocks(launch, (2 * step + 1) * total // (2 * count)))
 
 
-def _blocks(launch: Launch, extents: list[int], number: int) -> Iterator[Shape]:
-    corner = (number % extents[0], number // extents[0] % extents[1], number // (extents[0] * extents[1]))
+def _blocks(launch: Launch, number: int) -> Iterator[Shape]:
+    across, down, _ = launch.clusters
+    corner = (number % across, number // across % down, number // (across * down))
     x, y, z = launch.cluster
     for offset in range(x * y * z):
         within = (offset % x, offset // x % y, offset // (x * y))

@@ -148,6 +148,23 @@ def _node_at(path: str):
         return None
 
 
+# ---- what only a run of a program tells, kept with the record of what it has read
+def keep_lines(path: Path, lines: bytes, record: Record) -> None:
+    """Keep ``lines`` at ``path``."""
+    write_files({path: lines + b"\0" + record.to_bytes()})
+
+
+def kept_lines(path: Path, comparison: Comparison) -> list[str] | None:
+    """The lines kept at ``path``; None where the program would not read the same again, or nothing is kept."""
+    try:
+        lines, _, record = path.read_bytes().partition(b"\0")
+    except OSError:
+        return None
+    found = Record.from_bytes(record)
+    held = found is not None and comparison.first_change(found) is None
+    return lines.decode(errors="replace").splitlines() if held else None
+
+
 # ---- kernels that only the run of their file tells
 NAMES_CALL = f"{__name__}:list_names"
 _NAMES, CASES = "names", ".cases"
@@ -173,17 +190,12 @@ class BuiltNames:
 
     def find(self, comparison: Comparison) -> list[str] | None:
         """The kept names; None where the file must run."""
-        try:
-            names, _, record = self.kept.read_bytes().partition(b"\0")
-        except OSError:
-            return None
-        found = Record.from_bytes(record)
-        return names.decode().splitlines() if found and comparison.first_change(found) is None else None
+        return kept_lines(self.kept, comparison)
 
     def ask(self, executor, timeout: float, keep: bool) -> list[str]:
         """The names that a run of the file gives, which are kept unless ``keep`` says otherwise."""
         run = lambda: executor.run(CALL, NAMES_CALL, self.root, self.path, timeout=timeout)
         made = run_watched(run, self.path, self.root)
         if keep:
-            write_files({self.kept: made.files[_NAMES] + b"\0" + made.record.to_bytes()})
+            keep_lines(self.kept, made.files[_NAMES], made.record)
         return made.files[_NAMES].decode().splitlines()

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import SCons.Node
 import SCons.Node.Alias
-import SCons.Script
 
 from ..reads.looking import is_installed, is_standard
 from .artifact import ArtifactFile
+from .exports import ExportReads
 from .up_to_date import Record, Whole
 
 
@@ -154,18 +154,21 @@ def owners_of(artifacts: Iterable, by_scripts: Container[str]) -> dict[str, set[
     What is installed, and what the build scripts read (``by_scripts``), serves everybody.
     """
     found: dict[str, set[str]] = defaultdict(set)
+    exports: set[ExportReads] = set()
     for node, source in origins(artifacts):
-        for path in _serving(node, source):
+        paths = [node.get_abspath(), source]
+        # All that one export makes has one record.
+        if node.reads is not None and node.reads not in exports:
+            exports.add(node.reads)
+            paths += _read_by(node)
+        for path in paths:
             if path not in by_scripts and not is_installed(path) and not is_standard(path):
                 found[path].add(source)
     return found
 
 
-def _serving(node, source: str) -> Iterator[str]:
-    yield node.get_abspath()
-    yield source
-    if node.reads is None:
-        return
+def _read_by(node) -> Iterator[str]:
+    """The files that the step has read that makes ``node``, as SCons and as its record know them."""
     yield from (found.get_abspath() for found in node.depends)
     if not isinstance(inputs := node.reads.inputs(), str):
         yield from inputs[0]

@@ -19,13 +19,14 @@ from pathlib import Path
 from SCons.Builder import Builder
 
 from ..errors import TileirasError
-from ..files import read_file, write_files
+from ..files import read_file
 from ..pipeline.stages import TILEBC, Stage, source_digest
-from ..reads.record import Comparison, Record
+from ..reads.record import Comparison
 from ..targets import Target
 from . import tilecpp
 from .actions import WorkerAction, because, kernel_name, step_timeout
 from .artifact import attach
+from .exports import keep_lines, kept_lines
 from .kernel import Kernel, stem
 from .kernel_options import Rows, matching, options_of
 from .progress import Step
@@ -175,8 +176,7 @@ class TileCppFiles:
         action.made[node.path] = made
         entries = entries_of(made.files[TILEBC.suffix])
         if self.build.makes_files:
-            head = "\n".join([_digest(action), *entries]).encode()
-            write_files({kept: head + b"\0" + made.record.to_bytes()})
+            keep_lines(kept, "\n".join([_digest(action), *entries]).encode(), made.record)
         return entries
 
 
@@ -190,11 +190,5 @@ def _digest(action: tilecpp.CompileAction) -> str:
 
 def _read_entries(kept: Path, action: tilecpp.CompileAction, comparison: Comparison) -> list[str] | None:
     """What has been kept; None where nvcc is to be asked."""
-    try:
-        head, _, record = kept.read_bytes().partition(b"\0")
-    except OSError:
-        return None
-    digest, *entries = head.decode(errors="replace").splitlines() or [""]
-    found = Record.from_bytes(record)
-    held = found is not None and digest == _digest(action) and comparison.first_change(found) is None
-    return entries if held else None
+    digest, *entries = kept_lines(kept, comparison) or [""]
+    return entries if digest == _digest(action) else None
