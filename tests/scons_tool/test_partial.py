@@ -86,12 +86,12 @@ CHANGES = {
         True,
     ),
     "a tool": (
-        lambda folder: replace_contents(folder / "ptxas", "1", "2"),
+        lambda folder: replace_contents(folder / "ptxas", "ptxas", "PTXAS"),
         chain("a", "b", stages=["cubin"], **ON_90),
         False,
     ),
     "a source and a tool": (
-        lambda folder: ((folder / "a.tilebc").write_text("kernel a\n"), (folder / "ptxas").write_text("ptxas 3")),
+        lambda folder: ((folder / "a.tilebc").write_text("kernel a\nand\n"), (folder / "ptxas").write_text("ptxas 3")),
         sorted(chain("a", **ON_90) + chain("b", stages=["cubin"], **ON_90)),
         False,
     ),
