@@ -383,7 +383,8 @@ def _compiled(launch: str, table: int, real: int, miss: int) -> _Compiled:
 
 def variables_of(module: str) -> list[int]:
     """The addresses of the words of 8 bytes in which a module of C code keeps its variables; none where it is not loaded."""
-    file, words, end = getattr(sys.modules.get(module), "__file__", None), [], None
+    words: list[int] = []
+    file, end = getattr(sys.modules.get(module), "__file__", None), None
     for line in Path("/proc/self/maps").read_text().splitlines() if file else ():
         bounds, flags, *_, inode, path = [*line.split(maxsplit=5), ""][:6]
         start, stop = (int(bound, 16) for bound in bounds.split("-"))
