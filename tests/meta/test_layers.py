@@ -9,6 +9,7 @@ LAYERS = (
     (
         "c_names",
         "cpp_names",
+        "deferral",
         "errors",
         "knobs",
         "files",

@@ -17,6 +17,7 @@ import traceback
 from contextlib import suppress
 from typing import Any
 
+from ..deferral import defer
 from ..errors import InternalError
 from ..pipeline.stages import load
 from .expendable import make_expendable
@@ -134,6 +135,7 @@ def _serve(write_end: int, function: str, arguments: tuple) -> None:
     """The child: never returns to the caller's code."""
     status = 1
     make_expendable()
+    defer()
     try:
         try:
             answer = (True, load(function)(*arguments))
