@@ -2,8 +2,8 @@
 
 A third of the time in which xDSL and the dialects are imported goes into methods that nobody calls: a dataclass has five or
 six, compiled from text one by one, and there are four hundred dataclasses. In a process that has deferred, such a method
-is compiled when it is called first. So are xDSL's assembly formats (``dialects/assembly_formats.py``): a format is for text,
-and a kernel goes from bytecode to LLVM without any.
+is compiled when it is called first. And a class of the dialects is defined when it is first asked for its definition
+(``dialects/deferred_definitions.py``).
 
 Processes of our own defer before they import the compiler; the process of a user who imports the package never does.
 """
@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import dataclasses
 import gc
+import sys
 from collections.abc import Callable
 from functools import cache, partial
+from importlib import import_module
 from typing import Any
 
 _HEAD = "def __create_fn__("
@@ -32,6 +34,16 @@ def defer() -> None:
     gc.disable()
     # The module's functions find this one before the builtin that they mean: it is what all versions of Python share here.
     vars(dataclasses)["exec"] = _execute
+    sys.meta_path.insert(0, _BeforeDialects())
+
+
+class _BeforeDialects:
+    """Sees to it that definitions are deferred before the first dialect is imported."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "xdsl.dialects":
+            sys.meta_path.remove(self)
+            import_module("tileiras_build.dialects.deferred_definitions").defer_definitions()
 
 
 def _execute(text: str, names: dict[str, Any] | None, space: dict[str, Any]) -> None:
