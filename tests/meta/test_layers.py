@@ -17,6 +17,7 @@ LAYERS = (
         "manifest_words",
         "names",
         "new_project",
+        "nvidia_wheels",
         "private_folder",
         "sources",
         "version",

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import xdsl.irdl
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
-from xdsl.irdl import IRDLOperation, OpDef, ParamAttrDef, ParamDef
+from xdsl.irdl import IRDLOperation, ParamAttrDef, ParamDef, operations
 from xdsl.irdl.operations import _OpDefField as OpDefField
 from xdsl.traits import OpTrait
 
@@ -31,7 +31,8 @@ _ADDED = ("get_irdl_definition", "verify_")
 
 def defer_definitions() -> None:
     """From now on classes are defined so."""
-    xdsl.irdl.irdl_op_definition = xdsl.irdl.operations.irdl_op_definition = define_operation
+    for module in (xdsl.irdl, operations):
+        vars(module)["irdl_op_definition"] = define_operation
     ParamAttrDef.from_pyrdl = DeferredParameters  # type: ignore[method-assign,assignment]
     for base in (Attribute, Operation, OpTrait, SSAValue):
         base.__subclasshook__ = classmethod(_is_below)  # type: ignore[method-assign,assignment]
