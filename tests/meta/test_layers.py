@@ -9,6 +9,7 @@ LAYERS = (
     (
         "c_names",
         "cpp_names",
+        "deferral",
         "errors",
         "knobs",
         "files",
@@ -16,6 +17,7 @@ LAYERS = (
         "manifest_words",
         "names",
         "new_project",
+        "nvidia_wheels",
         "private_folder",
         "sources",
         "units",
