@@ -18,6 +18,7 @@ LIBRARIES = {
     "cuda.pathfinder",
     "cuda.tile",
     "importlib.metadata",
+    "rich",
 }
 STARTS = ("cli", "tileiras_command", "scons_tool", "driver", "executor.worker", "bytecode.export")
 

@@ -17,6 +17,7 @@ from ..errors import InvalidInput, TileirasError, one_of
 from ..pipeline.job import SERIALIZERS
 from ..pipeline.strategies import AUTO, NAMES
 from ..targets import TARGETS, parse_targets
+from ..terminal import coloured
 from ..tilecpp.flags import split_flags
 from .portable import check_ptx
 from .project_file import read_table
@@ -132,5 +133,5 @@ def _validator(name: str, value: str, env) -> None:
 
 def fail(error: TileirasError) -> NoReturn:
     """End SCons with one diagnostic. SCons' own UserError would add a stack line."""
-    print(f"scons: *** {error}", file=sys.stderr)
+    print(coloured(f"scons: *** {error}", sys.stderr), file=sys.stderr)
     sys.exit(error.exit_code)
