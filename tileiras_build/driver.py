@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .book.serializers import find_level
-from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError
+from .errors import ErrorGroup, InternalError, InvalidInput, Location, TileirasError, one_of
 from .executor.isolation import run_isolated
 from .files import replace_files
 from .knobs import CHECK, DEBUG, dump_folder
@@ -181,7 +181,7 @@ def _stage_of_pass(last: str, source: str, job: Job) -> tuple[Stage, tuple[type[
     raise InvalidInput(
         "until-pass",
         f"{last!r} is no pass on the way from .{source.removeprefix('.')}",
-        remedy=f"use one of {', '.join(offered)}",
+        remedy=one_of(last, offered),
     )
 
 

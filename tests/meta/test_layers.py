@@ -20,6 +20,7 @@ LAYERS = (
         "nvidia_wheels",
         "private_folder",
         "sources",
+        "units",
         "version",
     ),
     ("targets", "layouts", "reads"),
@@ -29,7 +30,7 @@ LAYERS = (
     ("executor", "driver", "references"),
     ("tileiras_options", "tileiras_command"),
     ("lowering", "cutile"),
-    ("cli", "scons_tool", "__main__"),
+    ("cli", "command_line", "scons_tool", "__main__"),
 )
 MODULES = sorted(module for module in module_files() if module != "tileiras_build")
 
