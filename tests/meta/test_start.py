@@ -72,6 +72,7 @@ _OF_THE_COMPILER = {"xdsl", "llvmlite", "pickle", f"{PACKAGE.name}.dialects", f"
 _KERNEL = "examples/prebuilt/vector_add_f32.tilebc"
 _COMMANDS = {
     "targets": ("main(['targets'])", BESIDE_THE_POINT | _OF_THE_COMPILER),
+    "--version": ("main(['--version'])", BESIDE_THE_POINT | _OF_THE_COMPILER),
     "as --version": (
         "main(['as', '--version'])",
         {"numpy", "ml_dtypes", "msgspec", "cuda.pathfinder", "xdsl", "llvmlite"},
