@@ -49,7 +49,7 @@ class Progress:
         self.running: dict[SCons.Node.Node, str] = {}
         self._start = time.monotonic()
         self._line = RunningLine(stream) if is_terminal(stream) else None
-        self._shown = 0
+        self._shown = self._ended = 0
         self._lock = threading.RLock()
 
     def add(self, node, step: Step, manifest=None) -> None:
@@ -102,8 +102,10 @@ class Progress:
         return self._shown, len(self.steps)
 
     def _update(self, line: RunningLine) -> None:
-        done, total = self._count()
-        line.update(done - len(self.running), total, " | ".join(self.running.values()))
+        begun, total = self._count()
+        # SCons looks at a step before it begins: until then it counts as done.
+        self._ended = max(self._ended, begun - len(self.running))
+        line.update(self._ended, total, " | ".join(self.running.values()))
 
     def summarize(self, failures: list, build_dir: str) -> None:
         """Print the table of the cubins that are current, and what failed; nothing if nothing was built."""
