@@ -31,7 +31,7 @@ LAYERS = (
     ("executor", "driver", "references"),
     ("tileiras_options", "tileiras_command"),
     ("lowering", "cutile"),
-    ("cli", "command_line", "scons_tool", "__main__"),
+    ("cli", "command_line", "scons_tool", "watch", "__main__"),
 )
 MODULES = sorted(module for module in module_files() if module != "tileiras_build")
 
