@@ -156,10 +156,10 @@ def emit_tmem_scale(e: KernelEmitter, op: Any) -> None:
     shape = op.factor.type.get_shape()
     tile = given(tensor_memory_tile(*shape, ELEMENT_BITS["f32"], e.num_warps))
     factors = [e.b.of(value, FLOAT) for value in e.packed_as(op.factor, tile.layout)]
-    ones = e.b.all_of(
-        [e.b.compare_floats("oeq", value, e.b.float_constant(1, FLOAT)) for value in dict.fromkeys(factors)]
-    )
-    changes = e.b.xor(e.b.issue(VoteAllOp, -1, e.b.of(given(ones), I1), type=I1), 1, I1)
+    one = e.b.float_constant(1, FLOAT)
+    first, *others = [e.b.compare_floats("oeq", value, one) for value in dict.fromkeys(factors)]
+    unchanged = e.b.issue(VoteAllOp, -1, e.b.of(e.b.every(first, *others), I1), type=I1)
+    changes = e.b.xor(unchanged, 1, I1)
     with e.b.when(e.b.every(changes, None if op.enabled is None else e.scalar(op.enabled))):
         _scale(e, tile, e.b.add(e.tensor_base, e.values[op.tile]), factors)
 
