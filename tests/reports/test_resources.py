@@ -16,12 +16,12 @@ def manifest(kernel="k", target="sm_90a", **resources) -> dict:
 
 def test_shared_memory_is_static_and_dynamic():
     (row,) = rows_of_manifest(manifest(registers=32, shared=1024, stack=8, spill_stores=4, spill_loads=12))
-    assert row == ResourceRow("k", "sm_90a", 32, 1536, 8, 4, 12)
+    assert row == ResourceRow("k", "sm_90", 32, 1536, 8, 4, 12)
 
 
 def test_unknown_resources_are_dashes():
     (row,) = rows_of_manifest(manifest())
-    assert row.cells == ("k", "sm_90a", "-", "-", "-", "-", "-")
+    assert row.cells == ("k", "sm_90", "-", "-", "-", "-", "-")
 
 
 def test_table_is_sorted_by_kernel_and_number_and_aligned():
@@ -53,3 +53,8 @@ def test_file_that_is_no_manifest(tmp_path, text):
     path.write_text(text)
     with pytest.raises(InvalidInput, match="k.json: error.report-manifest.: this is not a launch manifest"):
         read_manifest(path)
+
+
+def test_sizes_are_in_kibibytes():
+    row = ResourceRow("k", "sm_90", 32, 48 << 10, 0, 12, 1024)
+    assert row.cells == ("k", "sm_90", 32, "48 KiB", "0", "12 B", "1 KiB")

@@ -11,6 +11,8 @@ from ..cpp_names import readable
 from ..errors import InvalidInput, Location
 from ..files import read_file
 from ..manifest_words import VERSION
+from ..targets import name_of
+from ..units import size_text
 from .table import align
 
 HEADER = ("kernel", "SM", "registers", "shared memory", "stack", "spill stores", "spill loads")
@@ -31,8 +33,14 @@ class ResourceRow:
     @property
     def cells(self) -> tuple[object, ...]:
         """The row as the table shows it."""
-        numbers = (self.registers, self.shared_memory, self.stack, self.spill_stores, self.spill_loads)
-        return (readable(self.kernel), self.target, *("-" if number is None else number for number in numbers))
+        sizes = (self.shared_memory, self.stack, self.spill_stores, self.spill_loads)
+        registers = "-" if self.registers is None else self.registers
+        return (
+            readable(self.kernel),
+            self.target,
+            registers,
+            *("-" if size is None else size_text(size) for size in sizes),
+        )
 
 
 def resource_table(rows: Iterable[ResourceRow]) -> str:
@@ -79,14 +87,15 @@ def _no_manifest(path: Path, error: Exception) -> InvalidInput:
 
 
 def rows_of_manifest(manifest: dict) -> Iterator[ResourceRow]:
-    """One row per kernel of a launch manifest."""
+    """One row per kernel of a launch manifest, which names the target as ptxas does."""
+    target = name_of(manifest["target"])
     for kernel, entry in manifest["kernels"].items():
         used = entry.get("resources", {})
         shared = used.get("shared")
         dynamic = entry.get("shared_memory", {}).get("dynamic", 0)
         total = None if shared is None else shared + dynamic
         spills = (used.get("spill_stores"), used.get("spill_loads"))
-        yield ResourceRow(kernel, manifest["target"], used.get("registers"), total, used.get("stack"), *spills)
+        yield ResourceRow(kernel, target, used.get("registers"), total, used.get("stack"), *spills)
 
 
 def _number(target: str) -> int:

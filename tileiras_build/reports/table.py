@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+from ..units import UNITS
+
+_NUMBER = re.compile(rf"\d[\d,]*(\.\d+)?(%| ({'|'.join(UNITS)}))?", re.ASCII)
 
 
 def align(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -24,4 +29,4 @@ def _line(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> s
 
 
 def _is_number(cell: str) -> bool:
-    return cell.removesuffix("%").replace(".", "", 1).isdecimal()
+    return _NUMBER.fullmatch(cell) is not None
