@@ -30,7 +30,9 @@ from ..shared.accessors import block_of, given, tile_type
 from ..shared.eliminate_common import is_pure
 
 SELECT, COMPARE, BOTH = "arith.select", "arith.cmpi", "arith.andi"
-LEAST_ELEMENTS = 4096  # a thread has a row of registers of them: as many comparisons and choices as a branch costs clocks
+LEAST_ELEMENTS = (
+    4096  # a thread has a row of registers of them: as many comparisons and choices as a branch costs clocks
+)
 LARGEST = (1 << 31) - 1
 # A comparison that holds for all if it holds for the largest of the left and the least of the right side -> as itself;
 # those of the other direction -> as its mirror.
@@ -54,7 +56,9 @@ def _is_worth_it(op: Operation) -> bool:
     value = op.results[0]
     around = op.parent_op()
     inside = around is not None and is_loop(around)
-    return inside and is_tile(value) and is_tile(op.operands[0]) and prod(tile_type(value).get_shape()) >= LEAST_ELEMENTS
+    return (
+        inside and is_tile(value) and is_tile(op.operands[0]) and prod(tile_type(value).get_shape()) >= LEAST_ELEMENTS
+    )
 
 
 # ---- conditions --------------------------------------------------------------------------------------
