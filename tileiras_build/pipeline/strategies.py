@@ -50,6 +50,7 @@ STRATEGIES: tuple[Strategy, ...] = (
                 "tileas-split-products",
                 "tileas-exchange-operands",
                 "tileas-select-async",
+                "tileas-keep-sums",
                 "tileas-specialize-warps",
                 "tileas-overlap-products",
                 "tileas-issue-ahead",
