@@ -1,0 +1,28 @@
+"""Kernels that divide rows by one number each."""
+
+import cuda.tile as ct
+
+from tileiras_build.bytecode.export import Array, Case
+
+
+@ct.kernel
+def divide_rows(x, divisors, out, TILE_N: ct.Constant[int]):
+    """out = x / divisors, one row of TILE_N elements per block."""
+    row = ct.load(x, (ct.bid(0), 0), (1, TILE_N))
+    divisor = ct.load(divisors, (ct.bid(0),), (1,)).reshape((1, 1))
+    ct.store(out, (ct.bid(0), 0), (row / divisor).astype(out.dtype))
+
+
+def _case(name: str, dtype: str, out: str) -> Case:
+    matrices = (Array(kind, 2, shape_divisible_by=(1, 256)) for kind in (dtype, out))
+    x, result = matrices
+    return Case(name, divide_rows, (x, Array(dtype, 1), result, 256))
+
+
+CASES = [
+    _case("f32", "float32", "float32"),
+    _case("f32_to_f16", "float32", "float16"),
+    _case("f32_to_bf16", "float32", "bfloat16"),
+    _case("f16", "float16", "float16"),
+    _case("bf16", "bfloat16", "bfloat16"),
+]
