@@ -19,6 +19,7 @@ from ...shared.element_types import element_of
 from ...shared.llvm_types import DOUBLE, FLOAT, I32
 from ..emission.kernel_emitter import KernelEmitter
 from ..emission.thread_code import Value
+from .exponential import exp_of_pair
 from .float_conversions import ROUNDING_SUFFIX
 from .pairs import PAIR, OnPairs, has_pairs
 from .scalar_rules import Rule, Scalar, binary, flushes, in_f32, issued, option_text, register_type
@@ -96,7 +97,11 @@ IN_PAIRS: dict[str, str | type[TableOperation]] = {
 def on_pairs(e: KernelEmitter, op: Operation) -> OnPairs | None:
     """The operation on pairs of numbers; None where the target has none, or none that rounds and flushes so."""
     instruction = IN_PAIRS.get(op.name)
-    if instruction is None or not has_pairs(e, type := register_type(op.results[0])) or not _is_plain(op, type):
+    if not has_pairs(e, type := register_type(op.results[0])):
+        return None
+    if op.name == "math.exp" and option_text(op, "rounding_mode", "full") != "approx":
+        return lambda x: exp_of_pair(e.b, x)
+    if instruction is None or not _is_plain(op, type):
         return None
     if isinstance(instruction, str):
         return lambda x, y: e.b.binary(instruction, x, y, PAIR)
