@@ -110,3 +110,21 @@ def test_pairs_share_an_instruction_where_the_target_has_one():
     texts = {sm: compiled(KERNELS, "f32_to_f16", sm).ptx for sm in ("sm_80", "sm_100")}
     assert "fma.rn.f32x2" in texts["sm_100"] and "f32x2" not in texts["sm_80"]
     assert all(text.count("rcp.approx.ftz.f32") == 1 for text in texts.values())
+
+
+def test_a_share_needs_no_look_at_its_dividends():
+    texts = {name: compiled(KERNELS, name, "sm_80").ptx for name in ("shares", "shares_of_others")}
+    assert all("rcp.approx.ftz.f32" in text for text in texts.values())
+    assert "max.f32" not in texts["shares"] and "max.f32" in texts["shares_of_others"]
+
+
+def test_shares_of_rows_with_awkward_numbers():
+    x = np.abs(_quotients(np.float32)[0])
+    actual = run(KERNELS, "shares", "sm_80", [x, np.zeros_like(x, np.float16)], grid=(len(x), 1, 1))[1]
+    odd = ~np.isfinite(x).all(axis=1)
+    with np.errstate(all="ignore"):
+        expected = x.astype(np.float64) / x.astype(np.float64).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(actual[~odd], expected[~odd], rtol=1e-3, atol=1e-7)
+    # The sum of such a row is infinite or NaN; what is divided by infinity is zero.
+    finite = actual[odd][np.isfinite(x[odd])]
+    assert odd.any() and (np.isnan(finite) | (finite == 0)).all()

@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ....dialects.nvvm.generic import FAbsOp, FMAOp, MaxNumOp, UMinOp
 from ....dialects.nvvm.ops_matrix import RcpApproxFtzF32Op
+from ...shared.accessors import owner, row, tile_type
 from ...shared.element_types import element_of
 from ...shared.llvm_types import BFLOAT, FLOAT, HALF, I32
 from ..emission.kernel_emitter import Handler, KernelEmitter
@@ -82,9 +83,8 @@ class _Shared:
         """Whether no quotient or remainder leaves the range in which it is exact."""
         b = self.b
         conditions = [part for divisor in self.divisors.values() for part in self._is_between(divisor)]
-        magnitudes = [b.issue(FAbsOp, a, type=FLOAT) for a in self._dividends()]
-        largest = reduce(lambda x, y: b.issue(MaxNumOp, x, y, type=FLOAT), magnitudes)
-        conditions.append(b.compare_floats("ole", largest, self._power(LARGEST_DIVIDEND)))
+        if not is_share(self.op):
+            conditions.append(self._is_none_large())
         if not self._rounds_to_half():
             conditions.append(self._is_none_small())
         return b.every(*conditions)
@@ -98,6 +98,12 @@ class _Shared:
         fraction = b.and_(b.bitcast(divisor, I32), ALL_ONES)
         whole = b.compare("ne", fraction, ALL_ONES)
         return b.compare_floats("oge", divisor, low), b.compare_floats("ole", divisor, high), whole
+
+    def _is_none_large(self) -> Value:
+        b = self.b
+        magnitudes = [b.issue(FAbsOp, a, type=FLOAT) for a in self._dividends()]
+        largest = reduce(lambda x, y: b.issue(MaxNumOp, x, y, type=FLOAT), magnitudes)
+        return b.compare_floats("ole", largest, self._power(LARGEST_DIVIDEND))
 
     def _is_none_small(self) -> Value:
         """Twice a number's bits are those of its magnitude; one less, zero is the largest of all unsigned integers."""
@@ -146,6 +152,39 @@ class _Shared:
     def _one_by_one(self) -> list[Value]:
         groups = zip(self.divisors.values(), self.dividends.values())
         return [self.b.binary("fdiv", a, divisor, FLOAT) for divisor, group in groups for a in group.values()]
+
+
+# What is never less than zero; NaN aside, which makes the sum NaN.
+NOT_NEGATIVE = ("math.exp", "math.absf", "nv_tileas.exp2", "nv_tileas.sqrt")
+
+
+def is_share(op: Operation) -> bool:
+    """Whether a division is by the sums of its own dividends along an axis, and none of them is negative: then none exceeds
+    its divisor, for a rounded sum is not below either of its parts.
+    """
+    dividends, divisors = op.operands
+    sums = _through(_through(divisors, "nv_tileas.broadcast"), "nv_tileas.view")
+    if not _is_made_by(dividends, *NOT_NEGATIVE) or not _is_made_by(sums, "nv_tileas.reduce"):
+        return False
+    total = owner(sums)
+    lengths = list(tile_type(dividends).get_shape())
+    lengths[row(total).axis] = 1
+    kept = list(tile_type(_through(divisors, "nv_tileas.broadcast")).get_shape())
+    return list(total.operands) == [dividends] and lengths == kept and _adds(total)
+
+
+def _adds(reduction: Operation) -> bool:
+    block = reduction.regions[0].blocks[0]
+    addition, *_ = block.ops
+    return addition.name == "nv_tileas.addf" and set(addition.operands) == set(block.args) and len(block.ops) == 2
+
+
+def _is_made_by(value: SSAValue, *names: str) -> bool:
+    return isinstance(value.owner, Operation) and value.owner.name in names
+
+
+def _through(value: SSAValue, name: str) -> SSAValue:
+    return owner(value).operands[0] if _is_made_by(value, name) else value
 
 
 def _is_to_half(op: Operation) -> bool:
