@@ -22,9 +22,9 @@ def shares(x, out, TILE_N: ct.Constant[int]):
 
 @ct.kernel
 def shares_of_others(x, out, TILE_N: ct.Constant[int]):
-    """out = |x| / the sum of |x| over the column that has the row's number."""
+    """out = |x| / sum |x| of the row that has the column's number."""
     rows = ct.abs(ct.load(x, (0, 0), (TILE_N, TILE_N)))
-    ct.store(out, (0, 0), (rows / ct.sum(rows, axis=0).reshape((TILE_N, 1))).astype(out.dtype))
+    ct.store(out, (0, 0), (rows / ct.sum(rows, axis=1).reshape((1, TILE_N))).astype(out.dtype))
 
 
 def _case(name: str, dtype: str, out: str) -> Case:
