@@ -33,8 +33,8 @@ from tileiras_build.estimate.model import LATENCY, Estimate, estimate
 from tileiras_build.estimate.problem import launch_of_manifest
 from tileiras_build.launch_manifest import Launch as Manifest
 from tileiras_build.launch_manifest import read_launch_manifest
-from tileiras_build.reports.table import align
 from tileiras_build.targets import Target, parse_targets
+from tileiras_build.terminal import table_text
 
 HEADS = ("sm", "kernel")
 
@@ -86,7 +86,7 @@ def main() -> int:
         for case, code in kernels(options.only or ["*"], chosen.path):
             rows.append(row(case, code, target, chosen))
             print("\t".join(rows[-1]), file=sys.stderr, flush=True)
-    print(_markdown(chosen.header, rows) if options.markdown else align(chosen.header, rows))
+    print(_markdown(chosen.header, rows) if options.markdown else table_text(chosen.header, rows))
     return 0
 
 
