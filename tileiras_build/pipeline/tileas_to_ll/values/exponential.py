@@ -13,6 +13,7 @@ from ....dialects.nvvm.arithmetic import Ex2Op, FmaPairOp, SaturateOp
 from ....dialects.nvvm.generic import FMAOp
 from ...shared.llvm_types import FLOAT, I32
 from ..emission.builder import Builder
+from ..emission.thread_code import Value
 from .pairs import PAIR, halves, pair
 
 # log2(e) / 252, rounded down; log2(e) in two parts.
@@ -36,7 +37,7 @@ def exp_of_pair(b: Builder, x: SSAValue) -> SSAValue:
     return b.binary("fmul", pair(b, *powers), pair(b, *scales), PAIR)
 
 
-def _bounded(b: Builder, x: SSAValue) -> SSAValue:
+def _bounded(b: Builder, x: Value) -> Value:
     near = b.issue(FMAOp, x, b.float_constant(SLOPE, FLOAT), b.float_constant(0.5, FLOAT), type=FLOAT)
     return b.issue(SaturateOp, near, type=FLOAT)
 
