@@ -5,6 +5,7 @@ and which takes which tests.
 """
 
 import os
+from itertools import groupby
 
 import pytest
 
@@ -61,9 +62,10 @@ def pytest_ignore_collect(collection_path, config):
 
 def pytest_collection_modifyitems(config, items):
     """Mark the tests that tests/quick.toml names."""
-    for item in items:
-        if item.path.is_relative_to(TESTS) and is_quick(item.path, item.name):
-            item.add_marker(getattr(pytest.mark, MARK))
+    for path, inside in groupby(items, lambda item: item.path):
+        if path.is_relative_to(TESTS) and has_quick_tests(path):
+            for item in (item for item in inside if is_quick(path, item.name)):
+                item.add_marker(getattr(pytest.mark, MARK))
     if not config.getoption(EXHAUSTIVE) and EXHAUSTIVE not in config.option.markexpr:
         left = {item for item in items if item.get_closest_marker(EXHAUSTIVE)}
         config.hook.pytest_deselected(items=list(left))
