@@ -19,7 +19,7 @@ from typing import Any
 
 from ..errors import InternalError
 from ..pipeline.stages import load
-from .expendable import make_expendable
+from .expendable import is_expendable, make_expendable
 from .worker import result_of
 from .worker_pool import describe_exit
 
@@ -47,8 +47,11 @@ class ForkedExecutor:
         """The result of the function named ``"module:function"``.
 
         Raises the function's own exception, InternalError[worker-died] if its process dies, and
-        InternalError[worker-timeout] after ``timeout`` seconds, when that process and what it started are ended.
+        InternalError[worker-timeout] after ``timeout`` seconds, when that process and what it started are ended. A process
+        that may die of the call makes it itself.
         """
+        if timeout is None and is_expendable():
+            return load(function)(*arguments)
         if has_threads():
             return _from_fork_server(function, arguments, timeout)
         read_end, write_end = os.pipe()

@@ -1,0 +1,199 @@
+"""The client's side: ask a server to do the work, or start one for the next time.
+
+``tileiras-build`` waits for these imports before anything else, so they are few (``address.py``).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from _signal import SIG_DFL, SIGABRT, SIGBUS, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGQUIT, SIGSEGV, SIGTERM, SIGTSTP, signal
+from _socket import AF_UNIX, SOCK_STREAM, socket
+
+from . import address, wire
+
+_PATIENCE = 1.0  # seconds until a server has answered; then it is taken for dead
+_AGAIN = 60.0  # seconds after which a server is started again where the last one could not begin
+_PASSED_ON = (SIGINT, SIGTERM, SIGHUP, SIGQUIT)
+_CRASHES = (SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV)
+_FLAGS = {
+    "bytes_warning": "b", "dont_write_bytecode": "B", "debug": "d", "ignore_environment": "E", "isolated": "I",
+    "no_user_site": "s", "optimize": "O", "safe_path": "P", "verbose": "v",
+}  # fmt: skip
+_NO = frozenset(("0", "no", "false"))
+
+
+class Unserved(Exception):
+    """No server has taken the request: the work is still to be done."""
+
+
+def is_wanted() -> bool:
+    """Whether a server may be asked: unless the user says no; in a CI, where each build is alone, only if they say yes."""
+    return os.environ.get(address.SWITCH, "0" if os.environ.get("CI") else "1").lower() not in _NO
+
+
+def run(function: str, image: str) -> int:
+    """The status of this command, ``function`` ("module:function"), from a server; raises Unserved.
+
+    Where there is none one is started, which imports ``image``, for the next command.
+    """
+    if not is_wanted() or sys.platform != "linux":
+        raise Unserved
+    try:
+        place = Place()
+    except OSError:
+        raise Unserved from None
+    try:
+        for number in range(3):
+            os.fstat(number)
+        request = place.ask(function, (), (0, 1, 2))
+    except (OSError, EOFError, ValueError):
+        place.start(image)
+        raise Unserved from None
+    return _follow(request)
+
+
+class Place:
+    """Where a server for this process listens, or would. Raises OSError where there can be none."""
+
+    def __init__(self):
+        self.text = address.surroundings()
+        self.name = address.name_of(self.text)
+        self.folder = address.open_folder()
+
+    def path(self, suffix: str) -> str:
+        """A file of the server; by the open folder, since the system lets no socket's path be long."""
+        return f"/proc/self/fd/{self.folder}/{self.name}{suffix}"
+
+    def ask(self, function: str, arguments: tuple[str, ...], files: tuple[int, ...]) -> Request:
+        """A fork of the server that is ready to call ``function``. Raises OSError, EOFError or ValueError where there is none."""
+        connection = self.connect()
+        try:
+            variables = [f"{name}={value}" for name, value in os.environ.items()]
+            lists = (["run", self.text, function], list(arguments), sys.argv, variables)
+            wire.send(connection, *lists, files=files)
+            (answer,), _ = wire.receive(connection)
+            if answer[0] != "ready":
+                raise ValueError(answer[-1])
+            connection.settimeout(None)
+            return Request(connection, int(answer[1]))
+        except BaseException:
+            connection.close()
+            raise
+
+    def connect(self) -> socket:
+        """A connection to the server; raises OSError where none listens that is this user's."""
+        connection = socket(AF_UNIX, SOCK_STREAM)
+        connection.settimeout(_PATIENCE)
+        try:
+            connection.connect(self.path(".socket"))
+            if wire.peer(connection)[1] != os.geteuid():
+                raise OSError("the socket is somebody else's")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def start(self, image: str) -> bool:
+        """Start a server in the background unless one lives or is starting; whether one will be there, or is."""
+        if self._has_failed():
+            return False
+        if (lock := self._lock()) is None:
+            return True
+        import time
+
+        expected = (self.name, str(lock), str(time.time_ns()), str(time.monotonic()), image)
+        code = f"import sys; sys.path[:] = {sys.path!r}; from tileiras_build.server.begin import main; main()"
+        words = [sys.executable, *_flags(), "-c", code, *expected]
+        null = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in range(3)]
+        os.set_inheritable(lock, True)
+        try:
+            os.posix_spawn(sys.executable, words, os.environ, file_actions=null)
+        except OSError:
+            return False
+        finally:
+            os.close(lock)
+        return True
+
+    def _has_failed(self) -> bool:
+        """Whether a server has tried shortly ago and could not begin."""
+        import time
+
+        try:
+            return time.time() - os.stat(self.path(".failed")).st_mtime < _AGAIN
+        except OSError:
+            return False
+
+    def _lock(self) -> int | None:
+        """The lock that a server holds for as long as it serves; None where one has it."""
+        import fcntl
+
+        lock = os.open(self.path(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            return None
+        return lock
+
+
+class Request:
+    """A request that a fork of the server, ``process``, waits with until it is told to begin."""
+
+    def __init__(self, connection: socket, process: int):
+        self.connection, self.process = connection, process
+
+    def begin(self) -> None:
+        """From here on the work is done there."""
+        self.connection.sendall(b"!")
+
+    def status(self) -> int:
+        """The status of the fork when it has ended, or the negative number of the signal; raises EOFError, OSError where
+        nobody tells."""
+        (answer,), _ = wire.receive(self.connection)
+        return int(answer[1])
+
+    def end(self, number: int) -> None:
+        """Send a signal to the fork, and to what it has started."""
+        try:
+            os.killpg(self.process, number)
+        except ProcessLookupError:
+            pass
+
+
+def _follow(request: Request) -> int:
+    """Wait for the end of a request; what this process is told by signals, the fork is told."""
+    for number in _PASSED_ON:
+        signal(number, lambda number, _: request.end(number))
+    signal(SIGTSTP, lambda *_: _pause(request))
+    try:
+        request.begin()
+        status = request.status()
+    except (OSError, EOFError, ValueError):
+        # The server and its fork were killed. What a command writes, it writes whole, at its end.
+        raise Unserved from None
+    finally:
+        for number in (*_PASSED_ON, SIGTSTP):
+            signal(number, SIG_DFL)
+    if -status in _CRASHES:
+        # Here that is said with a location.
+        raise Unserved
+    if status < 0:
+        os.kill(os.getpid(), -status)
+    return status
+
+
+def _pause(request: Request) -> None:
+    from _signal import SIGCONT, SIGSTOP
+
+    request.end(SIGSTOP)
+    os.kill(os.getpid(), SIGSTOP)
+    request.end(SIGCONT)
+
+
+def _flags() -> list[str]:
+    """The options of this interpreter."""
+    letters = [f"-{letter * getattr(sys.flags, name)}" for name, letter in _FLAGS.items() if getattr(sys.flags, name)]
+    ways = [f"-X{name}" if value is True else f"-X{name}={value}" for name, value in sys._xoptions.items()]
+    return [*letters, *ways, *(f"-W{warning}" for warning in sys.warnoptions)]

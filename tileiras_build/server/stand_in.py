@@ -1,0 +1,114 @@
+"""A fork of the server becomes what the client would be: with its folder, files, variables and words.
+
+All else it has already: they started from the same surroundings (``address.py``).
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import io
+import os
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+_SIGNALS = (signal.SIGCHLD, signal.SIGHUP, signal.SIGTERM)
+STANDARD = 3  # descriptors: standard input, output and error
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a client asks: its ``surroundings`` (``address.py``), the ``function`` ("module:function") to call with texts as
+    ``arguments`` and the ``files`` after the first three, ``words`` for ``sys.argv``, and its variables."""
+
+    surroundings: str
+    function: str
+    arguments: list[str]
+    words: list[str]
+    variables: dict[str, str]
+    files: list[int]
+
+
+def become(client: int, request: Request, set_by_imports: dict[str, str]) -> None:
+    """Take the place of the process ``client``, which waits, with the variables that libraries set when they are imported.
+
+    Raises OSError where that cannot be whole.
+    """
+    for number in _SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+    os.chdir(f"/proc/{client}/cwd")
+    _take_variables(request.variables | set_by_imports)
+    for number, file in enumerate(request.files[:STANDARD]):
+        os.dup2(file, number)
+        os.close(file)
+    _open_streams()
+    sys.argv[:] = request.words
+    # What Python has found out about files, and remembers.
+    tempfile.tempdir = None
+    importlib.invalidate_caches()
+    gc.enable()
+
+
+def _take_variables(variables: dict[str, str]) -> None:
+    for name in os.environ.keys() - variables.keys():
+        del os.environ[name]
+    os.environ.update(variables)
+
+
+def _open_streams() -> None:
+    """Python's streams over the client's files, as Python opens them when it starts."""
+    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+        old = getattr(sys, name)
+        raw = open(number, "rb" if number == 0 else "wb", -1, closefd=False)
+        lines = number == 2 or raw.isatty()
+        mode = {"write_through": False, "line_buffering": lines}
+        made = io.TextIOWrapper(raw, encoding=old.encoding, errors=old.errors, **mode)
+        made.mode = "r" if number == 0 else "w"
+        setattr(sys, name, made)
+        setattr(sys, f"__{name}__", made)
+
+
+def run(call: Callable[[], object]) -> int:
+    """What a process returns that calls ``call`` and ends: 0, or what it exits with. Everything is written by then."""
+    try:
+        sys.exit(call())
+    except SystemExit as end:
+        status = _status(end.code)
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    for finish in (threading._shutdown, _run_exit_functions):
+        with suppress(Exception):
+            finish()
+    return status if _flush() else 120
+
+
+def _run_exit_functions() -> None:
+    import atexit
+
+    atexit._run_exitfuncs()
+
+
+def _status(code: object) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _flush() -> bool:
+    """Python's own status where the last words cannot be written is 120."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        return False
+    return True
