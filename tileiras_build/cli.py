@@ -94,6 +94,10 @@ def _parser() -> argparse.ArgumentParser:
     _add_cache(
         _add(commands, "cache", look_at_cache, "show what a folder for cache= holds, check it or make it smaller")
     )
+    server = _add(commands, "server", look_at_servers, "show the warm servers of this user, or end them")
+    server.add_argument(
+        "what", metavar="ACTION", nargs="?", choices=("status", "stop"), default="status", help="status or stop"
+    )
     return parser
 
 
@@ -516,6 +520,15 @@ def estimate_cubin(options: argparse.Namespace) -> None:
     from .estimate.command import run
 
     run(options)
+
+
+def look_at_servers(options: argparse.Namespace) -> None:
+    """``server [status|stop]``: a line for each server that answers."""
+    from .server.look import find_servers
+
+    found = find_servers(options.what)
+    done = "ended" if options.what == "stop" else "serves"
+    print(*(f"{done}: {server}" for server in found) if found else ["no server"], sep="\n")
 
 
 def look_at_cache(options: argparse.Namespace) -> None:

@@ -24,10 +24,11 @@ LAYERS = (
     ("book",),
     ("bytecode", "cases", "dialects", "libdevice", "tilecpp"),
     ("pipeline", "checkers", "interpreter", "reports", "emulator", "runtime", "packages", "estimate"),
+    ("server",),
     ("executor", "driver", "references"),
     ("tileiras_options", "tileiras_command"),
     ("lowering", "cutile"),
-    ("cli", "scons_tool", "__main__"),
+    ("cli", "command", "scons_tool", "warm_image", "__main__"),
 )
 MODULES = sorted(module for module in module_files() if module != "tileiras_build")
 

@@ -51,7 +51,8 @@ def _interpreter() -> list[str]:
     program = os.stat("/proc/self/exe")
     identity = (program.st_dev, program.st_ino, program.st_size, program.st_mtime_ns, program.st_ctime_ns)
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    options = (tuple(sys.flags), sorted(sys._xoptions.items()), sys.warnoptions)
+    # Of utf8 the flags tell: a server is told what a client's Python has found out itself.
+    options = (tuple(sys.flags), sorted(item for item in sys._xoptions.items() if item[0] != "utf8"), sys.warnoptions)
     return [sys.version, sys.executable, sys.prefix, package, repr(identity), repr(options), *sys.path]
 
 
@@ -73,6 +74,11 @@ def _lines(path: str) -> list[bytes]:
 def name_of(text: str) -> str:
     """What the files of the server with these surroundings are called."""
     return f"{zlib.crc32(text.encode(errors='surrogateescape')):08x}"
+
+
+def path_in(folder: int, name: str) -> str:
+    """The path of a file in an open folder: it is short, and the system lets no socket's be long."""
+    return f"/proc/self/fd/{folder}/{name}"
 
 
 def open_folder() -> int:

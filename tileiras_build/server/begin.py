@@ -13,6 +13,7 @@ from ..reads.looking import WORKER_VARIABLES
 from ..sources import installed
 from . import address
 from .freshness import Changed, Clock, Freshness
+from .look import end_oldest
 from .serve import Server
 
 
@@ -20,26 +21,32 @@ def main() -> None:
     """Begin with what ``client.Place.start`` has said: the name, the lock, the moment, and the module to import."""
     name, lock, day, machine, image = sys.argv[1:]
     installed().note()
-    start = Clock(int(day), float(machine))
-    folder, variables = address.open_folder(), dict(os.environ)
-    text = address.surroundings()
-    if address.name_of(text) != name:
-        _say_failed(folder, name, "a new process is not what the client is")
-        return
-    os.setsid()
     os.set_inheritable(int(lock), False)
-    _write_errors_to(folder, name)
-    os.chdir("/")
-    asked = _load(image)
+    folder = address.open_folder()
     try:
-        freshness = Freshness(start, asked)
+        _begin(folder, name, int(lock), Clock(int(day), float(machine)), image)
     except Changed:
-        return
-    Server(folder, name, int(lock), text, variables, freshness).serve()
+        # The next client starts another one.
+        pass
+    except Exception as error:
+        Path(address.path_in(folder, f"{name}.failed")).write_text(f"{error}\n")
+        raise
 
 
-def _write_errors_to(folder: int, name: str) -> None:
-    log = os.open(f"/proc/self/fd/{folder}/{name}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+def _begin(folder: int, name: str, lock: int, start: Clock, image: str) -> None:
+    text, variables = address.surroundings(), dict(os.environ)
+    if address.name_of(text) != name:
+        raise ValueError("a new process is not what the client is")
+    os.setsid()
+    os.chdir("/")
+    _write_errors_to(address.path_in(folder, f"{name}.log"))
+    freshness = Freshness(start, _load(image))
+    end_oldest(folder, name)
+    Server(folder, name, lock, text, variables, freshness).serve()
+
+
+def _write_errors_to(path: str) -> None:
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     os.dup2(log, 2)
     os.close(log)
 
@@ -58,7 +65,3 @@ def _load(image: str) -> frozenset[str]:
     # Frozen objects are never visited by a fork's collector, so their pages stay shared.
     gc.freeze()
     return asked
-
-
-def _say_failed(folder: int, name: str, why: str) -> None:
-    Path(f"/proc/self/fd/{folder}/{name}.failed").write_text(why)

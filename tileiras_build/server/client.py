@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # ``signal`` makes enumerations, which takes longer than all else here
 import os
 import sys
-
-from _signal import SIG_DFL, SIGABRT, SIGBUS, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGQUIT, SIGSEGV, SIGTERM, SIGTSTP, signal
+import time
 from _socket import AF_UNIX, SOCK_STREAM, socket
 
 from . import address, wire
 
 _PATIENCE = 1.0  # seconds until a server has answered; then it is taken for dead
 _AGAIN = 60.0  # seconds after which a server is started again where the last one could not begin
-_PASSED_ON = (SIGINT, SIGTERM, SIGHUP, SIGQUIT)
-_CRASHES = (SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV)
+_PASSED_ON = (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT)
+_CRASHES = (_signal.SIGABRT, _signal.SIGBUS, _signal.SIGFPE, _signal.SIGILL, _signal.SIGSEGV)
 _FLAGS = {
     "bytes_warning": "b", "dont_write_bytecode": "B", "debug": "d", "ignore_environment": "E", "isolated": "I",
     "no_user_site": "s", "optimize": "O", "safe_path": "P", "verbose": "v",
@@ -47,9 +47,9 @@ def run(function: str, image: str) -> int:
     try:
         for number in range(3):
             os.fstat(number)
-        request = place.ask(function, (), (0, 1, 2))
-    except (OSError, EOFError, ValueError):
-        place.start(image)
+        request = place.ask(function)
+    except (OSError, EOFError, ValueError) as error:
+        place.start(image, instead=isinstance(error, TimeoutError))
         raise Unserved from None
     return _follow(request)
 
@@ -63,16 +63,16 @@ class Place:
         self.folder = address.open_folder()
 
     def path(self, suffix: str) -> str:
-        """A file of the server; by the open folder, since the system lets no socket's path be long."""
-        return f"/proc/self/fd/{self.folder}/{self.name}{suffix}"
+        """A file of the server."""
+        return address.path_in(self.folder, self.name + suffix)
 
-    def ask(self, function: str, arguments: tuple[str, ...], files: tuple[int, ...]) -> Request:
+    def ask(self, function: str, *arguments: str) -> Request:
         """A fork of the server that is ready to call ``function``. Raises OSError, EOFError or ValueError where there is none."""
-        connection = self.connect()
+        connection = connect(self.folder, self.name)
         try:
             variables = [f"{name}={value}" for name, value in os.environ.items()]
             lists = (["run", self.text, function], list(arguments), sys.argv, variables)
-            wire.send(connection, *lists, files=files)
+            wire.send(connection, *lists)
             (answer,), _ = wire.receive(connection)
             if answer[0] != "ready":
                 raise ValueError(answer[-1])
@@ -82,27 +82,17 @@ class Place:
             connection.close()
             raise
 
-    def connect(self) -> socket:
-        """A connection to the server; raises OSError where none listens that is this user's."""
-        connection = socket(AF_UNIX, SOCK_STREAM)
-        connection.settimeout(_PATIENCE)
-        try:
-            connection.connect(self.path(".socket"))
-            if wire.peer(connection)[1] != os.geteuid():
-                raise OSError("the socket is somebody else's")
-        except BaseException:
-            connection.close()
-            raise
-        return connection
+    def start(self, image: str, *, instead: bool = False) -> bool:
+        """Start a server in the background unless one lives or is starting; whether one will be there, or is.
 
-    def start(self, image: str) -> bool:
-        """Start a server in the background unless one lives or is starting; whether one will be there, or is."""
+        ``instead``: the one that lives does not answer. It ends when it sees that its place is taken.
+        """
         if self._has_failed():
             return False
+        if instead:
+            self._remove(".socket", ".lock")
         if (lock := self._lock()) is None:
             return True
-        import time
-
         expected = (self.name, str(lock), str(time.time_ns()), str(time.monotonic()), image)
         code = f"import sys; sys.path[:] = {sys.path!r}; from tileiras_build.server.begin import main; main()"
         words = [sys.executable, *_flags(), "-c", code, *expected]
@@ -116,10 +106,15 @@ class Place:
             os.close(lock)
         return True
 
+    def _remove(self, *suffixes: str) -> None:
+        for suffix in suffixes:
+            try:
+                os.unlink(self.path(suffix))
+            except OSError:
+                pass
+
     def _has_failed(self) -> bool:
         """Whether a server has tried shortly ago and could not begin."""
-        import time
-
         try:
             return time.time() - os.stat(self.path(".failed")).st_mtime < _AGAIN
         except OSError:
@@ -138,15 +133,32 @@ class Place:
         return lock
 
 
+def connect(folder: int, name: str) -> socket:
+    """A connection to the server ``name`` in an open folder; raises OSError where none listens that is this user's."""
+    connection = socket(AF_UNIX, SOCK_STREAM)
+    connection.settimeout(_PATIENCE)
+    try:
+        connection.connect(address.path_in(folder, f"{name}.socket"))
+        if wire.peer(connection)[1] != os.geteuid():
+            raise OSError("the socket is somebody else's")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 class Request:
     """A request that a fork of the server, ``process``, waits with until it is told to begin."""
 
     def __init__(self, connection: socket, process: int):
         self.connection, self.process = connection, process
 
-    def begin(self) -> None:
-        """From here on the work is done there."""
-        self.connection.sendall(b"!")
+    def begin(self, *files: int) -> None:
+        """From here on the work is done there, with these open files as standard input, output, error and so on.
+
+        They are sent to somebody who has answered: whoever reads what this process writes waits until all have closed it.
+        """
+        wire.send(self.connection, ["go"], files=files)
 
     def status(self) -> int:
         """The status of the fork when it has ended, or the negative number of the signal; raises EOFError, OSError where
@@ -164,36 +176,38 @@ class Request:
 
 def _follow(request: Request) -> int:
     """Wait for the end of a request; what this process is told by signals, the fork is told."""
+    before = {number: _signal.getsignal(number) for number in (*_PASSED_ON, _signal.SIGTSTP)}
     for number in _PASSED_ON:
-        signal(number, lambda number, _: request.end(number))
-    signal(SIGTSTP, lambda *_: _pause(request))
+        _signal.signal(number, lambda number, _: request.end(number))
+    _signal.signal(_signal.SIGTSTP, lambda *_: _pause(request))
     try:
-        request.begin()
+        request.begin(0, 1, 2)
         status = request.status()
     except (OSError, EOFError, ValueError):
         # The server and its fork were killed. What a command writes, it writes whole, at its end.
         raise Unserved from None
     finally:
-        for number in (*_PASSED_ON, SIGTSTP):
-            signal(number, SIG_DFL)
+        for number, handler in before.items():
+            _signal.signal(number, handler)
     if -status in _CRASHES:
         # Here that is said with a location.
         raise Unserved
     if status < 0:
+        if -status != _signal.SIGKILL:
+            _signal.signal(-status, _signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     return status
 
 
 def _pause(request: Request) -> None:
-    from _signal import SIGCONT, SIGSTOP
-
-    request.end(SIGSTOP)
-    os.kill(os.getpid(), SIGSTOP)
-    request.end(SIGCONT)
+    request.end(_signal.SIGSTOP)
+    os.kill(os.getpid(), _signal.SIGSTOP)
+    request.end(_signal.SIGCONT)
 
 
 def _flags() -> list[str]:
     """The options of this interpreter."""
     letters = [f"-{letter * getattr(sys.flags, name)}" for name, letter in _FLAGS.items() if getattr(sys.flags, name)]
-    ways = [f"-X{name}" if value is True else f"-X{name}={value}" for name, value in sys._xoptions.items()]
+    named = {**sys._xoptions, "utf8": sys.flags.utf8_mode}
+    ways = [f"-X{name}" if value is True else f"-X{name}={value}" for name, value in named.items()]
     return [*letters, *ways, *(f"-W{warning}" for warning in sys.warnoptions)]

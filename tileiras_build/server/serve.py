@@ -18,13 +18,12 @@ from dataclasses import dataclass, field
 from ..pipeline.stages import load
 from . import address, wire
 from .freshness import Changed, Freshness
-from .stand_in import STANDARD, Request, become, run
+from .stand_in import Request, become, run, take_files
 
 IDLE = 15 * 60.0  # seconds without a request, after which a server ends
 _LOOK = 30.0  # seconds between looks whether its socket is still there
 _PATIENCE = 5.0  # seconds that a client may take for its request
 READY, END, REFUSED = "ready", "end", "refused"
-GO = b"!"
 
 
 @dataclass
@@ -111,8 +110,7 @@ class Server:
         self._socket.setblocking(False)
 
     def _path(self) -> str:
-        # A path of its own may be longer than the system lets a socket's be.
-        return f"/proc/self/fd/{self.folder}/{self.name}.socket"
+        return address.path_in(self.folder, f"{self.name}.socket")
 
     def _is_there(self) -> bool:
         try:
@@ -141,6 +139,7 @@ class Server:
             connection.close()
             return
         self._asked = time.monotonic()
+        os.utime(self.lock)
         self._fork(connection, client)
 
     def _fork(self, connection: socket.socket, client: int) -> None:
@@ -202,9 +201,9 @@ class Server:
 
 def answer(server: Server, connection: socket.socket, client: int) -> int:
     """In a fork: answer one request; the status to end with."""
-    (head, *lists), files = wire.receive(connection)
+    (head, *lists), _ = wire.receive(connection)
     if head[0] == "run":
-        return _answer_run(server, connection, client, head[1:], lists, files)
+        return _answer_run(server, connection, client, head[1:], lists)
     if head[0] == "stop":
         os.kill(os.getppid(), signal.SIGTERM)
     wire.send(connection, _state(server))
@@ -216,10 +215,9 @@ def _state(server: Server) -> list[str]:
     return [str(os.getppid()), f"{server.started:.0f}", str(server.requests - 1), str(len(server._served))]
 
 
-def _answer_run(server, connection, client, head, lists, files) -> int:
+def _answer_run(server: Server, connection: socket.socket, client: int, head: list[str], lists: list[list[str]]) -> int:
     arguments, words, rows = lists
-    given = dict(row.split("=", 1) for row in rows)
-    request = Request(head[0], head[1], arguments, words, given, files)
+    request = Request(head[0], head[1], arguments, words, dict(row.split("=", 1) for row in rows))
     try:
         _refuse(server, client, request)
         become(client, request, server.set_by_image)
@@ -227,10 +225,10 @@ def _answer_run(server, connection, client, head, lists, files) -> int:
         wire.send(connection, [REFUSED, str(error)])
         return 1
     wire.send(connection, [READY, str(os.getpid())])
-    if connection.recv(1) != GO:
-        return 1
+    _, files = wire.receive(connection)
     connection.settimeout(None)
-    status = run(lambda: load(request.function)(*request.arguments, *request.files[STANDARD:]))
+    more = take_files(files)
+    status = run(lambda: load(request.function)(*request.arguments, *more))
     with suppress(OSError):
         wire.send(connection, [END, str(status)])
     return status

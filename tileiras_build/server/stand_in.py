@@ -25,14 +25,13 @@ STANDARD = 3  # descriptors: standard input, output and error
 @dataclass(frozen=True)
 class Request:
     """What a client asks: its ``surroundings`` (``address.py``), the ``function`` ("module:function") to call with texts as
-    ``arguments`` and the ``files`` after the first three, ``words`` for ``sys.argv``, and its variables."""
+    ``arguments``, ``words`` for ``sys.argv``, and its variables."""
 
     surroundings: str
     function: str
     arguments: list[str]
     words: list[str]
     variables: dict[str, str]
-    files: list[int]
 
 
 def become(client: int, request: Request, set_by_imports: dict[str, str]) -> None:
@@ -44,10 +43,6 @@ def become(client: int, request: Request, set_by_imports: dict[str, str]) -> Non
         signal.signal(number, signal.SIG_DFL)
     os.chdir(f"/proc/{client}/cwd")
     _take_variables(request.variables | set_by_imports)
-    for number, file in enumerate(request.files[:STANDARD]):
-        os.dup2(file, number)
-        os.close(file)
-    _open_streams()
     sys.argv[:] = request.words
     # What Python has found out about files, and remembers.
     tempfile.tempdir = None
@@ -61,20 +56,27 @@ def _take_variables(variables: dict[str, str]) -> None:
     os.environ.update(variables)
 
 
+def take_files(files: list[int]) -> list[int]:
+    """Let the first three be standard input, output and error; the others are returned."""
+    for number, file in enumerate(files[:STANDARD]):
+        os.dup2(file, number)
+        os.close(file)
+    _open_streams()
+    return files[STANDARD:]
+
+
 def _open_streams() -> None:
     """Python's streams over the client's files, as Python opens them when it starts."""
-    for name, number in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
-        old = getattr(sys, name)
-        raw = open(number, "rb" if number == 0 else "wb", -1, closefd=False)
-        lines = number == 2 or raw.isatty()
-        mode = {"write_through": False, "line_buffering": lines}
-        made = io.TextIOWrapper(raw, encoding=old.encoding, errors=old.errors, **mode)
-        made.mode = "r" if number == 0 else "w"
-        setattr(sys, name, made)
-        setattr(sys, f"__{name}__", made)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        old, file = getattr(sys, name), io.FileIO(number, "wb" if number else "rb", closefd=False)
+        buffered = io.BufferedWriter(file) if number else io.BufferedReader(file)
+        lines = name == "stderr" or file.isatty()
+        stream = io.TextIOWrapper(buffered, encoding=old.encoding, errors=old.errors, line_buffering=lines)
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
 
 
-def run(call: Callable[[], object]) -> int:
+def run(call: Callable[[], int | None]) -> int:
     """What a process returns that calls ``call`` and ends: 0, or what it exits with. Everything is written by then."""
     try:
         sys.exit(call())
@@ -83,7 +85,7 @@ def run(call: Callable[[], object]) -> int:
     except BaseException:
         traceback.print_exc()
         status = 1
-    for finish in (threading._shutdown, _run_exit_functions):
+    for finish in (vars(threading)["_shutdown"], _run_exit_functions):
         with suppress(Exception):
             finish()
     return status if _flush() else 120
