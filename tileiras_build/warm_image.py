@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from . import cli, driver, lowering, tileiras_command  # noqa: F401
-from .executor import forked, in_process  # noqa: F401
+from .executor import forked, in_process, watched, worker  # noqa: F401
 from .executor.expendable import make_expendable
 from .executor.stage_code import import_stages
 

@@ -19,10 +19,9 @@ from ..targets import TARGETS, Target, parse_targets
 from ..tilecpp.flags import split_flags
 from .portable import check_ptx
 from .reading import READING
-from .running import LOCAL, check_cache, check_executor
+from .running import LOCAL, YES_NO, check_cache, check_executor
 
 _NUMBERS = ", ".join(str(target.number) for target in TARGETS.values())
-_YES_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 DEFAULTS = {
     "sm": "90", "opt": "3", "lineinfo": "no", "debug": "no", "strategy": AUTO, "serializer": SERIALIZERS[0], "build_dir": "build",
     "ptxas": "", "libdevice": "", "nvcc": "", "nvcc_flags": "", "instantiate": (), "ptx": "auto", "prefix": "install",
@@ -54,6 +53,7 @@ def variables(arguments: dict[str, str]) -> Variables:
         ("explain", "say why each step runs: yes or no", "no", _check_yes_no),
         ("prune", "remove what was built of kernels that do not exist any more: yes or no", "no", _check_yes_no),
         ("executor", "where steps run: local, or tcp://host:8786, a Dask scheduler", LOCAL, _check_executor),
+        ("server", "let a warm server fork the workers: yes or no (empty: yes, but no in a CI)", "", _check_maybe),
         ("ptx", "whose PTX goes into packages for later GPUs: a number, auto or none", DEFAULTS["ptx"], _check_ptx),
         ("prefix", "folder that `scons install` puts packages into", DEFAULTS["prefix"]),
     )
@@ -147,8 +147,8 @@ def is_pruning(env) -> bool:
 
 
 def _yes_no(text: object, name: str) -> bool:
-    if str(text).lower() in _YES_NO:
-        return _YES_NO[str(text).lower()]
+    if str(text).lower() in YES_NO:
+        return YES_NO[str(text).lower()]
     raise InvalidInput("option-value", f"{name}={text} is neither yes nor no", remedy="use yes or no")
 
 
@@ -188,6 +188,11 @@ def _check_choice(name, value, env) -> None:
 
 def _check_yes_no(name, value, env) -> None:
     _check(lambda text: _yes_no(text, name), value)
+
+
+def _check_maybe(name, value, env) -> None:
+    if value:
+        _check_yes_no(name, value, env)
 
 
 def _check_build_dir(name, value, env) -> None:

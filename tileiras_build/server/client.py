@@ -24,12 +24,17 @@ _FLAGS = {
 _NO = frozenset(("0", "no", "false"))
 
 
+NONE, ALIVE, BEGUN = "none", "alive", "begun"  # what ``Place.start`` finds or does
+
+
 class Unserved(Exception):
     """No server has taken the request: the work is still to be done."""
 
 
 def is_wanted() -> bool:
     """Whether a server may be asked: unless the user says no; in a CI, where each build is alone, only if they say yes."""
+    if sys.platform != "linux":
+        return False
     return os.environ.get(address.SWITCH, "0" if os.environ.get("CI") else "1").lower() not in _NO
 
 
@@ -38,7 +43,7 @@ def run(function: str, image: str) -> int:
 
     Where there is none one is started, which imports ``image``, for the next command.
     """
-    if not is_wanted() or sys.platform != "linux":
+    if not is_wanted():
         raise Unserved
     try:
         place = Place()
@@ -67,13 +72,19 @@ class Place:
         return address.path_in(self.folder, self.name + suffix)
 
     def ask(self, function: str, *arguments: str) -> Request:
-        """A fork of the server that is ready to call ``function``. Raises OSError, EOFError or ValueError where there is none."""
+        """A fork of the server that is ready to call ``function``.
+
+        Raises TimeoutError where a server does not answer, OSError or EOFError where there is none, or none that is
+        up to date, ValueError where it refuses.
+        """
         connection = connect(self.folder, self.name)
         try:
             variables = [f"{name}={value}" for name, value in os.environ.items()]
             lists = (["run", self.text, function], list(arguments), sys.argv, variables)
             wire.send(connection, *lists)
             (answer,), _ = wire.receive(connection)
+            if answer[0] == "changed":
+                raise OSError(answer[-1])
             if answer[0] != "ready":
                 raise ValueError(answer[-1])
             connection.settimeout(None)
@@ -82,17 +93,17 @@ class Place:
             connection.close()
             raise
 
-    def start(self, image: str, *, instead: bool = False) -> bool:
-        """Start a server in the background unless one lives or is starting; whether one will be there, or is.
+    def start(self, image: str, *, instead: bool = False) -> str:
+        """Start a server in the background unless one lives or is starting: NONE, ALIVE or BEGUN.
 
         ``instead``: the one that lives does not answer. It ends when it sees that its place is taken.
         """
         if self._has_failed():
-            return False
+            return NONE
         if instead:
             self._remove(".socket", ".lock")
         if (lock := self._lock()) is None:
-            return True
+            return ALIVE
         expected = (self.name, str(lock), str(time.time_ns()), str(time.monotonic()), image)
         code = f"import sys; sys.path[:] = {sys.path!r}; from tileiras_build.server.begin import main; main()"
         words = [sys.executable, *_flags(), "-c", code, *expected]
@@ -101,10 +112,10 @@ class Place:
         try:
             os.posix_spawn(sys.executable, words, os.environ, file_actions=null)
         except OSError:
-            return False
+            return NONE
         finally:
             os.close(lock)
-        return True
+        return BEGUN
 
     def _remove(self, *suffixes: str) -> None:
         for suffix in suffixes:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ..pipeline.stages import load
+from ..private_folder import sweep
 from . import address, wire
 from .freshness import Changed, Freshness
 from .stand_in import Request, become, run, take_files
@@ -23,7 +24,7 @@ from .stand_in import Request, become, run, take_files
 IDLE = 15 * 60.0  # seconds without a request, after which a server ends
 _LOOK = 30.0  # seconds between looks whether its socket is still there
 _PATIENCE = 5.0  # seconds that a client may take for its request
-READY, END, REFUSED = "ready", "end", "refused"
+READY, END, REFUSED, CHANGED = "ready", "end", "refused", "changed"
 
 
 @dataclass
@@ -53,6 +54,7 @@ class Server:
     _served: dict[int, Served] = field(default_factory=dict)
     _waiting: select.poll = field(default_factory=select.poll)
     _asked: float = field(default_factory=time.monotonic)
+    _abandoned: set[int] = field(default_factory=set)
     _left: bool = False
 
     def serve(self) -> None:
@@ -135,7 +137,7 @@ class Server:
             # Before the answer: the client starts another server.
             self.leave()
             with suppress(OSError):
-                wire.send(connection, [REFUSED, str(change)])
+                wire.send(connection, [CHANGED, str(change)])
             connection.close()
             return
         self._asked = time.monotonic()
@@ -188,6 +190,10 @@ class Server:
                     wire.send(served.connection, [END, str(-ended.si_status)])
             os.waitpid(served.process, 0)
             del self._served[descriptor]
+            if descriptor in self._abandoned:
+                # The client's scratch folder: it was killed, or goes now and removes it itself.
+                self._abandoned.remove(descriptor)
+                sweep()
             with suppress(KeyError):
                 self._waiting.unregister(descriptor)
             served.connection.close()
@@ -195,6 +201,7 @@ class Server:
     def _end(self, descriptor: int) -> None:
         """The client has gone: so does its fork, with what that has started."""
         self._waiting.unregister(descriptor)
+        self._abandoned.add(descriptor)
         with suppress(OSError):
             os.killpg(self._served[descriptor].process, signal.SIGKILL)
 
