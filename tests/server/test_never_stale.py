@@ -43,7 +43,7 @@ CHANGES = {
     "another file in its place": (renamed("a_library.py", "VALUE = 4\n"), 4),
     "a package that hides the library": (write("a_library/__init__.py", "VALUE = 5\n"), 5),
     "a library that is upgraded": (_upgrade, 5),
-    "a new library": (write("another.py", ""), 5),
+    "a new library": (write("another-1.0.dist-info/METADATA", ""), 5),
     "code at Python's start": (write("sitecustomize.py", "import builtins\n"), 5),
     "the project's own code": (_one_letter("tileiras_build/version.py"), 5),
     "a new module of the project": (write("tileiras_build/server/new.py", ""), 5),
@@ -59,3 +59,9 @@ def test_a_change_ends_the_server(site, change, value):
     new = site.warm()
     assert new["value"] == value
     assert new["server"] != old["server"]
+
+
+def test_a_module_that_nothing_has_asked_for_changes_nothing(site):
+    old = site.warm()
+    write("a_kernel.py", "")(site.libraries)
+    assert site.ask()["server"] == old["server"]

@@ -20,6 +20,8 @@ from ..reads.watch import ReadsChanged, watch
 from ..sources import installed
 
 _MARGIN = 50_000_000  # ns; more than a tick of the clocks that stamp files
+_AT_START = {"sitecustomize", "usercustomize"}
+_DECIDING = (".dist-info", ".egg-info", ".egg-link", ".pth")  # of what is in a folder of modules, besides modules
 _SHARED = ("/dev/", "/memfd:", "/SYSV")  # memory that has the name of a file, and is none
 _CLOCKS = 1.0  # seconds by which the time of day may differ from that of the machine, before somebody has set it
 
@@ -53,7 +55,9 @@ class Freshness:
 
     def __init__(self, start: Clock, asked: frozenset[str]):
         self._files = {path: stamp(path) for path in set(_files())}
-        self._folders = {path: (stamp(path), _names(path)) for path in _folders(self._files)}
+        self._modules = {name.partition(".")[0] for name in sys.modules} | _AT_START
+        self._searched = set(sys.path) | _packages()
+        self._folders = {path: (stamp(path), self._names(path)) for path in _folders(self._files)}
         self.asked = asked
         if start.is_set(Clock.now()):
             raise Changed("the time of day was set")
@@ -82,13 +86,20 @@ class Freshness:
         now = stamp(path)
         if now == before:
             return
-        if _names(path) != names:
+        if self._names(path) != names:
             raise Changed(f"the files in {path} changed")
         self._folders[path] = now, names
 
-
-def _names(folder: str) -> str:
-    return Looking(Places("/", "/")).look("names", folder)
+    def _names(self, folder: str) -> str:
+        """What is in a folder; where modules are searched, what could be one of those that are loaded, or decides more."""
+        looking = Looking(Places("/", "/"))
+        if folder not in self._searched:
+            return looking.look("names", folder)
+        try:
+            names = sorted(os.listdir(folder))
+        except OSError:
+            return ""
+        return "/".join(name for name in names if name.partition(".")[0] in self._modules or name.endswith(_DECIDING))
 
 
 def _files() -> Iterator[str]:
