@@ -32,7 +32,7 @@ LAYERS = (
     ("executor", "driver", "references"),
     ("tileiras_options", "tileiras_command"),
     ("lowering", "cutile"),
-    ("cli", "command", "command_line", "scons_tool", "warm_image", "__main__"),
+    ("cli", "command", "command_line", "scons_tool", "warm_image", "watch", "__main__"),
 )
 MODULES = sorted(module for module in module_files() if module != "tileiras_build")
 

@@ -89,7 +89,7 @@ OPTIONS: tuple[BuildOption, ...] = (
     BuildOption("prefix", "folder that `scons install` puts packages into", "install"),
 )  # fmt: skip
 DEFAULTS: dict[str, str] = {row.name: row.default for row in OPTIONS}
-_CHECKS = {row.name: row.check for row in OPTIONS}
+CHECKS = {row.name: row.check for row in OPTIONS}
 _made: list[Variables] = []  # of this run, with what the project has added to them
 
 
@@ -111,7 +111,7 @@ def variables(arguments: dict[str, str]) -> Variables:
 
 def project_defaults() -> dict[str, str]:
     """What pyproject.toml of the project's top folder says of OPTIONS; raises InvalidInput where it says anything else."""
-    return read_table(SCons.Node.FS.get_default_fs().Dir("#").get_abspath(), _CHECKS)
+    return read_table(SCons.Node.FS.get_default_fs().Dir("#").get_abspath(), CHECKS)
 
 
 def complete(env) -> None:
@@ -131,7 +131,7 @@ def known_variables() -> list[Variables]:
 
 def _validator(name: str, value: str, env) -> None:
     try:
-        _CHECKS[name](name, value)
+        CHECKS[name](name, value)
     except TileirasError as error:
         fail(error)
 

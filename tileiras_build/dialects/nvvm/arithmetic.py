@@ -49,6 +49,12 @@ def _extreme(name: str) -> Callable[[Operation], str]:
 AddOp = instruction("add", "lhs rhs", "result", "the sum, rounded", Intrinsic(_typed("add")))
 MulOp = instruction("mul", "lhs rhs", "result", "the product, rounded", Intrinsic(_typed("mul")))
 FmaOp = instruction("fma", "a b c", "result", "a * b + c, rounded once", Intrinsic(_typed("fma")))
+# Of vectors of two f32.
+FmaPairOp = instruction(
+    "fma.pair", "a b c", "result", "a * b + c of two pairs of f32, rounded once",
+    Assembly(lambda op: f"fma{_modifiers(op)}.f32x2 $0, $1, $2, $3;", NONE),
+)  # fmt: skip
+SaturateOp = instruction("saturate", "value", "result", "an f32 kept within 0 and 1", Intrinsic("saturate.f"))
 DivOp = instruction("div", "lhs rhs", "result", "the quotient, rounded or approximate", Intrinsic(_quotient))
 SqrtOp = instruction("sqrt", "value", "result", "the square root, rounded or approximate", Intrinsic(_typed("sqrt")))
 RsqrtOp = instruction("rsqrt.approx", "value", "result", "one over the square root", Intrinsic(_typed("rsqrt.approx")))
