@@ -36,6 +36,8 @@ def pytest_cmdline_main(config):
 
 def pytest_configure(config):
     cpu_report.register(config)
+    # A server would outlive the tests, and answer for code that they judge.
+    os.environ.setdefault("TILEIRAS_SERVER", "0")
     if not hasattr(config, "workerinput"):
         compiled_once.open_session()
 

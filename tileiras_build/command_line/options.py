@@ -243,6 +243,12 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+def add_server(parser: argparse.ArgumentParser) -> None:
+    """The options of ``server``."""
+    actions = ("status", "stop")
+    parser.add_argument("what", metavar="ACTION", nargs="?", choices=actions, default="status", help="status or stop")
+
+
 def add_completion(parser: argparse.ArgumentParser) -> None:
     """The options of ``completion``."""
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=f"one of {', '.join(SHELLS)}")

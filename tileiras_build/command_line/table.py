@@ -132,6 +132,10 @@ COMMANDS: tuple[Command, ...] = (
         ),
     ),
     Command(
+        "server", _own("listing", "look_at_servers"), "show the warm servers of this user, or end them", options.add_server,
+        (("server", "those that run"), ("server stop", "end them; the next command starts one")),
+    ),
+    Command(
         "completion", _own("completion", "print_completion"), "print what completes this program's commands in a shell", options.add_completion,
         (
             ("completion bash", "for ~/.local/share/bash-completion/completions/tileiras-build"),
