@@ -34,7 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _function(find(options.name))(options)
         sys.stdout.flush()
     except TileirasError as error:
-        print(error, file=sys.stderr)
+        from .terminal import coloured
+
+        print(coloured(str(error), sys.stderr), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 130

@@ -38,7 +38,8 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     import difflib
 
     names = {name.lower(): name for name in reversed(list(known))}
-    return next((names[near] for near in difflib.get_close_matches(word.lower(), names, 1)), None)
+    swapped = [name for name in names if sorted(name) == sorted(word.lower())]
+    return next((names[near] for near in (*swapped, *difflib.get_close_matches(word.lower(), names, 1))), None)
 
 
 def one_of(word: str, known: Iterable[str]) -> str:

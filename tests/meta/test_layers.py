@@ -20,6 +20,7 @@ LAYERS = (
         "nvidia_wheels",
         "private_folder",
         "sources",
+        "terminal",
         "units",
         "version",
     ),

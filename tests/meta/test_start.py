@@ -18,6 +18,7 @@ LIBRARIES = {
     "cuda.pathfinder",
     "cuda.tile",
     "importlib.metadata",
+    "rich",
 }
 STARTS = ("cli", "tileiras_command", "scons_tool", "driver", "executor.worker", "bytecode.export")
 
@@ -70,7 +71,10 @@ BESIDE_THE_POINT = {
 _OF_THE_COMPILER = {"xdsl", "llvmlite", "pickle", f"{PACKAGE.name}.dialects", f"{PACKAGE.name}.driver"}
 _KERNEL = "examples/prebuilt/vector_add_f32.tilebc"
 _COMMANDS = {
-    "targets": ("main(['targets'])", BESIDE_THE_POINT | _OF_THE_COMPILER),
+    # A table takes rich, which takes pickle.
+    "targets": ("main(['targets'])", (BESIDE_THE_POINT | _OF_THE_COMPILER) - {"pickle"}),
+    "targets --json": ("main(['targets', '--json'])", BESIDE_THE_POINT | _OF_THE_COMPILER),
+    "--version": ("main(['--version'])", BESIDE_THE_POINT | _OF_THE_COMPILER),
     "as --version": (
         "main(['as', '--version'])",
         {"numpy", "ml_dtypes", "msgspec", "cuda.pathfinder", "xdsl", "llvmlite"},

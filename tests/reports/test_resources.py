@@ -6,7 +6,7 @@ import pytest
 
 from tileiras_build.errors import InvalidInput
 from tileiras_build.manifest_words import VERSION
-from tileiras_build.reports.resources import ResourceRow, read_folder, read_manifest, resource_table, rows_of_manifest
+from tileiras_build.reports.resources import ResourceRow, print_resources, read_folder, read_manifest, rows_of_manifest
 
 
 def manifest(kernel="k", target="sm_90a", **resources) -> dict:
@@ -24,9 +24,10 @@ def test_unknown_resources_are_dashes():
     assert row.cells == ("k", "sm_90", "-", "-", "-", "-", "-")
 
 
-def test_table_is_sorted_by_kernel_and_number_and_aligned():
+def test_table_is_sorted_by_kernel_and_number_and_aligned(capsys):
     rows = [ResourceRow(kernel, sm, 8, 0, 0, 0, 0) for kernel in ("b", "long_name") for sm in ("sm_100", "sm_90")]
-    lines = resource_table(rows).splitlines()
+    print_resources(rows)
+    lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines[2:]] == [
         ["b", "sm_90"], ["b", "sm_100"], ["long_name", "sm_90"], ["long_name", "sm_100"],
     ]  # fmt: skip

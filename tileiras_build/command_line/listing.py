@@ -57,8 +57,8 @@ def _pass_lines(edge: dict[str, Any]) -> Iterator[str]:
 
 def list_targets(options: argparse.Namespace) -> None:
     """``targets``: one line per GPU generation; shared memory in bytes as JSON."""
-    from ..reports.table import align
     from ..targets import TARGETS
+    from ..terminal import print_table
     from ..units import size_text
 
     rows: list[dict[str, Any]] = [
@@ -72,7 +72,7 @@ def list_targets(options: argparse.Namespace) -> None:
         print(json.dumps(rows, indent=2))
         return
     cells = [(row["name"], row["arch"], row["ptx"], size_text(row["shared_memory"])) for row in rows]
-    print(align(("target", "arch", "PTX", "shared memory per CTA"), cells))
+    print_table(("target", "arch", "PTX", "shared memory per CTA"), cells)
 
 
 def list_libdevice(options: argparse.Namespace) -> None:
@@ -102,10 +102,13 @@ def report_folder(options: argparse.Namespace) -> None:
 
         print(write_report(Path(options.folder), Path(options.html)))
         return
-    from ..reports.resources import read_folder, resource_table
+    from ..reports.resources import print_resources, read_folder
 
     rows = read_folder(options.folder)
-    print(json.dumps([asdict(row) for row in rows], indent=2) if options.json else resource_table(rows))
+    if options.json:
+        print(json.dumps([asdict(row) for row in rows], indent=2))
+    else:
+        print_resources(rows)
 
 
 def look_at_cache(options: argparse.Namespace) -> None:

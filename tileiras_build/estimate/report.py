@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..reports.table import align
+from ..terminal import table_text
 from ..units import size_text
 from .model import Estimate
 
@@ -21,7 +21,7 @@ def table(ours: Estimate, theirs: Estimate | None = None) -> str:
         else ("bound", "clocks", "of the estimate", "against", "of it")
     )
     rows = [(name, *(cell for one in columns for cell in _cells(one, name))) for name in names]
-    lines = [_head(ours), *_lines(ours), "", align(header, rows), "", _verdict("estimated", ours)]
+    lines = [_head(ours), *_lines(ours), "", table_text(header, rows), "", _verdict("estimated", ours)]
     if theirs is not None:
         lines += [_verdict("against", theirs), f"ratio: {ours.clocks / theirs.clocks:.2f} of its clocks"]
     return "\n".join([*lines, IS_A_MODEL])

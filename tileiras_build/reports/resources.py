@@ -6,14 +6,15 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from ..cpp_names import readable
 from ..errors import InvalidInput, Location
 from ..files import read_file
 from ..manifest_words import VERSION
 from ..targets import name_of
+from ..terminal import print_table
 from ..units import size_text
-from .table import align
 
 HEADER = ("kernel", "SM", "registers", "shared memory", "stack", "spill stores", "spill loads")
 
@@ -43,10 +44,10 @@ class ResourceRow:
         )
 
 
-def resource_table(rows: Iterable[ResourceRow]) -> str:
-    """The rows sorted by kernel and SM, as an aligned table."""
+def print_resources(rows: Iterable[ResourceRow], stream: TextIO | None = None) -> None:
+    """Write the rows sorted by kernel and SM, as a table."""
     ordered = sorted(rows, key=lambda row: (row.kernel, _number(row.target), row.target))
-    return align(HEADER, [row.cells for row in ordered]) if ordered else "no kernels"
+    print_table(HEADER, [row.cells for row in ordered], stream)
 
 
 def read_folder(folder: str | Path) -> list[ResourceRow]:
