@@ -196,10 +196,11 @@ def _products(e: KernelEmitter, values: list[Value], factors: list[SSAValue]) ->
     """Element by element, two in one instruction where it costs as much as one: each is rounded as if alone."""
     if len(values) % 2 or not e.target.has("f32x2_native"):
         return [e.b.binary("fmul", value, factor, FLOAT) for value, factor in zip(values, factors, strict=True)]
-    pair, found = vector(2, FLOAT), []
+    pair = vector(2, FLOAT)
+    found: list[Value] = []
     for start in range(0, len(values), 2):
-        sides = [e.b.vector(side[start : start + 2], pair) for side in (values, factors)]
-        both = typed(e.b.binary("fmul", *sides, pair), VectorType)
+        first, second = (e.b.vector(side[start : start + 2], pair) for side in (values, list[Value](factors)))
+        both = typed(e.b.binary("fmul", first, second, pair), VectorType)
         found += [e.b.element(both, 0), e.b.element(both, 1)]
     return found
 
