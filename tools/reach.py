@@ -58,7 +58,7 @@ SAMPLE = {
 }  # fmt: skip
 # What examples do not do, by the file of the kernels below tests/pipeline: loops without an end, cuts of tiles, atomic
 # updates, messages; conversions of small floats; tiles that the CTAs of a cluster share; tiles larger than shared memory;
-# fp4 with scales.
+# fp4 with scales; sums that stay in tensor memory.
 TILE_KERNELS = {
     "tileas_to_ll/tile_kernels.py": [
         "collatz",
@@ -72,11 +72,13 @@ TILE_KERNELS = {
     "tileaa_to_tileas/scaled_products.py": ["e4m3", "fp4_pairs"],
     "large_tiles.py": ["transpose_f32", "product_f32", "part_small", "replaced_small"],
     "tileaa_to_tileas/clustered.py": ["product_2", "product_tall_2", "persistent_2", "attention_2"],
+    "tileaa_to_tileas/overlapped_products.py": ["weighted"],
 }
 # What only some of them can do.
 TARGETS_OF = {
     "tileaa_to_tileas/clustered.py": ("sm_90", "sm_100"),
     "tileaa_to_tileas/scaled_products.py": ("sm_100", "sm_120"),
+    "tileaa_to_tileas/overlapped_products.py": ("sm_100",),
 }
 CHECKED = ("matmul_f16_nn", "histogram_i32")
 RANDOM_PROGRAMS = range(4)

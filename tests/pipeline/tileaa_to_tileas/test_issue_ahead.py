@@ -38,9 +38,9 @@ def test_the_next_product_comes_right_behind_the_reading_of_the_last_sum():
 
 
 def test_both_products_of_attention_are_under_way_while_threads_compute():
-    """The later product of the last iteration and the first of the next, before the softmax of this one."""
+    """The later product of the last iteration and the first of the next, before the mask and the softmax of this one."""
     found = events("weighted_bf16")
-    assert found[: found.index("reduce")] == ["tmem_store", "async.umma", "tmem_load", "if", "async.umma"]
+    assert found[: found.index("reduce")] == ["tmem_store", "async.umma", "tmem_load", "if", "async.umma", "if"]
 
 
 def test_operands_that_the_loop_computes_are_not_there_ahead():

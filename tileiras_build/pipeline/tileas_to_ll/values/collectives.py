@@ -65,7 +65,7 @@ def emit_reduce(e: KernelEmitter, op: Any) -> None:
     held = dict(zip(held, _across_lanes(e, op, list(held.values()), along["lane"], elements, combine)))
     if along["warp"]:
         held = _across_warps(e, op, held, layout, axis, elements, combine)
-    if e.tensor_memory is not None:
+    if e.tensor_memory is not None and not along["lane"] and not along["warp"]:
         # A sum that is asked for late would keep its elements in registers while products are waited for.
         held = {r: tuple(_here(e, value) for value in values) for r, values in held.items()}
     _set_results(e, op, held, layout, axis)
