@@ -60,7 +60,7 @@ b0:
   %v41 = and i1 %v40, %v37
   br i1 %v41, label %b1, label %b2
 b1:
-  %v42 = call float @llvm.nvvm.rcp.approx.ftz.f(float %a0)
+  %v42 = call float asm "rcp.approx.ftz.f32 $0, $1;", "=f,f"(float %a0)
   %v43 = fneg float %a0
   %v44 = call float @llvm.fma.f32(float %v43, float %v42, float 0x3FF0000000000000)
   %v45 = call float @llvm.fma.f32(float %v42, float %v44, float %v42)
@@ -148,7 +148,7 @@ b0:
   %v24 = and i1 %v23, %v21
   br i1 %v24, label %b1, label %b2
 b1:
-  %v25 = call float @llvm.nvvm.rcp.approx.ftz.f(float %a0)
+  %v25 = call float asm "rcp.approx.ftz.f32 $0, $1;", "=f,f"(float %a0)
   %v26 = fneg float %a0
   %v27 = call float @llvm.fma.f32(float %v26, float %v25, float 0x3FF0000000000000)
   %v28 = call float @llvm.fma.f32(float %v25, float %v27, float %v25)

@@ -18,8 +18,8 @@ from functools import reduce
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from ....dialects.nvvm.arithmetic import ReciprocalOp
 from ....dialects.nvvm.generic import FAbsOp, FMAOp, MaxNumOp, UMinOp
-from ....dialects.nvvm.ops_matrix import RcpApproxFtzF32Op
 from ...shared.accessors import owner, row, tile_type
 from ...shared.element_types import element_of
 from ...shared.llvm_types import BFLOAT, FLOAT, HALF, I32
@@ -128,7 +128,7 @@ class _Shared:
     def _reciprocal(self, divisor: SSAValue) -> SSAValue:
         """1 / divisor to nearest: an approximation that is wrong by one unit in the last place, and Newton's steps."""
         b = self.b
-        found: SSAValue = b.pure(RcpApproxFtzF32Op, (divisor,), FLOAT)
+        found = b.issue(ReciprocalOp, divisor, type=FLOAT)
         for _ in range(NEWTON_STEPS):
             error = b.issue(FMAOp, b.negate(divisor), found, b.float_constant(1.0, FLOAT), type=FLOAT)
             found = b.issue(FMAOp, found, error, found, type=FLOAT)

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from ....dialects.nvvm.arithmetic import Ex2Op, FmaPairOp, SaturateOp
 from ....dialects.nvvm.generic import FMAOp
-from ...shared.llvm_types import FLOAT, I32
+from ...shared.llvm_types import FLOAT, I32, I64
 from ..emission.builder import Builder
 from ..emission.thread_code import Value
 from .pairs import PAIR, halves, pair
@@ -28,7 +28,8 @@ FRACTION_BITS = 23
 def exp_of_pair(b: Builder, x: SSAValue) -> SSAValue:
     """exp of both numbers of a pair."""
     bounded = [_bounded(b, half) for half in halves(b, x)]
-    counted = b.issue(FmaPairOp, pair(b, *bounded), _both(b, RANGE), _both(b, LARGE), type=PAIR, rounding="rm")
+    words = [b.bitcast(both, I64) for both in (pair(b, *bounded), _both(b, RANGE), _both(b, LARGE))]
+    counted = b.cast("bitcast", b.issue(FmaPairOp, *words, type=I64, rounding="rm"), PAIR)
     whole = b.binary("fadd", counted, _both(b, -(LARGE - LEAST)), PAIR)
     rest = b.issue(FMAOp, x, _both(b, LOG2_E), b.negate(whole), type=PAIR)
     rest = b.issue(FMAOp, x, _both(b, LOG2_E_REST), rest, type=PAIR)
