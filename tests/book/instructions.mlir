@@ -49,6 +49,7 @@ gpu.module @m {
     nvvm.griddepcontrol.wait
     nvvm.griddepcontrol.launch.dependents
     nvvm.memory_clobber
+    %first = nvvm.here %n : i64
     nvvm.mbarrier.inval.shared %s : !llvm.ptr<3>
     %0 = llvm.ptrtoint %s : !llvm.ptr<3> to i32
     %1 = nvvm.mapa %0 rank(%0) : i32
