@@ -5,7 +5,7 @@
 
 CHECKOUT is an unpacked NVIDIA/cutile-python; its requirements for tests are installed, PyTorch may be the CPU's. ``run`` runs
 every test file under ``pytest -p tileiras_build.cutile.pytest --tile-device cpu`` and leaves RESULTS/SM.xml (JUnit); with
-``--files`` it runs those and replaces their cases in RESULTS/SM.xml. ``render`` makes one table of the results.
+``--files`` it runs those and puts their cases into RESULTS/SM.xml. ``render`` makes one table of the results.
 """
 
 from __future__ import annotations
@@ -52,8 +52,7 @@ ENVIRONMENT = {*(reason for _, reason, within in REASONS if not within), ROUNDS}
 # Units in the last place: libdevice's functions and PyTorch's on the CPU are off by up to two of them in all.
 UNITS = {"f16": 2.0**-10, "bf16": 2.0**-7}
 SINGLE_UNIT = 2.0**-23
-TIMEOUT = 300  # seconds of one case
-LAUNCH = 200  # of one launch
+TIMEOUT = 300  # seconds of one case, and of one launch, unless told
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -67,12 +66,12 @@ def run(arguments: argparse.Namespace) -> int:
     whole = arguments.out / f"{arguments.sm}.xml"
     result = whole.with_suffix(".part") if arguments.files else whole
     options = ["-p", "tileiras_build.cutile.pytest", "--tile-device", "cpu", "--tile-sm", arguments.sm]
-    options += ["--tile-keep", str(arguments.keep), "--tile-time-limit", str(LAUNCH), "-p", "no:cacheprovider", "-q"]
-    options += ["--timeout", str(TIMEOUT), f"--junitxml={result.resolve()}"]
+    options += ["--tile-keep", str(arguments.keep), "--tile-time-limit", str(arguments.timeout), "-p", "no:cacheprovider", "-q"]
+    options += ["--timeout", str(arguments.timeout), f"--junitxml={result.resolve()}"]
     options += ["-n", str(arguments.processes), "--continue-on-collection-errors"]
     command = [sys.executable, "-m", "pytest", *options, *files]
     code = subprocess.run(command, cwd=tests, env=environment, check=False).returncode
-    if arguments.files:
+    if arguments.files and result.exists():
         replace_cases(whole, result)
     return code
 
@@ -88,7 +87,10 @@ def folder_with_tileiras(out: Path) -> Path:
 
 
 def replace_cases(whole: Path, part: Path) -> None:
-    """Put the cases of ``part`` in the place of those of the same test files in ``whole``; remove ``part``."""
+    """Put the cases of ``part`` in the place of those of the same test files in ``whole``, if there is one; remove ``part``."""
+    if not whole.exists():
+        part.replace(whole)
+        return
     tree, new = ElementTree.parse(whole), list(ElementTree.parse(part).iter("testcase"))
     rerun = {file_of(case) for case in new}
     for suite in tree.iter("testsuite"):
@@ -208,6 +210,7 @@ def main() -> int:
     runner.add_argument("--cutile", type=Path, required=True)
     runner.add_argument("--sm", default="sm_90")
     runner.add_argument("--processes", type=int, default=2)
+    runner.add_argument("--timeout", type=float, default=TIMEOUT, metavar="SECONDS", help="of a case, and of a launch")
     runner.add_argument("--files", nargs="+", metavar="FILE", help="these test files only, into earlier results")
     runner.set_defaults(call=run)
     renderer = commands.add_parser("render")
