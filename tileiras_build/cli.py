@@ -281,6 +281,8 @@ def _add_launch(parser: argparse.ArgumentParser, file: str = "FILE.tilebc") -> N
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
+    from .cutile.settings import TUNE
+
     _add_launch(parser, "FILE.tilebc | SCRIPT.py")
     parser.add_argument("-o", "--output", metavar="DIR", help="write the arrays after the run as .npy files")
     script = parser.add_argument_group("a script that calls ct.launch", "its own arguments follow after --")
@@ -291,6 +293,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     script.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help=what)
     what = "processes that share the blocks of a launch (CPU; default: 1)"
     script.add_argument("--jobs", type=_steps, default=1, metavar="N", help=what)
+    what = "what ct.tune does with each configuration (CPU; default: launch it once)"
+    script.add_argument("--tune", choices=TUNE, default=TUNE[0], help=what)
     script.add_argument("--profile", action="store_true", help="show what each kernel did (CPU)")
     script.add_argument("--json", metavar="FILE", help="write the profile as JSON")
 
@@ -382,8 +386,9 @@ def run_script(options: argparse.Namespace) -> int:
 
     sm = options.sm or ("90" if options.device == "cpu" else None)
     settings = Settings(
-        options.device, sm, options.race_check, options.time_limit, options.jobs, options.profile, options.json
-    )
+        options.device, sm, options.race_check, options.time_limit, options.jobs, options.profile, options.json,
+        options.tune,
+    )  # fmt: skip
     return run_script(options.file, options.words, settings)
 
 

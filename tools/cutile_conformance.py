@@ -66,7 +66,15 @@ def run(arguments: argparse.Namespace) -> int:
     whole = arguments.out / f"{arguments.sm}.xml"
     result = whole.with_suffix(".part") if arguments.files else whole
     options = ["-p", "tileiras_build.cutile.pytest", "--tile-device", "cpu", "--tile-sm", arguments.sm]
-    options += ["--tile-keep", str(arguments.keep), "--tile-time-limit", str(arguments.timeout), "-p", "no:cacheprovider", "-q"]
+    options += [
+        "--tile-keep",
+        str(arguments.keep),
+        "--tile-time-limit",
+        str(arguments.timeout),
+        "-p",
+        "no:cacheprovider",
+        "-q",
+    ]
     options += ["--timeout", str(arguments.timeout), f"--junitxml={result.resolve()}"]
     options += ["-n", str(arguments.processes), "--continue-on-collection-errors"]
     command = [sys.executable, "-m", "pytest", *options, *files]

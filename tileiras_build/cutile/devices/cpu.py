@@ -21,6 +21,7 @@ from ...runtime.library import check_grid
 from ...targets import Target, find_target
 from ..arguments import Array, ArrayTable, Value, numbers_of
 from ..reports import KernelFault, NamedArray, explain, name_of
+from ..settings import COMPILE, LAUNCH, TUNE
 from ..stand_ins import arrays, cupy_stand_in, driver, jax_calls, streams
 from ..stand_ins.dlpack import OnDevice
 from ..stand_ins.imports import forget, when_imported
@@ -31,25 +32,31 @@ if TYPE_CHECKING:
     from . import Fast
     from .loaded import Loaded
 
-UNTIMED = "tileiras_build: no GPU is timed: ct.tune takes the first configuration that compiles"
+_UNTIMED = "tileiras_build: no GPU is timed: ct.tune takes the first configuration that {}"
+UNTIMED = {
+    LAUNCH: _UNTIMED.format("runs; each is launched once (--tune compile: none is)"),
+    COMPILE: _UNTIMED.format("compiles"),
+}
 
 
 @dataclass
 class Options:
     """How kernels run. ``race_check``: look for accesses that nothing orders; ``time_limit``: seconds of a launch, None for any;
-    ``profile``: what counts, or None; ``jobs``: processes that share the blocks."""
+    ``profile``: what counts, or None; ``jobs``: processes that share the blocks; ``tune``: what ``ct.tune`` does with each
+    configuration, LAUNCH (once) or COMPILE."""
 
     race_check: bool = False
     time_limit: float | None = None
     profile: Profile | None = None
     jobs: int = 1
+    tune: str = LAUNCH
 
 
 class CpuDevice:
     """Runs kernels in the emulator."""
 
     stop_at = "ptx"
-    has_native_launcher = False
+    has_native_launcher = has_own_memory = False
 
     def __init__(self, target: str | None, **options: Any):
         if target is None:
@@ -156,14 +163,18 @@ class CpuDevice:
         """None: the emulator takes longer than any way to it."""
         return None
 
-    def measure(self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None) -> float:
-        """1 us, for no GPU is timed here: ``ct.tune`` takes the first configuration that compiles. With a limit in seconds the
-        launch is run within it."""
+    def measure(
+        self, launch: Callable[[], None], stream: object, flush: bool, limit: float | None, first: bool
+    ) -> float:
+        """1 us, for no GPU is timed here: ``ct.tune`` takes the first configuration that runs, or compiles. With a limit in
+        seconds the launch is run within it."""
         if not self._told:
             self._told = True
-            print(UNTIMED, file=sys.stderr)
+            print(UNTIMED[self.options.tune], file=sys.stderr)
         if limit is not None:
             self._launch_within(launch, limit)
+        elif first and self.options.tune == LAUNCH:
+            launch()
         return 1.0
 
     def _launch_within(self, launch: Callable[[], None], limit: float) -> None:
@@ -186,7 +197,11 @@ def _options(given: dict[str, Any]) -> Options:
     if unknown := set(given) - set(known):
         message = f"the emulator has no option {sorted(unknown)[0]!r}"
         raise InvalidInput("cutile-device", message, remedy=f"use {', '.join(known)}")
-    return Options(**given)
+    options = Options(**given)
+    if options.tune not in TUNE:
+        message = f"the emulator's option tune cannot be {options.tune!r}"
+        raise InvalidInput("cutile-device", message, remedy=f"use {' or '.join(TUNE)}")
+    return options
 
 
 class _View(ArrayView):
