@@ -289,6 +289,8 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     script.add_argument("--device", choices=("cpu", "gpu"), default="cpu", help="the emulator (default), or a GPU")
     script.add_argument("--sm", metavar="SM", help="the target (default: 90 on the CPU, what the GPU is on one)")
     script.add_argument("--race-check", action="store_true", help="find accesses that nothing orders (CPU)")
+    what = "find results that depend on memory that nobody has written (CPU)"
+    script.add_argument("--init-check", action="store_true", help=what)
     what = "end a launch that takes longer (CPU; default: never)"
     script.add_argument("--time-limit", type=_seconds, metavar="SECONDS", help=what)
     what = "processes that share the blocks of a launch (CPU; default: 1)"
@@ -387,7 +389,7 @@ def run_script(options: argparse.Namespace) -> int:
     sm = options.sm or ("90" if options.device == "cpu" else None)
     settings = Settings(
         options.device, sm, options.race_check, options.time_limit, options.jobs, options.profile, options.json,
-        options.tune,
+        options.tune, options.init_check,
     )  # fmt: skip
     return run_script(options.file, options.words, settings)
 

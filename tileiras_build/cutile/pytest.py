@@ -31,6 +31,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     what = "what ct.tune does with each configuration on the CPU (default: launch it once)"
     group.addoption("--tile-tune", choices=TUNE, default=LAUNCH, help=what)
     group.addoption("--tile-race-check", action="store_true", help="find accesses that nothing orders")
+    what = "find results that depend on memory that nobody has written"
+    group.addoption("--tile-init-check", action="store_true", help=what)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -54,7 +56,9 @@ def _enable(options: Any) -> None:
 
     sm = options.tile_sm if options.tile_device == "cpu" else None
     limit, tune = options.tile_time_limit, options.tile_tune
-    settings = Settings(options.tile_device, sm, options.tile_race_check, limit, tune=tune)
+    settings = Settings(
+        options.tile_device, sm, options.tile_race_check, limit, tune=tune, init_check=options.tile_init_check
+    )
     _running.enter_context(enabled(settings.sm, device=settings.device, **settings.options()))
     _running.enter_context(inherited(settings))
 

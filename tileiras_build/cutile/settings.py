@@ -20,8 +20,9 @@ class Settings:
     profile: bool = False
     json: str | None = None
     tune: str = LAUNCH
+    init_check: bool = False
 
     def options(self) -> dict[str, object]:
         """What ``enable`` takes."""
-        names = ("race_check", "time_limit", "jobs", "tune") if self.device == "cpu" else ()
+        names = ("race_check", "time_limit", "jobs", "tune", "init_check") if self.device == "cpu" else ()
         return {name: value for name, value in asdict(self).items() if name in names}

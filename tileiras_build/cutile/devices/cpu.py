@@ -22,16 +22,19 @@ from ...targets import Target, find_target
 from ..arguments import Array, ArrayTable, Value, numbers_of
 from ..reports import KernelFault, NamedArray, explain, name_of
 from ..settings import COMPILE, LAUNCH, TUNE
-from ..stand_ins import arrays, cupy_stand_in, driver, jax_calls, streams
+from ..stand_ins import arrays, cupy_stand_in, driver, empty_memory, jax_calls, streams
 from ..stand_ins.dlpack import OnDevice
 from ..stand_ins.imports import forget, when_imported
+from .init_check import run_checked
 
 if TYPE_CHECKING:
+    from ...emulator.unwritten import UnwrittenReads
     from ..compiled import Compiled
     from ..profile import Profile
     from . import Fast
     from .loaded import Loaded
 
+_PRINTS = "vprintf"  # what PTX calls for a print: the launch is then not repeated
 _UNTIMED = "tileiras_build: no GPU is timed: ct.tune takes the first configuration that {}"
 UNTIMED = {
     LAUNCH: _UNTIMED.format("runs; each is launched once (--tune compile: none is)"),
@@ -43,13 +46,15 @@ UNTIMED = {
 class Options:
     """How kernels run. ``race_check``: look for accesses that nothing orders; ``time_limit``: seconds of a launch, None for any;
     ``profile``: what counts, or None; ``jobs``: processes that share the blocks; ``tune``: what ``ct.tune`` does with each
-    configuration, LAUNCH (once) or COMPILE."""
+    configuration, LAUNCH (once) or COMPILE; ``init_check``: look for results that depend on memory that nobody has written,
+    which is not profiled."""
 
     race_check: bool = False
     time_limit: float | None = None
     profile: Profile | None = None
     jobs: int = 1
     tune: str = LAUNCH
+    init_check: bool = False
 
 
 class CpuDevice:
@@ -71,10 +76,12 @@ class CpuDevice:
 
     def open(self) -> None:
         """Stand in for a GPU's software: now for the driver, for frameworks once they are imported."""
+        empty_memory.mark(self.options.init_check)
         open_frameworks(self.row)
 
     def close(self) -> None:
         """Leave frameworks as they were."""
+        empty_memory.mark(False)
         for name, stand_in in FRAMEWORKS.items():
             forget(name)
             stand_in.remove()
@@ -136,12 +143,20 @@ class CpuDevice:
     ) -> None:
         options = self.options
         counters = None if options.profile is None else emulator.Counters()
-        try:
+
+        def run(unwritten: UnwrittenReads | None, counters: emulator.Counters | None = None) -> None:
             emulator.launch(
                 compiled, compiled.entry, grid, params, memory=memory, check_races=options.race_check or None,
-                check_blocks=options.race_check,
+                check_blocks=options.race_check, unwritten=unwritten,
                 counters=counters, time_limit=options.time_limit, jobs=self._jobs(compiled),
             )  # fmt: skip
+
+        try:
+            if options.init_check:
+                spans = [(one.array.base, one.array.size) for one in named]
+                run_checked(run, memory, spans, is_repeatable=_PRINTS not in compiled.ptx)
+            else:
+                run(None, counters)
         except emulator.EmulatorError as error:
             raise explain(error, compiled, named) from None
         finally:

@@ -17,6 +17,8 @@ import torch.nn.attention
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
+from . import empty_memory
+
 Function = Callable[..., Any]
 CPU, CUDA = torch.device("cpu"), torch.device("cuda", 0)
 
@@ -151,7 +153,11 @@ class AsksForCuda(TorchFunctionMode):
             kwargs["device"] = CPU if wanted else kwargs["device"]
         kwargs.pop("pin_memory", None)
         result = self.run(func, args, kwargs)
-        return result if wanted is None else on_device(result) if wanted else _moved_to_host(result)
+        if wanted is not None:
+            result = on_device(result) if wanted else _moved_to_host(result)
+        if func in EMPTY and isinstance(result, DeviceTensor):
+            _mark(result)
+        return result
 
     @staticmethod
     def run(func: Function, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -168,6 +174,11 @@ def outside(function: Function) -> Function:
             return function(*args, **kwargs)
 
     return run
+
+
+def _mark(tensor: torch.Tensor) -> None:
+    storage = on_host(tensor).untyped_storage()
+    empty_memory.allocated(storage.data_ptr(), storage.nbytes())
 
 
 def _moved_to_host(value: Any) -> Any:
@@ -277,6 +288,10 @@ def _attention(mode: AsksForCuda, func: Function, args: Any, kwargs: dict[str, A
         return _product(mode, func, args, kwargs)
 
 
+EMPTY = {
+    torch.empty, torch.empty_like, torch.empty_strided, torch.empty_permuted, torch.Tensor.new_empty,
+    torch.Tensor.new_empty_strided,
+}  # fmt: skip
 SUMS = (
     torch.addmm, torch.baddbmm, torch.einsum, torch.nn.functional.linear, torch.nn.functional.layer_norm,
     torch.nn.functional.rms_norm,

@@ -230,18 +230,20 @@ class BoxCopy(Copy):
             self.reduce(machine)
 
     def watch_blocks(self, machine, elements, written: np.ndarray | None = None) -> None:
-        """The race check of CTAs sees every unit of the boxes, and what a store writes there."""
-        races = machine.options.block_races
-        if races is None or not elements.offset.size:
+        """The race check of CTAs sees every unit of the boxes, and what a store writes there; that of unwritten memory those
+        that are read."""
+        races, unwritten, writes = machine.options.block_races, machine.options.unwritten, written is not None
+        if (races is None and (unwritten is None or writes)) or not elements.offset.size:
             return
         flat = np.broadcast_to(np.asarray(self.flat)[:, None, None], elements.offset.shape)
         flat, offset = (
             (flat, elements.offset) if elements.all else (flat[elements.valid], elements.offset[elements.valid])
         )
         start = offset.reshape(-1) + self.tensor.base
-        if len(start):
+        if unwritten is not None and not writes:
+            unwritten.access(machine, self.ins, flat.reshape(-1), start, elements.unit)
+        if races is not None and len(start):
             region = machine.memory.find(int(start[0]))
-            writes = written is not None
             data = np.ascontiguousarray(written).reshape(-1, 1).view(np.uint8) if writes else None
             races.access(machine, self.ins, region, flat.reshape(-1), start, elements.unit, writes, data)
 
