@@ -2,9 +2,9 @@
 
 Who allocates memory without values fills it with a pattern of 64-bit words that depend on their addresses (``fill``). A
 granule of 16 bytes that still holds it has been written by nobody, neither the host nor a kernel: that another value is the
-same has a chance of 2^-112. Whether a value that was read matters is for the caller to find out: kernels read more than they
-use. In no byte bit 6 is set, which is the exponent's first bit in floats of every width: none of them is infinite or a NaN,
-which would hide what they were computed from.
+same has a chance of 2^-128. Whether a value that was read matters is for the caller to find out: kernels read more than they
+use. Of each byte the sign and the lowest two bits vary, the others are 01111: floats of every width then have exponents just
+below the bias, and are no numbers that hide what is computed from them, as infinities, NaNs and tiny ones do.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 WORD, GRANULE = 8, 16
 CHUNK = 1 << 20  # bytes that are looked at together
-OTHER_BITS = 0xBF  # of a byte: those that the pattern has, all but bit 6
-_BITS = np.uint64(0x0101010101010101 * OTHER_BITS)
+VARYING, FIXED = 0x83, 0x3C  # bits of a byte
+_VARYING, _FIXED = (np.uint64(0x0101010101010101 * bits) for bits in (VARYING, FIXED))
 # The constants of splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
 _STEP, _FIRST, _SECOND = (np.uint64(number) for number in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
@@ -35,7 +35,7 @@ def pattern(words: np.ndarray) -> np.ndarray:
         mixed = (words + np.uint64(1)) * _STEP
         mixed = (mixed ^ (mixed >> np.uint64(30))) * _FIRST
         mixed = (mixed ^ (mixed >> np.uint64(27))) * _SECOND
-    return (mixed ^ (mixed >> np.uint64(31))) & _BITS
+    return (mixed ^ (mixed >> np.uint64(31))) & _VARYING | _FIXED
 
 
 def words_at(address: int, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -53,12 +53,12 @@ def fill(address: int, size: int) -> None:
 
 
 def turn(address: int, size: int) -> None:
-    """Turn OTHER_BITS of every byte that nobody has written: another value, and as finite."""
+    """Turn the VARYING bits of every byte that nobody has written: another value, of about the same size."""
     start, end = -(-address // GRANULE) * GRANULE, (address + size) // GRANULE * GRANULE
     for at in range(start, end, CHUNK):
         words, numbers = words_at(at, min(CHUNK, end - at))
         untouched = np.repeat((words == pattern(numbers)).reshape(-1, 2).all(axis=1), 2)
-        words[untouched] ^= _BITS
+        words[untouched] ^= _VARYING
 
 
 class UnwrittenReads:

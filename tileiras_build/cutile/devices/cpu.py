@@ -22,7 +22,7 @@ from ...targets import Target, find_target
 from ..arguments import Array, ArrayTable, Value, numbers_of
 from ..reports import KernelFault, NamedArray, explain, name_of
 from ..settings import COMPILE, LAUNCH, TUNE
-from ..stand_ins import arrays, cupy_stand_in, driver, empty_memory, jax_calls, streams
+from ..stand_ins import arrays, cuda_core, cupy_stand_in, driver, empty_memory, jax_calls, streams
 from ..stand_ins.dlpack import OnDevice
 from ..stand_ins.imports import forget, when_imported
 from .init_check import run_checked
@@ -115,6 +115,24 @@ class CpuDevice:
             raise RuntimeError("List argument in CUDAGraph isn't supported yet")  # as cuTile says it
         graph.steps.append(partial(self._run, compiled, blocks, values))
         return None
+
+    def launch_packed(
+        self, compiled: Compiled, grid: Sequence[int], params: list[bytes], named: list[NamedArray], stream: object
+    ) -> None:
+        """As ``launch``, of parameters that are bytes already, and of the arrays that they point into."""
+        blocks, memory = check_grid(compiled.entry, grid, compiled.launch.cluster), emulator.Memory()
+        for one in named:
+            memory.map(one.array.base, one.array.size, one.array.owner)
+
+        def run() -> None:
+            with self._busy:
+                self._emulate(compiled, blocks, params, memory, named)
+
+        graph = streams.capturing()
+        if graph is None:
+            run()
+        else:
+            graph.steps.append(run)
 
     def _run(self, compiled: Compiled, grid: tuple[int, int, int], values: Sequence[Value]) -> None:
         named, memory, tables = _named(values), emulator.Memory(), []
@@ -285,4 +303,4 @@ def open_frameworks(target: Target) -> None:
         when_imported(name, partial(stand_in.install, target))
 
 
-FRAMEWORKS: dict[str, Any] = {"torch": _TorchStandIn, "cuda.tile.jax": jax_calls}
+FRAMEWORKS: dict[str, Any] = {"torch": _TorchStandIn, "cuda.tile.jax": jax_calls, **cuda_core.STAND_INS}

@@ -2,7 +2,7 @@
 
 Kernels read more than they use: a tile is loaded whole, and what is not wanted of it is masked away. So reads of unwritten
 memory (``emulator/unwritten.py``) are no fault by themselves. A launch that has some is run once more with every bit of that
-memory turned that the pattern has. Where both runs write the same, nothing depends on it; where they write bytes that differ in
+memory turned that varies. Where both runs write the same, nothing depends on it; where they write bytes that differ in
 just these bits, it was copied, and is as unwritten as before; everything else is computed from it.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ... import emulator
-from ...emulator.unwritten import CHUNK, OTHER_BITS, UnwrittenReads, turn
+from ...emulator.unwritten import CHUNK, VARYING, UnwrittenReads, turn
 
 Run = Callable[[UnwrittenReads | None], None]
 Images = list[np.ndarray]
@@ -52,7 +52,7 @@ def _is_computed(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether some bytes are neither the same nor copies of what was turned."""
     for start in range(0, len(one), CHUNK):
         changed = one[start : start + CHUNK] ^ other[start : start + CHUNK]
-        if ((changed != 0) & (changed != OTHER_BITS)).any():
+        if ((changed != 0) & (changed != VARYING)).any():
             return True
     return False
 

@@ -7,6 +7,7 @@ they are where they are, so that what it is made of works.
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -90,6 +91,11 @@ class DeviceTensor(torch.Tensor):
 # What shows a tensor's class, such as an error of cuTile's, shows PyTorch's.
 DeviceTensor.__module__, DeviceTensor.__qualname__, DeviceTensor.__name__ = "torch", "Tensor", "Tensor"
 TO_HOST = {torch.Tensor.cpu, torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.item, torch.Tensor.__array__}
+
+
+def living() -> list[DeviceTensor]:
+    """The tensors on the device that there are."""
+    return [one for one in gc.get_objects() if type(one) is DeviceTensor]
 
 
 def on_device(value: Any) -> Any:
