@@ -186,8 +186,8 @@ def assemble(data: bytes, job, file: str, categories: dict[str, tuple[str, ...]]
 
 def _image(data: bytes, stage: str, job: Job, name: str | None) -> bytes:
     """What the emulator takes for a cubin, with lines."""
-    from .cutile.stand_ins.images import pack
     from .driver import lower
+    from .emulator.image import pack
 
     ptx = lower(data, stage, "ptx", replace(job, lineinfo=not job.debug), name=name)[".ptx"]
     return pack(ptx.decode(), json.loads(lower(ptx, "ptx", "cubin", job)[".json"]))

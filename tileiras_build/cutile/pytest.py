@@ -75,8 +75,9 @@ def _number(config: pytest.Config) -> str:
     return str(config.getoption("tile_sm")).removeprefix("sm_")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the first parametrizations of each test."""
+    """Keep the first parametrizations of each test, of those that ``-k`` and ``-m`` have left."""
     keep = config.getoption("tile_keep")
     if not keep:
         return

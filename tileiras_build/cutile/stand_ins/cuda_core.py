@@ -1,6 +1,6 @@
 """Stand-ins for what programs launch kernels of CUDA Tile C++ with: classes of ``cuda.core``, functions of ``cuda.bindings``.
 
-    nvcc -tilecubin …        with our tileiras, which under the emulator leaves an image for it (``images.py``)
+    nvcc -tilecubin …        with our tileiras, which under the emulator leaves an image for it (``emulator/image.py``)
     ObjectCode.from_cubin(image).get_kernel(name), LaunchConfig, launch(stream, config, kernel, *arguments)
 
 Arguments are numbers of NumPy, pointers among them, as ``cuda.core`` takes them: the arrays that they point into are those of
@@ -12,17 +12,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ...emulator import image
 from ...errors import InvalidInput
 from ...targets import Target
+from ..compiled import Compiled
 from ..reports import NamedArray, name_of
-from . import arrays, images
-
-if TYPE_CHECKING:
-    from ..compiled import Compiled
+from . import arrays
 
 _CONTEXT = 16  # any handle but 0
 _target: Target | None = None
@@ -86,11 +85,24 @@ class ObjectCode:
         if isinstance(module, str):
             with open(module, "rb") as file:
                 module = file.read()
-        return cls(images.unpack(module))
+        return cls(_kernels_of(module))
 
     def get_kernel(self, name: str | bytes) -> Compiled:
         """A kernel by its name."""
         return self._kernels[name.decode() if isinstance(name, bytes) else name]
+
+
+def _kernels_of(data: bytes) -> dict[str, Compiled]:
+    """The kernels of an image by their names."""
+    found = image.unpack(data)
+    if found is None:
+        message = "a cubin of machine code cannot run in the emulator"
+        remedy = (
+            "let a link named tileiras to tileiras-build be first on PATH when it is made, and remove caches of cubins"
+        )
+        raise InvalidInput("emulator-image", message, remedy=remedy)
+    ptx, manifest = found
+    return {entry: Compiled(entry, manifest, ptx, None) for entry in manifest["kernels"]}
 
 
 def launch(stream: object, config: LaunchConfig, kernel: Compiled, *arguments: Any) -> None:
@@ -142,11 +154,9 @@ def _tensors() -> list[arrays.Description]:
 def _answers(driver: ModuleType) -> dict[str, Callable[..., tuple[Any, ...]]]:
     success, invalid = driver.CUresult.CUDA_SUCCESS, driver.CUresult.CUDA_ERROR_INVALID_IMAGE
 
-    def load(image: bytes) -> tuple[Any, ...]:
-        try:
-            return success, list(images.unpack(image))
-        except InvalidInput:
-            return invalid, None
+    def load(data: bytes) -> tuple[Any, ...]:
+        found = image.unpack(data)
+        return (invalid, None) if found is None else (success, list(found[1]["kernels"]))
 
     return {
         "cuCtxGetCurrent": lambda: (success, _CONTEXT),
